@@ -1,0 +1,48 @@
+# cmake --install: library, public headers, programs, CMake package, pkg-config file.
+
+include(CMakePackageConfigHelpers)
+set(weft_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/weft")
+
+install(TARGETS weft EXPORT weftTargets
+  ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
+  LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}"
+  RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/weft" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
+  FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h")
+foreach(program weft-command weft-kmer)
+  if(TARGET ${program})
+    install(TARGETS ${program} RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+  endif()
+endforeach()
+
+install(EXPORT weftTargets NAMESPACE weft:: DESTINATION "${weft_package_dir}")
+configure_package_config_file(
+  "${PROJECT_SOURCE_DIR}/cmake/weftConfig.cmake.in" "${PROJECT_BINARY_DIR}/package/weftConfig.cmake"
+  INSTALL_DESTINATION "${weft_package_dir}")
+# Before 1.0 a minor version may change the interface.
+write_basic_package_version_file("${PROJECT_BINARY_DIR}/package/weftConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
+install(FILES
+  "${PROJECT_BINARY_DIR}/package/weftConfig.cmake"
+  "${PROJECT_BINARY_DIR}/package/weftConfigVersion.cmake"
+  "${PROJECT_SOURCE_DIR}/cmake/FindHwloc.cmake"
+  DESTINATION "${weft_package_dir}")
+
+# A static library needs its dependencies at every link, a shared one only when somebody links it statically.
+file(RELATIVE_PATH weft_pc_prefix "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
+string(REGEX REPLACE "/$" "" weft_pc_prefix "${weft_pc_prefix}")
+set(weft_pc_threads "${CMAKE_THREAD_LIBS_INIT}")
+if(NOT weft_pc_threads)
+  set(weft_pc_threads -pthread)
+endif()
+if(BUILD_SHARED_LIBS)
+  set(weft_pc_libs "Libs: -L\${libdir} -lweft\nLibs.private: ${weft_pc_threads}")
+  set(weft_pc_requires "Requires.private:")
+else()
+  set(weft_pc_libs "Libs: -L\${libdir} -lweft ${weft_pc_threads}")
+  set(weft_pc_requires "Requires:")
+endif()
+if(WEFT_HAVE_HWLOC)
+  string(APPEND weft_pc_requires " hwloc")
+endif()
+configure_file("${PROJECT_SOURCE_DIR}/cmake/weft.pc.in" "${PROJECT_BINARY_DIR}/package/weft.pc" @ONLY)
+install(FILES "${PROJECT_BINARY_DIR}/package/weft.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")

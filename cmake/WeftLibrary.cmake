@@ -1,0 +1,55 @@
+# The library (weft, alias weft::weft), and weft_internal: the same code with its private headers, for tests and tools.
+
+set(THREADS_PREFER_PTHREAD_FLAG ON)
+find_package(Threads REQUIRED)
+
+file(GLOB_RECURSE weft_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/*.cpp")
+file(GLOB_RECURSE weft_headers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/include/*.hpp")
+
+# An absent feature is a stub file: one of the two sources implements src/base/topology.hpp.
+set(WEFT_HAVE_HWLOC OFF)
+if(NOT WEFT_WITH_HWLOC MATCHES "^(AUTO|ON|OFF)$")
+  message(FATAL_ERROR "WEFT_WITH_HWLOC is '${WEFT_WITH_HWLOC}'; it must be AUTO, ON or OFF")
+endif()
+if(NOT WEFT_WITH_HWLOC STREQUAL "OFF")
+  find_package(Hwloc QUIET)
+  set(WEFT_HAVE_HWLOC ${Hwloc_FOUND})
+endif()
+if(WEFT_WITH_HWLOC STREQUAL "ON" AND NOT WEFT_HAVE_HWLOC)
+  message(FATAL_ERROR "hwloc was not found: install libhwloc-dev, or configure with -DWEFT_WITH_HWLOC=OFF")
+endif()
+if(WEFT_HAVE_HWLOC)
+  list(FILTER weft_sources EXCLUDE REGEX "/base/topology_none\\.cpp$")
+else()
+  list(FILTER weft_sources EXCLUDE REGEX "/base/topology_hwloc\\.cpp$")
+endif()
+
+function(weft_configure_library target)
+  weft_target_defaults(${target})
+  target_include_directories(${target}
+    PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>
+    PRIVATE "${PROJECT_SOURCE_DIR}/src")
+  # The data path reads thread-local lane and magazine indices; initial-exec makes that one instruction in a shared
+  # library too, and the few words fit the reserve that glibc keeps for libraries opened later.
+  target_compile_options(${target} PRIVATE -ftls-model=initial-exec)
+  target_link_libraries(${target} PUBLIC Threads::Threads)
+  if(WEFT_HAVE_HWLOC)
+    target_link_libraries(${target} PRIVATE Hwloc::hwloc)
+  endif()
+endfunction()
+
+add_library(weft ${weft_sources} ${weft_headers})
+add_library(weft::weft ALIAS weft)
+weft_configure_library(weft)
+set_target_properties(weft PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+
+# A shared libweft hides what is not public, so tests and tools link a static twin of it.
+if(BUILD_SHARED_LIBS)
+  add_library(weft_internal STATIC EXCLUDE_FROM_ALL ${weft_sources})
+  weft_configure_library(weft_internal)
+  target_include_directories(weft_internal PUBLIC "${PROJECT_SOURCE_DIR}/src")
+else()
+  add_library(weft_internal INTERFACE)
+  target_link_libraries(weft_internal INTERFACE weft)
+  target_include_directories(weft_internal INTERFACE "${PROJECT_SOURCE_DIR}/src")
+endif()

@@ -1,0 +1,19 @@
+# Sanitizers apply to all targets of the tree at once: a mixture would report nonsense.
+
+if(WEFT_SANITIZE STREQUAL "asan")
+  set(weft_sanitizer_flags -fsanitize=address,undefined -fno-sanitize-recover=all)
+elseif(WEFT_SANITIZE STREQUAL "tsan")
+  set(weft_sanitizer_flags -fsanitize=thread)
+elseif(WEFT_SANITIZE STREQUAL "ubsan")
+  set(weft_sanitizer_flags -fsanitize=undefined -fno-sanitize-recover=all)
+elseif(WEFT_SANITIZE)
+  message(FATAL_ERROR "WEFT_SANITIZE is '${WEFT_SANITIZE}'; it must be empty, asan, tsan or ubsan")
+endif()
+
+if(WEFT_SANITIZE)
+  add_compile_options(${weft_sanitizer_flags})
+  add_link_options(${weft_sanitizer_flags})
+endif()
+if(WEFT_SANITIZE STREQUAL "tsan" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  add_compile_options(-Wno-tsan)  # GCC warns of every fence; the tests say where one matters
+endif()

@@ -1,0 +1,54 @@
+# What every target of this project has in common. Nothing here reaches a client's own targets.
+
+include(CheckCXXCompilerFlag)
+check_cxx_compiler_flag(-momit-leaf-frame-pointer WEFT_HAS_OMIT_LEAF_FRAME_POINTER)
+
+function(weft_target_defaults target)
+  target_compile_features(${target} PUBLIC cxx_std_20)
+  target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion)
+  if(WEFT_WERROR)
+    target_compile_options(${target} PRIVATE -Werror)
+  endif()
+  # Profilers and crash reports walk frames; leaf functions, which the data path consists of, need none.
+  target_compile_options(${target} PRIVATE -fno-omit-frame-pointer)
+  if(WEFT_HAS_OMIT_LEAF_FRAME_POINTER AND NOT WEFT_SANITIZE)
+    target_compile_options(${target} PRIVATE -momit-leaf-frame-pointer)
+  endif()
+  set_target_properties(${target} PROPERTIES
+    CXX_EXTENSIONS OFF
+    POSITION_INDEPENDENT_CODE ON
+    CXX_VISIBILITY_PRESET hidden
+    VISIBILITY_INLINES_HIDDEN ON
+    ARCHIVE_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib"
+    LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib"
+    RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
+endfunction()
+
+# weft_find(<package> <Debian package> <option that would switch the need off>)
+macro(weft_find package debian_package option)
+  find_package(${package} QUIET)
+  if(NOT ${package}_FOUND)
+    message(FATAL_ERROR "${package} was not found: install ${debian_package}, or configure with -D${option}=OFF")
+  endif()
+endmacro()
+
+# weft_add_program(<program> <core library> <folder>): every source of the folder but main.cpp goes into the core library,
+# which unit tests link; main.cpp becomes the program. Does nothing while the folder has no main.cpp.
+function(weft_add_program target output_name core folder)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${folder}/*.cpp")
+  list(REMOVE_ITEM sources "${folder}/main.cpp")
+  if(sources)
+    add_library(${core} STATIC ${sources})
+    weft_target_defaults(${core})
+  else()
+    add_library(${core} INTERFACE)
+  endif()
+  if(EXISTS "${folder}/main.cpp")
+    add_executable(${target} "${folder}/main.cpp")
+    weft_target_defaults(${target})
+    set_target_properties(${target} PROPERTIES OUTPUT_NAME ${output_name})
+    target_link_libraries(${target} PRIVATE ${core})
+    file(RELATIVE_PATH to_libraries "/${CMAKE_INSTALL_BINDIR}" "/${CMAKE_INSTALL_LIBDIR}")
+    set_target_properties(${target} PROPERTIES INSTALL_RPATH "$ORIGIN/${to_libraries}")
+  endif()
+endfunction()

@@ -1,0 +1,9 @@
+#pragma once
+
+/// Marks what a shared libweft exports. Everything else is compiled with hidden visibility. The attribute is the
+/// same for static builds and for clients, so that exceptions and type information agree on both sides.
+#if defined(__GNUC__)
+#define WEFT_API __attribute__((visibility("default")))
+#else
+#define WEFT_API
+#endif
