@@ -1,0 +1,216 @@
+#include "base/attributes.hpp"
+
+#include <weft/error.hpp>
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <limits>
+
+#include "base/parse.hpp"
+
+namespace weft::base {
+namespace {
+
+constexpr std::string_view kPrefix = "WEFT_";
+
+char capital(char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; }
+
+const AttributeRow* find_row(std::string_view name) {
+  for (const AttributeRow& row : kAttributeTable) {
+    if (row.name == name) return &row;
+  }
+  return nullptr;
+}
+
+const AttributeRow* find_row_of_variable(std::string_view variable) {
+  for (const AttributeRow& row : kAttributeTable) {
+    if (environment_name(row) == variable) return &row;
+  }
+  return nullptr;
+}
+
+const AttributeRow& nearest_row(std::string_view variable) {
+  const AttributeRow* best = nullptr;
+  std::size_t best_distance = std::numeric_limits<std::size_t>::max();
+  for (const AttributeRow& row : kAttributeTable) {
+    const std::size_t distance = edit_distance(variable, environment_name(row));
+    if (distance < best_distance) {
+      best = &row;
+      best_distance = distance;
+    }
+  }
+  return *best;
+}
+
+// The index of `text` in "a|b|c", or -1.
+std::int64_t choice_index(std::string_view choices, std::string_view text) {
+  for (std::int64_t index = 0;; ++index) {
+    const std::size_t bar = choices.find('|');
+    if (choices.substr(0, bar) == text) return index;
+    if (bar == std::string_view::npos) return -1;
+    choices.remove_prefix(bar + 1);
+  }
+}
+
+}  // namespace
+
+std::string_view to_string(Source source) {
+  switch (source) {
+    case Source::default_value: return "default";
+    case Source::environment: return "environment";
+    case Source::program: return "program";
+  }
+  return "unknown";
+}
+
+std::string_view to_string(AttributeType type) {
+  switch (type) {
+    case AttributeType::boolean: return "boolean";
+    case AttributeType::integer: return "integer";
+    case AttributeType::size: return "size";
+    case AttributeType::seconds: return "seconds";
+    case AttributeType::choice: return "choice";
+    case AttributeType::text: return "text";
+  }
+  return "unknown";
+}
+
+std::string environment_name(const AttributeRow& row) {
+  std::string name{kPrefix};
+  for (const char c : row.name) name += capital(c);
+  return name;
+}
+
+std::string range_text(const AttributeRow& row) {
+  switch (row.type) {
+    case AttributeType::boolean: return "yes or no";
+    case AttributeType::text: return "any text";
+    case AttributeType::choice: {
+      std::string text{row.choices};
+      const std::size_t last = text.rfind('|');
+      if (last != std::string::npos) text.replace(last, 1, " or ");
+      for (std::size_t bar = text.find('|'); bar != std::string::npos; bar = text.find('|')) text.replace(bar, 1, ", ");
+      return text;
+    }
+    case AttributeType::size: return size_text(row.minimum) + " to " + size_text(row.maximum);
+    case AttributeType::integer:
+    case AttributeType::seconds: break;
+  }
+  return std::to_string(row.minimum) + " to " + std::to_string(row.maximum);
+}
+
+bool is_reserved_variable(std::string_view name) {
+  constexpr std::string_view kReserved[] = {"WEFT_RANK", "WEFT_SIZE", "WEFT_JOB", "WEFT_BOOTSTRAP",
+                                           "WEFT_BIN_DIR", "WEFT_SOURCE_DIR"};
+  return std::find(std::begin(kReserved), std::end(kReserved), name) != std::end(kReserved) ||
+         name.starts_with("WEFT_TEST_");
+}
+
+Attributes::Value Attributes::parse(const AttributeRow& row, std::string_view text, std::string_view shown_name,
+                                    Source source) {
+  const auto refuse = [&] [[noreturn]] () {
+    std::string message = std::string(shown_name) + "=" + std::string(text) + " is not valid: ";
+    switch (row.type) {
+      case AttributeType::integer: message += "it must be an integer from "; break;
+      case AttributeType::size: message += "it must be a size such as 64K or 2M, from "; break;
+      case AttributeType::seconds: message += "it must be a number of seconds from "; break;
+      default: message += "it must be "; break;
+    }
+    message += range_text(row);
+    if (row.power_of_two) message += " and a power of two";
+    throw Error(message);
+  };
+
+  Value value;
+  value.source = source;
+  switch (row.type) {
+    case AttributeType::boolean: {
+      const auto parsed = parse_boolean(text);
+      if (!parsed) refuse();
+      value.number = *parsed ? 1 : 0;
+      value.text = *parsed ? "yes" : "no";
+      break;
+    }
+    case AttributeType::integer:
+    case AttributeType::size: {
+      const auto parsed = row.type == AttributeType::size ? parse_size(text) : parse_integer(text);
+      if (!parsed || *parsed < row.minimum || *parsed > row.maximum) refuse();
+      if (row.power_of_two && !std::has_single_bit(static_cast<std::uint64_t>(*parsed))) refuse();
+      value.number = *parsed;
+      value.text = row.type == AttributeType::size ? size_text(*parsed) : std::to_string(*parsed);
+      break;
+    }
+    case AttributeType::seconds: {
+      const auto parsed = parse_seconds(text);
+      if (!parsed || *parsed < static_cast<double>(row.minimum) || *parsed > static_cast<double>(row.maximum)) refuse();
+      value.seconds = *parsed;
+      value.text = seconds_text(*parsed);
+      break;
+    }
+    case AttributeType::choice: {
+      value.number = choice_index(row.choices, text);
+      if (value.number < 0) refuse();
+      value.text = text;
+      break;
+    }
+    case AttributeType::text: value.text = text; break;
+  }
+  return value;
+}
+
+void Attributes::set(const AttributeRow& row, std::string_view text, std::string_view shown_name, Source source) {
+  values_[static_cast<std::size_t>(row.id)] = parse(row, text, shown_name, source);
+}
+
+void Attributes::check_consistency() const {
+  const auto not_above = [this](Attribute small, Attribute large) {
+    if (integer(small) <= integer(large)) return;
+    throw Error(environment_name(row_of(small)) + "=" + std::string(text(small)) + " is not valid: it must not exceed " +
+                environment_name(row_of(large)) + ", which is " + std::string(text(large)));
+  };
+  not_above(Attribute::lane_slots, Attribute::lane_slots_max);
+  not_above(Attribute::backlog_peer, Attribute::backlog);
+}
+
+Attributes Attributes::load(std::span<const AttributeSetting> program_settings) {
+  return load(program_settings, environ);
+}
+
+Attributes Attributes::load(std::span<const AttributeSetting> program_settings, const char* const* environment) {
+  Attributes result;
+  for (const AttributeRow& row : kAttributeTable) result.set(row, row.default_value, row.name, Source::default_value);
+
+  for (; environment != nullptr && *environment != nullptr; ++environment) {
+    const std::string_view entry{*environment};
+    if (!entry.starts_with(kPrefix)) continue;
+    const std::size_t equals = entry.find('=');
+    if (equals == std::string_view::npos) continue;
+    const std::string_view name = entry.substr(0, equals);
+    if (is_reserved_variable(name)) continue;
+    const AttributeRow* row = find_row_of_variable(name);
+    if (row == nullptr) {
+      throw Error("the environment variable " + std::string(name) + " names no attribute: did you mean " +
+                  environment_name(nearest_row(name)) + "? (`weft info` lists all)");
+    }
+    result.set(*row, entry.substr(equals + 1), name, Source::environment);
+  }
+
+  for (const AttributeSetting& setting : program_settings) {
+    const std::string_view name = setting.name == nullptr ? "" : setting.name;
+    const AttributeRow* row = find_row(name);
+    if (row == nullptr) {
+      std::string variable{kPrefix};
+      for (const char c : name) variable += capital(c);
+      throw Error("the program sets the attribute \"" + std::string(name) + "\", which does not exist: did you mean \"" +
+                  std::string(nearest_row(variable).name) + "\"? (`weft info` lists all)");
+    }
+    result.set(*row, setting.value == nullptr ? "" : setting.value, name, Source::program);
+  }
+  result.check_consistency();
+  return result;
+}
+
+}  // namespace weft::base

@@ -1,0 +1,97 @@
+#include "base/attributes.hpp"
+
+#include <weft/error.hpp>
+
+#include <gtest/gtest.h>
+
+#include <initializer_list>
+#include <string>
+#include <vector>
+
+namespace weft::base {
+namespace {
+
+Attributes load(std::initializer_list<const char*> environment, std::vector<AttributeSetting> program = {}) {
+  std::vector<const char*> entries{environment};
+  entries.push_back(nullptr);
+  return Attributes::load(program, entries.data());
+}
+
+std::string error_of(std::initializer_list<const char*> environment, std::vector<AttributeSetting> program = {}) {
+  try {
+    load(environment, program);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(Attributes, without_settings_every_row_has_its_default) {
+  const Attributes attributes = load({});
+  for (const AttributeRow& row : kAttributeTable) {
+    EXPECT_EQ(attributes.source(row.id), Source::default_value) << row.name;
+    EXPECT_FALSE(attributes.text(row.id).empty()) << row.name;
+    EXPECT_FALSE(row.help.empty()) << row.name;
+  }
+  EXPECT_EQ(attributes.integer(Attribute::packet_size), 8192);
+  EXPECT_EQ(attributes.text(Attribute::packet_size), "8K");
+  EXPECT_DOUBLE_EQ(attributes.seconds(Attribute::park_timeout), 0.05);
+  EXPECT_EQ(attributes.text(Attribute::network), "auto");
+}
+
+TEST(Attributes, the_environment_wins_over_the_default) {
+  const Attributes attributes = load({"HOME=/", "WEFT_PACKET_SIZE=64K", "WEFT_RENDEZVOUS=copy"});
+  EXPECT_EQ(attributes.integer(Attribute::packet_size), 65536);
+  EXPECT_EQ(attributes.source(Attribute::packet_size), Source::environment);
+  EXPECT_EQ(attributes.text(Attribute::rendezvous), "copy");
+  EXPECT_EQ(attributes.integer(Attribute::rendezvous), 2);
+}
+
+TEST(Attributes, the_program_wins_over_the_environment) {
+  const Attributes attributes = load({"WEFT_SPIN=7"}, {{"spin", "9"}});
+  EXPECT_EQ(attributes.integer(Attribute::spin), 9);
+  EXPECT_EQ(attributes.source(Attribute::spin), Source::program);
+}
+
+TEST(Attributes, an_unknown_variable_is_an_error_that_suggests_the_nearest_name) {
+  EXPECT_EQ(error_of({"WEFT_PACKETSIZE=8K"}),
+            "the environment variable WEFT_PACKETSIZE names no attribute: did you mean WEFT_PACKET_SIZE? "
+            "(`weft info` lists all)");
+  EXPECT_EQ(error_of({}, {{"spins", "1"}}),
+            "the program sets the attribute \"spins\", which does not exist: did you mean \"spin\"? "
+            "(`weft info` lists all)");
+}
+
+TEST(Attributes, a_null_name_or_value_from_the_program_is_an_error_and_no_crash) {
+  EXPECT_NE(error_of({}, {{nullptr, "1"}}), "no error");
+  EXPECT_NE(error_of({}, {{"spin", nullptr}}), "no error");
+}
+
+TEST(Attributes, the_variables_of_launcher_and_tests_are_no_attributes) {
+  EXPECT_EQ(error_of({"WEFT_RANK=1", "WEFT_SIZE=2", "WEFT_JOB=x", "WEFT_BOOTSTRAP=y", "WEFT_TEST_SOAK=1"}), "no error");
+}
+
+TEST(Attributes, a_bad_value_is_an_error_that_names_variable_value_and_range) {
+  EXPECT_EQ(error_of({"WEFT_PACKET_SIZE=2G"}),
+            "WEFT_PACKET_SIZE=2G is not valid: it must be a size such as 64K or 2M, from 1K to 1M");
+  EXPECT_EQ(error_of({"WEFT_PACKETS=many"}), "WEFT_PACKETS=many is not valid: it must be an integer from 16 to 65536");
+  EXPECT_EQ(error_of({"WEFT_LANE_SLOTS=100"}),
+            "WEFT_LANE_SLOTS=100 is not valid: it must be an integer from 64 to 4096 and a power of two");
+  EXPECT_EQ(error_of({"WEFT_NETWORK=ethernet"}), "WEFT_NETWORK=ethernet is not valid: it must be auto or shm");
+  EXPECT_EQ(error_of({"WEFT_LOG_LEVEL="}), "WEFT_LOG_LEVEL= is not valid: it must be error, warn, info or debug");
+  EXPECT_EQ(error_of({"WEFT_PARK_TIMEOUT=-1"}),
+            "WEFT_PARK_TIMEOUT=-1 is not valid: it must be a number of seconds from 0 to 60");
+  EXPECT_EQ(error_of({}, {{"packets", "1"}}), "packets=1 is not valid: it must be an integer from 16 to 65536");
+}
+
+TEST(Attributes, a_bad_variable_is_an_error_even_where_the_program_overrides_it) {
+  EXPECT_NE(error_of({"WEFT_SPIN=x"}, {{"spin", "9"}}), "no error");
+}
+
+TEST(Attributes, values_that_contradict_each_other_are_an_error) {
+  EXPECT_EQ(error_of({"WEFT_LANE_SLOTS=2048"}),
+            "WEFT_LANE_SLOTS=2048 is not valid: it must not exceed WEFT_LANE_SLOTS_MAX, which is 1024");
+}
+
+}  // namespace
+}  // namespace weft::base
