@@ -1,0 +1,99 @@
+"""Every public header compiles alone; those of the data path bring in no heavy standard header."""
+
+import os
+import subprocess
+import tempfile
+import unittest
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+ROOT = Path(os.environ.get("WEFT_SOURCE_DIR", Path(__file__).resolve().parents[2]))
+INCLUDE = ROOT / "include"
+COMPILER = os.environ.get("CXX", "c++")
+FLAGS = ["-std=c++20", "-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Wno-sign-conversion", "-Werror"]
+DATA_PATH = ["weft/types.hpp", "weft/status.hpp", "weft/options.hpp", "weft/message.hpp", "weft/endpoint.hpp",
+             "weft/completion/*.hpp"]
+HEAVY = {"functional", "vector", "string"}
+
+
+def compiler(arguments):
+    return subprocess.run([COMPILER, *FLAGS, *arguments], capture_output=True, text=True, check=False)
+
+
+def fault_of_header(header, include=INCLUDE):
+    """What the compiler says about a translation unit that is this one include, twice; "" when it accepts it."""
+    with tempfile.TemporaryDirectory() as directory:
+        unit = Path(directory) / "unit.cpp"
+        unit.write_text(f"#include <{header}>\n#include <{header}>\n")
+        result = compiler([f"-I{include}", "-fsyntax-only", str(unit)])
+    return f"{header} does not compile alone:\n{result.stderr}" if result.returncode else ""
+
+
+def heavy_includes(header, include=INCLUDE):
+    """The heavy standard headers that a header brings in, each with the chain of includes that leads to it."""
+    with tempfile.TemporaryDirectory() as directory:
+        unit = Path(directory) / "unit.cpp"
+        unit.write_text(f"#include <{header}>\n")
+        result = compiler([f"-I{include}", "-fsyntax-only", "-H", str(unit)])
+    found, chain = [], []
+    for line in result.stderr.splitlines():
+        dots, _, name = line.partition(" ")
+        if not dots or set(dots) != {"."}:
+            continue
+        chain = chain[: len(dots) - 1] + [name]
+        if Path(name).name in HEAVY and "c++" in name:
+            found.append(f"{header} brings in <{Path(name).name}>: " + " > ".join(Path(step).name for step in chain))
+    return found
+
+
+def public_headers():
+    return sorted(path.relative_to(INCLUDE).as_posix() for path in INCLUDE.rglob("*.hpp"))
+
+
+def in_parallel(function, items):
+    with ThreadPoolExecutor(max_workers=2) as pool:
+        return list(pool.map(function, items))
+
+
+class PublicHeaders(unittest.TestCase):
+    def test_each_compiles_alone(self):
+        headers = public_headers()
+        self.assertTrue(headers)
+        faults = [fault for fault in in_parallel(fault_of_header, headers) if fault]
+        self.assertFalse(faults, "\n" + "\n".join(faults))
+
+    def test_data_path_headers_bring_in_no_heavy_standard_header(self):
+        headers = sorted({path.relative_to(INCLUDE).as_posix() for pattern in DATA_PATH for path in INCLUDE.glob(pattern)})
+        for pattern in DATA_PATH:
+            self.assertTrue(list(INCLUDE.glob(pattern)), f"{pattern} names no header")
+        faults = [fault for faults in in_parallel(heavy_includes, headers) for fault in faults]
+        self.assertFalse(faults, "\n" + "\n".join(faults))
+
+    def test_each_has_pragma_once(self):
+        missing = [header for header in public_headers() if "#pragma once" not in (INCLUDE / header).read_text()]
+        self.assertEqual(missing, [])
+
+
+class TheCheckItself(unittest.TestCase):
+    def setUp(self):
+        self.directory = tempfile.TemporaryDirectory()
+        self.addCleanup(self.directory.cleanup)
+        self.include = Path(self.directory.name)
+        (self.include / "weft").mkdir()
+
+    def write(self, name, text):
+        (self.include / "weft" / name).write_text("#pragma once\n" + text)
+
+    def test_reports_a_header_that_relies_on_its_includer(self):
+        self.write("needy.hpp", "inline std::size_t size() { return 0; }\n")
+        self.assertIn("weft/needy.hpp does not compile alone", fault_of_header("weft/needy.hpp", self.include))
+
+    def test_reports_a_heavy_header_behind_another_header(self):
+        self.write("inner.hpp", "#include <vector>\n")
+        self.write("outer.hpp", "#include <weft/inner.hpp>\n")
+        self.assertIn("outer.hpp brings in <vector>: inner.hpp > vector",
+                      "\n".join(heavy_includes("weft/outer.hpp", self.include)))
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
