@@ -1,0 +1,33 @@
+// A callable that runs inside progress().
+#pragma once
+
+#include <weft/completion/completion.hpp>
+
+#include <utility>
+
+namespace weft {
+
+/// Calls `Function(Message&)` for every message; stored once, called without allocation or type erasure
+/// beyond one virtual call.
+///
+/// The function must be noexcept in effect, may be called by every thread that progresses (on a device with
+/// a SerialEndpoint: by that thread only), may post (what is refused goes to the backlog) and may call
+/// progress (on its own device that returns at once).
+template <class Function>
+class Handler final : public Completion {
+ public:
+  explicit Handler(Function function) : function_(std::move(function)) {}
+  ~Handler() override { withdraw(); }
+
+  void signal(Message& message) noexcept override {
+    function_(message);
+    notify_waiters();
+  }
+  /// A handler has nothing to wait for by itself: use Endpoint::wait_until with a condition of your own.
+  [[nodiscard]] bool ready() const noexcept override { return true; }
+
+ private:
+  Function function_;
+};
+
+}  // namespace weft

@@ -1,0 +1,85 @@
+// Completion queues: first in, first out, entries in place.
+#pragma once
+
+#include <weft/completion/completion.hpp>
+#include <weft/detail/entry_ring.hpp>
+
+#include <span>
+
+namespace weft {
+
+/// Options of completion queues.
+struct QueueOptions {
+  /// Messages at rest, in entries, at which remote senders are stopped (their posts answer
+  /// retry(no_credit)) until half of them are popped; 1 to 2^24. What is under way by then is still taken
+  /// in, and so is every completion of an own operation. 0: the attribute's default, 65536.
+  std::uint32_t capacity = 0;
+  /// Entries allocated at construction; the queue doubles when it is full. A power of two.
+  std::uint32_t initial = 256;
+};
+
+/// A queue of messages. Memory grows with the largest number of messages at rest, is reused without
+/// allocation afterwards, and is freed by the destructor.
+///
+/// The template arguments say how many threads may push (that is: progress, or post with this object as
+/// completion) and pop at the same time; use the aliases below.
+template <class Producers, class Consumers>
+class WEFT_API BasicCompletionQueue final : public Completion {
+ public:
+  explicit BasicCompletionQueue(const QueueOptions& options = {});
+  ~BasicCompletionQueue() override;
+
+  void signal(Message& message) noexcept override;
+
+  /// Moves the oldest message into `message`; false when the queue is empty. An empty pop only reads.
+  bool pop(Message& message) noexcept {
+    Ring* ring = head_ring_.load(std::memory_order_acquire);
+    if (ring->pop(message)) [[likely]]
+      return true;
+    return pop_slow(message);
+  }
+  /// Moves up to messages.size() messages; returns how many.
+  std::size_t pop(std::span<Message> messages) noexcept {
+    std::size_t count = 0;
+    while (count < messages.size() && pop(messages[count])) ++count;
+    return count;
+  }
+  /// Only reads.
+  [[nodiscard]] bool empty() const noexcept {
+    const Ring* ring = head_ring_.load(std::memory_order_acquire);
+    return ring->empty() && (ring->next.load(std::memory_order_acquire) == nullptr || empty_slow());
+  }
+  [[nodiscard]] bool ready() const noexcept override { return !empty(); }
+  /// Approximate while others push or pop.
+  [[nodiscard]] std::size_t size_guess() const noexcept;
+  [[nodiscard]] std::uint32_t capacity() const noexcept { return capacity_; }
+
+ private:
+  using Ring = detail::EntryRing<Producers, Consumers>;
+  bool pop_slow(Message& message) noexcept;
+  [[nodiscard]] bool empty_slow() const noexcept;
+  void grow(Ring* full) noexcept;
+  void stop_if_full() noexcept;
+  void resume_if_drained() noexcept;
+
+  const std::uint32_t capacity_;
+  const std::uint64_t check_mask_;  // positions at which the number at rest is looked at
+  Ring* const first_;
+  alignas(64) std::atomic<Ring*> head_ring_;
+  std::atomic<bool> stopped_{false};
+  alignas(64) std::atomic<Ring*> tail_ring_;
+};
+
+/// Any number of threads push and pop.
+using CompletionQueue = BasicCompletionQueue<detail::ManyThreads, detail::ManyThreads>;
+/// Any number of threads push, one thread at a time pops.
+using SingleConsumerQueue = BasicCompletionQueue<detail::ManyThreads, detail::OneThread>;
+/// One thread at a time pushes and one thread at a time pops (they may differ): no locked instruction. For
+/// objects whose messages all arrive through one SerialEndpoint.
+using SerialCompletionQueue = BasicCompletionQueue<detail::OneThread, detail::OneThread>;
+
+extern template class BasicCompletionQueue<detail::ManyThreads, detail::ManyThreads>;
+extern template class BasicCompletionQueue<detail::ManyThreads, detail::OneThread>;
+extern template class BasicCompletionQueue<detail::OneThread, detail::OneThread>;
+
+}  // namespace weft

@@ -1,0 +1,11 @@
+// The version of what headers inline and the library must agree on.
+#pragma once
+
+#include <cstdint>
+
+namespace weft::detail {
+
+/// Changes with every change of the layout of lanes, slots, entries, messages or devices in detail/.
+inline constexpr std::uint32_t kAbiVersion = 1;
+
+}  // namespace weft::detail

@@ -1,0 +1,186 @@
+// A bounded ring of 64-byte message entries, the segment from which completion queues grow.
+#pragma once
+
+#include <weft/detail/copy.hpp>
+#include <weft/detail/message_access.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <new>
+
+namespace weft::detail {
+
+/// How many threads may be at one end of a queue at the same time.
+struct OneThread {};
+struct ManyThreads {};
+
+/// A message at rest. Up to kEntryPayload bytes lie in `place`; else `place` holds an External.
+struct alignas(64) QueueEntry {
+  std::atomic<std::uint32_t> sequence;
+  std::uint8_t size;  // of an in-place payload
+  std::uint8_t holding;
+  std::uint8_t operation;
+  std::uint8_t outcome;
+  std::uint32_t tag;
+  std::int32_t peer;
+  alignas(16) std::byte place[kEntryPayload];
+
+  struct External {
+    const std::byte* data;
+    std::size_t size;
+    void* user_data;
+    PayloadOwner* owner;
+    std::uint64_t cookie;
+  };
+  static_assert(sizeof(External) <= kEntryPayload);
+
+  void store(Message& message) noexcept;
+  void load(Message& message) noexcept;
+};
+static_assert(sizeof(QueueEntry) == 64);
+
+inline void QueueEntry::store(Message& message) noexcept {
+  operation = static_cast<std::uint8_t>(message.operation());
+  outcome = static_cast<std::uint8_t>(message.outcome());
+  tag = message.tag();
+  peer = message.peer();
+  const bool arrival = message.operation() == Operation::active_message;
+  if (arrival && message.size() <= kEntryPayload) [[likely]] {
+    holding = static_cast<std::uint8_t>(MessageAccess::Holding::in_place);
+    size = static_cast<std::uint8_t>(message.size());
+    copy_small(place, message.data(), message.size());
+    return;
+  }
+  External external{};
+  if (arrival && !message.is_owner()) {
+    Message kept = message.take();
+    external = {kept.data(), kept.size(), nullptr, MessageAccess::owner(kept), MessageAccess::cookie(kept)};
+    MessageAccess::disown(kept);
+    holding = static_cast<std::uint8_t>(MessageAccess::Holding::owner);
+  } else {
+    external = {message.data(), message.size(), message.user_data(), MessageAccess::owner(message),
+                MessageAccess::cookie(message)};
+    holding = static_cast<std::uint8_t>(MessageAccess::holding(message));
+    MessageAccess::disown(message);
+  }
+  std::memcpy(place, &external, sizeof external);
+}
+
+inline void QueueEntry::load(Message& message) noexcept {
+  const auto as_operation = static_cast<Operation>(operation);
+  if (holding == static_cast<std::uint8_t>(MessageAccess::Holding::in_place)) [[likely]] {
+    MessageAccess::set_view(message, as_operation, peer, tag, nullptr, size, nullptr, 0);
+    copy_small(MessageAccess::set_in_place(message, size), place, size);
+  } else {
+    External external;
+    std::memcpy(&external, place, sizeof external);
+    MessageAccess::set_view(message, as_operation, peer, tag, external.data, external.size, nullptr, 0);
+    MessageAccess::set_user_data(message, external.user_data);
+    if (holding == static_cast<std::uint8_t>(MessageAccess::Holding::owner))
+      MessageAccess::set_owner(message, external.owner, external.cookie);
+  }
+  MessageAccess::set_outcome(message, static_cast<Outcome>(outcome));
+}
+
+/// Bounded first-in-first-out ring; each entry's sequence number says whose turn it is: `position` when it
+/// is empty, `position + 1` when it is full. The atomic type is a parameter so that tests can drive
+/// schedules; `Entry` needs `sequence`, `store` and `load`.
+template <class Producers, class Consumers, class Entry = QueueEntry,
+          template <class> class Atomic = std::atomic>
+class EntryRing {
+ public:
+  enum class Push : std::uint8_t { pushed, full, closed };
+  static constexpr std::uint64_t kClosed = std::uint64_t{1} << 63;
+
+  /// `capacity` is a power of two.
+  explicit EntryRing(std::uint32_t capacity)
+      : mask_(capacity - 1), entries_(new Entry[capacity]) {
+    for (std::uint32_t index = 0; index < capacity; ++index)
+      entries_[index].sequence.store(index, std::memory_order_relaxed);
+  }
+
+  template <class Item>
+  Push push(Item& item, std::uint64_t& position) noexcept {
+    std::uint64_t tail = tail_.load(std::memory_order_relaxed);
+    for (;;) {
+      if ((tail & kClosed) != 0) return Push::closed;
+      Entry& entry = entries_[tail & mask_];
+      // Pairs with the release in pop(): the entry has been read before it is written again.
+      const auto turn = static_cast<std::int32_t>(entry.sequence.load(std::memory_order_acquire) -
+                                                  static_cast<std::uint32_t>(tail));
+      if (turn < 0) return Push::full;
+      if (turn > 0) {
+        tail = tail_.load(std::memory_order_relaxed);
+        continue;
+      }
+      if constexpr (std::is_same_v<Producers, OneThread>) {
+        tail_.store(tail + 1, std::memory_order_relaxed);
+      } else if (!tail_.compare_exchange_weak(tail, tail + 1, std::memory_order_relaxed)) {
+        continue;
+      }
+      entry.store(item);
+      // Pairs with the acquire in pop() and empty().
+      entry.sequence.store(static_cast<std::uint32_t>(tail + 1), std::memory_order_release);
+      position = tail;
+      return Push::pushed;
+    }
+  }
+
+  template <class Item>
+  bool pop(Item& item) noexcept {
+    std::uint64_t head = head_.load(std::memory_order_relaxed);
+    for (;;) {
+      Entry& entry = entries_[head & mask_];
+      // Pairs with the release in push().
+      const auto turn = static_cast<std::int32_t>(entry.sequence.load(std::memory_order_acquire) -
+                                                  static_cast<std::uint32_t>(head + 1));
+      if (turn < 0) return false;
+      if (turn > 0) {
+        head = head_.load(std::memory_order_relaxed);
+        continue;
+      }
+      if constexpr (std::is_same_v<Consumers, OneThread>) {
+        head_.store(head + 1, std::memory_order_relaxed);
+      } else if (!head_.compare_exchange_weak(head, head + 1, std::memory_order_relaxed)) {
+        continue;
+      }
+      entry.load(item);
+      // Pairs with the acquire in push().
+      entry.sequence.store(static_cast<std::uint32_t>(head) + mask_ + 1, std::memory_order_release);
+      return true;
+    }
+  }
+
+  /// Only reads. Exact when nobody pushes or pops at the moment.
+  [[nodiscard]] bool empty() const noexcept {
+    const std::uint64_t head = head_.load(std::memory_order_relaxed);
+    const auto turn = static_cast<std::int32_t>(
+        entries_[head & mask_].sequence.load(std::memory_order_acquire) - static_cast<std::uint32_t>(head + 1));
+    return turn < 0;
+  }
+  [[nodiscard]] std::uint64_t size_guess() const noexcept {
+    const std::uint64_t head = head_.load(std::memory_order_relaxed);
+    const std::uint64_t tail = tail_.load(std::memory_order_relaxed) & ~kClosed;
+    return tail > head ? tail - head : 0;
+  }
+  [[nodiscard]] std::uint32_t capacity() const noexcept { return mask_ + 1; }
+
+  /// No push succeeds afterwards. With one producer: called by it.
+  void close() noexcept { tail_.fetch_or(kClosed, std::memory_order_relaxed); }
+  /// Whether the ring is closed and everything that was pushed has been claimed by pops.
+  [[nodiscard]] bool drained() const noexcept {
+    const std::uint64_t tail = tail_.load(std::memory_order_relaxed);
+    return (tail & kClosed) != 0 && (tail & ~kClosed) == head_.load(std::memory_order_relaxed);
+  }
+
+  Atomic<EntryRing*> next{nullptr};  // the larger ring that took over
+
+ private:
+  const std::uint32_t mask_;
+  const std::unique_ptr<Entry[]> entries_;
+  alignas(64) Atomic<std::uint64_t> tail_{0};  // written by producers
+  alignas(64) Atomic<std::uint64_t> head_{0};  // written by consumers
+};
+
+}  // namespace weft::detail

@@ -1,0 +1,112 @@
+// The lane: a ring of 64-byte slots from one device to another, and its sending half, which is inlined.
+//
+// Sender and receiver agree on the position by counting; there is no shared index. A slot's header is written
+// last, with release, and cleared by the receiver after it has read the slot. How a lane is set up, received,
+// grown and retired is in src/network/shm; docs/wire.md has the layout bit by bit.
+#pragma once
+
+#include <weft/detail/copy.hpp>
+#include <weft/detail/export.hpp>
+#include <weft/detail/lock.hpp>
+#include <weft/types.hpp>
+
+#include <atomic>
+#include <cstdint>
+
+namespace weft::detail {
+
+inline constexpr std::size_t kSlotPayload = 48;
+
+/// What a slot carries. Zero is never a kind, so that a cleared header is empty.
+enum class SlotKind : std::uint8_t {
+  message = 1,  ///< payload in this and the following slots
+  packet,       ///< payload in a packet of the sender
+  skip,         ///< nothing up to the end of the ring
+  moved,        ///< the lane goes on in a larger ring
+  closed,       ///< the sender will not use this lane any more
+};
+
+struct alignas(64) Slot {
+  std::atomic<std::uint64_t> header;  // position(32) | size(16) | channel(8) | kind(8); 0: empty
+  std::uint64_t word;                 // handle(32) and tag(32), or what the channel says
+  std::byte payload[kSlotPayload];
+};
+static_assert(sizeof(Slot) == 64 && offsetof(Slot, payload) == 16);
+
+/// `channel` tells the protocol what the payload is; the lane does not look at it.
+[[nodiscard]] constexpr std::uint64_t slot_header(std::uint64_t position, std::size_t size,
+                                                  std::uint8_t channel, SlotKind kind) noexcept {
+  return position << 32 | static_cast<std::uint64_t>(size) << 16 | static_cast<std::uint64_t>(channel) << 8 |
+         static_cast<std::uint64_t>(kind);
+}
+
+/// The line of a lane that its receiver writes: rarely, so that the sender reads it from its own cache.
+struct alignas(64) LaneControl {
+  std::atomic<std::uint64_t> credit;    // slots consumed so far, brought up to date every quarter of the ring
+  std::atomic<std::uint32_t> cold;      // 1: the receiver does not poll this lane; ring the doorbell
+  std::atomic<std::uint32_t> released;  // 1: the receiver has left this ring for good
+};
+static_assert(sizeof(LaneControl) == 64);
+
+/// The sender's private half of a lane.
+struct alignas(64) SendLane {
+  Slot* slots = nullptr;
+  std::uint64_t mask = 0;
+  std::uint64_t tail = 0;   // next position to write
+  std::uint64_t limit = 0;  // first position that may not be written yet; == tail sends posts the slow way
+  LaneControl* control = nullptr;
+  const std::atomic<std::uint32_t>* exposures = nullptr;  // the peer's table: generation(16) | flags(16) by id
+  void* owner = nullptr;                                  // what ring_doorbell() needs to know
+  std::atomic<std::uint32_t> lock{0};
+};
+
+inline constexpr std::uint32_t kExposureOpen = 1;     // the handle is in use
+inline constexpr std::uint32_t kExposureStopped = 2;  // senders shall stop
+
+[[nodiscard]] constexpr std::uint32_t open_exposure(std::uint16_t generation) noexcept {
+  return static_cast<std::uint32_t>(generation) << 16 | kExposureOpen;
+}
+/// A handle and a tag as they travel in a slot.
+[[nodiscard]] constexpr std::uint64_t handle_word(RemoteCompletion remote, std::uint32_t tag) noexcept {
+  return static_cast<std::uint64_t>(remote.id()) << 48 | static_cast<std::uint64_t>(remote.generation()) << 32 |
+         tag;
+}
+
+/// Tells the receiver of a cold lane that it is not empty any more; wakes it when it is parked.
+WEFT_API void ring_doorbell(SendLane& lane) noexcept;
+
+/// Slots ahead of the one being written whose line is fetched for writing.
+inline constexpr std::uint64_t kPrefetchDistance = 8;
+
+/// Writes one slot. False without effect when the lane is contended, full, backlogged, or the handle is not
+/// open: the caller then takes the slow way, which finds out.
+template <class Locking>
+[[nodiscard]] inline bool post_slot(SendLane& lane, RemoteCompletion remote, std::uint32_t tag, Bytes bytes,
+                                    std::uint8_t channel) noexcept {
+  if (lane.exposures[remote.id()].load(std::memory_order_relaxed) != open_exposure(remote.generation()))
+      [[unlikely]]
+    return false;
+  if (!Locking::acquire(lane.lock)) [[unlikely]]
+    return false;
+  const std::uint64_t tail = lane.tail;
+  if (tail == lane.limit) [[unlikely]] {
+    Locking::release(lane.lock);
+    return false;
+  }
+  Slot& slot = lane.slots[tail & lane.mask];
+  __builtin_prefetch(&lane.slots[(tail + kPrefetchDistance) & lane.mask], 1);
+  copy_small(slot.payload, bytes.data(), bytes.size());
+  slot.word = handle_word(remote, tag);
+  // Pairs with the acquire of the receiver's poll: payload and word are visible with the header.
+  slot.header.store(slot_header(tail, bytes.size(), channel, SlotKind::message), std::memory_order_release);
+  lane.tail = tail + 1;
+  // Pairs with the process-wide barrier of a receiver that stops polling this lane: either it still finds
+  // the slot, or this load sees that it is cold.
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  if (lane.control->cold.load(std::memory_order_relaxed) != 0) [[unlikely]]
+    ring_doorbell(lane);
+  Locking::release(lane.lock);
+  return true;
+}
+
+}  // namespace weft::detail

@@ -1,0 +1,43 @@
+// The two lock policies that Endpoint and SerialEndpoint are made with.
+#pragma once
+
+#include <atomic>
+#include <cassert>
+#include <cstdint>
+
+namespace weft::detail {
+
+/// For objects that any thread may use: a miss is reported, never waited for.
+struct TryLock {
+  static constexpr bool kExclusive = false;
+  template <class Word>
+  [[nodiscard]] static bool acquire(Word& word) noexcept {
+    // The acquire pairs with the release in release(): the previous holder's writes are visible.
+    return word.load(std::memory_order_relaxed) == 0 && word.exchange(1, std::memory_order_acquire) == 0;
+  }
+  template <class Word>
+  static void release(Word& word) noexcept {
+    word.store(0, std::memory_order_release);
+  }
+};
+
+/// For objects that one thread at a time uses by contract: no locked instruction. Debug builds detect a
+/// second thread inside.
+struct NoLock {
+  static constexpr bool kExclusive = true;
+  template <class Word>
+  [[nodiscard]] static bool acquire([[maybe_unused]] Word& word) noexcept {
+#ifndef NDEBUG
+    assert(word.exchange(1, std::memory_order_relaxed) == 0 && "two threads inside one SerialEndpoint");
+#endif
+    return true;
+  }
+  template <class Word>
+  static void release([[maybe_unused]] Word& word) noexcept {
+#ifndef NDEBUG
+    word.store(0, std::memory_order_relaxed);
+#endif
+  }
+};
+
+}  // namespace weft::detail

@@ -1,0 +1,51 @@
+// How completion objects and the library take messages apart and put them together.
+#pragma once
+
+#include <weft/message.hpp>
+
+namespace weft::detail {
+
+struct MessageAccess {
+  using Holding = Message::Holding;
+
+  static void set_view(Message& message, Operation operation, int peer, std::uint32_t tag,
+                       const std::byte* data, std::size_t size, PayloadLender* lender,
+                       std::uint64_t cookie) noexcept {
+    message.operation_ = operation;
+    message.peer_ = peer;
+    message.tag_ = tag;
+    message.data_ = data;
+    message.size_ = size;
+    message.lender_ = lender;
+    message.cookie_ = cookie;
+  }
+  static void set_owner(Message& message, PayloadOwner* owner, std::uint64_t cookie) noexcept {
+    message.holding_ = Holding::owner;
+    message.owner_ = owner;
+    message.cookie_ = cookie;
+    message.lender_ = nullptr;
+  }
+  static void set_outcome(Message& message, Outcome outcome) noexcept { message.outcome_ = outcome; }
+  static void set_user_data(Message& message, void* user_data) noexcept { message.user_data_ = user_data; }
+  static std::byte* set_in_place(Message& message, std::size_t size) noexcept {
+    message.holding_ = Holding::in_place;
+    message.lender_ = nullptr;
+    message.data_ = message.place_;
+    message.size_ = size;
+    return message.place_;
+  }
+  /// Whether a view's payload was made permanent where it lies: its lender must not release it.
+  static bool was_kept(const Message& message) noexcept { return message.lender_ == nullptr; }
+  static Holding holding(const Message& message) noexcept { return message.holding_; }
+  static PayloadLender* lender(const Message& message) noexcept { return message.lender_; }
+  static void clear_lender(Message& message) noexcept { message.lender_ = nullptr; }
+  static PayloadOwner* owner(const Message& message) noexcept { return message.owner_; }
+  static std::uint64_t cookie(const Message& message) noexcept { return message.cookie_; }
+  /// Gives up ownership without releasing: the caller has stored owner, data and cookie elsewhere.
+  static void disown(Message& message) noexcept {
+    message.holding_ = Holding::view;
+    message.lender_ = nullptr;
+  }
+};
+
+}  // namespace weft::detail

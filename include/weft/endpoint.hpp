@@ -1,0 +1,155 @@
+// Endpoints carry the post operations.
+#pragma once
+
+#include <weft/completion/counter.hpp>
+#include <weft/completion/handler.hpp>
+#include <weft/completion/queue.hpp>
+#include <weft/detail/device_path.hpp>
+#include <weft/device.hpp>
+#include <weft/options.hpp>
+#include <weft/packet.hpp>
+#include <weft/status.hpp>
+#include <weft/types.hpp>
+
+#include <cstdint>
+#include <memory>
+
+namespace weft {
+
+namespace detail {
+
+/// Channel of active messages in a slot's header; see src/core/protocol/wire.hpp for the others.
+inline constexpr std::uint8_t kActiveMessageChannel = 1;
+
+/// A condition as a wait sees it: what to check, and what to be woken by (may be null).
+struct WaitCondition {
+  bool (*holds)(const void* context) noexcept;
+  const void* context;
+  Completion* completion;
+};
+
+/// What endpoints call out of line, by lock policy.
+template <class Locking>
+struct EndpointCalls {
+  WEFT_API static void open(DeviceState& device);
+  WEFT_API static void close(DeviceState& device) noexcept;
+  WEFT_API static Status post_am(DeviceState& device, int peer, RemoteCompletion remote, Bytes bytes,
+                                 const ActiveMessageOptions& options);
+  WEFT_API static Status post_packet(DeviceState& device, int peer, RemoteCompletion remote, Packet& packet,
+                                     std::size_t size, const ActiveMessageOptions& options);
+  WEFT_API static void send_am(DeviceState& device, int peer, RemoteCompletion remote, Bytes bytes,
+                               const ActiveMessageOptions& options);
+  WEFT_API static std::size_t progress(DeviceState& device) noexcept;
+  WEFT_API static void wait(DeviceState& device, const WaitCondition& condition) noexcept;
+};
+
+extern template struct EndpointCalls<TryLock>;
+extern template struct EndpointCalls<NoLock>;
+
+[[nodiscard]] WEFT_API DevicePath& path_of(DeviceState& device) noexcept;
+
+}  // namespace detail
+
+/// A light object that binds a device. Post operations never block; see Status for their answers.
+///
+/// `Endpoint` may be used by any number of threads; `SerialEndpoint` takes its device for itself, is used
+/// by one thread at a time, and executes no locked instruction of its own. A device has either one
+/// SerialEndpoint or any number of Endpoints: the constructor throws weft::Error otherwise.
+template <class Locking>
+class BasicEndpoint {
+ public:
+  /// On the runtime's default device: index 0, opened by the first endpoint that asks for it.
+  explicit BasicEndpoint(Runtime& runtime) : BasicEndpoint(default_device(runtime)) {}
+  explicit BasicEndpoint(Device& device) : BasicEndpoint(shared_state(device)) {}
+  ~BasicEndpoint() {
+    if (device_ != nullptr) Calls::close(*device_);
+  }
+  BasicEndpoint(BasicEndpoint&& other) noexcept = default;
+  BasicEndpoint& operator=(BasicEndpoint&&) = delete;
+
+  /// Posts an active message: `remote`, a completion object of `peer`, is signalled with the payload.
+  ///
+  /// peer: a rank, 0 to size - 1, oneself included (weft::Error otherwise). bytes: 0 to 2^62 bytes; borrowed
+  /// until done or completion. Up to 48 bytes travel in one slot, up to inline_max in several, up to
+  /// packet_size through a packet, more by a handshake and one transfer into a buffer of the target's
+  /// allocator. Delivery is not ordered.
+  Status post_am(int peer, RemoteCompletion remote, Bytes bytes, const ActiveMessageOptions& options = {}) {
+    if (post_in_slot(peer, remote, bytes, options)) [[likely]]
+      return Status::done();
+    return Calls::post_am(*device_, peer, remote, bytes, options);
+  }
+
+  /// The same with a payload of `size` bytes that was assembled in `packet`, which is taken over unless the
+  /// answer is retry.
+  Status post_am(int peer, RemoteCompletion remote, Packet&& packet, std::size_t size,
+                 const ActiveMessageOptions& options = {}) {
+    return Calls::post_packet(*device_, peer, remote, packet, size, options);
+  }
+
+  /// post_am that progresses until the post is accepted and, without a completion object, until the payload
+  /// may be reused. Waits for as long as the peer does not consume. Inside handlers use post_am.
+  void send_am(int peer, RemoteCompletion remote, Bytes bytes, const ActiveMessageOptions& options = {}) {
+    if (!post_in_slot(peer, remote, bytes, options)) [[unlikely]]
+      Calls::send_am(*device_, peer, remote, bytes, options);
+  }
+
+  /// Moves communication of the device forward: delivers what has arrived, continues what is under way.
+  /// Returns how much it did; 0: nothing to do. An empty progress only reads. Never blocks.
+  std::size_t progress() noexcept { return Calls::progress(*device_); }
+
+  /// Progresses until the queue has a message: spins, yields, then parks.
+  template <class Producers, class Consumers>
+  [[nodiscard]] Message wait(BasicCompletionQueue<Producers, Consumers>& queue) noexcept {
+    Message message;
+    while (!queue.pop(message)) wait_ready(queue);
+    return message;
+  }
+  /// Progresses until the counter has reached `target` signals.
+  void wait(Counter& counter, std::uint64_t target) noexcept {
+    counter.set_target(target);
+    wait_ready(counter);
+  }
+  /// Progresses until completion.ready().
+  void wait_ready(Completion& completion) noexcept {
+    Calls::wait(*device_, {[](const void* context) noexcept {
+                             return static_cast<const Completion*>(context)->ready();
+                           },
+                           &completion, &completion});
+  }
+  /// Progresses until `condition()` holds. Arrivals on this device end a park at once; a condition that
+  /// something else makes true is seen within the attribute park_timeout.
+  template <class Condition>
+  void wait_until(const Condition& condition) noexcept {
+    Calls::wait(*device_, {[](const void* context) noexcept -> bool {
+                             return (*static_cast<const Condition*>(context))();
+                           },
+                           &condition, nullptr});
+  }
+
+  [[nodiscard]] detail::DeviceState& state() const noexcept { return *device_; }
+
+ private:
+  using Calls = detail::EndpointCalls<Locking>;
+  explicit BasicEndpoint(std::shared_ptr<detail::DeviceState> device)
+      : path_(&detail::path_of(*device)), device_(std::move(device)) {
+    Calls::open(*device_);
+  }
+  [[nodiscard]] bool post_in_slot(int peer, RemoteCompletion remote, Bytes bytes,
+                                  const ActiveMessageOptions& options) noexcept {
+    if (bytes.size() > detail::kSlotPayload || (options.completion != nullptr && !options.may_complete_now))
+      return false;
+    detail::SendLane* lane = path_->lane(peer, remote.device());
+    return lane != nullptr &&
+           detail::post_slot<Locking>(*lane, remote, options.tag, bytes, detail::kActiveMessageChannel);
+  }
+  WEFT_API static std::shared_ptr<detail::DeviceState> default_device(Runtime& runtime);
+  WEFT_API static std::shared_ptr<detail::DeviceState> shared_state(Device& device);
+
+  detail::DevicePath* path_;
+  std::shared_ptr<detail::DeviceState> device_;
+};
+
+using Endpoint = BasicEndpoint<detail::TryLock>;
+using SerialEndpoint = BasicEndpoint<detail::NoLock>;
+
+}  // namespace weft

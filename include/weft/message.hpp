@@ -1,0 +1,160 @@
+// What completion objects carry: an arrived message, or the end of a posted operation.
+#pragma once
+
+#include <weft/detail/export.hpp>
+#include <weft/status.hpp>
+#include <weft/types.hpp>
+
+#include <cassert>
+#include <cstring>
+#include <utility>
+
+namespace weft {
+
+/// Payloads up to this size are copied into a queue's entry; larger ones are held where they lie.
+inline constexpr std::size_t kEntryPayload = 48;
+
+/// Supplies and takes back payload memory. allocate() is called by progress for large active messages, from
+/// any thread that progresses; release() from any thread.
+class PayloadOwner {
+ public:
+  /// `size` bytes aligned to 16, or nullptr: there is no room now, progress will ask again.
+  virtual std::byte* allocate(std::size_t size) noexcept = 0;
+  /// Takes back what a message held. `cookie` is what was stored with the payload.
+  virtual void release(std::byte* data, std::size_t size, std::uint64_t cookie) noexcept = 0;
+
+ protected:
+  ~PayloadOwner() = default;
+};
+
+namespace detail {
+
+/// Lends the payload of a message that is being delivered, and knows how to keep it beyond the delivery.
+class PayloadLender {
+ public:
+  /// Makes the payload permanent: holds what lies at `data`, or copies it and moves `data`. Returns who
+  /// releases it with `cookie`, or nullptr when neither is possible without the heap.
+  virtual PayloadOwner* keep(const std::byte*& data, std::size_t size, std::uint64_t& cookie) noexcept = 0;
+
+ protected:
+  ~PayloadLender() = default;
+};
+
+struct MessageAccess;
+
+}  // namespace detail
+
+/// What a Message reports.
+enum class Operation : std::uint8_t {
+  active_message,       ///< arrived from peer()
+  active_message_sent,  ///< an own post_am has ended: data() is the buffer that was posted
+};
+
+/// One message as a completion object sees it.
+///
+/// Inside a handler, or signal() of a completion object, the payload may be a view into the slot or packet
+/// that is only valid until the call returns; take() keeps it. A Message that was popped from a queue owns
+/// its payload until it is destroyed. Payloads are contiguous and aligned to 16 bytes.
+class Message {
+ public:
+  Message() noexcept = default;
+  Message(Message&& other) noexcept { move_from(other); }
+  Message& operator=(Message&& other) noexcept {
+    if (this != &other) {
+      release();
+      move_from(other);
+    }
+    return *this;
+  }
+  Message(const Message&) = delete;
+  Message& operator=(const Message&) = delete;
+  ~Message() { release(); }
+
+  [[nodiscard]] Outcome outcome() const noexcept { return outcome_; }
+  [[nodiscard]] Operation operation() const noexcept { return operation_; }
+  /// The rank at the other end.
+  [[nodiscard]] int peer() const noexcept { return peer_; }
+  [[nodiscard]] std::uint32_t tag() const noexcept { return tag_; }
+  /// The user_data of the own post that ended; nullptr for arrivals.
+  [[nodiscard]] void* user_data() const noexcept { return user_data_; }
+  /// Payload length in bytes.
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+  [[nodiscard]] const std::byte* data() const noexcept { return data_; }
+  [[nodiscard]] Bytes bytes() const noexcept { return {data_, size_}; }
+
+  /// The payload's first sizeof(T) bytes as a value. A shorter payload is a broken premise (assert); in
+  /// release builds what is missing reads as zero.
+  template <class T>
+    requires std::is_trivially_copyable_v<T>
+  [[nodiscard]] T as() const noexcept {
+    assert(size_ >= sizeof(T));
+    if (size_ == sizeof(T)) {
+      alignas(T) std::byte storage[sizeof(T)];
+      std::memcpy(storage, data_, sizeof(T));
+      return *reinterpret_cast<T*>(storage);
+    }
+    alignas(T) std::byte storage[sizeof(T)] = {};
+    std::memcpy(storage, data_, size_ < sizeof(T) ? size_ : sizeof(T));
+    return *reinterpret_cast<T*>(storage);
+  }
+
+  /// Whether the payload stays valid after the handler returns.
+  [[nodiscard]] bool is_owner() const noexcept { return holding_ != Holding::view; }
+
+  /// A message that owns its payload. Up to kEntryPayload bytes are copied; a packet is held as it is, within
+  /// the quota of its sender (attribute held_packets), and copied out beyond. Do not use this one afterwards.
+  [[nodiscard]] WEFT_API Message take() noexcept;
+
+  /// The user may write into a large payload that the message owns (an allocator's buffer).
+  [[nodiscard]] std::byte* mutable_data() noexcept {
+    return is_owner() ? const_cast<std::byte*>(data_) : nullptr;
+  }
+
+ private:
+  friend struct detail::MessageAccess;
+  enum class Holding : std::uint8_t { view, in_place, owner };
+
+  void move_from(Message& other) noexcept {
+    size_ = other.size_;
+    user_data_ = other.user_data_;
+    tag_ = other.tag_;
+    peer_ = other.peer_;
+    outcome_ = other.outcome_;
+    operation_ = other.operation_;
+    holding_ = other.holding_;
+    data_ = other.data_;
+    if (holding_ == Holding::in_place) {
+      std::memcpy(place_, other.place_, sizeof place_);
+      data_ = place_;
+    } else {
+      owner_ = other.owner_;
+      lender_ = other.lender_;
+      cookie_ = other.cookie_;
+    }
+    other.holding_ = Holding::view;
+    other.lender_ = nullptr;
+    other.data_ = nullptr;
+    other.size_ = 0;
+  }
+  void release() noexcept {
+    if (holding_ == Holding::owner) {
+      holding_ = Holding::view;
+      owner_->release(const_cast<std::byte*>(data_), size_, cookie_);
+    }
+  }
+
+  const std::byte* data_ = nullptr;
+  std::size_t size_ = 0;
+  void* user_data_ = nullptr;
+  std::uint32_t tag_ = 0;
+  std::int32_t peer_ = 0;
+  Outcome outcome_ = Outcome::ok;
+  Operation operation_ = Operation::active_message;
+  Holding holding_ = Holding::view;
+  PayloadOwner* owner_ = nullptr;              // who releases, when holding_ == owner
+  detail::PayloadLender* lender_ = nullptr;    // who can keep it, when holding_ == view
+  std::uint64_t cookie_ = 0;                   // names the payload to owner_ or lender_
+  alignas(16) std::byte place_[kEntryPayload];  // valid when holding_ == in_place
+};
+
+}  // namespace weft

@@ -1,0 +1,79 @@
+// A process's membership of a job.
+#pragma once
+
+#include <weft/attributes.hpp>
+#include <weft/completion/completion.hpp>
+#include <weft/detail/abi.hpp>
+#include <weft/options.hpp>
+#include <weft/types.hpp>
+
+#include <memory>
+#include <span>
+
+namespace weft {
+
+class InProcessJob;
+namespace detail {
+class RuntimeState;
+}
+
+/// Options of a Runtime.
+struct RuntimeOptions {
+  /// Attributes set by the program; they take precedence over WEFT_* variables.
+  std::span<const AttributeSetting> attributes{};
+};
+
+/// Counters of what a runtime refused or dropped; monotonic, approximate while traffic flows.
+struct RuntimeCounters {
+  std::uint64_t refused_handles = 0;   ///< arrived messages whose handle was stale, withdrawn or forged
+  std::uint64_t refused_messages = 0;  ///< arrived messages whose lengths or indices were impossible
+  std::uint64_t dropped_sends = 0;     ///< own messages to peers that had left the job
+};
+
+/// Joins the job on construction; several may live in one process. Construction is not collective and does
+/// not wait for the other ranks. Throws weft::Error when the job cannot be joined (bad attribute, launcher
+/// gone or of a kind that this build does not support).
+///
+/// The destructor waits until peers have consumed what this rank sent and its operations have ended, for at
+/// most the attribute drain_timeout, and names what it dropped. It is not collective. Devices, endpoints
+/// and packets of a runtime must be destroyed before it.
+class WEFT_API Runtime {
+ public:
+  explicit Runtime(const RuntimeOptions& options = {}) : Runtime(options, detail::kAbiVersion) {}
+  /// Joins as `rank` of an in-process job (several ranks in one process; see in_process.hpp).
+  Runtime(InProcessJob& job, int rank, const RuntimeOptions& options = {})
+      : Runtime(job, rank, options, detail::kAbiVersion) {}
+  ~Runtime();
+  Runtime(Runtime&&) noexcept;
+  Runtime& operator=(Runtime&&) = delete;
+
+  [[nodiscard]] int rank() const noexcept;
+  [[nodiscard]] int size() const noexcept;
+
+  /// Makes `completion` reachable for peers under the explicit id in `options` and returns its handle. Any
+  /// thread. Throws weft::Error when the id is out of range or already in use.
+  RemoteCompletion expose(Completion& completion, const ExposeOptions& options);
+
+  /// Blocks until every rank has called it. Collective; one thread per rank; no device progresses meanwhile
+  /// unless another thread does so.
+  void barrier();
+  /// Concatenates `mine` of all ranks, in rank order, into `all` (size() * mine.size() bytes). Collective;
+  /// all ranks pass the same length.
+  void allgather(Bytes mine, std::span<std::byte> all);
+  /// Ends the job on all ranks with `exit_code` (1 to 255); the launcher prints `reason`. Does not return.
+  [[noreturn]] void abort(int exit_code, const char* reason);
+
+  /// The effective value of an attribute as text, e.g. attribute("packet_size") == "16384"; throws
+  /// weft::Error for unknown names. The text lives as long as the runtime.
+  [[nodiscard]] const char* attribute(const char* name) const;
+  [[nodiscard]] RuntimeCounters counters() const noexcept;
+
+  [[nodiscard]] detail::RuntimeState& state() noexcept { return *state_; }
+
+ private:
+  Runtime(const RuntimeOptions& options, std::uint32_t abi_version);
+  Runtime(InProcessJob& job, int rank, const RuntimeOptions& options, std::uint32_t abi_version);
+  std::unique_ptr<detail::RuntimeState> state_;
+};
+
+}  // namespace weft

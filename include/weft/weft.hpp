@@ -1,0 +1,20 @@
+// Everything.
+#pragma once
+
+#include <weft/attributes.hpp>
+#include <weft/completion/completion.hpp>
+#include <weft/completion/counter.hpp>
+#include <weft/completion/handler.hpp>
+#include <weft/completion/queue.hpp>
+#include <weft/device.hpp>
+#include <weft/endpoint.hpp>
+#include <weft/error.hpp>
+#include <weft/in_process.hpp>
+#include <weft/message.hpp>
+#include <weft/options.hpp>
+#include <weft/packet.hpp>
+#include <weft/progress_thread.hpp>
+#include <weft/runtime.hpp>
+#include <weft/status.hpp>
+#include <weft/types.hpp>
+#include <weft/version.hpp>
