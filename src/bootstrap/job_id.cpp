@@ -1,0 +1,46 @@
+#include "bootstrap/job_id.hpp"
+
+#include <weft/error.hpp>
+
+#include <sys/random.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+namespace weft::bootstrap {
+namespace {
+
+constexpr std::string_view kDigits = "0123456789abcdef";
+constexpr std::size_t kLength = 32;
+
+}  // namespace
+
+std::string random_job_id() {
+  std::array<unsigned char, kLength / 2> random{};
+  ssize_t filled = 0;
+  do {
+    filled = getrandom(random.data(), random.size(), 0);
+  } while (filled < 0 && errno == EINTR);
+  if (filled != static_cast<ssize_t>(random.size())) {
+    throw Error(std::string("the kernel gave no random job id: ") + std::strerror(errno));
+  }
+  std::string id;
+  for (const unsigned char byte : random) {
+    id += kDigits[byte >> 4];
+    id += kDigits[byte & 15];
+  }
+  return id;
+}
+
+std::string instance_id(std::string_view job_id, std::uint32_t instance) {
+  std::string id{job_id.substr(0, kLength - 8)};
+  for (int shift = 28; shift >= 0; shift -= 4) id += kDigits[instance >> shift & 15];
+  return id;
+}
+
+bool is_job_id(std::string_view text) {
+  return text.size() == kLength && text.find_first_not_of(kDigits) == std::string_view::npos;
+}
+
+}  // namespace weft::bootstrap

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace weft::bootstrap {
+
+/// 32 random hexadecimal digits from the kernel: also the secret that only the job's processes know.
+std::string random_job_id();
+
+/// The id of the i-th runtime of a job: 24 digits of the job's id, then the instance number.
+std::string instance_id(std::string_view job_id, std::uint32_t instance);
+
+bool is_job_id(std::string_view text);
+
+}  // namespace weft::bootstrap

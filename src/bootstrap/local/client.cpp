@@ -1,0 +1,150 @@
+#include "bootstrap/local/client.hpp"
+
+#include <weft/error.hpp>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+#include "base/clock.hpp"
+#include "base/log.hpp"
+#include "base/parse.hpp"
+#include "bootstrap/checks.hpp"
+#include "bootstrap/job_id.hpp"
+#include "bootstrap/local/channel.hpp"
+
+namespace weft::bootstrap {
+namespace {
+
+using local::Answer;
+using local::Message;
+
+std::string text_of(const std::vector<std::byte>& bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+std::span<const std::byte> bytes_of(std::string_view text) { return std::as_bytes(std::span{text}); }
+
+class LocalClient final : public Bootstrap {
+ public:
+  LocalClient(const LocalJob& job, double timeout_seconds)
+      : rank_(job.rank), size_(job.size), timeout_(timeout_seconds), channel_(local::connect_abstract(job.socket_name)) {
+    const Answer welcome = ask(Message::hello, rank_, bytes_of(job.id));
+    std::uint32_t instance = 0;
+    if (welcome.payload.size() != sizeof instance) throw Error("the launcher's welcome is not valid");
+    std::memcpy(&instance, welcome.payload.data(), sizeof instance);
+    id_ = instance_id(job.id, instance);
+  }
+
+  ~LocalClient() override { channel_.tell(Message::leave); }
+
+  int rank() const override { return rank_; }
+  int size() const override { return size_; }
+  std::string_view job_id() const override { return id_; }
+
+  void put(std::string_view key, std::span<const std::byte> value) override {
+    check_key(key);
+    check_value(key, value.size());
+    ask(Message::put, static_cast<std::int32_t>(key.size()), bytes_of(key), value);
+  }
+
+  std::optional<std::vector<std::byte>> try_get(int rank, std::string_view key) override {
+    check_rank(rank, size_);
+    check_key(key);
+    Answer answer = ask(Message::try_get, rank, bytes_of(key));
+    if (answer.message == Message::missing) return std::nullopt;
+    return std::move(answer.payload);
+  }
+
+  std::vector<std::byte> get(int rank, std::string_view key) override {
+    check_rank(rank, size_);
+    check_key(key);
+    auto answer = channel_.ask(Message::get, rank, bytes_of(key), {}, base::Deadline{timeout_});
+    if (!answer) fail_not_published(rank, key, timeout_);
+    return std::move(checked(*answer).payload);
+  }
+
+  void barrier() override {
+    auto answer = channel_.ask(Message::barrier, 0, {}, {}, std::nullopt);
+    checked(*answer);
+  }
+
+  void allgather(std::span<const std::byte> mine, std::span<std::byte> all) override {
+    check_gathered(size_, mine.size(), all.size());
+    auto answer = channel_.ask(Message::allgather, 0, mine, {}, std::nullopt);
+    if (checked(*answer).payload.size() != all.size()) throw Error("the launcher's answer to an allgather is not valid");
+    std::copy(answer->payload.begin(), answer->payload.end(), all.begin());
+  }
+
+  void abort(int code, std::string_view reason) override {
+    constexpr std::size_t kLongestReason = 4096;
+    try {
+      // The answer means that the launcher knows the reason; it then ends this process, unless that ends itself first.
+      channel_.ask(Message::abort, code, bytes_of(reason.substr(0, kLongestReason)), {}, base::Deadline{2.0});
+    } catch (const Error&) {
+      base::Log{base::LogLevel::error, rank_}.error("the job was aborted: " + std::string(reason));
+    }
+    std::_Exit((code & 0xff) == 0 ? 1 : code & 0xff);
+  }
+
+ private:
+  static Answer& checked(Answer& answer) {
+    if (answer.message == Message::failed) throw Error(text_of(answer.payload));
+    return answer;
+  }
+
+  // For requests that the launcher answers at once.
+  Answer ask(Message message, std::int32_t argument, std::span<const std::byte> first,
+             std::span<const std::byte> second = {}) {
+    auto answer = channel_.ask(message, argument, first, second, base::Deadline{timeout_});
+    if (!answer) {
+      throw Error("the launcher (`weft run`) did not answer within " + base::seconds_text(timeout_) +
+                  " s (WEFT_BOOTSTRAP_TIMEOUT)");
+    }
+    return std::move(checked(*answer));
+  }
+
+  const int rank_;
+  const int size_;
+  const double timeout_;
+  std::string id_;
+  local::Channel channel_;
+};
+
+std::string required(const char* name) {
+  const char* value = std::getenv(name);
+  if (value == nullptr) {
+    throw Error("WEFT_BOOTSTRAP is set but " + std::string(name) +
+                " is not: `weft run` sets both, so unset WEFT_BOOTSTRAP to run alone");
+  }
+  return value;
+}
+
+int required_integer(const char* name, std::int64_t minimum, std::int64_t maximum) {
+  const std::string text = required(name);
+  const auto value = base::parse_integer(text);
+  if (!value || *value < minimum || *value > maximum) {
+    throw Error(std::string(name) + "=" + text + " is not valid: it must be an integer from " + std::to_string(minimum) +
+                " to " + std::to_string(maximum) + ", as `weft run` sets it");
+  }
+  return static_cast<int>(*value);
+}
+
+}  // namespace
+
+LocalJob local_job_from_environment() {
+  constexpr std::int64_t kMostRanks = 1 << 20;
+  LocalJob job;
+  job.socket_name = required("WEFT_BOOTSTRAP");
+  job.id = required("WEFT_JOB");
+  if (!is_job_id(job.id)) throw Error("WEFT_JOB=" + job.id + " is not valid: it must be 32 hexadecimal digits");
+  job.size = required_integer("WEFT_SIZE", 1, kMostRanks);
+  job.rank = required_integer("WEFT_RANK", 0, job.size - 1);
+  return job;
+}
+
+std::unique_ptr<Bootstrap> join_local(const LocalJob& job, double timeout_seconds) {
+  return std::make_unique<LocalClient>(job, timeout_seconds);
+}
+
+}  // namespace weft::bootstrap
