@@ -9,6 +9,8 @@ function(weft_target_defaults target)
   if(WEFT_WERROR)
     target_compile_options(${target} PRIVATE -Werror)
   endif()
+  # What is installed names no folder of the machine that built it.
+  target_compile_options(${target} PRIVATE "-fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=")
   # Profilers and crash reports walk frames; leaf functions, which the data path consists of, need none.
   target_compile_options(${target} PRIVATE -fno-omit-frame-pointer)
   if(WEFT_HAS_OMIT_LEAF_FRAME_POINTER AND NOT WEFT_SANITIZE)

@@ -1,0 +1,118 @@
+"""Programs outside the tree find, link and run the installed library, in every way that the README names."""
+
+import os
+import shutil
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+SOURCE = Path(os.environ["WEFT_SOURCE_DIR"])
+BUILD = Path(os.environ["WEFT_BIN_DIR"]).parent
+HERE = Path(__file__).resolve().parent
+HANG_GUARD_S = 600
+
+
+def run(*command, **options):
+    """Runs a command to its end; its output is the error when it fails."""
+    words = [str(word) for word in command]
+    result = subprocess.run(words, capture_output=True, text=True, timeout=HANG_GUARD_S, check=False, **options)
+    if result.returncode != 0:
+        raise AssertionError(f"{' '.join(words)}\nended with {result.returncode}\n{result.stdout}{result.stderr}")
+    return result.stdout
+
+
+def configure(source, build, *settings):
+    generator = ["-G", "Ninja"] if shutil.which("ninja") else []
+    launcher = ["-DCMAKE_CXX_COMPILER_LAUNCHER=ccache"] if shutil.which("ccache") else []
+    run("cmake", "-S", source, "-B", build, *generator, *launcher, "-DCMAKE_BUILD_TYPE=Release", *settings)
+
+
+def compile_all(build):
+    run("cmake", "--build", build, "-j", "2")
+
+
+@unittest.skipIf(os.environ.get("WEFT_TEST_SANITIZER"), "clients of a sanitized library need its flags; release tests this")
+class InstalledLibrary(unittest.TestCase):
+    def setUp(self):
+        directory = tempfile.TemporaryDirectory(prefix="weft-install-")
+        self.addCleanup(directory.cleanup)
+        self.directory = Path(directory.name)
+        self.prefix = self.directory / "prefix"
+        self.build = self.directory / "build"
+
+    def check_ring(self, program, weft=None, **environment):
+        """The consumer works as the only rank, and as one of two."""
+        variables = {**os.environ, **environment}
+        self.assertIn("ring of 1: 1000 hops", run(program, env=variables))
+        if weft is None:
+            weft = BUILD / "bin" / "weft"
+        self.assertIn("ring of 2: 2000 hops", run(weft, "run", "-n", "2", "--", program, env=variables))
+
+    def install(self, build=BUILD):
+        run("cmake", "--install", build, "--prefix", self.prefix)
+
+    def build_with_find_package(self, *settings):
+        configure(HERE / "consumer", self.build, f"-DCMAKE_PREFIX_PATH={self.prefix}", *settings)
+        compile_all(self.build)
+        return self.build / "consumer"
+
+    def build_with_pkg_config(self):
+        self.build.mkdir(exist_ok=True)
+        pkg_config = self.pkg_config_directory()
+        run("make", "-C", HERE / "consumer", f"BUILD={self.build}", env={**os.environ, "PKG_CONFIG_PATH": str(pkg_config)})
+        return self.build / "consumer"
+
+    def pkg_config_directory(self):
+        return next(self.prefix.rglob("weft.pc")).parent
+
+    def test_find_package_gives_the_static_library(self):
+        self.install()
+        self.check_ring(self.build_with_find_package(), weft=self.prefix / "bin" / "weft")
+
+    @unittest.skipUnless(shutil.which("pkg-config") and shutil.which("make"), "pkg-config or make is missing")
+    def test_pkg_config_gives_the_static_library(self):
+        self.install()
+        self.check_ring(self.build_with_pkg_config())
+
+    def test_an_installed_tree_can_be_moved(self):
+        self.install()
+        moved = self.directory / "moved"
+        self.prefix.rename(moved)
+        self.prefix = moved
+        self.check_ring(self.build_with_find_package())
+
+    def test_fetch_content_builds_the_library_alone(self):
+        configure(HERE / "fetch_content", self.build, f"-DWEFT_SOURCE_DIR={SOURCE}", f"-DFETCHCONTENT_SOURCE_DIR_WEFT={SOURCE}",
+                  "-DCMAKE_DISABLE_FIND_PACKAGE_CLI11=ON", "-DCMAKE_DISABLE_FIND_PACKAGE_fmt=ON",
+                  "-DCMAKE_DISABLE_FIND_PACKAGE_Hwloc=ON", "-DCMAKE_DISABLE_FIND_PACKAGE_GTest=ON")
+        compile_all(self.build)
+        self.check_ring(self.build / "consumer")
+        self.assertEqual([path.name for path in self.build.rglob("weft*-kmer*") if path.is_file()], [])
+
+    def test_the_shared_library_exports_what_its_headers_promise(self):
+        library_build = self.directory / "library"
+        configure(SOURCE, library_build, "-DBUILD_SHARED_LIBS=ON", "-DWEFT_BUILD_TOOLS=OFF", "-DWEFT_BUILD_APPS=OFF",
+                  "-DWEFT_BUILD_EXAMPLES=OFF", "-DWEFT_BUILD_TESTS=OFF", "-DWEFT_BUILD_BENCH=OFF")
+        compile_all(library_build)
+        self.install(library_build)
+        libraries = str(next(self.prefix.rglob("libweft.so")).parent)
+        self.check_ring(self.build_with_find_package(), LD_LIBRARY_PATH=libraries)
+        if shutil.which("pkg-config") and shutil.which("make"):
+            (self.build / "consumer").unlink()
+            self.check_ring(self.build_with_pkg_config(), LD_LIBRARY_PATH=libraries)
+
+    def test_nothing_private_and_no_path_of_the_build_is_installed(self):
+        self.install()
+        headers = {path.relative_to(self.prefix / "include").as_posix() for path in (self.prefix / "include").rglob("*.h*")}
+        public = {path.relative_to(SOURCE / "include").as_posix() for path in (SOURCE / "include").rglob("*.h*")}
+        self.assertEqual(headers, public)
+        for path in self.prefix.rglob("*"):
+            if path.suffix in {".cmake", ".pc", ".hpp"}:
+                text = path.read_text()
+                for foreign in (str(SOURCE), str(BUILD), str(self.prefix)):
+                    self.assertNotIn(foreign, text, f"{path.name} names {foreign}")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
