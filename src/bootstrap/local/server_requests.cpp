@@ -1,0 +1,169 @@
+// The requests of ranks, and when those that wait are answered.
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+#include "bootstrap/job_id.hpp"
+#include "bootstrap/local/server_state.hpp"
+
+namespace weft::bootstrap::local {
+namespace {
+
+constexpr std::size_t kMaximumStored = std::size_t{1} << 30;
+
+}  // namespace
+
+// False when the connection is of no further use.
+bool Server::handle(Connection& connection) {
+  const Header& header = connection.header;
+  if (connection.rank < 0) return header.message == Message::hello && hello(connection);
+  if (instances_[connection.instance] == nullptr) return false;
+
+  switch (header.message) {
+    case Message::put: put(connection); return true;
+    case Message::try_get: get(connection, false); return true;
+    case Message::get: get(connection, true); return true;
+    case Message::barrier: collective(connection, CollectiveKind::barrier); return true;
+    case Message::allgather: collective(connection, CollectiveKind::allgather); return true;
+    case Message::abort:
+      if (!aborted_) {
+        const int code = header.argument & 0xff;
+        aborted_ = Abort{connection.rank, code == 0 ? 1 : code, std::string(connection.text())};
+      }
+      answer(connection, header.request, Message::done, nullptr);
+      return true;
+    default: return false;  // leave, and everything that this protocol does not know
+  }
+}
+
+bool Server::hello(Connection& connection) {
+  const Header& header = connection.header;
+  const int rank = header.argument;
+  if (connection.text() != job_id_ || rank < 0 || rank >= size_) {
+    refuse(connection, header.request, "the launcher does not know this job or rank: check WEFT_JOB and WEFT_RANK");
+    return true;
+  }
+  const std::uint32_t number = joins_[static_cast<std::size_t>(rank)]++;
+  while (instances_.size() <= number) {
+    instances_.push_back(std::make_unique<Instance>(static_cast<std::uint32_t>(instances_.size()), size_));
+    Instance& created = *instances_.back();
+    for (const auto& [ended_rank, how] : ended_) {
+      created.exchange.leave(ended_rank, how);
+      ++created.left;
+    }
+  }
+  if (instances_[number] == nullptr || instances_[number]->exchange.has_left(rank)) {
+    refuse(connection, header.request, "rank " + std::to_string(rank) + " joins the job after its process has ended");
+    return true;
+  }
+  connection.rank = rank;
+  connection.instance = number;
+  auto payload = std::make_shared<Bytes>(sizeof number);
+  std::memcpy(payload->data(), &number, sizeof number);
+  answer(connection, header.request, Message::done, std::move(payload));
+  return true;
+}
+
+void Server::put(Connection& connection) {
+  const Header& header = connection.header;
+  Instance& instance = *instances_[connection.instance];
+  const auto key_length = static_cast<std::size_t>(std::max(header.argument, 0));
+  if (key_length == 0 || key_length > kMaximumKey || key_length > connection.payload.size()) {
+    refuse(connection, header.request, "the launcher received a put with a key of impossible length");
+    return;
+  }
+  const std::string key{connection.text().substr(0, key_length)};
+  const std::span<const std::byte> value = std::span{connection.payload}.subspan(key_length);
+  if (stored_bytes_ + connection.payload.size() > kMaximumStored) {
+    refuse(connection, header.request, "rank " + std::to_string(connection.rank) + " publishes \"" + key +
+                                           "\" beyond the " + std::to_string(kMaximumStored) +
+                                           " bytes that the launcher keeps for a job");
+    return;
+  }
+  if (!instance.exchange.put(connection.rank, key, value)) {
+    refuse(connection, header.request, "rank " + std::to_string(connection.rank) + " publishes \"" + key +
+                                           "\" a second time: a key is published once");
+    return;
+  }
+  stored_bytes_ += connection.payload.size();
+  instance.stored_bytes += connection.payload.size();
+  answer(connection, header.request, Message::done, nullptr);
+
+  const auto [first, last] = instance.getters.equal_range(std::pair<int, std::string_view>{connection.rank, key});
+  for (auto getter = first; getter != last; ++getter) settle(instance, getter->second);
+  instance.getters.erase(first, last);
+}
+
+void Server::get(Connection& connection, bool waits) {
+  const Header& header = connection.header;
+  Instance& instance = *instances_[connection.instance];
+  if (header.argument < 0 || header.argument >= size_ || connection.text().size() > kMaximumKey) {
+    refuse(connection, header.request, "the launcher received a get with a rank or key that cannot exist");
+    return;
+  }
+  const Waiter waiter{.descriptor = connection.socket.get(),
+                      .request = header.request,
+                      .rank = connection.rank,
+                      .target = header.argument,
+                      .key = std::string(connection.text())};
+  if (!waits && instance.exchange.find(waiter.target, waiter.key) == nullptr) {
+    answer(connection, header.request, Message::missing, nullptr);
+  } else if (!settle(instance, waiter)) {
+    instance.getters.emplace(std::pair{waiter.target, waiter.key}, waiter);
+  }
+}
+
+void Server::collective(Connection& connection, CollectiveKind kind) {
+  Instance& instance = *instances_[connection.instance];
+  if (kind == CollectiveKind::allgather &&
+      connection.payload.size() * static_cast<std::size_t>(size_) > kMaximumGathered) {
+    refuse(connection, connection.header.request, "the launcher received an allgather beyond its limit");
+    return;
+  }
+  const std::uint64_t number = instance.exchange.arrive(connection.rank, kind, connection.payload);
+  instance.gatherers.emplace(number, Waiter{.descriptor = connection.socket.get(),
+                                            .request = connection.header.request,
+                                            .rank = connection.rank,
+                                            .number = number});
+  if (instance.exchange.is_decided(number)) settle_collective(instance, number);
+}
+
+void Server::settle_collective(Instance& instance, std::uint64_t number) {
+  const auto [first, last] = instance.gatherers.equal_range(number);
+  for (auto gatherer = first; gatherer != last; ++gatherer) settle(instance, gatherer->second);
+  instance.gatherers.erase(first, last);
+}
+
+void Server::settle_all(Instance& instance) {
+  std::erase_if(instance.getters, [&](const auto& entry) { return settle(instance, entry.second); });
+  std::erase_if(instance.gatherers, [&](const auto& entry) { return settle(instance, entry.second); });
+}
+
+// Answers a waiter if its time has come.
+bool Server::settle(Instance& instance, const Waiter& waiter) {
+  const auto found = connections_.find(waiter.descriptor);
+  if (found == connections_.end()) return true;
+  Connection& connection = *found->second;
+
+  if (waiter.target < 0) {
+    const auto outcome = instance.exchange.take(waiter.rank, waiter.number);
+    if (!outcome) return false;
+    if (outcome->error.empty()) {
+      answer(connection, waiter.request, Message::done, outcome->gathered);
+    } else {
+      refuse(connection, waiter.request, outcome->error);
+    }
+    return true;
+  }
+  if (const Bytes* value = instance.exchange.find(waiter.target, waiter.key)) {
+    answer(connection, waiter.request, Message::done, std::make_shared<Bytes>(*value));
+    return true;
+  }
+  if (const auto reason = instance.exchange.why_never(waiter.target, waiter.key)) {
+    refuse(connection, waiter.request, *reason);
+    return true;
+  }
+  return false;
+}
+
+}  // namespace weft::bootstrap::local
