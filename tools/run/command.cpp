@@ -1,0 +1,24 @@
+#include "command.hpp"
+
+#include <fmt/core.h>
+
+#include <cstdio>
+
+#include "run/front.hpp"
+#include "run/options.hpp"
+#include "run/program.hpp"
+
+namespace weft::tools {
+
+int command_run(int argc, char** argv) {
+  run::Parsed parsed = run::parse_options(argc, argv);
+  if (parsed.exit_code) return *parsed.exit_code;
+  const run::FoundProgram program = run::find_program(parsed.options.program);
+  if (!program.error.empty()) {
+    fmt::print(stderr, "weft run: {}\n", program.error);
+    return program.exit_code;
+  }
+  return run::run_job(std::move(parsed.options), program.path);
+}
+
+}  // namespace weft::tools

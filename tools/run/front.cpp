@@ -1,0 +1,125 @@
+#include "run/front.hpp"
+
+#include <weft/error.hpp>
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <set>
+
+#include "run/guardian.hpp"
+#include "run/processes.hpp"
+
+namespace weft::tools::run {
+namespace {
+
+constexpr int kForwarded[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
+
+// A pipe must not get one of the numbers 0 to 2.
+void open_missing_standard_descriptors() {
+  int descriptor = 0;
+  do {
+    descriptor = ::open("/dev/null", O_RDWR);
+  } while (descriptor >= 0 && descriptor <= STDERR_FILENO);
+  if (descriptor >= 0) ::close(descriptor);
+}
+
+// Signals that this process was started to ignore (nohup, background jobs of a shell) stay ignored.
+sigset_t forwarded_signals() {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int signal : kForwarded) {
+    struct sigaction action {};
+    if (::sigaction(signal, nullptr, &action) == 0 && action.sa_handler != SIG_IGN) sigaddset(&set, signal);
+  }
+  return set;
+}
+
+OriginalState take_over(const sigset_t& forwarded) {
+  OriginalState original;
+  struct sigaction action {};
+  original.ignores_broken_pipes = ::sigaction(SIGPIPE, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+  ::signal(SIGPIPE, SIG_IGN);
+  ::signal(SIGCHLD, SIG_DFL);
+  sigset_t blocked = forwarded;
+  sigaddset(&blocked, SIGCHLD);
+  ::sigprocmask(SIG_BLOCK, &blocked, &original.signal_mask);
+
+  ::getrlimit(RLIMIT_NOFILE, &original.descriptors);
+  rlimit raised = original.descriptors;
+  raised.rlim_cur = raised.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &raised);
+  return original;
+}
+
+int guard(JobDescription job) {
+  ::setsid();
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+  ::prctl(PR_SET_NAME, "weft-guardian");
+  try {
+    return Guardian{std::move(job)}.run();
+  } catch (const std::exception& error) {
+    kill_descendants();
+    fmt::print(stderr, "weft run: {}\n", error.what());
+    return 1;
+  }
+}
+
+// Waits for the guardian's end and passes signals on meanwhile; the result is its wait status.
+int wait_for(pid_t guardian, sigset_t signals) {
+  sigaddset(&signals, SIGCHLD);
+  for (;;) {
+    int status = 0;
+    const pid_t ended = ::waitpid(guardian, &status, WNOHANG);
+    if (ended == guardian) return status;
+    const int signal = ::sigwaitinfo(&signals, nullptr);
+    if (signal > 0 && signal != SIGCHLD) ::kill(guardian, signal);
+  }
+}
+
+}  // namespace
+
+int run_job(Options options, std::string program_path) {
+  open_missing_standard_descriptors();
+  const std::vector<pid_t> present = descendants();  // an exec may have given this process children
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+  const sigset_t forwarded = forwarded_signals();
+  const OriginalState original = take_over(forwarded);
+
+  // The system call itself, since C libraries before glibc 2.36 have no function for it.
+  Descriptor self{static_cast<int>(::syscall(SYS_pidfd_open, ::getpid(), 0))};
+  if (!self) throw Error(std::string("this kernel has no pidfd_open (Linux 5.3): ") + std::strerror(errno));
+  std::fflush(nullptr);
+  const pid_t guardian = ::fork();
+  if (guardian < 0) throw Error(std::string("a process cannot be started: ") + std::strerror(errno));
+  if (guardian == 0) {
+    const int exit_code = guard({.options = std::move(options),
+                                 .program_path = std::move(program_path),
+                                 .original = original,
+                                 .forwarded = forwarded,
+                                 .front = std::move(self)});
+    ::_exit(exit_code);
+  }
+  self.close();
+  const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+  if (nothing >= 0) ::dup2(nothing, STDIN_FILENO);
+
+  const int status = wait_for(guardian, forwarded);
+  kill_descendants({present.begin(), present.end()});
+  if (WIFSIGNALED(status)) {
+    fmt::print(stderr, "weft run: the guardian process (pid {}) {}; the ranks were ended\n", guardian,
+               describe_end(status));
+  }
+  return exit_code_of(status);
+}
+
+}  // namespace weft::tools::run

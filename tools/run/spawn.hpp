@@ -1,0 +1,41 @@
+#pragma once
+
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+#include "bootstrap/local/socket.hpp"
+
+namespace weft::tools::run {
+
+using bootstrap::local::Descriptor;
+
+/// What a rank gets back of the state that the launcher changed for itself.
+struct OriginalState {
+  sigset_t signal_mask{};
+  bool ignores_broken_pipes = false;
+  rlimit descriptors{};
+};
+
+struct RankStart {
+  std::string path;
+  std::vector<std::string> arguments;    ///< with the program's name
+  std::vector<std::string> environment;  ///< NAME=VALUE
+  std::vector<int> processors;           ///< to run on; empty for no change
+  bool inherits_input = false;
+};
+
+struct StartedRank {
+  pid_t process = 0;
+  Descriptor output;  ///< read ends, non-blocking
+  Descriptor errors;
+};
+
+/// Starts a process in a group of its own, which the kernel kills when this process dies. Returns after the program
+/// has been loaded; throws weft::Error when it cannot be.
+StartedRank start_rank(const RankStart& start, const OriginalState& original);
+
+}  // namespace weft::tools::run
