@@ -6,6 +6,7 @@ namespace weft::tools {
 // weft::Error, which main() prints as one line.
 
 int command_run(int argc, char** argv);
+int command_info(int argc, char** argv);
 
 /// Exit code for a wrong command line.
 inline constexpr int kUsageError = 2;

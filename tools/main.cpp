@@ -20,6 +20,7 @@ struct Command {
 
 constexpr Command kCommands[] = {
     {"run", command_run, "start the ranks of a job on this host"},
+    {"info", command_info, "show version, build, host, networks and attributes"},
 };
 
 void print_help() {

@@ -1,0 +1,60 @@
+#include "info/report.hpp"
+
+#include <weft/version.hpp>
+
+namespace weft::tools::info {
+namespace {
+
+constexpr const char* kNotInThisBuild = "not in this build";
+
+std::string value_or(const char* text, const char* otherwise) { return *text == '\0' ? otherwise : text; }
+
+std::vector<BuildOption> build_options() {
+  return {{"type", value_or(WEFT_BUILD_TYPE, "none")},
+          {"compiler", WEFT_BUILD_COMPILER},
+          {"library", WEFT_BUILD_LIBRARY},
+          {"sanitizer", value_or(WEFT_BUILD_SANITIZER, "none")},
+          {"hwloc", WEFT_BUILD_HWLOC ? "yes" : "no"},
+#ifdef NDEBUG
+          {"assertions", "no"}};
+#else
+          {"assertions", "yes"}};
+#endif
+}
+
+std::vector<AttributeState> attribute_states() {
+  const base::Attributes attributes = base::Attributes::load();
+  std::vector<AttributeState> states;
+  for (const base::AttributeRow& row : base::kAttributeTable) {
+    states.push_back({.name = std::string(row.name),
+                      .variable = base::environment_name(row),
+                      .type = std::string(base::to_string(row.type)),
+                      .value = std::string(attributes.text(row.id)),
+                      .source = std::string(base::to_string(attributes.source(row.id))),
+                      .default_value = std::string(row.default_value),
+                      .range = base::range_text(row) + (row.power_of_two ? ", power of two" : ""),
+                      .unit = std::string(row.unit),
+                      .help = std::string(row.help)});
+  }
+  return states;
+}
+
+}  // namespace
+
+Report make_report() {
+  return {.version = library_version(),
+          .build = build_options(),
+          .host = base::read_topology(),
+          .networks = {{"shm", true, "memory shared by the ranks of one host"},
+                       {"sim", false, kNotInThisBuild},
+                       {"ofi", false, kNotInThisBuild},
+                       {"ibv", false, kNotInThisBuild}},
+          .bootstraps = {{"local", true, "ranks started by `weft run`"},
+                         {"single", true, "a program started alone"},
+                         {"in_process", true, "ranks of one process, for tests"},
+                         {"pmi", false, kNotInThisBuild},
+                         {"pmix", false, kNotInThisBuild}},
+          .attributes = attribute_states()};
+}
+
+}  // namespace weft::tools::info

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/attributes.hpp"
+#include "base/topology.hpp"
+
+namespace weft::tools::info {
+
+/// A part of weft that a build may have or lack.
+struct Component {
+  std::string name;
+  bool present = false;
+  std::string remark;  ///< what it does, or the reason for its absence
+};
+
+struct BuildOption {
+  std::string name;
+  std::string value;
+};
+
+struct AttributeState {
+  std::string name;
+  std::string variable;
+  std::string type;
+  std::string value;
+  std::string source;
+  std::string default_value;
+  std::string range;
+  std::string unit;
+  std::string help;
+};
+
+/// Everything that `weft info` shows.
+struct Report {
+  std::string version;
+  std::vector<BuildOption> build;
+  base::Topology host;
+  std::vector<Component> networks;
+  std::vector<Component> bootstraps;
+  std::vector<AttributeState> attributes;
+};
+
+/// Throws weft::Error when the environment sets an attribute wrongly.
+Report make_report();
+
+std::string as_table(const Report& report);
+std::string as_json(const Report& report);
+
+}  // namespace weft::tools::info

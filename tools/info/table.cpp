@@ -1,0 +1,89 @@
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "base/parse.hpp"
+#include "info/report.hpp"
+
+namespace weft::tools::info {
+namespace {
+
+std::string shown_size(std::uint64_t bytes) {
+  constexpr std::uint64_t kGibi = std::uint64_t{1} << 30;
+  if (bytes == 0) return "unknown";
+  if (bytes >= kGibi) return fmt::format("{:.1f}G", static_cast<double>(bytes) / static_cast<double>(kGibi));
+  return base::size_text(static_cast<std::int64_t>(bytes));
+}
+
+std::string processors_of(const base::Core& core) {
+  std::string text;
+  for (const int processor : core.processors) text += fmt::format("{}{}", text.empty() ? "" : ",", processor);
+  return text;
+}
+
+void append_host(std::string& text, const base::Topology& host) {
+  auto out = std::back_inserter(text);
+  fmt::format_to(out, "\nhost (read with {})\n", host.source);
+  fmt::format_to(out, "  {:<12}{}\n", "processor", host.processor.empty() ? "unknown" : host.processor);
+  fmt::format_to(out, "  {:<12}{} packages, {} NUMA nodes, {} cores for this process\n", "layout", host.packages,
+                 host.numa_nodes, host.cores.size());
+  fmt::format_to(out, "  {:<12}{} memory, {} L2 per core, {} L3\n", "sizes", shown_size(host.memory_bytes),
+                 shown_size(host.l2_bytes), shown_size(host.l3_bytes));
+  fmt::format_to(out, "  {:<12}", "cores");
+  for (std::size_t i = 0; i < host.cores.size(); ++i) {
+    fmt::format_to(out, "{}{}:{}", i == 0 ? "" : " ", i, processors_of(host.cores[i]));
+  }
+  text += "   (core:processors)\n";
+}
+
+void append_components(std::string& text, const char* title, const std::vector<Component>& components) {
+  auto out = std::back_inserter(text);
+  fmt::format_to(out, "\n{}\n", title);
+  for (const Component& component : components) {
+    fmt::format_to(out, "  {:<12}{:<9}{}\n", component.name, component.present ? "present" : "absent", component.remark);
+  }
+}
+
+void append_attributes(std::string& text, const std::vector<AttributeState>& attributes) {
+  struct Column {
+    const char* title;
+    std::string AttributeState::* field;
+    std::size_t width = 0;
+  };
+  Column columns[] = {{"variable", &AttributeState::variable}, {"value", &AttributeState::value},
+                      {"source", &AttributeState::source},     {"range", &AttributeState::range},
+                      {"unit", &AttributeState::unit},         {"meaning", &AttributeState::help}};
+  for (Column& column : columns) {
+    column.width = std::string_view{column.title}.size();
+    for (const AttributeState& state : attributes) column.width = std::max(column.width, (state.*column.field).size());
+  }
+  const auto append_line = [&text](const std::string& line) {
+    text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+  };
+  text += "\nattributes (set by the program, else by the environment variable, else the default)\n";
+  std::string line = "  ";
+  for (const Column& column : columns) line += fmt::format("{:<{}}  ", column.title, column.width);
+  append_line(line);
+  for (const AttributeState& state : attributes) {
+    line = "  ";
+    for (const Column& column : columns) line += fmt::format("{:<{}}  ", state.*column.field, column.width);
+    append_line(line);
+  }
+}
+
+}  // namespace
+
+std::string as_table(const Report& report) {
+  std::string text = fmt::format("weft {}\n\nbuild\n", report.version);
+  for (const BuildOption& option : report.build) {
+    fmt::format_to(std::back_inserter(text), "  {:<12}{}\n", option.name, option.value);
+  }
+  append_host(text, report.host);
+  append_components(text, "networks", report.networks);
+  append_components(text, "ways to start", report.bootstraps);
+  append_attributes(text, report.attributes);
+  return text;
+}
+
+}  // namespace weft::tools::info
