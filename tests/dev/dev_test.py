@@ -1,0 +1,85 @@
+"""The dev script says what it offers, refuses what it does not know, and the jellyfish check can fail."""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+ROOT = Path(os.environ["WEFT_SOURCE_DIR"])
+VERBS = ["build", "run", "test", "bench", "format", "check", "clean"]
+
+
+def dev(*arguments, **options):
+    return subprocess.run([str(ROOT / "dev"), *arguments], capture_output=True, text=True, check=False, timeout=60, **options)
+
+
+class Dev(unittest.TestCase):
+    def test_alone_lists_its_verbs(self):
+        result = dev()
+        self.assertEqual(result.returncode, 0)
+        for verb in VERBS:
+            self.assertRegex(result.stdout, rf"(?m)^  {verb} ")
+
+    def test_every_verb_has_help_and_does_nothing_else_then(self):
+        for verb in VERBS:
+            result = dev(verb, "--help")
+            self.assertEqual((result.returncode, result.stderr), (0, ""), verb)
+            self.assertIn(f"usage: ./dev {verb}", result.stdout)
+
+    def test_refuses_what_it_does_not_know_in_one_line(self):
+        for arguments in (["fly"], ["build", "--fast"], ["test", "--sanitize", "msan"], ["test", "--preset"],
+                          ["run", "--ranks", "many"], ["clean", "all"]):
+            result = dev(*arguments)
+            self.assertEqual(result.returncode, 2, arguments)
+            self.assertEqual(len(result.stderr.splitlines()), 1, result.stderr)
+            self.assertIn(arguments[-1], result.stderr)
+
+    def test_names_the_missing_packages_when_it_may_not_install_them(self):
+        with tempfile.TemporaryDirectory() as directory:
+            tools = Path(directory)
+            for tool in ("bash", "dirname", "nproc", "env"):
+                (tools / tool).symlink_to(shutil.which(tool))
+            for tool, body in (("dpkg-query", "exit 1"), ("id", "echo 1000")):
+                (tools / tool).write_text(f"#!{shutil.which('bash')}\n{body}\n")
+                (tools / tool).chmod(0o755)
+            result = dev("build", env={"PATH": directory})
+        self.assertEqual(result.returncode, 1, result.stderr)
+        self.assertIn("missing packages: cmake ninja-build", result.stderr)
+        self.assertIn("become root or install sudo", result.stderr)
+
+
+@unittest.skipUnless(shutil.which("jellyfish"), "jellyfish is not installed")
+class CheckAgainstJellyfish(unittest.TestCase):
+    def setUp(self):
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.reads = Path(directory.name) / "reads.fa"
+        self.reads.write_text(">a\nACGTTA\n>b\nACGTTA\n")
+        self.counts = Path(directory.name) / "reads.counts"
+
+    def check(self, counts):
+        self.counts.write_text(counts)
+        script = ROOT / "apps" / "kmer" / "check_against_jellyfish.py"
+        return subprocess.run([sys.executable, script, "-k", "5", "--counts", self.counts, self.reads],
+                              capture_output=True, text=True, check=False, timeout=60)
+
+    def test_accepts_the_same_counts_in_any_order(self):
+        result = self.check("CGTTA 2\nAACGT 2\n")
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+
+    def test_reports_a_wrong_count_and_a_missing_k_mer(self):
+        result = self.check("AACGT 3\n")
+        self.assertEqual(result.returncode, 1, result.stdout + result.stderr)
+        self.assertIn("1 lines only in", result.stdout)
+        self.assertIn("2 only in jellyfish's", result.stdout)
+
+    def test_a_missing_file_is_no_difference_but_an_error(self):
+        self.reads.unlink()
+        self.assertEqual(self.check("AACGT 2\n").returncode, 2)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
