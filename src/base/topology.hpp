@@ -15,7 +15,7 @@ struct Core {
 
 /// What the process may run on. Only cores with at least one allowed processor are listed.
 struct Topology {
-  std::string source;     ///< what it was read with: "hwloc 2.9.0" or "affinity mask"
+  std::string source;     ///< what it was read with: "hwloc, interface 2.8" or "affinity mask"
   std::string processor;  ///< model name, empty when unknown
   int packages = 1;
   int numa_nodes = 1;

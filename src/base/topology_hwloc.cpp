@@ -34,8 +34,7 @@ std::uint64_t cache_bytes(hwloc_topology_t topology, hwloc_obj_type_t type) {
 
 std::string version_text() {
   const unsigned version = hwloc_get_api_version();
-  return "hwloc " + std::to_string(version >> 16) + "." + std::to_string(version >> 8 & 0xff) + "." +
-         std::to_string(version & 0xff);
+  return "hwloc, interface " + std::to_string(version >> 16) + "." + std::to_string(version >> 8 & 0xff);
 }
 
 void add_core(Topology& result, hwloc_topology_t topology, hwloc_obj_t object, hwloc_const_cpuset_t allowed) {

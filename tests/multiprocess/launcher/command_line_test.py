@@ -1,0 +1,87 @@
+"""Wrong command lines get one clear line and start nothing."""
+
+import os
+import subprocess
+import tempfile
+import unittest
+
+from launcher import HANG_GUARD, WEFT, environment, run, shell
+
+
+def weft(*arguments, **env):
+    return subprocess.run([WEFT, *arguments], capture_output=True, text=True, timeout=HANG_GUARD, env=environment(**env))
+
+
+class CommandLineTest(unittest.TestCase):
+    def expect_refusal(self, result, code, *parts):
+        self.assertEqual(result.returncode, code, result.stderr)
+        self.assertEqual(result.stdout, "")
+        self.assertEqual(result.stderr.count("\n"), 1, result.stderr)
+        for part in parts:
+            self.assertIn(part, result.stderr)
+
+    def test_a_number_of_ranks_outside_1_to_4096_is_refused(self):
+        for ranks in ("0", "-1", "4097", "two", "", "1.5", "99999999999999999999"):
+            with self.subTest(ranks=ranks):
+                self.expect_refusal(run("-n", ranks, "true"), 2, f"-n {ranks} ", "integer from 1 to 4096")
+
+    def test_what_is_missing_is_named(self):
+        self.expect_refusal(run("true"), 2, "-n is required")
+        self.expect_refusal(run("-n", 2), 2, "program to start is missing")
+        self.expect_refusal(run("-n", 2, "--"), 2, "program to start is missing")
+
+    def test_bad_values_of_options_are_refused(self):
+        self.expect_refusal(run("-n", 2, "--env", "NAME", "true"), 2, "--env NAME ", "NAME=VALUE")
+        self.expect_refusal(run("-n", 2, "--env", "=1", "true"), 2, "NAME=VALUE")
+        self.expect_refusal(run("-n", 2, "--env", "WEFT_RANK=0", "true"), 2, "sets WEFT_RANK itself")
+        self.expect_refusal(run("-n", 2, "--bind", "socket", "true"), 2, "--bind socket ", "core or none")
+        for seconds in ("0", "-1", "soon"):
+            self.expect_refusal(run("-n", 2, "--timeout", seconds, "true"), 2, f"--timeout {seconds} ")
+        self.expect_refusal(run("-n", 2, "--bogus", "true"), 2, "--bogus does not exist")
+
+    def test_a_program_that_is_not_there_is_127(self):
+        self.expect_refusal(run("-n", 2, "no-such-program-anywhere"), 127, "no-such-program-anywhere", "not in PATH")
+        self.expect_refusal(run("-n", 2, "./no-such-program"), 127, "No such file")
+
+    def test_a_program_that_cannot_be_executed_is_126(self):
+        with tempfile.TemporaryDirectory() as folder:
+            plain = os.path.join(folder, "plain")
+            with open(plain, "w") as file:
+                file.write("text")
+            self.expect_refusal(run("-n", 2, plain), 126, plain, "not executable")
+            self.expect_refusal(run("-n", 2, folder), 126, "directory")
+            os.chmod(plain, 0o755)
+            self.expect_refusal(run("-n", 2, plain), 126, plain, "Exec format error")
+
+    def test_options_after_the_program_belong_to_the_program(self):
+        result = run("-n", 1, "echo", "-n", "5", "--timeout", "x")
+        self.assertEqual((result.returncode, result.stdout), (0, "5 --timeout x"))
+        result = run("-n", 1, "--", "echo", "--", "x")
+        self.assertEqual(result.stdout, "-- x\n")
+
+    def test_env_sets_variables_of_the_ranks(self):
+        result = shell(1, 'echo "$ONE|$TWO|$THREE"', "--env", "ONE=a=b c", "--env", "TWO=", "--env", "THREE=3")
+        self.assertEqual(result.stdout, "a=b c||3\n")
+
+    def test_binding_gives_each_rank_one_core(self):
+        count = "import os; print(len(os.sched_getaffinity(0)))"
+        bound = run("-n", 3, "--bind", "core", "python3", "-c", count)
+        self.assertEqual(bound.returncode, 0, bound.stderr)
+        free = run("-n", 1, "--bind", "none", "python3", "-c", count)
+        self.assertEqual(int(free.stdout), len(os.sched_getaffinity(0)))
+        if len(os.sched_getaffinity(0)) > 1:
+            self.assertTrue(all(int(line) <= len(os.sched_getaffinity(0)) for line in bound.stdout.split()))
+
+    def test_help_and_version_are_no_errors(self):
+        self.assertIn("run", weft("--help").stdout)
+        self.assertRegex(weft("--version").stdout, r"^weft \d+\.\d+\.\d+\n$")
+        self.assertIn("--timeout", weft("run", "--help").stdout)
+        for arguments in (("--help",), ("--version",), ("run", "--help"), ("info", "--help")):
+            self.assertEqual(weft(*arguments).returncode, 0)
+
+    def test_an_unknown_command_is_refused_with_the_nearest_one(self):
+        self.expect_refusal(weft("rum"), 2, '"rum"', 'did you mean "run"')
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,150 @@
+#include "bootstrap/local/server.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+
+#include <cstring>
+#include <string>
+
+#include "bootstrap/job_id.hpp"
+#include "bootstrap/local/socket.hpp"
+
+namespace weft::bootstrap::local {
+namespace {
+
+// Speaks to the server byte by byte, as no client would.
+class RawRank {
+ public:
+  explicit RawRank(Server& server) : server_(server), socket_(connect_abstract(server.name())) { server_.serve(); }
+
+  void send(const Header& header, std::string_view payload) {
+    std::string bytes(sizeof header, '\0');
+    std::memcpy(bytes.data(), &header, sizeof header);
+    send_raw(bytes + std::string(payload));
+  }
+  void send_raw(std::string_view bytes) {
+    static_cast<void>(::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL));
+    server_.serve();
+  }
+  Message hello(int rank) {
+    send({.length = 32, .request = 1, .message = Message::hello, .argument = rank}, server_.job_id());
+    return receive();
+  }
+  // The kind of the next answer, whose payload is dropped.
+  Message receive() {
+    server_.serve();
+    Header header;
+    if (::recv(socket_.get(), &header, sizeof header, MSG_DONTWAIT) != static_cast<ssize_t>(sizeof header)) return {};
+    text_.resize(header.length);
+    static_cast<void>(::recv(socket_.get(), text_.data(), text_.size(), MSG_DONTWAIT));
+    return header.message;
+  }
+  bool is_closed() {
+    server_.serve();
+    char byte = 0;
+    return ::recv(socket_.get(), &byte, 1, MSG_DONTWAIT) == 0;
+  }
+  const std::string& text() const { return text_; }
+
+ private:
+  Server& server_;
+  Descriptor socket_;
+  std::string text_;
+};
+
+TEST(Server, a_rank_is_welcomed_by_its_job_only) {
+  Server server{random_job_id(), 2};
+  RawRank good{server};
+  EXPECT_EQ(good.hello(1), Message::done);
+  RawRank no_such_rank{server};
+  EXPECT_EQ(no_such_rank.hello(2), Message::failed);
+  RawRank other_job{server};
+  other_job.send({.length = 32, .request = 1, .message = Message::hello, .argument = 0}, random_job_id());
+  EXPECT_EQ(other_job.receive(), Message::failed);
+}
+
+TEST(Server, impossible_lengths_end_the_connection_and_nothing_else) {
+  Server server{random_job_id(), 2};
+  RawRank stranger{server};
+  stranger.send({.length = 65, .request = 1, .message = Message::hello, .argument = 0}, "");
+  EXPECT_TRUE(stranger.is_closed());
+  RawRank member{server};
+  ASSERT_EQ(member.hello(0), Message::done);
+  member.send({.length = 0xffffffff, .request = 2, .message = Message::put, .argument = 1}, "");
+  EXPECT_TRUE(member.is_closed());
+  RawRank next{server};
+  EXPECT_EQ(next.hello(1), Message::done);
+}
+
+TEST(Server, requests_before_hello_end_the_connection) {
+  Server server{random_job_id(), 1};
+  RawRank stranger{server};
+  stranger.send({.length = 0, .request = 1, .message = Message::barrier, .argument = 0}, "");
+  EXPECT_TRUE(stranger.is_closed());
+  RawRank noise{server};
+  noise.send_raw(std::string(64, '\xff'));
+  EXPECT_TRUE(noise.is_closed());
+}
+
+TEST(Server, impossible_arguments_are_refused) {
+  Server server{random_job_id(), 1};
+  RawRank rank{server};
+  ASSERT_EQ(rank.hello(0), Message::done);
+  for (const std::int32_t key_length : {-1, 0, 4, 1 << 30}) {
+    rank.send({.length = 3, .request = 2, .message = Message::put, .argument = key_length}, "key");
+    EXPECT_EQ(rank.receive(), Message::failed) << key_length;
+  }
+  rank.send({.length = 3, .request = 2, .message = Message::get, .argument = 1}, "key");
+  EXPECT_EQ(rank.receive(), Message::failed);
+  rank.send({.length = 3, .request = 2, .message = Message::try_get, .argument = -1}, "key");
+  EXPECT_EQ(rank.receive(), Message::failed);
+  rank.send({.length = 0, .request = 2, .message = static_cast<Message>(77), .argument = 0}, "");
+  EXPECT_TRUE(rank.is_closed());
+}
+
+TEST(Server, a_message_may_arrive_in_any_pieces) {
+  Server server{random_job_id(), 1};
+  RawRank rank{server};
+  ASSERT_EQ(rank.hello(0), Message::done);
+  const Header header{.length = 8, .request = 2, .message = Message::put, .argument = 3};
+  std::string bytes(sizeof header, '\0');
+  std::memcpy(bytes.data(), &header, sizeof header);
+  for (const char byte : bytes + "keyvalue") rank.send_raw({&byte, 1});
+  EXPECT_EQ(rank.receive(), Message::done);
+  rank.send({.length = 3, .request = 3, .message = Message::try_get, .argument = 0}, "key");
+  EXPECT_EQ(rank.receive(), Message::done);
+  EXPECT_EQ(rank.text(), "value");
+}
+
+TEST(Server, what_waits_for_a_rank_fails_with_how_it_ended) {
+  Server server{random_job_id(), 3};
+  RawRank rank{server};
+  ASSERT_EQ(rank.hello(0), Message::done);
+  rank.send({.length = 3, .request = 2, .message = Message::get, .argument = 2}, "key");
+  EXPECT_EQ(rank.receive(), Message{});
+  server.rank_ended(2, "exited with code 0");
+  EXPECT_EQ(rank.receive(), Message::failed);
+  EXPECT_EQ(rank.text(), "rank 2 exited with code 0 without publishing \"key\"");
+
+  // The same for runtimes that are created later.
+  RawRank later{server};
+  ASSERT_EQ(later.hello(0), Message::done);
+  later.send({.length = 0, .request = 2, .message = Message::barrier, .argument = 0}, "");
+  EXPECT_EQ(later.receive(), Message::failed);
+  EXPECT_EQ(later.text(), "rank 2 exited with code 0 without joining the barrier");
+}
+
+TEST(Server, an_abort_has_a_code_that_is_a_failure) {
+  Server server{random_job_id(), 1};
+  EXPECT_FALSE(server.aborted().has_value());
+  RawRank rank{server};
+  ASSERT_EQ(rank.hello(0), Message::done);
+  rank.send({.length = 3, .request = 2, .message = Message::abort, .argument = 256}, "why");
+  EXPECT_EQ(rank.receive(), Message::done);
+  ASSERT_TRUE(server.aborted().has_value());
+  EXPECT_EQ(server.aborted()->code, 1);
+  EXPECT_EQ(server.aborted()->reason, "why");
+}
+
+}  // namespace
+}  // namespace weft::bootstrap::local
