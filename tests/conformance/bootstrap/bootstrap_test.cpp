@@ -62,6 +62,12 @@ class BootstrapConformance : public testing::TestWithParam<Kind> {
   }
 };
 
+class BootstrapOfSeveralRanks : public BootstrapConformance {};
+
+std::string name_of(const testing::TestParamInfo<Kind>& instance) {
+  return std::string(instance.param.name) + "_" + std::to_string(instance.param.size);
+}
+
 TEST_P(BootstrapConformance, every_rank_knows_its_rank_the_size_and_one_common_job_id) {
   const auto job = make_job();
   std::mutex mutex;
@@ -230,8 +236,7 @@ TEST_P(BootstrapConformance, a_waiting_thread_does_not_keep_others_of_its_rank_f
   });
 }
 
-TEST_P(BootstrapConformance, what_needs_a_rank_that_has_left_fails_and_names_it) {
-  if (size() < 2) GTEST_SKIP() << "needs two ranks";
+TEST_P(BootstrapOfSeveralRanks, what_needs_a_rank_that_has_left_fails_and_names_it) {
   const auto job = make_job();
   on_every_rank(*job, [&](Bootstrap& bootstrap) {
     if (bootstrap.rank() == 1) {
@@ -253,8 +258,7 @@ TEST_P(BootstrapConformance, a_rank_that_leaves_after_a_barrier_does_not_break_i
   for (int round = 0; round < 10; ++round) on_every_rank(*job, [](Bootstrap& bootstrap) { bootstrap.barrier(); });
 }
 
-TEST_P(BootstrapConformance, different_collectives_at_the_same_time_are_an_error_on_all_ranks) {
-  if (size() < 2) GTEST_SKIP() << "needs two ranks";
+TEST_P(BootstrapOfSeveralRanks, different_collectives_at_the_same_time_are_an_error_on_all_ranks) {
   const auto job = make_job();
   std::atomic<int> finished{0};
   on_every_rank(*job, [&](Bootstrap& bootstrap) {
@@ -275,9 +279,11 @@ TEST_P(BootstrapConformance, different_collectives_at_the_same_time_are_an_error
 INSTANTIATE_TEST_SUITE_P(All, BootstrapConformance,
                          testing::Values(Kind{"single", 1}, Kind{"in_process", 1}, Kind{"in_process", 3},
                                          Kind{"in_process", 32}, Kind{"local", 1}, Kind{"local", 3}, Kind{"local", 32}),
-                         [](const auto& instance) {
-                           return std::string(instance.param.name) + "_" + std::to_string(instance.param.size);
-                         });
+                         name_of);
+INSTANTIATE_TEST_SUITE_P(All, BootstrapOfSeveralRanks,
+                         testing::Values(Kind{"in_process", 3}, Kind{"in_process", 32}, Kind{"local", 3},
+                                         Kind{"local", 32}),
+                         name_of);
 
 }  // namespace
 }  // namespace weft::bootstrap

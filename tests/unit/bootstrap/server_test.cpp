@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 
+#include <cerrno>
 #include <cstring>
 #include <string>
 
@@ -42,7 +43,9 @@ class RawRank {
   bool is_closed() {
     server_.serve();
     char byte = 0;
-    return ::recv(socket_.get(), &byte, 1, MSG_DONTWAIT) == 0;
+    // An end with data that the server has not read is a reset.
+    const ssize_t count = ::recv(socket_.get(), &byte, 1, MSG_DONTWAIT);
+    return count == 0 || (count < 0 && errno == ECONNRESET);
   }
   const std::string& text() const { return text_; }
 
