@@ -22,10 +22,11 @@ class WEFT_API InProcessJob {
   InProcessJob(const InProcessJob&) = delete;
   InProcessJob& operator=(const InProcessJob&) = delete;
 
-  [[nodiscard]] int size() const noexcept;
+  [[nodiscard]] int size() const noexcept { return ranks_; }
   [[nodiscard]] bootstrap::Hub& hub() noexcept { return *hub_; }
 
  private:
+  int ranks_;
   std::unique_ptr<bootstrap::Hub> hub_;
 };
 

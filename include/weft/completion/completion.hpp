@@ -10,6 +10,7 @@ namespace weft {
 
 namespace detail {
 struct ParkedThread;
+struct CompletionAccess;
 class Exposures;
 /// Wakes the threads that parked while waiting for a completion object.
 WEFT_API void wake_parked(std::atomic<ParkedThread*>& list) noexcept;
@@ -62,9 +63,10 @@ class WEFT_API Completion {
 
  private:
   friend class detail::Exposures;
+  friend struct detail::CompletionAccess;
   std::atomic<detail::ParkedThread*> parked_{nullptr};
   std::atomic<detail::Exposures*> exposures_{nullptr};
-  std::uint32_t first_exposure_ = 0;  // id + 1 of the first handle that names this object, 0: none
+  std::atomic<std::uint32_t> first_exposure_{0};  // id + 1 of the first handle that names this object, 0: none
   PayloadOwner* allocator_ = nullptr;
 };
 

@@ -11,7 +11,7 @@ namespace weft {
 /// Options of completion queues.
 struct QueueOptions {
   /// Messages at rest, in entries, at which remote senders are stopped (their posts answer
-  /// retry(no_credit)) until half of them are popped; 1 to 2^24. What is under way by then is still taken
+  /// retry(no_credit)) until the queue has been emptied; 1 to 2^24. What is under way by then is still taken
   /// in, and so is every completion of an own operation. 0: the attribute's default, 65536.
   std::uint32_t capacity = 0;
   /// Entries allocated at construction; the queue doubles when it is full. A power of two.

@@ -68,10 +68,12 @@ inline void QueueEntry::store(Message& message) noexcept {
 }
 
 inline void QueueEntry::load(Message& message) noexcept {
+  if (MessageAccess::holding(message) == MessageAccess::Holding::owner) message = Message();  // what the last pop left there
   const auto as_operation = static_cast<Operation>(operation);
   if (holding == static_cast<std::uint8_t>(MessageAccess::Holding::in_place)) [[likely]] {
     MessageAccess::set_view(message, as_operation, peer, tag, nullptr, size, nullptr, 0);
     copy_small(MessageAccess::set_in_place(message, size), place, size);
+    MessageAccess::set_user_data(message, nullptr);
   } else {
     External external;
     std::memcpy(&external, place, sizeof external);

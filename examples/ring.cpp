@@ -1,0 +1,21 @@
+// A token goes round all ranks a thousand times.
+#include <weft/weft.hpp>
+
+#include <cstdio>
+
+int main() {
+  weft::Runtime runtime;                                       // joins the job; rank 0 of 1 when started alone
+  weft::Endpoint endpoint{runtime};                            // default device, pool and matching engine
+  weft::CompletionQueue inbox;
+  auto remote = runtime.expose(inbox, {.id = 1});              // the same handle on every rank
+
+  std::uint64_t hops = 0;
+  const int next = (runtime.rank() + 1) % runtime.size();
+  if (runtime.rank() == 0) endpoint.send_am(next, remote, weft::bytes_of(hops));
+  for (int round = 0; round < 1000; ++round) {
+    weft::Message message = endpoint.wait(inbox);              // progresses; spins, yields, then parks
+    hops = message.as<std::uint64_t>() + 1;
+    if (runtime.rank() != 0 || round < 999) endpoint.send_am(next, remote, weft::bytes_of(hops));
+  }                                                            // the token ends where it began
+  if (runtime.rank() == 0) std::printf("%llu hops\n", static_cast<unsigned long long>(hops));
+}

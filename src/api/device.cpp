@@ -1,0 +1,16 @@
+#include <weft/device.hpp>
+
+#include "core/runtime/device_state.hpp"
+#include "core/runtime/runtime_state.hpp"
+
+namespace weft {
+
+Device::Device(Runtime& runtime, const DeviceOptions& options)
+    : runtime_(&runtime), state_(runtime.state().open_device(options.index)) {}
+Device::~Device() = default;
+Device::Device(Device&&) noexcept = default;
+
+std::uint32_t Device::index() const noexcept { return state_->index(); }
+Packet Device::get_packet() noexcept { return state_->pool().get(); }
+
+}  // namespace weft

@@ -1,0 +1,61 @@
+#include <weft/endpoint.hpp>
+
+#include "core/runtime/device_state.hpp"
+#include "core/runtime/runtime_state.hpp"
+
+namespace weft {
+
+namespace detail {
+
+template <class Locking>
+void EndpointCalls<Locking>::open(DeviceState& device) {
+  device.open_endpoint(Locking::kExclusive);
+}
+template <class Locking>
+void EndpointCalls<Locking>::close(DeviceState& device) noexcept {
+  device.close_endpoint(Locking::kExclusive);
+}
+template <class Locking>
+Status EndpointCalls<Locking>::post_am(DeviceState& device, int peer, RemoteCompletion remote, Bytes bytes,
+                                       const ActiveMessageOptions& options) {
+  return device.post_am(peer, remote, bytes, options, Locking::kExclusive);
+}
+template <class Locking>
+Status EndpointCalls<Locking>::post_packet(DeviceState& device, int peer, RemoteCompletion remote, Packet& packet,
+                                           std::size_t size, const ActiveMessageOptions& options) {
+  return device.post_packet(peer, remote, packet, size, options, Locking::kExclusive);
+}
+template <class Locking>
+void EndpointCalls<Locking>::send_am(DeviceState& device, int peer, RemoteCompletion remote, Bytes bytes,
+                                     const ActiveMessageOptions& options) {
+  device.send_am(peer, remote, bytes, options, Locking::kExclusive);
+}
+template <class Locking>
+std::size_t EndpointCalls<Locking>::progress(DeviceState& device) noexcept {
+  return device.progress(Locking::kExclusive);
+}
+template <class Locking>
+void EndpointCalls<Locking>::wait(DeviceState& device, const WaitCondition& condition) noexcept {
+  device.wait(condition, Locking::kExclusive);
+}
+
+template struct EndpointCalls<TryLock>;
+template struct EndpointCalls<NoLock>;
+
+DevicePath& path_of(DeviceState& device) noexcept { return device.path(); }
+
+}  // namespace detail
+
+template <class Locking>
+std::shared_ptr<detail::DeviceState> BasicEndpoint<Locking>::default_device(Runtime& runtime) {
+  return runtime.state().default_device();
+}
+template <class Locking>
+std::shared_ptr<detail::DeviceState> BasicEndpoint<Locking>::shared_state(Device& device) {
+  return {&device.state(), [](detail::DeviceState*) {}};
+}
+
+template class BasicEndpoint<detail::TryLock>;
+template class BasicEndpoint<detail::NoLock>;
+
+}  // namespace weft

@@ -1,0 +1,93 @@
+// Runtime, and the choice of its network: the one place that names backends.
+#include <weft/error.hpp>
+#include <weft/in_process.hpp>
+#include <weft/runtime.hpp>
+
+#include "base/attributes.hpp"
+#include "bootstrap/in_process/hub.hpp"
+#include "bootstrap/select.hpp"
+#include "core/runtime/runtime_state.hpp"
+#include "network/shm/shm_network.hpp"
+
+#include <cstdlib>
+#include <string>
+
+namespace weft {
+
+namespace {
+
+std::unique_ptr<network::Network> make_network(bootstrap::Bootstrap& bootstrap, const base::Attributes& attributes,
+                                               detail::PayloadLender& copier) {
+  return std::make_unique<network::shm::ShmNetwork>(bootstrap, attributes, copier);
+}
+
+void check_abi(std::uint32_t abi_version) {
+  if (abi_version != detail::kAbiVersion)
+    throw Error("this program was compiled with headers of weft ABI version " + std::to_string(abi_version) +
+                " and runs with a library of version " + std::to_string(detail::kAbiVersion) + ": compile it again");
+}
+
+}  // namespace
+
+Runtime::Runtime(const RuntimeOptions& options, std::uint32_t abi_version) {
+  check_abi(abi_version);
+  auto attributes = base::Attributes::load(options.attributes);
+  auto bootstrap = bootstrap::select_bootstrap(attributes);
+  state_ = std::make_unique<detail::RuntimeState>(std::move(attributes), std::move(bootstrap), make_network);
+}
+
+Runtime::Runtime(InProcessJob& job, int rank, const RuntimeOptions& options, std::uint32_t abi_version) {
+  check_abi(abi_version);
+  auto attributes = base::Attributes::load(options.attributes);
+  state_ = std::make_unique<detail::RuntimeState>(std::move(attributes), job.hub().join(rank), make_network);
+}
+
+Runtime::~Runtime() = default;
+Runtime::Runtime(Runtime&&) noexcept = default;
+
+int Runtime::rank() const noexcept { return state_->rank(); }
+int Runtime::size() const noexcept { return state_->size(); }
+
+RemoteCompletion Runtime::expose(Completion& completion, const ExposeOptions& options) {
+  const auto devices = static_cast<std::uint32_t>(state_->attributes().integer(base::Attribute::devices_max));
+  if (options.id > 65535)
+    throw Error("expose: id " + std::to_string(options.id) + " is out of range: 0 to 65535");
+  if (options.device >= devices)
+    throw Error("expose: home device " + std::to_string(options.device) + " of id " + std::to_string(options.id) +
+                " is out of range: 0 to " + std::to_string(devices - 1) + " (attribute devices_max)");
+  return state_->exposures().expose(completion, static_cast<std::uint16_t>(options.id),
+                                    static_cast<std::uint16_t>(options.device));
+}
+
+void Runtime::barrier() { state_->bootstrap().barrier(); }
+
+void Runtime::allgather(Bytes mine, std::span<std::byte> all) {
+  if (all.size() != mine.size() * static_cast<std::size_t>(size()))
+    throw Error("allgather: " + std::to_string(all.size()) + " bytes of room for " + std::to_string(size()) +
+                " ranks with " + std::to_string(mine.size()) + " bytes each: " +
+                std::to_string(mine.size() * static_cast<std::size_t>(size())) + " are needed");
+  state_->bootstrap().allgather(mine, all);
+}
+
+void Runtime::abort(int exit_code, const char* reason) {
+  state_->bootstrap().abort(exit_code, reason);
+  std::_Exit(exit_code != 0 ? exit_code : 1);
+}
+
+const char* Runtime::attribute(const char* name) const {
+  for (const base::AttributeRow& row : base::kAttributeTable)
+    if (row.name == name) return state_->attributes().text(row.id).data();
+  throw Error("attribute \"" + std::string(name) + "\" does not exist; `weft info` lists the names");
+}
+
+RuntimeCounters Runtime::counters() const noexcept {
+  const core::Counters& counters = state_->counters();
+  return {counters.refused_handles.load(std::memory_order_relaxed),
+          counters.refused_messages.load(std::memory_order_relaxed),
+          counters.dropped_sends.load(std::memory_order_relaxed)};
+}
+
+InProcessJob::InProcessJob(int ranks) : ranks_(ranks), hub_(std::make_unique<bootstrap::Hub>(ranks)) {}
+InProcessJob::~InProcessJob() = default;
+
+}  // namespace weft

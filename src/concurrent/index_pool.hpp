@@ -1,0 +1,60 @@
+// A bounded pool of indices: who takes one owns it.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+
+namespace weft::concurrent {
+
+/// A lock-free stack of the indices 0 to capacity - 1, all free at first. Any thread takes and puts; the
+/// last one put is the first one taken. A tag in the head, changed by every operation, keeps a take that was
+/// overtaken from succeeding. The atomic type is a parameter so that tests can drive schedules.
+template <template <class> class Atomic = std::atomic>
+class IndexPool {
+ public:
+  static constexpr std::uint32_t kNone = ~std::uint32_t{0};
+
+  explicit IndexPool(std::uint32_t capacity) : next_(new Atomic<std::uint32_t>[capacity]), capacity_(capacity) {
+    for (std::uint32_t index = 0; index < capacity; ++index)
+      next_[index].store(index + 1 < capacity ? index + 1 : kNone, std::memory_order_relaxed);
+    head_.store(pack(capacity > 0 ? 0 : kNone, 0), std::memory_order_relaxed);
+  }
+
+  /// kNone when the pool is empty.
+  [[nodiscard]] std::uint32_t take() noexcept {
+    // Pairs with the release in put(): what its last owner did is visible.
+    std::uint64_t head = head_.load(std::memory_order_acquire);
+    for (;;) {
+      const std::uint32_t index = index_of(head);
+      if (index == kNone) return kNone;
+      const std::uint32_t below = next_[index].load(std::memory_order_relaxed);
+      if (head_.compare_exchange_weak(head, pack(below, tag_of(head) + 1), std::memory_order_acquire))
+        return index;
+    }
+  }
+
+  void put(std::uint32_t index) noexcept {
+    std::uint64_t head = head_.load(std::memory_order_relaxed);
+    do {
+      next_[index].store(index_of(head), std::memory_order_relaxed);
+      // Pairs with the acquire in take().
+    } while (!head_.compare_exchange_weak(head, pack(index, tag_of(head) + 1), std::memory_order_release,
+                                          std::memory_order_relaxed));
+  }
+
+  [[nodiscard]] std::uint32_t capacity() const noexcept { return capacity_; }
+
+ private:
+  static constexpr std::uint64_t pack(std::uint32_t index, std::uint32_t tag) noexcept {
+    return static_cast<std::uint64_t>(tag) << 32 | index;
+  }
+  static constexpr std::uint32_t index_of(std::uint64_t head) noexcept { return static_cast<std::uint32_t>(head); }
+  static constexpr std::uint32_t tag_of(std::uint64_t head) noexcept { return static_cast<std::uint32_t>(head >> 32); }
+
+  const std::unique_ptr<Atomic<std::uint32_t>[]> next_;
+  const std::uint32_t capacity_;
+  alignas(64) Atomic<std::uint64_t> head_{0};
+};
+
+}  // namespace weft::concurrent

@@ -1,0 +1,77 @@
+// Operations that the network refused and that are kept for retry, per peer.
+#pragma once
+
+#include "concurrent/index_pool.hpp"
+#include "concurrent/intake.hpp"
+
+#include <weft/options.hpp>
+#include <weft/packet.hpp>
+#include <weft/status.hpp>
+#include <weft/types.hpp>
+
+#include <atomic>
+#include <memory>
+
+namespace weft::core {
+
+/// One refused post. The payload is borrowed from the poster, copied here, or in a packet.
+struct PendingPost {
+  static constexpr std::size_t kCopied = 48;
+  PendingPost* next = nullptr;
+  std::uint32_t index = 0;
+  int peer = 0;
+  RemoteCompletion remote;
+  ActiveMessageOptions options;
+  const std::byte* data = nullptr;
+  std::size_t size = 0;
+  Packet packet;
+  std::byte copy[kCopied];
+};
+
+/// Posts again what was refused.
+class PostRetry {
+ public:
+  /// Tries once more; retry leaves the post in the backlog.
+  virtual Status post_again(PendingPost& post, bool exclusive) noexcept = 0;
+
+ protected:
+  ~PostRetry() = default;
+};
+
+/// Bounded in total and per peer; one peer's refusals do not delay another's. Any thread adds, one thread
+/// at a time works.
+class Backlog {
+ public:
+  /// `limit`: posts in total at which over_limit() begins to hold; twice as many fit, so that what runs
+  /// already can still add. `peer_limit`: posts to one peer.
+  Backlog(int ranks, std::uint32_t limit, std::uint32_t peer_limit);
+
+  /// A record to fill and then add(), or nullptr when the backlog is full in total or for this peer.
+  [[nodiscard]] PendingPost* take(int peer) noexcept;
+  void add(PendingPost& post) noexcept;
+
+  /// Retries the posts of every peer in order until one is refused. Returns how many were accepted.
+  std::size_t work(PostRetry& retry, bool exclusive) noexcept;
+
+  [[nodiscard]] bool empty() const noexcept { return count_.load(std::memory_order_relaxed) == 0; }
+  [[nodiscard]] bool over_limit() const noexcept { return count_.load(std::memory_order_relaxed) > limit_; }
+  [[nodiscard]] std::uint32_t size() const noexcept { return count_.load(std::memory_order_relaxed); }
+
+ private:
+  struct PeerQueue {
+    std::atomic<std::uint32_t> count{0};
+    PendingPost* first = nullptr;  // owned by work()
+    PendingPost* last = nullptr;
+  };
+
+  const std::uint32_t limit_;
+  const std::uint32_t peer_limit_;
+  concurrent::IndexPool<> free_;
+  std::unique_ptr<PendingPost[]> posts_;
+  std::unique_ptr<PeerQueue[]> peers_;
+  const int ranks_;
+  concurrent::Intake<PendingPost> intake_;
+  alignas(64) std::atomic<std::uint32_t> count_{0};
+};
+
+}  // namespace weft::core

@@ -1,0 +1,16 @@
+#include <weft/completion/completion.hpp>
+
+#include "core/completion/exposures.hpp"
+
+namespace weft {
+
+void Completion::withdraw() noexcept {
+  if (detail::Exposures* exposures = exposures_.load(std::memory_order_relaxed)) exposures->withdraw(*this);
+}
+
+void Completion::stop_senders(bool stop) noexcept {
+  if (detail::Exposures* exposures = exposures_.load(std::memory_order_relaxed))
+    exposures->stop_senders(*this, stop);
+}
+
+}  // namespace weft

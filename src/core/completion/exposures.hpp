@@ -1,0 +1,58 @@
+// Which completion object a handle names.
+#pragma once
+
+#include <weft/completion/completion.hpp>
+
+#include "network/network.hpp"
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+
+namespace weft::detail {
+
+/// The table of exposed completion objects of a runtime, by id. Looking up is wait-free; exposing and
+/// withdrawing are set-up and may wait.
+class Exposures {
+ public:
+  /// `quiesce` returns once no delivery that began before is running in another thread.
+  Exposures(network::Network& network, std::function<void()> quiesce);
+  ~Exposures();
+  Exposures(const Exposures&) = delete;
+  Exposures& operator=(const Exposures&) = delete;
+
+  /// Throws weft::Error when the id or the object is exposed already.
+  RemoteCompletion expose(Completion& completion, std::uint16_t id, std::uint16_t device);
+  /// Takes back every handle of `completion`.
+  void withdraw(Completion& completion) noexcept;
+  /// Sets or clears the stop mark of every handle of `completion`; only stores.
+  void stop_senders(const Completion& completion, bool stop) noexcept;
+
+  /// The object that a word from the wire names, or nullptr when it is stale, withdrawn or forged.
+  [[nodiscard]] Completion* find(std::uint64_t handle_word) const noexcept {
+    const Entry& entry = entries_[handle_word >> 48];
+    // Pairs with the release in expose().
+    const std::uint32_t word = entry.word.load(std::memory_order_acquire);
+    if ((word >> 16) != (handle_word >> 32 & 0xffff) || (word & kExposureOpen) == 0) [[unlikely]]
+      return nullptr;
+    return entry.completion.load(std::memory_order_relaxed);
+  }
+
+ private:
+  struct Entry {
+    std::atomic<std::uint32_t> word;       // as in open_exposure()
+    std::atomic<std::uint32_t> next;       // id + 1 of the next handle of the same object
+    std::atomic<Completion*> completion;
+  };
+  static constexpr std::size_t kEntries = 65536;
+
+  void set_word(std::uint16_t id, std::uint32_t word) noexcept;
+
+  network::Network& network_;
+  const std::function<void()> quiesce_;
+  std::mutex mutex_;
+  Entry* entries_;  // zero pages until used
+};
+
+}  // namespace weft::detail

@@ -1,0 +1,58 @@
+// Keeping messages beyond their delivery.
+#include <weft/completion/completion.hpp>
+#include <weft/detail/message_access.hpp>
+
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+namespace weft {
+
+namespace {
+
+class HeapPayloads final : public PayloadOwner {
+ public:
+  std::byte* allocate(std::size_t size) noexcept override {
+    return static_cast<std::byte*>(::operator new(size, std::align_val_t{64}, std::nothrow));
+  }
+  void release(std::byte* data, std::size_t, std::uint64_t) noexcept override {
+    ::operator delete(data, std::align_val_t{64});
+  }
+};
+
+}  // namespace
+
+PayloadOwner& detail::heap_payloads() noexcept {
+  static HeapPayloads payloads;
+  return payloads;
+}
+
+Message Message::take() noexcept {
+  using detail::MessageAccess;
+  if (is_owner()) return std::move(*this);
+  Message kept;
+  MessageAccess::set_view(kept, operation_, peer_, tag_, data_, size_, nullptr, 0);
+  MessageAccess::set_outcome(kept, outcome_);
+  MessageAccess::set_user_data(kept, user_data_);
+  if (operation_ != Operation::active_message) return kept;  // names the poster's own buffer
+  if (size_ <= kEntryPayload) {
+    std::memcpy(MessageAccess::set_in_place(kept, size_), data_, size_);
+    return kept;
+  }
+  std::uint64_t cookie = cookie_;
+  const std::byte* where = data_;
+  PayloadOwner* owner = lender_ != nullptr ? lender_->keep(where, size_, cookie) : nullptr;
+  if (owner == nullptr) {
+    std::byte* copy = detail::heap_payloads().allocate(size_);
+    if (copy == nullptr) std::abort();  // as operator new would in a noexcept function
+    std::memcpy(copy, data_, size_);
+    where = copy;
+    owner = &detail::heap_payloads();
+  }
+  MessageAccess::set_view(kept, operation_, peer_, tag_, where, size_, nullptr, 0);
+  MessageAccess::set_owner(kept, owner, cookie);
+  if (where == data_) lender_ = nullptr;  // held where it lies: it does not go back after delivery
+  return kept;
+}
+
+}  // namespace weft

@@ -1,0 +1,137 @@
+// What queues do rarely: grow, move on, stop and resume their senders.
+#include <weft/completion/queue.hpp>
+#include <weft/error.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <cstdlib>
+#include <string>
+
+namespace weft {
+
+namespace {
+
+constexpr std::uint32_t kDefaultCapacity = 65536;
+constexpr std::uint32_t kMaxCapacity = 1U << 24;
+
+std::uint32_t checked_capacity(const QueueOptions& options) {
+  if (options.capacity > kMaxCapacity)
+    throw Error("queue capacity " + std::to_string(options.capacity) + " is too large: 1 to " +
+                std::to_string(kMaxCapacity));
+  return options.capacity == 0 ? kDefaultCapacity : options.capacity;
+}
+
+std::uint32_t checked_initial(const QueueOptions& options) {
+  if (!std::has_single_bit(options.initial) || options.initial > kMaxCapacity)
+    throw Error("queue initial size " + std::to_string(options.initial) + " is not a power of two up to " +
+                std::to_string(kMaxCapacity));
+  return options.initial;
+}
+
+}  // namespace
+
+template <class Producers, class Consumers>
+BasicCompletionQueue<Producers, Consumers>::BasicCompletionQueue(const QueueOptions& options)
+    : capacity_(checked_capacity(options)),
+      check_mask_(capacity_ >= 256 ? 63 : 0),
+      first_(new Ring(checked_initial(options))),
+      head_ring_(first_),
+      tail_ring_(first_) {}
+
+template <class Producers, class Consumers>
+BasicCompletionQueue<Producers, Consumers>::~BasicCompletionQueue() {
+  this->withdraw();
+  Message message;
+  while (pop(message)) message = Message();
+  for (Ring* ring = first_; ring != nullptr;) {
+    Ring* next = ring->next.load(std::memory_order_relaxed);
+    delete ring;
+    ring = next;
+  }
+}
+
+template <class Producers, class Consumers>
+void BasicCompletionQueue<Producers, Consumers>::signal(Message& message) noexcept {
+  for (;;) {
+    Ring* ring = tail_ring_.load(std::memory_order_acquire);
+    std::uint64_t position = 0;
+    const auto result = ring->push(message, position);
+    if (result == Ring::Push::pushed) [[likely]] {
+      if ((position & check_mask_) == 0) stop_if_full();
+      this->notify_waiters();
+      return;
+    }
+    if (result == Ring::Push::full) grow(ring);
+    Ring* next = ring->next.load(std::memory_order_acquire);
+    if (next != nullptr) {
+      ring->close();
+      // Whoever comes first moves the tail; pairs with the acquire above.
+      tail_ring_.compare_exchange_strong(ring, next, std::memory_order_acq_rel);
+    }
+  }
+}
+
+template <class Producers, class Consumers>
+void BasicCompletionQueue<Producers, Consumers>::grow(Ring* full) noexcept {
+  if (full->next.load(std::memory_order_acquire) != nullptr) return;
+  try {
+    auto larger = std::make_unique<Ring>(full->capacity() * 2);
+    Ring* none = nullptr;
+    if (full->next.compare_exchange_strong(none, larger.get(), std::memory_order_acq_rel)) larger.release();
+  } catch (const std::bad_alloc&) {
+    std::abort();  // a message that was accepted cannot be dropped
+  }
+}
+
+template <class Producers, class Consumers>
+bool BasicCompletionQueue<Producers, Consumers>::pop_slow(Message& message) noexcept {
+  for (;;) {
+    Ring* ring = head_ring_.load(std::memory_order_acquire);
+    if (ring->pop(message)) break;
+    Ring* next = ring->next.load(std::memory_order_acquire);
+    if (next == nullptr || !ring->drained()) {
+      if (stopped_.load(std::memory_order_relaxed)) resume_if_drained();
+      return false;
+    }
+    head_ring_.compare_exchange_strong(ring, next, std::memory_order_acq_rel);
+  }
+  return true;
+}
+
+template <class Producers, class Consumers>
+bool BasicCompletionQueue<Producers, Consumers>::empty_slow() const noexcept {
+  for (const Ring* ring = head_ring_.load(std::memory_order_acquire); ring != nullptr;
+       ring = ring->next.load(std::memory_order_acquire))
+    if (!ring->empty()) return false;
+  return true;
+}
+
+template <class Producers, class Consumers>
+std::size_t BasicCompletionQueue<Producers, Consumers>::size_guess() const noexcept {
+  std::size_t size = 0;
+  for (const Ring* ring = head_ring_.load(std::memory_order_acquire); ring != nullptr;
+       ring = ring->next.load(std::memory_order_acquire))
+    size += ring->size_guess();
+  return size;
+}
+
+template <class Producers, class Consumers>
+void BasicCompletionQueue<Producers, Consumers>::stop_if_full() noexcept {
+  if (size_guess() < capacity_) return;
+  this->stop_senders(true);
+  stopped_.store(true, std::memory_order_release);
+}
+
+template <class Producers, class Consumers>
+void BasicCompletionQueue<Producers, Consumers>::resume_if_drained() noexcept {
+  // Called by pops that find the queue empty: a stop that is being set at this moment is seen by the next.
+  if (size_guess() > capacity_ / 2) return;
+  stopped_.store(false, std::memory_order_relaxed);
+  this->stop_senders(false);
+}
+
+template class BasicCompletionQueue<detail::ManyThreads, detail::ManyThreads>;
+template class BasicCompletionQueue<detail::ManyThreads, detail::OneThread>;
+template class BasicCompletionQueue<detail::OneThread, detail::OneThread>;
+
+}  // namespace weft

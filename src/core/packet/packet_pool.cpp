@@ -1,0 +1,106 @@
+#include "core/packet/packet_pool.hpp"
+
+#include "concurrent/thread_number.hpp"
+
+#include <weft/detail/lock.hpp>
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+namespace weft::core {
+
+using detail::TryLock;
+
+void PacketPool::attach(network::Network& network) {
+  network_ = &network;
+  memory_ = network.packet_memory();
+  for (Shard& shard : shards_) shard.indices = std::make_unique<std::uint32_t[]>(memory_.count);
+  // Lowest index on top, so that few pages are touched while few packets are in use.
+  for (std::uint32_t index = memory_.count; index-- > 0;) {
+    Shard& shard = shards_[index % kShards];
+    shard.indices[shard.count++] = index;
+  }
+  // All magazines exist from the start: taking a packet allocates nothing.
+  for (std::uint32_t thread = 0; thread < kMagazines; ++thread) {
+    owned_[thread] = std::make_unique<Magazine>();
+    magazines_[thread].store(owned_[thread].get(), std::memory_order_relaxed);
+  }
+}
+
+Packet PacketPool::get() noexcept {
+  const std::uint32_t thread = concurrent::thread_number();
+  Magazine* magazine = thread < kMagazines ? magazines_[thread].load(std::memory_order_relaxed) : nullptr;
+  std::uint32_t index = kNone;
+  if (magazine != nullptr && magazine->count > 0) [[likely]] {
+    index = magazine->indices[--magazine->count];
+  } else {
+    index = refill(magazine, thread);
+    if (index == kNone) return {};
+  }
+  return {data(index), memory_.payload, index, this};
+}
+
+std::uint32_t PacketPool::take_from(Shard& shard, Magazine* magazine) noexcept {
+  if (!TryLock::acquire(shard.lock)) return kNone;
+  std::uint32_t index = kNone;
+  if (shard.count > 0) index = shard.indices[--shard.count];
+  if (magazine != nullptr)
+    while (shard.count > 0 && magazine->count < magazine_limit_ / 2)
+      magazine->indices[magazine->count++] = shard.indices[--shard.count];
+  TryLock::release(shard.lock);
+  return index;
+}
+
+std::uint32_t PacketPool::refill(Magazine* magazine, std::uint32_t thread) noexcept {
+  for (std::uint32_t step = 0; step < kShards; ++step)
+    if (const std::uint32_t index = take_from(shards_[(thread + step) % kShards], magazine); index != kNone)
+      return index;
+  std::array<std::uint32_t, kMagazineSize> returned;
+  const std::size_t count = network_->reclaim_packets(returned);
+  if (count == 0) return kNone;
+  std::size_t next = 1;
+  if (magazine != nullptr)
+    while (next < count && magazine->count < magazine_limit_ / 2) magazine->indices[magazine->count++] = returned[next++];
+  if (next < count) spill(returned.data() + next, static_cast<std::uint32_t>(count - next), thread);
+  return returned[0];
+}
+
+void PacketPool::spill(const std::uint32_t* indices, std::uint32_t count, std::uint32_t thread) noexcept {
+  for (std::uint32_t step = 0;; ++step) {
+    Shard& shard = shards_[(thread + step) % kShards];
+    if (!TryLock::acquire(shard.lock)) continue;  // held for a few copies only, and there are others
+    std::memcpy(&shard.indices[shard.count], indices, count * sizeof *indices);
+    shard.count += count;
+    TryLock::release(shard.lock);
+    return;
+  }
+}
+
+void PacketPool::put_packet(std::uint32_t index) noexcept {
+  const std::uint32_t thread = concurrent::thread_number();
+  if (thread >= kMagazines) return spill(&index, 1, thread);
+  Magazine& magazine = *magazines_[thread].load(std::memory_order_relaxed);
+  if (magazine.count == magazine_limit_) [[unlikely]] {
+    const std::uint32_t half = magazine_limit_ / 2 + magazine_limit_ % 2;
+    magazine.count -= half;
+    spill(&magazine.indices[magazine.count], half, thread);
+  }
+  magazine.indices[magazine.count++] = index;
+}
+
+PayloadOwner* PacketPool::keep(const std::byte*& data, std::size_t size, std::uint64_t& cookie) noexcept {
+  if (size > memory_.payload) return nullptr;
+  Packet packet = get();
+  if (!packet) return nullptr;
+  std::memcpy(packet.data(), data, size);
+  data = packet.data();
+  cookie = packet.release();
+  return this;
+}
+
+void PacketPool::release(std::byte*, std::size_t, std::uint64_t cookie) noexcept {
+  put_packet(static_cast<std::uint32_t>(cookie));
+}
+
+}  // namespace weft::core

@@ -1,0 +1,40 @@
+// What the protocols of a device work with.
+#pragma once
+
+#include "base/log.hpp"
+#include "core/completion/exposures.hpp"
+#include "core/packet/packet_pool.hpp"
+#include "core/protocol/select.hpp"
+#include "network/network.hpp"
+
+#include <atomic>
+#include <cstdint>
+
+namespace weft::core {
+
+/// How the payload of a large message travels: read by the receiver from the sender's memory, or streamed
+/// by the sender through packets.
+enum class Transfer : std::uint8_t { read, copy };
+
+struct Counters {
+  std::atomic<std::uint64_t> refused_handles{0};
+  std::atomic<std::uint64_t> refused_messages{0};
+  std::atomic<std::uint64_t> dropped_sends{0};
+};
+
+struct Context {
+  network::Port* port;
+  PacketPool& pool;
+  detail::Exposures& exposures;
+  Counters& counters;
+  const base::Log& log;
+  Limits limits;
+  Transfer transfer;
+  std::uint32_t requests;
+  std::uint32_t device;
+};
+
+/// Whether a count is one at which a repeating problem is reported again: 1, 2, 4, 8, ...
+[[nodiscard]] constexpr bool is_reported(std::uint64_t count) noexcept { return (count & (count - 1)) == 0; }
+
+}  // namespace weft::core

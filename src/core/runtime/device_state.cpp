@@ -1,0 +1,102 @@
+#include "core/runtime/device_state.hpp"
+
+#include "core/runtime/runtime_state.hpp"
+
+#include <weft/error.hpp>
+
+#include <string>
+#include <thread>
+
+namespace weft::detail {
+
+using base::Attribute;
+
+namespace {
+
+std::chrono::nanoseconds to_nanoseconds(double seconds) {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(seconds));
+}
+
+core::Context make_context(RuntimeState& runtime, network::Port& port, std::uint32_t index) {
+  const base::Attributes& attributes = runtime.attributes();
+  const bool read = attributes.text(Attribute::rendezvous) == "read" && port.capabilities().can_read;
+  return {&port,
+          runtime.pool(),
+          runtime.exposures(),
+          runtime.counters(),
+          runtime.log(),
+          {port.capabilities().inline_bytes, runtime.pool().payload()},
+          read ? core::Transfer::read : core::Transfer::copy,
+          static_cast<std::uint32_t>(attributes.integer(Attribute::requests)),
+          index};
+}
+
+}  // namespace
+
+DeviceState::DeviceState(RuntimeState& runtime, std::uint32_t index)
+    : runtime_(runtime),
+      index_(index),
+      port_(runtime.network().open_port(index, path_)),
+      context_(make_context(runtime, *port_, index)),
+      large_messages_(context_),
+      backlog_(runtime.size(), static_cast<std::uint32_t>(runtime.attributes().integer(Attribute::backlog)),
+               static_cast<std::uint32_t>(runtime.attributes().integer(Attribute::backlog_peer))),
+      spin_(static_cast<std::uint32_t>(runtime.attributes().integer(Attribute::spin))),
+      yield_(static_cast<std::uint32_t>(runtime.attributes().integer(Attribute::yield))),
+      park_(to_nanoseconds(runtime.attributes().seconds(Attribute::park_timeout))) {}
+
+DeviceState::~DeviceState() {
+  drain();
+  runtime_.forget_device(index_);
+}
+
+core::PacketPool& DeviceState::pool() noexcept { return runtime_.pool(); }
+
+void DeviceState::open_endpoint(bool exclusive) {
+  std::int32_t open = endpoints_.load(std::memory_order_relaxed);
+  do {
+    if (exclusive && open != 0)
+      throw Error("device " + std::to_string(index_) + " has another endpoint already: a SerialEndpoint takes its " +
+                  "device for itself");
+    if (!exclusive && open < 0)
+      throw Error("device " + std::to_string(index_) + " belongs to a SerialEndpoint: open another device for " +
+                  "this Endpoint");
+  } while (!endpoints_.compare_exchange_weak(open, exclusive ? -1 : open + 1, std::memory_order_acq_rel));
+}
+
+void DeviceState::close_endpoint(bool exclusive) noexcept {
+  if (exclusive)
+    endpoints_.store(0, std::memory_order_release);
+  else
+    endpoints_.fetch_sub(1, std::memory_order_release);
+}
+
+void DeviceState::drain() noexcept {
+  // Nobody uses the device any more: this thread has it for itself, whatever its endpoints were.
+  const auto deadline = std::chrono::steady_clock::now() +
+                        to_nanoseconds(runtime_.attributes().seconds(Attribute::drain_timeout));
+  const auto finished = [&] { return backlog_.empty() && large_messages_.outstanding() == 0 && port_->drained(); };
+  for (std::uint32_t round = 0; !finished(); ++round) {
+    if (progress(false) != 0) continue;
+    large_messages_.end_lost_operations();
+    if (std::chrono::steady_clock::now() > deadline) {
+      std::string what = port_->undelivered();
+      const auto add = [&](std::uint32_t count, const char* kind) {
+        if (count != 0) what += (what.empty() ? "" : ", ") + std::to_string(count) + kind;
+      };
+      add(backlog_.size(), " refused operations in the backlog");
+      add(large_messages_.outstanding(), " large messages under way");
+      runtime_.log().warn("device " + std::to_string(index_) + " closes with operations that have not ended within " +
+                          std::string(runtime_.attributes().text(Attribute::drain_timeout)) + ": " + what);
+      return;
+    }
+    if (round < spin_)
+      std::this_thread::yield();
+    else
+      std::this_thread::sleep_for(std::chrono::microseconds(50));
+  }
+}
+
+void DeviceState::quiesce() noexcept { port_->quiesce(); }
+
+}  // namespace weft::detail

@@ -1,0 +1,202 @@
+// The slow way of posts: protocols other than one slot, refusals, the backlog.
+#include "core/runtime/device_state.hpp"
+#include "core/runtime/progress_frame.hpp"
+#include "core/runtime/runtime_state.hpp"
+#include "core/runtime/waiting.hpp"
+
+#include <weft/detail/message_access.hpp>
+#include <weft/error.hpp>
+
+#include <cstring>
+#include <string>
+
+namespace weft::detail {
+
+using core::Channel;
+using core::LargeMessages;
+using core::Protocol;
+using network::Outgoing;
+using network::SendResult;
+using network::TrafficClass;
+
+namespace {
+
+Status refusal(SendResult result) noexcept {
+  switch (result) {
+    case SendResult::no_slot: return Status::retry(Reason::no_slot);
+    case SendResult::no_credit: return Status::retry(Reason::no_credit);
+    case SendResult::lock_contended: return Status::retry(Reason::lock_contended);
+    case SendResult::not_ready: return Status::retry(Reason::not_ready);
+    case SendResult::sent:
+    case SendResult::peer_gone: break;
+  }
+  return Status::done();
+}
+
+Outgoing active_message(int peer, RemoteCompletion remote, std::uint32_t tag) noexcept {
+  return {peer, remote.device(), TrafficClass::data, static_cast<std::uint8_t>(Channel::active_message), true,
+          handle_word(remote, tag)};
+}
+
+}  // namespace
+
+void DeviceState::check_target(int peer, RemoteCompletion remote, const char* operation) const {
+  if (peer < 0 || peer >= runtime_.size()) [[unlikely]]
+    throw Error(std::string(operation) + ": peer " + std::to_string(peer) + " is not a rank of this job (0 to " +
+                std::to_string(runtime_.size() - 1) + ")");
+  if (remote.generation() == 0) [[unlikely]]
+    throw Error(std::string(operation) + ": the handle names nothing; use what Runtime::expose returned");
+  if (remote.device() >= DevicePath::kMaxDevices) [[unlikely]]
+    throw Error(std::string(operation) + ": device " + std::to_string(remote.device()) +
+                " of the handle is out of range: 0 to " + std::to_string(DevicePath::kMaxDevices - 1));
+}
+
+Status DeviceState::accepted(SendResult result, int peer, const std::byte* data, std::size_t size,
+                             const ActiveMessageOptions& options) noexcept {
+  const bool lost = result == SendResult::peer_gone;
+  if (options.completion == nullptr || (options.may_complete_now && !lost)) {
+    if (lost) runtime_.counters().dropped_sends.fetch_add(1, std::memory_order_relaxed);
+    return Status::done();
+  }
+  Message message;
+  MessageAccess::set_view(message, Operation::active_message_sent, peer, options.tag, data, size, nullptr, 0);
+  MessageAccess::set_user_data(message, options.user_data);
+  if (lost) MessageAccess::set_outcome(message, Outcome::peer_failed);
+  options.completion->signal(message);
+  return Status::posted();
+}
+
+Status DeviceState::attempt(int peer, RemoteCompletion remote, Bytes bytes, const ActiveMessageOptions& options,
+                            bool exclusive) noexcept {
+  switch (core::select(bytes.size(), context_.limits)) {
+    case Protocol::inject: {
+      const SendResult result = port_->send(active_message(peer, remote, options.tag), bytes, exclusive);
+      const Status status = refusal(result);
+      return status.is_retry() ? status : accepted(result, peer, bytes.data(), bytes.size(), options);
+    }
+    case Protocol::eager: {
+      Packet packet = context_.pool.get();
+      if (!packet) return Status::retry(Reason::no_packet);
+      std::memcpy(packet.data(), bytes.data(), bytes.size());
+      return attempt_packet(peer, remote, packet, bytes.size(), bytes.data(), options, exclusive);
+    }
+    case Protocol::rendezvous: break;
+  }
+  SendResult result = SendResult::sent;
+  switch (large_messages_.start(peer, remote, bytes, options, exclusive, result)) {
+    case LargeMessages::Start::started: return Status::posted();
+    case LargeMessages::Start::no_request: return Status::retry(Reason::no_request);
+    case LargeMessages::Start::refused: break;
+  }
+  const Status status = refusal(result);
+  return status.is_retry() ? status : accepted(result, peer, bytes.data(), bytes.size(), options);
+}
+
+Status DeviceState::attempt_packet(int peer, RemoteCompletion remote, Packet& packet, std::size_t size,
+                                   const std::byte* source, const ActiveMessageOptions& options,
+                                   bool exclusive) noexcept {
+  const SendResult result =
+      port_->send_packet(active_message(peer, remote, options.tag), packet.index(), size, exclusive);
+  const Status status = refusal(result);
+  if (status.is_retry()) return status;
+  if (result == SendResult::sent) packet.release();
+  return accepted(result, peer, source, size, options);
+}
+
+Status DeviceState::post_am(int peer, RemoteCompletion remote, Bytes bytes, const ActiveMessageOptions& options,
+                            bool exclusive) {
+  check_target(peer, remote, "post_am");
+  const Status status = attempt(peer, remote, bytes, options, exclusive);
+  if (!status.is_retry() || (options.may_retry && frames == nullptr)) [[likely]]
+    return status;
+  return keep_for_retry(status, peer, remote, bytes, nullptr, options);
+}
+
+Status DeviceState::post_packet(int peer, RemoteCompletion remote, Packet& packet, std::size_t size,
+                                const ActiveMessageOptions& options, bool exclusive) {
+  check_target(peer, remote, "post_am");
+  if (!packet || size > packet.capacity())
+    throw Error("post_am: " + std::to_string(size) + " bytes do not fit into a packet of " +
+                std::to_string(packet ? packet.capacity() : 0) + " bytes");
+  // A short payload leaves by slots: the packet is free again at once.
+  if (size <= kSlotPayload) {
+    const Status status = post_am(peer, remote, Bytes{packet.data(), size}, options, exclusive);
+    if (!status.is_retry()) packet.reset();
+    return status;
+  }
+  const Status status = attempt_packet(peer, remote, packet, size, packet.data(), options, exclusive);
+  if (!status.is_retry()) {
+    packet.reset();
+    return status;
+  }
+  if (options.may_retry && frames == nullptr) [[likely]]
+    return status;
+  return keep_for_retry(status, peer, remote, Bytes{packet.data(), size}, &packet, options);
+}
+
+Status DeviceState::keep_for_retry(Status refused, int peer, RemoteCompletion remote, Bytes bytes, Packet* packet,
+                                   const ActiveMessageOptions& options) noexcept {
+  Packet copy;
+  if (packet == nullptr && options.completion == nullptr && bytes.size() > core::PendingPost::kCopied) {
+    // Nobody could tell the poster when its buffer is free: the payload moves into a packet, or the post fails.
+    if (bytes.size() > context_.limits.packet_bytes) return refused;
+    copy = context_.pool.get();
+    if (!copy) return refused;
+  }
+  core::PendingPost* post = backlog_.take(peer);
+  if (post == nullptr) return Status::retry(Reason::backlog);
+  post->remote = remote;
+  post->options = options;
+  post->data = bytes.data();
+  post->size = bytes.size();
+  if (packet != nullptr) {
+    post->packet = std::move(*packet);
+  } else if (copy) {
+    std::memcpy(copy.data(), bytes.data(), bytes.size());
+    post->packet = std::move(copy);
+  } else if (options.completion == nullptr) {
+    if (!bytes.empty()) std::memcpy(post->copy, bytes.data(), bytes.size());
+    post->data = post->copy;
+  }
+  backlog_.add(*post);
+  return Status::posted();
+}
+
+Status DeviceState::post_again(core::PendingPost& post, bool exclusive) noexcept {
+  ActiveMessageOptions options = post.options;
+  options.may_complete_now = false;  // the poster was told that it was posted
+  if (post.packet && post.size > kSlotPayload)
+    return attempt_packet(post.peer, post.remote, post.packet, post.size, post.data, options, exclusive);
+  return attempt(post.peer, post.remote, {post.packet ? post.packet.data() : post.data, post.size}, options, exclusive);
+}
+
+void DeviceState::send_am(int peer, RemoteCompletion remote, Bytes bytes, const ActiveMessageOptions& options,
+                          bool exclusive) {
+  ActiveMessageOptions patient = options;
+  Counter sent;
+  const bool wait_for_buffer =
+      options.completion == nullptr && core::select(bytes.size(), context_.limits) == Protocol::rendezvous;
+  if (wait_for_buffer) {
+    patient.completion = &sent;
+    patient.may_complete_now = true;
+  }
+  patient.may_retry = true;
+  std::uint32_t idle = 0;
+  for (;;) {
+    const Status status = post_am(peer, remote, bytes, patient, exclusive);
+    if (status.is_done()) return;
+    if (status.is_posted()) break;
+    if (progress(exclusive) != 0) {
+      idle = 0;
+    } else if (++idle < spin_) {
+      __builtin_ia32_pause();
+    } else {
+      pause_idle(idle - spin_);
+    }
+  }
+  if (wait_for_buffer)
+    wait({[](const void* counter) noexcept { return static_cast<const Counter*>(counter)->ready(); }, &sent, &sent},
+         exclusive);
+}
+
+}  // namespace weft::detail

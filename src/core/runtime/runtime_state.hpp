@@ -1,0 +1,70 @@
+// A runtime: the job, the network, and what devices share.
+#pragma once
+
+#include "base/attributes.hpp"
+#include "base/log.hpp"
+#include "bootstrap/bootstrap.hpp"
+#include "core/completion/exposures.hpp"
+#include "core/packet/packet_pool.hpp"
+#include "core/protocol/context.hpp"
+#include "network/network.hpp"
+
+#include <weft/runtime.hpp>
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+namespace weft::detail {
+
+class DeviceState;
+
+/// Makes the network that attributes and job call for; api/ supplies it, which knows the backends.
+using NetworkFactory = std::function<std::unique_ptr<network::Network>(bootstrap::Bootstrap&, const base::Attributes&,
+                                                                       PayloadLender& copier)>;
+
+class RuntimeState {
+ public:
+  RuntimeState(base::Attributes attributes, std::unique_ptr<bootstrap::Bootstrap> bootstrap,
+               const NetworkFactory& make_network);
+  ~RuntimeState();
+  RuntimeState(const RuntimeState&) = delete;
+  RuntimeState& operator=(const RuntimeState&) = delete;
+
+  [[nodiscard]] bootstrap::Bootstrap& bootstrap() noexcept { return *bootstrap_; }
+  [[nodiscard]] network::Network& network() noexcept { return *network_; }
+  [[nodiscard]] const base::Attributes& attributes() const noexcept { return attributes_; }
+  [[nodiscard]] const base::Log& log() const noexcept { return log_; }
+  [[nodiscard]] core::PacketPool& pool() noexcept { return pool_; }
+  [[nodiscard]] Exposures& exposures() noexcept { return exposures_; }
+  [[nodiscard]] core::Counters& counters() noexcept { return counters_; }
+  [[nodiscard]] int rank() const noexcept { return rank_; }
+  [[nodiscard]] int size() const noexcept { return size_; }
+  [[nodiscard]] const core::Limits& limits() const noexcept { return limits_; }
+
+  /// Opens the device `index`, or the lowest that is not open. Throws weft::Error.
+  std::shared_ptr<DeviceState> open_device(std::int32_t index);
+  /// The device that endpoints use which name none: 0, opened at the first call.
+  std::shared_ptr<DeviceState> default_device();
+  void forget_device(std::uint32_t index) noexcept;
+
+ private:
+  void quiesce() noexcept;
+
+  const base::Attributes attributes_;
+  const std::unique_ptr<bootstrap::Bootstrap> bootstrap_;
+  const int rank_;
+  const int size_;
+  const base::Log log_;
+  core::Counters counters_;
+  core::PacketPool pool_;
+  const std::unique_ptr<network::Network> network_;
+  Exposures exposures_;
+  core::Limits limits_{};
+  std::mutex mutex_;  // guards what follows; taken by set-up only
+  std::vector<DeviceState*> devices_;
+  std::shared_ptr<DeviceState> default_device_;
+};
+
+}  // namespace weft::detail

@@ -1,0 +1,109 @@
+#include "core/runtime/waiting.hpp"
+
+#include "concurrent/thread_number.hpp"
+#include "core/runtime/progress_frame.hpp"
+
+#include <sched.h>
+#include <thread>
+
+namespace weft::detail {
+
+namespace {
+
+constexpr auto kSleepWithWork = std::chrono::microseconds(100);  // operations wait for room at a peer
+
+/// The lowest bit of the pointer to the first parked thread is the lock of the list. It is only taken by
+/// threads that park, leave, or wake.
+constexpr std::uintptr_t kLocked = 1;
+
+ParkedThread* lock_list(std::atomic<ParkedThread*>& list) noexcept {
+  for (;;) {
+    ParkedThread* head = list.load(std::memory_order_relaxed);
+    auto* locked = reinterpret_cast<ParkedThread*>(reinterpret_cast<std::uintptr_t>(head) | kLocked);
+    if (head != locked && list.compare_exchange_weak(head, locked, std::memory_order_acquire)) return head;
+    ::sched_yield();
+  }
+}
+
+void unlock_list(std::atomic<ParkedThread*>& list, ParkedThread* head) noexcept {
+  list.store(head, std::memory_order_release);
+}
+
+/// Enters a thread into a list for as long as it lives.
+class ParkedEntry {
+ public:
+  ParkedEntry(std::atomic<ParkedThread*>* list, network::Port& port, std::uint32_t bits) noexcept
+      : list_(list), thread_{&port, bits, nullptr} {
+    if (list_ == nullptr) return;
+    thread_.next = lock_list(*list_);
+    unlock_list(*list_, &thread_);
+  }
+  ~ParkedEntry() {
+    if (list_ == nullptr) return;
+    ParkedThread* head = lock_list(*list_);
+    for (ParkedThread** link = &head; *link != nullptr; link = &(*link)->next)
+      if (*link == &thread_) {
+        *link = thread_.next;
+        break;
+      }
+    unlock_list(*list_, head);
+  }
+  ParkedEntry(const ParkedEntry&) = delete;
+  ParkedEntry& operator=(const ParkedEntry&) = delete;
+
+ private:
+  std::atomic<ParkedThread*>* list_;
+  ParkedThread thread_;
+};
+
+}  // namespace
+
+void wake_parked(std::atomic<ParkedThread*>& list) noexcept {
+  ParkedThread* head = lock_list(list);
+  for (const ParkedThread* thread = head; thread != nullptr; thread = thread->next) thread->port->wake(thread->bits);
+  unlock_list(list, head);
+}
+
+void pause_idle(std::uint32_t step) noexcept {
+  if (step < 64)
+    ::sched_yield();
+  else
+    std::this_thread::sleep_for(std::chrono::microseconds(step < 1064 ? 50 : 1000));
+}
+
+void DeviceState::wait(const WaitCondition& condition, bool exclusive) noexcept {
+  std::uint32_t idle = 0;
+  while (!condition.holds(condition.context)) {
+    if (progress(exclusive) != 0) {
+      idle = 0;
+      continue;
+    }
+    ++idle;
+    if (idle <= spin_) {
+      __builtin_ia32_pause();
+    } else if (idle <= spin_ + yield_) {
+      ::sched_yield();
+    } else {
+      const std::uint32_t bits = 1U << (concurrent::thread_number() % 32);
+      const std::uint32_t token = port_->park_token();
+      const ParkedEntry entry(condition.completion != nullptr ? &CompletionAccess::parked(*condition.completion) : nullptr,
+                              *port_, bits);
+      // Runs a barrier in all threads: whoever signals the object or fills a lane from here on sees this
+      // thread, and what they did before is seen below.
+      if (!port_->prepare_park(exclusive)) {
+        idle = spin_;
+        continue;
+      }
+      const bool working = large_messages_.has_work() || !backlog_.empty();
+      large_messages_.end_lost_operations();
+      if (condition.holds(condition.context)) continue;
+      port_->park(token, bits, working ? kSleepWithWork : park_);
+      idle = working ? spin_ + yield_ : spin_;
+    }
+  }
+  // Lanes that this thread has made hot are polled by nobody now: let their arrivals ring for those that
+  // are still parked.
+  if (port_->has_parked() && !port_->prepare_park(exclusive)) port_->wake(~std::uint32_t{0});
+}
+
+}  // namespace weft::detail

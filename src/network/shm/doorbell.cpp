@@ -1,0 +1,147 @@
+// Hot and cold lanes, doorbells, parking.
+//
+// A cold lane is not polled. Its sender sees LaneControl::cold after having written a slot and sets a bit in
+// the receiver's doorbells. The pair "write slot, read cold" against "write cold, read slot" needs a full
+// barrier on both sides: the receiver, who cools rarely, pays for both with a barrier in all processes of the
+// job (membarrier(2), global expedited), so that the sender executes none.
+#include "network/shm/port.hpp"
+
+#include "concurrent/thread_number.hpp"
+#include "network/shm/process_barrier.hpp"
+
+#include <bit>
+#include <cerrno>
+#include <climits>
+#include <ctime>
+#include <linux/futex.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace weft {
+
+void detail::ring_doorbell(SendLane& lane) noexcept {
+  auto& state = *static_cast<network::shm::SendState*>(lane.owner);
+  network::shm::DeviceArea& area = *state.area;
+  area.doorbells[state.index / 64].fetch_or(std::uint64_t{1} << (state.index % 64), std::memory_order_seq_cst);
+  // Either this sees the parked thread, or that one sees the bit after it has counted itself (park()).
+  if (area.parked.load(std::memory_order_seq_cst) != 0) {
+    area.bell.fetch_add(1, std::memory_order_seq_cst);
+    ::syscall(SYS_futex, &area.bell, FUTEX_WAKE, 1, nullptr, nullptr, 0);
+  }
+}
+
+namespace network::shm {
+
+bool ShmPort::answer_doorbells(bool exclusive) noexcept {
+  if (!exclusive && !detail::TryLock::acquire(temperature_lock_)) return false;
+  const std::uint32_t high = area_->lanes_high.load(std::memory_order_acquire);
+  for (std::uint32_t word = 0; word * 64 < high && word < kWords; ++word) {
+    if (area_->doorbells[word].load(std::memory_order_relaxed) == 0) continue;
+    // Acquire: the announcement and the slot were written before the bell was rung.
+    std::uint64_t bits = area_->doorbells[word].exchange(0, std::memory_order_acquire);
+    for (; bits != 0; bits &= bits - 1) {
+      const std::uint64_t bit = bits & -bits;
+      const std::uint32_t index = word * 64 + static_cast<std::uint32_t>(std::countr_zero(bits));
+      if (lanes_[index].load(std::memory_order_relaxed) == nullptr && !attach(index)) {
+        area_->doorbells[word].fetch_or(bit, std::memory_order_relaxed);  // its sender is not known yet
+        continue;
+      }
+      const ReceiveLane* lane = lanes_[index].load(std::memory_order_relaxed);
+      if (lane == nullptr ||
+          area_->announcements[index].state.load(std::memory_order_relaxed) != Announcement::State::ready)
+        continue;
+      hot_[word].fetch_or(bit, std::memory_order_relaxed);
+      lane->control->cold.store(0, std::memory_order_relaxed);
+    }
+  }
+  if (!exclusive) detail::TryLock::release(temperature_lock_);
+  return true;
+}
+
+bool ShmPort::cool(bool only_idle, bool exclusive) noexcept {
+  if (!exclusive && !detail::TryLock::acquire(temperature_lock_)) return false;
+  std::array<std::uint64_t, kWords> cooled{};
+  bool any = false;
+  bool quiet = true;
+  const std::uint32_t words = (area_->lanes_high.load(std::memory_order_relaxed) + 63) / 64;
+  for (std::uint32_t word = 0; word < words; ++word) {
+    for (std::uint64_t bits = hot_[word].load(std::memory_order_relaxed); bits != 0; bits &= bits - 1) {
+      const std::uint64_t bit = bits & -bits;
+      ReceiveLane& lane = *lanes_[word * 64 + static_cast<std::uint32_t>(std::countr_zero(bits))].load(
+          std::memory_order_relaxed);
+      std::uint32_t idle = 0;
+      if (!lane.busy.compare_exchange_strong(idle, concurrent::thread_number() + 1, std::memory_order_acquire)) {
+        quiet = false;  // another thread is inside, and may leave without coming back
+        continue;
+      }
+      if (!only_idle || lane.swept_head == lane.head) {
+        hot_[word].fetch_and(~bit, std::memory_order_relaxed);
+        lane.control->cold.store(1, std::memory_order_relaxed);
+        cooled[word] |= bit;
+        any = true;
+      }
+      lane.swept_head = lane.head;
+      lane.busy.store(0, std::memory_order_release);
+    }
+  }
+  // Also where no lane was cooled: callers that park rely on the barrier.
+  if (any || !only_idle) process_barrier();
+  if (any) {
+    for (std::uint32_t word = 0; word < words; ++word) {
+      for (std::uint64_t bits = cooled[word]; bits != 0; bits &= bits - 1) {
+        const std::uint64_t bit = bits & -bits;
+        ReceiveLane& lane = *lanes_[word * 64 + static_cast<std::uint32_t>(std::countr_zero(bits))].load(
+            std::memory_order_relaxed);
+        if (lane.next.load(std::memory_order_relaxed)->header.load(std::memory_order_acquire) == 0) continue;
+        quiet = false;
+        hot_[word].fetch_or(bit, std::memory_order_relaxed);
+        lane.control->cold.store(0, std::memory_order_relaxed);
+      }
+    }
+  }
+  if (!exclusive) detail::TryLock::release(temperature_lock_);
+  return quiet;
+}
+
+bool ShmPort::prepare_park(bool exclusive) noexcept { return cool(false, exclusive); }
+
+std::uint32_t ShmPort::park_token() const noexcept { return area_->bell.load(std::memory_order_seq_cst); }
+
+void ShmPort::park(std::uint32_t token, std::uint32_t bits, std::chrono::nanoseconds limit) noexcept {
+  area_->parked.fetch_add(1, std::memory_order_seq_cst);
+  bool rung = false;
+  for (const auto& word : area_->doorbells) rung = rung || word.load(std::memory_order_seq_cst) != 0;
+  if (!rung) {
+    timespec until{};
+    ::clock_gettime(CLOCK_MONOTONIC, &until);
+    const long long nanoseconds = until.tv_nsec + limit.count();
+    until.tv_sec += static_cast<time_t>(nanoseconds / 1'000'000'000);
+    until.tv_nsec = static_cast<long>(nanoseconds % 1'000'000'000);
+    ::syscall(SYS_futex, &area_->bell, FUTEX_WAIT_BITSET, token, &until, nullptr, bits);
+  }
+  area_->parked.fetch_sub(1, std::memory_order_seq_cst);
+}
+
+void ShmPort::wake(std::uint32_t bits) noexcept {
+  area_->bell.fetch_add(1, std::memory_order_seq_cst);
+  ::syscall(SYS_futex, &area_->bell, FUTEX_WAKE_BITSET, INT_MAX, nullptr, nullptr, bits);
+}
+
+void ShmPort::quiesce() noexcept {
+  private_barrier();
+  const std::uint32_t own = concurrent::thread_number() + 1;
+  const std::uint32_t high = area_->lanes_high.load(std::memory_order_acquire);
+  for (std::uint32_t index = 0; index < high; ++index) {
+    const ReceiveLane* lane = lanes_[index].load(std::memory_order_acquire);
+    if (lane == nullptr) continue;
+    for (;;) {
+      const std::uint32_t inside = lane->busy.load(std::memory_order_acquire);
+      if (inside == 0 || inside == own || inside == ReceiveLane::kEnded) break;
+      ::sched_yield();
+    }
+  }
+}
+
+}  // namespace network::shm
+}  // namespace weft

@@ -1,0 +1,201 @@
+// How lanes come into being, end, and are accounted for.
+#include "network/shm/port.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <map>
+#include <new>
+
+namespace weft::network::shm {
+
+using detail::DevicePath;
+using detail::Slot;
+
+ShmPort::ShmPort(const Shared& shared, std::uint32_t index, DevicePath& path, detail::PayloadLender& copier)
+    : shared_(shared),
+      path_(path),
+      copier_(copier),
+      area_(&shared.segment->mapping().device(index)) {
+  control_path_.ranks = path_.ranks = static_cast<std::uint32_t>(shared_.peers->size());
+  // A message and the rest of a lap that it skips must fit beside what the receiver has not credited yet.
+  capabilities_.inline_bytes =
+      std::min(shared_.inline_max, detail::kSlotPayload + sizeof(Slot) * (shared_.lane_slots / 4 - 1));
+  capabilities_.can_read = true;
+  // Lanes to an earlier device of this index go on: look at all of them.
+  for (std::uint32_t lane = 0; lane < kMaxLanes; ++lane)
+    if (area_->announcements[lane].state.load(std::memory_order_acquire) == Announcement::State::ready)
+      area_->doorbells[lane / 64].fetch_or(std::uint64_t{1} << (lane % 64), std::memory_order_relaxed);
+  // Pairs with the acquire in set_up_lane() of peers.
+  area_->presence.store(Presence::open, std::memory_order_release);
+}
+
+ShmPort::~ShmPort() {
+  area_->presence.store(Presence::closed, std::memory_order_release);
+  for (const auto& lane : receive_lanes_) {
+    if (lane->ended) continue;
+    lane->control->credit.store(lane->head, std::memory_order_release);
+    lane->control->cold.store(1, std::memory_order_relaxed);
+  }
+  for (const auto& state : send_states_) {
+    detail::SendLane& lane = state->lane;
+    lane.slots[lane.tail & lane.mask].header.store(
+        detail::slot_header(lane.tail, 0, 0, detail::SlotKind::closed), std::memory_order_release);
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    if (lane.control->cold.load(std::memory_order_relaxed) != 0) detail::ring_doorbell(lane);
+    shared_.segment->retire_ring(state->ring);
+  }
+}
+
+namespace {
+
+SendState* state_of(detail::SendLane* lane) noexcept { return static_cast<SendState*>(lane->owner); }
+
+}  // namespace
+
+SendState* ShmPort::lane_for(const Outgoing& outgoing, SendResult& refusal) noexcept {
+  const DevicePath& path = outgoing.traffic == TrafficClass::data ? path_ : control_path_;
+  detail::SendLane* lane = path.lane(outgoing.peer, outgoing.device);
+  if (lane != nullptr) [[likely]]
+    return state_of(lane);
+  return set_up_lane(outgoing, refusal);
+}
+
+SendState* ShmPort::set_up_lane(const Outgoing& outgoing, SendResult& refusal) noexcept try {
+  const std::unique_lock lock(setup_mutex_, std::try_to_lock);
+  if (!lock.owns_lock()) {
+    refusal = SendResult::lock_contended;
+    return nullptr;
+  }
+  DevicePath& path = outgoing.traffic == TrafficClass::data ? path_ : control_path_;
+  if (detail::SendLane* lane = path.lane(outgoing.peer, outgoing.device)) return state_of(lane);
+  const Peer* peer = shared_.peers->contact(outgoing.peer);
+  if (peer == nullptr || outgoing.device >= peer->mapping->header().devices_max) {
+    refusal = SendResult::not_ready;
+    return nullptr;
+  }
+  DeviceArea& area = peer->mapping->device(outgoing.device);
+  // Pairs with the release of the peer's opening of the device.
+  if (area.presence.load(std::memory_order_acquire) != Presence::open) {
+    refusal = peer->gone() ? SendResult::peer_gone : SendResult::not_ready;
+    return nullptr;
+  }
+  auto state = std::make_unique<SendState>();
+  const bool control = outgoing.traffic == TrafficClass::control;
+  state->ring = shared_.segment->allocate_ring(control ? 64 : shared_.lane_slots);
+  refusal = SendResult::no_slot;
+  if (state->ring.offset == 0) return nullptr;
+  state->peer = peer;
+  state->area = &area;
+  detail::SendLane& lane = state->lane;
+  lane.slots = shared_.segment->slots(state->ring);
+  lane.mask = state->ring.slots - 1;
+  lane.limit = lane.mask;
+  lane.control = &shared_.segment->control(state->ring);
+  lane.control->cold.store(1, std::memory_order_relaxed);
+  lane.exposures = peer->mapping->exposures();
+  lane.owner = state.get();
+  if (path.rows[outgoing.device].load(std::memory_order_relaxed) == nullptr) {
+    rows_.push_back(std::make_unique<DevicePath::LaneRow[]>(static_cast<std::size_t>(shared_.peers->size())));
+    // Pairs with the acquire in DevicePath::lane().
+    path.rows[outgoing.device].store(rows_.back().get(), std::memory_order_release);
+  }
+  send_states_.reserve(send_states_.size() + 1);
+  if (!announce(*state, area)) {
+    lane.control->released.store(1, std::memory_order_relaxed);
+    shared_.segment->retire_ring(state->ring);
+    return nullptr;
+  }
+  send_states_.push_back(std::move(state));
+  // Pairs with the acquire in DevicePath::lane().
+  path.rows[outgoing.device].load(std::memory_order_relaxed)[outgoing.peer].store(&lane, std::memory_order_release);
+  return send_states_.back().get();
+} catch (const std::bad_alloc&) {
+  refusal = SendResult::no_slot;
+  return nullptr;
+}
+
+bool ShmPort::announce(SendState& state, DeviceArea& area) noexcept {
+  for (std::uint32_t index = 0; index < shared_.lanes_max; ++index) {
+    Announcement& entry = area.announcements[index];
+    auto expected = Announcement::State::free;
+    if (!entry.state.compare_exchange_strong(expected, Announcement::State::claimed, std::memory_order_acquire))
+      continue;
+    entry.rank = shared_.segment->mapping().header().rank;
+    entry.ring_offset = state.ring.offset;
+    entry.slots = state.ring.slots;
+    state.index = index;
+    std::uint32_t high = area.lanes_high.load(std::memory_order_relaxed);
+    while (high < index + 1 && !area.lanes_high.compare_exchange_weak(high, index + 1)) {
+    }
+    // Pairs with the acquire in attach().
+    entry.state.store(Announcement::State::ready, std::memory_order_release);
+    return true;
+  }
+  return false;
+}
+
+bool ShmPort::attach(std::uint32_t index) noexcept try {
+  Announcement& entry = area_->announcements[index];
+  // Pairs with the release in announce().
+  if (entry.state.load(std::memory_order_acquire) != Announcement::State::ready) return true;
+  const std::int32_t rank = entry.rank;
+  const Segment::Ring ring{entry.ring_offset, entry.slots};
+  if (rank < 0 || rank >= shared_.peers->size()) return true;
+  const Peer* peer = shared_.peers->contact(rank);
+  if (peer == nullptr) return false;
+  if (!std::has_single_bit(ring.slots) || ring.offset % 64 != 0 ||
+      !peer->mapping->contains(ring.offset, ring_bytes(ring.slots)))
+    return true;
+  auto lane = std::make_unique<ReceiveLane>();
+  lane->control = reinterpret_cast<detail::LaneControl*>(peer->mapping->base() + ring.offset);
+  lane->slots = reinterpret_cast<Slot*>(lane->control + 1);
+  lane->mask = ring.slots - 1;
+  lane->index = index;
+  lane->peer = peer;
+  lane->packets = (*shared_.peer_packets)[static_cast<std::size_t>(rank)].get();
+  lane->packets->set_peer(*peer);
+  // A device that was closed and is opened again goes on where it stopped.
+  lane->head = lane->credited = lane->control->credit.load(std::memory_order_relaxed);
+  lane->next.store(&lane->slots[lane->head & lane->mask], std::memory_order_relaxed);
+  receive_lanes_.push_back(std::move(lane));
+  // Pairs with the acquire in poll().
+  lanes_[index].store(receive_lanes_.back().get(), std::memory_order_release);
+  return true;
+} catch (const std::bad_alloc&) {
+  return false;
+}
+
+bool ShmPort::consumed(const SendState& state) noexcept {
+  const detail::SendLane& lane = state.lane;
+  if (lane.tail == 0) return true;
+  // The header of the last message: cleared by its receiver after use.
+  const std::uint64_t last = state.wide_tail == lane.tail && state.wide_tail != 0 ? state.wide_head : lane.tail - 1;
+  return lane.slots[last & lane.mask].header.load(std::memory_order_acquire) == 0;
+}
+
+std::uint64_t ShmPort::waiting(const SendState& state) noexcept {
+  const std::uint64_t credit = state.lane.control->credit.load(std::memory_order_acquire);
+  return state.lane.tail > credit ? state.lane.tail - credit : 1;
+}
+
+bool ShmPort::drained() noexcept {
+  const std::lock_guard lock(setup_mutex_);
+  for (const auto& state : send_states_)
+    if (!consumed(*state) && !state->peer->gone()) return false;
+  return true;
+}
+
+std::string ShmPort::undelivered() {
+  const std::lock_guard lock(setup_mutex_);
+  std::map<int, std::uint64_t> by_rank;
+  for (const auto& state : send_states_)
+    if (!consumed(*state) && !state->peer->gone()) by_rank[state->peer->rank] += waiting(*state);
+  std::string text;
+  for (const auto& [rank, slots] : by_rank)
+    text += (text.empty() ? "" : ", ") + std::string("up to ") + std::to_string(slots) + " messages to rank " +
+            std::to_string(rank);
+  return text;
+}
+
+}  // namespace weft::network::shm

@@ -1,0 +1,89 @@
+// What a rank's segment looks like to its peers. docs/wire.md has the same in prose.
+#pragma once
+
+#include <weft/detail/lane.hpp>
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace weft::network::shm {
+
+inline constexpr std::uint64_t kMagic = 0x31304d4853544657;  // "WFTSHM01"
+inline constexpr std::uint32_t kLayoutVersion = 1;
+inline constexpr std::uint32_t kMaxLanes = 1024;
+inline constexpr std::uint32_t kExposures = 65536;
+inline constexpr std::uint32_t kReturnStacks = 8;
+
+enum class Presence : std::uint32_t { absent, open, closed };
+
+/// Indices of packets that peers have given back, linked through PacketHeader::next.
+struct alignas(64) ReturnStack {
+  std::atomic<std::uint32_t> head;  // index + 1; 0: empty
+};
+
+/// At offset 0. Everything but the atomics is written before the address is published.
+struct SegmentHeader {
+  std::uint64_t magic;
+  std::uint32_t layout_version;
+  std::int32_t rank;
+  std::array<char, 64> job_id;
+  std::uint64_t bytes;
+  std::uint64_t packets_offset;
+  std::uint64_t packet_stride;
+  std::uint64_t packet_payload;
+  std::uint32_t packet_count;
+  std::uint32_t devices_max;
+  std::atomic<Presence> presence;
+  alignas(64) std::array<ReturnStack, kReturnStacks> returns;
+};
+
+/// In front of every packet's payload.
+struct alignas(64) PacketHeader {
+  std::atomic<std::uint32_t> next;        // index + 1 of the packet below in its return stack
+  std::atomic<std::uint32_t> generation;  // counts uses; a return with another one is ignored
+};
+static_assert(sizeof(PacketHeader) == 64);
+
+/// One lane that ends at a device, filled in by its sender.
+struct alignas(32) Announcement {
+  enum class State : std::uint32_t { free, claimed, ready };
+  std::atomic<State> state;
+  std::int32_t rank;          // whose segment holds the ring
+  std::uint64_t ring_offset;  // of the LaneControl in that segment; the slots follow
+  std::uint32_t slots;
+};
+static_assert(sizeof(Announcement) == 32);
+
+/// What peers see of a device.
+struct alignas(64) DeviceArea {
+  std::atomic<Presence> presence;
+  std::atomic<std::uint32_t> lanes_high;  // announcements below this index may be in use
+  alignas(64) std::array<std::atomic<std::uint64_t>, kMaxLanes / 64> doorbells;  // a bit for each cold lane
+  alignas(64) std::atomic<std::uint32_t> bell;                                   // futex of parked threads
+  std::atomic<std::uint32_t> parked;
+  alignas(64) std::array<Announcement, kMaxLanes> announcements;
+};
+
+inline constexpr std::uint64_t kExposuresOffset = 4096;
+inline constexpr std::uint64_t kDevicesOffset = kExposuresOffset + kExposures * sizeof(std::uint32_t);
+static_assert(sizeof(SegmentHeader) <= kExposuresOffset);
+
+/// A ring as it lies in the sender's segment.
+struct RingMarker {
+  std::uint64_t ring_offset;
+  std::uint32_t slots;
+};
+/// Payload of a slot of kind packet.
+struct PacketReference {
+  std::uint32_t index;
+  std::uint32_t generation;
+  std::uint64_t size;
+};
+
+[[nodiscard]] constexpr std::uint64_t ring_bytes(std::uint32_t slots) noexcept {
+  return sizeof(detail::LaneControl) + std::uint64_t{slots} * sizeof(detail::Slot);
+}
+
+}  // namespace weft::network::shm

@@ -1,0 +1,153 @@
+#include "network/shm/peers.hpp"
+
+#include <weft/error.hpp>
+
+#include "base/log.hpp"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <fstream>
+#include <string>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+namespace weft::network::shm {
+
+namespace {
+
+constexpr const char* kAddressKey = "shm.address";
+constexpr const char* kMappingKey = "shm.segment";
+
+std::uint64_t read_boot_id() {
+  std::ifstream file("/proc/sys/kernel/random/boot_id");
+  std::string text;
+  std::getline(file, text);
+  std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a, 64 bits
+  for (const char letter : text) hash = (hash ^ static_cast<unsigned char>(letter)) * 0x100000001b3;
+  return hash;
+}
+
+std::uint64_t read_pid_namespace() {
+  struct stat information {};
+  return ::stat("/proc/self/ns/pid", &information) == 0 ? information.st_ino : 0;
+}
+
+Mapping map_segment(int rank, const Address& address) {
+  const std::string path =
+      "/proc/" + std::to_string(address.process) + "/fd/" + std::to_string(address.descriptor);
+  const int descriptor = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+  if (descriptor < 0)
+    throw Error("shm: cannot open the segment of rank " + std::to_string(rank) + " at " + path + ": " +
+                std::strerror(errno) + "; ranks must run as the same user and see the same /proc");
+  void* base = ::mmap(nullptr, address.bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, descriptor, 0);
+  const int error = errno;
+  ::close(descriptor);
+  if (base == MAP_FAILED)
+    throw Error("shm: cannot map the segment of rank " + std::to_string(rank) + " (" +
+                std::to_string(address.bytes) + " bytes): " + std::strerror(error));
+  return {static_cast<std::byte*>(base), address.bytes};
+}
+
+void check(int rank, const Mapping& mapping, std::string_view job_id) {
+  const SegmentHeader& header = mapping.header();
+  const auto refuse = [&](const std::string& what) {
+    throw Error("shm: the segment of rank " + std::to_string(rank) + " has " + what);
+  };
+  if (header.magic != kMagic) refuse("no weft header");
+  if (header.layout_version != kLayoutVersion)
+    refuse("layout version " + std::to_string(header.layout_version) + ", this build needs " +
+           std::to_string(kLayoutVersion) + ": all ranks must use the same version of weft");
+  if (header.rank != rank || std::string_view(header.job_id.data()) != job_id) refuse("the name of another job");
+  if (header.bytes != mapping.bytes() || header.packet_stride < sizeof(PacketHeader) + header.packet_payload ||
+      !mapping.contains(header.packets_offset, header.packet_stride * header.packet_count) ||
+      !mapping.contains(kDevicesOffset, header.devices_max * sizeof(DeviceArea)))
+    refuse("impossible sizes in its header");
+}
+
+bool probe_read(const Peer& peer, const Address& address) {
+  std::uint64_t magic = 0;
+  const iovec local{&magic, sizeof magic};
+  const iovec remote{reinterpret_cast<void*>(address.probe), sizeof magic};
+  return ::process_vm_readv(peer.process, &local, 1, &remote, 1, 0) == sizeof magic && magic == kMagic;
+}
+
+}  // namespace
+
+Peers::Peers(bootstrap::Bootstrap& bootstrap, std::shared_ptr<Segment> own)
+    : bootstrap_(bootstrap),
+      own_(std::move(own)),
+      table_(static_cast<std::size_t>(bootstrap.size())),
+      owned_(static_cast<std::size_t>(bootstrap.size())),
+      next_try_(static_cast<std::size_t>(bootstrap.size())) {
+  const Address address{read_boot_id(),
+                        read_pid_namespace(),
+                        ::getpid(),
+                        own_->descriptor(),
+                        own_->mapping().bytes(),
+                        reinterpret_cast<std::uint64_t>(own_->mapping().base())};
+  bootstrap_.share(kMappingKey, std::const_pointer_cast<Mapping>(
+                                    std::shared_ptr<const Mapping>(own_, &own_->mapping())));
+  bootstrap_.put(kAddressKey, std::as_bytes(std::span(&address, 1)));
+}
+
+const Peer* Peers::contact_slow(int rank) noexcept {
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock.owns_lock()) return nullptr;
+  const auto index = static_cast<std::size_t>(rank);
+  if (owned_[index] != nullptr) return owned_[index].get();
+  const auto now = std::chrono::steady_clock::now();
+  if (now < next_try_[index]) return nullptr;
+  next_try_[index] = now + std::chrono::milliseconds(1);
+  try {
+    owned_[index] = open(rank);
+  } catch (const std::exception& error) {
+    base::Log(base::LogLevel::error, bootstrap_.rank()).error(error.what());
+    try {
+      bootstrap_.abort(1, error.what());
+    } catch (const std::exception&) {
+      // The launcher is gone as well: it ends this process.
+    }
+    std::_Exit(1);
+  }
+  // Pairs with the acquire in contact().
+  table_[index].store(owned_[index].get(), std::memory_order_release);
+  return owned_[index].get();
+}
+
+std::unique_ptr<Peer> Peers::open(int rank) {
+  auto peer = std::make_unique<Peer>();
+  peer->rank = rank;
+  if (rank == bootstrap_.rank()) {
+    peer->process = ::getpid();
+    peer->same_process = peer->can_read = true;
+    peer->mapping = {own_, &own_->mapping()};
+    return peer;
+  }
+  const auto value = bootstrap_.try_get(rank, kAddressKey);
+  if (!value.has_value()) return nullptr;
+  Address address{};
+  if (value->size() != sizeof address)
+    throw Error("shm: rank " + std::to_string(rank) + " published an address of " + std::to_string(value->size()) +
+                " bytes, expected " + std::to_string(sizeof address));
+  std::memcpy(&address, value->data(), sizeof address);
+  peer->process = address.process;
+  if (auto shared = bootstrap_.shared(rank, kMappingKey)) {
+    peer->same_process = peer->can_read = true;
+    peer->mapping = std::static_pointer_cast<const Mapping>(shared);
+    return peer;
+  }
+  if (address.boot_id != read_boot_id() || address.pid_namespace != read_pid_namespace())
+    throw Error("shm: rank " + std::to_string(rank) +
+                " runs on another host or in another process namespace; this build connects ranks of one host");
+  peer->mapping = std::make_shared<const Mapping>(map_segment(rank, address));
+  check(rank, *peer->mapping, bootstrap_.job_id());
+  peer->can_read = probe_read(*peer, address);
+  return peer;
+}
+
+}  // namespace weft::network::shm

@@ -1,0 +1,131 @@
+// One device's share of the shared-memory network.
+//
+// Sending: each (peer, device of the peer, traffic class) has a lane whose ring lies in this rank's segment.
+// Receiving: peers announce their lanes in this device's area; the port polls those that are hot, and learns
+// by doorbell about messages in cold ones. Sources: send.cpp, lane_setup.cpp, receive.cpp, doorbell.cpp.
+#pragma once
+
+#include "network/network.hpp"
+#include "network/shm/peer_packets.hpp"
+#include "network/shm/peers.hpp"
+
+#include <array>
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+namespace weft::network::shm {
+
+/// What the ports of a rank share.
+struct Shared {
+  std::shared_ptr<Segment> segment;
+  Peers* peers;
+  std::vector<std::unique_ptr<PeerPackets>>* peer_packets;  // by rank
+  std::size_t inline_max;
+  std::uint32_t lane_slots;
+  std::uint32_t lane_slots_max;
+  std::uint32_t lanes_max;
+};
+
+/// A lane as its sender keeps it; `lane` is the part that inlined posts use.
+struct SendState {
+  detail::SendLane lane;
+  const Peer* peer = nullptr;
+  DeviceArea* area = nullptr;        // of the receiving device
+  std::uint32_t index = 0;           // of the announcement, and of the doorbell bit
+  Segment::Ring ring;
+  std::uint64_t wide_tail = 0;       // tail after the last message of several slots ...
+  std::uint64_t wide_head = 0;       // ... whose first slot was here
+};
+
+/// A lane as its receiver keeps it. `next` is the slot that is looked at by polls without the lock.
+struct alignas(64) ReceiveLane {
+  std::atomic<const detail::Slot*> next{nullptr};
+  detail::Slot* slots = nullptr;
+  std::uint64_t mask = 0;
+  std::uint64_t head = 0;
+  std::uint64_t credited = 0;
+  detail::LaneControl* control = nullptr;
+  static constexpr std::uint32_t kEnded = ~std::uint32_t{0};
+  std::atomic<std::uint32_t> busy{0};  // lock: the number of the thread inside plus one, or kEnded
+  bool ended = false;
+  std::uint32_t index = 0;
+  const Peer* peer = nullptr;
+  PeerPackets* packets = nullptr;
+  std::uint64_t swept_head = 0;  // head at the last sweep for idle lanes
+};
+
+class ShmPort final : public Port {
+ public:
+  ShmPort(const Shared& shared, std::uint32_t index, detail::DevicePath& path, detail::PayloadLender& copier);
+  ~ShmPort() override;
+
+  [[nodiscard]] const Capabilities& capabilities() const noexcept override { return capabilities_; }
+  SendResult send(const Outgoing& outgoing, Bytes payload, bool exclusive) noexcept override;
+  SendResult send_packet(const Outgoing& outgoing, std::uint32_t packet, std::size_t size,
+                         bool exclusive) noexcept override;
+  bool read(int peer, std::uint64_t address, std::span<std::byte> local) noexcept override;
+  [[nodiscard]] bool gone(int peer) noexcept override {
+    const Peer* known = shared_.peers->contact(peer);
+    return known != nullptr && known->gone();
+  }
+  std::size_t poll(Sink& sink, std::size_t limit, bool exclusive) noexcept override;
+  bool prepare_park(bool exclusive) noexcept override;
+  [[nodiscard]] std::uint32_t park_token() const noexcept override;
+  void park(std::uint32_t token, std::uint32_t bits, std::chrono::nanoseconds limit) noexcept override;
+  void wake(std::uint32_t bits) noexcept override;
+  [[nodiscard]] bool has_parked() const noexcept override {
+    return area_->parked.load(std::memory_order_relaxed) != 0;
+  }
+  void quiesce() noexcept override;
+  [[nodiscard]] bool drained() noexcept override;
+  [[nodiscard]] std::string undelivered() override;
+
+ private:
+  friend void detail::ring_doorbell(detail::SendLane& lane) noexcept;
+  static constexpr std::size_t kWords = kMaxLanes / 64;
+
+  // send.cpp
+  template <class Fill>
+  SendResult send_slots(const Outgoing& outgoing, std::size_t slots, std::uint64_t header_size,
+                        detail::SlotKind kind, bool exclusive, const Fill& fill) noexcept;
+  bool make_room(SendState& state, std::size_t slots) noexcept;
+  bool grow(SendState& state) noexcept;
+  // lane_setup.cpp
+  SendState* lane_for(const Outgoing& outgoing, SendResult& refusal) noexcept;
+  SendState* set_up_lane(const Outgoing& outgoing, SendResult& refusal) noexcept;
+  bool announce(SendState& state, DeviceArea& area) noexcept;
+  bool attach(std::uint32_t index) noexcept;
+  [[nodiscard]] static bool consumed(const SendState& state) noexcept;
+  [[nodiscard]] static std::uint64_t waiting(const SendState& state) noexcept;
+  // receive.cpp
+  std::size_t receive(ReceiveLane& lane, Sink& sink, std::size_t limit) noexcept;
+  bool deliver_message(ReceiveLane& lane, detail::Slot& slot, std::uint64_t header, Sink& sink,
+                       std::uint64_t& used) noexcept;
+  bool deliver_packet(ReceiveLane& lane, detail::Slot& slot, std::uint64_t header, Sink& sink) noexcept;
+  void follow(ReceiveLane& lane, const detail::Slot& slot, Sink& sink) noexcept;
+  void detach(ReceiveLane& lane, Announcement::State state) noexcept;
+  void advance(ReceiveLane& lane, std::uint64_t head) noexcept;
+  // doorbell.cpp
+  bool answer_doorbells(bool exclusive) noexcept;
+  bool cool(bool only_idle, bool exclusive) noexcept;
+
+  const Shared shared_;
+  detail::DevicePath& path_;
+  detail::DevicePath control_path_;
+  detail::PayloadLender& copier_;
+  Capabilities capabilities_;
+  DeviceArea* area_;  // this device's, in the own segment
+
+  std::mutex setup_mutex_;  // only tried on the data path; guards what follows
+  std::vector<std::unique_ptr<SendState>> send_states_;
+  std::vector<std::unique_ptr<detail::DevicePath::LaneRow[]>> rows_;
+
+  alignas(64) std::array<std::atomic<std::uint64_t>, kWords> hot_{};  // lanes that are polled
+  std::array<std::atomic<ReceiveLane*>, kMaxLanes> lanes_{};
+  alignas(64) std::atomic<std::uint32_t> temperature_lock_{0};  // heating and cooling exclude each other
+  std::vector<std::unique_ptr<ReceiveLane>> receive_lanes_;     // under temperature_lock_
+};
+
+}  // namespace weft::network::shm

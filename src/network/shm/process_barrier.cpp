@@ -1,0 +1,33 @@
+#include "network/shm/process_barrier.hpp"
+
+#include <atomic>
+#include <linux/membarrier.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace weft::network::shm {
+
+namespace {
+
+bool membarrier(int command) noexcept { return ::syscall(SYS_membarrier, command, 0, 0) == 0; }
+
+}  // namespace
+
+bool register_process_barrier() noexcept {
+  return membarrier(MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED) &&
+         membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED);
+}
+
+void process_barrier() noexcept {
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  membarrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED);
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+}
+
+void private_barrier() noexcept {
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+}
+
+}  // namespace weft::network::shm

@@ -1,0 +1,152 @@
+// What inlined posts leave to a call: several slots, packets, full lanes, growth.
+#include "network/shm/port.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+#include <sys/uio.h>
+
+namespace weft::network::shm {
+
+using detail::Slot;
+using detail::SlotKind;
+
+namespace {
+
+constexpr std::size_t slots_for(std::size_t size) noexcept {
+  return size <= detail::kSlotPayload ? 1 : 1 + (size - detail::kSlotPayload + sizeof(Slot) - 1) / sizeof(Slot);
+}
+
+bool lock(detail::SendLane& lane, bool exclusive) noexcept {
+  return exclusive ? detail::NoLock::acquire(lane.lock) : detail::TryLock::acquire(lane.lock);
+}
+void unlock(detail::SendLane& lane, bool exclusive) noexcept {
+  exclusive ? detail::NoLock::release(lane.lock) : detail::TryLock::release(lane.lock);
+}
+
+/// What a handle's word at the peer says about sending to it.
+SendResult admission(const detail::SendLane& lane, std::uint64_t word) noexcept {
+  const auto id = static_cast<std::uint16_t>(word >> 48);
+  const auto generation = static_cast<std::uint16_t>(word >> 32);
+  const std::uint32_t there = lane.exposures[id].load(std::memory_order_relaxed);
+  const auto generation_there = static_cast<std::uint16_t>(there >> 16);
+  if (generation_there < generation) return SendResult::not_ready;
+  // Older and withdrawn handles are sent: the receiver refuses, counts and reports them.
+  if (generation_there == generation && (there & detail::kExposureStopped) != 0) return SendResult::no_credit;
+  return SendResult::sent;
+}
+
+}  // namespace
+
+bool ShmPort::make_room(SendState& state, std::size_t slots) noexcept {
+  detail::SendLane& lane = state.lane;
+  const auto fits = [&] { return lane.tail + slots <= lane.limit; };
+  if (fits()) return true;
+  // Pairs with the release in advance(): the receiver has read what it credits.
+  const std::uint64_t credit = lane.control->credit.load(std::memory_order_acquire);
+  // One slot stays free for the marker of a larger ring, or of the end.
+  if (credit <= lane.tail && lane.tail - credit <= lane.mask) lane.limit = credit + lane.mask;
+  return fits() || (grow(state) && fits());
+}
+
+bool ShmPort::grow(SendState& state) noexcept {
+  detail::SendLane& lane = state.lane;
+  const auto slots = static_cast<std::uint32_t>(lane.mask + 1);
+  if (slots >= shared_.lane_slots_max) return false;
+  const Segment::Ring larger = shared_.segment->allocate_ring(std::min(slots * 4, shared_.lane_slots_max));
+  if (larger.offset == 0) return false;
+  const RingMarker marker{larger.offset, larger.slots};
+  Slot& slot = lane.slots[lane.tail & lane.mask];
+  std::memcpy(slot.payload, &marker, sizeof marker);
+  slot.header.store(detail::slot_header(lane.tail, sizeof marker, 0, SlotKind::moved), std::memory_order_release);
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  if (lane.control->cold.load(std::memory_order_relaxed) != 0) detail::ring_doorbell(lane);
+  shared_.segment->retire_ring(state.ring);
+  state.ring = larger;
+  state.wide_tail = state.wide_head = 0;
+  lane.slots = shared_.segment->slots(larger);
+  lane.mask = larger.slots - 1;
+  lane.tail = 0;
+  lane.limit = lane.mask;
+  lane.control = &shared_.segment->control(larger);
+  return true;
+}
+
+template <class Fill>
+SendResult ShmPort::send_slots(const Outgoing& outgoing, std::size_t slots, std::uint64_t header_size,
+                               SlotKind kind, bool exclusive, const Fill& fill) noexcept {
+  SendResult result = SendResult::sent;
+  SendState* state = lane_for(outgoing, result);
+  if (state == nullptr) return result;
+  if (state->peer->gone()) return SendResult::peer_gone;
+  detail::SendLane& lane = state->lane;
+  if (outgoing.to_handle) {
+    result = admission(lane, outgoing.word);
+    if (result != SendResult::sent) return result;
+  }
+  if (!lock(lane, exclusive)) return SendResult::lock_contended;
+  // A message lies in consecutive slots: it starts over at the ring's first when it does not fit behind.
+  const auto to_end = [&] { return lane.mask + 1 - (lane.tail & lane.mask); };
+  const auto needed = [&] { return slots <= to_end() ? slots : slots + to_end(); };
+  if (!make_room(*state, needed()) && lane.tail + needed() > lane.limit) {
+    unlock(lane, exclusive);
+    return state->area->presence.load(std::memory_order_relaxed) == Presence::open ? SendResult::no_slot
+                                                                                   : SendResult::not_ready;
+  }
+  if (slots > to_end()) {
+    Slot& rest = lane.slots[lane.tail & lane.mask];
+    const std::uint64_t skipped = to_end();
+    rest.header.store(detail::slot_header(lane.tail, 0, 0, SlotKind::skip), std::memory_order_release);
+    lane.tail += skipped;
+  }
+  Slot& slot = lane.slots[lane.tail & lane.mask];
+  fill(slot);
+  slot.word = outgoing.word;
+  slot.header.store(detail::slot_header(lane.tail, header_size, outgoing.channel, kind), std::memory_order_release);
+  if (slots > 1) {
+    state->wide_head = lane.tail;
+    state->wide_tail = lane.tail + slots;
+  }
+  lane.tail += slots;
+  std::atomic_signal_fence(std::memory_order_seq_cst);  // as in detail::post_slot
+  if (lane.control->cold.load(std::memory_order_relaxed) != 0) detail::ring_doorbell(lane);
+  unlock(lane, exclusive);
+  return SendResult::sent;
+}
+
+SendResult ShmPort::send(const Outgoing& outgoing, Bytes payload, bool exclusive) noexcept {
+  return send_slots(outgoing, slots_for(payload.size()), payload.size(), SlotKind::message, exclusive,
+                    [&](Slot& slot) {
+                      if (!payload.empty()) std::memcpy(slot.payload, payload.data(), payload.size());
+                    });
+}
+
+SendResult ShmPort::send_packet(const Outgoing& outgoing, std::uint32_t packet, std::size_t size,
+                                bool exclusive) noexcept {
+  const Mapping& own = shared_.segment->mapping();
+  const auto& header = *reinterpret_cast<PacketHeader*>(own.base() + own.header().packets_offset +
+                                                        packet * own.header().packet_stride);
+  const PacketReference reference{packet, header.generation.load(std::memory_order_relaxed), size};
+  return send_slots(outgoing, 1, sizeof reference, SlotKind::packet, exclusive,
+                    [&](Slot& slot) { std::memcpy(slot.payload, &reference, sizeof reference); });
+}
+
+bool ShmPort::read(int peer, std::uint64_t address, std::span<std::byte> local) noexcept {
+  const Peer* from = shared_.peers->contact(peer);
+  if (from == nullptr) return false;
+  if (from->same_process) {
+    std::memcpy(local.data(), reinterpret_cast<const std::byte*>(address), local.size());
+    return true;
+  }
+  while (!local.empty()) {
+    const iovec here{local.data(), local.size()};
+    const iovec there{reinterpret_cast<void*>(address), local.size()};
+    const ssize_t count = ::process_vm_readv(from->process, &here, 1, &there, 1, 0);
+    if (count <= 0) return false;
+    local = local.subspan(static_cast<std::size_t>(count));
+    address += static_cast<std::uint64_t>(count);
+  }
+  return true;
+}
+
+}  // namespace weft::network::shm

@@ -1,0 +1,94 @@
+#include "network/shm/shm_network.hpp"
+
+#include "network/shm/process_barrier.hpp"
+
+namespace weft::network::shm {
+
+using base::Attribute;
+
+namespace {
+
+SegmentGeometry geometry_of(const base::Attributes& attributes) {
+  return {static_cast<std::uint64_t>(attributes.integer(Attribute::segment_size)),
+          static_cast<std::uint32_t>(attributes.integer(Attribute::devices_max)),
+          static_cast<std::uint32_t>(attributes.integer(Attribute::packets)),
+          static_cast<std::uint64_t>(attributes.integer(Attribute::packet_size))};
+}
+
+}  // namespace
+
+ShmNetwork::ShmNetwork(bootstrap::Bootstrap& bootstrap, const base::Attributes& attributes,
+                       detail::PayloadLender& copier)
+    : copier_(copier),
+      segment_(std::make_shared<Segment>(bootstrap.rank(), bootstrap.job_id(), geometry_of(attributes))),
+      peers_(bootstrap, segment_) {
+  register_process_barrier();
+  for (int rank = 0; rank < bootstrap.size(); ++rank)
+    peer_packets_.push_back(std::make_unique<PeerPackets>(
+        static_cast<std::uint32_t>(attributes.integer(Attribute::held_packets)), copier_));
+  shared_ = {segment_,
+             &peers_,
+             &peer_packets_,
+             static_cast<std::size_t>(attributes.integer(Attribute::inline_max)),
+             static_cast<std::uint32_t>(attributes.integer(Attribute::lane_slots)),
+             static_cast<std::uint32_t>(attributes.integer(Attribute::lane_slots_max)),
+             static_cast<std::uint32_t>(attributes.integer(Attribute::lanes_max))};
+}
+
+ShmNetwork::~ShmNetwork() {
+  // Pairs with the acquire in Peer::gone(): peers stop sending to this rank.
+  segment_->mapping().header().presence.store(Presence::closed, std::memory_order_release);
+}
+
+Network::PacketMemory ShmNetwork::packet_memory() const noexcept {
+  const SegmentHeader& header = segment_->mapping().header();
+  return {segment_->mapping().base() + header.packets_offset + sizeof(PacketHeader), header.packet_stride,
+          header.packet_count, header.packet_payload};
+}
+
+PacketHeader& ShmNetwork::packet(std::uint32_t index) const noexcept {
+  const Mapping& own = segment_->mapping();
+  return *reinterpret_cast<PacketHeader*>(own.base() + own.header().packets_offset +
+                                          index * own.header().packet_stride);
+}
+
+std::size_t ShmNetwork::reclaim_packets(std::span<std::uint32_t> indices) noexcept {
+  SegmentHeader& header = segment_->mapping().header();
+  std::size_t count = 0;
+  for (ReturnStack& stack : header.returns) {
+    if (stack.head.load(std::memory_order_relaxed) == 0) continue;
+    // Pairs with the release in PeerPackets::give_back.
+    std::uint32_t top = stack.head.exchange(0, std::memory_order_acquire);
+    while (top != 0 && top <= header.packet_count && count < indices.size()) {
+      PacketHeader& returned = packet(top - 1);
+      // A second return of the same use finds another generation.
+      returned.generation.fetch_add(1, std::memory_order_relaxed);
+      indices[count++] = top - 1;
+      top = returned.next.load(std::memory_order_relaxed);
+    }
+    if (count == indices.size()) {
+      // No room for the rest: it goes back, and comes with the next call.
+      while (top != 0 && top <= header.packet_count) {
+        PacketHeader& rest = packet(top - 1);
+        const std::uint32_t below = rest.next.load(std::memory_order_relaxed);
+        std::uint32_t head = stack.head.load(std::memory_order_relaxed);
+        do {
+          rest.next.store(head, std::memory_order_relaxed);
+        } while (!stack.head.compare_exchange_weak(head, top, std::memory_order_release, std::memory_order_relaxed));
+        top = below;
+      }
+      break;
+    }
+  }
+  return count;
+}
+
+std::unique_ptr<Port> ShmNetwork::open_port(std::uint32_t index, detail::DevicePath& path) {
+  return std::make_unique<ShmPort>(shared_, index, path, copier_);
+}
+
+void ShmNetwork::publish_exposure(std::uint16_t id, std::uint32_t word) noexcept {
+  segment_->mapping().exposures()[id].store(word, std::memory_order_relaxed);
+}
+
+}  // namespace weft::network::shm

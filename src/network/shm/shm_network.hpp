@@ -1,0 +1,33 @@
+// Ranks of one host, connected through segments that they map from each other.
+#pragma once
+
+#include "base/attributes.hpp"
+#include "bootstrap/bootstrap.hpp"
+#include "network/network.hpp"
+#include "network/shm/port.hpp"
+
+namespace weft::network::shm {
+
+class ShmNetwork final : public Network {
+ public:
+  /// `copier` keeps payloads that exceed the quota of their sender; it must outlive the network.
+  ShmNetwork(bootstrap::Bootstrap& bootstrap, const base::Attributes& attributes, detail::PayloadLender& copier);
+  ~ShmNetwork() override;
+
+  [[nodiscard]] const char* name() const noexcept override { return "shm"; }
+  [[nodiscard]] PacketMemory packet_memory() const noexcept override;
+  std::size_t reclaim_packets(std::span<std::uint32_t> indices) noexcept override;
+  std::unique_ptr<Port> open_port(std::uint32_t index, detail::DevicePath& path) override;
+  void publish_exposure(std::uint16_t id, std::uint32_t word) noexcept override;
+
+ private:
+  [[nodiscard]] PacketHeader& packet(std::uint32_t index) const noexcept;
+
+  detail::PayloadLender& copier_;
+  const std::shared_ptr<Segment> segment_;
+  Peers peers_;
+  std::vector<std::unique_ptr<PeerPackets>> peer_packets_;
+  Shared shared_;
+};
+
+}  // namespace weft::network::shm
