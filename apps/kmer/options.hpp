@@ -1,0 +1,54 @@
+// What the user asks for.
+#pragma once
+
+#include "exchange.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace kmer {
+
+/// Options of `weft-kmer`.
+struct CountOptions {
+  int k = 0;
+  std::string prefix;
+  std::vector<std::string> files;
+  int threads = 0;  ///< per rank
+  Progress progress = Progress::workers;
+  std::size_t buffer = 8192;                  ///< bytes aggregated per destination
+  std::size_t memory = std::size_t{1} << 30;  ///< bytes of packed reads that a rank keeps between the passes
+  double false_positive_rate = 0.05;
+  bool skip_ends = false;
+};
+
+/// Options of `weft-kmer synth`.
+struct SynthOptions {
+  std::uint64_t length = 5'000'000;
+  double coverage = 30;
+  std::uint64_t read_length = 100;
+  double error_rate = 0.01;
+  std::uint64_t seed = 1;
+  std::string output;
+};
+
+/// What a command line asks for.
+struct Command {
+  enum class Kind : std::uint8_t { count, synth, message };
+  Kind kind = Kind::message;
+  CountOptions count;
+  SynthOptions synth;
+  std::string message;  ///< help, version, or what is wrong: print it and end with exit_code
+  int exit_code = 0;
+};
+
+/// Reads the command line; never exits and never throws.
+[[nodiscard]] Command parse_command(int argc, const char* const* argv);
+
+/// "8K", "2M", "1G": powers of 1024. Throws InputError that names the option.
+[[nodiscard]] std::size_t parse_bytes(const std::string& option, const std::string& text);
+/// "5M" bases: powers of 1000. Throws InputError that names the option.
+[[nodiscard]] std::uint64_t parse_length(const std::string& option, const std::string& text);
+
+}  // namespace kmer
