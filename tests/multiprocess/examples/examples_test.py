@@ -1,0 +1,86 @@
+"""Every example runs alone, under `weft run`, and with more ranks than cores, and says the right thing."""
+
+import os
+import re
+import subprocess
+import unittest
+from pathlib import Path
+
+SOURCE = Path(os.environ["WEFT_SOURCE_DIR"])
+BIN = Path(os.environ["WEFT_BIN_DIR"])
+HANG_GUARD_S = 150
+RANKS = (1, 2, 5)  # odd as well: pairing examples have a rank without a partner
+FOREIGN = re.compile(r"(WEFT_(RANK|SIZE|JOB|BOOTSTRAP)|PMI.*|SLURM_.*|OMPI_.*)$")
+
+
+def lines_of(name, ranks=None):
+    """Sorted lines of output of an example; ranks None: without a launcher."""
+    command = [BIN / f"example-{name}"]
+    if ranks is not None:
+        command = [BIN / "weft", "run", "-n", str(ranks), "--", *command]
+    environment = {key: value for key, value in os.environ.items() if not FOREIGN.match(key)}
+    result = subprocess.run(command, capture_output=True, text=True, timeout=HANG_GUARD_S, env=environment, check=False)
+    if result.returncode != 0 or result.stderr:
+        raise AssertionError(f"example-{name} on {ranks} ranks ended with {result.returncode}\n{result.stdout}{result.stderr}")
+    return sorted(result.stdout.splitlines())
+
+
+def program_in(document):
+    """The first C++ block of a document."""
+    return re.search(r"```cpp\n(.*?)```", document, re.DOTALL).group(1)
+
+
+class Examples(unittest.TestCase):
+    def each(self, name, expected):
+        """Compares with expected(ranks), alone and for every number of ranks."""
+        for ranks in (None, *RANKS):
+            with self.subTest(example=name, ranks=ranks):
+                self.assertEqual(lines_of(name, ranks), sorted(expected(ranks or 1)))
+
+    def test_hello_greets_every_rank_once(self):
+        self.each("hello", lambda ranks: [f"rank {to} of {ranks}: hello from rank {sender}"
+                                          for to in range(ranks) for sender in range(ranks)])
+
+    def test_ring_counts_every_hop(self):
+        self.each("ring", lambda ranks: [f"{1000 * ranks} hops"])
+
+    def test_request_reply_answers_everybody_correctly(self):
+        self.each("request_reply", lambda ranks: [f"rank {rank}: 10000 replies, 0 wrong" for rank in range(ranks)]
+                  + [f"rank 0 served {10000 * ranks} requests"])
+
+    def test_thread_ping_pong_pairs_all_threads(self):
+        pattern = re.compile(r"rank (\d+) thread (\d+) against rank (\d+) thread (\d+): 20000 hits, \d+ ns each")
+        for ranks in (None, *RANKS):
+            with self.subTest(ranks=ranks):
+                players = []
+                for line in lines_of("thread_ping_pong", ranks):
+                    numbers = [int(number) for number in pattern.fullmatch(line).groups()]
+                    players += [tuple(numbers[:2]), tuple(numbers[2:])]
+                self.assertEqual(sorted(players), [(rank, thread) for rank in range(ranks or 1) for thread in range(2)])
+
+    def test_aggregate_delivers_every_item_once(self):
+        pattern = re.compile(r"rank (\d+): (\d+) items in (\d+) packets")
+        for ranks in (None, *RANKS):
+            with self.subTest(ranks=ranks):
+                total = 1000000 * (ranks or 1)
+                lines = lines_of("aggregate", ranks)
+                self.assertIn(f"{total} of {total} items, the sum is right", lines)
+                received = [tuple(map(int, match.groups())) for line in lines if (match := pattern.fullmatch(line))]
+                self.assertEqual([rank for rank, _, _ in received], list(range(ranks or 1)))
+                self.assertEqual(sum(items for _, items, _ in received), total)
+                for _, items, packets in received:
+                    self.assertGreater(items, 100 * packets, "items travel by the packet")
+
+    def test_every_example_is_tested(self):
+        names = {path.stem for path in (SOURCE / "examples").glob("*.cpp")}
+        self.assertEqual(names, {"hello", "ring", "request_reply", "thread_ping_pong", "aggregate"})
+
+
+class Readme(unittest.TestCase):
+    def test_its_program_is_the_ring_example(self):
+        example = (SOURCE / "examples/ring.cpp").read_text()
+        self.assertEqual(program_in((SOURCE / "README.md").read_text()), example)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
