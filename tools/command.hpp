@@ -2,8 +2,8 @@
 
 namespace weft::tools {
 
-// One function per subcommand of `weft`. argv[0] is the subcommand's name; the result is the exit code. They may throw
-// weft::Error, which main() prints as one line.
+// One function per subcommand of `weft`. argv[0] is the subcommand's name; the result is the exit code. They
+// may throw weft::Error, which main() prints as one line.
 
 int command_run(int argc, char** argv);
 int command_info(int argc, char** argv);

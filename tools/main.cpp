@@ -60,8 +60,8 @@ int dispatch(int argc, char** argv) {
       return 1;
     }
   }
-  fmt::print(stderr, "weft: there is no command \"{}\": did you mean \"{}\"? (`weft --help` lists all)\n", name,
-             nearest(name).name);
+  fmt::print(stderr, "weft: there is no command \"{}\": did you mean \"{}\"? (`weft --help` lists all)\n",
+             name, nearest(name).name);
   return kUsageError;
 }
 

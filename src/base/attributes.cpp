@@ -59,21 +59,30 @@ std::int64_t choice_index(std::string_view choices, std::string_view text) {
 
 std::string_view to_string(Source source) {
   switch (source) {
-    case Source::default_value: return "default";
-    case Source::environment: return "environment";
-    case Source::program: return "program";
+    case Source::default_value:
+      return "default";
+    case Source::environment:
+      return "environment";
+    case Source::program:
+      return "program";
   }
   return "unknown";
 }
 
 std::string_view to_string(AttributeType type) {
   switch (type) {
-    case AttributeType::boolean: return "boolean";
-    case AttributeType::integer: return "integer";
-    case AttributeType::size: return "size";
-    case AttributeType::seconds: return "seconds";
-    case AttributeType::choice: return "choice";
-    case AttributeType::text: return "text";
+    case AttributeType::boolean:
+      return "boolean";
+    case AttributeType::integer:
+      return "integer";
+    case AttributeType::size:
+      return "size";
+    case AttributeType::seconds:
+      return "seconds";
+    case AttributeType::choice:
+      return "choice";
+    case AttributeType::text:
+      return "text";
   }
   return "unknown";
 }
@@ -86,38 +95,51 @@ std::string environment_name(const AttributeRow& row) {
 
 std::string range_text(const AttributeRow& row) {
   switch (row.type) {
-    case AttributeType::boolean: return "yes or no";
-    case AttributeType::text: return "any text";
+    case AttributeType::boolean:
+      return "yes or no";
+    case AttributeType::text:
+      return "any text";
     case AttributeType::choice: {
       std::string text{row.choices};
       const std::size_t last = text.rfind('|');
       if (last != std::string::npos) text.replace(last, 1, " or ");
-      for (std::size_t bar = text.find('|'); bar != std::string::npos; bar = text.find('|')) text.replace(bar, 1, ", ");
+      for (std::size_t bar = text.find('|'); bar != std::string::npos; bar = text.find('|'))
+        text.replace(bar, 1, ", ");
       return text;
     }
-    case AttributeType::size: return size_text(row.minimum) + " to " + size_text(row.maximum);
+    case AttributeType::size:
+      return size_text(row.minimum) + " to " + size_text(row.maximum);
     case AttributeType::integer:
-    case AttributeType::seconds: break;
+    case AttributeType::seconds:
+      break;
   }
   return std::to_string(row.minimum) + " to " + std::to_string(row.maximum);
 }
 
 bool is_reserved_variable(std::string_view name) {
-  constexpr std::string_view kReserved[] = {"WEFT_RANK", "WEFT_SIZE", "WEFT_JOB", "WEFT_BOOTSTRAP",
-                                           "WEFT_BIN_DIR", "WEFT_SOURCE_DIR"};
+  constexpr std::string_view kReserved[] = {"WEFT_RANK",      "WEFT_SIZE",    "WEFT_JOB",
+                                            "WEFT_BOOTSTRAP", "WEFT_BIN_DIR", "WEFT_SOURCE_DIR"};
   return std::find(std::begin(kReserved), std::end(kReserved), name) != std::end(kReserved) ||
          name.starts_with("WEFT_TEST_");
 }
 
-Attributes::Value Attributes::parse(const AttributeRow& row, std::string_view text, std::string_view shown_name,
-                                    Source source) {
+Attributes::Value Attributes::parse(const AttributeRow& row, std::string_view text,
+                                    std::string_view shown_name, Source source) {
   const auto refuse = [&] [[noreturn]] () {
     std::string message = std::string(shown_name) + "=" + std::string(text) + " is not valid: ";
     switch (row.type) {
-      case AttributeType::integer: message += "it must be an integer from "; break;
-      case AttributeType::size: message += "it must be a size such as 64K or 2M, from "; break;
-      case AttributeType::seconds: message += "it must be a number of seconds from "; break;
-      default: message += "it must be "; break;
+      case AttributeType::integer:
+        message += "it must be an integer from ";
+        break;
+      case AttributeType::size:
+        message += "it must be a size such as 64K or 2M, from ";
+        break;
+      case AttributeType::seconds:
+        message += "it must be a number of seconds from ";
+        break;
+      default:
+        message += "it must be ";
+        break;
     }
     message += range_text(row);
     if (row.power_of_two) message += " and a power of two";
@@ -145,7 +167,8 @@ Attributes::Value Attributes::parse(const AttributeRow& row, std::string_view te
     }
     case AttributeType::seconds: {
       const auto parsed = parse_seconds(text);
-      if (!parsed || *parsed < static_cast<double>(row.minimum) || *parsed > static_cast<double>(row.maximum)) refuse();
+      if (!parsed || *parsed < static_cast<double>(row.minimum) || *parsed > static_cast<double>(row.maximum))
+        refuse();
       value.seconds = *parsed;
       value.text = seconds_text(*parsed);
       break;
@@ -156,20 +179,24 @@ Attributes::Value Attributes::parse(const AttributeRow& row, std::string_view te
       value.text = text;
       break;
     }
-    case AttributeType::text: value.text = text; break;
+    case AttributeType::text:
+      value.text = text;
+      break;
   }
   return value;
 }
 
-void Attributes::set(const AttributeRow& row, std::string_view text, std::string_view shown_name, Source source) {
+void Attributes::set(const AttributeRow& row, std::string_view text, std::string_view shown_name,
+                     Source source) {
   values_[static_cast<std::size_t>(row.id)] = parse(row, text, shown_name, source);
 }
 
 void Attributes::check_consistency() const {
   const auto not_above = [this](Attribute small, Attribute large) {
     if (integer(small) <= integer(large)) return;
-    throw Error(environment_name(row_of(small)) + "=" + std::string(text(small)) + " is not valid: it must not exceed " +
-                environment_name(row_of(large)) + ", which is " + std::string(text(large)));
+    throw Error(environment_name(row_of(small)) + "=" + std::string(text(small)) +
+                " is not valid: it must not exceed " + environment_name(row_of(large)) + ", which is " +
+                std::string(text(large)));
   };
   not_above(Attribute::lane_slots, Attribute::lane_slots_max);
   not_above(Attribute::backlog_peer, Attribute::backlog);
@@ -179,9 +206,11 @@ Attributes Attributes::load(std::span<const AttributeSetting> program_settings) 
   return load(program_settings, environ);
 }
 
-Attributes Attributes::load(std::span<const AttributeSetting> program_settings, const char* const* environment) {
+Attributes Attributes::load(std::span<const AttributeSetting> program_settings,
+                            const char* const* environment) {
   Attributes result;
-  for (const AttributeRow& row : kAttributeTable) result.set(row, row.default_value, row.name, Source::default_value);
+  for (const AttributeRow& row : kAttributeTable)
+    result.set(row, row.default_value, row.name, Source::default_value);
 
   for (; environment != nullptr && *environment != nullptr; ++environment) {
     const std::string_view entry{*environment};
@@ -204,8 +233,9 @@ Attributes Attributes::load(std::span<const AttributeSetting> program_settings, 
     if (row == nullptr) {
       std::string variable{kPrefix};
       for (const char c : name) variable += capital(c);
-      throw Error("the program sets the attribute \"" + std::string(name) + "\", which does not exist: did you mean \"" +
-                  std::string(nearest_row(variable).name) + "\"? (`weft info` lists all)");
+      throw Error("the program sets the attribute \"" + std::string(name) +
+                  "\", which does not exist: did you mean \"" + std::string(nearest_row(variable).name) +
+                  "\"? (`weft info` lists all)");
     }
     result.set(*row, setting.value == nullptr ? "" : setting.value, name, Source::program);
   }

@@ -44,7 +44,8 @@ class Attributes {
     Source source = Source::default_value;
   };
 
-  static Value parse(const AttributeRow& row, std::string_view text, std::string_view shown_name, Source source);
+  static Value parse(const AttributeRow& row, std::string_view text, std::string_view shown_name,
+                     Source source);
   const Value& value_of(Attribute attribute) const { return values_[static_cast<std::size_t>(attribute)]; }
   void set(const AttributeRow& row, std::string_view text, std::string_view shown_name, Source source);
   void check_consistency() const;

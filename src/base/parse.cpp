@@ -41,7 +41,8 @@ std::optional<std::int64_t> parse_size(std::string_view text) {
   const std::size_t power = kPrefixes.find(static_cast<char>(suffix.front() | 0x20));
   if (power == std::string_view::npos) return std::nullopt;
   suffix.remove_prefix(1);
-  if (!suffix.empty() && !same_ignoring_case(suffix, "b") && !same_ignoring_case(suffix, "ib")) return std::nullopt;
+  if (!suffix.empty() && !same_ignoring_case(suffix, "b") && !same_ignoring_case(suffix, "ib"))
+    return std::nullopt;
   const std::int64_t unit = std::int64_t{1} << (10 * (power + 1));
   if (*value > std::numeric_limits<std::int64_t>::max() / unit) return std::nullopt;
   return *value * unit;

@@ -67,7 +67,8 @@ Topology read_topology() {
   const char* model = hwloc_obj_get_info_by_name(package == nullptr ? machine : package, "CPUModel");
   if (model != nullptr) result.processor = model;
 
-  const std::unique_ptr<hwloc_bitmap_s, void (*)(hwloc_bitmap_t)> allowed{hwloc_bitmap_alloc(), hwloc_bitmap_free};
+  const std::unique_ptr<hwloc_bitmap_s, void (*)(hwloc_bitmap_t)> allowed{hwloc_bitmap_alloc(),
+                                                                          hwloc_bitmap_free};
   if (hwloc_get_cpubind(topology, allowed.get(), HWLOC_CPUBIND_PROCESS) != 0) {
     hwloc_bitmap_copy(allowed.get(), hwloc_topology_get_allowed_cpuset(topology));
   }

@@ -11,7 +11,8 @@ namespace weft::bootstrap {
 
 void check_rank(int rank, int size) {
   if (rank >= 0 && rank < size) return;
-  throw Error("rank " + std::to_string(rank) + " does not exist: the job has ranks 0 to " + std::to_string(size - 1));
+  throw Error("rank " + std::to_string(rank) + " does not exist: the job has ranks 0 to " +
+              std::to_string(size - 1));
 }
 
 void check_key(std::string_view key) {
@@ -39,7 +40,8 @@ void check_gathered(int size, std::size_t mine, std::size_t all) {
 }
 
 void fail_published_twice(int rank, std::string_view key) {
-  throw Error("rank " + std::to_string(rank) + " publishes \"" + std::string(key) + "\" a second time: a key is published once");
+  throw Error("rank " + std::to_string(rank) + " publishes \"" + std::string(key) +
+              "\" a second time: a key is published once");
 }
 
 void fail_not_published(int rank, std::string_view key, double timeout_seconds) {

@@ -45,7 +45,8 @@ const Bytes* Exchange::find(int rank, std::string_view key) const {
 
 std::optional<std::string> Exchange::why_never(int rank, std::string_view key) const {
   if (!has_left(rank) || find(rank, key) != nullptr) return std::nullopt;
-  return "rank " + std::to_string(rank) + " " + *gone_[index(rank)] + " without publishing \"" + std::string(key) + "\"";
+  return "rank " + std::to_string(rank) + " " + *gone_[index(rank)] + " without publishing \"" +
+         std::string(key) + "\"";
 }
 
 Exchange::Collective& Exchange::open(int rank, CollectiveKind kind, std::size_t bytes) {
@@ -79,10 +80,12 @@ std::uint64_t Exchange::arrive(int rank, CollectiveKind kind, std::span<const st
   --collective.missing;
   if (!collective.error.empty()) return number;
   if (collective.kind != kind || collective.bytes != mine.size()) {
-    collective.error = "rank " + std::to_string(rank) + " called " + name_of(kind, mine.size()) + " where rank " +
-                       std::to_string(collective.first_rank) + " called " + name_of(collective.kind, collective.bytes);
+    collective.error = "rank " + std::to_string(rank) + " called " + name_of(kind, mine.size()) +
+                       " where rank " + std::to_string(collective.first_rank) + " called " +
+                       name_of(collective.kind, collective.bytes);
   } else if (collective.data != nullptr) {
-    std::copy(mine.begin(), mine.end(), collective.data->begin() + static_cast<std::ptrdiff_t>(index(rank) * mine.size()));
+    std::copy(mine.begin(), mine.end(),
+              collective.data->begin() + static_cast<std::ptrdiff_t>(index(rank) * mine.size()));
   }
   return number;
 }
@@ -95,7 +98,8 @@ bool Exchange::is_decided(std::uint64_t number) const {
 std::optional<Exchange::Outcome> Exchange::take(int rank, std::uint64_t number) {
   if (!is_decided(number)) return std::nullopt;
   Collective& collective = collectives_[static_cast<std::size_t>(number - first_number_)];
-  Outcome outcome{.gathered = collective.error.empty() ? collective.data : nullptr, .error = collective.error};
+  Outcome outcome{.gathered = collective.error.empty() ? collective.data : nullptr,
+                  .error = collective.error};
   if (!collective.taken[index(rank)]) {
     collective.taken[index(rank)] = true;
     --collective.untaken;

@@ -36,8 +36,8 @@ class Exchange {
 
   int size() const { return static_cast<int>(gone_.size()); }
 
-  /// From now on the rank can neither publish nor arrive; `how` completes "rank 1 ..." ("exited with code 0").
-  /// Only the first reason counts.
+  /// From now on the rank can neither publish nor arrive; `how` completes "rank 1 ..." ("exited with code
+  /// 0"). Only the first reason counts.
   void leave(int rank, std::string how);
   bool has_left(int rank) const { return gone_[index(rank)].has_value(); }
 

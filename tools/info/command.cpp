@@ -1,7 +1,7 @@
 #include "command.hpp"
 
-#include <CLI/CLI.hpp>
 #include <fmt/core.h>
+#include <CLI/CLI.hpp>
 
 #include "info/report.hpp"
 

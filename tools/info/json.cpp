@@ -10,16 +10,12 @@ using Json = nlohmann::ordered_json;
 Json json_of(const base::Topology& host) {
   Json cores = Json::array();
   for (const base::Core& core : host.cores) {
-    cores.push_back({{"package", core.package}, {"numa_node", core.numa_node}, {"processors", core.processors}});
+    cores.push_back(
+        {{"package", core.package}, {"numa_node", core.numa_node}, {"processors", core.processors}});
   }
-  return {{"source", host.source},
-          {"processor", host.processor},
-          {"packages", host.packages},
-          {"numa_nodes", host.numa_nodes},
-          {"memory_bytes", host.memory_bytes},
-          {"l2_bytes", host.l2_bytes},
-          {"l3_bytes", host.l3_bytes},
-          {"cores", std::move(cores)}};
+  return {{"source", host.source},         {"processor", host.processor},       {"packages", host.packages},
+          {"numa_nodes", host.numa_nodes}, {"memory_bytes", host.memory_bytes}, {"l2_bytes", host.l2_bytes},
+          {"l3_bytes", host.l3_bytes},     {"cores", std::move(cores)}};
 }
 
 Json json_of(const std::vector<Component>& components) {
@@ -33,9 +29,9 @@ Json json_of(const std::vector<Component>& components) {
 }
 
 Json json_of(const AttributeState& state) {
-  return {{"name", state.name},     {"variable", state.variable}, {"type", state.type},
-          {"value", state.value},   {"source", state.source},     {"default", state.default_value},
-          {"range", state.range},   {"unit", state.unit},         {"meaning", state.help}};
+  return {{"name", state.name},   {"variable", state.variable}, {"type", state.type},
+          {"value", state.value}, {"source", state.source},     {"default", state.default_value},
+          {"range", state.range}, {"unit", state.unit},         {"meaning", state.help}};
 }
 
 }  // namespace

@@ -26,8 +26,8 @@ void append_host(std::string& text, const base::Topology& host) {
   auto out = std::back_inserter(text);
   fmt::format_to(out, "\nhost (read with {})\n", host.source);
   fmt::format_to(out, "  {:<12}{}\n", "processor", host.processor.empty() ? "unknown" : host.processor);
-  fmt::format_to(out, "  {:<12}{} packages, {} NUMA nodes, {} cores for this process\n", "layout", host.packages,
-                 host.numa_nodes, host.cores.size());
+  fmt::format_to(out, "  {:<12}{} packages, {} NUMA nodes, {} cores for this process\n", "layout",
+                 host.packages, host.numa_nodes, host.cores.size());
   fmt::format_to(out, "  {:<12}{} memory, {} L2 per core, {} L3\n", "sizes", shown_size(host.memory_bytes),
                  shown_size(host.l2_bytes), shown_size(host.l3_bytes));
   fmt::format_to(out, "  {:<12}", "cores");
@@ -41,14 +41,15 @@ void append_components(std::string& text, const char* title, const std::vector<C
   auto out = std::back_inserter(text);
   fmt::format_to(out, "\n{}\n", title);
   for (const Component& component : components) {
-    fmt::format_to(out, "  {:<12}{:<9}{}\n", component.name, component.present ? "present" : "absent", component.remark);
+    fmt::format_to(out, "  {:<12}{:<9}{}\n", component.name, component.present ? "present" : "absent",
+                   component.remark);
   }
 }
 
 void append_attributes(std::string& text, const std::vector<AttributeState>& attributes) {
   struct Column {
     const char* title;
-    std::string AttributeState::* field;
+    std::string AttributeState::*field;
     std::size_t width = 0;
   };
   Column columns[] = {{"variable", &AttributeState::variable}, {"value", &AttributeState::value},
@@ -56,7 +57,8 @@ void append_attributes(std::string& text, const std::vector<AttributeState>& att
                       {"unit", &AttributeState::unit},         {"meaning", &AttributeState::help}};
   for (Column& column : columns) {
     column.width = std::string_view{column.title}.size();
-    for (const AttributeState& state : attributes) column.width = std::max(column.width, (state.*column.field).size());
+    for (const AttributeState& state : attributes)
+      column.width = std::max(column.width, (state.*column.field).size());
   }
   const auto append_line = [&text](const std::string& line) {
     text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";

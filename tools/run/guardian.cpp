@@ -76,9 +76,11 @@ void Guardian::start_ranks() {
   std::vector<base::Core> cores;
   if (job_.options.bind_to_cores) cores = base::read_topology().cores;
 
-  RankStart start{.path = job_.program_path, .arguments = {job_.options.program}, .environment = {}, .processors = {}};
+  RankStart start{
+      .path = job_.program_path, .arguments = {job_.options.program}, .environment = {}, .processors = {}};
   start.arguments.insert(start.arguments.end(), job_.options.arguments.begin(), job_.options.arguments.end());
   for (int rank = 0; rank < job_.options.ranks; ++rank) {
+    if (front_has_died()) return;  // thousands of ranks take seconds
     start.environment = environment_of(rank);
     start.inherits_input = rank == 0;
     if (!cores.empty()) start.processors = cores[static_cast<std::size_t>(rank) % cores.size()].processors;
@@ -100,16 +102,21 @@ int Guardian::run() {
     signal_ranks(SIGKILL);
     decide(126, error.what());
   }
-  while (running_ > 0 && !front_died_ && !(grace_ && grace_->passed())) {
+  while (running_ > 0 && !front_has_died() && !(grace_ && grace_->passed())) {
     wait_for_work();
     check_abort();
     check_time();
   }
   const bool clean = kill_descendants();
   if (!clean) err_.say("weft run: a process of the job cannot be ended: it is stuck in the kernel");
-  if (front_died_) return 128 + SIGKILL;
-  finish_output();
-  return verdict_.value_or(0);
+  if (front_has_died()) return 128 + SIGKILL;
+  const bool complete = finish_output();
+  return verdict_.value_or(complete ? 0 : 1);
+}
+
+bool Guardian::front_has_died() {
+  pollfd front{.fd = job_.front.get(), .events = POLLIN, .revents = 0};
+  return ::poll(&front, 1, 0) > 0;
 }
 
 int Guardian::wait_limit_ms() const {
@@ -136,8 +143,8 @@ void Guardian::wait_for_work() {
   waits[kErrTarget] = {err_.has_pending() ? err_.target() : -1, POLLOUT, 0};
   if (::poll(waits.data(), waits.size(), wait_limit_ms()) < 0) return;  // EINTR: the loop comes back
 
-  if (waits[kFront].revents != 0) front_died_ = true;
-  // Output before the end of its writer, so that a rank's last words stand before the line that tells its end.
+  // Output before the end of its writer, so that a rank's last words stand before the line that tells its
+  // end.
   if (waits[kOutSources].revents != 0) out_.read_sources();
   if (waits[kErrSources].revents != 0) err_.read_sources();
   if (waits[kOutTarget].revents != 0) out_.write_pending();
@@ -161,7 +168,8 @@ void Guardian::reap() {
     if (process < 0 && errno == EINTR) continue;
     if (process <= 0) return;
     const auto found = rank_of_.find(process);
-    if (found != rank_of_.end()) rank_ended(found->second, status);  // else an orphan that this process adopted
+    if (found != rank_of_.end())
+      rank_ended(found->second, status);  // else an orphan that this process adopted
   }
 }
 
@@ -183,8 +191,9 @@ void Guardian::rank_ended(int rank, int status) {
 void Guardian::check_abort() {
   if (!server_.aborted() || verdict_) return;
   const auto& abort = *server_.aborted();
-  decide(abort.code, fmt::format("rank {} (pid {}) aborted the job with code {}: {}", abort.rank,
-                                 ranks_[static_cast<std::size_t>(abort.rank)].process, abort.code, abort.reason));
+  decide(abort.code,
+         fmt::format("rank {} (pid {}) aborted the job with code {}: {}", abort.rank,
+                     ranks_[static_cast<std::size_t>(abort.rank)].process, abort.code, abort.reason));
 }
 
 void Guardian::check_time() {
@@ -208,27 +217,31 @@ void Guardian::signal_ranks(int signal) {
   }
 }
 
-void Guardian::finish_output() {
+// False when the output could not be written completely.
+bool Guardian::finish_output() {
   out_.finish_sources();
   err_.finish_sources();
-  for (const auto& [output, name] : {std::pair{&out_, "standard output"}, std::pair{&err_, "standard error"}}) {
-    if (!output->failure().empty()) err_.say(fmt::format("weft run: {} cannot be written: {}", name, output->failure()));
-  }
   while (out_.has_pending() || err_.has_pending()) {
     std::array<pollfd, 4> waits{};
     waits[0] = {signals_.get(), POLLIN, 0};
     waits[1] = {job_.front.get(), POLLIN, 0};
     waits[2] = {out_.has_pending() ? out_.target() : -1, POLLOUT, 0};
     waits[3] = {err_.has_pending() ? err_.target() : -1, POLLOUT, 0};
-    if (::poll(waits.data(), waits.size(), -1) < 0) continue;
-    if (waits[1].revents != 0) return;
+    // A slow reader gets everything, except that --timeout bounds also one that does not read at all.
+    const bool bounded = verdict_ == kTimedOut;
+    const int ready = ::poll(waits.data(), waits.size(), bounded ? static_cast<int>(kGrace * 1e3) : -1);
+    if (ready == 0 || waits[1].revents != 0) return false;
     if (waits[2].revents != 0) out_.write_pending();
     if (waits[3].revents != 0) err_.write_pending();
     signalfd_siginfo info{};
     while (::read(signals_.get(), &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
-      if (info.ssi_signo != static_cast<unsigned>(SIGCHLD)) return;  // the user gives up on a reader that does not read
+      if (info.ssi_signo != static_cast<unsigned>(SIGCHLD)) return false;  // the user gives up on the reader
     }
   }
+  if (out_.failure().empty()) return err_.failure().empty();
+  err_.say("weft run: standard output cannot be written: " + out_.failure());
+  err_.write_pending();
+  return false;
 }
 
 }  // namespace weft::tools::run

@@ -23,14 +23,15 @@ struct JobDescription {
   Descriptor front;      ///< pidfd of the process that the user sees; readable when that has died
 };
 
-/// The process that owns a job: parent of all ranks, server of their bootstrap, carrier of their output. One thread,
-/// one loop, nothing that blocks. It has a session of its own, so that a terminal's signals reach the ranks only
-/// through the front process, and adopts orphans, so that grandchildren are found and ended.
+/// The process that owns a job: parent of all ranks, server of their bootstrap, carrier of their output. One
+/// thread, one loop, nothing that blocks. It has a session of its own, so that a terminal's signals reach the
+/// ranks only through the front process, and adopts orphans, so that grandchildren are found and ended.
 class Guardian {
  public:
   explicit Guardian(JobDescription job);
 
-  /// Starts the ranks, waits for the end of the job, and leaves no process behind; the result is the job's exit code.
+  /// Starts the ranks, waits for the end of the job, and leaves no process behind; the result is the job's
+  /// exit code.
   int run();
 
  private:
@@ -50,7 +51,8 @@ class Guardian {
   void check_time();
   void decide(int exit_code, const std::string& line);
   void signal_ranks(int signal);
-  void finish_output();
+  bool front_has_died();
+  bool finish_output();
 
   JobDescription job_;
   bootstrap::local::Server server_;
@@ -60,10 +62,9 @@ class Guardian {
   std::vector<Rank> ranks_;
   std::map<pid_t, int> rank_of_;
   int running_ = 0;
-  bool front_died_ = false;
-  std::optional<int> verdict_;             // the exit code, once something failed
+  std::optional<int> verdict_;  // the exit code, once something failed
   std::optional<base::Deadline> time_limit_;
-  std::optional<base::Deadline> grace_;    // after it, what still runs is killed
+  std::optional<base::Deadline> grace_;  // after it, what still runs is killed
 };
 
 }  // namespace weft::tools::run

@@ -2,8 +2,8 @@
 
 #include <weft/error.hpp>
 
-#include <CLI/CLI.hpp>
 #include <fmt/core.h>
+#include <CLI/CLI.hpp>
 
 #include <cstdio>
 
@@ -39,7 +39,8 @@ std::pair<std::string, std::string> parse_variable(const std::string& text) {
   }
   std::pair<std::string, std::string> variable{text.substr(0, equals), text.substr(equals + 1)};
   for (const char* own : {"WEFT_RANK", "WEFT_SIZE", "WEFT_JOB", "WEFT_BOOTSTRAP"}) {
-    if (variable.first == own) throw Error(fmt::format("--env {} is not valid: `weft run` sets {} itself", text, own));
+    if (variable.first == own)
+      throw Error(fmt::format("--env {} is not valid: `weft run` sets {} itself", text, own));
   }
   return variable;
 }
@@ -62,16 +63,19 @@ void take_program(Options& options, std::vector<std::string> rest) {
 Parsed parse_options(int argc, char** argv) {
   CLI::App app{"Starts N ranks of a program on this host, and ends them all when one fails.", "weft run"};
   app.prefix_command();
-  app.footer("The program and its arguments follow the options: weft run -n N [OPTIONS] [--] program args...");
+  app.footer(
+      "The program and its arguments follow the options: weft run -n N [OPTIONS] [--] program args...");
   std::string ranks;
   std::string timeout;
   std::string bind = "none";
   std::vector<std::string> environment;
   Parsed parsed;
   app.add_option("-n", ranks, "number of ranks, 1 to 4096")->required()->type_name("N");
-  app.add_option("--timeout", timeout, "end the job after this time, with exit code 124")->type_name("SECONDS");
+  app.add_option("--timeout", timeout, "end the job after this time, with exit code 124")
+      ->type_name("SECONDS");
   app.add_flag("--tag-output", parsed.options.tag_output, "begin every line of output with [rank]");
-  app.add_option("--bind", bind, "core: each rank runs on one core, in turn; none: anywhere (default)")->type_name("core|none");
+  app.add_option("--bind", bind, "core: each rank runs on one core, in turn; none: anywhere (default)")
+      ->type_name("core|none");
   app.add_option("--env", environment, "set an environment variable of the ranks; may be repeated")
       ->type_name("NAME=VALUE")
       ->allow_extra_args(false);
@@ -79,7 +83,8 @@ Parsed parse_options(int argc, char** argv) {
     app.parse(argc, argv);
     parsed.options.ranks = parse_ranks(ranks);
     if (!timeout.empty()) parsed.options.timeout_seconds = parse_timeout(timeout);
-    if (bind != "core" && bind != "none") throw Error(fmt::format("--bind {} is not valid: it must be core or none", bind));
+    if (bind != "core" && bind != "none")
+      throw Error(fmt::format("--bind {} is not valid: it must be core or none", bind));
     parsed.options.bind_to_cores = bind == "core";
     for (const std::string& text : environment) parsed.options.environment.push_back(parse_variable(text));
     take_program(parsed.options, app.remaining());

@@ -17,7 +17,8 @@ struct Options {
   std::vector<std::string> arguments;                            ///< without the program's name
 };
 
-/// What is to be done, or the exit code of a run that ends here (help, or a wrong command line with its message).
+/// What is to be done, or the exit code of a run that ends here (help, or a wrong command line with its
+/// message).
 struct Parsed {
   Options options;
   std::optional<int> exit_code;

@@ -25,7 +25,8 @@ Output::Output(int target, bool tagged)
   if (::fstat(target, &status) != 0) return;
   is_socket_ = S_ISSOCK(status.st_mode);
   if (!S_ISFIFO(status.st_mode) && !S_ISCHR(status.st_mode)) return;
-  // A description of its own can be non-blocking without a change for the other processes that use this output.
+  // A description of its own can be non-blocking without a change for the other processes that use this
+  // output.
   reopened_ = Descriptor{
       ::open(fmt::format("/proc/self/fd/{}", target).c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY)};
   if (reopened_) {
@@ -104,15 +105,14 @@ void Output::emit(int rank, std::string_view text) {
   open_line_of_ = text.ends_with('\n') ? kNobody : rank;
 }
 
-void Output::say(std::string_view line) {
-  emit(kLauncher, std::string(line) + "\n");
-}
+void Output::say(std::string_view line) { emit(kLauncher, std::string(line) + "\n"); }
 
 void Output::write_pending() {
   while (has_pending()) {
     const std::size_t length = std::min(buffer_.size() - written_, write_limit_);
-    const ssize_t count = is_socket_ ? ::send(target_, buffer_.data() + written_, length, MSG_DONTWAIT | MSG_NOSIGNAL)
-                                     : ::write(target_, buffer_.data() + written_, length);
+    const ssize_t count =
+        is_socket_ ? ::send(target_, buffer_.data() + written_, length, MSG_DONTWAIT | MSG_NOSIGNAL)
+                   : ::write(target_, buffer_.data() + written_, length);
     if (count < 0 && errno == EINTR) continue;
     if (count < 0 && errno == EAGAIN) break;
     if (count < 0) {

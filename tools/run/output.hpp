@@ -11,10 +11,10 @@ namespace weft::tools::run {
 
 using bootstrap::local::Descriptor;
 
-/// One output of the job (standard output or standard error) that the ranks share, each through a pipe of its own.
-/// Lines of different ranks are never mixed in one line; of a line longer than 64 KiB the pieces may be
-/// separated, and are then on lines of their own. Never blocks: while the target is slow, wants_input() is false
-/// and the ranks wait in their writes.
+/// One output of the job (standard output or standard error) that the ranks share, each through a pipe of its
+/// own. Lines of different ranks are never mixed in one line; of a line longer than 64 KiB the pieces may be
+/// separated, and are then on lines of their own. Never blocks: while the target is slow, wants_input() is
+/// false and the ranks wait in their writes.
 class Output {
  public:
   Output(int target, bool tagged);

@@ -16,8 +16,8 @@ int exit_code_of(int status);
 /// All processes below this one, at this moment.
 std::vector<pid_t> descendants();
 
-/// Kills and reaps everything below this process, which is a child subreaper, until nothing is left; what is in
-/// `spared`, and whatever is below that, stays. False when something could not be ended within seconds.
+/// Kills and reaps everything below this process, which is a child subreaper, until nothing is left; what is
+/// in `spared`, and whatever is below that, stays. False when something could not be ended within seconds.
 bool kill_descendants(const std::set<pid_t>& spared = {});
 
 }  // namespace weft::tools::run

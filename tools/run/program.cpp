@@ -26,7 +26,9 @@ std::string obstacle(const std::string& path) {
 }
 
 FoundProgram refuse(const std::string& name, const std::string& reason, int exit_code) {
-  return {.path = {}, .error = fmt::format("the program {} cannot be started: {}", name, reason), .exit_code = exit_code};
+  return {.path = {},
+          .error = fmt::format("the program {} cannot be started: {}", name, reason),
+          .exit_code = exit_code};
 }
 
 }  // namespace
@@ -49,12 +51,14 @@ FoundProgram find_program(const std::string& name) {
     const std::string path = (folder.empty() ? "." : folder) + "/" + name;
     const std::string reason = obstacle(path);
     if (reason.empty()) return {.path = path, .error = {}, .exit_code = 0};
-    if (::access(path.c_str(), F_OK) == 0 && seen_but_unusable.empty()) seen_but_unusable = path + ": " + reason;
+    if (::access(path.c_str(), F_OK) == 0 && seen_but_unusable.empty())
+      seen_but_unusable = path + ": " + reason;
     if (colon == std::string_view::npos) break;
     folders.remove_prefix(colon + 1);
   }
   if (!seen_but_unusable.empty()) return refuse(name, seen_but_unusable, kNotExecutable);
-  return refuse(name, fmt::format("it is not in PATH (write ./{} for a file of this folder)", name), kNotFound);
+  return refuse(name, fmt::format("it is not in PATH (write ./{} for a file of this folder)", name),
+                kNotFound);
 }
 
 }  // namespace weft::tools::run

@@ -4,8 +4,8 @@
 
 namespace weft::tools::run {
 
-/// Where a program was found, or why it cannot be started: with the exit codes of shells, 127 for a program that
-/// is not there and 126 for one that cannot be executed.
+/// Where a program was found, or why it cannot be started: with the exit codes of shells, 127 for a program
+/// that is not there and 126 for one that cannot be executed.
 struct FoundProgram {
   std::string path;
   std::string error;

@@ -22,7 +22,8 @@ struct Pipe {
 
 Pipe make_pipe() {
   int ends[2] = {-1, -1};
-  if (::pipe2(ends, O_CLOEXEC) != 0) throw Error(std::string("a pipe cannot be opened: ") + std::strerror(errno));
+  if (::pipe2(ends, O_CLOEXEC) != 0)
+    throw Error(std::string("a pipe cannot be opened: ") + std::strerror(errno));
   return {Descriptor{ends[0]}, Descriptor{ends[1]}};
 }
 
@@ -41,9 +42,9 @@ cpu_set_t set_of(const std::vector<int>& processors) {
 }
 
 // Between fork and exec: system calls only.
-[[noreturn]] void become(const char* path, char* const* arguments, char* const* environment, const RankStart& start,
-                         const cpu_set_t& processors, const OriginalState& original, pid_t launcher, int output,
-                         int errors, int report) {
+[[noreturn]] void become(const char* path, char* const* arguments, char* const* environment,
+                         const RankStart& start, const cpu_set_t& processors, const OriginalState& original,
+                         pid_t launcher, int output, int errors, int report) {
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != launcher) ::_exit(1);  // it died before the line above

@@ -34,8 +34,8 @@ struct StartedRank {
   Descriptor errors;
 };
 
-/// Starts a process in a group of its own, which the kernel kills when this process dies. Returns after the program
-/// has been loaded; throws weft::Error when it cannot be.
+/// Starts a process in a group of its own, which the kernel kills when this process dies. Returns after the
+/// program has been loaded; throws weft::Error when it cannot be.
 StartedRank start_rank(const RankStart& start, const OriginalState& original);
 
 }  // namespace weft::tools::run

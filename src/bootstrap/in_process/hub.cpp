@@ -117,13 +117,14 @@ class InProcess final : public Bootstrap {
     check_not_aborted();
     const std::uint64_t number = instance_->exchange.arrive(rank_, kind, mine);
     if (instance_->exchange.is_decided(number)) instance_->changed.notify_all();
-    instance_->changed.wait(lock,
-                            [&] { return instance_->exchange.is_decided(number) || !instance_->aborted.empty(); });
+    instance_->changed.wait(
+        lock, [&] { return instance_->exchange.is_decided(number) || !instance_->aborted.empty(); });
     check_not_aborted();
     const auto outcome = instance_->exchange.take(rank_, number);
     lock.unlock();
     if (!outcome->error.empty()) throw Error(outcome->error);
-    if (outcome->gathered != nullptr) std::copy(outcome->gathered->begin(), outcome->gathered->end(), all.begin());
+    if (outcome->gathered != nullptr)
+      std::copy(outcome->gathered->begin(), outcome->gathered->end(), all.begin());
   }
 
   const std::shared_ptr<Instance> instance_;

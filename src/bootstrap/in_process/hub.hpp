@@ -6,8 +6,8 @@
 
 namespace weft::bootstrap {
 
-/// A job whose ranks live in one process, usually one per thread: for tests under sanitizers, which then see both
-/// sides, and for simulated networks. The i-th join of every rank forms instance i, as with processes.
+/// A job whose ranks live in one process, usually one per thread: for tests under sanitizers, which then see
+/// both sides, and for simulated networks. The i-th join of every rank forms instance i, as with processes.
 class Hub {
  public:
   explicit Hub(int ranks, double timeout_seconds = 30);

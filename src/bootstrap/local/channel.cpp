@@ -37,7 +37,9 @@ void send_all(int socket, std::array<iovec, 3> parts) {
   }
 }
 
-iovec part_of(std::span<const std::byte> bytes) { return {const_cast<std::byte*>(bytes.data()), bytes.size()}; }
+iovec part_of(std::span<const std::byte> bytes) {
+  return {const_cast<std::byte*>(bytes.data()), bytes.size()};
+}
 
 }  // namespace
 
@@ -74,7 +76,8 @@ void Channel::tell(Message message) {
 }
 
 std::optional<Answer> Channel::ask(Message message, std::int32_t argument, std::span<const std::byte> first,
-                                   std::span<const std::byte> second, const std::optional<base::Deadline>& deadline) {
+                                   std::span<const std::byte> second,
+                                   const std::optional<base::Deadline>& deadline) {
   const std::uint32_t request = send(message, argument, first, second, true);
   std::unique_lock lock{mutex_};
   const auto entry = pending_.find(request);

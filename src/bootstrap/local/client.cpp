@@ -28,7 +28,10 @@ std::span<const std::byte> bytes_of(std::string_view text) { return std::as_byte
 class LocalClient final : public Bootstrap {
  public:
   LocalClient(const LocalJob& job, double timeout_seconds)
-      : rank_(job.rank), size_(job.size), timeout_(timeout_seconds), channel_(local::connect_abstract(job.socket_name)) {
+      : rank_(job.rank),
+        size_(job.size),
+        timeout_(timeout_seconds),
+        channel_(local::connect_abstract(job.socket_name)) {
     const Answer welcome = ask(Message::hello, rank_, bytes_of(job.id));
     std::uint32_t instance = 0;
     if (welcome.payload.size() != sizeof instance) throw Error("the launcher's welcome is not valid");
@@ -72,14 +75,16 @@ class LocalClient final : public Bootstrap {
   void allgather(std::span<const std::byte> mine, std::span<std::byte> all) override {
     check_gathered(size_, mine.size(), all.size());
     auto answer = channel_.ask(Message::allgather, 0, mine, {}, std::nullopt);
-    if (checked(*answer).payload.size() != all.size()) throw Error("the launcher's answer to an allgather is not valid");
+    if (checked(*answer).payload.size() != all.size())
+      throw Error("the launcher's answer to an allgather is not valid");
     std::copy(answer->payload.begin(), answer->payload.end(), all.begin());
   }
 
   void abort(int code, std::string_view reason) override {
     constexpr std::size_t kLongestReason = 4096;
     try {
-      // The answer means that the launcher knows the reason; it then ends this process, unless that ends itself first.
+      // The answer means that the launcher knows the reason; it then ends this process, unless that ends
+      // itself first.
       channel_.ask(Message::abort, code, bytes_of(reason.substr(0, kLongestReason)), {}, base::Deadline{2.0});
     } catch (const Error&) {
       base::Log{base::LogLevel::error, rank_}.error("the job was aborted: " + std::string(reason));
@@ -124,8 +129,8 @@ int required_integer(const char* name, std::int64_t minimum, std::int64_t maximu
   const std::string text = required(name);
   const auto value = base::parse_integer(text);
   if (!value || *value < minimum || *value > maximum) {
-    throw Error(std::string(name) + "=" + text + " is not valid: it must be an integer from " + std::to_string(minimum) +
-                " to " + std::to_string(maximum) + ", as `weft run` sets it");
+    throw Error(std::string(name) + "=" + text + " is not valid: it must be an integer from " +
+                std::to_string(minimum) + " to " + std::to_string(maximum) + ", as `weft run` sets it");
   }
   return static_cast<int>(*value);
 }
@@ -137,7 +142,8 @@ LocalJob local_job_from_environment() {
   LocalJob job;
   job.socket_name = required("WEFT_BOOTSTRAP");
   job.id = required("WEFT_JOB");
-  if (!is_job_id(job.id)) throw Error("WEFT_JOB=" + job.id + " is not valid: it must be 32 hexadecimal digits");
+  if (!is_job_id(job.id))
+    throw Error("WEFT_JOB=" + job.id + " is not valid: it must be 32 hexadecimal digits");
   job.size = required_integer("WEFT_SIZE", 1, kMostRanks);
   job.rank = required_integer("WEFT_RANK", 0, job.size - 1);
   return job;

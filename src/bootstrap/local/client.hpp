@@ -15,8 +15,8 @@ struct LocalJob {
   int size = 0;
 };
 
-/// From WEFT_BOOTSTRAP, WEFT_JOB, WEFT_RANK and WEFT_SIZE, which `weft run` sets; throws weft::Error when one is
-/// missing or not valid.
+/// From WEFT_BOOTSTRAP, WEFT_JOB, WEFT_RANK and WEFT_SIZE, which `weft run` sets; throws weft::Error when one
+/// is missing or not valid.
 LocalJob local_job_from_environment();
 
 /// Connects to the launcher. The i-th call of every rank forms one instance of the job.

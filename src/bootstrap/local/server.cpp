@@ -70,7 +70,8 @@ void Server::serve() {
     const auto found = connections_.find(descriptor);
     if (found == connections_.end()) continue;
     if ((events[static_cast<std::size_t>(i)].events & EPOLLOUT) != 0) flush(*found->second);
-    if ((events[static_cast<std::size_t>(i)].events & ~static_cast<unsigned>(EPOLLOUT)) != 0) receive(*found->second);
+    if ((events[static_cast<std::size_t>(i)].events & ~static_cast<unsigned>(EPOLLOUT)) != 0)
+      receive(*found->second);
   }
   for (const int descriptor : std::exchange(doomed_, {})) close(descriptor);
 }
@@ -112,7 +113,9 @@ void Server::receive(Connection& connection) {
       }
       connection.payload.resize(connection.header.length);
     }
-    if (connection.received < sizeof(Header) + connection.payload.size() || connection.received < sizeof(Header)) continue;
+    if (connection.received < sizeof(Header) + connection.payload.size() ||
+        connection.received < sizeof(Header))
+      continue;
     if (!handle(connection)) doom(connection);
     connection.payload = {};
     connection.received = 0;
@@ -160,7 +163,8 @@ void Server::flush(Connection& connection) {
     msghdr message{};
     message.msg_iov = parts.data();
     if (next.sent < sizeof(Header)) {
-      parts[message.msg_iovlen++] = {reinterpret_cast<std::byte*>(&next.header) + next.sent, sizeof(Header) - next.sent};
+      parts[message.msg_iovlen++] = {reinterpret_cast<std::byte*>(&next.header) + next.sent,
+                                     sizeof(Header) - next.sent};
     }
     const std::size_t offset = next.sent < sizeof(Header) ? 0 : next.sent - sizeof(Header);
     if (length > offset) {

@@ -14,8 +14,9 @@
 
 namespace weft::bootstrap::local {
 
-/// The launcher's side of the bootstrap. One thread calls it; it never blocks and has no thread or timer of its own:
-/// its owner waits for descriptor() and timeout_ms() together with everything else that it waits for.
+/// The launcher's side of the bootstrap. One thread calls it; it never blocks and has no thread or timer of
+/// its own: its owner waits for descriptor() and timeout_ms() together with everything else that it waits
+/// for.
 class Server {
  public:
   Server(std::string job_id, int size);
@@ -59,7 +60,8 @@ class Server {
   bool settle(Instance& instance, const Waiter& waiter);
   void leave(Instance& instance, int rank, std::string how);
 
-  void answer(Connection& connection, std::uint32_t request, Message message, std::shared_ptr<const Bytes> payload);
+  void answer(Connection& connection, std::uint32_t request, Message message,
+              std::shared_ptr<const Bytes> payload);
   void refuse(Connection& connection, std::uint32_t request, std::string_view text);
   void flush(Connection& connection);
   void doom(Connection& connection);

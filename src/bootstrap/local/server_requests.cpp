@@ -20,11 +20,21 @@ bool Server::handle(Connection& connection) {
   if (instances_[connection.instance] == nullptr) return false;
 
   switch (header.message) {
-    case Message::put: put(connection); return true;
-    case Message::try_get: get(connection, false); return true;
-    case Message::get: get(connection, true); return true;
-    case Message::barrier: collective(connection, CollectiveKind::barrier); return true;
-    case Message::allgather: collective(connection, CollectiveKind::allgather); return true;
+    case Message::put:
+      put(connection);
+      return true;
+    case Message::try_get:
+      get(connection, false);
+      return true;
+    case Message::get:
+      get(connection, true);
+      return true;
+    case Message::barrier:
+      collective(connection, CollectiveKind::barrier);
+      return true;
+    case Message::allgather:
+      collective(connection, CollectiveKind::allgather);
+      return true;
     case Message::abort:
       if (!aborted_) {
         const int code = header.argument & 0xff;
@@ -32,7 +42,8 @@ bool Server::handle(Connection& connection) {
       }
       answer(connection, header.request, Message::done, nullptr);
       return true;
-    default: return false;  // leave, and everything that this protocol does not know
+    default:
+      return false;  // leave, and everything that this protocol does not know
   }
 }
 
@@ -40,7 +51,8 @@ bool Server::hello(Connection& connection) {
   const Header& header = connection.header;
   const int rank = header.argument;
   if (connection.text() != job_id_ || rank < 0 || rank >= size_) {
-    refuse(connection, header.request, "the launcher does not know this job or rank: check WEFT_JOB and WEFT_RANK");
+    refuse(connection, header.request,
+           "the launcher does not know this job or rank: check WEFT_JOB and WEFT_RANK");
     return true;
   }
   const std::uint32_t number = joins_[static_cast<std::size_t>(rank)]++;
@@ -53,7 +65,8 @@ bool Server::hello(Connection& connection) {
     }
   }
   if (instances_[number] == nullptr || instances_[number]->exchange.has_left(rank)) {
-    refuse(connection, header.request, "rank " + std::to_string(rank) + " joins the job after its process has ended");
+    refuse(connection, header.request,
+           "rank " + std::to_string(rank) + " joins the job after its process has ended");
     return true;
   }
   connection.rank = rank;
@@ -75,21 +88,23 @@ void Server::put(Connection& connection) {
   const std::string key{connection.text().substr(0, key_length)};
   const std::span<const std::byte> value = std::span{connection.payload}.subspan(key_length);
   if (stored_bytes_ + connection.payload.size() > kMaximumStored) {
-    refuse(connection, header.request, "rank " + std::to_string(connection.rank) + " publishes \"" + key +
-                                           "\" beyond the " + std::to_string(kMaximumStored) +
-                                           " bytes that the launcher keeps for a job");
+    refuse(connection, header.request,
+           "rank " + std::to_string(connection.rank) + " publishes \"" + key + "\" beyond the " +
+               std::to_string(kMaximumStored) + " bytes that the launcher keeps for a job");
     return;
   }
   if (!instance.exchange.put(connection.rank, key, value)) {
-    refuse(connection, header.request, "rank " + std::to_string(connection.rank) + " publishes \"" + key +
-                                           "\" a second time: a key is published once");
+    refuse(connection, header.request,
+           "rank " + std::to_string(connection.rank) + " publishes \"" + key +
+               "\" a second time: a key is published once");
     return;
   }
   stored_bytes_ += connection.payload.size();
   instance.stored_bytes += connection.payload.size();
   answer(connection, header.request, Message::done, nullptr);
 
-  const auto [first, last] = instance.getters.equal_range(std::pair<int, std::string_view>{connection.rank, key});
+  const auto [first, last] =
+      instance.getters.equal_range(std::pair<int, std::string_view>{connection.rank, key});
   for (auto getter = first; getter != last; ++getter) settle(instance, getter->second);
   instance.getters.erase(first, last);
 }

@@ -26,8 +26,8 @@ class Descriptor {
 };
 
 /// Both throw weft::Error. The sockets are closed on exec.
-Descriptor listen_abstract(std::string_view name);     // does not block in accept
-Descriptor connect_abstract(std::string_view name);    // blocks; the listener belongs to the same user
+Descriptor listen_abstract(std::string_view name);   // does not block in accept
+Descriptor connect_abstract(std::string_view name);  // blocks; the listener belongs to the same user
 
 /// True when the process at the other end belongs to this process's user.
 bool peer_is_same_user(int socket);

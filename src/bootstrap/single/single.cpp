@@ -23,7 +23,9 @@ class Single final : public Bootstrap {
   }
   std::vector<std::byte> get(int rank, std::string_view key) override { return inner_->get(rank, key); }
   void barrier() override { inner_->barrier(); }
-  void allgather(std::span<const std::byte> mine, std::span<std::byte> all) override { inner_->allgather(mine, all); }
+  void allgather(std::span<const std::byte> mine, std::span<std::byte> all) override {
+    inner_->allgather(mine, all);
+  }
 
   void abort(int code, std::string_view reason) override {
     base::Log{}.error("the job was aborted: " + std::string(reason));
@@ -36,6 +38,8 @@ class Single final : public Bootstrap {
 
 }  // namespace
 
-std::unique_ptr<Bootstrap> join_alone(double timeout_seconds) { return std::make_unique<Single>(timeout_seconds); }
+std::unique_ptr<Bootstrap> join_alone(double timeout_seconds) {
+  return std::make_unique<Single>(timeout_seconds);
+}
 
 }  // namespace weft::bootstrap

@@ -89,7 +89,8 @@ TEST_P(BootstrapConformance, a_published_value_is_read_by_every_rank) {
   const auto job = make_job();
   on_every_rank(*job, [&](Bootstrap& bootstrap) {
     bootstrap.put("address", bytes("of " + std::to_string(bootstrap.rank())));
-    for (int rank = 0; rank < size(); ++rank) EXPECT_EQ(text(bootstrap.get(rank, "address")), "of " + std::to_string(rank));
+    for (int rank = 0; rank < size(); ++rank)
+      EXPECT_EQ(text(bootstrap.get(rank, "address")), "of " + std::to_string(rank));
     bootstrap.barrier();
     EXPECT_EQ(text(bootstrap.try_get(size() - 1, "address").value()), "of " + std::to_string(size() - 1));
   });
@@ -247,7 +248,8 @@ TEST_P(BootstrapOfSeveralRanks, what_needs_a_rank_that_has_left_fails_and_names_
     std::vector<std::byte> all(static_cast<std::size_t>(size()));
     EXPECT_NE(error_of([&] { bootstrap.allgather(bytes("x"), all); }).find("without joining the allgather"),
               std::string::npos);
-    EXPECT_NE(error_of([&] { bootstrap.get(1, "after"); }).find("without publishing \"after\""), std::string::npos);
+    EXPECT_NE(error_of([&] { bootstrap.get(1, "after"); }).find("without publishing \"after\""),
+              std::string::npos);
     EXPECT_EQ(bootstrap.try_get(1, "after"), std::nullopt);
     EXPECT_EQ(text(bootstrap.get(1, "before")), "value");
   });
@@ -255,7 +257,8 @@ TEST_P(BootstrapOfSeveralRanks, what_needs_a_rank_that_has_left_fails_and_names_
 
 TEST_P(BootstrapConformance, a_rank_that_leaves_after_a_barrier_does_not_break_it) {
   const auto job = make_job();
-  for (int round = 0; round < 10; ++round) on_every_rank(*job, [](Bootstrap& bootstrap) { bootstrap.barrier(); });
+  for (int round = 0; round < 10; ++round)
+    on_every_rank(*job, [](Bootstrap& bootstrap) { bootstrap.barrier(); });
 }
 
 TEST_P(BootstrapOfSeveralRanks, different_collectives_at_the_same_time_are_an_error_on_all_ranks) {
@@ -278,7 +281,8 @@ TEST_P(BootstrapOfSeveralRanks, different_collectives_at_the_same_time_are_an_er
 
 INSTANTIATE_TEST_SUITE_P(All, BootstrapConformance,
                          testing::Values(Kind{"single", 1}, Kind{"in_process", 1}, Kind{"in_process", 3},
-                                         Kind{"in_process", 32}, Kind{"local", 1}, Kind{"local", 3}, Kind{"local", 32}),
+                                         Kind{"in_process", 32}, Kind{"local", 1}, Kind{"local", 3},
+                                         Kind{"local", 32}),
                          name_of);
 INSTANTIATE_TEST_SUITE_P(All, BootstrapOfSeveralRanks,
                          testing::Values(Kind{"in_process", 3}, Kind{"in_process", 32}, Kind{"local", 3},

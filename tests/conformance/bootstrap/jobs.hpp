@@ -57,7 +57,8 @@ class LocalJobUnderTest final : public TestJob {
     ::close(stop_);
   }
   std::unique_ptr<Bootstrap> join(int rank) override {
-    return join_local({.socket_name = server_.name(), .id = server_.job_id(), .rank = rank, .size = size_}, timeout_);
+    return join_local({.socket_name = server_.name(), .id = server_.job_id(), .rank = rank, .size = size_},
+                      timeout_);
   }
   void end_rank(int rank, std::string how) {
     const std::lock_guard lock{mutex_};

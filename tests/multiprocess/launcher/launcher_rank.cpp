@@ -17,7 +17,9 @@ namespace {
 
 using weft::bootstrap::Bootstrap;
 
-std::unique_ptr<Bootstrap> join() { return weft::bootstrap::select_bootstrap(weft::base::Attributes::load()); }
+std::unique_ptr<Bootstrap> join() {
+  return weft::bootstrap::select_bootstrap(weft::base::Attributes::load());
+}
 
 void say(const std::string& text) {
   std::printf("%s\n", text.c_str());
@@ -37,7 +39,8 @@ void gather(Bootstrap& bootstrap) {
 
 int behave(std::string_view what) {
   const auto bootstrap = join();
-  const std::string name = "rank " + std::to_string(bootstrap->rank()) + " of " + std::to_string(bootstrap->size());
+  const std::string name =
+      "rank " + std::to_string(bootstrap->rank()) + " of " + std::to_string(bootstrap->size());
   if (what == "gather") {
     gather(*bootstrap);
     say(name);

@@ -57,6 +57,19 @@ class OutputTest(unittest.TestCase):
         self.assertEqual(process.wait(timeout=HANG_GUARD), 128 + 13)
         process.stderr.close()
 
+    def test_output_that_cannot_be_written_is_an_error(self):
+        with open("/dev/full", "wb") as full:
+            result = subprocess.run([WEFT, "run", "-n", "1", "echo", "lost"], stdout=full, stderr=subprocess.PIPE, text=True,
+                                    timeout=HANG_GUARD, env=environment())
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("standard output cannot be written", result.stderr)
+
+    def test_a_reader_that_never_reads_does_not_outlast_the_time_limit(self):
+        process = subprocess.Popen([WEFT, "run", "-n", "2", "--timeout", "0.3", "yes"], stdout=subprocess.PIPE,
+                                   stderr=subprocess.DEVNULL, env=environment())
+        self.assertEqual(process.wait(timeout=HANG_GUARD), 124)
+        process.stdout.close()
+
     def test_rank_0_reads_the_input_and_the_others_read_nothing(self):
         result = shell(3, 'echo "$WEFT_RANK: $(cat)"', input="words\n")
         self.assertEqual(sorted(result.stdout.splitlines()), ["0: words", "1: ", "2: "])

@@ -17,7 +17,8 @@ Attributes load(std::initializer_list<const char*> environment, std::vector<Attr
   return Attributes::load(program, entries.data());
 }
 
-std::string error_of(std::initializer_list<const char*> environment, std::vector<AttributeSetting> program = {}) {
+std::string error_of(std::initializer_list<const char*> environment,
+                     std::vector<AttributeSetting> program = {}) {
   try {
     load(environment, program);
   } catch (const Error& error) {
@@ -68,20 +69,25 @@ TEST(Attributes, a_null_name_or_value_from_the_program_is_an_error_and_no_crash)
 }
 
 TEST(Attributes, the_variables_of_launcher_and_tests_are_no_attributes) {
-  EXPECT_EQ(error_of({"WEFT_RANK=1", "WEFT_SIZE=2", "WEFT_JOB=x", "WEFT_BOOTSTRAP=y", "WEFT_TEST_SOAK=1"}), "no error");
+  EXPECT_EQ(error_of({"WEFT_RANK=1", "WEFT_SIZE=2", "WEFT_JOB=x", "WEFT_BOOTSTRAP=y", "WEFT_TEST_SOAK=1"}),
+            "no error");
 }
 
 TEST(Attributes, a_bad_value_is_an_error_that_names_variable_value_and_range) {
   EXPECT_EQ(error_of({"WEFT_PACKET_SIZE=2G"}),
             "WEFT_PACKET_SIZE=2G is not valid: it must be a size such as 64K or 2M, from 1K to 1M");
-  EXPECT_EQ(error_of({"WEFT_PACKETS=many"}), "WEFT_PACKETS=many is not valid: it must be an integer from 16 to 65536");
+  EXPECT_EQ(error_of({"WEFT_PACKETS=many"}),
+            "WEFT_PACKETS=many is not valid: it must be an integer from 16 to 65536");
   EXPECT_EQ(error_of({"WEFT_LANE_SLOTS=100"}),
             "WEFT_LANE_SLOTS=100 is not valid: it must be an integer from 64 to 4096 and a power of two");
-  EXPECT_EQ(error_of({"WEFT_NETWORK=ethernet"}), "WEFT_NETWORK=ethernet is not valid: it must be auto or shm");
-  EXPECT_EQ(error_of({"WEFT_LOG_LEVEL="}), "WEFT_LOG_LEVEL= is not valid: it must be error, warn, info or debug");
+  EXPECT_EQ(error_of({"WEFT_NETWORK=ethernet"}),
+            "WEFT_NETWORK=ethernet is not valid: it must be auto or shm");
+  EXPECT_EQ(error_of({"WEFT_LOG_LEVEL="}),
+            "WEFT_LOG_LEVEL= is not valid: it must be error, warn, info or debug");
   EXPECT_EQ(error_of({"WEFT_PARK_TIMEOUT=-1"}),
             "WEFT_PARK_TIMEOUT=-1 is not valid: it must be a number of seconds from 0 to 60");
-  EXPECT_EQ(error_of({}, {{"packets", "1"}}), "packets=1 is not valid: it must be an integer from 16 to 65536");
+  EXPECT_EQ(error_of({}, {{"packets", "1"}}),
+            "packets=1 is not valid: it must be an integer from 16 to 65536");
 }
 
 TEST(Attributes, a_bad_variable_is_an_error_even_where_the_program_overrides_it) {

@@ -9,7 +9,8 @@ TEST(Log, a_line_names_rank_and_level) {
   testing::internal::CaptureStderr();
   Log{LogLevel::warn, 3}.warn("the lane is full");
   Log{LogLevel::warn}.error("no job");
-  EXPECT_EQ(testing::internal::GetCapturedStderr(), "weft[rank 3] warn: the lane is full\nweft error: no job\n");
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "weft[rank 3] warn: the lane is full\nweft error: no job\n");
 }
 
 TEST(Log, less_important_lines_than_the_level_are_left_out) {

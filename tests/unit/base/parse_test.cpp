@@ -32,7 +32,8 @@ TEST(Parse, seconds_are_finite_and_not_negative) {
   EXPECT_EQ(parse_seconds("0.05"), 0.05);
   EXPECT_EQ(parse_seconds("3s"), 3.0);
   EXPECT_DOUBLE_EQ(parse_seconds("20ms").value(), 0.02);
-  for (const char* bad : {"", "s", "-1", "inf", "nan", "1m", "1 s"}) EXPECT_EQ(parse_seconds(bad), std::nullopt) << bad;
+  for (const char* bad : {"", "s", "-1", "inf", "nan", "1m", "1 s"})
+    EXPECT_EQ(parse_seconds(bad), std::nullopt) << bad;
 }
 
 TEST(Parse, booleans_take_the_usual_words) {

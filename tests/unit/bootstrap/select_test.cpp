@@ -12,9 +12,19 @@
 namespace weft::bootstrap {
 namespace {
 
-constexpr const char* kVariables[] = {"WEFT_BOOTSTRAP", "WEFT_JOB", "WEFT_RANK", "WEFT_SIZE", "PMI_RANK", "PMI_FD",
-                                      "PMIX_RANK", "PMIX_NAMESPACE", "SLURM_PROCID", "SLURM_NTASKS",
-                                      "SLURM_STEP_NUM_TASKS", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"};
+constexpr const char* kVariables[] = {"WEFT_BOOTSTRAP",
+                                      "WEFT_JOB",
+                                      "WEFT_RANK",
+                                      "WEFT_SIZE",
+                                      "PMI_RANK",
+                                      "PMI_FD",
+                                      "PMIX_RANK",
+                                      "PMIX_NAMESPACE",
+                                      "SLURM_PROCID",
+                                      "SLURM_NTASKS",
+                                      "SLURM_STEP_NUM_TASKS",
+                                      "OMPI_COMM_WORLD_RANK",
+                                      "OMPI_COMM_WORLD_SIZE"};
 
 class SelectBootstrap : public testing::Test {
  protected:

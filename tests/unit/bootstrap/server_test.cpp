@@ -16,7 +16,9 @@ namespace {
 // Speaks to the server byte by byte, as no client would.
 class RawRank {
  public:
-  explicit RawRank(Server& server) : server_(server), socket_(connect_abstract(server.name())) { server_.serve(); }
+  explicit RawRank(Server& server) : server_(server), socket_(connect_abstract(server.name())) {
+    server_.serve();
+  }
 
   void send(const Header& header, std::string_view payload) {
     std::string bytes(sizeof header, '\0');
@@ -35,7 +37,8 @@ class RawRank {
   Message receive() {
     server_.serve();
     Header header;
-    if (::recv(socket_.get(), &header, sizeof header, MSG_DONTWAIT) != static_cast<ssize_t>(sizeof header)) return {};
+    if (::recv(socket_.get(), &header, sizeof header, MSG_DONTWAIT) != static_cast<ssize_t>(sizeof header))
+      return {};
     text_.resize(header.length);
     static_cast<void>(::recv(socket_.get(), text_.data(), text_.size(), MSG_DONTWAIT));
     return header.message;
