@@ -91,7 +91,9 @@ def resolve(root, includer, quoted, public):
     if public:
         candidates = [Path("include") / public]
     else:
-        candidates = [includer.parent / quoted] + [Path(base) / quoted for base in ("src", "tools", "apps", "tests", ".")]
+        bases = [Path(base) for base in ("src", "tools", "apps", "tests", ".")]
+        bases += [path.relative_to(root) for path in (root / "apps").glob("*/")]
+        candidates = [base / quoted for base in [includer.parent, *bases]]
     for candidate in candidates:
         if (root / candidate).is_file():
             return (root / candidate).resolve().relative_to(root.resolve()).as_posix()
