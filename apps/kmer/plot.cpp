@@ -32,12 +32,12 @@ std::uint64_t last_count(const std::vector<Histogram::Bin>& bins) {
   return last;
 }
 
-/// 1, 2 or 5 times a power of ten, so that about ten steps cover `range`.
+/// 1, 2 or 5 times a power of ten, so that up to eight steps cover `range`.
 std::uint64_t tick_step(std::uint64_t range) {
   std::uint64_t power = 1;
   while (power * 10 * 10 <= range) power *= 10;
   for (const std::uint64_t factor : {1U, 2U, 5U})
-    if (power * factor * 12 >= range) return power * factor;
+    if (power * factor * 8 >= range) return power * factor;
   return power * 10;
 }
 
@@ -107,7 +107,8 @@ std::string plot_histogram(const Histogram& histogram, int k) {
       if (bin.count > last || (bin.count >= 2) != kept) continue;
       const double top = y_of(static_cast<double>(bin.kmers));
       fmt::format_to(out, "M{:.2f} {:.2f}V{:.2f}h{:.2f}V{:.2f}z",
-                     x_of(static_cast<double>(bin.count) - 0.5) + gap / 2, bottom, top, bar - gap, bottom);
+                     x_of(static_cast<double>(bin.count) - 0.5) + gap / 2, bottom, top,
+                     std::max(bar - gap, 0.8), bottom);
     }
     fmt::format_to(out, "\"/>\n");
   }
@@ -147,9 +148,9 @@ std::string plot_histogram(const Histogram& histogram, int k) {
   if (beyond > 0)
     fmt::format_to(
         out,
-        R"(<text x="{:.1f}" y="{:.1f}" text-anchor="end" font-size="11" fill="#555">not shown: {} with more, up to {}</text>)"
+        R"(<text x="{:.1f}" y="{:.1f}" text-anchor="end" font-size="11" fill="#555">not shown: {} {}-mers that occur more often, up to {} times</text>)"
         "\n",
-        kLeft + kPlotWidth, kHeight - 10, beyond, highest_count);
+        kLeft + kPlotWidth, kHeight - 10, beyond, k, highest_count);
   svg += "</svg>\n";
   return svg;
 }

@@ -106,9 +106,13 @@ bool ReadSource::next_compressed(Compressed& input, TextBatch& batch) {
 
   input.accounted = input.stream.consumed();
   input.lines += count_lines(pending.substr(0, behind));
-  if (format == Format::fasta && behind > 0) {
-    const std::size_t last_end = behind >= 2 ? pending.rfind('\n', behind - 2) : std::string_view::npos;
-    input.starts_read = pending[last_end == std::string_view::npos ? 0 : last_end + 1] == '>';
+  if (format == Format::fasta) {
+    const std::size_t last =
+        behind == 0 ? std::string_view::npos : pending.find_last_not_of("\r\n", behind - 1);
+    if (last != std::string_view::npos) {
+      const std::size_t before = pending.rfind('\n', last);
+      input.starts_read = pending[before == std::string_view::npos ? 0 : before + 1] == '>';
+    }
   }
   input.pending.erase(0, behind);
   if (input.ended && input.pending.empty()) input.exhausted.store(true, std::memory_order_release);
@@ -155,16 +159,18 @@ bool ReadSource::read_range(const WorkUnit& unit, TextBatch& batch) const {
 
 bool ReadSource::header_precedes(const File& file, std::uint64_t line_start) const {
   char block[4096];
-  char first_letter = '\n';
-  std::uint64_t end = line_start - 1;  // without the line end before line_start
+  char first_letter = '\n';  // of what is seen of the last line that is not blank
+  std::uint64_t end = line_start;
   while (end > 0) {
     const std::uint64_t size = std::min<std::uint64_t>(sizeof block, end);
     const std::size_t got = file.read_at(block, static_cast<std::size_t>(size), end - size);
-    const std::string_view text(block, got);
-    const std::size_t line_end = text.rfind('\n');
-    if (line_end != std::string_view::npos)
-      return (line_end + 1 < got ? text[line_end + 1] : first_letter) == '>';
-    first_letter = block[0];
+    for (std::size_t i = got; i > 0; --i) {
+      const char letter = block[i - 1];
+      if (letter != '\n' && letter != '\r')
+        first_letter = letter;
+      else if (letter == '\n' && first_letter != '\n')
+        return first_letter == '>';
+    }
     end -= size;
   }
   return first_letter == '>';

@@ -78,7 +78,7 @@ class ReadSource {
     std::string pending;          // decompressed, not handed out yet
     std::uint64_t lines = 0;      // before pending
     std::uint64_t accounted = 0;  // compressed bytes already accounted for
-    bool starts_read = false;     // FASTA: the line before pending is a header
+    bool starts_read = false;     // FASTA: the last line before pending that is not blank is a header
     bool ended = false;           // everything is in pending
     std::atomic<bool> exhausted{false};
   };
