@@ -33,7 +33,7 @@ class Bootstrap {
   /// Publishes a value under (rank(), key). A key is published once; the second time is an Error.
   virtual void put(std::string_view key, std::span<const std::byte> value) = 0;
   /// The value of another rank, or nothing when it has not been published yet. Never waits for it.
-  /// One round trip to the launcher at most (about 20 microseconds).
+  /// One round trip to the launcher at most (tens of microseconds).
   virtual std::optional<std::vector<std::byte>> try_get(int rank, std::string_view key) = 0;
   /// Waits for the value, at most for the attribute bootstrap_timeout. Fails at once, naming the rank
   /// and how it ended, when the rank has left without publishing it.
