@@ -1,6 +1,7 @@
 """How jobs end, and what `weft run` says and returns."""
 
 import signal
+import tempfile
 import unittest
 
 from launcher import RANK, Job, run, shell
@@ -30,9 +31,10 @@ class ExitTest(unittest.TestCase):
         self.assertEqual(shell(2, script).returncode, 9)
 
     def test_a_rank_may_tidy_up_when_another_one_fails(self):
-        script = ("if [ $WEFT_RANK = 1 ]; then sleep 0.3; exit 9; fi; "
-                  "trap 'echo tidied; exit 0' TERM; while :; do sleep 0.05; done")
-        result = shell(2, script)
+        with tempfile.TemporaryDirectory() as folder:
+            script = ("if [ $WEFT_RANK = 1 ]; then while [ ! -e $FLAG ]; do sleep 0.05; done; exit 9; fi; "
+                      "trap 'echo tidied; exit 0' TERM; : > $FLAG; while :; do sleep 0.05; done")
+            result = shell(2, script, "--env", f"FLAG={folder}/flag")
         self.assertEqual((result.returncode, result.stdout), (9, "tidied\n"))
 
     def test_a_job_that_exceeds_its_time_returns_124(self):
