@@ -21,6 +21,7 @@ struct Command {
 constexpr Command kCommands[] = {
     {"run", command_run, "start the ranks of a job on this host"},
     {"info", command_info, "show version, build, host, networks and attributes"},
+    {"perf", command_perf, "measure message rate and latency of this machine"},
 };
 
 void print_help() {

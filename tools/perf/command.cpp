@@ -1,0 +1,64 @@
+#include "command.hpp"
+
+#include <weft/error.hpp>
+
+#include <fmt/core.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <string_view>
+
+#include "perf/comparison.hpp"
+#include "perf/options.hpp"
+#include "perf/report.hpp"
+#include "perf/task.hpp"
+
+namespace weft::tools {
+namespace {
+
+/// Opened before measuring: a name that cannot be written must not cost a minute first.
+class JsonFile {
+ public:
+  explicit JsonFile(const std::string& name)
+      : name_(name), file_(name == "-" ? stdout : std::fopen(name.c_str(), "w")) {
+    if (file_ == nullptr) throw Error(fmt::format("--json {}: {}", name_, std::strerror(errno)));
+  }
+  void write(const std::string& text) {
+    const bool written = std::fputs(text.c_str(), file_) >= 0 && std::fflush(file_) == 0;
+    if (!written) throw Error(fmt::format("--json {}: {}", name_, std::strerror(errno)));
+  }
+  ~JsonFile() {
+    if (file_ != stdout) std::fclose(file_);
+  }
+  JsonFile(const JsonFile&) = delete;
+  JsonFile& operator=(const JsonFile&) = delete;
+
+ private:
+  std::string name_;
+  std::FILE* file_;
+};
+
+}  // namespace
+
+int command_perf(int argc, char** argv) {
+  if (argc == 3 && std::string_view{argv[1]} == "--worker")
+    return perf::run_worker(perf::parse_task(argv[2]));
+  const perf::Parsed parsed = perf::parse_options(argc, argv);
+  if (parsed.exit_code) return *parsed.exit_code;
+  const perf::Options& options = parsed.options;
+  if (options.verify) return perf::verify(options) ? 0 : 1;
+
+  std::optional<JsonFile> json;
+  if (options.json) json.emplace(*options.json);
+  const perf::Results results = perf::compare(options);
+  if (json) json->write(perf::as_json(results));
+  if (options.brief) {
+    fmt::print("{}", perf::as_brief(results));
+  } else if (options.json != "-") {
+    fmt::print("{}", perf::as_table(results));
+  }
+  return 0;
+}
+
+}  // namespace weft::tools

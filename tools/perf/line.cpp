@@ -1,0 +1,29 @@
+#include "perf/line.hpp"
+
+#include <new>
+
+#include "perf/round_trips.hpp"
+#include "perf/shared_pair.hpp"
+#include "perf/task.hpp"
+
+namespace weft::tools::perf {
+
+int run_line(const Task& task) {
+  const SharedMemory memory(sizeof(Line));
+  Line& line = *new (memory.data()) Line;
+  const bool well = run_pair(
+      task,
+      [&] {
+        const Latency latency =
+            measure_round_trips(task.seconds, [&](std::uint64_t count) { line.ping(count); });
+        line.end();
+        print({.role = "sender",
+               .value = latency.one_way_ns,
+               .core_share = latency.core_share,
+               .messages = latency.round_trips});
+      },
+      [&] { line.answer(); });
+  return well ? 0 : 1;
+}
+
+}  // namespace weft::tools::perf

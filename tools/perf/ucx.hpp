@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "perf/catalogue.hpp"
+
+namespace weft::tools::perf {
+
+/// Rounds of `ucx_perftest`, the peer that weft compares itself with. Server and client talk over loopback,
+/// on a port that is free at the moment, and exchange messages through shared memory.
+class UcxPeer {
+ public:
+  UcxPeer(std::vector<int> processors, std::size_t size, double seconds);
+
+  /// Tries the transports and finds the number of messages of a round. False, with remark(), when there is
+  /// nothing to compare with.
+  bool prepare(Workload workload);
+  /// Messages per second, or nanoseconds one way. Throws weft::Error.
+  double run(Workload workload);
+
+  /// What was used, or why nothing is: one line.
+  [[nodiscard]] const std::string& remark() const { return remark_; }
+
+ private:
+  struct Setting {
+    std::string transport;
+    double messages_per_second = 0;
+  };
+  double run(Workload workload, const std::string& transport, std::uint64_t messages);
+  Setting& setting(Workload workload) { return settings_[workload == Workload::rate ? 0 : 1]; }
+
+  std::vector<int> processors_;
+  std::size_t size_;
+  double seconds_;
+  std::string program_;
+  std::string remark_;
+  Setting settings_[2];
+};
+
+}  // namespace weft::tools::perf

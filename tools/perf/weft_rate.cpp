@@ -1,0 +1,98 @@
+#include <cstring>
+#include <vector>
+
+#include "perf/arrivals.hpp"
+#include "perf/inbox.hpp"
+#include "perf/pinning.hpp"
+#include "perf/task.hpp"
+
+namespace weft::tools::perf {
+namespace {
+
+constexpr int kSender = 0;
+constexpr int kReceiver = 1;
+
+/// Posts until the post is accepted. Small messages need nothing of their sender but room in the lane;
+/// packets and large messages come back to it by progress.
+template <class AnyEndpoint>
+inline void insist(AnyEndpoint& endpoint, RemoteCompletion remote, Bytes bytes) {
+  while (endpoint.post_am(kReceiver, remote, bytes).is_retry()) {
+    if (bytes.size() > 8) endpoint.progress();
+    __builtin_ia32_pause();
+  }
+}
+
+template <class AnyEndpoint>
+void send(AnyEndpoint& endpoint, RemoteCompletion data, RemoteCompletion control,
+          const std::uint64_t& acknowledged, const Task& task) {
+  std::uint64_t sent = 0;
+  const Stopwatch watch;
+  if (task.size == 8) {
+    sent = send_for(task.seconds, [&](std::uint64_t number) { insist(endpoint, data, bytes_of(number)); });
+  } else {
+    const std::vector<std::byte> payload(task.size, std::byte{1});
+    sent = send_for(task.seconds, [&](std::uint64_t) { insist(endpoint, data, payload); });
+  }
+  const double seconds = watch.seconds();
+  const double core_share = watch.core_share();
+  endpoint.send_am(kReceiver, control, bytes_of(sent));
+  endpoint.wait_until([&] { return acknowledged != kUnknownTotal; });
+  print({.role = "sender",
+         .value = static_cast<double>(sent) / seconds,
+         .core_share = core_share,
+         .messages = sent});
+}
+
+template <class AnyEndpoint, class Inbox>
+void receive(AnyEndpoint& endpoint, Inbox& inbox, const std::uint64_t& count, const std::uint64_t& total,
+             RemoteCompletion control, const Task& task) {
+  const ArrivalRate rate = measure_arrivals(
+      task.seconds,
+      [&] {
+        endpoint.progress();
+        inbox.drain();
+      },
+      [&] { return count; }, [&] { return total; });
+  print({.role = "receiver", .value = rate.per_second, .core_share = rate.core_share, .messages = count});
+  endpoint.send_am(kSender, control, bytes_of(count));
+}
+
+template <class AnyEndpoint, class To>
+void run_rank(const Task& task) {
+  std::uint64_t count = 0;
+  std::uint64_t sum = 0;
+  std::uint64_t told = kUnknownTotal;
+  const auto count_one = [&count, &sum](Message& message) noexcept {
+    std::uint64_t value = 0;
+    if (message.size() >= sizeof value) std::memcpy(&value, message.data(), sizeof value);
+    sum += value;
+    ++count;
+  };
+
+  Runtime runtime;
+  typename To::template Inbox<decltype(count_one)> inbox{count_one};
+  Handler on_control{[&told](Message& message) noexcept { told = message.as<std::uint64_t>(); }};
+  AnyEndpoint endpoint{runtime};
+  const RemoteCompletion data = runtime.expose(inbox.completion(), kDataId);
+  const RemoteCompletion control = runtime.expose(on_control, kControlId);
+  runtime.barrier();
+  if (runtime.rank() == kSender) {
+    send(endpoint, data, control, told, task);
+  } else {
+    receive(endpoint, inbox, count, told, control, task);
+    volatile std::uint64_t keep = sum;  // the payloads were read
+    (void)keep;
+  }
+}
+
+}  // namespace
+
+int run_weft_rate(const Task& task) {
+  pin_thread(task.processors, static_cast<std::size_t>(rank_from_environment()));
+  with_transport(task.transport(), [&]<class AnyEndpoint, class To>(std::type_identity<AnyEndpoint>, To) {
+    run_rank<AnyEndpoint, To>(task);
+  });
+  return 0;
+}
+
+}  // namespace weft::tools::perf
