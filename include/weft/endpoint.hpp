@@ -5,6 +5,7 @@
 #include <weft/completion/handler.hpp>
 #include <weft/completion/queue.hpp>
 #include <weft/detail/device_path.hpp>
+#include <weft/detail/wait_condition.hpp>
 #include <weft/device.hpp>
 #include <weft/options.hpp>
 #include <weft/packet.hpp>
@@ -17,16 +18,6 @@
 namespace weft {
 
 namespace detail {
-
-/// Channel of active messages in a slot's header; see src/core/protocol/wire.hpp for the others.
-inline constexpr std::uint8_t kActiveMessageChannel = 1;
-
-/// A condition as a wait sees it: what to check, and what to be woken by (may be null).
-struct WaitCondition {
-  bool (*holds)(const void* context) noexcept;
-  const void* context;
-  Completion* completion;
-};
 
 /// What endpoints call out of line, by lock policy.
 template <class Locking>

@@ -33,25 +33,27 @@ template <class T, std::size_t Extent>
 class RemoteCompletion {
  public:
   constexpr RemoteCompletion() noexcept = default;
-  constexpr RemoteCompletion(std::uint16_t id, std::uint16_t generation, std::uint16_t device) noexcept
-      : id_(id), generation_(generation), device_(device) {}
+  constexpr RemoteCompletion(std::uint16_t id, std::uint16_t generation, std::uint8_t device) noexcept
+      : bits_(std::uint64_t{id} << 48 | std::uint64_t{generation} << 32 | device) {}
 
-  [[nodiscard]] constexpr std::uint16_t id() const noexcept { return id_; }
+  [[nodiscard]] constexpr std::uint16_t id() const noexcept { return static_cast<std::uint16_t>(bits_ >> 48); }
   /// Counts the exposures under this id, from 1; 0 marks a handle that names nothing.
-  [[nodiscard]] constexpr std::uint16_t generation() const noexcept { return generation_; }
-  [[nodiscard]] constexpr std::uint16_t device() const noexcept { return device_; }
+  [[nodiscard]] constexpr std::uint16_t generation() const noexcept {
+    return static_cast<std::uint16_t>(bits_ >> 32);
+  }
+  [[nodiscard]] constexpr std::uint8_t device() const noexcept { return static_cast<std::uint8_t>(bits_); }
 
   /// The same object reached through another device of the peer.
-  [[nodiscard]] constexpr RemoteCompletion on_device(std::uint16_t device) const noexcept {
-    return {id_, generation_, device};
+  [[nodiscard]] constexpr RemoteCompletion on_device(std::uint8_t device) const noexcept {
+    return {id(), generation(), device};
   }
+  /// id(16) | generation(16) | zero(24) | device(8).
+  [[nodiscard]] constexpr std::uint64_t bits() const noexcept { return bits_; }
 
   friend constexpr bool operator==(RemoteCompletion, RemoteCompletion) noexcept = default;
 
  private:
-  std::uint16_t id_ = 0;
-  std::uint16_t generation_ = 0;
-  std::uint16_t device_ = 0;
+  std::uint64_t bits_ = 0;
 };
 
 }  // namespace weft

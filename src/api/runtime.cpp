@@ -56,7 +56,7 @@ RemoteCompletion Runtime::expose(Completion& completion, const ExposeOptions& op
     throw Error("expose: home device " + std::to_string(options.device) + " of id " + std::to_string(options.id) +
                 " is out of range: 0 to " + std::to_string(devices - 1) + " (attribute devices_max)");
   return state_->exposures().expose(completion, static_cast<std::uint16_t>(options.id),
-                                    static_cast<std::uint16_t>(options.device));
+                                    static_cast<std::uint8_t>(options.device));
 }
 
 void Runtime::barrier() { state_->bootstrap().barrier(); }

@@ -1,8 +1,8 @@
 // What the core asks of a network. A backend is a folder below this one.
 #pragma once
 
-#include <weft/completion/completion.hpp>
 #include <weft/detail/device_path.hpp>
+#include <weft/message.hpp>
 #include <weft/types.hpp>
 
 #include <chrono>
@@ -19,7 +19,7 @@ enum class TrafficClass : std::uint8_t { data, control };
 /// A message on its way out. `channel` and `word` are the protocol's; the network carries them.
 struct Outgoing {
   int peer;
-  std::uint32_t device;  // of the peer
+  std::uint8_t device;  // of the peer
   TrafficClass traffic;
   std::uint8_t channel;
   bool to_handle;  // `word` starts with a handle that must be open at the peer
@@ -35,27 +35,25 @@ enum class SendResult : std::uint8_t {
   peer_gone,  // the peer has left the job: nothing will ever arrive there
 };
 
-/// A message as it arrives. The payload is valid during Sink::deliver, or longer when it was kept.
-struct Arrival {
-  int peer;
-  std::uint8_t channel;
-  std::uint64_t word;
-  const std::byte* data;
-  std::size_t size;
-  detail::PayloadLender* lender;
-  std::uint64_t cookie;
-  bool kept = false;  // set by the sink: the lender's payload now belongs to a message
-};
-
+/// What a network delivers to.
 class Sink {
  public:
-  /// False: the message cannot be taken now; it stays where it is, and so does what is behind it.
-  virtual bool deliver(Arrival& arrival) noexcept = 0;
+  /// `message` views the payload; whoever keeps it beyond the call uses Message::take(). Its tag is the low
+  /// half of `word`. False: the message cannot be taken now; it stays where it is, and so does what is
+  /// behind it.
+  virtual bool deliver(std::uint8_t channel, std::uint64_t word, Message& message) noexcept = 0;
   /// The peer wrote something impossible; the message was discarded.
   virtual void reject(int peer, const char* what, std::uint64_t value) noexcept = 0;
 
  protected:
   ~Sink() = default;
+};
+
+/// What senders know of a peer's handle.
+enum class HandleState : std::uint8_t {
+  open,
+  stopped,    // senders shall stop
+  withdrawn,  // what is sent is refused on arrival
 };
 
 struct Capabilities {
@@ -121,8 +119,8 @@ class Network {
 
   /// Fills `path` with lanes as peers are contacted.
   virtual std::unique_ptr<Port> open_port(std::uint32_t index, detail::DevicePath& path) = 0;
-  /// Tells peers the state of a handle; `word` as in detail::open_exposure.
-  virtual void publish_exposure(std::uint16_t id, std::uint32_t word) noexcept = 0;
+  /// Tells peers the state of a handle.
+  virtual void publish_handle(std::uint16_t id, std::uint16_t generation, HandleState state) noexcept = 0;
 };
 
 }  // namespace weft::network

@@ -14,17 +14,13 @@ struct DevicePath {
   using LaneRow = std::atomic<SendLane*>;
 
   std::uint32_t ranks = 0;
-  std::atomic<LaneRow*> rows[kMaxDevices] = {};  // by the peer's device
+  std::atomic<const LaneRow*> rows[kMaxDevices] = {};  // by the peer's device; never null once set up
 
-  [[nodiscard]] SendLane* lane(int peer, std::uint32_t device) const noexcept {
-    if (static_cast<std::uint32_t>(peer) >= ranks || device >= kMaxDevices) [[unlikely]]
+  [[nodiscard]] SendLane* lane(int peer, std::uint8_t device) const noexcept {
+    if (static_cast<std::uint32_t>(peer) >= ranks) [[unlikely]]
       return nullptr;
-    // Pairs with the release with which a new row is published.
-    const LaneRow* row = rows[device].load(std::memory_order_acquire);
-    if (row == nullptr) [[unlikely]]
-      return nullptr;
-    // Pairs with the release with which a new lane is published.
-    return row[peer].load(std::memory_order_acquire);
+    // Pairs with the release with which a new row, and in it a new lane, is published.
+    return rows[device].load(std::memory_order_acquire)[peer].load(std::memory_order_acquire);
   }
 };
 

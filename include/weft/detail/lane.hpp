@@ -33,6 +33,9 @@ struct alignas(64) Slot {
 };
 static_assert(sizeof(Slot) == 64 && offsetof(Slot, payload) == 16);
 
+/// Channel of active messages in a slot's header; see src/core/protocol/wire.hpp for the others.
+inline constexpr std::uint8_t kActiveMessageChannel = 1;
+
 /// `channel` tells the protocol what the payload is; the lane does not look at it.
 [[nodiscard]] constexpr std::uint64_t slot_header(std::uint64_t position, std::size_t size,
                                                   std::uint8_t channel, SlotKind kind) noexcept {
@@ -55,21 +58,18 @@ struct alignas(64) SendLane {
   std::uint64_t tail = 0;   // next position to write
   std::uint64_t limit = 0;  // first position that may not be written yet; == tail sends posts the slow way
   LaneControl* control = nullptr;
-  const std::atomic<std::uint32_t>* exposures = nullptr;  // the peer's table: generation(16) | flags(16) by id
+  const std::atomic<std::uint32_t>* open_handles = nullptr;  // the peer's table by id: open_handle() or 0
   void* owner = nullptr;                                  // what ring_doorbell() needs to know
   std::atomic<std::uint32_t> lock{0};
 };
 
-inline constexpr std::uint32_t kExposureOpen = 1;     // the handle is in use
-inline constexpr std::uint32_t kExposureStopped = 2;  // senders shall stop
-
-[[nodiscard]] constexpr std::uint32_t open_exposure(std::uint16_t generation) noexcept {
-  return static_cast<std::uint32_t>(generation) << 16 | kExposureOpen;
-}
-/// A handle and a tag as they travel in a slot.
+/// A handle and a tag as they travel in a slot: id(16) | generation(16) | tag(32).
 [[nodiscard]] constexpr std::uint64_t handle_word(RemoteCompletion remote, std::uint32_t tag) noexcept {
-  return static_cast<std::uint64_t>(remote.id()) << 48 | static_cast<std::uint64_t>(remote.generation()) << 32 |
-         tag;
+  return (remote.bits() & 0xffffffff00000000U) | tag;
+}
+/// The word of a handle that is open and whose senders are not stopped, id(16) | generation(16); never 0.
+[[nodiscard]] constexpr std::uint32_t open_handle(std::uint64_t handle_word) noexcept {
+  return static_cast<std::uint32_t>(handle_word >> 32);
 }
 
 /// Tells the receiver of a cold lane that it is not empty any more; wakes it when it is parked.
@@ -83,8 +83,7 @@ inline constexpr std::uint64_t kPrefetchDistance = 8;
 template <class Locking>
 [[nodiscard]] inline bool post_slot(SendLane& lane, RemoteCompletion remote, std::uint32_t tag, Bytes bytes,
                                     std::uint8_t channel) noexcept {
-  if (lane.exposures[remote.id()].load(std::memory_order_relaxed) != open_exposure(remote.generation()))
-      [[unlikely]]
+  if (lane.open_handles[remote.id()].load(std::memory_order_relaxed) != open_handle(remote.bits())) [[unlikely]]
     return false;
   if (!Locking::acquire(lane.lock)) [[unlikely]]
     return false;

@@ -19,6 +19,15 @@ struct MessageAccess {
     message.lender_ = lender;
     message.cookie_ = cookie;
   }
+  /// The part of set_view() that differs between messages of one peer.
+  static void set_payload(Message& message, std::uint32_t tag, const std::byte* data, std::size_t size,
+                          PayloadLender* lender) noexcept {
+    message.tag_ = tag;
+    message.data_ = data;
+    message.size_ = size;
+    message.lender_ = lender;
+    message.holding_ = Holding::view;
+  }
   static void set_owner(Message& message, PayloadOwner* owner, std::uint64_t cookie) noexcept {
     message.holding_ = Holding::owner;
     message.owner_ = owner;

@@ -5,6 +5,8 @@
 
 #include "network/network.hpp"
 
+#include <weft/detail/lane.hpp>
+
 #include <atomic>
 #include <functional>
 #include <memory>
@@ -23,7 +25,7 @@ class Exposures {
   Exposures& operator=(const Exposures&) = delete;
 
   /// Throws weft::Error when the id or the object is exposed already.
-  RemoteCompletion expose(Completion& completion, std::uint16_t id, std::uint16_t device);
+  RemoteCompletion expose(Completion& completion, std::uint16_t id, std::uint8_t device);
   /// Takes back every handle of `completion`.
   void withdraw(Completion& completion) noexcept;
   /// Sets or clears the stop mark of every handle of `completion`; only stores.
@@ -33,21 +35,19 @@ class Exposures {
   [[nodiscard]] Completion* find(std::uint64_t handle_word) const noexcept {
     const Entry& entry = entries_[handle_word >> 48];
     // Pairs with the release in expose().
-    const std::uint32_t word = entry.word.load(std::memory_order_acquire);
-    if ((word >> 16) != (handle_word >> 32 & 0xffff) || (word & kExposureOpen) == 0) [[unlikely]]
+    if (entry.open.load(std::memory_order_acquire) != open_handle(handle_word)) [[unlikely]]
       return nullptr;
     return entry.completion.load(std::memory_order_relaxed);
   }
 
  private:
   struct Entry {
-    std::atomic<std::uint32_t> word;       // as in open_exposure()
-    std::atomic<std::uint32_t> next;       // id + 1 of the next handle of the same object
+    std::atomic<std::uint32_t> open;        // open_handle(), or 0
+    std::atomic<std::uint16_t> generation;  // of the last exposure
+    std::atomic<std::uint32_t> next;        // id + 1 of the next handle of the same object
     std::atomic<Completion*> completion;
   };
   static constexpr std::size_t kEntries = 65536;
-
-  void set_word(std::uint16_t id, std::uint32_t word) noexcept;
 
   network::Network& network_;
   const std::function<void()> quiesce_;

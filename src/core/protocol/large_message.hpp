@@ -30,10 +30,10 @@ class LargeMessages {
               network::SendResult& result) noexcept;
 
   /// Arrivals of the four channels. on_announcement: false when no transfer is free.
-  bool on_announcement(const network::Arrival& arrival, network::Sink& sink) noexcept;
-  void on_clear_to_send(const network::Arrival& arrival, network::Sink& sink) noexcept;
-  void on_chunk(const network::Arrival& arrival, network::Sink& sink) noexcept;
-  void on_finished(const network::Arrival& arrival, network::Sink& sink) noexcept;
+  bool on_announcement(std::uint64_t word, const Message& arrival, network::Sink& sink) noexcept;
+  void on_clear_to_send(const Message& arrival, network::Sink& sink) noexcept;
+  void on_chunk(std::uint64_t word, const Message& arrival, network::Sink& sink) noexcept;
+  void on_finished(const Message& arrival, network::Sink& sink) noexcept;
 
   /// Continues what is under way, one step each. One thread at a time. Returns how many steps did something.
   std::size_t step(bool exclusive) noexcept;

@@ -8,7 +8,6 @@
 
 namespace weft::core {
 
-using network::Arrival;
 using network::Outgoing;
 using network::SendResult;
 using network::TrafficClass;
@@ -28,23 +27,27 @@ LargeMessages::~LargeMessages() {
 }
 
 Outgoing LargeMessages::answer(const Incoming& incoming, Channel channel) const noexcept {
-  return {incoming.peer, incoming.announcement.device, TrafficClass::control, static_cast<std::uint8_t>(channel),
+  return {incoming.peer, static_cast<std::uint8_t>(incoming.announcement.device), TrafficClass::control, static_cast<std::uint8_t>(channel),
           false, 0};
 }
 
-bool LargeMessages::on_announcement(const Arrival& arrival, network::Sink& sink) noexcept {
+bool LargeMessages::on_announcement(std::uint64_t word, const Message& arrival, network::Sink& sink) noexcept {
   LargeMessage announcement{};
-  if (arrival.size != sizeof announcement) {
-    sink.reject(arrival.peer, "announcement of a wrong length", arrival.size);
+  if (arrival.size() != sizeof announcement) {
+    sink.reject(arrival.peer(), "announcement of a wrong length", arrival.size());
     return true;
   }
-  std::memcpy(&announcement, arrival.data, sizeof announcement);
+  std::memcpy(&announcement, arrival.data(), sizeof announcement);
+  if (announcement.device >= detail::DevicePath::kMaxDevices) {
+    sink.reject(arrival.peer(), "announcement from a device out of range", announcement.device);
+    return true;
+  }
   const std::uint32_t index = free_incoming_.take();
   if (index == concurrent::IndexPool<>::kNone) return false;
   Incoming& incoming = incoming_[index];
-  incoming.peer = arrival.peer;
+  incoming.peer = arrival.peer();
   incoming.announcement = announcement;
-  incoming.word = arrival.word;
+  incoming.word = word;
   incoming.buffer = nullptr;
   incoming.read = 0;
   incoming.received.store(0, std::memory_order_relaxed);
@@ -117,21 +120,21 @@ LargeMessages::Step LargeMessages::advance(Incoming& incoming, bool exclusive) n
   return Step::finished;
 }
 
-void LargeMessages::on_chunk(const Arrival& arrival, network::Sink& sink) noexcept {
-  const RequestName name = name_of(arrival.word);
+void LargeMessages::on_chunk(std::uint64_t word, const Message& arrival, network::Sink& sink) noexcept {
+  const RequestName name = name_of(word);
   Chunk chunk{};
-  if (arrival.size < sizeof chunk) return sink.reject(arrival.peer, "chunk of a wrong length", arrival.size);
-  std::memcpy(&chunk, arrival.data, sizeof chunk);
-  if (name.index >= context_.requests) return sink.reject(arrival.peer, "chunk of an unknown transfer", name.index);
+  if (arrival.size() < sizeof chunk) return sink.reject(arrival.peer(), "chunk of a wrong length", arrival.size());
+  std::memcpy(&chunk, arrival.data(), sizeof chunk);
+  if (name.index >= context_.requests) return sink.reject(arrival.peer(), "chunk of an unknown transfer", name.index);
   Incoming& incoming = incoming_[name.index];
-  if (incoming.generation.load(std::memory_order_acquire) != name.generation || incoming.peer != arrival.peer ||
+  if (incoming.generation.load(std::memory_order_acquire) != name.generation || incoming.peer != arrival.peer() ||
       incoming.state.load(std::memory_order_acquire) != Incoming::State::receiving)
-    return sink.reject(arrival.peer, "chunk of an unknown transfer", name.index);
+    return sink.reject(arrival.peer(), "chunk of an unknown transfer", name.index);
   const std::size_t size = incoming.announcement.size;
-  if (chunk.size != arrival.size - sizeof chunk || chunk.offset > size || chunk.size > size - chunk.offset ||
+  if (chunk.size != arrival.size() - sizeof chunk || chunk.offset > size || chunk.size > size - chunk.offset ||
       chunk.size > size - incoming.received.load(std::memory_order_relaxed))
-    return sink.reject(arrival.peer, "chunk outside its transfer", chunk.offset);
-  std::memcpy(incoming.buffer + chunk.offset, arrival.data + sizeof chunk, chunk.size);
+    return sink.reject(arrival.peer(), "chunk outside its transfer", chunk.offset);
+  std::memcpy(incoming.buffer + chunk.offset, arrival.data() + sizeof chunk, chunk.size);
   if (incoming.received.fetch_add(chunk.size, std::memory_order_acq_rel) + chunk.size == size) {
     deliver(incoming);
     free(incoming);

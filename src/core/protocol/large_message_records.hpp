@@ -13,7 +13,7 @@ struct LargeMessages::Request {
   std::atomic<std::uint32_t> generation{1};
   std::uint32_t index = 0;
   int peer = 0;
-  std::uint32_t device = 0;
+  std::uint8_t device = 0;
   std::uint32_t tag = 0;
   const std::byte* data = nullptr;
   std::size_t size = 0;

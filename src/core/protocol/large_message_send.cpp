@@ -8,7 +8,6 @@
 
 namespace weft::core {
 
-using network::Arrival;
 using network::Outgoing;
 using network::SendResult;
 using network::TrafficClass;
@@ -85,25 +84,25 @@ void LargeMessages::end(Request& request, Outcome outcome) noexcept {
   outstanding_.fetch_sub(1, std::memory_order_release);
 }
 
-void LargeMessages::on_finished(const Arrival& arrival, network::Sink& sink) noexcept {
+void LargeMessages::on_finished(const Message& arrival, network::Sink& sink) noexcept {
   RequestName name{};
-  if (arrival.size != sizeof name) return sink.reject(arrival.peer, "end of a large message of a wrong length", arrival.size);
-  std::memcpy(&name, arrival.data, sizeof name);
-  Request* request = find_request(name, arrival.peer);
+  if (arrival.size() != sizeof name) return sink.reject(arrival.peer(), "end of a large message of a wrong length", arrival.size());
+  std::memcpy(&name, arrival.data(), sizeof name);
+  Request* request = find_request(name, arrival.peer());
   auto expected = Request::State::announced;
   if (request == nullptr || !request->state.compare_exchange_strong(expected, Request::State::ended))
-    return sink.reject(arrival.peer, "end of an unknown large message", name.index);
+    return sink.reject(arrival.peer(), "end of an unknown large message", name.index);
   end(*request, Outcome::ok);
 }
 
-void LargeMessages::on_clear_to_send(const Arrival& arrival, network::Sink& sink) noexcept {
+void LargeMessages::on_clear_to_send(const Message& arrival, network::Sink& sink) noexcept {
   ClearToSend clear{};
-  if (arrival.size != sizeof clear) return sink.reject(arrival.peer, "clear-to-send of a wrong length", arrival.size);
-  std::memcpy(&clear, arrival.data, sizeof clear);
-  Request* request = find_request(clear.request, arrival.peer);
+  if (arrival.size() != sizeof clear) return sink.reject(arrival.peer(), "clear-to-send of a wrong length", arrival.size());
+  std::memcpy(&clear, arrival.data(), sizeof clear);
+  Request* request = find_request(clear.request, arrival.peer());
   auto expected = Request::State::announced;
   if (request == nullptr || !request->state.compare_exchange_strong(expected, Request::State::streaming))
-    return sink.reject(arrival.peer, "clear-to-send for an unknown large message", clear.request.index);
+    return sink.reject(arrival.peer(), "clear-to-send for an unknown large message", clear.request.index);
   request->transfer = clear.transfer;
   working_.fetch_add(1, std::memory_order_relaxed);
   ready_requests_.put(*request);

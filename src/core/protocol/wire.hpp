@@ -1,7 +1,7 @@
 // What the protocols put into messages. docs/wire.md has the layout bit by bit.
 #pragma once
 
-#include <weft/endpoint.hpp>
+#include <weft/detail/lane.hpp>
 
 #include <cstdint>
 

@@ -9,7 +9,10 @@
 #include "network/network.hpp"
 
 #include <weft/detail/device_path.hpp>
-#include <weft/endpoint.hpp>
+#include <weft/detail/wait_condition.hpp>
+#include <weft/options.hpp>
+#include <weft/packet.hpp>
+#include <weft/status.hpp>
 
 #include <atomic>
 #include <chrono>
@@ -62,8 +65,9 @@ class DeviceState final : private network::Sink, private core::PostRetry {
                         const ActiveMessageOptions& options) noexcept;
   Status post_again(core::PendingPost& post, bool exclusive) noexcept override;
   // progress.cpp
-  bool deliver(network::Arrival& arrival) noexcept override;
-  bool deliver_active_message(network::Arrival& arrival) noexcept;
+  bool deliver(std::uint8_t channel, std::uint64_t word, Message& message) noexcept override;
+  bool deliver_rare(std::uint8_t channel, std::uint64_t word, Message& message) noexcept;
+  void refuse(std::uint64_t word, int peer) noexcept;
   void reject(int peer, const char* what, std::uint64_t value) noexcept override;
   std::size_t work(bool exclusive) noexcept;
   // device_state.cpp

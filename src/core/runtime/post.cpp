@@ -4,6 +4,7 @@
 #include "core/runtime/runtime_state.hpp"
 #include "core/runtime/waiting.hpp"
 
+#include <weft/completion/counter.hpp>
 #include <weft/detail/message_access.hpp>
 #include <weft/error.hpp>
 
@@ -46,9 +47,6 @@ void DeviceState::check_target(int peer, RemoteCompletion remote, const char* op
                 std::to_string(runtime_.size() - 1) + ")");
   if (remote.generation() == 0) [[unlikely]]
     throw Error(std::string(operation) + ": the handle names nothing; use what Runtime::expose returned");
-  if (remote.device() >= DevicePath::kMaxDevices) [[unlikely]]
-    throw Error(std::string(operation) + ": device " + std::to_string(remote.device()) +
-                " of the handle is out of range: 0 to " + std::to_string(DevicePath::kMaxDevices - 1));
 }
 
 Status DeviceState::accepted(SendResult result, int peer, const std::byte* data, std::size_t size,

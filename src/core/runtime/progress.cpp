@@ -36,39 +36,38 @@ std::size_t DeviceState::work(bool exclusive) noexcept {
   return count;
 }
 
-bool DeviceState::deliver(network::Arrival& arrival) noexcept {
-  if (arrival.channel == static_cast<std::uint8_t>(Channel::active_message)) [[likely]]
-    return deliver_active_message(arrival);
-  switch (static_cast<Channel>(arrival.channel)) {
-    case Channel::large_message: return !backlog_.over_limit() && large_messages_.on_announcement(arrival, *this);
-    case Channel::clear_to_send: large_messages_.on_clear_to_send(arrival, *this); return true;
-    case Channel::chunk: large_messages_.on_chunk(arrival, *this); return true;
-    case Channel::finished: large_messages_.on_finished(arrival, *this); return true;
-    case Channel::active_message: break;
-  }
-  reject(arrival.peer, "message on an unknown channel", arrival.channel);
+bool DeviceState::deliver(std::uint8_t channel, std::uint64_t word, Message& message) noexcept {
+  if (channel != kActiveMessageChannel) [[unlikely]]
+    return deliver_rare(channel, word, message);
+  if (backlog_.over_limit()) [[unlikely]]
+    return false;
+  Completion* completion = context_.exposures.find(word);
+  if (completion != nullptr) [[likely]]
+    completion->signal(message);
+  else
+    refuse(word, message.peer());
   return true;
 }
 
-inline bool DeviceState::deliver_active_message(network::Arrival& arrival) noexcept {
-  if (backlog_.over_limit()) [[unlikely]]
-    return false;
-  Completion* completion = context_.exposures.find(arrival.word);
-  if (completion == nullptr) [[unlikely]] {
-    const std::uint64_t count = context_.counters.refused_handles.fetch_add(1, std::memory_order_relaxed) + 1;
-    if (core::is_reported(count))
-      context_.log.warn("refused a message from rank " + std::to_string(arrival.peer) + " for id " +
-                        std::to_string(arrival.word >> 48) + ", generation " +
-                        std::to_string(arrival.word >> 32 & 0xffff) + ": stale, withdrawn or forged (" +
-                        std::to_string(count) + " so far)");
-    return true;
+bool DeviceState::deliver_rare(std::uint8_t channel, std::uint64_t word, Message& message) noexcept {
+  switch (static_cast<Channel>(channel)) {
+    case Channel::large_message:
+      return !backlog_.over_limit() && large_messages_.on_announcement(word, message, *this);
+    case Channel::clear_to_send: large_messages_.on_clear_to_send(message, *this); return true;
+    case Channel::chunk: large_messages_.on_chunk(word, message, *this); return true;
+    case Channel::finished: large_messages_.on_finished(message, *this); return true;
+    case Channel::active_message: break;
   }
-  Message message;
-  MessageAccess::set_view(message, Operation::active_message, arrival.peer, static_cast<std::uint32_t>(arrival.word),
-                          arrival.data, arrival.size, arrival.lender, arrival.cookie);
-  completion->signal(message);
-  arrival.kept = MessageAccess::was_kept(message);
+  reject(message.peer(), "message on an unknown channel", channel);
   return true;
+}
+
+void DeviceState::refuse(std::uint64_t word, int peer) noexcept {
+  const std::uint64_t count = context_.counters.refused_handles.fetch_add(1, std::memory_order_relaxed) + 1;
+  if (!core::is_reported(count)) return;
+  context_.log.warn("refused a message from rank " + std::to_string(peer) + " for id " + std::to_string(word >> 48) +
+                    ", generation " + std::to_string(word >> 32 & 0xffff) + ": stale, withdrawn or forged (" +
+                    std::to_string(count) + " so far)");
 }
 
 void DeviceState::reject(int peer, const char* what, std::uint64_t value) noexcept {

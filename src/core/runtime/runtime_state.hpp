@@ -9,8 +9,6 @@
 #include "core/protocol/context.hpp"
 #include "network/network.hpp"
 
-#include <weft/runtime.hpp>
-
 #include <functional>
 #include <memory>
 #include <mutex>

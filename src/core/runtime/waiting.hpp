@@ -1,9 +1,9 @@
 // Threads that wait: spin, yield, park.
 #pragma once
 
-#include <weft/completion/completion.hpp>
-
 #include "network/network.hpp"
+
+#include <weft/completion/completion.hpp>
 
 #include <cstdint>
 

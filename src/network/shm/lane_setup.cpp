@@ -18,6 +18,9 @@ ShmPort::ShmPort(const Shared& shared, std::uint32_t index, DevicePath& path, de
       copier_(copier),
       area_(&shared.segment->mapping().device(index)) {
   control_path_.ranks = path_.ranks = static_cast<std::uint32_t>(shared_.peers->size());
+  no_lanes_ = std::make_unique<DevicePath::LaneRow[]>(static_cast<std::size_t>(shared_.peers->size()));
+  for (DevicePath* each : {&path_, &control_path_})
+    for (auto& row : each->rows) row.store(no_lanes_.get(), std::memory_order_relaxed);
   // A message and the rest of a lap that it skips must fit beside what the receiver has not credited yet.
   capabilities_.inline_bytes =
       std::min(shared_.inline_max, detail::kSlotPayload + sizeof(Slot) * (shared_.lane_slots / 4 - 1));
@@ -48,6 +51,8 @@ ShmPort::~ShmPort() {
 }
 
 namespace {
+
+constexpr std::uint32_t kControlSlots = 64;
 
 SendState* state_of(detail::SendLane* lane) noexcept { return static_cast<SendState*>(lane->owner); }
 
@@ -81,8 +86,8 @@ SendState* ShmPort::set_up_lane(const Outgoing& outgoing, SendResult& refusal) n
     return nullptr;
   }
   auto state = std::make_unique<SendState>();
-  const bool control = outgoing.traffic == TrafficClass::control;
-  state->ring = shared_.segment->allocate_ring(control ? 64 : shared_.lane_slots);
+  state->ring = shared_.segment->allocate_ring(outgoing.traffic == TrafficClass::control ? kControlSlots
+                                                                                         : shared_.lane_slots);
   refusal = SendResult::no_slot;
   if (state->ring.offset == 0) return nullptr;
   state->peer = peer;
@@ -93,12 +98,14 @@ SendState* ShmPort::set_up_lane(const Outgoing& outgoing, SendResult& refusal) n
   lane.limit = lane.mask;
   lane.control = &shared_.segment->control(state->ring);
   lane.control->cold.store(1, std::memory_order_relaxed);
-  lane.exposures = peer->mapping->exposures();
+  lane.open_handles = peer->mapping->open_handles();
   lane.owner = state.get();
-  if (path.rows[outgoing.device].load(std::memory_order_relaxed) == nullptr) {
-    rows_.push_back(std::make_unique<DevicePath::LaneRow[]>(static_cast<std::size_t>(shared_.peers->size())));
+  const bool control = outgoing.traffic == TrafficClass::control;
+  auto& row = rows_[(control ? DevicePath::kMaxDevices : 0) + outgoing.device];
+  if (row == nullptr) {
+    row = std::make_unique<DevicePath::LaneRow[]>(static_cast<std::size_t>(shared_.peers->size()));
     // Pairs with the acquire in DevicePath::lane().
-    path.rows[outgoing.device].store(rows_.back().get(), std::memory_order_release);
+    path.rows[outgoing.device].store(row.get(), std::memory_order_release);
   }
   send_states_.reserve(send_states_.size() + 1);
   if (!announce(*state, area)) {
@@ -108,7 +115,7 @@ SendState* ShmPort::set_up_lane(const Outgoing& outgoing, SendResult& refusal) n
   }
   send_states_.push_back(std::move(state));
   // Pairs with the acquire in DevicePath::lane().
-  path.rows[outgoing.device].load(std::memory_order_relaxed)[outgoing.peer].store(&lane, std::memory_order_release);
+  row[static_cast<std::size_t>(outgoing.peer)].store(&lane, std::memory_order_release);
   return send_states_.back().get();
 } catch (const std::bad_alloc&) {
   refusal = SendResult::no_slot;

@@ -13,7 +13,7 @@ namespace weft::network::shm {
 inline constexpr std::uint64_t kMagic = 0x31304d4853544657;  // "WFTSHM01"
 inline constexpr std::uint32_t kLayoutVersion = 1;
 inline constexpr std::uint32_t kMaxLanes = 1024;
-inline constexpr std::uint32_t kExposures = 65536;
+inline constexpr std::uint32_t kHandles = 65536;
 inline constexpr std::uint32_t kReturnStacks = 8;
 
 enum class Presence : std::uint32_t { absent, open, closed };
@@ -66,9 +66,12 @@ struct alignas(64) DeviceArea {
   alignas(64) std::array<Announcement, kMaxLanes> announcements;
 };
 
-inline constexpr std::uint64_t kExposuresOffset = 4096;
-inline constexpr std::uint64_t kDevicesOffset = kExposuresOffset + kExposures * sizeof(std::uint32_t);
-static_assert(sizeof(SegmentHeader) <= kExposuresOffset);
+/// Two tables of 32-bit words by handle id: detail::open_handle() while the handle is open and its senders
+/// are not stopped, else 0; and generation(16) | HandleState(16), for whoever finds 0 in the first.
+inline constexpr std::uint64_t kOpenHandlesOffset = 4096;
+inline constexpr std::uint64_t kHandleStatesOffset = kOpenHandlesOffset + kHandles * sizeof(std::uint32_t);
+inline constexpr std::uint64_t kDevicesOffset = kHandleStatesOffset + kHandles * sizeof(std::uint32_t);
+static_assert(sizeof(SegmentHeader) <= kOpenHandlesOffset);
 
 /// A ring as it lies in the sender's segment.
 struct RingMarker {

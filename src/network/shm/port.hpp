@@ -101,12 +101,11 @@ class ShmPort final : public Port {
   [[nodiscard]] static std::uint64_t waiting(const SendState& state) noexcept;
   // receive.cpp
   std::size_t receive(ReceiveLane& lane, Sink& sink, std::size_t limit) noexcept;
-  bool deliver_message(ReceiveLane& lane, detail::Slot& slot, std::uint64_t header, Sink& sink,
-                       std::uint64_t& used) noexcept;
-  bool deliver_packet(ReceiveLane& lane, detail::Slot& slot, std::uint64_t header, Sink& sink) noexcept;
+  struct Batch;
+  bool deliver_rare(Batch& batch, detail::Slot& slot, std::uint64_t header, std::uint64_t& used) noexcept;
+  bool deliver_packet(Batch& batch, const detail::Slot& slot, std::uint64_t header) noexcept;
   void follow(ReceiveLane& lane, const detail::Slot& slot, Sink& sink) noexcept;
   void detach(ReceiveLane& lane, Announcement::State state) noexcept;
-  void advance(ReceiveLane& lane, std::uint64_t head) noexcept;
   // doorbell.cpp
   bool answer_doorbells(bool exclusive) noexcept;
   bool cool(bool only_idle, bool exclusive) noexcept;
@@ -120,7 +119,8 @@ class ShmPort final : public Port {
 
   std::mutex setup_mutex_;  // only tried on the data path; guards what follows
   std::vector<std::unique_ptr<SendState>> send_states_;
-  std::vector<std::unique_ptr<detail::DevicePath::LaneRow[]>> rows_;
+  std::unique_ptr<detail::DevicePath::LaneRow[]> no_lanes_;  // what devices that were not contacted have
+  std::array<std::unique_ptr<detail::DevicePath::LaneRow[]>, std::size_t{2} * detail::DevicePath::kMaxDevices> rows_;
 
   alignas(64) std::array<std::atomic<std::uint64_t>, kWords> hot_{};  // lanes that are polled
   std::array<std::atomic<ReceiveLane*>, kMaxLanes> lanes_{};

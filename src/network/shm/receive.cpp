@@ -3,6 +3,8 @@
 
 #include "concurrent/thread_number.hpp"
 
+#include <weft/detail/message_access.hpp>
+
 #include <bit>
 #include <cstring>
 
@@ -56,95 +58,121 @@ std::size_t ShmPort::poll(Sink& sink, std::size_t limit, bool exclusive) noexcep
   return count;
 }
 
-inline void ShmPort::advance(ReceiveLane& lane, std::uint64_t head) noexcept {
-  lane.head = head;
-  lane.next.store(&lane.slots[head & lane.mask], std::memory_order_relaxed);
-  if (head - lane.credited > lane.mask / 4) {
-    // Pairs with the acquire in make_room(): the slots have been read.
+/// One visit of one thread to one lane. Position and message stay in registers and on the stack; what other
+/// threads may look at is brought up to date at the end.
+struct ShmPort::Batch {
+  ReceiveLane& lane;
+  Sink& sink;
+  std::uint64_t head;
+  Message message;
+
+  /// Slots before `head` have been read: the sender learns it every quarter of the ring.
+  void credit() noexcept {
+    if (head - lane.credited <= lane.mask / 4) return;
+    // Pairs with the acquire in make_room().
     lane.control->credit.store(head, std::memory_order_release);
     lane.credited = head;
   }
-}
+};
 
 std::size_t ShmPort::receive(ReceiveLane& lane, Sink& sink, std::size_t limit) noexcept {
+  Batch batch{lane, sink, lane.head, {}};
+  detail::MessageAccess::set_view(batch.message, Operation::active_message, lane.peer->rank, 0, nullptr, 0, &copier_, 0);
   std::size_t count = 0;
   while (count < limit) {
-    Slot& slot = lane.slots[lane.head & lane.mask];
+    Slot& slot = lane.slots[batch.head & lane.mask];
     // Pairs with the release in detail::post_slot and send_slots().
     const std::uint64_t header = slot.header.load(std::memory_order_acquire);
     if (header == 0) break;
-    if (count >= kPrefetchAfter) __builtin_prefetch(&lane.slots[(lane.head + kPrefetchAhead) & lane.mask], 1);
-    std::uint64_t used = 1;
-    if (static_cast<std::uint32_t>(header >> 32) != static_cast<std::uint32_t>(lane.head)) [[unlikely]] {
+    if (count >= kPrefetchAfter) __builtin_prefetch(&lane.slots[(batch.head + kPrefetchAhead) & lane.mask], 1);
+    if (static_cast<std::uint32_t>(header >> 32) != static_cast<std::uint32_t>(batch.head)) [[unlikely]] {
       sink.reject(lane.peer->rank, "slot out of sequence", header >> 32);
       detach(lane, Announcement::State::claimed);
-      return count;
+      break;
     }
-    switch (static_cast<SlotKind>(header & 0xff)) {
-      case SlotKind::message:
-        if (!deliver_message(lane, slot, header, sink, used)) return count;
+    const std::size_t size = header >> 16 & 0xffff;
+    if ((header & 0xff) == static_cast<std::uint64_t>(SlotKind::message) && size <= detail::kSlotPayload) [[likely]] {
+      const std::uint64_t word = slot.word;
+      detail::MessageAccess::set_payload(batch.message, static_cast<std::uint32_t>(word), slot.payload, size, &copier_);
+      if (!sink.deliver(static_cast<std::uint8_t>(header >> 8), word, batch.message)) [[unlikely]]
         break;
-      case SlotKind::packet:
-        if (!deliver_packet(lane, slot, header, sink)) return count;
-        break;
-      case SlotKind::skip:
-        used = lane.mask + 1 - (lane.head & lane.mask);
-        break;
-      case SlotKind::moved:
-        follow(lane, slot, sink);
-        if (lane.ended) return count;
-        continue;
-      case SlotKind::closed:
-        slot.header.store(0, std::memory_order_relaxed);
-        lanes_[lane.index].store(nullptr, std::memory_order_relaxed);
-        detach(lane, Announcement::State::free);
-        // Pairs with the acquire in Segment::allocate_ring.
-        lane.control->released.store(1, std::memory_order_release);
-        return count + 1;
-      default:
-        sink.reject(lane.peer->rank, "slot of unknown kind", header & 0xff);
-        break;
+      // A cleared header costs the sender's next write less than one that it has to compare.
+      slot.header.store(0, std::memory_order_relaxed);
+      ++batch.head;
+    } else {
+      std::uint64_t used = 1;
+      if (!deliver_rare(batch, slot, header, used)) break;
+      batch.head += used;
     }
-    // A cleared header costs the sender's next write less than one that it has to compare; and payload of
-    // following slots must not be taken for headers in the next lap.
-    slot.header.store(0, std::memory_order_relaxed);
-    if (used > 1 && static_cast<SlotKind>(header & 0xff) == SlotKind::message)
-      for (std::uint64_t next = 1; next < used; ++next)
-        lane.slots[(lane.head + next) & lane.mask].header.store(0, std::memory_order_relaxed);
-    advance(lane, lane.head + used);
+    batch.credit();
     ++count;
   }
+  lane.head = batch.head;
+  lane.next.store(&lane.slots[batch.head & lane.mask], std::memory_order_relaxed);
   return count;
 }
 
-inline bool ShmPort::deliver_message(ReceiveLane& lane, Slot& slot, std::uint64_t header, Sink& sink,
-                                     std::uint64_t& used) noexcept {
+bool ShmPort::deliver_rare(Batch& batch, Slot& slot, std::uint64_t header, std::uint64_t& used) noexcept {
+  ReceiveLane& lane = batch.lane;
   const std::size_t size = header >> 16 & 0xffff;
-  if (size > detail::kSlotPayload) {
-    used = 1 + (size - detail::kSlotPayload + sizeof(Slot) - 1) / sizeof(Slot);
-    if ((lane.head & lane.mask) + used > lane.mask + 1) [[unlikely]] {
-      used = 1;
-      sink.reject(lane.peer->rank, "message beyond the end of its ring", size);
-      return true;
+  switch (static_cast<SlotKind>(header & 0xff)) {
+    case SlotKind::message: {
+      const std::uint64_t slots = 1 + (size - detail::kSlotPayload + sizeof(Slot) - 1) / sizeof(Slot);
+      if ((batch.head & lane.mask) + slots > lane.mask + 1) {
+        batch.sink.reject(lane.peer->rank, "message beyond the end of its ring", size);
+        break;
+      }
+      const std::uint64_t word = slot.word;
+      detail::MessageAccess::set_payload(batch.message, static_cast<std::uint32_t>(word), slot.payload, size, &copier_);
+      if (!batch.sink.deliver(static_cast<std::uint8_t>(header >> 8), word, batch.message)) return false;
+      // Payload of the following slots must not be taken for headers in the next lap.
+      for (std::uint64_t next = 1; next < slots; ++next)
+        lane.slots[(batch.head + next) & lane.mask].header.store(0, std::memory_order_relaxed);
+      used = slots;
+      break;
     }
+    case SlotKind::packet:
+      if (!deliver_packet(batch, slot, header)) return false;
+      break;
+    case SlotKind::skip:
+      used = lane.mask + 1 - (batch.head & lane.mask);
+      break;
+    case SlotKind::moved:
+      follow(lane, slot, batch.sink);
+      batch.head = lane.head;
+      used = 0;
+      return !lane.ended;
+    case SlotKind::closed:
+      lanes_[lane.index].store(nullptr, std::memory_order_relaxed);
+      detach(lane, Announcement::State::free);
+      slot.header.store(0, std::memory_order_relaxed);
+      // Pairs with the acquire in Segment::allocate_ring.
+      lane.control->released.store(1, std::memory_order_release);
+      return false;
+    default:
+      batch.sink.reject(lane.peer->rank, "slot of unknown kind", header & 0xff);
+      break;
   }
-  Arrival arrival{lane.peer->rank, static_cast<std::uint8_t>(header >> 8), slot.word, slot.payload, size,
-                  &copier_, 0};
-  return sink.deliver(arrival);
+  slot.header.store(0, std::memory_order_relaxed);
+  return true;
 }
 
-bool ShmPort::deliver_packet(ReceiveLane& lane, Slot& slot, std::uint64_t header, Sink& sink) noexcept {
+bool ShmPort::deliver_packet(Batch& batch, const Slot& slot, std::uint64_t header) noexcept {
   PacketReference reference;
   std::memcpy(&reference, slot.payload, sizeof reference);
-  const std::byte* data = lane.packets->resolve(reference.index, reference.size);
-  if (data == nullptr) [[unlikely]] {
-    sink.reject(lane.peer->rank, "packet index or size out of range", reference.index);
+  PeerPackets& packets = *batch.lane.packets;
+  const std::byte* data = packets.resolve(reference.index, reference.size);
+  if (data == nullptr) {
+    batch.sink.reject(batch.lane.peer->rank, "packet index or size out of range", reference.index);
     return true;
   }
-  Arrival arrival{lane.peer->rank, static_cast<std::uint8_t>(header >> 8), slot.word, data, reference.size,
-                  lane.packets, PeerPackets::cookie_of(reference.index, reference.generation)};
-  if (!sink.deliver(arrival)) return false;
-  if (!arrival.kept) lane.packets->give_back(reference.index, reference.generation, reference.size);
+  const std::uint64_t word = slot.word;
+  Message message;
+  detail::MessageAccess::set_view(message, Operation::active_message, batch.lane.peer->rank,
+                                  static_cast<std::uint32_t>(word), data, reference.size, &packets,
+                                  PeerPackets::cookie_of(reference.index, reference.generation));
+  if (!batch.sink.deliver(static_cast<std::uint8_t>(header >> 8), word, message)) return false;
+  if (!detail::MessageAccess::was_kept(message)) packets.give_back(reference.index, reference.generation, reference.size);
   return true;
 }
 

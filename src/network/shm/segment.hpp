@@ -24,8 +24,11 @@ class Mapping {
   [[nodiscard]] std::byte* base() const noexcept { return base_; }
   [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
   [[nodiscard]] SegmentHeader& header() const noexcept { return *reinterpret_cast<SegmentHeader*>(base_); }
-  [[nodiscard]] std::atomic<std::uint32_t>* exposures() const noexcept {
-    return reinterpret_cast<std::atomic<std::uint32_t>*>(base_ + kExposuresOffset);
+  [[nodiscard]] std::atomic<std::uint32_t>* open_handles() const noexcept {
+    return reinterpret_cast<std::atomic<std::uint32_t>*>(base_ + kOpenHandlesOffset);
+  }
+  [[nodiscard]] std::atomic<std::uint32_t>* handle_states() const noexcept {
+    return reinterpret_cast<std::atomic<std::uint32_t>*>(base_ + kHandleStatesOffset);
   }
   /// `index` below the header's devices_max.
   [[nodiscard]] DeviceArea& device(std::uint32_t index) const noexcept {

@@ -25,15 +25,15 @@ void unlock(detail::SendLane& lane, bool exclusive) noexcept {
 }
 
 /// What a handle's word at the peer says about sending to it.
-SendResult admission(const detail::SendLane& lane, std::uint64_t word) noexcept {
+SendResult admission(const Peer& peer, std::uint64_t word) noexcept {
   const auto id = static_cast<std::uint16_t>(word >> 48);
   const auto generation = static_cast<std::uint16_t>(word >> 32);
-  const std::uint32_t there = lane.exposures[id].load(std::memory_order_relaxed);
+  const std::uint32_t there = peer.mapping->handle_states()[id].load(std::memory_order_relaxed);
   const auto generation_there = static_cast<std::uint16_t>(there >> 16);
   if (generation_there < generation) return SendResult::not_ready;
   // Older and withdrawn handles are sent: the receiver refuses, counts and reports them.
-  if (generation_there == generation && (there & detail::kExposureStopped) != 0) return SendResult::no_credit;
-  return SendResult::sent;
+  const bool stopped = static_cast<HandleState>(there & 0xffff) == HandleState::stopped;
+  return generation_there == generation && stopped ? SendResult::no_credit : SendResult::sent;
 }
 
 }  // namespace
@@ -81,7 +81,7 @@ SendResult ShmPort::send_slots(const Outgoing& outgoing, std::size_t slots, std:
   if (state->peer->gone()) return SendResult::peer_gone;
   detail::SendLane& lane = state->lane;
   if (outgoing.to_handle) {
-    result = admission(lane, outgoing.word);
+    result = admission(*state->peer, outgoing.word);
     if (result != SendResult::sent) return result;
   }
   if (!lock(lane, exclusive)) return SendResult::lock_contended;

@@ -87,8 +87,12 @@ std::unique_ptr<Port> ShmNetwork::open_port(std::uint32_t index, detail::DeviceP
   return std::make_unique<ShmPort>(shared_, index, path, copier_);
 }
 
-void ShmNetwork::publish_exposure(std::uint16_t id, std::uint32_t word) noexcept {
-  segment_->mapping().exposures()[id].store(word, std::memory_order_relaxed);
+void ShmNetwork::publish_handle(std::uint16_t id, std::uint16_t generation, HandleState state) noexcept {
+  const Mapping& own = segment_->mapping();
+  const std::uint32_t handle = std::uint32_t{id} << 16 | generation;
+  own.handle_states()[id].store(std::uint32_t{generation} << 16 | static_cast<std::uint32_t>(state),
+                                std::memory_order_relaxed);
+  own.open_handles()[id].store(state == HandleState::open ? handle : 0, std::memory_order_relaxed);
 }
 
 }  // namespace weft::network::shm

@@ -18,7 +18,7 @@ class ShmNetwork final : public Network {
   [[nodiscard]] PacketMemory packet_memory() const noexcept override;
   std::size_t reclaim_packets(std::span<std::uint32_t> indices) noexcept override;
   std::unique_ptr<Port> open_port(std::uint32_t index, detail::DevicePath& path) override;
-  void publish_exposure(std::uint16_t id, std::uint32_t word) noexcept override;
+  void publish_handle(std::uint16_t id, std::uint16_t generation, HandleState state) noexcept override;
 
  private:
   [[nodiscard]] PacketHeader& packet(std::uint32_t index) const noexcept;
