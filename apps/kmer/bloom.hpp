@@ -47,7 +47,8 @@ class BloomFilter {
     const std::size_t word = word_of(hash);
     const std::uint64_t before = seen_[word];
     seen_[word] = before | mask;
-    if ((before & mask) == mask) again_[word] |= mask;
+    // Whether the key is new is a coin toss in reads with errors: no branch depends on it.
+    again_[word] |= mask & (0 - static_cast<std::uint64_t>((before & mask) == mask));
   }
 
   /// Whether the key was added at least twice; true for some that were not.

@@ -11,12 +11,6 @@ namespace {
 constexpr std::uint32_t kFirstHandle = 16;  // handle of port i: kFirstHandle + i
 enum Tag : std::uint32_t { kRecords, kMarker, kContribution };
 
-weft::RemoteCompletion handle_of(int port) {
-  // Every rank exposes each port once, so the generation is the first.
-  return {static_cast<std::uint16_t>(kFirstHandle + static_cast<std::uint32_t>(port)), 1,
-          static_cast<std::uint16_t>(port)};
-}
-
 }  // namespace
 
 Exchange::Exchange(weft::Runtime& runtime, const ExchangeOptions& options, Failure& failure)
@@ -37,7 +31,7 @@ std::vector<std::string> Exchange::allgather(std::string_view mine) {
     if (peer == rank())
       take_contribution(peer, bytes);
     else
-      port(0).endpoint_.send_am(peer, handle_of(0), bytes, {.tag = kContribution});
+      port(0).endpoint_.send_am(peer, port(0).handle_, bytes, {.tag = kContribution});
   }
   port(0).serve_until([&] { return rounds_[round].arrived == size(); });
   std::vector<std::string> parts = std::move(rounds_[round].parts);
@@ -68,13 +62,11 @@ Port::Port(Exchange& exchange, int index)
   const bool is_worker = index < exchange.workers();
   const int receiver = exchange.receiver_of(index);
   if (receiver >= 0) own_destination_ = exchange.rank() * exchange.receivers_per_rank() + receiver;
-  for (int i = 0; i < exchange.receivers_per_rank(); ++i)
-    targets_.push_back(handle_of(exchange.first_receiver() + i));
   if (is_worker)
     for (Buffer& buffer : buffers_)
       buffer.bytes = std::make_unique_for_overwrite<std::uint8_t[]>(capacity_ + kSlack);
-  (void)exchange.runtime_.expose(handler_, {.id = kFirstHandle + static_cast<std::uint32_t>(index),
-                                            .device = static_cast<std::uint32_t>(index)});
+  handle_ = exchange.runtime_.expose(handler_, {.id = kFirstHandle + static_cast<std::uint32_t>(index),
+                                                .device = static_cast<std::uint32_t>(index)});
 }
 
 void Port::flush(int destination) {
@@ -85,8 +77,8 @@ void Port::flush(int destination) {
     receiver_(records);
   } else {
     const int per_rank = exchange_.receivers_per_rank();
-    endpoint_.send_am(destination / per_rank, targets_[destination % per_rank], std::as_bytes(records),
-                      {.tag = kRecords});
+    endpoint_.send_am(destination / per_rank, exchange_.receiver_port(destination % per_rank).handle_,
+                      std::as_bytes(records), {.tag = kRecords});
     ++buffer.sent;
     ++messages_;
     bytes_ += buffer.used;
@@ -105,8 +97,8 @@ void Port::finish_sending(bool failed) {
     if (destination == own_destination_)
       take_marker(marker, true);
     else
-      endpoint_.send_am(destination / per_rank, targets_[destination % per_rank], weft::bytes_of(marker),
-                        {.tag = kMarker});
+      endpoint_.send_am(destination / per_rank, exchange_.receiver_port(destination % per_rank).handle_,
+                        weft::bytes_of(marker), {.tag = kMarker});
   }
 }
 

@@ -160,8 +160,8 @@ class Port {
   weft::Device device_;
   weft::SerialEndpoint endpoint_;
   weft::Handler<Arrival> handler_;
-  std::vector<weft::RemoteCompletion> targets_;  // by receiver of a rank
-  std::vector<Buffer> buffers_;                  // by destination
+  weft::RemoteCompletion handle_;  // of the same port on every rank
+  std::vector<Buffer> buffers_;    // by destination
   std::function<void(std::span<const std::uint8_t>)> receiver_;
   std::uint64_t markers_ = 0;   // of this pass
   std::uint64_t expected_ = 0;  // messages, as the markers tell

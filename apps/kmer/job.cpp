@@ -23,7 +23,7 @@ namespace kmer {
 namespace {
 
 // Filter and table of a shard should stay in a core's second-level cache.
-constexpr std::uint64_t kKmersPerShard = 96U << 10;
+constexpr std::uint64_t kBasesPerShard = 80U << 10;
 constexpr std::uint64_t kMostShardsPerReceiver = 4096;
 constexpr std::uint64_t kFewestShardsPerReceiver = 16;
 
@@ -35,7 +35,7 @@ double seconds_since(Clock::time_point start) {
 
 ShardMap plan_shards(std::uint64_t bases, int receivers) {
   const auto count = static_cast<std::uint64_t>(receivers);
-  const std::uint64_t wanted = bases / kKmersPerShard / count + 1;
+  const std::uint64_t wanted = bases / kBasesPerShard / count + 1;
   const auto each =
       static_cast<std::uint32_t>(std::clamp(wanted, kFewestShardsPerReceiver, kMostShardsPerReceiver));
   return {each, each * static_cast<std::uint32_t>(receivers)};

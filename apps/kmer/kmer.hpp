@@ -93,9 +93,17 @@ class RollingKmer {
 
   /// The smaller of the k-mer and its reverse complement.
   [[nodiscard]] Kmer<Words> canonical() const noexcept {
-    const bool is_forward = forward_ < reverse_;
+    // Which strand is smaller is a coin toss: no branch may depend on it.
+    unsigned borrow = 0;
+    for (int i = 0; i < Words; ++i) {
+      const std::uint64_t difference = forward_.words[i] - reverse_.words[i];
+      borrow = static_cast<unsigned>(forward_.words[i] < reverse_.words[i]) |
+               static_cast<unsigned>(difference < borrow);
+    }
+    const std::uint64_t take_forward = 0 - std::uint64_t{borrow};
     Kmer<Words> kmer;
-    for (int i = 0; i < Words; ++i) kmer.words[i] = is_forward ? forward_.words[i] : reverse_.words[i];
+    for (int i = 0; i < Words; ++i)
+      kmer.words[i] = reverse_.words[i] ^ ((reverse_.words[i] ^ forward_.words[i]) & take_forward);
     return kmer;
   }
 

@@ -84,7 +84,7 @@ class Splitter {
     return (value ^ (value >> 15)) * 0x846ca68bU;
   }
 
-  /// values_[i] = mixed value of the canonical m-mer that starts at begin + i.
+  /// values_[i] = mixed value of the canonical m-mer that starts at begin + i, above the complement of i.
   void compute_values(const std::uint8_t* codes, std::size_t begin, std::size_t end) {
     values_.resize(end - begin - m_ + 1);
     const std::uint32_t mask = static_cast<std::uint32_t>((std::uint64_t{1} << (2 * m_)) - 1);
@@ -96,37 +96,36 @@ class Splitter {
       forward = (forward << 2) | *code;
       reverse = (reverse >> 2) | ((3U - *code) << top);
     }
-    std::uint32_t* value = values_.data();
-    for (const std::uint8_t* last = codes + end; code != last; ++code) {
+    std::uint64_t* value = values_.data();
+    std::uint32_t position = 0;
+    for (const std::uint8_t* last = codes + end; code != last; ++code, ++position) {
       forward = ((forward << 2) | *code) & mask;
       reverse = (reverse >> 2) | ((3U - *code) << top);
-      *value++ = mix(std::min(forward, reverse));
+      // Of equal values the last one is the smallest: it stays longest in the window.
+      *value++ =
+          (std::uint64_t{mix(std::min(forward, reverse))} << 32) | static_cast<std::uint32_t>(~position);
     }
   }
 
   template <class Sink>
   void split_known(const std::uint8_t* codes, std::size_t begin, std::size_t end, Sink& sink) {
     compute_values(codes, begin, end);
-    const std::uint32_t* values = values_.data();
+    const std::uint64_t* values = values_.data();
     const std::size_t window = k_ - m_ + 1;
     const std::size_t kmers = end - begin - k_ + 1;
     std::size_t run = 0;            // the current run starts at this k-mer
     std::uint32_t run_minimum = 0;  // of the current run
-    std::size_t smallest = 0;       // where the window's minimum lies
-    std::uint32_t minimum = 0;
+    std::uint64_t smallest = 0;     // of the window: its value and where it lies
+    std::size_t leaves = 0;         // the k-mer that no longer contains it
     for (std::size_t i = 0; i < kmers; ++i) {
-      if (i == 0 || smallest < i) {
-        smallest = i;
-        minimum = values[i];
-        for (std::size_t j = i + 1; j < i + window; ++j)
-          if (values[j] <= minimum) {
-            minimum = values[j];
-            smallest = j;
-          }
-      } else if (values[i + window - 1] <= minimum) {
-        minimum = values[i + window - 1];
-        smallest = i + window - 1;
+      if (i == leaves) {
+        smallest = values[i];
+        for (std::size_t j = i + 1; j < i + window; ++j) smallest = std::min(smallest, values[j]);
+      } else {
+        smallest = std::min(smallest, values[i + window - 1]);
       }
+      leaves = static_cast<std::uint32_t>(~smallest) + std::size_t{1};
+      const auto minimum = static_cast<std::uint32_t>(smallest >> 32);
       if (i == 0) {
         run_minimum = minimum;
       } else if (minimum != run_minimum || i - run == kLongestRun) {
@@ -143,7 +142,7 @@ class Splitter {
   std::uint32_t shards_;
   bool skip_ends_;
   std::vector<std::uint8_t> packed_;
-  std::vector<std::uint32_t> values_;
+  std::vector<std::uint64_t> values_;
 };
 
 }  // namespace kmer

@@ -6,6 +6,7 @@
 #include "kmer.hpp"
 #include "run_store.hpp"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -39,7 +40,7 @@ struct Kept {
 template <int Words>
 class ShardCounter {
  public:
-  ShardCounter(int k, const BloomPlan& plan) : k_(k), bloom_(plan) {}
+  ShardCounter(int k, const BloomPlan& plan) : k_(k), bloom_(plan) { table_.max_load_factor(0.75F); }
 
   /// Sizes the Bloom filter and empties the table; both keep their memory.
   void reset(std::uint64_t expected_keys) {
@@ -55,9 +56,18 @@ class ShardCounter {
   /// Pass 2.
   void tally(const RunStore& runs) {
     kmers_ += runs.kmers();
-    runs.for_each_kmer<Words>(k_, [this](const Kmer<Words>& kmer, std::uint64_t hash) {
-      if (bloom_.seen_twice(hash)) ++table_[kmer];
+    // Whether the filter lets a k-mer through is hard to predict: gather first, without a branch, then count.
+    std::array<Kmer<Words>, kGathered> gathered;
+    std::size_t count = 0;
+    runs.for_each_kmer<Words>(k_, [&](const Kmer<Words>& kmer, std::uint64_t hash) {
+      gathered[count] = kmer;
+      count += bloom_.seen_twice(hash) ? 1 : 0;
+      if (count == kGathered) {
+        for (const Kmer<Words>& each : gathered) ++table_[each];
+        count = 0;
+      }
     });
+    for (std::size_t i = 0; i < count; ++i) ++table_[gathered[i]];
   }
   /// Purges what the Bloom filter let through wrongly and hands over the rest. All k-mers of the shard that
   /// are not kept occurred once, which makes the histogram exact.
@@ -75,6 +85,8 @@ class ShardCounter {
   [[nodiscard]] std::size_t table_size() const noexcept { return table_.size(); }
 
  private:
+  static constexpr std::size_t kGathered = 256;
+
   int k_;
   BloomFilter bloom_;
   CountTable<Words> table_;
