@@ -34,8 +34,11 @@ class WEFT_API BasicCompletionQueue final : public Completion {
   /// Moves the oldest message into `message`; false when the queue is empty. An empty pop only reads.
   bool pop(Message& message) noexcept {
     Ring* ring = head_ring_.load(std::memory_order_acquire);
-    if (ring->pop(message)) [[likely]]
+    if (ring->pop(message)) [[likely]] {
+      if (stopped_.load(std::memory_order_relaxed)) [[unlikely]]
+        resume_if_drained();
       return true;
+    }
     return pop_slow(message);
   }
   /// Moves up to messages.size() messages; returns how many.
@@ -49,7 +52,10 @@ class WEFT_API BasicCompletionQueue final : public Completion {
     const Ring* ring = head_ring_.load(std::memory_order_acquire);
     return ring->empty() && (ring->next.load(std::memory_order_acquire) == nullptr || empty_slow());
   }
-  [[nodiscard]] bool ready() const noexcept override { return !empty(); }
+  /// Also while senders are stopped: the next pop lets them go on.
+  [[nodiscard]] bool ready() const noexcept override {
+    return !empty() || stopped_.load(std::memory_order_relaxed);
+  }
   /// Approximate while others push or pop.
   [[nodiscard]] std::size_t size_guess() const noexcept;
   [[nodiscard]] std::uint32_t capacity() const noexcept { return capacity_; }

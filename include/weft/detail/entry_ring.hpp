@@ -95,7 +95,7 @@ class EntryRing {
   enum class Push : std::uint8_t { pushed, full, closed };
   static constexpr std::uint64_t kClosed = std::uint64_t{1} << 63;
 
-  /// `capacity` is a power of two.
+  /// `capacity` is a power of two from 2 up: with one entry, full for one position reads as empty for the next.
   explicit EntryRing(std::uint32_t capacity)
       : mask_(capacity - 1), entries_(new Entry[capacity]) {
     for (std::uint32_t index = 0; index < capacity; ++index)

@@ -2,6 +2,7 @@
 
 #include <weft/error.hpp>
 
+#include <algorithm>
 #include <cstdlib>
 #include <string>
 
@@ -10,13 +11,15 @@ namespace weft::detail {
 Exposures::Exposures(network::Network& network, std::function<void()> quiesce)
     : network_(network),
       quiesce_(std::move(quiesce)),
-      entries_(static_cast<Entry*>(std::calloc(kEntries, sizeof(Entry)))) {
-  if (entries_ == nullptr) throw Error("cannot allocate the table of exposed completion objects");
+      entries_(static_cast<Entry*>(std::calloc(kEntries, sizeof(Entry)))),
+      generations_(static_cast<std::atomic<std::uint16_t>*>(std::calloc(kEntries, sizeof *generations_))) {
+  if (entries_ == nullptr || generations_ == nullptr)
+    throw Error("cannot allocate the table of exposed completion objects");
 }
 
 Exposures::~Exposures() {
   const std::lock_guard lock(mutex_);
-  for (std::size_t id = 0; id < kEntries; ++id) {
+  for (std::size_t id = 0; id < used_; ++id) {
     // Objects may outlive the runtime: they must not find this table any more.
     if (entries_[id].open.load(std::memory_order_relaxed) == 0) continue;
     Completion* completion = entries_[id].completion.load(std::memory_order_relaxed);
@@ -24,6 +27,7 @@ Exposures::~Exposures() {
     completion->first_exposure_.store(0, std::memory_order_relaxed);
   }
   std::free(entries_);
+  std::free(generations_);
 }
 
 RemoteCompletion Exposures::expose(Completion& completion, std::uint16_t id, std::uint8_t device) {
@@ -34,13 +38,14 @@ RemoteCompletion Exposures::expose(Completion& completion, std::uint16_t id, std
   Exposures* other = completion.exposures_.load(std::memory_order_relaxed);
   if (other != nullptr && other != this)
     throw Error("expose: the completion object for id " + std::to_string(id) + " is exposed by another runtime");
-  const auto generation = static_cast<std::uint16_t>(entry.generation.load(std::memory_order_relaxed) + 1);
+  const auto generation = static_cast<std::uint16_t>(generations_[id].load(std::memory_order_relaxed) + 1);
   if (generation == 0) throw Error("expose: id " + std::to_string(id) + " has been exposed 65535 times");
+  used_ = std::max(used_, std::size_t{id} + 1);
   completion.exposures_.store(this, std::memory_order_relaxed);
   entry.completion.store(&completion, std::memory_order_relaxed);
   entry.next.store(completion.first_exposure_.load(std::memory_order_relaxed), std::memory_order_relaxed);
   completion.first_exposure_.store(id + 1U, std::memory_order_relaxed);
-  entry.generation.store(generation, std::memory_order_relaxed);
+  generations_[id].store(generation, std::memory_order_relaxed);
   const RemoteCompletion remote(id, generation, device);
   // Pairs with the acquire in find().
   entry.open.store(open_handle(remote.bits()), std::memory_order_release);
@@ -55,7 +60,7 @@ void Exposures::withdraw(Completion& completion) noexcept {
       const auto id = static_cast<std::uint16_t>(next - 1);
       next = entries_[id].next.load(std::memory_order_relaxed);
       entries_[id].open.store(0, std::memory_order_relaxed);
-      network_.publish_handle(id, entries_[id].generation.load(std::memory_order_relaxed),
+      network_.publish_handle(id, generations_[id].load(std::memory_order_relaxed),
                               network::HandleState::withdrawn);
     }
     completion.first_exposure_.store(0, std::memory_order_relaxed);
@@ -67,7 +72,7 @@ void Exposures::withdraw(Completion& completion) noexcept {
 void Exposures::stop_senders(const Completion& completion, bool stop) noexcept {
   for (std::uint32_t next = completion.first_exposure_.load(std::memory_order_relaxed); next != 0;) {
     const auto id = static_cast<std::uint16_t>(next - 1);
-    network_.publish_handle(id, entries_[id].generation.load(std::memory_order_relaxed),
+    network_.publish_handle(id, generations_[id].load(std::memory_order_relaxed),
                             stop ? network::HandleState::stopped : network::HandleState::open);
     next = entries_[id].next.load(std::memory_order_relaxed);
   }

@@ -42,9 +42,8 @@ class Exposures {
 
  private:
   struct Entry {
-    std::atomic<std::uint32_t> open;        // open_handle(), or 0
-    std::atomic<std::uint16_t> generation;  // of the last exposure
-    std::atomic<std::uint32_t> next;        // id + 1 of the next handle of the same object
+    std::atomic<std::uint32_t> open;  // open_handle(), or 0
+    std::atomic<std::uint32_t> next;  // id + 1 of the next handle of the same object
     std::atomic<Completion*> completion;
   };
   static constexpr std::size_t kEntries = 65536;
@@ -52,7 +51,10 @@ class Exposures {
   network::Network& network_;
   const std::function<void()> quiesce_;
   std::mutex mutex_;
-  Entry* entries_;  // zero pages until used
+  // Both tables are zero pages until used.
+  Entry* entries_;
+  std::atomic<std::uint16_t>* generations_;  // of the last exposure of each id
+  std::size_t used_ = 0;                     // ids below may have been exposed
 };
 
 }  // namespace weft::detail

@@ -34,7 +34,7 @@ template <class Producers, class Consumers>
 BasicCompletionQueue<Producers, Consumers>::BasicCompletionQueue(const QueueOptions& options)
     : capacity_(checked_capacity(options)),
       check_mask_(capacity_ >= 256 ? 63 : 0),
-      first_(new Ring(checked_initial(options))),
+      first_(new Ring(std::max(checked_initial(options), 2U))),
       head_ring_(first_),
       tail_ring_(first_) {}
 
@@ -52,12 +52,14 @@ BasicCompletionQueue<Producers, Consumers>::~BasicCompletionQueue() {
 
 template <class Producers, class Consumers>
 void BasicCompletionQueue<Producers, Consumers>::signal(Message& message) noexcept {
+  const bool arrival = message.operation() == Operation::active_message;
   for (;;) {
     Ring* ring = tail_ring_.load(std::memory_order_acquire);
     std::uint64_t position = 0;
     const auto result = ring->push(message, position);
     if (result == Ring::Push::pushed) [[likely]] {
-      if ((position & check_mask_) == 0) stop_if_full();
+      // Whoever pops the end of an own operation may destroy the queue now; arrivals end before a withdrawal.
+      if ((position & check_mask_) == 0 && arrival) stop_if_full();
       this->notify_waiters();
       return;
     }
@@ -95,6 +97,7 @@ bool BasicCompletionQueue<Producers, Consumers>::pop_slow(Message& message) noex
     }
     head_ring_.compare_exchange_strong(ring, next, std::memory_order_acq_rel);
   }
+  if (stopped_.load(std::memory_order_relaxed)) resume_if_drained();
   return true;
 }
 
@@ -124,7 +127,7 @@ void BasicCompletionQueue<Producers, Consumers>::stop_if_full() noexcept {
 
 template <class Producers, class Consumers>
 void BasicCompletionQueue<Producers, Consumers>::resume_if_drained() noexcept {
-  // Called by pops that find the queue empty: a stop that is being set at this moment is seen by the next.
+  // A stop that is being set at this moment is seen by the next pop, which ready() asks for.
   if (size_guess() > capacity_ / 2) return;
   stopped_.store(false, std::memory_order_relaxed);
   this->stop_senders(false);

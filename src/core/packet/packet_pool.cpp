@@ -91,8 +91,15 @@ void PacketPool::put_packet(std::uint32_t index) noexcept {
 
 PayloadOwner* PacketPool::keep(const std::byte*& data, std::size_t size, std::uint64_t& cookie) noexcept {
   if (size > memory_.payload) return nullptr;
+  if (kept_.fetch_add(1, std::memory_order_relaxed) >= memory_.count / 4) {
+    kept_.fetch_sub(1, std::memory_order_relaxed);
+    return nullptr;
+  }
   Packet packet = get();
-  if (!packet) return nullptr;
+  if (!packet) {
+    kept_.fetch_sub(1, std::memory_order_relaxed);
+    return nullptr;
+  }
   std::memcpy(packet.data(), data, size);
   data = packet.data();
   cookie = packet.release();
@@ -101,6 +108,7 @@ PayloadOwner* PacketPool::keep(const std::byte*& data, std::size_t size, std::ui
 
 void PacketPool::release(std::byte*, std::size_t, std::uint64_t cookie) noexcept {
   put_packet(static_cast<std::uint32_t>(cookie));
+  kept_.fetch_sub(1, std::memory_order_relaxed);
 }
 
 }  // namespace weft::core

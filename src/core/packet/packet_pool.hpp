@@ -30,7 +30,8 @@ class PacketPool final : public detail::PacketSource, public detail::PayloadLend
   [[nodiscard]] std::byte* data(std::uint32_t index) const noexcept { return memory_.base + index * memory_.stride; }
   [[nodiscard]] std::size_t payload() const noexcept { return memory_.payload; }
 
-  /// Copies a payload into a packet of this pool, so that it outlives its delivery.
+  /// Copies a payload into a packet of this pool, so that it outlives its delivery. A quarter of the pool at
+  /// most: messages at rest must not keep this rank from sending.
   PayloadOwner* keep(const std::byte*& data, std::size_t size, std::uint64_t& cookie) noexcept override;
   std::byte* allocate(std::size_t) noexcept override { return nullptr; }
   void release(std::byte* data, std::size_t size, std::uint64_t cookie) noexcept override;
@@ -58,6 +59,7 @@ class PacketPool final : public detail::PacketSource, public detail::PayloadLend
   network::Network* network_ = nullptr;
   network::Network::PacketMemory memory_;
   const std::uint32_t magazine_limit_;
+  std::atomic<std::uint32_t> kept_{0};
   std::array<std::atomic<Magazine*>, kMagazines> magazines_{};
   std::array<std::unique_ptr<Magazine>, kMagazines> owned_;
   std::array<Shard, kShards> shards_;

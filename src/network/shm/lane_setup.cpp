@@ -163,7 +163,8 @@ bool ShmPort::attach(std::uint32_t index) noexcept try {
   lane->packets = (*shared_.peer_packets)[static_cast<std::size_t>(rank)].get();
   lane->packets->set_peer(*peer);
   // A device that was closed and is opened again goes on where it stopped.
-  lane->head = lane->credited = lane->control->credit.load(std::memory_order_relaxed);
+  lane->head = lane->control->credit.load(std::memory_order_relaxed);
+  lane->credit_at = lane->head + lane->mask / 4;
   lane->next.store(&lane->slots[lane->head & lane->mask], std::memory_order_relaxed);
   receive_lanes_.push_back(std::move(lane));
   // Pairs with the acquire in poll().

@@ -45,11 +45,12 @@ struct alignas(64) ReceiveLane {
   detail::Slot* slots = nullptr;
   std::uint64_t mask = 0;
   std::uint64_t head = 0;
-  std::uint64_t credited = 0;
+  std::uint64_t credit_at = 0;  // position beyond which the sender is told again what has been read
   detail::LaneControl* control = nullptr;
   static constexpr std::uint32_t kEnded = ~std::uint32_t{0};
   std::atomic<std::uint32_t> busy{0};  // lock: the number of the thread inside plus one, or kEnded
   bool ended = false;
+  bool streaming = false;  // messages come without gaps
   std::uint32_t index = 0;
   const Peer* peer = nullptr;
   PeerPackets* packets = nullptr;
@@ -101,9 +102,9 @@ class ShmPort final : public Port {
   [[nodiscard]] static std::uint64_t waiting(const SendState& state) noexcept;
   // receive.cpp
   std::size_t receive(ReceiveLane& lane, Sink& sink, std::size_t limit) noexcept;
-  struct Batch;
-  bool deliver_rare(Batch& batch, detail::Slot& slot, std::uint64_t header, std::uint64_t& used) noexcept;
-  bool deliver_packet(Batch& batch, const detail::Slot& slot, std::uint64_t header) noexcept;
+  bool deliver_rare(ReceiveLane& lane, detail::Slot& slot, std::uint64_t header, Sink& sink,
+                    Message& message) noexcept;
+  bool deliver_packet(ReceiveLane& lane, const detail::Slot& slot, std::uint64_t header, Sink& sink) noexcept;
   void follow(ReceiveLane& lane, const detail::Slot& slot, Sink& sink) noexcept;
   void detach(ReceiveLane& lane, Announcement::State state) noexcept;
   // doorbell.cpp

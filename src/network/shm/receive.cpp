@@ -20,6 +20,16 @@ constexpr std::uint64_t kPrefetchAhead = 4;   // slots
 constexpr int kPollAllUpTo = 16;              // hot lanes; beyond, idle ones are cooled
 constexpr std::uint32_t kSweepEvery = 4096;   // polls, while there are more
 
+/// A receiver that keeps up with its sender takes every line while the sender still writes the next: both
+/// then wait for lines most of the time. While messages stream, a receiver that has caught up pauses.
+constexpr std::size_t kStreamBegins = 8;  // messages in a row
+constexpr std::size_t kStreamGoesOn = 4;  // messages after a pause
+constexpr int kPauses = 2;
+
+void let_sender_ahead() noexcept {
+  for (int count = 0; count < kPauses; ++count) __builtin_ia32_pause();
+}
+
 }  // namespace
 
 std::size_t ShmPort::poll(Sink& sink, std::size_t limit, bool exclusive) noexcept {
@@ -58,89 +68,90 @@ std::size_t ShmPort::poll(Sink& sink, std::size_t limit, bool exclusive) noexcep
   return count;
 }
 
-/// One visit of one thread to one lane. Position and message stay in registers and on the stack; what other
-/// threads may look at is brought up to date at the end.
-struct ShmPort::Batch {
-  ReceiveLane& lane;
-  Sink& sink;
-  std::uint64_t head;
-  Message message;
-
-  /// Slots before `head` have been read: the sender learns it every quarter of the ring.
-  void credit() noexcept {
-    if (head - lane.credited <= lane.mask / 4) return;
-    // Pairs with the acquire in make_room().
-    lane.control->credit.store(head, std::memory_order_release);
-    lane.credited = head;
-  }
-};
-
 std::size_t ShmPort::receive(ReceiveLane& lane, Sink& sink, std::size_t limit) noexcept {
-  Batch batch{lane, sink, lane.head, {}};
-  detail::MessageAccess::set_view(batch.message, Operation::active_message, lane.peer->rank, 0, nullptr, 0, &copier_, 0);
+  Message message;
+  detail::MessageAccess::set_view(message, Operation::active_message, lane.peer->rank, 0, nullptr, 0, &copier_, 0);
+  detail::PayloadLender* const copier = &copier_;
+  std::uint64_t head = lane.head;
+  bool streaming = lane.streaming;
+  std::size_t fresh = 0;  // messages since the lane was found empty
   std::size_t count = 0;
   while (count < limit) {
-    Slot& slot = lane.slots[batch.head & lane.mask];
+    Slot& slot = lane.slots[head & lane.mask];
     // Pairs with the release in detail::post_slot and send_slots().
     const std::uint64_t header = slot.header.load(std::memory_order_acquire);
-    if (header == 0) break;
-    if (count >= kPrefetchAfter) __builtin_prefetch(&lane.slots[(batch.head + kPrefetchAhead) & lane.mask], 1);
-    if (static_cast<std::uint32_t>(header >> 32) != static_cast<std::uint32_t>(batch.head)) [[unlikely]] {
-      sink.reject(lane.peer->rank, "slot out of sequence", header >> 32);
-      detach(lane, Announcement::State::claimed);
-      break;
+    if (header == 0) {
+      if (!streaming || fresh < kStreamGoesOn) {
+        streaming = false;
+        break;
+      }
+      fresh = 0;
+      let_sender_ahead();
+      continue;
     }
+    if (count >= kPrefetchAfter) detail::prefetch_for_write(&lane.slots[(head + kPrefetchAhead) & lane.mask]);
     const std::size_t size = header >> 16 & 0xffff;
-    if ((header & 0xff) == static_cast<std::uint64_t>(SlotKind::message) && size <= detail::kSlotPayload) [[likely]] {
+    // Position and kind are what they must be, and the payload is in this slot.
+    const std::uint64_t expected = detail::slot_header(head, 0, 0, SlotKind::message);
+    if ((header & 0xffffffff000000ffU) == expected && size <= detail::kSlotPayload) [[likely]] {
       const std::uint64_t word = slot.word;
-      detail::MessageAccess::set_payload(batch.message, static_cast<std::uint32_t>(word), slot.payload, size, &copier_);
-      if (!sink.deliver(static_cast<std::uint8_t>(header >> 8), word, batch.message)) [[unlikely]]
+      detail::MessageAccess::set_payload(message, static_cast<std::uint32_t>(word), slot.payload, size, copier);
+      if (!sink.deliver(static_cast<std::uint8_t>(header >> 8), word, message)) [[unlikely]]
         break;
       // A cleared header costs the sender's next write less than one that it has to compare.
       slot.header.store(0, std::memory_order_relaxed);
-      ++batch.head;
+      ++head;
     } else {
-      std::uint64_t used = 1;
-      if (!deliver_rare(batch, slot, header, used)) break;
-      batch.head += used;
+      lane.head = head;
+      if (!deliver_rare(lane, slot, header, sink, message)) break;
+      head = lane.head;
     }
-    batch.credit();
+    if (head > lane.credit_at) [[unlikely]] {
+      // Slots before `head` have been read: the sender learns it every quarter of the ring. Pairs with the
+      // acquire in make_room().
+      lane.control->credit.store(head, std::memory_order_release);
+      lane.credit_at = head + lane.mask / 4;
+    }
     ++count;
+    if (++fresh == kStreamBegins) streaming = true;
   }
-  lane.head = batch.head;
-  lane.next.store(&lane.slots[batch.head & lane.mask], std::memory_order_relaxed);
+  lane.head = head;
+  lane.next.store(&lane.slots[head & lane.mask], std::memory_order_relaxed);
+  lane.streaming = streaming;
   return count;
 }
 
-bool ShmPort::deliver_rare(Batch& batch, Slot& slot, std::uint64_t header, std::uint64_t& used) noexcept {
-  ReceiveLane& lane = batch.lane;
+bool ShmPort::deliver_rare(ReceiveLane& lane, Slot& slot, std::uint64_t header, Sink& sink, Message& message) noexcept {
   const std::size_t size = header >> 16 & 0xffff;
+  std::uint64_t used = 1;
+  if (static_cast<std::uint32_t>(header >> 32) != static_cast<std::uint32_t>(lane.head)) {
+    sink.reject(lane.peer->rank, "slot out of sequence", header >> 32);
+    detach(lane, Announcement::State::claimed);
+    return false;
+  }
   switch (static_cast<SlotKind>(header & 0xff)) {
     case SlotKind::message: {
-      const std::uint64_t slots = 1 + (size - detail::kSlotPayload + sizeof(Slot) - 1) / sizeof(Slot);
-      if ((batch.head & lane.mask) + slots > lane.mask + 1) {
-        batch.sink.reject(lane.peer->rank, "message beyond the end of its ring", size);
+      const std::uint64_t wide = 1 + (size - detail::kSlotPayload + sizeof(Slot) - 1) / sizeof(Slot);
+      if ((lane.head & lane.mask) + wide > lane.mask + 1) {
+        sink.reject(lane.peer->rank, "message beyond the end of its ring", size);
         break;
       }
       const std::uint64_t word = slot.word;
-      detail::MessageAccess::set_payload(batch.message, static_cast<std::uint32_t>(word), slot.payload, size, &copier_);
-      if (!batch.sink.deliver(static_cast<std::uint8_t>(header >> 8), word, batch.message)) return false;
+      detail::MessageAccess::set_payload(message, static_cast<std::uint32_t>(word), slot.payload, size, &copier_);
+      if (!sink.deliver(static_cast<std::uint8_t>(header >> 8), word, message)) return false;
       // Payload of the following slots must not be taken for headers in the next lap.
-      for (std::uint64_t next = 1; next < slots; ++next)
-        lane.slots[(batch.head + next) & lane.mask].header.store(0, std::memory_order_relaxed);
-      used = slots;
+      for (used = 1; used < wide; ++used)
+        lane.slots[(lane.head + used) & lane.mask].header.store(0, std::memory_order_relaxed);
       break;
     }
     case SlotKind::packet:
-      if (!deliver_packet(batch, slot, header)) return false;
+      if (!deliver_packet(lane, slot, header, sink)) return false;
       break;
     case SlotKind::skip:
-      used = lane.mask + 1 - (batch.head & lane.mask);
+      used = lane.mask + 1 - (lane.head & lane.mask);
       break;
     case SlotKind::moved:
-      follow(lane, slot, batch.sink);
-      batch.head = lane.head;
-      used = 0;
+      follow(lane, slot, sink);
       return !lane.ended;
     case SlotKind::closed:
       lanes_[lane.index].store(nullptr, std::memory_order_relaxed);
@@ -150,28 +161,29 @@ bool ShmPort::deliver_rare(Batch& batch, Slot& slot, std::uint64_t header, std::
       lane.control->released.store(1, std::memory_order_release);
       return false;
     default:
-      batch.sink.reject(lane.peer->rank, "slot of unknown kind", header & 0xff);
+      sink.reject(lane.peer->rank, "slot of unknown kind", header & 0xff);
       break;
   }
   slot.header.store(0, std::memory_order_relaxed);
+  lane.head += used;
   return true;
 }
 
-bool ShmPort::deliver_packet(Batch& batch, const Slot& slot, std::uint64_t header) noexcept {
+bool ShmPort::deliver_packet(ReceiveLane& lane, const Slot& slot, std::uint64_t header, Sink& sink) noexcept {
   PacketReference reference;
   std::memcpy(&reference, slot.payload, sizeof reference);
-  PeerPackets& packets = *batch.lane.packets;
+  PeerPackets& packets = *lane.packets;
   const std::byte* data = packets.resolve(reference.index, reference.size);
   if (data == nullptr) {
-    batch.sink.reject(batch.lane.peer->rank, "packet index or size out of range", reference.index);
+    sink.reject(lane.peer->rank, "packet index or size out of range", reference.index);
     return true;
   }
   const std::uint64_t word = slot.word;
   Message message;
-  detail::MessageAccess::set_view(message, Operation::active_message, batch.lane.peer->rank,
+  detail::MessageAccess::set_view(message, Operation::active_message, lane.peer->rank,
                                   static_cast<std::uint32_t>(word), data, reference.size, &packets,
                                   PeerPackets::cookie_of(reference.index, reference.generation));
-  if (!batch.sink.deliver(static_cast<std::uint8_t>(header >> 8), word, message)) return false;
+  if (!sink.deliver(static_cast<std::uint8_t>(header >> 8), word, message)) return false;
   if (!detail::MessageAccess::was_kept(message)) packets.give_back(reference.index, reference.generation, reference.size);
   return true;
 }
@@ -190,7 +202,8 @@ void ShmPort::follow(ReceiveLane& lane, const Slot& slot, Sink& sink) noexcept {
   lane.control = reinterpret_cast<detail::LaneControl*>(mapping.base() + marker.ring_offset);
   lane.slots = reinterpret_cast<Slot*>(lane.control + 1);
   lane.mask = marker.slots - 1;
-  lane.head = lane.credited = 0;
+  lane.head = 0;
+  lane.credit_at = lane.mask / 4;
   lane.next.store(&lane.slots[0], std::memory_order_relaxed);
   // Pairs with the acquire in Segment::allocate_ring.
   left->released.store(1, std::memory_order_release);
