@@ -73,9 +73,19 @@ class Comparison {
     for (std::size_t i = 0; i < count; ++i) {
       Series& series = results_.series[reversed ? count - 1 - i : i];
       bar.show(series.measurement->name);
-      series.rounds.push_back(make_round(*series.measurement, reversed));
+      try {
+        series.rounds.push_back(make_round(*series.measurement, reversed));
+      } catch (const Error& error) {
+        if (!series.measurement->is_ucx()) throw;
+        series.failure = error.what();
+      }
       bar.advance();
     }
+    std::erase_if(results_.series, [this](const Series& series) {
+      if (series.failure.empty()) return false;
+      results_.remarks.push_back(fmt::format("{} is left out: {}", series.measurement->name, series.failure));
+      return true;
+    });
   }
 
   Round make_round(const Measurement& measurement, bool reversed) {

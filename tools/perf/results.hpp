@@ -25,6 +25,7 @@ struct Round {
 struct Series {
   const Measurement* measurement = nullptr;
   std::vector<Round> rounds{};  ///< one per pass over all measurements
+  std::string failure{};        ///< why the rounds of a peer ended early; empty: they did not
   bool disturbed = false;       ///< no round was in the majority's state: figures come from all of them
 };
 

@@ -1,0 +1,80 @@
+"""What `weft perf` prints: that figures are there and belong together, never how large they are."""
+
+import json
+import os
+import unittest
+
+from perf import BROKEN_UCX, FAKE_UCX, SHORT, perf, perf_with_ucx, perf_without_ucx
+
+TRANSPORTS = {"serial-handler", "serial-queue", "single-consumer-queue", "queue", "default-handler"}
+PROCESSORS = len(os.sched_getaffinity(0))
+
+
+def measurements(result):
+    return {each["name"]: each for each in json.loads(result.stdout)["measurements"]}
+
+
+class FiguresTest(unittest.TestCase):
+    def test_json_has_every_measurement_with_its_rounds_and_ratios(self):
+        result = perf_without_ucx(*SHORT, "--json", "-")
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        found = measurements(result)
+        expected = {"rate/ring", "latency/line"} | {f"{work}/{each}" for work in ("rate", "latency") for each in TRANSPORTS}
+        self.assertEqual(set(found) - {"solo/threads"}, expected)
+        for name, each in found.items():
+            with self.subTest(name):
+                figure = each["figure"]
+                self.assertTrue(0 < figure["min"] <= figure["median"] <= figure["max"])
+                self.assertGreaterEqual(len(each["rounds"]), 2)
+                self.assertEqual(each["left_out"], 0 if each["disturbed"] else sum(not r["kept"] for r in each["rounds"]))
+                for one in each["rounds"]:
+                    self.assertGreater(one["before_ns"], 0)
+                    self.assertGreater(one["after_ns"], 0)
+        self.assertIsNone(found["rate/ring"]["ratio_to_bare_limit"])
+        self.assertIsNone(found["rate/queue"]["ratio_to_ucx"])
+
+    @unittest.skipIf(PROCESSORS < 2, "needs two processors")
+    def test_solo_tells_a_ratio_of_each_thread(self):
+        solo = measurements(perf_without_ucx(*SHORT, "--only", "solo", "--json", "-"))["solo/threads"]
+        self.assertEqual(len(solo["threads"]), 2)
+        for thread in solo["threads"]:
+            self.assertGreater(thread["median"], 0)
+        for one in solo["rounds"]:
+            self.assertEqual((len(one["alone"]), len(one["together"])), (2, 2))
+
+    def test_brief_is_three_lines(self):
+        result = perf("--brief", *SHORT)
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.assertEqual([line.split()[0] for line in result.stdout.splitlines()], ["message", "latency", "bare"])
+
+    def test_the_payload_of_rates_may_have_any_size(self):
+        for size in ("1", "48", "49", "4K", "100K"):
+            with self.subTest(size):
+                result = perf_without_ucx(*SHORT, "--size", size, "--only", "rate/serial-handler,ring", "--json", "-")
+                self.assertEqual((result.returncode, result.stderr), (0, ""))
+                self.assertGreater(measurements(result)["rate/serial-handler"]["figure"]["median"], 0)
+                ring_fits = int(size) <= 56 if size.isdigit() else False
+                self.assertEqual("rate/ring" in measurements(result), ring_fits)
+
+    def test_a_missing_ucx_is_remarked(self):
+        result = perf_without_ucx(*SHORT, "--only", "ucx,ring")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("UCX is left out: ucx_perftest is not installed (Debian package ucx-utils)\n", result.stdout)
+
+    def test_figures_of_ucx_are_those_of_its_last_line(self):
+        result = perf_with_ucx(FAKE_UCX, *SHORT, "--only", "ucx,serial-handler", "--json", "-")
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        found = measurements(result)
+        self.assertEqual(found["rate/ucx"]["figure"]["median"], 18e6)
+        self.assertAlmostEqual(found["latency/ucx"]["figure"]["median"], 50)
+        self.assertIn("shared memory", json.loads(result.stdout)["remarks"][0])
+
+    def test_a_ucx_that_fails_is_remarked_and_the_rest_measured(self):
+        result = perf_with_ucx(BROKEN_UCX, *SHORT, "--only", "ucx,ring")
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.assertIn("UCX is left out: ucx_perftest: no transport today (exited with code 3)\n", result.stdout)
+        self.assertIn("ring", result.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,66 @@
+"""The command line of `weft perf`."""
+
+import os
+import tempfile
+import unittest
+
+from perf import SHORT, perf, perf_without_ucx
+
+
+class OptionsTest(unittest.TestCase):
+    def test_help_lists_the_options(self):
+        result = perf("--help")
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        for option in ("--rounds", "--seconds", "--size", "--only", "--json", "--brief", "--verify"):
+            self.assertIn(option, result.stdout)
+
+    def test_a_wrong_command_line_is_one_clear_line(self):
+        for arguments, named in ((("--rounds", "0"), "--rounds 0"),
+                                 (("--rounds", "many"), "from 1 to 1000"),
+                                 (("--seconds", "-1"), "--seconds -1"),
+                                 (("--seconds", "nan"), "--seconds nan"),
+                                 (("--size", "0"), "--size 0"),
+                                 (("--size", "2M"), "from 1 to 1M"),
+                                 (("--only", "rate,speed"), "--only speed"),
+                                 (("--only", ""), "--only"),
+                                 (("--json", ""), "--json"),
+                                 (("--brief", "--verify"), "--brief and --verify"),
+                                 (("--brief", "--only", "rate"), "--brief and --only"),
+                                 (("--brief", "--size", "16"), "--brief and --size"),
+                                 (("--brief", "--json", "-"), "--brief and --json -"),
+                                 (("--faster",), "--faster"),
+                                 (("--rounds",), "--rounds")):
+            with self.subTest(arguments):
+                result = perf(*arguments)
+                self.assertEqual((result.returncode, result.stdout), (2, ""))
+                self.assertEqual(result.stderr.count("\n"), 1, result.stderr)
+                self.assertTrue(result.stderr.startswith("weft perf: "), result.stderr)
+                self.assertIn(named, result.stderr)
+
+    def test_a_file_that_cannot_be_written_is_an_error_before_measuring(self):
+        result = perf("--json", "/nonexistent/perf.json")
+        self.assertEqual((result.returncode, result.stdout), (1, ""))
+        self.assertEqual(result.stderr, "weft perf: --json /nonexistent/perf.json: No such file or directory\n")
+
+    def test_a_wrong_environment_of_the_ranks_is_told(self):
+        result = perf_without_ucx(*SHORT, "--only", "rate/serial-handler", WEFT_PACKET_SIZE="enormous")
+        self.assertEqual((result.returncode, result.stdout), (1, ""))
+        self.assertIn("rate/serial-handler", result.stderr)
+
+    def test_only_takes_workloads_transports_and_names(self):
+        result = perf_without_ucx(*SHORT, "--only", "latency/line,ring")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        lines = [line.split()[0] for line in result.stdout.splitlines() if line.startswith("  ")]
+        self.assertEqual(lines, ["rate", "ring", "latency", "line"])
+
+    def test_a_file_and_the_table_may_be_written_together(self):
+        with tempfile.TemporaryDirectory() as folder:
+            name = os.path.join(folder, "perf.json")
+            result = perf_without_ucx(*SHORT, "--only", "line", "--json", name)
+            self.assertEqual((result.returncode, result.stderr), (0, ""))
+            self.assertIn("line", result.stdout)
+            self.assertGreater(os.path.getsize(name), 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
