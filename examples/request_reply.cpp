@@ -9,8 +9,8 @@
 namespace {
 
 constexpr std::uint64_t kRequests = 10000;  // of each rank
-// Replies that the network refuses wait in the server's backlog, which has room for 256 per peer (attribute
-// backlog_peer). A client with fewer requests on their way never fills it.
+// Replies that the network refuses wait in the server's backlog, which is bounded (attributes backlog and
+// backlog_peer). A client with few requests on their way never fills it.
 constexpr std::uint64_t kInFlight = 64;
 
 struct Request {
