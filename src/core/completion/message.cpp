@@ -4,28 +4,8 @@
 
 #include <cstdlib>
 #include <cstring>
-#include <new>
 
 namespace weft {
-
-namespace {
-
-class HeapPayloads final : public PayloadOwner {
- public:
-  std::byte* allocate(std::size_t size) noexcept override {
-    return static_cast<std::byte*>(::operator new(size, std::align_val_t{64}, std::nothrow));
-  }
-  void release(std::byte* data, std::size_t, std::uint64_t) noexcept override {
-    ::operator delete(data, std::align_val_t{64});
-  }
-};
-
-}  // namespace
-
-PayloadOwner& detail::heap_payloads() noexcept {
-  static HeapPayloads payloads;
-  return payloads;
-}
 
 Message Message::take() noexcept {
   using detail::MessageAccess;

@@ -54,6 +54,7 @@ class LargeMessages {
   void end(Request& request, Outcome outcome) noexcept;
   Step stream(Request& request, bool exclusive) noexcept;
   Step advance(Incoming& incoming, bool exclusive) noexcept;
+  Step send_answer(const Incoming& incoming, bool exclusive) noexcept;
   Step find_memory(Incoming& incoming) noexcept;
   void deliver(Incoming& incoming) noexcept;
   void free(Incoming& incoming) noexcept;

@@ -87,11 +87,13 @@ LargeMessages::Step LargeMessages::advance(Incoming& incoming, bool exclusive) n
         return Step::moved;
       }
       incoming.read += count;
-      if (incoming.read == incoming.announcement.size) {
-        deliver(incoming);
-        incoming.state.store(Incoming::State::answering, std::memory_order_relaxed);
-      }
-      return Step::moved;
+      if (incoming.read < incoming.announcement.size) return Step::moved;
+      // The answer first: the sender does not wait for what the delivery does.
+      incoming.state.store(Incoming::State::answering, std::memory_order_relaxed);
+      const Step answered = send_answer(incoming, exclusive);
+      deliver(incoming);
+      if (answered == Step::finished) free(incoming);
+      return answered == Step::finished ? answered : Step::moved;
     }
     case Incoming::State::asking: {
       const ClearToSend clear{incoming.announcement.request,
@@ -108,16 +110,20 @@ LargeMessages::Step LargeMessages::advance(Incoming& incoming, bool exclusive) n
       return Step::finished;
     }
     case Incoming::State::answering: {
-      const SendResult sent = context_.port->send(answer(incoming, Channel::finished),
-                                                  bytes_of(incoming.announcement.request), exclusive);
-      if (sent != SendResult::sent && sent != SendResult::peer_gone) return Step::idle;
-      free(incoming);
-      return Step::finished;
+      const Step answered = send_answer(incoming, exclusive);
+      if (answered == Step::finished) free(incoming);
+      return answered;
     }
     case Incoming::State::free:
     case Incoming::State::receiving: break;
   }
   return Step::finished;
+}
+
+LargeMessages::Step LargeMessages::send_answer(const Incoming& incoming, bool exclusive) noexcept {
+  const SendResult sent =
+      context_.port->send(answer(incoming, Channel::finished), bytes_of(incoming.announcement.request), exclusive);
+  return sent == SendResult::sent || sent == SendResult::peer_gone ? Step::finished : Step::idle;
 }
 
 void LargeMessages::on_chunk(std::uint64_t word, const Message& arrival, network::Sink& sink) noexcept {
