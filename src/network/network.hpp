@@ -24,6 +24,7 @@ struct Outgoing {
   std::uint8_t channel;
   bool to_handle;  // `word` starts with a handle that must be open at the peer
   std::uint64_t word;
+  bool keeps_room = false;  // others wait behind this one: inlined posts shall not overtake them
 };
 
 enum class SendResult : std::uint8_t {

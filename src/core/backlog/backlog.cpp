@@ -12,9 +12,9 @@ Backlog::Backlog(int ranks, std::uint32_t limit, std::uint32_t peer_limit)
   for (std::uint32_t index = 0; index < limit * 2; ++index) posts_[index].index = index;
 }
 
-PendingPost* Backlog::take(int peer) noexcept {
+PendingPost* Backlog::take(int peer, bool from_handler) noexcept {
   PeerQueue& queue = peers_[static_cast<std::size_t>(peer)];
-  if (queue.count.load(std::memory_order_relaxed) >= peer_limit_) return nullptr;
+  if (!from_handler && queue.count.load(std::memory_order_relaxed) >= peer_limit_) return nullptr;
   const std::uint32_t index = free_.take();
   if (index == concurrent::IndexPool<>::kNone) return nullptr;
   queue.count.fetch_add(1, std::memory_order_relaxed);
@@ -40,7 +40,9 @@ std::size_t Backlog::work(PostRetry& retry, bool exclusive) noexcept {
   std::size_t accepted = 0;
   for (int peer = 0; peer < ranks_; ++peer) {
     PeerQueue& queue = peers_[static_cast<std::size_t>(peer)];
-    while (queue.first != nullptr && !retry.post_again(*queue.first, exclusive).is_retry()) {
+    if (queue.first == nullptr) continue;
+    Status refusal = Status::done();
+    while (queue.first != nullptr && !(refusal = retry.post_again(*queue.first, exclusive)).is_retry()) {
       PendingPost& post = *queue.first;
       queue.first = post.next;
       queue.count.fetch_sub(1, std::memory_order_relaxed);
@@ -49,6 +51,8 @@ std::size_t Backlog::work(PostRetry& retry, bool exclusive) noexcept {
       count_.fetch_sub(1, std::memory_order_relaxed);
       ++accepted;
     }
+    queue.waits_for_room.store(refusal.is_retry() && refusal.reason() == Reason::no_slot,
+                               std::memory_order_relaxed);
   }
   return accepted;
 }

@@ -43,16 +43,21 @@ class PostRetry {
 class Backlog {
  public:
   /// `limit`: posts in total at which over_limit() begins to hold; twice as many fit, so that what runs
-  /// already can still add. `peer_limit`: posts to one peer.
+  /// already can still add. `peer_limit`: posts to one peer, but for those of handlers, which cannot wait.
   Backlog(int ranks, std::uint32_t limit, std::uint32_t peer_limit);
 
   /// A record to fill and then add(), or nullptr when the backlog is full in total or for this peer.
-  [[nodiscard]] PendingPost* take(int peer) noexcept;
+  [[nodiscard]] PendingPost* take(int peer, bool from_handler) noexcept;
   void add(PendingPost& post) noexcept;
 
   /// Retries the posts of every peer in order until one is refused. Returns how many were accepted.
   std::size_t work(PostRetry& retry, bool exclusive) noexcept;
 
+  /// Whether posts to the peer wait for room. New ones that may wait stay behind them: otherwise requests of
+  /// a program would take all room from the answers of its handlers, until neither rank takes any more.
+  [[nodiscard]] bool waits_for_room(int peer) const noexcept {
+    return peers_[static_cast<std::size_t>(peer)].waits_for_room.load(std::memory_order_relaxed);
+  }
   [[nodiscard]] bool empty() const noexcept { return count_.load(std::memory_order_relaxed) == 0; }
   [[nodiscard]] bool over_limit() const noexcept { return count_.load(std::memory_order_relaxed) > limit_; }
   [[nodiscard]] std::uint32_t size() const noexcept { return count_.load(std::memory_order_relaxed); }
@@ -60,6 +65,7 @@ class Backlog {
  private:
   struct PeerQueue {
     std::atomic<std::uint32_t> count{0};
+    std::atomic<bool> waits_for_room{false};
     PendingPost* first = nullptr;  // owned by work()
     PendingPost* last = nullptr;
   };

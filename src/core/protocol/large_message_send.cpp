@@ -53,7 +53,9 @@ LargeMessages::Start LargeMessages::start(int peer, RemoteCompletion remote, Byt
                           detail::handle_word(remote, options.tag)};
   result = context_.port->send(outgoing, bytes_of(announcement), exclusive);
   if (result == SendResult::sent) return Start::started;
-  request.state.store(Request::State::free, std::memory_order_relaxed);
+  // Another thread may have ended it meanwhile because the peer is gone: then it is over, and was signalled.
+  auto expected = Request::State::announced;
+  if (!request.state.compare_exchange_strong(expected, Request::State::free)) return Start::started;
   outstanding_.fetch_sub(1, std::memory_order_relaxed);
   free_requests_.put(index);
   return Start::refused;

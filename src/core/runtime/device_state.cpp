@@ -1,9 +1,11 @@
 #include "core/runtime/device_state.hpp"
 
+#include "concurrent/thread_number.hpp"
 #include "core/runtime/runtime_state.hpp"
 
 #include <weft/error.hpp>
 
+#include <sched.h>
 #include <string>
 #include <thread>
 
@@ -97,6 +99,15 @@ void DeviceState::drain() noexcept {
   }
 }
 
-void DeviceState::quiesce() noexcept { port_->quiesce(); }
+void DeviceState::quiesce() noexcept {
+  port_->quiesce();
+  // Large messages are delivered by work(), outside of any lane.
+  const std::uint32_t own = concurrent::thread_number() + 1;
+  for (;;) {
+    const std::uint32_t inside = work_lock_.load(std::memory_order_acquire);
+    if (inside == 0 || inside == own) return;
+    ::sched_yield();
+  }
+}
 
 }  // namespace weft::detail

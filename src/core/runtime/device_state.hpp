@@ -84,7 +84,7 @@ class DeviceState final : private network::Sink, private core::PostRetry {
   std::uint32_t spin_;
   std::uint32_t yield_;
   std::chrono::nanoseconds park_;
-  alignas(64) std::atomic<std::uint32_t> work_lock_{0};
+  alignas(64) std::atomic<std::uint32_t> work_lock_{0};  // the number of the thread inside plus one
 };
 
 }  // namespace weft::detail

@@ -24,27 +24,33 @@ namespace {
 
 Status refusal(SendResult result) noexcept {
   switch (result) {
-    case SendResult::no_slot: return Status::retry(Reason::no_slot);
-    case SendResult::no_credit: return Status::retry(Reason::no_credit);
-    case SendResult::lock_contended: return Status::retry(Reason::lock_contended);
-    case SendResult::not_ready: return Status::retry(Reason::not_ready);
+    case SendResult::no_slot:
+      return Status::retry(Reason::no_slot);
+    case SendResult::no_credit:
+      return Status::retry(Reason::no_credit);
+    case SendResult::lock_contended:
+      return Status::retry(Reason::lock_contended);
+    case SendResult::not_ready:
+      return Status::retry(Reason::not_ready);
     case SendResult::sent:
-    case SendResult::peer_gone: break;
+    case SendResult::peer_gone:
+      break;
   }
   return Status::done();
 }
 
-Outgoing active_message(int peer, RemoteCompletion remote, std::uint32_t tag) noexcept {
-  return {peer, remote.device(), TrafficClass::data, static_cast<std::uint8_t>(Channel::active_message), true,
-          handle_word(remote, tag)};
+Outgoing active_message(int peer, RemoteCompletion remote, std::uint32_t tag, bool keeps_room) noexcept {
+  return {
+      peer, remote.device(),          TrafficClass::data, static_cast<std::uint8_t>(Channel::active_message),
+      true, handle_word(remote, tag), keeps_room};
 }
 
 }  // namespace
 
 void DeviceState::check_target(int peer, RemoteCompletion remote, const char* operation) const {
   if (peer < 0 || peer >= runtime_.size()) [[unlikely]]
-    throw Error(std::string(operation) + ": peer " + std::to_string(peer) + " is not a rank of this job (0 to " +
-                std::to_string(runtime_.size() - 1) + ")");
+    throw Error(std::string(operation) + ": peer " + std::to_string(peer) +
+                " is not a rank of this job (0 to " + std::to_string(runtime_.size() - 1) + ")");
   if (remote.generation() == 0) [[unlikely]]
     throw Error(std::string(operation) + ": the handle names nothing; use what Runtime::expose returned");
 }
@@ -52,10 +58,8 @@ void DeviceState::check_target(int peer, RemoteCompletion remote, const char* op
 Status DeviceState::accepted(SendResult result, int peer, const std::byte* data, std::size_t size,
                              const ActiveMessageOptions& options) noexcept {
   const bool lost = result == SendResult::peer_gone;
-  if (options.completion == nullptr || (options.may_complete_now && !lost)) {
-    if (lost) runtime_.counters().dropped_sends.fetch_add(1, std::memory_order_relaxed);
-    return Status::done();
-  }
+  if (lost) runtime_.counters().dropped_sends.fetch_add(1, std::memory_order_relaxed);
+  if (options.completion == nullptr || (options.may_complete_now && !lost)) return Status::done();
   Message message;
   MessageAccess::set_view(message, Operation::active_message_sent, peer, options.tag, data, size, nullptr, 0);
   MessageAccess::set_user_data(message, options.user_data);
@@ -64,11 +68,12 @@ Status DeviceState::accepted(SendResult result, int peer, const std::byte* data,
   return Status::posted();
 }
 
-Status DeviceState::attempt(int peer, RemoteCompletion remote, Bytes bytes, const ActiveMessageOptions& options,
-                            bool exclusive) noexcept {
+Status DeviceState::attempt(int peer, RemoteCompletion remote, Bytes bytes,
+                            const ActiveMessageOptions& options, bool exclusive) noexcept {
   switch (core::select(bytes.size(), context_.limits)) {
     case Protocol::inject: {
-      const SendResult result = port_->send(active_message(peer, remote, options.tag), bytes, exclusive);
+      const SendResult result =
+          port_->send(active_message(peer, remote, options.tag, !backlog_.empty()), bytes, exclusive);
       const Status status = refusal(result);
       return status.is_retry() ? status : accepted(result, peer, bytes.data(), bytes.size(), options);
     }
@@ -78,13 +83,17 @@ Status DeviceState::attempt(int peer, RemoteCompletion remote, Bytes bytes, cons
       std::memcpy(packet.data(), bytes.data(), bytes.size());
       return attempt_packet(peer, remote, packet, bytes.size(), bytes.data(), options, exclusive);
     }
-    case Protocol::rendezvous: break;
+    case Protocol::rendezvous:
+      break;
   }
   SendResult result = SendResult::sent;
   switch (large_messages_.start(peer, remote, bytes, options, exclusive, result)) {
-    case LargeMessages::Start::started: return Status::posted();
-    case LargeMessages::Start::no_request: return Status::retry(Reason::no_request);
-    case LargeMessages::Start::refused: break;
+    case LargeMessages::Start::started:
+      return Status::posted();
+    case LargeMessages::Start::no_request:
+      return Status::retry(Reason::no_request);
+    case LargeMessages::Start::refused:
+      break;
   }
   const Status status = refusal(result);
   return status.is_retry() ? status : accepted(result, peer, bytes.data(), bytes.size(), options);
@@ -93,18 +102,19 @@ Status DeviceState::attempt(int peer, RemoteCompletion remote, Bytes bytes, cons
 Status DeviceState::attempt_packet(int peer, RemoteCompletion remote, Packet& packet, std::size_t size,
                                    const std::byte* source, const ActiveMessageOptions& options,
                                    bool exclusive) noexcept {
-  const SendResult result =
-      port_->send_packet(active_message(peer, remote, options.tag), packet.index(), size, exclusive);
+  const SendResult result = port_->send_packet(active_message(peer, remote, options.tag, !backlog_.empty()),
+                                               packet.index(), size, exclusive);
   const Status status = refusal(result);
   if (status.is_retry()) return status;
   if (result == SendResult::sent) packet.release();
   return accepted(result, peer, source, size, options);
 }
 
-Status DeviceState::post_am(int peer, RemoteCompletion remote, Bytes bytes, const ActiveMessageOptions& options,
-                            bool exclusive) {
+Status DeviceState::post_am(int peer, RemoteCompletion remote, Bytes bytes,
+                            const ActiveMessageOptions& options, bool exclusive) {
   check_target(peer, remote, "post_am");
-  const Status status = attempt(peer, remote, bytes, options, exclusive);
+  const Status status = backlog_.waits_for_room(peer) ? Status::retry(Reason::backlog)
+                                                      : attempt(peer, remote, bytes, options, exclusive);
   if (!status.is_retry() || (options.may_retry && frames == nullptr)) [[likely]]
     return status;
   return keep_for_retry(status, peer, remote, bytes, nullptr, options);
@@ -116,13 +126,12 @@ Status DeviceState::post_packet(int peer, RemoteCompletion remote, Packet& packe
   if (!packet || size > packet.capacity())
     throw Error("post_am: " + std::to_string(size) + " bytes do not fit into a packet of " +
                 std::to_string(packet ? packet.capacity() : 0) + " bytes");
-  // A short payload leaves by slots: the packet is free again at once.
-  if (size <= kSlotPayload) {
-    const Status status = post_am(peer, remote, Bytes{packet.data(), size}, options, exclusive);
-    if (!status.is_retry()) packet.reset();
-    return status;
-  }
-  const Status status = attempt_packet(peer, remote, packet, size, packet.data(), options, exclusive);
+  // A short payload leaves by slots, and the packet is free again at once; in the backlog it stays in its
+  // packet.
+  const Status status = backlog_.waits_for_room(peer) ? Status::retry(Reason::backlog)
+                        : size <= kSlotPayload
+                            ? attempt(peer, remote, Bytes{packet.data(), size}, options, exclusive)
+                            : attempt_packet(peer, remote, packet, size, packet.data(), options, exclusive);
   if (!status.is_retry()) {
     packet.reset();
     return status;
@@ -132,16 +141,17 @@ Status DeviceState::post_packet(int peer, RemoteCompletion remote, Packet& packe
   return keep_for_retry(status, peer, remote, Bytes{packet.data(), size}, &packet, options);
 }
 
-Status DeviceState::keep_for_retry(Status refused, int peer, RemoteCompletion remote, Bytes bytes, Packet* packet,
-                                   const ActiveMessageOptions& options) noexcept {
+Status DeviceState::keep_for_retry(Status refused, int peer, RemoteCompletion remote, Bytes bytes,
+                                   Packet* packet, const ActiveMessageOptions& options) noexcept {
   Packet copy;
   if (packet == nullptr && options.completion == nullptr && bytes.size() > core::PendingPost::kCopied) {
-    // Nobody could tell the poster when its buffer is free: the payload moves into a packet, or the post fails.
+    // Nobody could tell the poster when its buffer is free: the payload moves into a packet, or the post
+    // fails.
     if (bytes.size() > context_.limits.packet_bytes) return refused;
     copy = context_.pool.get();
     if (!copy) return refused;
   }
-  core::PendingPost* post = backlog_.take(peer);
+  core::PendingPost* post = backlog_.take(peer, frames != nullptr);
   if (post == nullptr) return Status::retry(Reason::backlog);
   post->remote = remote;
   post->options = options;
@@ -165,7 +175,8 @@ Status DeviceState::post_again(core::PendingPost& post, bool exclusive) noexcept
   options.may_complete_now = false;  // the poster was told that it was posted
   if (post.packet && post.size > kSlotPayload)
     return attempt_packet(post.peer, post.remote, post.packet, post.size, post.data, options, exclusive);
-  return attempt(post.peer, post.remote, {post.packet ? post.packet.data() : post.data, post.size}, options, exclusive);
+  return attempt(post.peer, post.remote, {post.packet ? post.packet.data() : post.data, post.size}, options,
+                 exclusive);
 }
 
 void DeviceState::send_am(int peer, RemoteCompletion remote, Bytes bytes, const ActiveMessageOptions& options,
@@ -193,7 +204,8 @@ void DeviceState::send_am(int peer, RemoteCompletion remote, Bytes bytes, const 
     }
   }
   if (wait_for_buffer)
-    wait({[](const void* counter) noexcept { return static_cast<const Counter*>(counter)->ready(); }, &sent, &sent},
+    wait({[](const void* counter) noexcept { return static_cast<const Counter*>(counter)->ready(); }, &sent,
+          &sent},
          exclusive);
 }
 

@@ -1,4 +1,5 @@
 // Progress: what has arrived is delivered, what is under way goes on.
+#include "concurrent/thread_number.hpp"
 #include "core/runtime/progress_frame.hpp"
 #include "core/runtime/runtime_state.hpp"
 
@@ -30,9 +31,13 @@ std::size_t DeviceState::progress(bool exclusive) noexcept {
 }
 
 std::size_t DeviceState::work(bool exclusive) noexcept {
-  if (!TryLock::acquire(work_lock_)) return 0;
+  std::uint32_t idle = 0;
+  if (work_lock_.load(std::memory_order_relaxed) != 0 ||
+      !work_lock_.compare_exchange_strong(idle, concurrent::thread_number() + 1, std::memory_order_acquire))
+    return 0;
   const std::size_t count = large_messages_.step(exclusive) + backlog_.work(*this, exclusive);
-  TryLock::release(work_lock_);
+  // Pairs with the acquire above, and with the one in quiesce().
+  work_lock_.store(0, std::memory_order_release);
   return count;
 }
 

@@ -42,13 +42,8 @@ std::shared_ptr<DeviceState> RuntimeState::open_device(std::int32_t index) {
 }
 
 std::shared_ptr<DeviceState> RuntimeState::default_device() {
-  {
-    const std::lock_guard lock(mutex_);
-    if (default_device_ != nullptr) return default_device_;
-  }
-  auto device = open_device(0);
-  const std::lock_guard lock(mutex_);
-  default_device_ = std::move(device);
+  const std::lock_guard lock(default_device_mutex_);
+  if (default_device_ == nullptr) default_device_ = open_device(0);
   return default_device_;
 }
 

@@ -62,6 +62,7 @@ class RuntimeState {
   core::Limits limits_{};
   std::mutex mutex_;  // guards what follows; taken by set-up only
   std::vector<DeviceState*> devices_;
+  std::mutex default_device_mutex_;  // guards what follows; taken before mutex_
   std::shared_ptr<DeviceState> default_device_;
 };
 

@@ -89,6 +89,7 @@ SendResult ShmPort::send_slots(const Outgoing& outgoing, std::size_t slots, std:
   const auto to_end = [&] { return lane.mask + 1 - (lane.tail & lane.mask); };
   const auto needed = [&] { return slots <= to_end() ? slots : slots + to_end(); };
   if (!make_room(*state, needed()) && lane.tail + needed() > lane.limit) {
+    if (outgoing.keeps_room) lane.limit = lane.tail;
     unlock(lane, exclusive);
     return state->area->presence.load(std::memory_order_relaxed) == Presence::open ? SendResult::no_slot
                                                                                    : SendResult::not_ready;
@@ -108,6 +109,7 @@ SendResult ShmPort::send_slots(const Outgoing& outgoing, std::size_t slots, std:
     state->wide_tail = lane.tail + slots;
   }
   lane.tail += slots;
+  if (outgoing.keeps_room) lane.limit = lane.tail;
   std::atomic_signal_fence(std::memory_order_seq_cst);  // as in detail::post_slot
   if (lane.control->cold.load(std::memory_order_relaxed) != 0) detail::ring_doorbell(lane);
   unlock(lane, exclusive);
@@ -133,7 +135,7 @@ SendResult ShmPort::send_packet(const Outgoing& outgoing, std::uint32_t packet, 
 
 bool ShmPort::read(int peer, std::uint64_t address, std::span<std::byte> local) noexcept {
   const Peer* from = shared_.peers->contact(peer);
-  if (from == nullptr) return false;
+  if (from == nullptr || !from->can_read) return false;
   if (from->same_process) {
     std::memcpy(local.data(), reinterpret_cast<const std::byte*>(address), local.size());
     return true;

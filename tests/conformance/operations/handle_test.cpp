@@ -1,0 +1,337 @@
+// Handles: not there yet, there, stale, forged, withdrawn; and what constructors refuse.
+#include "support/ranks.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <string>
+
+namespace weft {
+namespace {
+
+using test::payload;
+using test::Ranks;
+
+TEST(Handles, answer_not_ready_until_peer_device_and_object_exist) {
+  InProcessJob job(2);
+  Runtime zero(job, 0);
+  Device device(zero);
+  SerialEndpoint endpoint(device);
+  const RemoteCompletion remote(3, 1, 2);
+  const auto bytes = payload(20'000, 1);
+  const auto expect_not_ready = [&](const char* when) {
+    for (const std::size_t size :
+         {std::size_t{8}, std::size_t{300}, std::size_t{3000}, std::size_t{20'000}}) {
+      const Status status = endpoint.post_am(1, remote, Bytes(bytes).first(size));
+      EXPECT_TRUE(status.is_retry()) << when;
+      EXPECT_EQ(status.reason(), Reason::not_ready)
+          << when << ", " << size << " bytes: " << name_of(status.reason());
+    }
+  };
+  expect_not_ready("before the peer joins");
+  Runtime one(job, 1);
+  std::this_thread::sleep_for(std::chrono::milliseconds(5));  // contacts are tried once per millisecond
+  expect_not_ready("before the peer opens the device");
+  Device other(one, {.index = 1});
+  expect_not_ready("with another device of the peer");
+  Device theirs(one, {.index = 2});
+  SerialEndpoint receiver(theirs);
+  ASSERT_TRUE(
+      test::until([&] { return endpoint.post_am(1, remote, {}).reason() == Reason::not_ready; }, [] {}));
+  expect_not_ready("before the peer exposes the object");
+  Counter arrived;
+  EXPECT_EQ(one.expose(arrived, {.id = 3, .device = 2}), remote);
+  ASSERT_TRUE(test::until([&] { return endpoint.post_am(1, remote, {}).is_done(); }, [] {}));
+  ASSERT_TRUE(test::until([&] { return arrived.value() == 1; }, [&] { receiver.progress(); }));
+  EXPECT_EQ(one.counters().refused_handles, 0U);
+}
+
+TEST(Handles, are_the_same_on_all_ranks_whatever_the_order_of_exposures) {
+  Ranks<Endpoint> ranks(2);
+  Counter objects[4];
+  const RemoteCompletion a = ranks.runtime(0).expose(objects[0], {.id = 9});
+  const RemoteCompletion b = ranks.runtime(0).expose(objects[1], {.id = 4, .device = 63});
+  EXPECT_EQ(ranks.runtime(1).expose(objects[2], {.id = 4, .device = 63}), b);
+  EXPECT_EQ(ranks.runtime(1).expose(objects[3], {.id = 9}), a);
+  EXPECT_EQ(a.id(), 9);
+  EXPECT_EQ(b.device(), 63);
+  EXPECT_EQ(a.generation(), 1);
+}
+
+class RefusedHandles : public testing::TestWithParam<std::size_t> {};
+INSTANTIATE_TEST_SUITE_P(bytes, RefusedHandles, testing::Values(0, 8, 300, 3000, 20'000));
+
+TEST_P(RefusedHandles, of_an_earlier_exposure_are_refused_and_counted) {
+  for (const char* rendezvous : {"read", "copy"}) {
+    Ranks<Endpoint> ranks(2, {{"rendezvous", rendezvous}, {"log_level", "error"}});
+    const auto bytes = payload(GetParam(), 1);
+    auto first = std::make_unique<Counter>();
+    const RemoteCompletion stale = ranks.runtime(1).expose(*first, {.id = 1});
+    Counter sent;
+    ASSERT_TRUE(ranks.post(0, 1, stale, bytes, {.completion = &sent}).has_value());
+    ASSERT_TRUE(ranks.progress_until([&] { return first->value() == 1 && sent.value() == 1; }));
+    first.reset();
+    for (const bool exposed_again : {false, true}) {
+      Counter second;
+      RemoteCompletion fresh;
+      if (exposed_again) {
+        fresh = ranks.runtime(1).expose(second, {.id = 1});
+        EXPECT_EQ(fresh.generation(), 2);
+      }
+      const std::uint64_t before = ranks.runtime(1).counters().refused_handles;
+      const std::uint64_t sent_before = sent.value();
+      ASSERT_TRUE(ranks.post(0, 1, stale, bytes, {.completion = &sent}).has_value());
+      ASSERT_TRUE(ranks.progress_until([&] {
+        return ranks.runtime(1).counters().refused_handles == before + 1 && sent.value() == sent_before + 1;
+      })) << "a refused message ends at its sender as well";
+      EXPECT_EQ(second.value(), 0U) << "a stale handle reached the new object";
+      if (!exposed_again) continue;
+      ASSERT_TRUE(ranks.post(0, 1, fresh, bytes, {.completion = &sent}).has_value());
+      ASSERT_TRUE(
+          ranks.progress_until([&] { return second.value() == 1 && sent.value() == sent_before + 2; }));
+      EXPECT_EQ(ranks.runtime(1).counters().refused_handles, before + 1);
+    }
+  }
+}
+
+TEST_P(RefusedHandles, that_are_forged_reach_nothing) {
+  Ranks<Endpoint> ranks(2, {{"log_level", "error"}});
+  Counter arrived;
+  const RemoteCompletion real = ranks.runtime(1).expose(arrived, {.id = 1});
+  const auto bytes = payload(GetParam(), 1);
+  for (const RemoteCompletion forged :
+       {RemoteCompletion(2, 1, 0), RemoteCompletion(1, 2, 0), RemoteCompletion(1, 65535, 0),
+        RemoteCompletion(65535, 65535, 0), RemoteCompletion(1, 1, 5), RemoteCompletion(1, 1, 255)}) {
+    const Status status = ranks.endpoint(0).post_am(1, forged, bytes);
+    EXPECT_TRUE(status.is_retry());
+    EXPECT_EQ(status.reason(), Reason::not_ready) << name_of(status.reason());
+  }
+  for (int more = 0; more < 100; ++more) ranks.progress();
+  EXPECT_EQ(arrived.value(), 0U);
+  Counter sent;
+  ASSERT_TRUE(ranks.post(0, 1, real, bytes, {.completion = &sent}).has_value());
+  ASSERT_TRUE(ranks.progress_until([&] { return arrived.value() == 1 && sent.value() == 1; }));
+}
+
+TEST(Handles, several_may_name_one_object) {
+  Ranks<Endpoint> ranks(2, {{"log_level", "error"}});
+  auto object = std::make_unique<Counter>();
+  const RemoteCompletion one = ranks.runtime(1).expose(*object, {.id = 1});
+  const RemoteCompletion two = ranks.runtime(1).expose(*object, {.id = 2});
+  ASSERT_TRUE(ranks.post(0, 1, one, {}).has_value());
+  ASSERT_TRUE(ranks.post(0, 1, two, {}).has_value());
+  ASSERT_TRUE(ranks.progress_until([&] { return object->value() == 2; }));
+  object->withdraw();
+  object->withdraw();
+  ASSERT_TRUE(ranks.post(0, 1, one, {}).has_value());
+  ASSERT_TRUE(ranks.post(0, 1, two, {}).has_value());
+  ASSERT_TRUE(ranks.progress_until([&] { return ranks.runtime(1).counters().refused_handles == 2; }));
+  EXPECT_EQ(object->value(), 2U);
+}
+
+/// Says whether somebody is inside signal().
+class Slow final : public Completion {
+ public:
+  ~Slow() override { withdraw(); }
+  void signal(Message&) noexcept override {
+    inside.fetch_add(1);
+    entered = true;
+    for (int step = 0; step < 2000; ++step) std::this_thread::yield();
+    inside.fetch_sub(1);
+  }
+  [[nodiscard]] bool ready() const noexcept override { return entered; }
+  std::atomic<int> inside{0};
+  std::atomic<bool> entered{false};
+};
+
+TEST(Withdrawal, returns_when_no_other_thread_is_inside_the_object) {
+  for (const char* rendezvous : {"read", "copy"})
+    for (const std::size_t size :
+         {std::size_t{8}, std::size_t{300}, std::size_t{3000}, std::size_t{20'000}}) {
+      Ranks<Endpoint> ranks(2, {{"rendezvous", rendezvous}, {"log_level", "error"}});
+      Slow slow;
+      const RemoteCompletion remote = ranks.runtime(1).expose(slow, {.id = 1});
+      const auto bytes = payload(size, 1);
+      Counter sent;
+      ASSERT_TRUE(ranks.post(0, 1, remote, bytes, {.completion = &sent}).has_value());
+      std::thread progress([&] {
+        while (!slow.entered) ranks.progress();
+      });
+      ASSERT_TRUE(test::until([&] { return slow.entered.load(); }, [] {}));
+      slow.withdraw();
+      EXPECT_EQ(slow.inside, 0) << size << " bytes by " << rendezvous;
+      progress.join();
+      ASSERT_TRUE(ranks.progress_until([&] { return sent.value() == 1; }));
+    }
+}
+
+TEST(Withdrawal, while_messages_arrive_refuses_the_rest) {
+  for (const std::size_t size : {std::size_t{8}, std::size_t{3000}, std::size_t{20'000}}) {
+    Ranks<Endpoint> ranks(2, {{"log_level", "error"}});
+    std::atomic<bool> stop{false};
+    std::vector<std::thread> progress;
+    for (int thread = 0; thread < 2; ++thread)
+      progress.emplace_back([&] {
+        while (!stop) ranks.endpoint(1).progress();
+      });
+    const auto bytes = payload(size, 1);
+    std::uint64_t accepted = 0;
+    std::uint64_t delivered = 0;
+    Counter sent;
+    for (int exposure = 1; exposure <= 30; ++exposure) {
+      auto target = std::make_unique<Counter>();
+      const RemoteCompletion remote = ranks.runtime(1).expose(*target, {.id = 1});
+      EXPECT_EQ(remote.generation(), exposure);
+      for (int count = 0; count < 40; ++count) {
+        if (ranks.endpoint(0).post_am(1, remote, bytes, {.completion = &sent}).is_accepted()) ++accepted;
+        if (count == 25) {
+          target->withdraw();
+          delivered += target->value();
+          target.reset();
+        }
+        if (count % 8 == 7) ranks.endpoint(0).progress();
+      }
+    }
+    EXPECT_TRUE(test::until(
+        [&] {
+          return sent.value() == accepted &&
+                 delivered + ranks.runtime(1).counters().refused_handles == accepted;
+        },
+        [&] { ranks.endpoint(0).progress(); }))
+        << delivered << " delivered and " << ranks.runtime(1).counters().refused_handles << " refused of "
+        << accepted;
+    stop = true;
+    for (std::thread& thread : progress) thread.join();
+  }
+}
+
+template <class Call>
+std::string error_of(const Call& call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+void expect_names(const std::string& text, std::initializer_list<const char*> parts) {
+  for (const char* part : parts)
+    EXPECT_NE(text.find(part), std::string::npos) << "\"" << text << "\" lacks " << part;
+  EXPECT_EQ(text.find('\n'), std::string::npos) << text;
+}
+
+TEST(BadArguments, of_posts_are_named) {
+  Ranks<Endpoint> ranks(2);
+  Counter counter;
+  const RemoteCompletion remote = ranks.runtime(1).expose(counter, {.id = 1});
+  const auto bytes = payload(300, 1);
+  for (const int peer : {-1, 2, 1'000'000}) {
+    expect_names(error_of([&] { static_cast<void>(ranks.endpoint(0).post_am(peer, remote, {})); }),
+                 {"post_am", "peer", std::to_string(peer).c_str(), "0 to 1"});
+    expect_names(error_of([&] { ranks.endpoint(0).send_am(peer, remote, bytes); }),
+                 {"peer", std::to_string(peer).c_str()});
+  }
+  expect_names(error_of([&] { static_cast<void>(ranks.endpoint(0).post_am(1, RemoteCompletion(), {})); }),
+               {"post_am", "handle"});
+  Device device(ranks.runtime(0), {.index = 7});
+  expect_names(error_of([&] { static_cast<void>(ranks.endpoint(0).post_am(1, remote, Packet(), 8)); }),
+               {"packet", "8"});
+  expect_names(error_of([&] {
+                 static_cast<void>(ranks.endpoint(0).post_am(1, remote, device.get_packet(), 1'000'000));
+               }),
+               {"packet", "1000000", "8192"});
+}
+
+TEST(BadArguments, of_exposures_are_named) {
+  Ranks<Endpoint> ranks(2);
+  Counter counter;
+  Counter other;
+  expect_names(error_of([&] { ranks.runtime(0).expose(counter, {.id = 65536}); }), {"id", "65536", "65535"});
+  expect_names(error_of([&] { ranks.runtime(0).expose(counter, {.id = 1, .device = 64}); }),
+               {"device", "64", "63"});
+  ranks.runtime(0).expose(counter, {.id = 1});
+  expect_names(error_of([&] { ranks.runtime(0).expose(other, {.id = 1}); }), {"id 1", "use"});
+  expect_names(error_of([&] { ranks.runtime(1).expose(counter, {.id = 1}); }), {"id 1", "another runtime"});
+}
+
+TEST(BadArguments, of_devices_and_endpoints_are_named) {
+  InProcessJob job(1);
+  Runtime runtime(job, 0);
+  expect_names(error_of([&] { Device(runtime, {.index = 64}); }), {"device index 64", "0 to 63"});
+  expect_names(error_of([&] { Device(runtime, {.index = -2}); }), {"-2"});
+  Device device(runtime, {.index = 3});
+  expect_names(error_of([&] { Device(runtime, {.index = 3}); }), {"device 3", "open already"});
+  {
+    SerialEndpoint serial(device);
+    expect_names(error_of([&] { SerialEndpoint{device}; }), {"device 3", "SerialEndpoint"});
+    expect_names(error_of([&] { Endpoint{device}; }), {"device 3", "SerialEndpoint"});
+  }
+  {
+    Endpoint shared(device);
+    Endpoint another(device);
+    expect_names(error_of([&] { SerialEndpoint{device}; }), {"device 3", "SerialEndpoint"});
+  }
+  SerialEndpoint again(device);
+}
+
+TEST(BadArguments, of_queues_and_attributes_are_named) {
+  expect_names(error_of([] { CompletionQueue({.capacity = (1U << 24) + 1}); }), {"capacity", "16777217"});
+  expect_names(error_of([] { CompletionQueue({.initial = 3}); }), {"initial", "3", "power of two"});
+  expect_names(error_of([] { CompletionQueue({.initial = 0}); }), {"initial", "0"});
+  InProcessJob job(1);
+  const AttributeSetting unknown[] = {{"packet_sizes", "4K"}};
+  expect_names(error_of([&] { Runtime(job, 0, {.attributes = unknown}); }), {"packet_sizes"});
+  const AttributeSetting bad[] = {{"packet_size", "3"}};
+  expect_names(error_of([&] { Runtime(job, 0, {.attributes = bad}); }), {"packet_size", "3"});
+}
+
+TEST(Devices, are_opened_once_by_endpoints_of_many_threads) {
+  for (int round = 0; round < 20; ++round) {
+    InProcessJob job(1);
+    Runtime runtime(job, 0);
+    std::atomic<int> failed{0};
+    std::atomic<int> waiting{4};
+    std::vector<std::thread> threads;
+    for (int thread = 0; thread < 4; ++thread)
+      threads.emplace_back([&] {
+        --waiting;
+        while (waiting > 0) std::this_thread::yield();
+        try {
+          Endpoint endpoint(runtime);
+          endpoint.progress();
+        } catch (const Error&) {
+          ++failed;
+        }
+      });
+    for (std::thread& thread : threads) thread.join();
+    ASSERT_EQ(failed, 0) << "the default device is opened by the first endpoint that asks for it";
+  }
+}
+
+TEST(Devices, that_close_and_open_again_go_on) {
+  InProcessJob job(2);
+  const AttributeSetting attributes[] = {{"drain_timeout", "0.05"}, {"log_level", "error"}};
+  Runtime zero(job, 0, {.attributes = attributes});
+  Runtime one(job, 1, {.attributes = attributes});
+  Counter arrived;
+  const RemoteCompletion remote = one.expose(arrived, {.id = 1});
+  std::uint64_t expected = 0;
+  for (int round = 0; round < 5; ++round) {
+    Device receiving(one, {.index = 0});
+    SerialEndpoint receiver(receiving);
+    for (int sender = 0; sender < 3; ++sender) {
+      Device sending(zero, {.index = sender % 2});
+      SerialEndpoint endpoint(sending);
+      for (int count = 0; count < 50; ++count)
+        ASSERT_TRUE(test::until([&] { return endpoint.post_am(1, remote, {}).is_accepted(); },
+                                [&] { receiver.progress(); }));
+      expected += 50;
+      ASSERT_TRUE(test::until([&] { return arrived.value() == expected; }, [&] { receiver.progress(); }))
+          << arrived.value() << " of " << expected;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace weft
