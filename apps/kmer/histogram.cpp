@@ -4,6 +4,16 @@
 
 namespace kmer {
 
+void Histogram::add(std::uint64_t count, std::uint64_t kmers) {
+  if (kmers == 0) return;
+  if (count < kDense) {
+    if (count >= dense_.size()) dense_.resize(kDense);
+    dense_[count] += kmers;
+  } else {
+    sparse_[count] += kmers;
+  }
+}
+
 std::vector<Histogram::Bin> Histogram::bins() const {
   std::vector<Bin> bins;
   for (std::size_t count = 0; count < dense_.size(); ++count)

@@ -12,15 +12,7 @@ namespace kmer {
 /// Exact for all counts: small ones in an array, the few large ones in a map.
 class Histogram {
  public:
-  void add(std::uint64_t count, std::uint64_t kmers) {
-    if (kmers == 0) return;
-    if (count < kDense) {
-      if (count >= dense_.size()) dense_.resize(count + 1, 0);
-      dense_[count] += kmers;
-    } else {
-      sparse_[count] += kmers;
-    }
-  }
+  void add(std::uint64_t count, std::uint64_t kmers);
   void add(const Histogram& other) {
     for (const auto& [count, kmers] : other.bins()) add(count, kmers);
   }
