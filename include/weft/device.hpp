@@ -25,14 +25,12 @@ class WEFT_API Device {
   Device& operator=(Device&&) = delete;
 
   [[nodiscard]] std::uint32_t index() const noexcept;
-  [[nodiscard]] Runtime& runtime() const noexcept { return *runtime_; }
   /// A packet of the runtime's pool, or none when it is empty. Any thread.
   [[nodiscard]] Packet get_packet() noexcept;
 
   [[nodiscard]] detail::DeviceState& state() const noexcept { return *state_; }
 
  private:
-  Runtime* runtime_;
   std::shared_ptr<detail::DeviceState> state_;
 };
 

@@ -63,7 +63,7 @@ class WEFT_API Runtime {
   /// Ends the job on all ranks with `exit_code` (1 to 255); the launcher prints `reason`. Does not return.
   [[noreturn]] void abort(int exit_code, const char* reason);
 
-  /// The effective value of an attribute as text, e.g. attribute("packet_size") == "16384"; throws
+  /// The effective value of an attribute as text in its shortest form, e.g. "16K" for packet_size; throws
   /// weft::Error for unknown names. The text lives as long as the runtime.
   [[nodiscard]] const char* attribute(const char* name) const;
   [[nodiscard]] RuntimeCounters counters() const noexcept;

@@ -6,7 +6,7 @@
 namespace weft {
 
 Device::Device(Runtime& runtime, const DeviceOptions& options)
-    : runtime_(&runtime), state_(runtime.state().open_device(options.index)) {}
+    : state_(runtime.state().open_device(options.index)) {}
 Device::~Device() = default;
 Device::Device(Device&&) noexcept = default;
 

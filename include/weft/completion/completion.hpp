@@ -5,15 +5,23 @@
 #include <weft/message.hpp>
 
 #include <atomic>
+#include <cstdint>
 
 namespace weft {
 
 namespace detail {
 struct ParkedThread;
-struct CompletionAccess;
 class Exposures;
-/// Wakes the threads that parked while waiting for a completion object.
-WEFT_API void wake_parked(std::atomic<ParkedThread*>& list) noexcept;
+
+/// Threads that are parked in waits of this process, by the address of what they wait for. Not part of the
+/// object: whoever signals must not touch an object that its waiter may already have destroyed.
+inline constexpr std::size_t kParkedLists = 256;
+WEFT_API extern std::atomic<ParkedThread*> parked_threads[kParkedLists];
+[[nodiscard]] inline std::atomic<ParkedThread*>& parked_list(const void* object) noexcept {
+  return parked_threads[reinterpret_cast<std::uintptr_t>(object) / 64 % kParkedLists];
+}
+/// Wakes the threads that are parked while waiting for `object`, whose memory it does not touch.
+WEFT_API void wake_parked(const void* object) noexcept;
 /// The heap, as the supplier of buffers for large active messages.
 [[nodiscard]] WEFT_API PayloadOwner& heap_payloads() noexcept;
 }  // namespace detail
@@ -46,25 +54,27 @@ class WEFT_API Completion {
   }
 
   /// Takes the object back from every handle that names it. Returns when no progress call is inside
-  /// signal() any more (except the caller's own). Idempotent.
+  /// signal() any more (except the caller's own); therefore not to be called by handlers of several threads
+  /// at a time, which would wait for each other. Idempotent.
   void withdraw() noexcept;
 
  protected:
-  /// Wakes threads parked in wait() for this object; one load when there are none.
-  void notify_waiters() noexcept {
+  /// Wakes threads parked in wait() for this object; one load when there are none. The last thing that
+  /// signal() does: from the moment that ready() holds, a waiter may return and destroy the object, which
+  /// this call does not touch.
+  void notify_waiters() const noexcept {
     // Pairs with the process-wide barrier of the thread that parks (core/runtime/waiting.cpp): either it
     // sees what signal() stored, or this load sees it parked.
     std::atomic_signal_fence(std::memory_order_seq_cst);
-    if (parked_.load(std::memory_order_relaxed) != nullptr) [[unlikely]]
-      detail::wake_parked(parked_);
+    if (detail::parked_list(this).load(std::memory_order_relaxed) != nullptr) [[unlikely]]
+      detail::wake_parked(this);
   }
-  /// Tells remote senders to stop (their posts answer retry(no_credit)) or to go on.
-  void stop_senders(bool stop) noexcept;
+  /// Tells remote senders to stop (their posts answer retry(no_credit)) or to go on. False: handles are being
+  /// exposed or withdrawn at this moment; try again later.
+  bool stop_senders(bool stop) noexcept;
 
  private:
   friend class detail::Exposures;
-  friend struct detail::CompletionAccess;
-  std::atomic<detail::ParkedThread*> parked_{nullptr};
   std::atomic<detail::Exposures*> exposures_{nullptr};
   std::atomic<std::uint32_t> first_exposure_{0};  // id + 1 of the first handle that names this object, 0: none
   PayloadOwner* allocator_ = nullptr;

@@ -21,7 +21,6 @@ class Handler final : public Completion {
 
   void signal(Message& message) noexcept override {
     function_(message);
-    notify_waiters();
   }
   /// A handler has nothing to wait for by itself: use Endpoint::wait_until with a condition of your own.
   [[nodiscard]] bool ready() const noexcept override { return true; }

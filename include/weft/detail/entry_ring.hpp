@@ -103,7 +103,7 @@ class EntryRing {
   }
 
   template <class Item>
-  Push push(Item& item, std::uint64_t& position) noexcept {
+  Push push(Item& item) noexcept {
     std::uint64_t tail = tail_.load(std::memory_order_relaxed);
     for (;;) {
       if ((tail & kClosed) != 0) return Push::closed;
@@ -124,7 +124,6 @@ class EntryRing {
       entry.store(item);
       // Pairs with the acquire in pop() and empty().
       entry.sequence.store(static_cast<std::uint32_t>(tail + 1), std::memory_order_release);
-      position = tail;
       return Push::pushed;
     }
   }
@@ -166,6 +165,8 @@ class EntryRing {
     const std::uint64_t tail = tail_.load(std::memory_order_relaxed) & ~kClosed;
     return tail > head ? tail - head : 0;
   }
+  /// Position of the next push, approximately.
+  [[nodiscard]] std::uint64_t tail_guess() const noexcept { return tail_.load(std::memory_order_relaxed); }
   [[nodiscard]] std::uint32_t capacity() const noexcept { return mask_ + 1; }
 
   /// No push succeeds afterwards. With one producer: called by it.

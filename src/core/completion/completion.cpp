@@ -8,9 +8,9 @@ void Completion::withdraw() noexcept {
   if (detail::Exposures* exposures = exposures_.load(std::memory_order_relaxed)) exposures->withdraw(*this);
 }
 
-void Completion::stop_senders(bool stop) noexcept {
-  if (detail::Exposures* exposures = exposures_.load(std::memory_order_relaxed))
-    exposures->stop_senders(*this, stop);
+bool Completion::stop_senders(bool stop) noexcept {
+  detail::Exposures* exposures = exposures_.load(std::memory_order_relaxed);
+  return exposures == nullptr || exposures->stop_senders(*this, stop);
 }
 
 }  // namespace weft

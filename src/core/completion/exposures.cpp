@@ -15,14 +15,22 @@ Exposures::Exposures(network::Network& network, std::function<void()> quiesce)
       generations_(static_cast<std::atomic<std::uint16_t>*>(std::calloc(kEntries, sizeof *generations_))) {
   if (entries_ == nullptr || generations_ == nullptr)
     throw Error("cannot allocate the table of exposed completion objects");
+  entries_[0].open.store(closed_handle(0), std::memory_order_relaxed);
+}
+
+bool Exposures::is_open(std::uint16_t id) const noexcept {
+  return entries_[id].open.load(std::memory_order_relaxed) != closed_handle(id);
 }
 
 Exposures::~Exposures() {
   const std::lock_guard lock(mutex_);
   for (std::size_t id = 0; id < used_; ++id) {
     // Objects may outlive the runtime: they must not find this table any more.
-    if (entries_[id].open.load(std::memory_order_relaxed) == 0) continue;
+    if (!is_open(static_cast<std::uint16_t>(id))) continue;
     Completion* completion = entries_[id].completion.load(std::memory_order_relaxed);
+    // Peers find out at the first post that nobody is here any more.
+    network_.publish_handle(static_cast<std::uint16_t>(id), generations_[id].load(std::memory_order_relaxed),
+                            network::HandleState::withdrawn);
     completion->exposures_.store(nullptr, std::memory_order_relaxed);
     completion->first_exposure_.store(0, std::memory_order_relaxed);
   }
@@ -33,7 +41,7 @@ Exposures::~Exposures() {
 RemoteCompletion Exposures::expose(Completion& completion, std::uint16_t id, std::uint8_t device) {
   const std::lock_guard lock(mutex_);
   Entry& entry = entries_[id];
-  if (entry.open.load(std::memory_order_relaxed) != 0)
+  if (is_open(id))
     throw Error("expose: id " + std::to_string(id) + " is in use by another completion object of this runtime");
   Exposures* other = completion.exposures_.load(std::memory_order_relaxed);
   if (other != nullptr && other != this)
@@ -59,7 +67,7 @@ void Exposures::withdraw(Completion& completion) noexcept {
     for (std::uint32_t next = completion.first_exposure_.load(std::memory_order_relaxed); next != 0;) {
       const auto id = static_cast<std::uint16_t>(next - 1);
       next = entries_[id].next.load(std::memory_order_relaxed);
-      entries_[id].open.store(0, std::memory_order_relaxed);
+      entries_[id].open.store(closed_handle(id), std::memory_order_relaxed);
       network_.publish_handle(id, generations_[id].load(std::memory_order_relaxed),
                               network::HandleState::withdrawn);
     }
@@ -69,13 +77,16 @@ void Exposures::withdraw(Completion& completion) noexcept {
   quiesce_();
 }
 
-void Exposures::stop_senders(const Completion& completion, bool stop) noexcept {
+bool Exposures::stop_senders(const Completion& completion, bool stop) noexcept {
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock.owns_lock()) return false;
   for (std::uint32_t next = completion.first_exposure_.load(std::memory_order_relaxed); next != 0;) {
     const auto id = static_cast<std::uint16_t>(next - 1);
     network_.publish_handle(id, generations_[id].load(std::memory_order_relaxed),
                             stop ? network::HandleState::stopped : network::HandleState::open);
     next = entries_[id].next.load(std::memory_order_relaxed);
   }
+  return true;
 }
 
 }  // namespace weft::detail

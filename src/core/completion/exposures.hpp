@@ -28,8 +28,9 @@ class Exposures {
   RemoteCompletion expose(Completion& completion, std::uint16_t id, std::uint8_t device);
   /// Takes back every handle of `completion`.
   void withdraw(Completion& completion) noexcept;
-  /// Sets or clears the stop mark of every handle of `completion`; only stores.
-  void stop_senders(const Completion& completion, bool stop) noexcept;
+  /// Sets or clears the stop mark of every handle of `completion`. False without effect when handles are
+  /// being exposed or withdrawn at the moment.
+  bool stop_senders(const Completion& completion, bool stop) noexcept;
 
   /// The object that a word from the wire names, or nullptr when it is stale, withdrawn or forged.
   [[nodiscard]] Completion* find(std::uint64_t handle_word) const noexcept {
@@ -41,8 +42,10 @@ class Exposures {
   }
 
  private:
+  [[nodiscard]] bool is_open(std::uint16_t id) const noexcept;
+
   struct Entry {
-    std::atomic<std::uint32_t> open;  // open_handle(), or 0
+    std::atomic<std::uint32_t> open;  // open_handle(), or closed_handle()
     std::atomic<std::uint32_t> next;  // id + 1 of the next handle of the same object
     std::atomic<Completion*> completion;
   };

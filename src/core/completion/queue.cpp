@@ -11,14 +11,13 @@ namespace weft {
 
 namespace {
 
-constexpr std::uint32_t kDefaultCapacity = 65536;
 constexpr std::uint32_t kMaxCapacity = 1U << 24;
 
 std::uint32_t checked_capacity(const QueueOptions& options) {
-  if (options.capacity > kMaxCapacity)
-    throw Error("queue capacity " + std::to_string(options.capacity) + " is too large: 1 to " +
+  if (options.capacity == 0 || options.capacity > kMaxCapacity)
+    throw Error("queue capacity " + std::to_string(options.capacity) + " is out of range: 1 to " +
                 std::to_string(kMaxCapacity));
-  return options.capacity == 0 ? kDefaultCapacity : options.capacity;
+  return options.capacity;
 }
 
 std::uint32_t checked_initial(const QueueOptions& options) {
@@ -52,14 +51,12 @@ BasicCompletionQueue<Producers, Consumers>::~BasicCompletionQueue() {
 
 template <class Producers, class Consumers>
 void BasicCompletionQueue<Producers, Consumers>::signal(Message& message) noexcept {
-  const bool arrival = message.operation() == Operation::active_message;
   for (;;) {
     Ring* ring = tail_ring_.load(std::memory_order_acquire);
-    std::uint64_t position = 0;
-    const auto result = ring->push(message, position);
+    // Before the push: whoever pops the end of an own operation may then destroy the queue.
+    if ((ring->tail_guess() & check_mask_) == 0) stop_if_full();
+    const auto result = ring->push(message);
     if (result == Ring::Push::pushed) [[likely]] {
-      // Whoever pops the end of an own operation may destroy the queue now; arrivals end before a withdrawal.
-      if ((position & check_mask_) == 0 && arrival) stop_if_full();
       this->notify_waiters();
       return;
     }
@@ -121,8 +118,7 @@ std::size_t BasicCompletionQueue<Producers, Consumers>::size_guess() const noexc
 template <class Producers, class Consumers>
 void BasicCompletionQueue<Producers, Consumers>::stop_if_full() noexcept {
   if (size_guess() < capacity_) return;
-  this->stop_senders(true);
-  stopped_.store(true, std::memory_order_release);
+  if (this->stop_senders(true)) stopped_.store(true, std::memory_order_release);
 }
 
 template <class Producers, class Consumers>
@@ -130,7 +126,7 @@ void BasicCompletionQueue<Producers, Consumers>::resume_if_drained() noexcept {
   // A stop that is being set at this moment is seen by the next pop, which ready() asks for.
   if (size_guess() > capacity_ / 2) return;
   stopped_.store(false, std::memory_order_relaxed);
-  this->stop_senders(false);
+  if (!this->stop_senders(false)) stopped_.store(true, std::memory_order_relaxed);
 }
 
 template class BasicCompletionQueue<detail::ManyThreads, detail::ManyThreads>;

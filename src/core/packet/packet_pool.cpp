@@ -53,12 +53,15 @@ std::uint32_t PacketPool::take_from(Shard& shard, Magazine* magazine) noexcept {
 }
 
 std::uint32_t PacketPool::refill(Magazine* magazine, std::uint32_t thread) noexcept {
-  for (std::uint32_t step = 0; step < kShards; ++step)
-    if (const std::uint32_t index = take_from(shards_[(thread + step) % kShards], magazine); index != kNone)
-      return index;
+  // What peers have given back first: it was used last, and no more memory is touched than is in use at once.
   std::array<std::uint32_t, kMagazineSize> returned;
   const std::size_t count = network_->reclaim_packets(returned);
-  if (count == 0) return kNone;
+  if (count == 0) {
+    for (std::uint32_t step = 0; step < kShards; ++step)
+      if (const std::uint32_t index = take_from(shards_[(thread + step) % kShards], magazine); index != kNone)
+        return index;
+    return kNone;
+  }
   std::size_t next = 1;
   if (magazine != nullptr)
     while (next < count && magazine->count < magazine_limit_ / 2) magazine->indices[magazine->count++] = returned[next++];

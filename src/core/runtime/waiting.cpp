@@ -3,6 +3,8 @@
 #include "concurrent/thread_number.hpp"
 #include "core/runtime/progress_frame.hpp"
 
+#include <weft/completion/completion.hpp>
+
 #include <sched.h>
 #include <thread>
 
@@ -29,38 +31,40 @@ void unlock_list(std::atomic<ParkedThread*>& list, ParkedThread* head) noexcept 
   list.store(head, std::memory_order_release);
 }
 
-/// Enters a thread into a list for as long as it lives.
+/// Enters a thread into the list of an object (which may be none) for as long as it lives.
 class ParkedEntry {
  public:
-  ParkedEntry(std::atomic<ParkedThread*>* list, network::Port& port, std::uint32_t bits) noexcept
-      : list_(list), thread_{&port, bits, nullptr} {
-    if (list_ == nullptr) return;
-    thread_.next = lock_list(*list_);
-    unlock_list(*list_, &thread_);
+  ParkedEntry(const void* object, network::Port& port, std::uint32_t bits) noexcept
+      : list_(parked_list(object)), thread_{object, &port, bits, nullptr} {
+    thread_.next = lock_list(list_);
+    unlock_list(list_, &thread_);
   }
   ~ParkedEntry() {
-    if (list_ == nullptr) return;
-    ParkedThread* head = lock_list(*list_);
+    ParkedThread* head = lock_list(list_);
     for (ParkedThread** link = &head; *link != nullptr; link = &(*link)->next)
       if (*link == &thread_) {
         *link = thread_.next;
         break;
       }
-    unlock_list(*list_, head);
+    unlock_list(list_, head);
   }
   ParkedEntry(const ParkedEntry&) = delete;
   ParkedEntry& operator=(const ParkedEntry&) = delete;
 
  private:
-  std::atomic<ParkedThread*>* list_;
+  std::atomic<ParkedThread*>& list_;
   ParkedThread thread_;
 };
 
 }  // namespace
 
-void wake_parked(std::atomic<ParkedThread*>& list) noexcept {
+std::atomic<ParkedThread*> parked_threads[kParkedLists];
+
+void wake_parked(const void* object) noexcept {
+  std::atomic<ParkedThread*>& list = parked_list(object);
   ParkedThread* head = lock_list(list);
-  for (const ParkedThread* thread = head; thread != nullptr; thread = thread->next) thread->port->wake(thread->bits);
+  for (const ParkedThread* thread = head; thread != nullptr; thread = thread->next)
+    if (thread->object == object) thread->port->wake(thread->bits);
   unlock_list(list, head);
 }
 
@@ -86,8 +90,7 @@ void DeviceState::wait(const WaitCondition& condition, bool exclusive) noexcept 
     } else {
       const std::uint32_t bits = 1U << (concurrent::thread_number() % 32);
       const std::uint32_t token = port_->park_token();
-      const ParkedEntry entry(condition.completion != nullptr ? &CompletionAccess::parked(*condition.completion) : nullptr,
-                              *port_, bits);
+      const ParkedEntry entry(condition.completion, *port_, bits);
       // Runs a barrier in all threads: whoever signals the object or fills a lane from here on sees this
       // thread, and what they did before is seen below.
       if (!port_->prepare_park(exclusive)) {

@@ -43,16 +43,20 @@ bool ShmPort::answer_doorbells(bool exclusive) noexcept {
     for (; bits != 0; bits &= bits - 1) {
       const std::uint64_t bit = bits & -bits;
       const std::uint32_t index = word * 64 + static_cast<std::uint32_t>(std::countr_zero(bits));
-      if (lanes_[index].load(std::memory_order_relaxed) == nullptr && !attach(index)) {
-        area_->doorbells[word].fetch_or(bit, std::memory_order_relaxed);  // its sender is not known yet
-        continue;
+      ReceiveLane* lane = lanes_[index].load(std::memory_order_relaxed);
+      if (lane == nullptr || lane->ended.load(std::memory_order_relaxed)) {
+        if (!attach(index)) area_->doorbells[word].fetch_or(bit, std::memory_order_relaxed);  // later
+        lane = lanes_[index].load(std::memory_order_relaxed);
+        if (lane == nullptr || lane->ended.load(std::memory_order_relaxed)) continue;
       }
-      const ReceiveLane* lane = lanes_[index].load(std::memory_order_relaxed);
-      if (lane == nullptr ||
-          area_->announcements[index].state.load(std::memory_order_relaxed) != Announcement::State::ready)
-        continue;
-      hot_[word].fetch_or(bit, std::memory_order_relaxed);
-      lane->control->cold.store(0, std::memory_order_relaxed);
+      // Inside the lane, because a thread that is may be moving it to another ring.
+      if (lane->enter(concurrent::thread_number() + 1)) {
+        hot_[word].fetch_or(bit, std::memory_order_relaxed);
+        lane->control->cold.store(0, std::memory_order_relaxed);
+        lane->leave();
+      } else if (!lane->ended.load(std::memory_order_relaxed)) {
+        area_->doorbells[word].fetch_or(bit, std::memory_order_relaxed);
+      }
     }
   }
   if (!exclusive) detail::TryLock::release(temperature_lock_);
@@ -70,19 +74,19 @@ bool ShmPort::cool(bool only_idle, bool exclusive) noexcept {
       const std::uint64_t bit = bits & -bits;
       ReceiveLane& lane = *lanes_[word * 64 + static_cast<std::uint32_t>(std::countr_zero(bits))].load(
           std::memory_order_relaxed);
-      std::uint32_t idle = 0;
-      if (!lane.busy.compare_exchange_strong(idle, concurrent::thread_number() + 1, std::memory_order_acquire)) {
+      if (!lane.enter(concurrent::thread_number() + 1)) {
         quiet = false;  // another thread is inside, and may leave without coming back
         continue;
       }
       if (!only_idle || lane.swept_head == lane.head) {
-        hot_[word].fetch_and(~bit, std::memory_order_relaxed);
+        // Without the barrier a message can be missed: the lane is then still polled, at each time-out.
+        if (shared_.has_process_barrier) hot_[word].fetch_and(~bit, std::memory_order_relaxed);
         lane.control->cold.store(1, std::memory_order_relaxed);
         cooled[word] |= bit;
         any = true;
       }
       lane.swept_head = lane.head;
-      lane.busy.store(0, std::memory_order_release);
+      lane.leave();
     }
   }
   // Also where no lane was cooled: callers that park rely on the barrier.
@@ -96,7 +100,9 @@ bool ShmPort::cool(bool only_idle, bool exclusive) noexcept {
         if (lane.next.load(std::memory_order_relaxed)->header.load(std::memory_order_acquire) == 0) continue;
         quiet = false;
         hot_[word].fetch_or(bit, std::memory_order_relaxed);
+        if (!lane.enter(concurrent::thread_number() + 1)) continue;  // it stays cold: its sender rings
         lane.control->cold.store(0, std::memory_order_relaxed);
+        lane.leave();
       }
     }
   }
@@ -104,15 +110,19 @@ bool ShmPort::cool(bool only_idle, bool exclusive) noexcept {
   return quiet;
 }
 
-bool ShmPort::prepare_park(bool exclusive) noexcept { return cool(false, exclusive); }
+bool ShmPort::has_rung() const noexcept {
+  for (const auto& word : area_->doorbells)
+    if (word.load(std::memory_order_seq_cst) != 0) return true;
+  return false;
+}
+
+bool ShmPort::prepare_park(bool exclusive) noexcept { return cool(false, exclusive) && !has_rung(); }
 
 std::uint32_t ShmPort::park_token() const noexcept { return area_->bell.load(std::memory_order_seq_cst); }
 
 void ShmPort::park(std::uint32_t token, std::uint32_t bits, std::chrono::nanoseconds limit) noexcept {
   area_->parked.fetch_add(1, std::memory_order_seq_cst);
-  bool rung = false;
-  for (const auto& word : area_->doorbells) rung = rung || word.load(std::memory_order_seq_cst) != 0;
-  if (!rung) {
+  if (!has_rung()) {
     timespec until{};
     ::clock_gettime(CLOCK_MONOTONIC, &until);
     const long long nanoseconds = until.tv_nsec + limit.count();
@@ -135,9 +145,12 @@ void ShmPort::quiesce() noexcept {
   for (std::uint32_t index = 0; index < high; ++index) {
     const ReceiveLane* lane = lanes_[index].load(std::memory_order_acquire);
     if (lane == nullptr) continue;
+    const std::uint32_t visits = lane->visits.load(std::memory_order_relaxed);
     for (;;) {
       const std::uint32_t inside = lane->busy.load(std::memory_order_acquire);
-      if (inside == 0 || inside == own || inside == ReceiveLane::kEnded) break;
+      if (inside == 0 || inside == own || inside == ReceiveLane::kEnded ||
+          lane->visits.load(std::memory_order_relaxed) != visits)
+        break;
       ::sched_yield();
     }
   }

@@ -76,7 +76,7 @@ SendState* ShmPort::set_up_lane(const Outgoing& outgoing, SendResult& refusal) n
   if (detail::SendLane* lane = path.lane(outgoing.peer, outgoing.device)) return state_of(lane);
   const Peer* peer = shared_.peers->contact(outgoing.peer);
   if (peer == nullptr || outgoing.device >= peer->mapping->header().devices_max) {
-    refusal = SendResult::not_ready;
+    refusal = shared_.peers->departed(outgoing.peer) ? SendResult::peer_gone : SendResult::not_ready;
     return nullptr;
   }
   DeviceArea& area = peer->mapping->device(outgoing.device);
@@ -150,7 +150,12 @@ bool ShmPort::attach(std::uint32_t index) noexcept try {
   const Segment::Ring ring{entry.ring_offset, entry.slots};
   if (rank < 0 || rank >= shared_.peers->size()) return true;
   const Peer* peer = shared_.peers->contact(rank);
-  if (peer == nullptr) return false;
+  if (peer == nullptr && !shared_.peers->departed(rank)) return false;
+  if (peer == nullptr) {
+    // It left before anything of it was read here: what it had sent went with its segment.
+    entry.state.store(Announcement::State::free, std::memory_order_release);
+    return true;
+  }
   if (!std::has_single_bit(ring.slots) || ring.offset % 64 != 0 ||
       !peer->mapping->contains(ring.offset, ring_bytes(ring.slots)))
     return true;

@@ -67,7 +67,8 @@ struct alignas(64) DeviceArea {
 };
 
 /// Two tables of 32-bit words by handle id: detail::open_handle() while the handle is open and its senders
-/// are not stopped, else 0; and generation(16) | HandleState(16), for whoever finds 0 in the first.
+/// are not stopped, else detail::closed_handle(); and generation(16) | HandleState(16), for whoever finds it
+/// closed in the first.
 inline constexpr std::uint64_t kOpenHandlesOffset = 4096;
 inline constexpr std::uint64_t kHandleStatesOffset = kOpenHandlesOffset + kHandles * sizeof(std::uint32_t);
 inline constexpr std::uint64_t kDevicesOffset = kHandleStatesOffset + kHandles * sizeof(std::uint32_t);

@@ -37,10 +37,12 @@ std::uint64_t read_pid_namespace() {
   return ::stat("/proc/self/ns/pid", &information) == 0 ? information.st_ino : 0;
 }
 
-Mapping map_segment(int rank, const Address& address) {
+/// The mapping, or none when the process has ended.
+std::optional<Mapping> map_segment(int rank, const Address& address) {
   const std::string path =
       "/proc/" + std::to_string(address.process) + "/fd/" + std::to_string(address.descriptor);
   const int descriptor = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+  if (descriptor < 0 && (errno == ENOENT || errno == ESRCH)) return std::nullopt;
   if (descriptor < 0)
     throw Error("shm: cannot open the segment of rank " + std::to_string(rank) + " at " + path + ": " +
                 std::strerror(errno) + "; ranks must run as the same user and see the same /proc");
@@ -50,7 +52,7 @@ Mapping map_segment(int rank, const Address& address) {
   if (base == MAP_FAILED)
     throw Error("shm: cannot map the segment of rank " + std::to_string(rank) + " (" +
                 std::to_string(address.bytes) + " bytes): " + std::strerror(error));
-  return {static_cast<std::byte*>(base), address.bytes};
+  return Mapping(static_cast<std::byte*>(base), address.bytes);
 }
 
 void check(int rank, const Mapping& mapping, std::string_view job_id) {
@@ -82,6 +84,7 @@ Peers::Peers(bootstrap::Bootstrap& bootstrap, std::shared_ptr<Segment> own)
     : bootstrap_(bootstrap),
       own_(std::move(own)),
       table_(static_cast<std::size_t>(bootstrap.size())),
+      departed_(static_cast<std::size_t>(bootstrap.size())),
       owned_(static_cast<std::size_t>(bootstrap.size())),
       next_try_(static_cast<std::size_t>(bootstrap.size())) {
   const Address address{read_boot_id(),
@@ -100,6 +103,7 @@ const Peer* Peers::contact_slow(int rank) noexcept {
   if (!lock.owns_lock()) return nullptr;
   const auto index = static_cast<std::size_t>(rank);
   if (owned_[index] != nullptr) return owned_[index].get();
+  if (departed(rank)) return nullptr;
   const auto now = std::chrono::steady_clock::now();
   if (now < next_try_[index]) return nullptr;
   next_try_[index] = now + std::chrono::milliseconds(1);
@@ -144,7 +148,12 @@ std::unique_ptr<Peer> Peers::open(int rank) {
   if (address.boot_id != read_boot_id() || address.pid_namespace != read_pid_namespace())
     throw Error("shm: rank " + std::to_string(rank) +
                 " runs on another host or in another process namespace; this build connects ranks of one host");
-  peer->mapping = std::make_shared<const Mapping>(map_segment(rank, address));
+  std::optional<Mapping> mapping = map_segment(rank, address);
+  if (!mapping.has_value()) {
+    departed_[static_cast<std::size_t>(rank)].store(true, std::memory_order_relaxed);
+    return nullptr;
+  }
+  peer->mapping = std::make_shared<const Mapping>(std::move(*mapping));
   check(rank, *peer->mapping, bootstrap_.job_id());
   peer->can_read = probe_read(*peer, address);
   return peer;

@@ -26,6 +26,7 @@ struct Shared {
   std::uint32_t lane_slots;
   std::uint32_t lane_slots_max;
   std::uint32_t lanes_max;
+  bool has_process_barrier;
 };
 
 /// A lane as its sender keeps it; `lane` is the part that inlined posts use.
@@ -49,12 +50,26 @@ struct alignas(64) ReceiveLane {
   detail::LaneControl* control = nullptr;
   static constexpr std::uint32_t kEnded = ~std::uint32_t{0};
   std::atomic<std::uint32_t> busy{0};  // lock: the number of the thread inside plus one, or kEnded
-  bool ended = false;
+  std::atomic<bool> ended{false};
+  std::atomic<std::uint32_t> visits{0};  // counts how often a thread was inside
   bool streaming = false;  // messages come without gaps
   std::uint32_t index = 0;
   const Peer* peer = nullptr;
   PeerPackets* packets = nullptr;
   std::uint64_t swept_head = 0;  // head at the last sweep for idle lanes
+
+  /// `thread`: its number plus one. False when another thread is inside, or the lane has ended.
+  [[nodiscard]] bool enter(std::uint32_t thread) noexcept {
+    std::uint32_t idle = 0;
+    // Pairs with the release in leave().
+    return busy.load(std::memory_order_relaxed) == 0 &&
+           busy.compare_exchange_strong(idle, thread, std::memory_order_acquire);
+  }
+  void leave() noexcept {
+    visits.store(visits.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    // Pairs with the acquire in enter() and quiesce().
+    busy.store(ended.load(std::memory_order_relaxed) ? kEnded : 0, std::memory_order_release);
+  }
 };
 
 class ShmPort final : public Port {
@@ -69,7 +84,7 @@ class ShmPort final : public Port {
   bool read(int peer, std::uint64_t address, std::span<std::byte> local) noexcept override;
   [[nodiscard]] bool gone(int peer) noexcept override {
     const Peer* known = shared_.peers->contact(peer);
-    return known != nullptr && known->gone();
+    return known != nullptr ? known->gone() : shared_.peers->departed(peer);
   }
   std::size_t poll(Sink& sink, std::size_t limit, bool exclusive) noexcept override;
   bool prepare_park(bool exclusive) noexcept override;
@@ -108,6 +123,7 @@ class ShmPort final : public Port {
   void follow(ReceiveLane& lane, const detail::Slot& slot, Sink& sink) noexcept;
   void detach(ReceiveLane& lane, Announcement::State state) noexcept;
   // doorbell.cpp
+  [[nodiscard]] bool has_rung() const noexcept;
   bool answer_doorbells(bool exclusive) noexcept;
   bool cool(bool only_idle, bool exclusive) noexcept;
 

@@ -5,8 +5,8 @@ namespace weft::network::shm {
 
 /// Prepares this process for process_barrier() calls of any process; false where the kernel lacks it.
 bool register_process_barrier() noexcept;
-/// A full memory barrier in every running thread of every registered process. Where the kernel lacks it, a
-/// barrier of this thread only: what is missed then is found by the time-out of the park.
+/// A full memory barrier in every running thread of every registered process; of this thread only where the
+/// kernel lacks it.
 void process_barrier() noexcept;
 /// The same for the threads of this process.
 void private_barrier() noexcept;

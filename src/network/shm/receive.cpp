@@ -50,15 +50,11 @@ std::size_t ShmPort::poll(Sink& sink, std::size_t limit, bool exclusive) noexcep
       if (exclusive) {
         lane.busy.store(mark, std::memory_order_relaxed);
         std::atomic_signal_fence(std::memory_order_seq_cst);
-      } else {
-        std::uint32_t idle = 0;
-        if (lane.busy.load(std::memory_order_relaxed) != 0 ||
-            !lane.busy.compare_exchange_strong(idle, mark, std::memory_order_acquire))
-          continue;
+      } else if (!lane.enter(mark)) {
+        continue;
       }
       count += receive(lane, sink, limit);
-      // Pairs with the acquire above, and with the one in quiesce().
-      lane.busy.store(lane.ended ? ReceiveLane::kEnded : 0, std::memory_order_release);
+      lane.leave();
     }
   }
   if (hot > kPollAllUpTo) [[unlikely]] {
@@ -152,9 +148,8 @@ bool ShmPort::deliver_rare(ReceiveLane& lane, Slot& slot, std::uint64_t header, 
       break;
     case SlotKind::moved:
       follow(lane, slot, sink);
-      return !lane.ended;
+      return !lane.ended.load(std::memory_order_relaxed);
     case SlotKind::closed:
-      lanes_[lane.index].store(nullptr, std::memory_order_relaxed);
       detach(lane, Announcement::State::free);
       slot.header.store(0, std::memory_order_relaxed);
       // Pairs with the acquire in Segment::allocate_ring.
@@ -216,7 +211,7 @@ void ShmPort::follow(ReceiveLane& lane, const Slot& slot, Sink& sink) noexcept {
 
 void ShmPort::detach(ReceiveLane& lane, Announcement::State state) noexcept {
   // Polls that still have the lane find it busy for good.
-  lane.ended = true;
+  lane.ended.store(true, std::memory_order_relaxed);
   const std::uint64_t bit = std::uint64_t{1} << (lane.index % 64);
   hot_[lane.index / 64].fetch_and(~bit, std::memory_order_relaxed);
   // Pairs with the acquire in announce().

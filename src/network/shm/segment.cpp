@@ -61,6 +61,7 @@ Segment::Segment(int rank, std::string_view job_id, const SegmentGeometry& geome
   header.packet_payload = geometry.packet_payload;
   header.packet_count = geometry.packets;
   header.devices_max = geometry.devices_max;
+  mapping_.open_handles()[0].store(detail::closed_handle(0), std::memory_order_relaxed);
   header.presence.store(Presence::open, std::memory_order_release);
 }
 

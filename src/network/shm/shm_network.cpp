@@ -2,6 +2,8 @@
 
 #include "network/shm/process_barrier.hpp"
 
+#include <algorithm>
+
 namespace weft::network::shm {
 
 using base::Attribute;
@@ -22,17 +24,20 @@ ShmNetwork::ShmNetwork(bootstrap::Bootstrap& bootstrap, const base::Attributes& 
     : copier_(copier),
       segment_(std::make_shared<Segment>(bootstrap.rank(), bootstrap.job_id(), geometry_of(attributes))),
       peers_(bootstrap, segment_) {
-  register_process_barrier();
+  const bool has_barrier = register_process_barrier();
+  // All ranks together hold at most half of a rank's packets: messages at rest must not keep it from sending.
+  const auto share = static_cast<std::uint32_t>(attributes.integer(Attribute::packets) / (2 * bootstrap.size()));
+  const auto quota = std::min(static_cast<std::uint32_t>(attributes.integer(Attribute::held_packets)), std::max(share, 1U));
   for (int rank = 0; rank < bootstrap.size(); ++rank)
-    peer_packets_.push_back(std::make_unique<PeerPackets>(
-        static_cast<std::uint32_t>(attributes.integer(Attribute::held_packets)), copier_));
+    peer_packets_.push_back(std::make_unique<PeerPackets>(quota, copier_));
   shared_ = {segment_,
              &peers_,
              &peer_packets_,
              static_cast<std::size_t>(attributes.integer(Attribute::inline_max)),
              static_cast<std::uint32_t>(attributes.integer(Attribute::lane_slots)),
              static_cast<std::uint32_t>(attributes.integer(Attribute::lane_slots_max)),
-             static_cast<std::uint32_t>(attributes.integer(Attribute::lanes_max))};
+             static_cast<std::uint32_t>(attributes.integer(Attribute::lanes_max)),
+             has_barrier};
 }
 
 ShmNetwork::~ShmNetwork() {
@@ -68,7 +73,7 @@ std::size_t ShmNetwork::reclaim_packets(std::span<std::uint32_t> indices) noexce
     }
     if (count == indices.size()) {
       // No room for the rest: it goes back, and comes with the next call.
-      while (top != 0 && top <= header.packet_count) {
+      for (std::uint32_t left = header.packet_count; left > 0 && top != 0 && top <= header.packet_count; --left) {
         PacketHeader& rest = packet(top - 1);
         const std::uint32_t below = rest.next.load(std::memory_order_relaxed);
         std::uint32_t head = stack.head.load(std::memory_order_relaxed);
@@ -92,7 +97,7 @@ void ShmNetwork::publish_handle(std::uint16_t id, std::uint16_t generation, Hand
   const std::uint32_t handle = std::uint32_t{id} << 16 | generation;
   own.handle_states()[id].store(std::uint32_t{generation} << 16 | static_cast<std::uint32_t>(state),
                                 std::memory_order_relaxed);
-  own.open_handles()[id].store(state == HandleState::open ? handle : 0, std::memory_order_relaxed);
+  own.open_handles()[id].store(state == HandleState::open ? handle : detail::closed_handle(id), std::memory_order_relaxed);
 }
 
 }  // namespace weft::network::shm
