@@ -25,12 +25,13 @@ inline void insist(AnyEndpoint& endpoint, RemoteCompletion remote, Bytes bytes) 
 template <class AnyEndpoint>
 void send(AnyEndpoint& endpoint, RemoteCompletion data, RemoteCompletion control,
           const std::uint64_t& acknowledged, const Task& task) {
+  // Large messages borrow their buffer until they have arrived, which the acknowledgement tells.
+  const std::vector<std::byte> payload(task.size, std::byte{1});
   std::uint64_t sent = 0;
   const Stopwatch watch;
   if (task.size == 8) {
     sent = send_for(task.seconds, [&](std::uint64_t number) { insist(endpoint, data, bytes_of(number)); });
   } else {
-    const std::vector<std::byte> payload(task.size, std::byte{1});
     sent = send_for(task.seconds, [&](std::uint64_t) { insist(endpoint, data, payload); });
   }
   const double seconds = watch.seconds();
