@@ -40,8 +40,8 @@ std::size_t ShmPort::poll(Sink& sink, std::size_t limit, bool exclusive) noexcep
     if (area_->doorbells[word].load(std::memory_order_relaxed) != 0) [[unlikely]]
       answer_doorbells(exclusive);
     std::uint64_t bits = hot_[word].load(std::memory_order_relaxed);
-    hot += std::popcount(bits);
     for (; bits != 0; bits &= bits - 1) {
+      ++hot;
       // Pairs with the release in attach().
       ReceiveLane& lane =
           *lanes_[word * 64 + static_cast<std::uint32_t>(std::countr_zero(bits))].load(std::memory_order_acquire);
