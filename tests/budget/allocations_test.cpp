@@ -1,0 +1,129 @@
+// Heap allocations per message in steady state: none.
+#include "support/ranks.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cerrno>
+#include <string>
+
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+#define WEFT_COUNTS_ALLOCATIONS 0
+#else
+#define WEFT_COUNTS_ALLOCATIONS 1
+#endif
+
+namespace {
+std::atomic<std::uint64_t> allocations{0};
+}
+
+#if WEFT_COUNTS_ALLOCATIONS
+// Take the place of the C library's, which operator new calls as well.
+extern "C" {
+void* __libc_malloc(std::size_t size);
+void* __libc_calloc(std::size_t count, std::size_t size);
+void* __libc_realloc(void* memory, std::size_t size);
+void* __libc_memalign(std::size_t alignment, std::size_t size);
+
+void* malloc(std::size_t size) noexcept {
+  allocations.fetch_add(1, std::memory_order_relaxed);
+  return __libc_malloc(size);
+}
+void* calloc(std::size_t count, std::size_t size) noexcept {
+  allocations.fetch_add(1, std::memory_order_relaxed);
+  return __libc_calloc(count, size);
+}
+void* realloc(void* memory, std::size_t size) noexcept {
+  allocations.fetch_add(1, std::memory_order_relaxed);
+  return __libc_realloc(memory, size);
+}
+void* aligned_alloc(std::size_t alignment, std::size_t size) noexcept {
+  allocations.fetch_add(1, std::memory_order_relaxed);
+  return __libc_memalign(alignment, size);
+}
+int posix_memalign(void** memory, std::size_t alignment, std::size_t size) noexcept {
+  allocations.fetch_add(1, std::memory_order_relaxed);
+  *memory = __libc_memalign(alignment, size);
+  return *memory != nullptr ? 0 : ENOMEM;
+}
+}
+#endif
+
+namespace weft {
+namespace {
+
+template <class EndpointType, class Drain>
+void expect_no_allocation(Completion& target, const Drain& drain, const char* what) {
+  if (!WEFT_COUNTS_ALLOCATIONS) GTEST_SKIP() << "sanitizers have an allocator of their own";
+  test::Ranks<EndpointType> ranks(2);
+  const RemoteCompletion remote = ranks.runtime(1).expose(target, {.id = 1});
+  for (const std::size_t size : {std::size_t{8}, std::size_t{200}, std::size_t{4096}}) {
+    const auto bytes = test::payload(size, 1);
+    const auto exchange = [&](int messages) {
+      for (int count = 0; count < messages;) {
+        for (int burst = 0; burst < 24 && count < messages; ++burst, ++count)
+          while (ranks.endpoint(0).post_am(1, remote, bytes).is_retry()) {
+            ranks.progress();
+            drain();
+          }
+        ranks.progress();
+        drain();
+      }
+    };
+    exchange(5000);
+    const std::uint64_t before = allocations;
+    exchange(5000);
+    EXPECT_EQ(allocations - before, 0U) << what << ", " << size << " bytes";
+  }
+  target.withdraw();
+}
+
+template <class EndpointType, class Queue>
+void expect_no_allocation_with_queue(const char* what) {
+  Queue queue;
+  expect_no_allocation<EndpointType>(
+      queue,
+      [&] {
+        Message message;
+        while (queue.pop(message)) EXPECT_TRUE(message.is_owner());
+      },
+      what);
+}
+
+TEST(SteadyState, allocates_nothing_for_handlers) {
+  std::uint64_t sum = 0;
+  Handler handler([&](Message& message) { sum += message.size(); });
+  expect_no_allocation<SerialEndpoint>(
+      handler, [] {}, "SerialEndpoint");
+  expect_no_allocation<Endpoint>(
+      handler, [] {}, "Endpoint");
+}
+
+TEST(SteadyState, allocates_nothing_for_queues) {
+  expect_no_allocation_with_queue<SerialEndpoint, SerialCompletionQueue>("SerialCompletionQueue");
+  expect_no_allocation_with_queue<SerialEndpoint, SingleConsumerQueue>("SingleConsumerQueue");
+  expect_no_allocation_with_queue<Endpoint, CompletionQueue>("CompletionQueue");
+}
+
+TEST(SteadyState, allocates_nothing_when_handlers_answer) {
+  if (!WEFT_COUNTS_ALLOCATIONS) GTEST_SKIP() << "sanitizers have an allocator of their own";
+  test::Ranks<SerialEndpoint> ranks(2);
+  std::uint64_t answers = 0;
+  Handler count([&](Message&) { ++answers; });
+  const RemoteCompletion answer = ranks.runtime(0).expose(count, {.id = 2});
+  Handler serve([&](Message& message) {
+    EXPECT_TRUE(ranks.endpoint(1).post_am(0, answer, message.bytes()).is_accepted());
+  });
+  const RemoteCompletion request = ranks.runtime(1).expose(serve, {.id = 1});
+  std::uint64_t before = 0;
+  for (std::uint64_t next = 0; next < 10'000; ++next) {
+    if (next == 5000) before = allocations;
+    ASSERT_TRUE(ranks.post(0, 1, request, bytes_of(next)).has_value());
+    ranks.progress();
+    ranks.progress();
+  }
+  EXPECT_EQ(allocations - before, 0U);
+}
+
+}  // namespace
+}  // namespace weft
