@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstdio>
 #include <cstring>
 #include <exception>
 #include <new>
@@ -189,6 +190,7 @@ bool Job::count() {
   for (const std::string& part : exchange_.allgather(bytes_of_value(own_))) {
     const auto other = value_of_bytes<Totals>(part);
     sums.reads += other.reads;
+    sums.kmers += other.kmers;
     sums.longest_read = std::max(sums.longest_read, other.longest_read);
   }
   if (sums.reads == 0)
@@ -198,6 +200,8 @@ bool Job::count() {
         fmt::format("-k {}: longer than every read (the longest has {} bases)", k, sums.longest_read);
   if (!error_line_.empty()) return false;
   report_.timings.reading = seconds_since(started);
+  tell(fmt::format("read {} reads with {} {}-mers", grouped(sums.reads), grouped(sums.kmers), k),
+       report_.timings.reading);
 
   const auto counting = Clock::now();
   std::vector<Kept<Words>> kept(workers);
@@ -213,6 +217,7 @@ bool Job::count() {
   });
   if (!agree()) return false;
   report_.timings.counting = seconds_since(counting);
+  tell(fmt::format("counted them in {} shards", grouped(shards.total)), report_.timings.counting);
 
   const auto writing = Clock::now();
   std::vector<std::uint64_t> sizes(workers);
@@ -274,6 +279,13 @@ void Job::gather_totals(const Histogram& histogram, int spilled) {
     report_.histogram.add_bytes(std::as_bytes(std::span(part.data(), part.size())));
 }
 
+void Job::tell(const std::string& done, double seconds) {
+  if (exchange_.rank() != 0) return;
+  bar_.clear();
+  fmt::print("{} ({:.3f} s)\n", done, seconds);
+  std::fflush(stdout);
+}
+
 bool Job::finish() {
   if (exchange_.rank() == 0) {
     try {
@@ -303,11 +315,15 @@ bool Job::run() {
         return count<4>();
     }
   };
-  const bool good = prepare() && counted();
+  bool good = prepare() && counted();
   bar_.clear();
-  if (!good) return false;
-  report_.timings.total = seconds_since(started);
-  return finish();
+  if (good) {
+    report_.timings.total = seconds_since(started);
+    good = finish();
+  }
+  // Temporary files go now: once a rank has ended with an error, a launcher may kill this one.
+  if (!good) outputs_.reset();
+  return good;
 }
 
 }  // namespace kmer

@@ -42,6 +42,8 @@ class Job {
   void on_all_threads(int threads, const Body& body);
   /// Ends a phase: true if no rank has failed.
   bool agree();
+  /// Says on rank 0 what has been done; a launcher's pipe shows no progress bar.
+  void tell(const std::string& done, double seconds);
   bool prepare();
   bool finish();
   void gather_totals(const Histogram& histogram, int spilled);

@@ -14,18 +14,17 @@ namespace kmer {
 
 namespace {
 
-/// 1234567 as "1,234,567".
-std::string grouped(std::uint64_t value) {
-  std::string digits = fmt::format("{}", value);
-  for (std::size_t i = digits.size(); i > 3; i -= 3) digits.insert(i - 3, 1, ',');
-  return digits;
-}
-
 std::uint64_t per_second(std::uint64_t amount, double seconds) {
   return seconds > 0 ? static_cast<std::uint64_t>(static_cast<double>(amount) / seconds) : 0;
 }
 
 }  // namespace
+
+std::string grouped(std::uint64_t value) {
+  std::string digits = fmt::format("{}", value);
+  for (std::size_t i = digits.size(); i > 3; i -= 3) digits.insert(i - 3, 1, ',');
+  return digits;
+}
 
 std::string json_report(const Report& report) {
   const CountOptions& options = report.options;

@@ -41,6 +41,8 @@ struct Report {
   Histogram histogram;
 };
 
+/// 1234567 as "1,234,567".
+[[nodiscard]] std::string grouped(std::uint64_t value);
 [[nodiscard]] std::string json_report(const Report& report);
 /// Aligned lines for the terminal.
 [[nodiscard]] std::string table_report(const Report& report);
