@@ -48,7 +48,6 @@ Traffic make_traffic(std::size_t reads, std::uint32_t shards) {
       message.resize(at + kRecordHeader + run_bytes(kK, run.kmers));
       traffic.kmers += run.kmers;
     });
-    RunStore store;  // the rolling k-mers are tested on their own
     std::vector<std::uint8_t> packed(packed_size(text.size()) + 48);
     pack_bases(codes.data(), text.size(), packed.data());
     RollingKmer<1> rolling(kK);
