@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/parse.hpp"
+#include "bootstrap/in_process/hub.hpp"
 #include "bootstrap/local/client.hpp"
 #include "bootstrap/single/single.hpp"
 
@@ -61,7 +62,7 @@ std::unique_ptr<Bootstrap> select_bootstrap(const base::Attributes& attributes) 
                 "of `weft run`: start it with `weft run -n N program`, or unset the variable to run a job of "
                 "one rank");
   }
-  return join_alone(timeout);
+  return join_alone(Hub{1, timeout}.join(0));
 }
 
 }  // namespace weft::bootstrap

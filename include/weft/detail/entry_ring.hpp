@@ -2,6 +2,7 @@
 #pragma once
 
 #include <weft/detail/copy.hpp>
+#include <weft/detail/export.hpp>
 #include <weft/detail/message_access.hpp>
 
 #include <atomic>
@@ -12,16 +13,19 @@
 namespace weft::detail {
 
 /// How many threads may be at one end of a queue at the same time.
-struct OneThread {};
-struct ManyThreads {};
+// Exported, so that what a shared library instantiates with them is.
+struct WEFT_API OneThread {};
+struct WEFT_API ManyThreads {};
 
 /// A message at rest. Up to kEntryPayload bytes lie in `place`; else `place` holds an External.
 struct alignas(64) QueueEntry {
   std::atomic<std::uint32_t> sequence;
-  std::uint8_t size;  // of an in-place payload
-  std::uint8_t holding;
-  std::uint8_t operation;
-  std::uint8_t outcome;
+  struct About {
+    std::uint8_t size;  // of an in-place payload
+    MessageAccess::Holding holding;
+    Operation operation;
+    Outcome outcome;
+  } about;
   std::uint32_t tag;
   std::int32_t peer;
   alignas(16) std::byte place[kEntryPayload];
@@ -37,52 +41,36 @@ struct alignas(64) QueueEntry {
 
   void store(Message& message) noexcept;
   void load(Message& message) noexcept;
+
+ private:
+  WEFT_API void store_external(Message& message) noexcept;
+  WEFT_API void load_external(Message& message) noexcept;
 };
 static_assert(sizeof(QueueEntry) == 64);
 
 inline void QueueEntry::store(Message& message) noexcept {
-  operation = static_cast<std::uint8_t>(message.operation());
-  outcome = static_cast<std::uint8_t>(message.outcome());
   tag = message.tag();
   peer = message.peer();
-  const bool arrival = message.operation() == Operation::active_message;
-  if (arrival && message.size() <= kEntryPayload) [[likely]] {
-    holding = static_cast<std::uint8_t>(MessageAccess::Holding::in_place);
-    size = static_cast<std::uint8_t>(message.size());
+  if (message.operation() == Operation::active_message && message.size() <= kEntryPayload) [[likely]] {
+    about = {static_cast<std::uint8_t>(message.size()), MessageAccess::Holding::in_place, Operation::active_message,
+             message.outcome()};
     copy_small(place, message.data(), message.size());
     return;
   }
-  External external{};
-  if (arrival && !message.is_owner()) {
-    Message kept = message.take();
-    external = {kept.data(), kept.size(), nullptr, MessageAccess::owner(kept), MessageAccess::cookie(kept)};
-    MessageAccess::disown(kept);
-    holding = static_cast<std::uint8_t>(MessageAccess::Holding::owner);
-  } else {
-    external = {message.data(), message.size(), message.user_data(), MessageAccess::owner(message),
-                MessageAccess::cookie(message)};
-    holding = static_cast<std::uint8_t>(MessageAccess::holding(message));
-    MessageAccess::disown(message);
-  }
-  std::memcpy(place, &external, sizeof external);
+  store_external(message);
 }
 
 inline void QueueEntry::load(Message& message) noexcept {
-  if (MessageAccess::holding(message) == MessageAccess::Holding::owner) message = Message();  // what the last pop left there
-  const auto as_operation = static_cast<Operation>(operation);
-  if (holding == static_cast<std::uint8_t>(MessageAccess::Holding::in_place)) [[likely]] {
-    MessageAccess::set_view(message, as_operation, peer, tag, nullptr, size, nullptr, 0);
-    copy_small(MessageAccess::set_in_place(message, size), place, size);
+  if (MessageAccess::holding(message) == MessageAccess::Holding::owner) [[unlikely]]
+    message = Message();  // what the last pop left there
+  MessageAccess::set_view(message, about.operation, peer, tag, nullptr, about.size, nullptr, 0);
+  MessageAccess::set_outcome(message, about.outcome);
+  if (about.holding == MessageAccess::Holding::in_place) [[likely]] {
+    copy_small(MessageAccess::set_in_place(message, about.size), place, about.size);
     MessageAccess::set_user_data(message, nullptr);
-  } else {
-    External external;
-    std::memcpy(&external, place, sizeof external);
-    MessageAccess::set_view(message, as_operation, peer, tag, external.data, external.size, nullptr, 0);
-    MessageAccess::set_user_data(message, external.user_data);
-    if (holding == static_cast<std::uint8_t>(MessageAccess::Holding::owner))
-      MessageAccess::set_owner(message, external.owner, external.cookie);
+    return;
   }
-  MessageAccess::set_outcome(message, static_cast<Outcome>(outcome));
+  load_external(message);
 }
 
 /// Bounded first-in-first-out ring; each entry's sequence number says whose turn it is: `position` when it

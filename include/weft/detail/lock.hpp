@@ -1,6 +1,8 @@
 // The two lock policies that Endpoint and SerialEndpoint are made with.
 #pragma once
 
+#include <weft/detail/export.hpp>
+
 #include <atomic>
 #include <cassert>
 #include <cstdint>
@@ -8,7 +10,7 @@
 namespace weft::detail {
 
 /// For objects that any thread may use: a miss is reported, never waited for.
-struct TryLock {
+struct WEFT_API TryLock {
   static constexpr bool kExclusive = false;
   template <class Word>
   [[nodiscard]] static bool acquire(Word& word) noexcept {
@@ -23,7 +25,7 @@ struct TryLock {
 
 /// For objects that one thread at a time uses by contract: no locked instruction. Debug builds detect a
 /// second thread inside.
-struct NoLock {
+struct WEFT_API NoLock {
   static constexpr bool kExclusive = true;
   template <class Word>
   [[nodiscard]] static bool acquire([[maybe_unused]] Word& word) noexcept {

@@ -3,16 +3,16 @@
 #include <algorithm>
 #include <cstdlib>
 #include <string>
+#include <utility>
 
 #include "base/log.hpp"
-#include "bootstrap/in_process/hub.hpp"
 
 namespace weft::bootstrap {
 namespace {
 
 class Single final : public Bootstrap {
  public:
-  explicit Single(double timeout_seconds) : inner_(Hub{1, timeout_seconds}.join(0)) {}
+  explicit Single(std::unique_ptr<Bootstrap> inner) : inner_(std::move(inner)) {}
 
   int rank() const override { return 0; }
   int size() const override { return 1; }
@@ -38,8 +38,8 @@ class Single final : public Bootstrap {
 
 }  // namespace
 
-std::unique_ptr<Bootstrap> join_alone(double timeout_seconds) {
-  return std::make_unique<Single>(timeout_seconds);
+std::unique_ptr<Bootstrap> join_alone(std::unique_ptr<Bootstrap> in_process) {
+  return std::make_unique<Single>(std::move(in_process));
 }
 
 }  // namespace weft::bootstrap

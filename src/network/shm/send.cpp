@@ -17,6 +17,24 @@ constexpr std::size_t slots_for(std::size_t size) noexcept {
   return size <= detail::kSlotPayload ? 1 : 1 + (size - detail::kSlotPayload + sizeof(Slot) - 1) / sizeof(Slot);
 }
 
+/// Lays a payload over a slot and those that follow. Their headers are stored as atomics, because a poll that
+/// has an old position in its hands may look at one.
+void write_payload(Slot* slot, Bytes payload) noexcept {
+  const std::size_t first = std::min(payload.size(), detail::kSlotPayload);
+  if (first != 0) std::memcpy(slot->payload, payload.data(), first);
+  for (payload = payload.subspan(first); !payload.empty();) {
+    ++slot;
+    std::uint64_t head = 0;
+    const std::size_t in_head = std::min(payload.size(), sizeof head);
+    std::memcpy(&head, payload.data(), in_head);
+    slot->header.store(head, std::memory_order_relaxed);
+    payload = payload.subspan(in_head);
+    const std::size_t rest = std::min(payload.size(), sizeof(Slot) - sizeof head);
+    if (rest != 0) std::memcpy(&slot->word, payload.data(), rest);
+    payload = payload.subspan(rest);
+  }
+}
+
 bool lock(detail::SendLane& lane, bool exclusive) noexcept {
   return exclusive ? detail::NoLock::acquire(lane.lock) : detail::TryLock::acquire(lane.lock);
 }
@@ -118,9 +136,7 @@ SendResult ShmPort::send_slots(const Outgoing& outgoing, std::size_t slots, std:
 
 SendResult ShmPort::send(const Outgoing& outgoing, Bytes payload, bool exclusive) noexcept {
   return send_slots(outgoing, slots_for(payload.size()), payload.size(), SlotKind::message, exclusive,
-                    [&](Slot& slot) {
-                      if (!payload.empty()) std::memcpy(slot.payload, payload.data(), payload.size());
-                    });
+                    [&](Slot& slot) { write_payload(&slot, payload); });
 }
 
 SendResult ShmPort::send_packet(const Outgoing& outgoing, std::uint32_t packet, std::size_t size,

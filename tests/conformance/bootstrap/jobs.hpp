@@ -37,7 +37,7 @@ class InProcessJob final : public TestJob {
 class SingleJob final : public TestJob {
  public:
   explicit SingleJob(double timeout) : timeout_(timeout) {}
-  std::unique_ptr<Bootstrap> join(int) override { return join_alone(timeout_); }
+  std::unique_ptr<Bootstrap> join(int) override { return join_alone(Hub{1, timeout_}.join(0)); }
 
  private:
   double timeout_;
