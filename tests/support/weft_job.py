@@ -1,0 +1,30 @@
+"""Starts programs through `weft run` and sees what they leave behind."""
+
+import os
+import subprocess
+
+WEFT = os.path.join(os.environ["WEFT_BIN_DIR"], "weft")
+HANG_GUARD = 100  # seconds; generous, no test waits for it to pass
+FOREIGN = ("WEFT_", "PMI", "SLURM_", "OMPI_")
+
+
+def environment(**changes):
+    """This process's environment without what a launcher around the tests may have set."""
+    kept = {key: value for key, value in os.environ.items()
+            if not key.startswith(FOREIGN) or key in ("WEFT_BIN_DIR", "WEFT_TEST_BIN_DIR", "WEFT_TEST_SANITIZER")}
+    kept.update(changes)
+    return kept
+
+
+def program(name):
+    return os.path.join(os.environ["WEFT_TEST_BIN_DIR"], name)
+
+
+def run(ranks, *command, guard=HANG_GUARD, env=None):
+    """`weft run -n RANKS COMMAND` to its end; the launcher itself ends a job that hangs."""
+    return subprocess.run([WEFT, "run", "-n", str(ranks), "--timeout", str(guard), "--", *map(str, command)], stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True, timeout=guard + 20, env=env or environment())
+
+
+def shared_memory():
+    return sorted(os.listdir("/dev/shm"))
