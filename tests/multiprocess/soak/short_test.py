@@ -1,0 +1,26 @@
+"""A few seconds of mixed traffic: nothing lost, duplicated or torn. soak_test.py is the long form."""
+
+import unittest
+
+from weft_job import environment, program, run
+
+
+class ShortRun(unittest.TestCase):
+    def soak(self, ranks, threads, seconds, **attributes):
+        result = run(ranks, program("soak"), "--seconds", seconds, "--threads", threads, env=environment(**attributes))
+        self.assertEqual(result.returncode, 0, f"{result.stdout}\n{result.stderr}")
+        self.assertEqual(result.stdout.count("arrived"), ranks * threads, result.stdout)
+
+    def test_two_ranks_with_two_threads(self):
+        self.soak(2, 2, 3)
+
+    def test_four_ranks_with_three_threads_that_read_large_messages(self):
+        self.soak(4, 3, 3, WEFT_RENDEZVOUS="read")
+
+    def test_small_limits(self):
+        self.soak(2, 3, 3, WEFT_LANE_SLOTS="64", WEFT_LANE_SLOTS_MAX="64", WEFT_PACKETS="64", WEFT_REQUESTS="16",
+                  WEFT_BACKLOG="8", WEFT_BACKLOG_PEER="4", WEFT_HELD_PACKETS="2", WEFT_RENDEZVOUS="copy")
+
+
+if __name__ == "__main__":
+    unittest.main()
