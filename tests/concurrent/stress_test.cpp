@@ -1,0 +1,153 @@
+// The same structures under real threads, for ThreadSanitizer and for what a model cannot show.
+#include "concurrent/index_pool.hpp"
+#include "concurrent/intake.hpp"
+#include "concurrent/thread_number.hpp"
+
+#include <weft/completion/queue.hpp>
+#include <weft/detail/message_access.hpp>
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstring>
+#include <mutex>
+#include <set>
+#include <thread>
+#include <vector>
+
+namespace weft {
+namespace {
+
+constexpr int kThreads = 4;
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+constexpr int kRounds = 5'000;
+#else
+constexpr int kRounds = 50'000;
+#endif
+
+template <class Body>
+void in_threads(int count, const Body& body) {
+  std::vector<std::thread> threads;
+  for (int thread = 0; thread < count; ++thread) threads.emplace_back([&, thread] { body(thread); });
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST(IndexPoolStress, gives_each_index_to_one_owner) {
+  concurrent::IndexPool<> pool(3);
+  int owned[3] = {};  // plain: a second owner is a data race
+  std::atomic<int> uses{0};
+  in_threads(kThreads, [&](int) {
+    for (int round = 0; round < kRounds; ++round) {
+      const std::uint32_t index = pool.take();
+      if (index == pool.kNone) continue;
+      ++owned[index];
+      ++uses;
+      pool.put(index);
+    }
+  });
+  EXPECT_EQ(owned[0] + owned[1] + owned[2], uses);
+  std::set<std::uint32_t> rest;
+  for (int count = 0; count < 3; ++count) rest.insert(pool.take());
+  EXPECT_EQ(rest.size(), 3U);
+  EXPECT_EQ(pool.take(), pool.kNone);
+}
+
+TEST(IntakeStress, hands_over_every_item_once) {
+  struct Item {
+    Item* next = nullptr;
+    int thread = 0;
+    int number = 0;
+  };
+  concurrent::Intake<Item> intake;
+  std::vector<Item> items(static_cast<std::size_t>(kThreads * kRounds));
+  std::atomic<int> running{kThreads};
+  int taken = 0;
+  std::vector<int> next(kThreads);
+  std::thread taker([&] {
+    for (bool last = false; !last;) {
+      last = running == 0;
+      for (Item* item = intake.take_all(); item != nullptr; item = item->next) {
+        EXPECT_EQ(item->number, next[static_cast<std::size_t>(item->thread)]++);
+        ++taken;
+      }
+    }
+  });
+  in_threads(kThreads, [&](int thread) {
+    for (int number = 0; number < kRounds; ++number) {
+      Item& item = items[static_cast<std::size_t>(thread * kRounds + number)];
+      item.thread = thread;
+      item.number = number;
+      intake.put(item);
+    }
+    --running;
+  });
+  taker.join();
+  EXPECT_EQ(taken, kThreads * kRounds);
+}
+
+TEST(ThreadNumbers, are_those_of_no_other_living_thread) {
+  std::mutex mutex;
+  std::set<std::uint32_t> living{concurrent::thread_number()};
+  for (int round = 0; round < 20; ++round)
+    in_threads(8, [&](int) {
+      const std::uint32_t number = concurrent::thread_number();
+      {
+        const std::lock_guard lock(mutex);
+        EXPECT_TRUE(living.insert(number).second) << number;
+      }
+      EXPECT_LT(number, 64U) << "numbers are used again";
+      std::this_thread::yield();
+      const std::lock_guard lock(mutex);
+      living.erase(number);
+    });
+}
+
+/// Producers push, consumers pop, the queue grows from two entries.
+template <class Queue>
+void stress_queue(int producers, int consumers) {
+  Queue queue({.initial = 2});
+  const auto total = static_cast<std::uint64_t>(producers) * kRounds;
+  std::atomic<std::uint64_t> popped{0};
+  std::vector<std::atomic<std::uint8_t>> seen(total);
+  std::atomic<int> wrong{0};
+  in_threads(producers + consumers, [&](int thread) {
+    if (thread < producers) {
+      for (int number = 0; number < kRounds; ++number) {
+        const std::uint64_t value =
+            static_cast<std::uint64_t>(thread) * kRounds + static_cast<std::uint64_t>(number);
+        Message message;
+        detail::MessageAccess::set_view(message, Operation::active_message, thread,
+                                        static_cast<std::uint32_t>(value),
+                                        reinterpret_cast<const std::byte*>(&value), sizeof value, nullptr, 0);
+        queue.signal(message);
+      }
+      return;
+    }
+    std::vector<std::uint64_t> last(static_cast<std::size_t>(producers), 0);
+    Message message;
+    while (popped < total) {
+      if (!queue.pop(message)) {
+        std::this_thread::yield();
+        continue;
+      }
+      const auto value = message.as<std::uint64_t>();
+      const auto producer = static_cast<std::size_t>(message.peer());
+      if (static_cast<std::uint32_t>(value) != message.tag() || seen[value].exchange(1) != 0 ||
+          last[producer] > value)
+        ++wrong;
+      last[producer] = value;
+      ++popped;
+    }
+  });
+  EXPECT_EQ(popped, total);
+  EXPECT_EQ(wrong, 0) << "torn, twice or out of order";
+  EXPECT_TRUE(queue.empty());
+  EXPECT_EQ(queue.size_guess(), 0U);
+}
+
+TEST(QueueStress, with_many_producers_and_consumers) { stress_queue<CompletionQueue>(3, 3); }
+TEST(QueueStress, with_many_producers_and_one_consumer) { stress_queue<SingleConsumerQueue>(3, 1); }
+TEST(QueueStress, with_one_producer_and_one_consumer) { stress_queue<SerialCompletionQueue>(1, 1); }
+
+}  // namespace
+}  // namespace weft
