@@ -85,7 +85,7 @@ class Message {
   /// The payload's first sizeof(T) bytes as a value. A shorter payload is a broken premise (assert); in
   /// release builds what is missing reads as zero.
   template <class T>
-    requires std::is_trivially_copyable_v<T>
+  requires std::is_trivially_copyable_v<T>
   [[nodiscard]] T as() const noexcept {
     assert(size_ >= sizeof(T));
     if (size_ == sizeof(T)) {
@@ -151,9 +151,9 @@ class Message {
   Outcome outcome_ = Outcome::ok;
   Operation operation_ = Operation::active_message;
   Holding holding_ = Holding::view;
-  PayloadOwner* owner_ = nullptr;              // who releases, when holding_ == owner
-  detail::PayloadLender* lender_ = nullptr;    // who can keep it, when holding_ == view
-  std::uint64_t cookie_ = 0;                   // names the payload to owner_ or lender_
+  PayloadOwner* owner_ = nullptr;               // who releases, when holding_ == owner
+  detail::PayloadLender* lender_ = nullptr;     // who can keep it, when holding_ == view
+  std::uint64_t cookie_ = 0;                    // names the payload to owner_ or lender_
   alignas(16) std::byte place_[kEntryPayload];  // valid when holding_ == in_place
 };
 

@@ -60,14 +60,22 @@ class [[nodiscard]] Status {
 /// "no_slot", "not_ready", ...: the enumerator's name, for messages and tables.
 [[nodiscard]] constexpr const char* name_of(Reason reason) noexcept {
   switch (reason) {
-    case Reason::none: return "none";
-    case Reason::no_slot: return "no_slot";
-    case Reason::no_packet: return "no_packet";
-    case Reason::no_credit: return "no_credit";
-    case Reason::no_request: return "no_request";
-    case Reason::lock_contended: return "lock_contended";
-    case Reason::backlog: return "backlog";
-    case Reason::not_ready: return "not_ready";
+    case Reason::none:
+      return "none";
+    case Reason::no_slot:
+      return "no_slot";
+    case Reason::no_packet:
+      return "no_packet";
+    case Reason::no_credit:
+      return "no_credit";
+    case Reason::no_request:
+      return "no_request";
+    case Reason::lock_contended:
+      return "lock_contended";
+    case Reason::backlog:
+      return "backlog";
+    case Reason::not_ready:
+      return "not_ready";
   }
   return "unknown";
 }
@@ -75,11 +83,16 @@ class [[nodiscard]] Status {
 /// "ok", "peer_failed", ...: the enumerator's name, for messages and tables.
 [[nodiscard]] constexpr const char* name_of(Outcome outcome) noexcept {
   switch (outcome) {
-    case Outcome::ok: return "ok";
-    case Outcome::truncated: return "truncated";
-    case Outcome::cancelled: return "cancelled";
-    case Outcome::timed_out: return "timed_out";
-    case Outcome::peer_failed: return "peer_failed";
+    case Outcome::ok:
+      return "ok";
+    case Outcome::truncated:
+      return "truncated";
+    case Outcome::cancelled:
+      return "cancelled";
+    case Outcome::timed_out:
+      return "timed_out";
+    case Outcome::peer_failed:
+      return "peer_failed";
   }
   return "unknown";
 }

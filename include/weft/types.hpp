@@ -13,17 +13,15 @@ using Bytes = std::span<const std::byte>;
 
 /// The bytes of one trivially copyable object; the view lives as long as `value`.
 template <class T>
-  requires std::is_trivially_copyable_v<T>
+requires std::is_trivially_copyable_v<T>
 [[nodiscard]] constexpr Bytes bytes_of(const T& value) noexcept {
   return {reinterpret_cast<const std::byte*>(&value), sizeof(T)};
 }
 
 /// The bytes of a contiguous range of trivially copyable elements.
 template <class T, std::size_t Extent>
-  requires std::is_trivially_copyable_v<T>
-[[nodiscard]] constexpr Bytes bytes_of(std::span<T, Extent> values) noexcept {
-  return std::as_bytes(values);
-}
+requires std::is_trivially_copyable_v<T>
+[[nodiscard]] constexpr Bytes bytes_of(std::span<T, Extent> values) noexcept { return std::as_bytes(values); }
 
 /// Names a completion object of a peer: what travels in a message instead of a pointer.
 ///
@@ -36,7 +34,9 @@ class RemoteCompletion {
   constexpr RemoteCompletion(std::uint16_t id, std::uint16_t generation, std::uint8_t device) noexcept
       : bits_(std::uint64_t{id} << 48 | std::uint64_t{generation} << 32 | device) {}
 
-  [[nodiscard]] constexpr std::uint16_t id() const noexcept { return static_cast<std::uint16_t>(bits_ >> 48); }
+  [[nodiscard]] constexpr std::uint16_t id() const noexcept {
+    return static_cast<std::uint16_t>(bits_ >> 48);
+  }
   /// Counts the exposures under this id, from 1; 0 marks a handle that names nothing.
   [[nodiscard]] constexpr std::uint16_t generation() const noexcept {
     return static_cast<std::uint16_t>(bits_ >> 32);

@@ -21,8 +21,9 @@ Status EndpointCalls<Locking>::post_am(DeviceState& device, int peer, RemoteComp
   return device.post_am(peer, remote, bytes, options, Locking::kExclusive);
 }
 template <class Locking>
-Status EndpointCalls<Locking>::post_packet(DeviceState& device, int peer, RemoteCompletion remote, Packet& packet,
-                                           std::size_t size, const ActiveMessageOptions& options) {
+Status EndpointCalls<Locking>::post_packet(DeviceState& device, int peer, RemoteCompletion remote,
+                                           Packet& packet, std::size_t size,
+                                           const ActiveMessageOptions& options) {
   return device.post_packet(peer, remote, packet, size, options, Locking::kExclusive);
 }
 template <class Locking>

@@ -22,7 +22,8 @@ struct ProgressThread::State {
     std::atomic<bool> stopped_{false};
   };
 
-  explicit State(Endpoint taken) : endpoint(std::move(taken)), thread([this] { endpoint.wait_ready(stop); }) {}
+  explicit State(Endpoint taken)
+      : endpoint(std::move(taken)), thread([this] { endpoint.wait_ready(stop); }) {}
 
   Stop stop;
   Endpoint endpoint;

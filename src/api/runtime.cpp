@@ -16,7 +16,8 @@ namespace weft {
 
 namespace {
 
-std::unique_ptr<network::Network> make_network(bootstrap::Bootstrap& bootstrap, const base::Attributes& attributes,
+std::unique_ptr<network::Network> make_network(bootstrap::Bootstrap& bootstrap,
+                                               const base::Attributes& attributes,
                                                detail::PayloadLender& copier) {
   return std::make_unique<network::shm::ShmNetwork>(bootstrap, attributes, copier);
 }
@@ -24,7 +25,8 @@ std::unique_ptr<network::Network> make_network(bootstrap::Bootstrap& bootstrap, 
 void check_abi(std::uint32_t abi_version) {
   if (abi_version != detail::kAbiVersion)
     throw Error("this program was compiled with headers of weft ABI version " + std::to_string(abi_version) +
-                " and runs with a library of version " + std::to_string(detail::kAbiVersion) + ": compile it again");
+                " and runs with a library of version " + std::to_string(detail::kAbiVersion) +
+                ": compile it again");
 }
 
 }  // namespace
@@ -53,8 +55,9 @@ RemoteCompletion Runtime::expose(Completion& completion, const ExposeOptions& op
   if (options.id > 65535)
     throw Error("expose: id " + std::to_string(options.id) + " is out of range: 0 to 65535");
   if (options.device >= devices)
-    throw Error("expose: home device " + std::to_string(options.device) + " of id " + std::to_string(options.id) +
-                " is out of range: 0 to " + std::to_string(devices - 1) + " (attribute devices_max)");
+    throw Error("expose: home device " + std::to_string(options.device) + " of id " +
+                std::to_string(options.id) + " is out of range: 0 to " + std::to_string(devices - 1) +
+                " (attribute devices_max)");
   return state_->exposures().expose(completion, static_cast<std::uint16_t>(options.id),
                                     static_cast<std::uint8_t>(options.device));
 }

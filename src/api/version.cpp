@@ -1,7 +1,8 @@
 #include <weft/version.hpp>
 
 #define WEFT_TEXT_OF(value) #value
-#define WEFT_VERSION_TEXT(major, minor, patch) WEFT_TEXT_OF(major) "." WEFT_TEXT_OF(minor) "." WEFT_TEXT_OF(patch)
+#define WEFT_VERSION_TEXT(major, minor, patch) \
+  WEFT_TEXT_OF(major) "." WEFT_TEXT_OF(minor) "." WEFT_TEXT_OF(patch)
 
 namespace weft {
 

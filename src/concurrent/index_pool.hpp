@@ -15,7 +15,8 @@ class IndexPool {
  public:
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
 
-  explicit IndexPool(std::uint32_t capacity) : next_(new Atomic<std::uint32_t>[capacity]), capacity_(capacity) {
+  explicit IndexPool(std::uint32_t capacity)
+      : next_(new Atomic<std::uint32_t>[capacity]), capacity_(capacity) {
     for (std::uint32_t index = 0; index < capacity; ++index)
       next_[index].store(index + 1 < capacity ? index + 1 : kNone, std::memory_order_relaxed);
     head_.store(pack(capacity > 0 ? 0 : kNone, 0), std::memory_order_relaxed);
@@ -49,8 +50,12 @@ class IndexPool {
   static constexpr std::uint64_t pack(std::uint32_t index, std::uint32_t tag) noexcept {
     return static_cast<std::uint64_t>(tag) << 32 | index;
   }
-  static constexpr std::uint32_t index_of(std::uint64_t head) noexcept { return static_cast<std::uint32_t>(head); }
-  static constexpr std::uint32_t tag_of(std::uint64_t head) noexcept { return static_cast<std::uint32_t>(head >> 32); }
+  static constexpr std::uint32_t index_of(std::uint64_t head) noexcept {
+    return static_cast<std::uint32_t>(head);
+  }
+  static constexpr std::uint32_t tag_of(std::uint64_t head) noexcept {
+    return static_cast<std::uint32_t>(head >> 32);
+  }
 
   const std::unique_ptr<Atomic<std::uint32_t>[]> next_;
   const std::uint32_t capacity_;

@@ -76,7 +76,8 @@ class WEFT_API Completion {
  private:
   friend class detail::Exposures;
   std::atomic<detail::Exposures*> exposures_{nullptr};
-  std::atomic<std::uint32_t> first_exposure_{0};  // id + 1 of the first handle that names this object, 0: none
+  std::atomic<std::uint32_t> first_exposure_{
+      0};  // id + 1 of the first handle that names this object, 0: none
   PayloadOwner* allocator_ = nullptr;
 };
 

@@ -19,9 +19,7 @@ class Handler final : public Completion {
   explicit Handler(Function function) : function_(std::move(function)) {}
   ~Handler() override { withdraw(); }
 
-  void signal(Message& message) noexcept override {
-    function_(message);
-  }
+  void signal(Message& message) noexcept override { function_(message); }
   /// A handler has nothing to wait for by itself: use Endpoint::wait_until with a condition of your own.
   [[nodiscard]] bool ready() const noexcept override { return true; }
 

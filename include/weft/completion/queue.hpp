@@ -11,8 +11,8 @@ namespace weft {
 /// Options of completion queues.
 struct QueueOptions {
   /// Messages at rest, in entries, at which remote senders are stopped (their posts answer
-  /// retry(no_credit)) until the queue has been emptied; 1 to 2^24, approximate. What is under way by then is still taken
-  /// in, and so is every completion of an own operation. 
+  /// retry(no_credit)) until the queue has been emptied; 1 to 2^24, approximate. What is under way by then is
+  /// still taken in, and so is every completion of an own operation.
   std::uint32_t capacity = 65536;
   /// Entries allocated at construction; the queue doubles when it is full. A power of two.
   std::uint32_t initial = 256;

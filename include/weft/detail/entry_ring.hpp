@@ -52,8 +52,8 @@ inline void QueueEntry::store(Message& message) noexcept {
   tag = message.tag();
   peer = message.peer();
   if (message.operation() == Operation::active_message && message.size() <= kEntryPayload) [[likely]] {
-    about = {static_cast<std::uint8_t>(message.size()), MessageAccess::Holding::in_place, Operation::active_message,
-             message.outcome()};
+    about = {static_cast<std::uint8_t>(message.size()), MessageAccess::Holding::in_place,
+             Operation::active_message, message.outcome()};
     copy_small(place, message.data(), message.size());
     return;
   }
@@ -83,9 +83,9 @@ class EntryRing {
   enum class Push : std::uint8_t { pushed, full, closed };
   static constexpr std::uint64_t kClosed = std::uint64_t{1} << 63;
 
-  /// `capacity` is a power of two from 2 up: with one entry, full for one position reads as empty for the next.
-  explicit EntryRing(std::uint32_t capacity)
-      : mask_(capacity - 1), entries_(new Entry[capacity]) {
+  /// `capacity` is a power of two from 2 up: with one entry, full for one position reads as empty for the
+  /// next.
+  explicit EntryRing(std::uint32_t capacity) : mask_(capacity - 1), entries_(new Entry[capacity]) {
     for (std::uint32_t index = 0; index < capacity; ++index)
       entries_[index].sequence.store(index, std::memory_order_relaxed);
   }
@@ -144,8 +144,9 @@ class EntryRing {
   /// Only reads. Exact when nobody pushes or pops at the moment.
   [[nodiscard]] bool empty() const noexcept {
     const std::uint64_t head = head_.load(std::memory_order_relaxed);
-    const auto turn = static_cast<std::int32_t>(
-        entries_[head & mask_].sequence.load(std::memory_order_acquire) - static_cast<std::uint32_t>(head + 1));
+    const auto turn =
+        static_cast<std::int32_t>(entries_[head & mask_].sequence.load(std::memory_order_acquire) -
+                                  static_cast<std::uint32_t>(head + 1));
     return turn < 0;
   }
   [[nodiscard]] std::uint64_t size_guess() const noexcept {

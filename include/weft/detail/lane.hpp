@@ -58,8 +58,9 @@ struct alignas(64) SendLane {
   std::uint64_t tail = 0;   // next position to write
   std::uint64_t limit = 0;  // first position that may not be written yet; == tail sends posts the slow way
   LaneControl* control = nullptr;
-  const std::atomic<std::uint32_t>* open_handles = nullptr;  // the peer's, by id: open_handle() or closed_handle()
-  void* owner = nullptr;                                  // what ring_doorbell() needs to know
+  const std::atomic<std::uint32_t>* open_handles =
+      nullptr;            // the peer's, by id: open_handle() or closed_handle()
+  void* owner = nullptr;  // what ring_doorbell() needs to know
   std::atomic<std::uint32_t> lock{0};
 };
 
@@ -73,7 +74,9 @@ struct alignas(64) SendLane {
 }
 /// What stands in a table of open handles for an id that is not open: a word that no handle with this id
 /// has, whatever its generation. Zero but for id 0.
-[[nodiscard]] constexpr std::uint32_t closed_handle(std::uint16_t id) noexcept { return id == 0 ? 0x10000U : 0; }
+[[nodiscard]] constexpr std::uint32_t closed_handle(std::uint16_t id) noexcept {
+  return id == 0 ? 0x10000U : 0;
+}
 
 /// Tells the receiver of a cold lane that it is not empty any more; wakes it when it is parked.
 WEFT_API void ring_doorbell(SendLane& lane) noexcept;
@@ -91,11 +94,13 @@ inline void prefetch_for_write(const void* line) noexcept {
 /// Slots ahead of the one being written whose line is fetched for writing.
 inline constexpr std::uint64_t kPrefetchDistance = 16;
 
-/// Writes one slot. False without effect when the lane is contended or full, or the handle is not open: the caller then takes the slow way, which finds out.
+/// Writes one slot. False without effect when the lane is contended or full, or the handle is not open: the
+/// caller then takes the slow way, which finds out.
 template <class Locking>
 [[nodiscard]] inline bool post_slot(SendLane& lane, RemoteCompletion remote, std::uint32_t tag, Bytes bytes,
                                     std::uint8_t channel) noexcept {
-  if (lane.open_handles[remote.id()].load(std::memory_order_relaxed) != open_handle(remote.bits())) [[unlikely]]
+  if (lane.open_handles[remote.id()].load(std::memory_order_relaxed) != open_handle(remote.bits()))
+      [[unlikely]]
     return false;
   if (!Locking::acquire(lane.lock)) [[unlikely]]
     return false;

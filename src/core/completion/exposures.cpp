@@ -42,10 +42,12 @@ RemoteCompletion Exposures::expose(Completion& completion, std::uint16_t id, std
   const std::lock_guard lock(mutex_);
   Entry& entry = entries_[id];
   if (is_open(id))
-    throw Error("expose: id " + std::to_string(id) + " is in use by another completion object of this runtime");
+    throw Error("expose: id " + std::to_string(id) +
+                " is in use by another completion object of this runtime");
   Exposures* other = completion.exposures_.load(std::memory_order_relaxed);
   if (other != nullptr && other != this)
-    throw Error("expose: the completion object for id " + std::to_string(id) + " is exposed by another runtime");
+    throw Error("expose: the completion object for id " + std::to_string(id) +
+                " is exposed by another runtime");
   const auto generation = static_cast<std::uint16_t>(generations_[id].load(std::memory_order_relaxed) + 1);
   if (generation == 0) throw Error("expose: id " + std::to_string(id) + " has been exposed 65535 times");
   used_ = std::max(used_, std::size_t{id} + 1);

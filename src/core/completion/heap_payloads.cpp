@@ -31,7 +31,7 @@ class HeapPayloads final : public PayloadOwner {
         return data;
       }
     }
-    return static_cast<std::byte*>(::operator new(room, std::align_val_t{kAlignment}, std::nothrow));
+    return static_cast<std::byte*>(::operator new (room, std::align_val_t{kAlignment}, std::nothrow));
   }
 
   void release(std::byte* data, std::size_t size, std::uint64_t) noexcept override {
@@ -44,12 +44,12 @@ class HeapPayloads final : public PayloadOwner {
         return;
       }
     }
-    ::operator delete(data, std::align_val_t{kAlignment});
+    ::operator delete (data, std::align_val_t{kAlignment});
   }
 
   ~HeapPayloads() {
     for (std::size_t index = 0; index < count_; ++index)
-      ::operator delete(kept_[index].data, std::align_val_t{kAlignment});
+      ::operator delete (kept_[index].data, std::align_val_t{kAlignment});
   }
 
  private:

@@ -64,7 +64,8 @@ std::uint32_t PacketPool::refill(Magazine* magazine, std::uint32_t thread) noexc
   }
   std::size_t next = 1;
   if (magazine != nullptr)
-    while (next < count && magazine->count < magazine_limit_ / 2) magazine->indices[magazine->count++] = returned[next++];
+    while (next < count && magazine->count < magazine_limit_ / 2)
+      magazine->indices[magazine->count++] = returned[next++];
   if (next < count) spill(returned.data() + next, static_cast<std::uint32_t>(count - next), thread);
   return returned[0];
 }

@@ -27,7 +27,9 @@ class PacketPool final : public detail::PacketSource, public detail::PayloadLend
   [[nodiscard]] Packet get() noexcept;
   void put_packet(std::uint32_t index) noexcept override;
 
-  [[nodiscard]] std::byte* data(std::uint32_t index) const noexcept { return memory_.base + index * memory_.stride; }
+  [[nodiscard]] std::byte* data(std::uint32_t index) const noexcept {
+    return memory_.base + index * memory_.stride;
+  }
   [[nodiscard]] std::size_t payload() const noexcept { return memory_.payload; }
 
   /// Copies a payload into a packet of this pool, so that it outlives its delivery. A quarter of the pool at

@@ -26,8 +26,8 @@ class LargeMessages {
 
   enum class Start : std::uint8_t { started, no_request, refused };
   /// Announces a payload; `result` says what the network answered.
-  Start start(int peer, RemoteCompletion remote, Bytes bytes, const ActiveMessageOptions& options, bool exclusive,
-              network::SendResult& result) noexcept;
+  Start start(int peer, RemoteCompletion remote, Bytes bytes, const ActiveMessageOptions& options,
+              bool exclusive, network::SendResult& result) noexcept;
 
   /// Arrivals of the four channels. on_announcement: false when no transfer is free.
   bool on_announcement(std::uint64_t word, const Message& arrival, network::Sink& sink) noexcept;
@@ -41,7 +41,9 @@ class LargeMessages {
   [[nodiscard]] bool has_work() const noexcept { return working_.load(std::memory_order_relaxed) != 0; }
 
   /// Own operations that have not ended.
-  [[nodiscard]] std::uint32_t outstanding() const noexcept { return outstanding_.load(std::memory_order_relaxed); }
+  [[nodiscard]] std::uint32_t outstanding() const noexcept {
+    return outstanding_.load(std::memory_order_relaxed);
+  }
   /// Ends the operations whose peer has left.
   void end_lost_operations() noexcept;
 

@@ -27,11 +27,16 @@ LargeMessages::~LargeMessages() {
 }
 
 Outgoing LargeMessages::answer(const Incoming& incoming, Channel channel) const noexcept {
-  return {incoming.peer, static_cast<std::uint8_t>(incoming.announcement.device), TrafficClass::control, static_cast<std::uint8_t>(channel),
-          false, 0};
+  return {incoming.peer,
+          static_cast<std::uint8_t>(incoming.announcement.device),
+          TrafficClass::control,
+          static_cast<std::uint8_t>(channel),
+          false,
+          0};
 }
 
-bool LargeMessages::on_announcement(std::uint64_t word, const Message& arrival, network::Sink& sink) noexcept {
+bool LargeMessages::on_announcement(std::uint64_t word, const Message& arrival,
+                                    network::Sink& sink) noexcept {
   LargeMessage announcement{};
   if (arrival.size() != sizeof announcement) {
     sink.reject(arrival.peer(), "announcement of a wrong length", arrival.size());
@@ -70,14 +75,16 @@ LargeMessages::Step LargeMessages::find_memory(Incoming& incoming) noexcept {
   incoming.owner = &completion->allocator();
   incoming.buffer = incoming.owner->allocate(incoming.announcement.size);
   if (incoming.buffer == nullptr) return Step::idle;
-  incoming.state.store(context_.transfer == Transfer::read ? Incoming::State::reading : Incoming::State::asking,
-                       std::memory_order_relaxed);
+  incoming.state.store(
+      context_.transfer == Transfer::read ? Incoming::State::reading : Incoming::State::asking,
+      std::memory_order_relaxed);
   return Step::moved;
 }
 
 LargeMessages::Step LargeMessages::advance(Incoming& incoming, bool exclusive) noexcept {
   switch (incoming.state.load(std::memory_order_relaxed)) {
-    case Incoming::State::needs_memory: return find_memory(incoming);
+    case Incoming::State::needs_memory:
+      return find_memory(incoming);
     case Incoming::State::reading: {
       const std::size_t count = std::min(incoming.announcement.size - incoming.read, kReadPerStep);
       if (!context_.port->read(incoming.peer, incoming.announcement.address + incoming.read,
@@ -115,29 +122,34 @@ LargeMessages::Step LargeMessages::advance(Incoming& incoming, bool exclusive) n
       return answered;
     }
     case Incoming::State::free:
-    case Incoming::State::receiving: break;
+    case Incoming::State::receiving:
+      break;
   }
   return Step::finished;
 }
 
 LargeMessages::Step LargeMessages::send_answer(const Incoming& incoming, bool exclusive) noexcept {
-  const SendResult sent =
-      context_.port->send(answer(incoming, Channel::finished), bytes_of(incoming.announcement.request), exclusive);
+  const SendResult sent = context_.port->send(answer(incoming, Channel::finished),
+                                              bytes_of(incoming.announcement.request), exclusive);
   return sent == SendResult::sent || sent == SendResult::peer_gone ? Step::finished : Step::idle;
 }
 
 void LargeMessages::on_chunk(std::uint64_t word, const Message& arrival, network::Sink& sink) noexcept {
   const RequestName name = name_of(word);
   Chunk chunk{};
-  if (arrival.size() < sizeof chunk) return sink.reject(arrival.peer(), "chunk of a wrong length", arrival.size());
+  if (arrival.size() < sizeof chunk)
+    return sink.reject(arrival.peer(), "chunk of a wrong length", arrival.size());
   std::memcpy(&chunk, arrival.data(), sizeof chunk);
-  if (name.index >= context_.requests) return sink.reject(arrival.peer(), "chunk of an unknown transfer", name.index);
+  if (name.index >= context_.requests)
+    return sink.reject(arrival.peer(), "chunk of an unknown transfer", name.index);
   Incoming& incoming = incoming_[name.index];
-  if (incoming.generation.load(std::memory_order_acquire) != name.generation || incoming.peer != arrival.peer() ||
+  if (incoming.generation.load(std::memory_order_acquire) != name.generation ||
+      incoming.peer != arrival.peer() ||
       incoming.state.load(std::memory_order_acquire) != Incoming::State::receiving)
     return sink.reject(arrival.peer(), "chunk of an unknown transfer", name.index);
   const std::size_t size = incoming.announcement.size;
-  if (chunk.size != arrival.size() - sizeof chunk || chunk.offset > size || chunk.size > size - chunk.offset ||
+  if (chunk.size != arrival.size() - sizeof chunk || chunk.offset > size ||
+      chunk.size > size - chunk.offset ||
       chunk.size > size - incoming.received.load(std::memory_order_relaxed))
     return sink.reject(arrival.peer(), "chunk outside its transfer", chunk.offset);
   std::memcpy(incoming.buffer + chunk.offset, arrival.data() + sizeof chunk, chunk.size);

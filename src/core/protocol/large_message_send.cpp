@@ -46,10 +46,15 @@ LargeMessages::Start LargeMessages::start(int peer, RemoteCompletion remote, Byt
   request.sent = 0;
   request.state.store(Request::State::announced, std::memory_order_release);
   outstanding_.fetch_add(1, std::memory_order_relaxed);
-  const LargeMessage announcement{reinterpret_cast<std::uint64_t>(bytes.data()), bytes.size(),
-                                  {index, request.generation.load(std::memory_order_relaxed)}, context_.device};
-  const Outgoing outgoing{peer, remote.device(), TrafficClass::data,
-                          static_cast<std::uint8_t>(Channel::large_message), true,
+  const LargeMessage announcement{reinterpret_cast<std::uint64_t>(bytes.data()),
+                                  bytes.size(),
+                                  {index, request.generation.load(std::memory_order_relaxed)},
+                                  context_.device};
+  const Outgoing outgoing{peer,
+                          remote.device(),
+                          TrafficClass::data,
+                          static_cast<std::uint8_t>(Channel::large_message),
+                          true,
                           detail::handle_word(remote, options.tag)};
   result = context_.port->send(outgoing, bytes_of(announcement), exclusive);
   if (result == SendResult::sent) return Start::started;
@@ -64,14 +69,15 @@ LargeMessages::Start LargeMessages::start(int peer, RemoteCompletion remote, Byt
 LargeMessages::Request* LargeMessages::find_request(RequestName name, int peer) noexcept {
   if (name.index >= context_.requests) return nullptr;
   Request& request = requests_[name.index];
-  if (request.generation.load(std::memory_order_acquire) != name.generation || request.peer != peer) return nullptr;
+  if (request.generation.load(std::memory_order_acquire) != name.generation || request.peer != peer)
+    return nullptr;
   return &request;
 }
 
 void LargeMessages::end(Request& request, Outcome outcome) noexcept {
   Message message;
-  detail::MessageAccess::set_view(message, Operation::active_message_sent, request.peer, request.tag, request.data,
-                                  request.size, nullptr, 0);
+  detail::MessageAccess::set_view(message, Operation::active_message_sent, request.peer, request.tag,
+                                  request.data, request.size, nullptr, 0);
   detail::MessageAccess::set_user_data(message, request.user_data);
   detail::MessageAccess::set_outcome(message, outcome);
   Completion* completion = request.completion;
@@ -88,7 +94,8 @@ void LargeMessages::end(Request& request, Outcome outcome) noexcept {
 
 void LargeMessages::on_finished(const Message& arrival, network::Sink& sink) noexcept {
   RequestName name{};
-  if (arrival.size() != sizeof name) return sink.reject(arrival.peer(), "end of a large message of a wrong length", arrival.size());
+  if (arrival.size() != sizeof name)
+    return sink.reject(arrival.peer(), "end of a large message of a wrong length", arrival.size());
   std::memcpy(&name, arrival.data(), sizeof name);
   Request* request = find_request(name, arrival.peer());
   auto expected = Request::State::announced;
@@ -99,7 +106,8 @@ void LargeMessages::on_finished(const Message& arrival, network::Sink& sink) noe
 
 void LargeMessages::on_clear_to_send(const Message& arrival, network::Sink& sink) noexcept {
   ClearToSend clear{};
-  if (arrival.size() != sizeof clear) return sink.reject(arrival.peer(), "clear-to-send of a wrong length", arrival.size());
+  if (arrival.size() != sizeof clear)
+    return sink.reject(arrival.peer(), "clear-to-send of a wrong length", arrival.size());
   std::memcpy(&clear, arrival.data(), sizeof clear);
   Request* request = find_request(clear.request, arrival.peer());
   auto expected = Request::State::announced;
@@ -111,14 +119,19 @@ void LargeMessages::on_clear_to_send(const Message& arrival, network::Sink& sink
 }
 
 LargeMessages::Step LargeMessages::stream(Request& request, bool exclusive) noexcept {
-  const Outgoing outgoing{request.peer,    request.device,          TrafficClass::control,
-                          static_cast<std::uint8_t>(Channel::chunk), false, word_of(request.transfer)};
+  const Outgoing outgoing{request.peer,
+                          request.device,
+                          TrafficClass::control,
+                          static_cast<std::uint8_t>(Channel::chunk),
+                          false,
+                          word_of(request.transfer)};
   Step result = Step::idle;
   for (int count = 0; count < kChunksPerStep; ++count) {
     if (!request.packet) {
       request.packet = context_.pool.get();
       if (!request.packet) return result;
-      const Chunk chunk{request.sent, std::min(request.size - request.sent, request.packet.capacity() - sizeof(Chunk))};
+      const Chunk chunk{request.sent,
+                        std::min(request.size - request.sent, request.packet.capacity() - sizeof(Chunk))};
       std::memcpy(request.packet.data(), &chunk, sizeof chunk);
       std::memcpy(request.packet.data() + sizeof chunk, request.data + request.sent, chunk.size);
       request.packet_size = chunk.size;
@@ -148,7 +161,8 @@ void LargeMessages::end_lost_operations() noexcept {
     if (request.state.load(std::memory_order_acquire) != Request::State::announced) continue;
     if (!context_.port->gone(request.peer)) continue;
     auto expected = Request::State::announced;
-    if (request.state.compare_exchange_strong(expected, Request::State::ended)) end(request, Outcome::peer_failed);
+    if (request.state.compare_exchange_strong(expected, Request::State::ended))
+      end(request, Outcome::peer_failed);
   }
 }
 

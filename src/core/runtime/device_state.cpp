@@ -58,11 +58,11 @@ void DeviceState::open_endpoint(bool exclusive) {
   std::int32_t open = endpoints_.load(std::memory_order_relaxed);
   do {
     if (exclusive && open != 0)
-      throw Error("device " + std::to_string(index_) + " has another endpoint already: a SerialEndpoint takes its " +
-                  "device for itself");
+      throw Error("device " + std::to_string(index_) +
+                  " has another endpoint already: a SerialEndpoint takes its " + "device for itself");
     if (!exclusive && open < 0)
-      throw Error("device " + std::to_string(index_) + " belongs to a SerialEndpoint: open another device for " +
-                  "this Endpoint");
+      throw Error("device " + std::to_string(index_) +
+                  " belongs to a SerialEndpoint: open another device for " + "this Endpoint");
   } while (!endpoints_.compare_exchange_weak(open, exclusive ? -1 : open + 1, std::memory_order_acq_rel));
 }
 
@@ -77,7 +77,9 @@ void DeviceState::drain() noexcept {
   // Nobody uses the device any more: this thread has it for itself, whatever its endpoints were.
   const auto deadline = std::chrono::steady_clock::now() +
                         to_nanoseconds(runtime_.attributes().seconds(Attribute::drain_timeout));
-  const auto finished = [&] { return backlog_.empty() && large_messages_.outstanding() == 0 && port_->drained(); };
+  const auto finished = [&] {
+    return backlog_.empty() && large_messages_.outstanding() == 0 && port_->drained();
+  };
   for (std::uint32_t round = 0; !finished(); ++round) {
     if (progress(false) != 0) continue;
     large_messages_.end_lost_operations();
@@ -88,7 +90,8 @@ void DeviceState::drain() noexcept {
       };
       add(backlog_.size(), " refused operations in the backlog");
       add(large_messages_.outstanding(), " large messages under way");
-      runtime_.log().warn("device " + std::to_string(index_) + " closes with operations that have not ended within " +
+      runtime_.log().warn("device " + std::to_string(index_) +
+                          " closes with operations that have not ended within " +
                           std::string(runtime_.attributes().text(Attribute::drain_timeout)) + ": " + what);
       return;
     }

@@ -39,10 +39,12 @@ class DeviceState final : private network::Sink, private core::PostRetry {
   void close_endpoint(bool exclusive) noexcept;
 
   // post.cpp
-  Status post_am(int peer, RemoteCompletion remote, Bytes bytes, const ActiveMessageOptions& options, bool exclusive);
+  Status post_am(int peer, RemoteCompletion remote, Bytes bytes, const ActiveMessageOptions& options,
+                 bool exclusive);
   Status post_packet(int peer, RemoteCompletion remote, Packet& packet, std::size_t size,
                      const ActiveMessageOptions& options, bool exclusive);
-  void send_am(int peer, RemoteCompletion remote, Bytes bytes, const ActiveMessageOptions& options, bool exclusive);
+  void send_am(int peer, RemoteCompletion remote, Bytes bytes, const ActiveMessageOptions& options,
+               bool exclusive);
   // progress.cpp
   std::size_t progress(bool exclusive) noexcept;
   // waiting.cpp
@@ -57,8 +59,9 @@ class DeviceState final : private network::Sink, private core::PostRetry {
   void check_target(int peer, RemoteCompletion remote, const char* operation) const;
   Status attempt(int peer, RemoteCompletion remote, Bytes bytes, const ActiveMessageOptions& options,
                  bool exclusive) noexcept;
-  Status attempt_packet(int peer, RemoteCompletion remote, Packet& packet, std::size_t size, const std::byte* source,
-                        const ActiveMessageOptions& options, bool exclusive) noexcept;
+  Status attempt_packet(int peer, RemoteCompletion remote, Packet& packet, std::size_t size,
+                        const std::byte* source, const ActiveMessageOptions& options,
+                        bool exclusive) noexcept;
   Status accepted(network::SendResult result, int peer, const std::byte* data, std::size_t size,
                   const ActiveMessageOptions& options) noexcept;
   Status keep_for_retry(Status refusal, int peer, RemoteCompletion remote, Bytes bytes, Packet* packet,

@@ -58,10 +58,17 @@ bool DeviceState::deliver_rare(std::uint8_t channel, std::uint64_t word, Message
   switch (static_cast<Channel>(channel)) {
     case Channel::large_message:
       return !backlog_.over_limit() && large_messages_.on_announcement(word, message, *this);
-    case Channel::clear_to_send: large_messages_.on_clear_to_send(message, *this); return true;
-    case Channel::chunk: large_messages_.on_chunk(word, message, *this); return true;
-    case Channel::finished: large_messages_.on_finished(message, *this); return true;
-    case Channel::active_message: break;
+    case Channel::clear_to_send:
+      large_messages_.on_clear_to_send(message, *this);
+      return true;
+    case Channel::chunk:
+      large_messages_.on_chunk(word, message, *this);
+      return true;
+    case Channel::finished:
+      large_messages_.on_finished(message, *this);
+      return true;
+    case Channel::active_message:
+      break;
   }
   reject(message.peer(), "message on an unknown channel", channel);
   return true;
@@ -70,16 +77,16 @@ bool DeviceState::deliver_rare(std::uint8_t channel, std::uint64_t word, Message
 void DeviceState::refuse(std::uint64_t word, int peer) noexcept {
   const std::uint64_t count = context_.counters.refused_handles.fetch_add(1, std::memory_order_relaxed) + 1;
   if (!core::is_reported(count)) return;
-  context_.log.warn("refused a message from rank " + std::to_string(peer) + " for id " + std::to_string(word >> 48) +
-                    ", generation " + std::to_string(word >> 32 & 0xffff) + ": stale, withdrawn or forged (" +
-                    std::to_string(count) + " so far)");
+  context_.log.warn("refused a message from rank " + std::to_string(peer) + " for id " +
+                    std::to_string(word >> 48) + ", generation " + std::to_string(word >> 32 & 0xffff) +
+                    ": stale, withdrawn or forged (" + std::to_string(count) + " so far)");
 }
 
 void DeviceState::reject(int peer, const char* what, std::uint64_t value) noexcept {
   const std::uint64_t count = context_.counters.refused_messages.fetch_add(1, std::memory_order_relaxed) + 1;
   if (core::is_reported(count))
-    context_.log.warn("refused what rank " + std::to_string(peer) + " sent: " + what + " (" + std::to_string(value) +
-                      "), " + std::to_string(count) + " so far");
+    context_.log.warn("refused what rank " + std::to_string(peer) + " sent: " + what + " (" +
+                      std::to_string(value) + "), " + std::to_string(count) + " so far");
 }
 
 }  // namespace weft::detail

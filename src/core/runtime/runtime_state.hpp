@@ -19,8 +19,8 @@ namespace weft::detail {
 class DeviceState;
 
 /// Makes the network that attributes and job call for; api/ supplies it, which knows the backends.
-using NetworkFactory = std::function<std::unique_ptr<network::Network>(bootstrap::Bootstrap&, const base::Attributes&,
-                                                                       PayloadLender& copier)>;
+using NetworkFactory = std::function<std::unique_ptr<network::Network>(
+    bootstrap::Bootstrap&, const base::Attributes&, PayloadLender& copier)>;
 
 class RuntimeState {
  public:

@@ -3,7 +3,6 @@
 
 #include "network/network.hpp"
 
-
 #include <cstdint>
 
 namespace weft::detail {

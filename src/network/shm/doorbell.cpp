@@ -9,21 +9,22 @@
 #include "concurrent/thread_number.hpp"
 #include "network/shm/process_barrier.hpp"
 
-#include <bit>
-#include <cerrno>
-#include <climits>
-#include <ctime>
 #include <linux/futex.h>
 #include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include <bit>
+#include <cerrno>
+#include <climits>
+#include <ctime>
 
 namespace weft {
 
 void detail::ring_doorbell(SendLane& lane) noexcept {
   auto& state = *static_cast<network::shm::SendState*>(lane.owner);
   network::shm::DeviceArea& area = *state.area;
-  area.doorbells[state.index / 64].fetch_or(std::uint64_t{1} << (state.index % 64), std::memory_order_seq_cst);
+  area.doorbells[state.index / 64].fetch_or(std::uint64_t{1} << (state.index % 64),
+                                            std::memory_order_seq_cst);
   // Either this sees the parked thread, or that one sees the bit after it has counted itself (park()).
   if (area.parked.load(std::memory_order_seq_cst) != 0) {
     area.bell.fetch_add(1, std::memory_order_seq_cst);

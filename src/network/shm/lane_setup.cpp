@@ -13,10 +13,7 @@ using detail::DevicePath;
 using detail::Slot;
 
 ShmPort::ShmPort(const Shared& shared, std::uint32_t index, DevicePath& path, detail::PayloadLender& copier)
-    : shared_(shared),
-      path_(path),
-      copier_(copier),
-      area_(&shared.segment->mapping().device(index)) {
+    : shared_(shared), path_(path), copier_(copier), area_(&shared.segment->mapping().device(index)) {
   control_path_.ranks = path_.ranks = static_cast<std::uint32_t>(shared_.peers->size());
   no_lanes_ = std::make_unique<DevicePath::LaneRow[]>(static_cast<std::size_t>(shared_.peers->size()));
   for (DevicePath* each : {&path_, &control_path_})
@@ -86,8 +83,8 @@ SendState* ShmPort::set_up_lane(const Outgoing& outgoing, SendResult& refusal) n
     return nullptr;
   }
   auto state = std::make_unique<SendState>();
-  state->ring = shared_.segment->allocate_ring(outgoing.traffic == TrafficClass::control ? kControlSlots
-                                                                                         : shared_.lane_slots);
+  state->ring = shared_.segment->allocate_ring(
+      outgoing.traffic == TrafficClass::control ? kControlSlots : shared_.lane_slots);
   refusal = SendResult::no_slot;
   if (state->ring.offset == 0) return nullptr;
   state->peer = peer;
@@ -126,7 +123,8 @@ bool ShmPort::announce(SendState& state, DeviceArea& area) noexcept {
   for (std::uint32_t index = 0; index < shared_.lanes_max; ++index) {
     Announcement& entry = area.announcements[index];
     auto expected = Announcement::State::free;
-    if (!entry.state.compare_exchange_strong(expected, Announcement::State::claimed, std::memory_order_acquire))
+    if (!entry.state.compare_exchange_strong(expected, Announcement::State::claimed,
+                                             std::memory_order_acquire))
       continue;
     entry.rank = shared_.segment->mapping().header().rank;
     entry.ring_offset = state.ring.offset;
@@ -183,7 +181,8 @@ bool ShmPort::consumed(const SendState& state) noexcept {
   const detail::SendLane& lane = state.lane;
   if (lane.tail == 0) return true;
   // The header of the last message: cleared by its receiver after use.
-  const std::uint64_t last = state.wide_tail == lane.tail && state.wide_tail != 0 ? state.wide_head : lane.tail - 1;
+  const std::uint64_t last =
+      state.wide_tail == lane.tail && state.wide_tail != 0 ? state.wide_head : lane.tail - 1;
   return lane.slots[last & lane.mask].header.load(std::memory_order_acquire) == 0;
 }
 
@@ -206,8 +205,8 @@ std::string ShmPort::undelivered() {
     if (!consumed(*state) && !state->peer->gone()) by_rank[state->peer->rank] += waiting(*state);
   std::string text;
   for (const auto& [rank, slots] : by_rank)
-    text += (text.empty() ? "" : ", ") + std::string("up to ") + std::to_string(slots) + " messages to rank " +
-            std::to_string(rank);
+    text += (text.empty() ? "" : ", ") + std::string("up to ") + std::to_string(slots) +
+            " messages to rank " + std::to_string(rank);
   return text;
 }
 

@@ -8,7 +8,8 @@ constexpr std::size_t kTouchFrom = 1024;
 
 PacketHeader& packet_header(const Mapping& mapping, std::uint32_t index) noexcept {
   const SegmentHeader& header = mapping.header();
-  return *reinterpret_cast<PacketHeader*>(mapping.base() + header.packets_offset + index * header.packet_stride);
+  return *reinterpret_cast<PacketHeader*>(mapping.base() + header.packets_offset +
+                                          index * header.packet_stride);
 }
 
 }  // namespace

@@ -28,7 +28,8 @@ class PeerPackets final : public detail::PayloadLender, public PayloadOwner {
   std::byte* allocate(std::size_t) noexcept override { return nullptr; }
   void release(std::byte* data, std::size_t size, std::uint64_t cookie) noexcept override;
 
-  [[nodiscard]] static constexpr std::uint64_t cookie_of(std::uint32_t index, std::uint32_t generation) noexcept {
+  [[nodiscard]] static constexpr std::uint64_t cookie_of(std::uint32_t index,
+                                                         std::uint32_t generation) noexcept {
     return std::uint64_t{generation} << 32 | index;
   }
 

@@ -4,17 +4,17 @@
 
 #include "base/log.hpp"
 
-#include <cerrno>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <fcntl.h>
-#include <fstream>
-#include <string>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <string>
 
 namespace weft::network::shm {
 
@@ -46,7 +46,8 @@ std::optional<Mapping> map_segment(int rank, const Address& address) {
   if (descriptor < 0)
     throw Error("shm: cannot open the segment of rank " + std::to_string(rank) + " at " + path + ": " +
                 std::strerror(errno) + "; ranks must run as the same user and see the same /proc");
-  void* base = ::mmap(nullptr, address.bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, descriptor, 0);
+  void* base =
+      ::mmap(nullptr, address.bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, descriptor, 0);
   const int error = errno;
   ::close(descriptor);
   if (base == MAP_FAILED)
@@ -64,8 +65,10 @@ void check(int rank, const Mapping& mapping, std::string_view job_id) {
   if (header.layout_version != kLayoutVersion)
     refuse("layout version " + std::to_string(header.layout_version) + ", this build needs " +
            std::to_string(kLayoutVersion) + ": all ranks must use the same version of weft");
-  if (header.rank != rank || std::string_view(header.job_id.data()) != job_id) refuse("the name of another job");
-  if (header.bytes != mapping.bytes() || header.packet_stride < sizeof(PacketHeader) + header.packet_payload ||
+  if (header.rank != rank || std::string_view(header.job_id.data()) != job_id)
+    refuse("the name of another job");
+  if (header.bytes != mapping.bytes() ||
+      header.packet_stride < sizeof(PacketHeader) + header.packet_payload ||
       !mapping.contains(header.packets_offset, header.packet_stride * header.packet_count) ||
       !mapping.contains(kDevicesOffset, header.devices_max * sizeof(DeviceArea)))
     refuse("impossible sizes in its header");
@@ -87,14 +90,11 @@ Peers::Peers(bootstrap::Bootstrap& bootstrap, std::shared_ptr<Segment> own)
       departed_(static_cast<std::size_t>(bootstrap.size())),
       owned_(static_cast<std::size_t>(bootstrap.size())),
       next_try_(static_cast<std::size_t>(bootstrap.size())) {
-  const Address address{read_boot_id(),
-                        read_pid_namespace(),
-                        ::getpid(),
-                        own_->descriptor(),
-                        own_->mapping().bytes(),
-                        reinterpret_cast<std::uint64_t>(own_->mapping().base())};
-  bootstrap_.share(kMappingKey, std::const_pointer_cast<Mapping>(
-                                    std::shared_ptr<const Mapping>(own_, &own_->mapping())));
+  const Address address{
+      read_boot_id(),     read_pid_namespace(),    ::getpid(),
+      own_->descriptor(), own_->mapping().bytes(), reinterpret_cast<std::uint64_t>(own_->mapping().base())};
+  bootstrap_.share(kMappingKey,
+                   std::const_pointer_cast<Mapping>(std::shared_ptr<const Mapping>(own_, &own_->mapping())));
   bootstrap_.put(kAddressKey, std::as_bytes(std::span(&address, 1)));
 }
 
@@ -136,8 +136,8 @@ std::unique_ptr<Peer> Peers::open(int rank) {
   if (!value.has_value()) return nullptr;
   Address address{};
   if (value->size() != sizeof address)
-    throw Error("shm: rank " + std::to_string(rank) + " published an address of " + std::to_string(value->size()) +
-                " bytes, expected " + std::to_string(sizeof address));
+    throw Error("shm: rank " + std::to_string(rank) + " published an address of " +
+                std::to_string(value->size()) + " bytes, expected " + std::to_string(sizeof address));
   std::memcpy(&address, value->data(), sizeof address);
   peer->process = address.process;
   if (auto shared = bootstrap_.shared(rank, kMappingKey)) {
@@ -146,8 +146,9 @@ std::unique_ptr<Peer> Peers::open(int rank) {
     return peer;
   }
   if (address.boot_id != read_boot_id() || address.pid_namespace != read_pid_namespace())
-    throw Error("shm: rank " + std::to_string(rank) +
-                " runs on another host or in another process namespace; this build connects ranks of one host");
+    throw Error(
+        "shm: rank " + std::to_string(rank) +
+        " runs on another host or in another process namespace; this build connects ranks of one host");
   std::optional<Mapping> mapping = map_segment(rank, address);
   if (!mapping.has_value()) {
     departed_[static_cast<std::size_t>(rank)].store(true, std::memory_order_relaxed);

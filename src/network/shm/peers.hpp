@@ -40,8 +40,8 @@ class Peers {
  public:
   Peers(bootstrap::Bootstrap& bootstrap, std::shared_ptr<Segment> own);
 
-  /// The peer, or nullptr while it has not joined yet, or when it has departed(). The first successful call maps its segment; calls
-  /// for ranks that are not there yet ask the bootstrap at most once per millisecond.
+  /// The peer, or nullptr while it has not joined yet, or when it has departed(). The first successful call
+  /// maps its segment; calls for ranks that are not there yet ask the bootstrap at most once per millisecond.
   [[nodiscard]] const Peer* contact(int rank) noexcept {
     const Peer* peer = table_[static_cast<std::size_t>(rank)].load(std::memory_order_acquire);
     return peer != nullptr ? peer : contact_slow(rank);
@@ -60,7 +60,7 @@ class Peers {
   std::shared_ptr<Segment> own_;
   std::vector<std::atomic<const Peer*>> table_;  // published with release
   std::vector<std::atomic<bool>> departed_;
-  std::mutex mutex_;                             // guards what follows
+  std::mutex mutex_;  // guards what follows
   std::vector<std::unique_ptr<Peer>> owned_;
   std::vector<std::chrono::steady_clock::time_point> next_try_;
 };

@@ -33,11 +33,11 @@ struct Shared {
 struct SendState {
   detail::SendLane lane;
   const Peer* peer = nullptr;
-  DeviceArea* area = nullptr;        // of the receiving device
-  std::uint32_t index = 0;           // of the announcement, and of the doorbell bit
+  DeviceArea* area = nullptr;  // of the receiving device
+  std::uint32_t index = 0;     // of the announcement, and of the doorbell bit
   Segment::Ring ring;
-  std::uint64_t wide_tail = 0;       // tail after the last message of several slots ...
-  std::uint64_t wide_head = 0;       // ... whose first slot was here
+  std::uint64_t wide_tail = 0;  // tail after the last message of several slots ...
+  std::uint64_t wide_head = 0;  // ... whose first slot was here
 };
 
 /// A lane as its receiver keeps it. `next` is the slot that is looked at by polls without the lock.
@@ -52,7 +52,7 @@ struct alignas(64) ReceiveLane {
   std::atomic<std::uint32_t> busy{0};  // lock: the number of the thread inside plus one, or kEnded
   std::atomic<bool> ended{false};
   std::atomic<std::uint32_t> visits{0};  // counts how often a thread was inside
-  bool streaming = false;  // messages come without gaps
+  bool streaming = false;                // messages come without gaps
   std::uint32_t index = 0;
   const Peer* peer = nullptr;
   PeerPackets* packets = nullptr;
@@ -137,7 +137,8 @@ class ShmPort final : public Port {
   std::mutex setup_mutex_;  // only tried on the data path; guards what follows
   std::vector<std::unique_ptr<SendState>> send_states_;
   std::unique_ptr<detail::DevicePath::LaneRow[]> no_lanes_;  // what devices that were not contacted have
-  std::array<std::unique_ptr<detail::DevicePath::LaneRow[]>, std::size_t{2} * detail::DevicePath::kMaxDevices> rows_;
+  std::array<std::unique_ptr<detail::DevicePath::LaneRow[]>, std::size_t{2} * detail::DevicePath::kMaxDevices>
+      rows_;
 
   alignas(64) std::array<std::atomic<std::uint64_t>, kWords> hot_{};  // lanes that are polled
   std::array<std::atomic<ReceiveLane*>, kMaxLanes> lanes_{};

@@ -1,9 +1,9 @@
 #include "network/shm/process_barrier.hpp"
 
-#include <atomic>
 #include <linux/membarrier.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include <atomic>
 
 namespace weft::network::shm {
 

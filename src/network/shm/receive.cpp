@@ -15,10 +15,10 @@ using detail::SlotKind;
 
 namespace {
 
-constexpr std::uint64_t kPrefetchAfter = 8;   // messages in a row before the receiver fetches ahead
-constexpr std::uint64_t kPrefetchAhead = 4;   // slots
-constexpr int kPollAllUpTo = 16;              // hot lanes; beyond, idle ones are cooled
-constexpr std::uint32_t kSweepEvery = 4096;   // polls, while there are more
+constexpr std::uint64_t kPrefetchAfter = 8;  // messages in a row before the receiver fetches ahead
+constexpr std::uint64_t kPrefetchAhead = 4;  // slots
+constexpr int kPollAllUpTo = 16;             // hot lanes; beyond, idle ones are cooled
+constexpr std::uint32_t kSweepEvery = 4096;  // polls, while there are more
 
 /// A receiver that keeps up with its sender takes every line while the sender still writes the next: both
 /// then wait for lines most of the time. While messages stream, a receiver that has caught up pauses.
@@ -43,8 +43,8 @@ std::size_t ShmPort::poll(Sink& sink, std::size_t limit, bool exclusive) noexcep
     for (; bits != 0; bits &= bits - 1) {
       ++hot;
       // Pairs with the release in attach().
-      ReceiveLane& lane =
-          *lanes_[word * 64 + static_cast<std::uint32_t>(std::countr_zero(bits))].load(std::memory_order_acquire);
+      ReceiveLane& lane = *lanes_[word * 64 + static_cast<std::uint32_t>(std::countr_zero(bits))].load(
+          std::memory_order_acquire);
       if (lane.next.load(std::memory_order_relaxed)->header.load(std::memory_order_relaxed) == 0) continue;
       const std::uint32_t mark = concurrent::thread_number() + 1;
       if (exclusive) {
@@ -66,7 +66,8 @@ std::size_t ShmPort::poll(Sink& sink, std::size_t limit, bool exclusive) noexcep
 
 std::size_t ShmPort::receive(ReceiveLane& lane, Sink& sink, std::size_t limit) noexcept {
   Message message;
-  detail::MessageAccess::set_view(message, Operation::active_message, lane.peer->rank, 0, nullptr, 0, &copier_, 0);
+  detail::MessageAccess::set_view(message, Operation::active_message, lane.peer->rank, 0, nullptr, 0,
+                                  &copier_, 0);
   detail::PayloadLender* const copier = &copier_;
   std::uint64_t head = lane.head;
   bool streaming = lane.streaming;
@@ -91,7 +92,8 @@ std::size_t ShmPort::receive(ReceiveLane& lane, Sink& sink, std::size_t limit) n
     const std::uint64_t expected = detail::slot_header(head, 0, 0, SlotKind::message);
     if ((header & 0xffffffff000000ffU) == expected && size <= detail::kSlotPayload) [[likely]] {
       const std::uint64_t word = slot.word;
-      detail::MessageAccess::set_payload(message, static_cast<std::uint32_t>(word), slot.payload, size, copier);
+      detail::MessageAccess::set_payload(message, static_cast<std::uint32_t>(word), slot.payload, size,
+                                         copier);
       if (!sink.deliver(static_cast<std::uint8_t>(header >> 8), word, message)) [[unlikely]]
         break;
       // A cleared header costs the sender's next write less than one that it has to compare.
@@ -117,7 +119,8 @@ std::size_t ShmPort::receive(ReceiveLane& lane, Sink& sink, std::size_t limit) n
   return count;
 }
 
-bool ShmPort::deliver_rare(ReceiveLane& lane, Slot& slot, std::uint64_t header, Sink& sink, Message& message) noexcept {
+bool ShmPort::deliver_rare(ReceiveLane& lane, Slot& slot, std::uint64_t header, Sink& sink,
+                           Message& message) noexcept {
   const std::size_t size = header >> 16 & 0xffff;
   std::uint64_t used = 1;
   if (static_cast<std::uint32_t>(header >> 32) != static_cast<std::uint32_t>(lane.head)) {
@@ -133,7 +136,8 @@ bool ShmPort::deliver_rare(ReceiveLane& lane, Slot& slot, std::uint64_t header, 
         break;
       }
       const std::uint64_t word = slot.word;
-      detail::MessageAccess::set_payload(message, static_cast<std::uint32_t>(word), slot.payload, size, &copier_);
+      detail::MessageAccess::set_payload(message, static_cast<std::uint32_t>(word), slot.payload, size,
+                                         &copier_);
       if (!sink.deliver(static_cast<std::uint8_t>(header >> 8), word, message)) return false;
       // Payload of the following slots must not be taken for headers in the next lap.
       for (used = 1; used < wide; ++used)
@@ -179,7 +183,8 @@ bool ShmPort::deliver_packet(ReceiveLane& lane, const Slot& slot, std::uint64_t 
                                   static_cast<std::uint32_t>(word), data, reference.size, &packets,
                                   PeerPackets::cookie_of(reference.index, reference.generation));
   if (!sink.deliver(static_cast<std::uint8_t>(header >> 8), word, message)) return false;
-  if (!detail::MessageAccess::was_kept(message)) packets.give_back(reference.index, reference.generation, reference.size);
+  if (!detail::MessageAccess::was_kept(message))
+    packets.give_back(reference.index, reference.generation, reference.size);
   return true;
 }
 

@@ -2,12 +2,12 @@
 
 #include <weft/error.hpp>
 
-#include <cerrno>
-#include <cstring>
-#include <new>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <cerrno>
+#include <cstring>
+#include <new>
 
 namespace weft::network::shm {
 
@@ -24,7 +24,8 @@ Mapping create(int& descriptor, int rank, const SegmentGeometry& geometry) {
       ::ftruncate(descriptor, static_cast<off_t>(geometry.bytes)) != 0)
     throw Error("shm: cannot create a shared segment of " + std::to_string(geometry.bytes) +
                 " bytes (attribute segment_size): " + std::strerror(errno));
-  void* base = ::mmap(nullptr, geometry.bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, descriptor, 0);
+  void* base =
+      ::mmap(nullptr, geometry.bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, descriptor, 0);
   if (base == MAP_FAILED)
     throw Error("shm: cannot map a shared segment of " + std::to_string(geometry.bytes) +
                 " bytes (attribute segment_size): " + std::strerror(errno));
@@ -33,7 +34,9 @@ Mapping create(int& descriptor, int rank, const SegmentGeometry& geometry) {
 
 }  // namespace
 
-Mapping::Mapping(Mapping&& other) noexcept : base_(other.base_), bytes_(other.bytes_) { other.base_ = nullptr; }
+Mapping::Mapping(Mapping&& other) noexcept : base_(other.base_), bytes_(other.bytes_) {
+  other.base_ = nullptr;
+}
 
 Mapping::~Mapping() {
   if (base_ != nullptr) ::munmap(base_, bytes_);

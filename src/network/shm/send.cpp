@@ -1,10 +1,10 @@
 // What inlined posts leave to a call: several slots, packets, full lanes, growth.
 #include "network/shm/port.hpp"
 
+#include <sys/uio.h>
 #include <algorithm>
 #include <cstring>
 #include <new>
-#include <sys/uio.h>
 
 namespace weft::network::shm {
 
@@ -14,7 +14,8 @@ using detail::SlotKind;
 namespace {
 
 constexpr std::size_t slots_for(std::size_t size) noexcept {
-  return size <= detail::kSlotPayload ? 1 : 1 + (size - detail::kSlotPayload + sizeof(Slot) - 1) / sizeof(Slot);
+  return size <= detail::kSlotPayload ? 1
+                                      : 1 + (size - detail::kSlotPayload + sizeof(Slot) - 1) / sizeof(Slot);
 }
 
 /// Lays a payload over a slot and those that follow. Their headers are stored as atomics, because a poll that
@@ -76,7 +77,8 @@ bool ShmPort::grow(SendState& state) noexcept {
   const RingMarker marker{larger.offset, larger.slots};
   Slot& slot = lane.slots[lane.tail & lane.mask];
   std::memcpy(slot.payload, &marker, sizeof marker);
-  slot.header.store(detail::slot_header(lane.tail, sizeof marker, 0, SlotKind::moved), std::memory_order_release);
+  slot.header.store(detail::slot_header(lane.tail, sizeof marker, 0, SlotKind::moved),
+                    std::memory_order_release);
   std::atomic_signal_fence(std::memory_order_seq_cst);
   if (lane.control->cold.load(std::memory_order_relaxed) != 0) detail::ring_doorbell(lane);
   shared_.segment->retire_ring(state.ring);
@@ -121,7 +123,8 @@ SendResult ShmPort::send_slots(const Outgoing& outgoing, std::size_t slots, std:
   Slot& slot = lane.slots[lane.tail & lane.mask];
   fill(slot);
   slot.word = outgoing.word;
-  slot.header.store(detail::slot_header(lane.tail, header_size, outgoing.channel, kind), std::memory_order_release);
+  slot.header.store(detail::slot_header(lane.tail, header_size, outgoing.channel, kind),
+                    std::memory_order_release);
   if (slots > 1) {
     state->wide_head = lane.tail;
     state->wide_tail = lane.tail + slots;

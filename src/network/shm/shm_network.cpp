@@ -26,8 +26,10 @@ ShmNetwork::ShmNetwork(bootstrap::Bootstrap& bootstrap, const base::Attributes& 
       peers_(bootstrap, segment_) {
   const bool has_barrier = register_process_barrier();
   // All ranks together hold at most half of a rank's packets: messages at rest must not keep it from sending.
-  const auto share = static_cast<std::uint32_t>(attributes.integer(Attribute::packets) / (2 * bootstrap.size()));
-  const auto quota = std::min(static_cast<std::uint32_t>(attributes.integer(Attribute::held_packets)), std::max(share, 1U));
+  const auto share =
+      static_cast<std::uint32_t>(attributes.integer(Attribute::packets) / (2 * bootstrap.size()));
+  const auto quota =
+      std::min(static_cast<std::uint32_t>(attributes.integer(Attribute::held_packets)), std::max(share, 1U));
   for (int rank = 0; rank < bootstrap.size(); ++rank)
     peer_packets_.push_back(std::make_unique<PeerPackets>(quota, copier_));
   shared_ = {segment_,
@@ -73,13 +75,15 @@ std::size_t ShmNetwork::reclaim_packets(std::span<std::uint32_t> indices) noexce
     }
     if (count == indices.size()) {
       // No room for the rest: it goes back, and comes with the next call.
-      for (std::uint32_t left = header.packet_count; left > 0 && top != 0 && top <= header.packet_count; --left) {
+      for (std::uint32_t left = header.packet_count; left > 0 && top != 0 && top <= header.packet_count;
+           --left) {
         PacketHeader& rest = packet(top - 1);
         const std::uint32_t below = rest.next.load(std::memory_order_relaxed);
         std::uint32_t head = stack.head.load(std::memory_order_relaxed);
         do {
           rest.next.store(head, std::memory_order_relaxed);
-        } while (!stack.head.compare_exchange_weak(head, top, std::memory_order_release, std::memory_order_relaxed));
+        } while (!stack.head.compare_exchange_weak(head, top, std::memory_order_release,
+                                                   std::memory_order_relaxed));
         top = below;
       }
       break;
@@ -97,7 +101,8 @@ void ShmNetwork::publish_handle(std::uint16_t id, std::uint16_t generation, Hand
   const std::uint32_t handle = std::uint32_t{id} << 16 | generation;
   own.handle_states()[id].store(std::uint32_t{generation} << 16 | static_cast<std::uint32_t>(state),
                                 std::memory_order_relaxed);
-  own.open_handles()[id].store(state == HandleState::open ? handle : detail::closed_handle(id), std::memory_order_relaxed);
+  own.open_handles()[id].store(state == HandleState::open ? handle : detail::closed_handle(id),
+                               std::memory_order_relaxed);
 }
 
 }  // namespace weft::network::shm

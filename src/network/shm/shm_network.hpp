@@ -11,7 +11,8 @@ namespace weft::network::shm {
 class ShmNetwork final : public Network {
  public:
   /// `copier` keeps payloads that exceed the quota of their sender; it must outlive the network.
-  ShmNetwork(bootstrap::Bootstrap& bootstrap, const base::Attributes& attributes, detail::PayloadLender& copier);
+  ShmNetwork(bootstrap::Bootstrap& bootstrap, const base::Attributes& attributes,
+             detail::PayloadLender& copier);
   ~ShmNetwork() override;
 
   [[nodiscard]] const char* name() const noexcept override { return "shm"; }

@@ -21,9 +21,11 @@ int main() {
     if (runtime.rank() != 0 || round < 999) endpoint.send_am(next, remote, weft::bytes_of(hops));
   }
 
-  if (runtime.rank() == 0) std::printf("ring of %d: %llu hops\n", runtime.size(), static_cast<unsigned long long>(hops));
+  if (runtime.rank() == 0)
+    std::printf("ring of %d: %llu hops\n", runtime.size(), static_cast<unsigned long long>(hops));
   char headers[32];
-  std::snprintf(headers, sizeof headers, "%d.%d.%d", WEFT_VERSION_MAJOR, WEFT_VERSION_MINOR, WEFT_VERSION_PATCH);
+  std::snprintf(headers, sizeof headers, "%d.%d.%d", WEFT_VERSION_MAJOR, WEFT_VERSION_MINOR,
+                WEFT_VERSION_PATCH);
   if (std::strcmp(headers, weft::library_version()) != 0) {
     std::fprintf(stderr, "headers are %s, the library is %s\n", headers, weft::library_version());
     return 1;
