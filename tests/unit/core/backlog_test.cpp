@@ -1,0 +1,82 @@
+#include "core/backlog/backlog.hpp"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <vector>
+
+namespace weft::core {
+namespace {
+
+/// Accepts so many posts for each peer, and notes them.
+class Network final : public PostRetry {
+ public:
+  Status post_again(PendingPost& post, bool) noexcept override {
+    if (room[post.peer] == 0) return Status::retry(refusal);
+    --room[post.peer];
+    accepted.push_back(post.options.tag);
+    return Status::done();
+  }
+  std::map<int, int> room;
+  Reason refusal = Reason::no_slot;
+  std::vector<std::uint32_t> accepted;
+};
+
+bool add(Backlog& backlog, int peer, std::uint32_t tag, bool from_handler = false) {
+  PendingPost* post = backlog.take(peer, from_handler);
+  if (post == nullptr) return false;
+  post->options.tag = tag;
+  backlog.add(*post);
+  return true;
+}
+
+TEST(Backlog, retries_in_order_and_peer_by_peer) {
+  Backlog backlog(3, 100, 10);
+  for (const std::uint32_t tag : {1U, 2U, 3U}) ASSERT_TRUE(add(backlog, 1, tag));
+  for (const std::uint32_t tag : {11U, 12U}) ASSERT_TRUE(add(backlog, 2, tag));
+  Network network;
+  network.room = {{1, 1}, {2, 5}};
+  EXPECT_EQ(backlog.work(network, false), 3U);
+  EXPECT_EQ(network.accepted, (std::vector<std::uint32_t>{1, 11, 12}));
+  EXPECT_EQ(backlog.size(), 2U);
+  EXPECT_TRUE(backlog.waits_for_room(1));
+  EXPECT_FALSE(backlog.waits_for_room(2));
+  network.room[1] = 5;
+  EXPECT_EQ(backlog.work(network, false), 2U);
+  EXPECT_EQ(network.accepted.back(), 3U);
+  EXPECT_TRUE(backlog.empty());
+  EXPECT_FALSE(backlog.waits_for_room(1));
+}
+
+TEST(Backlog, is_bounded_for_each_peer_but_for_handlers) {
+  Backlog backlog(2, 100, 3);
+  for (std::uint32_t tag = 0; tag < 3; ++tag) EXPECT_TRUE(add(backlog, 0, tag));
+  EXPECT_FALSE(add(backlog, 0, 3));
+  EXPECT_TRUE(add(backlog, 1, 3)) << "another peer";
+  EXPECT_TRUE(add(backlog, 0, 4, true)) << "a handler cannot wait";
+}
+
+TEST(Backlog, is_bounded_in_total) {
+  Backlog backlog(1, 4, 1000);
+  std::uint32_t added = 0;
+  while (add(backlog, 0, added, true)) ASSERT_LT(++added, 100U);
+  EXPECT_EQ(added, 8U) << "twice the limit";
+  EXPECT_TRUE(backlog.over_limit());
+  Network network;
+  network.room[0] = 4;
+  backlog.work(network, false);
+  EXPECT_FALSE(backlog.over_limit());
+  EXPECT_TRUE(add(backlog, 0, added));
+}
+
+TEST(Backlog, only_lets_others_wait_behind_what_waits_for_room) {
+  Backlog backlog(1, 10, 10);
+  ASSERT_TRUE(add(backlog, 0, 1));
+  Network network;
+  network.refusal = Reason::no_credit;  // one object's senders are stopped; others on the same lane go on
+  EXPECT_EQ(backlog.work(network, false), 0U);
+  EXPECT_FALSE(backlog.waits_for_room(0));
+}
+
+}  // namespace
+}  // namespace weft::core

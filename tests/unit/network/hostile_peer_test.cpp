@@ -1,0 +1,159 @@
+// What a peer writes into a lane is never trusted: impossible slots are refused and counted, and nothing
+// breaks.
+#include "core/protocol/wire.hpp"
+#include "network/shm/layout.hpp"
+#include "support/ranks.hpp"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+namespace weft::network::shm {
+namespace {
+
+using core::Channel;
+using detail::SendLane;
+using detail::Slot;
+using detail::slot_header;
+using detail::SlotKind;
+
+class HostilePeer : public testing::Test {
+ protected:
+  HostilePeer() {
+    remote_ = ranks_.runtime(1).expose(arrived_, {.id = 1});
+    static_cast<void>(ranks_.post(0, 1, remote_, {}));
+    EXPECT_TRUE(ranks_.progress_until([&] { return arrived_.value() == 1; }));
+  }
+
+  SendLane& lane() { return *detail::path_of(ranks_.endpoint(0).state()).lane(1, 0); }
+
+  /// Writes one slot as a sender would, with whatever header and payload.
+  void write(std::uint64_t header, std::uint64_t word, Bytes payload, std::uint64_t slots = 1) {
+    SendLane& to = lane();
+    Slot& slot = to.slots[to.tail & to.mask];
+    std::memcpy(slot.payload, payload.data(), payload.size());
+    slot.word = word;
+    slot.header.store(header, std::memory_order_release);
+    to.tail += slots;
+  }
+  template <class T>
+  void write_message(Channel channel, std::uint64_t word, const T& content) {
+    write(slot_header(lane().tail, sizeof content, static_cast<std::uint8_t>(channel), SlotKind::message),
+          word, bytes_of(content));
+  }
+  std::uint64_t refused() { return ranks_.runtime(1).counters().refused_messages; }
+  void progress_receiver() {
+    for (int round = 0; round < 50; ++round) ranks_.endpoint(1).progress();
+  }
+  /// The lane goes on: ordinary messages still arrive.
+  void expect_alive() {
+    const std::uint64_t before = arrived_.value();
+    EXPECT_TRUE(ranks_.endpoint(0).post_am(1, remote_, bytes_of(before)).is_done());
+    progress_receiver();
+    EXPECT_EQ(arrived_.value(), before + 1);
+  }
+
+  test::Ranks<SerialEndpoint> ranks_{
+      2, {{"log_level", "error"}, {"drain_timeout", "0.05"}, {"rendezvous", "copy"}}};
+  Counter arrived_;
+  RemoteCompletion remote_;
+};
+
+TEST_F(HostilePeer, that_invents_kinds_and_channels_is_refused) {
+  for (const int kind : {6, 77, 255}) {
+    const std::uint64_t before = refused();
+    write(slot_header(lane().tail, 8, 1, static_cast<SlotKind>(kind)), 0, {});
+    progress_receiver();
+    EXPECT_EQ(refused(), before + 1) << "kind " << kind;
+  }
+  for (const std::uint8_t channel : {std::uint8_t{0}, std::uint8_t{6}, std::uint8_t{255}}) {
+    const std::uint64_t before = refused();
+    write(slot_header(lane().tail, 8, channel, SlotKind::message), 0, {});
+    progress_receiver();
+    EXPECT_EQ(refused(), before + 1) << "channel " << int{channel};
+  }
+  expect_alive();
+}
+
+TEST_F(HostilePeer, that_claims_more_payload_than_the_ring_holds_is_refused) {
+  const std::uint64_t before = refused();
+  write(slot_header(lane().tail, 65535, 1, SlotKind::message), detail::handle_word(remote_, 0), {});
+  progress_receiver();
+  EXPECT_EQ(refused(), before + 1);
+  EXPECT_EQ(arrived_.value(), 1U);
+}
+
+TEST_F(HostilePeer, that_forges_handles_is_refused) {
+  for (const std::uint64_t word : {std::uint64_t{0}, ~std::uint64_t{0}, std::uint64_t{1} << 48,
+                                   std::uint64_t{2} << 48 | std::uint64_t{1} << 32}) {
+    const std::uint64_t before = ranks_.runtime(1).counters().refused_handles;
+    write(slot_header(lane().tail, 8, 1, SlotKind::message), word, bytes_of(word));
+    progress_receiver();
+    EXPECT_EQ(ranks_.runtime(1).counters().refused_handles, before + 1);
+  }
+  expect_alive();
+}
+
+TEST_F(HostilePeer, that_names_packets_outside_its_pool_is_refused) {
+  for (const PacketReference reference :
+       {PacketReference{1'000'000, 0, 8}, PacketReference{~std::uint32_t{0}, 0, 8},
+        PacketReference{0, 0, 1'000'000}, PacketReference{0, 0, ~std::uint64_t{0}}}) {
+    const std::uint64_t before = refused();
+    write(slot_header(lane().tail, sizeof reference, 1, SlotKind::packet), detail::handle_word(remote_, 0),
+          bytes_of(reference));
+    progress_receiver();
+    EXPECT_EQ(refused(), before + 1);
+  }
+  EXPECT_EQ(arrived_.value(), 1U);
+  expect_alive();
+}
+
+TEST_F(HostilePeer, that_answers_operations_that_do_not_exist_is_refused) {
+  const core::RequestName names[] = {{0, 1}, {0, 77}, {1'000'000, 1}, {~0U, ~0U}};
+  for (const core::RequestName name : names) {
+    const std::uint64_t before = refused();
+    write_message(Channel::finished, 0, name);
+    write_message(Channel::clear_to_send, 0, core::ClearToSend{name, name});
+    write_message(Channel::chunk, core::word_of(name), core::Chunk{0, 0});
+    progress_receiver();
+    EXPECT_EQ(refused(), before + 3);
+  }
+  const std::uint64_t before = refused();
+  const std::uint32_t too_short = 0;
+  for (const Channel channel :
+       {Channel::finished, Channel::clear_to_send, Channel::chunk, Channel::large_message})
+    write_message(channel, 0, too_short);
+  progress_receiver();
+  EXPECT_EQ(refused(), before + 4);
+  expect_alive();
+}
+
+TEST_F(HostilePeer, that_announces_impossible_sizes_gets_no_memory) {
+  const core::LargeMessage announcement{0x1000, ~std::uint64_t{0} / 2, {0, 1}, 0};
+  write_message(Channel::large_message, detail::handle_word(remote_, 0), announcement);
+  progress_receiver();
+  EXPECT_EQ(arrived_.value(), 1U);
+  expect_alive();
+}
+
+TEST_F(HostilePeer, that_leaves_the_sequence_loses_its_lane_and_no_more) {
+  write(slot_header(lane().tail + 5, 8, 1, SlotKind::message), detail::handle_word(remote_, 0), {});
+  progress_receiver();
+  EXPECT_EQ(refused(), 1U);
+  EXPECT_EQ(arrived_.value(), 1U);
+  // Another sender is not concerned.
+  ASSERT_TRUE(ranks_.post(1, 1, remote_, {}).has_value());
+  EXPECT_TRUE(ranks_.progress_until([&] { return arrived_.value() == 2; }));
+}
+
+TEST_F(HostilePeer, that_moves_its_ring_out_of_its_segment_loses_its_lane_and_no_more) {
+  const RingMarker marker{~std::uint64_t{0} - 63, 1024};
+  write(slot_header(lane().tail, sizeof marker, 0, SlotKind::moved), 0, bytes_of(marker));
+  progress_receiver();
+  EXPECT_EQ(refused(), 1U);
+  ASSERT_TRUE(ranks_.post(1, 1, remote_, {}).has_value());
+  EXPECT_TRUE(ranks_.progress_until([&] { return arrived_.value() == 2; }));
+}
+
+}  // namespace
+}  // namespace weft::network::shm
