@@ -23,7 +23,7 @@ class HeapPayloads final : public PayloadOwner {
     const std::size_t room = room_for(size);
     if (room <= kKeptBytes && room >= kSmallestKept) {
       const std::unique_lock lock(mutex_, std::try_to_lock);
-      for (std::size_t index = count_; lock.owns_lock() && index-- > 0;) {
+      for (std::size_t index = lock.owns_lock() ? count_ : 0; index-- > 0;) {
         if (kept_[index].room != room) continue;
         std::byte* data = kept_[index].data;
         kept_[index] = kept_[--count_];

@@ -241,6 +241,40 @@ TEST(FlowControl, ranks_that_ask_each_other_without_pause_get_all_answers) {
   EXPECT_EQ(lost, 0U) << "answers refused by the backlog";
 }
 
+TEST(FlowControl, ranks_that_answer_each_request_several_times_do_not_wait_for_each_other) {
+  // More answers than lanes and backlogs hold, on both sides: none may stop taking them.
+  Ranks<Endpoint> ranks(
+      2, {{"lane_slots", "64"}, {"lane_slots_max", "64"}, {"backlog", "64"}, {"backlog_peer", "16"}});
+  constexpr std::uint64_t kRequests = 5'000;
+  constexpr std::uint64_t kAnswersPerRequest = 3;
+  std::uint64_t answered = 0;
+  std::uint64_t lost = 0;
+  RemoteCompletion request;
+  RemoteCompletion answer;
+  std::vector<std::unique_ptr<Completion>> handlers;
+  for (int rank = 0; rank < 2; ++rank) {
+    auto count = [&](Message&) { ++answered; };
+    handlers.push_back(std::make_unique<Handler<decltype(count)>>(count));
+    answer = ranks.runtime(rank).expose(*handlers.back(), {.id = 2});
+    auto serve = [&, rank](Message& message) {
+      for (std::uint64_t copy = 0; copy < kAnswersPerRequest; ++copy)
+        if (!ranks.endpoint(rank).post_am(message.peer(), answer, message.bytes()).is_accepted()) ++lost;
+    };
+    handlers.push_back(std::make_unique<Handler<decltype(serve)>>(serve));
+    request = ranks.runtime(rank).expose(*handlers.back(), {.id = 1});
+  }
+  std::uint64_t posted[2] = {};
+  ASSERT_TRUE(ranks.progress_until([&] {
+    for (int rank = 0; rank < 2; ++rank)
+      while (posted[rank] < kRequests &&
+             ranks.endpoint(rank).post_am(1 - rank, request, bytes_of(posted[rank])).is_accepted())
+        ++posted[rank];
+    return answered + lost == 2 * kRequests * kAnswersPerRequest;
+  })) << answered
+      << " answers to " << posted[0] << " and " << posted[1] << " requests";
+  EXPECT_EQ(lost, 0U) << "answers refused by the backlog";
+}
+
 TEST(FlowControl, one_peers_backlog_does_not_delay_another) {
   Ranks<Endpoint> ranks(
       3, {{"lane_slots", "64"}, {"lane_slots_max", "64"}, {"backlog", "64"}, {"backlog_peer", "16"}});

@@ -1,8 +1,9 @@
 """A few seconds of mixed traffic: nothing lost, duplicated or torn. soak_test.py is the long form."""
 
+import subprocess
 import unittest
 
-from weft_job import environment, program, run
+from weft_job import HANG_GUARD, RACE_REPORTS, environment, program, run
 
 
 class ShortRun(unittest.TestCase):
@@ -16,6 +17,12 @@ class ShortRun(unittest.TestCase):
 
     def test_four_ranks_with_three_threads_that_read_large_messages(self):
         self.soak(4, 3, 3, WEFT_RENDEZVOUS="read")
+
+    def test_ranks_of_one_process_with_a_sanitizer_that_sees_both_sides(self):
+        result = subprocess.run([program("soak"), "--in-process", "2", "--seconds", "2", "--threads", "2"], capture_output=True,
+                                text=True, timeout=HANG_GUARD, env={**environment(), **RACE_REPORTS})
+        self.assertEqual(result.returncode, 0, f"{result.stdout}\n{result.stderr}")
+        self.assertEqual(result.stdout.count("arrived"), 4, result.stdout)
 
     def test_small_limits(self):
         self.soak(2, 3, 3, WEFT_LANE_SLOTS="64", WEFT_LANE_SLOTS_MAX="64", WEFT_PACKETS="64", WEFT_REQUESTS="16",

@@ -1,8 +1,9 @@
 // Mixed sizes, threads, devices, endpoints and completion objects for a given time; every message is checked
 // for its content and counted by its sender and number: 0 lost, duplicated or torn.
 //
-// soak --seconds S --threads T --seed N: each rank has one device for each thread with a SerialEndpoint or,
-// for odd threads, an Endpoint that the next odd thread helps with; and sends to all devices of all ranks.
+// soak --seconds S --threads T --seed N [--in-process RANKS]: each rank has one device for each thread with a
+// SerialEndpoint or, for odd threads, an Endpoint that the next odd thread helps with; and sends to all
+// devices of all ranks.
 #include "support/rank_program.hpp"
 
 #include <atomic>
@@ -91,9 +92,11 @@ class Noting final : public Completion {
   const std::uint32_t target_;
 };
 
-// Of this rank's threads at the end.
-std::atomic<int> threads_done{0};
-std::atomic<bool> all_over{false};
+/// How far the threads of one rank are at the end.
+struct Ending {
+  std::atomic<int> threads_done{0};
+  std::atomic<bool> all_over{false};
+};
 
 struct Buffer {
   std::vector<std::byte> bytes;
@@ -113,7 +116,7 @@ class Release final : public Completion {
 };
 
 template <class EndpointType>
-void work(Runtime& runtime, int thread, int threads, double seconds, std::uint64_t seed) {
+void work(Runtime& runtime, int thread, int threads, double seconds, std::uint64_t seed, Ending& ending) {
   const auto devices = static_cast<std::uint32_t>(threads);
   const auto ranks = static_cast<std::uint32_t>(runtime.size());
   const std::uint32_t senders = ranks * devices;
@@ -241,8 +244,8 @@ void work(Runtime& runtime, int thread, int threads, double seconds, std::uint64
   std::printf("rank %d thread %d: %llu posted, %llu arrived\n", runtime.rank(), thread,
               static_cast<unsigned long long>(posts), static_cast<unsigned long long>(arrived));
   // Others may still need this device's progress.
-  threads_done.fetch_add(1);
-  while (threads_done.load() < threads) step();
+  ending.threads_done.fetch_add(1);
+  while (ending.threads_done.load() < threads) step();
   if (thread == 0) {
     std::atomic<bool> passed{false};
     std::thread barrier([&] {
@@ -251,9 +254,9 @@ void work(Runtime& runtime, int thread, int threads, double seconds, std::uint64
     });
     while (!passed) step();
     barrier.join();
-    all_over = true;
+    ending.all_over = true;
   }
-  while (!all_over) step();
+  while (!ending.all_over) step();
 }
 
 }  // namespace
@@ -261,18 +264,32 @@ void work(Runtime& runtime, int thread, int threads, double seconds, std::uint64
 int main(int count, char** arguments) {
   const double seconds = std::stod(weft::test::option(count, arguments, "seconds", "5"));
   const int threads = std::stoi(weft::test::option(count, arguments, "threads", "2"));
+  const int in_process = std::stoi(weft::test::option(count, arguments, "in-process", "0"));
   const std::uint64_t seed = std::stoull(weft::test::option(count, arguments, "seed", "1"));
-  weft::Runtime runtime;
+  std::unique_ptr<weft::InProcessJob> job;
+  std::vector<std::unique_ptr<weft::Runtime>> runtimes;
+  if (in_process > 0) {
+    job = std::make_unique<weft::InProcessJob>(in_process);
+    for (int rank = 0; rank < in_process; ++rank)
+      runtimes.push_back(std::make_unique<weft::Runtime>(*job, rank));
+  } else {
+    runtimes.push_back(std::make_unique<weft::Runtime>());
+  }
+  std::vector<Ending> endings(runtimes.size());
   std::vector<std::thread> workers;
-  for (int thread = 0; thread < threads; ++thread)
-    workers.emplace_back([&, thread] {
-      if (thread % 2 == 0)
-        work<weft::SerialEndpoint>(runtime, thread, threads, seconds, seed);
-      else
-        work<weft::Endpoint>(runtime, thread, threads, seconds, seed);
-    });
+  for (std::size_t rank = 0; rank < runtimes.size(); ++rank)
+    for (int thread = 0; thread < threads; ++thread)
+      workers.emplace_back([&, rank, thread] {
+        if (thread % 2 == 0)
+          work<weft::SerialEndpoint>(*runtimes[rank], thread, threads, seconds, seed, endings[rank]);
+        else
+          work<weft::Endpoint>(*runtimes[rank], thread, threads, seconds, seed, endings[rank]);
+      });
   for (std::thread& worker : workers) worker.join();
-  weft::test::require(runtime.counters().refused_messages == 0 && runtime.counters().refused_handles == 0 &&
-                          runtime.counters().dropped_sends == 0,
-                      "messages were refused or dropped");
+  for (const auto& runtime : runtimes) {
+    const weft::RuntimeCounters counters = runtime->counters();
+    weft::test::require(
+        counters.refused_messages == 0 && counters.refused_handles == 0 && counters.dropped_sends == 0,
+        "messages were refused or dropped");
+  }
 }
