@@ -20,12 +20,31 @@ PendingPost* Backlog::take(int peer, bool from_handler) noexcept {
   queue.count.fetch_add(1, std::memory_order_relaxed);
   PendingPost& post = posts_[index];
   post.peer = peer;
+  post.from_handler = from_handler;
   return &post;
 }
 
 void Backlog::add(PendingPost& post) noexcept {
   count_.fetch_add(1, std::memory_order_relaxed);
+  if (post.from_handler) answers_.fetch_add(1, std::memory_order_relaxed);
   intake_.put(post);
+}
+
+Status Backlog::retry_list(List& list, PeerQueue& queue, PostRetry& retry, bool exclusive,
+                           std::size_t& accepted) noexcept {
+  while (list.first != nullptr) {
+    PendingPost& post = *list.first;
+    const Status status = retry.post_again(post, exclusive);
+    if (status.is_retry()) return status;
+    list.first = post.next;
+    post.packet.reset();
+    queue.count.fetch_sub(1, std::memory_order_relaxed);
+    count_.fetch_sub(1, std::memory_order_relaxed);
+    if (post.from_handler) answers_.fetch_sub(1, std::memory_order_relaxed);
+    free_.put(post.index);
+    ++accepted;
+  }
+  return Status::done();
 }
 
 std::size_t Backlog::work(PostRetry& retry, bool exclusive) noexcept {
@@ -33,24 +52,19 @@ std::size_t Backlog::work(PostRetry& retry, bool exclusive) noexcept {
     PendingPost* next = post->next;
     post->next = nullptr;
     PeerQueue& queue = peers_[static_cast<std::size_t>(post->peer)];
-    (queue.first == nullptr ? queue.first : queue.last->next) = post;
-    queue.last = post;
+    List& list = post->from_handler ? queue.answers : queue.requests;
+    (list.first == nullptr ? list.first : list.last->next) = post;
+    list.last = post;
     post = next;
   }
   std::size_t accepted = 0;
   for (int peer = 0; peer < ranks_; ++peer) {
     PeerQueue& queue = peers_[static_cast<std::size_t>(peer)];
-    if (queue.first == nullptr) continue;
-    Status refusal = Status::done();
-    while (queue.first != nullptr && !(refusal = retry.post_again(*queue.first, exclusive)).is_retry()) {
-      PendingPost& post = *queue.first;
-      queue.first = post.next;
-      queue.count.fetch_sub(1, std::memory_order_relaxed);
-      post.packet.reset();
-      free_.put(post.index);
-      count_.fetch_sub(1, std::memory_order_relaxed);
-      ++accepted;
-    }
+    if (queue.answers.first == nullptr && queue.requests.first == nullptr) continue;
+    Status refusal = retry_list(queue.answers, queue, retry, exclusive, accepted);
+    // Requests stay behind answers that wait for room, and not behind those that wait for something else.
+    if (!refusal.is_retry() || refusal.reason() != Reason::no_slot)
+      refusal = retry_list(queue.requests, queue, retry, exclusive, accepted);
     queue.waits_for_room.store(refusal.is_retry() && refusal.reason() == Reason::no_slot,
                                std::memory_order_relaxed);
   }

@@ -20,6 +20,7 @@ struct PendingPost {
   PendingPost* next = nullptr;
   std::uint32_t index = 0;
   int peer = 0;
+  bool from_handler = false;
   RemoteCompletion remote;
   ActiveMessageOptions options;
   const std::byte* data = nullptr;
@@ -42,15 +43,17 @@ class PostRetry {
 /// at a time works.
 class Backlog {
  public:
-  /// `limit`: posts in total at which over_limit() begins to hold; twice as many fit, so that what runs
-  /// already can still add. `peer_limit`: posts to one peer, but for those of handlers, which cannot wait.
+  /// `limit`: posts of handlers at which over_limit() begins to hold; twice as many posts fit in total, so
+  /// that handlers which run already can still add. `peer_limit`: posts to one peer, but for those of
+  /// handlers, which cannot wait.
   Backlog(int ranks, std::uint32_t limit, std::uint32_t peer_limit);
 
   /// A record to fill and then add(), or nullptr when the backlog is full in total or for this peer.
   [[nodiscard]] PendingPost* take(int peer, bool from_handler) noexcept;
   void add(PendingPost& post) noexcept;
 
-  /// Retries the posts of every peer in order until one is refused. Returns how many were accepted.
+  /// Retries the posts of every peer, those of handlers first, each kind in order until one is refused.
+  /// Returns how many were accepted.
   std::size_t work(PostRetry& retry, bool exclusive) noexcept;
 
   /// Whether posts to the peer wait for room. New ones that may wait stay behind them: otherwise requests of
@@ -59,16 +62,28 @@ class Backlog {
     return peers_[static_cast<std::size_t>(peer)].waits_for_room.load(std::memory_order_relaxed);
   }
   [[nodiscard]] bool empty() const noexcept { return count_.load(std::memory_order_relaxed) == 0; }
-  [[nodiscard]] bool over_limit() const noexcept { return count_.load(std::memory_order_relaxed) > limit_; }
+  /// Whether handlers should not run, because what they post has nowhere to go.
+  [[nodiscard]] bool over_limit() const noexcept { return answers_.load(std::memory_order_relaxed) > limit_; }
+  /// Whether not even answers should be taken any more that make handlers post.
+  [[nodiscard]] bool almost_full() const noexcept {
+    return count_.load(std::memory_order_relaxed) > limit_ + limit_ / 2;
+  }
   [[nodiscard]] std::uint32_t size() const noexcept { return count_.load(std::memory_order_relaxed); }
 
  private:
+  struct List {  // owned by work()
+    PendingPost* first = nullptr;
+    PendingPost* last = nullptr;
+  };
   struct PeerQueue {
     std::atomic<std::uint32_t> count{0};
     std::atomic<bool> waits_for_room{false};
-    PendingPost* first = nullptr;  // owned by work()
-    PendingPost* last = nullptr;
+    List answers;   // posts of handlers
+    List requests;  // others
   };
+
+  Status retry_list(List& list, PeerQueue& queue, PostRetry& retry, bool exclusive,
+                    std::size_t& accepted) noexcept;
 
   const std::uint32_t limit_;
   const std::uint32_t peer_limit_;
@@ -78,6 +93,7 @@ class Backlog {
   const int ranks_;
   concurrent::Intake<PendingPost> intake_;
   alignas(64) std::atomic<std::uint32_t> count_{0};
+  std::atomic<std::uint32_t> answers_{0};  // those of handlers among them
 };
 
 }  // namespace weft::core

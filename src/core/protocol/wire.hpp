@@ -14,6 +14,7 @@ enum class Channel : std::uint8_t {
   clear_to_send,                                   // payload: ClearToSend
   chunk,                                           // word: transfer; payload: Chunk, then data
   finished,                                        // payload: RequestName
+  answer,  // as active_message, posted inside a handler, on a control lane because the data lane was full
 };
 
 /// A request or transfer of the rank that is told about it; a stale generation is refused.

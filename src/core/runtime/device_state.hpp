@@ -58,9 +58,9 @@ class DeviceState final : private network::Sink, private core::PostRetry {
   // post.cpp
   void check_target(int peer, RemoteCompletion remote, const char* operation) const;
   Status attempt(int peer, RemoteCompletion remote, Bytes bytes, const ActiveMessageOptions& options,
-                 bool exclusive) noexcept;
+                 bool from_handler, bool exclusive) noexcept;
   Status attempt_packet(int peer, RemoteCompletion remote, Packet& packet, std::size_t size,
-                        const std::byte* source, const ActiveMessageOptions& options,
+                        const std::byte* source, const ActiveMessageOptions& options, bool from_handler,
                         bool exclusive) noexcept;
   Status accepted(network::SendResult result, int peer, const std::byte* data, std::size_t size,
                   const ActiveMessageOptions& options) noexcept;
@@ -69,6 +69,7 @@ class DeviceState final : private network::Sink, private core::PostRetry {
   Status post_again(core::PendingPost& post, bool exclusive) noexcept override;
   // progress.cpp
   bool deliver(std::uint8_t channel, std::uint64_t word, Message& message) noexcept override;
+  void hand_over(std::uint64_t word, Message& message) noexcept;
   bool deliver_rare(std::uint8_t channel, std::uint64_t word, Message& message) noexcept;
   void refuse(std::uint64_t word, int peer) noexcept;
   void reject(int peer, const char* what, std::uint64_t value) noexcept override;

@@ -40,9 +40,28 @@ Status refusal(SendResult result) noexcept {
 }
 
 Outgoing active_message(int peer, RemoteCompletion remote, std::uint32_t tag, bool keeps_room) noexcept {
-  return {
-      peer, remote.device(),          TrafficClass::data, static_cast<std::uint8_t>(Channel::active_message),
-      true, handle_word(remote, tag), keeps_room};
+  Outgoing outgoing{};
+  outgoing.peer = peer;
+  outgoing.device = remote.device();
+  outgoing.traffic = TrafficClass::data;
+  outgoing.channel = static_cast<std::uint8_t>(Channel::active_message);
+  outgoing.to_handle = true;
+  outgoing.word = handle_word(remote, tag);
+  outgoing.keeps_room = keeps_room;
+  return outgoing;
+}
+
+/// Sends on the data lane, or, what a handler has posted, on the control lane when the data lane is full.
+/// Requests on a data lane may have to wait because what their handlers post finds no room; answers are
+/// always taken. So two ranks that flood each other with requests never wait for each other's answers.
+template <class Send>
+SendResult send_or_answer(Outgoing outgoing, bool from_handler, const Send& send) noexcept {
+  const SendResult result = send(outgoing);
+  if (result != SendResult::no_slot || !from_handler) return result;
+  outgoing.traffic = TrafficClass::control;
+  outgoing.channel = static_cast<std::uint8_t>(Channel::answer);
+  outgoing.keeps_room = false;
+  return send(outgoing);
 }
 
 }  // namespace
@@ -69,11 +88,12 @@ Status DeviceState::accepted(SendResult result, int peer, const std::byte* data,
 }
 
 Status DeviceState::attempt(int peer, RemoteCompletion remote, Bytes bytes,
-                            const ActiveMessageOptions& options, bool exclusive) noexcept {
+                            const ActiveMessageOptions& options, bool from_handler, bool exclusive) noexcept {
   switch (core::select(bytes.size(), context_.limits)) {
     case Protocol::inject: {
       const SendResult result =
-          port_->send(active_message(peer, remote, options.tag, !backlog_.empty()), bytes, exclusive);
+          send_or_answer(active_message(peer, remote, options.tag, !backlog_.empty()), from_handler,
+                         [&](const Outgoing& outgoing) { return port_->send(outgoing, bytes, exclusive); });
       const Status status = refusal(result);
       return status.is_retry() ? status : accepted(result, peer, bytes.data(), bytes.size(), options);
     }
@@ -81,7 +101,8 @@ Status DeviceState::attempt(int peer, RemoteCompletion remote, Bytes bytes,
       Packet packet = context_.pool.get();
       if (!packet) return Status::retry(Reason::no_packet);
       std::memcpy(packet.data(), bytes.data(), bytes.size());
-      return attempt_packet(peer, remote, packet, bytes.size(), bytes.data(), options, exclusive);
+      return attempt_packet(peer, remote, packet, bytes.size(), bytes.data(), options, from_handler,
+                            exclusive);
     }
     case Protocol::rendezvous:
       break;
@@ -101,9 +122,12 @@ Status DeviceState::attempt(int peer, RemoteCompletion remote, Bytes bytes,
 
 Status DeviceState::attempt_packet(int peer, RemoteCompletion remote, Packet& packet, std::size_t size,
                                    const std::byte* source, const ActiveMessageOptions& options,
-                                   bool exclusive) noexcept {
-  const SendResult result = port_->send_packet(active_message(peer, remote, options.tag, !backlog_.empty()),
-                                               packet.index(), size, exclusive);
+                                   bool from_handler, bool exclusive) noexcept {
+  const SendResult result =
+      send_or_answer(active_message(peer, remote, options.tag, !backlog_.empty()), from_handler,
+                     [&](const Outgoing& outgoing) {
+                       return port_->send_packet(outgoing, packet.index(), size, exclusive);
+                     });
   const Status status = refusal(result);
   if (status.is_retry()) return status;
   if (result == SendResult::sent) packet.release();
@@ -113,8 +137,9 @@ Status DeviceState::attempt_packet(int peer, RemoteCompletion remote, Packet& pa
 Status DeviceState::post_am(int peer, RemoteCompletion remote, Bytes bytes,
                             const ActiveMessageOptions& options, bool exclusive) {
   check_target(peer, remote, "post_am");
-  const Status status = backlog_.waits_for_room(peer) ? Status::retry(Reason::backlog)
-                                                      : attempt(peer, remote, bytes, options, exclusive);
+  const Status status = backlog_.waits_for_room(peer)
+                            ? Status::retry(Reason::backlog)
+                            : attempt(peer, remote, bytes, options, frames != nullptr, exclusive);
   if (!status.is_retry() || (options.may_retry && frames == nullptr)) [[likely]]
     return status;
   return keep_for_retry(status, peer, remote, bytes, nullptr, options);
@@ -128,10 +153,11 @@ Status DeviceState::post_packet(int peer, RemoteCompletion remote, Packet& packe
                 std::to_string(packet ? packet.capacity() : 0) + " bytes");
   // A short payload leaves by slots, and the packet is free again at once; in the backlog it stays in its
   // packet.
-  const Status status = backlog_.waits_for_room(peer) ? Status::retry(Reason::backlog)
-                        : size <= kSlotPayload
-                            ? attempt(peer, remote, Bytes{packet.data(), size}, options, exclusive)
-                            : attempt_packet(peer, remote, packet, size, packet.data(), options, exclusive);
+  const Status status =
+      backlog_.waits_for_room(peer) ? Status::retry(Reason::backlog)
+      : size <= kSlotPayload
+          ? attempt(peer, remote, Bytes{packet.data(), size}, options, frames != nullptr, exclusive)
+          : attempt_packet(peer, remote, packet, size, packet.data(), options, frames != nullptr, exclusive);
   if (!status.is_retry()) {
     packet.reset();
     return status;
@@ -174,9 +200,10 @@ Status DeviceState::post_again(core::PendingPost& post, bool exclusive) noexcept
   ActiveMessageOptions options = post.options;
   options.may_complete_now = false;  // the poster was told that it was posted
   if (post.packet && post.size > kSlotPayload)
-    return attempt_packet(post.peer, post.remote, post.packet, post.size, post.data, options, exclusive);
+    return attempt_packet(post.peer, post.remote, post.packet, post.size, post.data, options,
+                          post.from_handler, exclusive);
   return attempt(post.peer, post.remote, {post.packet ? post.packet.data() : post.data, post.size}, options,
-                 exclusive);
+                 post.from_handler, exclusive);
 }
 
 void DeviceState::send_am(int peer, RemoteCompletion remote, Bytes bytes, const ActiveMessageOptions& options,

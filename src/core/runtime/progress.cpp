@@ -46,12 +46,16 @@ bool DeviceState::deliver(std::uint8_t channel, std::uint64_t word, Message& mes
     return deliver_rare(channel, word, message);
   if (backlog_.over_limit()) [[unlikely]]
     return false;
+  hand_over(word, message);
+  return true;
+}
+
+inline void DeviceState::hand_over(std::uint64_t word, Message& message) noexcept {
   Completion* completion = context_.exposures.find(word);
   if (completion != nullptr) [[likely]]
     completion->signal(message);
   else
     refuse(word, message.peer());
-  return true;
 }
 
 bool DeviceState::deliver_rare(std::uint8_t channel, std::uint64_t word, Message& message) noexcept {
@@ -66,6 +70,11 @@ bool DeviceState::deliver_rare(std::uint8_t channel, std::uint64_t word, Message
       return true;
     case Channel::finished:
       large_messages_.on_finished(message, *this);
+      return true;
+    case Channel::answer:
+      // Taken where requests are not: the poster's handlers wait for it, and so may requests to them.
+      if (backlog_.almost_full()) return false;
+      hand_over(word, message);
       return true;
     case Channel::active_message:
       break;
