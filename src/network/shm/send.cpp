@@ -145,9 +145,14 @@ SendResult ShmPort::send(const Outgoing& outgoing, Bytes payload, bool exclusive
 SendResult ShmPort::send_packet(const Outgoing& outgoing, std::uint32_t packet, std::size_t size,
                                 bool exclusive) noexcept {
   const Mapping& own = shared_.segment->mapping();
-  const auto& header = *reinterpret_cast<PacketHeader*>(own.base() + own.header().packets_offset +
-                                                        packet * own.header().packet_stride);
-  const PacketReference reference{packet, header.generation.load(std::memory_order_relaxed), size};
+  auto& header = *reinterpret_cast<PacketHeader*>(own.base() + own.header().packets_offset +
+                                                  packet * own.header().packet_stride);
+  const std::uint32_t generation = header.generation.load(std::memory_order_relaxed);
+  // Pairs with the acquire in ShmNetwork::reclaim_packets, by which the thread that uses the packet next
+  // comes after this one. (The peer's return orders them as well, but a race detector does not see other
+  // processes.)
+  header.generation.store(generation, std::memory_order_release);
+  const PacketReference reference{packet, generation, size};
   return send_slots(outgoing, 1, sizeof reference, SlotKind::packet, exclusive,
                     [&](Slot& slot) { std::memcpy(slot.payload, &reference, sizeof reference); });
 }

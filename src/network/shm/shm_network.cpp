@@ -69,7 +69,7 @@ std::size_t ShmNetwork::reclaim_packets(std::span<std::uint32_t> indices) noexce
     while (top != 0 && top <= header.packet_count && count < indices.size()) {
       PacketHeader& returned = packet(top - 1);
       // A second return of the same use finds another generation.
-      returned.generation.fetch_add(1, std::memory_order_relaxed);
+      returned.generation.fetch_add(1, std::memory_order_acquire);
       indices[count++] = top - 1;
       top = returned.next.load(std::memory_order_relaxed);
     }
