@@ -116,7 +116,7 @@ class ShmPort final : public Port {
   [[nodiscard]] static bool consumed(const SendState& state) noexcept;
   [[nodiscard]] static std::uint64_t waiting(const SendState& state) noexcept;
   // receive.cpp
-  std::size_t receive(ReceiveLane& lane, Sink& sink, std::size_t limit) noexcept;
+  std::size_t receive(ReceiveLane& lane, Sink& sink, std::size_t limit, bool alone) noexcept;
   bool deliver_rare(ReceiveLane& lane, detail::Slot& slot, std::uint64_t header, Sink& sink,
                     Message& message) noexcept;
   bool deliver_packet(ReceiveLane& lane, const detail::Slot& slot, std::uint64_t header, Sink& sink) noexcept;

@@ -88,7 +88,9 @@ Segment::Ring Segment::allocate_ring(std::uint32_t slots) noexcept {
   }
   if (!mapping_.contains(heap_next_, ring_bytes(slots))) return {};
   const Ring ring{heap_next_, slots};
-  heap_next_ += ring_bytes(slots);
+  // On pages of its own: processors fetch ahead up to the end of a page, and two devices must not even share
+  // what is fetched for nothing.
+  heap_next_ += page_align(ring_bytes(slots));
   return ring;
 }
 
