@@ -14,6 +14,7 @@ using network::TrafficClass;
 
 namespace {
 
+constexpr std::uint64_t kLargestMessage = std::uint64_t{1} << 62;
 constexpr std::size_t kReadPerStep = std::size_t{1} << 20;  // so that other messages are served in between
 
 }  // namespace
@@ -43,6 +44,11 @@ bool LargeMessages::on_announcement(std::uint64_t word, const Message& arrival,
     return true;
   }
   std::memcpy(&announcement, arrival.data(), sizeof announcement);
+  // Allocators may round sizes up: beyond this limit that could wrap round to a small buffer.
+  if (announcement.size > kLargestMessage) {
+    sink.reject(arrival.peer(), "announcement of more bytes than a message can have", announcement.size);
+    return true;
+  }
   if (announcement.device >= detail::DevicePath::kMaxDevices) {
     sink.reject(arrival.peer(), "announcement from a device out of range", announcement.device);
     return true;

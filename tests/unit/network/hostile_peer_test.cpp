@@ -31,7 +31,7 @@ class HostilePeer : public testing::Test {
   void write(std::uint64_t header, std::uint64_t word, Bytes payload, std::uint64_t slots = 1) {
     SendLane& to = lane();
     Slot& slot = to.slots[to.tail & to.mask];
-    std::memcpy(slot.payload, payload.data(), payload.size());
+    if (!payload.empty()) std::memcpy(slot.payload, payload.data(), payload.size());
     slot.word = word;
     slot.header.store(header, std::memory_order_release);
     to.tail += slots;
@@ -128,11 +128,36 @@ TEST_F(HostilePeer, that_answers_operations_that_do_not_exist_is_refused) {
   expect_alive();
 }
 
-TEST_F(HostilePeer, that_announces_impossible_sizes_gets_no_memory) {
-  const core::LargeMessage announcement{0x1000, ~std::uint64_t{0} / 2, {0, 1}, 0};
-  write_message(Channel::large_message, detail::handle_word(remote_, 0), announcement);
+/// Has no room, and notes what was asked for.
+class NoRoom final : public PayloadOwner {
+ public:
+  std::byte* allocate(std::size_t size) noexcept override {
+    asked = size;
+    return nullptr;
+  }
+  void release(std::byte*, std::size_t, std::uint64_t) noexcept override {}
+  std::size_t asked = 0;
+};
+
+TEST_F(HostilePeer, that_announces_more_than_a_message_can_be_gets_no_memory) {
+  NoRoom allocator;
+  Counter target;
+  target.set_allocator(allocator);
+  const RemoteCompletion remote = ranks_.runtime(1).expose(target, {.id = 2});
+  constexpr std::uint64_t kMost = std::uint64_t{1} << 62;
+  for (const std::uint64_t size : {~std::uint64_t{0}, ~std::uint64_t{0} - 1000, kMost + 1}) {
+    const std::uint64_t before = refused();
+    write_message(Channel::large_message, detail::handle_word(remote, 0),
+                  core::LargeMessage{0x1000, size, {0, 1}, 0});
+    progress_receiver();
+    EXPECT_EQ(refused(), before + 1) << size;
+    EXPECT_EQ(allocator.asked, 0U);
+  }
+  write_message(Channel::large_message, detail::handle_word(remote, 0),
+                core::LargeMessage{0x1000, kMost, {0, 1}, 0});
   progress_receiver();
-  EXPECT_EQ(arrived_.value(), 1U);
+  EXPECT_EQ(allocator.asked, kMost) << "possible, if there were room";
+  EXPECT_EQ(target.value(), 0U);
   expect_alive();
 }
 
