@@ -5,16 +5,19 @@ namespace weft::core {
 Backlog::Backlog(int ranks, std::uint32_t limit, std::uint32_t peer_limit)
     : limit_(limit),
       peer_limit_(peer_limit),
-      free_(limit * 2),
-      posts_(new PendingPost[std::size_t{limit} * 2]),
+      free_(limit * 3),
+      posts_(new PendingPost[std::size_t{limit} * 3]),
       peers_(new PeerQueue[static_cast<std::size_t>(ranks)]),
       ranks_(ranks) {
-  for (std::uint32_t index = 0; index < limit * 2; ++index) posts_[index].index = index;
+  for (std::uint32_t index = 0; index < limit * 3; ++index) posts_[index].index = index;
 }
 
 PendingPost* Backlog::take(int peer, bool from_handler) noexcept {
   PeerQueue& queue = peers_[static_cast<std::size_t>(peer)];
-  if (!from_handler && queue.count.load(std::memory_order_relaxed) >= peer_limit_) return nullptr;
+  if (!from_handler &&
+      (queue.count.load(std::memory_order_relaxed) >= peer_limit_ ||
+       count_.load(std::memory_order_relaxed) - answers_.load(std::memory_order_relaxed) >= limit_))
+    return nullptr;
   const std::uint32_t index = free_.take();
   if (index == concurrent::IndexPool<>::kNone) return nullptr;
   queue.count.fetch_add(1, std::memory_order_relaxed);

@@ -43,9 +43,9 @@ class PostRetry {
 /// at a time works.
 class Backlog {
  public:
-  /// `limit`: posts of handlers at which over_limit() begins to hold; twice as many posts fit in total, so
-  /// that handlers which run already can still add. `peer_limit`: posts to one peer, but for those of
-  /// handlers, which cannot wait.
+  /// `limit`: posts that are kept; as many of handlers come on top before over_limit() begins to hold, and as
+  /// many again fit, so that handlers which run already can still add. `peer_limit`: posts to one peer, but for
+  /// those of handlers, which cannot wait.
   Backlog(int ranks, std::uint32_t limit, std::uint32_t peer_limit);
 
   /// A record to fill and then add(), or nullptr when the backlog is full in total or for this peer.
@@ -66,7 +66,7 @@ class Backlog {
   [[nodiscard]] bool over_limit() const noexcept { return answers_.load(std::memory_order_relaxed) > limit_; }
   /// Whether not even answers should be taken any more that make handlers post.
   [[nodiscard]] bool almost_full() const noexcept {
-    return count_.load(std::memory_order_relaxed) > limit_ + limit_ / 2;
+    return answers_.load(std::memory_order_relaxed) > limit_ + limit_ / 2;
   }
   [[nodiscard]] std::uint32_t size() const noexcept { return count_.load(std::memory_order_relaxed); }
 

@@ -60,13 +60,25 @@ TEST(Backlog, is_bounded_in_total) {
   Backlog backlog(1, 4, 1000);
   std::uint32_t added = 0;
   while (add(backlog, 0, added, true)) ASSERT_LT(++added, 100U);
-  EXPECT_EQ(added, 8U) << "twice the limit";
+  EXPECT_EQ(added, 12U) << "three times the limit";
   EXPECT_TRUE(backlog.over_limit());
   Network network;
-  network.room[0] = 4;
+  network.room[0] = 8;
   backlog.work(network, false);
   EXPECT_FALSE(backlog.over_limit());
   EXPECT_TRUE(add(backlog, 0, added));
+}
+
+TEST(Backlog, keeps_room_for_handlers_that_others_cannot_take) {
+  Backlog backlog(1, 4, 1000);
+  std::uint32_t added = 0;
+  while (add(backlog, 0, added)) ASSERT_LT(++added, 100U);
+  EXPECT_EQ(added, 4U) << "the limit";
+  EXPECT_FALSE(backlog.over_limit()) << "handlers may still run";
+  while (add(backlog, 0, added, true)) ASSERT_LT(++added, 100U);
+  EXPECT_EQ(added, 12U) << "three times the limit";
+  EXPECT_TRUE(backlog.over_limit());
+  EXPECT_TRUE(backlog.almost_full());
 }
 
 TEST(Backlog, only_lets_others_wait_behind_what_waits_for_room) {
