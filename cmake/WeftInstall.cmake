@@ -25,6 +25,7 @@ install(FILES
   "${PROJECT_BINARY_DIR}/package/weftConfig.cmake"
   "${PROJECT_BINARY_DIR}/package/weftConfigVersion.cmake"
   "${PROJECT_SOURCE_DIR}/cmake/FindHwloc.cmake"
+  "${PROJECT_SOURCE_DIR}/cmake/FindLibfabric.cmake"
   DESTINATION "${weft_package_dir}")
 
 # A static library needs its dependencies at every link, a shared one only when somebody links it statically.

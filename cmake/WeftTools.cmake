@@ -19,3 +19,16 @@ target_compile_definitions(weft_command_core ${weft_core_scope}
   WEFT_BUILD_LIBRARY="$<IF:$<BOOL:${BUILD_SHARED_LIBS}>,shared,static>"
   WEFT_BUILD_HWLOC=$<BOOL:${WEFT_HAVE_HWLOC}>
   WEFT_BUILD_COMPILER="${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION}")
+
+# Other libraries that `weft perf` compares with: one plugin each, opened only by the processes that measure them. What is
+# not installed has no plugin, and is named as left out.
+option(WEFT_PERF_PEERS "Build the plugins of `weft perf` for the libraries that are found (UCX, MPICH, Open MPI)" ON)
+get_target_property(weft_command_sources weft_command_core SOURCES)
+list(FILTER weft_command_sources EXCLUDE REGEX "/perf/plugins/")
+set_target_properties(weft_command_core PROPERTIES SOURCES "${weft_command_sources}")
+set(weft_perf_plugin_folder "${CMAKE_INSTALL_LIBDIR}/weft-perf")
+file(RELATIVE_PATH weft_to_plugins "/${CMAKE_INSTALL_BINDIR}" "/${weft_perf_plugin_folder}")
+target_compile_definitions(weft_command_core ${weft_core_scope} WEFT_PERF_PLUGIN_FOLDER="${weft_to_plugins}")
+target_link_libraries(weft_command_core ${weft_core_scope} ${CMAKE_DL_LIBS})
+
+include(WeftPerfPlugins)

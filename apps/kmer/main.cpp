@@ -8,8 +8,13 @@
 #include <weft/weft.hpp>
 
 #include <algorithm>
+#include <array>
 #include <exception>
+#include <mutex>
+#include <span>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -44,6 +49,41 @@ int count(weft::Runtime& runtime, kmer::CountOptions options) {
   return good ? 0 : 1;
 }
 
+/// What the command line says of attributes.
+struct NetworkSetting {
+  std::array<weft::AttributeSetting, 1> setting;
+  std::size_t used;
+  [[nodiscard]] std::span<const weft::AttributeSetting> all() const { return std::span(setting).first(used); }
+};
+
+NetworkSetting network_setting(const kmer::CountOptions& options) {
+  return {{{{"network", options.network.c_str()}}}, options.network.empty() ? std::size_t{0} : 1};
+}
+
+/// One thread per rank, which brings its own workers.
+int count_in_process(const kmer::CountOptions& options) {
+  weft::InProcessJob job(options.ranks);
+  const NetworkSetting setting = network_setting(options);
+  std::vector<int> results(static_cast<std::size_t>(options.ranks), 1);
+  std::mutex mutex;
+  std::string error;
+  std::vector<std::thread> ranks;
+  for (int rank = 0; rank < options.ranks; ++rank)
+    ranks.emplace_back([&, rank] {
+      try {
+        weft::Runtime runtime(job, rank, weft::RuntimeOptions{.attributes = setting.all()});
+        results[static_cast<std::size_t>(rank)] = count(runtime, options);
+      } catch (const std::exception& caught) {
+        // The others fail as well, because this one has left; the first knows why.
+        const std::lock_guard lock(mutex);
+        if (error.empty()) error = caught.what();
+      }
+    });
+  for (std::thread& rank : ranks) rank.join();
+  if (!error.empty()) fmt::print(stderr, "weft-kmer: error: {}\n", error);
+  return *std::max_element(results.begin(), results.end());
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -61,7 +101,8 @@ int main(int argc, char** argv) {
           is_error ? fmt::format("weft-kmer: error: {} (see --help)\n", command.message) : command.message,
           command.exit_code);
     }
-    weft::Runtime runtime;
+    if (command.count.ranks > 0) return count_in_process(command.count);
+    weft::Runtime runtime(weft::RuntimeOptions{.attributes = network_setting(command.count).all()});
     return count(runtime, command.count);
   } catch (const std::exception& error) {
     fmt::print(stderr, "weft-kmer: error: {}\n", error.what());

@@ -17,6 +17,7 @@ namespace {
 
 constexpr int kUsageError = 2;
 constexpr int kMostThreads = 63;  // devices of a rank, less one for a dedicated receiver
+constexpr int kMostRanksInProcess = 64;
 constexpr std::size_t kSmallestBuffer = 256;
 constexpr std::size_t kLargestBuffer = std::size_t{16} << 20;
 static_assert(kLargestRecord < kSmallestBuffer);
@@ -137,6 +138,13 @@ Command parse_count(int argc, const char* const* argv) {
                  "seen; affects memory and time, never the result")
       ->capture_default_str()
       ->type_name("RATE");
+  app.add_option(
+         "--network", options.network,
+         "Network between the ranks: 'shm', 'ofi', or 'sim' with --in-process (default: WEFT_NETWORK)")
+      ->check(CLI::IsMember({"auto", "shm", "ofi", "sim"}))
+      ->type_name("NAME");
+  app.add_option("--in-process", options.ranks, "Run N ranks in this process, without a launcher; 2 to 64")
+      ->type_name("N");
   app.set_version_flag("--version", fmt::format("weft-kmer {}", weft::library_version()));
   app.footer(
       "Examples:\n  weft-kmer -k 51 -o lambda reads_1.fq.gz reads_2.fq.gz\n"
@@ -161,6 +169,10 @@ Command parse_count(int argc, const char* const* argv) {
   require(options.threads >= 0 && options.threads <= kMostThreads &&
               (options.threads > 0 || app.count("--threads") == 0),
           fmt::format("--threads {}: expected 1 to {}", options.threads, kMostThreads));
+  require((options.ranks >= 2 && options.ranks <= kMostRanksInProcess) || app.count("--in-process") == 0,
+          fmt::format("--in-process {}: expected 2 to {}", options.ranks, kMostRanksInProcess));
+  require(options.network != "sim" || options.ranks > 0,
+          "--network sim: this network connects ranks of one process: add --in-process N");
   options.progress = progress == "workers" ? Progress::workers : Progress::dedicated;
   options.buffer = parse_bytes("--buffer", buffer);
   require(options.buffer >= kSmallestBuffer && options.buffer <= kLargestBuffer,

@@ -21,6 +21,8 @@ struct CountOptions {
   std::size_t memory = std::size_t{1} << 30;  ///< bytes of packed reads that a rank keeps between the passes
   double false_positive_rate = 0.05;
   bool skip_ends = false;
+  std::string network;  ///< attribute `network`; empty: as the environment says
+  int ranks = 0;        ///< as threads of this process; 0: this process is one rank of its job
 };
 
 /// Options of `weft-kmer synth`.

@@ -1,5 +1,10 @@
 #pragma once
 
+#include <weft/options.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
 namespace weft {
 
 /// One attribute set by the program, for example {"packet_size", "16K"}. It takes precedence over the
@@ -8,6 +13,31 @@ namespace weft {
 struct AttributeSetting {
   const char* name = nullptr;
   const char* value = nullptr;
+};
+
+/// What a device and its network have agreed on: the effective values, where attributes are wishes.
+struct DeviceAttributes {
+  const char* network = "";         ///< "shm", "sim", "ofi"
+  std::uint32_t index = 0;          ///< under which peers address the device
+  bool is_serial = false;           ///< it belongs to a SerialEndpoint
+  std::size_t inline_bytes = 0;     ///< payloads up to here travel without a packet
+  std::size_t packet_bytes = 0;     ///< payloads up to here travel in one packet, others by rendezvous
+  std::size_t immediate_bytes = 0;  ///< of what a put can announce by itself
+  bool reads_peers = false;         ///< large payloads are read from the sender's memory
+  std::uint32_t requests = 0;       ///< operations in flight
+  std::uint32_t backlog = 0;        ///< refused operations kept
+  std::uint32_t unexpected_credits =
+      0;  ///< messages towards one device of a peer before their receives are posted
+};
+
+/// The effective values of a matching engine.
+struct MatchingEngineAttributes {
+  std::uint16_t id = 0;
+  bool is_serial = false;
+  bool has_make_key = false;
+  MatchOrder order = MatchOrder::unordered;
+  std::uint32_t buckets = 0;  ///< of its table
+  std::uint32_t records = 0;  ///< receives posted and messages waiting, at most
 };
 
 }  // namespace weft

@@ -1,6 +1,7 @@
 // A complete, independent set of network resources.
 #pragma once
 
+#include <weft/attributes.hpp>
 #include <weft/detail/device_path.hpp>
 #include <weft/options.hpp>
 #include <weft/packet.hpp>
@@ -25,6 +26,7 @@ class WEFT_API Device {
   Device& operator=(Device&&) = delete;
 
   [[nodiscard]] std::uint32_t index() const noexcept;
+  [[nodiscard]] DeviceAttributes attributes() const noexcept;
   /// A packet of the runtime's pool, or none when it is empty. Any thread.
   [[nodiscard]] Packet get_packet() noexcept;
 

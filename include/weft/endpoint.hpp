@@ -2,11 +2,18 @@
 #pragma once
 
 #include <weft/completion/counter.hpp>
+#include <weft/completion/graph.hpp>
 #include <weft/completion/handler.hpp>
 #include <weft/completion/queue.hpp>
+#include <weft/completion/synchronizer.hpp>
 #include <weft/detail/device_path.hpp>
 #include <weft/detail/wait_condition.hpp>
 #include <weft/device.hpp>
+#include <weft/endpoint/atomic.hpp>
+#include <weft/endpoint/generic.hpp>
+#include <weft/endpoint/matched.hpp>
+#include <weft/endpoint/one_sided.hpp>
+#include <weft/endpoint/prepared.hpp>
 #include <weft/options.hpp>
 #include <weft/packet.hpp>
 #include <weft/status.hpp>
@@ -38,6 +45,7 @@ extern template struct EndpointCalls<TryLock>;
 extern template struct EndpointCalls<NoLock>;
 
 [[nodiscard]] WEFT_API DevicePath& path_of(DeviceState& device) noexcept;
+[[nodiscard]] WEFT_API DeviceAttributes attributes_of(const DeviceState& device) noexcept;
 
 }  // namespace detail
 
@@ -47,7 +55,11 @@ extern template struct EndpointCalls<NoLock>;
 /// by one thread at a time, and executes no locked instruction of its own. A device has either one
 /// SerialEndpoint or any number of Endpoints: the constructor throws weft::Error otherwise.
 template <class Locking>
-class BasicEndpoint {
+class BasicEndpoint : public MatchedOperations<BasicEndpoint<Locking>, Locking>,
+                      public OneSidedOperations<BasicEndpoint<Locking>, Locking>,
+                      public AtomicOperations<BasicEndpoint<Locking>, Locking>,
+                      public PreparingOperations<BasicEndpoint<Locking>, Locking>,
+                      public GenericOperation<BasicEndpoint<Locking>> {
  public:
   /// On the runtime's default device: index 0, opened by the first endpoint that asks for it.
   explicit BasicEndpoint(Runtime& runtime) : BasicEndpoint(default_device(runtime)) {}
@@ -64,7 +76,8 @@ class BasicEndpoint {
   /// until done or completion. Up to 48 bytes travel in one slot, up to inline_max in several, up to
   /// packet_size through a packet, more by a handshake and one transfer into a buffer of the target's
   /// allocator. Delivery is not ordered.
-  Status post_am(int peer, RemoteCompletion remote, Bytes bytes, const ActiveMessageOptions& options = {}) {
+  [[gnu::always_inline]] Status post_am(int peer, RemoteCompletion remote, Bytes bytes,
+                                        const ActiveMessageOptions& options = {}) {
     if (post_in_slot(peer, remote, bytes, options)) [[likely]]
       return Status::done();
     return Calls::post_am(*device_, peer, remote, bytes, options);
@@ -100,6 +113,22 @@ class BasicEndpoint {
     counter.set_target(target);
     wait_ready(counter);
   }
+  /// Progresses until the synchronizer's round is complete; its messages in order of arrival.
+  std::span<Message> wait(Synchronizer& synchronizer) noexcept {
+    wait_ready(synchronizer);
+    return synchronizer.messages();
+  }
+  /// Progresses until the graph has ended, posting again what had been refused; how it ended.
+  Outcome wait(Graph& graph) noexcept {
+    wait_ready(graph);
+    return graph.outcome();
+  }
+  void wait_ready(Graph& graph) noexcept {
+    Calls::wait(*device_, {[](const void* context) noexcept {
+                             return static_cast<Graph*>(const_cast<void*>(context))->test();
+                           },
+                           &graph, static_cast<Completion*>(&graph)});
+  }
   /// Progresses until completion.ready().
   void wait_ready(Completion& completion) noexcept {
     Calls::wait(*device_, {[](const void* context) noexcept {
@@ -117,7 +146,11 @@ class BasicEndpoint {
                            &condition, nullptr});
   }
 
+  /// The effective values of the device that the endpoint is bound to.
+  [[nodiscard]] DeviceAttributes attributes() const noexcept { return detail::attributes_of(*device_); }
+
   [[nodiscard]] detail::DeviceState& state() const noexcept { return *device_; }
+  [[nodiscard]] const detail::DevicePath& path() const noexcept { return *path_; }
 
  private:
   using Calls = detail::EndpointCalls<Locking>;
@@ -125,8 +158,8 @@ class BasicEndpoint {
       : path_(&detail::path_of(*device)), device_(std::move(device)) {
     Calls::open(*device_);
   }
-  [[nodiscard]] bool post_in_slot(int peer, RemoteCompletion remote, Bytes bytes,
-                                  const ActiveMessageOptions& options) noexcept {
+  [[nodiscard, gnu::always_inline]] bool post_in_slot(int peer, RemoteCompletion remote, Bytes bytes,
+                                                      const ActiveMessageOptions& options) noexcept {
     if (bytes.size() > detail::kSlotPayload || (options.completion != nullptr && !options.may_complete_now))
       return false;
     detail::SendLane* lane = path_->lane(peer, remote.device());

@@ -48,6 +48,15 @@ struct MessageAccess;
 enum class Operation : std::uint8_t {
   active_message,       ///< arrived from peer()
   active_message_sent,  ///< an own post_am has ended: data() is the buffer that was posted
+  send,                 ///< an own post_send has ended: data() is the buffer that was posted
+  receive,              ///< an own post_receive has ended: data() is the posted buffer, peer() the sender
+  put,                  ///< an own post_put has ended
+  get,                  ///< an own post_get has ended: data() is the buffer that was filled
+  put_arrived,          ///< peer() has put into a region of this rank, with this signal
+  get_arrived,          ///< peer() has got from a region of this rank, with this signal
+  atomic,               ///< an own atomic operation has ended: data() is the old value, if that was asked for
+  atomic_arrived,       ///< peer() has changed a value in a region of this rank atomically, with this signal
+  graph,  ///< a graph has ended; there is no peer()
 };
 
 /// One message as a completion object sees it.
@@ -74,11 +83,16 @@ class Message {
   [[nodiscard]] Operation operation() const noexcept { return operation_; }
   /// The rank at the other end.
   [[nodiscard]] int peer() const noexcept { return peer_; }
-  [[nodiscard]] std::uint32_t tag() const noexcept { return tag_; }
+  /// 32 bits for active messages and signals, 64 for receives and sends.
+  [[nodiscard]] std::uint64_t tag() const noexcept { return tag_; }
   /// The user_data of the own post that ended; nullptr for arrivals.
   [[nodiscard]] void* user_data() const noexcept { return user_data_; }
   /// Payload length in bytes.
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
+  /// The length that the sender sent; more than size() when a receive was truncated.
+  [[nodiscard]] std::size_t length() const noexcept {
+    return operation_ == Operation::receive ? static_cast<std::size_t>(cookie_) : size_;
+  }
   [[nodiscard]] const std::byte* data() const noexcept { return data_; }
   [[nodiscard]] Bytes bytes() const noexcept { return {data_, size_}; }
 
@@ -146,14 +160,14 @@ class Message {
   const std::byte* data_ = nullptr;
   std::size_t size_ = 0;
   void* user_data_ = nullptr;
-  std::uint32_t tag_ = 0;
+  std::uint64_t tag_ = 0;
   std::int32_t peer_ = 0;
   Outcome outcome_ = Outcome::ok;
   Operation operation_ = Operation::active_message;
   Holding holding_ = Holding::view;
-  PayloadOwner* owner_ = nullptr;               // who releases, when holding_ == owner
-  detail::PayloadLender* lender_ = nullptr;     // who can keep it, when holding_ == view
-  std::uint64_t cookie_ = 0;                    // names the payload to owner_ or lender_
+  PayloadOwner* owner_ = nullptr;            // who releases, when holding_ == owner
+  detail::PayloadLender* lender_ = nullptr;  // who can keep it, when holding_ == view
+  std::uint64_t cookie_ = 0;  // names the payload to owner_ or lender_; of a receive: the sender's length
   alignas(16) std::byte place_[kEntryPayload];  // valid when holding_ == in_place
 };
 

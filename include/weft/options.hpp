@@ -1,11 +1,15 @@
 // Options of operations and objects: aggregates with defaults, most used field first.
 #pragma once
 
+#include <weft/types.hpp>
+
 #include <cstdint>
 
 namespace weft {
 
 class Completion;
+class MatchingEngine;
+class Message;
 
 /// Options of post_am and send_am.
 struct ActiveMessageOptions {
@@ -20,6 +24,109 @@ struct ActiveMessageOptions {
   /// this is always so.
   bool may_retry = true;
   /// true: when the operation ends during the post, the answer is done and the completion object is not
+  /// signalled. The faster choice.
+  bool may_complete_now = false;
+};
+
+/// What a receive and a send have to have in common. The policy is part of what is compared: a send with one
+/// policy never meets a receive with another.
+enum class MatchingPolicy : std::uint8_t {
+  rank_and_tag,  ///< the sender's rank and the tag
+  rank_only,     ///< the sender's rank; the tag is information
+  tag_only,      ///< the tag, whoever sends
+  any,           ///< nothing but the policy
+  user,          ///< what the engine's make_key makes of the sender's rank and the tag
+};
+
+/// Whether a matching engine keeps MPI's order.
+enum class MatchOrder : std::uint8_t {
+  unordered,  ///< first come first served under one key, nothing between keys
+  /// What MPI promises (MPI 4.1, section 3.5) with wildcards: sends of one device to the engine are matched
+  /// in the order of their posts, whatever their size, path and device of arrival; of the receives that a
+  /// message fits, the one posted first gets it; of the messages that a receive fits, it gets the one that
+  /// came first.
+  ordered,
+};
+
+/// Ids of unordered matching engines are below this. Ordered ones have the ids from here to kEngineIds - 1,
+/// so that every post and every message tells by the id alone what it needs.
+inline constexpr std::uint32_t kMatchingEngines = 256;
+inline constexpr std::uint32_t kEngineIds = 512;
+
+/// As source of a receive or probe on an ordered engine: whoever sends.
+inline constexpr int any_source = -1;
+/// As tag of a receive or probe on an ordered engine: whatever tag. Its value is a tag like any other on
+/// unordered engines, and none that can be sent on ordered ones.
+struct AnyTag {
+  constexpr operator std::uint64_t() const noexcept { return ~std::uint64_t{0}; }
+};
+inline constexpr AnyTag any_tag;
+
+/// What a probe tells of a message that has arrived and is not received yet.
+struct ProbedMessage {
+  int peer = -1;
+  std::uint64_t tag = 0;
+  std::size_t length = 0;  ///< bytes
+};
+
+/// Options of post_send and send.
+struct SendOptions {
+  /// As in ActiveMessageOptions.
+  Completion* completion = nullptr;
+  void* user_data = nullptr;
+  MatchingPolicy policy = MatchingPolicy::rank_and_tag;
+  /// The engine of this and of the peer's runtime that pairs the message, by its explicit id; 0: the default
+  /// one; from kMatchingEngines on: an ordered one.
+  std::uint16_t engine = 0;
+  /// Device of the peer that the message arrives on.
+  std::uint8_t device = 0;
+  bool may_retry = true;
+  bool may_complete_now = false;
+};
+
+/// Names a posted receive, for cancel(). Harmless once the receive has ended.
+struct ReceiveHandle {
+  std::uint32_t index = ~std::uint32_t{0};
+  std::uint32_t generation = 0;
+  std::uint16_t engine = 0;
+};
+
+/// Options of post_receive and receive.
+struct ReceiveOptions {
+  /// Signalled exactly once with the message, whose data() is the posted buffer. Needed unless
+  /// may_complete_now is true and the caller is content with retry.
+  Completion* completion = nullptr;
+  void* user_data = nullptr;
+  MatchingPolicy policy = MatchingPolicy::rank_and_tag;
+  std::uint16_t engine = 0;
+  /// As in ActiveMessageOptions.
+  bool may_retry = true;
+  /// true: a message that has arrived already may be taken during the post; the answer is done then,
+  /// `arrived` tells about it, and the completion object is not signalled.
+  bool may_complete_now = false;
+  /// Where a receive that is done during the post tells what it has received; may be null.
+  Message* arrived = nullptr;
+  /// Filled when the answer is posted; names nothing when the message was there already. May be null.
+  ReceiveHandle* handle = nullptr;
+};
+
+/// Options of puts, gets and atomic operations.
+struct AccessOptions {
+  /// Signalled exactly once: after a put, when the source may be reused and the bytes are at the target;
+  /// after a get, when the bytes are here; after an atomic operation, when it has been carried out and the
+  /// old value, if asked for, is here; or with Outcome::refused or peer_failed.
+  Completion* completion = nullptr;
+  void* user_data = nullptr;
+  /// Unless empty: this object of the region's owner is signalled as well, after a put when the bytes are
+  /// visible there, after a get when they have been read, after an atomic operation when it has been carried
+  /// out. Nothing is signalled after a refused access.
+  RemoteCompletion signal{};
+  /// Travels with the signal; Message::tag() there.
+  std::uint32_t tag = 0;
+  /// Device of the peer that takes part where the network does not reach the region by itself.
+  std::uint8_t device = 0;
+  bool may_retry = true;
+  /// true: when the access ends well during the post, the answer is done and the completion object is not
   /// signalled. The faster choice.
   bool may_complete_now = false;
 };

@@ -16,6 +16,9 @@ class InProcessJob;
 namespace detail {
 class RuntimeState;
 }
+namespace sim {
+class Simulation;
+}
 
 /// Options of a Runtime.
 struct RuntimeOptions {
@@ -28,6 +31,7 @@ struct RuntimeCounters {
   std::uint64_t refused_handles = 0;   ///< arrived messages whose handle was stale, withdrawn or forged
   std::uint64_t refused_messages = 0;  ///< arrived messages whose lengths or indices were impossible
   std::uint64_t dropped_sends = 0;     ///< own messages to peers that had left the job
+  std::uint64_t refused_accesses = 0;  ///< own puts and gets without completion object that were refused
 };
 
 /// Joins the job on construction; several may live in one process. Construction is not collective and does
@@ -43,12 +47,17 @@ class WEFT_API Runtime {
   /// Joins as `rank` of an in-process job (several ranks in one process; see in_process.hpp).
   Runtime(InProcessJob& job, int rank, const RuntimeOptions& options = {})
       : Runtime(job, rank, options, detail::kAbiVersion) {}
+  /// Joins as `rank` of a simulated job (see sim.hpp), whose attributes network and sim_* count.
+  Runtime(sim::Simulation& simulation, int rank, const RuntimeOptions& options = {})
+      : Runtime(simulation, rank, options, detail::kAbiVersion) {}
   ~Runtime();
   Runtime(Runtime&&) noexcept;
   Runtime& operator=(Runtime&&) = delete;
 
   [[nodiscard]] int rank() const noexcept;
   [[nodiscard]] int size() const noexcept;
+  /// The network in use: "shm", "sim", "ofi".
+  [[nodiscard]] const char* network() const noexcept;
 
   /// Makes `completion` reachable for peers under the explicit id in `options` and returns its handle. Any
   /// thread. Throws weft::Error when the id is out of range or already in use.
@@ -73,6 +82,7 @@ class WEFT_API Runtime {
  private:
   Runtime(const RuntimeOptions& options, std::uint32_t abi_version);
   Runtime(InProcessJob& job, int rank, const RuntimeOptions& options, std::uint32_t abi_version);
+  Runtime(sim::Simulation& simulation, int rank, const RuntimeOptions& options, std::uint32_t abi_version);
   std::unique_ptr<detail::RuntimeState> state_;
 };
 

@@ -22,6 +22,7 @@ enum class Reason : std::uint8_t {
   lock_contended,  ///< another thread of this process is posting to the same lane at this moment
   backlog,         ///< the backlog for this peer is full, or not empty yet
   not_ready,       ///< the peer has not opened the device or exposed the handle yet
+  in_flight,       ///< the prepared receive has not ended since it was started
 };
 
 /// How an operation ended.
@@ -31,6 +32,7 @@ enum class Outcome : std::uint8_t {
   cancelled,
   timed_out,
   peer_failed,
+  refused,  ///< the peer's region is smaller than the access, or not there any more; nothing was accessed
 };
 
 /// The answer of a post: done, posted, or retry with its reason.
@@ -76,6 +78,8 @@ class [[nodiscard]] Status {
       return "backlog";
     case Reason::not_ready:
       return "not_ready";
+    case Reason::in_flight:
+      return "in_flight";
   }
   return "unknown";
 }
@@ -93,6 +97,8 @@ class [[nodiscard]] Status {
       return "timed_out";
     case Outcome::peer_failed:
       return "peer_failed";
+    case Outcome::refused:
+      return "refused";
   }
   return "unknown";
 }

@@ -1,19 +1,27 @@
 // Everything.
 #pragma once
 
+#include <weft/atomic.hpp>
 #include <weft/attributes.hpp>
+#include <weft/collective.hpp>
 #include <weft/completion/completion.hpp>
 #include <weft/completion/counter.hpp>
+#include <weft/completion/graph.hpp>
 #include <weft/completion/handler.hpp>
 #include <weft/completion/queue.hpp>
+#include <weft/completion/synchronizer.hpp>
 #include <weft/device.hpp>
 #include <weft/endpoint.hpp>
 #include <weft/error.hpp>
 #include <weft/in_process.hpp>
+#include <weft/matching.hpp>
+#include <weft/memory.hpp>
 #include <weft/message.hpp>
 #include <weft/options.hpp>
 #include <weft/packet.hpp>
+#include <weft/prepared.hpp>
 #include <weft/progress_thread.hpp>
+#include <weft/remote_region.hpp>
 #include <weft/runtime.hpp>
 #include <weft/status.hpp>
 #include <weft/types.hpp>

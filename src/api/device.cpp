@@ -10,6 +10,7 @@ Device::Device(Runtime& runtime, const DeviceOptions& options)
 Device::~Device() = default;
 Device::Device(Device&&) noexcept = default;
 
+DeviceAttributes Device::attributes() const noexcept { return state_->attributes(); }
 std::uint32_t Device::index() const noexcept { return state_->index(); }
 Packet Device::get_packet() noexcept { return state_->pool().get(); }
 

@@ -44,6 +44,7 @@ template struct EndpointCalls<TryLock>;
 template struct EndpointCalls<NoLock>;
 
 DevicePath& path_of(DeviceState& device) noexcept { return device.path(); }
+DeviceAttributes attributes_of(const DeviceState& device) noexcept { return device.attributes(); }
 
 }  // namespace detail
 

@@ -14,7 +14,7 @@ struct ProgressThread::State {
     ~Stop() override { withdraw(); }
     void signal(Message&) noexcept override {
       stopped_.store(true, std::memory_order_release);
-      notify_waiters();
+      notify_waiters_of(this);
     }
     [[nodiscard]] bool ready() const noexcept override { return stopped_.load(std::memory_order_acquire); }
 

@@ -3,14 +3,18 @@
 #include <weft/in_process.hpp>
 #include <weft/runtime.hpp>
 
+#include "api/simulation.hpp"
 #include "base/attributes.hpp"
 #include "bootstrap/in_process/hub.hpp"
 #include "bootstrap/select.hpp"
 #include "core/runtime/runtime_state.hpp"
+#include "network/ofi/ofi.hpp"
 #include "network/shm/shm_network.hpp"
+#include "network/sim/sim_network.hpp"
 
 #include <cstdlib>
 #include <string>
+#include <string_view>
 
 namespace weft {
 
@@ -19,7 +23,11 @@ namespace {
 std::unique_ptr<network::Network> make_network(bootstrap::Bootstrap& bootstrap,
                                                const base::Attributes& attributes,
                                                detail::PayloadLender& copier) {
-  return std::make_unique<network::shm::ShmNetwork>(bootstrap, attributes, copier);
+  const std::string_view name = attributes.text(base::Attribute::network);
+  if (name == "auto" || name == "shm")
+    return std::make_unique<network::shm::ShmNetwork>(bootstrap, attributes, copier);
+  if (name == "sim") return std::make_unique<network::sim::SimNetwork>(bootstrap, attributes, copier);
+  return network::ofi::make_network(bootstrap, attributes, copier);
 }
 
 void check_abi(std::uint32_t abi_version) {
@@ -44,11 +52,25 @@ Runtime::Runtime(InProcessJob& job, int rank, const RuntimeOptions& options, std
   state_ = std::make_unique<detail::RuntimeState>(std::move(attributes), job.hub().join(rank), make_network);
 }
 
+Runtime::Runtime(sim::Simulation& simulation, int rank, const RuntimeOptions& options,
+                 std::uint32_t abi_version) {
+  check_abi(abi_version);
+  sim::Simulation::State& simulated = simulation.state();
+  auto attributes = base::Attributes::load(simulated.settings(options.attributes));
+  const auto join_world = [&](bootstrap::Bootstrap& bootstrap, const base::Attributes& effective,
+                              detail::PayloadLender& copier) {
+    return std::make_unique<network::sim::SimNetwork>(bootstrap, effective, copier, simulated.world);
+  };
+  state_ = std::make_unique<detail::RuntimeState>(std::move(attributes), simulated.job.hub().join(rank),
+                                                  join_world);
+}
+
 Runtime::~Runtime() = default;
 Runtime::Runtime(Runtime&&) noexcept = default;
 
 int Runtime::rank() const noexcept { return state_->rank(); }
 int Runtime::size() const noexcept { return state_->size(); }
+const char* Runtime::network() const noexcept { return state_->network().name(); }
 
 RemoteCompletion Runtime::expose(Completion& completion, const ExposeOptions& options) {
   const auto devices = static_cast<std::uint32_t>(state_->attributes().integer(base::Attribute::devices_max));
@@ -87,7 +109,8 @@ RuntimeCounters Runtime::counters() const noexcept {
   const core::Counters& counters = state_->counters();
   return {counters.refused_handles.load(std::memory_order_relaxed),
           counters.refused_messages.load(std::memory_order_relaxed),
-          counters.dropped_sends.load(std::memory_order_relaxed)};
+          counters.dropped_sends.load(std::memory_order_relaxed),
+          counters.refused_accesses.load(std::memory_order_relaxed)};
 }
 
 InProcessJob::InProcessJob(int ranks) : ranks_(ranks), hub_(std::make_unique<bootstrap::Hub>(ranks)) {}

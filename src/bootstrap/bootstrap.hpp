@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -58,6 +59,14 @@ class Bootstrap {
   virtual std::shared_ptr<void> shared(int rank, std::string_view key) {
     static_cast<void>(rank);
     static_cast<void>(key);
+    return nullptr;
+  }
+  /// The one object of this key that all ranks of the job share, made by the rank that asks first; it lives
+  /// as long as the job. Where ranks are processes: nullptr, and nothing is made.
+  virtual std::shared_ptr<void> share_once(std::string_view key,
+                                           const std::function<std::shared_ptr<void>()>& make) {
+    static_cast<void>(key);
+    static_cast<void>(make);
     return nullptr;
   }
 };

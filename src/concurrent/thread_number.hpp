@@ -17,4 +17,8 @@ inline thread_local std::uint32_t number_plus_one = 0;
   return detail::number_plus_one - 1;
 }
 
+/// The same when the calling thread has asked for it before, otherwise the largest value: for fast paths that
+/// leave the first time to their slow one, and so call nothing.
+[[nodiscard]] inline std::uint32_t known_thread_number() noexcept { return detail::number_plus_one - 1; }
+
 }  // namespace weft::concurrent

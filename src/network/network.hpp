@@ -1,7 +1,11 @@
 // What the core asks of a network. A backend is a folder below this one.
 #pragma once
 
+#include "network/slot_run.hpp"
+
 #include <weft/detail/device_path.hpp>
+#include <weft/detail/direct_window.hpp>
+#include <weft/detail/message_access.hpp>
 #include <weft/message.hpp>
 #include <weft/types.hpp>
 
@@ -43,8 +47,28 @@ class Sink {
   /// half of `word`. False: the message cannot be taken now; it stays where it is, and so does what is
   /// behind it.
   virtual bool deliver(std::uint8_t channel, std::uint64_t word, Message& message) noexcept = 0;
+  /// The same for the messages of a run, one after the other, as far as they can be taken. `lender` can keep
+  /// their payloads. A network that has several gives the sink the chance to do once what they have in
+  /// common.
+  virtual void deliver_run(SlotRun& run, detail::PayloadLender* lender) noexcept {
+    std::uint64_t word = 0;
+    Bytes payload;
+    for (; run.look(word, payload); run.advance()) {
+      Message message;
+      detail::MessageAccess::set_view(message, Operation::active_message, run.peer(),
+                                      static_cast<std::uint32_t>(word), payload.data(), payload.size(),
+                                      lender, 0);
+      if (!deliver(run.channel(), word, message)) return;
+    }
+  }
   /// The peer wrote something impossible; the message was discarded.
   virtual void reject(int peer, const char* what, std::uint64_t value) noexcept = 0;
+
+  /// An own put or get that was answered with posted has ended: ok, refused or peer_failed. A put that ended
+  /// well is visible at the target.
+  virtual void access_ended(std::uint64_t token, Outcome outcome) noexcept = 0;
+  /// The immediate of a put whose bytes are visible here.
+  virtual void immediate_arrived(std::uint64_t immediate) noexcept = 0;
 
  protected:
   ~Sink() = default;
@@ -58,23 +82,76 @@ enum class HandleState : std::uint8_t {
 };
 
 struct Capabilities {
-  std::size_t inline_bytes = 0;  // the longest payload that send() takes
-  bool can_read = false;         // read() works between ranks of this network
+  std::size_t inline_bytes = 0;     // up to here send() is cheaper than a packet
+  bool can_read = false;            // read() works between ranks of this network
+  std::size_t immediate_bytes = 0;  // of what put() can announce to the target: 0, 4 or 8
 };
 
-/// What a network contributes to one device. Calls with `exclusive` true are made by one thread at a time.
+/// send() takes payloads of this size from every protocol, however small inline_bytes is.
+inline constexpr std::size_t kSmallestSend = 64;
+
+/// A region of a rank as the wire names it; a stale generation is refused.
+struct RegionName {
+  std::uint32_t index = 0;
+  std::uint32_t generation = 0;
+};
+
+/// What a network adds to the name of a region so that peers can reach it without its owner's help.
+struct RegionKeys {
+  std::uint64_t address = 0;
+  std::uint64_t key = 0;
+};
+
+/// Bytes of a peer's region, from `offset` on. `region_size` is what the owner said of it.
+struct RemoteMemory {
+  RegionName region;
+  RegionKeys keys;
+  std::uint64_t region_size = 0;
+  std::uint64_t offset = 0;
+  std::uint8_t device = 0;  // of the peer: whose Sink gets the immediate of a put
+};
+
+enum class AccessResult : std::uint8_t {
+  done,     // the bytes are where they belong, visible to the peer
+  posted,   // Sink::access_ended will say when they are
+  no_slot,  // no room now; without effect
+  lock_contended,
+  not_ready,  // the peer has not come that far yet
+  refused,    // out of the region's bounds, or the region is not there any more; without effect
+  peer_gone,
+  unsupported,  // this network cannot reach that region by itself: the core sends messages instead
+};
+
+/// What a network contributes to one device. Calls with `exclusive` true are made by one thread at a time;
+/// all others by any thread. No call but poll() enters the Sink, except put() and get() for their own token.
 class Port {
  public:
   virtual ~Port() = default;
   [[nodiscard]] virtual const Capabilities& capabilities() const noexcept = 0;
 
-  /// Copies the payload (at most inline_bytes) and sends it.
+  /// Copies the payload, at most inline_bytes or kSmallestSend, and sends it.
   virtual SendResult send(const Outgoing& outgoing, Bytes payload, bool exclusive) noexcept = 0;
   /// Sends the first `size` bytes of a packet and takes it over when the answer is sent.
   virtual SendResult send_packet(const Outgoing& outgoing, std::uint32_t packet, std::size_t size,
                                  bool exclusive) noexcept = 0;
   /// Copies from an address in the peer's process; false when the peer or the range is gone.
   virtual bool read(int peer, std::uint64_t address, std::span<std::byte> local) noexcept = 0;
+
+  /// Copies into a peer's region. `immediate`, unless null, reaches the Sink of `to.device` after the bytes
+  /// (only with immediate_bytes). `token` comes back in Sink::access_ended, possibly before the call returns.
+  /// `from` is borrowed until the end.
+  virtual AccessResult put(int peer, const RemoteMemory& to, Bytes from, const std::uint64_t* immediate,
+                           std::uint64_t token, bool exclusive) noexcept = 0;
+  /// Copies out of a peer's region.
+  virtual AccessResult get(int peer, const RemoteMemory& from, std::span<std::byte> to, std::uint64_t token,
+                           bool exclusive) noexcept = 0;
+
+  /// Finds where this process has `size` bytes of a peer's region mapped, for loads, stores and atomic
+  /// operations: at `place` after done, for as long as the network lives. Else not_ready, lock_contended,
+  /// refused, peer_gone; unsupported where a region of its kind is not mapped, whoever asks.
+  virtual AccessResult locate(int, const RemoteMemory&, std::size_t, std::byte*&) noexcept {
+    return AccessResult::unsupported;
+  }
 
   /// Whether the peer has left the job.
   [[nodiscard]] virtual bool gone(int peer) noexcept = 0;
@@ -95,7 +172,8 @@ class Port {
 
   /// Returns once no deliver() that began before the call is running in another thread.
   virtual void quiesce() noexcept = 0;
-  /// Messages that peers have not consumed yet; peers that are gone do not count.
+  /// Whether closing this port loses nothing: peers have consumed the messages, or the network goes on
+  /// carrying them. Peers that are gone do not count.
   [[nodiscard]] virtual bool drained() noexcept = 0;
   /// One phrase per peer that has not consumed what was sent: "2 messages to rank 1". Empty when drained.
   [[nodiscard]] virtual std::string undelivered() = 0;
@@ -107,7 +185,10 @@ class Network {
   virtual ~Network() = default;
   [[nodiscard]] virtual const char* name() const noexcept = 0;
 
-  /// Registered memory of the packet pool: `count` packets, `stride` bytes apart.
+  /// Room in every packet behind the attribute packet_size, for what protocols add to a payload.
+  static constexpr std::size_t kPacketTrailer = 16;
+  /// Registered memory of the packet pool: `count` packets, `stride` bytes apart, of `payload` bytes each:
+  /// packet_size + kPacketTrailer.
   struct PacketMemory {
     std::byte* base = nullptr;
     std::size_t stride = 0;
@@ -117,6 +198,18 @@ class Network {
   [[nodiscard]] virtual PacketMemory packet_memory() const noexcept = 0;
   /// Moves indices of packets that peers have given back into `indices`; returns how many.
   virtual std::size_t reclaim_packets(std::span<std::uint32_t> indices) noexcept = 0;
+
+  /// Memory for a region of this rank that peers can reach as directly as this network allows; zeroed,
+  /// aligned to a page. Throws weft::Error when there is none.
+  virtual std::byte* allocate_memory(RegionName name, std::size_t size) = 0;
+  /// Makes memory reachable for peers: the user's own (`allocated` false), or what allocate_memory()
+  /// returned.
+  virtual RegionKeys register_memory(RegionName name, std::span<std::byte> memory, bool allocated) = 0;
+  /// Ends the reachability; accesses that come later are refused. Frees memory that was allocated here.
+  virtual void release_memory(RegionName name, std::span<std::byte> memory, bool allocated) noexcept = 0;
+  /// The peer's region mapped into this process, or nullptr where that is impossible or the peer is not there
+  /// yet. Lives as long as the network.
+  virtual const detail::DirectWindow* map_memory(int peer, const RemoteMemory& memory) = 0;
 
   /// Fills `path` with lanes as peers are contacted.
   virtual std::unique_ptr<Port> open_port(std::uint32_t index, detail::DevicePath& path) = 0;

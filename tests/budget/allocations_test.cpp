@@ -105,6 +105,19 @@ TEST(SteadyState, allocates_nothing_for_queues) {
   expect_no_allocation_with_queue<Endpoint, CompletionQueue>("CompletionQueue");
 }
 
+TEST(SteadyState, allocates_nothing_for_synchronizers) {
+  Synchronizer synchronizer(24);
+  expect_no_allocation<Endpoint>(
+      synchronizer,
+      [&] {
+        if (!synchronizer.test()) return;
+        for (const Message& message : synchronizer.messages()) EXPECT_TRUE(message.is_owner());
+        synchronizer.reset();
+      },
+      "Synchronizer");
+  EXPECT_EQ(synchronizer.lost(), 0U);
+}
+
 TEST(SteadyState, allocates_nothing_when_handlers_answer) {
   if (!WEFT_COUNTS_ALLOCATIONS) GTEST_SKIP() << "sanitizers have an allocator of their own";
   test::Ranks<SerialEndpoint> ranks(2);
@@ -123,6 +136,70 @@ TEST(SteadyState, allocates_nothing_when_handlers_answer) {
     ranks.progress();
   }
   EXPECT_EQ(allocations - before, 0U);
+}
+
+/// Runs `start`, then progress until `ended`, first to warm up and then a thousand times without allocation.
+template <class Start, class Ended>
+void expect_no_allocation_in_runs(test::Ranks<Endpoint>& ranks, const Start& start, const Ended& ended,
+                                  const char* what) {
+  const auto run = [&](int times) {
+    for (int count = 0; count < times; ++count) {
+      start();
+      ASSERT_TRUE(ranks.progress_until(ended));
+    }
+  };
+  run(200);
+  const std::uint64_t before = allocations;
+  run(1000);
+  EXPECT_EQ(allocations - before, 0U) << what;
+}
+
+TEST(SteadyState, allocates_nothing_for_graphs_that_start_again) {
+  if (!WEFT_COUNTS_ALLOCATIONS) GTEST_SKIP() << "sanitizers have an allocator of their own";
+  test::Ranks<Endpoint> ranks(2);
+  Counter arrived;
+  const RemoteCompletion handle = ranks.runtime(1).expose(arrived, {.id = 1});
+  const auto out = test::payload(3000, 1);
+  std::vector<std::byte> in(3000);
+  std::uint64_t calls = 0;
+  Graph inner;
+  inner.add_am(ranks.endpoint(0), 1, handle, out);
+  Graph graph;
+  const auto send = graph.add_send(ranks.endpoint(0), 1, 1, out);
+  const auto receive = graph.add_receive(ranks.endpoint(1), 0, 1, std::span{in});
+  const auto call = graph.add_function([&] { ++calls; });
+  const auto nested = graph.add_graph(inner);
+  graph.order(send, call);
+  graph.order(receive, call);
+  graph.order(call, nested);
+  expect_no_allocation_in_runs(
+      ranks, [&] { graph.start(); }, [&] { return graph.test() && arrived.value() == calls; }, "graph");
+  EXPECT_EQ(calls, 1200U);
+}
+
+TEST(SteadyState, allocates_nothing_for_collectives_that_start_again) {
+  if (!WEFT_COUNTS_ALLOCATIONS) GTEST_SKIP() << "sanitizers have an allocator of their own";
+  test::Ranks<Endpoint> ranks(2);
+  Collective first(ranks.runtime(0), ranks.endpoint(0));
+  Collective second(ranks.runtime(1), ranks.endpoint(1));
+  for (const std::size_t count : {std::size_t{1}, std::size_t{20'000}}) {
+    std::vector<double> values[2] = {std::vector<double>(count, 1), std::vector<double>(count, 2)};
+    std::vector<double> sums[2] = {std::vector<double>(count), std::vector<double>(count)};
+    CollectiveOperation operations[2] = {first.make_allreduce(values[0], sums[0], Sum{}),
+                                         second.make_allreduce(values[1], sums[1], Sum{})};
+    expect_no_allocation_in_runs(
+        ranks,
+        [&] {
+          for (auto& operation : operations) operation.start();
+        },
+        [&] {
+          const bool one = operations[0].test();
+          return operations[1].test() && one;
+        },
+        "allreduce");
+    EXPECT_EQ(sums[0].back(), 3);
+    EXPECT_EQ(sums[1].front(), 3);
+  }
 }
 
 }  // namespace

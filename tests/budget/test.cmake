@@ -1,3 +1,5 @@
-weft_test_program(test-program-active_message_instructions "${WEFT_TEST_BIN_DIR}"
-  "${CMAKE_CURRENT_SOURCE_DIR}/budget/instructions/active_message_instructions.cpp")
-set_target_properties(test-program-active_message_instructions PROPERTIES OUTPUT_NAME active_message_instructions)
+foreach(program active_message matched one_sided)
+  weft_test_program(test-program-${program}_instructions "${WEFT_TEST_BIN_DIR}"
+    "${CMAKE_CURRENT_SOURCE_DIR}/budget/instructions/${program}_instructions.cpp")
+  set_target_properties(test-program-${program}_instructions PROPERTIES OUTPUT_NAME ${program}_instructions)
+endforeach()

@@ -1,8 +1,8 @@
 // Forced schedules of the lock-free structures over a model of weak memory. Each structure is also run with
 // its releases, and then its acquires, taken away: a model that does not notice would prove nothing.
+#include "support/schedules.hpp"
 #include "concurrent/index_pool.hpp"
 #include "concurrent/intake.hpp"
-#include "support/model_atomic.hpp"
 
 #include <weft/detail/entry_ring.hpp>
 #include <weft/detail/lane.hpp>
@@ -16,24 +16,10 @@ namespace {
 
 namespace model = test::model;
 using model::Cell;
-using model::explore;
+using model::expect_sound;
+using model::kSchedules;
 using model::Schedule;
 using model::Weaken;
-
-constexpr std::uint64_t kSchedules = 3000;
-
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-#define WEFT_NEEDS_FIBERS() GTEST_SKIP() << "sanitizers do not follow fibers; the model itself has one thread"
-#else
-#define WEFT_NEEDS_FIBERS() static_cast<void>(0)
-#endif
-
-template <class Scenario>
-void expect_sound(const Scenario& scenario) {
-  EXPECT_EQ(explore(kSchedules, Weaken::nothing, scenario), "");
-  EXPECT_NE(explore(kSchedules, Weaken::releases, scenario), "") << "missing releases were not noticed";
-  EXPECT_NE(explore(kSchedules, Weaken::acquires, scenario), "") << "missing acquires were not noticed";
-}
 
 TEST(Model, sees_a_message_that_is_passed_without_order) {
   WEFT_NEEDS_FIBERS();

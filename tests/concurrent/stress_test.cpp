@@ -3,7 +3,9 @@
 #include "concurrent/intake.hpp"
 #include "concurrent/thread_number.hpp"
 
+#include <weft/completion/counter.hpp>
 #include <weft/completion/queue.hpp>
+#include <weft/detail/bias.hpp>
 #include <weft/detail/message_access.hpp>
 
 #include <gtest/gtest.h>
@@ -148,6 +150,57 @@ void stress_queue(int producers, int consumers) {
 TEST(QueueStress, with_many_producers_and_consumers) { stress_queue<CompletionQueue>(3, 3); }
 TEST(QueueStress, with_many_producers_and_one_consumer) { stress_queue<SingleConsumerQueue>(3, 1); }
 TEST(QueueStress, with_one_producer_and_one_consumer) { stress_queue<SerialCompletionQueue>(1, 1); }
+
+TEST(CounterStress, counts_every_signal_of_every_thread) {
+  Counter counter;
+  Message message;
+  std::atomic<bool> ended{false};
+  std::thread reader([&] {
+    for (std::uint64_t before = 0; !ended.load();) {
+      const std::uint64_t now = counter.value();
+      ASSERT_GE(now, before);
+      before = now;
+    }
+  });
+  for (int generation = 1; generation <= 3; ++generation) {
+    in_threads(kThreads, [&](int) {
+      Message own;
+      for (int round = 0; round < kRounds; ++round) counter.signal(own);
+    });
+    EXPECT_EQ(counter.value(), static_cast<std::uint64_t>(generation) * kThreads * kRounds);
+  }
+  ended = true;
+  reader.join();
+  counter.reset();
+  EXPECT_EQ(counter.value(), 0U);
+  counter.signal(message);
+  EXPECT_EQ(counter.value(), 1U);
+}
+
+TEST(BiasStress, guards_what_one_thread_uses_and_then_many) {
+  for (int repetition = 0; repetition < 20; ++repetition) {
+    detail::Bias bias;
+    std::atomic<std::uint32_t> word{0};
+    std::uint64_t guarded = 0;  // not atomic: a second thread inside is a race, and loses counts
+    std::atomic<std::uint64_t> uses{0};
+    std::atomic<bool> owned{false};
+    in_threads(kThreads, [&](int thread) {
+      while (thread != 0 && !owned.load()) std::this_thread::yield();
+      std::uint64_t own = 0;
+      for (int round = 0; round < kRounds / 4; ++round) {
+        auto* const hold = bias.acquire(word);
+        if (hold != nullptr) {
+          ++guarded;
+          ++own;
+          detail::Bias::release(hold);
+        }
+        if (round == 500) owned = true;
+      }
+      uses.fetch_add(own);
+    });
+    ASSERT_EQ(guarded, uses.load());
+  }
+}
 
 }  // namespace
 }  // namespace weft

@@ -93,6 +93,19 @@ class Schedule {
     if (violation_.empty()) violation_ = what;
   }
 
+  /// What a barrier in all threads does, as membarrier(2): each sees every store that was executed before. It
+  /// orders no plain accesses.
+  void barrier() {
+    preempt();
+    View all;
+    for (const View& view : views_) {
+      if (all.seen.size() < view.seen.size()) all.seen.resize(view.seen.size());
+      for (std::size_t location = 0; location < view.seen.size(); ++location)
+        if (all.seen[location] < view.seen[location]) all.seen[location] = view.seen[location];
+    }
+    for (View& view : views_) view.join(all);
+  }
+
   // For Atomic and Cell.
   void preempt() {
     if (running_ != 0) ::swapcontext(&fibers_[running_ - 1]->context, &main_);
@@ -135,6 +148,13 @@ class Schedule {
   std::array<View, kThreads> views_;
   std::size_t locations_ = 0;
   std::string violation_;
+};
+
+/// Stands in for the threads of the process in structures with a bias (weft/detail/bias.hpp).
+struct Threads {
+  [[nodiscard]] static std::uintptr_t mark() { return 64 * (Schedule::current()->thread() + 1); }
+  static void barrier() { Schedule::current()->barrier(); }
+  [[nodiscard]] static bool have_barrier() { return true; }
 };
 
 /// Stands in for std::atomic<T> while a Schedule lives.

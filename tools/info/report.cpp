@@ -1,5 +1,6 @@
 #include "info/report.hpp"
 
+#include <weft/networks.hpp>
 #include <weft/version.hpp>
 
 namespace weft::tools::info {
@@ -39,16 +40,20 @@ std::vector<AttributeState> attribute_states() {
   return states;
 }
 
+std::vector<Component> networks() {
+  std::vector<Component> components;
+  for (const NetworkDescription& network : describe_networks())
+    components.push_back({network.name, network.present, network.remark});
+  return components;
+}
+
 }  // namespace
 
 Report make_report() {
   return {.version = library_version(),
           .build = build_options(),
           .host = base::read_topology(),
-          .networks = {{"shm", true, "memory shared by the ranks of one host"},
-                       {"sim", false, kNotInThisBuild},
-                       {"ofi", false, kNotInThisBuild},
-                       {"ibv", false, kNotInThisBuild}},
+          .networks = networks(),
           .bootstraps = {{"local", true, "ranks started by `weft run`"},
                          {"single", true, "a program started alone"},
                          {"in_process", true, "ranks of one process, for tests"},

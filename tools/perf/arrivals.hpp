@@ -6,7 +6,9 @@
 
 #include <cstdint>
 
+#include "perf/compute.hpp"
 #include "perf/stopwatch.hpp"
+#include "perf/task.hpp"
 
 namespace weft::tools::perf {
 
@@ -21,14 +23,14 @@ struct ArrivalRate {
 /// The receiver's half of a rate round: polls until as many messages have arrived as the sender says, and
 /// times what came after the warm-up. Throws weft::Error when messages are missing.
 template <class Poll, class Count, class Total>
-ArrivalRate measure_arrivals(double seconds, const Poll& poll, const Count& count, const Total& total) {
+ArrivalRate measure_arrivals(const Task& task, const Poll& poll, const Count& count, const Total& total) {
   constexpr double kPatience = 5;  // seconds without an arrival after which a message counts as lost
   constexpr std::uint64_t kPollsPerLook = 1 << 16;
   while (count() == 0 && total() == kUnknownTotal) poll();
 
   const Stopwatch warming;
   const std::uint64_t first = count();
-  while (warming.seconds() < warm_up_of(seconds) && count() < total()) {
+  while (warming.seconds() < task.warm_up && count() < total()) {
     for (int i = 0; i < 64; ++i) poll();
   }
   const Stopwatch timed;
@@ -51,7 +53,7 @@ ArrivalRate measure_arrivals(double seconds, const Poll& poll, const Count& coun
   if (all != total()) throw Error(fmt::format("{} messages arrived where {} were sent", all, total()));
   // When the warm-up took nearly everything (a machine with other work), all of it is what there is to
   // report.
-  const bool all_in_warm_up = timed.seconds() < seconds / 4;
+  const bool all_in_warm_up = timed.seconds() < task.seconds / 4;
   const Stopwatch& watch = all_in_warm_up ? warming : timed;
   const double elapsed = watch.seconds();
   const std::uint64_t messages = all - (all_in_warm_up ? first : before);
@@ -61,13 +63,21 @@ ArrivalRate measure_arrivals(double seconds, const Poll& poll, const Count& coun
 /// The sender's half: calls send(number) for 0, 1, 2, ... until the time is over; returns how many there
 /// were.
 template <class Send>
-std::uint64_t send_for(double seconds, const Send& send) {
-  constexpr std::uint64_t kSendsPerLook = 1024;
-  const std::int64_t end = base::now_ns() + base::seconds_to_ns(seconds + warm_up_of(seconds));
+std::uint64_t send_for(const Task& task, const Send& send) {
+  const Compute compute(task);
+  const std::int64_t end = base::now_ns() + base::seconds_to_ns(task.seconds + task.warm_up);
   std::uint64_t sent = 0;
-  do {
-    for (std::uint64_t i = 0; i < kSendsPerLook; ++i) send(sent++);
-  } while (base::now_ns() < end);
+  if (compute.is_none()) {
+    constexpr std::uint64_t kSendsPerLook = 1024;
+    do {
+      for (std::uint64_t i = 0; i < kSendsPerLook; ++i) send(sent++);
+    } while (base::now_ns() < end);
+  } else {
+    do {
+      compute();
+      send(sent++);
+    } while (base::now_ns() < end);
+  }
   return sent;
 }
 

@@ -3,71 +3,102 @@
 #include <weft/error.hpp>
 
 #include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
+
+#include "perf/transports.hpp"
 
 namespace weft::tools::perf {
 namespace {
 
-constexpr Measurement kCatalogue[] = {
-    {"rate/ring", Workload::rate, "bare limit: ring of 1024 slots of 64 bytes"},
-    {"rate/serial-handler", Workload::rate, "SerialEndpoint to a handler"},
-    {"rate/serial-queue", Workload::rate, "SerialEndpoint to a SerialCompletionQueue"},
-    {"rate/single-consumer-queue", Workload::rate, "SerialEndpoint to a SingleConsumerQueue"},
-    {"rate/queue", Workload::rate, "SerialEndpoint to a CompletionQueue"},
-    {"rate/default-handler", Workload::rate, "Endpoint to a handler"},
-    {"rate/ucx", Workload::rate, "UCX active messages (ucp_am_bw)"},
-    {"latency/line", Workload::latency, "bare limit: one cache line to and fro"},
-    {"latency/serial-handler", Workload::latency, "SerialEndpoint to a handler"},
-    {"latency/serial-queue", Workload::latency, "SerialEndpoint to a SerialCompletionQueue"},
-    {"latency/single-consumer-queue", Workload::latency, "SerialEndpoint to a SingleConsumerQueue"},
-    {"latency/queue", Workload::latency, "SerialEndpoint to a CompletionQueue"},
-    {"latency/default-handler", Workload::latency, "Endpoint to a handler"},
-    {"latency/ucx", Workload::latency, "UCX active messages (ucp_am_lat)"},
-    {"solo/threads", Workload::solo, "two threads, each with a device that sends to itself"},
-};
+std::vector<Measurement> make_catalogue() {
+  std::vector<Measurement> all;
+  for (const WorkloadInfo& workload : all_workloads()) {
+    const auto add = [&](const std::vector<std::string_view>& names, bool further) {
+      for (const std::string_view name : names) {
+        const auto over = std::ranges::find(all_transports(), name, &Transport::name);
+        all.push_back({fmt::format("{}/{}", workload.name, name), workload.workload, &*over, further});
+      }
+    };
+    add(transports_of(workload.workload), false);
+    add(further_transports_of(workload.workload), true);
+  }
+  return all;
+}
 
 bool means(std::string_view name, const Measurement& measurement) {
-  return name == measurement.name || name == name_of(measurement.workload) || name == measurement.transport();
+  return name == measurement.name || name == name_of(measurement.workload) ||
+         name == measurement.transport() || (name == "all" && !measurement.further);
+}
+
+bool is_standard(const Measurement& measurement) {
+  return !measurement.further &&
+         (measurement.workload == Workload::rate || measurement.workload == Workload::latency ||
+          measurement.workload == Workload::solo);
+}
+
+std::string names_of_workloads() {
+  std::string text;
+  for (const WorkloadInfo& each : all_workloads())
+    text += fmt::format("{}{}", text.empty() ? "" : ", ", each.name);
+  return text;
+}
+
+std::string names_of_transports() {
+  std::string text;
+  for (const Transport& each : all_transports())
+    text += fmt::format("{}{}", text.empty() ? "" : ", ", each.name);
+  return text;
 }
 
 }  // namespace
 
-std::span<const Measurement> catalogue() { return kCatalogue; }
+std::span<const Measurement> catalogue() {
+  static const std::vector<Measurement> all = make_catalogue();
+  return all;
+}
 
 const Measurement* find_measurement(std::string_view name) {
-  const auto found = std::ranges::find(kCatalogue, name, &Measurement::name);
-  return found == std::end(kCatalogue) ? nullptr : found;
+  const auto found = std::ranges::find(catalogue(), name, &Measurement::name);
+  return found == catalogue().end() ? nullptr : &*found;
 }
 
-std::string_view name_of(Workload workload) {
-  switch (workload) {
-    case Workload::rate:
-      return "rate";
-    case Workload::latency:
-      return "latency";
-    case Workload::solo:
-      return "solo";
-  }
-  return "unknown";
-}
+std::string_view name_of(Workload workload) { return info_of(workload).name; }
 
 std::vector<const Measurement*> select_measurements(const std::vector<std::string>& names) {
   for (const std::string& name : names) {
-    if (std::ranges::any_of(kCatalogue, [&](const Measurement& each) { return means(name, each); })) continue;
-    std::string all;
-    for (const Measurement& each : kCatalogue) all += fmt::format("{}{}", all.empty() ? "" : ", ", each.name);
-    throw Error(
-        fmt::format("--only {} is not valid: it must be rate, latency, solo, or one of {}", name, all));
+    if (std::ranges::any_of(catalogue(), [&](const Measurement& each) { return means(name, each); }))
+      continue;
+    throw Error(fmt::format(
+        "--only {} is not valid: it must be all, a workload ({}), a transport ({}), or WORKLOAD/TRANSPORT",
+        name, names_of_workloads(), names_of_transports()));
   }
   std::vector<const Measurement*> selected;
-  for (const Measurement& measurement : kCatalogue) {
-    const bool wanted = names.empty() || std::ranges::any_of(names, [&](const std::string& name) {
-                          return means(name, measurement);
-                        });
+  for (const Measurement& measurement : catalogue()) {
+    const bool wanted =
+        names.empty()
+            ? is_standard(measurement)
+            : std::ranges::any_of(names, [&](const std::string& name) { return means(name, measurement); });
     if (wanted) selected.push_back(&measurement);
   }
   return selected;
+}
+
+std::vector<const Measurement*> keep_transports(const std::vector<const Measurement*>& measurements,
+                                                const std::vector<std::string>& transports) {
+  for (const std::string& name : transports) {
+    if (std::ranges::any_of(measurements, [&](const Measurement* each) { return each->transport() == name; }))
+      continue;
+    throw Error(
+        fmt::format("--compare {} is not valid: it must name transports of the selected workloads ({})", name,
+                    names_of_transports()));
+  }
+  std::vector<const Measurement*> kept;
+  for (const Measurement* measurement : measurements)
+    if (std::ranges::find(transports, measurement->transport()) != transports.end())
+      kept.push_back(measurement);
+  return kept;
 }
 
 }  // namespace weft::tools::perf

@@ -12,6 +12,7 @@
 #include "perf/comparison.hpp"
 #include "perf/options.hpp"
 #include "perf/report.hpp"
+#include "perf/report_folder.hpp"
 #include "perf/task.hpp"
 
 namespace weft::tools {
@@ -39,6 +40,13 @@ class JsonFile {
   std::FILE* file_;
 };
 
+/// What the user typed, nearly.
+std::string command_line(int argc, char** argv) {
+  std::string text = "weft perf";
+  for (int i = 1; i < argc; ++i) text += std::string(" ") + argv[i];
+  return text;
+}
+
 }  // namespace
 
 int command_perf(int argc, char** argv) {
@@ -51,7 +59,10 @@ int command_perf(int argc, char** argv) {
 
   std::optional<JsonFile> json;
   if (options.json) json.emplace(*options.json);
+  std::optional<perf::ReportFolder> report;
+  if (options.report) report.emplace(*options.report);
   const perf::Results results = perf::compare(options);
+  if (report) report->write(results, command_line(argc, argv));
   if (json) json->write(perf::as_json(results));
   if (options.brief) {
     fmt::print("{}", perf::as_brief(results));

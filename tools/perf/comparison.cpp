@@ -6,21 +6,62 @@
 
 #include <algorithm>
 
+#include "base/topology.hpp"
+#include "perf/availability.hpp"
 #include "perf/pinning.hpp"
 #include "perf/progress_bar.hpp"
 #include "perf/ring.hpp"
 #include "perf/round.hpp"
+#include "perf/stopwatch.hpp"
 #include "perf/ucx.hpp"
+#include "perf/variants.hpp"
 
 namespace weft::tools::perf {
 namespace {
 
 constexpr double kBusyShare = 0.9;  // of a core, below which other programs disturbed a round
 
+Task task_of(const Series& series, const Options& options, const std::vector<int>& processors) {
+  const WorkloadInfo& workload = info_of(series.measurement->workload);
+  const Variant& variant = series.variant;
+  const auto threads = static_cast<std::size_t>(variant.ranks * workload.threads);
+  Task task{.measurement = series.measurement->name,
+            .verify = options.verify,
+            .size = variant.size,
+            .window = variant.window,
+            .buffers = buffers_of(workload, variant),
+            .threads = workload.threads,
+            .shared = workload.shared,
+            .ranks = variant.ranks,
+            .yields = series.oversubscribed || workload.threads > 1 || options.progress_thread,
+            .progress_thread = options.progress_thread,
+            .compute_ns = options.compute_ns,
+            .seed = options.seed,
+            .seconds = options.seconds,
+            .warm_up = options.warm_up.value_or(warm_up_of(options.seconds)),
+            .reversed = false,
+            .processors = processors};
+  if (variant.ranks > 2) {
+    task.processors = choose_processors_of_ranks(threads);
+  } else if (threads > 2) {
+    task.processors = choose_processors(threads);
+  }
+  if (!options.pins) task.processors.clear();
+  return task;
+}
+
+/// Whether a thread of its own may progress what is measured.
+bool takes_progress_thread(const Measurement& measurement) {
+  if (measurement.over->role != Role::weft) return true;  // as it is
+  return measurement.transport().starts_with("weft") && measurement.transport() != "weft-serial";
+}
+
+int count_cores() { return static_cast<int>(base::read_topology().cores.size()); }
+
 class Comparison {
  public:
   explicit Comparison(const Options& options)
-      : processors_(choose_processors()), ucx_(processors_, options.size, options.seconds) {
+      : processors_(choose_processors()), ucx_(processors_, options.seconds), cores_(count_cores()) {
     results_.options = options;
     results_.processors = processors_;
   }
@@ -46,22 +87,39 @@ class Comparison {
  private:
   void choose() {
     for (const Measurement* measurement : results_.options.measurements) {
-      if (is_possible(*measurement)) results_.series.push_back({.measurement = measurement, .rounds = {}});
+      const WorkloadInfo& workload = info_of(measurement->workload);
+      for (const Variant& variant : variants_of(workload, results_.options)) {
+        if (!is_possible(*measurement, variant)) continue;
+        results_.series.push_back({.measurement = measurement,
+                                   .variant = variant,
+                                   .oversubscribed = variant.ranks * workload.threads > cores_,
+                                   .rounds = {}});
+      }
     }
     if (!ucx_.remark().empty()) results_.remarks.push_back(ucx_.remark());
     if (processors_.size() < 2)
       results_.remarks.push_back("only one processor: nothing is bound, and figures tell little");
   }
 
-  bool is_possible(const Measurement& measurement) {
-    if (measurement.is_ucx()) return ucx_.prepare(measurement.workload);
-    if (measurement.transport() == "ring" && results_.options.size > Ring::kPayload) {
-      results_.remarks.push_back(
-          fmt::format("the bare ring is left out: its slots hold {} bytes", Ring::kPayload));
+  bool is_possible(const Measurement& measurement, const Variant& variant) {
+    if (measurement.is_ucx_perftest()) return ucx_.prepare(measurement.workload, variant.size);
+    if (const std::string reason = why_absent(*measurement.over); !reason.empty()) {
+      remark_once(fmt::format("{} is left out: {}", measurement.transport(), reason));
       return false;
     }
-    if (measurement.workload == Workload::solo && processors_.size() < 2) {
-      results_.remarks.push_back("solo is left out: it needs two processors");
+    if (measurement.transport() == "ring" && variant.size > Ring::kPayload) {
+      remark_once(fmt::format("the bare ring is left out: its slots hold {} bytes", Ring::kPayload));
+      return false;
+    }
+    if (results_.options.progress_thread && !takes_progress_thread(measurement)) {
+      remark_once(
+          fmt::format("{} is left out: only the thread that uses it may progress it", measurement.name));
+      return false;
+    }
+    const bool solo = measurement.workload == Workload::solo || measurement.workload == Workload::solo_shared;
+    if (solo && processors_.size() < 2) {
+      results_.remarks.push_back(
+          fmt::format("{} is left out: it needs two processors", name_of(measurement.workload)));
       return false;
     }
     return true;
@@ -69,54 +127,76 @@ class Comparison {
 
   void make_pass(int pass, ProgressBar& bar) {
     const bool reversed = pass % 2 == 1;
+    pass_ = static_cast<std::uint64_t>(pass);
     const std::size_t count = results_.series.size();
     for (std::size_t i = 0; i < count; ++i) {
       Series& series = results_.series[reversed ? count - 1 - i : i];
       bar.show(series.measurement->name);
       try {
-        series.rounds.push_back(make_round(*series.measurement, reversed));
+        series.rounds.push_back(make_round(series, reversed));
       } catch (const Error& error) {
-        if (!series.measurement->is_ucx()) throw;
+        if (!series.measurement->is_peer()) throw;
         series.failure = error.what();
       }
       bar.advance();
     }
     std::erase_if(results_.series, [this](const Series& series) {
       if (series.failure.empty()) return false;
-      results_.remarks.push_back(fmt::format("{} is left out: {}", series.measurement->name, series.failure));
+      results_.remarks.push_back(fmt::format("{}{} is left out: {}", series.measurement->name,
+                                             text_of(series.variant, info_of(series.measurement->workload)),
+                                             series.failure));
       return true;
     });
   }
 
-  Round make_round(const Measurement& measurement, bool reversed) {
+  Round make_round(const Series& series, bool reversed) {
+    const Measurement& measurement = *series.measurement;
     Round round;
     round.before_ns = probe_machine(processors_);
-    if (measurement.is_ucx()) {
-      round.value = ucx_.run(measurement.workload);
+    if (measurement.is_ucx_perftest()) {
+      round.value = ucx_.run(measurement.workload, series.variant.size);
     } else {
-      measure(measurement, reversed, round);
+      measure(series, reversed, round);
     }
     round.after_ns = probe_machine(processors_);
     return round;
   }
 
-  void measure(const Measurement& measurement, bool reversed, Round& round) {
-    const Task task{.measurement = std::string(measurement.name),
-                    .verify = false,
-                    .size = measurement.workload == Workload::rate ? results_.options.size : 8,
-                    .seconds = results_.options.seconds,
-                    .reversed = reversed,
-                    .processors = processors_};
+  void measure(const Series& series, bool reversed, Round& round) {
+    const Measurement& measurement = *series.measurement;
+    Task task = task_of(series, results_.options, processors_);
+    task.reversed = reversed;
+    task.seed = results_.options.seed + pass_;
     for (const Outcome& outcome : start_worker(measurement, task)) {
       round.core_share = std::min(round.core_share, outcome.core_share);
-      // Of a rate, the receiver's figure is the one that counts.
-      if (measurement.workload == Workload::rate && outcome.role == "sender") {
+      note_library(measurement, outcome.peer_library);
+      // Where both ranks have a figure, the receiver's is the one that counts.
+      if (outcome.role == "sender" && round.value > 0) {
         round.sender = outcome.value;
-      } else {
+      } else if (outcome.value > 0) {
+        if (outcome.role == "receiver") round.sender = round.value;
         round.value = outcome.value;
         round.parts = outcome.parts;
+        round.percentiles_ns = outcome.percentiles_ns;
       }
     }
+    const WorkloadInfo& workload = info_of(measurement.workload);
+    if (workload.unit == Unit::bytes) {
+      round.value *= static_cast<double>(task.size);
+      round.sender *= static_cast<double>(task.size);
+      for (double& part : round.parts) part *= static_cast<double>(task.size);
+    }
+    if (round.value <= 0) throw Error(fmt::format("{}: the round told no figure", measurement.name));
+  }
+
+  void note_library(const Measurement& measurement, const std::string& library) {
+    if (library.empty()) return;
+    remark_once(fmt::format("{}: {}", measurement.transport(), library));
+  }
+
+  void remark_once(const std::string& remark) {
+    if (std::ranges::find(results_.remarks, remark) == results_.remarks.end())
+      results_.remarks.push_back(remark);
   }
 
   [[nodiscard]] bool lacks_rounds() const {
@@ -129,6 +209,7 @@ class Comparison {
     std::size_t busy = 0;
     std::size_t all = 0;
     for (const Series& series : results_.series) {
+      if (series.oversubscribed) continue;
       all += series.rounds.size();
       busy += static_cast<std::size_t>(std::ranges::count_if(
           series.rounds, [](const Round& round) { return round.core_share < kBusyShare; }));
@@ -142,7 +223,9 @@ class Comparison {
 
   std::vector<int> processors_;
   UcxPeer ucx_;
+  const int cores_;
   Results results_;
+  std::uint64_t pass_ = 0;
 };
 
 }  // namespace
@@ -151,26 +234,37 @@ Results compare(const Options& options) { return Comparison(options).run(); }
 
 bool verify(const Options& options) {
   const std::vector<int> processors = choose_processors();
+  const int cores = count_cores();
   bool well = true;
   for (const Measurement* measurement : options.measurements) {
-    const bool too_long = measurement->transport() == "ring" && options.size > Ring::kPayload;
-    if (measurement->workload == Workload::latency || measurement->is_ucx() || too_long) continue;
-    const Task task{.measurement = std::string(measurement->name),
-                    .verify = true,
-                    .size = options.size,
-                    .seconds = options.seconds,
-                    .reversed = false,
-                    .processors = processors};
-    Outcome sum;
-    for (const Outcome& outcome : start_worker(*measurement, task)) {
-      sum.messages = std::max(sum.messages, outcome.messages);
-      sum.lost += outcome.lost;
-      sum.duplicated += outcome.duplicated;
-      sum.torn += outcome.torn;
+    const bool unordered =
+        measurement->transport() == "weft-am" && !is_stream_of_threads(measurement->workload);
+    if (measurement->workload == Workload::latency || measurement->is_ucx_perftest() || unordered) continue;
+    if (!why_absent(*measurement->over).empty()) continue;
+    const WorkloadInfo& workload = info_of(measurement->workload);
+    for (const Variant& variant : variants_of(workload, options)) {
+      if (measurement->transport() == "ring" && variant.size > Ring::kPayload) continue;
+      const Series series{.measurement = measurement,
+                          .variant = variant,
+                          .oversubscribed = variant.ranks * workload.threads > cores};
+      const std::string name = measurement->name + text_of(variant, workload);
+      Outcome sum;
+      try {
+        for (const Outcome& outcome : start_worker(*measurement, task_of(series, options, processors))) {
+          sum.messages = std::max(sum.messages, outcome.messages);
+          sum.lost += outcome.lost;
+          sum.duplicated += outcome.duplicated;
+          sum.torn += outcome.torn;
+        }
+      } catch (const Error& error) {
+        if (!measurement->is_peer()) throw;
+        fmt::print("{} is left out: {}\n", name, error.what());
+        continue;
+      }
+      well = well && sum.lost == 0 && sum.duplicated == 0 && sum.torn == 0;
+      fmt::print("{:<28}{:>12} messages, {} lost, {} duplicated, {} torn\n", name, sum.messages, sum.lost,
+                 sum.duplicated, sum.torn);
     }
-    well = well && sum.lost == 0 && sum.duplicated == 0 && sum.torn == 0;
-    fmt::print("{:<28}{:>12} messages, {} lost, {} duplicated, {} torn\n", measurement->name, sum.messages,
-               sum.lost, sum.duplicated, sum.torn);
   }
   return well;
 }

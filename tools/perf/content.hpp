@@ -15,6 +15,19 @@ constexpr std::uint64_t content_word(std::uint64_t number, std::uint64_t index) 
   return word * 0xbf58476d1ce4e5b9ULL;
 }
 
+/// The number whose payload begins with this word: content_word(number, 0) backwards.
+constexpr std::uint64_t number_of_word(std::uint64_t word) {
+  constexpr auto inverse = [](std::uint64_t odd) {
+    std::uint64_t result = odd;  // right in 3 bits; each step doubles them
+    for (int step = 0; step < 5; ++step) result *= 2 - odd * result;
+    return result;
+  };
+  word *= inverse(0xbf58476d1ce4e5b9ULL);
+  word ^= word >> 29 ^ word >> 58;
+  return word * inverse(0x9e3779b97f4a7c15ULL) - 1;
+}
+static_assert(number_of_word(content_word(123'456'789, 0)) == 123'456'789);
+
 inline void fill(std::byte* payload, std::size_t size, std::uint64_t number) {
   for (std::size_t at = 0; at < size; at += 8) {
     const std::uint64_t word = content_word(number, at / 8);

@@ -14,12 +14,12 @@ int run_line(const Task& task) {
   const bool well = run_pair(
       task,
       [&] {
-        const Latency latency =
-            measure_round_trips(task.seconds, [&](std::uint64_t count) { line.ping(count); });
+        const Latency latency = measure_round_trips(task, [&](std::uint64_t count) { line.ping(count); });
         line.end();
         print({.role = "sender",
                .value = latency.one_way_ns,
                .core_share = latency.core_share,
+               .percentiles_ns = latency.percentiles_ns,
                .messages = latency.round_trips});
       },
       [&] { line.answer(); });

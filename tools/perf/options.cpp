@@ -7,111 +7,141 @@
 
 #include <cstdio>
 
-#include "base/parse.hpp"
 #include "command.hpp"
+#include "perf/option_values.hpp"
+#include "perf/variants.hpp"
 
 namespace weft::tools::perf {
 namespace {
 
-constexpr std::int64_t kMostRounds = 1000;
+constexpr int kRoundsOfComparison = 21;
 constexpr double kShortest = 0.001;
-constexpr double kLongest = 60;
 
-int parse_rounds(const std::string& text) {
-  const auto rounds = base::parse_integer(text);
-  if (!rounds || *rounds < 1 || *rounds > kMostRounds) {
-    throw Error(
-        fmt::format("--rounds {} is not valid: it must be an integer from 1 to {}", text, kMostRounds));
-  }
-  return static_cast<int>(*rounds);
+/// What was typed.
+struct Typed {
+  std::string rounds;
+  std::string seconds;
+  std::string warm_up;
+  std::string compute;
+  std::string pin;
+  std::string json;
+  std::string seed;
+  std::string report;
+  std::vector<std::string> size;
+  std::vector<std::string> window;
+  std::vector<std::string> ranks;
+  std::vector<std::string> only;
+  std::vector<std::string> compare;
+};
+
+void add_options_of_workloads(CLI::App& app, Typed& typed, Options& options) {
+  app.add_option("--only", typed.only,
+                 "some of the measurements, with commas between: all, a workload, a transport, or "
+                 "WORKLOAD/TRANSPORT; by "
+                 "default rate, latency and solo (a wrong name lists the right ones)")
+      ->type_name("NAMES")
+      ->allow_extra_args(false);
+  app.add_option(
+         "--compare", typed.compare,
+         "of the selected measurements those of these transports, with commas between; 21 rounds unless "
+         "--rounds says otherwise")
+      ->type_name("A,B,...")
+      ->allow_extra_args(false);
+  app.add_option(
+         "--size", typed.size,
+         "payload of rate, matched and bandwidth workloads, 0 to 16M; several with commas between, or "
+         "sweep: each is measured, and plotted by --report")
+      ->type_name("BYTES,...")
+      ->allow_extra_args(false);
+  app.add_option(
+         "--window", typed.window,
+         "messages in a window of matched, outstanding and thread workloads, 1 to 1024; several, or sweep")
+      ->type_name("N,...")
+      ->allow_extra_args(false);
+  app.add_option("--ranks", typed.ranks,
+                 "of many-to-one, all-to-all (default 4) and allreduce (2), 2 to 16; several, or sweep")
+      ->type_name("N,...")
+      ->allow_extra_args(false);
+  app.add_option("--compute", typed.compute, "busy work before each message, in nanoseconds (default 0)")
+      ->type_name("NS");
+  app.add_flag("--progress-thread", options.progress_thread,
+               "a thread of its own progresses weft, not the one that sends and receives");
+  app.add_option("--seed", typed.seed, "of shuffled orders (default 1)")->type_name("N");
 }
 
-double parse_duration(const std::string& text) {
-  const auto seconds = base::parse_seconds(text);
-  if (!seconds || *seconds < kShortest || *seconds > kLongest) {
-    throw Error(fmt::format("--seconds {} is not valid: it must be a number of seconds from {} to {}", text,
-                            kShortest, kLongest));
-  }
-  return *seconds;
+void add_options_of_rounds(CLI::App& app, Typed& typed, Options& options) {
+  app.add_option("--rounds", typed.rounds, "rounds of each measurement (default 5)")->type_name("N");
+  app.add_option("--seconds", typed.seconds, "length of a round (default 0.25)")->type_name("S");
+  app.add_option("--warm-up", typed.warm_up,
+                 "of a round, before that (default 0.02 and a tenth of --seconds)")
+      ->type_name("S");
+  app.add_option("--pin", typed.pin, "core: threads are bound to cores (default); none: they are not")
+      ->type_name("core|none");
+  app.add_option("--json", typed.json,
+                 "write all rounds to a file; -: to standard output, instead of the table")
+      ->type_name("FILE|-");
+  app.add_option("--report", typed.report, "write perf.html (plots), perf.csv and perf.json into a folder")
+      ->type_name("DIR");
+  app.add_flag("--brief", options.brief,
+               "three lines: rate, latency, and both compared with the bare limits");
+  app.add_flag("--verify", options.verify,
+               "check contents and counts instead of measuring: nothing lost, duplicated or torn");
 }
 
-std::size_t parse_payload(const std::string& text) {
-  const auto size = base::parse_size(text);
-  if (!size || *size < 1 || *size > static_cast<std::int64_t>(kLargestSize)) {
-    throw Error(fmt::format("--size {} is not valid: it must be a number of bytes from 1 to {}", text,
-                            base::size_text(static_cast<std::int64_t>(kLargestSize))));
-  }
-  return static_cast<std::size_t>(*size);
-}
-
-std::vector<std::string> split(const std::vector<std::string>& lists) {
-  std::vector<std::string> names;
-  for (const std::string& list : lists) {
-    for (std::size_t at = 0; at <= list.size();) {
-      const std::size_t comma = std::min(list.find(',', at), list.size());
-      names.push_back(list.substr(at, comma - at));
-      at = comma + 1;
-    }
-  }
-  return names;
+void check_combination(const Options& options, bool selects) {
+  if (options.brief && options.verify) throw Error("--brief and --verify exclude each other");
+  if (options.brief && selects)
+    throw Error("--brief and --only or --compare exclude each other: --brief measures what its lines tell");
+  if (options.brief && !options.sizes.empty())
+    throw Error("--brief and --size exclude each other: --brief tells of 8 bytes");
+  if (options.brief && options.json == "-")
+    throw Error("--brief and --json - exclude each other: both write to standard output");
+  if (options.json && options.json->empty())
+    throw Error("--json needs a file name, or - for standard output");
+  if (options.report && options.report->empty()) throw Error("--report needs the name of a folder");
 }
 
 std::vector<const Measurement*> brief_measurements() {
   return select_measurements({"rate/ring", "rate/serial-handler", "latency/line", "latency/serial-handler"});
 }
 
-void check_combination(const Options& options, bool selects) {
-  if (options.brief && options.verify) throw Error("--brief and --verify exclude each other");
-  if (options.brief && selects)
-    throw Error("--brief and --only exclude each other: --brief measures what its lines tell");
-  if (options.brief && options.size != 8)
-    throw Error("--brief and --size exclude each other: --brief tells of 8 bytes");
-  if (options.brief && options.json == "-")
-    throw Error("--brief and --json - exclude each other: both write to standard output");
-  if (options.json && options.json->empty())
-    throw Error("--json needs a file name, or - for standard output");
+void read_values(const CLI::App& app, const Typed& typed, Options& options) {
+  const auto given = [&app](const char* option) { return app.count(option) > 0; };
+  if (given("--rounds")) options.rounds = parse_rounds(typed.rounds);
+  if (given("--seconds")) options.seconds = parse_duration("seconds", typed.seconds, kShortest);
+  if (given("--warm-up")) options.warm_up = parse_duration("warm-up", typed.warm_up, 0);
+  if (given("--size")) options.sizes = parse_sizes(typed.size);
+  if (given("--window")) options.windows = parse_windows(typed.window);
+  if (given("--ranks")) options.ranks = parse_ranks(typed.ranks);
+  if (given("--compute")) options.compute_ns = parse_compute(typed.compute);
+  if (given("--pin")) options.pins = parse_pin(typed.pin);
+  if (given("--json")) options.json = typed.json;
+  if (given("--report")) options.report = typed.report;
+  check_combination(options, !typed.only.empty() || !typed.compare.empty());
+  if (given("--seed")) options.seed = parse_seed(typed.seed);
+  options.measurements = options.brief ? brief_measurements() : select_measurements(split(typed.only));
+  if (!typed.compare.empty()) {
+    options.measurements = keep_transports(options.measurements, split(typed.compare));
+    if (!given("--rounds")) options.rounds = kRoundsOfComparison;
+  }
+  check_variants(options);
 }
 
 }  // namespace
 
 Parsed parse_options(int argc, char** argv) {
   CLI::App app{
-      "Measures active messages between two ranks on this host: rate and latency of weft, of the bare limits "
-      "of "
-      "the machine, and of UCX when ucx_perftest is installed, alternated in short rounds.",
+      "Measures weft between two ranks on this host next to the bare limits of the machine and to other "
+      "libraries "
+      "(UCX, MPICH, Open MPI: those that were there when weft was built), alternated in short rounds.",
       "weft perf"};
-  std::string rounds;
-  std::string seconds;
-  std::string size;
-  std::string json;
-  std::vector<std::string> only;
+  Typed typed;
   Parsed parsed;
-  Options& options = parsed.options;
-  app.add_option("--rounds", rounds, "rounds of each measurement (default 5)")->type_name("N");
-  app.add_option("--seconds", seconds, "length of a round (default 0.25)")->type_name("S");
-  app.add_option("--size", size, "payload of rate measurements (default 8); latency always takes 8 bytes")
-      ->type_name("BYTES");
-  app.add_option(
-         "--only", only,
-         "some of the measurements, with commas between: rate, latency, solo, a transport (ring, line, "
-         "serial-handler, serial-queue, single-consumer-queue, queue, default-handler, ucx), or both "
-         "(rate/ucx)")
-      ->type_name("NAMES")
-      ->allow_extra_args(false);
-  app.add_option("--json", json, "write all rounds to a file; -: to standard output, instead of the table")
-      ->type_name("FILE|-");
-  app.add_flag("--brief", options.brief,
-               "three lines: rate, latency, and both compared with the bare limits");
-  app.add_flag("--verify", options.verify,
-               "check contents and counts instead of measuring: nothing lost, duplicated or torn");
+  add_options_of_rounds(app, typed, parsed.options);
+  add_options_of_workloads(app, typed, parsed.options);
   try {
     app.parse(argc, argv);
-    if (app.count("--rounds") > 0) options.rounds = parse_rounds(rounds);
-    if (app.count("--seconds") > 0) options.seconds = parse_duration(seconds);
-    if (app.count("--size") > 0) options.size = parse_payload(size);
-    if (app.count("--json") > 0) options.json = json;
-    check_combination(options, !only.empty());
-    options.measurements = options.brief ? brief_measurements() : select_measurements(split(only));
+    read_values(app, typed, parsed.options);
   } catch (const CLI::CallForHelp&) {
     fmt::print("{}", app.help());
     parsed.exit_code = 0;

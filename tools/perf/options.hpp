@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,11 +12,20 @@ namespace weft::tools::perf {
 
 struct Options {
   int rounds = 5;
-  double seconds = 0.25;  ///< of each round
-  std::size_t size = 8;   ///< payload of rate measurements
+  double seconds = 0.25;          ///< of each round
+  std::optional<double> warm_up;  ///< seconds before that
+  // Of the workloads that take them; empty: each one's own.
+  std::vector<std::size_t> sizes;
+  std::vector<std::size_t> windows;
+  std::vector<int> ranks;
+  std::int64_t compute_ns = 0;   ///< busy work before each message
+  bool progress_thread = false;  ///< of weft
+  bool pins = true;              ///< threads are bound to cores
+  std::uint64_t seed = 1;        ///< of what is random; every pass adds one
   bool brief = false;
   bool verify = false;
-  std::optional<std::string> json;  ///< file, "-" for standard output
+  std::optional<std::string> json;    ///< file, "-" for standard output
+  std::optional<std::string> report;  ///< folder
   std::vector<const Measurement*> measurements;
 };
 

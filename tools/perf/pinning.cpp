@@ -1,46 +1,39 @@
 #include "perf/pinning.hpp"
 
-#include <weft/error.hpp>
-
-#include <fmt/core.h>
-#include <sched.h>
-
-#include <cerrno>
-#include <cstdlib>
-#include <cstring>
+#include <algorithm>
 
 #include "base/topology.hpp"
 
 namespace weft::tools::perf {
 
-std::vector<int> choose_processors() {
+namespace {
+
+/// One processor of each core, those of one NUMA node first; two when that is all that one core has.
+std::vector<int> all_processors() {
   const base::Topology topology = base::read_topology();
   if (topology.cores.empty()) return {};
   const base::Core& first = topology.cores.front();
-  for (const bool near : {true, false}) {
-    for (const base::Core& core : topology.cores) {
-      if (&core == &first || (near && core.numa_node != first.numa_node)) continue;
-      return {first.processors.front(), core.processors.front()};
-    }
-  }
+  std::vector<int> all;
+  for (const bool near : {true, false})
+    for (const base::Core& core : topology.cores)
+      if ((core.numa_node == first.numa_node) == near) all.push_back(core.processors.front());
+  if (all.size() >= 2) return all;
   if (first.processors.size() < 2) return {};
   return {first.processors[0], first.processors[1]};
 }
 
-void pin_thread(const std::vector<int>& processors, std::size_t index) {
-  if (index >= processors.size()) return;
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  CPU_SET(processors[index], &set);
-  if (::sched_setaffinity(0, sizeof set, &set) != 0) {
-    throw Error(
-        fmt::format("cannot bind a thread to processor {}: {}", processors[index], std::strerror(errno)));
-  }
+}  // namespace
+
+std::vector<int> choose_processors(std::size_t count) {
+  std::vector<int> chosen = all_processors();
+  if (!chosen.empty()) chosen.resize(chosen.size() < count ? 2 : count);
+  return chosen;
 }
 
-int rank_from_environment() {
-  const char* rank = std::getenv("WEFT_RANK");
-  return rank == nullptr ? 0 : std::atoi(rank);
+std::vector<int> choose_processors_of_ranks(std::size_t count) {
+  std::vector<int> chosen = all_processors();
+  chosen.resize(std::min(chosen.size(), count));
+  return chosen;
 }
 
 }  // namespace weft::tools::perf

@@ -1,16 +1,27 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "perf/results.hpp"
 
 namespace weft::tools::perf {
 
-/// For people: one table per workload, and the remarks.
+/// For people: one table per workload, the bars, and the remarks.
 std::string as_table(const Results& results);
 /// Three lines: rate, latency, and both compared with the bare limits.
 std::string as_brief(const Results& results);
 /// For programs: every round, with the figures of the table.
 std::string as_json(const Results& results);
+/// For spreadsheets: one line per round.
+std::string as_csv(const Results& results);
+/// For browsers: one page with a plot per workload. `command`: what was called.
+std::string as_html(const Results& results, std::string_view command);
+
+// What several of them say.
+std::string title_of(const WorkloadInfo& workload, const Variant& variant);
+const char* unit_of(Workload workload);
+/// Now, in UTC.
+std::string date_text();
 
 }  // namespace weft::tools::perf

@@ -16,19 +16,19 @@ void send_all(Ring& ring, const Task& task) {
   RingSender sender{ring};
   if (task.verify) {
     std::byte payload[Ring::kPayload] = {};
-    send_for(task.seconds, [&](std::uint64_t number) {
+    send_for(task, [&](std::uint64_t number) {
       fill(payload, task.size, number);
       sender.send(payload, task.size);
     });
   } else if (task.size == 8) {
-    send_for(task.seconds, [&](std::uint64_t number) {
+    send_for(task, [&](std::uint64_t number) {
       std::byte payload[8];
       std::memcpy(payload, &number, 8);
       sender.send(payload, 8);
     });
   } else {
     const std::byte payload[Ring::kPayload] = {};
-    send_for(task.seconds, [&](std::uint64_t) { sender.send(payload, task.size); });
+    send_for(task, [&](std::uint64_t) { sender.send(payload, task.size); });
   }
   sender.finish();
 }
@@ -48,7 +48,7 @@ void receive_measured(Ring& ring, const Task& task) {
     sum += value;
   };
   const ArrivalRate rate = measure_arrivals(
-      task.seconds, [&] { receiver.receive(consume); }, [&] { return receiver.received(); },
+      task, [&] { receiver.receive(consume); }, [&] { return receiver.received(); },
       [&] { return total_of(ring); });
   volatile std::uint64_t keep = sum;  // the payloads were read
   (void)keep;

@@ -3,30 +3,29 @@
 #include <weft/error.hpp>
 
 #include <fmt/core.h>
-#include <unistd.h>
-
-#include <climits>
 
 #include "perf/child.hpp"
+#include "perf/own_path.hpp"
+#include "perf/plugin_host.hpp"
 
 namespace weft::tools::perf {
-namespace {
-
-std::string own_path() {
-  char path[PATH_MAX];
-  const ssize_t length = ::readlink("/proc/self/exe", path, sizeof path);
-  if (length <= 0)
-    throw Error("/proc/self/exe cannot be read, so the ranks cannot be started: is /proc mounted?");
-  return {path, static_cast<std::size_t>(length)};
-}
-
-}  // namespace
 
 std::vector<Outcome> start_worker(const Measurement& measurement, const Task& task) {
   const std::string self = own_path();
+  const Transport& over = *measurement.over;
+  const std::string ranks = std::to_string(task.ranks);
   Command command;
-  if (!measurement.is_bare()) {
-    command.arguments = {self, "run", "-n", measurement.workload == Workload::solo ? "1" : "2", "--"};
+  command.environment = over.environment;
+  switch (over.launch) {
+    case Launch::ranks:
+    case Launch::one_rank:
+      command.arguments = {self, "run", "-n", over.launch == Launch::one_rank ? "1" : ranks, "--"};
+      break;
+    case Launch::mpiexec:
+      command.arguments = {find_launcher(std::string(over.plugin), std::string(over.launcher)), "-n", ranks};
+      break;
+    default:
+      break;
   }
   command.arguments.insert(command.arguments.end(), {self, "perf", "--worker", text_of(task)});
   const Ended ended = run_to_end(command, 60 + 20 * task.seconds);

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <vector>
 
 #include "perf/pinning.hpp"
 #include "perf/task.hpp"
@@ -50,6 +51,27 @@ bool run_pair(const Task& task, const First& first, const Second& second) {
   pin_thread(task.processors, 0);
   first();
   return child.wait() == 0;
+}
+
+/// Runs body(rank) of all ranks of the task, rank 0 in this process and each other in a child, on its
+/// processor. True when all did well.
+template <class Body>
+bool run_ranks(const Task& task, const Body& body) {
+  std::vector<SecondProcess> children;
+  for (int rank = 1; rank < task.ranks; ++rank) {
+    SecondProcess& child = children.emplace_back();
+    if (child.is_child()) {
+      child.run([&] {
+        pin_thread(task.processors, static_cast<std::size_t>(rank));
+        body(rank);
+      });
+    }
+  }
+  pin_thread(task.processors, 0);
+  body(0);
+  bool well = true;
+  for (SecondProcess& child : children) well = child.wait() == 0 && well;
+  return well;
 }
 
 }  // namespace weft::tools::perf

@@ -31,7 +31,7 @@ class Stopwatch {
   std::int64_t start_;
 };
 
-/// Time before the measured part of a round, in seconds.
+/// Time before the measured part of a round unless --warm-up says otherwise, in seconds.
 constexpr double warm_up_of(double seconds) { return 0.02 + seconds / 10; }
 
 }  // namespace weft::tools::perf

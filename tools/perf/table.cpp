@@ -3,13 +3,14 @@
 #include <algorithm>
 #include <iterator>
 
+#include "perf/bars.hpp"
 #include "perf/report.hpp"
 
 namespace weft::tools::perf {
 namespace {
 
 constexpr double kMillion = 1e6;
-constexpr double kUcxBar = 5;  // what weft's rate must be in UCX's
+constexpr double kBillion = 1e9;
 
 using Row = std::vector<std::string>;
 
@@ -34,31 +35,121 @@ void append_rows(std::string& text, const std::vector<Row>& rows) {
   }
 }
 
-Row row_of(const Series& series, const Results& results) {
-  const Measurement& measurement = *series.measurement;
-  const bool rate = measurement.workload == Workload::rate;
-  const Spread spread = spread_of(series);
-  const double unit = rate ? kMillion : 1;
-  return {std::string(measurement.transport()) + (series.disturbed ? " !" : ""),
-          fmt::format("{:.1f}", spread.median / unit),
-          fmt::format("{:.1f} .. {:.1f}", spread.low / unit, spread.high / unit),
-          shown_ratio(ratio_of(series, limit_of(results, measurement))),
-          shown_ratio(ratio_of(series, ucx_of(results, measurement))),
-          std::string(measurement.description)};
+double divisor_of(Unit unit) {
+  switch (unit) {
+    case Unit::messages:
+      return kMillion;
+    case Unit::bytes:
+      return kBillion;
+    default:
+      return 1;
+  }
 }
 
-void append_workload(std::string& text, const Results& results, Workload workload) {
-  const bool rate = workload == Workload::rate;
-  std::vector<Row> rows = {{rate ? "rate" : "latency", "median", "lowest .. highest",
-                            rate ? "to the bare ring" : "to the bare line", "to UCX", ""}};
-  for (const Series& series : results.series) {
-    if (series.measurement->workload == workload) rows.push_back(row_of(series, results));
+/// The median over the rounds of one of the parts that a round tells.
+double median_part(const Series& series, std::size_t part) {
+  std::vector<double> values;
+  for (const Round& round : series.rounds)
+    if ((round.kept || series.disturbed) && round.parts.size() > part) values.push_back(round.parts[part]);
+  return spread_of(std::move(values)).median;
+}
+
+/// The median over the rounds of each percentile, in units of `divisor` nanoseconds.
+std::string percentiles_of(const Series& series, double divisor, int digits) {
+  std::string text;
+  for (std::size_t i = 0; i < 3; ++i) {
+    std::vector<double> values;
+    for (const Round& round : series.rounds)
+      if ((round.kept || series.disturbed) && round.percentiles_ns.size() > i)
+        values.push_back(round.percentiles_ns[i] / divisor);
+    text += fmt::format("{}{:.{}f}", i == 0 ? "" : " ", spread_of(std::move(values)).median, digits);
   }
-  if (rows.size() == 1) return;
-  text += rate ? fmt::format("Active messages of {} bytes between two ranks, million per second\n",
-                             results.options.size)
-               : std::string("Active messages of 8 bytes between two ranks, nanoseconds one way\n");
+  return text;
+}
+
+/// What a workload tells besides its figures, one line: `show` makes the words of a series from its parts.
+template <class Show>
+void append_parts(std::string& text, const std::vector<const Series*>& all, const char* what,
+                  const Show& show) {
+  std::string line;
+  for (const Series* each : all) {
+    const Series& series = *each;
+    const Round& first = series.rounds.front();
+    if (first.parts.empty() && first.percentiles_ns.empty()) continue;
+    line += fmt::format("{}{} {}", line.empty() ? "" : ", ", series.measurement->transport(), show(series));
+  }
+  if (!line.empty()) text += fmt::format("  {}: {}\n", what, line);
+}
+
+void append_further(std::string& text, const std::vector<const Series*>& all, Workload workload) {
+  if (workload == Workload::matching) {
+    append_parts(text, all, "posting one receive before that, nanoseconds",
+                 [](const Series& series) { return fmt::format("{:.1f}", median_part(series, 0)); });
+    append_parts(text, all, "shortest repetition",
+                 [](const Series& series) { return fmt::format("{:.1f}", median_part(series, 1)); });
+  } else if (workload == Workload::wake_up) {
+    append_parts(text, all, "percentiles 50 and 99, nanoseconds", [](const Series& series) {
+      return fmt::format("{:.0f} {:.0f}", median_part(series, 0), median_part(series, 2));
+    });
+  } else if (is_window(workload)) {
+    const double unit = divisor_of(info_of(workload).unit);
+    append_parts(text, all, "the median window by itself", [unit](const Series& series) {
+      return fmt::format("{:.1f}", median_part(series, 0) / unit);
+    });
+  } else if (is_allreduce(workload)) {
+    append_parts(text, all, "the median block by itself",
+                 [](const Series& series) { return fmt::format("{:.1f}", median_part(series, 0)); });
+  } else if (workload == Workload::latency || workload == Workload::matched_latency) {
+    append_parts(text, all, "percentiles 50, 99, 99.9 of single round trips, half",
+                 [](const Series& series) { return percentiles_of(series, 1, 0); });
+  }
+  if (is_pairs(workload))
+    append_parts(text, all, "percentiles 50, 99, 99.9 of single round trips, microseconds",
+                 [](const Series& series) { return percentiles_of(series, 1000, 2); });
+  if (info_of(workload).threads > 1)
+    append_parts(text, all, "the slowest thread's share, 1 being fair", [](const Series& series) {
+      return fmt::format("{:.2f}", spread_of(series, Figure::share).median);
+    });
+}
+
+/// Small figures with more digits.
+std::string figure_text(double value) {
+  return fmt::format("{:.{}f}", value, value < 1 ? 3 : value < 10 ? 2 : 1);
+}
+
+Row row_of(const Series& series, const Results& results) {
+  const Measurement& measurement = *series.measurement;
+  const Spread spread = spread_of(series);
+  const double unit = divisor_of(info_of(measurement.workload).unit);
+  const Series* limit = limit_of(results, series);
+  const Series* peer = best_peer_of(results, series);
+  return {std::string(measurement.transport()) + (series.disturbed ? " !" : ""),
+          figure_text(spread.median / unit),
+          fmt::format("{} .. {}", figure_text(spread.low / unit), figure_text(spread.high / unit)),
+          shown_ratio(ratio_of(series, limit)),
+          shown_ratio(ratio_of(series, peer)),
+          std::string(measurement.description())};
+}
+
+std::string heading(const char* what, const Series* series) {
+  return series == nullptr ? std::string(what) : fmt::format("to {}", series->measurement->transport());
+}
+
+void append_workload(std::string& text, const Results& results, const WorkloadInfo& workload,
+                     const Variant& variant) {
+  std::vector<Row> rows = {
+      {std::string(workload.name), "median", "lowest .. highest", "to the limit", "to a peer", ""}};
+  std::vector<const Series*> all;
+  for (const Series& series : results.series) {
+    if (series.measurement->workload != workload.workload || series.variant != variant) continue;
+    rows.front()[3] = heading("to the limit", limit_of(results, series));
+    rows.front()[4] = heading("to a peer", best_peer_of(results, series));
+    rows.push_back(row_of(series, results));
+    all.push_back(&series);
+  }
+  text += title_of(workload, variant) + "\n";
   append_rows(text, rows);
+  append_further(text, all, workload.workload);
   text += "\n";
 }
 
@@ -82,18 +173,21 @@ void append_solo(std::string& text, const Results& results) {
   text += "\n";
 }
 
-void append_bar(std::string& text, const Results& results) {
-  const Series* weft = find_series(results, "rate/serial-handler");
-  if (weft == nullptr) return;
-  const Spread ratio = ratio_of(*weft, ucx_of(results, *weft->measurement));
-  if (ratio.count == 0) return;
-  const char* verdict = ratio.low >= kUcxBar      ? "met"
-                        : ratio.median >= kUcxBar ? "met by the median, not by every round"
-                                                  : "missed";
-  fmt::format_to(std::back_inserter(text),
-                 "SerialEndpoint to a handler against UCX's active messages: {:.1f} times the rate ({:.1f} "
-                 ".. {:.1f}); at least {:.0f} times: {}\n",
-                 ratio.median, ratio.low, ratio.high, kUcxBar, verdict);
+void append_bars(std::string& text, const Results& results) {
+  std::vector<Row> rows = {{"bar", "ratio", "interval", "must", "aim", ""}};
+  for (const Judged& each : judge_bars(results)) {
+    const char* sign = each.smaller_is_better() ? "<=" : ">=";
+    rows.push_back(
+        {each.base == nullptr ? name_of(each) : fmt::format("{} to {}", name_of(each), base_of(each)),
+         fmt::format("{:.2f}", each.ratio.median),
+         fmt::format("{:.2f} .. {:.2f} ({:.0f} %)", each.ratio.interval_low, each.ratio.interval_high,
+                     100 * each.ratio.confidence),
+         fmt::format("{} {:g}", sign, each.bar->must), fmt::format("{} {:g}", sign, each.bar->aim),
+         std::string(text_of(each.verdict))});
+  }
+  if (rows.size() == 1) return;
+  append_rows(text, rows);
+  text += "\n";
 }
 
 void append_state(std::string& text, const Results& results) {
@@ -127,10 +221,15 @@ double median_of(const Results& results, std::string_view name) {
 
 std::string as_table(const Results& results) {
   std::string text;
-  append_workload(text, results, Workload::rate);
-  append_workload(text, results, Workload::latency);
-  append_solo(text, results);
-  append_bar(text, results);
+  for (const WorkloadInfo& workload : all_workloads()) {
+    if (workload.workload == Workload::solo) {
+      append_solo(text, results);
+    } else {
+      for (const Variant& variant : measured_variants(results, workload.workload))
+        append_workload(text, results, workload, variant);
+    }
+  }
+  append_bars(text, results);
   append_state(text, results);
   return text;
 }

@@ -17,8 +17,22 @@ std::string_view Task::transport() const {
 }
 
 std::string text_of(const Task& task) {
-  return Json{{"measurement", task.measurement}, {"verify", task.verify},     {"size", task.size},
-              {"seconds", task.seconds},         {"reversed", task.reversed}, {"processors", task.processors}}
+  return Json{{"measurement", task.measurement},
+              {"verify", task.verify},
+              {"size", task.size},
+              {"window", task.window},
+              {"buffers", task.buffers},
+              {"threads", task.threads},
+              {"shared", task.shared},
+              {"ranks", task.ranks},
+              {"yields", task.yields},
+              {"progress_thread", task.progress_thread},
+              {"compute_ns", task.compute_ns},
+              {"seed", task.seed},
+              {"seconds", task.seconds},
+              {"warm_up", task.warm_up},
+              {"reversed", task.reversed},
+              {"processors", task.processors}}
       .dump();
 }
 
@@ -29,7 +43,17 @@ Task parse_task(std::string_view text) {
     json.at("measurement").get_to(task.measurement);
     json.at("verify").get_to(task.verify);
     json.at("size").get_to(task.size);
+    json.at("window").get_to(task.window);
+    json.at("buffers").get_to(task.buffers);
+    json.at("threads").get_to(task.threads);
+    json.at("shared").get_to(task.shared);
+    json.at("ranks").get_to(task.ranks);
+    json.at("yields").get_to(task.yields);
+    json.at("progress_thread").get_to(task.progress_thread);
+    json.at("compute_ns").get_to(task.compute_ns);
+    json.at("seed").get_to(task.seed);
     json.at("seconds").get_to(task.seconds);
+    json.at("warm_up").get_to(task.warm_up);
     json.at("reversed").get_to(task.reversed);
     json.at("processors").get_to(task.processors);
     return task;
@@ -44,6 +68,8 @@ void print(const Outcome& outcome) {
                      {"value", outcome.value},
                      {"core_share", outcome.core_share},
                      {"parts", outcome.parts},
+                     {"percentiles", outcome.percentiles_ns},
+                     {"library", outcome.peer_library},
                      {"messages", outcome.messages},
                      {"lost", outcome.lost},
                      {"duplicated", outcome.duplicated},
@@ -65,6 +91,8 @@ std::vector<Outcome> parse_outcomes(std::string_view output) {
       json.at("value").get_to(outcome.value);
       json.at("core_share").get_to(outcome.core_share);
       json.at("parts").get_to(outcome.parts);
+      json.at("percentiles").get_to(outcome.percentiles_ns);
+      json.at("library").get_to(outcome.peer_library);
       json.at("messages").get_to(outcome.messages);
       json.at("lost").get_to(outcome.lost);
       json.at("duplicated").get_to(outcome.duplicated);

@@ -59,17 +59,18 @@ bool was_refused(const Ended& client) {
 
 }  // namespace
 
-UcxPeer::UcxPeer(std::vector<int> processors, std::size_t size, double seconds)
-    : processors_(std::move(processors)), size_(size), seconds_(seconds), program_(find_in_path(kProgram)) {}
+UcxPeer::UcxPeer(std::vector<int> processors, double seconds)
+    : processors_(std::move(processors)), seconds_(seconds), program_(find_in_path(kProgram)) {}
 
-double UcxPeer::run(Workload workload, const std::string& transport, std::uint64_t messages) {
+double UcxPeer::run(Workload workload, std::size_t size, const std::string& transport,
+                    std::uint64_t messages) {
   const double limit = 20 + 10 * seconds_;
   const std::string port = std::to_string(free_port());
   const bool rate = workload == Workload::rate;
   Command server{.arguments = {program_, "-p", port},
                  .environment = {{"UCX_TLS", transport + ",self"}, {"UCX_WARN_UNUSED_ENV_VARS", "n"}}};
   Command client{.arguments = {program_, "127.0.0.1", "-p", port, "-t", rate ? "ucp_am_bw" : "ucp_am_lat",
-                               "-s", std::to_string(rate ? size_ : 8), "-n", std::to_string(messages), "-w",
+                               "-s", std::to_string(size), "-n", std::to_string(messages), "-w",
                                std::to_string(std::max<std::uint64_t>(messages / 10, 1000))},
                  .environment = server.environment};
   if (processors_.size() == 2) {
@@ -88,18 +89,18 @@ double UcxPeer::run(Workload workload, const std::string& transport, std::uint64
   return rate ? columns[7] : columns[3] * 1000;
 }
 
-bool UcxPeer::prepare(Workload workload) {
+bool UcxPeer::prepare(Workload workload, std::size_t size) {
   if (program_.empty()) {
     remark_ = "UCX is left out: ucx_perftest is not installed (Debian package ucx-utils)";
     return false;
   }
-  Setting& best = setting(workload);
+  Setting& best = settings_[{workload, size}];
   std::string reason;
   for (int round = 0; round < 2; ++round) {
     for (const char* transport : kTransports) {
       try {
         const double value =
-            run(workload, transport, workload == Workload::rate ? kTrialMessages : kTrialRoundTrips);
+            run(workload, size, transport, workload == Workload::rate ? kTrialMessages : kTrialRoundTrips);
         const double rate = workload == Workload::rate ? value : 1e9 / (2 * value);
         if (rate > best.messages_per_second) best = {transport, rate};
       } catch (const Error& error) {
@@ -117,10 +118,10 @@ bool UcxPeer::prepare(Workload workload) {
   return true;
 }
 
-double UcxPeer::run(Workload workload) {
-  Setting& used = setting(workload);
+double UcxPeer::run(Workload workload, std::size_t size) {
+  Setting& used = settings_[{workload, size}];
   const auto messages = static_cast<std::uint64_t>(used.messages_per_second * seconds_);
-  const double value = run(workload, used.transport, std::max<std::uint64_t>(messages, 1000));
+  const double value = run(workload, size, used.transport, std::max<std::uint64_t>(messages, 1000));
   // The trial was short: what a round shows is the better guess for the next one's length.
   used.messages_per_second = workload == Workload::rate ? value : 1e9 / (2 * value);
   return value;

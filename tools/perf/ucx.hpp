@@ -2,7 +2,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "perf/catalogue.hpp"
@@ -13,13 +15,13 @@ namespace weft::tools::perf {
 /// on a port that is free at the moment, and exchange messages through shared memory.
 class UcxPeer {
  public:
-  UcxPeer(std::vector<int> processors, std::size_t size, double seconds);
+  UcxPeer(std::vector<int> processors, double seconds);
 
   /// Tries the transports and finds the number of messages of a round. False, with remark(), when there is
   /// nothing to compare with.
-  bool prepare(Workload workload);
+  bool prepare(Workload workload, std::size_t size);
   /// Messages per second, or nanoseconds one way. Throws weft::Error.
-  double run(Workload workload);
+  double run(Workload workload, std::size_t size);
 
   /// What was used, or why nothing is: one line.
   [[nodiscard]] const std::string& remark() const { return remark_; }
@@ -29,15 +31,13 @@ class UcxPeer {
     std::string transport;
     double messages_per_second = 0;
   };
-  double run(Workload workload, const std::string& transport, std::uint64_t messages);
-  Setting& setting(Workload workload) { return settings_[workload == Workload::rate ? 0 : 1]; }
+  double run(Workload workload, std::size_t size, const std::string& transport, std::uint64_t messages);
 
   std::vector<int> processors_;
-  std::size_t size_;
   double seconds_;
   std::string program_;
   std::string remark_;
-  Setting settings_[2];
+  std::map<std::pair<Workload, std::size_t>, Setting> settings_;
 };
 
 }  // namespace weft::tools::perf

@@ -1,3 +1,4 @@
+#include "perf/compute.hpp"
 #include "perf/inbox.hpp"
 #include "perf/pinning.hpp"
 #include "perf/round_trips.hpp"
@@ -14,10 +15,12 @@ class Player {
   Player(AnyEndpoint& endpoint, Inbox& inbox, const std::uint64_t& last, RemoteCompletion remote, int peer)
       : endpoint_(endpoint), inbox_(inbox), last_(last), remote_(remote), peer_(peer) {}
 
-  void serve(double seconds) {
+  void serve(const Task& task) {
+    const Compute compute(task);
     std::uint64_t number = 0;
-    const Latency latency = measure_round_trips(seconds, [&](std::uint64_t count) {
+    const Latency latency = measure_round_trips(task, [&](std::uint64_t count) {
       for (const std::uint64_t end = number + count; number != end;) {
+        compute();
         say(++number);
         while (last_ != number) poll();
       }
@@ -26,13 +29,16 @@ class Player {
     print({.role = "sender",
            .value = latency.one_way_ns,
            .core_share = latency.core_share,
+           .percentiles_ns = latency.percentiles_ns,
            .messages = latency.round_trips});
   }
-  void answer() {
+  void answer(const Task& task) {
+    const Compute compute(task);
     for (std::uint64_t answered = 0;;) {
       while (last_ == answered) poll();
       if (last_ == kEnd) return;
       answered = last_;
+      compute();
       say(answered);
     }
   }
@@ -63,7 +69,7 @@ void run_rank(const Task& task) {
   const RemoteCompletion remote = runtime.expose(inbox.completion(), kDataId);
   runtime.barrier();
   Player player{endpoint, inbox, last, remote, 1 - runtime.rank()};
-  runtime.rank() == 0 ? player.serve(task.seconds) : player.answer();
+  runtime.rank() == 0 ? player.serve(task) : player.answer(task);
 }
 
 }  // namespace

@@ -30,9 +30,9 @@ void send(AnyEndpoint& endpoint, RemoteCompletion data, RemoteCompletion control
   std::uint64_t sent = 0;
   const Stopwatch watch;
   if (task.size == 8) {
-    sent = send_for(task.seconds, [&](std::uint64_t number) { insist(endpoint, data, bytes_of(number)); });
+    sent = send_for(task, [&](std::uint64_t number) { insist(endpoint, data, bytes_of(number)); });
   } else {
-    sent = send_for(task.seconds, [&](std::uint64_t) { insist(endpoint, data, payload); });
+    sent = send_for(task, [&](std::uint64_t) { insist(endpoint, data, payload); });
   }
   const double seconds = watch.seconds();
   const double core_share = watch.core_share();
@@ -48,7 +48,7 @@ template <class AnyEndpoint, class Inbox>
 void receive(AnyEndpoint& endpoint, Inbox& inbox, const std::uint64_t& count, const std::uint64_t& total,
              RemoteCompletion control, const Task& task) {
   const ArrivalRate rate = measure_arrivals(
-      task.seconds,
+      task,
       [&] {
         endpoint.progress();
         inbox.drain();

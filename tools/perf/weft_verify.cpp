@@ -17,7 +17,7 @@ template <class AnyEndpoint>
 void send(AnyEndpoint& endpoint, RemoteCompletion data, RemoteCompletion control,
           const std::uint64_t& acknowledged, const Task& task) {
   std::vector<std::byte> payload(task.size);
-  const std::uint64_t sent = send_for(task.seconds, [&](std::uint64_t number) {
+  const std::uint64_t sent = send_for(task, [&](std::uint64_t number) {
     fill(payload.data(), payload.size(), number);
     const ActiveMessageOptions options{.tag = static_cast<std::uint32_t>(number)};
     if (task.size > kCopiedByPost) {

@@ -3,26 +3,43 @@
 #include <fmt/core.h>
 
 #include "perf/catalogue.hpp"
+#include "perf/plugin_host.hpp"
+#include "perf/self_made.hpp"
 #include "perf/task.hpp"
 
 namespace weft::tools::perf {
 
 int run_worker(const Task& task) {
   const Measurement* measurement = find_measurement(task.measurement);
-  if (measurement == nullptr || measurement->is_ucx()) {
+  if (measurement == nullptr || measurement->is_ucx_perftest()) {
     throw Error(fmt::format("\"{}\" is not a measurement that a worker makes", task.measurement));
   }
-  if (measurement->transport() == "ring") return run_ring(task);
-  if (measurement->transport() == "line") return run_line(task);
+  const Transport& over = *measurement->over;
+  if (over.name == "ring") return run_ring(task);
+  if (over.name == "line") return run_line(task);
+  if (over.name == "raw") return run_raw(task, measurement->workload);
+  if (!over.plugin.empty()) return run_plugin(task, std::string(over.plugin), over.launch == Launch::mpiexec);
   switch (measurement->workload) {
     case Workload::rate:
       return task.verify ? run_weft_verify(task) : run_weft_rate(task);
     case Workload::latency:
       return run_weft_latency(task);
     case Workload::solo:
-      return run_solo(task);
+      return run_solo(task, false);
+    case Workload::solo_shared:
+      return run_solo(task, true);
+    case Workload::idle:
+    case Workload::wake_up:
+      return run_waiting(task, measurement->workload);
+    case Workload::modes:
+      return run_modes(task);
+    case Workload::resource_queue:
+    case Workload::resource_matching:
+    case Workload::resource_packet:
+      return run_resource(task, measurement->workload);
+    default:
+      return run_weft_transport(task, measurement->workload);
   }
-  return 1;
 }
 
 }  // namespace weft::tools::perf

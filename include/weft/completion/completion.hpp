@@ -62,12 +62,15 @@ class WEFT_API Completion {
   /// Wakes threads parked in wait() for this object; one load when there are none. The last thing that
   /// signal() does: from the moment that ready() holds, a waiter may return and destroy the object, which
   /// this call does not touch.
-  void notify_waiters() const noexcept {
+  void notify_waiters() const noexcept { notify_waiters_of(this); }
+  /// The same where the object may be gone by now, and with it the right to call its members: only the address
+  /// is used.
+  static void notify_waiters_of(const Completion* object) noexcept {
     // Pairs with the process-wide barrier of the thread that parks (core/runtime/waiting.cpp): either it
     // sees what signal() stored, or this load sees it parked.
     std::atomic_signal_fence(std::memory_order_seq_cst);
-    if (detail::parked_list(this).load(std::memory_order_relaxed) != nullptr) [[unlikely]]
-      detail::wake_parked(this);
+    if (detail::parked_list(object).load(std::memory_order_relaxed) != nullptr) [[unlikely]]
+      detail::wake_parked(object);
   }
   /// Tells remote senders to stop (their posts answer retry(no_credit)) or to go on. False: handles are being
   /// exposed or withdrawn at this moment; try again later.

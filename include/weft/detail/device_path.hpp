@@ -14,6 +14,7 @@ struct DevicePath {
   using LaneRow = std::atomic<SendLane*>;
 
   std::uint32_t ranks = 0;
+  std::uint8_t own_device = 0;                         // its index
   std::atomic<const LaneRow*> rows[kMaxDevices] = {};  // by the peer's device; never null once set up
 
   [[nodiscard]] SendLane* lane(int peer, std::uint8_t device) const noexcept {

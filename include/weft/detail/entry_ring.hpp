@@ -26,7 +26,7 @@ struct alignas(64) QueueEntry {
     Operation operation;
     Outcome outcome;
   } about;
-  std::uint32_t tag;
+  std::uint32_t tag;  // of an in-place payload
   std::int32_t peer;
   alignas(16) std::byte place[kEntryPayload];
 
@@ -36,6 +36,7 @@ struct alignas(64) QueueEntry {
     void* user_data;
     PayloadOwner* owner;
     std::uint64_t cookie;
+    std::uint64_t tag;
   };
   static_assert(sizeof(External) <= kEntryPayload);
 
@@ -49,7 +50,7 @@ struct alignas(64) QueueEntry {
 static_assert(sizeof(QueueEntry) == 64);
 
 inline void QueueEntry::store(Message& message) noexcept {
-  tag = message.tag();
+  tag = static_cast<std::uint32_t>(message.tag());
   peer = message.peer();
   if (message.operation() == Operation::active_message && message.size() <= kEntryPayload) [[likely]] {
     about = {static_cast<std::uint8_t>(message.size()), MessageAccess::Holding::in_place,

@@ -5,13 +5,14 @@
 // grown and retired is in src/network/shm; docs/wire.md has the layout bit by bit.
 #pragma once
 
+#include <weft/detail/bias.hpp>
 #include <weft/detail/copy.hpp>
 #include <weft/detail/export.hpp>
-#include <weft/detail/lock.hpp>
 #include <weft/types.hpp>
 
 #include <atomic>
 #include <cstdint>
+#include <cstring>
 
 namespace weft::detail {
 
@@ -54,14 +55,16 @@ static_assert(sizeof(LaneControl) == 64);
 /// The sender's private half of a lane.
 struct alignas(64) SendLane {
   Slot* slots = nullptr;
-  std::uint64_t mask = 0;
+  std::uint32_t mask = 0;
+  std::atomic<std::uint32_t> lock{0};
   std::uint64_t tail = 0;   // next position to write
   std::uint64_t limit = 0;  // first position that may not be written yet; == tail sends posts the slow way
   LaneControl* control = nullptr;
   const std::atomic<std::uint32_t>* open_handles =
-      nullptr;            // the peer's, by id: open_handle() or closed_handle()
-  void* owner = nullptr;  // what ring_doorbell() needs to know
-  std::atomic<std::uint32_t> lock{0};
+      nullptr;  // the peer's, by id: open_handle() or closed_handle()
+  Bias bias;    // of the lock
+  // Messages that post_matched_slot() may still send to the peer's matching engines.
+  std::uint32_t credits = 0;
 };
 
 /// A handle and a tag as they travel in a slot: id(16) | generation(16) | tag(32).
@@ -94,34 +97,87 @@ inline void prefetch_for_write(const void* line) noexcept {
 /// Slots ahead of the one being written whose line is fetched for writing.
 inline constexpr std::uint64_t kPrefetchDistance = 16;
 
-/// Writes one slot. False without effect when the lane is contended or full, or the handle is not open: the
-/// caller then takes the slow way, which finds out.
-template <class Locking>
-[[nodiscard]] inline bool post_slot(SendLane& lane, RemoteCompletion remote, std::uint32_t tag, Bytes bytes,
-                                    std::uint8_t channel) noexcept {
+/// Writes one slot whose `size` bytes of payload fill(payload) writes, once it is certain that the slot will
+/// be sent; what else it writes is visible to whoever has read the slot. False without effect when the lane
+/// is contended or full, or the handle is not open: the caller then takes the slow way, which finds out.
+template <class Locking, class Fill>
+[[nodiscard, gnu::always_inline]] inline bool post_filled_slot(SendLane& lane, RemoteCompletion remote,
+                                                               std::uint32_t tag, std::size_t size,
+                                                               std::uint8_t channel,
+                                                               const Fill& fill) noexcept {
   if (lane.open_handles[remote.id()].load(std::memory_order_relaxed) != open_handle(remote.bits()))
       [[unlikely]]
     return false;
-  if (!Locking::acquire(lane.lock)) [[unlikely]]
+  auto* const hold = enter<Locking>(lane.bias, lane.lock);
+  if (hold == nullptr) [[unlikely]]
     return false;
   const std::uint64_t tail = lane.tail;
   if (tail == lane.limit) [[unlikely]] {
-    Locking::release(lane.lock);
+    leave<Locking>(hold);
     return false;
   }
   Slot& slot = lane.slots[tail & lane.mask];
   prefetch_for_write(&lane.slots[(tail + kPrefetchDistance) & lane.mask]);
-  copy_small(slot.payload, bytes.data(), bytes.size());
+  fill(slot.payload);
   slot.word = handle_word(remote, tag);
   // Pairs with the acquire of the receiver's poll: payload and word are visible with the header.
-  slot.header.store(slot_header(tail, bytes.size(), channel, SlotKind::message), std::memory_order_release);
+  slot.header.store(slot_header(tail, size, channel, SlotKind::message), std::memory_order_release);
   lane.tail = tail + 1;
   // Pairs with the process-wide barrier of a receiver that stops polling this lane: either it still finds
   // the slot, or this load sees that it is cold.
   std::atomic_signal_fence(std::memory_order_seq_cst);
   if (lane.control->cold.load(std::memory_order_relaxed) != 0) [[unlikely]]
     ring_doorbell(lane);
-  Locking::release(lane.lock);
+  leave<Locking>(hold);
+  return true;
+}
+
+/// The same with a payload of at most kSlotPayload that is there already.
+template <class Locking>
+[[nodiscard, gnu::always_inline]] inline bool post_slot(SendLane& lane, RemoteCompletion remote,
+                                                        std::uint32_t tag, Bytes bytes,
+                                                        std::uint8_t channel) noexcept {
+  return post_filled_slot<Locking>(lane, remote, tag, bytes.size(), channel, [&](std::byte* payload) {
+    copy_small(payload, bytes.data(), bytes.size());
+  });
+}
+
+/// Where in the header of a match trailer its parts lie; src/core/protocol/wire.hpp has the layout.
+[[nodiscard]] constexpr std::uint64_t match_trailer(std::uint16_t engine, std::uint8_t policy,
+                                                    std::uint8_t device) noexcept {
+  return static_cast<std::uint64_t>(device) << 24 | static_cast<std::uint64_t>(policy) << 16 | engine;
+}
+inline constexpr std::size_t kMatchTrailer = 8;
+/// Channel of sends that come with their payload.
+inline constexpr std::uint8_t kSendChannel = 7;
+
+/// Writes one slot with a send: `bytes`, at most kSlotPayload - kMatchTrailer, and the trailer behind them.
+/// False without effect when the lane is contended or full, or its share of credits is used up.
+template <class Locking>
+[[nodiscard, gnu::always_inline]] inline bool post_matched_slot(SendLane& lane, std::uint64_t tag,
+                                                                Bytes bytes, std::uint64_t trailer) noexcept {
+  auto* const hold = enter<Locking>(lane.bias, lane.lock);
+  if (hold == nullptr) [[unlikely]]
+    return false;
+  const std::uint64_t tail = lane.tail;
+  if (tail == lane.limit || lane.credits == 0) [[unlikely]] {
+    leave<Locking>(hold);
+    return false;
+  }
+  --lane.credits;
+  Slot& slot = lane.slots[tail & lane.mask];
+  prefetch_for_write(&lane.slots[(tail + kPrefetchDistance) & lane.mask]);
+  copy_small(slot.payload, bytes.data(), bytes.size());
+  std::memcpy(slot.payload + bytes.size(), &trailer, sizeof trailer);
+  slot.word = tag;
+  // As in post_slot().
+  slot.header.store(slot_header(tail, bytes.size() + kMatchTrailer, kSendChannel, SlotKind::message),
+                    std::memory_order_release);
+  lane.tail = tail + 1;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  if (lane.control->cold.load(std::memory_order_relaxed) != 0) [[unlikely]]
+    ring_doorbell(lane);
+  leave<Locking>(hold);
   return true;
 }
 

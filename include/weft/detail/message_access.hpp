@@ -8,7 +8,7 @@ namespace weft::detail {
 struct MessageAccess {
   using Holding = Message::Holding;
 
-  static void set_view(Message& message, Operation operation, int peer, std::uint32_t tag,
+  static void set_view(Message& message, Operation operation, int peer, std::uint64_t tag,
                        const std::byte* data, std::size_t size, PayloadLender* lender,
                        std::uint64_t cookie) noexcept {
     message.operation_ = operation;
@@ -20,6 +20,26 @@ struct MessageAccess {
     message.cookie_ = cookie;
   }
   /// The part of set_view() that differs between messages of one peer.
+  /// Makes it the one of a receive that ended well, with set_received() to follow.
+  static void set_receive(Message& message, int peer) noexcept {
+    set_view(message, Operation::receive, peer, 0, nullptr, 0, nullptr, 0);
+    message.outcome_ = Outcome::ok;
+    message.holding_ = Holding::view;
+  }
+  static void set_received(Message& message, std::uint64_t tag, const std::byte* data, std::size_t size,
+                           std::size_t length, void* user_data) noexcept {
+    message.tag_ = tag;
+    message.data_ = data;
+    message.size_ = size;
+    message.lender_ = nullptr;
+    message.cookie_ = length;
+    message.user_data_ = user_data;
+  }
+  /// Whether the message is still what set_receive() made it, whatever a completion object has done to it.
+  static bool is_receive(const Message& message, int peer) noexcept {
+    return message.peer_ == peer && message.outcome_ == Outcome::ok &&
+           message.operation_ == Operation::receive && message.holding_ == Holding::view;
+  }
   static void set_payload(Message& message, std::uint32_t tag, const std::byte* data, std::size_t size,
                           PayloadLender* lender) noexcept {
     message.tag_ = tag;

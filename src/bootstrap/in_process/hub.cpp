@@ -23,6 +23,7 @@ struct Instance {
   std::condition_variable changed;  // for every change of what follows
   Exchange exchange;
   std::map<std::pair<int, std::string>, std::shared_ptr<void>, RankedKeyLess> shared;
+  std::map<std::string, std::shared_ptr<void>, std::less<>> shared_by_all;
   std::string aborted;
 };
 
@@ -105,6 +106,15 @@ class InProcess final : public Bootstrap {
     const std::lock_guard lock{instance_->mutex};
     const auto found = instance_->shared.find(std::pair<int, std::string_view>{rank, key});
     return found == instance_->shared.end() ? nullptr : found->second;
+  }
+
+  std::shared_ptr<void> share_once(std::string_view key,
+                                   const std::function<std::shared_ptr<void>()>& make) override {
+    check_key(key);
+    const std::lock_guard lock{instance_->mutex};
+    const auto found = instance_->shared_by_all.find(key);
+    if (found != instance_->shared_by_all.end()) return found->second;
+    return instance_->shared_by_all.emplace(key, make()).first->second;
   }
 
  private:

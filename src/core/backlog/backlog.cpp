@@ -24,6 +24,8 @@ PendingPost* Backlog::take(int peer, bool from_handler) noexcept {
   PendingPost& post = posts_[index];
   post.peer = peer;
   post.from_handler = from_handler;
+  post.in_order = false;
+  post.operation = Operation::active_message_sent;
   return &post;
 }
 
@@ -55,7 +57,10 @@ std::size_t Backlog::work(PostRetry& retry, bool exclusive) noexcept {
     PendingPost* next = post->next;
     post->next = nullptr;
     PeerQueue& queue = peers_[static_cast<std::size_t>(post->peer)];
-    List& list = post->from_handler ? queue.answers : queue.requests;
+    const bool is_ordered_receive = post->in_order && post->operation == Operation::receive;
+    List& list = is_ordered_receive                      ? queue.receives
+                 : post->from_handler && !post->in_order ? queue.answers
+                                                         : queue.requests;
     (list.first == nullptr ? list.first : list.last->next) = post;
     list.last = post;
     post = next;
@@ -63,6 +68,8 @@ std::size_t Backlog::work(PostRetry& retry, bool exclusive) noexcept {
   std::size_t accepted = 0;
   for (int peer = 0; peer < ranks_; ++peer) {
     PeerQueue& queue = peers_[static_cast<std::size_t>(peer)];
+    if (queue.receives.first != nullptr)
+      static_cast<void>(retry_list(queue.receives, queue, retry, exclusive, accepted));
     if (queue.answers.first == nullptr && queue.requests.first == nullptr) continue;
     Status refusal = retry_list(queue.answers, queue, retry, exclusive, accepted);
     // Requests stay behind answers that wait for room, and not behind those that wait for something else.

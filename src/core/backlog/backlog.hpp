@@ -4,15 +4,37 @@
 #include "concurrent/index_pool.hpp"
 #include "concurrent/intake.hpp"
 
+#include <weft/detail/atomic_update.hpp>
+#include <weft/message.hpp>
 #include <weft/options.hpp>
 #include <weft/packet.hpp>
+#include <weft/remote_region.hpp>
 #include <weft/status.hpp>
 #include <weft/types.hpp>
 
 #include <atomic>
 #include <memory>
+#include <span>
+#include <variant>
 
 namespace weft::core {
+
+struct PendingSend {
+  std::uint64_t tag;
+  SendOptions options;
+};
+struct PendingReceive {
+  int source;
+  std::uint64_t tag;
+  std::span<std::byte> buffer;
+  ReceiveOptions options;
+};
+struct PendingAccess {
+  RemoteAddress where;
+  AccessOptions options;
+  std::uint8_t flush_epoch;     // in which OneSided counts it
+  detail::AtomicUpdate update;  // of an atomic operation
+};
 
 /// One refused post. The payload is borrowed from the poster, copied here, or in a packet.
 struct PendingPost {
@@ -21,8 +43,11 @@ struct PendingPost {
   std::uint32_t index = 0;
   int peer = 0;
   bool from_handler = false;
-  RemoteCompletion remote;
-  ActiveMessageOptions options;
+  bool in_order = false;  // with other such posts, also where some are of handlers
+  Operation operation = Operation::active_message_sent;
+  RemoteCompletion remote;       // of an active message
+  ActiveMessageOptions options;  // likewise
+  std::variant<std::monostate, PendingSend, PendingReceive, PendingAccess> other;
   const std::byte* data = nullptr;
   std::size_t size = 0;
   Packet packet;
@@ -44,15 +69,16 @@ class PostRetry {
 class Backlog {
  public:
   /// `limit`: posts that are kept; as many of handlers come on top before over_limit() begins to hold, and as
-  /// many again fit, so that handlers which run already can still add. `peer_limit`: posts to one peer, but for
-  /// those of handlers, which cannot wait.
+  /// many again fit, so that handlers which run already can still add. `peer_limit`: posts to one peer, but
+  /// for those of handlers, which cannot wait.
   Backlog(int ranks, std::uint32_t limit, std::uint32_t peer_limit);
 
   /// A record to fill and then add(), or nullptr when the backlog is full in total or for this peer.
   [[nodiscard]] PendingPost* take(int peer, bool from_handler) noexcept;
   void add(PendingPost& post) noexcept;
 
-  /// Retries the posts of every peer, those of handlers first, each kind in order until one is refused.
+  /// Retries the posts of every peer, those of handlers first (but for those in order, which wait with the
+  /// others), each kind in order until one is refused.
   /// Returns how many were accepted.
   std::size_t work(PostRetry& retry, bool exclusive) noexcept;
 
@@ -78,8 +104,9 @@ class Backlog {
   struct PeerQueue {
     std::atomic<std::uint32_t> count{0};
     std::atomic<bool> waits_for_room{false};
-    List answers;   // posts of handlers
+    List answers;   // posts of handlers that need no order
     List requests;  // others
+    List receives;  // in order; by themselves, because sends may wait for the very messages that they take
   };
 
   Status retry_list(List& list, PeerQueue& queue, PostRetry& retry, bool exclusive,

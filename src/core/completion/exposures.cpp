@@ -55,10 +55,11 @@ RemoteCompletion Exposures::expose(Completion& completion, std::uint16_t id, std
   entry.completion.store(&completion, std::memory_order_relaxed);
   entry.next.store(completion.first_exposure_.load(std::memory_order_relaxed), std::memory_order_relaxed);
   completion.first_exposure_.store(id + 1U, std::memory_order_relaxed);
-  generations_[id].store(generation, std::memory_order_relaxed);
   const RemoteCompletion remote(id, generation, device);
   // Pairs with the acquire in find().
   entry.open.store(open_handle(remote.bits()), std::memory_order_release);
+  // Pairs with the acquire in is_to_come(): whoever finds that it has come finds it open.
+  generations_[id].store(generation, std::memory_order_release);
   network_.publish_handle(id, generation, network::HandleState::open);
   return remote;
 }

@@ -41,6 +41,12 @@ class Exposures {
     return entry.completion.load(std::memory_order_relaxed);
   }
 
+  /// Whether a handle has not been exposed yet, so that it may still come.
+  [[nodiscard]] bool is_to_come(std::uint64_t handle_word) const noexcept {
+    return generations_[handle_word >> 48].load(std::memory_order_acquire) <
+           static_cast<std::uint16_t>(handle_word >> 32);
+  }
+
  private:
   [[nodiscard]] bool is_open(std::uint16_t id) const noexcept;
 

@@ -11,7 +11,7 @@ Message Message::take() noexcept {
   using detail::MessageAccess;
   if (is_owner()) return std::move(*this);
   Message kept;
-  MessageAccess::set_view(kept, operation_, peer_, tag_, data_, size_, nullptr, 0);
+  MessageAccess::set_view(kept, operation_, peer_, tag_, data_, size_, nullptr, cookie_);
   MessageAccess::set_outcome(kept, outcome_);
   MessageAccess::set_user_data(kept, user_data_);
   if (operation_ != Operation::active_message) return kept;  // names the poster's own buffer

@@ -57,7 +57,7 @@ void BasicCompletionQueue<Producers, Consumers>::signal(Message& message) noexce
     if ((ring->tail_guess() & check_mask_) == 0) stop_if_full();
     const auto result = ring->push(message);
     if (result == Ring::Push::pushed) [[likely]] {
-      this->notify_waiters();
+      notify_waiters_of(this);
       return;
     }
     if (result == Ring::Push::full) grow(ring);

@@ -10,12 +10,17 @@ void QueueEntry::store_external(Message& message) noexcept {
   External external{};
   if (message.operation() == Operation::active_message && !message.is_owner()) {
     Message kept = message.take();
-    external = {kept.data(), kept.size(), nullptr, MessageAccess::owner(kept), MessageAccess::cookie(kept)};
+    external = {kept.data(), kept.size(), nullptr, MessageAccess::owner(kept), MessageAccess::cookie(kept),
+                kept.tag()};
     MessageAccess::disown(kept);
     about.holding = MessageAccess::Holding::owner;
   } else {
-    external = {message.data(), message.size(), message.user_data(), MessageAccess::owner(message),
-                MessageAccess::cookie(message)};
+    external = {message.data(),
+                message.size(),
+                message.user_data(),
+                MessageAccess::owner(message),
+                MessageAccess::cookie(message),
+                message.tag()};
     MessageAccess::disown(message);
   }
   std::memcpy(place, &external, sizeof external);
@@ -24,7 +29,8 @@ void QueueEntry::store_external(Message& message) noexcept {
 void QueueEntry::load_external(Message& message) noexcept {
   External external;
   std::memcpy(&external, place, sizeof external);
-  MessageAccess::set_view(message, about.operation, peer, tag, external.data, external.size, nullptr, 0);
+  MessageAccess::set_view(message, about.operation, peer, external.tag, external.data, external.size, nullptr,
+                          external.cookie);
   MessageAccess::set_user_data(message, external.user_data);
   if (about.holding == MessageAccess::Holding::owner)
     MessageAccess::set_owner(message, external.owner, external.cookie);

@@ -29,16 +29,21 @@ void PacketPool::attach(network::Network& network) {
 }
 
 Packet PacketPool::get() noexcept {
+  const std::uint32_t thread = concurrent::known_thread_number();
+  if (thread < kMagazines) [[likely]] {
+    Magazine& magazine = *magazines_[thread].load(std::memory_order_relaxed);
+    if (magazine.count > 0) [[likely]]
+      return packet(magazine.indices[--magazine.count]);
+  }
+  return get_slowly();
+}
+
+[[gnu::noinline]] Packet PacketPool::get_slowly() noexcept {
   const std::uint32_t thread = concurrent::thread_number();
   Magazine* magazine = thread < kMagazines ? magazines_[thread].load(std::memory_order_relaxed) : nullptr;
-  std::uint32_t index = kNone;
-  if (magazine != nullptr && magazine->count > 0) [[likely]] {
-    index = magazine->indices[--magazine->count];
-  } else {
-    index = refill(magazine, thread);
-    if (index == kNone) return {};
-  }
-  return {data(index), memory_.payload, index, this};
+  if (magazine != nullptr && magazine->count > 0) return packet(magazine->indices[--magazine->count]);
+  const std::uint32_t index = refill(magazine, thread);
+  return index != kNone ? packet(index) : Packet();
 }
 
 std::uint32_t PacketPool::take_from(Shard& shard, Magazine* magazine) noexcept {
@@ -82,10 +87,22 @@ void PacketPool::spill(const std::uint32_t* indices, std::uint32_t count, std::u
 }
 
 void PacketPool::put_packet(std::uint32_t index) noexcept {
+  const std::uint32_t thread = concurrent::known_thread_number();
+  if (thread < kMagazines) [[likely]] {
+    Magazine& magazine = *magazines_[thread].load(std::memory_order_relaxed);
+    if (magazine.count != magazine_limit_) [[likely]] {
+      magazine.indices[magazine.count++] = index;
+      return;
+    }
+  }
+  put_slowly(index);
+}
+
+[[gnu::noinline]] void PacketPool::put_slowly(std::uint32_t index) noexcept {
   const std::uint32_t thread = concurrent::thread_number();
   if (thread >= kMagazines) return spill(&index, 1, thread);
   Magazine& magazine = *magazines_[thread].load(std::memory_order_relaxed);
-  if (magazine.count == magazine_limit_) [[unlikely]] {
+  if (magazine.count == magazine_limit_) {
     const std::uint32_t half = magazine_limit_ / 2 + magazine_limit_ % 2;
     magazine.count -= half;
     spill(&magazine.indices[magazine.count], half, thread);

@@ -30,7 +30,10 @@ class PacketPool final : public detail::PacketSource, public detail::PayloadLend
   [[nodiscard]] std::byte* data(std::uint32_t index) const noexcept {
     return memory_.base + index * memory_.stride;
   }
-  [[nodiscard]] std::size_t payload() const noexcept { return memory_.payload; }
+  /// What users and protocols put into a packet, not counting a trailer.
+  [[nodiscard]] std::size_t payload() const noexcept {
+    return memory_.payload - network::Network::kPacketTrailer;
+  }
 
   /// Copies a payload into a packet of this pool, so that it outlives its delivery. A quarter of the pool at
   /// most: messages at rest must not keep this rank from sending.
@@ -54,6 +57,9 @@ class PacketPool final : public detail::PacketSource, public detail::PayloadLend
   };
 
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
+  [[nodiscard]] Packet packet(std::uint32_t index) noexcept { return {data(index), payload(), index, this}; }
+  [[nodiscard]] Packet get_slowly() noexcept;
+  void put_slowly(std::uint32_t index) noexcept;
   [[nodiscard]] std::uint32_t refill(Magazine* magazine, std::uint32_t thread) noexcept;
   std::uint32_t take_from(Shard& shard, Magazine* magazine) noexcept;
   void spill(const std::uint32_t* indices, std::uint32_t count, std::uint32_t thread) noexcept;

@@ -3,6 +3,7 @@
 
 #include "base/log.hpp"
 #include "core/completion/exposures.hpp"
+#include "core/memory/regions.hpp"
 #include "core/packet/packet_pool.hpp"
 #include "core/protocol/select.hpp"
 #include "network/network.hpp"
@@ -16,10 +17,14 @@ namespace weft::core {
 /// by the sender through packets.
 enum class Transfer : std::uint8_t { read, copy };
 
+/// How puts and gets reach a region: by the network or else by messages, or only by one of them.
+enum class AccessPath : std::uint8_t { automatic, direct, message };
+
 struct Counters {
   std::atomic<std::uint64_t> refused_handles{0};
   std::atomic<std::uint64_t> refused_messages{0};
   std::atomic<std::uint64_t> dropped_sends{0};
+  std::atomic<std::uint64_t> refused_accesses{0};
 };
 
 struct Context {
@@ -32,6 +37,10 @@ struct Context {
   Transfer transfer;
   std::uint32_t requests;
   std::uint32_t device;
+  Regions& regions;
+  AccessPath access_path;
+  int rank;
+  int ranks;
 };
 
 /// Whether a count is one at which a repeating problem is reported again: 1, 2, 4, 8, ...

@@ -1,6 +1,7 @@
 // The receiver's half of large messages.
 #include "core/protocol/large_message_records.hpp"
 
+#include <weft/detail/lock.hpp>
 #include <weft/detail/message_access.hpp>
 
 #include <algorithm>
@@ -14,21 +15,25 @@ using network::TrafficClass;
 
 namespace {
 
-constexpr std::uint64_t kLargestMessage = std::uint64_t{1} << 62;
 constexpr std::size_t kReadPerStep = std::size_t{1} << 20;  // so that other messages are served in between
+
+// Of one peer, under way: half of what a second-level cache holds. More is granted when half of that is left.
+constexpr std::int64_t kMostGranted = std::int64_t{512} << 10;
+constexpr std::int64_t kGrantBelow = kMostGranted / 2;
 
 }  // namespace
 
 LargeMessages::~LargeMessages() {
   for (std::uint32_t index = 0; index < context_.requests; ++index) {
     Incoming& incoming = incoming_[index];
-    if (incoming.state.load(std::memory_order_acquire) != Incoming::State::free && incoming.buffer != nullptr)
+    if (incoming.state.load(std::memory_order_acquire) != Incoming::State::free &&
+        incoming.buffer != nullptr && !incoming.is_receive)
       incoming.owner->release(incoming.buffer, incoming.announcement.size, 0);
   }
 }
 
 Outgoing LargeMessages::answer(const Incoming& incoming, Channel channel) const noexcept {
-  return {incoming.peer,
+  return {incoming.peer.load(std::memory_order_relaxed),
           static_cast<std::uint8_t>(incoming.announcement.device),
           TrafficClass::control,
           static_cast<std::uint8_t>(channel),
@@ -44,7 +49,6 @@ bool LargeMessages::on_announcement(std::uint64_t word, const Message& arrival,
     return true;
   }
   std::memcpy(&announcement, arrival.data(), sizeof announcement);
-  // Allocators may round sizes up: beyond this limit that could wrap round to a small buffer.
   if (announcement.size > kLargestMessage) {
     sink.reject(arrival.peer(), "announcement of more bytes than a message can have", announcement.size);
     return true;
@@ -56,19 +60,52 @@ bool LargeMessages::on_announcement(std::uint64_t word, const Message& arrival,
   const std::uint32_t index = free_incoming_.take();
   if (index == concurrent::IndexPool<>::kNone) return false;
   Incoming& incoming = incoming_[index];
-  incoming.peer = arrival.peer();
+  incoming.peer.store(arrival.peer(), std::memory_order_relaxed);
   incoming.announcement = announcement;
   incoming.word = word;
+  incoming.wanted = announcement.size;
   incoming.buffer = nullptr;
-  incoming.read = 0;
-  incoming.received.store(0, std::memory_order_relaxed);
+  incoming.is_receive = false;
   incoming.state.store(Incoming::State::needs_memory, std::memory_order_relaxed);
-  working_.fetch_add(1, std::memory_order_relaxed);
-  ready_incoming_.put(incoming);
+  begin(incoming);
   return true;
 }
 
-LargeMessages::Step LargeMessages::find_memory(Incoming& incoming) noexcept {
+bool LargeMessages::fetch(const Claim& claim) noexcept {
+  const std::uint32_t index = free_incoming_.take();
+  if (index == concurrent::IndexPool<>::kNone) return false;
+  Incoming& incoming = incoming_[index];
+  incoming.peer.store(claim.peer, std::memory_order_relaxed);
+  incoming.announcement = claim.announcement;
+  incoming.wanted = std::min<std::size_t>(claim.announcement.size, claim.buffer.size());
+  incoming.buffer = claim.buffer.data();
+  incoming.is_receive = true;
+  incoming.tag = claim.tag;
+  incoming.completion = claim.completion;
+  incoming.user_data = claim.user_data;
+  outstanding_.fetch_add(1, std::memory_order_relaxed);
+  if (incoming.wanted == 0) {
+    deliver(incoming);
+    incoming.state.store(Incoming::State::answering, std::memory_order_relaxed);
+  } else {
+    incoming.state.store(
+        context_.transfer == Transfer::read ? Incoming::State::reading : Incoming::State::asking,
+        std::memory_order_relaxed);
+  }
+  begin(incoming);
+  return true;
+}
+
+void LargeMessages::begin(Incoming& incoming) noexcept {
+  incoming.read = 0;
+  incoming.granted.store(0, std::memory_order_relaxed);
+  incoming.received.store(0, std::memory_order_relaxed);
+  transfers_.fetch_add(1, std::memory_order_relaxed);
+  working_.fetch_add(1, std::memory_order_relaxed);
+  advancing_.add(incoming);
+}
+
+Step LargeMessages::find_memory(Incoming& incoming) noexcept {
   Completion* completion = context_.exposures.find(incoming.word);
   if (completion == nullptr) {
     const std::uint64_t count = context_.counters.refused_handles.fetch_add(1, std::memory_order_relaxed) + 1;
@@ -87,12 +124,12 @@ LargeMessages::Step LargeMessages::find_memory(Incoming& incoming) noexcept {
   return Step::moved;
 }
 
-LargeMessages::Step LargeMessages::advance(Incoming& incoming, bool exclusive) noexcept {
+Step LargeMessages::advance(Incoming& incoming, bool exclusive) noexcept {
   switch (incoming.state.load(std::memory_order_relaxed)) {
     case Incoming::State::needs_memory:
       return find_memory(incoming);
     case Incoming::State::reading: {
-      const std::size_t count = std::min(incoming.announcement.size - incoming.read, kReadPerStep);
+      const std::size_t count = std::min(incoming.wanted - incoming.read, kReadPerStep);
       if (!context_.port->read(incoming.peer, incoming.announcement.address + incoming.read,
                                {incoming.buffer + incoming.read, count})) {
         // Not allowed between these processes, or the peer is gone: let the peer stream it instead.
@@ -100,7 +137,7 @@ LargeMessages::Step LargeMessages::advance(Incoming& incoming, bool exclusive) n
         return Step::moved;
       }
       incoming.read += count;
-      if (incoming.read < incoming.announcement.size) return Step::moved;
+      if (incoming.read < incoming.wanted) return Step::moved;
       // The answer first: the sender does not wait for what the delivery does.
       incoming.state.store(Incoming::State::answering, std::memory_order_relaxed);
       const Step answered = send_answer(incoming, exclusive);
@@ -108,20 +145,8 @@ LargeMessages::Step LargeMessages::advance(Incoming& incoming, bool exclusive) n
       if (answered == Step::finished) free(incoming);
       return answered == Step::finished ? answered : Step::moved;
     }
-    case Incoming::State::asking: {
-      const ClearToSend clear{incoming.announcement.request,
-                              {incoming.index, incoming.generation.load(std::memory_order_relaxed)}};
-      // Before the send: chunks may arrive, and end the transfer, before it returns.
-      incoming.state.store(Incoming::State::receiving, std::memory_order_release);
-      const SendResult sent =
-          context_.port->send(answer(incoming, Channel::clear_to_send), bytes_of(clear), exclusive);
-      if (sent == SendResult::sent) return Step::finished;
-      incoming.state.store(Incoming::State::asking, std::memory_order_relaxed);
-      if (sent != SendResult::peer_gone) return Step::idle;
-      incoming.owner->release(incoming.buffer, incoming.announcement.size, 0);
-      free(incoming);
-      return Step::finished;
-    }
+    case Incoming::State::asking:
+      return queue(incoming);
     case Incoming::State::answering: {
       const Step answered = send_answer(incoming, exclusive);
       if (answered == Step::finished) free(incoming);
@@ -129,12 +154,78 @@ LargeMessages::Step LargeMessages::advance(Incoming& incoming, bool exclusive) n
     }
     case Incoming::State::free:
     case Incoming::State::receiving:
+    case Incoming::State::entered:
       break;
   }
   return Step::finished;
 }
 
-LargeMessages::Step LargeMessages::send_answer(const Incoming& incoming, bool exclusive) noexcept {
+/// Lines a transfer up behind those of its peer that have not been granted all.
+Step LargeMessages::queue(Incoming& incoming) noexcept {
+  Grants& grants = grants_of(incoming);
+  if (!detail::TryLock::acquire(grants.busy)) return Step::idle;
+  incoming.next = nullptr;
+  (grants.first == nullptr ? grants.first : grants.last->next) = &incoming;
+  grants.last = &incoming;
+  incoming.state.store(Incoming::State::receiving, std::memory_order_release);
+  if (!grants.is_listed.load(std::memory_order_relaxed)) {
+    grants.is_listed.store(true, std::memory_order_relaxed);
+    working_.fetch_add(1, std::memory_order_relaxed);
+    granting_.add(grants);
+  }
+  detail::TryLock::release(grants.busy);
+  return Step::finished;
+}
+
+Step LargeMessages::grant(Grants& grants, bool exclusive) noexcept {
+  if (!detail::TryLock::acquire(grants.busy)) return Step::idle;
+  Step result = grant_next(grants, exclusive) ? Step::moved : Step::idle;
+  if (grants.first == nullptr) {
+    grants.is_listed.store(false, std::memory_order_relaxed);
+    result = Step::finished;
+  }
+  detail::TryLock::release(grants.busy);
+  return result;
+}
+
+/// Lets the peer send more, while that is little enough. The caller has the lock. Whether it did.
+bool LargeMessages::grant_next(Grants& grants, bool exclusive) noexcept {
+  bool did = false;
+  while (grants.first != nullptr) {
+    Incoming& incoming = *grants.first;
+    const std::int64_t under_way =
+        std::max<std::int64_t>(grants.under_way.load(std::memory_order_relaxed), 0);
+    if (under_way > kGrantBelow) break;
+    const std::size_t granted = incoming.granted.load(std::memory_order_relaxed);
+    const std::size_t more =
+        std::min(incoming.wanted - granted, static_cast<std::size_t>(kMostGranted - under_way));
+    const std::uint32_t generation = incoming.generation.load(std::memory_order_relaxed);
+    const ClearToSend clear{incoming.announcement.request,
+                            {incoming.index, generation},
+                            incoming.wanted,
+                            granted + more,
+                            context_.device,
+                            0};
+    Incoming* const next = incoming.next;
+    // Before the send: chunks may arrive, and with the last of the grants end the transfer, before it
+    // returns.
+    grants.under_way.fetch_add(static_cast<std::int64_t>(more), std::memory_order_relaxed);
+    incoming.granted.store(clear.granted, std::memory_order_relaxed);
+    const SendResult sent =
+        context_.port->send(answer(incoming, Channel::clear_to_send), bytes_of(clear), exclusive);
+    if (sent != SendResult::sent) {
+      // Of a peer that has left end_lost() takes care.
+      grants.under_way.fetch_sub(static_cast<std::int64_t>(more), std::memory_order_relaxed);
+      incoming.granted.store(granted, std::memory_order_relaxed);
+      break;
+    }
+    if (clear.granted == clear.size) grants.first = next;
+    did = true;
+  }
+  return did;
+}
+
+Step LargeMessages::send_answer(const Incoming& incoming, bool exclusive) noexcept {
   const SendResult sent = context_.port->send(answer(incoming, Channel::finished),
                                               bytes_of(incoming.announcement.request), exclusive);
   return sent == SendResult::sent || sent == SendResult::peer_gone ? Step::finished : Step::idle;
@@ -149,40 +240,115 @@ void LargeMessages::on_chunk(std::uint64_t word, const Message& arrival, network
   if (name.index >= context_.requests)
     return sink.reject(arrival.peer(), "chunk of an unknown transfer", name.index);
   Incoming& incoming = incoming_[name.index];
-  if (incoming.generation.load(std::memory_order_acquire) != name.generation ||
-      incoming.peer != arrival.peer() ||
-      incoming.state.load(std::memory_order_acquire) != Incoming::State::receiving)
-    return sink.reject(arrival.peer(), "chunk of an unknown transfer", name.index);
-  const std::size_t size = incoming.announcement.size;
-  if (chunk.size != arrival.size() - sizeof chunk || chunk.offset > size ||
-      chunk.size > size - chunk.offset ||
-      chunk.size > size - incoming.received.load(std::memory_order_relaxed))
-    return sink.reject(arrival.peer(), "chunk outside its transfer", chunk.offset);
-  std::memcpy(incoming.buffer + chunk.offset, arrival.data() + sizeof chunk, chunk.size);
-  if (incoming.received.fetch_add(chunk.size, std::memory_order_acq_rel) + chunk.size == size) {
-    deliver(incoming);
-    free(incoming);
+  const auto is_meant = [&] {
+    return incoming.generation.load(std::memory_order_acquire) == name.generation &&
+           incoming.peer.load(std::memory_order_relaxed) == arrival.peer();
+  };
+  for (auto state = Incoming::State::receiving; !incoming.state.compare_exchange_weak(
+           state, Incoming::State::entered, std::memory_order_acquire, std::memory_order_relaxed);) {
+    // Entered is what end_lost() leaves again, one way or the other.
+    if ((state != Incoming::State::receiving && state != Incoming::State::entered) || !is_meant())
+      return sink.reject(arrival.peer(), "chunk of an unknown transfer", name.index);
+    state = Incoming::State::receiving;
   }
+  const std::size_t size = incoming.wanted;
+  if (!is_meant()) {  // the record has been given to another transfer in between
+    sink.reject(arrival.peer(), "chunk of an unknown transfer", name.index);
+  } else if (chunk.size != arrival.size() - sizeof chunk || chunk.offset > size ||
+             chunk.size > size - chunk.offset ||
+             chunk.size > incoming.granted.load(std::memory_order_relaxed) -
+                              incoming.received.load(std::memory_order_relaxed)) {
+    sink.reject(arrival.peer(), "chunk outside its transfer", chunk.offset);
+  } else {
+    std::memcpy(incoming.buffer + chunk.offset, arrival.data() + sizeof chunk, chunk.size);
+    received(grants_of(incoming), chunk.size);
+    if (incoming.received.fetch_add(chunk.size, std::memory_order_relaxed) + chunk.size == size) {
+      deliver(incoming);
+      return free(incoming);
+    }
+  }
+  // Pairs with the acquire with which the next thread enters.
+  incoming.state.store(Incoming::State::receiving, std::memory_order_release);
 }
 
-void LargeMessages::deliver(Incoming& incoming) noexcept {
+/// The sender goes on while this rank does other things with what it has received.
+void LargeMessages::received(Grants& grants, std::size_t size) noexcept {
+  const auto less = static_cast<std::int64_t>(size);
+  if (grants.under_way.fetch_sub(less, std::memory_order_relaxed) - less > kGrantBelow ||
+      !grants.is_listed.load(std::memory_order_relaxed) || !detail::TryLock::acquire(grants.busy))
+    return;
+  static_cast<void>(grant_next(grants, false));
+  detail::TryLock::release(grants.busy);
+}
+
+/// No chunk will come from a peer that has left.
+void LargeMessages::end_lost(Incoming& incoming) noexcept {
+  auto expected = Incoming::State::receiving;
+  if (incoming.state.load(std::memory_order_relaxed) != expected) return;
+  const int peer = incoming.peer.load(std::memory_order_relaxed);
+  if (!context_.port->gone(peer)) return;
+  Grants& grants = grants_[static_cast<std::size_t>(peer)];
+  if (!detail::TryLock::acquire(grants.busy)) return;
+  bool is_lost =
+      incoming.state.compare_exchange_strong(expected, Incoming::State::entered, std::memory_order_acquire);
+  // By now the record may be that of another transfer.
+  if (is_lost && incoming.peer.load(std::memory_order_relaxed) != peer) {
+    incoming.state.store(Incoming::State::receiving, std::memory_order_release);
+    is_lost = false;
+  }
+  if (is_lost) {
+    Incoming* before = nullptr;
+    for (Incoming* each = grants.first; each != nullptr; before = each, each = each->next)
+      if (each == &incoming) {
+        (before == nullptr ? grants.first : before->next) = incoming.next;
+        if (grants.last == &incoming) grants.last = before;
+        break;
+      }
+  }
+  detail::TryLock::release(grants.busy);
+  if (is_lost) lose(incoming);
+}
+
+void LargeMessages::lose(Incoming& incoming) noexcept {
+  if (incoming.is_receive)
+    deliver(incoming, Outcome::peer_failed);
+  else
+    incoming.owner->release(incoming.buffer, incoming.announcement.size, 0);
+  free(incoming);
+}
+
+void LargeMessages::deliver(Incoming& incoming, Outcome outcome) noexcept {
   Message message;
-  detail::MessageAccess::set_view(message, Operation::active_message, incoming.peer,
-                                  static_cast<std::uint32_t>(incoming.word), incoming.buffer,
-                                  incoming.announcement.size, nullptr, 0);
-  detail::MessageAccess::set_owner(message, incoming.owner, 0);
-  incoming.buffer = nullptr;
-  Completion* completion = context_.exposures.find(incoming.word);
-  if (completion != nullptr)
-    completion->signal(message);
-  else  // withdrawn meanwhile; the message gives the buffer back
-    context_.counters.refused_handles.fetch_add(1, std::memory_order_relaxed);
+  Completion* completion = incoming.completion;
+  if (incoming.is_receive) {
+    outstanding_.fetch_sub(1, std::memory_order_relaxed);
+    if (completion == nullptr) return;
+    const std::size_t length = incoming.announcement.size;
+    if (outcome == Outcome::ok && incoming.wanted < length) outcome = Outcome::truncated;
+    detail::MessageAccess::set_view(message, Operation::receive, incoming.peer, incoming.tag, incoming.buffer,
+                                    outcome == Outcome::peer_failed ? 0 : incoming.wanted, nullptr, length);
+    detail::MessageAccess::set_user_data(message, incoming.user_data);
+    detail::MessageAccess::set_outcome(message, outcome);
+  } else {
+    detail::MessageAccess::set_view(message, Operation::active_message, incoming.peer,
+                                    static_cast<std::uint32_t>(incoming.word), incoming.buffer,
+                                    incoming.wanted, nullptr, 0);
+    detail::MessageAccess::set_owner(message, incoming.owner, 0);
+    incoming.buffer = nullptr;
+    completion = context_.exposures.find(incoming.word);
+    if (completion == nullptr) {  // withdrawn meanwhile; the message gives the buffer back
+      context_.counters.refused_handles.fetch_add(1, std::memory_order_relaxed);
+      return;
+    }
+  }
+  completion->signal(message);
 }
 
 void LargeMessages::free(Incoming& incoming) noexcept {
   incoming.state.store(Incoming::State::free, std::memory_order_relaxed);
   incoming.generation.fetch_add(1, std::memory_order_release);
   free_incoming_.put(incoming.index);
+  transfers_.fetch_sub(1, std::memory_order_relaxed);
 }
 
 }  // namespace weft::core

@@ -7,20 +7,29 @@ namespace weft::core {
 
 /// An own large message until its buffer is free again.
 struct LargeMessages::Request {
-  enum class State : std::uint8_t { free, announced, streaming, ended };
+  enum class State : std::uint8_t {
+    free,
+    announced,
+    examined,  // while announced: a thread finds out whether the peer has left
+    streaming,
+    ended,
+  };
   Request* next = nullptr;
   std::atomic<State> state{State::free};
   std::atomic<std::uint32_t> generation{1};
   std::uint32_t index = 0;
-  int peer = 0;
-  std::uint8_t device = 0;
-  std::uint32_t tag = 0;
+  std::atomic<int> peer{0};
+  Operation operation = Operation::active_message_sent;
+  std::uint64_t tag = 0;
   const std::byte* data = nullptr;
   std::size_t size = 0;
   Completion* completion = nullptr;
   void* user_data = nullptr;
   // while streaming:
   RequestName transfer{};
+  std::uint8_t transfer_device = 0;     // of the peer
+  std::size_t wanted = 0;               // the peer has room for so much ...
+  std::atomic<std::size_t> granted{0};  // ... and takes so much of it now
   std::size_t sent = 0;
   Packet packet;  // filled but not accepted by the network yet
   std::size_t packet_size = 0;
@@ -28,18 +37,47 @@ struct LargeMessages::Request {
 
 /// A large message of a peer until it is delivered and answered.
 struct LargeMessages::Incoming {
-  enum class State : std::uint8_t { free, needs_memory, reading, asking, receiving, answering };
+  enum class State : std::uint8_t {
+    free,
+    needs_memory,
+    reading,
+    asking,
+    receiving,
+    entered,  // while receiving: a thread is handling a chunk, or ends what a lost peer has begun
+    answering,
+  };
   Incoming* next = nullptr;
   std::atomic<State> state{State::free};
   std::atomic<std::uint32_t> generation{1};
   std::uint32_t index = 0;
-  int peer = 0;
+  std::atomic<int> peer{0};  // atomic, because end_lost_operations() looks at transfers of other threads
   LargeMessage announcement{};
-  std::uint64_t word = 0;
+  std::uint64_t word = 0;  // of an active message: its handle and tag
+  std::size_t wanted = 0;  // how much of the payload has room
   std::byte* buffer = nullptr;
-  PayloadOwner* owner = nullptr;
+  PayloadOwner* owner = nullptr;  // of an active message's buffer
+  bool is_receive = false;        // what follows is of a receive; its completion may be none
+  std::uint64_t tag = 0;
+  Completion* completion = nullptr;
+  void* user_data = nullptr;
   std::size_t read = 0;
+  std::atomic<std::size_t> granted{0};  // the sender was told to send so much; less than wanted: in Grants
   std::atomic<std::size_t> received{0};
 };
+
+/// What one peer may stream to this device: so many bytes at a time that they stay in the caches of both
+/// sides, given to its transfers one after the other.
+struct LargeMessages::Grants {
+  Grants* next = nullptr;
+  std::atomic<std::int64_t> under_way{0};  // bytes granted and not received
+  std::atomic<std::uint32_t> busy{0};      // try-lock of what follows
+  std::atomic<bool> is_listed{false};      // in granting_; written with the lock
+  Incoming* first = nullptr;               // transfers that have not been granted all, through Incoming::next
+  Incoming* last = nullptr;
+};
+
+inline LargeMessages::Grants& LargeMessages::grants_of(const Incoming& incoming) noexcept {
+  return grants_[static_cast<std::size_t>(incoming.peer.load(std::memory_order_relaxed))];
+}
 
 }  // namespace weft::core

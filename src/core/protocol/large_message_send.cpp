@@ -16,6 +16,18 @@ namespace {
 
 constexpr int kChunksPerStep = 8;
 
+/// The state before; it was left only if that is announced.
+template <class State>
+State leave_announced(std::atomic<State>& state, State to) noexcept {
+  for (;;) {
+    auto before = State::announced;
+    // end_lost_operations() leaves examined again, one way or the other.
+    if (state.compare_exchange_weak(before, to, std::memory_order_acq_rel, std::memory_order_acquire) ||
+        (before != State::announced && before != State::examined))
+      return before;
+  }
+}
+
 }  // namespace
 
 LargeMessages::LargeMessages(const Context& context)
@@ -23,40 +35,48 @@ LargeMessages::LargeMessages(const Context& context)
       free_requests_(context.requests),
       free_incoming_(context.requests),
       requests_(new Request[context.requests]),
-      incoming_(new Incoming[context.requests]) {
+      incoming_(new Incoming[context.requests]),
+      grants_(new Grants[static_cast<std::size_t>(context.ranks)]) {
   for (std::uint32_t index = 0; index < context.requests; ++index) {
     requests_[index].index = index;
     incoming_[index].index = index;
   }
 }
 
-LargeMessages::Start LargeMessages::start(int peer, RemoteCompletion remote, Bytes bytes,
-                                          const ActiveMessageOptions& options, bool exclusive,
+LargeMessages::Start LargeMessages::start(const Outbound& outbound, bool exclusive,
                                           SendResult& result) noexcept {
   const std::uint32_t index = free_requests_.take();
   if (index == concurrent::IndexPool<>::kNone) return Start::no_request;
   Request& request = requests_[index];
-  request.peer = peer;
-  request.device = remote.device();
-  request.tag = options.tag;
-  request.data = bytes.data();
-  request.size = bytes.size();
-  request.completion = options.completion;
-  request.user_data = options.user_data;
+  request.peer = outbound.peer;
+  request.operation = outbound.operation;
+  request.tag = outbound.tag;
+  request.data = outbound.bytes.data();
+  request.size = outbound.bytes.size();
+  request.completion = outbound.completion;
+  request.user_data = outbound.user_data;
+  request.granted.store(0, std::memory_order_relaxed);
   request.sent = 0;
   request.state.store(Request::State::announced, std::memory_order_release);
   outstanding_.fetch_add(1, std::memory_order_relaxed);
-  const LargeMessage announcement{reinterpret_cast<std::uint64_t>(bytes.data()),
-                                  bytes.size(),
+  const LargeMessage announcement{reinterpret_cast<std::uint64_t>(outbound.bytes.data()),
+                                  outbound.bytes.size(),
                                   {index, request.generation.load(std::memory_order_relaxed)},
                                   context_.device};
-  const Outgoing outgoing{peer,
-                          remote.device(),
+  std::byte content[sizeof announcement + sizeof(MatchTrailer)];
+  std::memcpy(content, &announcement, sizeof announcement);
+  std::size_t size = sizeof announcement;
+  if (outbound.trailer != nullptr) {
+    std::memcpy(content + size, outbound.trailer, sizeof(MatchTrailer));
+    size += sizeof(MatchTrailer);
+  }
+  const Outgoing outgoing{outbound.peer,
+                          outbound.device,
                           TrafficClass::data,
-                          static_cast<std::uint8_t>(Channel::large_message),
-                          true,
-                          detail::handle_word(remote, options.tag)};
-  result = context_.port->send(outgoing, bytes_of(announcement), exclusive);
+                          static_cast<std::uint8_t>(outbound.channel),
+                          outbound.channel == Channel::large_message,
+                          outbound.word};
+  result = context_.port->send(outgoing, {content, size}, exclusive);
   if (result == SendResult::sent) return Start::started;
   // Another thread may have ended it meanwhile because the peer is gone: then it is over, and was signalled.
   auto expected = Request::State::announced;
@@ -76,8 +96,8 @@ LargeMessages::Request* LargeMessages::find_request(RequestName name, int peer) 
 
 void LargeMessages::end(Request& request, Outcome outcome) noexcept {
   Message message;
-  detail::MessageAccess::set_view(message, Operation::active_message_sent, request.peer, request.tag,
-                                  request.data, request.size, nullptr, 0);
+  detail::MessageAccess::set_view(message, request.operation, request.peer, request.tag, request.data,
+                                  request.size, nullptr, 0);
   detail::MessageAccess::set_user_data(message, request.user_data);
   detail::MessageAccess::set_outcome(message, outcome);
   Completion* completion = request.completion;
@@ -98,8 +118,8 @@ void LargeMessages::on_finished(const Message& arrival, network::Sink& sink) noe
     return sink.reject(arrival.peer(), "end of a large message of a wrong length", arrival.size());
   std::memcpy(&name, arrival.data(), sizeof name);
   Request* request = find_request(name, arrival.peer());
-  auto expected = Request::State::announced;
-  if (request == nullptr || !request->state.compare_exchange_strong(expected, Request::State::ended))
+  if (request == nullptr ||
+      leave_announced(request->state, Request::State::ended) != Request::State::announced)
     return sink.reject(arrival.peer(), "end of an unknown large message", name.index);
   end(*request, Outcome::ok);
 }
@@ -110,17 +130,34 @@ void LargeMessages::on_clear_to_send(const Message& arrival, network::Sink& sink
     return sink.reject(arrival.peer(), "clear-to-send of a wrong length", arrival.size());
   std::memcpy(&clear, arrival.data(), sizeof clear);
   Request* request = find_request(clear.request, arrival.peer());
-  auto expected = Request::State::announced;
-  if (request == nullptr || !request->state.compare_exchange_strong(expected, Request::State::streaming))
+  if (clear.device >= detail::DevicePath::kMaxDevices)
+    return sink.reject(arrival.peer(), "clear-to-send from a device out of range", clear.device);
+  if (request != nullptr && (clear.size == 0 || clear.size > request->size || clear.granted > clear.size))
+    return sink.reject(arrival.peer(), "clear-to-send for more bytes than were announced, or none",
+                       clear.size);
+  // Where messages overtake each other a grant may come when a later one has been used up.
+  if (request == nullptr && clear.granted < clear.size) return;
+  if (request != nullptr) {
+    std::size_t known = request->granted.load(std::memory_order_relaxed);
+    while (known < clear.granted &&
+           !request->granted.compare_exchange_weak(known, clear.granted, std::memory_order_relaxed)) {
+    }
+  }
+  const Request::State before =
+      request == nullptr ? Request::State::free : leave_announced(request->state, Request::State::streaming);
+  if (before == Request::State::streaming) return;
+  if (before != Request::State::announced)
     return sink.reject(arrival.peer(), "clear-to-send for an unknown large message", clear.request.index);
   request->transfer = clear.transfer;
+  request->transfer_device = static_cast<std::uint8_t>(clear.device);
+  request->wanted = clear.size;
   working_.fetch_add(1, std::memory_order_relaxed);
-  ready_requests_.put(*request);
+  streaming_.add(*request);
 }
 
-LargeMessages::Step LargeMessages::stream(Request& request, bool exclusive) noexcept {
+Step LargeMessages::stream(Request& request, bool exclusive) noexcept {
   const Outgoing outgoing{request.peer,
-                          request.device,
+                          request.transfer_device,
                           TrafficClass::control,
                           static_cast<std::uint8_t>(Channel::chunk),
                           false,
@@ -128,10 +165,17 @@ LargeMessages::Step LargeMessages::stream(Request& request, bool exclusive) noex
   Step result = Step::idle;
   for (int count = 0; count < kChunksPerStep; ++count) {
     if (!request.packet) {
-      request.packet = context_.pool.get();
-      if (!request.packet) return result;
-      const Chunk chunk{request.sent,
-                        std::min(request.size - request.sent, request.packet.capacity() - sizeof(Chunk))};
+      // What the peer has granted is no more than a number of its own: the buffer ends at `wanted`.
+      const std::size_t granted = std::min(request.granted.load(std::memory_order_relaxed), request.wanted);
+      if (request.sent < granted) request.packet = context_.pool.get();
+      if (!request.packet) {
+        if (!context_.port->gone(request.peer)) return result;
+        end(request, Outcome::peer_failed);
+        return Step::finished;
+      }
+      // The header takes the room behind the packet's size.
+      static_assert(sizeof(Chunk) <= network::Network::kPacketTrailer);
+      const Chunk chunk{request.sent, std::min(granted - request.sent, request.packet.capacity())};
       std::memcpy(request.packet.data(), &chunk, sizeof chunk);
       std::memcpy(request.packet.data() + sizeof chunk, request.data + request.sent, chunk.size);
       request.packet_size = chunk.size;
@@ -146,7 +190,7 @@ LargeMessages::Step LargeMessages::stream(Request& request, bool exclusive) noex
     request.packet.release();
     request.sent += request.packet_size;
     result = Step::moved;
-    if (request.sent == request.size) {
+    if (request.sent == request.wanted) {
       end(request, Outcome::ok);
       return Step::finished;
     }
@@ -155,42 +199,26 @@ LargeMessages::Step LargeMessages::stream(Request& request, bool exclusive) noex
 }
 
 void LargeMessages::end_lost_operations() noexcept {
-  if (outstanding() == 0) return;
+  if (!awaits_peers()) return;
   for (std::uint32_t index = 0; index < context_.requests; ++index) {
+    end_lost(incoming_[index]);
     Request& request = requests_[index];
     if (request.state.load(std::memory_order_acquire) != Request::State::announced) continue;
     if (!context_.port->gone(request.peer)) continue;
     auto expected = Request::State::announced;
-    if (request.state.compare_exchange_strong(expected, Request::State::ended))
+    if (!request.state.compare_exchange_strong(expected, Request::State::examined)) continue;
+    // By now the record may be that of another message.
+    if (context_.port->gone(request.peer))
       end(request, Outcome::peer_failed);
+    else
+      request.state.store(Request::State::announced, std::memory_order_release);
   }
 }
 
 std::size_t LargeMessages::step(bool exclusive) noexcept {
-  std::size_t moved = 0;
-  const auto run = [&](auto*& active, auto& intake, const auto& advance_one) {
-    for (auto* item = intake.take_all(); item != nullptr;) {
-      auto* next = item->next;
-      item->next = active;
-      active = item;
-      item = next;
-    }
-    for (auto** link = &active; *link != nullptr;) {
-      auto* item = *link;
-      auto* next = item->next;
-      const Step result = advance_one(*item);
-      moved += result == Step::idle ? 0 : 1;
-      if (result == Step::finished) {
-        *link = next;
-        working_.fetch_sub(1, std::memory_order_relaxed);
-      } else {
-        link = &item->next;
-      }
-    }
-  };
-  run(streaming_, ready_requests_, [&](Request& request) { return stream(request, exclusive); });
-  run(advancing_, ready_incoming_, [&](Incoming& incoming) { return advance(incoming, exclusive); });
-  return moved;
+  return streaming_.run(working_, [&](Request& request) { return stream(request, exclusive); }) +
+         advancing_.run(working_, [&](Incoming& incoming) { return advance(incoming, exclusive); }) +
+         granting_.run(working_, [&](Grants& grants) { return grant(grants, exclusive); });
 }
 
 }  // namespace weft::core

@@ -1,8 +1,10 @@
 // What the protocols put into messages. docs/wire.md has the layout bit by bit.
 #pragma once
 
+#include <weft/detail/direct_window.hpp>
 #include <weft/detail/lane.hpp>
 
+#include <bit>
 #include <cstdint>
 
 namespace weft::core {
@@ -15,7 +17,22 @@ enum class Channel : std::uint8_t {
   chunk,                                           // word: transfer; payload: Chunk, then data
   finished,                                        // payload: RequestName
   answer,  // as active_message, posted inside a handler, on a control lane because the data lane was full
+  send = detail::kSendChannel,  // word: tag; payload: data, then MatchTrailer
+  large_send,                   // word: tag; payload: LargeMessage, then MatchTrailer
+  credit,                       // word: number of messages that have left the store of unexpected ones
+  put,  // one-sided operations where the network does not reach the region; see one_sided.hpp
+  get,
+  get_data,
+  access_ended,
+  put_signal = detail::kPutSignalChannel,        // word: handle and tag; no payload
+  get_signal = detail::kGetSignalChannel,        // likewise
+  atomic,                                        // payload: AtomicRequest
+  atomic_ended,                                  // word: request; payload: AtomicEnded
+  atomic_signal = detail::kAtomicSignalChannel,  // as put_signal
 };
+
+/// What can be announced; larger sizes could wrap round where somebody rounds them up.
+inline constexpr std::uint64_t kLargestMessage = std::uint64_t{1} << 62;
 
 /// A request or transfer of the rank that is told about it; a stale generation is refused.
 struct RequestName {
@@ -29,17 +46,76 @@ struct LargeMessage {
   RequestName request;
   std::uint32_t device;  // of the sender: where answers go
 };
-/// Asks the sender to stream the payload of `request` as chunks of `transfer`.
+/// Asks the sender to stream the first `size` bytes of the payload of `request` as chunks of `transfer`, and
+/// tells how many of them may be sent so far; with more of that it comes again.
 struct ClearToSend {
   RequestName request;
   RequestName transfer;
+  std::uint64_t size;
+  std::uint64_t granted;
+  std::uint32_t device;  // of the receiver: where the chunks go
+  std::uint32_t reserved;
+};
+/// Behind the data of a send, behind the announcement of a large one.
+struct MatchTrailer {
+  std::uint16_t engine;
+  std::uint8_t policy;  // MatchingPolicy
+  std::uint8_t device;  // of the sender: where the credit goes back to
+  std::uint32_t order;  // to ordered engines: number of the message in its stream; else 0
 };
 /// In front of the data in a chunk's packet; keeps the data aligned to 16 bytes.
 struct Chunk {
   std::uint64_t offset;
   std::uint64_t size;
 };
-static_assert(sizeof(LargeMessage) <= detail::kSlotPayload && sizeof(Chunk) == 16);
+/// A piece of a put or get. In front of the data of a put, which it keeps aligned to 16 bytes. The whole
+/// access is named, so that one that is partly outside changes nothing.
+struct AccessPiece {
+  RequestName region;    // of the target
+  std::uint64_t offset;  // of the access in the region
+  std::uint64_t size;    // of the access
+  std::uint64_t place;   // of the piece in the access
+  RequestName request;   // of the initiator, and the device
+  std::uint32_t length;  // of the piece
+  std::uint16_t device;  // where its answer goes
+  std::uint16_t urgent;  // 1: posted inside a handler
+};
+/// In front of the bytes that a get asked for; word: the request.
+struct GetData {
+  std::uint64_t place;
+  std::uint32_t outcome;  // ok or refused
+  std::uint32_t reserved;
+};
+/// The end of a piece of a put; word: the request.
+struct AccessEnded {
+  std::uint32_t outcome;  // ok or refused
+};
+/// An atomic operation; word: handle and tag of its signal, or 0.
+struct AtomicRequest {
+  RequestName region;      // of the target
+  std::uint64_t offset;    // of the value in the region
+  RequestName request;     // of the initiator, and the device
+  std::uint64_t operand;   // as in detail::AtomicUpdate
+  std::uint64_t expected;  // likewise
+  std::uint8_t operation;  // AtomicOperation, or detail::kCompareSwap
+  std::uint8_t type;       // detail::AtomicType
+  std::uint16_t device;    // where its answer goes
+  std::uint16_t urgent;    // 1: posted inside a handler
+  std::uint16_t reserved;
+};
+/// The end of an atomic operation; word: the request.
+struct AtomicEnded {
+  std::uint64_t old;      // what was there before, as in detail::AtomicUpdate
+  std::uint32_t outcome;  // ok or refused
+  std::uint32_t reserved;
+};
+static_assert(sizeof(AtomicRequest) == detail::kSlotPayload && sizeof(AtomicEnded) == 16);
+static_assert(sizeof(AccessPiece) == 48 && sizeof(GetData) == 16);
+static_assert(sizeof(LargeMessage) + sizeof(MatchTrailer) <= detail::kSlotPayload && sizeof(Chunk) == 16);
+static_assert(std::bit_cast<std::uint64_t>(MatchTrailer{0x1234, 0x56, 0x78, 0}) ==
+              detail::match_trailer(0x1234, 0x56, 0x78));
+static_assert(std::bit_cast<std::uint64_t>(MatchTrailer{0, 0, 0, 9}) == std::uint64_t{9} << 32);
+static_assert(sizeof(ClearToSend) <= detail::kSlotPayload && sizeof(MatchTrailer) == 8);
 
 [[nodiscard]] constexpr std::uint64_t word_of(RequestName name) noexcept {
   return static_cast<std::uint64_t>(name.index) << 32 | name.generation;

@@ -5,7 +5,6 @@
 
 #include <weft/error.hpp>
 
-#include <sched.h>
 #include <string>
 #include <thread>
 
@@ -30,7 +29,11 @@ core::Context make_context(RuntimeState& runtime, network::Port& port, std::uint
           {port.capabilities().inline_bytes, runtime.pool().payload()},
           read ? core::Transfer::read : core::Transfer::copy,
           static_cast<std::uint32_t>(attributes.integer(Attribute::requests)),
-          index};
+          index,
+          runtime.regions(),
+          static_cast<core::AccessPath>(attributes.integer(Attribute::one_sided)),
+          runtime.rank(),
+          runtime.size()};
 }
 
 }  // namespace
@@ -41,11 +44,17 @@ DeviceState::DeviceState(RuntimeState& runtime, std::uint32_t index)
       port_(runtime.network().open_port(index, path_)),
       context_(make_context(runtime, *port_, index)),
       large_messages_(context_),
+      one_sided_(context_),
+      send_receive_(context_, path_, runtime.matching_engines(), runtime.credit_ledger(index),
+                    large_messages_, runtime.size(),
+                    static_cast<std::uint32_t>(runtime.attributes().integer(Attribute::unexpected_credits))),
       backlog_(runtime.size(), static_cast<std::uint32_t>(runtime.attributes().integer(Attribute::backlog)),
                static_cast<std::uint32_t>(runtime.attributes().integer(Attribute::backlog_peer))),
       spin_(static_cast<std::uint32_t>(runtime.attributes().integer(Attribute::spin))),
       yield_(static_cast<std::uint32_t>(runtime.attributes().integer(Attribute::yield))),
-      park_(to_nanoseconds(runtime.attributes().seconds(Attribute::park_timeout))) {}
+      park_(to_nanoseconds(runtime.attributes().seconds(Attribute::park_timeout))) {
+  path_.own_device = static_cast<std::uint8_t>(index);
+}
 
 DeviceState::~DeviceState() {
   drain();
@@ -53,6 +62,22 @@ DeviceState::~DeviceState() {
 }
 
 core::PacketPool& DeviceState::pool() noexcept { return runtime_.pool(); }
+
+DeviceAttributes DeviceState::attributes() const noexcept {
+  const auto number = [this](Attribute attribute) {
+    return static_cast<std::uint32_t>(runtime_.attributes().integer(attribute));
+  };
+  return {.network = runtime_.network().name(),
+          .index = index_,
+          .is_serial = endpoints_.load(std::memory_order_relaxed) < 0,
+          .inline_bytes = context_.limits.inline_bytes,
+          .packet_bytes = context_.limits.packet_bytes,
+          .immediate_bytes = port_->capabilities().immediate_bytes,
+          .reads_peers = context_.transfer == core::Transfer::read,
+          .requests = context_.requests,
+          .backlog = number(Attribute::backlog),
+          .unexpected_credits = number(Attribute::unexpected_credits)};
+}
 
 void DeviceState::open_endpoint(bool exclusive) {
   std::int32_t open = endpoints_.load(std::memory_order_relaxed);
@@ -64,6 +89,7 @@ void DeviceState::open_endpoint(bool exclusive) {
       throw Error("device " + std::to_string(index_) +
                   " belongs to a SerialEndpoint: open another device for " + "this Endpoint");
   } while (!endpoints_.compare_exchange_weak(open, exclusive ? -1 : open + 1, std::memory_order_acq_rel));
+  send_receive_.set_exclusive(exclusive);
 }
 
 void DeviceState::close_endpoint(bool exclusive) noexcept {
@@ -78,11 +104,13 @@ void DeviceState::drain() noexcept {
   const auto deadline = std::chrono::steady_clock::now() +
                         to_nanoseconds(runtime_.attributes().seconds(Attribute::drain_timeout));
   const auto finished = [&] {
-    return backlog_.empty() && large_messages_.outstanding() == 0 && port_->drained();
+    return backlog_.empty() && large_messages_.outstanding() == 0 && one_sided_.outstanding() == 0 &&
+           port_->drained();
   };
   for (std::uint32_t round = 0; !finished(); ++round) {
     if (progress(false) != 0) continue;
     large_messages_.end_lost_operations();
+    one_sided_.end_lost_operations();
     if (std::chrono::steady_clock::now() > deadline) {
       std::string what = port_->undelivered();
       const auto add = [&](std::uint32_t count, const char* kind) {
@@ -90,6 +118,7 @@ void DeviceState::drain() noexcept {
       };
       add(backlog_.size(), " refused operations in the backlog");
       add(large_messages_.outstanding(), " large messages under way");
+      add(one_sided_.outstanding(), " puts and gets under way");
       runtime_.log().warn("device " + std::to_string(index_) +
                           " closes with operations that have not ended within " +
                           std::string(runtime_.attributes().text(Attribute::drain_timeout)) + ": " + what);
@@ -105,12 +134,7 @@ void DeviceState::drain() noexcept {
 void DeviceState::quiesce() noexcept {
   port_->quiesce();
   // Large messages are delivered by work(), outside of any lane.
-  const std::uint32_t own = concurrent::thread_number() + 1;
-  for (;;) {
-    const std::uint32_t inside = work_lock_.load(std::memory_order_acquire);
-    if (inside == 0 || inside == own) return;
-    ::sched_yield();
-  }
+  working_.await_exit(concurrent::thread_number());
 }
 
 }  // namespace weft::detail

@@ -3,11 +3,15 @@
 // Sources: post.cpp, progress.cpp, waiting.cpp, device_state.cpp (opening, draining).
 #pragma once
 
+#include "concurrent/entrance.hpp"
 #include "core/backlog/backlog.hpp"
 #include "core/protocol/context.hpp"
 #include "core/protocol/large_message.hpp"
+#include "core/protocol/one_sided.hpp"
+#include "core/protocol/send_receive.hpp"
 #include "network/network.hpp"
 
+#include <weft/attributes.hpp>
 #include <weft/detail/device_path.hpp>
 #include <weft/detail/wait_condition.hpp>
 #include <weft/options.hpp>
@@ -17,6 +21,8 @@
 #include <atomic>
 #include <chrono>
 #include <memory>
+#include <span>
+#include <utility>
 
 namespace weft::detail {
 
@@ -32,7 +38,14 @@ class DeviceState final : private network::Sink, private core::PostRetry {
 
   [[nodiscard]] DevicePath& path() noexcept { return path_; }
   [[nodiscard]] std::uint32_t index() const noexcept { return index_; }
+  [[nodiscard]] DeviceAttributes attributes() const noexcept;
   [[nodiscard]] core::PacketPool& pool() noexcept;
+  [[nodiscard]] RuntimeState& runtime() noexcept { return runtime_; }
+  [[nodiscard]] core::OneSided& one_sided() noexcept { return one_sided_; }
+  [[nodiscard]] core::Backlog& backlog() noexcept { return backlog_; }
+  /// Whether this thread is inside a progress call: posts do not answer retry then while the backlog has
+  /// room.
+  [[nodiscard]] static bool in_handler() noexcept { return frames != nullptr; }
 
   /// One serial endpoint, or any number of shared ones; throws weft::Error otherwise.
   void open_endpoint(bool exclusive);
@@ -45,10 +58,39 @@ class DeviceState final : private network::Sink, private core::PostRetry {
                      const ActiveMessageOptions& options, bool exclusive);
   void send_am(int peer, RemoteCompletion remote, Bytes bytes, const ActiveMessageOptions& options,
                bool exclusive);
+  // post_matched.cpp
+  Status post_send(int peer, std::uint64_t tag, Bytes bytes, const SendOptions& options, bool exclusive);
+  Status post_send_packet(int peer, std::uint64_t tag, Packet& packet, std::size_t size,
+                          const SendOptions& options, bool exclusive);
+  void send(int peer, std::uint64_t tag, Bytes bytes, const SendOptions& options, bool exclusive);
+  Status post_receive(int source, std::uint64_t tag, std::span<std::byte> buffer,
+                      const ReceiveOptions& options);
+  Message receive(int source, std::uint64_t tag, std::span<std::byte> buffer, const ReceiveOptions& options,
+                  bool exclusive);
+  // post_ordered.cpp
+  Status post_ordered_send(int peer, std::uint64_t tag, Bytes bytes, const SendOptions& options,
+                           bool exclusive);
+  // what prepared operations check once; the errors name `operation`
+  void check_target(int peer, RemoteCompletion remote, const char* operation) const;
+  void check_send(int peer, const SendOptions& options, const char* operation);
+  core::MatchingEngine& check_receive(int source, const ReceiveOptions& options, const char* operation);
+  // probe.cpp
+  bool cancel(const ReceiveHandle& handle) noexcept;
+  bool probe(int source, std::uint64_t tag, const ReceiveOptions& options, ProbedMessage& found);
+  /// The engine and the record of the message; nullptr: there is none.
+  std::pair<core::MatchingEngine*, core::MatchRecord*> take_arrived(int source, std::uint64_t tag,
+                                                                    const ReceiveOptions& options);
+  Status receive_arrived(core::MatchingEngine& engine, core::MatchRecord& record, std::span<std::byte> buffer,
+                         const ReceiveOptions& options);
+  void drop(core::MatchingEngine& engine, core::MatchRecord& record) noexcept;
   // progress.cpp
   std::size_t progress(bool exclusive) noexcept;
   // waiting.cpp
   void wait(const WaitCondition& condition, bool exclusive) noexcept;
+  void wait_for(Completion& completion, bool exclusive) noexcept;
+  /// Progresses until `post` is accepted; see until_accepted.hpp.
+  template <class Post>
+  Status until_accepted(const Post& post, bool exclusive);
   void quiesce() noexcept;
 
  private:
@@ -56,7 +98,8 @@ class DeviceState final : private network::Sink, private core::PostRetry {
   static thread_local Frame* frames;
 
   // post.cpp
-  void check_target(int peer, RemoteCompletion remote, const char* operation) const;
+  void check_peer(int peer, const char* operation) const;
+  static void check_packet(const Packet& packet, std::size_t size, const char* operation);
   Status attempt(int peer, RemoteCompletion remote, Bytes bytes, const ActiveMessageOptions& options,
                  bool from_handler, bool exclusive) noexcept;
   Status attempt_packet(int peer, RemoteCompletion remote, Packet& packet, std::size_t size,
@@ -64,15 +107,48 @@ class DeviceState final : private network::Sink, private core::PostRetry {
                         bool exclusive) noexcept;
   Status accepted(network::SendResult result, int peer, const std::byte* data, std::size_t size,
                   const ActiveMessageOptions& options) noexcept;
+  core::PendingPost* take_pending(int peer, Bytes bytes, Packet* packet, bool is_borrowed,
+                                  Status& refused) noexcept;
   Status keep_for_retry(Status refusal, int peer, RemoteCompletion remote, Bytes bytes, Packet* packet,
                         const ActiveMessageOptions& options) noexcept;
   Status post_again(core::PendingPost& post, bool exclusive) noexcept override;
+  // post_matched.cpp
+  /// The engine of a post; makes it when it is not there yet. Throws weft::Error.
+  core::MatchingEngine& check_engine(std::uint32_t engine, MatchingPolicy policy, const char* operation);
+  void check_source(int source, MatchingPolicy policy, const char* operation) const;
+  Status post_shared_receive(int source, std::uint64_t tag, std::span<std::byte> buffer,
+                             const ReceiveOptions& options);
+  Status post_other_receive(int source, std::uint64_t tag, std::span<std::byte> buffer,
+                            const ReceiveOptions& options);
+  Status keep_send(Status refused, int peer, std::uint64_t tag, Bytes bytes, Packet* packet,
+                   const SendOptions& options) noexcept;
+  Status keep_receive(int peer, int source, std::uint64_t tag, std::span<std::byte> buffer,
+                      const ReceiveOptions& options) noexcept;
+  Status post_unusual_receive(int source, std::uint64_t tag, std::span<std::byte> buffer,
+                              const ReceiveOptions& options);
+  // post_ordered.cpp
+  template <class Locking>
+  [[nodiscard]] bool send_in_order(int peer, std::uint64_t tag, Bytes bytes,
+                                   const SendOptions& options) noexcept;
+  Status post_other_ordered_send(int peer, std::uint64_t tag, Bytes bytes, Packet* packet,
+                                 const SendOptions& options, bool exclusive);
+  Status post_other_ordered_receive(int source, std::uint64_t tag, std::span<std::byte> buffer,
+                                    const ReceiveOptions& options);
+  Status post_ordered_receive(int source, std::uint64_t tag, std::span<std::byte> buffer,
+                              const ReceiveOptions& options);
+  core::MatchingEngine& check_ordered(std::uint32_t id, MatchingPolicy policy, const char* operation);
+  core::MatchingEngine& check_ordered_receive(int source, const ReceiveOptions& options,
+                                              const char* operation);
+  Status post_matched_again(core::PendingPost& post, bool exclusive) noexcept;
   // progress.cpp
+  void deliver_run(network::SlotRun& run, PayloadLender* lender) noexcept override;
   bool deliver(std::uint8_t channel, std::uint64_t word, Message& message) noexcept override;
   void hand_over(std::uint64_t word, Message& message) noexcept;
   bool deliver_rare(std::uint8_t channel, std::uint64_t word, Message& message) noexcept;
   void refuse(std::uint64_t word, int peer) noexcept;
   void reject(int peer, const char* what, std::uint64_t value) noexcept override;
+  void access_ended(std::uint64_t token, Outcome outcome) noexcept override;
+  void immediate_arrived(std::uint64_t immediate) noexcept override;
   std::size_t work(bool exclusive) noexcept;
   // device_state.cpp
   void drain() noexcept;
@@ -83,12 +159,14 @@ class DeviceState final : private network::Sink, private core::PostRetry {
   std::unique_ptr<network::Port> port_;
   core::Context context_;
   core::LargeMessages large_messages_;
+  core::OneSided one_sided_;
+  core::SendReceive send_receive_;
   core::Backlog backlog_;
   std::atomic<std::int32_t> endpoints_{0};  // -1: one that is serial
   std::uint32_t spin_;
   std::uint32_t yield_;
   std::chrono::nanoseconds park_;
-  alignas(64) std::atomic<std::uint32_t> work_lock_{0};  // the number of the thread inside plus one
+  alignas(64) concurrent::Entrance<> working_;  // on what is not in a lane
 };
 
 }  // namespace weft::detail

@@ -1,8 +1,9 @@
 // The slow way of posts: protocols other than one slot, refusals, the backlog.
+#include "core/protocol/refusal.hpp"
 #include "core/runtime/device_state.hpp"
 #include "core/runtime/progress_frame.hpp"
 #include "core/runtime/runtime_state.hpp"
-#include "core/runtime/waiting.hpp"
+#include "core/runtime/until_accepted.hpp"
 
 #include <weft/completion/counter.hpp>
 #include <weft/detail/message_access.hpp>
@@ -16,28 +17,12 @@ namespace weft::detail {
 using core::Channel;
 using core::LargeMessages;
 using core::Protocol;
+using core::refusal;
 using network::Outgoing;
 using network::SendResult;
 using network::TrafficClass;
 
 namespace {
-
-Status refusal(SendResult result) noexcept {
-  switch (result) {
-    case SendResult::no_slot:
-      return Status::retry(Reason::no_slot);
-    case SendResult::no_credit:
-      return Status::retry(Reason::no_credit);
-    case SendResult::lock_contended:
-      return Status::retry(Reason::lock_contended);
-    case SendResult::not_ready:
-      return Status::retry(Reason::not_ready);
-    case SendResult::sent:
-    case SendResult::peer_gone:
-      break;
-  }
-  return Status::done();
-}
 
 Outgoing active_message(int peer, RemoteCompletion remote, std::uint32_t tag, bool keeps_room) noexcept {
   Outgoing outgoing{};
@@ -66,10 +51,20 @@ SendResult send_or_answer(Outgoing outgoing, bool from_handler, const Send& send
 
 }  // namespace
 
-void DeviceState::check_target(int peer, RemoteCompletion remote, const char* operation) const {
+void DeviceState::check_peer(int peer, const char* operation) const {
   if (peer < 0 || peer >= runtime_.size()) [[unlikely]]
     throw Error(std::string(operation) + ": peer " + std::to_string(peer) +
                 " is not a rank of this job (0 to " + std::to_string(runtime_.size() - 1) + ")");
+}
+
+void DeviceState::check_packet(const Packet& packet, std::size_t size, const char* operation) {
+  if (!packet || size > packet.capacity()) [[unlikely]]
+    throw Error(std::string(operation) + ": " + std::to_string(size) + " bytes do not fit into a packet of " +
+                std::to_string(packet ? packet.capacity() : 0) + " bytes");
+}
+
+void DeviceState::check_target(int peer, RemoteCompletion remote, const char* operation) const {
+  check_peer(peer, operation);
   if (remote.generation() == 0) [[unlikely]]
     throw Error(std::string(operation) + ": the handle names nothing; use what Runtime::expose returned");
 }
@@ -108,7 +103,17 @@ Status DeviceState::attempt(int peer, RemoteCompletion remote, Bytes bytes,
       break;
   }
   SendResult result = SendResult::sent;
-  switch (large_messages_.start(peer, remote, bytes, options, exclusive, result)) {
+  const LargeMessages::Outbound outbound{peer,
+                                         remote.device(),
+                                         Channel::large_message,
+                                         handle_word(remote, options.tag),
+                                         nullptr,
+                                         bytes,
+                                         Operation::active_message_sent,
+                                         options.tag,
+                                         options.completion,
+                                         options.user_data};
+  switch (large_messages_.start(outbound, exclusive, result)) {
     case LargeMessages::Start::started:
       return Status::posted();
     case LargeMessages::Start::no_request:
@@ -148,9 +153,7 @@ Status DeviceState::post_am(int peer, RemoteCompletion remote, Bytes bytes,
 Status DeviceState::post_packet(int peer, RemoteCompletion remote, Packet& packet, std::size_t size,
                                 const ActiveMessageOptions& options, bool exclusive) {
   check_target(peer, remote, "post_am");
-  if (!packet || size > packet.capacity())
-    throw Error("post_am: " + std::to_string(size) + " bytes do not fit into a packet of " +
-                std::to_string(packet ? packet.capacity() : 0) + " bytes");
+  check_packet(packet, size, "post_am");
   // A short payload leaves by slots, and the packet is free again at once; in the backlog it stays in its
   // packet.
   const Status status =
@@ -167,20 +170,21 @@ Status DeviceState::post_packet(int peer, RemoteCompletion remote, Packet& packe
   return keep_for_retry(status, peer, remote, Bytes{packet.data(), size}, &packet, options);
 }
 
-Status DeviceState::keep_for_retry(Status refused, int peer, RemoteCompletion remote, Bytes bytes,
-                                   Packet* packet, const ActiveMessageOptions& options) noexcept {
+core::PendingPost* DeviceState::take_pending(int peer, Bytes bytes, Packet* packet, bool is_borrowed,
+                                             Status& refused) noexcept {
   Packet copy;
-  if (packet == nullptr && options.completion == nullptr && bytes.size() > core::PendingPost::kCopied) {
+  if (packet == nullptr && !is_borrowed && bytes.size() > core::PendingPost::kCopied) {
     // Nobody could tell the poster when its buffer is free: the payload moves into a packet, or the post
     // fails.
-    if (bytes.size() > context_.limits.packet_bytes) return refused;
+    if (bytes.size() > context_.limits.packet_bytes) return nullptr;
     copy = context_.pool.get();
-    if (!copy) return refused;
+    if (!copy) return nullptr;
   }
   core::PendingPost* post = backlog_.take(peer, frames != nullptr);
-  if (post == nullptr) return Status::retry(Reason::backlog);
-  post->remote = remote;
-  post->options = options;
+  if (post == nullptr) {
+    refused = Status::retry(Reason::backlog);
+    return nullptr;
+  }
   post->data = bytes.data();
   post->size = bytes.size();
   if (packet != nullptr) {
@@ -188,15 +192,29 @@ Status DeviceState::keep_for_retry(Status refused, int peer, RemoteCompletion re
   } else if (copy) {
     std::memcpy(copy.data(), bytes.data(), bytes.size());
     post->packet = std::move(copy);
-  } else if (options.completion == nullptr) {
+  } else if (!is_borrowed) {
     if (!bytes.empty()) std::memcpy(post->copy, bytes.data(), bytes.size());
     post->data = post->copy;
   }
+  return post;
+}
+
+Status DeviceState::keep_for_retry(Status refused, int peer, RemoteCompletion remote, Bytes bytes,
+                                   Packet* packet, const ActiveMessageOptions& options) noexcept {
+  core::PendingPost* post = take_pending(peer, bytes, packet, options.completion != nullptr, refused);
+  if (post == nullptr) return refused;
+  post->remote = remote;
+  post->options = options;
   backlog_.add(*post);
   return Status::posted();
 }
 
 Status DeviceState::post_again(core::PendingPost& post, bool exclusive) noexcept {
+  if (post.operation == Operation::send || post.operation == Operation::receive)
+    return post_matched_again(post, exclusive);
+  if (post.operation == Operation::put || post.operation == Operation::get ||
+      post.operation == Operation::atomic)
+    return one_sided_.post_again(post, exclusive);
   ActiveMessageOptions options = post.options;
   options.may_complete_now = false;  // the poster was told that it was posted
   if (post.packet && post.size > kSlotPayload)
@@ -217,23 +235,15 @@ void DeviceState::send_am(int peer, RemoteCompletion remote, Bytes bytes, const 
     patient.may_complete_now = true;
   }
   patient.may_retry = true;
-  std::uint32_t idle = 0;
-  for (;;) {
-    const Status status = post_am(peer, remote, bytes, patient, exclusive);
-    if (status.is_done()) return;
-    if (status.is_posted()) break;
-    if (progress(exclusive) != 0) {
-      idle = 0;
-    } else if (++idle < spin_) {
-      __builtin_ia32_pause();
-    } else {
-      pause_idle(idle - spin_);
-    }
-  }
-  if (wait_for_buffer)
-    wait({[](const void* counter) noexcept { return static_cast<const Counter*>(counter)->ready(); }, &sent,
-          &sent},
-         exclusive);
+  const Status status =
+      until_accepted([&] { return post_am(peer, remote, bytes, patient, exclusive); }, exclusive);
+  if (wait_for_buffer && status.is_posted()) wait_for(sent, exclusive);
+}
+
+void DeviceState::wait_for(Completion& completion, bool exclusive) noexcept {
+  wait({[](const void* object) noexcept { return static_cast<const Completion*>(object)->ready(); },
+        &completion, &completion},
+       exclusive);
 }
 
 }  // namespace weft::detail

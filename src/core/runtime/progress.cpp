@@ -15,6 +15,12 @@ using core::Channel;
 namespace {
 
 constexpr std::size_t kMessagesPerCall = 64;  // of one lane, so that a flood does not keep a thread inside
+constexpr std::uint32_t kLookForLostEvery = 256;  // progress calls of a thread while peers are awaited
+
+bool is_time_to_look() noexcept {
+  thread_local std::uint32_t calls = 0;
+  return ++calls % kLookForLostEvery == 0;
+}
 
 }  // namespace
 
@@ -25,29 +31,43 @@ std::size_t DeviceState::progress(bool exclusive) noexcept {
     return 0;
   const Frame frame(*this);
   std::size_t count = port_->poll(*this, kMessagesPerCall, exclusive);
-  if (large_messages_.has_work() || !backlog_.empty()) [[unlikely]]
+  if (large_messages_.has_work() || one_sided_.has_work() || send_receive_.has_work() || !backlog_.empty())
+      [[unlikely]]
     count += work(exclusive);
+  if (large_messages_.awaits_peers() || one_sided_.awaits_peers()) [[unlikely]] {
+    if (is_time_to_look()) {
+      large_messages_.end_lost_operations();
+      one_sided_.end_lost_operations();
+    }
+  }
   return count;
 }
 
 std::size_t DeviceState::work(bool exclusive) noexcept {
-  std::uint32_t idle = 0;
-  if (work_lock_.load(std::memory_order_relaxed) != 0 ||
-      !work_lock_.compare_exchange_strong(idle, concurrent::thread_number() + 1, std::memory_order_acquire))
-    return 0;
-  const std::size_t count = large_messages_.step(exclusive) + backlog_.work(*this, exclusive);
-  // Pairs with the acquire above, and with the one in quiesce().
-  work_lock_.store(0, std::memory_order_release);
+  if (!working_.enter(concurrent::thread_number())) return 0;
+  const std::size_t count = large_messages_.step(exclusive) + one_sided_.step(exclusive) +
+                            send_receive_.step(exclusive) + backlog_.work(*this, exclusive);
+  working_.leave();
   return count;
 }
 
 bool DeviceState::deliver(std::uint8_t channel, std::uint64_t word, Message& message) noexcept {
-  if (channel != kActiveMessageChannel) [[unlikely]]
-    return deliver_rare(channel, word, message);
-  if (backlog_.over_limit()) [[unlikely]]
-    return false;
-  hand_over(word, message);
-  return true;
+  if (channel == kActiveMessageChannel) [[likely]] {
+    if (backlog_.over_limit()) [[unlikely]]
+      return false;
+    hand_over(word, message);
+    return true;
+  }
+  if (channel == static_cast<std::uint8_t>(Channel::send))
+    return !backlog_.over_limit() && send_receive_.on_send(word, message, *this);
+  return deliver_rare(channel, word, message);
+}
+
+void DeviceState::deliver_run(network::SlotRun& run, PayloadLender* lender) noexcept {
+  if (run.channel() == static_cast<std::uint8_t>(Channel::send)) [[likely]]
+    send_receive_.on_sends(run, lender, *this, backlog_);
+  else
+    Sink::deliver_run(run, lender);
 }
 
 inline void DeviceState::hand_over(std::uint64_t word, Message& message) noexcept {
@@ -76,11 +96,40 @@ bool DeviceState::deliver_rare(std::uint8_t channel, std::uint64_t word, Message
       if (backlog_.almost_full()) return false;
       hand_over(word, message);
       return true;
+    case Channel::put_signal:
+    case Channel::get_signal:
+    case Channel::atomic_signal:
+      // Taken while requests are not, as answers are: the operations of handlers end by them.
+      if (backlog_.almost_full()) return false;
+      return one_sided_.deliver(static_cast<Channel>(channel), word, message, *this);
+    case Channel::put:
+    case Channel::atomic:
+      if (word != 0 && backlog_.almost_full()) return false;
+      return one_sided_.deliver(static_cast<Channel>(channel), word, message, *this);
+    case Channel::get:
+    case Channel::get_data:
+    case Channel::access_ended:
+    case Channel::atomic_ended:
+      return one_sided_.deliver(static_cast<Channel>(channel), word, message, *this);
+    case Channel::large_send:
+      return !backlog_.over_limit() && send_receive_.on_large_send(word, message, *this);
+    case Channel::credit:
+      send_receive_.on_credit(word, message, *this);
+      return true;
+    case Channel::send:
     case Channel::active_message:
       break;
   }
   reject(message.peer(), "message on an unknown channel", channel);
   return true;
+}
+
+void DeviceState::access_ended(std::uint64_t token, Outcome outcome) noexcept {
+  one_sided_.access_ended(token, outcome);
+}
+
+void DeviceState::immediate_arrived(std::uint64_t immediate) noexcept {
+  one_sided_.immediate_arrived(immediate);
 }
 
 void DeviceState::refuse(std::uint64_t word, int peer) noexcept {

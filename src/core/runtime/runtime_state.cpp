@@ -20,11 +20,35 @@ RuntimeState::RuntimeState(base::Attributes attributes, std::unique_ptr<bootstra
       pool_(static_cast<std::uint32_t>(attributes_.integer(Attribute::packet_magazine))),
       network_(make_network(*bootstrap_, attributes_, pool_)),
       exposures_(*network_, [this] { quiesce(); }),
-      devices_(static_cast<std::size_t>(attributes_.integer(Attribute::devices_max))) {
+      regions_(*network_, rank_, static_cast<std::uint32_t>(attributes_.integer(Attribute::regions_max)),
+               [this] { quiesce(); }),
+      matching_engines_({static_cast<std::uint32_t>(attributes_.integer(Attribute::matching_buckets)),
+                         static_cast<std::uint32_t>(attributes_.integer(Attribute::matching_records)),
+                         size_}),
+      devices_(static_cast<std::size_t>(attributes_.integer(Attribute::devices_max))),
+      credit_ledgers_(devices_.size()) {
   pool_.attach(*network_);
 }
 
-RuntimeState::~RuntimeState() { default_device_.reset(); }
+RuntimeState::~RuntimeState() {
+  default_device_.reset();
+  std::uint64_t receives = 0;
+  std::uint64_t messages = 0;
+  matching_engines_.for_each([&](core::MatchingEngine& engine) {
+    engine.unlink_all([&](core::MatchRecord& record) {
+      const bool is_receive = record.completion != nullptr;
+      ++(is_receive ? receives : messages);
+      if (is_receive)
+        core::end_cancelled(engine, record);
+      else
+        engine.release(record);
+    });
+  });
+  if (messages != 0)
+    log_.warn("the runtime ends with " + std::to_string(messages) + " messages that nobody has received");
+  if (receives != 0)
+    log_.warn("the runtime ends with " + std::to_string(receives) + " posted receives, which were cancelled");
+}
 
 std::shared_ptr<DeviceState> RuntimeState::open_device(std::int32_t index) {
   const std::lock_guard lock(mutex_);
@@ -47,6 +71,31 @@ std::shared_ptr<DeviceState> RuntimeState::default_device() {
   return default_device_;
 }
 
+core::CreditLedger& RuntimeState::credit_ledger(std::uint32_t index) {
+  auto& ledger = credit_ledgers_[index];
+  if (ledger == nullptr)
+    ledger = std::make_unique<core::CreditLedger>(
+        size_, index, static_cast<std::uint32_t>(attributes_.integer(Attribute::unexpected_credits)));
+  return *ledger;
+}
+
+void RuntimeState::close_matching_engine(std::uint32_t id) noexcept {
+  core::MatchingEngine& engine = *matching_engines_.find(id);
+  const std::lock_guard lock(mutex_);
+  DeviceState* device = nullptr;  // that tells the senders
+  for (DeviceState* open : devices_)
+    if (device == nullptr) device = open;
+  engine.unlink_all([&](core::MatchRecord& record) {
+    if (record.completion != nullptr)
+      core::end_cancelled(engine, record);
+    else if (device != nullptr)
+      device->drop(engine, record);
+    else
+      engine.release(record);
+  });
+  matching_engines_.close(id);
+}
+
 void RuntimeState::forget_device(std::uint32_t index) noexcept {
   const std::lock_guard lock(mutex_);
   devices_[index] = nullptr;
@@ -56,6 +105,11 @@ void RuntimeState::quiesce() noexcept {
   const std::lock_guard lock(mutex_);
   for (DeviceState* device : devices_)
     if (device != nullptr) device->quiesce();
+}
+
+void RuntimeState::destroy_at_end(std::unique_ptr<Completion> completion) noexcept {
+  const std::lock_guard lock(mutex_);
+  kept_completions_.push_back(std::move(completion));
 }
 
 }  // namespace weft::detail

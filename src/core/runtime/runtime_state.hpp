@@ -5,6 +5,9 @@
 #include "base/log.hpp"
 #include "bootstrap/bootstrap.hpp"
 #include "core/completion/exposures.hpp"
+#include "core/matching/credits.hpp"
+#include "core/matching/matching_engine.hpp"
+#include "core/memory/regions.hpp"
 #include "core/packet/packet_pool.hpp"
 #include "core/protocol/context.hpp"
 #include "network/network.hpp"
@@ -36,7 +39,13 @@ class RuntimeState {
   [[nodiscard]] const base::Log& log() const noexcept { return log_; }
   [[nodiscard]] core::PacketPool& pool() noexcept { return pool_; }
   [[nodiscard]] Exposures& exposures() noexcept { return exposures_; }
+  [[nodiscard]] core::Regions& regions() noexcept { return regions_; }
   [[nodiscard]] core::Counters& counters() noexcept { return counters_; }
+  [[nodiscard]] core::MatchingEngines& matching_engines() noexcept { return matching_engines_; }
+  /// Cancels its receives and drops its messages.
+  void close_matching_engine(std::uint32_t id) noexcept;
+  /// What the device `index` owes its peers; made at the first call.
+  core::CreditLedger& credit_ledger(std::uint32_t index);
   [[nodiscard]] int rank() const noexcept { return rank_; }
   [[nodiscard]] int size() const noexcept { return size_; }
   [[nodiscard]] const core::Limits& limits() const noexcept { return limits_; }
@@ -46,6 +55,8 @@ class RuntimeState {
   /// The device that endpoints use which name none: 0, opened at the first call.
   std::shared_ptr<DeviceState> default_device();
   void forget_device(std::uint32_t index) noexcept;
+  /// Keeps a completion object that operations may still signal until there are none any more.
+  void destroy_at_end(std::unique_ptr<Completion> completion) noexcept;
 
  private:
   void quiesce() noexcept;
@@ -59,9 +70,13 @@ class RuntimeState {
   core::PacketPool pool_;
   const std::unique_ptr<network::Network> network_;
   Exposures exposures_;
+  core::Regions regions_;
   core::Limits limits_{};
+  core::MatchingEngines matching_engines_;
   std::mutex mutex_;  // guards what follows; taken by set-up only
   std::vector<DeviceState*> devices_;
+  std::vector<std::unique_ptr<Completion>> kept_completions_;
+  std::vector<std::unique_ptr<core::CreditLedger>> credit_ledgers_;  // by device
   std::mutex default_device_mutex_;  // guards what follows; taken before mutex_
   std::shared_ptr<DeviceState> default_device_;
 };

@@ -97,8 +97,10 @@ void DeviceState::wait(const WaitCondition& condition, bool exclusive) noexcept 
         idle = spin_;
         continue;
       }
-      const bool working = large_messages_.has_work() || !backlog_.empty();
+      const bool working = large_messages_.has_work() || one_sided_.has_work() || send_receive_.has_work() ||
+                           !backlog_.empty();
       large_messages_.end_lost_operations();
+      one_sided_.end_lost_operations();
       if (condition.holds(condition.context)) continue;
       port_->park(token, bits, working ? kSleepWithWork : park_);
       idle = working ? spin_ + yield_ : spin_;

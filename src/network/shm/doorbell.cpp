@@ -6,8 +6,8 @@
 // job (membarrier(2), global expedited), so that the sender executes none.
 #include "network/shm/port.hpp"
 
+#include "concurrent/process_barrier.hpp"
 #include "concurrent/thread_number.hpp"
-#include "network/shm/process_barrier.hpp"
 
 #include <linux/futex.h>
 #include <sched.h>
@@ -21,7 +21,7 @@
 namespace weft {
 
 void detail::ring_doorbell(SendLane& lane) noexcept {
-  auto& state = *static_cast<network::shm::SendState*>(lane.owner);
+  auto& state = *static_cast<network::shm::SendState*>(&lane);
   network::shm::DeviceArea& area = *state.area;
   area.doorbells[state.index / 64].fetch_or(std::uint64_t{1} << (state.index % 64),
                                             std::memory_order_seq_cst);
@@ -45,17 +45,17 @@ bool ShmPort::answer_doorbells(bool exclusive) noexcept {
       const std::uint64_t bit = bits & -bits;
       const std::uint32_t index = word * 64 + static_cast<std::uint32_t>(std::countr_zero(bits));
       ReceiveLane* lane = lanes_[index].load(std::memory_order_relaxed);
-      if (lane == nullptr || lane->ended.load(std::memory_order_relaxed)) {
+      if (lane == nullptr || lane->entrance.closed()) {
         if (!attach(index)) area_->doorbells[word].fetch_or(bit, std::memory_order_relaxed);  // later
         lane = lanes_[index].load(std::memory_order_relaxed);
-        if (lane == nullptr || lane->ended.load(std::memory_order_relaxed)) continue;
+        if (lane == nullptr || lane->entrance.closed()) continue;
       }
       // Inside the lane, because a thread that is may be moving it to another ring.
-      if (lane->enter(concurrent::thread_number() + 1)) {
+      if (lane->entrance.enter(concurrent::thread_number())) {
         hot_[word].fetch_or(bit, std::memory_order_relaxed);
         lane->control->cold.store(0, std::memory_order_relaxed);
-        lane->leave();
-      } else if (!lane->ended.load(std::memory_order_relaxed)) {
+        lane->entrance.leave();
+      } else if (!lane->entrance.closed()) {
         area_->doorbells[word].fetch_or(bit, std::memory_order_relaxed);
       }
     }
@@ -75,7 +75,7 @@ bool ShmPort::cool(bool only_idle, bool exclusive) noexcept {
       const std::uint64_t bit = bits & -bits;
       ReceiveLane& lane = *lanes_[word * 64 + static_cast<std::uint32_t>(std::countr_zero(bits))].load(
           std::memory_order_relaxed);
-      if (!lane.enter(concurrent::thread_number() + 1)) {
+      if (!lane.entrance.enter(concurrent::thread_number())) {
         quiet = false;  // another thread is inside, and may leave without coming back
         continue;
       }
@@ -87,11 +87,11 @@ bool ShmPort::cool(bool only_idle, bool exclusive) noexcept {
         any = true;
       }
       lane.swept_head = lane.head;
-      lane.leave();
+      lane.entrance.leave();
     }
   }
   // Also where no lane was cooled: callers that park rely on the barrier.
-  if (any || !only_idle) process_barrier();
+  if (any || !only_idle) concurrent::process_barrier();
   if (any) {
     for (std::uint32_t word = 0; word < words; ++word) {
       for (std::uint64_t bits = cooled[word]; bits != 0; bits &= bits - 1) {
@@ -101,9 +101,9 @@ bool ShmPort::cool(bool only_idle, bool exclusive) noexcept {
         if (lane.next.load(std::memory_order_relaxed)->header.load(std::memory_order_acquire) == 0) continue;
         quiet = false;
         hot_[word].fetch_or(bit, std::memory_order_relaxed);
-        if (!lane.enter(concurrent::thread_number() + 1)) continue;  // it stays cold: its sender rings
+        if (!lane.entrance.enter(concurrent::thread_number())) continue;  // it stays cold: its sender rings
         lane.control->cold.store(0, std::memory_order_relaxed);
-        lane.leave();
+        lane.entrance.leave();
       }
     }
   }
@@ -140,20 +140,11 @@ void ShmPort::wake(std::uint32_t bits) noexcept {
 }
 
 void ShmPort::quiesce() noexcept {
-  private_barrier();
-  const std::uint32_t own = concurrent::thread_number() + 1;
+  concurrent::private_barrier();
   const std::uint32_t high = area_->lanes_high.load(std::memory_order_acquire);
   for (std::uint32_t index = 0; index < high; ++index) {
     const ReceiveLane* lane = lanes_[index].load(std::memory_order_acquire);
-    if (lane == nullptr) continue;
-    const std::uint32_t visits = lane->visits.load(std::memory_order_relaxed);
-    for (;;) {
-      const std::uint32_t inside = lane->busy.load(std::memory_order_acquire);
-      if (inside == 0 || inside == own || inside == ReceiveLane::kEnded ||
-          lane->visits.load(std::memory_order_relaxed) != visits)
-        break;
-      ::sched_yield();
-    }
+    if (lane != nullptr) lane->entrance.await_exit(concurrent::thread_number());
   }
 }
 

@@ -33,12 +33,12 @@ ShmPort::ShmPort(const Shared& shared, std::uint32_t index, DevicePath& path, de
 ShmPort::~ShmPort() {
   area_->presence.store(Presence::closed, std::memory_order_release);
   for (const auto& lane : receive_lanes_) {
-    if (lane->ended) continue;
+    if (lane->entrance.closed()) continue;
     lane->control->credit.store(lane->head, std::memory_order_release);
     lane->control->cold.store(1, std::memory_order_relaxed);
   }
   for (const auto& state : send_states_) {
-    detail::SendLane& lane = state->lane;
+    detail::SendLane& lane = *state;
     lane.slots[lane.tail & lane.mask].header.store(
         detail::slot_header(lane.tail, 0, 0, detail::SlotKind::closed), std::memory_order_release);
     std::atomic_thread_fence(std::memory_order_seq_cst);
@@ -51,7 +51,7 @@ namespace {
 
 constexpr std::uint32_t kControlSlots = 64;
 
-SendState* state_of(detail::SendLane* lane) noexcept { return static_cast<SendState*>(lane->owner); }
+SendState* state_of(detail::SendLane* lane) noexcept { return static_cast<SendState*>(lane); }
 
 }  // namespace
 
@@ -89,14 +89,13 @@ SendState* ShmPort::set_up_lane(const Outgoing& outgoing, SendResult& refusal) n
   if (state->ring.offset == 0) return nullptr;
   state->peer = peer;
   state->area = &area;
-  detail::SendLane& lane = state->lane;
+  detail::SendLane& lane = *state;
   lane.slots = shared_.segment->slots(state->ring);
   lane.mask = state->ring.slots - 1;
   lane.limit = lane.mask;
   lane.control = &shared_.segment->control(state->ring);
   lane.control->cold.store(1, std::memory_order_relaxed);
   lane.open_handles = peer->mapping->open_handles();
-  lane.owner = state.get();
   const bool control = outgoing.traffic == TrafficClass::control;
   auto& row = rows_[(control ? DevicePath::kMaxDevices : 0) + outgoing.device];
   if (row == nullptr) {
@@ -178,7 +177,7 @@ bool ShmPort::attach(std::uint32_t index) noexcept try {
 }
 
 bool ShmPort::consumed(const SendState& state) noexcept {
-  const detail::SendLane& lane = state.lane;
+  const detail::SendLane& lane = state;
   if (lane.tail == 0) return true;
   // The header of the last message: cleared by its receiver after use.
   const std::uint64_t last =
@@ -187,8 +186,8 @@ bool ShmPort::consumed(const SendState& state) noexcept {
 }
 
 std::uint64_t ShmPort::waiting(const SendState& state) noexcept {
-  const std::uint64_t credit = state.lane.control->credit.load(std::memory_order_acquire);
-  return state.lane.tail > credit ? state.lane.tail - credit : 1;
+  const std::uint64_t credit = state.control->credit.load(std::memory_order_acquire);
+  return state.tail > credit ? state.tail - credit : 1;
 }
 
 bool ShmPort::drained() noexcept {

@@ -11,7 +11,7 @@
 namespace weft::network::shm {
 
 inline constexpr std::uint64_t kMagic = 0x31304d4853544657;  // "WFTSHM01"
-inline constexpr std::uint32_t kLayoutVersion = 1;
+inline constexpr std::uint32_t kLayoutVersion = 4;
 inline constexpr std::uint32_t kMaxLanes = 1024;
 inline constexpr std::uint32_t kHandles = 65536;
 inline constexpr std::uint32_t kReturnStacks = 8;
@@ -36,6 +36,8 @@ struct SegmentHeader {
   std::uint32_t packet_count;
   std::uint32_t devices_max;
   std::atomic<Presence> presence;
+  std::uint32_t regions_max;
+  std::uint64_t regions_offset;
   alignas(64) std::array<ReturnStack, kReturnStacks> returns;
 };
 
@@ -65,6 +67,23 @@ struct alignas(64) DeviceArea {
   std::atomic<std::uint32_t> parked;
   alignas(64) std::array<Announcement, kMaxLanes> announcements;
 };
+
+enum class RegionKind : std::uint32_t {
+  allocated,   // in a file of its own, which peers map
+  registered,  // in the owner's private memory
+};
+
+/// One memory region, written by its owner. Peers look at it before every access; what stands behind the
+/// generation does not change while they count as visitors and the region is open.
+struct alignas(64) RegionEntry {
+  std::atomic<std::uint32_t> generation;  // while the region is open; else 0
+  std::atomic<std::uint32_t> visitors;    // peers inside a registered region, or mapping an allocated one
+  RegionKind kind;
+  std::int32_t descriptor;  // of the file, in the owner's process
+  std::uint64_t size;
+  std::uint64_t base;  // address in the owner's process
+};
+static_assert(sizeof(RegionEntry) == 64);
 
 /// Two tables of 32-bit words by handle id: detail::open_handle() while the handle is open and its senders
 /// are not stopped, else detail::closed_handle(); and generation(16) | HandleState(16), for whoever finds it

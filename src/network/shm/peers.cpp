@@ -22,6 +22,7 @@ namespace {
 
 constexpr const char* kAddressKey = "shm.address";
 constexpr const char* kMappingKey = "shm.segment";
+constexpr const char* kMemoryKey = "shm.memory";
 
 std::uint64_t read_boot_id() {
   std::ifstream file("/proc/sys/kernel/random/boot_id");
@@ -70,7 +71,9 @@ void check(int rank, const Mapping& mapping, std::string_view job_id) {
   if (header.bytes != mapping.bytes() ||
       header.packet_stride < sizeof(PacketHeader) + header.packet_payload ||
       !mapping.contains(header.packets_offset, header.packet_stride * header.packet_count) ||
-      !mapping.contains(kDevicesOffset, header.devices_max * sizeof(DeviceArea)))
+      !mapping.contains(kDevicesOffset, header.devices_max * sizeof(DeviceArea)) ||
+      header.regions_offset % alignof(RegionEntry) != 0 ||
+      !mapping.contains(header.regions_offset, header.regions_max * sizeof(RegionEntry)))
     refuse("impossible sizes in its header");
 }
 
@@ -83,9 +86,11 @@ bool probe_read(const Peer& peer, const Address& address) {
 
 }  // namespace
 
-Peers::Peers(bootstrap::Bootstrap& bootstrap, std::shared_ptr<Segment> own)
+Peers::Peers(bootstrap::Bootstrap& bootstrap, std::shared_ptr<Segment> own,
+             std::shared_ptr<AllocatedMemory> memory)
     : bootstrap_(bootstrap),
       own_(std::move(own)),
+      memory_(std::move(memory)),
       table_(static_cast<std::size_t>(bootstrap.size())),
       departed_(static_cast<std::size_t>(bootstrap.size())),
       owned_(static_cast<std::size_t>(bootstrap.size())),
@@ -95,6 +100,7 @@ Peers::Peers(bootstrap::Bootstrap& bootstrap, std::shared_ptr<Segment> own)
       own_->descriptor(), own_->mapping().bytes(), reinterpret_cast<std::uint64_t>(own_->mapping().base())};
   bootstrap_.share(kMappingKey,
                    std::const_pointer_cast<Mapping>(std::shared_ptr<const Mapping>(own_, &own_->mapping())));
+  bootstrap_.share(kMemoryKey, memory_);
   bootstrap_.put(kAddressKey, std::as_bytes(std::span(&address, 1)));
 }
 
@@ -130,6 +136,7 @@ std::unique_ptr<Peer> Peers::open(int rank) {
     peer->process = ::getpid();
     peer->same_process = peer->can_read = true;
     peer->mapping = {own_, &own_->mapping()};
+    peer->memory = memory_;
     return peer;
   }
   const auto value = bootstrap_.try_get(rank, kAddressKey);
@@ -143,6 +150,7 @@ std::unique_ptr<Peer> Peers::open(int rank) {
   if (auto shared = bootstrap_.shared(rank, kMappingKey)) {
     peer->same_process = peer->can_read = true;
     peer->mapping = std::static_pointer_cast<const Mapping>(shared);
+    peer->memory = std::static_pointer_cast<const AllocatedMemory>(bootstrap_.shared(rank, kMemoryKey));
     return peer;
   }
   if (address.boot_id != read_boot_id() || address.pid_namespace != read_pid_namespace())

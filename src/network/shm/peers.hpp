@@ -2,6 +2,7 @@
 #pragma once
 
 #include "bootstrap/bootstrap.hpp"
+#include "network/shm/allocated_memory.hpp"
 #include "network/shm/segment.hpp"
 
 #include <atomic>
@@ -20,6 +21,7 @@ struct Peer {
   bool same_process = false;
   bool can_read = false;  // cross-memory attach was tried and works
   std::shared_ptr<const Mapping> mapping;
+  std::shared_ptr<const AllocatedMemory> memory;  // of a rank of this process
 
   [[nodiscard]] bool gone() const noexcept {
     return mapping->header().presence.load(std::memory_order_acquire) == Presence::closed;
@@ -38,7 +40,8 @@ struct Address {
 
 class Peers {
  public:
-  Peers(bootstrap::Bootstrap& bootstrap, std::shared_ptr<Segment> own);
+  Peers(bootstrap::Bootstrap& bootstrap, std::shared_ptr<Segment> own,
+        std::shared_ptr<AllocatedMemory> memory);
 
   /// The peer, or nullptr while it has not joined yet, or when it has departed(). The first successful call
   /// maps its segment; calls for ranks that are not there yet ask the bootstrap at most once per millisecond.
@@ -58,6 +61,7 @@ class Peers {
 
   bootstrap::Bootstrap& bootstrap_;
   std::shared_ptr<Segment> own_;
+  std::shared_ptr<AllocatedMemory> memory_;
   std::vector<std::atomic<const Peer*>> table_;  // published with release
   std::vector<std::atomic<bool>> departed_;
   std::mutex mutex_;  // guards what follows

@@ -2,12 +2,15 @@
 //
 // Sending: each (peer, device of the peer, traffic class) has a lane whose ring lies in this rank's segment.
 // Receiving: peers announce their lanes in this device's area; the port polls those that are hot, and learns
-// by doorbell about messages in cold ones. Sources: send.cpp, lane_setup.cpp, receive.cpp, doorbell.cpp.
+// by doorbell about messages in cold ones. Sources: send.cpp, lane_setup.cpp, receive.cpp, doorbell.cpp,
+// access.cpp.
 #pragma once
 
+#include "concurrent/entrance.hpp"
 #include "network/network.hpp"
 #include "network/shm/peer_packets.hpp"
 #include "network/shm/peers.hpp"
+#include "network/shm/remote_windows.hpp"
 
 #include <array>
 #include <atomic>
@@ -21,6 +24,7 @@ namespace weft::network::shm {
 struct Shared {
   std::shared_ptr<Segment> segment;
   Peers* peers;
+  RemoteWindows* remote_windows;
   std::vector<std::unique_ptr<PeerPackets>>* peer_packets;  // by rank
   std::size_t inline_max;
   std::uint32_t lane_slots;
@@ -30,8 +34,7 @@ struct Shared {
 };
 
 /// A lane as its sender keeps it; `lane` is the part that inlined posts use.
-struct SendState {
-  detail::SendLane lane;
+struct SendState : detail::SendLane {
   const Peer* peer = nullptr;
   DeviceArea* area = nullptr;  // of the receiving device
   std::uint32_t index = 0;     // of the announcement, and of the doorbell bit
@@ -48,28 +51,12 @@ struct alignas(64) ReceiveLane {
   std::uint64_t head = 0;
   std::uint64_t credit_at = 0;  // position beyond which the sender is told again what has been read
   detail::LaneControl* control = nullptr;
-  static constexpr std::uint32_t kEnded = ~std::uint32_t{0};
-  std::atomic<std::uint32_t> busy{0};  // lock: the number of the thread inside plus one, or kEnded
-  std::atomic<bool> ended{false};
-  std::atomic<std::uint32_t> visits{0};  // counts how often a thread was inside
-  bool streaming = false;                // messages come without gaps
+  concurrent::Entrance<> entrance;  // closed: the lane has ended
+  bool streaming = false;           // messages come without gaps
   std::uint32_t index = 0;
   const Peer* peer = nullptr;
   PeerPackets* packets = nullptr;
   std::uint64_t swept_head = 0;  // head at the last sweep for idle lanes
-
-  /// `thread`: its number plus one. False when another thread is inside, or the lane has ended.
-  [[nodiscard]] bool enter(std::uint32_t thread) noexcept {
-    std::uint32_t idle = 0;
-    // Pairs with the release in leave().
-    return busy.load(std::memory_order_relaxed) == 0 &&
-           busy.compare_exchange_strong(idle, thread, std::memory_order_acquire);
-  }
-  void leave() noexcept {
-    visits.store(visits.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-    // Pairs with the acquire in enter() and quiesce().
-    busy.store(ended.load(std::memory_order_relaxed) ? kEnded : 0, std::memory_order_release);
-  }
 };
 
 class ShmPort final : public Port {
@@ -82,6 +69,12 @@ class ShmPort final : public Port {
   SendResult send_packet(const Outgoing& outgoing, std::uint32_t packet, std::size_t size,
                          bool exclusive) noexcept override;
   bool read(int peer, std::uint64_t address, std::span<std::byte> local) noexcept override;
+  AccessResult put(int peer, const RemoteMemory& to, Bytes from, const std::uint64_t* immediate,
+                   std::uint64_t token, bool exclusive) noexcept override;
+  AccessResult get(int peer, const RemoteMemory& from, std::span<std::byte> to, std::uint64_t token,
+                   bool exclusive) noexcept override;
+  AccessResult locate(int peer, const RemoteMemory& memory, std::size_t size,
+                      std::byte*& place) noexcept override;
   [[nodiscard]] bool gone(int peer) noexcept override {
     const Peer* known = shared_.peers->contact(peer);
     return known != nullptr ? known->gone() : shared_.peers->departed(peer);
@@ -108,6 +101,10 @@ class ShmPort final : public Port {
                         detail::SlotKind kind, bool exclusive, const Fill& fill) noexcept;
   bool make_room(SendState& state, std::size_t slots) noexcept;
   bool grow(SendState& state) noexcept;
+  // access.cpp
+  AccessResult find_peer(int rank, RegionName name, const Peer*& peer) noexcept;
+  AccessResult access(int rank, const RemoteMemory& memory, std::byte* local, std::size_t size,
+                      bool is_put) noexcept;
   // lane_setup.cpp
   SendState* lane_for(const Outgoing& outgoing, SendResult& refusal) noexcept;
   SendState* set_up_lane(const Outgoing& outgoing, SendResult& refusal) noexcept;

@@ -47,15 +47,12 @@ std::size_t ShmPort::poll(Sink& sink, std::size_t limit, bool exclusive) noexcep
       ReceiveLane& lane = *lanes_[word * 64 + static_cast<std::uint32_t>(std::countr_zero(bits))].load(
           std::memory_order_acquire);
       if (lane.next.load(std::memory_order_relaxed)->header.load(std::memory_order_relaxed) == 0) continue;
-      const std::uint32_t mark = concurrent::thread_number() + 1;
-      if (exclusive) {
-        lane.busy.store(mark, std::memory_order_relaxed);
-        std::atomic_signal_fence(std::memory_order_seq_cst);
-      } else if (!lane.enter(mark)) {
+      if (exclusive)
+        lane.entrance.enter_alone(concurrent::thread_number());
+      else if (!lane.entrance.enter(concurrent::thread_number()))
         continue;
-      }
       count += receive(lane, sink, limit, alone);
-      lane.leave();
+      lane.entrance.leave();
     }
   }
   if (hot > kPollAllUpTo) [[unlikely]] {
@@ -91,14 +88,26 @@ std::size_t ShmPort::receive(ReceiveLane& lane, Sink& sink, std::size_t limit, b
     // Position and kind are what they must be, and the payload is in this slot.
     const std::uint64_t expected = detail::slot_header(head, 0, 0, SlotKind::message);
     if ((header & 0xffffffff000000ffU) == expected && size <= detail::kSlotPayload) [[likely]] {
-      const std::uint64_t word = slot.word;
-      detail::MessageAccess::set_payload(message, static_cast<std::uint32_t>(word), slot.payload, size,
-                                         copier);
-      if (!sink.deliver(static_cast<std::uint8_t>(header >> 8), word, message)) [[unlikely]]
-        break;
-      // A cleared header costs the sender's next write less than one that it has to compare.
-      slot.header.store(0, std::memory_order_relaxed);
-      ++head;
+      const auto channel = static_cast<std::uint8_t>(header >> 8);
+      if (channel == detail::kSendChannel) {
+        SlotRun run(lane.slots, lane.mask, head, limit - count, lane.peer->rank, channel);
+        sink.deliver_run(run, copier);
+        const std::size_t taken = run.head() - head;
+        if (taken == 0) [[unlikely]]
+          break;
+        head += taken;
+        count += taken - 1;
+        fresh += taken - 1;
+      } else {
+        const std::uint64_t word = slot.word;
+        detail::MessageAccess::set_payload(message, static_cast<std::uint32_t>(word), slot.payload, size,
+                                           copier);
+        if (!sink.deliver(channel, word, message)) [[unlikely]]
+          break;
+        // A cleared header costs the sender's next write less than one that it has to compare.
+        slot.header.store(0, std::memory_order_relaxed);
+        ++head;
+      }
     } else {
       lane.head = head;
       if (!deliver_rare(lane, slot, header, sink, message)) break;
@@ -111,7 +120,7 @@ std::size_t ShmPort::receive(ReceiveLane& lane, Sink& sink, std::size_t limit, b
       lane.credit_at = head + lane.mask / 4;
     }
     ++count;
-    if (++fresh == kStreamBegins) streaming = true;
+    if (++fresh >= kStreamBegins) streaming = true;
   }
   lane.head = head;
   lane.next.store(&lane.slots[head & lane.mask], std::memory_order_relaxed);
@@ -152,7 +161,7 @@ bool ShmPort::deliver_rare(ReceiveLane& lane, Slot& slot, std::uint64_t header, 
       break;
     case SlotKind::moved:
       follow(lane, slot, sink);
-      return !lane.ended.load(std::memory_order_relaxed);
+      return !lane.entrance.closed();
     case SlotKind::closed:
       detach(lane, Announcement::State::free);
       slot.header.store(0, std::memory_order_relaxed);
@@ -215,8 +224,8 @@ void ShmPort::follow(ReceiveLane& lane, const Slot& slot, Sink& sink) noexcept {
 }
 
 void ShmPort::detach(ReceiveLane& lane, Announcement::State state) noexcept {
-  // Polls that still have the lane find it busy for good.
-  lane.ended.store(true, std::memory_order_relaxed);
+  // Polls that still have the lane do not get in any more.
+  lane.entrance.close();
   const std::uint64_t bit = std::uint64_t{1} << (lane.index % 64);
   hot_[lane.index / 64].fetch_and(~bit, std::memory_order_relaxed);
   // Pairs with the acquire in announce().

@@ -44,13 +44,16 @@ Mapping::~Mapping() {
 
 Segment::Segment(int rank, std::string_view job_id, const SegmentGeometry& geometry)
     : mapping_(create(descriptor_, rank, geometry)) {
-  const std::uint64_t packets_offset = page_align(kDevicesOffset + geometry.devices_max * sizeof(DeviceArea));
+  const std::uint64_t regions_offset = page_align(kDevicesOffset + geometry.devices_max * sizeof(DeviceArea));
+  const std::uint64_t packets_offset =
+      page_align(regions_offset + std::uint64_t{geometry.regions_max} * sizeof(RegionEntry));
   const std::uint64_t stride = sizeof(PacketHeader) + (geometry.packet_payload + 63) / 64 * 64;
   heap_next_ = page_align(packets_offset + stride * geometry.packets);
   if (heap_next_ + ring_bytes(4096) > geometry.bytes)
     throw Error("shm: segment_size " + std::to_string(geometry.bytes) + " is too small for " +
                 std::to_string(geometry.packets) + " packets of " + std::to_string(geometry.packet_payload) +
-                " bytes and " + std::to_string(geometry.devices_max) + " devices: at least " +
+                " bytes, " + std::to_string(geometry.devices_max) + " devices and " +
+                std::to_string(geometry.regions_max) + " regions: at least " +
                 std::to_string(heap_next_ + ring_bytes(4096)) + " bytes are needed");
   // The file is zero-filled, so every atomic starts at zero; only what differs is written.
   auto& header = *new (mapping_.base()) SegmentHeader{};
@@ -64,6 +67,8 @@ Segment::Segment(int rank, std::string_view job_id, const SegmentGeometry& geome
   header.packet_payload = geometry.packet_payload;
   header.packet_count = geometry.packets;
   header.devices_max = geometry.devices_max;
+  header.regions_max = geometry.regions_max;
+  header.regions_offset = regions_offset;
   mapping_.open_handles()[0].store(detail::closed_handle(0), std::memory_order_relaxed);
   header.presence.store(Presence::open, std::memory_order_release);
 }

@@ -34,6 +34,10 @@ class Mapping {
   [[nodiscard]] DeviceArea& device(std::uint32_t index) const noexcept {
     return reinterpret_cast<DeviceArea*>(base_ + kDevicesOffset)[index];
   }
+  /// `index` below the header's regions_max.
+  [[nodiscard]] RegionEntry& region(std::uint32_t index) const noexcept {
+    return reinterpret_cast<RegionEntry*>(base_ + header().regions_offset)[index];
+  }
   /// Whether `length` bytes at `offset` lie inside.
   [[nodiscard]] bool contains(std::uint64_t offset, std::uint64_t length) const noexcept {
     return offset <= bytes_ && length <= bytes_ - offset;
@@ -47,6 +51,7 @@ class Mapping {
 struct SegmentGeometry {
   std::uint64_t bytes;
   std::uint32_t devices_max;
+  std::uint32_t regions_max;
   std::uint32_t packets;
   std::uint64_t packet_payload;
 };

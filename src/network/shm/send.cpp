@@ -36,13 +36,6 @@ void write_payload(Slot* slot, Bytes payload) noexcept {
   }
 }
 
-bool lock(detail::SendLane& lane, bool exclusive) noexcept {
-  return exclusive ? detail::NoLock::acquire(lane.lock) : detail::TryLock::acquire(lane.lock);
-}
-void unlock(detail::SendLane& lane, bool exclusive) noexcept {
-  exclusive ? detail::NoLock::release(lane.lock) : detail::TryLock::release(lane.lock);
-}
-
 /// What a handle's word at the peer says about sending to it.
 SendResult admission(const Peer& peer, std::uint64_t word) noexcept {
   const auto id = static_cast<std::uint16_t>(word >> 48);
@@ -58,7 +51,7 @@ SendResult admission(const Peer& peer, std::uint64_t word) noexcept {
 }  // namespace
 
 bool ShmPort::make_room(SendState& state, std::size_t slots) noexcept {
-  detail::SendLane& lane = state.lane;
+  detail::SendLane& lane = state;
   const auto fits = [&] { return lane.tail + slots <= lane.limit; };
   if (fits()) return true;
   // Pairs with the release in advance(): the receiver has read what it credits.
@@ -69,7 +62,7 @@ bool ShmPort::make_room(SendState& state, std::size_t slots) noexcept {
 }
 
 bool ShmPort::grow(SendState& state) noexcept {
-  detail::SendLane& lane = state.lane;
+  detail::SendLane& lane = state;
   const auto slots = static_cast<std::uint32_t>(lane.mask + 1);
   if (slots >= shared_.lane_slots_max) return false;
   const Segment::Ring larger = shared_.segment->allocate_ring(std::min(slots * 4, shared_.lane_slots_max));
@@ -99,18 +92,19 @@ SendResult ShmPort::send_slots(const Outgoing& outgoing, std::size_t slots, std:
   SendState* state = lane_for(outgoing, result);
   if (state == nullptr) return result;
   if (state->peer->gone()) return SendResult::peer_gone;
-  detail::SendLane& lane = state->lane;
+  detail::SendLane& lane = *state;
   if (outgoing.to_handle) {
     result = admission(*state->peer, outgoing.word);
     if (result != SendResult::sent) return result;
   }
-  if (!lock(lane, exclusive)) return SendResult::lock_contended;
+  auto* const hold = detail::enter(lane.bias, lane.lock, exclusive);
+  if (hold == nullptr) return SendResult::lock_contended;
   // A message lies in consecutive slots: it starts over at the ring's first when it does not fit behind.
   const auto to_end = [&] { return lane.mask + 1 - (lane.tail & lane.mask); };
   const auto needed = [&] { return slots <= to_end() ? slots : slots + to_end(); };
   if (!make_room(*state, needed()) && lane.tail + needed() > lane.limit) {
     if (outgoing.keeps_room) lane.limit = lane.tail;
-    unlock(lane, exclusive);
+    detail::leave(hold, exclusive);
     return state->area->presence.load(std::memory_order_relaxed) == Presence::open ? SendResult::no_slot
                                                                                    : SendResult::not_ready;
   }
@@ -133,7 +127,7 @@ SendResult ShmPort::send_slots(const Outgoing& outgoing, std::size_t slots, std:
   if (outgoing.keeps_room) lane.limit = lane.tail;
   std::atomic_signal_fence(std::memory_order_seq_cst);  // as in detail::post_slot
   if (lane.control->cold.load(std::memory_order_relaxed) != 0) detail::ring_doorbell(lane);
-  unlock(lane, exclusive);
+  detail::leave(hold, exclusive);
   return SendResult::sent;
 }
 

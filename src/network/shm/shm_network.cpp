@@ -1,6 +1,6 @@
 #include "network/shm/shm_network.hpp"
 
-#include "network/shm/process_barrier.hpp"
+#include "concurrent/process_barrier.hpp"
 
 #include <algorithm>
 
@@ -13,8 +13,9 @@ namespace {
 SegmentGeometry geometry_of(const base::Attributes& attributes) {
   return {static_cast<std::uint64_t>(attributes.integer(Attribute::segment_size)),
           static_cast<std::uint32_t>(attributes.integer(Attribute::devices_max)),
+          static_cast<std::uint32_t>(attributes.integer(Attribute::regions_max)),
           static_cast<std::uint32_t>(attributes.integer(Attribute::packets)),
-          static_cast<std::uint64_t>(attributes.integer(Attribute::packet_size))};
+          static_cast<std::uint64_t>(attributes.integer(Attribute::packet_size)) + Network::kPacketTrailer};
 }
 
 }  // namespace
@@ -23,8 +24,11 @@ ShmNetwork::ShmNetwork(bootstrap::Bootstrap& bootstrap, const base::Attributes& 
                        detail::PayloadLender& copier)
     : copier_(copier),
       segment_(std::make_shared<Segment>(bootstrap.rank(), bootstrap.job_id(), geometry_of(attributes))),
-      peers_(bootstrap, segment_) {
-  const bool has_barrier = register_process_barrier();
+      memory_(std::make_shared<AllocatedMemory>(
+          static_cast<std::uint32_t>(attributes.integer(Attribute::regions_max)))),
+      peers_(bootstrap, segment_, memory_),
+      remote_windows_(bootstrap.size()) {
+  const bool has_barrier = concurrent::register_process_barrier();
   // All ranks together hold at most half of a rank's packets: messages at rest must not keep it from sending.
   const auto share =
       static_cast<std::uint32_t>(attributes.integer(Attribute::packets) / (2 * bootstrap.size()));
@@ -34,6 +38,7 @@ ShmNetwork::ShmNetwork(bootstrap::Bootstrap& bootstrap, const base::Attributes& 
     peer_packets_.push_back(std::make_unique<PeerPackets>(quota, copier_));
   shared_ = {segment_,
              &peers_,
+             &remote_windows_,
              &peer_packets_,
              static_cast<std::size_t>(attributes.integer(Attribute::inline_max)),
              static_cast<std::uint32_t>(attributes.integer(Attribute::lane_slots)),

@@ -1,81 +1,92 @@
-// Sends 8-byte active messages from one rank of this process to another, to be counted by callgrind.
-#include <weft/weft.hpp>
+// Active messages: to handlers, and to queues that the receiver empties.
+#include "instructions.hpp"
 
-#include <cstdio>
-#include <cstdlib>
-#include <string>
+#include <vector>
 
+namespace weft::budget {
 namespace {
 
-constexpr std::uint64_t kBurst = 32;
-
 template <class EndpointType, class Drain>
-void exchange(std::uint64_t messages, weft::Completion& target, const Drain& drain) {
-  weft::InProcessJob job(2);
-  weft::Runtime sending(job, 0);
-  weft::Runtime receiving(job, 1);
-  EndpointType sender(sending);
-  EndpointType receiver(receiving);
-  const weft::RemoteCompletion remote = receiving.expose(target, {.id = 1});
-  while (!sender.post_am(1, remote, {}).is_accepted()) {
+void exchange(std::uint64_t messages, std::size_t size, Completion& target, const Drain& drain) {
+  Pair<EndpointType> ranks;
+  const RemoteCompletion remote = ranks.receiving.expose(target, {.id = 1});
+  const std::vector<std::byte> payload(size);
+  while (!ranks.sender.post_am(1, remote, {}).is_accepted()) {
   }
   std::uint64_t next = 0;
   while (next < messages) {
     for (std::uint64_t count = 0; count < kBurst; ++count) {
-      if (!sender.post_am(1, remote, weft::bytes_of(next)).is_done()) break;
+      const bool accepted = size == sizeof next ? ranks.sender.post_am(1, remote, bytes_of(next)).is_done()
+                                                : ranks.sender.post_am(1, remote, payload).is_accepted();
+      if (!accepted) break;
       ++next;
     }
-    receiver.progress();
+    ranks.receiver.progress();
     drain();
+    if (size != sizeof next) ranks.sender.progress();
   }
   target.withdraw();
+}
+
+/// As exchange() with 8 bytes to a handler.
+void prepared(std::uint64_t messages) {
+  Pair<SerialEndpoint> ranks;
+  std::uint64_t sum = 0;
+  Handler handler([&](Message& message) {
+    if (message.size() == sizeof sum) sum += message.as<std::uint64_t>();
+  });
+  const RemoteCompletion remote = ranks.receiving.expose(handler, {.id = 1});
+  std::uint64_t next = 0;
+  auto operation = ranks.sender.prepare_am(1, remote, bytes_of(next));
+  while (next < messages) {
+    for (std::uint64_t count = 0; count < kBurst && operation.start().is_done(); ++count) ++next;
+    ranks.receiver.progress();
+  }
+  handler.withdraw();
 }
 
 template <class Queue>
 void to_queue(std::uint64_t messages) {
   Queue queue;
   std::uint64_t sum = 0;
-  exchange<weft::SerialEndpoint>(messages, queue, [&] {
-    weft::Message message;
+  exchange<SerialEndpoint>(messages, sizeof sum, queue, [&] {
+    Message message;
     while (queue.pop(message))
       if (message.size() == sizeof sum) sum += message.as<std::uint64_t>();
   });
 }
 
-template <class EndpointType>
+template <class EndpointType, std::size_t kSize = 8>
 void to_handler(std::uint64_t messages) {
   std::uint64_t sum = 0;
-  weft::Handler handler([&](weft::Message& message) {
+  Handler handler([&](Message& message) {
     if (message.size() == sizeof sum) sum += message.as<std::uint64_t>();
   });
-  exchange<EndpointType>(messages, handler, [] {});
+  exchange<EndpointType>(messages, kSize, handler, [] {});
 }
 
+/// A round of the synchronizer for a burst.
+void to_synchronizer(std::uint64_t messages) {
+  Synchronizer synchronizer(kBurst);
+  exchange<SerialEndpoint>(messages, sizeof messages, synchronizer, [&] {
+    if (synchronizer.test()) synchronizer.reset();
+  });
+}
+
+constexpr Path kPaths[] = {
+    {"prepared_am", prepared},
+    {"handler", to_handler<SerialEndpoint>},
+    {"shared_endpoint", to_handler<Endpoint>},
+    {"serial_queue", to_queue<SerialCompletionQueue>},
+    {"single_consumer_queue", to_queue<SingleConsumerQueue>},
+    {"completion_queue", to_queue<CompletionQueue>},
+    {"synchronizer", to_synchronizer},
+    {"handler_4k", to_handler<SerialEndpoint, 4096>},
+};
+
 }  // namespace
+}  // namespace weft::budget
 
 int main(int count, char** arguments) {
-  const std::string path = count > 1 ? arguments[1] : "";
-  if (path == "build") {
-#ifdef NDEBUG
-    std::puts("optimised");
-#else
-    std::puts("with assertions");
-#endif
-    return 0;
-  }
-  const std::uint64_t messages = count > 2 ? std::strtoull(arguments[2], nullptr, 10) : 0;
-  if (path == "handler") {
-    to_handler<weft::SerialEndpoint>(messages);
-  } else if (path == "shared_endpoint") {
-    to_handler<weft::Endpoint>(messages);
-  } else if (path == "serial_queue") {
-    to_queue<weft::SerialCompletionQueue>(messages);
-  } else if (path == "single_consumer_queue") {
-    to_queue<weft::SingleConsumerQueue>(messages);
-  } else if (path == "completion_queue") {
-    to_queue<weft::CompletionQueue>(messages);
-  } else {
-    std::fprintf(stderr, "usage: active_message_instructions PATH MESSAGES, PATH as in budgets.json\n");
-    return 2;
-  }
+  return weft::budget::run_path(count, arguments, weft::budget::kPaths);
 }

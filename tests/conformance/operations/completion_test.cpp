@@ -138,8 +138,13 @@ TEST(LocalCompletion, ends_as_peer_failed_when_the_peer_leaves) {
     Counter first;
     ASSERT_TRUE(ranks.post(0, 1, remote, payload(8, 1), {.completion = &first}).has_value());
     ASSERT_TRUE(ranks.progress_until([&] { return arrived.value() == 1; }));
-    ASSERT_TRUE(ranks.endpoint(0).post_am(1, remote, bytes, {.completion = &recorder}).is_posted());
+    ASSERT_TRUE(ranks.post(0, 1, remote, bytes, {.completion = &recorder}) == Status::posted());
     ranks.leave(1);
+    // Some networks learn of it a little later; until then they take messages that nobody will read.
+    ASSERT_TRUE(ranks.progress_until([&] {
+      static_cast<void>(ranks.endpoint(0).post_am(1, remote, {}));
+      return ranks.runtime(0).counters().dropped_sends != 0;
+    }));
     ASSERT_TRUE(test::until(
         [&] { return ranks.endpoint(0).post_am(1, remote, {}, {.completion = &recorder}).is_posted(); },
         [&] { ranks.progress(); }));
@@ -177,7 +182,8 @@ TEST(Handlers, may_progress_other_devices) {
   const RemoteCompletion inner_handle = runtime.expose(innermost, {.id = 2, .device = inner.index()});
   Handler handler([&](Message&) {
     ++depth;
-    EXPECT_TRUE(first.post_am(0, inner_handle, {}).is_accepted());
+    // What the network refuses at first waits in the backlog of the device that can progress here.
+    EXPECT_TRUE(second.post_am(0, inner_handle, {}).is_accepted());
     while (arrived == 0) second.progress();
     EXPECT_EQ(first.progress(), 0U);
     --depth;
@@ -204,7 +210,8 @@ TEST(Handlers, that_pass_messages_round_a_ring_lose_none) {
           return;
         }
         EXPECT_TRUE(ranks.endpoint(rank)
-                        .post_am((rank + 1) % 3, remote, message.bytes(), {.tag = message.tag() + 1})
+                        .post_am((rank + 1) % 3, remote, message.bytes(),
+                                 {.tag = static_cast<std::uint32_t>(message.tag()) + 1})
                         .is_accepted());
       };
       handlers.push_back(std::make_unique<Handler<decltype(pass)>>(pass));

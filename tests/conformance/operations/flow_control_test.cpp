@@ -35,10 +35,11 @@ std::pair<std::uint64_t, Reason> flood(Ranks<EndpointType>& ranks, int to, Remot
 
 TEST(FlowControl, a_rank_that_never_progresses_stops_its_senders) {
   for (const std::size_t size : {std::size_t{8}, std::size_t{300}, std::size_t{3000}}) {
-    Ranks<Endpoint> ranks(3);
+    Ranks<Endpoint> ranks(3, test::kNoSurprises);
     Counter arrived[2];
     const RemoteCompletion remote = ranks.runtime(1).expose(arrived[0], {.id = 1});
     ranks.runtime(2).expose(arrived[1], {.id = 1});
+    ASSERT_TRUE(ranks.meet());
     const auto bytes = payload(size, 1);
     std::uint64_t accepted = 0;
     Status status = Status::done();
@@ -65,6 +66,7 @@ TEST_P(UnpoppedQueue, stops_its_senders_and_nobody_else) {
   const RemoteCompletion stopped = ranks.runtime(1).expose(ignored, {.id = 1});
   CompletionQueue used;
   const RemoteCompletion open = ranks.runtime(1).expose(used, {.id = 2});
+  ASSERT_TRUE(ranks.meet());
   const auto bytes = payload(GetParam(), 1);
   const auto [accepted, reason] = flood(ranks, 1, stopped, bytes, 200'000);
   EXPECT_EQ(reason, Reason::no_credit) << name_of(reason);
@@ -111,6 +113,7 @@ template <class Queue>
 void expect_senders_go_on() {
   // Whoever looks with empty() before every pop never pops an empty queue.
   Ranks<SerialEndpoint> ranks(2);
+  const bool in_order = test::keeps_order(ranks.runtime(0));
   Queue queue({.capacity = 10});
   const RemoteCompletion remote = ranks.runtime(1).expose(queue, {.id = 1});
   std::uint64_t posted = 0;
@@ -122,7 +125,10 @@ void expect_senders_go_on() {
     Message message;
     while (!queue.empty()) {
       EXPECT_TRUE(queue.pop(message));
-      EXPECT_EQ(message.as<std::uint64_t>(), popped++) << "one sender's messages stay in order in a queue";
+      if (in_order) {
+        EXPECT_EQ(message.as<std::uint64_t>(), popped) << "one sender's messages stay in order in a queue";
+      }
+      ++popped;
     }
     return popped == 2000;
   })) << posted
@@ -139,6 +145,7 @@ TEST(FlowControl, queues_of_any_initial_size_lose_nothing) {
   for (const std::uint32_t initial : {1U, 2U, 4U, 1024U})
     for (const std::uint32_t capacity : {1U, 2U, 3U, 100U}) {
       Ranks<Endpoint> ranks(2);
+      const bool in_order = test::keeps_order(ranks.runtime(0));
       CompletionQueue queue({.capacity = capacity, .initial = initial});
       const RemoteCompletion remote = ranks.runtime(1).expose(queue, {.id = 1});
       std::uint64_t posted = 0;
@@ -149,8 +156,10 @@ TEST(FlowControl, queues_of_any_initial_size_lose_nothing) {
         ranks.progress();
         Message message;
         while (queue.pop(message)) {
-          EXPECT_EQ(message.as<std::uint64_t>(), popped)
-              << "initial " << initial << ", capacity " << capacity;
+          if (in_order) {
+            EXPECT_EQ(message.as<std::uint64_t>(), popped)
+                << "initial " << initial << ", capacity " << capacity;
+          }
           ++popped;
         }
         return posted == 1000 && (popped == 1000 || testing::Test::HasFailure());
@@ -276,16 +285,20 @@ TEST(FlowControl, ranks_that_answer_each_request_several_times_do_not_wait_for_e
 }
 
 TEST(FlowControl, one_peers_backlog_does_not_delay_another) {
-  Ranks<Endpoint> ranks(
-      3, {{"lane_slots", "64"}, {"lane_slots_max", "64"}, {"backlog", "64"}, {"backlog_peer", "16"}});
+  Ranks<Endpoint> ranks(3, test::with_no_surprises({{"lane_slots", "64"},
+                                                    {"lane_slots_max", "64"},
+                                                    {"sim_slots", "64"},
+                                                    {"backlog", "64"},
+                                                    {"backlog_peer", "16"}}));
   Counter arrived[2];
   const RemoteCompletion remote = ranks.runtime(1).expose(arrived[0], {.id = 1});
   ranks.runtime(2).expose(arrived[1], {.id = 1});
+  ASSERT_TRUE(ranks.meet());
   std::uint64_t accepted = 0;
   Status status = Status::done();
   while ((status = ranks.endpoint(0).post_am(1, remote, {}, {.may_retry = false})).is_accepted()) ++accepted;
   EXPECT_EQ(status.reason(), Reason::backlog) << name_of(status.reason());
-  EXPECT_GE(accepted, 63U + 16U);
+  EXPECT_GE(accepted, 62U + 16U);  // less than a quarter of a lane is not credited yet: the message of meet()
   for (std::uint64_t count = 1; count <= 500; ++count) {
     ASSERT_TRUE(ranks.endpoint(0).post_am(2, remote, {}, {.may_retry = false}).is_accepted());
     ranks.endpoint(0).progress();

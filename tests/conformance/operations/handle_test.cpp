@@ -41,7 +41,8 @@ TEST(Handles, answer_not_ready_until_peer_device_and_object_exist) {
   expect_not_ready("before the peer exposes the object");
   Counter arrived;
   EXPECT_EQ(one.expose(arrived, {.id = 3, .device = 2}), remote);
-  ASSERT_TRUE(test::until([&] { return endpoint.post_am(1, remote, {}).is_done(); }, [] {}));
+  ASSERT_TRUE(
+      test::until([&] { return endpoint.post_am(1, remote, {}).is_done(); }, [&] { receiver.progress(); }));
   ASSERT_TRUE(test::until([&] { return arrived.value() == 1; }, [&] { receiver.progress(); }));
   EXPECT_EQ(one.counters().refused_handles, 0U);
 }
@@ -240,7 +241,7 @@ TEST(BadArguments, of_posts_are_named) {
   expect_names(error_of([&] {
                  static_cast<void>(ranks.endpoint(0).post_am(1, remote, device.get_packet(), 1'000'000));
                }),
-               {"packet", "1000000", "8192"});
+               {"packet", "1000000", std::to_string(device.attributes().packet_bytes).c_str()});
 }
 
 TEST(BadArguments, of_exposures_are_named) {

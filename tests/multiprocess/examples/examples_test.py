@@ -71,9 +71,45 @@ class Examples(unittest.TestCase):
                 for _, items, packets in received:
                     self.assertGreater(items, 100 * packets, "items travel by the packet")
 
+    def test_matched_ping_pong_swaps_every_message(self):
+        total = sum(100000 if swap % 100 == 99 else 8 * (swap % 64) for swap in range(1000))
+
+        def expected(ranks):
+            partners = [rank ^ 1 if rank ^ 1 < ranks else rank for rank in range(ranks)]
+            return [f"rank {rank} and rank {partner}: 1000 swaps, {total} bytes received, 0 wrong" for rank, partner in enumerate(partners)]
+        self.each("matched_ping_pong", expected)
+
+    def test_simulated_protocol_holds_under_all_seeds_and_finds_the_naive_server_out(self):
+        [line] = lines_of("simulated_protocol")
+        self.assertEqual(line, "300 seeds: never two holders, and every turn was had")
+        command = [BIN / "example-simulated_protocol", "--naive"]
+        found = subprocess.run(command, capture_output=True, text=True, timeout=HANG_GUARD_S, check=False)
+        self.assertEqual(found.returncode, 1, found.stdout)
+        replay = re.fullmatch(r"seed \d+: two clients hold the lock; to see it again: example-simulated_protocol (.*)\n",
+                              found.stdout).group(1)
+        again = subprocess.run([command[0], *replay.split()], capture_output=True, text=True, timeout=HANG_GUARD_S,
+                               check=False)
+        self.assertEqual(again.stdout, found.stdout)
+
+    def test_distributed_array_holds_what_all_ranks_put(self):
+        elements = 10000
+        self.each("distributed_array", lambda ranks: [
+            f"rank {rank}: {len(range((rank + 1) % ranks, elements, ranks))} elements checked, 0 wrong"
+            for rank in range(ranks)])
+
+    def test_halo_exchange_keeps_the_sum(self):
+        self.each("halo_exchange", lambda ranks: [f"rank {rank}: 100 steps, the sum is right" for rank in range(ranks)])
+
+    def test_ticket_gives_every_item_to_one_rank(self):
+        self.each("ticket", lambda ranks: [f"rank {rank}: the sum is right" for rank in range(ranks)])
+
+    def test_graph_keeps_the_sum(self):
+        self.each("graph", lambda ranks: [f"rank {rank}: 100 steps, the sum is right" for rank in range(ranks)])
+
     def test_every_example_is_tested(self):
         names = {path.stem for path in (SOURCE / "examples").glob("*.cpp")}
-        self.assertEqual(names, {"hello", "ring", "request_reply", "thread_ping_pong", "aggregate"})
+        self.assertEqual(names, {"hello", "ring", "request_reply", "thread_ping_pong", "aggregate", "simulated_protocol",
+                                 "distributed_array", "halo_exchange", "matched_ping_pong", "ticket", "graph"})
 
 
 class Readme(unittest.TestCase):

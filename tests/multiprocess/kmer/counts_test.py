@@ -70,6 +70,20 @@ class Counts(unittest.TestCase):
                     ("--buffer", "256"), ("--buffer", "1M"), ("--false-positives", "0.6")]
         self.expect([BOWTIE_READS / "reads_1.fq.gz"], (31,), [(1, 1), (3, 2)], variants)
 
+    def test_every_network_gives_the_same(self):
+        reads = BOWTIE_READS / "reads_1.fq.gz"
+        variants = [("--network", "shm")]
+        if kmer_program.has_network("ofi"):
+            variants.append(("--network", "ofi"))
+        self.expect([reads], (31,), [(2, 2)], variants)
+        expected = kmer_program.jellyfish_counts(31, [reads], self.folder.name)
+        for network in [variant[1] for variant in variants] + ["sim"]:
+            with self.subTest(in_process=network):
+                result = kmer_program.run(["-k", 31, "-t", 1, "-o", self.prefix, "--network", network,
+                                           "--in-process", 2, reads])
+                self.assertEqual((result.returncode, result.stderr), (0, ""), result.stdout)
+                self.assertTrue(kmer_program.counted_lines(self.prefix) == expected, "counts differ")
+
     def test_k_of_every_number_of_words(self):
         self.expect([BOWTIE_READS / "reads_2.fq.gz"], (3, 33, 65, 97, 127), SHAPES[3:4])
 

@@ -1,6 +1,7 @@
 """Running weft-kmer on several ranks, and jellyfish as the independent counter."""
 
 import gzip
+import json
 import lzma
 import os
 import re
@@ -35,6 +36,12 @@ def run(arguments, ranks=None, directory=None):
         command = [BIN / "weft", "run", "-n", str(ranks), "--", *command]
     return subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=HANG_GUARD_S,
                           env=ENVIRONMENT, check=False, cwd=directory)
+
+
+def has_network(name):
+    result = subprocess.run([BIN / "weft", "info", "--json"], capture_output=True, text=True, timeout=HANG_GUARD_S,
+                            env=ENVIRONMENT, check=True)
+    return any(network["name"] == name and network["present"] for network in json.loads(result.stdout)["networks"])
 
 
 def plain_text(path):

@@ -24,7 +24,7 @@ class InfoTest(unittest.TestCase):
         attributes = {attribute["name"]: attribute for attribute in report["attributes"]}
         self.assertEqual(attributes["packet_size"]["value"], "16K")
         self.assertEqual(attributes["packet_size"]["source"], "environment")
-        self.assertEqual(attributes["packet_size"]["default"], "8K")
+        self.assertEqual(attributes["packet_size"]["default"], "32K")
         self.assertEqual(attributes["spin"]["source"], "default")
         for attribute in report["attributes"]:
             self.assertTrue(attribute["range"] and attribute["meaning"], attribute)
@@ -32,6 +32,10 @@ class InfoTest(unittest.TestCase):
     def test_networks_that_are_absent_have_a_reason(self):
         networks = {network["name"]: network for network in json.loads(info("--json").stdout)["networks"]}
         self.assertTrue(networks["shm"]["present"])
+        if networks["ofi"]["present"]:
+            self.assertIn("tcp", networks["ofi"]["description"])
+        else:
+            self.assertIn("libfabric", networks["ofi"]["reason"])
         self.assertEqual(networks["ibv"], {"name": "ibv", "present": False, "reason": "not in this build"})
 
     def test_a_wrong_environment_is_an_error(self):

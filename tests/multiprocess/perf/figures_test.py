@@ -14,13 +14,19 @@ def measurements(result):
     return {each["name"]: each for each in json.loads(result.stdout)["measurements"]}
 
 
+def have_a_pass_in_common(one, other):
+    """Whether both have a round of the same pass that counts; another one says nothing about their ratio."""
+    return any((a["kept"] or one["disturbed"]) and (b["kept"] or other["disturbed"])
+               for a, b in zip(one["rounds"], other["rounds"]))
+
+
 class FiguresTest(unittest.TestCase):
     def test_json_has_every_measurement_with_its_rounds_and_ratios(self):
         result = perf_without_ucx(*SHORT, "--json", "-")
         self.assertEqual((result.returncode, result.stderr), (0, ""))
         found = measurements(result)
         expected = {"rate/ring", "latency/line"} | {f"{work}/{each}" for work in ("rate", "latency") for each in TRANSPORTS}
-        self.assertEqual(set(found) - {"solo/threads"}, expected)
+        self.assertEqual(set(found) - {"solo/threads", "rate/ucp", "latency/ucp"}, expected)
         for name, each in found.items():
             with self.subTest(name):
                 figure = each["figure"]
@@ -31,7 +37,9 @@ class FiguresTest(unittest.TestCase):
                     self.assertGreater(one["before_ns"], 0)
                     self.assertGreater(one["after_ns"], 0)
         self.assertIsNone(found["rate/ring"]["ratio_to_bare_limit"])
-        self.assertIsNone(found["rate/queue"]["ratio_to_ucx"])
+        for name, each in found.items():
+            with self.subTest(name):
+                self.assertTrue(each.get("best_peer") or each.get("ratio_to_best_peer") is None)
 
     @unittest.skipIf(PROCESSORS < 2, "needs two processors")
     def test_solo_tells_a_ratio_of_each_thread(self):
@@ -66,6 +74,12 @@ class FiguresTest(unittest.TestCase):
         self.assertEqual((result.returncode, result.stderr), (0, ""))
         found = measurements(result)
         self.assertEqual(found["rate/ucx"]["figure"]["median"], 18e6)
+        self.assertEqual(found["rate/serial-handler"]["best_peer"], "rate/ucx")
+        ratio = found["rate/serial-handler"]["ratio_to_best_peer"]
+        if have_a_pass_in_common(found["rate/serial-handler"], found["rate/ucx"]):
+            self.assertGreater(ratio["median"], 0)
+        else:
+            self.assertIsNone(ratio)
         self.assertAlmostEqual(found["latency/ucx"]["figure"]["median"], 50)
         self.assertIn("shared memory", json.loads(result.stdout)["remarks"][0])
 

@@ -11,7 +11,7 @@ class OptionsTest(unittest.TestCase):
     def test_help_lists_the_options(self):
         result = perf("--help")
         self.assertEqual((result.returncode, result.stderr), (0, ""))
-        for option in ("--rounds", "--seconds", "--size", "--only", "--json", "--brief", "--verify"):
+        for option in ("--rounds", "--seconds", "--warm-up", "--size", "--window", "--ranks", "--compute", "--progress-thread", "--pin", "--only", "--compare", "--seed", "--json", "--brief", "--verify"):
             self.assertIn(option, result.stdout)
 
     def test_a_wrong_command_line_is_one_clear_line(self):
@@ -21,8 +21,25 @@ class OptionsTest(unittest.TestCase):
                                  (("--seconds", "nan"), "--seconds nan"),
                                  (("--size", "0"), "--size 0"),
                                  (("--size", "2M"), "from 1 to 1M"),
+                                 (("--size", "8,many", "--only", "matched"), "--size many"),
+                                 (("--size", "17M", "--only", "matched"), "from 0 to 16M"),
+                                 (("--size", "16M", "--only", "matched"), "256M"),
+                                 (("--size", "16", "--only", "latency"), "--size"),
+                                 (("--window", "0", "--only", "matched"), "--window 0"),
+                                 (("--window", "1,1025", "--only", "matched"), "from 1 to 1024"),
+                                 (("--window", "4"), "--window"),
+                                 (("--ranks", "1", "--only", "all"), "--ranks 1"),
+                                 (("--ranks", "17", "--only", "all"), "from 2 to 16"),
+                                 (("--ranks", "3"), "--ranks"),
+                                 (("--warm-up", "-1"), "--warm-up -1"),
+                                 (("--compute", "-1"), "--compute -1"),
+                                 (("--compute", "often"), "from 0 to 1000000"),
+                                 (("--pin", "all"), "--pin all"),
                                  (("--only", "rate,speed"), "--only speed"),
                                  (("--only", ""), "--only"),
+                                 (("--compare", "ring,boat"), "--compare boat"),
+                                 (("--compare", "raw"), "--compare raw"),
+                                 (("--seed", "-1"), "--seed -1"),
                                  (("--json", ""), "--json"),
                                  (("--brief", "--verify"), "--brief and --verify"),
                                  (("--brief", "--only", "rate"), "--brief and --only"),
@@ -51,7 +68,7 @@ class OptionsTest(unittest.TestCase):
         result = perf_without_ucx(*SHORT, "--only", "latency/line,ring")
         self.assertEqual(result.returncode, 0, result.stderr)
         lines = [line.split()[0] for line in result.stdout.splitlines() if line.startswith("  ")]
-        self.assertEqual(lines, ["rate", "ring", "latency", "line"])
+        self.assertEqual(lines, ["rate", "ring", "latency", "line", "percentiles"])
 
     def test_a_file_and_the_table_may_be_written_together(self):
         with tempfile.TemporaryDirectory() as folder:

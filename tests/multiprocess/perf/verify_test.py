@@ -40,7 +40,45 @@ class VerifyTest(unittest.TestCase):
                 self.assertGreaterEqual(len(lines), 5)
                 for line in lines:
                     self.assertTrue(line.endswith("messages, 0 lost, 0 duplicated, 0 torn"), line)
-                    self.assertGreater(int(line.split()[1]), 0)
+                    self.assertGreater(int(line.split(" messages,")[0].split()[-1]), 0)
+
+    def test_contents_are_right_at_every_size_and_window(self):
+        names = "matched/weft,matched-latency/weft,unexpected/weft,matched-unacknowledged/weft"
+        result = perf("--verify", "--only", names, "--size", "0,1,7,9,5000,70K", "--window", "1,3,64", "--seconds", "0.01")
+        self.assertEqual((result.returncode, result.stderr), (0, ""), result.stdout)
+        lines = result.stdout.splitlines()
+        self.assertEqual(len(lines), 3 * 6 * 3 + 6)
+        for line in lines:
+            self.assertTrue(line.endswith("messages, 0 lost, 0 duplicated, 0 torn"), line)
+        self.assertTrue(any(line.startswith("unexpected/weft at 5000 bytes, window 3 ") for line in lines))
+
+    def test_contents_are_right_among_several_ranks(self):
+        result = perf("--verify", "--only", "many-to-one,all-to-all", "--ranks", "2,3,5", "--window", "7", "--seconds", "0.01")
+        self.assertEqual((result.returncode, result.stderr), (0, ""), result.stdout)
+        lines = [line for line in result.stdout.splitlines() if "is left out" not in line]
+        for ranks in (2, 3, 5):
+            self.assertTrue(any(line.startswith(f"all-to-all/weft at window 7, {ranks} ranks ") for line in lines), lines)
+        for line in lines:
+            self.assertTrue(line.endswith("messages, 0 lost, 0 duplicated, 0 torn"), line)
+            self.assertGreater(int(line.split(" messages,")[0].split()[-1]), 0)
+
+    def test_sums_over_all_ranks_are_right(self):
+        result = perf("--verify", "--only", "allreduce", "--size", "8,1K,1M", "--ranks", "2,3", "--seconds", "0.01")
+        self.assertEqual((result.returncode, result.stderr), (0, ""), result.stdout)
+        lines = [line for line in result.stdout.splitlines() if "is left out" not in line]
+        for ranks in ("", ", 3 ranks"):
+            self.assertTrue(any(line.startswith(f"allreduce/weft at 1024 bytes{ranks} ") for line in lines), lines)
+        for line in lines:
+            self.assertTrue(line.endswith("messages, 0 lost, 0 duplicated, 0 torn"), line)
+            self.assertGreater(int(line.split(" messages,")[0].split()[-1]), 0)
+
+    def test_contents_are_right_with_a_progress_thread(self):
+        result = perf("--verify", "--only", "matched,threads-2,shared-2,pairs-2", "--compare", "weft", "--progress-thread",
+                      "--compute", "100", "--pin", "none", "--warm-up", "0", "--seconds", "0.01")
+        self.assertEqual((result.returncode, result.stderr), (0, ""), result.stdout)
+        self.assertEqual(len(result.stdout.splitlines()), 4)
+        for line in result.stdout.splitlines():
+            self.assertTrue(line.endswith("messages, 0 lost, 0 duplicated, 0 torn"), line)
 
     def test_a_killed_perf_leaves_no_process(self):
         value = uuid.uuid4().hex

@@ -199,7 +199,7 @@ void work(Runtime& runtime, int thread, int threads, double seconds, std::uint64
   std::uint32_t announcements = 0;
   const std::uint32_t control = 60'000 + device_index;
   Handler announced([&](Message& message) {
-    const std::uint32_t sender = message.tag();
+    const auto sender = static_cast<std::uint32_t>(message.tag());
     require(message.size() == kTargets * sizeof(std::uint64_t) && sender < senders, "a wrong announcement");
     std::memcpy(&expected[std::size_t{sender} * kTargets], message.data(), message.size());
     ++announcements;

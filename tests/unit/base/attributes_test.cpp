@@ -34,8 +34,8 @@ TEST(Attributes, without_settings_every_row_has_its_default) {
     EXPECT_FALSE(attributes.text(row.id).empty()) << row.name;
     EXPECT_FALSE(row.help.empty()) << row.name;
   }
-  EXPECT_EQ(attributes.integer(Attribute::packet_size), 8192);
-  EXPECT_EQ(attributes.text(Attribute::packet_size), "8K");
+  EXPECT_EQ(attributes.integer(Attribute::packet_size), 32'768);
+  EXPECT_EQ(attributes.text(Attribute::packet_size), "32K");
   EXPECT_DOUBLE_EQ(attributes.seconds(Attribute::park_timeout), 0.05);
   EXPECT_EQ(attributes.text(Attribute::network), "auto");
 }
@@ -81,7 +81,7 @@ TEST(Attributes, a_bad_value_is_an_error_that_names_variable_value_and_range) {
   EXPECT_EQ(error_of({"WEFT_LANE_SLOTS=100"}),
             "WEFT_LANE_SLOTS=100 is not valid: it must be an integer from 64 to 4096 and a power of two");
   EXPECT_EQ(error_of({"WEFT_NETWORK=ethernet"}),
-            "WEFT_NETWORK=ethernet is not valid: it must be auto or shm");
+            "WEFT_NETWORK=ethernet is not valid: it must be auto, shm, sim or ofi");
   EXPECT_EQ(error_of({"WEFT_LOG_LEVEL="}),
             "WEFT_LOG_LEVEL= is not valid: it must be error, warn, info or debug");
   EXPECT_EQ(error_of({"WEFT_PARK_TIMEOUT=-1"}),

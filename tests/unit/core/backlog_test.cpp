@@ -48,6 +48,50 @@ TEST(Backlog, retries_in_order_and_peer_by_peer) {
   EXPECT_FALSE(backlog.waits_for_room(1));
 }
 
+bool add_in_order(Backlog& backlog, std::uint32_t tag, Operation operation, bool from_handler) {
+  PendingPost* post = backlog.take(0, from_handler);
+  if (post == nullptr) return false;
+  post->operation = operation;
+  post->in_order = true;
+  post->options.tag = tag;
+  backlog.add(*post);
+  return true;
+}
+
+TEST(Backlog, keeps_the_order_between_posts_of_handlers_and_others_where_it_counts) {
+  Backlog backlog(1, 100, 10);
+  ASSERT_TRUE(add_in_order(backlog, 1, Operation::send, false));
+  ASSERT_TRUE(add_in_order(backlog, 2, Operation::send, true));
+  ASSERT_TRUE(add_in_order(backlog, 3, Operation::send, false));
+  ASSERT_TRUE(add(backlog, 0, 4, true));
+  Network network;
+  network.room[0] = 10;
+  EXPECT_EQ(backlog.work(network, false), 4U);
+  EXPECT_EQ(network.accepted, (std::vector<std::uint32_t>{4, 1, 2, 3}));
+}
+
+/// Refuses sends.
+class NoRoomForSends final : public PostRetry {
+ public:
+  Status post_again(PendingPost& post, bool) noexcept override {
+    if (post.operation == Operation::send) return Status::retry(Reason::no_credit);
+    accepted.push_back(post.options.tag);
+    return Status::done();
+  }
+  std::vector<std::uint32_t> accepted;
+};
+
+TEST(Backlog, lets_no_receive_in_order_wait_for_a_send) {
+  Backlog backlog(1, 100, 10);
+  ASSERT_TRUE(add_in_order(backlog, 1, Operation::send, false));
+  ASSERT_TRUE(add_in_order(backlog, 2, Operation::receive, false));
+  ASSERT_TRUE(add_in_order(backlog, 3, Operation::receive, true));
+  NoRoomForSends network;
+  EXPECT_EQ(backlog.work(network, false), 2U);
+  EXPECT_EQ(network.accepted, (std::vector<std::uint32_t>{2, 3}));
+  EXPECT_EQ(backlog.size(), 1U);
+}
+
 TEST(Backlog, is_bounded_for_each_peer_but_for_handlers) {
   Backlog backlog(2, 100, 3);
   for (std::uint32_t tag = 0; tag < 3; ++tag) EXPECT_TRUE(add(backlog, 0, tag));

@@ -113,7 +113,7 @@ TEST_F(HostilePeer, that_answers_operations_that_do_not_exist_is_refused) {
   for (const core::RequestName name : names) {
     const std::uint64_t before = refused();
     write_message(Channel::finished, 0, name);
-    write_message(Channel::clear_to_send, 0, core::ClearToSend{name, name});
+    write_message(Channel::clear_to_send, 0, core::ClearToSend{name, name, 8, 8, 0, 0});
     write_message(Channel::chunk, core::word_of(name), core::Chunk{0, 0});
     progress_receiver();
     EXPECT_EQ(refused(), before + 3);

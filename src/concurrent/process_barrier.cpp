@@ -1,11 +1,11 @@
-#include "network/shm/process_barrier.hpp"
+#include "concurrent/process_barrier.hpp"
 
 #include <linux/membarrier.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #include <atomic>
 
-namespace weft::network::shm {
+namespace weft::concurrent {
 
 namespace {
 
@@ -24,10 +24,15 @@ void process_barrier() noexcept {
   std::atomic_thread_fence(std::memory_order_seq_cst);
 }
 
+bool has_private_barrier() noexcept {
+  static const bool registered = membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED);
+  return registered;
+}
+
 void private_barrier() noexcept {
   std::atomic_thread_fence(std::memory_order_seq_cst);
   membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
   std::atomic_thread_fence(std::memory_order_seq_cst);
 }
 
-}  // namespace weft::network::shm
+}  // namespace weft::concurrent

@@ -1,0 +1,50 @@
+// What an atomic operation on memory of a peer does, and to which types.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+
+namespace weft {
+
+/// What becomes of the value there. Integers wrap round.
+enum class AtomicOperation : std::uint8_t {
+  add,
+  swap,  ///< the operand takes its place
+  bit_and,
+  bit_or,
+  bit_xor,
+  min,
+  max,
+};
+
+/// What all operations, and compare-and-swap, are defined on.
+template <class T>
+concept AtomicInteger = std::same_as<T, std::uint32_t> || std::same_as<T, std::int32_t> ||
+    std::same_as<T, std::uint64_t> || std::same_as<T, std::int64_t>;
+
+/// Floating-point numbers have add and swap.
+template <class T>
+concept AtomicValue = AtomicInteger<T> || std::same_as<T, float> || std::same_as<T, double>;
+
+/// "add", "bit_and", ...: the enumerator's name, for messages and tables.
+[[nodiscard]] constexpr const char* name_of(AtomicOperation operation) noexcept {
+  switch (operation) {
+    case AtomicOperation::add:
+      return "add";
+    case AtomicOperation::swap:
+      return "swap";
+    case AtomicOperation::bit_and:
+      return "bit_and";
+    case AtomicOperation::bit_or:
+      return "bit_or";
+    case AtomicOperation::bit_xor:
+      return "bit_xor";
+    case AtomicOperation::min:
+      return "min";
+    case AtomicOperation::max:
+      return "max";
+  }
+  return "unknown";
+}
+
+}  // namespace weft

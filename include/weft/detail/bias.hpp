@@ -1,0 +1,140 @@
+// Try-locks that their only user takes without a locked instruction.
+#pragma once
+
+#include <weft/detail/export.hpp>
+#include <weft/detail/lock.hpp>
+
+#include <atomic>
+#include <cstdint>
+
+namespace weft::detail {
+
+/// What a bias needs to know of the threads of the process.
+struct WEFT_API ProcessThreads {
+  /// Identifies the calling thread among those that live; never 0, and a multiple of 8.
+  [[nodiscard, gnu::always_inline]] static inline std::uintptr_t mark() noexcept {
+    return reinterpret_cast<std::uintptr_t>(__builtin_thread_pointer());
+  }
+  /// A full barrier in all of them.
+  static void barrier() noexcept;
+  /// Whether the kernel has one; without it nothing may be biased.
+  [[nodiscard]] static bool have_barrier() noexcept;
+};
+
+/// Makes try-locks (words that are 0 when free) cheap for the only thread that takes them. A thread that has
+/// taken them often enough, and nobody else, owns the bias: it then says that it is inside by a plain store.
+/// The first other thread takes the bias away for good, by a barrier in all threads, and the words are locked
+/// by exchange from then on. One bias may stand for many words, of which its owner takes one at a time.
+///
+/// docs/concurrency.md says why no two threads are inside at the same time. The atomic type and the threads
+/// are parameters so that tests can drive schedules.
+template <template <class> class Atomic = std::atomic, class Threads = ProcessThreads>
+class BasicBias {
+ public:
+  /// What says that the lock is held: release() clears it. nullptr: it is not, another thread is inside.
+  using Hold = Atomic<std::uint32_t>*;
+
+  BasicBias() noexcept : owner_(Threads::have_barrier() ? kNobody : kShared) {}
+
+  /// A miss never waits.
+  [[nodiscard, gnu::always_inline]] Hold acquire(Atomic<std::uint32_t>& word) noexcept {
+    const std::uintptr_t me = Threads::mark();
+    const std::uintptr_t owner = owner_.load(std::memory_order_acquire);
+    if (owner == me) [[likely]] {
+      inside_.store(1, std::memory_order_relaxed);
+      // Pairs with the barrier in revoke(): either this thread sees that it has lost the bias, or the other
+      // one sees it inside.
+      std::atomic_signal_fence(std::memory_order_seq_cst);
+      if (owner_.load(std::memory_order_relaxed) == me && word.load(std::memory_order_acquire) == 0)
+          [[likely]]
+        return &inside_;
+      inside_.store(0, std::memory_order_release);
+    } else if (owner == kShared) {
+      return lock(word);
+    }
+    return acquire_undecided(word, me);
+  }
+  [[gnu::always_inline]] static void release(Hold hold) noexcept {
+    // Pairs with the acquires of `inside_` and of the word: the holder's writes are visible to the next one.
+    hold->store(0, std::memory_order_release);
+  }
+
+ private:
+  // owner_: the mark of the thread that owns the bias, or one of these, or a candidate: the mark of the
+  // thread that came last, how often it has come, and how often the candidate has changed.
+  static constexpr std::uintptr_t kNobody = 0;
+  static constexpr std::uintptr_t kShared = 1;    // for good
+  static constexpr std::uintptr_t kRevoking = 2;  // the former owner may not have noticed
+  static constexpr std::uintptr_t kLeaving = 3;   // it enters no more, but may be inside
+  static constexpr int kMarkBits = 48;
+  static constexpr std::uintptr_t kMark = (std::uintptr_t{1} << kMarkBits) - 1;
+  static constexpr std::uintptr_t kVisit = std::uintptr_t{1} << kMarkBits;
+  static constexpr std::uintptr_t kVisits = std::uintptr_t{0x3f} << kMarkBits;
+  static constexpr std::uintptr_t kChange = std::uintptr_t{1} << (kMarkBits + 6);
+  static constexpr std::uintptr_t kChanges = std::uintptr_t{0xf} << (kMarkBits + 6);
+  static constexpr std::uintptr_t kCandidate = std::uintptr_t{1} << 63;
+
+  [[nodiscard, gnu::always_inline]] static Hold lock(Atomic<std::uint32_t>& word) noexcept {
+    return word.load(std::memory_order_relaxed) == 0 && word.exchange(1, std::memory_order_acquire) == 0
+               ? &word
+               : nullptr;
+  }
+  [[nodiscard, gnu::noinline]] Hold acquire_undecided(Atomic<std::uint32_t>& word,
+                                                      std::uintptr_t me) noexcept {
+    std::uintptr_t seen = owner_.load(std::memory_order_acquire);
+    if (seen == me || seen == kRevoking) return nullptr;  // of mine, another thread holds this word still
+    if (seen > kLeaving && (seen & kCandidate) == 0) {
+      if (!owner_.compare_exchange_strong(seen, kRevoking, std::memory_order_acq_rel,
+                                          std::memory_order_acquire))
+        return nullptr;
+      Threads::barrier();
+      owner_.store(seen = kLeaving, std::memory_order_release);
+    }
+    if (seen == kLeaving) {
+      if (inside_.load(std::memory_order_acquire) != 0) return nullptr;
+      owner_.store(seen = kShared, std::memory_order_release);
+    }
+    Hold hold = lock(word);
+    if (hold == nullptr || seen == kShared) return hold;
+    // A locked instruction on the owner's word, after that on the lock: whoever makes itself the owner later
+    // sees that the lock is held, and whoever did so before is noticed here.
+    if (owner_.compare_exchange_strong(seen, next_after(seen, me), std::memory_order_acq_rel,
+                                       std::memory_order_acquire))
+      return hold;
+    release(hold);
+    return nullptr;
+  }
+  [[nodiscard]] static std::uintptr_t next_after(std::uintptr_t seen, std::uintptr_t me) noexcept {
+    if ((me & ~kMark) != 0) return kShared;  // no room for the counts
+    if ((seen & kMark) == me) return (seen & kVisits) == kVisits ? me : seen + kVisit;
+    if ((seen & kChanges) == kChanges) return kShared;
+    return kCandidate | ((seen & kChanges) + kChange) | me;
+  }
+
+  Atomic<std::uintptr_t> owner_;
+  Atomic<std::uint32_t> inside_{0};  // written by the owner
+};
+using Bias = BasicBias<>;
+
+/// By lock policy: the bias is for TryLock; of NoLock only the word is used.
+template <class Locking, class AnyBias, class Word>
+[[nodiscard, gnu::always_inline]] inline Word* enter(AnyBias& bias, Word& word) noexcept {
+  if constexpr (Locking::kExclusive)
+    return Locking::acquire(word) ? &word : nullptr;
+  else
+    return bias.acquire(word);
+}
+template <class Locking, class Word>
+[[gnu::always_inline]] inline void leave(Word* hold) noexcept {
+  Locking::release(*hold);
+}
+template <class AnyBias, class Word>
+[[nodiscard]] inline Word* enter(AnyBias& bias, Word& word, bool exclusive) noexcept {
+  return exclusive ? enter<NoLock>(bias, word) : enter<TryLock>(bias, word);
+}
+template <class Word>
+inline void leave(Word* hold, bool exclusive) noexcept {
+  exclusive ? leave<NoLock>(hold) : leave<TryLock>(hold);
+}
+
+}  // namespace weft::detail

@@ -1,0 +1,39 @@
+// A peer's memory region, mapped into this process.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace weft::detail {
+
+/// Stays where it is, with its mapping, for the life of the runtime. The owner changes `generation_there`
+/// when it releases the region: an access that begins later is refused, one that has begun ends in memory
+/// that nobody reads any more.
+struct DirectWindow {
+  std::byte* base = nullptr;
+  std::uint64_t size = 0;
+  const std::atomic<std::uint32_t>* generation_there = nullptr;
+  std::uint32_t generation = 0;
+
+  /// Whether `count` bytes at `offset` may be accessed now.
+  [[nodiscard]] bool allows(std::uint64_t offset, std::uint64_t count) const noexcept {
+    std::uint64_t end = 0;
+    if (__builtin_add_overflow(offset, count, &end)) [[unlikely]]
+      return false;
+    if (end > size) [[unlikely]]
+      return false;
+    return generation_there->load(std::memory_order_relaxed) == generation;
+  }
+};
+
+/// Channels of the slots that signal an access; see src/core/protocol/wire.hpp for the others.
+inline constexpr std::uint8_t kPutSignalChannel = 14;
+inline constexpr std::uint8_t kGetSignalChannel = 15;
+inline constexpr std::uint8_t kAtomicSignalChannel = 18;
+
+inline constexpr std::atomic<std::uint32_t> kNeverOpen{0};
+/// Allows nothing.
+inline constexpr DirectWindow kNoWindow{nullptr, 0, &kNeverOpen, 1};
+
+}  // namespace weft::detail

@@ -1,0 +1,233 @@
+// Atomic operations: the part of an endpoint that changes values in memory of peers.
+#pragma once
+
+#include <weft/atomic.hpp>
+#include <weft/detail/atomic_update.hpp>
+#include <weft/detail/device_path.hpp>
+#include <weft/detail/direct_window.hpp>
+#include <weft/detail/export.hpp>
+#include <weft/detail/lane.hpp>
+#include <weft/detail/lock.hpp>
+#include <weft/memory.hpp>
+#include <weft/options.hpp>
+#include <weft/remote_region.hpp>
+#include <weft/status.hpp>
+#include <weft/types.hpp>
+
+#include <type_traits>
+
+namespace weft {
+
+namespace detail {
+
+class DeviceState;
+
+/// What atomic operations call out of line, by lock policy. `old` may be null.
+template <class Locking>
+struct AtomicCalls {
+  WEFT_API static Status post(DeviceState& device, int peer, const RemoteAddress& where,
+                              const AtomicUpdate& update, void* old, const AccessOptions& options);
+  WEFT_API static Outcome perform(DeviceState& device, int peer, const RemoteAddress& where,
+                                  const AtomicUpdate& update, void* old, const AccessOptions& options);
+};
+
+extern template struct AtomicCalls<TryLock>;
+extern template struct AtomicCalls<NoLock>;
+
+}  // namespace detail
+
+/// What Endpoint and SerialEndpoint inherit.
+///
+/// An atomic operation names a peer (a rank, oneself included) and a place in one of its regions; T is the
+/// type of the value there, which must be aligned to its size. All atomic operations on a region are atomic
+/// against each other, whichever ranks, devices and threads they come from, the owner's own included (peer is
+/// then its own rank); and against std::atomic_ref in memory that weft allocated. Puts, gets and plain loads
+/// are not atomic against them. In memory that weft allocated and that is mapped they are operations of this
+/// processor; in memory of the user they are carried out by the owner when it progresses.
+///
+/// They are posted as puts are (same answers, options, threads and errors), not ordered, and covered by
+/// flush(). One that is not all inside the region, not aligned, or whose region is gone changes nothing and
+/// ends with Outcome::refused. Also throws weft::Error when T does not have the operation.
+///
+/// T is spelled where nothing tells it: post_atomic<std::uint64_t>(peer, counters.at(8),
+/// AtomicOperation::add, 1).
+template <class Derived, class Locking>
+class AtomicOperations {
+  template <class T>
+  using Value = std::type_identity_t<T>;
+
+ public:
+  /// Changes the value at `where` by `operation` and `operand`. Never blocks. done: the operation needs
+  /// nothing of the caller any more; by message it may still be under way, until flush().
+  template <AtomicValue T, RemotePlace Place>
+  Status post_atomic(int peer, const Place& where, AtomicOperation operation, Value<T> operand,
+                     const AccessOptions& options) {
+    T ignored;
+    return post<T>(peer, where, operation, operand, T{}, ignored, false, options);
+  }
+  template <AtomicValue T, RemotePlace Place>
+  Status post_atomic(int peer, const Place& where, AtomicOperation operation, Value<T> operand) {
+    T ignored;
+    return post_unobserved<T>(peer, where, operation, operand, T{}, ignored, false);
+  }
+
+  /// The same, and brings what was there before into `old`, which is borrowed until done or completion;
+  /// without a completion object, until flush(). After a refused operation it is as it was.
+  template <AtomicValue T, RemotePlace Place>
+  Status post_fetch_atomic(int peer, const Place& where, AtomicOperation operation, Value<T> operand, T& old,
+                           const AccessOptions& options) {
+    return post<T>(peer, where, operation, operand, T{}, old, true, options);
+  }
+  template <AtomicValue T, RemotePlace Place>
+  Status post_fetch_atomic(int peer, const Place& where, AtomicOperation operation, Value<T> operand,
+                           T& old) {
+    return post_unobserved<T>(peer, where, operation, operand, T{}, old, true);
+  }
+
+  /// Puts `desired` where `expected` is, else changes nothing; both end with Outcome::ok.
+  template <AtomicInteger T, RemotePlace Place>
+  Status post_compare_swap(int peer, const Place& where, Value<T> expected, Value<T> desired,
+                           const AccessOptions& options = {}) {
+    T ignored;
+    return post<T>(peer, where, detail::kCompareSwap, desired, expected, ignored, false, options);
+  }
+  /// The same; it has swapped if `old` becomes `expected`.
+  template <AtomicInteger T, RemotePlace Place>
+  Status post_fetch_compare_swap(int peer, const Place& where, Value<T> expected, Value<T> desired, T& old,
+                                 const AccessOptions& options = {}) {
+    return post<T>(peer, where, detail::kCompareSwap, desired, expected, old, true, options);
+  }
+
+  /// The same operations progressing until they have been carried out. Return ok, refused or peer_failed;
+  /// options.completion, if any, is signalled as well. Not for handlers.
+  template <AtomicValue T, RemotePlace Place>
+  Outcome atomic(int peer, const Place& where, AtomicOperation operation, Value<T> operand,
+                 const AccessOptions& options = {}) {
+    T ignored;
+    return perform<T>(peer, where, operation, operand, T{}, ignored, false, options);
+  }
+  template <AtomicValue T, RemotePlace Place>
+  Outcome fetch_atomic(int peer, const Place& where, AtomicOperation operation, Value<T> operand, T& old,
+                       const AccessOptions& options = {}) {
+    return perform<T>(peer, where, operation, operand, T{}, old, true, options);
+  }
+  template <AtomicInteger T, RemotePlace Place>
+  Outcome compare_swap(int peer, const Place& where, Value<T> expected, Value<T> desired,
+                       const AccessOptions& options = {}) {
+    T ignored;
+    return perform<T>(peer, where, detail::kCompareSwap, desired, expected, ignored, false, options);
+  }
+  template <AtomicInteger T, RemotePlace Place>
+  Outcome fetch_compare_swap(int peer, const Place& where, Value<T> expected, Value<T> desired, T& old,
+                             const AccessOptions& options = {}) {
+    return perform<T>(peer, where, detail::kCompareSwap, desired, expected, old, true, options);
+  }
+  template <AtomicValue T, RemotePlace Place>
+  Outcome fetch_add(int peer, const Place& where, Value<T> operand, T& old) {
+    return fetch_atomic(peer, where, AtomicOperation::add, operand, old);
+  }
+  template <AtomicValue T, RemotePlace Place>
+  Outcome fetch_swap(int peer, const Place& where, Value<T> operand, T& old) {
+    return fetch_atomic(peer, where, AtomicOperation::swap, operand, old);
+  }
+  template <AtomicInteger T, RemotePlace Place>
+  Outcome fetch_and(int peer, const Place& where, Value<T> operand, T& old) {
+    return fetch_atomic(peer, where, AtomicOperation::bit_and, operand, old);
+  }
+  template <AtomicInteger T, RemotePlace Place>
+  Outcome fetch_or(int peer, const Place& where, Value<T> operand, T& old) {
+    return fetch_atomic(peer, where, AtomicOperation::bit_or, operand, old);
+  }
+  template <AtomicInteger T, RemotePlace Place>
+  Outcome fetch_xor(int peer, const Place& where, Value<T> operand, T& old) {
+    return fetch_atomic(peer, where, AtomicOperation::bit_xor, operand, old);
+  }
+  template <AtomicInteger T, RemotePlace Place>
+  Outcome fetch_min(int peer, const Place& where, Value<T> operand, T& old) {
+    return fetch_atomic(peer, where, AtomicOperation::min, operand, old);
+  }
+  template <AtomicInteger T, RemotePlace Place>
+  Outcome fetch_max(int peer, const Place& where, Value<T> operand, T& old) {
+    return fetch_atomic(peer, where, AtomicOperation::max, operand, old);
+  }
+
+ protected:
+  ~AtomicOperations() = default;
+
+ private:
+  using Calls = detail::AtomicCalls<Locking>;
+
+  [[nodiscard]] detail::DeviceState& device() const noexcept {
+    return static_cast<const Derived*>(this)->state();
+  }
+  template <class T, class Place>
+  Status post(int peer, const Place& where, AtomicOperation operation, T operand, T expected, T& old,
+              bool fetches, const AccessOptions& options) {
+    if (at_once(peer, where, operation, operand, expected, old, options)) [[likely]]
+      return Status::done();
+    return Calls::post(device(), peer, where, detail::atomic_update(operation, operand, expected),
+                       fetches ? &old : nullptr, options);
+  }
+  template <class T, class Place>
+  Status post_unobserved(int peer, const Place& where, AtomicOperation operation, T operand, T expected,
+                         T& old, bool fetches) {
+    if (directly(peer, where, operation, operand, expected, old)) [[likely]]
+      return Status::done();
+    return post_otherwise(peer, where, operation, operand, expected, fetches ? &old : nullptr);
+  }
+  // By itself, so that a loop over operations of this processor keeps its registers.
+  template <class T, class Place>
+  [[gnu::cold, gnu::noinline]] Status post_otherwise(int peer, const Place& where, AtomicOperation operation,
+                                                     T operand, T expected, T* old) {
+    return Calls::post(device(), peer, where, detail::atomic_update(operation, operand, expected), old, {});
+  }
+  template <class T, class Place>
+  Outcome perform(int peer, const Place& where, AtomicOperation operation, T operand, T expected, T& old,
+                  bool fetches, const AccessOptions& options) {
+    if (at_once(peer, where, operation, operand, expected, old, options)) [[likely]]
+      return Outcome::ok;
+    return Calls::perform(device(), peer, where, detail::atomic_update(operation, operand, expected),
+                          fetches ? &old : nullptr, options);
+  }
+
+  template <class T>
+  [[nodiscard]] static bool directly(int, const RemoteAddress&, AtomicOperation, T, T, T&) noexcept {
+    return false;
+  }
+  template <class T>
+  [[nodiscard]] static bool directly(int peer, MappedAddress where, AtomicOperation operation, T operand,
+                                     T expected, T& old) noexcept {
+    std::byte* place = place_of<T>(peer, where);
+    return place != nullptr && detail::apply_atomically(place, operation, operand, expected, old);
+  }
+  template <class T>
+  [[nodiscard]] bool at_once(int, const RemoteAddress&, AtomicOperation, T, T, T&,
+                             const AccessOptions&) const noexcept {
+    return false;
+  }
+  template <class T>
+  [[nodiscard]] bool at_once(int peer, MappedAddress where, AtomicOperation operation, T operand, T expected,
+                             T& old, const AccessOptions& options) const noexcept {
+    if (options.completion != nullptr && !options.may_complete_now) return false;
+    if (options.signal == RemoteCompletion()) return directly(peer, where, operation, operand, expected, old);
+    std::byte* place = place_of<T>(peer, where);
+    if (place == nullptr || !detail::has_operation<T>(operation)) return false;
+    detail::SendLane* lane = static_cast<const Derived*>(this)->path().lane(peer, options.signal.device());
+    return lane != nullptr &&
+           detail::post_filled_slot<Locking>(
+               *lane, options.signal, options.tag, 0, detail::kAtomicSignalChannel, [&](std::byte*) {
+                 static_cast<void>(detail::apply_atomically(place, operation, operand, expected, old));
+               });
+  }
+  /// Where the value is mapped; nullptr: it is not, or may not be accessed.
+  template <class T>
+  [[nodiscard]] static std::byte* place_of(int peer, MappedAddress where) noexcept {
+    const MappedRegion& region = where.region();
+    if (peer != region.region_.rank || !region.view_.allows(where.offset(), sizeof(T))) [[unlikely]]
+      return nullptr;
+    std::byte* place = region.view_.base + where.offset();
+    return detail::is_aligned(place, sizeof(T)) ? place : nullptr;
+  }
+};
+
+}  // namespace weft

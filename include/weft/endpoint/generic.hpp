@@ -1,0 +1,108 @@
+// The one operation of which all point-to-point operations are cases.
+#pragma once
+
+#include <weft/completion/completion.hpp>
+#include <weft/detail/export.hpp>
+#include <weft/options.hpp>
+#include <weft/remote_region.hpp>
+#include <weft/status.hpp>
+#include <weft/types.hpp>
+
+#include <cstdint>
+#include <span>
+
+namespace weft {
+
+/// Which way the local buffer's bytes go.
+enum class Direction : std::uint8_t { out, in };
+
+/// An operation by its parts. Direction, remote buffer and remote completion say which one it is:
+///
+///   out  -    -    send                  in   -    -    receive
+///   out  -    yes  active message        in   -    yes  (there is none: weft::Error)
+///   out  yes  -    put                   in   yes  -    get
+///   out  yes  yes  put with signal       in   yes  yes  get with signal
+///
+/// (the generic post_comm of the LCI paper). Every field means what it means in the operation's own options.
+struct Communication {
+  Direction direction = Direction::out;
+  int peer = 0;                          ///< of a receive: the source
+  Bytes source{};                        ///< out: the bytes
+  std::span<std::byte> target{};         ///< in: where they go
+  RemoteAddress remote_buffer{};         ///< region.rank -1: none
+  RemoteCompletion remote_completion{};  ///< generation 0: none
+  std::uint64_t tag = 0;                 ///< 32 bits unless it is a send or receive
+  Completion* completion = nullptr;
+  void* user_data = nullptr;
+  bool may_retry = true;
+  bool may_complete_now = false;
+  /// What only sends and receives have.
+  struct Matching {
+    MatchingPolicy policy = MatchingPolicy::rank_and_tag;
+    std::uint16_t engine = 0;
+    std::uint8_t device = 0;
+    Message* arrived = nullptr;
+    ReceiveHandle* handle = nullptr;
+  } matching{};
+};
+
+namespace detail {
+/// Throws weft::Error when the parts make no operation: both buffers given or the wrong one, a tag too wide.
+WEFT_API void check(const Communication& communication);
+}  // namespace detail
+
+/// What Endpoint and SerialEndpoint inherit.
+template <class Derived>
+class GenericOperation {
+ public:
+  /// Posts what `communication` describes; same answers, threads and errors as the operation's own call,
+  /// which is the shorter and faster way where the operation is known.
+  Status post_comm(const Communication& communication) {
+    const Communication& c = communication;
+    detail::check(c);
+    auto& endpoint = *static_cast<Derived*>(this);
+    const bool to_buffer = c.remote_buffer.region.rank >= 0;
+    const bool to_completion = c.remote_completion.generation() != 0;
+    const auto tag = static_cast<std::uint32_t>(c.tag);
+    if (to_buffer) {
+      const AccessOptions options{.completion = c.completion,
+                                  .user_data = c.user_data,
+                                  .signal = c.remote_completion,
+                                  .tag = tag,
+                                  .may_retry = c.may_retry,
+                                  .may_complete_now = c.may_complete_now};
+      return c.direction == Direction::out ? endpoint.post_put(c.peer, c.remote_buffer, c.source, options)
+                                           : endpoint.post_get(c.peer, c.remote_buffer, c.target, options);
+    }
+    if (to_completion)
+      return endpoint.post_am(c.peer, c.remote_completion, c.source,
+                              {.completion = c.completion,
+                               .user_data = c.user_data,
+                               .tag = tag,
+                               .may_retry = c.may_retry,
+                               .may_complete_now = c.may_complete_now});
+    if (c.direction == Direction::out)
+      return endpoint.post_send(c.peer, c.tag, c.source,
+                                {.completion = c.completion,
+                                 .user_data = c.user_data,
+                                 .policy = c.matching.policy,
+                                 .engine = c.matching.engine,
+                                 .device = c.matching.device,
+                                 .may_retry = c.may_retry,
+                                 .may_complete_now = c.may_complete_now});
+    return endpoint.post_receive(c.peer, c.tag, c.target,
+                                 {.completion = c.completion,
+                                  .user_data = c.user_data,
+                                  .policy = c.matching.policy,
+                                  .engine = c.matching.engine,
+                                  .may_retry = c.may_retry,
+                                  .may_complete_now = c.may_complete_now,
+                                  .arrived = c.matching.arrived,
+                                  .handle = c.matching.handle});
+  }
+
+ protected:
+  ~GenericOperation() = default;
+};
+
+}  // namespace weft

@@ -1,0 +1,219 @@
+// Puts and gets: the part of an endpoint that accesses memory of peers.
+#pragma once
+
+#include <weft/detail/copy.hpp>
+#include <weft/detail/device_path.hpp>
+#include <weft/detail/direct_window.hpp>
+#include <weft/detail/export.hpp>
+#include <weft/detail/lane.hpp>
+#include <weft/detail/lock.hpp>
+#include <weft/memory.hpp>
+#include <weft/options.hpp>
+#include <weft/remote_region.hpp>
+#include <weft/status.hpp>
+#include <weft/types.hpp>
+
+#include <cstring>
+
+namespace weft {
+
+namespace detail {
+
+class DeviceState;
+
+/// What one-sided operations call out of line, by lock policy.
+template <class Locking>
+struct OneSidedCalls {
+  WEFT_API static Status post_put(DeviceState& device, int peer, const RemoteAddress& to, Bytes from,
+                                  const AccessOptions& options);
+  WEFT_API static Status post_get(DeviceState& device, int peer, const RemoteAddress& from,
+                                  std::span<std::byte> to, const AccessOptions& options);
+  WEFT_API static Outcome put(DeviceState& device, int peer, const RemoteAddress& to, Bytes from,
+                              const AccessOptions& options);
+  WEFT_API static Outcome get(DeviceState& device, int peer, const RemoteAddress& from,
+                              std::span<std::byte> to, const AccessOptions& options);
+  WEFT_API static void flush(DeviceState& device, int peer);
+  WEFT_API static void flush(DeviceState& device) noexcept;
+};
+
+extern template struct OneSidedCalls<TryLock>;
+extern template struct OneSidedCalls<NoLock>;
+
+/// Up to here an access is copied while the lane of its signal is held.
+inline constexpr std::size_t kCopiedInLane = 4096;
+
+/// Up to 48 bytes without a call.
+inline void copy_access(std::byte* to, const std::byte* from, std::size_t size) noexcept {
+  if (size == 8) [[likely]]
+    std::memcpy(to, from, 8);
+  else if (size <= 48)
+    copy_small(to, from, size);
+  else
+    std::memcpy(to, from, size);
+}
+
+}  // namespace detail
+
+/// What Endpoint and SerialEndpoint inherit.
+///
+/// An access names a peer (a rank, oneself included) and a place in one of its regions:
+/// `remote_region.at(offset)`, or `mapped_region.at(offset)`, which is loads and stores where the region is
+/// mapped. Sizes are in bytes, 0 to 2^62, without alignment; offsets count from the region's start. An access
+/// that is not all inside the region, or whose region is gone, touches nothing and ends with
+/// Outcome::refused. Accesses are not ordered; overlapping ones that run at the same time leave any mixture
+/// of their bytes. All calls throw weft::Error when `peer` is not a rank of the job or does not own the
+/// region.
+template <class Derived, class Locking>
+class OneSidedOperations {
+ public:
+  /// Copies `from` into a peer's memory. Never blocks. `from` is borrowed until done or completion; after a
+  /// post that answered posted without a completion object, until flush().
+  ///
+  /// done: the source may be reused. Without a completion object an access that is refused, or whose peer has
+  /// left, is counted (RuntimeCounters). With options.signal the object that it names at the peer is
+  /// signalled (Operation::put_arrived, with the tag) once the bytes are visible there.
+  Status post_put(int peer, const RemoteAddress& to, Bytes from, const AccessOptions& options = {}) {
+    return Calls::post_put(device(), peer, to, from, options);
+  }
+  Status post_put(int peer, MappedAddress to, Bytes from, const AccessOptions& options) {
+    if (!put_at_once(peer, to, from, options)) [[unlikely]]
+      return put_otherwise(peer, to, from, options);
+    return Status::done();
+  }
+  Status post_put(int peer, MappedAddress to, Bytes from) {
+    if (!put_directly(peer, to, from)) [[unlikely]]
+      return put_otherwise(peer, to, from);
+    return Status::done();
+  }
+
+  /// Copies from a peer's memory into `to`, which is borrowed until done or completion; without a completion
+  /// object, until flush(). Never blocks. With options.signal the object that it names at the peer is
+  /// signalled (Operation::get_arrived) once the bytes have been read.
+  Status post_get(int peer, const RemoteAddress& from, std::span<std::byte> to,
+                  const AccessOptions& options = {}) {
+    return Calls::post_get(device(), peer, from, to, options);
+  }
+  Status post_get(int peer, MappedAddress from, std::span<std::byte> to, const AccessOptions& options) {
+    if (!get_at_once(peer, from, to, options)) [[unlikely]]
+      return get_otherwise(peer, from, to, options);
+    return Status::done();
+  }
+  Status post_get(int peer, MappedAddress from, std::span<std::byte> to) {
+    if (!get_directly(peer, from, to)) [[unlikely]]
+      return get_otherwise(peer, from, to);
+    return Status::done();
+  }
+
+  /// post_put that progresses until it has ended: on return the source may be reused and the bytes are
+  /// visible at the target. Returns ok, refused or peer_failed; options.completion, if any, is signalled as
+  /// well. Not for handlers: they use post_put.
+  Outcome put(int peer, const RemoteAddress& to, Bytes from, const AccessOptions& options = {}) {
+    return Calls::put(device(), peer, to, from, options);
+  }
+  Outcome put(int peer, MappedAddress to, Bytes from, const AccessOptions& options = {}) {
+    if (put_at_once(peer, to, from, options)) [[likely]]
+      return Outcome::ok;
+    return Calls::put(device(), peer, to, from, options);
+  }
+  /// post_get that progresses until the bytes are here, or the access has failed; as put().
+  Outcome get(int peer, const RemoteAddress& from, std::span<std::byte> to,
+              const AccessOptions& options = {}) {
+    return Calls::get(device(), peer, from, to, options);
+  }
+  Outcome get(int peer, MappedAddress from, std::span<std::byte> to, const AccessOptions& options = {}) {
+    if (get_at_once(peer, from, to, options)) [[likely]]
+      return Outcome::ok;
+    return Calls::get(device(), peer, from, to, options);
+  }
+
+  /// Progresses until every put, get and atomic operation that was posted on this device towards `peer`
+  /// before the call has ended: what they change is visible there, what they read is here. Returns as well
+  /// when the peer has left. Signals of these accesses may still be under way. Does not wait for what other
+  /// threads post meanwhile. Not for handlers, inside of which their own device does not progress.
+  void flush(int peer) { Calls::flush(device(), peer); }
+  /// The same towards all peers.
+  void flush() noexcept { Calls::flush(device()); }
+
+ protected:
+  ~OneSidedOperations() = default;
+
+ private:
+  using Calls = detail::OneSidedCalls<Locking>;
+
+  [[nodiscard]] detail::DeviceState& device() const noexcept {
+    return static_cast<const Derived*>(this)->state();
+  }
+  // By themselves, so that a loop over accesses that are copies keeps its registers.
+  [[gnu::cold, gnu::noinline]] Status put_otherwise(int peer, MappedAddress to, Bytes from,
+                                                    const AccessOptions& options) {
+    return Calls::post_put(device(), peer, to, from, options);
+  }
+  [[gnu::cold, gnu::noinline]] Status put_otherwise(int peer, MappedAddress to, Bytes from) {
+    return Calls::post_put(device(), peer, to, from, {});
+  }
+  [[gnu::cold, gnu::noinline]] Status get_otherwise(int peer, MappedAddress from, std::span<std::byte> to,
+                                                    const AccessOptions& options) {
+    return Calls::post_get(device(), peer, from, to, options);
+  }
+  [[gnu::cold, gnu::noinline]] Status get_otherwise(int peer, MappedAddress from, std::span<std::byte> to) {
+    return Calls::post_get(device(), peer, from, to, {});
+  }
+  [[nodiscard]] bool put_at_once(int peer, MappedAddress to, Bytes from,
+                                 const AccessOptions& options) const noexcept {
+    if (!may_end_unobserved(options)) return false;
+    if (options.signal == RemoteCompletion()) return put_directly(peer, to, from);
+    return allows(peer, to, from.size()) &&
+           with_signal(peer, options, detail::kPutSignalChannel, from.size(),
+                       [&] { detail::copy_access(place_of(to), from.data(), from.size()); });
+  }
+  [[nodiscard]] bool get_at_once(int peer, MappedAddress from, std::span<std::byte> to,
+                                 const AccessOptions& options) const noexcept {
+    if (!may_end_unobserved(options)) return false;
+    if (options.signal == RemoteCompletion()) return get_directly(peer, from, to);
+    return allows(peer, from, to.size()) &&
+           with_signal(peer, options, detail::kGetSignalChannel, to.size(),
+                       [&] { detail::copy_access(to.data(), place_of(from), to.size()); });
+  }
+  /// Whether an access that is a copy has nobody of this rank to tell.
+  [[nodiscard]] static bool may_end_unobserved(const AccessOptions& options) noexcept {
+    return options.completion == nullptr || options.may_complete_now;
+  }
+  /// Copies and sends the signal into the lane to its home device: whoever sees it there has acquired what
+  /// was copied. False without effect: somebody has to wait, or the handle is not open.
+  template <class Copy>
+  [[nodiscard]] bool with_signal(int peer, const AccessOptions& options, std::uint8_t channel,
+                                 std::size_t size, const Copy& copy) const noexcept {
+    if (size > detail::kCopiedInLane) return false;
+    detail::SendLane* lane = static_cast<const Derived*>(this)->path().lane(peer, options.signal.device());
+    return lane != nullptr && detail::post_filled_slot<Locking>(*lane, options.signal, options.tag, 0,
+                                                                channel, [&](std::byte*) { copy(); });
+  }
+  [[nodiscard]] static bool allows(int peer, MappedAddress address, std::size_t size) noexcept {
+    const MappedRegion& region = address.region();
+    return peer == region.region_.rank && region.view_.allows(address.offset(), size);
+  }
+  [[nodiscard]] static std::byte* place_of(MappedAddress address) noexcept {
+    return address.region().view_.base + address.offset();
+  }
+  // The bounds are the window's, which come from the owner's table, not the key's.
+  [[nodiscard]] static bool put_directly(int peer, MappedAddress to, Bytes from) noexcept {
+    const MappedRegion& region = to.region();
+    if (peer != region.region_.rank) [[unlikely]]
+      return false;
+    if (!region.view_.allows(to.offset(), from.size())) [[unlikely]]
+      return false;
+    detail::copy_access(region.view_.base + to.offset(), from.data(), from.size());
+    return true;
+  }
+  [[nodiscard]] static bool get_directly(int peer, MappedAddress from, std::span<std::byte> to) noexcept {
+    const MappedRegion& region = from.region();
+    if (peer != region.region_.rank) [[unlikely]]
+      return false;
+    if (!region.view_.allows(from.offset(), to.size())) [[unlikely]]
+      return false;
+    detail::copy_access(to.data(), region.view_.base + from.offset(), to.size());
+    return true;
+  }
+};
+
+}  // namespace weft

@@ -1,0 +1,319 @@
+// Operations that are prepared once and started many times.
+#pragma once
+
+#include <weft/completion/completion.hpp>
+#include <weft/detail/copy.hpp>
+#include <weft/detail/device_path.hpp>
+#include <weft/detail/direct_window.hpp>
+#include <weft/detail/export.hpp>
+#include <weft/detail/lane.hpp>
+#include <weft/endpoint/matched.hpp>
+#include <weft/endpoint/one_sided.hpp>
+#include <weft/message.hpp>
+#include <weft/options.hpp>
+#include <weft/remote_region.hpp>
+#include <weft/status.hpp>
+#include <weft/types.hpp>
+
+#include <atomic>
+#include <cassert>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <type_traits>
+
+namespace weft {
+
+namespace core {
+class MatchingEngine;
+}
+
+namespace detail {
+
+template <class Locking>
+struct EndpointCalls;
+
+/// A receive with what its posts would look up each time.
+struct PreparedMatch {
+  const std::atomic<core::MatchingEngine*>* engine = nullptr;  // where the runtime keeps it; never null there
+  int source = 0;
+  std::uint64_t tag = 0;
+  std::span<std::byte> buffer;
+  ReceiveOptions options;
+};
+
+/// What posts check each time. All throw weft::Error.
+struct Preparation {
+  WEFT_API static void check_active_message(DeviceState& device, int peer, RemoteCompletion remote);
+  WEFT_API static void check_send(DeviceState& device, int peer, const SendOptions& options);
+  [[nodiscard]] WEFT_API static PreparedMatch prepare_receive(DeviceState& device, int source,
+                                                              std::uint64_t tag, std::span<std::byte> buffer,
+                                                              const ReceiveOptions& options);
+  WEFT_API static Status start_receive(DeviceState& device, const PreparedMatch& match);
+  WEFT_API static void check_access(DeviceState& device, Operation operation, int peer,
+                                    const RemoteAddress& where);
+  /// Destroys the object when the runtime ends, and nothing can signal it any more.
+  WEFT_API static void destroy_at_end(DeviceState& device, std::unique_ptr<Completion> completion) noexcept;
+};
+
+}  // namespace detail
+
+/// What prepared operations have in common. They are made by an endpoint's prepare calls, are moved and not
+/// copied, are started by one thread at a time, and must be destroyed before their endpoint. start() is the
+/// post that was prepared: same answers, same signals. Buffers are looked at when it is started: what a put
+/// or send takes is what lies there then.
+class PreparedOperation {
+ public:
+  PreparedOperation(const PreparedOperation&) = delete;
+  PreparedOperation& operator=(const PreparedOperation&) = delete;
+
+ protected:
+  PreparedOperation() noexcept = default;
+  PreparedOperation(PreparedOperation&&) noexcept = default;
+  PreparedOperation& operator=(PreparedOperation&&) noexcept = default;
+  ~PreparedOperation() = default;
+};
+
+/// A put or a get. It may be started again while earlier starts are under way: each is an access by itself.
+template <class Locking, Operation kOperation>
+class PreparedAccess : public PreparedOperation {
+  static constexpr bool kIsPut = kOperation == Operation::put;
+
+ public:
+  using Buffer = std::conditional_t<kIsPut, Bytes, std::span<std::byte>>;
+
+  PreparedAccess(detail::DeviceState& device, const detail::DevicePath& path, int peer,
+                 const RemoteAddress& where, Buffer buffer, const AccessOptions& options)
+      : buffer_(buffer), device_(&device), path_(&path), where_(where), options_(options) {
+    detail::Preparation::check_access(device, kOperation, peer, where);
+    const detail::DirectWindow* window = where.window;
+    const bool ends_unobserved = options.completion == nullptr || options.may_complete_now;
+    if (window == nullptr || !ends_unobserved || where.offset > window->size ||
+        buffer.size() > window->size - where.offset)
+      return;
+    signals_ = options.signal != RemoteCompletion();
+    if (signals_ && buffer.size() > detail::kCopiedInLane) return;
+    if (!signals_) way_ = buffer.size() == 8 ? Way::eight_bytes : Way::copy;
+    there_ = window->base + where.offset;
+    generation_there_ = window->generation_there;
+    generation_ = window->generation;
+  }
+
+  Status start() {
+    // What is not mapped, or not here to be copied at once, is never open.
+    if (generation_there_->load(std::memory_order_relaxed) == generation_) [[likely]] {
+      if (way_ == Way::eight_bytes) [[likely]] {
+        copy(8);
+        return Status::done();
+      }
+      if (way_ == Way::copy) {
+        copy(buffer_.size());
+        return Status::done();
+      }
+      if (lane_ != nullptr && copy_and_signal()) [[likely]]
+        return Status::done();
+    }
+    return start_otherwise();
+  }
+
+ private:
+  enum class Way : std::uint8_t { eight_bytes, copy, signal };
+
+  [[gnu::always_inline]] void copy(std::size_t size) const noexcept {
+    if constexpr (kIsPut)
+      detail::copy_access(there_, buffer_.data(), size);
+    else
+      detail::copy_access(buffer_.data(), there_, size);
+  }
+  [[nodiscard]] bool copy_and_signal() const noexcept {
+    return detail::post_filled_slot<Locking>(*lane_, options_.signal, options_.tag, 0,
+                                             kIsPut ? detail::kPutSignalChannel : detail::kGetSignalChannel,
+                                             [&](std::byte*) { copy(buffer_.size()); });
+  }
+  [[gnu::cold, gnu::noinline]] Status start_otherwise() {
+    if (signals_ && lane_ == nullptr) lane_ = path_->lane(where_.region.rank, options_.signal.device());
+    if constexpr (kIsPut)
+      return detail::OneSidedCalls<Locking>::post_put(*device_, where_.region.rank, where_, buffer_,
+                                                      options_);
+    else
+      return detail::OneSidedCalls<Locking>::post_get(*device_, where_.region.rank, where_, buffer_,
+                                                      options_);
+  }
+
+  std::byte* there_ = nullptr;
+  const std::atomic<std::uint32_t>* generation_there_ = &detail::kNeverOpen;
+  std::uint32_t generation_ = 1;
+  Way way_ = Way::signal;  // what an access that is open does
+  bool signals_ = false;   // from here, after a copy
+  Buffer buffer_;
+  detail::SendLane* lane_ = nullptr;  // to the signal's home device, once there is one
+  detail::DeviceState* device_;
+  const detail::DevicePath* path_;
+  RemoteAddress where_;
+  AccessOptions options_;
+};
+
+template <class Locking>
+using PreparedPut = PreparedAccess<Locking, Operation::put>;
+template <class Locking>
+using PreparedGet = PreparedAccess<Locking, Operation::get>;
+
+/// An active message. It may be started again while earlier starts are under way.
+template <class Locking>
+class PreparedActiveMessage : public PreparedOperation {
+ public:
+  PreparedActiveMessage(detail::DeviceState& device, const detail::DevicePath& path, int peer,
+                        RemoteCompletion remote, Bytes bytes, const ActiveMessageOptions& options)
+      : remote_(remote),
+        bytes_(bytes),
+        options_(options),
+        fits_(bytes.size() <= detail::kSlotPayload &&
+              (options.completion == nullptr || options.may_complete_now)),
+        peer_(peer),
+        device_(&device),
+        path_(&path) {
+    detail::Preparation::check_active_message(device, peer, remote);
+    find_lane();
+  }
+
+  Status start() {
+    if (lane_ != nullptr && detail::post_slot<Locking>(*lane_, remote_, options_.tag, bytes_,
+                                                       detail::kActiveMessageChannel)) [[likely]]
+      return Status::done();
+    return start_otherwise();
+  }
+
+ private:
+  void find_lane() noexcept {
+    if (fits_ && lane_ == nullptr) lane_ = path_->lane(peer_, remote_.device());
+  }
+  [[gnu::cold, gnu::noinline]] Status start_otherwise() {
+    const Status status = detail::EndpointCalls<Locking>::post_am(*device_, peer_, remote_, bytes_, options_);
+    find_lane();  // the first contact has made it
+    return status;
+  }
+
+  detail::SendLane* lane_ = nullptr;  // what fits into a slot goes here, once there is one
+  RemoteCompletion remote_;
+  Bytes bytes_;
+  ActiveMessageOptions options_;
+  bool fits_;
+  int peer_;
+  detail::DeviceState* device_;
+  const detail::DevicePath* path_;
+};
+
+/// A send. It may be started again while earlier starts are under way.
+template <class Locking>
+class PreparedSend : public PreparedOperation {
+ public:
+  PreparedSend(detail::DeviceState& device, const detail::DevicePath& path, int peer, std::uint64_t tag,
+               Bytes bytes, const SendOptions& options)
+      : tag_(tag),
+        bytes_(bytes),
+        trailer_(detail::match_trailer(options.engine, static_cast<std::uint8_t>(options.policy),
+                                       path.own_device)),
+        options_(options),
+        fits_(bytes.size() <= detail::kSlotPayload - detail::kMatchTrailer &&
+              options.policy != MatchingPolicy::user && options.engine < kMatchingEngines &&
+              (options.completion == nullptr || options.may_complete_now)),
+        peer_(peer),
+        device_(&device),
+        path_(&path) {
+    detail::Preparation::check_send(device, peer, options);
+    find_lane();
+  }
+
+  Status start() {
+    if (lane_ != nullptr && detail::post_matched_slot<Locking>(*lane_, tag_, bytes_, trailer_)) [[likely]]
+      return Status::done();
+    return start_otherwise();
+  }
+
+ private:
+  void find_lane() noexcept {
+    if (fits_ && lane_ == nullptr) lane_ = path_->lane(peer_, options_.device);
+  }
+  [[gnu::cold, gnu::noinline]] Status start_otherwise() {
+    const Status status = detail::MatchedCalls<Locking>::post_send(*device_, peer_, tag_, bytes_, options_);
+    find_lane();
+    return status;
+  }
+
+  detail::SendLane* lane_ = nullptr;
+  std::uint64_t tag_;
+  Bytes bytes_;
+  std::uint64_t trailer_;
+  SendOptions options_;
+  bool fits_;
+  int peer_;
+  detail::DeviceState* device_;
+  const detail::DevicePath* path_;
+};
+
+/// A receive; a completion object is needed. Its buffer has room for one message: started again before it has
+/// ended, it answers retry(in_flight). It has ended just before its completion object is signalled, so that a
+/// handler may start it again. A receive that is destroyed in flight ends all the same, as if it had not been
+/// prepared.
+template <class Locking>
+class PreparedReceive : public PreparedOperation {
+ public:
+  PreparedReceive(detail::DeviceState& device, int source, std::uint64_t tag, std::span<std::byte> buffer,
+                  const ReceiveOptions& options)
+      : match_(detail::Preparation::prepare_receive(device, source, tag, buffer, options)),
+        device_(&device),
+        ending_(std::make_unique<Ending>(*options.completion)) {
+    match_.options.completion = ending_.get();
+  }
+  PreparedReceive(PreparedReceive&&) noexcept = default;
+  PreparedReceive& operator=(PreparedReceive&& other) noexcept {
+    const PreparedReceive ended(std::move(*this));
+    match_ = other.match_;
+    device_ = other.device_;
+    ending_ = std::move(other.ending_);
+    return *this;
+  }
+  ~PreparedReceive() {
+    if (ending_ != nullptr && ending_->is_in_flight.load(std::memory_order_acquire))
+      detail::Preparation::destroy_at_end(*device_, std::move(ending_));
+  }
+
+  Status start() {
+    assert(ending_ != nullptr && "a receive that has been moved from");
+    // Pairs with the release in signal(): the buffer is not written any more.
+    if (ending_->is_in_flight.load(std::memory_order_acquire)) [[unlikely]]
+      return Status::retry(Reason::in_flight);
+    // Before the post: its message may end it at once.
+    ending_->is_in_flight.store(true, std::memory_order_relaxed);
+    const Status status = detail::Preparation::start_receive(*device_, match_);
+    if (!status.is_posted()) [[unlikely]]
+      ending_->is_in_flight.store(false, std::memory_order_relaxed);
+    return status;
+  }
+
+  /// Whether a start has not ended.
+  [[nodiscard]] bool is_in_flight() const noexcept {
+    return ending_ != nullptr && ending_->is_in_flight.load(std::memory_order_acquire);
+  }
+
+ private:
+  /// Notes that the receive has ended, and tells whom it was told to tell.
+  struct Ending final : Completion {
+    explicit Ending(Completion& to) noexcept : next(to) {}
+    void signal(Message& message) noexcept override {
+      Completion& to = next;
+      // From here on the operation may be started again, or destroyed together with this.
+      is_in_flight.store(false, std::memory_order_release);
+      to.signal(message);
+    }
+    [[nodiscard]] bool ready() const noexcept override { return next.ready(); }
+    Completion& next;
+    std::atomic<bool> is_in_flight{false};
+  };
+
+  detail::PreparedMatch match_;
+  detail::DeviceState* device_;
+  std::unique_ptr<Ending> ending_;
+};
+
+}  // namespace weft

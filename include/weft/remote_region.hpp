@@ -1,0 +1,42 @@
+// How memory of a peer is named.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace weft {
+
+namespace detail {
+struct DirectWindow;
+}
+struct RemoteAddress;
+
+/// The key by which peers address a memory region. Trivially copyable: it travels by allgather or in a
+/// message. An access beyond the region's end, or after the region is gone, ends with Outcome::refused.
+struct RemoteRegion {
+  std::int32_t rank = -1;  ///< the owner; -1: names nothing
+  std::uint32_t index = 0;
+  std::uint32_t generation = 0;
+  std::uint32_t reserved = 0;
+  std::uint64_t bytes = 0;  ///< length of the region
+  std::uint64_t address = 0;
+  std::uint64_t key = 0;
+
+  [[nodiscard]] std::size_t size() const noexcept { return bytes; }
+  /// The place `offset` bytes into the region.
+  [[nodiscard]] RemoteAddress at(std::uint64_t offset) const noexcept;
+};
+static_assert(sizeof(RemoteRegion) == 40);
+
+/// A place in a peer's region: the target of a put or an atomic operation, the source of a get.
+struct RemoteAddress {
+  RemoteRegion region;
+  std::uint64_t offset = 0;
+  const detail::DirectWindow* window = nullptr;  ///< where it is mapped; null: reached by the network
+};
+
+inline RemoteAddress RemoteRegion::at(std::uint64_t offset) const noexcept {
+  return {*this, offset, nullptr};
+}
+
+}  // namespace weft

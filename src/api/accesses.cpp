@@ -1,0 +1,54 @@
+#include "api/accesses.hpp"
+
+#include <weft/completion/completion.hpp>
+
+#include "core/runtime/until_accepted.hpp"
+
+#include <atomic>
+
+namespace weft::detail {
+
+namespace {
+
+/// Ends a blocking access, and passes the signal on.
+class Ending final : public Completion {
+ public:
+  explicit Ending(Completion* next) noexcept : next_(next) {}
+  void signal(Message& message) noexcept override {
+    outcome_ = message.outcome();
+    if (next_ != nullptr) next_->signal(message);
+    // Pairs with the acquire in ready(): the outcome is visible.
+    ended_.store(true, std::memory_order_release);
+    notify_waiters_of(this);
+  }
+  [[nodiscard]] bool ready() const noexcept override { return ended_.load(std::memory_order_acquire); }
+  [[nodiscard]] Outcome outcome() const noexcept { return outcome_; }
+
+ private:
+  Completion* const next_;
+  Outcome outcome_ = Outcome::ok;
+  std::atomic<bool> ended_{false};
+};
+
+}  // namespace
+
+Status post_access(DeviceState& device, const core::OneSided::Access& access, bool exclusive) {
+  return device.one_sided().post(access, device.backlog(), DeviceState::in_handler(), exclusive);
+}
+
+Outcome perform_access(DeviceState& device, core::OneSided::Access access, bool exclusive) {
+  Ending ending(access.options.completion);
+  const bool is_observed = access.options.completion != nullptr;
+  access.options.completion = &ending;
+  access.options.may_complete_now = access.options.may_complete_now || !is_observed;
+  access.options.may_retry = true;
+  const Status status =
+      device.until_accepted([&] { return post_access(device, access, exclusive); }, exclusive);
+  if (status.is_done()) return Outcome::ok;
+  device.wait_for(ending, exclusive);
+  if (!is_observed && ending.outcome() != Outcome::ok)
+    device.one_sided().count_failure(access.operation, access.where, access.size, ending.outcome());
+  return ending.outcome();
+}
+
+}  // namespace weft::detail

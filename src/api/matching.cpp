@@ -1,0 +1,113 @@
+#include <weft/endpoint.hpp>
+#include <weft/error.hpp>
+#include <weft/matching.hpp>
+#include <weft/runtime.hpp>
+
+#include <string>
+
+#include "core/runtime/device_state.hpp"
+#include "core/runtime/runtime_state.hpp"
+
+namespace weft {
+
+MatchingEngine::MatchingEngine(Runtime& runtime, const MatchingEngineOptions& options)
+    : runtime_(runtime.state()), id_(options.id) {
+  runtime_.matching_engines().open(options.id, options.order, options.serial, options.make_key,
+                                   options.context);
+}
+
+MatchingEngineAttributes MatchingEngine::attributes() const noexcept {
+  return runtime_.matching_engines().find(id_)->attributes();
+}
+
+MatchingEngine::~MatchingEngine() { runtime_.close_matching_engine(id_); }
+
+ArrivedMessage& ArrivedMessage::operator=(ArrivedMessage&& other) noexcept {
+  if (this != &other) {
+    drop();
+    device_ = other.device_;
+    engine_ = other.engine_;
+    record_ = std::exchange(other.record_, nullptr);
+    info_ = other.info_;
+  }
+  return *this;
+}
+
+void ArrivedMessage::drop() noexcept {
+  if (record_ != nullptr) device_->drop(*engine_, *std::exchange(record_, nullptr));
+}
+
+namespace detail {
+
+void require_ordered(std::uint16_t engine, const char* operation) {
+  if (engine < kMatchingEngines)
+    throw Error(std::string(operation) + ": any_tag on matching engine " + std::to_string(engine) +
+                ", which is unordered; wildcards need an ordered one (MatchOrder::ordered, ids " +
+                std::to_string(kMatchingEngines) + " to " + std::to_string(kEngineIds - 1) + ")");
+}
+
+template <class Locking>
+Status MatchedCalls<Locking>::post_send(DeviceState& device, int peer, std::uint64_t tag, Bytes bytes,
+                                        const SendOptions& options) {
+  if (options.engine >= kMatchingEngines)
+    return device.post_ordered_send(peer, tag, bytes, options, Locking::kExclusive);
+  return device.post_send(peer, tag, bytes, options, Locking::kExclusive);
+}
+template <class Locking>
+Status MatchedCalls<Locking>::post_send_packet(DeviceState& device, int peer, std::uint64_t tag,
+                                               Packet& packet, std::size_t size, const SendOptions& options) {
+  return device.post_send_packet(peer, tag, packet, size, options, Locking::kExclusive);
+}
+template <class Locking>
+void MatchedCalls<Locking>::send(DeviceState& device, int peer, std::uint64_t tag, Bytes bytes,
+                                 const SendOptions& options) {
+  device.send(peer, tag, bytes, options, Locking::kExclusive);
+}
+template <class Locking>
+Status MatchedCalls<Locking>::post_receive(DeviceState& device, int source, std::uint64_t tag,
+                                           std::span<std::byte> buffer, const ReceiveOptions& options) {
+  return device.post_receive(source, tag, buffer, options);
+}
+template <class Locking>
+Message MatchedCalls<Locking>::receive(DeviceState& device, int source, std::uint64_t tag,
+                                       std::span<std::byte> buffer, const ReceiveOptions& options) {
+  return device.receive(source, tag, buffer, options, Locking::kExclusive);
+}
+template <class Locking>
+bool MatchedCalls<Locking>::cancel(DeviceState& device, const ReceiveHandle& handle) noexcept {
+  return device.cancel(handle);
+}
+template <class Locking>
+bool MatchedCalls<Locking>::probe(DeviceState& device, int source, std::uint64_t tag, ProbedMessage& found,
+                                  const ReceiveOptions& options) {
+  return device.probe(source, tag, options, found);
+}
+template <class Locking>
+ArrivedMessage MatchedCalls<Locking>::take_arrived(DeviceState& device, int source, std::uint64_t tag,
+                                                   const ReceiveOptions& options) {
+  ArrivedMessage arrived;
+  const auto [engine, record] = device.take_arrived(source, tag, options);
+  if (record == nullptr) return arrived;
+  const core::Arrived& content = *record->unexpected;
+  arrived.device_ = &device;
+  arrived.engine_ = engine;
+  arrived.record_ = record;
+  arrived.info_ = {content.peer, content.tag, content.length};
+  return arrived;
+}
+template <class Locking>
+Status MatchedCalls<Locking>::post_receive_arrived(DeviceState& device, ArrivedMessage& message,
+                                                   std::span<std::byte> buffer,
+                                                   const ReceiveOptions& options) {
+  if (!message) throw Error("post_receive: this ArrivedMessage holds no message");
+  if (options.completion == nullptr)
+    throw Error(
+        "post_receive: a completion object is needed, or nobody would learn that the message has come");
+  return device.receive_arrived(*message.engine_, *std::exchange(message.record_, nullptr), buffer, options);
+}
+
+template struct MatchedCalls<TryLock>;
+template struct MatchedCalls<NoLock>;
+
+}  // namespace detail
+}  // namespace weft

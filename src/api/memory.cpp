@@ -1,0 +1,59 @@
+#include <weft/memory.hpp>
+
+#include <weft/error.hpp>
+#include <weft/runtime.hpp>
+
+#include "core/runtime/runtime_state.hpp"
+
+#include <string>
+#include <utility>
+
+namespace weft {
+
+MemoryRegion::MemoryRegion(Runtime& runtime, std::span<std::byte> memory)
+    : runtime_(&runtime.state()), memory_(memory), remote_(runtime_->regions().add(memory)) {}
+
+MemoryRegion MemoryRegion::allocate(Runtime& runtime, std::size_t size) {
+  MemoryRegion region;
+  region.remote_ = runtime.state().regions().allocate(size, region.memory_);
+  region.runtime_ = &runtime.state();
+  return region;
+}
+
+MemoryRegion::~MemoryRegion() { release(); }
+
+MemoryRegion::MemoryRegion(MemoryRegion&& other) noexcept { *this = std::move(other); }
+
+MemoryRegion& MemoryRegion::operator=(MemoryRegion&& other) noexcept {
+  if (this != &other) {
+    release();
+    runtime_ = std::exchange(other.runtime_, nullptr);
+    memory_ = std::exchange(other.memory_, {});
+    remote_ = std::exchange(other.remote_, {});
+  }
+  return *this;
+}
+
+void MemoryRegion::release() noexcept {
+  if (runtime_ != nullptr) runtime_->regions().remove(remote_.index);
+  runtime_ = nullptr;
+}
+
+MappedRegion map(Runtime& runtime, const RemoteRegion& region) {
+  detail::RuntimeState& state = runtime.state();
+  if (region.rank < 0 || region.rank >= state.size())
+    throw Error("map: the region's rank " + std::to_string(region.rank) +
+                " is not a rank of this job (0 to " + std::to_string(state.size() - 1) + ")");
+  const bool by_messages =
+      static_cast<core::AccessPath>(state.attributes().integer(base::Attribute::one_sided)) ==
+      core::AccessPath::message;
+  const detail::DirectWindow* window =
+      by_messages
+          ? nullptr
+          : state.network().map_memory(
+                region.rank,
+                {{region.index, region.generation}, {region.address, region.key}, region.bytes, 0, 0});
+  return {region, window};
+}
+
+}  // namespace weft

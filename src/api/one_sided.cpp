@@ -1,0 +1,77 @@
+#include <weft/endpoint/one_sided.hpp>
+
+#include <weft/error.hpp>
+
+#include "api/accesses.hpp"
+#include "core/runtime/device_state.hpp"
+#include "core/runtime/runtime_state.hpp"
+
+#include <string>
+
+namespace weft::detail {
+
+using core::OneSided;
+
+namespace {
+
+OneSided::Access put_of(int peer, const RemoteAddress& to, Bytes from, const AccessOptions& options) {
+  return {Operation::put, peer, to, const_cast<std::byte*>(from.data()), from.size(), options};
+}
+OneSided::Access get_of(int peer, const RemoteAddress& from, std::span<std::byte> to,
+                        const AccessOptions& options) {
+  return {Operation::get, peer, from, to.data(), to.size(), options};
+}
+
+void flush_peer(DeviceState& device, int peer, bool exclusive) noexcept {
+  struct Context {
+    core::Flushes& flushes;
+    int peer;
+    std::uint32_t first;
+  } context{device.one_sided().flushes(), peer, 0};
+  context.first = context.flushes.begin(peer);
+  device.wait({[](const void* what) noexcept {
+                 const Context& flush = *static_cast<const Context*>(what);
+                 return flush.flushes.is_over(flush.peer, flush.first);
+               },
+               &context, &context.flushes.waiters()},
+              exclusive);
+}
+
+}  // namespace
+
+template <class Locking>
+Status OneSidedCalls<Locking>::post_put(DeviceState& device, int peer, const RemoteAddress& to, Bytes from,
+                                        const AccessOptions& options) {
+  return post_access(device, put_of(peer, to, from, options), Locking::kExclusive);
+}
+template <class Locking>
+Status OneSidedCalls<Locking>::post_get(DeviceState& device, int peer, const RemoteAddress& from,
+                                        std::span<std::byte> to, const AccessOptions& options) {
+  return post_access(device, get_of(peer, from, to, options), Locking::kExclusive);
+}
+template <class Locking>
+Outcome OneSidedCalls<Locking>::put(DeviceState& device, int peer, const RemoteAddress& to, Bytes from,
+                                    const AccessOptions& options) {
+  return perform_access(device, put_of(peer, to, from, options), Locking::kExclusive);
+}
+template <class Locking>
+Outcome OneSidedCalls<Locking>::get(DeviceState& device, int peer, const RemoteAddress& from,
+                                    std::span<std::byte> to, const AccessOptions& options) {
+  return perform_access(device, get_of(peer, from, to, options), Locking::kExclusive);
+}
+template <class Locking>
+void OneSidedCalls<Locking>::flush(DeviceState& device, int peer) {
+  if (peer < 0 || peer >= device.runtime().size())
+    throw Error("flush: peer " + std::to_string(peer) + " is not a rank of this job (0 to " +
+                std::to_string(device.runtime().size() - 1) + ")");
+  flush_peer(device, peer, Locking::kExclusive);
+}
+template <class Locking>
+void OneSidedCalls<Locking>::flush(DeviceState& device) noexcept {
+  for (int peer = 0; peer < device.runtime().size(); ++peer) flush_peer(device, peer, Locking::kExclusive);
+}
+
+template struct OneSidedCalls<TryLock>;
+template struct OneSidedCalls<NoLock>;
+
+}  // namespace weft::detail

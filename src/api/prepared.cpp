@@ -1,0 +1,38 @@
+#include <weft/prepared.hpp>
+
+#include "core/runtime/device_state.hpp"
+#include "core/runtime/runtime_state.hpp"
+
+namespace weft::detail {
+
+void Preparation::check_active_message(DeviceState& device, int peer, RemoteCompletion remote) {
+  device.check_target(peer, remote, "prepare_am");
+}
+void Preparation::check_send(DeviceState& device, int peer, const SendOptions& options) {
+  device.check_send(peer, options, "prepare_send");
+}
+PreparedMatch Preparation::prepare_receive(DeviceState& device, int source, std::uint64_t tag,
+                                           std::span<std::byte> buffer, const ReceiveOptions& options) {
+  // Makes the engine when it is not there yet.
+  device.check_receive(source, options, "prepare_receive");
+  return {&device.runtime().matching_engines().place(options.engine), source, tag, buffer, options};
+}
+Status Preparation::start_receive(DeviceState& device, const PreparedMatch& match) {
+  core::MatchingEngine& engine = *match.engine->load(std::memory_order_acquire);
+  // What nearly always happens; post_receive() knows the rest, and the order of ordered engines.
+  if (engine.is_serial() && match.options.engine < kMatchingEngines &&
+      match.options.policy == MatchingPolicy::rank_and_tag &&
+      engine.post_first<NoLock>({match.tag, static_cast<std::uint32_t>(match.source), 0}, match.buffer,
+                                match.options)) [[likely]]
+    return Status::posted();
+  return device.post_receive(match.source, match.tag, match.buffer, match.options);
+}
+void Preparation::check_access(DeviceState& device, Operation operation, int peer,
+                               const RemoteAddress& where) {
+  device.one_sided().check({operation, peer, where, nullptr, 0, {}});
+}
+void Preparation::destroy_at_end(DeviceState& device, std::unique_ptr<Completion> completion) noexcept {
+  device.runtime().destroy_at_end(std::move(completion));
+}
+
+}  // namespace weft::detail

@@ -1,0 +1,36 @@
+// What a simulation holds.
+#pragma once
+
+#include <weft/in_process.hpp>
+#include <weft/sim.hpp>
+
+#include "base/attributes.hpp"
+#include "network/sim/world.hpp"
+
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace weft::sim {
+
+struct Simulation::State {
+  State(const Options& options, base::Attributes effective)
+      : attributes(std::move(effective)),
+        job(options.ranks),
+        world(std::make_shared<network::sim::World>(network::sim::Knobs(attributes), options.ranks)) {}
+
+  /// What a runtime of this simulation is set to: `others`, and what all ranks must have in common.
+  [[nodiscard]] std::vector<AttributeSetting> settings(std::span<const AttributeSetting> others) const {
+    std::vector<AttributeSetting> all(others.begin(), others.end());
+    all.push_back({"network", "sim"});
+    for (const base::AttributeRow& row : base::kAttributeTable)
+      if (row.name.starts_with("sim_")) all.push_back({row.name.data(), attributes.text(row.id).data()});
+    return all;
+  }
+
+  const base::Attributes attributes;
+  InProcessJob job;
+  const std::shared_ptr<network::sim::World> world;
+};
+
+}  // namespace weft::sim

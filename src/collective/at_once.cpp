@@ -1,0 +1,119 @@
+#include "collective/at_once.hpp"
+
+#include <algorithm>
+#include <thread>
+
+namespace weft::detail {
+
+namespace {
+constexpr std::uint32_t kPolls = 256;  // before a thread lets others run
+}
+
+void AtOnce::Pending::signal(Message& message) noexcept {
+  if (message.operation() == Operation::receive && message.length() != expected &&
+      (message.outcome() == Outcome::ok || message.outcome() == Outcome::truncated)) {
+    // Goes on, so that the ranks with the right length are not left waiting.
+    if (mismatch.peer < 0) mismatch = {message.peer(), message.length(), expected};
+  } else if (message.outcome() != Outcome::ok) {
+    outcome.store(message.outcome(), std::memory_order_relaxed);
+  }
+  // Pairs with the acquire in ready().
+  ended.fetch_add(1, std::memory_order_release);
+  notify_waiters_of(this);
+}
+
+template <class Post>
+void AtOnce::post(const Post& post) {
+  Status status = post();
+  for (std::uint32_t idle = 0; status.is_retry(); status = post()) {
+    if (context_.port().progress() != 0)
+      idle = 0;
+    else if (++idle > kPolls)
+      std::this_thread::yield();
+  }
+  if (status.is_posted()) ++pending_.posted;
+}
+
+void AtOnce::send(int peer, Bytes bytes, std::uint32_t step) {
+  if (has_failed()) return;
+  const SendOptions options = context_.send_options(pending_);
+  post([&] { return context_.port().post_send(peer, tag_ | step, bytes, options); });
+}
+
+void AtOnce::receive(int peer, std::span<std::byte> buffer, std::uint32_t step, bool) {
+  if (has_failed()) return;
+  pending_.expected = buffer.size();
+  const ReceiveOptions options = context_.receive_options(pending_);
+  post([&] { return context_.port().post_receive(peer, tag_ | step, buffer, options); });
+}
+
+void AtOnce::join() noexcept {
+  // The answer of a rank that is there as well is on its way: no time for the pauses of a long wait.
+  for (std::uint32_t polls = 0; polls < kPolls; ++polls) {
+    if (pending_.ready()) return;
+    context_.port().progress();
+  }
+  context_.port().wait(pending_);
+}
+
+Outcome AtOnce::end() const {
+  if (pending_.mismatch.peer >= 0) CollectiveContext::report(call_, pending_.mismatch);
+  return pending_.outcome.load(std::memory_order_relaxed);
+}
+
+void AtOnceByMailbox::send(int peer, Bytes bytes, std::uint32_t step) {
+  if (matched_.has_failed()) return;
+  const ActiveMessageOptions options{
+      .completion = &matched_.pending_, .tag = turn_ + step, .may_complete_now = true};
+  matched_.post([&] { return matched_.context_.port().post_am(peer, mailbox_.remote(), bytes, options); });
+}
+
+void AtOnceByMailbox::receive(int peer, std::span<std::byte> buffer, std::uint32_t step, bool) {
+  source_ = peer;
+  step_ = step;
+  buffer_ = buffer;
+  mailbox_.await(turn_ + step);
+}
+
+void AtOnceByMailbox::join() {
+  CollectivePort& port = matched_.context_.port();
+  if (source_ >= 0 && !matched_.has_failed()) {
+    for (std::uint32_t polls = 0; polls < kPolls && !mailbox_.has_arrived(); ++polls) port.progress();
+    if (!mailbox_.has_arrived()) [[unlikely]]
+      wait_long();
+    if (mailbox_.has_arrived()) {
+      const std::size_t size = mailbox_.arrived_size();
+      if (size != buffer_.size() && matched_.pending_.mismatch.peer < 0) [[unlikely]]
+        matched_.pending_.mismatch = {source_, size, buffer_.size()};
+      std::byte* part = mailbox_.data_of(turn_ + step_);
+      if (part != buffer_.data()) copy(buffer_.data(), part, std::min(size, buffer_.size()));
+    }
+  }
+  source_ = -1;
+  matched_.join();
+}
+
+void AtOnceByMailbox::wait_long() {
+  CollectivePort& port = matched_.context_.port();
+  ReceiveHandle handle;
+  ReceiveOptions options = matched_.context_.receive_options(mailbox_);
+  options.handle = &handle;
+  // Nobody sends to it, unless a message of another length.
+  while (port.post_receive(source_, matched_.tag_ | step_, {}, options).is_retry()) port.progress();
+  port.wait(mailbox_);
+  if (mailbox_.has_arrived()) {
+    if (!port.cancel(handle))
+      while (!mailbox_.guard_ended()) port.progress();
+    return;
+  }
+  if (mailbox_.guard_outcome() == Outcome::ok || mailbox_.guard_outcome() == Outcome::truncated) {
+    matched_.pending_.mismatch = {source_, mailbox_.guard_length(), buffer_.size()};
+    // The other one waits for a matched message, and learns from this one that the lengths differ.
+    matched_.send(source_, {mailbox_.data_of(turn_ + step_), buffer_.size()}, step_);
+    matched_.pending_.outcome = Outcome::truncated;
+  } else {
+    matched_.pending_.outcome = mailbox_.guard_outcome();
+  }
+}
+
+}  // namespace weft::detail

@@ -1,0 +1,47 @@
+#include "collective/mailbox.hpp"
+
+#include <bit>
+#include <cstring>
+
+namespace weft::detail {
+
+namespace {
+
+// Ids of exposed objects from here on belong to collectives, by engine.
+constexpr std::uint32_t kFirstId = 65279;
+
+/// Of any algorithm: the rounds of doubling, and two to include ranks beyond the largest power of two.
+std::uint32_t steps_of(int ranks) noexcept {
+  return static_cast<std::uint32_t>(std::bit_width(static_cast<unsigned>(ranks))) + 2;
+}
+
+}  // namespace
+
+Mailbox::Mailbox(Runtime& runtime, std::uint16_t engine, std::uint8_t device)
+    : steps_(steps_of(runtime.size())),
+      places_(std::make_unique<Place[]>(std::size_t{2} * steps_)),
+      remote_(runtime.expose(*this, {.id = kFirstId + engine, .device = device})) {}
+
+void Mailbox::signal(Message& message) noexcept {
+  if (message.operation() == Operation::receive) {
+    guard_outcome_ = message.outcome();
+    guard_length_ = message.length();
+    // Pairs with the acquire in guard_ended().
+    guard_ended_.store(true, std::memory_order_release);
+    notify_waiters_of(this);
+    return;
+  }
+  const auto tag = static_cast<std::uint32_t>(message.tag());
+  if ((tag & 0xff) >= steps_ || message.size() > kBytes) return;  // no message of a Collective
+  Place& target = place(tag);
+  if (message.size() == 8)
+    std::memcpy(target.data, message.data(), 8);
+  else if (message.size() != 0)
+    std::memcpy(target.data, message.data(), message.size());
+  target.size = static_cast<std::uint32_t>(message.size());
+  // Pairs with the acquire in has_arrived().
+  target.full.store(tag + 1, std::memory_order_release);
+  notify_waiters_of(this);
+}
+
+}  // namespace weft::detail

@@ -1,0 +1,71 @@
+// Where the short messages of collectives arrive that synchronize all ranks and whose callers wait.
+#pragma once
+
+#include <weft/completion/completion.hpp>
+#include <weft/runtime.hpp>
+#include <weft/types.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+namespace weft::detail {
+
+/// A barrier or allreduce ends on no rank before all have begun it. So messages of two such runs (turns) at
+/// most may be here at a time, one of each step; two sets of places, used in turn, hold them, and active
+/// messages, which are faster than matched ones, need no receives.
+class Mailbox final : public Completion {
+ public:
+  static constexpr std::size_t kBytes = 4096;  // of a message, at most
+
+  Mailbox(Runtime& runtime, std::uint16_t engine, std::uint8_t device);
+  ~Mailbox() override { withdraw(); }
+
+  /// Active messages, by tag; and the end of a guard (see below).
+  void signal(Message& message) noexcept override;
+  /// Whether what await() has named is here, or the guard has ended.
+  [[nodiscard]] bool ready() const noexcept override { return has_arrived() || guard_ended(); }
+
+  [[nodiscard]] RemoteCompletion remote() const noexcept { return remote_; }
+  /// The tags of a new turn are this plus the step; equal on all ranks.
+  [[nodiscard]] std::uint32_t next_turn() noexcept { return turn_++ << 8; }
+
+  void await(std::uint32_t tag) noexcept {
+    awaited_ = tag;
+    guard_ended_.store(false, std::memory_order_relaxed);
+  }
+  [[nodiscard]] bool has_arrived() const noexcept {
+    // Pairs with the release in signal().
+    return place(awaited_).full.load(std::memory_order_acquire) == awaited_ + 1;
+  }
+  [[nodiscard]] std::byte* data_of(std::uint32_t tag) noexcept { return place(tag).data; }
+  [[nodiscard]] std::size_t arrived_size() const noexcept { return place(awaited_).size; }
+
+  // A rank that has left sends nothing, and an active message that does not come has no end. Whoever waits
+  // for long posts a receive from the same rank beside it, which ends when the rank has left: the guard.
+  [[nodiscard]] bool guard_ended() const noexcept { return guard_ended_.load(std::memory_order_acquire); }
+  [[nodiscard]] Outcome guard_outcome() const noexcept { return guard_outcome_; }
+  [[nodiscard]] std::size_t guard_length() const noexcept { return guard_length_; }
+
+ private:
+  struct Place {
+    std::atomic<std::uint32_t> full{0};  // the tag that came last, plus 1
+    std::uint32_t size = 0;
+    alignas(16) std::byte data[kBytes];
+  };
+  [[nodiscard]] Place& place(std::uint32_t tag) const noexcept {
+    return places_[(tag >> 8) % 2 * steps_ + (tag & 0xff)];
+  }
+
+  const std::uint32_t steps_;
+  const std::unique_ptr<Place[]> places_;
+  std::uint32_t turn_ = 0;
+  std::uint32_t awaited_ = 0;
+  std::atomic<bool> guard_ended_{false};
+  Outcome guard_outcome_ = Outcome::ok;
+  std::size_t guard_length_ = 0;
+  RemoteCompletion remote_;
+};
+
+}  // namespace weft::detail

@@ -1,0 +1,103 @@
+#include "collective/run.hpp"
+
+#include "collective/algorithms.hpp"
+
+#include <cstring>
+
+namespace weft::detail {
+
+CollectiveRun::CollectiveRun(CollectiveContext& context, const CollectiveCall& call)
+    : context_(context), call_(call) {
+  begin_ = graph_.add_function([this] {
+    number_ = context_.next_run();
+    has_mismatch_.store(false, std::memory_order_relaxed);
+  });
+  last_ = {begin_};
+  lay_out(*this, call_, context.rank(), context.size());
+  graph_.prepare();
+}
+
+Outcome CollectiveRun::wait() {
+  if (!graph_.ready()) context_.port().wait(graph_);
+  if (has_mismatch_.load(std::memory_order_relaxed)) CollectiveContext::report(call_, mismatch_);
+  return graph_.outcome();
+}
+
+void CollectiveRun::begin_segment() {
+  segment_ = segments_++;
+  last_ = {begin_};
+}
+
+void CollectiveRun::after_last(Graph::Node node) {
+  for (const Graph::Node before : last_) graph_.order(before, node);
+}
+
+void CollectiveRun::send(int peer, Bytes bytes, std::uint32_t step) {
+  const auto post = [this, peer, bytes, step, segment = segment_](Completion& node) {
+    SendOptions options = context_.send_options(node);
+    options.may_retry = false;
+    return context_.port().post_send(peer, tag_of(segment, step), bytes, options);
+  };
+  const Graph::Node node = graph_.add(post);
+  after_last(node);
+  group_.push_back(node);
+}
+
+void CollectiveRun::receive(int peer, std::span<std::byte> buffer, std::uint32_t step, bool early) {
+  const auto post = [this, peer, buffer, step, segment = segment_](Completion& node) {
+    ReceiveOptions options = context_.receive_options(node);
+    options.may_retry = false;
+    return context_.port().post_receive(peer, tag_of(segment, step), buffer, options);
+  };
+  const Graph::Node node =
+      graph_.add(post, [this, size = buffer.size()](Message& message) { return judge(message, size); });
+  if (early) {
+    has_early_ = true;
+    graph_.order(begin_, node);
+  } else {
+    after_last(node);
+  }
+  group_.push_back(node);
+}
+
+Outcome CollectiveRun::judge(const Message& message, std::size_t expected) noexcept {
+  const Outcome outcome = message.outcome();
+  if (message.length() == expected || (outcome != Outcome::ok && outcome != Outcome::truncated))
+    return outcome;
+  // Goes on, so that the ranks with the right length are not left waiting.
+  if (!has_mismatch_.exchange(true, std::memory_order_relaxed))
+    mismatch_ = {message.peer(), message.length(), expected};
+  return Outcome::ok;
+}
+
+void CollectiveRun::join() {
+  if (group_.empty()) return;
+  // What was before an early receive is not before it, and has to be remembered.
+  if (has_early_) group_.insert(group_.end(), last_.begin(), last_.end());
+  last_.swap(group_);
+  group_.clear();
+  has_early_ = false;
+}
+
+void CollectiveRun::compute(std::byte* to, const std::byte* a, const std::byte* b, std::size_t elements) {
+  const Graph::Node node = graph_.add_function([this, to, a, b, elements] {
+    call_.reduction.apply(to, a, b, elements, call_.reduction.operator_bytes);
+  });
+  after_last(node);
+  last_ = {node};
+}
+
+void CollectiveRun::copy(std::byte* to, const std::byte* from, std::size_t bytes) {
+  const Graph::Node node = graph_.add_function([to, from, bytes] {
+    if (bytes != 0) std::memcpy(to, from, bytes);
+  });
+  after_last(node);
+  last_ = {node};
+}
+
+std::byte* CollectiveRun::scratch(std::size_t bytes) {
+  scratch_.push_back(std::make_unique<std::byte[]>(bytes));
+  return scratch_.back().get();
+}
+
+}  // namespace weft::detail

@@ -1,0 +1,62 @@
+// A collective as a graph.
+#pragma once
+
+#include "collective/context.hpp"
+
+#include <weft/completion/graph.hpp>
+
+#include <atomic>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace weft::detail {
+
+/// Also the steps from which it is built (algorithms.hpp).
+class CollectiveRun {
+ public:
+  CollectiveRun(CollectiveContext& context, const CollectiveCall& call);
+
+  [[nodiscard]] const CollectiveCall& call() const noexcept { return call_; }
+  [[nodiscard]] Graph& graph() noexcept { return graph_; }
+  void start() { graph_.start(); }
+  /// Progresses until the end; throws weft::Error for a message of another length.
+  Outcome wait();
+
+  void begin_segment();
+  void send(int peer, Bytes bytes, std::uint32_t step);
+  void receive(int peer, std::span<std::byte> buffer, std::uint32_t step, bool early);
+  [[nodiscard]] std::byte* receive_part(int peer, std::size_t bytes, std::uint32_t step) {
+    std::byte* part = scratch(bytes);
+    receive(peer, {part, bytes}, step, true);
+    return part;
+  }
+  void join();
+  void compute(std::byte* to, const std::byte* a, const std::byte* b, std::size_t elements);
+  void copy(std::byte* to, const std::byte* from, std::size_t bytes);
+  [[nodiscard]] std::byte* scratch(std::size_t bytes);
+
+ private:
+  [[nodiscard]] std::uint64_t tag_of(std::uint64_t segment, std::uint32_t step) const noexcept {
+    return number_ << kRunShift | segment << kSegmentShift | step;
+  }
+  void after_last(Graph::Node node);
+  [[nodiscard]] Outcome judge(const Message& message, std::size_t expected) noexcept;
+
+  CollectiveContext& context_;
+  const CollectiveCall call_;
+  std::vector<std::unique_ptr<std::byte[]>> scratch_;
+  std::uint64_t number_ = 0;  // of the run
+  std::atomic<bool> has_mismatch_{false};
+  Mismatch mismatch_;
+  // While it is built.
+  Graph::Node begin_;               // numbers the run; before everything
+  std::vector<Graph::Node> last_;   // what the next step comes after
+  std::vector<Graph::Node> group_;  // since the last join
+  bool has_early_ = false;          // in the group
+  std::uint64_t segment_ = 0;
+  std::uint64_t segments_ = 0;
+  Graph graph_;  // its nodes use everything above
+};
+
+}  // namespace weft::detail

@@ -1,0 +1,10 @@
+#include <weft/detail/bias.hpp>
+
+#include "concurrent/process_barrier.hpp"
+
+namespace weft::detail {
+
+void ProcessThreads::barrier() noexcept { concurrent::private_barrier(); }
+bool ProcessThreads::have_barrier() noexcept { return concurrent::has_private_barrier(); }
+
+}  // namespace weft::detail

@@ -1,0 +1,180 @@
+// Credits: how many messages that nobody has posted a receive for yet a rank keeps for each of its peers.
+//
+// A sender takes a credit for every message that travels with its payload, and gets it back when the message
+// has met its receive. Credits return an eighth at a time, so that at
+// most a quarter of them is ever on hold (settled by the thread of a serial endpoint, and by others).
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <bit>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+namespace weft::core {
+
+/// Counters by (device of the peer, peer); rows are made when first used.
+template <class Account>
+class AccountTable {
+ public:
+  static constexpr std::uint32_t kDevices = 256;
+  explicit AccountTable(int ranks) noexcept : ranks_(static_cast<std::size_t>(ranks)) {}
+
+  [[nodiscard]] Account& at(int peer, std::uint8_t device) {
+    // Pairs with the release below.
+    Account* row = rows_[device].load(std::memory_order_acquire);
+    return (row != nullptr ? row : make(device))[peer];
+  }
+  template <class Visit>
+  void for_each(const Visit& visit) {
+    for (std::uint32_t device = 0; device < kDevices; ++device)
+      if (Account* row = rows_[device].load(std::memory_order_acquire); row != nullptr)
+        for (std::size_t peer = 0; peer < ranks_; ++peer)
+          visit(static_cast<int>(peer), static_cast<std::uint8_t>(device), row[peer]);
+  }
+
+ private:
+  Account* make(std::uint8_t device) {
+    const std::lock_guard lock(mutex_);  // first contact only
+    if (Account* row = rows_[device].load(std::memory_order_relaxed); row != nullptr) return row;
+    owned_.push_back(std::make_unique<Account[]>(ranks_));
+    rows_[device].store(owned_.back().get(), std::memory_order_release);
+    return owned_.back().get();
+  }
+
+  const std::size_t ranks_;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<Account[]>> owned_;
+  std::array<std::atomic<Account*>, kDevices> rows_{};
+};
+
+/// A sending device's balance with every device of its peers.
+class Credits {
+ public:
+  Credits(int ranks, std::uint32_t limit) noexcept : accounts_(ranks), limit_(limit) {}
+
+  /// Takes up to `count` at once; returns how many.
+  [[nodiscard]] std::uint32_t take_up_to(std::uint32_t count, int peer, std::uint8_t device) noexcept {
+    Account& account = accounts_.at(peer, device);
+    std::uint32_t taken = account.taken.load(std::memory_order_relaxed);
+    for (;;) {
+      const std::uint32_t free = limit_ - (taken - account.returned.load(std::memory_order_relaxed));
+      const std::uint32_t granted = count < free ? count : free;
+      if (granted == 0) return 0;
+      if (account.taken.compare_exchange_weak(taken, taken + granted, std::memory_order_relaxed))
+        return granted;
+    }
+  }
+  /// Called for each refusal: whether there were many since a credit last came back.
+  [[nodiscard]] bool is_out_of_patience(int peer, std::uint8_t device) noexcept {
+    Account& account = accounts_.at(peer, device);
+    const std::uint32_t refusals = account.refusals.load(std::memory_order_relaxed) + 1;
+    account.refusals.store(refusals, std::memory_order_relaxed);
+    return refusals > kPatience;
+  }
+  /// Gives back what was not needed.
+  void undo(std::uint32_t count, int peer, std::uint8_t device) noexcept {
+    accounts_.at(peer, device).taken.fetch_sub(count, std::memory_order_relaxed);
+  }
+  /// False: the peer returns more than it has.
+  bool give(int peer, std::uint8_t device, std::uint32_t count) noexcept {
+    Account& account = accounts_.at(peer, device);
+    const std::uint32_t out =
+        account.taken.load(std::memory_order_relaxed) - account.returned.load(std::memory_order_relaxed);
+    if (count > out) return false;
+    account.returned.fetch_add(count, std::memory_order_relaxed);
+    account.refusals.store(0, std::memory_order_relaxed);
+    return true;
+  }
+
+ private:
+  static constexpr std::uint32_t kPatience = 2000;  // some tens of microseconds of a thread that tries again
+  struct Account {
+    std::atomic<std::uint32_t> taken{0};     // by senders
+    std::atomic<std::uint32_t> returned{0};  // by progress
+    std::atomic<std::uint32_t> refusals{0};  // since a credit came back; approximate
+  };
+  AccountTable<Account> accounts_;
+  const std::uint32_t limit_;
+};
+
+/// What a receiving device owes the devices of its peers. It outlives the device: messages that arrived there
+/// may meet their receives later.
+class CreditLedger {
+ public:
+  CreditLedger(int ranks, std::uint32_t device, std::uint32_t limit) noexcept
+      : accounts_(ranks),
+        device_(device),
+        limit_(limit),
+        batch_(limit < 16 ? 1 : std::bit_floor(limit / 8)) {}
+
+  /// As many messages have met their receives. Returns how many credits are to be sent back now; 0: none yet.
+  /// `exclusive`: the caller is the one thread that progresses the device.
+  [[nodiscard]] std::uint32_t settle(int peer, std::uint8_t device, std::uint32_t messages,
+                                     bool exclusive) noexcept {
+    Account& account = accounts_.at(peer, device);
+    std::uint32_t before = 0;
+    if (exclusive) {
+      before = account.settled.load(std::memory_order_relaxed);
+      account.settled.store(before + messages, std::memory_order_relaxed);
+    } else {
+      before = account.settled_by_any.fetch_add(messages, std::memory_order_relaxed);
+    }
+    const std::uint32_t whole = ~(batch_ - 1);
+    return ((before + messages) & whole) - (before & whole);
+  }
+  /// A message begins to wait for its receive. False: the peer has no credit for that.
+  [[nodiscard]] bool admit(int peer, std::uint8_t device) noexcept {
+    Account& account = accounts_.at(peer, device);
+    if (account.waiting.fetch_add(1, std::memory_order_relaxed) < limit_) return true;
+    account.waiting.fetch_sub(1, std::memory_order_relaxed);
+    return false;
+  }
+  /// A message that was admitted waits no longer.
+  void forget(int peer, std::uint8_t device) noexcept {
+    accounts_.at(peer, device).waiting.fetch_sub(1, std::memory_order_relaxed);
+  }
+  /// The network had no room for a return: keeps it for collect().
+  void keep(int peer, std::uint8_t device, std::uint32_t count) noexcept {
+    accounts_.at(peer, device).kept.fetch_add(count, std::memory_order_relaxed);
+    // Pairs with the acquire in has_kept().
+    kept_.fetch_add(count, std::memory_order_release);
+  }
+  [[nodiscard]] bool has_kept() const noexcept { return kept_.load(std::memory_order_acquire) != 0; }
+  /// Calls send(peer, device, count) for all that is kept, until it answers false.
+  template <class Send>
+  std::size_t collect(const Send& send) noexcept {
+    std::size_t sent = 0;
+    accounts_.for_each([&](int peer, std::uint8_t device, Account& account) {
+      if (account.kept.load(std::memory_order_relaxed) == 0) return;
+      const std::uint32_t count = account.kept.exchange(0, std::memory_order_relaxed);
+      kept_.fetch_sub(count, std::memory_order_relaxed);
+      if (count == 0) return;
+      if (send(peer, device, count))
+        ++sent;
+      else
+        keep(peer, device, count);
+    });
+    return sent;
+  }
+  /// The device whose arrivals are counted here.
+  [[nodiscard]] std::uint32_t device() const noexcept { return device_; }
+
+ private:
+  struct Account {
+    std::atomic<std::uint32_t> settled{0};
+    std::atomic<std::uint32_t> settled_by_any{0};
+    std::atomic<std::uint32_t> kept{0};
+    std::atomic<std::uint32_t> waiting{0};  // messages of the peer in stores
+  };
+
+  AccountTable<Account> accounts_;
+  const std::uint32_t device_;
+  const std::uint32_t limit_;
+  const std::uint32_t batch_;  // a power of two
+  std::atomic<std::uint32_t> kept_{0};
+};
+
+}  // namespace weft::core

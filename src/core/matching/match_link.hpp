@@ -1,0 +1,49 @@
+// What a record needs to wait in a match table.
+#pragma once
+
+#include "core/matching/match_key.hpp"
+
+#include <atomic>
+#include <cstdint>
+
+namespace weft::core {
+
+enum class MatchSide : std::uint8_t { posted, unexpected };
+
+template <class Record, template <class> class Atomic, class Threads>
+class MatchTable;
+
+/// Base of records. The atomic type is a parameter so that tests can drive schedules.
+template <template <class> class Atomic = std::atomic>
+class BasicMatchLink {
+ public:
+  /// The key under which the record is, or was last, linked. For whoever owns the record.
+  [[nodiscard]] MatchKey key() const noexcept {
+    const std::uint64_t origin = origin_.load(std::memory_order_relaxed);
+    return {tag_.load(std::memory_order_relaxed), static_cast<std::uint32_t>(origin),
+            static_cast<std::uint32_t>(origin >> 32)};
+  }
+  /// Of a record that waits elsewhere than in a table.
+  void set_key(const MatchKey& key) noexcept {
+    tag_.store(key.tag, std::memory_order_relaxed);
+    origin_.store(key.origin(), std::memory_order_relaxed);
+  }
+  /// Whether it is in a table. For whoever keeps others out of that.
+  [[nodiscard]] bool is_linked() const noexcept { return linked_.load(std::memory_order_relaxed) != 0; }
+
+ private:
+  template <class Record, template <class> class, class Threads>
+  friend class MatchTable;
+
+  // A ring of the records with one key: the oldest one's previous is the newest. Under the bucket's lock.
+  BasicMatchLink* next_ = nullptr;
+  BasicMatchLink* previous_ = nullptr;
+  // Atomic because unlink() reads them before it knows which bucket to lock.
+  Atomic<std::uint64_t> tag_{0};
+  Atomic<std::uint64_t> origin_{0};
+  Atomic<std::uint32_t> linked_{0};
+};
+
+using MatchLink = BasicMatchLink<>;
+
+}  // namespace weft::core

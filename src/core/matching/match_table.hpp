@@ -1,0 +1,169 @@
+// The table in which sends and receives wait for each other.
+#pragma once
+
+#include "core/matching/match_link.hpp"
+#include "core/matching/zeroed_memory.hpp"
+
+#include <weft/detail/bias.hpp>
+
+#include <sched.h>
+#include <algorithm>
+#include <bit>
+#include <cassert>
+#include <cstdint>
+#include <memory>
+#include <type_traits>
+#include <utility>
+
+namespace weft::core {
+
+/// Pairs records of two sides by key: the oldest first under each key, unordered between keys. Records derive
+/// from MatchLink and belong to the table while they are linked; the other side's thread gets them.
+///
+/// A hash table of cache lines under a try-lock each: a thread that finds another one in a bucket is told so
+/// and never waits. Nothing is allocated after construction, and only what was used is resident.
+template <class Record, template <class> class Atomic = std::atomic, class Threads = detail::ProcessThreads>
+class MatchTable {
+  using Link = BasicMatchLink<Atomic>;
+  using Hold = Atomic<std::uint32_t>*;
+
+ public:
+  using Side = MatchSide;
+  enum class Answer : std::uint8_t {
+    matched,    ///< record: the oldest of the other side, which is the caller's now
+    kept,       ///< record: what make() returned; it belongs to the table, and may be gone already
+    contended,  ///< another thread is in the bucket; without effect
+    exhausted,  ///< make() returned nullptr, or there is no room for one more key; without effect
+  };
+  struct Result {
+    Answer answer;
+    Record* record;
+  };
+
+  /// `buckets`: a power of two; three keys fit in each, more spill over into `overflow` further ones (by
+  /// default 16 for each bucket, and 65536 at least). `serial`: by contract one thread at a time uses the
+  /// table, so it executes no locked instruction. Throws weft::Error without address space.
+  MatchTable(std::uint32_t buckets, bool serial, std::uint32_t overflow = 0);
+  ~MatchTable();
+  MatchTable(const MatchTable&) = delete;
+  MatchTable& operator=(const MatchTable&) = delete;
+
+  /// Unlinks the oldest record of the other side under `key`; when there is none, links the record that
+  /// make() returns. make() runs under the bucket's lock: it must be short and must not use the table.
+  template <class Make>
+  [[nodiscard]] Result pair(Side side, const MatchKey& key, Make&& make) noexcept;
+
+  // The part of pair() that is nearly always enough, small so that it is inlined. Locking: NoLock for a
+  // serial table, else TryLock.
+
+  /// The oldest record of the side that is not `kSide`, unlinked, when the first slot of its bucket holds it.
+  /// nullptr: pair() knows.
+  template <class Locking, Side kSide>
+  [[nodiscard]] Record* take_first(const MatchKey& key) noexcept;
+  /// Links `added` when its bucket is empty, or the first slot holds records of the same key and side. False:
+  /// pair() knows; `added` is the caller's.
+  template <class Locking, Side kSide>
+  [[nodiscard]] bool add_first(const MatchKey& key, Record& added) noexcept;
+
+  /// Asks for the cache line that pair() will look at.
+  void prefetch(const MatchKey& key) const noexcept { __builtin_prefetch(&home_of(key), 1); }
+
+  /// A record that pair() will probably look at, to be prefetched and not to be relied on; nullptr: none, or
+  /// the table is not serial, so that another thread may be in the bucket.
+  [[nodiscard]] const Record* peek(const MatchKey& key) const noexcept {
+    if (!serial_) return nullptr;
+    const Bucket& home = home_of(key);
+    for (const Slot& slot : home.slots)
+      if (slot.tag == key.tag && slot.oldest != nullptr) return static_cast<const Record*>(slot.oldest);
+    return nullptr;
+  }
+
+  // What follows is for rare calls, which wait for threads in the bucket, a few instructions each.
+
+  /// Takes the record out; false when it is not linked any more. `still()` says, under the bucket's lock,
+  /// whether the record is in the use that the caller means (its generation, asked first; then what else
+  /// belongs to it), because it may have been matched and linked again meanwhile.
+  template <class Still>
+  [[nodiscard]] bool unlink(Record& record, Still&& still) noexcept;
+  /// The oldest record of `side`, unlinked, or nullptr.
+  [[nodiscard]] Record* take(Side side, const MatchKey& key) noexcept;
+  /// Calls visit(record) for the oldest record of `side` under the bucket's lock; false when there is none.
+  template <class Visit>
+  bool visit_oldest(Side side, const MatchKey& key, Visit&& visit) noexcept;
+  /// Unlinks everything and calls each(record, side). No other thread may use the table.
+  template <class Each>
+  void clear(Each&& each) noexcept;
+
+  [[nodiscard]] std::uint32_t buckets() const noexcept { return static_cast<std::uint32_t>(mask_ + 1); }
+
+ private:
+  static constexpr std::uint32_t kSlots = 3;
+  // Bits of a bucket's state, for slot 0; those of slot n lie n bits higher. An empty bucket has state 0.
+  static constexpr std::uint32_t kOccupied = 1U << 0;
+  static constexpr std::uint32_t kUnexpected = 1U << 4;
+  static constexpr std::uint32_t kAllOccupied = 0b111;
+  static constexpr std::uint32_t kContinued = 1U << 8;  // by a bucket of overflow
+  static constexpr std::uint32_t kNone = ~std::uint32_t{0};
+
+  struct Slot {
+    std::uint64_t tag = 0;
+    Link* oldest = nullptr;  // of the records with this key, whose origin tells keys with one tag apart
+  };
+  struct alignas(64) Bucket {
+    Atomic<std::uint32_t> lock{0};
+    std::uint32_t state = 0;
+    std::uint32_t overflow = 0;  // the bucket that continues this one; of a free bucket: the next free one
+    Slot slots[kSlots];
+  };
+  // The representation of an empty bucket is all zeros, which fresh memory has already.
+  static constexpr bool kZeroIsEmpty = std::is_same_v<Atomic<std::uint32_t>, std::atomic<std::uint32_t>>;
+  static_assert(!kZeroIsEmpty || sizeof(Bucket) == 64, "one cache line");
+
+  struct Place {
+    Bucket* bucket;  // nullptr: there is no such slot
+    std::uint32_t number;
+    [[nodiscard]] Slot& slot() const noexcept { return bucket->slots[number]; }
+    [[nodiscard]] bool occupied() const noexcept { return (bucket->state >> number & kOccupied) != 0; }
+    [[nodiscard]] Side side() const noexcept {
+      return (bucket->state >> number & kUnexpected) != 0 ? Side::unexpected : Side::posted;
+    }
+  };
+
+  [[nodiscard]] Bucket& home_of(const MatchKey& key) const noexcept { return home_[bucket_of(key, mask_)]; }
+  // The lock of the list of spare buckets.
+  [[nodiscard]] bool enter(Atomic<std::uint32_t>& lock) const noexcept {
+    return serial_ ? detail::NoLock::acquire(lock) : detail::TryLock::acquire(lock);
+  }
+  void leave(Atomic<std::uint32_t>& lock) const noexcept {
+    serial_ ? detail::NoLock::release(lock) : detail::TryLock::release(lock);
+  }
+  [[nodiscard]] Hold enter_waiting(Atomic<std::uint32_t>& lock) noexcept;
+
+  template <class Make>
+  Result pair_in(Bucket& home, Side side, const MatchKey& key, Make& make) noexcept;
+  [[nodiscard]] static bool holds(const Place& place, const MatchKey& key) noexcept;
+  [[nodiscard]] Place find(Bucket& home, MatchKey key) const noexcept;
+  [[nodiscard]] Place find_room(Bucket& home, Answer& refusal) noexcept;
+  static void link(const Place& place, Link* oldest, Link& added, Side side, const MatchKey& key) noexcept;
+  static void append(Link& oldest, Link& added) noexcept;
+  static void name(Link& added, const MatchKey& key) noexcept;
+  [[nodiscard]] Record* take_oldest(Bucket& home, const Place& place) noexcept;
+  [[nodiscard]] Record* take_further(Bucket& home, Place place) noexcept;
+  void remove(Bucket& home, const Place& place, Link& link) noexcept;
+  void drop(Bucket& home, Bucket& empty) noexcept;
+
+  const std::uint64_t mask_;  // of bucket numbers
+  const bool serial_;
+  const std::uint32_t spare_count_;
+  ZeroedMemory memory_;
+  Bucket* const home_;
+  Bucket* const spare_;                                  // of overflow
+  alignas(64) detail::BasicBias<Atomic, Threads> bias_;  // of the buckets' locks
+  alignas(64) Atomic<std::uint32_t> spare_lock_{0};
+  std::uint32_t spare_free_ = kNone;  // first of a list through Bucket::overflow
+  std::uint32_t spare_used_ = 0;      // those beyond have never been used
+};
+
+}  // namespace weft::core
+
+#include "core/matching/match_table_impl.hpp"

@@ -1,0 +1,254 @@
+// A matching engine: pairs sends that arrive with receives that are posted.
+#pragma once
+
+#include "core/matching/match_record.hpp"
+#include "core/matching/match_table.hpp"
+#include "core/matching/ordered_matching.hpp"
+#include "core/matching/record_pool.hpp"
+#include "core/matching/unexpected.hpp"
+
+#include <weft/attributes.hpp>
+#include <weft/options.hpp>
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+namespace weft::core {
+
+/// Computes the key of MatchingPolicy::user.
+using KeyFunction = std::uint64_t (*)(int rank, std::uint64_t tag, const void* context) noexcept;
+
+struct MatchingLimits {
+  std::uint32_t buckets;  // a power of two
+  std::uint32_t records;  // receives posted and messages that wait, together
+  int ranks = 1;
+};
+
+class MatchingEngine {
+ public:
+  using Table = MatchTable<MatchRecord>;
+
+  /// `id`: from kMatchingEngines on, the engine is ordered.
+  MatchingEngine(std::uint16_t id, const MatchingLimits& limits, bool serial);
+  MatchingEngine(const MatchingEngine&) = delete;
+  MatchingEngine& operator=(const MatchingEngine&) = delete;
+
+  [[nodiscard]] std::uint16_t id() const noexcept { return id_; }
+  [[nodiscard]] bool is_serial() const noexcept { return serial_; }
+  [[nodiscard]] Table& table() noexcept { return table_; }
+  /// Of an ordered engine, whose table() it guards; of others nullptr.
+  [[nodiscard]] OrderedMatching* order() noexcept { return order_.get(); }
+  [[nodiscard]] RecordPool<MatchRecord>& records() noexcept { return records_; }
+  [[nodiscard]] RecordPool<Unexpected>& unexpected() noexcept { return unexpected_; }
+
+  [[nodiscard]] MatchingEngineAttributes attributes() const noexcept {
+    return {id_,
+            serial_,
+            has_key_function(),
+            order_ != nullptr ? MatchOrder::ordered : MatchOrder::unordered,
+            table_.buckets(),
+            records_.limit()};
+  }
+
+  void set_key_function(KeyFunction function, const void* context) noexcept {
+    key_function_ = function;
+    key_context_ = context;
+  }
+  [[nodiscard]] bool has_key_function() const noexcept { return key_function_ != nullptr; }
+
+  /// What is compared. Of MatchingPolicy::user it is what the key function makes of rank and tag.
+  [[nodiscard]] MatchKey key(int rank, std::uint64_t tag, MatchingPolicy policy) const noexcept {
+    if (policy == MatchingPolicy::user) [[unlikely]]
+      tag = user_key(rank, tag);
+    return arrived_key(rank, tag, policy);
+  }
+  /// The same for a message, whose sender has computed the key of MatchingPolicy::user and sent it as the
+  /// tag.
+  [[nodiscard]] static MatchKey arrived_key(int rank, std::uint64_t tag, MatchingPolicy policy) noexcept {
+    const bool by_tag = policy != MatchingPolicy::rank_only && policy != MatchingPolicy::any;
+    const bool by_rank = policy == MatchingPolicy::rank_and_tag || policy == MatchingPolicy::rank_only;
+    return {by_tag ? tag : 0, by_rank ? static_cast<std::uint32_t>(rank) : 0,
+            static_cast<std::uint32_t>(policy)};
+  }
+  [[nodiscard]] std::uint64_t user_key(int rank, std::uint64_t tag) const noexcept {
+    return key_function_ != nullptr ? key_function_(rank, tag, key_context_) : tag;
+  }
+
+  [[nodiscard]] ReceiveHandle handle(const MatchRecord& record) const noexcept {
+    return {record.index(), record.generation(), id_};
+  }
+  /// A record for a message, or nullptr.
+  [[nodiscard]] MatchRecord* take_unexpected() noexcept {
+    Unexpected* unexpected = unexpected_.take();
+    if (unexpected == nullptr) return nullptr;
+    MatchRecord* record = records_.take();
+    if (record == nullptr)
+      unexpected_.give_back(*unexpected);
+    else
+      set_unexpected(*record, *unexpected);
+    return record;
+  }
+  /// Makes a record that was taken the one of a message.
+  static void set_unexpected(MatchRecord& record, Unexpected& unexpected) noexcept {
+    record.completion = nullptr;
+    record.unexpected = &unexpected;
+  }
+
+  // What nearly always happens to a receive, inlined. Locking: NoLock when the engine is serial, else
+  // TryLock.
+
+  /// Posts it when its bucket has room for it at once. False, without effect: pair() knows.
+  template <class Locking>
+  [[nodiscard, gnu::always_inline]] inline bool post_first(const MatchKey& key, std::span<std::byte> buffer,
+                                                           const ReceiveOptions& options) noexcept {
+    MatchRecord* record = records_.take_first<Locking::kExclusive>();
+    if (record == nullptr) [[unlikely]]
+      return false;
+    record->buffer = buffer;
+    record->completion = options.completion;
+    record->user_data = options.user_data;
+    // Before others may match the record and give it back.
+    if (options.handle != nullptr) *options.handle = handle(*record);
+    if (table_.add_first<Locking, MatchSide::posted>(key, *record)) [[likely]]
+      return true;
+    // The next receive with this record would answer to it.
+    if (options.handle != nullptr) *options.handle = {};
+    records_.put_back<Locking::kExclusive>();
+    return false;
+  }
+  /// The same on an ordered engine, for a key without wildcards. False, without effect:
+  /// OrderedMatching::post() knows.
+  template <class Locking>
+  [[nodiscard, gnu::always_inline]] inline bool post_first_in_order(const MatchKey& key,
+                                                                    std::span<std::byte> buffer,
+                                                                    const ReceiveOptions& options) noexcept {
+    OrderedMatching& order = *order_;
+    if (!order.try_enter<Locking>()) [[unlikely]]
+      return false;
+    MatchRecord* record = records_.take_first<Locking::kExclusive>();
+    bool is_posted = false;
+    if (record != nullptr) [[likely]] {
+      record->buffer = buffer;
+      record->completion = options.completion;
+      record->user_data = options.user_data;
+      is_posted = order.post_first(key, *record);
+      if (!is_posted) [[unlikely]]
+        records_.put_back<Locking::kExclusive>();
+      else if (options.handle != nullptr)
+        *options.handle = handle(*record);
+    }
+    order.leave<Locking>();
+    return is_posted;
+  }
+  /// The receive that a message with this key meets, unlinked; nullptr: pair() knows.
+  [[nodiscard, gnu::always_inline]] inline MatchRecord* take_first_receive(const MatchKey& key) noexcept {
+    return serial_ ? table_.take_first<detail::NoLock, MatchSide::unexpected>(key)
+                   : table_.take_first<detail::TryLock, MatchSide::unexpected>(key);
+  }
+  /// Gives the record of a receive back; handles that name it end.
+  void release_receive(MatchRecord& record) noexcept { records_.give_back(record); }
+  /// Gives any record back.
+  void release(MatchRecord& record) noexcept {
+    if (record.unexpected != nullptr) {
+      if (record.unexpected->message.is_owner()) record.unexpected->message = Message();
+      unexpected_.give_back(*record.unexpected);
+      record.unexpected = nullptr;
+    }
+    records_.give_back(record);
+  }
+  /// Unlinks the receive that the handle names, unless it has met its message; the record is then the
+  /// caller's.
+  [[nodiscard]] MatchRecord* cancel(const ReceiveHandle& handle) noexcept;
+  /// Unlinks whatever waits and calls each(record), whose the record is then. Any thread; what others link
+  /// meanwhile may stay.
+  template <class Each>
+  void unlink_all(const Each& each) noexcept {
+    for (std::uint32_t index = 0; index < records_.limit(); ++index) {
+      MatchRecord* record = records_.find(index);
+      if (record == nullptr) return;
+      if (unlink(*record, [] { return true; })) each(*record);
+    }
+  }
+
+ private:
+  template <class Still>
+  [[nodiscard]] bool unlink(MatchRecord& record, const Still& still) noexcept {
+    return order_ == nullptr ? table_.unlink(record, still) : order_->unlink(record, still);
+  }
+
+  const std::uint16_t id_;
+  const bool serial_;
+  KeyFunction key_function_ = nullptr;
+  const void* key_context_ = nullptr;
+  Table table_;
+  RecordPool<MatchRecord> records_;
+  RecordPool<Unexpected> unexpected_;
+  std::unique_ptr<OrderedMatching> order_;
+};
+
+/// Signals a receive that was unlinked before it met its message, and gives the record back.
+void end_cancelled(MatchingEngine& engine, MatchRecord& record) noexcept;
+
+/// The engines of a runtime by id. One that a message names before it was opened is made then, so that no
+/// start-up barrier is needed.
+class MatchingEngines {
+ public:
+  static constexpr std::uint32_t kMaxEngines = kMatchingEngines;  // unordered ones
+
+  explicit MatchingEngines(const MatchingLimits& limits) noexcept : limits_(limits) {}
+  ~MatchingEngines();
+  MatchingEngines(const MatchingEngines&) = delete;
+  MatchingEngines& operator=(const MatchingEngines&) = delete;
+
+  /// The unordered engine when it exists already, else nullptr.
+  [[nodiscard]] MatchingEngine* find_made(std::uint32_t id) const noexcept {
+    // Pairs with the release in make().
+    return id < kMaxEngines ? engines_[id].load(std::memory_order_acquire) : nullptr;
+  }
+  /// The ordered engine when it exists already, else nullptr.
+  [[nodiscard]] MatchingEngine* find_ordered(std::uint32_t id) const noexcept {
+    return id - kMatchingEngines < kEngineIds - kMatchingEngines
+               ? engines_[id].load(std::memory_order_acquire)
+               : nullptr;
+  }
+  /// Where the pointer to one is kept, to be loaded with acquire; `id` in range.
+  [[nodiscard]] const std::atomic<MatchingEngine*>& place(std::uint32_t id) const noexcept {
+    return engines_[id];
+  }
+  /// Only reads when the engine exists, otherwise makes it: first use, which allocates. nullptr: the id is
+  /// out of range.
+  [[nodiscard]] MatchingEngine* find(std::uint32_t id) {
+    if (id >= kEngineIds) [[unlikely]]
+      return nullptr;
+    // Pairs with the release in make().
+    MatchingEngine* engine = engines_[id].load(std::memory_order_acquire);
+    return engine != nullptr ? engine : make(id);
+  }
+  /// What an object of the user opens: throws weft::Error when it is open already or out of range for its
+  /// order.
+  MatchingEngine& open(std::uint32_t id, MatchOrder order, bool serial, KeyFunction function,
+                       const void* context);
+  void close(std::uint32_t id) noexcept;
+  template <class Each>
+  void for_each(const Each& each) noexcept {
+    for (auto& engine : engines_)
+      if (MatchingEngine* made = engine.load(std::memory_order_acquire); made != nullptr) each(*made);
+  }
+
+ private:
+  MatchingEngine* make(std::uint32_t id);
+  static void move_all(MatchingEngine& from, MatchingEngine& to);
+
+  const MatchingLimits limits_;
+  std::mutex mutex_;  // making and opening; set-up and first contact only
+  std::array<std::atomic<MatchingEngine*>, kEngineIds> engines_{};
+  std::array<bool, kEngineIds> open_{};
+  std::vector<std::unique_ptr<MatchingEngine>> replaced_;
+};
+
+}  // namespace weft::core

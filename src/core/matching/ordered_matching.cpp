@@ -1,0 +1,112 @@
+#include "core/matching/ordered_matching.hpp"
+
+#include <sched.h>
+#include <utility>
+
+namespace weft::core {
+
+void OrderedMatching::enter() noexcept {
+  for (std::uint32_t step = 1; !try_enter(); ++step) {
+    if (step % 64 == 0) {
+      ::sched_yield();  // its holder may have lost its core
+    } else {
+      __builtin_ia32_pause();
+    }
+  }
+}
+
+/// The last held message whose number is not beyond this one, or nullptr.
+MatchRecord* OrderedMatching::last_held_until(const ArrivalStream& stream, std::uint32_t number) noexcept {
+  // By distance: numbers wrap round.
+  const std::uint32_t ahead = number - stream.expected;
+  MatchRecord* before = stream.held.last();
+  while (before != nullptr && static_cast<std::uint32_t>(before->order) - stream.expected > ahead)
+    before = before->previous;
+  return before;
+}
+
+bool OrderedMatching::holds(const ArrivalStream& stream, std::uint32_t number) noexcept {
+  const MatchRecord* last = last_held_until(stream, number);
+  return last != nullptr && last->order == number;
+}
+
+void OrderedMatching::hold(ArrivalStream& stream, std::uint32_t number, const MatchKey& key,
+                           MatchRecord& message) noexcept {
+  message.set_key(key);
+  message.order = number;
+  stream.held.insert_behind(last_held_until(stream, number), message);
+}
+
+MatchRecord* OrderedMatching::meet_held(ArrivalStream& stream) noexcept {
+  MatchRecord* first = nullptr;
+  MatchRecord* last = nullptr;
+  for (;;) {
+    MatchRecord* const message = stream.held.first();
+    if (message == nullptr || message->order != stream.expected) return first;
+    const auto [answer, receive] = meet(message->key(), [&] {
+      stream.held.remove(*message);
+      return message;
+    });
+    // No room for its key: it stays held, and is tried again with the next arrival.
+    if (answer == Answer::exhausted) [[unlikely]]
+      return first;
+    ++stream.expected;
+    if (answer != Answer::matched) continue;
+    stream.held.remove(*message);
+    receive->unexpected = std::exchange(message->unexpected, nullptr);
+    records_.give_back(*message);
+    receive->next = nullptr;
+    (first == nullptr ? first : last->next) = receive;
+    last = receive;
+  }
+}
+
+MatchRecord* OrderedMatching::take_message(const MatchKey& key) noexcept {
+  enter();
+  MatchRecord* message = find_message(key);
+  if (message != nullptr) unlink_message(*message);
+  leave();
+  return message;
+}
+
+MatchRecord* OrderedMatching::find_message(const MatchKey& wanted) noexcept {
+  MatchRecord* found = nullptr;
+  if (!is_wildcard(wanted)) {
+    table_.visit_oldest(MatchSide::unexpected, wanted, [&](MatchRecord& message) { found = &message; });
+    return found;
+  }
+  for (found = messages_.first(); found != nullptr && !fits(wanted, found->key());) found = found->next;
+  return found;
+}
+
+void OrderedMatching::unlink_message(MatchRecord& message) noexcept {
+  static_cast<void>(table_.unlink(message, [] { return true; }));
+  messages_.remove(message);
+}
+
+/// Null: no wildcard fits, or a receive of the table was posted before it.
+MatchRecord* OrderedMatching::take_receive_among_wildcards(const MatchKey& key) noexcept {
+  MatchRecord* found = wildcards_.first();
+  while (found != nullptr && !fits(found->key(), key)) found = found->next;
+  if (found == nullptr) return nullptr;
+  std::uint64_t exact = ~std::uint64_t{0};
+  table_.visit_oldest(MatchSide::posted, key, [&](const MatchRecord& receive) { exact = receive.order; });
+  if (exact < found->order) return nullptr;
+  remove_wildcard(*found);
+  return found;
+}
+
+bool OrderedMatching::unlink_here(MatchRecord& record) noexcept {
+  const bool is_receive = record.completion != nullptr;
+  if (is_receive && is_wildcard(record.key())) {
+    // 0: it has met its message.
+    if (record.order == 0) return false;
+    remove_wildcard(record);
+    return true;
+  }
+  if (!record.is_linked()) return false;
+  if (!is_receive) messages_.remove(record);
+  return table_.unlink(record, [] { return true; });
+}
+
+}  // namespace weft::core

@@ -1,0 +1,304 @@
+// What makes a matching engine an ordered one: MPI's order, and wildcards.
+//
+// Receives of one source and tag and messages wait in the engine's table, as in unordered engines. Receives
+// with wildcards wait in a list of their own, by posting; messages in the table are in a list as well, by
+// arrival, which only receives with wildcards walk. A message that a receive of the table and one of the list
+// fit takes the one that was posted first, which their numbers tell.
+//
+// Sends carry a number for each stream, which leads from one device to one engine. A message that comes
+// before one with a lower number is held, and nobody finds it, until that one has come.
+#pragma once
+
+#include "core/matching/credits.hpp"
+#include "core/matching/match_record.hpp"
+#include "core/matching/match_table.hpp"
+
+#include <weft/detail/lock.hpp>
+#include <weft/options.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace weft::core {
+
+/// Where a stream begins. Under its lock: the next number, and that messages go to the network in the order
+/// of their numbers.
+struct SendStream {
+  std::atomic<std::uint32_t> lock{0};
+  std::uint32_t next = 0;
+  std::atomic<std::uint32_t> kept{0};  // posts in the backlog, which get their numbers when they leave
+};
+
+/// Where a stream ends. Under the lock of the engine's order.
+struct ArrivalStream {
+  std::uint32_t expected = 0;  // number of the next message
+  RecordList held;             // messages behind that, by number
+};
+
+class OrderedMatching {
+ public:
+  using Table = MatchTable<MatchRecord>;
+  using Answer = Table::Answer;
+
+  /// `table`: serial, and used through this object only.
+  OrderedMatching(Table& table, RecordPool<MatchRecord>& records, int ranks, bool serial)
+      : table_(table),
+        records_(records),
+        serial_(serial),
+        sends_(std::make_unique<AccountTable<SendStream>>(ranks)),
+        arrivals_(std::make_unique<AccountTable<ArrivalStream>>(ranks)) {}
+  OrderedMatching(const OrderedMatching&) = delete;
+  OrderedMatching& operator=(const OrderedMatching&) = delete;
+
+  /// Of sends of the own device to a peer. Any thread.
+  [[nodiscard]] SendStream& sends(int peer, std::uint8_t own_device) { return sends_->at(peer, own_device); }
+
+  /// Receives that went to a backlog and are not posted yet: others stay behind them. Any thread.
+  [[nodiscard]] std::atomic<std::uint32_t>& kept_receives() noexcept { return kept_receives_; }
+
+  // The lock of everything below, for those that do not say that they take it. A serial engine has none.
+
+  [[nodiscard]] bool try_enter() noexcept {
+    return serial_ ? detail::NoLock::acquire(lock_) : detail::TryLock::acquire(lock_);
+  }
+  // For callers that know whether it is serial. Locking: NoLock then, else TryLock.
+  template <class Locking>
+  [[nodiscard]] bool try_enter() noexcept {
+    return Locking::acquire(lock_);
+  }
+  template <class Locking>
+  void leave() noexcept {
+    Locking::release(lock_);
+  }
+  /// Waits, for rare calls.
+  void enter() noexcept;
+  void leave() noexcept { serial_ ? detail::NoLock::release(lock_) : detail::TryLock::release(lock_); }
+
+  [[nodiscard]] ArrivalStream& arrivals(int peer, std::uint8_t device) { return arrivals_->at(peer, device); }
+  [[nodiscard]] static bool is_wildcard(const MatchKey& key) noexcept {
+    return key.source == static_cast<std::uint32_t>(any_source) || key.tag == any_tag;
+  }
+
+  /// The receive that the message with this number meets, unlinked, when it is its turn, no other is held, no
+  /// wildcard is posted, and the receive is found at once. nullptr, without effect: arrive() knows.
+  [[nodiscard, gnu::always_inline]] inline MatchRecord* take_first_receive(ArrivalStream& stream,
+                                                                           std::uint32_t number,
+                                                                           const MatchKey& key) noexcept {
+    if (stream.expected != number || stream.held.first() != nullptr || wildcards_.first() != nullptr)
+        [[unlikely]]
+      return nullptr;
+    MatchRecord* const receive = table_.take_first<detail::NoLock, MatchSide::unexpected>(key);
+    if (receive != nullptr) [[likely]]
+      ++stream.expected;
+    return receive;
+  }
+  /// Posts a receive without wildcards when its bucket has room for it at once. False, without effect: post()
+  /// knows.
+  [[nodiscard, gnu::always_inline]] inline bool post_first(const MatchKey& key,
+                                                           MatchRecord& receive) noexcept {
+    if (!table_.add_first<detail::NoLock, MatchSide::posted>(key, receive)) [[unlikely]]
+      return false;
+    receive.order = ++posted_;
+    return true;
+  }
+  /// The message that a receive meets, unlinked; when there is none, the record that make() returns begins to
+  /// wait as a receive.
+  template <class Make>
+  [[nodiscard]] Table::Result post(const MatchKey& key, Make&& make) noexcept;
+
+  /// What an arrival led to.
+  struct Arrival {
+    enum class Answer : std::uint8_t {
+      matched,   ///< record: the receive, unlinked
+      kept,      ///< the record that make() returned waits for its receive, or for its turn
+      later,     ///< another thread is inside, or make() returned nullptr; without effect
+      rejected,  ///< no message may have this number; without effect
+    };
+    Answer answer = Answer::later;
+    MatchRecord* record = nullptr;
+    /// Receives that messages have met whose turn came with this one, linked through `next`, each with its
+    /// message in `unexpected`.
+    MatchRecord* due = nullptr;
+  };
+  /// A message arrives, from this device of a peer. make() makes the record in which it waits. Takes the
+  /// lock, which it only tries.
+  template <class Make>
+  [[nodiscard]] Arrival arrive(int peer, std::uint8_t device, std::uint32_t number, std::uint64_t tag,
+                               const Make& make) noexcept;
+
+  // Each of these takes the lock itself and waits for it.
+
+  /// As MatchTable's, for wildcards too.
+  template <class Still>
+  [[nodiscard]] bool unlink(MatchRecord& record, const Still& still) noexcept;
+  /// The message that a receive would meet, unlinked, or nullptr.
+  [[nodiscard]] MatchRecord* take_message(const MatchKey& key) noexcept;
+  /// Calls visit(message) under the lock; false when there is none.
+  template <class Visit>
+  bool visit_message(const MatchKey& key, const Visit& visit) noexcept;
+
+  /// Moves everything here, into an order that is new. copy_of(record) makes a record of this engine, or
+  /// nullptr, of one of the other, which it gives back. No other thread may use either.
+  template <class CopyOf>
+  void take_over(OrderedMatching& from, const CopyOf& copy_of);
+
+ private:
+  /// The receive that a message meets whose turn it is, unlinked; when there is none, the record that make()
+  /// returns begins to wait as a message.
+  template <class Make>
+  [[nodiscard]] Table::Result meet(const MatchKey& key, Make&& make) noexcept;
+  /// Lets held messages meet their receives, as far as it is their turn. Returns those, as Arrival::due.
+  [[nodiscard]] MatchRecord* meet_held(ArrivalStream& stream) noexcept;
+  [[nodiscard]] static bool holds(const ArrivalStream& stream, std::uint32_t number) noexcept;
+  static void hold(ArrivalStream& stream, std::uint32_t number, const MatchKey& key,
+                   MatchRecord& message) noexcept;
+  [[nodiscard]] static bool fits(const MatchKey& wanted, const MatchKey& message) noexcept {
+    return (wanted.source == message.source || wanted.source == static_cast<std::uint32_t>(any_source)) &&
+           (wanted.tag == message.tag || wanted.tag == any_tag);
+  }
+  [[nodiscard]] static MatchRecord* last_held_until(const ArrivalStream& stream,
+                                                    std::uint32_t number) noexcept;
+  [[nodiscard]] MatchRecord* find_message(const MatchKey& wanted) noexcept;
+  [[nodiscard]] MatchRecord* take_receive_among_wildcards(const MatchKey& key) noexcept;
+  void unlink_message(MatchRecord& message) noexcept;
+  void remove_wildcard(MatchRecord& record) noexcept {
+    wildcards_.remove(record);
+    record.order = 0;
+  }
+  [[nodiscard]] bool unlink_here(MatchRecord& record) noexcept;
+
+  Table& table_;
+  RecordPool<MatchRecord>& records_;
+  const bool serial_;
+  std::unique_ptr<AccountTable<SendStream>> sends_;
+  std::unique_ptr<AccountTable<ArrivalStream>> arrivals_;
+  std::atomic<std::uint32_t> kept_receives_{0};
+  alignas(64) std::atomic<std::uint32_t> lock_{0};
+  std::uint64_t posted_ = 0;  // receives so far
+  RecordList wildcards_;      // receives; their order is not 0
+  RecordList messages_;       // those in the table
+};
+
+template <class Make>
+auto OrderedMatching::meet(const MatchKey& key, Make&& make) noexcept -> Table::Result {
+  if (wildcards_.first() != nullptr) [[unlikely]]
+    if (MatchRecord* receive = take_receive_among_wildcards(key); receive != nullptr)
+      return {Answer::matched, receive};
+  const Table::Result result = table_.pair(MatchSide::unexpected, key, make);
+  if (result.answer == Answer::kept) messages_.append(*result.record);
+  return result;
+}
+
+template <class Make>
+auto OrderedMatching::arrive(int peer, std::uint8_t device, std::uint32_t number, std::uint64_t tag,
+                             const Make& make) noexcept -> Arrival {
+  Arrival result;
+  if (!try_enter()) return result;
+  ArrivalStream& stream = arrivals(peer, device);
+  const MatchKey key{tag, static_cast<std::uint32_t>(peer), 0};
+  const std::uint32_t ahead = number - stream.expected;
+  if (ahead >> 31 != 0 || holds(stream, number)) {
+    result.answer = Arrival::Answer::rejected;
+  } else if (ahead == 0) {
+    const auto [answer, record] = meet(key, make);
+    if (answer != Answer::exhausted) {
+      result.answer = answer == Answer::matched ? Arrival::Answer::matched : Arrival::Answer::kept;
+      result.record = record;
+      ++stream.expected;
+      result.due = meet_held(stream);
+    }
+  } else if (MatchRecord* record = make(); record != nullptr) {
+    hold(stream, number, key, *record);
+    result.answer = Arrival::Answer::kept;
+    result.due = meet_held(stream);
+  }
+  leave();
+  return result;
+}
+
+template <class Make>
+auto OrderedMatching::post(const MatchKey& key, Make&& make) noexcept -> Table::Result {
+  const std::uint64_t order = posted_ + 1;
+  const auto make_posted = [&]() -> MatchRecord* {
+    MatchRecord* receive = make();
+    if (receive != nullptr) receive->order = posted_ = order;
+    return receive;
+  };
+  if (!is_wildcard(key)) [[likely]] {
+    const Table::Result result = table_.pair(MatchSide::posted, key, make_posted);
+    if (result.answer == Answer::matched) messages_.remove(*result.record);
+    return result;
+  }
+  if (MatchRecord* message = find_message(key); message != nullptr) {
+    unlink_message(*message);
+    return {Answer::matched, message};
+  }
+  MatchRecord* receive = make_posted();
+  if (receive == nullptr) return {Answer::exhausted, nullptr};
+  receive->set_key(key);
+  wildcards_.append(*receive);
+  return {Answer::kept, receive};
+}
+
+template <class Still>
+bool OrderedMatching::unlink(MatchRecord& record, const Still& still) noexcept {
+  enter();
+  const bool taken = still() && unlink_here(record);
+  leave();
+  return taken;
+}
+
+template <class Visit>
+bool OrderedMatching::visit_message(const MatchKey& key, const Visit& visit) noexcept {
+  enter();
+  const MatchRecord* message = find_message(key);
+  if (message != nullptr) visit(*message);
+  leave();
+  return message != nullptr;
+}
+
+template <class CopyOf>
+void OrderedMatching::take_over(OrderedMatching& from, const CopyOf& copy_of) {
+  std::vector<MatchRecord*> receives;
+  from.table_.clear([&](MatchRecord& record, MatchSide side) {
+    if (side == MatchSide::posted) receives.push_back(&record);
+  });
+  for (MatchRecord* record = from.wildcards_.first(); record != nullptr; record = record->next)
+    receives.push_back(record);
+  std::sort(receives.begin(), receives.end(),
+            [](const MatchRecord* a, const MatchRecord* b) { return a->order < b->order; });
+  for (MatchRecord* record : receives) {
+    const MatchKey key = record->key();
+    record->order = 0;
+    static_cast<void>(post(key, [&] { return copy_of(*record); }));
+  }
+  for (MatchRecord* record = from.messages_.first(); record != nullptr;) {
+    MatchRecord* const next = record->next;
+    static_cast<void>(meet(record->key(), [&] { return copy_of(*record); }));
+    record = next;
+  }
+  from.wildcards_ = from.messages_ = {};
+  kept_receives_.store(from.kept_receives_.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  sends_ = std::move(from.sends_);
+  arrivals_ = std::move(from.arrivals_);
+  arrivals_->for_each([&](int, std::uint8_t, ArrivalStream& stream) {
+    RecordList held;
+    for (MatchRecord* record = stream.held.first(); record != nullptr;) {
+      MatchRecord* const next = record->next;
+      const MatchKey key = record->key();
+      const std::uint64_t number = record->order;
+      if (MatchRecord* copy = copy_of(*record); copy != nullptr) {
+        copy->set_key(key);
+        copy->order = number;
+        held.append(*copy);
+      }
+      record = next;
+    }
+    stream.held = held;
+  });
+}
+
+}  // namespace weft::core

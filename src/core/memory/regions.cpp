@@ -1,0 +1,90 @@
+#include "core/memory/regions.hpp"
+
+#include <weft/error.hpp>
+
+#include <string>
+
+namespace weft::core {
+
+using network::RegionName;
+
+Regions::Regions(network::Network& network, int rank, std::uint32_t capacity, std::function<void()> quiesce)
+    : network_(network),
+      rank_(rank),
+      capacity_(capacity),
+      quiesce_(std::move(quiesce)),
+      entries_(new Entry[capacity]) {
+  free_.reserve(capacity);  // so that giving back never allocates
+}
+
+RegionName Regions::take() {
+  const std::lock_guard lock(mutex_);
+  std::uint32_t index = used_;
+  if (!free_.empty()) {
+    index = free_.back();
+    free_.pop_back();
+  } else if (used_ < capacity_) {
+    ++used_;
+  } else {
+    throw Error("MemoryRegion: all " + std::to_string(capacity_) +
+                " regions of this rank are in use (attribute regions_max)");
+  }
+  Entry& entry = entries_[index];
+  if (++entry.generation == 0) entry.generation = 1;
+  return {index, entry.generation};
+}
+
+void Regions::give_back(RegionName name) noexcept {
+  const std::lock_guard lock(mutex_);
+  free_.push_back(name.index);
+}
+
+RemoteRegion Regions::open(RegionName name, std::span<std::byte> memory, bool allocated) {
+  const network::RegionKeys keys = network_.register_memory(name, memory, allocated);
+  Entry& entry = entries_[name.index];
+  entry.memory = memory;
+  entry.allocated = allocated;
+  // Pairs with the acquire in find().
+  entry.open.store(name.generation, std::memory_order_release);
+  return {rank_, name.index, name.generation, 0, memory.size(), keys.address, keys.key};
+}
+
+RemoteRegion Regions::add(std::span<std::byte> memory) {
+  // Even a region of no bytes has a place: where nullptr is found, there is no region.
+  if (memory.data() == nullptr) memory = {&nowhere_, 0};
+  const RegionName name = take();
+  try {
+    return open(name, memory, false);
+  } catch (...) {
+    give_back(name);
+    throw;
+  }
+}
+
+RemoteRegion Regions::allocate(std::size_t size, std::span<std::byte>& memory) {
+  const RegionName name = take();
+  try {
+    memory = {network_.allocate_memory(name, size), size};
+    try {
+      return open(name, memory, true);
+    } catch (...) {
+      network_.release_memory(name, memory, true);
+      throw;
+    }
+  } catch (...) {
+    give_back(name);
+    throw;
+  }
+}
+
+void Regions::remove(std::uint32_t index) noexcept {
+  Entry& entry = entries_[index];
+  const RegionName name{index, entry.generation};
+  entry.open.store(0, std::memory_order_relaxed);
+  // Deliveries that found it open end first; those that begin later find it closed.
+  quiesce_();
+  network_.release_memory(name, entry.memory, entry.allocated);
+  give_back(name);
+}
+
+}  // namespace weft::core

@@ -1,0 +1,67 @@
+// The memory regions of a runtime, by the index that peers know.
+#pragma once
+
+#include "network/network.hpp"
+
+#include <weft/remote_region.hpp>
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+namespace weft::core {
+
+/// Looking up is wait-free; adding and removing are set-up and may wait.
+class Regions {
+ public:
+  /// `quiesce` returns once no delivery that began before is running in another thread.
+  Regions(network::Network& network, int rank, std::uint32_t capacity, std::function<void()> quiesce);
+  Regions(const Regions&) = delete;
+  Regions& operator=(const Regions&) = delete;
+
+  /// Opens memory of the user to peers. Throws weft::Error when the table is full or the network cannot.
+  RemoteRegion add(std::span<std::byte> memory);
+  /// The same with memory that the network allocates; `memory` becomes its place.
+  RemoteRegion allocate(std::size_t size, std::span<std::byte>& memory);
+  /// Closes a region. On return no access of a peer is under way any more, and what was allocated is freed.
+  void remove(std::uint32_t index) noexcept;
+
+  /// `size` bytes at `offset` of an own region, or nullptr when the name is stale or forged, or the bytes are
+  /// not all inside. Valid until the end of the delivery, or of the step, that asks.
+  [[nodiscard]] std::byte* find(network::RegionName name, std::uint64_t offset,
+                                std::uint64_t size) const noexcept {
+    if (name.index >= capacity_) return nullptr;
+    const Entry& entry = entries_[name.index];
+    // Pairs with the release in open(): base and size are those of this generation.
+    if (name.generation == 0 || entry.open.load(std::memory_order_acquire) != name.generation) return nullptr;
+    if (offset > entry.memory.size() || size > entry.memory.size() - offset) return nullptr;
+    return entry.memory.data() + offset;
+  }
+
+ private:
+  struct Entry {
+    std::atomic<std::uint32_t> open{0};  // the generation while the region is open, else 0
+    std::uint32_t generation = 0;        // of the last use
+    bool allocated = false;
+    std::span<std::byte> memory;
+  };
+
+  network::RegionName take();
+  void give_back(network::RegionName name) noexcept;
+  RemoteRegion open(network::RegionName name, std::span<std::byte> memory, bool allocated);
+
+  network::Network& network_;
+  const int rank_;
+  const std::uint32_t capacity_;
+  const std::function<void()> quiesce_;
+  const std::unique_ptr<Entry[]> entries_;
+  std::byte nowhere_{};
+  std::mutex mutex_;                 // guards what follows
+  std::vector<std::uint32_t> free_;  // indices used before
+  std::uint32_t used_ = 0;           // indices below have been used
+};
+
+}  // namespace weft::core

@@ -1,0 +1,92 @@
+// The records behind OneSided.
+#pragma once
+
+#include "core/protocol/one_sided.hpp"
+
+namespace weft::core {
+
+/// Small messages are put together on the stack of the thread that sends them.
+inline constexpr std::size_t kStackMessage = 512;
+
+/// What one word tells of a request, so that an answer, the sender of pieces and whoever finds that the peer
+/// has left agree on who ends it: the one whose change leaves nothing under way.
+///
+/// generation(32) | posting(1) | at_network(1) | refused(1) | lost(1) | busy(12) | pieces under way(16)
+namespace request_word {
+
+inline constexpr std::uint64_t kPosting = std::uint64_t{1} << 31;    // more pieces may be sent
+inline constexpr std::uint64_t kAtNetwork = std::uint64_t{1} << 30;  // the network tells the end
+inline constexpr std::uint64_t kRefused = std::uint64_t{1} << 29;
+inline constexpr std::uint64_t kLost = std::uint64_t{1} << 28;
+inline constexpr std::uint64_t kBusy = std::uint64_t{1} << 16;  // one thread that handles an answer
+inline constexpr std::uint64_t kBusyMask = 0xfff * kBusy;
+inline constexpr std::uint64_t kPieces = 0xffff;
+inline constexpr std::uint64_t kUnderWay = kPosting | kAtNetwork | kBusyMask | kPieces;
+
+[[nodiscard]] constexpr std::uint32_t generation_of(std::uint64_t word) noexcept {
+  return static_cast<std::uint32_t>(word >> 32);
+}
+[[nodiscard]] constexpr Outcome outcome_of(std::uint64_t word) noexcept {
+  return (word & kRefused) != 0 ? Outcome::refused : (word & kLost) != 0 ? Outcome::peer_failed : Outcome::ok;
+}
+
+/// Replaces the word by what `change` makes of it and returns that.
+template <class Change>
+std::uint64_t update(std::atomic<std::uint64_t>& word, const Change& change) noexcept {
+  std::uint64_t before = word.load(std::memory_order_relaxed);
+  for (;;) {
+    const std::uint64_t after = change(before);
+    // Whoever ends the request comes after everybody who had a part in it.
+    if (word.compare_exchange_weak(before, after, std::memory_order_acq_rel, std::memory_order_relaxed))
+      return after;
+  }
+}
+
+}  // namespace request_word
+
+/// An own access until it has ended and its signal has been sent.
+struct OneSided::Request {
+  Request* next = nullptr;
+  std::atomic<std::uint64_t> word{std::uint64_t{1} << 32};
+  std::uint32_t index = 0;
+  std::uint8_t epoch = 0;
+  bool from_handler = false;
+  bool by_messages = false;
+  bool signals = false;       // ended, but for its signal
+  bool is_signalled = false;  // the signal travels with the put
+  Operation operation = Operation::put;
+  std::atomic<int> peer{0};  // atomic, because end_lost_operations() looks at requests of other threads
+  RemoteAddress where;
+  std::byte* data = nullptr;
+  std::size_t size = 0;
+  AtomicUpdate update;
+  AccessOptions options;
+  Packet source;  // a source that was copied while it was in the backlog
+  std::byte copy[PendingPost::kCopied];
+  // while pieces are sent, by the poster, then by step():
+  std::uint64_t sent = 0;
+  std::uint64_t piece = 0;  // bytes of all pieces but the last
+  Packet packet;            // a piece that the network has not accepted yet
+  std::size_t packet_size = 0;
+
+  [[nodiscard]] RequestName name() const noexcept {
+    return {index, request_word::generation_of(word.load(std::memory_order_relaxed))};
+  }
+  [[nodiscard]] bool is_single() const noexcept { return size <= piece; }
+};
+
+/// What a peer is still to be told.
+struct OneSided::Answer {
+  Answer* next = nullptr;
+  std::uint32_t index = 0;
+  int peer = 0;
+  std::uint8_t device = 0;
+  Channel channel = Channel::access_ended;
+  RequestName request{};
+  Outcome outcome = Outcome::ok;
+  AccessPiece wanted{};    // of get_data
+  std::uint64_t old = 0;   // of atomic_ended
+  std::uint64_t word = 0;  // of put_signal: a signal of the peer, for an object that is not exposed yet
+};
+
+}  // namespace weft::core

@@ -1,0 +1,240 @@
+// Sends and receives of ordered engines.
+//
+// The lock of a stream and the lock of an engine's order are only held while nothing is signalled: completion
+// objects may post to the same engine.
+#include "core/protocol/complete.hpp"
+#include "core/protocol/refusal.hpp"
+#include "core/protocol/select.hpp"
+#include "core/protocol/send_receive.hpp"
+
+#include <weft/detail/message_access.hpp>
+
+#include <bit>
+#include <cstring>
+
+namespace weft::core {
+
+using network::SendResult;
+
+using Arrival = OrderedMatching::Arrival;
+
+// Sending.
+
+Status SendReceive::attempt_ordered_send(MatchingEngine& engine, int peer, std::uint64_t tag, Bytes bytes,
+                                         const SendOptions& options, Packet* packet, bool keeps_room,
+                                         bool exclusive, bool again) noexcept {
+  const auto device = static_cast<std::uint8_t>(context_.device);
+  SendStream& stream = engine.order()->sends(peer, device);
+  if (!(exclusive ? detail::NoLock::acquire(stream.lock) : detail::TryLock::acquire(stream.lock)))
+    return Status::retry(Reason::lock_contended);
+  Status status = Status::retry(Reason::backlog);
+  if (again || stream.kept.load(std::memory_order_relaxed) == 0) {
+    const MatchTrailer trailer{engine.id(), 0, device, stream.next};
+    status = send_silently(peer, tag, bytes, trailer, options, packet, keeps_room, exclusive);
+  }
+  if (!status.is_retry()) {
+    ++stream.next;
+    if (again) stream.kept.fetch_sub(1, std::memory_order_relaxed);
+  }
+  exclusive ? detail::NoLock::release(stream.lock) : detail::TryLock::release(stream.lock);
+  if (!status.is_done() || options.completion == nullptr) return status;
+  return ended(context_.port->gone(peer), peer, tag, bytes, options);
+}
+
+/// As attempt_send(), but when the message has left, the completion object is for the caller to signal.
+Status SendReceive::send_silently(int peer, std::uint64_t tag, Bytes bytes, const MatchTrailer& trailer,
+                                  const SendOptions& options, Packet* packet, bool keeps_room,
+                                  bool exclusive) noexcept {
+  if (select(bytes.size(), context_.limits) != Protocol::rendezvous) {
+    SendOptions silent = options;
+    silent.completion = nullptr;
+    if (take_credit(peer, options.device, exclusive)) [[likely]] {
+      const Status status = send_at_once(peer, tag, bytes, trailer, silent, packet, keeps_room, exclusive);
+      if (status.is_retry()) credits_.undo(1, peer, options.device);
+      return status;
+    }
+    if (context_.port->gone(peer)) return sent(SendResult::peer_gone, peer, tag, bytes, silent);
+    if (options.completion == nullptr || packet != nullptr ||
+        !credits_.is_out_of_patience(peer, options.device))
+      return Status::retry(Reason::no_credit);
+  }
+  const LargeMessages::Outbound outbound{
+      peer, options.device,     Channel::large_send, tag, &trailer, bytes, Operation::send,
+      tag,  options.completion, options.user_data};
+  SendResult result = SendResult::sent;
+  switch (large_messages_.start(outbound, exclusive, result)) {
+    case LargeMessages::Start::started:
+      return Status::posted();
+    case LargeMessages::Start::no_request:
+      return Status::retry(Reason::no_request);
+    case LargeMessages::Start::refused:
+      break;
+  }
+  if (result == SendResult::peer_gone)
+    context_.counters.dropped_sends.fetch_add(1, std::memory_order_relaxed);
+  return refusal(result);
+}
+
+// Receiving.
+
+Status SendReceive::attempt_ordered_receive(MatchingEngine& engine, int source, std::uint64_t tag,
+                                            std::span<std::byte> buffer, const ReceiveOptions& options,
+                                            bool again) noexcept {
+  OrderedMatching& order = *engine.order();
+  if (!again && order.kept_receives().load(std::memory_order_relaxed) != 0) [[unlikely]]
+    return Status::retry(Reason::backlog);
+  if (!order.try_enter()) [[unlikely]]
+    return Status::retry(Reason::lock_contended);
+  const auto [answer, record] =
+      order.post({tag, static_cast<std::uint32_t>(source), 0}, [&]() -> MatchRecord* {
+        MatchRecord* posted = engine.records().take();
+        if (posted == nullptr) return nullptr;
+        posted->buffer = buffer;
+        posted->completion = options.completion;
+        posted->user_data = options.user_data;
+        if (options.handle != nullptr) *options.handle = engine.handle(*posted);
+        return posted;
+      });
+  order.leave();
+  if (answer == Table::Answer::exhausted) return Status::retry(Reason::no_request);
+  if (again) order.kept_receives().fetch_sub(1, std::memory_order_relaxed);
+  return answer == Table::Answer::matched ? receive_arrived(engine, *record, buffer, options)
+                                          : Status::posted();
+}
+
+// Arriving.
+
+/// Receives what messages have met that were held.
+void SendReceive::receive_held(MatchingEngine& engine, MatchRecord* first) noexcept {
+  for (MatchRecord* receive = first; receive != nullptr;) {
+    MatchRecord* const next = receive->next;
+    static_cast<void>(receive_arrived(engine, *receive, receive->buffer,
+                                      {.completion = receive->completion, .user_data = receive->user_data}));
+    receive = next;
+  }
+}
+
+bool SendReceive::on_ordered_send(MatchingEngine& engine, std::uint64_t tag, Message& arrival,
+                                  const MatchTrailer& trailer, network::Sink& sink) noexcept {
+  const int peer = arrival.peer();
+  bool may_keep = true;
+  const Arrival result =
+      engine.order()->arrive(peer, trailer.device, trailer.order, tag, [&]() -> MatchRecord* {
+        may_keep = ledger_.admit(peer, trailer.device);
+        return may_keep ? keep(engine, tag, arrival, trailer) : nullptr;
+      });
+  switch (result.answer) {
+    case Arrival::Answer::matched: {
+      Message message;
+      detail::MessageAccess::set_receive(message, peer);
+      complete(engine, *result.record, message, tag, arrival.bytes().first(arrival.size() - sizeof trailer));
+      settle(ledger_, peer, trailer.device, 1, exclusive_.load(std::memory_order_relaxed));
+      break;
+    }
+    case Arrival::Answer::kept:
+      break;
+    case Arrival::Answer::later:
+      if (may_keep) return false;
+      sink.reject(peer, "more messages without receives than there are credits", tag);
+      return true;
+    case Arrival::Answer::rejected:
+      sink.reject(peer, "send to an ordered engine with a number that was used before", trailer.order);
+      return true;
+  }
+  receive_held(engine, result.due);
+  return true;
+}
+
+bool SendReceive::announce_in_order(MatchingEngine& engine, const MatchTrailer& trailer, Unexpected& note,
+                                    network::Sink& sink) noexcept {
+  const int peer = note.peer;
+  const Arrival result =
+      engine.order()->arrive(peer, trailer.device, trailer.order, note.tag, [&]() -> MatchRecord* {
+        MatchRecord* kept = engine.records().take();
+        if (kept != nullptr) MatchingEngine::set_unexpected(*kept, note);
+        return kept;
+      });
+  switch (result.answer) {
+    case Arrival::Answer::matched:
+      result.record->unexpected = &note;
+      fetch(engine, *result.record);
+      break;
+    case Arrival::Answer::kept:
+      break;
+    case Arrival::Answer::later:
+      engine.unexpected().give_back(note);
+      return false;
+    case Arrival::Answer::rejected:
+      engine.unexpected().give_back(note);
+      sink.reject(peer, "announcement to an ordered engine with a number that was used before",
+                  trailer.order);
+      return true;
+  }
+  receive_held(engine, result.due);
+  return true;
+}
+
+/// The messages of a run that are for the same ordered engine as its first. False: one of them cannot be
+/// taken now.
+bool SendReceive::on_ordered_sends(network::SlotRun& all, detail::PayloadLender* lender, network::Sink& sink,
+                                   const Backlog& backlog) noexcept {
+  // Fast is what nearly always happens, as in on_sends(): its turn, no wildcard, a receive that waits first
+  // in its bucket. Everything else is on_send()'s.
+  network::SlotRun run = all;  // in registers
+  const int peer = run.peer();
+  Message message;
+  detail::MessageAccess::set_receive(message, peer);
+  MatchingEngine* engine = nullptr;
+  ArrivalStream* stream = nullptr;
+  std::uint32_t known = 0;  // trailer of the first message, without its number
+  std::uint32_t met = 0;    // not settled yet
+  std::uint64_t fetched = 0;
+  std::uint64_t tag = 0;
+  Bytes payload;
+  bool can_go_on = true;
+  while (run.look(tag, payload) && !backlog.over_limit() && payload.size() >= sizeof(MatchTrailer)) {
+    MatchTrailer trailer;
+    std::memcpy(&trailer, payload.data() + payload.size() - sizeof trailer, sizeof trailer);
+    const auto kind = static_cast<std::uint32_t>(std::bit_cast<std::uint64_t>(trailer));
+    // Looked up anew for each message, because a handler may open an engine.
+    if (MatchingEngine* now = engines_.find(trailer.engine); now != engine) [[unlikely]] {
+      if (engine == nullptr) known = kind;
+      if (kind != known) break;
+      engine = now;
+      stream = &engine->order()->arrivals(peer, trailer.device);
+    }
+    if (kind != known) [[unlikely]]
+      break;
+    if (run.head() >= fetched && engine->is_serial()) [[unlikely]]
+      fetched = run.head() + prefetch(*engine, run);
+    OrderedMatching& order = *engine->order();
+    if (!order.try_enter()) [[unlikely]] {
+      can_go_on = false;
+      break;
+    }
+    MatchRecord* const record =
+        order.take_first_receive(*stream, trailer.order, {tag, static_cast<std::uint32_t>(peer), 0});
+    order.leave();
+    if (record == nullptr) [[unlikely]] {
+      Message arrival;
+      detail::MessageAccess::set_view(arrival, Operation::active_message, peer, tag, payload.data(),
+                                      payload.size(), lender, 0);
+      can_go_on = on_send(tag, arrival, sink);
+      if (!can_go_on) break;
+      run.advance();
+      continue;
+    }
+    ++met;
+    complete(*engine, *record, message, tag, payload.first(payload.size() - sizeof trailer));
+    if (!detail::MessageAccess::is_receive(message, peer)) [[unlikely]] {
+      message = Message();
+      detail::MessageAccess::set_receive(message, peer);
+    }
+    run.advance();
+  }
+  if (met != 0) settle_met(peer, known, met);
+  all = run;
+  return can_go_on;
+}
+
+}  // namespace weft::core

@@ -1,0 +1,120 @@
+// Posting receives, and what has come before them.
+#include "core/protocol/send_receive.hpp"
+
+#include <weft/detail/message_access.hpp>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace weft::core {
+
+using Table = MatchingEngine::Table;
+
+Status SendReceive::attempt_receive(MatchingEngine& engine, int source, std::uint64_t tag,
+                                    std::span<std::byte> buffer, const ReceiveOptions& options) noexcept {
+  const auto [answer, record] = engine.table().pair(
+      Table::Side::posted, engine.key(source, tag, options.policy), [&]() -> MatchRecord* {
+        MatchRecord* posted = engine.records().take();
+        if (posted == nullptr) return nullptr;
+        posted->buffer = buffer;
+        posted->completion = options.completion;
+        posted->user_data = options.user_data;
+        if (options.handle != nullptr) *options.handle = engine.handle(*posted);
+        return posted;
+      });
+  switch (answer) {
+    case Table::Answer::matched:
+      return receive_arrived(engine, *record, buffer, options);
+    case Table::Answer::kept:
+      return Status::posted();
+    case Table::Answer::contended:
+      return Status::retry(Reason::lock_contended);
+    case Table::Answer::exhausted:
+      break;
+  }
+  return Status::retry(Reason::no_request);
+}
+
+Status SendReceive::receive_arrived(MatchingEngine& engine, MatchRecord& record, std::span<std::byte> buffer,
+                                    const ReceiveOptions& options) noexcept {
+  const Arrived& arrived = *record.unexpected;
+  if (arrived.is_announced) {
+    record.buffer = buffer;
+    record.completion = options.completion;
+    record.user_data = options.user_data;
+    fetch(engine, record);
+    return Status::posted();
+  }
+  const std::size_t size = std::min(arrived.length, buffer.size());
+  if (size != 0) std::memcpy(buffer.data(), arrived.message.data(), size);
+  Message message;
+  detail::MessageAccess::set_view(message, Operation::receive, arrived.peer, arrived.tag, buffer.data(), size,
+                                  nullptr, arrived.length);
+  detail::MessageAccess::set_user_data(message, options.user_data);
+  if (size < arrived.length) detail::MessageAccess::set_outcome(message, Outcome::truncated);
+  arrived.ledger->forget(arrived.peer, arrived.sender_device);
+  settle(*arrived.ledger, arrived.peer, arrived.sender_device, 1, false);
+  engine.release(record);
+  if (options.may_complete_now && (options.arrived != nullptr || message.outcome() == Outcome::ok)) {
+    if (options.arrived != nullptr) *options.arrived = std::move(message);
+    return Status::done();
+  }
+  options.completion->signal(message);
+  return Status::posted();
+}
+
+void SendReceive::drop_arrived(MatchingEngine& engine, MatchRecord& record) noexcept {
+  const Arrived& arrived = *record.unexpected;
+  context_.counters.refused_messages.fetch_add(1, std::memory_order_relaxed);
+  if (arrived.is_announced) {
+    record.buffer = {};
+    record.completion = nullptr;
+    fetch(engine, record);
+    return;
+  }
+  // By step(): the caller may be any thread, also beside the one that has the device for itself.
+  CreditLedger& ledger = *arrived.ledger;
+  const std::uint32_t count = ledger.settle(arrived.peer, arrived.sender_device, 1, false);
+  if (count != 0) ledger.keep(arrived.peer, arrived.sender_device, count);
+  ledger.forget(arrived.peer, arrived.sender_device);
+  engine.release(record);
+}
+
+void SendReceive::fetch(MatchingEngine& engine, MatchRecord& record) noexcept {
+  record.engine = &engine;
+  if (try_fetch(record)) return;
+  waiting_.fetch_add(1, std::memory_order_relaxed);
+  announced_.put(record);
+}
+
+bool SendReceive::try_fetch(MatchRecord& record) noexcept {
+  LargeMessage announcement;
+  std::memcpy(&announcement, record.unexpected->announcement.data(), sizeof announcement);
+  if (!large_messages_.fetch({record.unexpected->peer, announcement, record.unexpected->tag, record.buffer,
+                              record.completion, record.user_data}))
+    return false;
+  record.engine->release(record);
+  return true;
+}
+
+std::size_t SendReceive::step(bool exclusive) noexcept {
+  std::size_t moved = 0;
+  for (MatchRecord* record = announced_.take_all(); record != nullptr;) {
+    MatchRecord* next = record->next;
+    if (try_fetch(*record)) {
+      waiting_.fetch_sub(1, std::memory_order_relaxed);
+      ++moved;
+    } else {
+      announced_.put(*record);
+    }
+    record = next;
+  }
+  if (ledger_.has_kept())
+    moved += ledger_.collect([&](int peer, std::uint8_t device, std::uint32_t count) {
+      return return_credits(ledger_, peer, device, count, exclusive);
+    });
+  return moved;
+}
+
+}  // namespace weft::core

@@ -1,0 +1,128 @@
+// Sends and receives of one device, which a matching engine pairs.
+//
+// Sources: send.cpp (posting sends), receive.cpp (posting receives), arrival.cpp (what arrives meets
+// receives), ordered.cpp (all of that where the engine is ordered).
+#pragma once
+
+#include "concurrent/intake.hpp"
+#include "core/backlog/backlog.hpp"
+#include "core/matching/credits.hpp"
+#include "core/matching/matching_engine.hpp"
+#include "core/protocol/context.hpp"
+#include "core/protocol/large_message.hpp"
+#include "core/protocol/wire.hpp"
+
+#include <weft/detail/device_path.hpp>
+#include <weft/options.hpp>
+#include <weft/packet.hpp>
+#include <weft/status.hpp>
+
+#include <atomic>
+#include <span>
+
+namespace weft::core {
+
+class SendReceive {
+ public:
+  SendReceive(const Context& context, detail::DevicePath& path, MatchingEngines& engines,
+              CreditLedger& ledger, LargeMessages& large_messages, int ranks, std::uint32_t credits) noexcept
+      : context_(context),
+        path_(path),
+        engines_(engines),
+        ledger_(ledger),
+        large_messages_(large_messages),
+        credits_(ranks, credits) {}
+
+  /// Whether one thread has the device for itself.
+  void set_exclusive(bool exclusive) noexcept { exclusive_.store(exclusive, std::memory_order_relaxed); }
+
+  /// One attempt, for arguments that have been checked. `packet` holds the payload already, unless null, and
+  /// is taken over when the answer is not retry. `may_complete_now` false: the completion object is signalled
+  /// in any case. `keeps_room`: others wait for room, inlined posts shall not overtake them.
+  Status attempt_send(int peer, std::uint64_t tag, Bytes bytes, const SendOptions& options, Packet* packet,
+                      bool keeps_room, bool exclusive) noexcept;
+  Status attempt_receive(MatchingEngine& engine, int source, std::uint64_t tag, std::span<std::byte> buffer,
+                         const ReceiveOptions& options) noexcept;
+
+  // The same on an ordered engine; `engine` is the own one with the id of the send's. `again`: it comes from
+  // the backlog.
+  Status attempt_ordered_send(MatchingEngine& engine, int peer, std::uint64_t tag, Bytes bytes,
+                              const SendOptions& options, Packet* packet, bool keeps_room, bool exclusive,
+                              bool again) noexcept;
+  Status attempt_ordered_receive(MatchingEngine& engine, int source, std::uint64_t tag,
+                                 std::span<std::byte> buffer, const ReceiveOptions& options,
+                                 bool again) noexcept;
+
+  /// Receives a message that was taken out of the engine.
+  Status receive_arrived(MatchingEngine& engine, MatchRecord& record, std::span<std::byte> buffer,
+                         const ReceiveOptions& options) noexcept;
+  void drop_arrived(MatchingEngine& engine, MatchRecord& record) noexcept;
+
+  /// Arrivals of the channels send, large_send and credit. False: cannot be taken now.
+  bool on_send(std::uint64_t tag, Message& arrival, network::Sink& sink) noexcept;
+  /// Several sends, until `backlog` is over its limit.
+  void on_sends(network::SlotRun& run, detail::PayloadLender* lender, network::Sink& sink,
+                const Backlog& backlog) noexcept;
+  bool on_large_send(std::uint64_t tag, const Message& arrival, network::Sink& sink) noexcept;
+  void on_credit(std::uint64_t word, const Message& arrival, network::Sink& sink) noexcept;
+
+  /// Continues what could not be finished. One thread at a time. Returns how many steps did something.
+  std::size_t step(bool exclusive) noexcept;
+  [[nodiscard]] bool has_work() const noexcept {
+    return waiting_.load(std::memory_order_relaxed) != 0 || ledger_.has_kept();
+  }
+
+ private:
+  using Table = MatchingEngine::Table;
+
+  bool take_credit(int peer, std::uint8_t device, bool exclusive) noexcept;
+  Status send_at_once(int peer, std::uint64_t tag, Bytes bytes, const MatchTrailer& trailer,
+                      const SendOptions& options, Packet* packet, bool keeps_room, bool exclusive) noexcept;
+  Status announce(int peer, std::uint64_t tag, Bytes bytes, const MatchTrailer& trailer,
+                  const SendOptions& options, bool exclusive) noexcept;
+  Status sent(network::SendResult result, int peer, std::uint64_t tag, Bytes bytes,
+              const SendOptions& options) noexcept;
+  Status ended(bool lost, int peer, std::uint64_t tag, Bytes bytes, const SendOptions& options) noexcept;
+  Status send_silently(int peer, std::uint64_t tag, Bytes bytes, const MatchTrailer& trailer,
+                       const SendOptions& options, Packet* packet, bool keeps_room, bool exclusive) noexcept;
+  bool announce_in_order(MatchingEngine& engine, const MatchTrailer& trailer, Unexpected& note,
+                         network::Sink& sink) noexcept;
+  [[nodiscard]] static bool is_ordered(std::uint32_t trailer) noexcept;
+  void receive_held(MatchingEngine& engine, MatchRecord* first) noexcept;
+  bool on_ordered_send(MatchingEngine& engine, std::uint64_t tag, Message& arrival,
+                       const MatchTrailer& trailer, network::Sink& sink) noexcept;
+  bool on_ordered_sends(network::SlotRun& run, detail::PayloadLender* lender, network::Sink& sink,
+                        const Backlog& backlog) noexcept;
+  static std::uint64_t prefetch(MatchingEngine& engine, network::SlotRun run) noexcept;
+  [[nodiscard]] const std::atomic<MatchingEngine*>* usual_engine(std::uint32_t trailer) const noexcept;
+  void settle_met(int peer, std::uint32_t trailer, std::uint32_t messages) noexcept;
+  static void complete(MatchingEngine& engine, MatchRecord& record, Message& message, std::uint64_t tag,
+                       Bytes payload) noexcept;
+  static void copy(std::byte* to, const std::byte* from, std::size_t size) noexcept;
+  static bool read_trailer(const Message& arrival, MatchTrailer& trailer, network::Sink& sink) noexcept;
+  MatchRecord* keep(MatchingEngine& engine, std::uint64_t tag, Message& arrival,
+                    const MatchTrailer& trailer) noexcept;
+  void fetch(MatchingEngine& engine, MatchRecord& record) noexcept;
+  bool try_fetch(MatchRecord& record) noexcept;
+  void settle(CreditLedger& ledger, int peer, std::uint8_t device, std::uint32_t messages,
+              bool exclusive) noexcept {
+    const std::uint32_t count = ledger.settle(peer, device, messages, exclusive);
+    if (count != 0 && !return_credits(ledger, peer, device, count, exclusive)) [[unlikely]]
+      ledger.keep(peer, device, count);
+  }
+  bool return_credits(CreditLedger& ledger, int peer, std::uint8_t device, std::uint32_t count,
+                      bool exclusive) noexcept;
+  static void release(MatchingEngine& engine, MatchRecord& record) noexcept;
+
+  const Context& context_;
+  detail::DevicePath& path_;
+  MatchingEngines& engines_;
+  CreditLedger& ledger_;
+  LargeMessages& large_messages_;
+  Credits credits_;
+  std::atomic<bool> exclusive_{false};
+  std::atomic<std::uint32_t> waiting_{0};
+  concurrent::Intake<MatchRecord> announced_;  // matched, but no transfer was free
+};
+
+}  // namespace weft::core

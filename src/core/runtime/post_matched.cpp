@@ -1,0 +1,241 @@
+// Sends and receives: checks, refusals, the backlog, and the calls that wait.
+#include "core/runtime/device_state.hpp"
+#include "core/runtime/runtime_state.hpp"
+#include "core/runtime/until_accepted.hpp"
+
+#include <weft/completion/counter.hpp>
+#include <weft/error.hpp>
+
+#include <atomic>
+#include <string>
+#include <utility>
+
+namespace weft::detail {
+
+namespace {
+
+/// Keeps one message, for a thread that waits for it.
+class OneMessage final : public Completion {
+ public:
+  ~OneMessage() override { withdraw(); }
+  void signal(Message& message) noexcept override {
+    message_ = std::move(message);
+    // Pairs with the acquire in ready().
+    arrived_.store(true, std::memory_order_release);
+    notify_waiters_of(this);
+  }
+  [[nodiscard]] bool ready() const noexcept override { return arrived_.load(std::memory_order_acquire); }
+  [[nodiscard]] Message take() noexcept { return std::move(message_); }
+
+ private:
+  Message message_;
+  std::atomic<bool> arrived_{false};
+};
+
+}  // namespace
+
+core::MatchingEngine& DeviceState::check_engine(std::uint32_t id, MatchingPolicy policy,
+                                                const char* operation) {
+  core::MatchingEngine* engine = runtime_.matching_engines().find(id);
+  if (engine == nullptr) [[unlikely]]
+    throw Error(std::string(operation) + ": matching engine " + std::to_string(id) +
+                " is out of range: 0 to " + std::to_string(kEngineIds - 1));
+  if (policy == MatchingPolicy::user && !engine->has_key_function()) [[unlikely]]
+    throw Error(std::string(operation) + ": matching engine " + std::to_string(id) +
+                " was not opened with a make_key, which MatchingPolicy::user needs");
+  return *engine;
+}
+
+void DeviceState::check_source(int source, MatchingPolicy policy, const char* operation) const {
+  if (policy == MatchingPolicy::tag_only || policy == MatchingPolicy::any) return;
+  if (source < 0 || source >= runtime_.size()) [[unlikely]]
+    throw Error(std::string(operation) + ": source " + std::to_string(source) +
+                " is not a rank of this job (0 to " + std::to_string(runtime_.size() - 1) + ")" +
+                (source == any_source ? "; any_source needs an ordered matching engine" : ""));
+}
+
+Status DeviceState::post_send(int peer, std::uint64_t tag, Bytes bytes, const SendOptions& options,
+                              bool exclusive) {
+  check_peer(peer, "post_send");
+  const core::MatchingEngine& engine = check_engine(options.engine, options.policy, "post_send");
+  if (options.policy == MatchingPolicy::user) [[unlikely]]
+    tag = engine.user_key(runtime_.rank(), tag);
+  const Status status =
+      backlog_.waits_for_room(peer)
+          ? Status::retry(Reason::backlog)
+          : send_receive_.attempt_send(peer, tag, bytes, options, nullptr, !backlog_.empty(), exclusive);
+  if (!status.is_retry() || (options.may_retry && frames == nullptr)) [[likely]]
+    return status;
+  return keep_send(status, peer, tag, bytes, nullptr, options);
+}
+
+Status DeviceState::post_send_packet(int peer, std::uint64_t tag, Packet& packet, std::size_t size,
+                                     const SendOptions& options, bool exclusive) {
+  check_peer(peer, "post_send");
+  check_packet(packet, size, "post_send");
+  if (options.engine >= kMatchingEngines)
+    return post_other_ordered_send(peer, tag, {packet.data(), size}, &packet, options, exclusive);
+  const core::MatchingEngine& engine = check_engine(options.engine, options.policy, "post_send");
+  if (options.policy == MatchingPolicy::user) tag = engine.user_key(runtime_.rank(), tag);
+  const Bytes bytes{packet.data(), size};
+  const Status status =
+      backlog_.waits_for_room(peer)
+          ? Status::retry(Reason::backlog)
+          : send_receive_.attempt_send(peer, tag, bytes, options, &packet, !backlog_.empty(), exclusive);
+  if (!status.is_retry()) {
+    packet.reset();
+    return status;
+  }
+  if (options.may_retry && frames == nullptr) return status;
+  return keep_send(status, peer, tag, bytes, &packet, options);
+}
+
+Status DeviceState::keep_send(Status refused, int peer, std::uint64_t tag, Bytes bytes, Packet* packet,
+                              const SendOptions& options) noexcept {
+  core::PendingPost* post = take_pending(peer, bytes, packet, options.completion != nullptr, refused);
+  if (post == nullptr) return refused;
+  post->operation = Operation::send;
+  post->other = core::PendingSend{tag, options};
+  if (options.engine >= kMatchingEngines) {
+    post->in_order = true;
+    runtime_.matching_engines()
+        .find(options.engine)
+        ->order()
+        ->sends(peer, static_cast<std::uint8_t>(index_))
+        .kept.fetch_add(1, std::memory_order_relaxed);
+  }
+  backlog_.add(*post);
+  return Status::posted();
+}
+
+void DeviceState::check_send(int peer, const SendOptions& options, const char* operation) {
+  check_peer(peer, operation);
+  check_engine(options.engine, options.policy, operation);
+}
+
+core::MatchingEngine& DeviceState::check_receive(int source, const ReceiveOptions& options,
+                                                 const char* operation) {
+  check_source(source, options.policy, operation);
+  if (options.completion == nullptr)
+    throw Error(std::string(operation) +
+                ": a completion object is needed, or nobody would learn that the message has come");
+  return check_engine(options.engine, options.policy, operation);
+}
+
+Status DeviceState::post_receive(int source, std::uint64_t tag, std::span<std::byte> buffer,
+                                 const ReceiveOptions& options) {
+  core::MatchingEngine* engine = runtime_.matching_engines().find_made(options.engine);
+  if (engine == nullptr || options.completion == nullptr || options.policy != MatchingPolicy::rank_and_tag ||
+      static_cast<std::uint32_t>(source) >= static_cast<std::uint32_t>(runtime_.size())) [[unlikely]]
+    return post_unusual_receive(source, tag, buffer, options);
+  if (!engine->is_serial()) return post_shared_receive(source, tag, buffer, options);
+  if (!engine->post_first<NoLock>({tag, static_cast<std::uint32_t>(source), 0}, buffer, options)) [[unlikely]]
+    return post_other_receive(source, tag, buffer, options);
+  return Status::posted();
+}
+
+/// What post_receive() does not do itself; by itself, so that receives of ordered engines need no frame here.
+[[gnu::noinline]] Status DeviceState::post_unusual_receive(int source, std::uint64_t tag,
+                                                           std::span<std::byte> buffer,
+                                                           const ReceiveOptions& options) {
+  return options.engine < kMatchingEngines ? post_other_receive(source, tag, buffer, options)
+                                           : post_ordered_receive(source, tag, buffer, options);
+}
+
+/// The rest of post_receive() for an engine of many threads; by itself, so that the part above needs no
+/// frame.
+[[gnu::noinline]] Status DeviceState::post_shared_receive(int source, std::uint64_t tag,
+                                                          std::span<std::byte> buffer,
+                                                          const ReceiveOptions& options) {
+  core::MatchingEngine* engine = runtime_.matching_engines().find_made(options.engine);
+  if (!engine->post_first<TryLock>({tag, static_cast<std::uint32_t>(source), 0}, buffer, options))
+    return post_other_receive(source, tag, buffer, options);
+  return Status::posted();
+}
+
+/// All that is not as usual, or does not fit where it is looked for first.
+[[gnu::noinline]] Status DeviceState::post_other_receive(int source, std::uint64_t tag,
+                                                         std::span<std::byte> buffer,
+                                                         const ReceiveOptions& options) {
+  core::MatchingEngine& engine = check_receive(source, options, "post_receive");
+  const Status status = send_receive_.attempt_receive(engine, source, tag, buffer, options);
+  if (!status.is_retry() || (options.may_retry && frames == nullptr)) return status;
+  const bool has_source = source >= 0 && source < runtime_.size();
+  return keep_receive(has_source ? source : runtime_.rank(), source, tag, buffer, options);
+}
+
+Status DeviceState::keep_receive(int peer, int source, std::uint64_t tag, std::span<std::byte> buffer,
+                                 const ReceiveOptions& options) noexcept {
+  core::PendingPost* post = backlog_.take(peer, frames != nullptr);
+  if (post == nullptr) return Status::retry(Reason::backlog);
+  post->operation = Operation::receive;
+  core::PendingReceive pending{source, tag, buffer, options};
+  pending.options.arrived = nullptr;
+  pending.options.handle = nullptr;
+  post->other = pending;
+  if (options.engine >= kMatchingEngines) {
+    post->in_order = true;
+    runtime_.matching_engines()
+        .find(options.engine)
+        ->order()
+        ->kept_receives()
+        .fetch_add(1, std::memory_order_relaxed);
+  }
+  backlog_.add(*post);
+  return Status::posted();
+}
+
+Status DeviceState::post_matched_again(core::PendingPost& post, bool exclusive) noexcept {
+  // The poster was told that it was posted.
+  if (auto* receive = std::get_if<core::PendingReceive>(&post.other)) {
+    receive->options.may_complete_now = false;
+    core::MatchingEngine& engine = *runtime_.matching_engines().find(receive->options.engine);
+    if (engine.order() != nullptr)
+      return send_receive_.attempt_ordered_receive(engine, receive->source, receive->tag, receive->buffer,
+                                                   receive->options, true);
+    return send_receive_.attempt_receive(engine, receive->source, receive->tag, receive->buffer,
+                                         receive->options);
+  }
+  auto& send = std::get<core::PendingSend>(post.other);
+  send.options.may_complete_now = false;
+  const Bytes bytes{post.packet ? post.packet.data() : post.data, post.size};
+  Packet* const packet = post.packet ? &post.packet : nullptr;
+  if (send.options.engine >= kMatchingEngines)
+    return send_receive_.attempt_ordered_send(*runtime_.matching_engines().find(send.options.engine),
+                                              post.peer, send.tag, bytes, send.options, packet, true,
+                                              exclusive, true);
+  return send_receive_.attempt_send(post.peer, send.tag, bytes, send.options, packet, true, exclusive);
+}
+
+void DeviceState::send(int peer, std::uint64_t tag, Bytes bytes, const SendOptions& options, bool exclusive) {
+  SendOptions patient = options;
+  patient.may_retry = true;
+  Counter sent;
+  if (options.completion == nullptr) {
+    patient.completion = &sent;
+    patient.may_complete_now = true;
+  }
+  const Status status =
+      options.engine < kMatchingEngines
+          ? until_accepted([&] { return post_send(peer, tag, bytes, patient, exclusive); }, exclusive)
+          : until_accepted([&] { return post_ordered_send(peer, tag, bytes, patient, exclusive); },
+                           exclusive);
+  if (options.completion == nullptr && status.is_posted()) wait_for(sent, exclusive);
+}
+
+Message DeviceState::receive(int source, std::uint64_t tag, std::span<std::byte> buffer,
+                             const ReceiveOptions& options, bool exclusive) {
+  OneMessage one;
+  Message arrived;
+  ReceiveOptions patient = options;
+  patient.completion = &one;
+  patient.may_retry = true;
+  patient.may_complete_now = true;
+  patient.arrived = &arrived;
+  const Status status = until_accepted([&] { return post_receive(source, tag, buffer, patient); }, exclusive);
+  if (status.is_done()) return arrived;
+  wait_for(one, exclusive);
+  return one.take();
+}
+
+}  // namespace weft::detail

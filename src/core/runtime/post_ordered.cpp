@@ -1,0 +1,106 @@
+// Sends and receives of ordered engines: checks, refusals and the backlog.
+#include "core/runtime/device_state.hpp"
+#include "core/runtime/runtime_state.hpp"
+
+#include <weft/error.hpp>
+
+#include <string>
+
+namespace weft::detail {
+
+core::MatchingEngine& DeviceState::check_ordered(std::uint32_t id, MatchingPolicy policy,
+                                                 const char* operation) {
+  core::MatchingEngine& engine = check_engine(id, MatchingPolicy::rank_and_tag, operation);
+  if (policy != MatchingPolicy::rank_and_tag) [[unlikely]]
+    throw Error(std::string(operation) + ": matching engine " + std::to_string(id) +
+                " is ordered and matches by MatchingPolicy::rank_and_tag only; receives may name any_source "
+                "and any_tag");
+  return engine;
+}
+
+core::MatchingEngine& DeviceState::check_ordered_receive(int source, const ReceiveOptions& options,
+                                                         const char* operation) {
+  core::MatchingEngine& engine = check_ordered(options.engine, options.policy, operation);
+  if (source != any_source) check_source(source, options.policy, operation);
+  return engine;
+}
+
+/// What nearly always happens: a short message, and the lane has a slot and a credit. False, without effect:
+/// post_other_ordered_send() knows.
+template <class Locking>
+[[gnu::always_inline]] inline bool DeviceState::send_in_order(int peer, std::uint64_t tag, Bytes bytes,
+                                                              const SendOptions& options) noexcept {
+  core::MatchingEngine* engine = runtime_.matching_engines().find_ordered(options.engine);
+  SendLane* lane = path_.lane(peer, options.device);
+  if (engine == nullptr || lane == nullptr || bytes.size() > kSlotPayload - kMatchTrailer ||
+      options.policy != MatchingPolicy::rank_and_tag || tag == any_tag ||
+      (options.completion != nullptr && !options.may_complete_now)) [[unlikely]]
+    return false;
+  const auto device = static_cast<std::uint8_t>(index_);
+  core::SendStream& stream = engine->order()->sends(peer, device);
+  if (stream.kept.load(std::memory_order_relaxed) != 0 || !Locking::acquire(stream.lock)) [[unlikely]]
+    return false;
+  const std::uint64_t number = stream.next;
+  const bool is_sent =
+      post_matched_slot<Locking>(*lane, tag, bytes, match_trailer(options.engine, 0, device) | number << 32);
+  if (is_sent) [[likely]]
+    ++stream.next;
+  Locking::release(stream.lock);
+  return is_sent;
+}
+
+Status DeviceState::post_ordered_send(int peer, std::uint64_t tag, Bytes bytes, const SendOptions& options,
+                                      bool exclusive) {
+  if (exclusive ? send_in_order<NoLock>(peer, tag, bytes, options)
+                : send_in_order<TryLock>(peer, tag, bytes, options)) [[likely]]
+    return Status::done();
+  return post_other_ordered_send(peer, tag, bytes, nullptr, options, exclusive);
+}
+
+[[gnu::noinline]] Status DeviceState::post_other_ordered_send(int peer, std::uint64_t tag, Bytes bytes,
+                                                              Packet* packet, const SendOptions& options,
+                                                              bool exclusive) {
+  check_peer(peer, "post_send");
+  core::MatchingEngine& engine = check_ordered(options.engine, options.policy, "post_send");
+  if (tag == any_tag) [[unlikely]]
+    throw Error("post_send: tag " + std::to_string(tag) +
+                " is any_tag, which no message to an ordered matching engine can have");
+  const Status status = backlog_.waits_for_room(peer)
+                            ? Status::retry(Reason::backlog)
+                            : send_receive_.attempt_ordered_send(engine, peer, tag, bytes, options, packet,
+                                                                 !backlog_.empty(), exclusive, false);
+  if (!status.is_retry()) [[likely]] {
+    if (packet != nullptr) packet->reset();
+    return status;
+  }
+  if (options.may_retry && frames == nullptr) return status;
+  return keep_send(status, peer, tag, bytes, packet, options);
+}
+
+Status DeviceState::post_ordered_receive(int source, std::uint64_t tag, std::span<std::byte> buffer,
+                                         const ReceiveOptions& options) {
+  core::MatchingEngine* engine = runtime_.matching_engines().find_ordered(options.engine);
+  if (engine == nullptr || options.completion == nullptr || options.policy != MatchingPolicy::rank_and_tag ||
+      static_cast<std::uint32_t>(source) >= static_cast<std::uint32_t>(runtime_.size()) || tag == any_tag ||
+      engine->order()->kept_receives().load(std::memory_order_relaxed) != 0) [[unlikely]]
+    return post_other_ordered_receive(source, tag, buffer, options);
+  const core::MatchKey key{tag, static_cast<std::uint32_t>(source), 0};
+  const bool is_posted = engine->is_serial() ? engine->post_first_in_order<NoLock>(key, buffer, options)
+                                             : engine->post_first_in_order<TryLock>(key, buffer, options);
+  return is_posted ? Status::posted() : post_other_ordered_receive(source, tag, buffer, options);
+}
+
+[[gnu::noinline]] Status DeviceState::post_other_ordered_receive(int source, std::uint64_t tag,
+                                                                 std::span<std::byte> buffer,
+                                                                 const ReceiveOptions& options) {
+  core::MatchingEngine& engine = check_ordered_receive(source, options, "post_receive");
+  if (options.completion == nullptr)
+    throw Error(
+        "post_receive: a completion object is needed, or nobody would learn that the message has come");
+  const Status status = send_receive_.attempt_ordered_receive(engine, source, tag, buffer, options, false);
+  if (!status.is_retry() || (options.may_retry && frames == nullptr)) return status;
+  // All in one list, so that they stay in order.
+  return keep_receive(runtime_.rank(), source, tag, buffer, options);
+}
+
+}  // namespace weft::detail

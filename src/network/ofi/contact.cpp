@@ -1,0 +1,216 @@
+// How devices meet, and what they tell each other about credits and handles.
+#include "network/ofi/device.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+namespace weft::network::ofi {
+
+namespace {
+
+constexpr std::uint32_t kForTheNetwork = 8;  // messages of its own that a link may have under way
+constexpr std::size_t kChangesPerMessage = 32;
+/// Credits travel in batches; what is left over goes when nothing else does, so that a peer that drains
+/// learns that everything has been taken.
+constexpr std::uint32_t kIdleAfter = 64;  // polls that found nothing
+constexpr std::uint32_t kMostCredits = 1U << 20;
+
+bool is_behind(std::uint32_t count, std::uint32_t other) noexcept {
+  return static_cast<std::int32_t>(count - other) < 0;
+}
+
+template <class Payload>
+bool read(Payload& payload, Bytes bytes) noexcept {
+  if (bytes.size() != sizeof payload) return false;
+  std::memcpy(&payload, bytes.data(), sizeof payload);
+  return true;
+}
+
+}  // namespace
+
+Link* OfiDevice::find(int rank, std::uint8_t device) const noexcept {
+  // Both pair with the releases in contact().
+  const Row* row = rows_[device].load(std::memory_order_acquire);
+  return row == nullptr ? nullptr : row[rank].load(std::memory_order_acquire);
+}
+
+Link* OfiDevice::contact(int rank, std::uint8_t device, std::span<const std::byte> address) noexcept try {
+  auto link = std::make_unique<Link>();
+  link->rank = rank;
+  link->device = device;
+  link->peer = &shared_.peers.peer(rank);
+  owned_links_.reserve(owned_links_.size() + 1);
+  auto& row = owned_rows_[device];
+  if (row == nullptr) {
+    row = std::make_unique<Row[]>(static_cast<std::size_t>(shared_.peers.size()));
+    rows_[device].store(row.get(), std::memory_order_release);
+  }
+  buffers_.grow(2 * shared_.credits + kForTheNetwork + shared_.held, shared_.held);
+  if (::fi_av_insert(addresses_.get(), address.data(), 1, &link->address, 0, nullptr) != 1) {
+    shared_.peers.mark_gone(rank, "its address cannot be used");
+    return nullptr;
+  }
+  link->next = links_.load(std::memory_order_relaxed);
+  owned_links_.push_back(std::move(link));
+  Link* ready = owned_links_.back().get();
+  links_.store(ready, std::memory_order_release);
+  row[static_cast<std::size_t>(rank)].store(ready, std::memory_order_release);
+  links_need_service_ = true;
+  return ready;
+} catch (const std::exception& error) {
+  shared_.log.warn("no contact with rank " + std::to_string(rank) + " yet: " + error.what());
+  return nullptr;
+}
+
+void OfiDevice::serve_links() noexcept {
+  if (changes_seen_ != shared_.board.changes()) {
+    changes_seen_ = shared_.board.changes();
+    links_need_service_ = true;
+  }
+  // Pairs with the release in deliver().
+  if (credit_is_due_.load(std::memory_order_relaxed) &&
+      credit_is_due_.exchange(false, std::memory_order_acquire))
+    links_need_service_ = true;
+  if (idle_drives_ == kIdleAfter) returns_all_credit_ = true;
+  if (!links_need_service_ && !returns_all_credit_) return;
+  links_need_service_ = false;
+  for (Link* link = links_.load(std::memory_order_relaxed); link != nullptr; link = link->next)
+    if (!link->peer->gone.load(std::memory_order_relaxed) && !serve(*link)) links_need_service_ = true;
+  if (!links_need_service_) returns_all_credit_ = false;
+}
+
+bool OfiDevice::serve(Link& link) noexcept {
+  if (!link.hello_sent && send_hello(link) == Sent::later) {
+    static_cast<void>(shared_.peers.gone(link.rank));  // where nobody is, nothing is ever sent
+    return false;
+  }
+  if (!link.open.load(std::memory_order_relaxed)) return true;
+  if (owes_credit(link) && send_credit(link) == Sent::later) return false;
+  return link.changes_sent != link.changes_taken || !shared_.board.has_news(link.cursor) ||
+         send_news(link) != Sent::later;
+}
+
+OfiDevice::Sent OfiDevice::send_hello(Link& link) noexcept {
+  Hello hello{kMagic, kWireVersion, shared_.credits, 0, {}};
+  shared_.peers.job_id().copy(hello.job_id.data(), hello.job_id.size() - 1);
+  const Sent sent = transmit(link, header(Kind::hello, 0, 0), bytes_of(hello));
+  if (sent == Sent::yes) {
+    link.hello_sent = true;
+    open_if_both_spoke(link);
+  }
+  return sent;
+}
+
+void OfiDevice::open_if_both_spoke(Link& link) noexcept {
+  if (!link.hello_sent || !link.hello_heard) return;
+  // Pairs with the acquire in submit(): the credits are there.
+  link.open.store(true, std::memory_order_release);
+  links_need_service_ = true;
+}
+
+OfiDevice::Sent OfiDevice::send_news(Link& link) noexcept {
+  std::array<HandleChange, kChangesPerMessage> news;
+  HandleCursor cursor = link.cursor;
+  const std::size_t count = shared_.board.take_news(cursor, news);
+  Sent sent = Sent::yes;
+  if (count != 0) sent = transmit(link, header(Kind::handles, 0, 0), bytes_of(std::span(news.data(), count)));
+  if (sent == Sent::later) return sent;
+  link.cursor = cursor;
+  if (count != 0) ++link.changes_sent;
+  return sent;
+}
+
+bool OfiDevice::owes_credit(const Link& link) const noexcept {
+  if (link.changes_heard != link.changes_told) return true;
+  return std::any_of(link.lanes.begin(), link.lanes.end(), [&](const Lane& lane) {
+    const std::uint32_t taken = lane.taken.load(std::memory_order_relaxed);
+    const std::uint32_t batch = returns_all_credit_ ? 1 : std::max(shared_.credits / 4, 1U);
+    return taken - lane.told >= batch || (taken != lane.told && is_behind(lane.told, lane.wanted));
+  });
+}
+
+OfiDevice::Sent OfiDevice::send_credit(Link& link) noexcept {
+  const Credit credit{link.lanes[0].taken.load(std::memory_order_relaxed),
+                      link.lanes[1].taken.load(std::memory_order_relaxed), link.changes_heard};
+  const Sent sent = transmit(link, header(Kind::credit, 0, 0), bytes_of(credit));
+  if (sent != Sent::yes) return sent;
+  link.lanes[0].told = credit.data;
+  link.lanes[1].told = credit.control;
+  link.changes_told = credit.handles;
+  return sent;
+}
+
+OfiDevice::Sent OfiDevice::send_ask(Link& link) noexcept {
+  const Ask ask{link.lanes[0].sent, link.lanes[1].sent};
+  const Sent sent = transmit(link, header(Kind::ask, 0, 0), bytes_of(ask));
+  if (sent != Sent::yes) return sent;
+  for (Lane& lane : link.lanes) lane.asked_at = lane.sent;
+  return sent;
+}
+
+void OfiDevice::on_hello(const Header& header, Bytes payload) noexcept {
+  const int rank = static_cast<int>(header.rank);
+  Hello hello{};
+  if (!read(hello, payload) || hello.magic != kMagic)
+    return reject(rank, "greeting of a wrong form", payload.size());
+  if (hello.version != kWireVersion)
+    return reject(rank, "greeting in another version of the wire format", hello.version);
+  hello.job_id.back() = '\0';
+  if (shared_.peers.job_id() != hello.job_id.data())
+    return reject(rank, "greeting of another job", hello.version);
+  if (hello.credits == 0 || hello.credits > kMostCredits)
+    return reject(rank, "greeting with an impossible number of credits", hello.credits);
+  Link* link = find(rank, header.device);
+  if (link == nullptr) {
+    const auto address = shared_.peers.find(rank, header.device);
+    if (!address.has_value()) return reject(rank, "greeting of a device without an address", header.device);
+    link = contact(rank, header.device, *address);
+    if (link == nullptr) return;
+  }
+  if (link->hello_heard) return reject(rank, "second greeting of a device", header.device);
+  link->hello_heard = true;
+  for (Lane& lane : link->lanes) lane.granted = hello.credits;
+  open_if_both_spoke(*link);
+}
+
+void OfiDevice::on_credit(Link& link, Bytes payload) noexcept {
+  Credit credit{};
+  if (!read(credit, payload)) return reject(link.rank, "credit of a wrong length", payload.size());
+  const std::uint32_t taken[] = {credit.data, credit.control};
+  for (std::size_t next = 0; next < link.lanes.size(); ++next) {
+    Lane& lane = link.lanes[next];
+    if (taken[next] - lane.returned > lane.under_way())
+      return reject(link.rank, "credit for messages that were not sent", taken[next]);
+    lane.returned = taken[next];
+  }
+  if (credit.handles - link.changes_taken > link.changes_sent - link.changes_taken)
+    return reject(link.rank, "credit for handles that were not told", credit.handles);
+  if (credit.handles != link.changes_taken) links_need_service_ = true;
+  link.changes_taken = credit.handles;
+}
+
+void OfiDevice::on_ask(Link& link, Bytes payload) noexcept {
+  Ask ask{};
+  if (!read(ask, payload)) return reject(link.rank, "question of a wrong length", payload.size());
+  link.lanes[0].wanted = ask.data;
+  link.lanes[1].wanted = ask.control;
+  links_need_service_ = true;
+}
+
+void OfiDevice::on_handles(Link& link, Bytes payload) noexcept {
+  if (payload.empty() || payload.size() % sizeof(HandleChange) != 0)
+    return reject(link.rank, "handles of a wrong length", payload.size());
+  ++link.changes_heard;
+  links_need_service_ = true;
+  for (; !payload.empty(); payload = payload.subspan(sizeof(HandleChange))) {
+    HandleChange change{};
+    std::memcpy(&change, payload.data(), sizeof change);
+    if (change.state > static_cast<std::uint16_t>(HandleState::withdrawn) || change.version == 0)
+      return reject(link.rank, "handle in an unknown state", change.state);
+    if (!link.peer->handles.learn(change))
+      shared_.log.warn("no memory for the handles of rank " + std::to_string(link.rank));
+  }
+}
+
+}  // namespace weft::network::ofi

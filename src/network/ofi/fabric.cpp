@@ -1,0 +1,134 @@
+#include "network/ofi/fabric.hpp"
+
+#include <weft/error.hpp>
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <array>
+#include <cstdlib>
+#include <cstring>
+
+namespace weft::network::ofi {
+
+namespace {
+
+constexpr std::uint32_t kInterface = FI_VERSION(1, 17);
+
+/// In the order in which "auto" takes them. Sockets first: their processes can be killed at any moment
+/// without leaving anything behind, and idle ranks sleep on a descriptor.
+constexpr std::array<const char*, 5> kPreferred = {"tcp;ofi_rxm", "tcp", "net", "verbs;ofi_rxm", "shm"};
+
+/// Transfers under way in each direction of an endpoint. Providers allocate in proportion, some of them a
+/// page and more for each.
+constexpr std::size_t kTransfers = 256;
+
+bool uses_sockets(std::string_view provider) noexcept {
+  return provider.starts_with("tcp") || provider.starts_with("net") || provider.starts_with("udp") ||
+         provider.starts_with("sockets");
+}
+
+Info make_hints(std::string_view provider, std::string_view address) {
+  // What fi_allocinfo() does, which is inlined and would need the library at link time.
+  Info hints(library().dupinfo(nullptr));
+  if (hints == nullptr) throw Error("ofi: no memory for libfabric's hints");
+  hints->caps = FI_MSG | FI_RMA;
+  hints->mode = FI_CONTEXT | FI_CONTEXT2;
+  hints->ep_attr->type = FI_EP_RDM;
+  hints->domain_attr->mr_mode = FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY;
+  hints->domain_attr->threading = FI_THREAD_SAFE;
+  hints->domain_attr->resource_mgmt = FI_RM_ENABLED;
+  hints->tx_attr->msg_order = FI_ORDER_SAS;
+  hints->rx_attr->msg_order = FI_ORDER_SAS;
+  hints->tx_attr->size = kTransfers;
+  hints->rx_attr->size = kTransfers;
+  // libfabric frees both.
+  hints->fabric_attr->prov_name = ::strdup(std::string(provider).c_str());
+  if (uses_sockets(provider)) {
+    sockaddr_in own{};
+    own.sin_family = AF_INET;
+    if (::inet_pton(AF_INET, std::string(address).c_str(), &own.sin_addr) != 1)
+      throw Error("attribute ofi_address is \"" + std::string(address) +
+                  "\": it must be an IPv4 address of this host, like 127.0.0.1");
+    hints->addr_format = FI_SOCKADDR_IN;
+    hints->src_addr = std::malloc(sizeof own);
+    if (hints->src_addr == nullptr) throw Error("ofi: no memory for libfabric's hints");
+    std::memcpy(hints->src_addr, &own, sizeof own);
+    hints->src_addrlen = sizeof own;
+  }
+  return hints;
+}
+
+/// What libfabric offers under exactly this name, or nothing.
+Info find(std::string_view provider, std::string_view address) {
+  const Info hints = make_hints(provider, address);
+  fi_info* found = nullptr;
+  if (library().getinfo(kInterface, nullptr, nullptr, 0, hints.get(), &found) != 0) return nullptr;
+  const Info list(found);
+  for (const fi_info* info = list.get(); info != nullptr; info = info->next)
+    if (info->fabric_attr->prov_name == provider) return Info(library().dupinfo(info));
+  return nullptr;
+}
+
+void check(long result, const char* call, std::string_view provider) {
+  if (result >= 0) return;
+  throw Error("ofi: " + std::string(call) + " of the provider \"" + std::string(provider) +
+              "\" failed: " + error_text(result));
+}
+
+std::string joined(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text.empty() ? "none" : text;
+}
+
+}  // namespace
+
+std::vector<std::string> usable_providers(std::string_view address) {
+  std::vector<std::string> names;
+  for (const char* name : kPreferred)
+    if (find(name, address) != nullptr) names.emplace_back(name);
+  return names;
+}
+
+Fabric::Fabric(std::string_view provider, std::string_view address) {
+  if (provider == "auto") {
+    for (std::size_t next = 0; next < kPreferred.size() && info_ == nullptr; ++next)
+      info_ = find(kPreferred[next], address);
+  } else {
+    info_ = find(provider, address);
+  }
+  if (info_ == nullptr)
+    throw Error("attribute ofi_provider is \"" + std::string(provider) +
+                "\", and libfabric has none of that name here that sends reliable datagrams from " +
+                std::string(address) +
+                " and reaches remote memory; it has: " + joined(usable_providers(address)));
+  fid_fabric* fabric = nullptr;
+  check(library().fabric(info_->fabric_attr, &fabric, nullptr), "fi_fabric", this->provider());
+  fabric_.reset(fabric);
+  fid_domain* domain = nullptr;
+  check(::fi_domain(fabric_.get(), info_.get(), &domain, nullptr), "fi_domain", this->provider());
+  domain_.reset(domain);
+}
+
+Owned<fid_mr> Fabric::open_registration(std::span<std::byte> memory, std::uint64_t access) {
+  // The provider ignores the key where it makes its own.
+  const std::uint64_t key = next_key_.fetch_add(1, std::memory_order_relaxed);
+  fid_mr* registration = nullptr;
+  const int result =
+      ::fi_mr_reg(domain_.get(), memory.data(), memory.size(), access, 0, key, 0, &registration, nullptr);
+  if (result != 0)
+    throw Error("ofi: " + std::to_string(memory.size()) + " bytes cannot be registered with the provider \"" +
+                std::string(provider()) + "\": " + error_text(result));
+  return Owned<fid_mr>(registration);
+}
+
+Owned<fid_mr> Fabric::register_memory(std::span<std::byte> memory) {
+  return open_registration(memory, FI_REMOTE_READ | FI_REMOTE_WRITE | FI_READ | FI_WRITE | FI_SEND | FI_RECV);
+}
+
+Owned<fid_mr> Fabric::register_local(std::span<std::byte> memory) {
+  if ((info_->domain_attr->mr_mode & FI_MR_LOCAL) == 0) return nullptr;
+  return open_registration(memory, FI_SEND | FI_RECV | FI_READ | FI_WRITE);
+}
+
+}  // namespace weft::network::ofi

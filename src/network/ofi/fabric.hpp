@@ -1,0 +1,52 @@
+// The provider that carries a rank's messages, and the domain in which its memory is registered.
+#pragma once
+
+#include "network/ofi/objects.hpp"
+
+#include <atomic>
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace weft::network::ofi {
+
+/// Names of the providers of this host that weft can use, the preferred one first. Empty where there is none.
+[[nodiscard]] std::vector<std::string> usable_providers(std::string_view address);
+
+class Fabric {
+ public:
+  /// `provider`: a name as fi_info(1) shows it, or "auto". `address`: the IPv4 address that providers with
+  /// sockets listen on. Throws weft::Error naming what is wrong.
+  Fabric(std::string_view provider, std::string_view address);
+
+  [[nodiscard]] fi_info& info() const noexcept { return *info_; }
+  [[nodiscard]] fid_fabric& fabric() const noexcept { return *fabric_; }
+  [[nodiscard]] fid_domain& domain() const noexcept { return *domain_; }
+  [[nodiscard]] std::string_view provider() const noexcept { return info_->fabric_attr->prov_name; }
+
+  /// Registers memory for peers (and for itself). Throws weft::Error.
+  [[nodiscard]] Owned<fid_mr> register_memory(std::span<std::byte> memory);
+  /// Registers memory that only this rank's own transfers use; empty where the provider needs no such thing.
+  [[nodiscard]] Owned<fid_mr> register_local(std::span<std::byte> memory);
+  /// Whether remote addresses are the owner's pointers instead of offsets in the registration.
+  [[nodiscard]] bool has_virtual_addresses() const noexcept {
+    return (info_->domain_attr->mr_mode & FI_MR_VIRT_ADDR) != 0;
+  }
+
+ private:
+  Owned<fid_mr> open_registration(std::span<std::byte> memory, std::uint64_t access);
+
+  Info info_;
+  Owned<fid_fabric> fabric_;
+  Owned<fid_domain> domain_;
+  std::atomic<std::uint64_t> next_key_{1};
+};
+
+/// What transfers from registered memory pass to libfabric.
+[[nodiscard]] inline void* descriptor_of(const Owned<fid_mr>& registration) noexcept {
+  return registration != nullptr ? ::fi_mr_desc(registration.get()) : nullptr;
+}
+
+}  // namespace weft::network::ofi

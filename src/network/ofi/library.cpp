@@ -1,0 +1,46 @@
+#include "network/ofi/library.hpp"
+
+#include <weft/error.hpp>
+
+#include <dlfcn.h>
+#include <cstdlib>
+#include <string>
+
+namespace weft::network::ofi {
+
+namespace {
+
+constexpr const char* kName = "libfabric.so.1";
+
+template <class Function>
+void find(void* handle, const char* name, Function& function) {
+  function = reinterpret_cast<Function>(::dlsym(handle, name));
+  if (function == nullptr) throw Error("ofi: " + std::string(kName) + " has no function " + name);
+}
+
+Library load() {
+  // Providers for hardware that is not there would write a stack trace into the working directory of every
+  // program that ends by a signal.
+  ::setenv("IPATH_NO_BACKTRACE", "1", 0);
+  ::setenv("HFI_NO_BACKTRACE", "1", 0);
+  // Never closed: its providers keep threads and thread-local objects.
+  void* const handle = ::dlopen(kName, RTLD_NOW | RTLD_LOCAL);
+  if (handle == nullptr)
+    throw Error("ofi: libfabric cannot be loaded (" + std::string(::dlerror()) + "): install libfabric1");
+  Library library{};
+  find(handle, "fi_getinfo", library.getinfo);
+  find(handle, "fi_freeinfo", library.freeinfo);
+  find(handle, "fi_dupinfo", library.dupinfo);
+  find(handle, "fi_fabric", library.fabric);
+  find(handle, "fi_strerror", library.strerror);
+  return library;
+}
+
+}  // namespace
+
+const Library& library() {
+  static const Library loaded = load();
+  return loaded;
+}
+
+}  // namespace weft::network::ofi

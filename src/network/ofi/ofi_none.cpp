@@ -1,0 +1,17 @@
+// Builds without libfabric.
+#include "network/ofi/ofi.hpp"
+
+#include <weft/error.hpp>
+
+namespace weft::network::ofi {
+
+std::unique_ptr<Network> make_network(bootstrap::Bootstrap&, const base::Attributes&,
+                                      detail::PayloadLender&) {
+  throw Error(
+      "attribute network is \"ofi\", but this weft was built without libfabric: install libfabric-dev and "
+      "build again, or take shm");
+}
+
+Availability availability(const base::Attributes&) { return {false, "built without libfabric"}; }
+
+}  // namespace weft::network::ofi

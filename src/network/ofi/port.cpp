@@ -1,0 +1,23 @@
+#include "network/ofi/port.hpp"
+
+namespace weft::network::ofi {
+
+OfiPort::OfiPort(OfiDevice& device, Peers& peers, const Capabilities& capabilities, detail::DevicePath& path)
+    : device_(device),
+      peers_(peers),
+      capabilities_(capabilities),
+      no_lanes_(new detail::DevicePath::LaneRow[static_cast<std::size_t>(peers.size())]()) {
+  path.ranks = static_cast<std::uint32_t>(peers.size());
+  for (auto& row : path.rows) row.store(no_lanes_.get(), std::memory_order_relaxed);
+}
+
+AccessResult OfiPort::put(int, const RemoteMemory&, Bytes, const std::uint64_t*, std::uint64_t,
+                          bool) noexcept {
+  return AccessResult::unsupported;
+}
+
+AccessResult OfiPort::get(int, const RemoteMemory&, std::span<std::byte>, std::uint64_t, bool) noexcept {
+  return AccessResult::unsupported;
+}
+
+}  // namespace weft::network::ofi

@@ -1,0 +1,47 @@
+#include "network/ofi/receive_buffers.hpp"
+
+#include <weft/error.hpp>
+
+#include <sys/mman.h>
+#include <string>
+
+namespace weft::network::ofi {
+
+ReceiveBuffers::~ReceiveBuffers() {
+  for (Slab& slab : slabs_) {
+    slab.registration.reset();
+    ::munmap(slab.memory, slab.bytes);
+  }
+}
+
+void ReceiveBuffers::grow(std::uint32_t count, std::uint32_t held) {
+  slabs_.reserve(slabs_.size() + 1);
+  auto buffers = std::make_unique<ReceiveBuffer[]>(count);
+  const std::size_t bytes = stride_ * count;
+  void* memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED)
+    throw Error("ofi: " + std::to_string(count) + " receive buffers of " + std::to_string(size_) +
+                " bytes cannot be allocated");
+  Slab& slab = slabs_.emplace_back(Slab{static_cast<std::byte*>(memory), bytes, std::move(buffers), nullptr});
+  slab.registration = fabric_.register_local({slab.memory, bytes});
+  for (std::uint32_t index = 0; index < count; ++index) {
+    ReceiveBuffer& buffer = slab.buffers[index];
+    buffer.bytes = slab.memory + index * stride_;
+    buffer.descriptor = descriptor_of(slab.registration);
+    free_.put(buffer);
+  }
+  quota_.fetch_add(held, std::memory_order_relaxed);
+}
+
+PayloadOwner* ReceiveBuffers::keep(const std::byte*& data, std::size_t size, std::uint64_t& cookie) noexcept {
+  if (held_.fetch_add(1, std::memory_order_relaxed) < quota_.load(std::memory_order_relaxed)) return this;
+  held_.fetch_sub(1, std::memory_order_relaxed);
+  return copier_.keep(data, size, cookie);
+}
+
+void ReceiveBuffers::release(std::byte*, std::size_t, std::uint64_t cookie) noexcept {
+  held_.fetch_sub(1, std::memory_order_relaxed);
+  give_back(*reinterpret_cast<ReceiveBuffer*>(cookie));
+}
+
+}  // namespace weft::network::ofi

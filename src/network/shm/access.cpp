@@ -1,0 +1,111 @@
+// Puts and gets on shared memory: copies where the region is mapped or lies in this process, cross-memory
+// attach where the kernel permits it.
+#include "network/shm/port.hpp"
+
+#include <sys/uio.h>
+#include <cerrno>
+#include <cstring>
+
+namespace weft::network::shm {
+
+namespace {
+
+/// Copies between this process and another one until all is copied.
+AccessResult copy_across(const Peer& peer, std::uint64_t address, std::byte* local, std::size_t size,
+                         bool is_put) noexcept {
+  while (size != 0) {
+    const iovec here{local, size};
+    const iovec there{reinterpret_cast<void*>(address), size};
+    const ssize_t count = is_put ? ::process_vm_writev(peer.process, &here, 1, &there, 1, 0)
+                                 : ::process_vm_readv(peer.process, &here, 1, &there, 1, 0);
+    if (count <= 0)
+      return errno == ESRCH    ? AccessResult::peer_gone
+             : errno == EFAULT ? AccessResult::refused
+                               : AccessResult::unsupported;
+    local += count;
+    address += static_cast<std::uint64_t>(count);
+    size -= static_cast<std::size_t>(count);
+  }
+  return AccessResult::done;
+}
+
+void copy(std::byte* there, std::byte* local, std::size_t size, bool is_put) noexcept {
+  if (size == 0) return;
+  if (is_put)
+    std::memcpy(there, local, size);
+  else
+    std::memcpy(local, there, size);
+}
+
+}  // namespace
+
+/// The owner of a region; done when there may be one of that name.
+AccessResult ShmPort::find_peer(int rank, RegionName name, const Peer*& peer) noexcept {
+  peer = shared_.peers->contact(rank);
+  if (peer == nullptr)
+    return shared_.peers->departed(rank) ? AccessResult::peer_gone : AccessResult::not_ready;
+  if (peer->gone()) return AccessResult::peer_gone;
+  return name.generation == 0 || name.index >= peer->mapping->header().regions_max ? AccessResult::refused
+                                                                                   : AccessResult::done;
+}
+
+/// `local` is only read by a put.
+AccessResult ShmPort::access(int rank, const RemoteMemory& memory, std::byte* local, std::size_t size,
+                             bool is_put) noexcept {
+  const Peer* peer = nullptr;
+  const RegionName name = memory.region;
+  if (const AccessResult found = find_peer(rank, name, peer); found != AccessResult::done) return found;
+  const detail::DirectWindow* window = shared_.remote_windows->find(*peer, name);
+  if (window == nullptr) {
+    RegionEntry& entry = peer->mapping->region(name.index);
+    const RegionVisit visit(entry);
+    if (!visit.is_open(name)) return AccessResult::refused;
+    if (entry.kind == RegionKind::registered) {
+      if (memory.offset > entry.size || size > entry.size - memory.offset) return AccessResult::refused;
+      const std::uint64_t address = entry.base + memory.offset;
+      if (peer->same_process) {
+        copy(reinterpret_cast<std::byte*>(address), local, size, is_put);
+        return AccessResult::done;
+      }
+      return peer->can_read ? copy_across(*peer, address, local, size, is_put) : AccessResult::unsupported;
+    }
+    window = shared_.remote_windows->map(*peer, name, entry, false);
+    if (window == nullptr) return AccessResult::lock_contended;
+  }
+  if (!window->allows(memory.offset, size)) return AccessResult::refused;
+  if (window->base == nullptr) return AccessResult::unsupported;
+  copy(window->base + memory.offset, local, size, is_put);
+  return AccessResult::done;
+}
+
+AccessResult ShmPort::locate(int rank, const RemoteMemory& memory, std::size_t size,
+                             std::byte*& place) noexcept {
+  const Peer* peer = nullptr;
+  const RegionName name = memory.region;
+  if (const AccessResult found = find_peer(rank, name, peer); found != AccessResult::done) return found;
+  const detail::DirectWindow* window = shared_.remote_windows->find(*peer, name);
+  if (window == nullptr) {
+    RegionEntry& entry = peer->mapping->region(name.index);
+    const RegionVisit visit(entry);
+    if (!visit.is_open(name)) return AccessResult::refused;
+    if (entry.kind == RegionKind::registered) return AccessResult::unsupported;
+    window = shared_.remote_windows->map(*peer, name, entry, false);
+    if (window == nullptr) return AccessResult::lock_contended;
+  }
+  if (!window->allows(memory.offset, size)) return AccessResult::refused;
+  if (window->base == nullptr) return AccessResult::unsupported;
+  place = window->base + memory.offset;
+  return AccessResult::done;
+}
+
+AccessResult ShmPort::put(int peer, const RemoteMemory& to, Bytes from, const std::uint64_t*, std::uint64_t,
+                          bool) noexcept {
+  return access(peer, to, const_cast<std::byte*>(from.data()), from.size(), true);
+}
+
+AccessResult ShmPort::get(int peer, const RemoteMemory& from, std::span<std::byte> to, std::uint64_t,
+                          bool) noexcept {
+  return access(peer, from, to.data(), to.size(), false);
+}
+
+}  // namespace weft::network::shm

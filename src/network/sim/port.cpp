@@ -1,0 +1,88 @@
+#include "network/sim/port.hpp"
+
+#include <weft/detail/message_access.hpp>
+
+namespace weft::network::sim {
+
+SimPort::SimPort(World& world, Place place, std::vector<std::unique_ptr<LentPackets>>& lent,
+                 detail::PayloadLender& copier)
+    : world_(world),
+      place_(place),
+      lent_(lent),
+      copier_(copier),
+      capabilities_{world.knobs().inject, world.knobs().rma, world.knobs().immediate},
+      mailbox_(world.open_device(place)) {}
+
+SimPort::~SimPort() { world_.close_device(place_); }
+
+SendResult SimPort::send(const Outgoing& outgoing, Bytes payload, bool exclusive) noexcept {
+  return world_.send(place_, outgoing, payload, kNoPacket, exclusive);
+}
+
+SendResult SimPort::send_packet(const Outgoing& outgoing, std::uint32_t packet, std::size_t size,
+                                bool exclusive) noexcept {
+  return world_.send(place_, outgoing, {world_.packet_data(place_.rank, packet), size}, packet, exclusive);
+}
+
+bool SimPort::read(int peer, std::uint64_t address, std::span<std::byte> local) noexcept {
+  return world_.read(place_.rank, peer, address, local);
+}
+
+AccessResult SimPort::put(int peer, const RemoteMemory& to, Bytes from, const std::uint64_t* immediate,
+                          std::uint64_t token, bool exclusive) noexcept {
+  return world_.put(place_, peer, to, from, immediate, token, exclusive);
+}
+
+AccessResult SimPort::get(int peer, const RemoteMemory& from, std::span<std::byte> to, std::uint64_t token,
+                          bool exclusive) noexcept {
+  return world_.get(place_, peer, from, to, token, exclusive);
+}
+
+std::size_t SimPort::poll(Sink& sink, std::size_t limit, bool) noexcept {
+  const std::uint64_t poll = world_.begin_poll(place_);
+  std::size_t count = 0;
+  Delivery delivery;
+  while (poll != 0 && count < limit && world_.next(place_, mailbox_, poll, delivery)) {
+    const bool taken = hand_over(sink, delivery);
+    world_.finish(mailbox_, poll, delivery, taken);
+    if (taken) ++count;
+  }
+  return count;
+}
+
+bool SimPort::hand_over(Sink& sink, Delivery& delivery) noexcept {
+  if (delivery.kind == Delivery::Kind::end) {
+    sink.access_ended(delivery.value, delivery.outcome);
+    return true;
+  }
+  if (delivery.kind == Delivery::Kind::immediate) {
+    sink.immediate_arrived(delivery.value);
+    return true;
+  }
+  const Flight& flight = delivery.flight;
+  const int peer = delivery.lane->from.rank;
+  const bool in_packet = flight.packet != kNoPacket;
+  LentPackets& lent = *lent_[static_cast<std::size_t>(peer)];
+  Message message;
+  detail::MessageAccess::set_view(
+      message, Operation::active_message, peer, static_cast<std::uint32_t>(flight.word),
+      in_packet ? world_.packet_data(peer, flight.packet) : flight.bytes.get(), flight.size,
+      in_packet ? static_cast<detail::PayloadLender*>(&lent) : &copier_, flight.packet);
+  if (!sink.deliver(flight.channel, flight.word, message)) return false;
+  if (in_packet && !detail::MessageAccess::was_kept(message)) world_.return_packet(peer, flight.packet);
+  return true;
+}
+
+bool SimPort::prepare_park(bool) noexcept { return world_.prepare_park(place_, mailbox_); }
+
+std::uint32_t SimPort::park_token() const noexcept { return mailbox_.token.load(std::memory_order_relaxed); }
+
+void SimPort::park(std::uint32_t token, std::uint32_t, std::chrono::nanoseconds limit) noexcept {
+  world_.park(place_, mailbox_, token, limit);
+}
+
+void SimPort::wake(std::uint32_t) noexcept { world_.wake(mailbox_); }
+
+bool SimPort::has_parked() const noexcept { return mailbox_.parked.load(std::memory_order_relaxed) != 0; }
+
+}  // namespace weft::network::sim

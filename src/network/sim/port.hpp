@@ -1,0 +1,50 @@
+// One device's share of the simulated network.
+#pragma once
+
+#include "network/network.hpp"
+#include "network/sim/lent_packets.hpp"
+#include "network/sim/world.hpp"
+
+#include <memory>
+#include <vector>
+
+namespace weft::network::sim {
+
+class SimPort final : public Port {
+ public:
+  SimPort(World& world, Place place, std::vector<std::unique_ptr<LentPackets>>& lent,
+          detail::PayloadLender& copier);
+  ~SimPort() override;
+
+  [[nodiscard]] const Capabilities& capabilities() const noexcept override { return capabilities_; }
+  SendResult send(const Outgoing& outgoing, Bytes payload, bool exclusive) noexcept override;
+  SendResult send_packet(const Outgoing& outgoing, std::uint32_t packet, std::size_t size,
+                         bool exclusive) noexcept override;
+  bool read(int peer, std::uint64_t address, std::span<std::byte> local) noexcept override;
+  AccessResult put(int peer, const RemoteMemory& to, Bytes from, const std::uint64_t* immediate,
+                   std::uint64_t token, bool exclusive) noexcept override;
+  AccessResult get(int peer, const RemoteMemory& from, std::span<std::byte> to, std::uint64_t token,
+                   bool exclusive) noexcept override;
+  [[nodiscard]] bool gone(int peer) noexcept override { return world_.gone(place_.rank, peer); }
+  std::size_t poll(Sink& sink, std::size_t limit, bool exclusive) noexcept override;
+  bool prepare_park(bool exclusive) noexcept override;
+  [[nodiscard]] std::uint32_t park_token() const noexcept override;
+  void park(std::uint32_t token, std::uint32_t bits, std::chrono::nanoseconds limit) noexcept override;
+  void wake(std::uint32_t bits) noexcept override;
+  [[nodiscard]] bool has_parked() const noexcept override;
+  void quiesce() noexcept override { world_.quiesce(mailbox_); }
+  [[nodiscard]] bool drained() noexcept override { return world_.drained(place_); }
+  [[nodiscard]] std::string undelivered() override { return world_.undelivered(place_); }
+
+ private:
+  bool hand_over(Sink& sink, Delivery& delivery) noexcept;
+
+  World& world_;
+  const Place place_;
+  std::vector<std::unique_ptr<LentPackets>>& lent_;  // by rank
+  detail::PayloadLender& copier_;
+  const Capabilities capabilities_;
+  Mailbox& mailbox_;
+};
+
+}  // namespace weft::network::sim

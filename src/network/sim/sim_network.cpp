@@ -1,0 +1,91 @@
+#include "network/sim/sim_network.hpp"
+
+#include "concurrent/process_barrier.hpp"
+#include "network/sim/port.hpp"
+
+#include <weft/error.hpp>
+
+#include <sys/mman.h>
+#include <algorithm>
+#include <new>
+#include <string>
+
+namespace weft::network::sim {
+
+using base::Attribute;
+
+namespace {
+
+constexpr std::size_t kPacketAlignment = 64;
+
+std::shared_ptr<World> world_of(bootstrap::Bootstrap& bootstrap, const base::Attributes& attributes) {
+  const auto make = [&] { return std::make_shared<World>(Knobs(attributes), bootstrap.size()); };
+  if (bootstrap.size() == 1) return make();
+  auto world = std::static_pointer_cast<World>(bootstrap.share_once("sim.world", make));
+  if (world == nullptr)
+    throw Error(
+        "attribute network is \"sim\", and rank " + std::to_string(bootstrap.rank()) + " of " +
+        std::to_string(bootstrap.size()) +
+        " is a process of its own: sim connects ranks of one process (InProcessJob, sim::Simulation); "
+        "take shm");
+  return world;
+}
+
+}  // namespace
+
+SimNetwork::SimNetwork(bootstrap::Bootstrap& bootstrap, const base::Attributes& attributes,
+                       detail::PayloadLender& copier, std::shared_ptr<World> world)
+    : copier_(copier),
+      rank_(bootstrap.rank()),
+      world_(world != nullptr ? std::move(world) : world_of(bootstrap, attributes)) {
+  concurrent::register_process_barrier();
+  packets_.payload = static_cast<std::size_t>(attributes.integer(Attribute::packet_size)) + kPacketTrailer;
+  packets_.count = static_cast<std::uint32_t>(attributes.integer(Attribute::packets));
+  packets_.stride = (packets_.payload + kPacketAlignment - 1) / kPacketAlignment * kPacketAlignment;
+  const std::shared_ptr<std::byte> memory(
+      static_cast<std::byte*>(
+          ::operator new (packets_.stride* packets_.count, std::align_val_t{kPacketAlignment})),
+      [](std::byte* bytes) { ::operator delete (bytes, std::align_val_t{kPacketAlignment}); });
+  packets_.base = memory.get();
+  // All ranks together hold at most half of a rank's packets: messages at rest must not keep it from sending.
+  const auto share = packets_.count / (2 * static_cast<std::uint32_t>(bootstrap.size()));
+  const auto quota =
+      std::min(static_cast<std::uint32_t>(attributes.integer(Attribute::held_packets)), std::max(share, 1U));
+  for (int rank = 0; rank < bootstrap.size(); ++rank)
+    lent_.push_back(std::make_unique<LentPackets>(*world_, rank, quota, copier_));
+  world_->join(rank_, Knobs(attributes), packets_, memory);
+}
+
+SimNetwork::~SimNetwork() { world_->leave(rank_); }
+
+std::size_t SimNetwork::reclaim_packets(std::span<std::uint32_t> indices) noexcept {
+  return world_->reclaim_packets(rank_, indices);
+}
+
+std::byte* SimNetwork::allocate_memory(RegionName, std::size_t size) {
+  void* memory = ::mmap(nullptr, std::max<std::size_t>(size, 1), PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) throw Error("a region of " + std::to_string(size) + " bytes cannot be allocated");
+  return static_cast<std::byte*>(memory);
+}
+
+RegionKeys SimNetwork::register_memory(RegionName name, std::span<std::byte> memory, bool) {
+  return world_->add_region(rank_, name, memory);
+}
+
+void SimNetwork::release_memory(RegionName name, std::span<std::byte> memory, bool allocated) noexcept {
+  world_->remove_region(rank_, name);
+  if (allocated) ::munmap(memory.data(), std::max<std::size_t>(memory.size(), 1));
+}
+
+const detail::DirectWindow* SimNetwork::map_memory(int, const RemoteMemory&) { return nullptr; }
+
+std::unique_ptr<Port> SimNetwork::open_port(std::uint32_t index, detail::DevicePath&) {
+  return std::make_unique<SimPort>(*world_, Place{rank_, index}, lent_, copier_);
+}
+
+void SimNetwork::publish_handle(std::uint16_t id, std::uint16_t generation, HandleState state) noexcept {
+  world_->publish_handle(rank_, id, generation, state);
+}
+
+}  // namespace weft::network::sim

@@ -1,0 +1,219 @@
+// Messages: from a post to the delivery, in the order that chance gives them.
+#include "network/sim/world.hpp"
+
+#include "concurrent/process_barrier.hpp"
+#include "concurrent/thread_number.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace weft::network::sim {
+
+namespace {
+
+std::uint64_t route(const Lane& lane) noexcept {
+  return static_cast<std::uint64_t>(lane.from.rank) << 48 | std::uint64_t{lane.from.device} << 40 |
+         static_cast<std::uint64_t>(lane.to.rank) << 16 | std::uint64_t{lane.to.device} << 8 |
+         static_cast<std::uint64_t>(lane.traffic);
+}
+
+}  // namespace
+
+Lane& World::lane(Place from, Place to, TrafficClass traffic) {
+  Mailbox& box = mailbox(to);
+  for (Lane* each : box.lanes)
+    if (each->from.rank == from.rank && each->from.device == from.device && each->traffic == traffic)
+      return *each;
+  Lane& created = lanes_.emplace_back();
+  created.from = from;
+  created.to = to;
+  created.traffic = traffic;
+  created.contact_at = some_time_from(now_);
+  box.lanes.push_back(&created);
+  return created;
+}
+
+SendResult World::refusal(Lane& to, const Outgoing& outgoing, bool exclusive) noexcept {
+  if (now_ < to.contact_at) return SendResult::not_ready;
+  if (outgoing.to_handle) {
+    const SendResult admitted = member(outgoing.peer).handles.admission(outgoing.word, now_);
+    if (admitted != SendResult::sent) return admitted;
+  }
+  if (random_.chance(knobs_.refuse))
+    return !exclusive && random_.chance(50) ? SendResult::lock_contended : SendResult::no_slot;
+  return to.under_way() < knobs_.slots ? SendResult::sent : SendResult::no_slot;
+}
+
+SendResult World::send(Place from, const Outgoing& outgoing, Bytes payload, std::uint32_t packet,
+                       bool exclusive) noexcept {
+  const std::lock_guard lock(mutex_);
+  if (gone_locked(from.rank, outgoing.peer)) return SendResult::peer_gone;
+  const Place to{outgoing.peer, outgoing.device};
+  if (!member(to.rank).joined || !mailbox(to).open) {
+    refused(to.rank, static_cast<std::uint64_t>(SendResult::not_ready), payload.size());
+    return SendResult::not_ready;
+  }
+  Lane& way = lane(from, to, outgoing.traffic);
+  const SendResult result = refusal(way, outgoing, exclusive);
+  if (result != SendResult::sent) {
+    refused(to.rank, static_cast<std::uint64_t>(result), payload.size());
+    return result;
+  }
+  ++counts_.sent;
+  if (member(to.rank).killed) {  // nobody has noticed yet
+    if (packet != kNoPacket) return_locked(from.rank, packet);
+    ++counts_.lost;
+    note(Event::lost, route(way), 0, payload.size());
+    return result;
+  }
+  Flight flight;
+  flight.due = some_time_from(now_);
+  if (!random_.chance(knobs_.reorder)) flight.due = std::max(flight.due, way.last_due);
+  way.last_due = std::max(flight.due, way.last_due);
+  flight.number = ++numbers_;
+  flight.word = outgoing.word;
+  flight.channel = outgoing.channel;
+  flight.packet = packet;
+  flight.size = payload.size();
+  if (packet == kNoPacket) {
+    // Memory of new[] is aligned to 16 bytes.
+    static_assert(__STDCPP_DEFAULT_NEW_ALIGNMENT__ >= 16);
+    flight.bytes.reset(new std::byte[payload.size()]);
+    if (!payload.empty()) std::memcpy(flight.bytes.get(), payload.data(), payload.size());
+  }
+  note(Event::sent, route(way), flight.due, payload.size());
+  ++counts_.in_flight;
+  insert_by_due(way.flights, std::move(flight));
+  ring(mailbox(to));
+  return result;
+}
+
+std::uint64_t World::begin_poll(Place place) noexcept {
+  const std::lock_guard lock(mutex_);
+  tick();
+  const Member& polling = member(place.rank);
+  if (polling.paused_until > now_ || random_.chance(polling.slow)) return 0;
+  return ++numbers_;
+}
+
+bool World::next(Place place, Mailbox& box, std::uint64_t poll, Delivery& delivery) noexcept {
+  const std::lock_guard lock(mutex_);
+  Tick due = now_ + 1;
+  std::uint64_t number = 0;
+  const auto precedes = [&](const auto& item) {
+    return item.due < due || (item.due == due && item.number < number);
+  };
+  const auto choose = [&](const auto& item) {
+    due = item.due;
+    number = item.number;
+  };
+  delivery.lane = nullptr;
+  for (Lane* each : box.lanes) {
+    if (each->busy || each->held_in == poll || each->flights.empty() || !precedes(each->flights.front()))
+      continue;
+    choose(each->flights.front());
+    delivery.lane = each;
+    delivery.kind = Delivery::Kind::message;
+  }
+  if (!box.ends.empty() && precedes(box.ends.front())) {
+    choose(box.ends.front());
+    delivery.kind = Delivery::Kind::end;
+  }
+  if (!box.immediates.empty() && precedes(box.immediates.front())) {
+    choose(box.immediates.front());
+    delivery.kind = Delivery::Kind::immediate;
+  }
+  if (due > now_) return false;
+  switch (delivery.kind) {
+    case Delivery::Kind::message:
+      delivery.lane->busy = true;
+      delivery.flight = std::move(delivery.lane->flights.front());
+      delivery.lane->flights.erase(delivery.lane->flights.begin());
+      break;
+    case Delivery::Kind::end:
+      delivery.value = box.ends.front().token;
+      delivery.outcome = box.ends.front().outcome;
+      note(Event::ended, static_cast<std::uint64_t>(place.rank), place.device,
+           static_cast<std::uint64_t>(delivery.outcome));
+      box.ends.erase(box.ends.begin());
+      break;
+    case Delivery::Kind::immediate:
+      delivery.value = box.immediates.front().value;
+      note(Event::arrived, static_cast<std::uint64_t>(place.rank), place.device, 0);
+      box.immediates.erase(box.immediates.begin());
+      break;
+  }
+  delivery.number = ++numbers_;
+  box.active.push_back({delivery.number, concurrent::thread_number()});
+  return true;
+}
+
+void World::finish(Mailbox& box, std::uint64_t poll, Delivery& delivery, bool taken) noexcept {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(box.active, [&](const Mailbox::Active& each) { return each.number == delivery.number; });
+  if (quiescing_ != 0) delivered_.notify_all();
+  if (delivery.kind != Delivery::Kind::message) return;
+  Lane& way = *delivery.lane;
+  way.busy = false;
+  const std::uint64_t number = delivery.flight.number;
+  const bool dropped = !taken && (member(way.from.rank).killed || member(way.to.rank).dead());
+  note(taken ? Event::delivered : dropped ? Event::lost : Event::kept, route(way), delivery.flight.size, 0);
+  if (!taken && !dropped) {
+    way.held_in = poll;
+    way.flights.insert(way.flights.begin(), std::move(delivery.flight));
+    return;
+  }
+  --counts_.in_flight;
+  if (dropped) {
+    ++counts_.lost;
+    if (delivery.flight.packet != kNoPacket) return_locked(way.from.rank, delivery.flight.packet);
+    return;
+  }
+  ++counts_.delivered;
+  if (number < way.newest_delivered) ++counts_.reordered;
+  way.newest_delivered = std::max(way.newest_delivered, number);
+}
+
+const std::byte* World::packet_data(int owner, std::uint32_t index) const noexcept {
+  const Network::PacketMemory& packets =
+      member(owner).packets;  // does not change while messages are under way
+  return packets.base + index * packets.stride;
+}
+
+void World::quiesce(Mailbox& box) noexcept {
+  const std::uint32_t own = concurrent::thread_number();
+  std::unique_lock lock(mutex_);
+  const std::uint64_t newest = numbers_;
+  ++quiescing_;
+  delivered_.wait(lock, [&] {
+    return std::none_of(box.active.begin(), box.active.end(), [&](const Mailbox::Active& each) {
+      return each.number <= newest && each.thread != own;
+    });
+  });
+  --quiescing_;
+}
+
+bool World::drained(Place place) noexcept {
+  const std::lock_guard lock(mutex_);
+  return std::none_of(lanes_.begin(), lanes_.end(), [&](const Lane& each) {
+    return each.from.rank == place.rank && each.from.device == place.device && each.under_way() != 0 &&
+           !gone_locked(place.rank, each.to.rank);
+  });
+}
+
+std::string World::undelivered(Place place) {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::size_t> waiting(members_.size());
+  for (const Lane& each : lanes_)
+    if (each.from.rank == place.rank && each.from.device == place.device &&
+        !gone_locked(place.rank, each.to.rank))
+      waiting[static_cast<std::size_t>(each.to.rank)] += each.under_way();
+  std::string text;
+  for (std::size_t rank = 0; rank < waiting.size(); ++rank)
+    if (waiting[rank] != 0)
+      text += (text.empty() ? "" : ", ") + std::to_string(waiting[rank]) +
+              (waiting[rank] == 1 ? " message to rank " : " messages to rank ") + std::to_string(rank);
+  return text;
+}
+
+}  // namespace weft::network::sim

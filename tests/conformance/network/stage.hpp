@@ -1,0 +1,153 @@
+// Ranks of one process with a port each, on the network that WEFT_NETWORK names, and what they have been
+// told.
+#pragma once
+
+#include "base/attributes.hpp"
+#include "bootstrap/in_process/hub.hpp"
+#include "core/packet/packet_pool.hpp"
+#include "network/network.hpp"
+#include "network/ofi/ofi.hpp"
+#include "network/shm/shm_network.hpp"
+#include "network/sim/sim_network.hpp"
+#include "support/ranks.hpp"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace weft::network::test {
+
+inline constexpr std::uint8_t kChannel = 9;
+
+/// Notes what it is told.
+class Notes final : public Sink {
+ public:
+  struct Arrival {
+    int peer;
+    std::uint64_t word;
+    std::vector<std::byte> bytes;
+  };
+  bool deliver(std::uint8_t channel, std::uint64_t word, Message& message) noexcept override {
+    EXPECT_EQ(channel, kChannel);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(message.data()) % 16, 0U);
+    if (takes != nullptr && !takes(word)) return false;
+    arrivals.push_back({message.peer(), word, {message.bytes().begin(), message.bytes().end()}});
+    if (keeps) kept.push_back(message.take());
+    return true;
+  }
+  void reject(int peer, const char* what, std::uint64_t value) noexcept override {
+    ADD_FAILURE() << "rank " << peer << ": " << what << " (" << value << ")";
+  }
+  void access_ended(std::uint64_t token, Outcome outcome) noexcept override {
+    EXPECT_TRUE(ended.emplace(token, outcome).second) << "ended twice: " << token;
+  }
+  void immediate_arrived(std::uint64_t immediate) noexcept override {
+    if (on_immediate != nullptr) on_immediate();
+    immediates.push_back(immediate);
+  }
+
+  std::function<bool(std::uint64_t)> takes;
+  std::function<void()> on_immediate;
+  bool keeps = false;
+  std::vector<Arrival> arrivals;
+  std::vector<Message> kept;
+  std::map<std::uint64_t, Outcome> ended;
+  std::vector<std::uint64_t> immediates;
+};
+
+inline std::unique_ptr<Network> make(bootstrap::Bootstrap& bootstrap, const base::Attributes& attributes,
+                                     detail::PayloadLender& copier) {
+  const std::string_view name = attributes.text(base::Attribute::network);
+  if (name == "sim") return std::make_unique<sim::SimNetwork>(bootstrap, attributes, copier);
+  if (name == "ofi") return ofi::make_network(bootstrap, attributes, copier);
+  return std::make_unique<shm::ShmNetwork>(bootstrap, attributes, copier);
+}
+
+/// One rank: its network, and a port with index 0 unless `without_port`.
+struct Rank {
+  Rank(bootstrap::Hub& hub, int rank, const base::Attributes& attributes, bool without_port = false)
+      : bootstrap(hub.join(rank)), network(make(*bootstrap, attributes, pool)) {
+    pool.attach(*network);
+    if (!without_port) open();
+  }
+  ~Rank() {
+    notes.kept.clear();
+    port.reset();
+  }
+  void open() { port = network->open_port(0, path); }
+  std::size_t poll() { return port != nullptr ? port->poll(notes, 64, false) : 0; }
+
+  core::PacketPool pool{32};
+  std::unique_ptr<bootstrap::Bootstrap> bootstrap;
+  std::unique_ptr<Network> network;
+  detail::DevicePath path;
+  std::unique_ptr<Port> port;
+  Notes notes;
+};
+
+class Stage {
+ public:
+  explicit Stage(int ranks, const std::vector<AttributeSetting>& settings = {})
+      : attributes_(base::Attributes::load(settings)), hub_(ranks) {
+    for (int rank = 0; rank < ranks; ++rank)
+      ranks_.push_back(std::make_unique<Rank>(hub_, rank, attributes_));
+  }
+  ~Stage() {
+    for (auto& rank : ranks_)
+      if (rank != nullptr) rank->notes.takes = nullptr;
+    static_cast<void>(until([&] { return drained(); }));
+  }
+  [[nodiscard]] Rank& operator[](int rank) { return *ranks_[static_cast<std::size_t>(rank)]; }
+  [[nodiscard]] Port& port(int rank) { return *(*this)[rank].port; }
+  [[nodiscard]] Notes& notes(int rank) { return (*this)[rank].notes; }
+  void leave(int rank) { ranks_[static_cast<std::size_t>(rank)].reset(); }
+
+  void poll() {
+    for (auto& rank : ranks_)
+      if (rank != nullptr) rank->poll();
+  }
+  template <class Condition>
+  [[nodiscard]] bool until(const Condition& condition) {
+    return weft::test::until(condition, [this] { poll(); });
+  }
+  [[nodiscard]] bool drained() {
+    for (auto& rank : ranks_)
+      if (rank != nullptr && rank->port != nullptr && !rank->port->drained()) return false;
+    return true;
+  }
+  /// Sends with patience; the answer that is not a matter of time.
+  SendResult send(int from, const Outgoing& outgoing, Bytes payload) {
+    SendResult result = SendResult::no_slot;
+    EXPECT_TRUE(until([&] { return is_final(result = port(from).send(outgoing, payload, false)); }));
+    return result;
+  }
+  SendResult send_packet(int from, const Outgoing& outgoing, Bytes payload) {
+    Packet packet;
+    EXPECT_TRUE(until([&] { return static_cast<bool>(packet = (*this)[from].pool.get()); }));
+    if (!payload.empty()) std::memcpy(packet.data(), payload.data(), payload.size());
+    SendResult result = SendResult::no_slot;
+    EXPECT_TRUE(until([&] {
+      return is_final(result = port(from).send_packet(outgoing, packet.index(), payload.size(), false));
+    }));
+    if (result == SendResult::sent) packet.release();
+    return result;
+  }
+  [[nodiscard]] static Outgoing to(int peer, std::uint64_t word, TrafficClass traffic = TrafficClass::data) {
+    return {peer, 0, traffic, kChannel, false, word};
+  }
+
+ private:
+  static bool is_final(SendResult result) {
+    return result == SendResult::sent || result == SendResult::peer_gone;
+  }
+  base::Attributes attributes_;
+  bootstrap::Hub hub_;
+  std::vector<std::unique_ptr<Rank>> ranks_;
+};
+
+}  // namespace weft::network::test

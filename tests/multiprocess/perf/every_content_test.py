@@ -1,0 +1,26 @@
+"""Contents are right in every workload of small messages and two threads, over every library that is installed."""
+
+import unittest
+
+from perf import perf
+
+WORKLOADS = ("matched", "matched-latency", "matching", "unexpected", "matched-unacknowledged", "put-rate", "get-rate")
+LIBRARIES = "weft-serial,weft,raw,ucp,mpich,openmpi,openmpi-ucx"
+
+
+class EveryContentTest(unittest.TestCase):
+    def test_nothing_is_lost_duplicated_or_torn_anywhere(self):
+        result = perf("--verify", "--only", ",".join(WORKLOADS), "--compare", LIBRARIES, "--seconds", "0.001", "--warm-up", "0.001")
+        self.assertEqual((result.returncode, result.stderr), (0, ""), result.stdout)
+        lines = [line for line in result.stdout.splitlines() if " is left out: " not in line]
+        for line in lines:
+            self.assertTrue(line.endswith("messages, 0 lost, 0 duplicated, 0 torn"), line)
+            self.assertGreater(int(line.split(" messages,")[0].split()[-1]), 0)
+        verified = {line.split()[0] for line in lines}
+        for workload in WORKLOADS:
+            self.assertIn(f"{workload}/weft", verified)
+        self.assertIn("put-rate/raw", verified)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,35 @@
+"""Options of `weft perf` that vary what a workload does: sizes, windows, computing, progress threads."""
+
+import json
+import unittest
+
+from perf import SHORT, perf
+
+
+class VariantsTest(unittest.TestCase):
+    def test_sizes_and_windows_make_series_of_their_own(self):
+        result = perf(*SHORT, "--only", "matched/weft,unexpected/weft,matched-latency/weft", "--size", "16,8", "--window", "1,4", "--json", "-")
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        found = [(each["name"], each["size"], each["window"]) for each in json.loads(result.stdout)["measurements"]]
+        windows = [(f"{work}/weft", size, window) for work in ("matched", "unexpected") for size in (8, 16) for window in (1, 4)]
+        self.assertEqual(sorted(found), sorted(windows + [("matched-latency/weft", 8, 1), ("matched-latency/weft", 16, 1)]))
+        for each in json.loads(result.stdout)["measurements"]:
+            self.assertGreater(each["figure"]["median"], 0)
+
+    def test_settings_are_told_and_keep_bars_from_being_judged(self):
+        result = perf(*SHORT, "--only", "pairs-2/weft,pairs-2/weft-am", "--progress-thread", "--compute", "50", "--pin", "none", "--warm-up", "0.001",
+                      "--seed", "7", "--json", "-")
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        root = json.loads(result.stdout)
+        self.assertEqual({name: root["settings"][name] for name in ("compute_ns", "progress_thread", "pin", "warm_up", "seed")},
+                         {"compute_ns": 50, "progress_thread": True, "pin": "none", "warm_up": 0.001, "seed": 7})
+        self.assertEqual((len(root["measurements"]), root["bars"]), (2, []))
+
+    def test_what_a_progress_thread_may_not_touch_is_remarked(self):
+        result = perf("--rounds", "1", "--seconds", "0.01", "--only", "matched", "--compare", "weft,weft-serial", "--progress-thread")
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.assertIn("matched/weft-serial is left out: only the thread that uses it may progress it\n", result.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,64 @@
+#include "core/matching/credits.hpp"
+
+#include <gtest/gtest.h>
+
+namespace weft::core {
+namespace {
+
+TEST(Credits, are_taken_up_to_the_limit_and_given_back) {
+  Credits credits(2, 10);
+  EXPECT_EQ(credits.take_up_to(8, 1, 0), 8U);
+  EXPECT_EQ(credits.take_up_to(8, 1, 0), 2U);
+  EXPECT_EQ(credits.take_up_to(8, 1, 0), 0U);
+  EXPECT_EQ(credits.take_up_to(8, 0, 0), 8U) << "each peer has its own";
+  EXPECT_EQ(credits.take_up_to(8, 1, 200), 8U) << "each device too";
+  EXPECT_TRUE(credits.give(1, 0, 4));
+  EXPECT_EQ(credits.take_up_to(8, 1, 0), 4U);
+}
+
+TEST(Credits, are_not_given_back_more_often_than_they_were_taken) {
+  Credits credits(1, 10);
+  EXPECT_FALSE(credits.give(0, 0, 1));
+  EXPECT_EQ(credits.take_up_to(3, 0, 0), 3U);
+  EXPECT_FALSE(credits.give(0, 0, 4));
+  EXPECT_TRUE(credits.give(0, 0, 3));
+}
+
+class CreditLedgerTest : public testing::TestWithParam<bool> {};
+INSTANTIATE_TEST_SUITE_P(credits, CreditLedgerTest, testing::Bool(),
+                         [](const auto& exclusive) { return exclusive.param ? "exclusive" : "shared"; });
+
+TEST_P(CreditLedgerTest, returns_an_eighth_of_the_limit_at_a_time_however_messages_are_counted) {
+  for (const std::uint32_t step : {1U, 3U, 7U, 8U, 16U, 40U}) {
+    SCOPED_TRACE(step);
+    CreditLedger ledger(1, 0, 64);
+    std::uint32_t settled = 0;
+    std::uint32_t returned = 0;
+    while (settled < 1000) {
+      const std::uint32_t due = ledger.settle(0, 5, step, GetParam());
+      EXPECT_EQ(due % 8, 0U);
+      settled += step;
+      returned += due;
+      EXPECT_LT(settled - returned, 8U);
+    }
+  }
+}
+
+TEST_P(CreditLedgerTest, of_few_credits_returns_each_at_once) {
+  CreditLedger ledger(1, 0, 4);
+  EXPECT_EQ(ledger.settle(0, 0, 1, GetParam()), 1U);
+  EXPECT_EQ(ledger.settle(0, 0, 3, GetParam()), 3U);
+}
+
+TEST(CreditLedger, admits_as_many_waiting_messages_as_there_are_credits) {
+  CreditLedger ledger(2, 0, 3);
+  for (int count = 0; count < 3; ++count) EXPECT_TRUE(ledger.admit(1, 0));
+  EXPECT_FALSE(ledger.admit(1, 0));
+  EXPECT_TRUE(ledger.admit(0, 0)) << "each peer has its own";
+  ledger.forget(1, 0);
+  EXPECT_TRUE(ledger.admit(1, 0));
+  EXPECT_FALSE(ledger.admit(1, 0));
+}
+
+}  // namespace
+}  // namespace weft::core

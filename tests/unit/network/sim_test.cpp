@@ -1,0 +1,400 @@
+// The simulated network by itself.
+#include "network/sim/sim_network.hpp"
+
+#include "bootstrap/in_process/hub.hpp"
+
+#include <weft/error.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <numeric>
+#include <string>
+#include <thread>
+
+namespace weft::network::sim {
+namespace {
+
+constexpr std::uint8_t kChannel = 9;
+
+/// Copies nothing: kept messages go to the heap.
+class NoCopier final : public detail::PayloadLender {
+ public:
+  PayloadOwner* keep(const std::byte*&, std::size_t, std::uint64_t&) noexcept override { return nullptr; }
+};
+
+class Inbox final : public Sink {
+ public:
+  bool deliver(std::uint8_t channel, std::uint64_t word, Message& message) noexcept override {
+    EXPECT_EQ(channel, kChannel);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(message.data()) % 16, 0U);
+    if (takes != nullptr && !takes(word)) return false;
+    words.push_back(word);
+    sizes.push_back(message.size());
+    sums.push_back(
+        std::accumulate(message.data(), message.data() + message.size(), 0U,
+                        [](unsigned sum, std::byte byte) { return sum + std::to_integer<unsigned>(byte); }));
+    if (keep) kept.push_back(message.take());
+    return true;
+  }
+  void reject(int, const char* what, std::uint64_t) noexcept override { ADD_FAILURE() << what; }
+  void access_ended(std::uint64_t token, Outcome outcome) noexcept override { ended[token] = outcome; }
+  void immediate_arrived(std::uint64_t immediate) noexcept override {
+    if (on_immediate != nullptr) on_immediate();
+    immediates.push_back(immediate);
+  }
+
+  std::function<bool(std::uint64_t)> takes;
+  std::function<void()> on_immediate;
+  bool keep = false;
+  std::vector<std::uint64_t> words;
+  std::vector<std::size_t> sizes;
+  std::vector<unsigned> sums;
+  std::vector<Message> kept;
+  std::map<std::uint64_t, Outcome> ended;
+  std::vector<std::uint64_t> immediates;
+};
+
+using Settings = std::vector<AttributeSetting>;
+
+/// Ranks with one device each.
+class Job {
+ public:
+  explicit Job(int ranks, const Settings& settings = {})
+      : attributes_(base::Attributes::load(settings, nullptr)),
+        hub_(ranks),
+        world(std::make_shared<World>(Knobs(attributes_), ranks)) {
+    for (int rank = 0; rank < ranks; ++rank) {
+      bootstraps_.push_back(hub_.join(rank));
+      networks.push_back(std::make_unique<SimNetwork>(*bootstraps_.back(), attributes_, copier_, world));
+      paths_.push_back(std::make_unique<detail::DevicePath>());
+      ports.push_back(networks.back()->open_port(0, *paths_.back()));
+      inboxes.push_back(std::make_unique<Inbox>());
+    }
+  }
+  ~Job() {
+    inboxes.clear();
+    ports.clear();
+    networks.clear();
+  }
+
+  void poll(int rank) {
+    const auto at = static_cast<std::size_t>(rank);
+    ports[at]->poll(*inboxes[at], 64, true);
+  }
+  void poll_all(int times = 1) {
+    for (; times > 0; --times)
+      for (int rank = 0; rank < static_cast<int>(ports.size()); ++rank) poll(rank);
+  }
+  Port& port(int rank) { return *ports[static_cast<std::size_t>(rank)]; }
+  Inbox& inbox(int rank) { return *inboxes[static_cast<std::size_t>(rank)]; }
+  Network& network(int rank) { return *networks[static_cast<std::size_t>(rank)]; }
+
+  SendResult send(int from, int to, std::uint64_t word, TrafficClass traffic = TrafficClass::data) {
+    const std::byte payload[3] = {std::byte{1}, std::byte{2}, std::byte{3}};
+    return port(from).send({to, 0, traffic, kChannel, false, word}, payload, true);
+  }
+  /// Polls the sender until the message is on its way.
+  void send_patiently(int from, int to, std::uint64_t word, TrafficClass traffic = TrafficClass::data) {
+    for (int tries = 0; send(from, to, word, traffic) != SendResult::sent; ++tries) {
+      ASSERT_LT(tries, 10'000);
+      poll_all();
+    }
+  }
+
+ private:
+  base::Attributes attributes_;
+  bootstrap::Hub hub_;
+  NoCopier copier_;
+  std::vector<std::unique_ptr<bootstrap::Bootstrap>> bootstraps_;
+  std::vector<std::unique_ptr<detail::DevicePath>> paths_;
+
+ public:
+  std::shared_ptr<World> world;
+  std::vector<std::unique_ptr<SimNetwork>> networks;
+  std::vector<std::unique_ptr<Port>> ports;
+  std::vector<std::unique_ptr<Inbox>> inboxes;
+};
+
+const Settings kPatient = {{"sim_refuse", "0"}, {"sim_delay", "0"}, {"sim_reorder", "0"}, {"sim_stale", "0"}};
+
+Settings patient(const Settings& others) {
+  Settings all = kPatient;
+  all.insert(all.end(), others.begin(), others.end());
+  return all;
+}
+
+TEST(SimNetwork, delivers_every_message_once_whatever_the_seed) {
+  for (int seed = 1; seed <= 50; ++seed) {
+    const std::string text = std::to_string(seed);
+    Job job(3, {{"sim_seed", text.c_str()}, {"sim_refuse", "30"}, {"sim_slow", "20"}, {"sim_slots", "3"}});
+    std::vector<std::uint64_t> expected;
+    for (std::uint64_t word = 0; word < 60; ++word) {
+      job.send_patiently(0, word % 2 == 0 ? 1 : 2, word,
+                         word % 5 == 0 ? TrafficClass::control : TrafficClass::data);
+      if (word % 2 == 0) expected.push_back(word);
+    }
+    for (int round = 0; round < 10'000 && !job.port(0).drained(); ++round) job.poll_all();
+    std::vector<std::uint64_t>& words = job.inbox(1).words;
+    std::sort(words.begin(), words.end());
+    EXPECT_EQ(words, expected) << "seed " << seed;
+    EXPECT_EQ(job.inbox(2).words.size(), 30U);
+    EXPECT_EQ(job.world->counts().in_flight, 0U);
+    EXPECT_EQ(job.world->counts().delivered, 60U);
+  }
+}
+
+std::uint64_t fingerprint_of(const char* seed) {
+  Job job(2, {{"sim_seed", seed}, {"sim_refuse", "20"}});
+  for (std::uint64_t word = 0; word < 50; ++word) job.send_patiently(0, 1, word);
+  job.poll_all(100);
+  return job.world->fingerprint();
+}
+
+TEST(SimNetwork, gives_equal_schedules_for_equal_seeds_and_others_for_others) {
+  EXPECT_EQ(fingerprint_of("1"), fingerprint_of("1"));
+  EXPECT_EQ(fingerprint_of("77"), fingerprint_of("77"));
+  EXPECT_NE(fingerprint_of("1"), fingerprint_of("77"));
+}
+
+TEST(SimNetwork, lets_messages_overtake_each_other_only_when_asked_to) {
+  for (const char* reorder : {"0", "100"}) {
+    Job job(2, {{"sim_reorder", reorder}, {"sim_slots", "1000"}});
+    for (std::uint64_t word = 0; word < 200; ++word) job.send_patiently(0, 1, word);
+    job.poll_all(100);
+    const std::vector<std::uint64_t>& words = job.inbox(1).words;
+    EXPECT_EQ(words.size(), 200U);
+    EXPECT_EQ(std::is_sorted(words.begin(), words.end()), std::string(reorder) == "0");
+    EXPECT_EQ(job.world->counts().reordered == 0, std::string(reorder) == "0");
+  }
+}
+
+TEST(SimNetwork, keeps_what_is_not_taken_and_what_is_behind_it_in_its_class_only) {
+  Job job(3, kPatient);
+  bool open = false;
+  job.inbox(1).takes = [&](std::uint64_t word) { return open || word != 1; };
+  job.send_patiently(0, 1, 1);
+  job.send_patiently(0, 1, 2);
+  job.send_patiently(0, 1, 3, TrafficClass::control);
+  job.send_patiently(2, 1, 4);
+  job.poll_all(3);
+  EXPECT_EQ(job.inbox(1).words, (std::vector<std::uint64_t>{3, 4}));
+  EXPECT_FALSE(job.port(0).drained());
+  EXPECT_EQ(job.port(0).undelivered(), "2 messages to rank 1");
+  open = true;
+  job.poll(1);
+  EXPECT_EQ(job.inbox(1).words, (std::vector<std::uint64_t>{3, 4, 1, 2}));
+  EXPECT_TRUE(job.port(0).drained());
+}
+
+TEST(SimNetwork, has_slots_for_each_class) {
+  Job job(2, patient({{"sim_slots", "2"}}));
+  EXPECT_EQ(job.send(0, 1, 1), SendResult::sent);
+  EXPECT_EQ(job.send(0, 1, 2), SendResult::sent);
+  EXPECT_EQ(job.send(0, 1, 3), SendResult::no_slot);
+  EXPECT_EQ(job.send(0, 1, 4, TrafficClass::control), SendResult::sent);
+  job.poll(1);
+  EXPECT_EQ(job.send(0, 1, 3), SendResult::sent);
+}
+
+TEST(SimNetwork, gives_packets_back_when_their_reader_is_done) {
+  Job job(2, patient({{"packets", "16"}, {"held_packets", "1"}}));
+  const Network::PacketMemory packets = job.network(0).packet_memory();
+  std::uint32_t indices[16];
+  job.inbox(1).keep = true;
+  for (const std::uint32_t index : {3U, 5U}) {
+    std::fill_n(packets.base + index * packets.stride, 100, std::byte{2});
+    ASSERT_EQ(job.port(0).send_packet({1, 0, TrafficClass::data, kChannel, false, index}, index, 100, true),
+              SendResult::sent);
+  }
+  EXPECT_EQ(job.network(0).reclaim_packets(indices), 0U);
+  job.poll_all(2);
+  EXPECT_EQ(job.inbox(1).sums, (std::vector<unsigned>{200, 200}));
+  // One is held, the other was over the quota and copied.
+  ASSERT_EQ(job.network(0).reclaim_packets(indices), 1U);
+  EXPECT_EQ(indices[0], 5U);
+  job.inbox(1).kept.clear();
+  ASSERT_EQ(job.network(0).reclaim_packets(indices), 1U);
+  EXPECT_EQ(indices[0], 3U);
+}
+
+TEST(SimNetwork, shows_handles_late) {
+  Job job(2, patient({{"sim_stale", "50"}}));
+  const auto send = [&] {
+    const std::uint64_t word = std::uint64_t{7} << 48 | std::uint64_t{2} << 32;
+    return job.port(0).send({1, 0, TrafficClass::data, kChannel, true, word}, {}, true);
+  };
+  const auto changes_to = [&](SendResult before, SendResult after) {
+    int old_answers = 0;
+    SendResult result = before;
+    for (int step = 0; step < 100 && result != after; ++step) {
+      result = send();
+      EXPECT_TRUE(result == before || result == after);
+      old_answers += result == before ? 1 : 0;
+      job.poll(1);
+    }
+    EXPECT_EQ(result, after);
+    return old_answers;
+  };
+  EXPECT_EQ(send(), SendResult::not_ready);
+  job.network(1).publish_handle(7, 2, HandleState::open);
+  int late = changes_to(SendResult::not_ready, SendResult::sent);
+  job.network(1).publish_handle(7, 2, HandleState::stopped);
+  late += changes_to(SendResult::sent, SendResult::no_credit);
+  job.network(1).publish_handle(7, 2, HandleState::withdrawn);
+  late += changes_to(SendResult::no_credit, SendResult::sent);
+  EXPECT_GT(late, 0);
+}
+
+class SimMemory : public testing::Test {
+ protected:
+  RemoteMemory at(std::uint64_t offset) const { return {kName, keys, 100, offset}; }
+  Outcome end_of(std::uint64_t token) {
+    for (int round = 0; round < 1000 && job.inbox(0).ended.count(token) == 0; ++round) job.poll_all();
+    EXPECT_EQ(job.inbox(0).ended.count(token), 1U);
+    return job.inbox(0).ended[token];
+  }
+
+  static constexpr RegionName kName{4, 2};
+  Job job{2, {{"sim_refuse", "0"}, {"sim_immediate", "8"}}};
+  std::vector<std::byte> memory = std::vector<std::byte>(100);
+  RegionKeys keys = job.network(1).register_memory(kName, memory, false);
+  std::vector<std::byte> local = std::vector<std::byte>(40, std::byte{7});
+};
+
+TEST_F(SimMemory, puts_end_after_their_bytes_and_announce_themselves_after_them) {
+  const std::uint64_t immediate = 0x123456789abcdef0;
+  bool whole = false;
+  job.inbox(1).on_immediate = [&] { whole = std::equal(local.begin(), local.end(), memory.begin() + 60); };
+  ASSERT_EQ(job.port(0).put(1, at(60), local, &immediate, 1, true), AccessResult::posted);
+  EXPECT_EQ(memory[60], std::byte{0});
+  EXPECT_EQ(end_of(1), Outcome::ok);
+  EXPECT_TRUE(std::equal(local.begin(), local.end(), memory.begin() + 60));
+  job.poll_all(100);
+  EXPECT_EQ(job.inbox(1).immediates, std::vector<std::uint64_t>{immediate});
+  EXPECT_TRUE(whole);
+}
+
+TEST_F(SimMemory, gets_read_what_is_there) {
+  std::iota(reinterpret_cast<unsigned char*>(memory.data()),
+            reinterpret_cast<unsigned char*>(memory.data()) + 100, static_cast<unsigned char>(0));
+  ASSERT_EQ(job.port(0).get(1, at(60), local, 1, true), AccessResult::posted);
+  EXPECT_EQ(end_of(1), Outcome::ok);
+  EXPECT_TRUE(std::equal(local.begin(), local.end(), memory.begin() + 60));
+}
+
+TEST_F(SimMemory, refuses_what_is_out_of_bounds_stale_or_gone) {
+  RemoteMemory stale = at(0);
+  stale.region.generation = 1;
+  RemoteMemory forged = at(0);
+  ++forged.keys.key;
+  std::uint64_t token = 0;
+  for (const RemoteMemory& memory_there : {at(61), at(~std::uint64_t{0}), stale, forged}) {
+    ASSERT_EQ(job.port(0).put(1, memory_there, local, nullptr, ++token, true), AccessResult::posted);
+    EXPECT_EQ(end_of(token), Outcome::refused);
+    ASSERT_EQ(job.port(0).get(1, memory_there, local, ++token, true), AccessResult::posted);
+    EXPECT_EQ(end_of(token), Outcome::refused);
+  }
+  ASSERT_EQ(job.port(0).put(1, at(0), local, nullptr, ++token, true), AccessResult::posted);
+  job.network(1).release_memory(kName, memory, false);
+  EXPECT_EQ(end_of(token), Outcome::refused);
+  EXPECT_EQ(memory, std::vector<std::byte>(100));
+  EXPECT_EQ(local, std::vector<std::byte>(40, std::byte{7}));
+}
+
+TEST_F(SimMemory, ends_as_peer_failed_when_the_peer_dies) {
+  ASSERT_EQ(job.port(0).put(1, at(0), local, nullptr, 1, true), AccessResult::posted);
+  job.world->kill(1);
+  EXPECT_EQ(end_of(1), Outcome::peer_failed);
+  EXPECT_TRUE(job.port(0).gone(1));
+  EXPECT_EQ(job.port(0).put(1, at(0), local, nullptr, 2, true), AccessResult::peer_gone);
+}
+
+TEST(SimNetwork, leaves_accesses_to_the_core_when_asked_to) {
+  Job job(2, {{"sim_rma", "no"}});
+  EXPECT_FALSE(job.port(0).capabilities().can_read);
+  EXPECT_EQ(job.port(0).capabilities().immediate_bytes, 0U);
+  EXPECT_EQ(job.port(0).put(1, {}, {}, nullptr, 1, true), AccessResult::unsupported);
+  EXPECT_EQ(job.port(0).get(1, {}, {}, 1, true), AccessResult::unsupported);
+}
+
+TEST(SimNetwork, shows_a_death_after_its_time) {
+  Job job(3, patient({{"sim_gone", "10"}}));
+  job.send_patiently(0, 1, 1);
+  job.send_patiently(1, 2, 2);
+  job.world->kill(1);
+  EXPECT_FALSE(job.port(0).gone(1));
+  EXPECT_EQ(job.send(0, 1, 3), SendResult::sent) << "nobody knows yet";
+  EXPECT_EQ(job.send(1, 0, 4), SendResult::peer_gone);
+  job.poll_all(4);
+  EXPECT_TRUE(job.port(0).gone(1));
+  EXPECT_FALSE(job.port(0).gone(2));
+  EXPECT_EQ(job.send(0, 1, 5), SendResult::peer_gone);
+  EXPECT_TRUE(job.inbox(1).words.empty());
+  EXPECT_TRUE(job.inbox(2).words.empty());
+  EXPECT_TRUE(job.port(0).drained());
+  EXPECT_EQ(job.world->counts().lost, 3U);
+}
+
+TEST(SimNetwork, delivers_what_a_rank_has_sent_before_it_left) {
+  Job job(2, kPatient);
+  job.send_patiently(0, 1, 1);
+  job.ports[0].reset();
+  job.networks[0].reset();
+  EXPECT_TRUE(job.port(1).gone(0));
+  EXPECT_EQ(job.send(1, 0, 2), SendResult::peer_gone);
+  job.poll(1);
+  EXPECT_EQ(job.inbox(1).words, std::vector<std::uint64_t>{1});
+  job.ports[0] = nullptr;
+}
+
+TEST(SimNetwork, keeps_waiting_threads_polling_while_something_is_under_way) {
+  Job job(2, {{"sim_delay", "1000"}, {"sim_refuse", "0"}});
+  EXPECT_TRUE(job.port(1).prepare_park(true));
+  while (job.send(0, 1, 1) != SendResult::sent) continue;
+  EXPECT_FALSE(job.port(1).prepare_park(true));
+  while (job.inbox(1).words.empty()) job.poll(1);
+  EXPECT_TRUE(job.port(1).prepare_park(true));
+}
+
+TEST(SimNetwork, wakes_parked_threads_when_something_is_sent) {
+  Job job(2, kPatient);
+  std::thread sender([&] {
+    while (!job.port(1).has_parked()) std::this_thread::yield();
+    while (job.send(0, 1, 1) != SendResult::sent) continue;
+  });
+  const std::uint32_t token = job.port(1).park_token();
+  job.port(1).park(token, 1, std::chrono::minutes(10));
+  sender.join();
+  job.poll(1);
+  EXPECT_EQ(job.inbox(1).words.size(), 1U);
+}
+
+TEST(SimNetwork, refuses_ranks_with_other_knobs_and_ranks_that_are_processes) {
+  bootstrap::Hub hub(2);
+  const auto zero = hub.join(0);
+  const auto one = hub.join(1);
+  NoCopier copier;
+  const SimNetwork network(*zero, base::Attributes::load(Settings{}, nullptr), copier);
+  const Settings other = {{"sim_seed", "2"}};
+  EXPECT_THROW(SimNetwork(*one, base::Attributes::load(other, nullptr), copier), Error);
+
+  class Process final : public bootstrap::Bootstrap {
+   public:
+    int rank() const override { return 0; }
+    int size() const override { return 2; }
+    std::string_view job_id() const override { return "0"; }
+    void put(std::string_view, std::span<const std::byte>) override {}
+    std::optional<std::vector<std::byte>> try_get(int, std::string_view) override { return std::nullopt; }
+    std::vector<std::byte> get(int, std::string_view) override { return {}; }
+    void barrier() override {}
+    void allgather(std::span<const std::byte>, std::span<std::byte>) override {}
+    void abort(int, std::string_view) override {}
+  } process;
+  EXPECT_THROW(SimNetwork(process, base::Attributes::load(Settings{}, nullptr), copier), Error);
+}
+
+}  // namespace
+}  // namespace weft::network::sim

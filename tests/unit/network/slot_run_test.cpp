@@ -1,0 +1,96 @@
+#include "network/slot_run.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstring>
+
+namespace weft::network {
+namespace {
+
+constexpr std::uint8_t kChannel = 7;
+
+class SlotRunTest : public testing::Test {
+ protected:
+  void write(std::uint64_t position, std::size_t size, std::uint8_t channel = kChannel,
+             detail::SlotKind kind = detail::SlotKind::message) {
+    detail::Slot& slot = slots_[position & 7];
+    slot.word = position * 10;
+    slot.header.store(detail::slot_header(position, size, channel, kind));
+  }
+  SlotRun run(std::uint64_t head, std::size_t limit = 100) {
+    return {slots_.data(), 7, head, limit, 3, kChannel};
+  }
+  /// Takes all that the run shows; how many.
+  static std::size_t take_all(SlotRun& run) {
+    std::size_t count = 0;
+    std::uint64_t word = 0;
+    Bytes payload;
+    for (; run.look(word, payload); run.advance()) {
+      EXPECT_EQ(word, run.head() * 10);
+      ++count;
+    }
+    return count;
+  }
+
+  std::array<detail::Slot, 8> slots_{};
+};
+
+TEST_F(SlotRunTest, shows_messages_in_order_across_the_end_of_the_ring_and_frees_their_slots) {
+  for (std::uint64_t position = 6; position < 11; ++position) write(position, position);
+  SlotRun all = run(6);
+  std::uint64_t word = 0;
+  Bytes payload;
+  ASSERT_TRUE(all.look(word, payload));
+  EXPECT_EQ(payload.size(), 6U);
+  EXPECT_EQ(payload.data(), slots_[6].payload);
+  EXPECT_EQ(all.peer(), 3);
+  EXPECT_EQ(take_all(all), 5U);
+  EXPECT_EQ(all.head(), 11U);
+  for (const detail::Slot& slot : slots_) EXPECT_EQ(slot.header.load(), 0U);
+}
+
+TEST_F(SlotRunTest, keeps_what_was_looked_at_but_not_taken) {
+  write(0, 8);
+  SlotRun all = run(0);
+  std::uint64_t word = 0;
+  Bytes payload;
+  EXPECT_TRUE(all.look(word, payload));
+  EXPECT_TRUE(all.look(word, payload));
+  EXPECT_NE(slots_[0].header.load(), 0U);
+}
+
+TEST_F(SlotRunTest, ends_at_its_limit) {
+  for (std::uint64_t position = 0; position < 5; ++position) write(position, 8);
+  SlotRun some = run(0, 3);
+  EXPECT_EQ(take_all(some), 3U);
+  EXPECT_NE(slots_[3].header.load(), 0U);
+}
+
+TEST_F(SlotRunTest, ends_before_another_channel_kind_position_or_a_payload_of_several_slots) {
+  for (int what = 0; what < 4; ++what) {
+    SCOPED_TRACE(what);
+    write(0, 8);
+    write(1, what == 0 ? detail::kSlotPayload + 1 : detail::kSlotPayload, what == 1 ? 1 : kChannel,
+          what == 2 ? detail::SlotKind::packet : detail::SlotKind::message);
+    if (what == 3) slots_[1].header.store(detail::slot_header(9, 8, kChannel, detail::SlotKind::message));
+    SlotRun all = run(0);
+    EXPECT_EQ(take_all(all), 1U);
+    EXPECT_NE(slots_[1].header.load(), 0U);
+  }
+}
+
+TEST_F(SlotRunTest, looks_ahead_of_its_head) {
+  write(0, 8);
+  write(1, 16);
+  const SlotRun all = run(0);
+  std::uint64_t word = 0;
+  Bytes payload;
+  ASSERT_TRUE(all.look_ahead(1, word, payload));
+  EXPECT_EQ(word, 10U);
+  EXPECT_EQ(payload.size(), 16U);
+  EXPECT_FALSE(all.look_ahead(2, word, payload));
+}
+
+}  // namespace
+}  // namespace weft::network

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "perf/results.hpp"
+
+namespace weft::tools::perf {
+
+/// What a figure of weft has to be in terms of another one of the same run, or by itself.
+struct Bar {
+  enum class Base { best_peer, limit, ucp, processes, one_thread, none };
+  std::string_view measurement;
+  Base base;
+  double must;  ///< ratio: at least, or at most where a smaller figure is the better one
+  double aim;
+  Figure figure = Figure::value;  ///< which one, on both sides
+  double unit = 1;                ///< of must and aim when the figure is judged by itself
+};
+
+enum class Verdict {
+  aim_met,
+  met,        ///< the whole interval of the ratio meets the bar
+  undecided,  ///< the bar lies inside the interval
+  missed,
+};
+std::string_view text_of(Verdict verdict);
+
+struct Judged {
+  const Bar* bar;
+  const Series* series;
+  const Series* base;  ///< nullptr: the figure is judged by itself
+  Spread ratio;        ///< or the figure
+  Verdict verdict;
+
+  [[nodiscard]] bool smaller_is_better() const { return perf::smaller_is_better(*series, bar->figure); }
+};
+/// What is judged, e.g. "pairs-2/weft, p99".
+std::string name_of(const Judged& judged);
+/// What it is compared with: a transport, the whole name where the workload is another, or "itself".
+std::string_view base_of(const Judged& judged);
+std::string_view text_of(Figure figure);
+
+/// All bars of which what they need was measured.
+std::vector<Judged> judge_bars(const Results& results);
+
+}  // namespace weft::tools::perf

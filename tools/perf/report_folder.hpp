@@ -1,0 +1,21 @@
+#pragma once
+
+#include <string>
+
+#include "perf/results.hpp"
+
+namespace weft::tools::perf {
+
+/// The folder of --report. Made before measuring: one that cannot be written must not cost minutes first.
+class ReportFolder {
+ public:
+  /// Throws weft::Error.
+  explicit ReportFolder(std::string path);
+  /// Writes perf.html, perf.csv and perf.json. Throws weft::Error.
+  void write(const Results& results, const std::string& command) const;
+
+ private:
+  std::string path_;
+};
+
+}  // namespace weft::tools::perf

@@ -1,0 +1,98 @@
+#include "perf/variants.hpp"
+
+#include <weft/error.hpp>
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "base/parse.hpp"
+
+namespace weft::tools::perf {
+namespace {
+
+constexpr std::size_t kMostMemory = std::size_t{256} << 20;  // of the buffers of a rank
+constexpr std::size_t kLargestRate = std::size_t{1} << 20;
+
+std::string names_of(bool (*takes)(Workload)) {
+  std::string names;
+  for (const WorkloadInfo& each : all_workloads())
+    if (takes(each.workload)) names += fmt::format("{}{}", names.empty() ? "" : ", ", each.name);
+  return names;
+}
+
+void check_taken(const Options& options, bool given, const char* option, bool (*takes)(Workload)) {
+  if (!given || std::ranges::any_of(options.measurements,
+                                    [&](const Measurement* each) { return takes(each->workload); }))
+    return;
+  throw Error(fmt::format("{} concerns none of the selected workloads, only {}", option, names_of(takes)));
+}
+
+void check_variant(const WorkloadInfo& workload, const Variant& variant) {
+  if (workload.workload == Workload::rate && (variant.size < 1 || variant.size > kLargestRate)) {
+    throw Error(fmt::format("--size {} is not valid for rate: it must be a number of bytes from 1 to {}",
+                            base::size_text(static_cast<std::int64_t>(variant.size)),
+                            base::size_text(kLargestRate)));
+  }
+  const std::size_t memory = variant.size * buffers_of(workload, variant);
+  if (memory > kMostMemory) {
+    throw Error(fmt::format(
+        "{}{} takes {} of buffers in every rank, more than {}: choose a smaller --size or --window",
+        workload.name, text_of(variant, workload), base::size_text(static_cast<std::int64_t>(memory)),
+        base::size_text(kMostMemory)));
+  }
+}
+
+}  // namespace
+
+std::vector<Variant> variants_of(const WorkloadInfo& workload, const Options& options) {
+  std::vector<Variant> variants{workload.own()};
+  const auto vary = [&](const auto& values, auto Variant::*member) {
+    if (values.empty()) return;
+    std::vector<Variant> varied;
+    for (const Variant& each : variants) {
+      for (const auto value : values) {
+        Variant variant = each;
+        variant.*member = value;
+        varied.push_back(variant);
+      }
+    }
+    variants = std::move(varied);
+  };
+  if (takes_size(workload.workload)) vary(options.sizes, &Variant::size);
+  if (takes_window(workload.workload)) vary(options.windows, &Variant::window);
+  if (takes_ranks(workload.workload)) vary(options.ranks, &Variant::ranks);
+  return variants;
+}
+
+void check_variants(const Options& options) {
+  check_taken(options, !options.sizes.empty(), "--size", takes_size);
+  check_taken(options, !options.windows.empty(), "--window", takes_window);
+  check_taken(options, !options.ranks.empty(), "--ranks", takes_ranks);
+  for (const Measurement* each : options.measurements) {
+    const WorkloadInfo& workload = info_of(each->workload);
+    for (const Variant& variant : variants_of(workload, options)) check_variant(workload, variant);
+  }
+}
+
+std::string bytes_text(std::size_t size) {
+  return size < 65536 ? fmt::format("{} bytes", size) : base::size_text(static_cast<std::int64_t>(size));
+}
+
+std::string text_of(const Variant& variant, const WorkloadInfo& workload) {
+  const Variant own = workload.own();
+  std::string text;
+  const auto add = [&text](const std::string& part) {
+    text.append(text.empty() ? " at " : ", ").append(part);
+  };
+  if (variant.size != own.size) add(bytes_text(variant.size));
+  if (variant.window != own.window) add(fmt::format("window {}", variant.window));
+  if (variant.ranks != own.ranks) add(fmt::format("{} ranks", variant.ranks));
+  return text;
+}
+
+std::size_t buffers_of(const WorkloadInfo& workload, const Variant& variant) {
+  return workload.buffers == workload.window ? variant.window : workload.buffers;
+}
+
+}  // namespace weft::tools::perf

@@ -1,0 +1,118 @@
+#pragma once
+
+#include <weft/weft.hpp>
+
+#include <array>
+#include <atomic>
+#include <cstring>
+
+#include "perf/patience.hpp"
+#include "perf/transport.hpp"
+#include "perf/two_sided.hpp"
+
+namespace weft::tools::perf {
+
+/// Active messages between more than two ranks: a receive is an arrival from its source that is waited for, a
+/// control word an arrival of its own.
+class WeftAmRanks {
+ public:
+  static constexpr bool kHasMatching = false;
+  static constexpr bool kHasAccess = false;
+  static constexpr bool kHasActiveMessages = false;
+
+  WeftAmRanks(Runtime& runtime, int /*thread*/, const Task& task, Endpoint* /*shared*/)
+      : runtime_(runtime),
+        progresses_(!task.progress_thread),
+        yields_(task.yields),
+        endpoint_(runtime),
+        remote_(runtime.expose(arrivals_, {.id = 1})) {
+    if (!progresses_) thread_.emplace(runtime);
+    runtime_.barrier();
+  }
+  ~WeftAmRanks() {
+    thread_.reset();
+    arrivals_.withdraw();
+  }
+  WeftAmRanks(const WeftAmRanks&) = delete;
+  WeftAmRanks& operator=(const WeftAmRanks&) = delete;
+
+  [[nodiscard]] int rank() const { return runtime_.rank(); }
+  [[nodiscard]] int ranks() const { return runtime_.size(); }
+  void progress() {
+    if (progresses_) endpoint_.progress();
+  }
+  void post_receive_from(int source, std::uint64_t tag, ByteSpan buffer) {
+    if (tag == kControlTag) {
+      word_to_ = buffer;
+      ++expected_words_;
+    } else {
+      ++expected_[static_cast<std::size_t>(source)];
+    }
+  }
+  void wait_receives() {
+    const auto ranks = static_cast<std::size_t>(runtime_.size());
+    Patience patience(yields_);
+    for (std::size_t source = 0; source < ranks; ++source)
+      while (arrivals_.data(source) < expected_[source]) patience.poll(*this);
+    while (arrivals_.words() < expected_words_) patience.poll(*this);
+    if (word_to_.empty()) return;
+    const std::uint64_t word = arrivals_.word();
+    std::memcpy(word_to_.data(), &word, sizeof word);
+    word_to_ = {};
+  }
+  void post_send_to(int target, std::uint64_t tag, ByteView bytes) {
+    Patience patience(yields_);
+    while (endpoint_.post_am(target, remote_, bytes, {.tag = static_cast<std::uint32_t>(tag)}).is_retry())
+      patience.poll(*this);
+  }
+  void wait_sends() {}  // small payloads have left with the post
+
+ private:
+  static constexpr std::size_t kMostRanks = 16;
+
+  /// Signalled by one thread at a time: the one that progresses.
+  class Arrivals final : public Completion {
+   public:
+    ~Arrivals() override { withdraw(); }
+    void signal(Message& message) noexcept override {
+      std::uint64_t content = 0;
+      if (message.size() == sizeof content) std::memcpy(&content, message.data(), sizeof content);
+      if (message.tag() == kControlTag) {
+        word_.store(content, std::memory_order_relaxed);  // before the next one this one is waited for
+        add(words_);
+      } else {
+        last_.store(content, std::memory_order_relaxed);
+        add(data_[static_cast<std::size_t>(message.peer())]);
+      }
+    }
+    [[nodiscard]] bool ready() const noexcept override { return true; }
+    [[nodiscard]] std::uint64_t data(std::size_t source) const noexcept {
+      return data_[source].load(std::memory_order_acquire);
+    }
+    [[nodiscard]] std::uint64_t words() const noexcept { return words_.load(std::memory_order_acquire); }
+    [[nodiscard]] std::uint64_t word() const noexcept { return word_.load(std::memory_order_relaxed); }
+
+   private:
+    // Pairs with the acquires in data() and words().
+    static void add(std::atomic<std::uint64_t>& count) noexcept {
+      count.store(count.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+    }
+    std::array<std::atomic<std::uint64_t>, kMostRanks> data_{};
+    std::atomic<std::uint64_t> words_{0};
+    std::atomic<std::uint64_t> word_{0};
+    std::atomic<std::uint64_t> last_{0};  // the payloads were read
+  };
+
+  Runtime& runtime_;
+  const bool progresses_;
+  const bool yields_;
+  std::array<std::uint64_t, kMostRanks> expected_{};
+  std::uint64_t expected_words_ = 0;
+  ByteSpan word_to_;
+  Arrivals arrivals_;
+  Endpoint endpoint_;
+  RemoteCompletion remote_;
+  std::optional<ProgressThread> thread_;
+};
+
+}  // namespace weft::tools::perf
