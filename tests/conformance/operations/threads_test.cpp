@@ -211,6 +211,43 @@ TEST(ProgressThreads, serve_a_rank_that_only_waits) {
   }
 }
 
+TEST(Lanes, that_a_thread_only_looked_at_may_be_reused_by_their_sender) {
+  Ranks<Endpoint> ranks(2);
+  Counter arrived;
+  const RemoteCompletion remote = ranks.runtime(1).expose(arrived, {.id = 1});
+  // Steps are handed over by relaxed loads and stores, which order nothing else: ThreadSanitizer sees what
+  // the library itself orders.
+  std::atomic<int> step{0};
+  const auto reach = [&](int value) { step.store(value, std::memory_order_relaxed); };
+  const auto await = [&](int value) {
+    while (step.load(std::memory_order_relaxed) < value) std::this_thread::yield();
+  };
+  // By a device of its own, which is closed when `then` has been called.
+  const auto send = [&](std::uint64_t arrivals, const auto& then) {
+    Device device(ranks.runtime(0), {.index = 1});
+    Endpoint endpoint(device);
+    ASSERT_TRUE(test::until([&] { return endpoint.post_am(1, remote, payload(8, 1)).is_accepted(); },
+                            [&] { endpoint.progress(); }));
+    ASSERT_TRUE(
+        test::until([&] { return arrived.value() == arrivals; }, [&] { ranks.endpoint(1).progress(); }));
+    then();
+  };
+  std::thread looker([&] {
+    await(1);
+    for (int count = 0; count < 3; ++count) ranks.endpoint(1).progress();
+    reach(2);
+    await(3);
+  });
+  send(1, [&] {
+    reach(1);
+    await(2);
+  });
+  for (int count = 0; count < 3; ++count) ranks.endpoint(1).progress();
+  for (std::uint64_t arrivals = 2; arrivals < 6; ++arrivals) send(arrivals, [] {});
+  reach(3);
+  looker.join();
+}
+
 TEST(CompletionObjects, may_be_destroyed_as_soon_as_their_wait_is_over) {
   Ranks<Endpoint> ranks(2);
   ProgressThread zero(ranks.runtime(0));
