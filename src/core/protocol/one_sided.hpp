@@ -111,6 +111,9 @@ class OneSided {
   // one_sided_pieces.cpp
   [[nodiscard]] AccessPiece next_piece(const Request& request, std::uint64_t size) const noexcept;
   Status send_piece(Request& request, bool keeps_room, bool exclusive, bool& gone) noexcept;
+  template <class Send>
+  static Status send_to_target(Request& request, Channel channel, bool carries_signal, bool keeps_room,
+                               bool& gone, const Send& send) noexcept;
   Status send_put(Request& request, std::uint64_t size, bool keeps_room, bool exclusive, bool& gone) noexcept;
   Status send_get(Request& request, std::uint64_t size, bool keeps_room, bool exclusive, bool& gone) noexcept;
   Step advance(Request& request, bool exclusive) noexcept;

@@ -1,7 +1,6 @@
 // Atomic operations: in mapped memory, else by a message to the region's owner and its answer. Nothing that a
 // peer claims is believed.
 #include "core/protocol/one_sided_records.hpp"
-#include "core/protocol/refusal.hpp"
 
 #include <cstring>
 
@@ -9,8 +8,6 @@ namespace weft::core {
 
 using network::AccessResult;
 using network::Outgoing;
-using network::SendResult;
-using network::TrafficClass;
 
 /// `is_reached` becomes false when the region is not of a kind that peers map.
 Status OneSided::attempt_located(Request& request, const Origin& origin, bool& is_reached) noexcept {
@@ -42,18 +39,7 @@ Status OneSided::attempt_located(Request& request, const Origin& origin, bool& i
 }
 
 Status OneSided::send_atomic(Request& request, bool keeps_room, bool exclusive, bool& gone) noexcept {
-  const AccessOptions& options = request.options;
   const RemoteRegion& region = request.where.region;
-  const bool carries_signal = options.signal.generation() != 0;
-  Outgoing outgoing{};
-  outgoing.peer = region.rank;
-  outgoing.device = carries_signal ? options.signal.device() : options.device;
-  outgoing.traffic = TrafficClass::data;
-  outgoing.channel = static_cast<std::uint8_t>(Channel::atomic);
-  outgoing.to_handle = carries_signal;
-  outgoing.word = carries_signal ? detail::handle_word(options.signal, options.tag) : 0;
-  outgoing.keeps_room = keeps_room;
-  request.is_signalled = carries_signal;
   const AtomicRequest message{{region.index, region.generation},
                               request.where.offset,
                               request.name(),
@@ -64,14 +50,10 @@ Status OneSided::send_atomic(Request& request, bool keeps_room, bool exclusive, 
                               static_cast<std::uint16_t>(context_.device),
                               static_cast<std::uint16_t>(request.from_handler ? 1 : 0),
                               0};
-  SendResult result = context_.port->send(outgoing, bytes_of(message), exclusive);
-  if (result == SendResult::no_slot && request.from_handler) {
-    outgoing.traffic = TrafficClass::control;
-    outgoing.keeps_room = false;
-    result = context_.port->send(outgoing, bytes_of(message), exclusive);
-  }
-  gone = result == SendResult::peer_gone;
-  return refusal(result);
+  const bool carries_signal = request.options.signal.generation() != 0;
+  return send_to_target(
+      request, Channel::atomic, carries_signal, keeps_room, gone,
+      [&](const Outgoing& outgoing) { return context_.port->send(outgoing, bytes_of(message), exclusive); });
 }
 
 bool OneSided::on_atomic(std::uint64_t word, const Message& arrival, network::Sink& sink) noexcept {

@@ -1,6 +1,5 @@
 // Puts and gets by messages: the initiator's side.
 #include "core/protocol/one_sided_records.hpp"
-#include "core/protocol/refusal.hpp"
 
 #include <algorithm>
 #include <array>
@@ -10,7 +9,6 @@ namespace weft::core {
 
 using network::Outgoing;
 using network::SendResult;
-using network::TrafficClass;
 
 namespace {
 
@@ -49,21 +47,8 @@ Status OneSided::send_piece(Request& request, bool keeps_room, bool exclusive, b
 
 Status OneSided::send_put(Request& request, std::uint64_t size, bool keeps_room, bool exclusive,
                           bool& gone) noexcept {
-  const AccessOptions& options = request.options;
-  const RemoteRegion& region = request.where.region;
-  // The signal travels with a put of one piece; pieces of several may overtake each other.
-  const bool carries_signal = options.signal.generation() != 0 && request.is_single();
-  Outgoing outgoing{};
-  outgoing.peer = region.rank;
-  outgoing.device = carries_signal ? options.signal.device() : options.device;
-  outgoing.traffic = TrafficClass::data;
-  outgoing.channel = static_cast<std::uint8_t>(Channel::put);
-  outgoing.to_handle = carries_signal;
-  outgoing.word = carries_signal ? detail::handle_word(options.signal, options.tag) : 0;
-  outgoing.keeps_room = keeps_room;
   const AccessPiece piece = next_piece(request, size);
   const std::size_t length = sizeof piece + size;
-  request.is_signalled = carries_signal;
   const auto assemble = [&](std::byte* to) {
     std::memcpy(to, &piece, sizeof piece);
     if (size != 0) std::memcpy(to + sizeof piece, request.data + request.sent, size);
@@ -76,40 +61,25 @@ Status OneSided::send_put(Request& request, std::uint64_t size, bool keeps_room,
     if (!request.packet) return Status::retry(Reason::no_packet);
     assemble(request.packet.data());
   }
-  const auto send = [&] {
-    return length <= inline_limit_
-               ? context_.port->send(outgoing, Bytes(message).first(length), exclusive)
-               : context_.port->send_packet(outgoing, request.packet.index(), length, exclusive);
-  };
-  SendResult result = send();
-  if (result == SendResult::no_slot && request.from_handler) {
-    outgoing.traffic = TrafficClass::control;
-    outgoing.keeps_room = false;
-    result = send();
-  }
-  gone = result == SendResult::peer_gone;
-  if (result == SendResult::sent && request.packet) request.packet.release();
-  return refusal(result);
+  // The signal travels with a put of one piece; pieces of several may overtake each other.
+  const bool carries_signal = request.options.signal.generation() != 0 && request.is_single();
+  return send_to_target(request, Channel::put, carries_signal, keeps_room, gone,
+                        [&](const Outgoing& outgoing) {
+                          if (length <= inline_limit_)
+                            return context_.port->send(outgoing, Bytes(message).first(length), exclusive);
+                          const SendResult result =
+                              context_.port->send_packet(outgoing, request.packet.index(), length, exclusive);
+                          if (result == SendResult::sent) request.packet.release();
+                          return result;
+                        });
 }
 
 Status OneSided::send_get(Request& request, std::uint64_t size, bool keeps_room, bool exclusive,
                           bool& gone) noexcept {
-  const RemoteRegion& region = request.where.region;
-  Outgoing outgoing{};
-  outgoing.peer = region.rank;
-  outgoing.device = request.options.device;
-  outgoing.traffic = TrafficClass::data;
-  outgoing.channel = static_cast<std::uint8_t>(Channel::get);
-  outgoing.keeps_room = keeps_room;
   const AccessPiece piece = next_piece(request, size);
-  SendResult result = context_.port->send(outgoing, bytes_of(piece), exclusive);
-  if (result == SendResult::no_slot && request.from_handler) {
-    outgoing.traffic = TrafficClass::control;
-    outgoing.keeps_room = false;
-    result = context_.port->send(outgoing, bytes_of(piece), exclusive);
-  }
-  gone = result == SendResult::peer_gone;
-  return refusal(result);
+  return send_to_target(request, Channel::get, false, keeps_room, gone, [&](const Outgoing& outgoing) {
+    return context_.port->send(outgoing, bytes_of(piece), exclusive);
+  });
 }
 
 Step OneSided::advance(Request& request, bool exclusive) noexcept {

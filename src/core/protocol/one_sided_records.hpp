@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/protocol/one_sided.hpp"
+#include "core/protocol/refusal.hpp"
 
 namespace weft::core {
 
@@ -88,5 +89,31 @@ struct OneSided::Answer {
   std::uint64_t old = 0;   // of atomic_ended
   std::uint64_t word = 0;  // of put_signal: a signal of the peer, for an object that is not exposed yet
 };
+
+/// Brings what send(outgoing) sends to the target, or to the device that its signal names. Requests of
+/// handlers go where answers do when there is no room, so that handlers of two ranks cannot wait for each
+/// other. `gone`: the peer has left.
+template <class Send>
+Status OneSided::send_to_target(Request& request, Channel channel, bool carries_signal, bool keeps_room,
+                                bool& gone, const Send& send) noexcept {
+  const AccessOptions& options = request.options;
+  network::Outgoing outgoing{};
+  outgoing.peer = request.where.region.rank;
+  outgoing.device = carries_signal ? options.signal.device() : options.device;
+  outgoing.traffic = network::TrafficClass::data;
+  outgoing.channel = static_cast<std::uint8_t>(channel);
+  outgoing.to_handle = carries_signal;
+  outgoing.word = carries_signal ? detail::handle_word(options.signal, options.tag) : 0;
+  outgoing.keeps_room = keeps_room;
+  request.is_signalled = carries_signal;
+  network::SendResult result = send(outgoing);
+  if (result == network::SendResult::no_slot && request.from_handler) {
+    outgoing.traffic = network::TrafficClass::control;
+    outgoing.keeps_room = false;
+    result = send(outgoing);
+  }
+  gone = result == network::SendResult::peer_gone;
+  return refusal(result);
+}
 
 }  // namespace weft::core

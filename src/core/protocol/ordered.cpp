@@ -58,21 +58,11 @@ Status SendReceive::send_silently(int peer, std::uint64_t tag, Bytes bytes, cons
         !credits_.is_out_of_patience(peer, options.device))
       return Status::retry(Reason::no_credit);
   }
-  const LargeMessages::Outbound outbound{
-      peer, options.device,     Channel::large_send, tag, &trailer, bytes, Operation::send,
-      tag,  options.completion, options.user_data};
   SendResult result = SendResult::sent;
-  switch (large_messages_.start(outbound, exclusive, result)) {
-    case LargeMessages::Start::started:
-      return Status::posted();
-    case LargeMessages::Start::no_request:
-      return Status::retry(Reason::no_request);
-    case LargeMessages::Start::refused:
-      break;
-  }
+  const Status status = start_large(peer, tag, bytes, trailer, options, exclusive, result);
   if (result == SendResult::peer_gone)
     context_.counters.dropped_sends.fetch_add(1, std::memory_order_relaxed);
-  return refusal(result);
+  return status;
 }
 
 // Receiving.
@@ -85,16 +75,8 @@ Status SendReceive::attempt_ordered_receive(MatchingEngine& engine, int source, 
     return Status::retry(Reason::backlog);
   if (!order.try_enter()) [[unlikely]]
     return Status::retry(Reason::lock_contended);
-  const auto [answer, record] =
-      order.post({tag, static_cast<std::uint32_t>(source), 0}, [&]() -> MatchRecord* {
-        MatchRecord* posted = engine.records().take();
-        if (posted == nullptr) return nullptr;
-        posted->buffer = buffer;
-        posted->completion = options.completion;
-        posted->user_data = options.user_data;
-        if (options.handle != nullptr) *options.handle = engine.handle(*posted);
-        return posted;
-      });
+  const auto [answer, record] = order.post({tag, static_cast<std::uint32_t>(source), 0},
+                                           [&] { return take_posted(engine, buffer, options); });
   order.leave();
   if (answer == Table::Answer::exhausted) return Status::retry(Reason::no_request);
   if (again) order.kept_receives().fetch_sub(1, std::memory_order_relaxed);

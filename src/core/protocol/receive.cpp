@@ -11,18 +11,23 @@ namespace weft::core {
 
 using Table = MatchingEngine::Table;
 
+/// A record for a receive, or nullptr.
+MatchRecord* SendReceive::take_posted(MatchingEngine& engine, std::span<std::byte> buffer,
+                                      const ReceiveOptions& options) noexcept {
+  MatchRecord* posted = engine.records().take();
+  if (posted == nullptr) return nullptr;
+  posted->buffer = buffer;
+  posted->completion = options.completion;
+  posted->user_data = options.user_data;
+  if (options.handle != nullptr) *options.handle = engine.handle(*posted);
+  return posted;
+}
+
 Status SendReceive::attempt_receive(MatchingEngine& engine, int source, std::uint64_t tag,
                                     std::span<std::byte> buffer, const ReceiveOptions& options) noexcept {
-  const auto [answer, record] = engine.table().pair(
-      Table::Side::posted, engine.key(source, tag, options.policy), [&]() -> MatchRecord* {
-        MatchRecord* posted = engine.records().take();
-        if (posted == nullptr) return nullptr;
-        posted->buffer = buffer;
-        posted->completion = options.completion;
-        posted->user_data = options.user_data;
-        if (options.handle != nullptr) *options.handle = engine.handle(*posted);
-        return posted;
-      });
+  const auto [answer, record] =
+      engine.table().pair(Table::Side::posted, engine.key(source, tag, options.policy),
+                          [&] { return take_posted(engine, buffer, options); });
   switch (answer) {
     case Table::Answer::matched:
       return receive_arrived(engine, *record, buffer, options);

@@ -94,10 +94,18 @@ Status SendReceive::send_at_once(int peer, std::uint64_t tag, Bytes bytes, const
 
 Status SendReceive::announce(int peer, std::uint64_t tag, Bytes bytes, const MatchTrailer& trailer,
                              const SendOptions& options, bool exclusive) noexcept {
+  SendResult result = SendResult::sent;
+  const Status status = start_large(peer, tag, bytes, trailer, options, exclusive, result);
+  return status.is_done() ? sent(result, peer, tag, bytes, options) : status;
+}
+
+/// posted when it has started, done when the peer has left (`result`); its completion object is not signalled
+/// then.
+Status SendReceive::start_large(int peer, std::uint64_t tag, Bytes bytes, const MatchTrailer& trailer,
+                                const SendOptions& options, bool exclusive, SendResult& result) noexcept {
   const LargeMessages::Outbound outbound{
       peer, options.device,     Channel::large_send, tag, &trailer, bytes, Operation::send,
       tag,  options.completion, options.user_data};
-  SendResult result = SendResult::sent;
   switch (large_messages_.start(outbound, exclusive, result)) {
     case LargeMessages::Start::started:
       return Status::posted();
@@ -106,8 +114,7 @@ Status SendReceive::announce(int peer, std::uint64_t tag, Bytes bytes, const Mat
     case LargeMessages::Start::refused:
       break;
   }
-  const Status status = refusal(result);
-  return status.is_retry() ? status : sent(result, peer, tag, bytes, options);
+  return refusal(result);
 }
 
 Status SendReceive::sent(SendResult result, int peer, std::uint64_t tag, Bytes bytes,

@@ -80,11 +80,15 @@ class SendReceive {
                       const SendOptions& options, Packet* packet, bool keeps_room, bool exclusive) noexcept;
   Status announce(int peer, std::uint64_t tag, Bytes bytes, const MatchTrailer& trailer,
                   const SendOptions& options, bool exclusive) noexcept;
+  Status start_large(int peer, std::uint64_t tag, Bytes bytes, const MatchTrailer& trailer,
+                     const SendOptions& options, bool exclusive, network::SendResult& result) noexcept;
   Status sent(network::SendResult result, int peer, std::uint64_t tag, Bytes bytes,
               const SendOptions& options) noexcept;
   Status ended(bool lost, int peer, std::uint64_t tag, Bytes bytes, const SendOptions& options) noexcept;
   Status send_silently(int peer, std::uint64_t tag, Bytes bytes, const MatchTrailer& trailer,
                        const SendOptions& options, Packet* packet, bool keeps_room, bool exclusive) noexcept;
+  static MatchRecord* take_posted(MatchingEngine& engine, std::span<std::byte> buffer,
+                                  const ReceiveOptions& options) noexcept;
   bool announce_in_order(MatchingEngine& engine, const MatchTrailer& trailer, Unexpected& note,
                          network::Sink& sink) noexcept;
   [[nodiscard]] static bool is_ordered(std::uint32_t trailer) noexcept;
