@@ -6,7 +6,7 @@ find_package(Threads REQUIRED)
 file(GLOB_RECURSE weft_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/*.cpp")
 file(GLOB_RECURSE weft_headers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/include/*.hpp")
 
-# An absent feature is a stub file: one of the two sources implements src/base/topology.hpp.
+# An absent feature is a stub file: one of the two sources implements read_topology().
 set(WEFT_HAVE_HWLOC OFF)
 if(NOT WEFT_WITH_HWLOC MATCHES "^(AUTO|ON|OFF)$")
   message(FATAL_ERROR "WEFT_WITH_HWLOC is '${WEFT_WITH_HWLOC}'; it must be AUTO, ON or OFF")

@@ -5,16 +5,25 @@
 #include <weft/endpoint.hpp>
 
 #include <memory>
+#include <vector>
 
 namespace weft {
+
+struct ProgressThreadOptions {
+  /// What the thread may run on, see topology.hpp; empty: what the thread that makes it may run on.
+  std::vector<int> processors;
+};
 
 /// Progresses one device until it is destroyed: spins, yields, then parks until something arrives. The
 /// device must be used through Endpoints (any thread), not a SerialEndpoint.
 class WEFT_API ProgressThread {
  public:
-  explicit ProgressThread(Endpoint endpoint);
-  explicit ProgressThread(Device& device) : ProgressThread(Endpoint{device}) {}
-  explicit ProgressThread(Runtime& runtime) : ProgressThread(Endpoint{runtime}) {}
+  /// Throws weft::Error when the thread cannot run on options.processors.
+  explicit ProgressThread(Endpoint endpoint, const ProgressThreadOptions& options = {});
+  explicit ProgressThread(Device& device, const ProgressThreadOptions& options = {})
+      : ProgressThread(Endpoint{device}, options) {}
+  explicit ProgressThread(Runtime& runtime, const ProgressThreadOptions& options = {})
+      : ProgressThread(Endpoint{runtime}, options) {}
   ~ProgressThread();
   ProgressThread(const ProgressThread&) = delete;
   ProgressThread& operator=(const ProgressThread&) = delete;

@@ -24,5 +24,6 @@
 #include <weft/remote_region.hpp>
 #include <weft/runtime.hpp>
 #include <weft/status.hpp>
+#include <weft/topology.hpp>
 #include <weft/types.hpp>
 #include <weft/version.hpp>

@@ -2,7 +2,10 @@
 
 #include "core/runtime/device_state.hpp"
 
+#include <weft/topology.hpp>
+
 #include <atomic>
+#include <future>
 #include <thread>
 
 namespace weft {
@@ -22,15 +25,33 @@ struct ProgressThread::State {
     std::atomic<bool> stopped_{false};
   };
 
-  explicit State(Endpoint taken)
-      : endpoint(std::move(taken)), thread([this] { endpoint.wait_ready(stop); }) {}
+  State(Endpoint taken, const std::vector<int>& processors) : endpoint(std::move(taken)) {
+    std::promise<void> bound;
+    thread = std::thread([&, this] {
+      try {
+        if (!processors.empty()) bind_thread(processors);
+        bound.set_value();
+      } catch (...) {
+        bound.set_exception(std::current_exception());
+        return;
+      }
+      endpoint.wait_ready(stop);
+    });
+    try {
+      bound.get_future().get();
+    } catch (...) {
+      thread.join();
+      throw;
+    }
+  }
 
   Stop stop;
   Endpoint endpoint;
   std::thread thread;
 };
 
-ProgressThread::ProgressThread(Endpoint endpoint) : state_(std::make_unique<State>(std::move(endpoint))) {}
+ProgressThread::ProgressThread(Endpoint endpoint, const ProgressThreadOptions& options)
+    : state_(std::make_unique<State>(std::move(endpoint), options.processors)) {}
 
 ProgressThread::~ProgressThread() {
   Message nothing;

@@ -1,13 +1,12 @@
 #include <weft/error.hpp>
+#include <weft/topology.hpp>
 
 #include <hwloc.h>
 
 #include <algorithm>
 #include <memory>
 
-#include "base/topology.hpp"
-
-namespace weft::base {
+namespace weft {
 namespace {
 
 struct DestroyTopology {
@@ -82,4 +81,4 @@ Topology read_topology() {
   return result;
 }
 
-}  // namespace weft::base
+}  // namespace weft

@@ -1,5 +1,6 @@
 // Built instead of topology_hwloc.cpp where hwloc is absent: every allowed processor counts as a core.
 #include <weft/error.hpp>
+#include <weft/topology.hpp>
 
 #include <sched.h>
 #include <unistd.h>
@@ -8,9 +9,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "base/topology.hpp"
-
-namespace weft::base {
+namespace weft {
 
 Topology read_topology() {
   cpu_set_t allowed;
@@ -33,4 +32,4 @@ Topology read_topology() {
   return topology;
 }
 
-}  // namespace weft::base
+}  // namespace weft

@@ -7,9 +7,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json json_of(const base::Topology& host) {
+Json json_of(const Topology& host) {
   Json cores = Json::array();
-  for (const base::Core& core : host.cores) {
+  for (const Core& core : host.cores) {
     cores.push_back(
         {{"package", core.package}, {"numa_node", core.numa_node}, {"processors", core.processors}});
   }

@@ -52,7 +52,7 @@ std::vector<Component> networks() {
 Report make_report() {
   return {.version = library_version(),
           .build = build_options(),
-          .host = base::read_topology(),
+          .host = read_topology(),
           .networks = networks(),
           .bootstraps = {{"local", true, "ranks started by `weft run`"},
                          {"single", true, "a program started alone"},

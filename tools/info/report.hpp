@@ -1,10 +1,11 @@
 #pragma once
 
+#include <weft/topology.hpp>
+
 #include <string>
 #include <vector>
 
 #include "base/attributes.hpp"
-#include "base/topology.hpp"
 
 namespace weft::tools::info {
 
@@ -36,7 +37,7 @@ struct AttributeState {
 struct Report {
   std::string version;
   std::vector<BuildOption> build;
-  base::Topology host;
+  Topology host;
   std::vector<Component> networks;
   std::vector<Component> bootstraps;
   std::vector<AttributeState> attributes;

@@ -16,13 +16,13 @@ std::string shown_size(std::uint64_t bytes) {
   return base::size_text(static_cast<std::int64_t>(bytes));
 }
 
-std::string processors_of(const base::Core& core) {
+std::string processors_of(const Core& core) {
   std::string text;
   for (const int processor : core.processors) text += fmt::format("{}{}", text.empty() ? "" : ",", processor);
   return text;
 }
 
-void append_host(std::string& text, const base::Topology& host) {
+void append_host(std::string& text, const Topology& host) {
   auto out = std::back_inserter(text);
   fmt::format_to(out, "\nhost (read with {})\n", host.source);
   fmt::format_to(out, "  {:<12}{}\n", "processor", host.processor.empty() ? "unknown" : host.processor);
@@ -35,6 +35,16 @@ void append_host(std::string& text, const base::Topology& host) {
     fmt::format_to(out, "{}{}:{}", i == 0 ? "" : " ", i, processors_of(host.cores[i]));
   }
   text += "   (core:processors)\n";
+  if (host.numa_nodes < 2) return;
+  fmt::format_to(out, "  {:<12}", "NUMA nodes");
+  for (std::size_t i = 0; i < host.cores.size(); ++i) {
+    if (i == 0 || host.cores[i].numa_node != host.cores[i - 1].numa_node)
+      fmt::format_to(out, "{}{}:", i == 0 ? "" : " ", host.cores[i].numa_node);
+    else
+      text += ",";
+    fmt::format_to(out, "{}", i);
+  }
+  text += "   (node:cores)\n";
 }
 
 void append_components(std::string& text, const char* title, const std::vector<Component>& components) {

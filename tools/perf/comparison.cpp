@@ -1,12 +1,12 @@
 #include "perf/comparison.hpp"
 
 #include <weft/error.hpp>
+#include <weft/topology.hpp>
 
 #include <fmt/core.h>
 
 #include <algorithm>
 
-#include "base/topology.hpp"
 #include "perf/availability.hpp"
 #include "perf/pinning.hpp"
 #include "perf/progress_bar.hpp"
@@ -56,7 +56,7 @@ bool takes_progress_thread(const Measurement& measurement) {
   return measurement.transport().starts_with("weft") && measurement.transport() != "weft-serial";
 }
 
-int count_cores() { return static_cast<int>(base::read_topology().cores.size()); }
+int count_cores() { return static_cast<int>(read_topology().cores.size()); }
 
 class Comparison {
  public:

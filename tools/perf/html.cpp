@@ -1,12 +1,12 @@
 // The page of --report: every workload as bars or curves, then the bars that are to be met, then what was
 // remarked.
+#include <weft/topology.hpp>
 #include <weft/version.hpp>
 
 #include <fmt/core.h>
 
 #include <iterator>
 
-#include "base/topology.hpp"
 #include "perf/bars.hpp"
 #include "perf/plots.hpp"
 #include "perf/report.hpp"
@@ -55,7 +55,7 @@ std::string table_of_bars(const Results& results) {
 }  // namespace
 
 std::string as_html(const Results& results, std::string_view command) {
-  const base::Topology host = base::read_topology();
+  const Topology host = read_topology();
   std::string text =
       "<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\">\n<title>weft perf</title>\n";
   text += kStyle;

@@ -1,8 +1,8 @@
+#include <weft/topology.hpp>
 #include <weft/version.hpp>
 
 #include <nlohmann/json.hpp>
 
-#include "base/topology.hpp"
 #include "perf/bars.hpp"
 #include "perf/report.hpp"
 #include "perf/stopwatch.hpp"
@@ -90,7 +90,7 @@ Json json_of(const Judged& judged) {
 }  // namespace
 
 std::string as_json(const Results& results) {
-  const base::Topology host = base::read_topology();
+  const Topology host = read_topology();
   Json measurements = Json::array();
   for (const Series& series : results.series) measurements.push_back(json_of(series, results));
   Json bars = Json::array();

@@ -1,8 +1,8 @@
 #include "perf/pinning.hpp"
 
-#include <algorithm>
+#include <weft/topology.hpp>
 
-#include "base/topology.hpp"
+#include <algorithm>
 
 namespace weft::tools::perf {
 
@@ -10,12 +10,12 @@ namespace {
 
 /// One processor of each core, those of one NUMA node first; two when that is all that one core has.
 std::vector<int> all_processors() {
-  const base::Topology topology = base::read_topology();
+  const Topology topology = read_topology();
   if (topology.cores.empty()) return {};
-  const base::Core& first = topology.cores.front();
+  const Core& first = topology.cores.front();
   std::vector<int> all;
   for (const bool near : {true, false})
-    for (const base::Core& core : topology.cores)
+    for (const Core& core : topology.cores)
       if ((core.numa_node == first.numa_node) == near) all.push_back(core.processors.front());
   if (all.size() >= 2) return all;
   if (first.processors.size() < 2) return {};

@@ -1,6 +1,7 @@
 #include "run/guardian.hpp"
 
 #include <weft/error.hpp>
+#include <weft/topology.hpp>
 
 #include <fcntl.h>
 #include <fmt/core.h>
@@ -17,7 +18,6 @@
 #include <cstring>
 
 #include "base/parse.hpp"
-#include "base/topology.hpp"
 #include "bootstrap/job_id.hpp"
 #include "run/processes.hpp"
 
@@ -72,9 +72,19 @@ std::vector<std::string> Guardian::environment_of(int rank) const {
   return entries;
 }
 
+/// Empty: it may run anywhere.
+std::vector<int> Guardian::processors_of_rank(const Topology& host, int rank) const {
+  const auto place = static_cast<std::size_t>(rank);
+  if (job_.options.binding == Binding::core && !host.cores.empty())
+    return host.cores[place % host.cores.size()].processors;
+  if (job_.options.binding != Binding::node || host.cores.empty()) return {};
+  const std::vector<int> nodes = numa_nodes_of(host);
+  return processors_of_node(host, nodes[place * nodes.size() / static_cast<std::size_t>(job_.options.ranks)]);
+}
+
 void Guardian::start_ranks() {
-  std::vector<base::Core> cores;
-  if (job_.options.bind_to_cores) cores = base::read_topology().cores;
+  Topology host;
+  if (job_.options.binding != Binding::none) host = read_topology();
 
   RankStart start{
       .path = job_.program_path, .arguments = {job_.options.program}, .environment = {}, .processors = {}};
@@ -83,7 +93,7 @@ void Guardian::start_ranks() {
     if (front_has_died()) return;  // thousands of ranks take seconds
     start.environment = environment_of(rank);
     start.inherits_input = rank == 0;
-    if (!cores.empty()) start.processors = cores[static_cast<std::size_t>(rank) % cores.size()].processors;
+    start.processors = processors_of_rank(host, rank);
     StartedRank started = start_rank(start, job_.original);
     ranks_[static_cast<std::size_t>(rank)].process = started.process;
     rank_of_.emplace(started.process, rank);

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <weft/topology.hpp>
+
 #include <sys/types.h>
 
 #include <map>
@@ -40,6 +42,7 @@ class Guardian {
     bool ended = false;
   };
 
+  [[nodiscard]] std::vector<int> processors_of_rank(const Topology& host, int rank) const;
   void start_ranks();
   std::vector<std::string> environment_of(int rank) const;
   void wait_for_work();

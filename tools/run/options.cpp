@@ -32,6 +32,13 @@ double parse_timeout(const std::string& text) {
   return *seconds;
 }
 
+Binding parse_binding(const std::string& text) {
+  if (text == "none") return Binding::none;
+  if (text == "core") return Binding::core;
+  if (text == "node") return Binding::node;
+  throw Error(fmt::format("--bind {} is not valid: it must be core, node or none", text));
+}
+
 std::pair<std::string, std::string> parse_variable(const std::string& text) {
   const std::size_t equals = text.find('=');
   if (equals == std::string::npos || equals == 0) {
@@ -74,8 +81,11 @@ Parsed parse_options(int argc, char** argv) {
   app.add_option("--timeout", timeout, "end the job after this time, with exit code 124")
       ->type_name("SECONDS");
   app.add_flag("--tag-output", parsed.options.tag_output, "begin every line of output with [rank]");
-  app.add_option("--bind", bind, "core: each rank runs on one core, in turn; none: anywhere (default)")
-      ->type_name("core|none");
+  app.add_option(
+         "--bind", bind,
+         "core: each rank runs on one core, in turn; node: on the cores of one NUMA node, equal shares of "
+         "the ranks on each; none: anywhere (default)")
+      ->type_name("core|node|none");
   app.add_option("--env", environment, "set an environment variable of the ranks; may be repeated")
       ->type_name("NAME=VALUE")
       ->allow_extra_args(false);
@@ -83,9 +93,7 @@ Parsed parse_options(int argc, char** argv) {
     app.parse(argc, argv);
     parsed.options.ranks = parse_ranks(ranks);
     if (!timeout.empty()) parsed.options.timeout_seconds = parse_timeout(timeout);
-    if (bind != "core" && bind != "none")
-      throw Error(fmt::format("--bind {} is not valid: it must be core or none", bind));
-    parsed.options.bind_to_cores = bind == "core";
+    parsed.options.binding = parse_binding(bind);
     for (const std::string& text : environment) parsed.options.environment.push_back(parse_variable(text));
     take_program(parsed.options, app.remaining());
   } catch (const CLI::CallForHelp&) {

@@ -7,11 +7,14 @@
 
 namespace weft::tools::run {
 
+/// Where ranks may run: anywhere, on one core each, or on the cores of one NUMA node each.
+enum class Binding : std::uint8_t { none, core, node };
+
 struct Options {
   int ranks = 0;
   std::optional<double> timeout_seconds;
   bool tag_output = false;
-  bool bind_to_cores = false;
+  Binding binding = Binding::none;
   std::vector<std::pair<std::string, std::string>> environment;  ///< set on every rank, in order
   std::string program;                                           ///< as it was written
   std::vector<std::string> arguments;                            ///< without the program's name

@@ -31,9 +31,9 @@ void let_sender_ahead() noexcept {
 }
 
 /// Whether the lane may have a message: a hint, taken without the lane. Another thread may have emptied the
-/// slot since, and its sender may be writing a payload over it or be using the ring for another lane; what was
-/// read is acted upon only after the lane has been entered and its own slot been read again. ThreadSanitizer
-/// is told so, since plain writes meet this read.
+/// slot since, and its sender may be writing a payload over it or be using the ring for another lane; what
+/// was read is acted upon only after the lane has been entered and its own slot been read again.
+/// ThreadSanitizer is told so, since plain writes meet this read.
 __attribute__((no_sanitize("thread"))) inline bool may_have_message(const Slot& slot) noexcept {
   return slot.header.load(std::memory_order_relaxed) != 0;
 }

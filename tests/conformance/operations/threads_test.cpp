@@ -2,6 +2,7 @@
 #include "support/ranks.hpp"
 
 #include <gtest/gtest.h>
+#include <sched.h>
 
 #include <atomic>
 
@@ -209,6 +210,27 @@ TEST(ProgressThreads, serve_a_rank_that_only_waits) {
     ranks.endpoint(0).send_am(1, remote, bytes);
     ranks.endpoint(1).wait(arrived, next);
   }
+}
+
+TEST(ProgressThreads, run_where_they_are_told_to) {
+  Ranks<Endpoint> ranks(2);
+  const Topology host = read_topology();
+  const std::vector<int> processors = host.cores.back().processors;
+  ProgressThread one(ranks.runtime(1), {.processors = processors});
+  cpu_set_t seen;
+  CPU_ZERO(&seen);
+  std::atomic<bool> done{false};
+  Handler look([&](Message&) {
+    ::sched_getaffinity(0, sizeof seen, &seen);
+    done = true;
+  });
+  const RemoteCompletion remote = ranks.runtime(1).expose(look, {.id = 1});
+  ranks.endpoint(0).send_am(1, remote, payload(8, 1));
+  ASSERT_TRUE(test::until([&] { return done.load(); }, [&] { ranks.endpoint(0).progress(); }));
+  EXPECT_EQ(CPU_COUNT(&seen), static_cast<int>(processors.size()));
+  for (const int processor : processors) EXPECT_TRUE(CPU_ISSET(static_cast<std::size_t>(processor), &seen));
+  const auto refused = [&] { ProgressThread(ranks.runtime(0), {.processors = {CPU_SETSIZE - 1}}); };
+  EXPECT_THROW(refused(), Error);
 }
 
 TEST(Lanes, that_a_thread_only_looked_at_may_be_reused_by_their_sender) {

@@ -1,5 +1,6 @@
 """Wrong command lines get one clear line and start nothing."""
 
+import json
 import os
 import subprocess
 import tempfile
@@ -34,7 +35,7 @@ class CommandLineTest(unittest.TestCase):
         self.expect_refusal(run("-n", 2, "--env", "NAME", "true"), 2, "--env NAME ", "NAME=VALUE")
         self.expect_refusal(run("-n", 2, "--env", "=1", "true"), 2, "NAME=VALUE")
         self.expect_refusal(run("-n", 2, "--env", "WEFT_RANK=0", "true"), 2, "sets WEFT_RANK itself")
-        self.expect_refusal(run("-n", 2, "--bind", "socket", "true"), 2, "--bind socket ", "core or none")
+        self.expect_refusal(run("-n", 2, "--bind", "socket", "true"), 2, "--bind socket ", "core, node or none")
         for seconds in ("0", "-1", "soon"):
             self.expect_refusal(run("-n", 2, "--timeout", seconds, "true"), 2, f"--timeout {seconds} ")
         self.expect_refusal(run("-n", 2, "--bogus", "true"), 2, "--bogus does not exist")
@@ -76,6 +77,17 @@ class CommandLineTest(unittest.TestCase):
         self.assertEqual(int(free.stdout), len(os.sched_getaffinity(0)))
         if len(os.sched_getaffinity(0)) > 1:
             self.assertTrue(all(int(line) <= len(os.sched_getaffinity(0)) for line in bound.stdout.split()))
+
+    def test_binding_to_nodes_gives_each_rank_the_cores_of_one(self):
+        processors = "import os; print(*sorted(os.sched_getaffinity(0)))"
+        bound = run("-n", 3, "--bind", "node", "python3", "-c", processors)
+        self.assertEqual(bound.returncode, 0, bound.stderr)
+        nodes = {}
+        for core in json.loads(weft("info", "--json").stdout)["host"]["cores"]:
+            nodes.setdefault(core["numa_node"], []).extend(core["processors"])
+        expected = {" ".join(map(str, sorted(processors))) for processors in nodes.values()}
+        self.assertLessEqual(set(bound.stdout.splitlines()), expected)
+        self.assertEqual(len(set(bound.stdout.splitlines())), min(3, len(nodes)))
 
     def test_help_and_version_are_no_errors(self):
         self.assertIn("run", weft("--help").stdout)
