@@ -56,7 +56,7 @@ enum class Operation : std::uint8_t {
   get_arrived,          ///< peer() has got from a region of this rank, with this signal
   atomic,               ///< an own atomic operation has ended: data() is the old value, if that was asked for
   atomic_arrived,       ///< peer() has changed a value in a region of this rank atomically, with this signal
-  graph,  ///< a graph has ended; there is no peer()
+  graph,                ///< a graph has ended; there is no peer()
 };
 
 /// One message as a completion object sees it.

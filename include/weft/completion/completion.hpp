@@ -63,8 +63,8 @@ class WEFT_API Completion {
   /// signal() does: from the moment that ready() holds, a waiter may return and destroy the object, which
   /// this call does not touch.
   void notify_waiters() const noexcept { notify_waiters_of(this); }
-  /// The same where the object may be gone by now, and with it the right to call its members: only the address
-  /// is used.
+  /// The same where the object may be gone by now, and with it the right to call its members: only the
+  /// address is used.
   static void notify_waiters_of(const Completion* object) noexcept {
     // Pairs with the process-wide barrier of the thread that parks (core/runtime/waiting.cpp): either it
     // sees what signal() stored, or this load sees it parked.
