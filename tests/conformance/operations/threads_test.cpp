@@ -248,10 +248,13 @@ TEST(Lanes, that_a_thread_only_looked_at_may_be_reused_by_their_sender) {
   const auto send = [&](std::uint64_t arrivals, const auto& then) {
     Device device(ranks.runtime(0), {.index = 1});
     Endpoint endpoint(device);
-    ASSERT_TRUE(test::until([&] { return endpoint.post_am(1, remote, payload(8, 1)).is_accepted(); },
-                            [&] { endpoint.progress(); }));
+    const auto progress = [&] {
+      endpoint.progress();
+      ranks.endpoint(1).progress();
+    };
     ASSERT_TRUE(
-        test::until([&] { return arrived.value() == arrivals; }, [&] { ranks.endpoint(1).progress(); }));
+        test::until([&] { return endpoint.post_am(1, remote, payload(8, 1)).is_accepted(); }, progress));
+    ASSERT_TRUE(test::until([&] { return arrived.value() == arrivals; }, progress));
     then();
   };
   std::thread looker([&] {

@@ -7,6 +7,8 @@ import tempfile
 WEFT = os.path.join(os.environ["WEFT_BIN_DIR"], "weft")
 HANG_GUARD = 170  # seconds; generous, no test waits for it to pass
 SHORT = ("--rounds", "2", "--seconds", "0.01")
+# Rounds are compared only within one state of the machine: with two, none may be comparable.
+ENOUGH_FOR_BARS = ("--rounds", "8", "--seconds", "0.01")
 
 # Prints what the real one prints, without measuring anything; as the server it waits to be ended.
 FAKE_UCX = """#!/bin/sh

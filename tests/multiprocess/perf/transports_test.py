@@ -3,7 +3,7 @@
 import json
 import unittest
 
-from perf import SHORT, perf
+from perf import ENOUGH_FOR_BARS, SHORT, perf
 
 WINDOWS = ("matched", "outstanding-100", "outstanding-1000", "bandwidth-64k", "bandwidth-1m", "reused-64k", "reused-1m")
 THREADS = ("threads-2", "threads-4", "shared-2", "shared-4")
@@ -81,13 +81,13 @@ class TransportsTest(unittest.TestCase):
             self.assertGreater(each["figure"]["median"], 0)
 
     def test_threads_are_judged_by_one_thread(self):
-        bars = figures(*SHORT, "--only", "rate-threads-1/weft-am,rate-threads-2/weft-am")["bars"]
+        bars = figures(*ENOUGH_FOR_BARS, "--only", "rate-threads-1/weft-am,rate-threads-2/weft-am")["bars"]
         self.assertEqual([(each["measurement"], each["base"]) for each in bars], [("rate-threads-2/weft-am", "rate-threads-1/weft-am")])
 
     def test_pairs_are_judged_by_their_tail_and_by_the_slowest(self):
-        bars = figures(*SHORT, "--only", "pairs-2/weft-am")["bars"]
+        bars = figures(*ENOUGH_FOR_BARS, "--only", "pairs-2/weft-am")["bars"]
         self.assertEqual([(each["measurement"], each["figure"], each["base"]) for each in bars], [("pairs-2/weft-am", "share", None)])
-        self.assertIn("pairs-2/weft-am, share", perf(*SHORT, "--only", "pairs-2/weft-am").stdout)
+        self.assertIn("pairs-2/weft-am, share", perf(*ENOUGH_FOR_BARS, "--only", "pairs-2/weft-am").stdout)
 
     def test_matching_tells_what_posting_took(self):
         for each in figures(*SHORT, "--only", "matching/weft-serial")["measurements"]:
@@ -96,7 +96,7 @@ class TransportsTest(unittest.TestCase):
                 self.assertGreater(one["shortest_ns"], 0)
 
     def test_a_bar_is_judged_where_both_sides_were_measured(self):
-        root = figures("--rounds", "6", "--seconds", "0.01", "--only", "put-rate", "--compare", "raw,weft-serial")
+        root = figures(*ENOUGH_FOR_BARS, "--only", "put-rate", "--compare", "raw,weft-serial")
         self.assertEqual([each["name"] for each in root["measurements"]], ["put-rate/raw", "put-rate/weft-serial"])
         (bar,) = root["bars"]
         self.assertEqual((bar["measurement"], bar["base"]), ("put-rate/weft-serial", "put-rate/raw"))
