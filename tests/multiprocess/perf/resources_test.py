@@ -4,7 +4,7 @@ import json
 import os
 import unittest
 
-from perf import SHORT, perf_without_ucx
+from perf import ENOUGH_FOR_BARS, SHORT, perf_without_ucx
 
 PROCESSORS = len(os.sched_getaffinity(0))
 
@@ -55,7 +55,7 @@ class ResourcesTest(unittest.TestCase):
             self.assertEqual(one["value"], one["percentiles"]["90"])
 
     def test_threads_of_two_ranks_are_compared_with_as_many_ranks(self):
-        result = perf_without_ucx(*SHORT, "--only", "modes", "--json", "-")
+        result = perf_without_ucx(*ENOUGH_FOR_BARS, "--only", "modes", "--json", "-")
         self.assertEqual((result.returncode, result.stderr), (0, ""))
         output = json.loads(result.stdout)
         self.assertEqual({each["name"] for each in output["measurements"]},
