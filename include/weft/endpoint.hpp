@@ -21,6 +21,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <source_location>
 
 namespace weft {
 
@@ -36,7 +37,7 @@ struct EndpointCalls {
   WEFT_API static Status post_packet(DeviceState& device, int peer, RemoteCompletion remote, Packet& packet,
                                      std::size_t size, const ActiveMessageOptions& options);
   WEFT_API static void send_am(DeviceState& device, int peer, RemoteCompletion remote, Bytes bytes,
-                               const ActiveMessageOptions& options);
+                               const ActiveMessageOptions& options, const std::source_location& where);
   WEFT_API static std::size_t progress(DeviceState& device) noexcept;
   WEFT_API static void wait(DeviceState& device, const WaitCondition& condition) noexcept;
 };
@@ -92,58 +93,68 @@ class BasicEndpoint : public MatchedOperations<BasicEndpoint<Locking>, Locking>,
 
   /// post_am that progresses until the post is accepted and, without a completion object, until the payload
   /// may be reused. Waits for as long as the peer does not consume. Inside handlers use post_am.
-  void send_am(int peer, RemoteCompletion remote, Bytes bytes, const ActiveMessageOptions& options = {}) {
+  void send_am(int peer, RemoteCompletion remote, Bytes bytes, const ActiveMessageOptions& options = {},
+               const std::source_location& where = std::source_location::current()) {
     if (!post_in_slot(peer, remote, bytes, options)) [[unlikely]]
-      Calls::send_am(*device_, peer, remote, bytes, options);
+      Calls::send_am(*device_, peer, remote, bytes, options, where);
   }
 
   /// Moves communication of the device forward: delivers what has arrived, continues what is under way.
   /// Returns how much it did; 0: nothing to do. An empty progress only reads. Never blocks.
   std::size_t progress() noexcept { return Calls::progress(*device_); }
 
+  // Waits tell explanations (docs/diagnosis.md) where they were called from: `where`.
+
   /// Progresses until the queue has a message: spins, yields, then parks.
   template <class Producers, class Consumers>
-  [[nodiscard]] Message wait(BasicCompletionQueue<Producers, Consumers>& queue) noexcept {
+  [[nodiscard]] Message wait(BasicCompletionQueue<Producers, Consumers>& queue,
+                             const std::source_location& where = std::source_location::current()) noexcept {
     Message message;
-    while (!queue.pop(message)) wait_ready(queue);
+    while (!queue.pop(message)) wait_ready(queue, {"a message in a queue", where});
     return message;
   }
   /// Progresses until the counter has reached `target` signals.
-  void wait(Counter& counter, std::uint64_t target) noexcept {
+  void wait(Counter& counter, std::uint64_t target,
+            const std::source_location& where = std::source_location::current()) noexcept {
     counter.set_target(target);
-    wait_ready(counter);
+    wait_ready(counter, {"a counter", where});
   }
   /// Progresses until the synchronizer's round is complete; its messages in order of arrival.
-  std::span<Message> wait(Synchronizer& synchronizer) noexcept {
-    wait_ready(synchronizer);
+  std::span<Message> wait(Synchronizer& synchronizer,
+                          const std::source_location& where = std::source_location::current()) noexcept {
+    wait_ready(synchronizer, {"a synchronizer", where});
     return synchronizer.messages();
   }
   /// Progresses until the graph has ended, posting again what had been refused; how it ended.
-  Outcome wait(Graph& graph) noexcept {
-    wait_ready(graph);
+  Outcome wait(Graph& graph, const std::source_location& where = std::source_location::current()) noexcept {
+    wait_ready(graph, where);
     return graph.outcome();
   }
-  void wait_ready(Graph& graph) noexcept {
+  void wait_ready(Graph& graph,
+                  const std::source_location& where = std::source_location::current()) noexcept {
     Calls::wait(*device_, {[](const void* context) noexcept {
                              return static_cast<Graph*>(const_cast<void*>(context))->test();
                            },
-                           &graph, static_cast<Completion*>(&graph)});
+                           &graph,
+                           static_cast<Completion*>(&graph),
+                           {"a graph", where}});
   }
   /// Progresses until completion.ready().
-  void wait_ready(Completion& completion) noexcept {
-    Calls::wait(*device_, {[](const void* context) noexcept {
-                             return static_cast<const Completion*>(context)->ready();
-                           },
-                           &completion, &completion});
+  void wait_ready(Completion& completion,
+                  const std::source_location& where = std::source_location::current()) noexcept {
+    wait_ready(completion, {"a completion object", where});
   }
   /// Progresses until `condition()` holds. Arrivals on this device end a park at once; a condition that
   /// something else makes true is seen within the attribute park_timeout.
   template <class Condition>
-  void wait_until(const Condition& condition) noexcept {
+  void wait_until(const Condition& condition,
+                  const std::source_location& where = std::source_location::current()) noexcept {
     Calls::wait(*device_, {[](const void* context) noexcept -> bool {
                              return (*static_cast<const Condition*>(context))();
                            },
-                           &condition, nullptr});
+                           &condition,
+                           nullptr,
+                           {"a condition", where}});
   }
 
   /// The effective values of the device that the endpoint is bound to.
@@ -157,6 +168,12 @@ class BasicEndpoint : public MatchedOperations<BasicEndpoint<Locking>, Locking>,
   explicit BasicEndpoint(std::shared_ptr<detail::DeviceState> device)
       : path_(&detail::path_of(*device)), device_(std::move(device)) {
     Calls::open(*device_);
+  }
+  void wait_ready(Completion& completion, const detail::WaitPlace& place) noexcept {
+    Calls::wait(*device_, {[](const void* context) noexcept {
+                             return static_cast<const Completion*>(context)->ready();
+                           },
+                           &completion, &completion, place});
   }
   [[nodiscard, gnu::always_inline]] bool post_in_slot(int peer, RemoteCompletion remote, Bytes bytes,
                                                       const ActiveMessageOptions& options) noexcept {

@@ -8,6 +8,7 @@
 #include <weft/types.hpp>
 
 #include <memory>
+#include <source_location>
 #include <span>
 
 namespace weft {
@@ -65,10 +66,11 @@ class WEFT_API Runtime {
 
   /// Blocks until every rank has called it. Collective; one thread per rank; no device progresses meanwhile
   /// unless another thread does so.
-  void barrier();
+  void barrier(const std::source_location& where = std::source_location::current());
   /// Concatenates `mine` of all ranks, in rank order, into `all` (size() * mine.size() bytes). Collective;
   /// all ranks pass the same length.
-  void allgather(Bytes mine, std::span<std::byte> all);
+  void allgather(Bytes mine, std::span<std::byte> all,
+                 const std::source_location& where = std::source_location::current());
   /// Ends the job on all ranks with `exit_code` (1 to 255); the launcher prints `reason`. Does not return.
   [[noreturn]] void abort(int exit_code, const char* reason);
 

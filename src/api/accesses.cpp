@@ -42,10 +42,15 @@ Outcome perform_access(DeviceState& device, core::OneSided::Access access, bool 
   access.options.completion = &ending;
   access.options.may_complete_now = access.options.may_complete_now || !is_observed;
   access.options.may_retry = true;
+  const WaitPlace place{access.operation == Operation::put   ? "a put"
+                        : access.operation == Operation::get ? "a get"
+                                                             : "an atomic operation",
+                        {},
+                        access.peer};
   const Status status =
-      device.until_accepted([&] { return post_access(device, access, exclusive); }, exclusive);
+      device.until_accepted([&] { return post_access(device, access, exclusive); }, place, exclusive);
   if (status.is_done()) return Outcome::ok;
-  device.wait_for(ending, exclusive);
+  device.wait_for(ending, place, exclusive);
   if (!is_observed && ending.outcome() != Outcome::ok)
     device.one_sided().count_failure(access.operation, access.where, access.size, ending.outcome());
   return ending.outcome();

@@ -28,8 +28,8 @@ Status EndpointCalls<Locking>::post_packet(DeviceState& device, int peer, Remote
 }
 template <class Locking>
 void EndpointCalls<Locking>::send_am(DeviceState& device, int peer, RemoteCompletion remote, Bytes bytes,
-                                     const ActiveMessageOptions& options) {
-  device.send_am(peer, remote, bytes, options, Locking::kExclusive);
+                                     const ActiveMessageOptions& options, const std::source_location& where) {
+  device.send_am(peer, remote, bytes, options, where, Locking::kExclusive);
 }
 template <class Locking>
 std::size_t EndpointCalls<Locking>::progress(DeviceState& device) noexcept {

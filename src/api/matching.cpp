@@ -60,8 +60,8 @@ Status MatchedCalls<Locking>::post_send_packet(DeviceState& device, int peer, st
 }
 template <class Locking>
 void MatchedCalls<Locking>::send(DeviceState& device, int peer, std::uint64_t tag, Bytes bytes,
-                                 const SendOptions& options) {
-  device.send(peer, tag, bytes, options, Locking::kExclusive);
+                                 const SendOptions& options, const std::source_location& where) {
+  device.send(peer, tag, bytes, options, where, Locking::kExclusive);
 }
 template <class Locking>
 Status MatchedCalls<Locking>::post_receive(DeviceState& device, int source, std::uint64_t tag,
@@ -70,8 +70,9 @@ Status MatchedCalls<Locking>::post_receive(DeviceState& device, int source, std:
 }
 template <class Locking>
 Message MatchedCalls<Locking>::receive(DeviceState& device, int source, std::uint64_t tag,
-                                       std::span<std::byte> buffer, const ReceiveOptions& options) {
-  return device.receive(source, tag, buffer, options, Locking::kExclusive);
+                                       std::span<std::byte> buffer, const ReceiveOptions& options,
+                                       const std::source_location& where) {
+  return device.receive(source, tag, buffer, options, where, Locking::kExclusive);
 }
 template <class Locking>
 bool MatchedCalls<Locking>::cancel(DeviceState& device, const ReceiveHandle& handle) noexcept {

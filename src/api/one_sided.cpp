@@ -22,7 +22,7 @@ OneSided::Access get_of(int peer, const RemoteAddress& from, std::span<std::byte
   return {Operation::get, peer, from, to.data(), to.size(), options};
 }
 
-void flush_peer(DeviceState& device, int peer, bool exclusive) noexcept {
+void flush_peer(DeviceState& device, int peer, const std::source_location& where, bool exclusive) noexcept {
   struct Context {
     core::Flushes& flushes;
     int peer;
@@ -33,7 +33,9 @@ void flush_peer(DeviceState& device, int peer, bool exclusive) noexcept {
                  const Context& flush = *static_cast<const Context*>(what);
                  return flush.flushes.is_over(flush.peer, flush.first);
                },
-               &context, &context.flushes.waiters()},
+               &context,
+               &context.flushes.waiters(),
+               {"a flush", where, peer}},
               exclusive);
 }
 
@@ -60,15 +62,16 @@ Outcome OneSidedCalls<Locking>::get(DeviceState& device, int peer, const RemoteA
   return perform_access(device, get_of(peer, from, to, options), Locking::kExclusive);
 }
 template <class Locking>
-void OneSidedCalls<Locking>::flush(DeviceState& device, int peer) {
+void OneSidedCalls<Locking>::flush(DeviceState& device, int peer, const std::source_location& where) {
   if (peer < 0 || peer >= device.runtime().size())
     throw Error("flush: peer " + std::to_string(peer) + " is not a rank of this job (0 to " +
                 std::to_string(device.runtime().size() - 1) + ")");
-  flush_peer(device, peer, Locking::kExclusive);
+  flush_peer(device, peer, where, Locking::kExclusive);
 }
 template <class Locking>
-void OneSidedCalls<Locking>::flush(DeviceState& device) noexcept {
-  for (int peer = 0; peer < device.runtime().size(); ++peer) flush_peer(device, peer, Locking::kExclusive);
+void OneSidedCalls<Locking>::flush(DeviceState& device, const std::source_location& where) noexcept {
+  for (int peer = 0; peer < device.runtime().size(); ++peer)
+    flush_peer(device, peer, where, Locking::kExclusive);
 }
 
 template struct OneSidedCalls<TryLock>;

@@ -35,7 +35,7 @@ struct ProgressThread::State {
         bound.set_exception(std::current_exception());
         return;
       }
-      endpoint.wait_ready(stop);
+      progress_until_stopped();
     });
     try {
       bound.get_future().get();
@@ -43,6 +43,14 @@ struct ProgressThread::State {
       thread.join();
       throw;
     }
+  }
+
+  void progress_until_stopped() noexcept {
+    const auto is_stopped = [](const void* context) noexcept {
+      return static_cast<const Stop*>(context)->ready();
+    };
+    detail::EndpointCalls<detail::TryLock>::wait(
+        endpoint.state(), {is_stopped, &stop, &stop, {"the end of a progress thread", {}, -1, true}});
   }
 
   Stop stop;

@@ -84,13 +84,21 @@ RemoteCompletion Runtime::expose(Completion& completion, const ExposeOptions& op
                                     static_cast<std::uint8_t>(options.device));
 }
 
-void Runtime::barrier() { state_->bootstrap().barrier(); }
+void Runtime::barrier(const std::source_location& where) {
+  const detail::WaitPlace place{detail::kBarrierWait, where};
+  core::WaitScope explained(state_->waits(), place, nullptr, core::WaitingThread::kNoDevice);
+  explained.enter();
+  state_->bootstrap().barrier();
+}
 
-void Runtime::allgather(Bytes mine, std::span<std::byte> all) {
+void Runtime::allgather(Bytes mine, std::span<std::byte> all, const std::source_location& where) {
   if (all.size() != mine.size() * static_cast<std::size_t>(size()))
     throw Error("allgather: " + std::to_string(all.size()) + " bytes of room for " + std::to_string(size()) +
                 " ranks with " + std::to_string(mine.size()) + " bytes each: " +
                 std::to_string(mine.size() * static_cast<std::size_t>(size())) + " are needed");
+  const detail::WaitPlace place{detail::kAllgatherWait, where};
+  core::WaitScope explained(state_->waits(), place, nullptr, core::WaitingThread::kNoDevice);
+  explained.enter();
   state_->bootstrap().allgather(mine, all);
 }
 

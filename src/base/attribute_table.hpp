@@ -48,6 +48,8 @@ enum class Attribute : std::uint8_t {
   ofi_address,
   ofi_credits,
   log_level,
+  explain,
+  explain_after,
 };
 
 enum class AttributeType : std::uint8_t { boolean, integer, size, seconds, choice, text };
@@ -153,6 +155,10 @@ inline constexpr std::array kAttributeTable = {
     .unit = "messages", .minimum = 4, .maximum = 4096, .help = "network ofi: messages of one traffic class that one device may have under way to another; each has a receive buffer"},
   AttributeRow{.id = Attribute::log_level, .name = "log_level", .type = AttributeType::choice, .default_value = "warn",
     .choices = "error|warn|info|debug", .help = "least important messages that are written to standard error"},
+  AttributeRow{.id = Attribute::explain, .name = "explain", .type = AttributeType::boolean, .default_value = "no",
+    .help = "whether SIGUSR1, unless the program handles it, makes a rank print its waiting threads and pending operations"},
+  AttributeRow{.id = Attribute::explain_after, .name = "explain_after", .type = AttributeType::seconds, .default_value = "0",
+    .unit = "seconds", .minimum = 0, .maximum = 86400, .help = "age at which a wait makes its rank print the same, once; 0: never"},
 };
 // clang-format on
 

@@ -117,8 +117,9 @@ std::string range_text(const AttributeRow& row) {
 }
 
 bool is_reserved_variable(std::string_view name) {
-  constexpr std::string_view kReserved[] = {"WEFT_RANK",      "WEFT_SIZE",    "WEFT_JOB",
-                                            "WEFT_BOOTSTRAP", "WEFT_BIN_DIR", "WEFT_SOURCE_DIR"};
+  constexpr std::string_view kReserved[] = {"WEFT_RANK",          "WEFT_SIZE",    "WEFT_JOB",
+                                            "WEFT_BOOTSTRAP",     "WEFT_BIN_DIR", "WEFT_SOURCE_DIR",
+                                            "WEFT_EXPLAIN_SOCKET"};
   return std::find(std::begin(kReserved), std::end(kReserved), name) != std::end(kReserved) ||
          name.starts_with("WEFT_TEST_");
 }

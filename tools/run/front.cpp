@@ -44,7 +44,7 @@ sigset_t forwarded_signals() {
   return set;
 }
 
-OriginalState take_over(const sigset_t& forwarded, int ranks) {
+OriginalState take_over(const sigset_t& forwarded, int ranks, bool explains) {
   OriginalState original;
   struct sigaction action {};
   original.ignores_broken_pipes = ::sigaction(SIGPIPE, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
@@ -59,7 +59,7 @@ OriginalState take_over(const sigset_t& forwarded, int ranks) {
   raised.rlim_cur = raised.rlim_max;
   ::setrlimit(RLIMIT_NOFILE, &raised);
   // Two pipes and at least one connection per rank, and what the launcher itself and a starting rank need.
-  const rlim_t needed = 3 * static_cast<rlim_t>(ranks) + 32;
+  const rlim_t needed = (explains ? 4 : 3) * static_cast<rlim_t>(ranks) + 32;
   if (raised.rlim_cur < needed) {
     throw Error(fmt::format("{} ranks need {} open files, but the limit is {}: raise `ulimit -n`", ranks,
                             needed, raised.rlim_cur));
@@ -99,7 +99,7 @@ int run_job(Options options, std::string program_path) {
   const std::vector<pid_t> present = descendants();  // an exec may have given this process children
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   const sigset_t forwarded = forwarded_signals();
-  const OriginalState original = take_over(forwarded, options.ranks);
+  const OriginalState original = take_over(forwarded, options.ranks, options.explain_seconds.has_value());
 
   // The system call itself, since C libraries before glibc 2.36 have no function for it.
   Descriptor self{static_cast<int>(::syscall(SYS_pidfd_open, ::getpid(), 0))};

@@ -52,14 +52,16 @@ Guardian::Guardian(JobDescription job)
       signals_(open_signals(job_.forwarded)),
       ranks_(static_cast<std::size_t>(job_.options.ranks)) {
   if (job_.options.timeout_seconds) time_limit_.emplace(*job_.options.timeout_seconds);
+  if (job_.options.explain_seconds) explanation_.emplace(job_.options.ranks, *job_.options.explain_seconds);
 }
 
-std::vector<std::string> Guardian::environment_of(int rank) const {
+std::vector<std::string> Guardian::environment_of(int rank, const std::string& explain_socket) const {
   std::vector<std::pair<std::string, std::string>> own = job_.options.environment;
   own.emplace_back("WEFT_RANK", std::to_string(rank));
   own.emplace_back("WEFT_SIZE", std::to_string(job_.options.ranks));
   own.emplace_back("WEFT_JOB", server_.job_id());
   own.emplace_back("WEFT_BOOTSTRAP", server_.name());
+  if (!explain_socket.empty()) own.emplace_back("WEFT_EXPLAIN_SOCKET", explain_socket);
 
   std::map<std::string, std::string, std::less<>> values;
   for (const auto& [name, value] : own) values[name] = value;
@@ -86,12 +88,16 @@ void Guardian::start_ranks() {
   Topology host;
   if (job_.options.binding != Binding::none) host = read_topology();
 
-  RankStart start{
-      .path = job_.program_path, .arguments = {job_.options.program}, .environment = {}, .processors = {}};
+  RankStart start;
+  start.path = job_.program_path;
+  start.arguments = {job_.options.program};
   start.arguments.insert(start.arguments.end(), job_.options.arguments.begin(), job_.options.arguments.end());
   for (int rank = 0; rank < job_.options.ranks; ++rank) {
     if (front_has_died()) return;  // thousands of ranks take seconds
-    start.environment = environment_of(rank);
+    Explanation::RankEnd explained;
+    if (explanation_) explained = explanation_->open(rank);
+    start.inherited = explained.descriptor.get();
+    start.environment = environment_of(rank, explained.name);
     start.inherits_input = rank == 0;
     start.processors = processors_of_rank(host, rank);
     StartedRank started = start_rank(start, job_.original);
@@ -116,6 +122,7 @@ int Guardian::run() {
     wait_for_work();
     check_abort();
     check_time();
+    check_explanation();
   }
   const bool clean = kill_descendants();
   if (!clean) err_.say("weft run: a process of the job cannot be ended: it is stuck in the kernel");
@@ -136,12 +143,23 @@ int Guardian::wait_limit_ms() const {
   };
   consider(server_.timeout_ms());
   if (grace_) consider(grace_->remaining_ms());
+  if (explanation_) consider(explanation_->remaining_ms());
   if (time_limit_ && !verdict_) consider(time_limit_->remaining_ms());
   return limit == INT_MAX ? -1 : static_cast<int>(limit);
 }
 
 void Guardian::wait_for_work() {
-  enum : std::size_t { kSignals, kFront, kServer, kOutSources, kErrSources, kOutTarget, kErrTarget, kCount };
+  enum : std::size_t {
+    kSignals,
+    kFront,
+    kServer,
+    kOutSources,
+    kErrSources,
+    kOutTarget,
+    kErrTarget,
+    kExplain,
+    kCount
+  };
   std::array<pollfd, kCount> waits{};
   waits[kSignals] = {signals_.get(), POLLIN, 0};
   waits[kFront] = {job_.front.get(), POLLIN, 0};
@@ -151,6 +169,7 @@ void Guardian::wait_for_work() {
   waits[kErrSources] = {err_.wants_input() ? err_.sources() : -1, POLLIN, 0};
   waits[kOutTarget] = {out_.has_pending() ? out_.target() : -1, POLLOUT, 0};
   waits[kErrTarget] = {err_.has_pending() ? err_.target() : -1, POLLOUT, 0};
+  waits[kExplain] = {explanation_ ? explanation_->sources() : -1, POLLIN, 0};
   if (::poll(waits.data(), waits.size(), wait_limit_ms()) < 0) return;  // EINTR: the loop comes back
 
   // Output before the end of its writer, so that a rank's last words stand before the line that tells its
@@ -166,7 +185,10 @@ void Guardian::wait_for_work() {
 void Guardian::take_signals() {
   signalfd_siginfo info{};
   while (::read(signals_.get(), &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
-    if (info.ssi_signo != static_cast<unsigned>(SIGCHLD)) signal_ranks(static_cast<int>(info.ssi_signo));
+    if (explanation_ && info.ssi_signo == static_cast<unsigned>(SIGUSR1))
+      explanation_->ask();
+    else if (info.ssi_signo != static_cast<unsigned>(SIGCHLD))
+      signal_ranks(static_cast<int>(info.ssi_signo));
   }
   reap();
 }
@@ -193,6 +215,7 @@ void Guardian::rank_ended(int rank, int status) {
   check_abort();
   const std::string how = describe_end(status);
   server_.rank_ended(rank, how);
+  if (explanation_) explanation_->rank_ended(rank, how);
   if (status == 0 || verdict_) return;
   err_.read_sources();
   decide(exit_code_of(status), fmt::format("rank {} (pid {}) {}", rank, ended.process, how));
@@ -210,6 +233,12 @@ void Guardian::check_time() {
   if (verdict_ || !time_limit_ || !time_limit_->passed()) return;
   decide(kTimedOut, fmt::format("the job did not end within {} s (--timeout)",
                                 base::seconds_text(*job_.options.timeout_seconds)));
+}
+
+void Guardian::check_explanation() {
+  if (!explanation_) return;
+  if (const auto paragraph = explanation_->work())
+    err_.say(fmt::format("weft run: the job has not ended. {}", *paragraph));
 }
 
 void Guardian::decide(int exit_code, const std::string& line) {

@@ -11,6 +11,7 @@
 
 #include "base/clock.hpp"
 #include "bootstrap/local/server.hpp"
+#include "run/explanation.hpp"
 #include "run/options.hpp"
 #include "run/output.hpp"
 #include "run/spawn.hpp"
@@ -44,7 +45,7 @@ class Guardian {
 
   [[nodiscard]] std::vector<int> processors_of_rank(const Topology& host, int rank) const;
   void start_ranks();
-  std::vector<std::string> environment_of(int rank) const;
+  std::vector<std::string> environment_of(int rank, const std::string& explain_socket) const;
   void wait_for_work();
   int wait_limit_ms() const;
   void take_signals();
@@ -52,6 +53,7 @@ class Guardian {
   void rank_ended(int rank, int status);
   void check_abort();
   void check_time();
+  void check_explanation();
   void decide(int exit_code, const std::string& line);
   void signal_ranks(int signal);
   bool front_has_died();
@@ -66,6 +68,7 @@ class Guardian {
   std::map<pid_t, int> rank_of_;
   int running_ = 0;
   std::optional<int> verdict_;  // the exit code, once something failed
+  std::optional<Explanation> explanation_;
   std::optional<base::Deadline> time_limit_;
   std::optional<base::Deadline> grace_;  // after it, what still runs is killed
 };

@@ -23,11 +23,11 @@ int parse_ranks(const std::string& text) {
   return static_cast<int>(*ranks);
 }
 
-double parse_timeout(const std::string& text) {
+double parse_time(const char* option, const std::string& text) {
   const auto seconds = base::parse_seconds(text);
   constexpr double kLongest = 1e9;
   if (!seconds || *seconds <= 0 || *seconds > kLongest) {
-    throw Error(fmt::format("--timeout {} is not valid: it must be a number of seconds above 0", text));
+    throw Error(fmt::format("{} {} is not valid: it must be a number of seconds above 0", option, text));
   }
   return *seconds;
 }
@@ -45,7 +45,7 @@ std::pair<std::string, std::string> parse_variable(const std::string& text) {
     throw Error(fmt::format("--env {} is not valid: it must be NAME=VALUE", text));
   }
   std::pair<std::string, std::string> variable{text.substr(0, equals), text.substr(equals + 1)};
-  for (const char* own : {"WEFT_RANK", "WEFT_SIZE", "WEFT_JOB", "WEFT_BOOTSTRAP"}) {
+  for (const char* own : {"WEFT_RANK", "WEFT_SIZE", "WEFT_JOB", "WEFT_BOOTSTRAP", "WEFT_EXPLAIN_SOCKET"}) {
     if (variable.first == own)
       throw Error(fmt::format("--env {} is not valid: `weft run` sets {} itself", text, own));
   }
@@ -74,11 +74,16 @@ Parsed parse_options(int argc, char** argv) {
       "The program and its arguments follow the options: weft run -n N [OPTIONS] [--] program args...");
   std::string ranks;
   std::string timeout;
+  std::string explain;
   std::string bind = "none";
   std::vector<std::string> environment;
   Parsed parsed;
   app.add_option("-n", ranks, "number of ranks, 1 to 4096")->required()->type_name("N");
   app.add_option("--timeout", timeout, "end the job after this time, with exit code 124")
+      ->type_name("SECONDS");
+  app.add_option("--explain", explain,
+                 "tell who waits for whom when the job has not ended after this time (once), and whenever "
+                 "`weft run` gets SIGUSR1")
       ->type_name("SECONDS");
   app.add_flag("--tag-output", parsed.options.tag_output, "begin every line of output with [rank]");
   app.add_option(
@@ -92,7 +97,8 @@ Parsed parse_options(int argc, char** argv) {
   try {
     app.parse(argc, argv);
     parsed.options.ranks = parse_ranks(ranks);
-    if (!timeout.empty()) parsed.options.timeout_seconds = parse_timeout(timeout);
+    if (!timeout.empty()) parsed.options.timeout_seconds = parse_time("--timeout", timeout);
+    if (!explain.empty()) parsed.options.explain_seconds = parse_time("--explain", explain);
     parsed.options.binding = parse_binding(bind);
     for (const std::string& text : environment) parsed.options.environment.push_back(parse_variable(text));
     take_program(parsed.options, app.remaining());

@@ -13,6 +13,7 @@ enum class Binding : std::uint8_t { none, core, node };
 struct Options {
   int ranks = 0;
   std::optional<double> timeout_seconds;
+  std::optional<double> explain_seconds;
   bool tag_output = false;
   Binding binding = Binding::none;
   std::vector<std::pair<std::string, std::string>> environment;  ///< set on every rank, in order

@@ -59,6 +59,7 @@ cpu_set_t set_of(const std::vector<int>& processors) {
   ::setrlimit(RLIMIT_NOFILE, &original.descriptors);
   ::signal(SIGPIPE, original.ignores_broken_pipes ? SIG_IGN : SIG_DFL);
   ::sigprocmask(SIG_SETMASK, &original.signal_mask, nullptr);
+  if (start.inherited >= 0) ready = ready && ::fcntl(start.inherited, F_SETFD, 0) == 0;
   if (ready) ::execve(path, arguments, environment);
 
   const int reason = errno;

@@ -26,6 +26,7 @@ struct RankStart {
   std::vector<std::string> environment;  ///< NAME=VALUE
   std::vector<int> processors;           ///< to run on; empty for no change
   bool inherits_input = false;
+  int inherited = -1;  ///< a descriptor that the rank gets under the same number; negative: none
 };
 
 struct StartedRank {

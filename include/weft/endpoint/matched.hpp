@@ -12,6 +12,7 @@
 #include <weft/types.hpp>
 
 #include <cstdint>
+#include <source_location>
 #include <span>
 
 namespace weft {
@@ -28,11 +29,12 @@ struct MatchedCalls {
   WEFT_API static Status post_send_packet(DeviceState& device, int peer, std::uint64_t tag, Packet& packet,
                                           std::size_t size, const SendOptions& options);
   WEFT_API static void send(DeviceState& device, int peer, std::uint64_t tag, Bytes bytes,
-                            const SendOptions& options);
+                            const SendOptions& options, const std::source_location& where);
   WEFT_API static Status post_receive(DeviceState& device, int source, std::uint64_t tag,
                                       std::span<std::byte> buffer, const ReceiveOptions& options);
   WEFT_API static Message receive(DeviceState& device, int source, std::uint64_t tag,
-                                  std::span<std::byte> buffer, const ReceiveOptions& options);
+                                  std::span<std::byte> buffer, const ReceiveOptions& options,
+                                  const std::source_location& where);
   WEFT_API static bool cancel(DeviceState& device, const ReceiveHandle& handle) noexcept;
   WEFT_API static bool probe(DeviceState& device, int source, std::uint64_t tag, ProbedMessage& found,
                              const ReceiveOptions& options);
@@ -83,9 +85,10 @@ class MatchedOperations {
   }
   /// post_send that progresses until the post is accepted and, without a completion object, until the payload
   /// may be reused. Not inside handlers.
-  void send(int peer, std::uint64_t tag, Bytes bytes, const SendOptions& options = {}) {
+  void send(int peer, std::uint64_t tag, Bytes bytes, const SendOptions& options = {},
+            const std::source_location& where = std::source_location::current()) {
     if (!send_in_slot(peer, tag, bytes, options)) [[unlikely]]
-      Calls::send(device(), peer, tag, bytes, options);
+      Calls::send(device(), peer, tag, bytes, options, where);
   }
 
   /// Posts a receive into `buffer`, which is borrowed until completion. Any number may be posted before,
@@ -106,12 +109,14 @@ class MatchedOperations {
   }
   /// Progresses until the message is in `buffer`. options.completion is not used. Not inside handlers.
   Message receive(int source, std::uint64_t tag, std::span<std::byte> buffer,
-                  const ReceiveOptions& options = {}) {
-    return Calls::receive(device(), source, tag, buffer, options);
+                  const ReceiveOptions& options = {},
+                  const std::source_location& where = std::source_location::current()) {
+    return Calls::receive(device(), source, tag, buffer, options, where);
   }
-  Message receive(int source, AnyTag tag, std::span<std::byte> buffer, const ReceiveOptions& options) {
+  Message receive(int source, AnyTag tag, std::span<std::byte> buffer, const ReceiveOptions& options,
+                  const std::source_location& where = std::source_location::current()) {
     detail::require_ordered(options.engine, "receive");
-    return Calls::receive(device(), source, tag, buffer, options);
+    return Calls::receive(device(), source, tag, buffer, options, where);
   }
 
   /// Ends a posted receive with Outcome::cancelled: its completion object is signalled before the call

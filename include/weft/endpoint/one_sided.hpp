@@ -14,6 +14,7 @@
 #include <weft/types.hpp>
 
 #include <cstring>
+#include <source_location>
 
 namespace weft {
 
@@ -32,8 +33,8 @@ struct OneSidedCalls {
                               const AccessOptions& options);
   WEFT_API static Outcome get(DeviceState& device, int peer, const RemoteAddress& from,
                               std::span<std::byte> to, const AccessOptions& options);
-  WEFT_API static void flush(DeviceState& device, int peer);
-  WEFT_API static void flush(DeviceState& device) noexcept;
+  WEFT_API static void flush(DeviceState& device, int peer, const std::source_location& where);
+  WEFT_API static void flush(DeviceState& device, const std::source_location& where) noexcept;
 };
 
 extern template struct OneSidedCalls<TryLock>;
@@ -130,9 +131,13 @@ class OneSidedOperations {
   /// before the call has ended: what they change is visible there, what they read is here. Returns as well
   /// when the peer has left. Signals of these accesses may still be under way. Does not wait for what other
   /// threads post meanwhile. Not for handlers, inside of which their own device does not progress.
-  void flush(int peer) { Calls::flush(device(), peer); }
+  void flush(int peer, const std::source_location& where = std::source_location::current()) {
+    Calls::flush(device(), peer, where);
+  }
   /// The same towards all peers.
-  void flush() noexcept { Calls::flush(device()); }
+  void flush(const std::source_location& where = std::source_location::current()) noexcept {
+    Calls::flush(device(), where);
+  }
 
  protected:
   ~OneSidedOperations() = default;

@@ -40,7 +40,10 @@ Status Backlog::retry_list(List& list, PeerQueue& queue, PostRetry& retry, bool 
   while (list.first != nullptr) {
     PendingPost& post = *list.first;
     const Status status = retry.post_again(post, exclusive);
-    if (status.is_retry()) return status;
+    if (status.is_retry()) {
+      list.refusal = status.reason();
+      return status;
+    }
     list.first = post.next;
     post.packet.reset();
     queue.count.fetch_sub(1, std::memory_order_relaxed);
@@ -52,7 +55,7 @@ Status Backlog::retry_list(List& list, PeerQueue& queue, PostRetry& retry, bool 
   return Status::done();
 }
 
-std::size_t Backlog::work(PostRetry& retry, bool exclusive) noexcept {
+void Backlog::sort_intake() noexcept {
   for (PendingPost* post = intake_.take_all(); post != nullptr;) {
     PendingPost* next = post->next;
     post->next = nullptr;
@@ -65,6 +68,10 @@ std::size_t Backlog::work(PostRetry& retry, bool exclusive) noexcept {
     list.last = post;
     post = next;
   }
+}
+
+std::size_t Backlog::work(PostRetry& retry, bool exclusive) noexcept {
+  sort_intake();
   std::size_t accepted = 0;
   for (int peer = 0; peer < ranks_; ++peer) {
     PeerQueue& queue = peers_[static_cast<std::size_t>(peer)];

@@ -3,6 +3,7 @@
 
 #include "concurrent/index_pool.hpp"
 #include "concurrent/intake.hpp"
+#include "core/diagnosis/pending.hpp"
 
 #include <weft/detail/atomic_update.hpp>
 #include <weft/message.hpp>
@@ -82,6 +83,9 @@ class Backlog {
   /// Returns how many were accepted.
   std::size_t work(PostRetry& retry, bool exclusive) noexcept;
 
+  /// Lists what waits, for an explanation. By whoever may work(). In backlog_report.cpp.
+  void describe(PendingList& list) noexcept;
+
   /// Whether posts to the peer wait for room. New ones that may wait stay behind them: otherwise requests of
   /// a program would take all room from the answers of its handlers, until neither rank takes any more.
   [[nodiscard]] bool waits_for_room(int peer) const noexcept {
@@ -100,6 +104,7 @@ class Backlog {
   struct List {  // owned by work()
     PendingPost* first = nullptr;
     PendingPost* last = nullptr;
+    Reason refusal{};  // of the first, when it was tried last
   };
   struct PeerQueue {
     std::atomic<std::uint32_t> count{0};
@@ -109,6 +114,7 @@ class Backlog {
     List receives;  // in order; by themselves, because sends may wait for the very messages that they take
   };
 
+  void sort_intake() noexcept;
   Status retry_list(List& list, PeerQueue& queue, PostRetry& retry, bool exclusive,
                     std::size_t& accepted) noexcept;
 

@@ -22,6 +22,14 @@ bool Exposures::is_open(std::uint16_t id) const noexcept {
   return entries_[id].open.load(std::memory_order_relaxed) != closed_handle(id);
 }
 
+std::int32_t Exposures::id_of(const void* completion) const noexcept {
+  for (std::size_t id = 0; id < kEntries; ++id)
+    if (entries_[id].completion.load(std::memory_order_relaxed) == completion &&
+        is_open(static_cast<std::uint16_t>(id)))
+      return static_cast<std::int32_t>(id);
+  return -1;
+}
+
 Exposures::~Exposures() {
   const std::lock_guard lock(mutex_);
   for (std::size_t id = 0; id < used_; ++id) {

@@ -41,6 +41,10 @@ class Exposures {
     return entry.completion.load(std::memory_order_relaxed);
   }
 
+  /// The lowest id under which an object is exposed, or -1. A look at the whole table, for explanations;
+  /// `completion` is not followed. Any thread.
+  [[nodiscard]] std::int32_t id_of(const void* completion) const noexcept;
+
   /// Whether a handle has not been exposed yet, so that it may still come.
   [[nodiscard]] bool is_to_come(std::uint64_t handle_word) const noexcept {
     return generations_[handle_word >> 48].load(std::memory_order_acquire) <

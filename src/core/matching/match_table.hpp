@@ -90,6 +90,10 @@ class MatchTable {
   /// Calls visit(record) for the oldest record of `side` under the bucket's lock; false when there is none.
   template <class Visit>
   bool visit_oldest(Side side, const MatchKey& key, Visit&& visit) noexcept;
+  /// Calls visit(record, side) for every record, under the lock of its bucket, as a look at what waits: what
+  /// is linked or unlinked meanwhile may be missed. Of a serial table: when no other thread uses it.
+  template <class Visit>
+  void for_each(Visit&& visit) noexcept;
   /// Unlinks everything and calls each(record, side). No other thread may use the table.
   template <class Each>
   void clear(Each&& each) noexcept;
@@ -138,6 +142,10 @@ class MatchTable {
     serial_ ? detail::NoLock::release(lock) : detail::TryLock::release(lock);
   }
   [[nodiscard]] Hold enter_waiting(Atomic<std::uint32_t>& lock) noexcept;
+  /// A hint, taken without the lock, that is acted upon only under it; ThreadSanitizer is told so.
+  __attribute__((no_sanitize("thread"))) static bool may_be_used(const Bucket& bucket) noexcept {
+    return *const_cast<const volatile std::uint32_t*>(&bucket.state) != 0;
+  }
 
   template <class Make>
   Result pair_in(Bucket& home, Side side, const MatchKey& key, Make& make) noexcept;

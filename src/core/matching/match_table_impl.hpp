@@ -307,6 +307,30 @@ bool MatchTable<Record, Atomic, Threads>::visit_oldest(Side side, const MatchKey
 }
 
 template <class Record, template <class> class Atomic, class Threads>
+template <class Visit>
+void MatchTable<Record, Atomic, Threads>::for_each(Visit&& visit) noexcept {
+  for (std::size_t index = 0; index < buckets(); ++index) {
+    Bucket& home = home_[index];
+    if (!may_be_used(home)) continue;
+    const Hold hold = enter_waiting(home.lock);
+    for (Bucket* bucket = &home;; bucket = &spare_[bucket->overflow]) {
+      for (std::uint32_t number = 0; number < kSlots; ++number) {
+        const Place place{bucket, number};
+        if (!place.occupied()) continue;
+        const Link* const oldest = place.slot().oldest;
+        const Link* link = oldest;
+        do {
+          visit(*static_cast<const Record*>(link), place.side());
+          link = link->next_;
+        } while (link != oldest);
+      }
+      if ((bucket->state & kContinued) == 0) break;
+    }
+    detail::leave(hold, serial_);
+  }
+}
+
+template <class Record, template <class> class Atomic, class Threads>
 template <class Each>
 void MatchTable<Record, Atomic, Threads>::clear(Each&& each) noexcept {
   for (std::size_t index = 0; index < buckets(); ++index) {

@@ -1,6 +1,7 @@
 // A matching engine: pairs sends that arrive with receives that are posted.
 #pragma once
 
+#include "core/diagnosis/pending.hpp"
 #include "core/matching/match_record.hpp"
 #include "core/matching/match_table.hpp"
 #include "core/matching/ordered_matching.hpp"
@@ -164,6 +165,8 @@ class MatchingEngine {
   /// Unlinks the receive that the handle names, unless it has met its message; the record is then the
   /// caller's.
   [[nodiscard]] MatchRecord* cancel(const ReceiveHandle& handle) noexcept;
+  /// Lists what waits, for an explanation. Any thread, but not of a serial engine. In matching_report.cpp.
+  void describe(PendingList& list) noexcept;
   /// Unlinks whatever waits and calls each(record), whose the record is then. Any thread; what others link
   /// meanwhile may stay.
   template <class Each>
@@ -238,6 +241,12 @@ class MatchingEngines {
   void for_each(const Each& each) noexcept {
     for (auto& engine : engines_)
       if (MatchingEngine* made = engine.load(std::memory_order_acquire); made != nullptr) each(*made);
+  }
+  /// The same while none is made, opened or closed.
+  template <class Each>
+  void for_each_made(const Each& each) {
+    const std::lock_guard lock(mutex_);
+    for_each(each);
   }
 
  private:

@@ -140,6 +140,10 @@ class OrderedMatching {
   template <class Visit>
   bool visit_message(const MatchKey& key, const Visit& visit) noexcept;
 
+  /// Calls visit(record, side, is_held) for everything that waits; is_held: its turn has not come.
+  template <class Visit>
+  void for_each(const Visit& visit) noexcept;
+
   /// Moves everything here, into an order that is new. copy_of(record) makes a record of this engine, or
   /// nullptr, of one of the other, which it gives back. No other thread may use either.
   template <class CopyOf>
@@ -258,6 +262,19 @@ bool OrderedMatching::visit_message(const MatchKey& key, const Visit& visit) noe
   if (message != nullptr) visit(*message);
   leave();
   return message != nullptr;
+}
+
+template <class Visit>
+void OrderedMatching::for_each(const Visit& visit) noexcept {
+  enter();
+  table_.for_each([&](const MatchRecord& record, MatchSide side) { visit(record, side, false); });
+  for (const MatchRecord* record = wildcards_.first(); record != nullptr; record = record->next)
+    visit(*record, MatchSide::posted, false);
+  arrivals_->for_each([&](int, std::uint8_t, const ArrivalStream& stream) {
+    for (const MatchRecord* record = stream.held.first(); record != nullptr; record = record->next)
+      visit(*record, MatchSide::unexpected, true);
+  });
+  leave();
 }
 
 template <class CopyOf>

@@ -3,6 +3,7 @@
 
 #include "base/log.hpp"
 #include "core/completion/exposures.hpp"
+#include "core/diagnosis/pending.hpp"
 #include "core/memory/regions.hpp"
 #include "core/packet/packet_pool.hpp"
 #include "core/protocol/select.hpp"

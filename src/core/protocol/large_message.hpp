@@ -72,6 +72,8 @@ class LargeMessages {
   [[nodiscard]] std::uint32_t outstanding() const noexcept {
     return outstanding_.load(std::memory_order_relaxed);
   }
+  /// Lists what has not ended, for an explanation. Any thread. In large_message_report.cpp.
+  void describe(PendingList& list) const noexcept;
   /// Ends the operations whose peer has left. Any thread.
   void end_lost_operations() noexcept;
   /// Whether end_lost_operations() might have something to do.

@@ -79,8 +79,8 @@ LargeMessages::Start LargeMessages::start(const Outbound& outbound, bool exclusi
   result = context_.port->send(outgoing, {content, size}, exclusive);
   if (result == SendResult::sent) return Start::started;
   // Another thread may have ended it meanwhile because the peer is gone: then it is over, and was signalled.
-  auto expected = Request::State::announced;
-  if (!request.state.compare_exchange_strong(expected, Request::State::free)) return Start::started;
+  if (leave_announced(request.state, Request::State::free) != Request::State::announced)
+    return Start::started;
   outstanding_.fetch_sub(1, std::memory_order_relaxed);
   free_requests_.put(index);
   return Start::refused;

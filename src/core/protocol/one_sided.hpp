@@ -77,6 +77,8 @@ class OneSided {
   [[nodiscard]] std::uint32_t outstanding() const noexcept {
     return outstanding_.load(std::memory_order_relaxed);
   }
+  /// Lists own operations that have not ended, for an explanation. Any thread. In one_sided_report.cpp.
+  void describe(PendingList& list) const noexcept;
   /// Ends the operations whose peer has left.
   void end_lost_operations() noexcept;
 

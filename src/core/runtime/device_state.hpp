@@ -21,6 +21,7 @@
 #include <atomic>
 #include <chrono>
 #include <memory>
+#include <source_location>
 #include <span>
 #include <utility>
 
@@ -57,16 +58,17 @@ class DeviceState final : private network::Sink, private core::PostRetry {
   Status post_packet(int peer, RemoteCompletion remote, Packet& packet, std::size_t size,
                      const ActiveMessageOptions& options, bool exclusive);
   void send_am(int peer, RemoteCompletion remote, Bytes bytes, const ActiveMessageOptions& options,
-               bool exclusive);
+               const std::source_location& where, bool exclusive);
   // post_matched.cpp
   Status post_send(int peer, std::uint64_t tag, Bytes bytes, const SendOptions& options, bool exclusive);
   Status post_send_packet(int peer, std::uint64_t tag, Packet& packet, std::size_t size,
                           const SendOptions& options, bool exclusive);
-  void send(int peer, std::uint64_t tag, Bytes bytes, const SendOptions& options, bool exclusive);
+  void send(int peer, std::uint64_t tag, Bytes bytes, const SendOptions& options,
+            const std::source_location& where, bool exclusive);
   Status post_receive(int source, std::uint64_t tag, std::span<std::byte> buffer,
                       const ReceiveOptions& options);
   Message receive(int source, std::uint64_t tag, std::span<std::byte> buffer, const ReceiveOptions& options,
-                  bool exclusive);
+                  const std::source_location& where, bool exclusive);
   // post_ordered.cpp
   Status post_ordered_send(int peer, std::uint64_t tag, Bytes bytes, const SendOptions& options,
                            bool exclusive);
@@ -87,11 +89,15 @@ class DeviceState final : private network::Sink, private core::PostRetry {
   std::size_t progress(bool exclusive) noexcept;
   // waiting.cpp
   void wait(const WaitCondition& condition, bool exclusive) noexcept;
-  void wait_for(Completion& completion, bool exclusive) noexcept;
+  void wait_for(Completion& completion, const WaitPlace& place, bool exclusive) noexcept;
   /// Progresses until `post` is accepted; see until_accepted.hpp.
   template <class Post>
-  Status until_accepted(const Post& post, bool exclusive);
+  Status until_accepted(const Post& post, const WaitPlace& place, bool exclusive);
   void quiesce() noexcept;
+  // pending_operations.cpp
+  /// Lists operations that have not ended. Any thread. False: a thread stays inside of what would have to be
+  /// looked at.
+  bool describe(core::PendingList& list) noexcept;
 
  private:
   struct Frame;  // one progress call of one thread

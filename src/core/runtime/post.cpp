@@ -225,7 +225,7 @@ Status DeviceState::post_again(core::PendingPost& post, bool exclusive) noexcept
 }
 
 void DeviceState::send_am(int peer, RemoteCompletion remote, Bytes bytes, const ActiveMessageOptions& options,
-                          bool exclusive) {
+                          const std::source_location& where, bool exclusive) {
   ActiveMessageOptions patient = options;
   Counter sent;
   const bool wait_for_buffer =
@@ -235,14 +235,15 @@ void DeviceState::send_am(int peer, RemoteCompletion remote, Bytes bytes, const 
     patient.may_complete_now = true;
   }
   patient.may_retry = true;
+  const WaitPlace place{"an active message to be sent", where, peer};
   const Status status =
-      until_accepted([&] { return post_am(peer, remote, bytes, patient, exclusive); }, exclusive);
-  if (wait_for_buffer && status.is_posted()) wait_for(sent, exclusive);
+      until_accepted([&] { return post_am(peer, remote, bytes, patient, exclusive); }, place, exclusive);
+  if (wait_for_buffer && status.is_posted()) wait_for(sent, place, exclusive);
 }
 
-void DeviceState::wait_for(Completion& completion, bool exclusive) noexcept {
+void DeviceState::wait_for(Completion& completion, const WaitPlace& place, bool exclusive) noexcept {
   wait({[](const void* object) noexcept { return static_cast<const Completion*>(object)->ready(); },
-        &completion, &completion},
+        &completion, &completion, place},
        exclusive);
 }
 

@@ -207,7 +207,8 @@ Status DeviceState::post_matched_again(core::PendingPost& post, bool exclusive) 
   return send_receive_.attempt_send(post.peer, send.tag, bytes, send.options, packet, true, exclusive);
 }
 
-void DeviceState::send(int peer, std::uint64_t tag, Bytes bytes, const SendOptions& options, bool exclusive) {
+void DeviceState::send(int peer, std::uint64_t tag, Bytes bytes, const SendOptions& options,
+                       const std::source_location& where, bool exclusive) {
   SendOptions patient = options;
   patient.may_retry = true;
   Counter sent;
@@ -215,16 +216,18 @@ void DeviceState::send(int peer, std::uint64_t tag, Bytes bytes, const SendOptio
     patient.completion = &sent;
     patient.may_complete_now = true;
   }
+  const WaitPlace place{"a send", where, peer};
   const Status status =
       options.engine < kMatchingEngines
-          ? until_accepted([&] { return post_send(peer, tag, bytes, patient, exclusive); }, exclusive)
-          : until_accepted([&] { return post_ordered_send(peer, tag, bytes, patient, exclusive); },
+          ? until_accepted([&] { return post_send(peer, tag, bytes, patient, exclusive); }, place, exclusive)
+          : until_accepted([&] { return post_ordered_send(peer, tag, bytes, patient, exclusive); }, place,
                            exclusive);
-  if (options.completion == nullptr && status.is_posted()) wait_for(sent, exclusive);
+  if (options.completion == nullptr && status.is_posted()) wait_for(sent, place, exclusive);
 }
 
 Message DeviceState::receive(int source, std::uint64_t tag, std::span<std::byte> buffer,
-                             const ReceiveOptions& options, bool exclusive) {
+                             const ReceiveOptions& options, const std::source_location& where,
+                             bool exclusive) {
   OneMessage one;
   Message arrived;
   ReceiveOptions patient = options;
@@ -232,9 +235,11 @@ Message DeviceState::receive(int source, std::uint64_t tag, std::span<std::byte>
   patient.may_retry = true;
   patient.may_complete_now = true;
   patient.arrived = &arrived;
-  const Status status = until_accepted([&] { return post_receive(source, tag, buffer, patient); }, exclusive);
+  const WaitPlace place{"a receive", where};
+  const Status status =
+      until_accepted([&] { return post_receive(source, tag, buffer, patient); }, place, exclusive);
   if (status.is_done()) return arrived;
-  wait_for(one, exclusive);
+  wait_for(one, place, exclusive);
   return one.take();
 }
 

@@ -28,6 +28,7 @@ RuntimeState::RuntimeState(base::Attributes attributes, std::unique_ptr<bootstra
       devices_(static_cast<std::size_t>(attributes_.integer(Attribute::devices_max))),
       credit_ledgers_(devices_.size()) {
   pool_.attach(*network_);
+  explainer_ = Explainer::make(*this);
 }
 
 RuntimeState::~RuntimeState() {

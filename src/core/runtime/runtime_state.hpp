@@ -10,11 +10,13 @@
 #include "core/memory/regions.hpp"
 #include "core/packet/packet_pool.hpp"
 #include "core/protocol/context.hpp"
+#include "core/runtime/explainer.hpp"
 #include "network/network.hpp"
 
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <vector>
 
 namespace weft::detail {
@@ -55,6 +57,13 @@ class RuntimeState {
   /// The device that endpoints use which name none: 0, opened at the first call.
   std::shared_ptr<DeviceState> default_device();
   void forget_device(std::uint32_t index) noexcept;
+  /// Where threads that are about to park say what they wait for; null: nobody asks.
+  [[nodiscard]] core::Waits* waits() noexcept {
+    return explainer_ != nullptr ? &explainer_->waits() : nullptr;
+  }
+  /// Lists operations that have not ended, and in `notes` what could not be looked at. Any thread. In
+  /// pending_operations.cpp.
+  void describe(core::PendingList& list, std::vector<std::string>& notes);
   /// Keeps a completion object that operations may still signal until there are none any more.
   void destroy_at_end(std::unique_ptr<Completion> completion) noexcept;
 
@@ -79,6 +88,7 @@ class RuntimeState {
   std::vector<std::unique_ptr<core::CreditLedger>> credit_ledgers_;  // by device
   std::mutex default_device_mutex_;  // guards what follows; taken before mutex_
   std::shared_ptr<DeviceState> default_device_;
+  std::unique_ptr<Explainer> explainer_;  // the last: its thread looks at all of the above
 };
 
 }  // namespace weft::detail

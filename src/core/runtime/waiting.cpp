@@ -2,6 +2,7 @@
 
 #include "concurrent/thread_number.hpp"
 #include "core/runtime/progress_frame.hpp"
+#include "core/runtime/runtime_state.hpp"
 
 #include <weft/completion/completion.hpp>
 
@@ -76,6 +77,8 @@ void pause_idle(std::uint32_t step) noexcept {
 }
 
 void DeviceState::wait(const WaitCondition& condition, bool exclusive) noexcept {
+  core::WaitScope explained(runtime_.waits(), condition.place, condition.completion,
+                            static_cast<std::int32_t>(index_));
   std::uint32_t idle = 0;
   while (!condition.holds(condition.context)) {
     if (progress(exclusive) != 0) {
@@ -88,6 +91,7 @@ void DeviceState::wait(const WaitCondition& condition, bool exclusive) noexcept 
     } else if (idle <= spin_ + yield_) {
       ::sched_yield();
     } else {
+      explained.enter();
       const std::uint32_t bits = 1U << (concurrent::thread_number() % 32);
       const std::uint32_t token = port_->park_token();
       const ParkedEntry entry(condition.completion, *port_, bits);

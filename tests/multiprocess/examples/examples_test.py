@@ -106,10 +106,15 @@ class Examples(unittest.TestCase):
     def test_graph_keeps_the_sum(self):
         self.each("graph", lambda ranks: [f"rank {rank}: 100 steps, the sum is right" for rank in range(ranks)])
 
+    def test_deadlock_is_about_two_ranks(self):  # which tests/multiprocess/diagnosis looks at
+        for ranks in (None, 5):
+            with self.subTest(ranks=ranks):
+                self.assertEqual(lines_of("deadlock", ranks), ["this example is about two ranks"] * (ranks or 1))
+
     def test_every_example_is_tested(self):
         names = {path.stem for path in (SOURCE / "examples").glob("*.cpp")}
         self.assertEqual(names, {"hello", "ring", "request_reply", "thread_ping_pong", "aggregate", "simulated_protocol",
-                                 "distributed_array", "halo_exchange", "matched_ping_pong", "ticket", "graph"})
+                                 "distributed_array", "halo_exchange", "matched_ping_pong", "ticket", "graph", "deadlock"})
 
 
 class Readme(unittest.TestCase):

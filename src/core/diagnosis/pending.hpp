@@ -1,0 +1,82 @@
+// Operations that have not ended, as an explanation lists them.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace weft::core {
+
+enum class PendingKind : std::uint8_t {
+  receive,
+  held_message,  // has arrived, and no receive fits
+  send,
+  active_message,
+  arrival,  // a large message of a peer
+  put,
+  get,
+  atomic,
+};
+inline constexpr std::size_t kPendingKinds = 8;
+
+[[nodiscard]] constexpr const char* to_string(PendingKind kind) noexcept {
+  switch (kind) {
+    case PendingKind::receive:
+      return "receive";
+    case PendingKind::held_message:
+      return "held message";
+    case PendingKind::send:
+      return "send";
+    case PendingKind::active_message:
+      return "active message";
+    case PendingKind::arrival:
+      return "arrival";
+    case PendingKind::put:
+      return "put";
+    case PendingKind::get:
+      return "get";
+    case PendingKind::atomic:
+      return "atomic operation";
+  }
+  return "operation";
+}
+
+struct PendingOperation {
+  static constexpr std::int32_t kAnybody = -1;
+  PendingKind kind = PendingKind::receive;
+  const char* state = "";        // of static storage
+  std::int32_t peer = kAnybody;  // of a receive: the source
+  bool has_tag = false;          // false: whatever tag, or none
+  std::uint64_t tag = 0;
+  std::uint64_t size = 0;            // bytes; of a receive: its room
+  std::uint64_t moved = 0;           // bytes that have been moved so far
+  const void* completion = nullptr;  // that is signalled at the end; never followed
+  std::int32_t engine = -1;          // that matches it
+  std::int32_t device = -1;
+  std::uint64_t identity = 0;  // with kind, engine and device: tells that it is the one of an earlier look
+};
+
+/// Collects up to a limit of each kind, and counts all. Allocates at construction only, because it is filled
+/// under locks.
+class PendingList {
+ public:
+  explicit PendingList(std::size_t limit) : limit_(limit) { operations_.reserve(limit * kPendingKinds); }
+  void add(const PendingOperation& operation) noexcept {
+    if (counts_[static_cast<std::size_t>(operation.kind)]++ < limit_) operations_.push_back(operation);
+  }
+  [[nodiscard]] const std::vector<PendingOperation>& operations() const noexcept { return operations_; }
+  [[nodiscard]] std::size_t count(PendingKind kind) const noexcept {
+    return counts_[static_cast<std::size_t>(kind)];
+  }
+  [[nodiscard]] std::size_t left_out(PendingKind kind) const noexcept {
+    return count(kind) > limit_ ? count(kind) - limit_ : 0;
+  }
+
+ private:
+  std::size_t limit_;
+  std::vector<PendingOperation> operations_;
+  std::array<std::size_t, kPendingKinds> counts_{};
+};
+
+}  // namespace weft::core

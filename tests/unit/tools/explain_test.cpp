@@ -1,0 +1,102 @@
+#include "run/explain.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace weft::tools::run {
+namespace {
+
+/// A report with one wait at a.cpp:<line> and one operation that signals it.
+std::string waiting(const std::string& what, const std::string& operation, int line = 3) {
+  return R"({"waits":[{"what":")" + what + R"(","file":"a.cpp","line":)" + std::to_string(line) +
+         R"(,"peer":-1,"exposed":-1,"seconds":2.04,"completion":"77","is_for_all":false}],"operations":[)" +
+         operation + "]}";
+}
+
+std::string operation(const std::string& kind, int peer, int tag, const std::string& state,
+                      const std::string& completion = "77") {
+  return R"({"kind":")" + kind + R"(","state":")" + state + R"(","peer":)" + std::to_string(peer) +
+         R"(,"has_tag":true,"tag":)" + std::to_string(tag) + R"(,"size":8,"completion":")" + completion +
+         "\"}";
+}
+
+const std::string kComputes = R"({"waits":[],"operations":[]})";
+
+TEST(Explain, NamesRanksTagsAndPlacesOfACircle) {
+  EXPECT_EQ(
+      explain({{waiting("a counter", operation("receive", 1, 7, "posted")), ""},
+               {waiting("a counter", operation("receive", 0, 9, "posted"), 4), ""}}),
+      "Rank 0 waits at a.cpp:3 (2.0 s) for a message from rank 1 with tag 7, which rank 1 has not sent. "
+      "Rank 1 waits at a.cpp:4 (2.0 s) for a message from rank 0 with tag 9, which rank 0 has not sent. "
+      "So ranks 0 and 1 wait for each other (0 -> 1 -> 0): none of them goes on before another one does.");
+}
+
+TEST(Explain, TellsASendThatIsStillUnderWay) {
+  const std::string text = explain(
+      {{waiting("a counter", operation("receive", 1, 7, "posted")), ""},
+       {R"({"waits":[],"operations":[)" + operation("send", 0, 7, "refused: no credit", "0") + "]}", ""}});
+  EXPECT_NE(text.find("from rank 1 with tag 7, which rank 1 has posted (8 bytes: refused: no credit)."),
+            std::string::npos)
+      << text;
+}
+
+TEST(Explain, FindsACircleBehindRanksThatOnlyLeadToIt) {
+  const auto receive = [](int from) {
+    return RankAnswer{waiting("a counter", operation("receive", from, 1, "posted")), ""};
+  };
+  const std::string text = explain({receive(1), receive(3), receive(1), receive(2)});
+  EXPECT_NE(text.find("So ranks 1, 2 and 3 wait for each other in a circle (1 -> 3 -> 2 -> 1)"),
+            std::string::npos)
+      << text;
+  EXPECT_EQ(text.find("Rank 1 waits"), 0U) << "the circle comes first: " << text;
+}
+
+TEST(Explain, TellsAWaitForItself) {
+  const std::string text = explain({{waiting("a counter", operation("receive", 0, 1, "posted")), ""}});
+  EXPECT_NE(text.find("So rank 0 waits for itself"), std::string::npos) << text;
+}
+
+TEST(Explain, NamesTheRankThatIsWaitedForAndDoesSomethingElse) {
+  const std::string text =
+      explain({{waiting("a counter", operation("receive", 1, 1, "posted")), ""}, {kComputes, ""}});
+  EXPECT_NE(text.find("There is no circle: rank 1 is waited for"), std::string::npos) << text;
+}
+
+TEST(Explain, NamesRanksThatHaveEndedOrDoNotAnswer) {
+  const std::string text = explain({{waiting("a counter", operation("receive", 1, 1, "posted")), ""},
+                                    {std::nullopt, "exited with code 3"},
+                                    {std::nullopt, ""}});
+  EXPECT_NE(text.find("but rank 1 has ended (exited with code 3)"), std::string::npos) << text;
+  EXPECT_NE(text.find("No answer came from rank 2"), std::string::npos) << text;
+}
+
+TEST(Explain, TakesAllPendingOperationsWhereNoneNamesTheWait) {
+  const std::string text =
+      explain({{waiting("a graph", operation("receive", 1, 1, "posted", "5")), ""}, {kComputes, ""}});
+  EXPECT_NE(text.find("for a graph; pending there: a message from rank 1 with tag 1"), std::string::npos)
+      << text;
+}
+
+TEST(Explain, TrustsNoReport) {
+  for (const char* report :
+       {"", "{", "[]", "{}", R"({"waits":3,"operations":[]})", R"({"waits":[{"what":1}],"operations":[]})",
+        R"({"waits":[],"operations":[{"kind":"receive","peer":99}]})"})
+    EXPECT_NE(explain({{std::string(report), ""}}).find("No answer came from rank 0"), std::string::npos)
+        << report;
+  // A peer that is no rank of the job.
+  const std::string text = explain({{waiting("a counter", operation("receive", 99, 1, "posted")), ""}});
+  EXPECT_NE(text.find("from rank 99"), std::string::npos);
+}
+
+TEST(Explain, StaysReadableWithManyRanks) {
+  std::vector<RankAnswer> answers(1000, {waiting("a counter", operation("receive", 1, 1, "posted")), ""});
+  answers[1] = {kComputes, ""};
+  const std::string text = explain(answers);
+  EXPECT_LT(text.size(), 2000U);
+  EXPECT_NE(text.find("991 more ranks wait."), std::string::npos) << text;
+}
+
+}  // namespace
+}  // namespace weft::tools::run

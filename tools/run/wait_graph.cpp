@@ -1,0 +1,187 @@
+#include "run/wait_graph.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <functional>
+
+namespace weft::tools::run {
+namespace {
+
+constexpr std::size_t kNamedRanks = 8;
+constexpr std::size_t kNamedOperations = 3;  // of one wait
+
+using Ranks = std::vector<ObservedRank>;
+
+const ObservedRank* find(const Ranks& ranks, std::int64_t rank) {
+  return rank >= 0 && rank < static_cast<std::int64_t>(ranks.size()) ? &ranks[static_cast<std::size_t>(rank)]
+                                                                     : nullptr;
+}
+
+std::string tag_of(const OperationReport& operation) {
+  return operation.has_tag ? fmt::format("tag {}", operation.tag) : "any tag";
+}
+
+/// The send of `from` that would meet a receive of rank `to`, if it is still under way.
+const OperationReport* find_send(const ObservedRank& from, int to, const OperationReport& receive) {
+  if (!from.report) return nullptr;
+  for (const OperationReport& operation : from.report->operations)
+    if (operation.kind == "send" && operation.peer == to &&
+        (!receive.has_tag || operation.tag == receive.tag))
+      return &operation;
+  return nullptr;
+}
+
+std::string held_messages(const RankReport& report, int rank, std::int64_t peer) {
+  std::string text;
+  std::size_t count = 0;
+  for (const OperationReport& operation : report.operations) {
+    if (operation.kind != "held message" || (peer >= 0 && operation.peer != peer)) continue;
+    if (++count > kNamedOperations) continue;
+    text += fmt::format("{} rank {} with {} ({} bytes)", text.empty() ? "" : ",", operation.peer,
+                        tag_of(operation), operation.size);
+  }
+  if (count == 0) return "";
+  if (count > kNamedOperations) text += fmt::format(" and {} more", count - kNamedOperations);
+  return fmt::format("; what rank {} holds meanwhile fits no receive: {} from{}", rank,
+                     count == 1 ? "a message" : "messages", text);
+}
+
+std::string describe_receive(const Ranks& ranks, int rank, const OperationReport& receive) {
+  const RankReport& own = *ranks[static_cast<std::size_t>(rank)].report;
+  std::string text = receive.peer < 0
+                         ? fmt::format("a message from any rank with {}", tag_of(receive))
+                         : fmt::format("a message from rank {} with {}", receive.peer, tag_of(receive));
+  if (const ObservedRank* peer = find(ranks, receive.peer); peer != nullptr) {
+    if (const OperationReport* send = find_send(*peer, rank, receive); send != nullptr)
+      text += fmt::format(", which rank {} has posted ({} bytes: {})", receive.peer, send->size, send->state);
+    else if (!peer->end.empty())
+      text += fmt::format(", but rank {} has ended ({})", receive.peer, peer->end);
+    else if (peer->report)
+      text += fmt::format(", which rank {} has not sent", receive.peer);
+  }
+  return text + held_messages(own, rank, receive.peer);
+}
+
+std::string describe(const Ranks& ranks, int rank, const OperationReport& operation) {
+  if (operation.kind == "receive") return describe_receive(ranks, rank, operation);
+  if (operation.kind == "arrival")
+    return fmt::format("the rest of a large message from rank {} with {} ({} bytes: {})", operation.peer,
+                       tag_of(operation), operation.size, operation.state);
+  if (operation.kind == "send" || operation.kind == "active message")
+    return fmt::format("rank {} to take {} with {} ({} bytes: {})", operation.peer,
+                       operation.kind == "send" ? "a message" : "an active message", tag_of(operation),
+                       operation.size, operation.state);
+  return fmt::format("rank {} to answer {} {} of {} bytes ({})", operation.peer,
+                     operation.kind == "atomic operation" ? "an" : "a", operation.kind, operation.size,
+                     operation.state);
+}
+
+/// What `wait` of `rank` is for, and who could end it.
+Reason reason_of(const Ranks& ranks, int rank, const WaitReport& wait) {
+  const RankReport& own = *ranks[static_cast<std::size_t>(rank)].report;
+  Reason reason;
+  reason.sentence = fmt::format("Rank {} waits", rank);
+  if (wait.line != 0) reason.sentence += fmt::format(" at {}:{}", wait.file, wait.line);
+  reason.sentence += fmt::format(" ({:.1f} s) for ", wait.seconds);
+
+  if (wait.is_for_all) {
+    for (std::size_t other = 0; other < ranks.size(); ++other) {
+      const auto& report = ranks[other].report;
+      if (!report || std::none_of(report->waits.begin(), report->waits.end(),
+                                  [&](const WaitReport& theirs) { return theirs.what == wait.what; }))
+        reason.awaited.push_back(static_cast<int>(other));
+    }
+    reason.sentence += wait.what;
+    if (!reason.awaited.empty())
+      reason.sentence += fmt::format(", which {} {} not entered", name_ranks(reason.awaited),
+                                     reason.awaited.size() == 1 ? "has" : "have");
+    return reason;
+  }
+
+  std::vector<const OperationReport*> causes;
+  for (const OperationReport& operation : own.operations)
+    if (wait.completion != "0" && operation.completion == wait.completion) causes.push_back(&operation);
+  const bool is_direct = !causes.empty();
+  if (!is_direct) {
+    reason.sentence += wait.what;
+    if (wait.peer >= 0) reason.sentence += fmt::format(" to rank {}", wait.peer);
+    if (wait.exposed >= 0)
+      reason.sentence +=
+          fmt::format(", to which ranks send as id {}: no operation of its own will signal it", wait.exposed);
+    // Without a link from operations to the wait, as with graphs and handlers, all of the rank's come into
+    // question.
+    for (const OperationReport& operation : own.operations)
+      if (operation.kind != "held message" && (wait.peer < 0 || operation.peer == wait.peer) &&
+          wait.exposed < 0)
+        causes.push_back(&operation);
+    if (!causes.empty()) reason.sentence += "; pending there: ";
+  }
+  for (std::size_t number = 0; number < causes.size(); ++number) {
+    if (causes[number]->peer >= 0) reason.awaited.push_back(static_cast<int>(causes[number]->peer));
+    if (number >= kNamedOperations) continue;
+    reason.sentence += (number == 0 ? ""
+                        : is_direct ? ", and for "
+                                    : ", and ") +
+                       describe(ranks, rank, *causes[number]);
+  }
+  if (causes.size() > kNamedOperations)
+    reason.sentence += fmt::format(" (and {} operations more)", causes.size() - kNamedOperations);
+  if (causes.empty() && wait.peer >= 0) reason.awaited.push_back(static_cast<int>(wait.peer));
+  return reason;
+}
+
+}  // namespace
+
+std::string name_ranks(const std::vector<int>& ranks) {
+  std::string text = ranks.size() == 1 ? "rank " : "ranks ";
+  const std::size_t named = std::min(ranks.size(), kNamedRanks);
+  for (std::size_t i = 0; i < named; ++i) {
+    const bool is_last = i + 1 == ranks.size();
+    text += i == 0 ? "" : is_last ? " and " : ", ";
+    text += std::to_string(ranks[i]);
+  }
+  if (named < ranks.size()) text += fmt::format(" and {} more", ranks.size() - named);
+  return text;
+}
+
+std::vector<std::vector<Reason>> reasons_of(const std::vector<ObservedRank>& ranks, std::size_t limit) {
+  std::vector<std::vector<Reason>> reasons(ranks.size());
+  for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+    if (!ranks[rank].report) continue;
+    for (const WaitReport& wait : ranks[rank].report->waits) {
+      if (reasons[rank].size() == limit) break;
+      reasons[rank].push_back(reason_of(ranks, static_cast<int>(rank), wait));
+    }
+  }
+  return reasons;
+}
+
+std::vector<int> find_circle(const std::vector<std::vector<Reason>>& reasons) {
+  enum class Mark : char { unseen, open, closed };
+  std::vector<Mark> marks(reasons.size(), Mark::unseen);
+  std::vector<int> path;
+  std::vector<int> circle;
+  const std::function<bool(int)> visit = [&](int rank) {
+    if (rank < 0 || rank >= static_cast<int>(reasons.size())) return false;
+    Mark& mark = marks[static_cast<std::size_t>(rank)];
+    if (mark == Mark::closed) return false;
+    if (mark == Mark::open) {
+      circle.assign(std::find(path.begin(), path.end(), rank), path.end());
+      return true;
+    }
+    mark = Mark::open;
+    path.push_back(rank);
+    for (const Reason& reason : reasons[static_cast<std::size_t>(rank)])
+      for (const int awaited : reason.awaited)
+        if (visit(awaited)) return true;
+    path.pop_back();
+    mark = Mark::closed;
+    return false;
+  };
+  for (int rank = 0; rank < static_cast<int>(reasons.size()) && circle.empty(); ++rank) visit(rank);
+  std::rotate(circle.begin(), std::min_element(circle.begin(), circle.end()), circle.end());
+  return circle;
+}
+
+}  // namespace weft::tools::run
