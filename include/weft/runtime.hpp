@@ -74,6 +74,27 @@ class WEFT_API Runtime {
   /// Ends the job on all ranks with `exit_code` (1 to 255); the launcher prints `reason`. Does not return.
   [[noreturn]] void abort(int exit_code, const char* reason);
 
+  /// The ranks that have failed, as far as progress calls of this rank have noticed: whose process ended, by
+  /// exit or signal, or closed its connection to the launcher, without destroying its Runtime. A rank that
+  /// leaves in order has not failed. Writes the first ranks.size() of them, in the order in which they were
+  /// noticed, and returns how many there are. Any thread; never blocks.
+  ///
+  /// Failures are noticed without traffic: under `weft run` by the launcher, on the simulated network when
+  /// the death shows. Ranks of one process (InProcessJob) only fail together. Progress on a device, waits
+  /// included, then ends every operation towards the rank as peer_failed: posts in the backlog, messages and
+  /// accesses under way, and, once every open device has delivered what had arrived, receives that only the
+  /// rank could match (MatchingPolicy::rank_only and rank_and_tag). Later posts end at once. What it had sent
+  /// before is delivered, and stays to be received; operations among the others go on.
+  std::size_t failed_peers(std::span<int> ranks = {}) const noexcept;
+  /// Whether the rank, 0 to size() - 1, has failed; also before progress has noticed it. Any thread.
+  [[nodiscard]] bool has_failed(int rank) const noexcept;
+  /// Signals `completion` once for each rank that fails, with a message of Operation::peer_failure whose
+  /// peer() it is: from inside a progress call, or, for ranks that have failed already, before this returns.
+  /// The object must live until forget_peer_failures(), or longer than the runtime. Any thread.
+  void on_peer_failure(Completion& completion);
+  /// Ends that; waits for a signal that is under way in another thread. Any thread, also inside the signal.
+  void forget_peer_failures(Completion& completion) noexcept;
+
   /// The effective value of an attribute as text in its shortest form, e.g. "16K" for packet_size; throws
   /// weft::Error for unknown names. The text lives as long as the runtime.
   [[nodiscard]] const char* attribute(const char* name) const;

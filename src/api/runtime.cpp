@@ -107,6 +107,24 @@ void Runtime::abort(int exit_code, const char* reason) {
   std::_Exit(exit_code != 0 ? exit_code : 1);
 }
 
+std::size_t Runtime::failed_peers(std::span<int> ranks) const noexcept {
+  const detail::PeerFailures& failures = state_->failures();
+  const std::size_t count = failures.count();
+  for (std::size_t place = 0; place < count && place < ranks.size(); ++place)
+    ranks[place] = failures.at(place);
+  return count;
+}
+
+bool Runtime::has_failed(int rank) const noexcept {
+  return rank >= 0 && rank < size() && state_->failures().knows(rank);
+}
+
+void Runtime::on_peer_failure(Completion& completion) { state_->failures().watch(completion); }
+
+void Runtime::forget_peer_failures(Completion& completion) noexcept {
+  state_->failures().unwatch(completion);
+}
+
 const char* Runtime::attribute(const char* name) const {
   for (const base::AttributeRow& row : base::kAttributeTable)
     if (row.name == name) return state_->attributes().text(row.id).data();

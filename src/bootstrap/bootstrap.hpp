@@ -1,6 +1,8 @@
 #pragma once
 
+#include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -49,6 +51,15 @@ class Bootstrap {
   /// Ends the job with this exit code (1 when it is 0) and names the reason. Does not return when ranks are
   /// processes; in-process ranks see every later and pending call fail with the reason.
   virtual void abort(int code, std::string_view reason) = 0;
+
+  /// Counts the ranks that are known to have failed: their process ended, or closed its connection to the
+  /// launcher, without leaving the job. Lives as long as this object; nullptr where nobody would find out. A
+  /// load tells; has_failed() then says who, to callers that have read the count with acquire.
+  virtual const std::atomic<std::uint32_t>* failures() const noexcept { return nullptr; }
+  virtual bool has_failed(int rank) const noexcept {
+    static_cast<void>(rank);
+    return false;
+  }
 
   /// Objects that ranks of one process share through one mapping. Where ranks are processes, sharing does
   /// nothing and nothing is found.

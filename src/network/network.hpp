@@ -9,6 +9,7 @@
 #include <weft/message.hpp>
 #include <weft/types.hpp>
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -153,8 +154,16 @@ class Port {
     return AccessResult::unsupported;
   }
 
-  /// Whether the peer has left the job.
+  /// Whether the peer has left the job, or has failed.
   [[nodiscard]] virtual bool gone(int peer) noexcept = 0;
+  /// After Network::peer_failed(): gives up what is kept for the peer, without waiting. True once nothing of
+  /// it will be delivered any more; else poll() still has something, or another thread was in the way, and
+  /// the call is to be repeated. One thread at a time.
+  virtual bool bury(int peer, bool exclusive) noexcept {
+    static_cast<void>(peer);
+    static_cast<void>(exclusive);
+    return true;
+  }
 
   /// Delivers up to about `limit` messages; returns how many.
   virtual std::size_t poll(Sink& sink, std::size_t limit, bool exclusive) noexcept = 0;
@@ -213,6 +222,16 @@ class Network {
 
   /// Fills `path` with lanes as peers are contacted.
   virtual std::unique_ptr<Port> open_port(std::uint32_t index, detail::DevicePath& path) = 0;
+  /// Counts the peers that this network knows to have failed, where it finds that out by itself; nullptr: the
+  /// bootstrap knows. As Bootstrap::failures().
+  [[nodiscard]] virtual const std::atomic<std::uint32_t>* failures() const noexcept { return nullptr; }
+  [[nodiscard]] virtual bool has_failed(int peer) noexcept {
+    static_cast<void>(peer);
+    return false;
+  }
+  /// The peer has failed, its process has ended: Port::gone() holds from now on. Once for each.
+  virtual void peer_failed(int peer) noexcept { static_cast<void>(peer); }
+
   /// Tells peers the state of a handle.
   virtual void publish_handle(std::uint16_t id, std::uint16_t generation, HandleState state) noexcept = 0;
 };

@@ -5,6 +5,7 @@
 
 #include <fcntl.h>
 #include <fmt/core.h>
+#include <fmt/format.h>
 #include <poll.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
@@ -127,6 +128,8 @@ int Guardian::run() {
   const bool clean = kill_descendants();
   if (!clean) err_.say("weft run: a process of the job cannot be ended: it is stuck in the kernel");
   if (front_has_died()) return 128 + SIGKILL;
+  err_.read_sources();
+  tell_failures();
   const bool complete = finish_output();
   return verdict_.value_or(complete ? 0 : 1);
 }
@@ -218,7 +221,21 @@ void Guardian::rank_ended(int rank, int status) {
   if (explanation_) explanation_->rank_ended(rank, how);
   if (status == 0 || verdict_) return;
   err_.read_sources();
-  decide(exit_code_of(status), fmt::format("rank {} (pid {}) {}", rank, ended.process, how));
+  const std::string line = fmt::format("rank {} (pid {}) {}", rank, ended.process, how);
+  if (!job_.options.keep_going) {
+    decide(exit_code_of(status), line);
+    return;
+  }
+  if (failures_.empty()) first_failure_ = exit_code_of(status);
+  failures_.push_back(line);
+}
+
+// With --keep-going, at the job's end: who has failed, in that order.
+void Guardian::tell_failures() {
+  if (failures_.empty()) return;
+  if (!verdict_) verdict_ = first_failure_;
+  err_.say(fmt::format("weft run: {} of {} ranks failed: {}", failures_.size(), ranks_.size(),
+                       fmt::join(failures_, "; ")));
 }
 
 void Guardian::check_abort() {

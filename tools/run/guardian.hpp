@@ -51,6 +51,7 @@ class Guardian {
   void take_signals();
   void reap();
   void rank_ended(int rank, int status);
+  void tell_failures();
   void check_abort();
   void check_time();
   void check_explanation();
@@ -67,7 +68,9 @@ class Guardian {
   std::vector<Rank> ranks_;
   std::map<pid_t, int> rank_of_;
   int running_ = 0;
-  std::optional<int> verdict_;  // the exit code, once something failed
+  std::optional<int> verdict_;         // the exit code, once something failed
+  std::vector<std::string> failures_;  // with --keep-going: who failed, and how
+  int first_failure_ = 0;              // its exit code
   std::optional<Explanation> explanation_;
   std::optional<base::Deadline> time_limit_;
   std::optional<base::Deadline> grace_;  // after it, what still runs is killed

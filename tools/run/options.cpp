@@ -68,7 +68,10 @@ void take_program(Options& options, std::vector<std::string> rest) {
 }  // namespace
 
 Parsed parse_options(int argc, char** argv) {
-  CLI::App app{"Starts N ranks of a program on this host, and ends them all when one fails.", "weft run"};
+  CLI::App app{
+      "Starts N ranks of a program on this host, and ends them all when one fails, or with --keep-going "
+      "none.",
+      "weft run"};
   app.prefix_command();
   app.footer(
       "The program and its arguments follow the options: weft run -n N [OPTIONS] [--] program args...");
@@ -86,6 +89,9 @@ Parsed parse_options(int argc, char** argv) {
                  "`weft run` gets SIGUSR1")
       ->type_name("SECONDS");
   app.add_flag("--tag-output", parsed.options.tag_output, "begin every line of output with [rank]");
+  app.add_flag(
+      "--keep-going", parsed.options.keep_going,
+      "let the others go on when a rank fails; the end is told, and the exit code is the first one's");
   app.add_option(
          "--bind", bind,
          "core: each rank runs on one core, in turn; node: on the cores of one NUMA node, equal shares of "

@@ -16,6 +16,7 @@ struct Options {
   std::optional<double> explain_seconds;
   bool tag_output = false;
   Binding binding = Binding::none;
+  bool keep_going = false;
   std::vector<std::pair<std::string, std::string>> environment;  ///< set on every rank, in order
   std::string program;                                           ///< as it was written
   std::vector<std::string> arguments;                            ///< without the program's name

@@ -11,6 +11,7 @@
 #include "base/parse.hpp"
 #include "bootstrap/checks.hpp"
 #include "bootstrap/job_id.hpp"
+#include "bootstrap/local/board.hpp"
 #include "bootstrap/local/channel.hpp"
 
 namespace weft::bootstrap {
@@ -33,10 +34,16 @@ class LocalClient final : public Bootstrap {
         timeout_(timeout_seconds),
         channel_(local::connect_abstract(job.socket_name)) {
     const Answer welcome = ask(Message::hello, rank_, bytes_of(job.id));
-    std::uint32_t instance = 0;
-    if (welcome.payload.size() != sizeof instance) throw Error("the launcher's welcome is not valid");
-    std::memcpy(&instance, welcome.payload.data(), sizeof instance);
-    id_ = instance_id(job.id, instance);
+    local::Welcome content{};
+    if (welcome.payload.size() != sizeof content) throw Error("the launcher's welcome is not valid");
+    std::memcpy(&content, welcome.payload.data(), sizeof content);
+    id_ = instance_id(job.id, content.instance);
+    board_ = local::Board::open(content, job.id, job.size);
+    if (board_ == nullptr)
+      base::Log{base::LogLevel::warn, rank_}.warn(
+          "the launcher's board cannot be opened at /proc/" + std::to_string(content.launcher) + "/fd/" +
+          std::to_string(content.board) +
+          ": ranks that fail are not noticed; ranks must run as the same user and see the same /proc");
   }
 
   ~LocalClient() override { channel_.tell(Message::leave); }
@@ -80,6 +87,11 @@ class LocalClient final : public Bootstrap {
     std::copy(answer->payload.begin(), answer->payload.end(), all.begin());
   }
 
+  const std::atomic<std::uint32_t>* failures() const noexcept override {
+    return board_ != nullptr ? &board_->failures() : nullptr;
+  }
+  bool has_failed(int rank) const noexcept override { return board_ != nullptr && board_->has_failed(rank); }
+
   void abort(int code, std::string_view reason) override {
     constexpr std::size_t kLongestReason = 4096;
     try {
@@ -113,6 +125,7 @@ class LocalClient final : public Bootstrap {
   const int size_;
   const double timeout_;
   std::string id_;
+  std::unique_ptr<local::Board> board_;
   local::Channel channel_;
 };
 

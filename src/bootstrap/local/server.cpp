@@ -132,10 +132,26 @@ void Server::leave(Instance& instance, int rank, std::string how) {
   instances_[instance.number].reset();
 }
 
+bool Server::has_said_that_it_leaves(const Instance& instance, int rank) const {
+  if (instance.exchange.has_left(rank)) return true;  // or failed, and was marked then
+  const auto is_of_rank = [&](const auto& entry) {
+    return entry.second->rank == rank && entry.second->instance == instance.number && entry.second->has_left;
+  };
+  return std::any_of(connections_.begin(), connections_.end(), is_of_rank) ||
+         std::any_of(departures_.begin(), departures_.end(), [&](const Departure& departure) {
+           return departure.rank == rank && departure.instance == instance.number;
+         });
+}
+
 void Server::rank_ended(int rank, std::string how) {
   ended_.emplace(rank, how);
+  // Its last word may not have been read yet.
+  for (const auto& [descriptor, connection] : connections_)
+    if (connection->rank == rank) receive(*connection);
   for (std::size_t i = 0; i < instances_.size(); ++i) {
-    if (instances_[i] != nullptr) leave(*instances_[i], rank, how);
+    if (instances_[i] == nullptr) continue;
+    if (!has_said_that_it_leaves(*instances_[i], rank)) instances_[i]->board.mark_failed(rank);
+    leave(*instances_[i], rank, how);
   }
 }
 
@@ -197,9 +213,11 @@ void Server::close(int descriptor) {
   const auto found = connections_.find(descriptor);
   const int rank = found->second->rank;
   const std::uint32_t number = found->second->instance;
+  const bool has_failed = !found->second->has_left;
   connections_.erase(found);
   if (rank < 0 || instances_[number] == nullptr) return;
   Instance& instance = *instances_[number];
+  if (has_failed) instance.board.mark_failed(rank);
   const auto is_of_closed = [descriptor](const auto& entry) { return entry.second.descriptor == descriptor; };
   std::erase_if(instance.getters, is_of_closed);
   std::erase_if(instance.gatherers, is_of_closed);

@@ -59,6 +59,7 @@ class Server {
   void settle_all(Instance& instance);
   bool settle(Instance& instance, const Waiter& waiter);
   void leave(Instance& instance, int rank, std::string how);
+  bool has_said_that_it_leaves(const Instance& instance, int rank) const;
 
   void answer(Connection& connection, std::uint32_t request, Message message,
               std::shared_ptr<const Bytes> payload);

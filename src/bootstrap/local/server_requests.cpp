@@ -1,4 +1,6 @@
 // The requests of ranks, and when those that wait are answered.
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstring>
 #include <limits>
@@ -42,8 +44,11 @@ bool Server::handle(Connection& connection) {
       }
       answer(connection, header.request, Message::done, nullptr);
       return true;
+    case Message::leave:
+      connection.has_left = true;
+      return false;
     default:
-      return false;  // leave, and everything that this protocol does not know
+      return false;  // everything that this protocol does not know
   }
 }
 
@@ -57,10 +62,12 @@ bool Server::hello(Connection& connection) {
   }
   const std::uint32_t number = joins_[static_cast<std::size_t>(rank)]++;
   while (instances_.size() <= number) {
-    instances_.push_back(std::make_unique<Instance>(static_cast<std::uint32_t>(instances_.size()), size_));
+    instances_.push_back(
+        std::make_unique<Instance>(static_cast<std::uint32_t>(instances_.size()), job_id_, size_));
     Instance& created = *instances_.back();
     for (const auto& [ended_rank, how] : ended_) {
       created.exchange.leave(ended_rank, how);
+      created.board.mark_failed(ended_rank);
       ++created.left;
     }
   }
@@ -71,8 +78,9 @@ bool Server::hello(Connection& connection) {
   }
   connection.rank = rank;
   connection.instance = number;
-  auto payload = std::make_shared<Bytes>(sizeof number);
-  std::memcpy(payload->data(), &number, sizeof number);
+  const Welcome welcome{number, ::getpid(), instances_[number]->board.descriptor()};
+  auto payload = std::make_shared<Bytes>(sizeof welcome);
+  std::memcpy(payload->data(), &welcome, sizeof welcome);
   answer(connection, header.request, Message::done, std::move(payload));
   return true;
 }

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "bootstrap/local/board.hpp"
 #include "bootstrap/local/server.hpp"
 
 namespace weft::bootstrap::local {
@@ -32,6 +33,7 @@ struct Server::Connection {
   std::deque<Outgoing> outgoing;
   bool waits_for_room = false;  // registered for EPOLLOUT
   bool doomed = false;          // see Server::doom
+  bool has_left = false;        // it said so before it went
 
   std::string_view text(std::size_t from = 0) const {
     return std::string_view{reinterpret_cast<const char*>(payload.data()), payload.size()}.substr(from);
@@ -48,10 +50,12 @@ struct Server::Waiter {
 };
 
 struct Server::Instance {
-  explicit Instance(std::uint32_t own_number, int size) : number(own_number), exchange(size) {}
+  Instance(std::uint32_t own_number, std::string_view job_id, int size)
+      : number(own_number), exchange(size), board(job_id, size) {}
 
   std::uint32_t number;
   Exchange exchange;
+  Board board;
   int left = 0;  // ranks that have joined and left, or can never join
   std::size_t stored_bytes = 0;
   std::multimap<std::pair<int, std::string>, Waiter, RankedKeyLess> getters;

@@ -15,7 +15,7 @@ namespace weft::bootstrap::local {
 
 enum class Message : std::uint32_t {
   // requests                argument       payload
-  hello = 1,  // rank           the job's id; the answer is the instance number (4 bytes)
+  hello = 1,  // rank           the job's id; the answer is a Welcome (board.hpp)
   put,        // key length     key, value
   try_get,    // rank           key; the answer is a value or missing
   get,        // rank           key; answered when published

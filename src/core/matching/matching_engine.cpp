@@ -33,16 +33,35 @@ MatchRecord* MatchingEngine::cancel(const ReceiveHandle& handle) noexcept {
   return unlink(*record, still) ? record : nullptr;
 }
 
-void end_cancelled(MatchingEngine& engine, MatchRecord& record) noexcept {
+void end_unmatched(MatchingEngine& engine, MatchRecord& record, Outcome outcome) noexcept {
   Message message;
   const MatchKey key = record.key();
   detail::MessageAccess::set_view(message, Operation::receive, static_cast<int>(key.source), key.tag,
                                   record.buffer.data(), 0, nullptr, 0);
   detail::MessageAccess::set_user_data(message, record.user_data);
-  detail::MessageAccess::set_outcome(message, Outcome::cancelled);
+  detail::MessageAccess::set_outcome(message, outcome);
   Completion* completion = record.completion;
   engine.release(record);
   completion->signal(message);
+}
+
+void MatchingEngine::end_peer(int rank) noexcept {
+  const auto is_of_peer = [rank](const MatchRecord& record) {
+    // Otherwise somebody else may be using it.
+    if (!record.is_linked()) return false;
+    if (record.completion == nullptr)
+      return record.unexpected->is_announced && record.unexpected->peer == rank;
+    const MatchKey key = record.key();
+    const auto policy = static_cast<MatchingPolicy>(key.policy);
+    return (policy == MatchingPolicy::rank_and_tag || policy == MatchingPolicy::rank_only) &&
+           key.source == static_cast<std::uint32_t>(rank);
+  };
+  unlink_where(is_of_peer, [this](MatchRecord& record) {
+    if (record.completion != nullptr)
+      end_unmatched(*this, record, Outcome::peer_failed);
+    else
+      release(record);
+  });
 }
 
 MatchingEngines::~MatchingEngines() {

@@ -171,11 +171,25 @@ class MatchingEngine {
   /// meanwhile may stay.
   template <class Each>
   void unlink_all(const Each& each) noexcept {
+    unlink_where([](const MatchRecord&) { return true; }, each);
+  }
+  /// The same for what waits and for which which(record) holds. Any thread, of a serial engine its own.
+  template <class Which, class Each>
+  void unlink_where(const Which& which, const Each& each) noexcept {
     for (std::uint32_t index = 0; index < records_.limit(); ++index) {
       MatchRecord* record = records_.find(index);
       if (record == nullptr) return;
-      if (unlink(*record, [] { return true; })) each(*record);
+      if (unlink(*record, [&] { return which(*record); })) each(*record);
     }
+  }
+  /// Ends the receives that only this rank could have matched as peer_failed, and drops its announcements: it
+  /// will never send what they announce. Any thread, of a serial engine its own.
+  void end_peer(int rank) noexcept;
+
+  /// The device whose thread posted to the engine last, of a serial one; -1: none has.
+  [[nodiscard]] int device() const noexcept { return device_.load(std::memory_order_relaxed); }
+  void set_device(std::uint32_t device) noexcept {
+    device_.store(static_cast<int>(device), std::memory_order_relaxed);
   }
 
  private:
@@ -186,6 +200,7 @@ class MatchingEngine {
 
   const std::uint16_t id_;
   const bool serial_;
+  std::atomic<int> device_{-1};
   KeyFunction key_function_ = nullptr;
   const void* key_context_ = nullptr;
   Table table_;
@@ -195,7 +210,7 @@ class MatchingEngine {
 };
 
 /// Signals a receive that was unlinked before it met its message, and gives the record back.
-void end_cancelled(MatchingEngine& engine, MatchRecord& record) noexcept;
+void end_unmatched(MatchingEngine& engine, MatchRecord& record, Outcome outcome) noexcept;
 
 /// The engines of a runtime by id. One that a message names before it was opened is made then, so that no
 /// start-up barrier is needed.

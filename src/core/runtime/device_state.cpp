@@ -54,7 +54,9 @@ DeviceState::DeviceState(RuntimeState& runtime, std::uint32_t index)
       vectored_accesses_(context_, one_sided_, backlog_, large_messages_.working()),
       spin_(static_cast<std::uint32_t>(runtime.attributes().integer(Attribute::spin))),
       yield_(static_cast<std::uint32_t>(runtime.attributes().integer(Attribute::yield))),
-      park_(to_nanoseconds(runtime.attributes().seconds(Attribute::park_timeout))) {
+      park_(to_nanoseconds(runtime.attributes().seconds(Attribute::park_timeout))),
+      failures_(&runtime.failures().word()),
+      buried_(new std::atomic<bool>[static_cast<std::size_t>(runtime.size())]()) {
   path_.own_device = static_cast<std::uint8_t>(index);
 }
 
@@ -111,8 +113,7 @@ void DeviceState::drain() noexcept {
   };
   for (std::uint32_t round = 0; !finished(); ++round) {
     if (progress(false) != 0) continue;
-    large_messages_.end_lost_operations();
-    one_sided_.end_lost_operations();
+    end_lost_operations(false);
     if (std::chrono::steady_clock::now() > deadline) {
       std::string what = port_->undelivered();
       const auto add = [&](std::uint32_t count, const char* kind) {

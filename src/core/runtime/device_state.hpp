@@ -106,6 +106,10 @@ class DeviceState final : private network::Sink, private core::PostRetry {
   /// Lists operations that have not ended. Any thread. False: a thread stays inside of what would have to be
   /// looked at.
   bool describe(core::PendingList& list) noexcept;
+  /// Whether nothing of a failed peer will be delivered any more.
+  [[nodiscard]] bool has_buried(int peer) const noexcept {
+    return buried_[peer].load(std::memory_order_acquire);
+  }
 
  private:
   struct Frame;  // one progress call of one thread
@@ -158,6 +162,14 @@ class DeviceState final : private network::Sink, private core::PostRetry {
   core::MatchingEngine& check_ordered_receive(int source, const ReceiveOptions& options,
                                               const char* operation);
   Status post_matched_again(core::PendingPost& post, bool exclusive) noexcept;
+  // device_failures.cpp
+  [[gnu::noinline]] void look_for_lost(bool exclusive) noexcept;
+  void end_lost_operations(bool exclusive) noexcept;
+  void handle_failures(std::uint32_t failures, bool exclusive) noexcept;
+  /// One attempt of any engine; ends a receive that only a failed peer could match. `again`: it comes from
+  /// the backlog.
+  Status attempt_receive(core::MatchingEngine& engine, int source, std::uint64_t tag,
+                         std::span<std::byte> buffer, const ReceiveOptions& options, bool again) noexcept;
   // progress.cpp
   void deliver_run(network::SlotRun& run, PayloadLender* lender) noexcept override;
   bool deliver(std::uint8_t channel, std::uint64_t word, Message& message) noexcept override;
@@ -186,7 +198,13 @@ class DeviceState final : private network::Sink, private core::PostRetry {
   std::uint32_t spin_;
   std::uint32_t yield_;
   std::chrono::nanoseconds park_;
-  alignas(64) concurrent::Entrance<> working_;  // on what is not in a lane
+  const std::atomic<std::uint32_t>* failures_;  // PeerFailures::word()
+  std::atomic<std::uint32_t> handled_failures_{0};
+  alignas(64) concurrent::Entrance<> working_;         // on what is not in a lane
+  concurrent::Entrance<> burying_;                     // on what failed peers have left, and on what follows
+  const std::unique_ptr<std::atomic<bool>[]> buried_;  // by rank
+  std::uint32_t ended_silent_ = 0;                     // peers from which receives have been ended
+  std::int64_t next_look_ = 0;
 };
 
 }  // namespace weft::detail

@@ -126,7 +126,7 @@ Status DeviceState::post_receive(int source, std::uint64_t tag, std::span<std::b
                                  const ReceiveOptions& options) {
   core::MatchingEngine* engine = runtime_.matching_engines().find_made(options.engine);
   if (engine == nullptr || options.completion == nullptr || options.policy != MatchingPolicy::rank_and_tag ||
-      static_cast<std::uint32_t>(source) >= static_cast<std::uint32_t>(runtime_.size())) [[unlikely]]
+      static_cast<std::uint32_t>(source) >= runtime_.usual_sources()) [[unlikely]]
     return post_unusual_receive(source, tag, buffer, options);
   if (!engine->is_serial()) return post_shared_receive(source, tag, buffer, options);
   if (!engine->post_first<NoLock>({tag, static_cast<std::uint32_t>(source), 0}, buffer, options)) [[unlikely]]
@@ -158,7 +158,8 @@ Status DeviceState::post_receive(int source, std::uint64_t tag, std::span<std::b
                                                          std::span<std::byte> buffer,
                                                          const ReceiveOptions& options) {
   core::MatchingEngine& engine = check_receive(source, options, "post_receive");
-  const Status status = send_receive_.attempt_receive(engine, source, tag, buffer, options);
+  if (engine.is_serial()) engine.set_device(index_);
+  const Status status = attempt_receive(engine, source, tag, buffer, options, false);
   if (!status.is_retry() || (options.may_retry && frames == nullptr)) return status;
   const bool has_source = source >= 0 && source < runtime_.size();
   return keep_receive(has_source ? source : runtime_.rank(), source, tag, buffer, options);
@@ -190,11 +191,7 @@ Status DeviceState::post_matched_again(core::PendingPost& post, bool exclusive) 
   if (auto* receive = std::get_if<core::PendingReceive>(&post.other)) {
     receive->options.may_complete_now = false;
     core::MatchingEngine& engine = *runtime_.matching_engines().find(receive->options.engine);
-    if (engine.order() != nullptr)
-      return send_receive_.attempt_ordered_receive(engine, receive->source, receive->tag, receive->buffer,
-                                                   receive->options, true);
-    return send_receive_.attempt_receive(engine, receive->source, receive->tag, receive->buffer,
-                                         receive->options);
+    return attempt_receive(engine, receive->source, receive->tag, receive->buffer, receive->options, true);
   }
   auto& send = std::get<core::PendingSend>(post.other);
   send.options.may_complete_now = false;

@@ -81,7 +81,7 @@ Status DeviceState::post_ordered_receive(int source, std::uint64_t tag, std::spa
                                          const ReceiveOptions& options) {
   core::MatchingEngine* engine = runtime_.matching_engines().find_ordered(options.engine);
   if (engine == nullptr || options.completion == nullptr || options.policy != MatchingPolicy::rank_and_tag ||
-      static_cast<std::uint32_t>(source) >= static_cast<std::uint32_t>(runtime_.size()) || tag == any_tag ||
+      static_cast<std::uint32_t>(source) >= runtime_.usual_sources() || tag == any_tag ||
       engine->order()->kept_receives().load(std::memory_order_relaxed) != 0) [[unlikely]]
     return post_other_ordered_receive(source, tag, buffer, options);
   const core::MatchKey key{tag, static_cast<std::uint32_t>(source), 0};
@@ -97,7 +97,8 @@ Status DeviceState::post_ordered_receive(int source, std::uint64_t tag, std::spa
   if (options.completion == nullptr)
     throw Error(
         "post_receive: a completion object is needed, or nobody would learn that the message has come");
-  const Status status = send_receive_.attempt_ordered_receive(engine, source, tag, buffer, options, false);
+  if (engine.is_serial()) engine.set_device(index_);
+  const Status status = attempt_receive(engine, source, tag, buffer, options, false);
   if (!status.is_retry() || (options.may_retry && frames == nullptr)) return status;
   // All in one list, so that they stay in order.
   return keep_receive(runtime_.rank(), source, tag, buffer, options);

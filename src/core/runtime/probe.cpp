@@ -12,7 +12,7 @@ bool DeviceState::cancel(const ReceiveHandle& handle) noexcept {
   core::MatchingEngine* engine = runtime_.matching_engines().find(handle.engine);
   core::MatchRecord* record = engine != nullptr ? engine->cancel(handle) : nullptr;
   if (record == nullptr) return false;
-  core::end_cancelled(*engine, *record);
+  core::end_unmatched(*engine, *record, Outcome::cancelled);
   return true;
 }
 

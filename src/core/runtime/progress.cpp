@@ -15,12 +15,6 @@ using core::Channel;
 namespace {
 
 constexpr std::size_t kMessagesPerCall = 64;  // of one lane, so that a flood does not keep a thread inside
-constexpr std::uint32_t kLookForLostEvery = 256;  // progress calls of a thread while peers are awaited
-
-bool is_time_to_look() noexcept {
-  thread_local std::uint32_t calls = 0;
-  return ++calls % kLookForLostEvery == 0;
-}
 
 }  // namespace
 
@@ -34,12 +28,9 @@ std::size_t DeviceState::progress(bool exclusive) noexcept {
   if (large_messages_.has_work() || one_sided_.has_work() || send_receive_.has_work() || !backlog_.empty())
       [[unlikely]]
     count += work(exclusive);
-  if (large_messages_.awaits_peers() || one_sided_.awaits_peers()) [[unlikely]] {
-    if (is_time_to_look()) {
-      large_messages_.end_lost_operations();
-      one_sided_.end_lost_operations();
-    }
-  }
+  if (large_messages_.awaits_peers() || one_sided_.awaits_peers() ||
+      failures_->load(std::memory_order_relaxed) != 0) [[unlikely]]
+    look_for_lost(exclusive);
   return count;
 }
 

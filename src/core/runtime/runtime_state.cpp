@@ -4,6 +4,7 @@
 
 #include <weft/error.hpp>
 
+#include <algorithm>
 #include <string>
 
 namespace weft::detail {
@@ -25,6 +26,8 @@ RuntimeState::RuntimeState(base::Attributes attributes, std::unique_ptr<bootstra
       matching_engines_({static_cast<std::uint32_t>(attributes_.integer(Attribute::matching_buckets)),
                          static_cast<std::uint32_t>(attributes_.integer(Attribute::matching_records)),
                          size_}),
+      failures_(*bootstrap_, *network_),
+      usual_sources_(static_cast<std::uint32_t>(size_)),
       devices_(static_cast<std::size_t>(attributes_.integer(Attribute::devices_max))),
       credit_ledgers_(devices_.size()) {
   pool_.attach(*network_);
@@ -40,7 +43,7 @@ RuntimeState::~RuntimeState() {
       const bool is_receive = record.completion != nullptr;
       ++(is_receive ? receives : messages);
       if (is_receive)
-        core::end_cancelled(engine, record);
+        core::end_unmatched(engine, record, Outcome::cancelled);
       else
         engine.release(record);
     });
@@ -88,13 +91,36 @@ void RuntimeState::close_matching_engine(std::uint32_t id) noexcept {
     if (device == nullptr) device = open;
   engine.unlink_all([&](core::MatchRecord& record) {
     if (record.completion != nullptr)
-      core::end_cancelled(engine, record);
+      core::end_unmatched(engine, record, Outcome::cancelled);
     else if (device != nullptr)
       device->drop(engine, record);
     else
       engine.release(record);
   });
   matching_engines_.close(id);
+}
+
+void RuntimeState::find_silent_peers() noexcept {
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock.owns_lock()) return;
+  for (std::size_t place = 0; place < failures_.count(); ++place) {
+    const int peer = failures_.at(place);
+    const auto has_buried = [peer](const DeviceState* device) {
+      return device == nullptr || device->has_buried(peer);
+    };
+    if (std::all_of(devices_.begin(), devices_.end(), has_buried)) failures_.set_silent(peer);
+  }
+  if (failures_.silent() != 0) usual_sources_.store(0, std::memory_order_relaxed);
+}
+
+void RuntimeState::end_receives_from_silent_peers(std::uint32_t device) noexcept {
+  for (std::size_t place = 0; place < failures_.count(); ++place) {
+    const int peer = failures_.at(place);
+    if (!failures_.is_silent(peer)) continue;
+    matching_engines_.for_each([&](core::MatchingEngine& engine) {
+      if (!engine.is_serial() || engine.device() == static_cast<int>(device)) engine.end_peer(peer);
+    });
+  }
 }
 
 void RuntimeState::forget_device(std::uint32_t index) noexcept {

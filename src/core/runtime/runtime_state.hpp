@@ -11,8 +11,10 @@
 #include "core/packet/packet_pool.hpp"
 #include "core/protocol/context.hpp"
 #include "core/runtime/explainer.hpp"
+#include "core/runtime/peer_failures.hpp"
 #include "network/network.hpp"
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -50,6 +52,17 @@ class RuntimeState {
   core::CreditLedger& credit_ledger(std::uint32_t index);
   [[nodiscard]] int rank() const noexcept { return rank_; }
   [[nodiscard]] int size() const noexcept { return size_; }
+  /// The sources from 0 up of which a receive may be posted without a look at who has failed: all ranks, or
+  /// none once one has.
+  [[nodiscard]] std::uint32_t usual_sources() const noexcept {
+    return usual_sources_.load(std::memory_order_relaxed);
+  }
+  [[nodiscard]] PeerFailures& failures() noexcept { return failures_; }
+  /// Finds the failed peers of which no open device will deliver anything any more. Only tries a lock.
+  void find_silent_peers() noexcept;
+  /// Ends the receives that only they could match, as far as the thread of this device may: those of engines
+  /// that are shared, and of serial ones that are used with the device.
+  void end_receives_from_silent_peers(std::uint32_t device) noexcept;
   [[nodiscard]] const core::Limits& limits() const noexcept { return limits_; }
 
   /// Opens the device `index`, or the lowest that is not open. Throws weft::Error.
@@ -82,6 +95,8 @@ class RuntimeState {
   core::Regions regions_;
   core::Limits limits_{};
   core::MatchingEngines matching_engines_;
+  PeerFailures failures_;
+  std::atomic<std::uint32_t> usual_sources_;
   std::mutex mutex_;  // guards what follows; taken by set-up only
   std::vector<DeviceState*> devices_;
   std::vector<std::unique_ptr<Completion>> kept_completions_;

@@ -103,8 +103,7 @@ void DeviceState::wait(const WaitCondition& condition, bool exclusive) noexcept 
       }
       const bool working = large_messages_.has_work() || one_sided_.has_work() || send_receive_.has_work() ||
                            !backlog_.empty();
-      large_messages_.end_lost_operations();
-      one_sided_.end_lost_operations();
+      end_lost_operations(exclusive);
       if (condition.holds(condition.context)) continue;
       port_->park(token, bits, working ? kSleepWithWork : park_);
       idle = working ? spin_ + yield_ : spin_;

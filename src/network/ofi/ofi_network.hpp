@@ -31,6 +31,7 @@ class OfiNetwork final : public Network {
   void publish_handle(std::uint16_t id, std::uint16_t generation, HandleState state) noexcept override {
     board_.publish(id, generation, state);
   }
+  void peer_failed(int peer) noexcept override { peers_.mark_gone(peer, ""); }
 
  private:
   /// What libfabric uses; destroyed from the bottom up.

@@ -37,6 +37,13 @@ void copy(std::byte* there, std::byte* local, std::size_t size, bool is_put) noe
     std::memcpy(local, there, size);
 }
 
+/// What a region that is not open means: its owner has released it, or has failed.
+AccessResult closed_region(const Peer& owner) noexcept {
+  // Pairs with the release in Peers::mark_failed(), which closes regions after the segment.
+  std::atomic_thread_fence(std::memory_order_acquire);
+  return owner.gone() ? AccessResult::peer_gone : AccessResult::refused;
+}
+
 }  // namespace
 
 /// The owner of a region; done when there may be one of that name.
@@ -59,7 +66,7 @@ AccessResult ShmPort::access(int rank, const RemoteMemory& memory, std::byte* lo
   if (window == nullptr) {
     RegionEntry& entry = peer->mapping->region(name.index);
     const RegionVisit visit(entry);
-    if (!visit.is_open(name)) return AccessResult::refused;
+    if (!visit.is_open(name)) return closed_region(*peer);
     if (entry.kind == RegionKind::registered) {
       if (memory.offset > entry.size || size > entry.size - memory.offset) return AccessResult::refused;
       const std::uint64_t address = entry.base + memory.offset;
@@ -72,7 +79,7 @@ AccessResult ShmPort::access(int rank, const RemoteMemory& memory, std::byte* lo
     window = shared_.remote_windows->map(*peer, name, entry, false);
     if (window == nullptr) return AccessResult::lock_contended;
   }
-  if (!window->allows(memory.offset, size)) return AccessResult::refused;
+  if (!window->allows(memory.offset, size)) return closed_region(*peer);
   if (window->base == nullptr) return AccessResult::unsupported;
   copy(window->base + memory.offset, local, size, is_put);
   return AccessResult::done;
@@ -87,12 +94,12 @@ AccessResult ShmPort::locate(int rank, const RemoteMemory& memory, std::size_t s
   if (window == nullptr) {
     RegionEntry& entry = peer->mapping->region(name.index);
     const RegionVisit visit(entry);
-    if (!visit.is_open(name)) return AccessResult::refused;
+    if (!visit.is_open(name)) return closed_region(*peer);
     if (entry.kind == RegionKind::registered) return AccessResult::unsupported;
     window = shared_.remote_windows->map(*peer, name, entry, false);
     if (window == nullptr) return AccessResult::lock_contended;
   }
-  if (!window->allows(memory.offset, size)) return AccessResult::refused;
+  if (!window->allows(memory.offset, size)) return closed_region(*peer);
   if (window->base == nullptr) return AccessResult::unsupported;
   place = window->base + memory.offset;
   return AccessResult::done;

@@ -38,6 +38,7 @@ ShmPort::~ShmPort() {
     lane->control->cold.store(1, std::memory_order_relaxed);
   }
   for (const auto& state : send_states_) {
+    if (state->is_given_up) continue;
     detail::SendLane& lane = *state;
     lane.slots[lane.tail & lane.mask].header.store(
         detail::slot_header(lane.tail, 0, 0, detail::SlotKind::closed), std::memory_order_release);
@@ -76,10 +77,14 @@ SendState* ShmPort::set_up_lane(const Outgoing& outgoing, SendResult& refusal) n
     refusal = shared_.peers->departed(outgoing.peer) ? SendResult::peer_gone : SendResult::not_ready;
     return nullptr;
   }
+  if (peer->gone()) {
+    refusal = SendResult::peer_gone;
+    return nullptr;
+  }
   DeviceArea& area = peer->mapping->device(outgoing.device);
   // Pairs with the release of the peer's opening of the device.
   if (area.presence.load(std::memory_order_acquire) != Presence::open) {
-    refusal = peer->gone() ? SendResult::peer_gone : SendResult::not_ready;
+    refusal = SendResult::not_ready;
     return nullptr;
   }
   auto state = std::make_unique<SendState>();
@@ -193,7 +198,7 @@ std::uint64_t ShmPort::waiting(const SendState& state) noexcept {
 bool ShmPort::drained() noexcept {
   const std::lock_guard lock(setup_mutex_);
   for (const auto& state : send_states_)
-    if (!consumed(*state) && !state->peer->gone()) return false;
+    if (!state->peer->gone() && !consumed(*state)) return false;
   return true;
 }
 
@@ -201,7 +206,7 @@ std::string ShmPort::undelivered() {
   const std::lock_guard lock(setup_mutex_);
   std::map<int, std::uint64_t> by_rank;
   for (const auto& state : send_states_)
-    if (!consumed(*state) && !state->peer->gone()) by_rank[state->peer->rank] += waiting(*state);
+    if (!state->peer->gone() && !consumed(*state)) by_rank[state->peer->rank] += waiting(*state);
   std::string text;
   for (const auto& [rank, slots] : by_rank)
     text += (text.empty() ? "" : ", ") + std::string("up to ") + std::to_string(slots) +

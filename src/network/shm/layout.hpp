@@ -45,6 +45,7 @@ struct SegmentHeader {
 struct alignas(64) PacketHeader {
   std::atomic<std::uint32_t> next;        // index + 1 of the packet below in its return stack
   std::atomic<std::uint32_t> generation;  // counts uses; a return with another one is ignored
+  std::atomic<std::uint32_t> holder;      // the owner's note: rank + 1 of the peer it was sent to; 0: none
 };
 static_assert(sizeof(PacketHeader) == 64);
 

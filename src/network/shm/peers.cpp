@@ -129,6 +129,25 @@ const Peer* Peers::contact_slow(int rank) noexcept {
   return owned_[index].get();
 }
 
+void Peers::mark_failed(int rank) noexcept {
+  const std::lock_guard lock(mutex_);  // held by others at first contact only
+  const auto index = static_cast<std::size_t>(rank);
+  departed_[index].store(true, std::memory_order_relaxed);
+  if (owned_[index] == nullptr) return;
+  const Mapping& mapping = *owned_[index]->mapping;
+  SegmentHeader& header = mapping.header();
+  // Pairs with the acquire in Peer::gone(). First: whoever finds something else closed then finds this as
+  // well.
+  header.presence.store(Presence::closed, std::memory_order_release);
+  for (std::uint32_t region = 0; region < header.regions_max; ++region)
+    mapping.region(region).generation.store(0, std::memory_order_release);
+  for (std::uint32_t id = 0; id < kHandles; ++id) {
+    std::atomic<std::uint32_t>& handle = mapping.open_handles()[id];
+    const std::uint32_t closed = detail::closed_handle(static_cast<std::uint16_t>(id));
+    if (handle.load(std::memory_order_relaxed) != closed) handle.store(closed, std::memory_order_relaxed);
+  }
+}
+
 std::unique_ptr<Peer> Peers::open(int rank) {
   auto peer = std::make_unique<Peer>();
   peer->rank = rank;

@@ -53,6 +53,9 @@ class Peers {
   [[nodiscard]] bool departed(int rank) const noexcept {
     return departed_[static_cast<std::size_t>(rank)].load(std::memory_order_relaxed);
   }
+  /// The rank's process has ended without closing its segment. This rank does that in its stead, so that its
+  /// own threads, whatever they look at before they post, find nothing open.
+  void mark_failed(int rank) noexcept;
   [[nodiscard]] int size() const noexcept { return static_cast<int>(table_.size()); }
 
  private:

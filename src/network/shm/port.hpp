@@ -3,11 +3,13 @@
 // Sending: each (peer, device of the peer, traffic class) has a lane whose ring lies in this rank's segment.
 // Receiving: peers announce their lanes in this device's area; the port polls those that are hot, and learns
 // by doorbell about messages in cold ones. Sources: send.cpp, lane_setup.cpp, receive.cpp, doorbell.cpp,
-// access.cpp.
+// access.cpp,
+// failure.cpp.
 #pragma once
 
 #include "concurrent/entrance.hpp"
 #include "network/network.hpp"
+#include "network/shm/packet_returns.hpp"
 #include "network/shm/peer_packets.hpp"
 #include "network/shm/peers.hpp"
 #include "network/shm/remote_windows.hpp"
@@ -26,6 +28,7 @@ struct Shared {
   Peers* peers;
   RemoteWindows* remote_windows;
   std::vector<std::unique_ptr<PeerPackets>>* peer_packets;  // by rank
+  PacketReturns* packet_returns;
   std::size_t inline_max;
   std::uint32_t lane_slots;
   std::uint32_t lane_slots_max;
@@ -39,6 +42,7 @@ struct SendState : detail::SendLane {
   DeviceArea* area = nullptr;  // of the receiving device
   std::uint32_t index = 0;     // of the announcement, and of the doorbell bit
   Segment::Ring ring;
+  bool is_given_up = false;     // the peer has failed; under the lane's lock
   std::uint64_t wide_tail = 0;  // tail after the last message of several slots ...
   std::uint64_t wide_head = 0;  // ... whose first slot was here
 };
@@ -79,6 +83,7 @@ class ShmPort final : public Port {
     const Peer* known = shared_.peers->contact(peer);
     return known != nullptr ? known->gone() : shared_.peers->departed(peer);
   }
+  bool bury(int peer, bool exclusive) noexcept override;
   std::size_t poll(Sink& sink, std::size_t limit, bool exclusive) noexcept override;
   bool prepare_park(bool exclusive) noexcept override;
   [[nodiscard]] std::uint32_t park_token() const noexcept override;
@@ -112,6 +117,9 @@ class ShmPort final : public Port {
   bool attach(std::uint32_t index) noexcept;
   [[nodiscard]] static bool consumed(const SendState& state) noexcept;
   [[nodiscard]] static std::uint64_t waiting(const SendState& state) noexcept;
+  // failure.cpp
+  bool give_up_lanes(int peer, bool exclusive) noexcept;
+  bool empty_lanes(int peer, bool exclusive) noexcept;
   // receive.cpp
   std::size_t receive(ReceiveLane& lane, Sink& sink, std::size_t limit, bool alone) noexcept;
   bool deliver_rare(ReceiveLane& lane, detail::Slot& slot, std::uint64_t header, Sink& sink,

@@ -99,6 +99,10 @@ SendResult ShmPort::send_slots(const Outgoing& outgoing, std::size_t slots, std:
   }
   auto* const hold = detail::enter(lane.bias, lane.lock, exclusive);
   if (hold == nullptr) return SendResult::lock_contended;
+  if (state->is_given_up) [[unlikely]] {
+    detail::leave(hold, exclusive);
+    return SendResult::peer_gone;
+  }
   // A message lies in consecutive slots: it starts over at the ring's first when it does not fit behind.
   const auto to_end = [&] { return lane.mask + 1 - (lane.tail & lane.mask); };
   const auto needed = [&] { return slots <= to_end() ? slots : slots + to_end(); };
@@ -147,8 +151,11 @@ SendResult ShmPort::send_packet(const Outgoing& outgoing, std::uint32_t packet, 
   // processes.)
   header.generation.store(generation, std::memory_order_release);
   const PacketReference reference{packet, generation, size};
-  return send_slots(outgoing, 1, sizeof reference, SlotKind::packet, exclusive,
-                    [&](Slot& slot) { std::memcpy(slot.payload, &reference, sizeof reference); });
+  return send_slots(outgoing, 1, sizeof reference, SlotKind::packet, exclusive, [&](Slot& slot) {
+    // Under the lane's lock: from when the lane has been given up, no packet gets a note of this peer.
+    header.holder.store(static_cast<std::uint32_t>(outgoing.peer) + 1, std::memory_order_relaxed);
+    std::memcpy(slot.payload, &reference, sizeof reference);
+  });
 }
 
 bool ShmPort::read(int peer, std::uint64_t address, std::span<std::byte> local) noexcept {

@@ -27,7 +27,8 @@ ShmNetwork::ShmNetwork(bootstrap::Bootstrap& bootstrap, const base::Attributes& 
       memory_(std::make_shared<AllocatedMemory>(
           static_cast<std::uint32_t>(attributes.integer(Attribute::regions_max)))),
       peers_(bootstrap, segment_, memory_),
-      remote_windows_(bootstrap.size()) {
+      remote_windows_(bootstrap.size()),
+      packet_returns_(segment_) {
   const bool has_barrier = concurrent::register_process_barrier();
   // All ranks together hold at most half of a rank's packets: messages at rest must not keep it from sending.
   const auto share =
@@ -40,6 +41,7 @@ ShmNetwork::ShmNetwork(bootstrap::Bootstrap& bootstrap, const base::Attributes& 
              &peers_,
              &remote_windows_,
              &peer_packets_,
+             &packet_returns_,
              static_cast<std::size_t>(attributes.integer(Attribute::inline_max)),
              static_cast<std::uint32_t>(attributes.integer(Attribute::lane_slots)),
              static_cast<std::uint32_t>(attributes.integer(Attribute::lane_slots_max)),
@@ -58,44 +60,11 @@ Network::PacketMemory ShmNetwork::packet_memory() const noexcept {
           header.packet_count, header.packet_payload};
 }
 
-PacketHeader& ShmNetwork::packet(std::uint32_t index) const noexcept {
-  const Mapping& own = segment_->mapping();
-  return *reinterpret_cast<PacketHeader*>(own.base() + own.header().packets_offset +
-                                          index * own.header().packet_stride);
+std::size_t ShmNetwork::reclaim_packets(std::span<std::uint32_t> indices) noexcept {
+  return packet_returns_.take(indices);
 }
 
-std::size_t ShmNetwork::reclaim_packets(std::span<std::uint32_t> indices) noexcept {
-  SegmentHeader& header = segment_->mapping().header();
-  std::size_t count = 0;
-  for (ReturnStack& stack : header.returns) {
-    if (stack.head.load(std::memory_order_relaxed) == 0) continue;
-    // Pairs with the release in PeerPackets::give_back.
-    std::uint32_t top = stack.head.exchange(0, std::memory_order_acquire);
-    while (top != 0 && top <= header.packet_count && count < indices.size()) {
-      PacketHeader& returned = packet(top - 1);
-      // A second return of the same use finds another generation.
-      returned.generation.fetch_add(1, std::memory_order_acquire);
-      indices[count++] = top - 1;
-      top = returned.next.load(std::memory_order_relaxed);
-    }
-    if (count == indices.size()) {
-      // No room for the rest: it goes back, and comes with the next call.
-      for (std::uint32_t left = header.packet_count; left > 0 && top != 0 && top <= header.packet_count;
-           --left) {
-        PacketHeader& rest = packet(top - 1);
-        const std::uint32_t below = rest.next.load(std::memory_order_relaxed);
-        std::uint32_t head = stack.head.load(std::memory_order_relaxed);
-        do {
-          rest.next.store(head, std::memory_order_relaxed);
-        } while (!stack.head.compare_exchange_weak(head, top, std::memory_order_release,
-                                                   std::memory_order_relaxed));
-        top = below;
-      }
-      break;
-    }
-  }
-  return count;
-}
+void ShmNetwork::peer_failed(int peer) noexcept { peers_.mark_failed(peer); }
 
 std::unique_ptr<Port> ShmNetwork::open_port(std::uint32_t index, detail::DevicePath& path) {
   return std::make_unique<ShmPort>(shared_, index, path, copier_);

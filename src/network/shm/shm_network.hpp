@@ -25,15 +25,15 @@ class ShmNetwork final : public Network {
   const detail::DirectWindow* map_memory(int peer, const RemoteMemory& memory) override;
   std::unique_ptr<Port> open_port(std::uint32_t index, detail::DevicePath& path) override;
   void publish_handle(std::uint16_t id, std::uint16_t generation, HandleState state) noexcept override;
+  void peer_failed(int peer) noexcept override;
 
  private:
-  [[nodiscard]] PacketHeader& packet(std::uint32_t index) const noexcept;
-
   detail::PayloadLender& copier_;
   const std::shared_ptr<Segment> segment_;
   const std::shared_ptr<AllocatedMemory> memory_;
   Peers peers_;
   RemoteWindows remote_windows_;
+  PacketReturns packet_returns_;
   std::vector<std::unique_ptr<PeerPackets>> peer_packets_;
   Shared shared_;
 };

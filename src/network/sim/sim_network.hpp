@@ -25,6 +25,10 @@ class SimNetwork final : public Network {
   void release_memory(RegionName name, std::span<std::byte> memory, bool allocated) noexcept override;
   const detail::DirectWindow* map_memory(int peer, const RemoteMemory& memory) override;
   std::unique_ptr<Port> open_port(std::uint32_t index, detail::DevicePath& path) override;
+  [[nodiscard]] const std::atomic<std::uint32_t>* failures() const noexcept override {
+    return &world_->failures();
+  }
+  [[nodiscard]] bool has_failed(int peer) noexcept override { return world_->has_failed(peer); }
   void publish_handle(std::uint16_t id, std::uint16_t generation, HandleState state) noexcept override;
 
  private:

@@ -137,6 +137,7 @@ void World::kill(int rank) {
   victim.gone_at = now_ + knobs_.gone;
   note(Event::killed, static_cast<std::uint64_t>(rank), 0, 0);
   drop_traffic_of(rank);
+  show_failures();
   ring_all();
 }
 
@@ -162,6 +163,25 @@ void World::drop_traffic_of(int rank) noexcept {
   std::erase_if(accesses_, [&](const Access& access) { return access.from.rank == rank; });
 }
 
+bool World::has_failed(int rank) noexcept {
+  const std::lock_guard lock(mutex_);
+  return member(rank).killed && now_ >= member(rank).gone_at;
+}
+
+/// Counts the deaths that peers see by now.
+void World::show_failures() noexcept {
+  std::uint32_t seen = 0;
+  next_failure_ = kNever;
+  for (const Member& each : members_) {
+    if (!each.killed) continue;
+    if (now_ >= each.gone_at)
+      ++seen;
+    else
+      next_failure_ = std::min(next_failure_, each.gone_at);
+  }
+  failures_.store(seen, std::memory_order_release);
+}
+
 void World::pause(int rank, Tick ticks) {
   check_rank(rank, "cannot pause");
   const std::lock_guard lock(mutex_);
@@ -179,6 +199,7 @@ void World::slow(int rank, std::uint32_t percent) {
 
 void World::tick() noexcept {
   ++now_;
+  if (now_ >= next_failure_) show_failures();
   apply_due_accesses();
 }
 

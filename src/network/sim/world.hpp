@@ -42,6 +42,7 @@ struct Place {
   std::uint32_t device;
 };
 
+inline constexpr Tick kNever = ~Tick{0};
 inline constexpr std::uint32_t kNoPacket = ~std::uint32_t{0};
 
 /// A message under way: its payload, or the sender's packet that holds it.
@@ -124,6 +125,9 @@ class World {
   Mailbox& open_device(Place place);
   void close_device(Place place) noexcept;
   [[nodiscard]] bool gone(int observer, int peer) noexcept;
+  /// Counts the deaths that peers have seen.
+  [[nodiscard]] const std::atomic<std::uint32_t>& failures() const noexcept { return failures_; }
+  [[nodiscard]] bool has_failed(int rank) noexcept;
   void publish_handle(int rank, std::uint16_t id, std::uint16_t generation, HandleState state) noexcept;
   void return_packet(int owner, std::uint32_t index) noexcept;
   std::size_t reclaim_packets(int owner, std::span<std::uint32_t> indices) noexcept;
@@ -231,6 +235,7 @@ class World {
   Tick some_time_from(Tick tick) noexcept { return tick + random_.below(std::uint64_t{knobs_.delay} + 1); }
   void return_locked(int owner, std::uint32_t index) noexcept;
   void drop_traffic_of(int rank) noexcept;
+  void show_failures() noexcept;
   void check_rank(int rank, const char* what) const;
 
   Lane& lane(Place from, Place to, TrafficClass traffic);
@@ -251,6 +256,8 @@ class World {
   std::mutex mutex_;  // guards what follows, and what it leads to
   Random random_;
   Tick now_ = 0;
+  Tick next_failure_ = kNever;  // when peers see the next death
+  std::atomic<std::uint32_t> failures_{0};
   std::uint64_t numbers_ = 0;  // of messages, deliveries and polls
   std::uint64_t fingerprint_ = 0;
   Counts counts_;

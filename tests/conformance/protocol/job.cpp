@@ -29,10 +29,10 @@ void Job::set(const char* name, const std::string& value) {
   description_.append(" ").append(name).append("=").append(value);
 }
 
-Job::Job(std::uint64_t seed) : dice(seed) {
+Job::Job(std::uint64_t seed, bool dies) : dice(seed) {
   const int ranks = 2 + dice.index(4);
   devices_per_rank_ = dice.chance(60) ? 1 : 2;
-  if (dice.chance(20)) victim_ = dice.index(static_cast<std::size_t>(ranks));
+  if (dice.chance(20) || dies) victim_ = dice.index(static_cast<std::size_t>(ranks));
   death_ = dice.below(4000);
   description_ = "ranks=" + std::to_string(ranks) + " devices=" + std::to_string(devices_per_rank_) +
                  (victim_ >= 0 ? " victim=" + std::to_string(victim_) : "");

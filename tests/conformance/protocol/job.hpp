@@ -35,7 +35,8 @@ class Dice {
 
 class Job {
  public:
-  explicit Job(std::uint64_t seed);
+  /// `dies`: a rank dies in any case.
+  explicit Job(std::uint64_t seed, bool dies = false);
   ~Job() { close_devices(), close_runtimes(); }
   Job(const Job&) = delete;
   Job& operator=(const Job&) = delete;
@@ -55,6 +56,10 @@ class Job {
   /// Whether a rank is killed on the way; known beforehand, because then some promises do not hold.
   [[nodiscard]] bool has_death() const { return victim_ >= 0; }
   [[nodiscard]] bool is_alive(int rank) const { return rank != victim_ || !died_; }
+  /// Whether the rank has noticed the death.
+  [[nodiscard]] bool has_noticed(int rank) const {
+    return runtimes_[static_cast<std::size_t>(rank)]->failed_peers() != 0;
+  }
   /// Whether the rank lives to the end.
   [[nodiscard]] bool is_sound(int rank) const { return rank != victim_; }
   int rank_by_chance() { return dice.index(runtimes_.size()); }

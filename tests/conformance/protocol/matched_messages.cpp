@@ -240,6 +240,12 @@ void MatchedMessages::step() {
   }
 }
 
+/// Whether only the dead could match it, and its rank knows.
+bool MatchedMessages::is_lost(const Receive& receive) const {
+  return receive.key.source >= 0 && !job_.is_sound(receive.key.source) && receive.is_accepted &&
+         !receive.is_cancelled && job_.has_noticed(receive.key.to);
+}
+
 std::string MatchedMessages::missing() {
   for (const Sent& sent : sent_) {
     if (!job_.is_sound(sent.from)) continue;
@@ -253,7 +259,13 @@ std::string MatchedMessages::missing() {
   }
   for (const Receive& receive : receives_) {
     // What a rank that dies does not send is not received.
-    if (!job_.is_sound(receive.key.to) || (job_.has_death() && !job_.is_sound(receive.source))) continue;
+    if (!job_.is_sound(receive.key.to)) continue;
+    if (job_.has_death() && !job_.is_sound(receive.source)) {
+      if (is_lost(receive) && receive.state != Posted::State::ended)
+        return "receive " + std::to_string(receive.id) + " by " + std::to_string(receive.key.to) +
+               " from the dead has not ended";
+      continue;
+    }
     if (receive.state != Posted::State::ended)
       return "receive " + std::to_string(receive.id) + " by " + std::to_string(receive.key.to) +
              " has not ended";
@@ -266,7 +278,7 @@ void MatchedMessages::settle() {
   unposted_.clear();
   for (Receive& receive : receives_)
     if (job_.is_sound(receive.key.to) && receive.is_accepted && receive.state != Posted::State::ended &&
-        receive.options.may_retry)
+        receive.options.may_retry && (receive.key.source < 0 || job_.is_sound(receive.key.source)))
       cancel(receive);
 }
 

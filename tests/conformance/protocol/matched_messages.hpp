@@ -59,6 +59,7 @@ class MatchedMessages final : public Traffic {
   void post(Sent& sent);
   void post(Receive& receive);
   void post_again(const Receive& receive);
+  [[nodiscard]] bool is_lost(const Receive& receive) const;
   void end(Receive& receive, const Message& message);
   void cancel(Receive& receive);
   [[nodiscard]] std::size_t buffer_size(std::size_t length);

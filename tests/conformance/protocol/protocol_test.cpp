@@ -34,6 +34,13 @@ std::size_t packets_in_pool(Device& device) {
 
 using Kinds = std::vector<std::unique_ptr<test::Traffic>>;
 
+/// Whether every living rank has noticed the death, if there is one.
+bool is_noticed(test::Job& job) {
+  for (int rank = 0; rank < job.ranks() && job.has_death(); ++rank)
+    if (job.is_sound(rank) && !job.has_noticed(rank)) return false;
+  return true;
+}
+
 void exchange(test::Job& job, Kinds& kinds) {
   const std::uint64_t operations = 20 + job.dice.below(300);
   const auto pace = static_cast<std::uint32_t>(job.dice.one_of({5, 30, 90}));
@@ -61,7 +68,7 @@ void exchange(test::Job& job, Kinds& kinds) {
   const std::uint64_t end = job.simulation().now() + kTicks;
   for (int quiet = 0; quiet < 200 && job.fault().empty();) {
     job.progress_all();
-    quiet = job.simulation().counters().in_flight == 0 ? quiet + 1 : 0;
+    quiet = job.simulation().counters().in_flight == 0 && is_noticed(job) ? quiet + 1 : 0;
     if (job.simulation().now() > end) job.fail("hangs: messages go on and on after everything has ended");
   }
   if (job.fault().empty() && !missing().empty()) job.fail(missing());
@@ -94,12 +101,12 @@ void run(test::Job& job) {
   job.close_runtimes();
 }
 
-Result result_of(std::uint64_t seed) {
+Result result_of(std::uint64_t seed, bool dies = false) {
   Result result;
   bool had_death = false;
   testing::internal::CaptureStderr();
   {
-    test::Job job(seed);
+    test::Job job(seed, dies);
     had_death = job.has_death();
     run(job);
     result.fault = job.fault();
@@ -113,9 +120,9 @@ Result result_of(std::uint64_t seed) {
   return result;
 }
 
-void expect_no_fault(std::uint64_t first, std::uint64_t last) {
+void expect_no_fault(std::uint64_t first, std::uint64_t last, bool dies = false) {
   for (std::uint64_t seed = first; seed <= last; ++seed) {
-    const Result result = result_of(seed);
+    const Result result = result_of(seed, dies);
     EXPECT_EQ(result.fault, "") << "seed " << seed << ": " << result.description
                                 << "\nto see it again: WEFT_TEST_SEED=" << seed << " conformance-protocol";
     if (testing::Test::HasFailure()) return;
@@ -136,9 +143,22 @@ TEST(Protocol, takes_the_same_course_under_the_same_seed) {
     EXPECT_EQ(result_of(seed).fingerprint, result_of(seed).fingerprint) << "seed " << seed;
 }
 
-TEST(Protocol, soak_keeps_its_promises_under_ten_thousand_seeds) {
+bool is_soak() {
   const char* soak = std::getenv("WEFT_TEST_SOAK");
-  if (soak == nullptr || std::string(soak) != "1") GTEST_SKIP() << "10,000 seeds run with WEFT_TEST_SOAK=1";
+  return soak != nullptr && std::string(soak) == "1";
+}
+
+TEST(Protocol, keeps_its_promises_to_those_that_remain_when_a_rank_dies) {
+  const char* seed = std::getenv("WEFT_TEST_SEED");
+  if (seed != nullptr) {
+    const std::uint64_t only = std::strtoull(seed, nullptr, 10);
+    return expect_no_fault(only, only, true);
+  }
+  expect_no_fault(1, is_soak() ? 1000 : 60, true);
+}
+
+TEST(Protocol, soak_keeps_its_promises_under_ten_thousand_seeds) {
+  if (!is_soak()) GTEST_SKIP() << "10,000 seeds run with WEFT_TEST_SOAK=1";
   expect_no_fault(501, 10'000);
 }
 

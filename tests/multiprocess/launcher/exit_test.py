@@ -26,6 +26,21 @@ class ExitTest(unittest.TestCase):
         self.assertEqual(result.returncode, 128 + signal.SIGSEGV)
         self.assertRegex(result.stderr, r"weft run: rank 0 \(pid \d+\) was killed by signal 11 \(SIGSEGV\)\n")
 
+    def test_the_others_keep_going_when_asked_to_and_the_end_tells_who_failed(self):
+        script = ("case $WEFT_RANK in 0) exit 3;; 2) sleep 0.2; kill -KILL $$;; esac; sleep 0.5; echo $WEFT_RANK is done")
+        result = shell(4, script, "--keep-going")
+        self.assertEqual(result.returncode, 3)
+        self.assertEqual(sorted(result.stdout.splitlines()), ["1 is done", "3 is done"])
+        self.assertRegex(result.stderr, r"^weft run: 2 of 4 ranks failed: rank 0 \(pid \d+\) exited with code 3; "
+                                        r"rank 2 \(pid \d+\) was killed by signal 9 \(SIGKILL\)\n$")
+        self.assertEqual(shell(2, "exit 0", "--keep-going").stderr, "")
+
+    def test_a_job_that_keeps_going_still_has_a_time_limit_and_tells_who_failed(self):
+        script = "if [ $WEFT_RANK = 1 ]; then exit 7; fi; exec sleep 1000"
+        result = shell(2, script, "--keep-going", "--timeout", "0.5")
+        self.assertEqual(result.returncode, 124)
+        self.assertIn("weft run: 1 of 2 ranks failed: rank 1", result.stderr)
+
     def test_a_rank_that_ignores_sigterm_is_killed_after_a_grace(self):
         script = "if [ $WEFT_RANK = 1 ]; then sleep 0.2; exit 9; fi; trap '' TERM; while :; do sleep 0.05; done"
         self.assertEqual(shell(2, script).returncode, 9)

@@ -5,9 +5,11 @@
 
 #include <cerrno>
 #include <cstring>
+#include <memory>
 #include <string>
 
 #include "bootstrap/job_id.hpp"
+#include "bootstrap/local/board.hpp"
 #include "bootstrap/local/socket.hpp"
 
 namespace weft::bootstrap::local {
@@ -138,6 +140,66 @@ TEST(Server, what_waits_for_a_rank_fails_with_how_it_ended) {
   later.send({.length = 0, .request = 2, .message = Message::barrier, .argument = 0}, "");
   EXPECT_EQ(later.receive(), Message::failed);
   EXPECT_EQ(later.text(), "rank 2 exited with code 0 without joining the barrier");
+}
+
+class FailureBoard : public ::testing::Test {
+ protected:
+  std::unique_ptr<Board> board_of(RawRank& rank, int number) {
+    EXPECT_EQ(rank.hello(number), Message::done);
+    Welcome welcome{};
+    EXPECT_EQ(rank.text().size(), sizeof welcome);
+    std::memcpy(&welcome, rank.text().data(), sizeof welcome);
+    return Board::open(welcome, server_.job_id(), 4);
+  }
+  Server server_{random_job_id(), 4};
+};
+
+TEST_F(FailureBoard, tells_a_rank_whose_connection_breaks_from_one_that_leaves) {
+  RawRank observer{server_};
+  const auto board = board_of(observer, 0);
+  ASSERT_NE(board, nullptr);
+  {
+    RawRank leaving{server_};
+    ASSERT_EQ(leaving.hello(1), Message::done);
+    leaving.send({.length = 0, .request = 2, .message = Message::leave, .argument = 0}, "");
+  }
+  server_.rank_ended(1, "exited with code 0");
+  server_.serve();
+  EXPECT_EQ(board->failures().load(), 0U);
+  {
+    RawRank failing{server_};
+    ASSERT_EQ(failing.hello(2), Message::done);
+  }
+  server_.serve();
+  EXPECT_EQ(board->failures().load(), 1U);
+  server_.rank_ended(2, "was killed by signal 9 (SIGKILL)");
+  EXPECT_EQ(board->failures().load(), 1U);
+  EXPECT_FALSE(board->has_failed(1));
+  EXPECT_TRUE(board->has_failed(2));
+}
+
+TEST_F(FailureBoard, tells_of_a_rank_that_ends_without_ever_joining) {
+  RawRank observer{server_};
+  const auto board = board_of(observer, 0);
+  ASSERT_NE(board, nullptr);
+  server_.rank_ended(3, "exited with code 0");
+  EXPECT_TRUE(board->has_failed(3));
+  // Likewise to a later runtime.
+  RawRank again{server_};
+  const auto later = board_of(again, 0);
+  ASSERT_NE(later, nullptr);
+  EXPECT_TRUE(later->has_failed(3));
+  EXPECT_FALSE(later->has_failed(0));
+}
+
+TEST_F(FailureBoard, of_another_job_is_not_opened) {
+  RawRank observer{server_};
+  ASSERT_EQ(observer.hello(0), Message::done);
+  Welcome welcome{};
+  std::memcpy(&welcome, observer.text().data(), sizeof welcome);
+  EXPECT_EQ(Board::open(welcome, random_job_id(), 4), nullptr);
+  EXPECT_EQ(Board::open(welcome, server_.job_id(), 5), nullptr);
+  EXPECT_EQ(Board::open({0, welcome.launcher, 100000}, server_.job_id(), 4), nullptr);
 }
 
 TEST(Server, an_abort_has_a_code_that_is_a_failure) {

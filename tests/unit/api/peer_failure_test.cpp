@@ -1,0 +1,197 @@
+// What ranks learn of one that fails, on the simulated network.
+#include "support/ranks.hpp"
+
+#include <weft/sim.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <deque>
+#include <functional>
+
+namespace weft {
+namespace {
+
+using test::Recorder;
+
+class PeerFailure : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    for (int rank = 0; rank < 3; ++rank) {
+      runtimes_.push_back(std::make_unique<Runtime>(simulation_, rank));
+      endpoints_.push_back(std::make_unique<Endpoint>(*runtimes_.back()));
+    }
+  }
+  void TearDown() override {
+    endpoints_.clear();
+    runtimes_.clear();
+  }
+  [[nodiscard]] bool until(const std::function<bool()>& condition) {
+    return test::until(condition, [&] {
+      for (auto& endpoint : endpoints_) endpoint->progress();
+    });
+  }
+  [[nodiscard]] bool kill(int rank) {
+    simulation_.kill(rank);
+    return until([&] {
+      for (int other = 0; other < 3; ++other)
+        if (other != rank && runtimes_[static_cast<std::size_t>(other)]->failed_peers() == 0) return false;
+      return true;
+    });
+  }
+  Runtime& runtime(int rank) { return *runtimes_[static_cast<std::size_t>(rank)]; }
+  Endpoint& endpoint(int rank) { return *endpoints_[static_cast<std::size_t>(rank)]; }
+
+  sim::Simulation simulation_{{.ranks = 3, .delay = 10, .refuse = 0, .gone = 100}};
+  std::vector<std::unique_ptr<Runtime>> runtimes_;
+  std::vector<std::unique_ptr<Endpoint>> endpoints_;
+};
+
+TEST_F(PeerFailure, is_listed_and_told_once_to_each_watcher) {
+  Recorder first;
+  Recorder late;
+  Recorder forgotten;
+  runtime(0).on_peer_failure(first);
+  runtime(0).on_peer_failure(forgotten);
+  runtime(0).forget_peer_failures(forgotten);
+  EXPECT_EQ(runtime(0).failed_peers(), 0U);
+  ASSERT_TRUE(kill(1));
+  std::array<int, 2> failed{-1, -1};
+  EXPECT_EQ(runtime(0).failed_peers(failed), 1U);
+  EXPECT_EQ(failed[0], 1);
+  EXPECT_TRUE(runtime(0).has_failed(1));
+  EXPECT_FALSE(runtime(0).has_failed(2));
+  ASSERT_EQ(first.messages.size(), 1U);
+  EXPECT_EQ(first.messages[0].operation(), Operation::peer_failure);
+  EXPECT_EQ(first.messages[0].outcome(), Outcome::peer_failed);
+  EXPECT_EQ(first.messages[0].peer(), 1);
+  runtime(0).on_peer_failure(late);
+  ASSERT_EQ(late.messages.size(), 1U);
+  EXPECT_EQ(late.messages[0].peer(), 1);
+  ASSERT_TRUE(kill(2));
+  ASSERT_TRUE(until([&] { return first.messages.size() == 2 && late.messages.size() == 2; }));
+  EXPECT_EQ(runtime(0).failed_peers(failed), 2U);
+  EXPECT_EQ(failed[1], 2);
+  EXPECT_TRUE(forgotten.messages.empty());
+  runtime(0).forget_peer_failures(first);
+  runtime(0).forget_peer_failures(late);
+}
+
+TEST_F(PeerFailure, of_a_rank_that_leaves_in_order_is_none) {
+  endpoints_[1].reset();
+  runtimes_[1].reset();
+  for (int count = 0; count < 1000; ++count) endpoint(0).progress();
+  EXPECT_FALSE(runtime(0).has_failed(1));
+  EXPECT_EQ(runtime(0).failed_peers(), 0U);
+  endpoints_.erase(endpoints_.begin() + 1);
+}
+
+TEST_F(PeerFailure, ends_receives_that_nobody_else_can_match) {
+  std::array<std::byte, 16> room{};
+  Recorder lost;
+  Recorder kept;
+  ReceiveHandle handle;
+  ReceiveHandle wildcard;
+  const MatchingEngine ordered(runtime(0), {.id = kMatchingEngines, .order = MatchOrder::ordered});
+  const MatchingEngine serial(runtime(0), {.id = 1, .serial = true});
+  const auto post = [&](Recorder& recorder, int source, ReceiveOptions options) {
+    options.completion = &recorder;
+    return endpoint(0).post_receive(source, 7, room, options).is_posted();
+  };
+  ASSERT_TRUE(post(lost, 1, {}));
+  ASSERT_TRUE(post(lost, 1, {.policy = MatchingPolicy::rank_only}));
+  ASSERT_TRUE(post(lost, 1, {.engine = ordered.id()}));
+  ASSERT_TRUE(post(lost, 1, {.engine = serial.id()}));
+  ASSERT_TRUE(post(kept, 2, {}));
+  ASSERT_TRUE(post(kept, 1, {.policy = MatchingPolicy::tag_only, .handle = &handle}));
+  ASSERT_TRUE(post(kept, any_source, {.engine = ordered.id(), .handle = &wildcard}));
+  ASSERT_TRUE(kill(1));
+  ASSERT_TRUE(until([&] { return lost.messages.size() == 4; }));
+  for (const Message& message : lost.messages) {
+    EXPECT_EQ(message.outcome(), Outcome::peer_failed);
+    EXPECT_EQ(message.operation(), Operation::receive);
+    EXPECT_EQ(message.peer(), 1);
+    EXPECT_EQ(message.size(), 0U);
+  }
+  // Those that are posted now end before the post returns.
+  ASSERT_TRUE(post(lost, 1, {}));
+  ASSERT_TRUE(post(lost, 1, {.engine = ordered.id()}));
+  ASSERT_TRUE(post(lost, 1, {.engine = serial.id()}));
+  EXPECT_EQ(lost.messages.size(), 7U);
+  EXPECT_EQ(kept.messages.size(), 0U);
+  ASSERT_TRUE(until([&] { return endpoint(2).post_send(0, 7, {}).is_accepted(); }));
+  ASSERT_TRUE(until([&] { return kept.messages.size() == 1; }));
+  EXPECT_EQ(kept.messages[0].outcome(), Outcome::ok);
+  EXPECT_TRUE(endpoint(0).cancel(handle));
+  EXPECT_TRUE(endpoint(0).cancel(wildcard));
+}
+
+TEST_F(PeerFailure, leaves_what_had_arrived) {
+  std::array<std::byte, 16> room{};
+  Recorder received;
+  const std::uint64_t value = 42;
+  ASSERT_TRUE(until([&] { return endpoint(1).post_send(0, 5, bytes_of(value)).is_accepted(); }));
+  // A large one is only announced, and lost with its sender.
+  const auto large = test::payload(500'000, 1);
+  Counter ignored;
+  ASSERT_TRUE(
+      until([&] { return endpoint(1).post_send(0, 6, large, {.completion = &ignored}).is_accepted(); }));
+  ProbedMessage found;
+  ASSERT_TRUE(until([&] { return endpoint(0).probe(1, 5, found) && endpoint(0).probe(1, 6, found); }));
+  ASSERT_TRUE(kill(1));
+  EXPECT_TRUE(endpoint(0).probe(1, 5, found));
+  EXPECT_FALSE(endpoint(0).probe(1, 6, found));
+  ASSERT_TRUE(endpoint(0).post_receive(1, 5, room, {.completion = &received}).is_posted());
+  ASSERT_TRUE(endpoint(0).post_receive(1, 6, room, {.completion = &received}).is_posted());
+  ASSERT_EQ(received.messages.size(), 2U);
+  EXPECT_EQ(received.messages[0].outcome(), Outcome::ok);
+  EXPECT_EQ(received.messages[0].as<std::uint64_t>(), value);
+  EXPECT_EQ(received.messages[1].outcome(), Outcome::peer_failed);
+}
+
+TEST(PeerFailureThreads, ends_waits_for_the_dead_and_no_others) {
+  sim::Simulation simulation({.ranks = 4, .gone = 50});
+  constexpr int kVictim = 3;
+  std::atomic<int> rounds{0};
+  std::atomic<int> over{0};
+  std::atomic<int> failures{0};
+  std::vector<std::thread> threads;
+  std::atomic<bool> is_dead{false};
+  std::deque<Runtime> runtimes;
+  for (int rank = 0; rank < 4; ++rank) runtimes.emplace_back(simulation, rank);
+  for (int rank = 0; rank < 4; ++rank)
+    threads.emplace_back([&, rank] {
+      Runtime& runtime = runtimes[static_cast<std::size_t>(rank)];
+      Endpoint endpoint(runtime);
+      std::array<std::byte, 64> room{};
+      if (rank == kVictim) {
+        while (!is_dead.load()) endpoint.progress();
+        while (over.load() < 3) std::this_thread::yield();
+        return;
+      }
+      Counter never;
+      ASSERT_TRUE(endpoint.post_receive(kVictim, 1, room, {.completion = &never}).is_posted());
+      for (std::uint64_t round = 0; round < 300; ++round) {
+        const int to = (rank + 1) % 3;
+        const int from = (rank + 2) % 3;
+        endpoint.send(to, round + 100, bytes_of(round));
+        static_cast<void>(endpoint.post_send(kVictim, 2, bytes_of(round)));
+        const Message message = endpoint.receive(from, round + 100, room);
+        if (message.outcome() != Outcome::ok || message.as<std::uint64_t>() != round) break;
+        rounds.fetch_add(1);
+      }
+      endpoint.wait(never, 1);
+      failures.fetch_add(never.value() == 1 && runtime.has_failed(kVictim) ? 1 : 0);
+      over.fetch_add(1);
+      while (over.load() < 3) endpoint.progress();
+    });
+  while (rounds.load() < 200) std::this_thread::yield();
+  simulation.kill(kVictim);
+  is_dead.store(true);
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(failures.load(), 3);
+}
+
+}  // namespace
+}  // namespace weft
