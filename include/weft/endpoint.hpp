@@ -14,6 +14,7 @@
 #include <weft/endpoint/matched.hpp>
 #include <weft/endpoint/one_sided.hpp>
 #include <weft/endpoint/prepared.hpp>
+#include <weft/endpoint/vectored.hpp>
 #include <weft/options.hpp>
 #include <weft/packet.hpp>
 #include <weft/status.hpp>
@@ -60,6 +61,7 @@ class BasicEndpoint : public MatchedOperations<BasicEndpoint<Locking>, Locking>,
                       public OneSidedOperations<BasicEndpoint<Locking>, Locking>,
                       public AtomicOperations<BasicEndpoint<Locking>, Locking>,
                       public PreparingOperations<BasicEndpoint<Locking>, Locking>,
+                      public VectoredOperations<BasicEndpoint<Locking>, Locking>,
                       public GenericOperation<BasicEndpoint<Locking>> {
  public:
   /// On the runtime's default device: index 0, opened by the first endpoint that asks for it.
@@ -70,6 +72,12 @@ class BasicEndpoint : public MatchedOperations<BasicEndpoint<Locking>, Locking>,
   }
   BasicEndpoint(BasicEndpoint&& other) noexcept = default;
   BasicEndpoint& operator=(BasicEndpoint&&) = delete;
+
+  using OneSidedOperations<BasicEndpoint, Locking>::post_get;
+  using OneSidedOperations<BasicEndpoint, Locking>::post_put;
+  using VectoredOperations<BasicEndpoint, Locking>::post_am;
+  using VectoredOperations<BasicEndpoint, Locking>::post_get;
+  using VectoredOperations<BasicEndpoint, Locking>::post_put;
 
   /// Posts an active message: `remote`, a completion object of `peer`, is signalled with the payload.
   ///

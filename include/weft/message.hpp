@@ -7,6 +7,7 @@
 
 #include <cassert>
 #include <cstring>
+#include <span>
 #include <utility>
 
 namespace weft {
@@ -42,6 +43,19 @@ class PayloadLender {
 
 struct MessageAccess;
 
+/// What holds the head of a message with bodies.
+class BodiesOwner : public PayloadOwner {
+ public:
+  [[nodiscard]] std::span<const std::uint64_t> sizes() const noexcept { return sizes_; }
+
+ protected:
+  explicit BodiesOwner(std::span<const std::uint64_t> sizes) noexcept : sizes_(sizes) {}
+  ~BodiesOwner() = default;
+
+ private:
+  const std::span<const std::uint64_t> sizes_;
+};
+
 }  // namespace detail
 
 /// What a Message reports.
@@ -57,6 +71,10 @@ enum class Operation : std::uint8_t {
   atomic,               ///< an own atomic operation has ended: data() is the old value, if that was asked for
   atomic_arrived,       ///< peer() has changed a value in a region of this rank atomically, with this signal
   graph,                ///< a graph has ended; there is no peer()
+  /// arrived from peer() with bodies that are still there: data() is the head, body_sizes() tells of them,
+  /// and Endpoint::receive_bodies fetches them. Destroying the message refuses them.
+  vectored_message,
+  bodies,  ///< an own receive_bodies has ended: data() is the head, body_sizes() what the sender had sent
 };
 
 /// One message as a completion object sees it.
@@ -95,6 +113,14 @@ class Message {
   }
   [[nodiscard]] const std::byte* data() const noexcept { return data_; }
   [[nodiscard]] Bytes bytes() const noexcept { return {data_, size_}; }
+
+  /// The sizes in bytes of the bodies that were sent with a head (Operation::vectored_message and bodies);
+  /// empty for all other messages. Valid as long as the message.
+  [[nodiscard]] std::span<const std::uint64_t> body_sizes() const noexcept {
+    const bool has_bodies = operation_ == Operation::vectored_message || operation_ == Operation::bodies;
+    return has_bodies && is_owner() ? static_cast<const detail::BodiesOwner*>(owner_)->sizes()
+                                    : std::span<const std::uint64_t>();
+  }
 
   /// The payload's first sizeof(T) bytes as a value. A shorter payload is a broken premise (assert); in
   /// release builds what is missing reads as zero.

@@ -37,6 +37,12 @@ struct PendingAccess {
   detail::AtomicUpdate update;  // of an atomic operation
 };
 
+struct PendingBodies {  // its head is the post's data
+  std::unique_ptr<Bytes[]> bodies;
+  std::size_t count;
+  std::size_t size;  // of all of them
+};
+
 /// One refused post. The payload is borrowed from the poster, copied here, or in a packet.
 struct PendingPost {
   static constexpr std::size_t kCopied = 48;
@@ -48,7 +54,7 @@ struct PendingPost {
   Operation operation = Operation::active_message_sent;
   RemoteCompletion remote;       // of an active message
   ActiveMessageOptions options;  // likewise
-  std::variant<std::monostate, PendingSend, PendingReceive, PendingAccess> other;
+  std::variant<std::monostate, PendingSend, PendingReceive, PendingAccess, PendingBodies> other;
   const std::byte* data = nullptr;
   std::size_t size = 0;
   Packet packet;

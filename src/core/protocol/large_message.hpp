@@ -8,6 +8,7 @@
 
 #include "concurrent/index_pool.hpp"
 #include "core/protocol/context.hpp"
+#include "core/protocol/scatter.hpp"
 #include "core/protocol/wire.hpp"
 #include "core/protocol/work_list.hpp"
 
@@ -36,10 +37,23 @@ class LargeMessages {
     std::uint64_t tag;
     Completion* completion;
     void* user_data;
+    /// Unless empty, the payload: these one behind the other, instead of `bytes`. The list is copied.
+    std::span<const Bytes> parts{};
+    std::size_t parts_size = 0;  // of all of them
   };
   enum class Start : std::uint8_t { started, no_request, refused };
   /// Announces a payload; `result` says what the network answered.
   Start start(const Outbound& outbound, bool exclusive, network::SendResult& result) noexcept;
+
+  /// The parts of start(), for announcements of other forms. reserve() makes an own operation that awaits the
+  /// peer's answer; kNoRequest: no record or no memory is free. abandon() takes it back, because it could not
+  /// be announced; false: it has ended meanwhile and was signalled.
+  static constexpr std::uint32_t kNoRequest = concurrent::IndexPool<>::kNone;
+  [[nodiscard]] std::uint32_t reserve(const Outbound& outbound) noexcept;
+  /// The same for `size` bytes that the caller puts together at `staged` and that nobody borrows.
+  [[nodiscard]] std::uint32_t reserve_staged(int peer, std::size_t size, std::byte*& staged) noexcept;
+  [[nodiscard]] RequestName name_of_request(std::uint32_t index) const noexcept;
+  [[nodiscard]] bool abandon(std::uint32_t index) noexcept;
 
   /// A receive that has met an announcement.
   struct Claim {
@@ -49,6 +63,9 @@ class LargeMessages {
     std::span<std::byte> buffer;
     Completion* completion;
     void* user_data;
+    /// Unless empty: where the payload goes, instead of to the memory of `buffer`, whose size still says how
+    /// much of it is wanted. Stays until the completion object has been signalled.
+    std::span<const ScatterPart> parts{};
   };
   /// Fetches what fits into the buffer, then signals. Any thread. False: no transfer is free.
   bool fetch(const Claim& claim) noexcept;
@@ -63,11 +80,18 @@ class LargeMessages {
   void on_chunk(std::uint64_t word, const Message& arrival, network::Sink& sink) noexcept;
   void on_finished(const Message& arrival, network::Sink& sink) noexcept;
 
+  /// Calls `visit(user_data)` for every fetch that has not ended and would have signalled `completion`; only
+  /// while nothing is under way any more.
+  template <class Visit>
+  void visit_fetches(const Completion& completion, const Visit& visit) noexcept;
+
   /// Continues what is under way, one step each. One thread at a time. Returns how many steps did something.
   std::size_t step(bool exclusive) noexcept;
   /// Operations that step() has to continue.
   [[nodiscard]] bool has_work() const noexcept { return working_.load(std::memory_order_relaxed) != 0; }
 
+  /// How many records step(), or a protocol on top of this one, has to continue; for its work lists.
+  [[nodiscard]] std::atomic<std::uint32_t>& working() noexcept { return working_; }
   /// Own operations that have not ended.
   [[nodiscard]] std::uint32_t outstanding() const noexcept {
     return outstanding_.load(std::memory_order_relaxed);
@@ -98,6 +122,8 @@ class LargeMessages {
   [[nodiscard]] Grants& grants_of(const Incoming& incoming) noexcept;
   Step send_answer(const Incoming& incoming, bool exclusive) noexcept;
   Step find_memory(Incoming& incoming) noexcept;
+  [[nodiscard]] bool read_some(Incoming& incoming) noexcept;
+  void set_fetching(Incoming& incoming) noexcept;
   void deliver(Incoming& incoming, Outcome outcome = Outcome::ok) noexcept;
   void begin(Incoming& incoming) noexcept;
   void end_lost(Incoming& incoming) noexcept;

@@ -16,6 +16,7 @@ using network::TrafficClass;
 namespace {
 
 constexpr std::size_t kReadPerStep = std::size_t{1} << 20;  // so that other messages are served in between
+constexpr int kPartsPerStep = 64;                           // likewise: each is a call of the kernel
 
 // Of one peer, under way: half of what a second-level cache holds. More is granted when half of that is left.
 constexpr std::int64_t kMostGranted = std::int64_t{512} << 10;
@@ -66,6 +67,7 @@ bool LargeMessages::on_announcement(std::uint64_t word, const Message& arrival,
   incoming.wanted = announcement.size;
   incoming.buffer = nullptr;
   incoming.is_receive = false;
+  incoming.parts = {};
   incoming.state.store(Incoming::State::needs_memory, std::memory_order_relaxed);
   begin(incoming);
   return true;
@@ -83,17 +85,21 @@ bool LargeMessages::fetch(const Claim& claim) noexcept {
   incoming.tag = claim.tag;
   incoming.completion = claim.completion;
   incoming.user_data = claim.user_data;
+  incoming.parts = claim.parts;
   outstanding_.fetch_add(1, std::memory_order_relaxed);
   if (incoming.wanted == 0) {
     deliver(incoming);
     incoming.state.store(Incoming::State::answering, std::memory_order_relaxed);
   } else {
-    incoming.state.store(
-        context_.transfer == Transfer::read ? Incoming::State::reading : Incoming::State::asking,
-        std::memory_order_relaxed);
+    set_fetching(incoming);
   }
   begin(incoming);
   return true;
+}
+
+void LargeMessages::set_fetching(Incoming& incoming) noexcept {
+  const bool reads = context_.transfer == Transfer::read && incoming.announcement.address != 0;
+  incoming.state.store(reads ? Incoming::State::reading : Incoming::State::asking, std::memory_order_relaxed);
 }
 
 void LargeMessages::begin(Incoming& incoming) noexcept {
@@ -118,10 +124,32 @@ Step LargeMessages::find_memory(Incoming& incoming) noexcept {
   incoming.owner = &completion->allocator();
   incoming.buffer = incoming.owner->allocate(incoming.announcement.size);
   if (incoming.buffer == nullptr) return Step::idle;
-  incoming.state.store(
-      context_.transfer == Transfer::read ? Incoming::State::reading : Incoming::State::asking,
-      std::memory_order_relaxed);
+  set_fetching(incoming);
   return Step::moved;
+}
+
+/// Reads the next piece of the payload from the sender's memory. False: that is not possible.
+bool LargeMessages::read_some(Incoming& incoming) noexcept {
+  const std::size_t end = std::min(incoming.wanted, incoming.read + kReadPerStep);
+  if (incoming.parts.empty()) {
+    if (!context_.port->read(incoming.peer, incoming.announcement.address + incoming.read,
+                             {incoming.buffer + incoming.read, end - incoming.read}))
+      return false;
+    incoming.read = end;
+    return true;
+  }
+  std::size_t index = part_at(incoming.parts, incoming.read);
+  for (int count = 0; count < kPartsPerStep && incoming.read < end; ++count, ++index) {
+    const ScatterPart& part = incoming.parts[index];
+    const std::size_t place = incoming.read - part.start;
+    const std::size_t here = std::min<std::size_t>(end - incoming.read, part.size - place);
+    if (place < part.room && here != 0 &&
+        !context_.port->read(incoming.peer, part.address + place,
+                             {part.buffer + place, std::min(here, part.room - place)}))
+      return false;
+    incoming.read += here;
+  }
+  return true;
 }
 
 Step LargeMessages::advance(Incoming& incoming, bool exclusive) noexcept {
@@ -129,14 +157,11 @@ Step LargeMessages::advance(Incoming& incoming, bool exclusive) noexcept {
     case Incoming::State::needs_memory:
       return find_memory(incoming);
     case Incoming::State::reading: {
-      const std::size_t count = std::min(incoming.wanted - incoming.read, kReadPerStep);
-      if (!context_.port->read(incoming.peer, incoming.announcement.address + incoming.read,
-                               {incoming.buffer + incoming.read, count})) {
+      if (!read_some(incoming)) {
         // Not allowed between these processes, or the peer is gone: let the peer stream it instead.
         incoming.state.store(Incoming::State::asking, std::memory_order_relaxed);
         return Step::moved;
       }
-      incoming.read += count;
       if (incoming.read < incoming.wanted) return Step::moved;
       // The answer first: the sender does not wait for what the delivery does.
       incoming.state.store(Incoming::State::answering, std::memory_order_relaxed);
@@ -260,7 +285,11 @@ void LargeMessages::on_chunk(std::uint64_t word, const Message& arrival, network
                               incoming.received.load(std::memory_order_relaxed)) {
     sink.reject(arrival.peer(), "chunk outside its transfer", chunk.offset);
   } else {
-    std::memcpy(incoming.buffer + chunk.offset, arrival.data() + sizeof chunk, chunk.size);
+    const Bytes data{arrival.data() + sizeof chunk, chunk.size};
+    if (incoming.parts.empty())
+      std::memcpy(incoming.buffer + chunk.offset, data.data(), data.size());
+    else
+      scatter(incoming.parts, chunk.offset, data);
     received(grants_of(incoming), chunk.size);
     if (incoming.received.fetch_add(chunk.size, std::memory_order_relaxed) + chunk.size == size) {
       deliver(incoming);

@@ -1,6 +1,7 @@
 // The records behind LargeMessages.
 #pragma once
 
+#include "core/protocol/gather.hpp"
 #include "core/protocol/large_message.hpp"
 
 namespace weft::core {
@@ -25,6 +26,7 @@ struct LargeMessages::Request {
   std::size_t size = 0;
   Completion* completion = nullptr;
   void* user_data = nullptr;
+  GatherList gather;  // what travels, unless empty, instead of data
   // while streaming:
   RequestName transfer{};
   std::uint8_t transfer_device = 0;     // of the peer
@@ -60,6 +62,7 @@ struct LargeMessages::Incoming {
   std::uint64_t tag = 0;
   Completion* completion = nullptr;
   void* user_data = nullptr;
+  std::span<const ScatterPart> parts;  // where the payload goes, unless empty, instead of to buffer
   std::size_t read = 0;
   std::atomic<std::size_t> granted{0};  // the sender was told to send so much; less than wanted: in Grants
   std::atomic<std::size_t> received{0};
@@ -75,6 +78,17 @@ struct LargeMessages::Grants {
   Incoming* first = nullptr;               // transfers that have not been granted all, through Incoming::next
   Incoming* last = nullptr;
 };
+
+template <class Visit>
+void LargeMessages::visit_fetches(const Completion& completion, const Visit& visit) noexcept {
+  for (std::uint32_t index = 0; index < context_.requests; ++index) {
+    const Incoming& incoming = incoming_[index];
+    const Incoming::State state = incoming.state.load(std::memory_order_acquire);
+    if (state != Incoming::State::free && state != Incoming::State::answering && incoming.is_receive &&
+        incoming.completion == &completion)
+      visit(incoming.user_data);
+  }
+}
 
 inline LargeMessages::Grants& LargeMessages::grants_of(const Incoming& incoming) noexcept {
   return grants_[static_cast<std::size_t>(incoming.peer.load(std::memory_order_relaxed))];

@@ -43,26 +43,72 @@ LargeMessages::LargeMessages(const Context& context)
   }
 }
 
-LargeMessages::Start LargeMessages::start(const Outbound& outbound, bool exclusive,
-                                          SendResult& result) noexcept {
+std::uint32_t LargeMessages::reserve(const Outbound& outbound) noexcept {
   const std::uint32_t index = free_requests_.take();
-  if (index == concurrent::IndexPool<>::kNone) return Start::no_request;
+  if (index == kNoRequest) return kNoRequest;
   Request& request = requests_[index];
+  if (!outbound.parts.empty() && !request.gather.assign(outbound.parts)) {
+    free_requests_.put(index);
+    return kNoRequest;
+  }
   request.peer = outbound.peer;
   request.operation = outbound.operation;
   request.tag = outbound.tag;
-  request.data = outbound.bytes.data();
-  request.size = outbound.bytes.size();
+  request.data = outbound.parts.empty() ? outbound.bytes.data() : nullptr;
+  request.size = outbound.parts.empty() ? outbound.bytes.size() : outbound.parts_size;
   request.completion = outbound.completion;
   request.user_data = outbound.user_data;
   request.granted.store(0, std::memory_order_relaxed);
   request.sent = 0;
   request.state.store(Request::State::announced, std::memory_order_release);
   outstanding_.fetch_add(1, std::memory_order_relaxed);
-  const LargeMessage announcement{reinterpret_cast<std::uint64_t>(outbound.bytes.data()),
-                                  outbound.bytes.size(),
-                                  {index, request.generation.load(std::memory_order_relaxed)},
-                                  context_.device};
+  return index;
+}
+
+std::uint32_t LargeMessages::reserve_staged(int peer, std::size_t size, std::byte*& staged) noexcept {
+  const std::uint32_t index = free_requests_.take();
+  if (index == kNoRequest) return kNoRequest;
+  Request& request = requests_[index];
+  staged = request.gather.stage(size);
+  if (staged == nullptr) {
+    free_requests_.put(index);
+    return kNoRequest;
+  }
+  request.peer = peer;
+  request.operation = Operation::active_message_sent;
+  request.tag = 0;
+  request.data = staged;
+  request.size = size;
+  request.completion = nullptr;
+  request.user_data = nullptr;
+  request.granted.store(0, std::memory_order_relaxed);
+  request.sent = 0;
+  request.state.store(Request::State::announced, std::memory_order_release);
+  outstanding_.fetch_add(1, std::memory_order_relaxed);
+  return index;
+}
+
+RequestName LargeMessages::name_of_request(std::uint32_t index) const noexcept {
+  return {index, requests_[index].generation.load(std::memory_order_relaxed)};
+}
+
+bool LargeMessages::abandon(std::uint32_t index) noexcept {
+  Request& request = requests_[index];
+  if (leave_announced(request.state, Request::State::free) != Request::State::announced) return false;
+  request.gather.clear();
+  outstanding_.fetch_sub(1, std::memory_order_relaxed);
+  free_requests_.put(index);
+  return true;
+}
+
+LargeMessages::Start LargeMessages::start(const Outbound& outbound, bool exclusive,
+                                          SendResult& result) noexcept {
+  const std::uint32_t index = reserve(outbound);
+  if (index == kNoRequest) return Start::no_request;
+  const Request& request = requests_[index];
+  // Nobody but this rank can read a list of buffers: the receiver has to ask for them.
+  const LargeMessage announcement{reinterpret_cast<std::uint64_t>(request.data), request.size,
+                                  name_of_request(index), context_.device};
   std::byte content[sizeof announcement + sizeof(MatchTrailer)];
   std::memcpy(content, &announcement, sizeof announcement);
   std::size_t size = sizeof announcement;
@@ -79,11 +125,7 @@ LargeMessages::Start LargeMessages::start(const Outbound& outbound, bool exclusi
   result = context_.port->send(outgoing, {content, size}, exclusive);
   if (result == SendResult::sent) return Start::started;
   // Another thread may have ended it meanwhile because the peer is gone: then it is over, and was signalled.
-  if (leave_announced(request.state, Request::State::free) != Request::State::announced)
-    return Start::started;
-  outstanding_.fetch_sub(1, std::memory_order_relaxed);
-  free_requests_.put(index);
-  return Start::refused;
+  return abandon(index) ? Start::refused : Start::started;
 }
 
 LargeMessages::Request* LargeMessages::find_request(RequestName name, int peer) noexcept {
@@ -97,11 +139,12 @@ LargeMessages::Request* LargeMessages::find_request(RequestName name, int peer) 
 void LargeMessages::end(Request& request, Outcome outcome) noexcept {
   Message message;
   detail::MessageAccess::set_view(message, request.operation, request.peer, request.tag, request.data,
-                                  request.size, nullptr, 0);
+                                  request.data != nullptr ? request.size : 0, nullptr, 0);
   detail::MessageAccess::set_user_data(message, request.user_data);
   detail::MessageAccess::set_outcome(message, outcome);
   Completion* completion = request.completion;
   request.packet.reset();
+  request.gather.clear();
   request.state.store(Request::State::free, std::memory_order_relaxed);
   request.generation.fetch_add(1, std::memory_order_release);
   free_requests_.put(request.index);
@@ -177,7 +220,11 @@ Step LargeMessages::stream(Request& request, bool exclusive) noexcept {
       static_assert(sizeof(Chunk) <= network::Network::kPacketTrailer);
       const Chunk chunk{request.sent, std::min(granted - request.sent, request.packet.capacity())};
       std::memcpy(request.packet.data(), &chunk, sizeof chunk);
-      std::memcpy(request.packet.data() + sizeof chunk, request.data + request.sent, chunk.size);
+      std::byte* const to = request.packet.data() + sizeof chunk;
+      if (request.gather.has_parts())
+        request.gather.copy(to, chunk.size);
+      else
+        std::memcpy(to, request.data + request.sent, chunk.size);
       request.packet_size = chunk.size;
     }
     const SendResult sent = context_.port->send_packet(outgoing, request.packet.index(),

@@ -29,6 +29,7 @@ enum class Channel : std::uint8_t {
   atomic,                                        // payload: AtomicRequest
   atomic_ended,                                  // word: request; payload: AtomicEnded
   atomic_signal = detail::kAtomicSignalChannel,  // as put_signal
+  vectored_message,  // word: handle and tag; payload: VectoredMessage, then its front
 };
 
 /// What can be announced; larger sizes could wrap round where somebody rounds them up.
@@ -116,6 +117,26 @@ static_assert(std::bit_cast<std::uint64_t>(MatchTrailer{0x1234, 0x56, 0x78, 0}) 
               detail::match_trailer(0x1234, 0x56, 0x78));
 static_assert(std::bit_cast<std::uint64_t>(MatchTrailer{0, 0, 0, 9}) == std::uint64_t{9} << 32);
 static_assert(sizeof(ClearToSend) <= detail::kSlotPayload && sizeof(MatchTrailer) == 8);
+
+/// Announces bodies that lie in the sender's memory. Its front is a BodyEntry for each and then the head; it
+/// follows in the same message, or is a large message of its own.
+struct VectoredMessage {
+  RequestName bodies;           // the request of their concatenation
+  RequestName front;            // of a front that does not follow
+  std::uint64_t front_address;  // likewise
+  std::uint64_t count;          // of the bodies: 1 to kMostBodies
+  std::uint64_t head_size;
+  std::uint32_t device;  // of the sender: where answers go
+  std::uint32_t has_front;
+};
+struct BodyEntry {
+  std::uint64_t address;
+  std::uint64_t size;
+};
+/// Bounds what a forged announcement makes its receiver allocate.
+inline constexpr std::uint64_t kMostBodies = std::uint64_t{1} << 20;
+inline constexpr std::uint64_t kLargestHead = std::uint64_t{1} << 20;  // as a packet can have
+static_assert(sizeof(VectoredMessage) == detail::kSlotPayload && sizeof(BodyEntry) == 16);
 
 [[nodiscard]] constexpr std::uint64_t word_of(RequestName name) noexcept {
   return static_cast<std::uint64_t>(name.index) << 32 | name.generation;

@@ -44,12 +44,14 @@ DeviceState::DeviceState(RuntimeState& runtime, std::uint32_t index)
       port_(runtime.network().open_port(index, path_)),
       context_(make_context(runtime, *port_, index)),
       large_messages_(context_),
+      vectored_messages_(context_, large_messages_),
       one_sided_(context_),
       send_receive_(context_, path_, runtime.matching_engines(), runtime.credit_ledger(index),
                     large_messages_, runtime.size(),
                     static_cast<std::uint32_t>(runtime.attributes().integer(Attribute::unexpected_credits))),
       backlog_(runtime.size(), static_cast<std::uint32_t>(runtime.attributes().integer(Attribute::backlog)),
                static_cast<std::uint32_t>(runtime.attributes().integer(Attribute::backlog_peer))),
+      vectored_accesses_(context_, one_sided_, backlog_, large_messages_.working()),
       spin_(static_cast<std::uint32_t>(runtime.attributes().integer(Attribute::spin))),
       yield_(static_cast<std::uint32_t>(runtime.attributes().integer(Attribute::yield))),
       park_(to_nanoseconds(runtime.attributes().seconds(Attribute::park_timeout))) {
@@ -105,7 +107,7 @@ void DeviceState::drain() noexcept {
                         to_nanoseconds(runtime_.attributes().seconds(Attribute::drain_timeout));
   const auto finished = [&] {
     return backlog_.empty() && large_messages_.outstanding() == 0 && one_sided_.outstanding() == 0 &&
-           port_->drained();
+           vectored_accesses_.outstanding() == 0 && port_->drained();
   };
   for (std::uint32_t round = 0; !finished(); ++round) {
     if (progress(false) != 0) continue;
@@ -119,6 +121,7 @@ void DeviceState::drain() noexcept {
       add(backlog_.size(), " refused operations in the backlog");
       add(large_messages_.outstanding(), " large messages under way");
       add(one_sided_.outstanding(), " puts and gets under way");
+      add(vectored_accesses_.outstanding(), " vectored puts and gets under way");
       runtime_.log().warn("device " + std::to_string(index_) +
                           " closes with operations that have not ended within " +
                           std::string(runtime_.attributes().text(Attribute::drain_timeout)) + ": " + what);

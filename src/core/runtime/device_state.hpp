@@ -9,6 +9,8 @@
 #include "core/protocol/large_message.hpp"
 #include "core/protocol/one_sided.hpp"
 #include "core/protocol/send_receive.hpp"
+#include "core/protocol/vectored_access.hpp"
+#include "core/protocol/vectored_message.hpp"
 #include "network/network.hpp"
 
 #include <weft/attributes.hpp>
@@ -59,6 +61,11 @@ class DeviceState final : private network::Sink, private core::PostRetry {
                      const ActiveMessageOptions& options, bool exclusive);
   void send_am(int peer, RemoteCompletion remote, Bytes bytes, const ActiveMessageOptions& options,
                const std::source_location& where, bool exclusive);
+  // post_vectored.cpp
+  Status post_am_with_bodies(int peer, RemoteCompletion remote, Bytes head, std::span<const Bytes> bodies,
+                             const ActiveMessageOptions& options, bool exclusive);
+  Status post_put(int peer, std::span<const PutPiece> pieces, const AccessOptions& options, bool exclusive);
+  Status post_get(int peer, std::span<const GetPiece> pieces, const AccessOptions& options, bool exclusive);
   // post_matched.cpp
   Status post_send(int peer, std::uint64_t tag, Bytes bytes, const SendOptions& options, bool exclusive);
   Status post_send_packet(int peer, std::uint64_t tag, Packet& packet, std::size_t size,
@@ -118,6 +125,10 @@ class DeviceState final : private network::Sink, private core::PostRetry {
   Status keep_for_retry(Status refusal, int peer, RemoteCompletion remote, Bytes bytes, Packet* packet,
                         const ActiveMessageOptions& options) noexcept;
   Status post_again(core::PendingPost& post, bool exclusive) noexcept override;
+  // post_vectored.cpp
+  Status attempt_with_bodies(const core::VectoredMessages::Outbound& outbound, bool exclusive) noexcept;
+  Status keep_with_bodies(Status refused, const core::VectoredMessages::Outbound& outbound) noexcept;
+  Status post_vectored_again(core::PendingPost& post, bool exclusive) noexcept;
   // post_matched.cpp
   /// The engine of a post; makes it when it is not there yet. Throws weft::Error.
   core::MatchingEngine& check_engine(std::uint32_t engine, MatchingPolicy policy, const char* operation);
@@ -165,9 +176,11 @@ class DeviceState final : private network::Sink, private core::PostRetry {
   std::unique_ptr<network::Port> port_;
   core::Context context_;
   core::LargeMessages large_messages_;
+  core::VectoredMessages vectored_messages_;
   core::OneSided one_sided_;
   core::SendReceive send_receive_;
   core::Backlog backlog_;
+  core::VectoredAccesses vectored_accesses_;
   std::atomic<std::int32_t> endpoints_{0};  // -1: one that is serial
   std::uint32_t spin_;
   std::uint32_t yield_;

@@ -215,6 +215,7 @@ Status DeviceState::post_again(core::PendingPost& post, bool exclusive) noexcept
   if (post.operation == Operation::put || post.operation == Operation::get ||
       post.operation == Operation::atomic)
     return one_sided_.post_again(post, exclusive);
+  if (post.operation == Operation::vectored_message) return post_vectored_again(post, exclusive);
   ActiveMessageOptions options = post.options;
   options.may_complete_now = false;  // the poster was told that it was posted
   if (post.packet && post.size > kSlotPayload)

@@ -45,8 +45,10 @@ std::size_t DeviceState::progress(bool exclusive) noexcept {
 
 std::size_t DeviceState::work(bool exclusive) noexcept {
   if (!working_.enter(concurrent::thread_number())) return 0;
-  const std::size_t count = large_messages_.step(exclusive) + one_sided_.step(exclusive) +
-                            send_receive_.step(exclusive) + backlog_.work(*this, exclusive);
+  // What receivers have decided first: it goes on as a large message.
+  std::size_t count = vectored_messages_.step();
+  count += large_messages_.step(exclusive) + one_sided_.step(exclusive) + send_receive_.step(exclusive) +
+           vectored_accesses_.step(exclusive) + backlog_.work(*this, exclusive);
   working_.leave();
   return count;
 }
@@ -82,6 +84,8 @@ bool DeviceState::deliver_rare(std::uint8_t channel, std::uint64_t word, Message
   switch (static_cast<Channel>(channel)) {
     case Channel::large_message:
       return !backlog_.over_limit() && large_messages_.on_announcement(word, message, *this);
+    case Channel::vectored_message:
+      return !backlog_.over_limit() && vectored_messages_.on_announcement(word, message, *this);
     case Channel::clear_to_send:
       large_messages_.on_clear_to_send(message, *this);
       return true;

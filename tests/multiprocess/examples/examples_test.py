@@ -103,6 +103,9 @@ class Examples(unittest.TestCase):
     def test_ticket_gives_every_item_to_one_rank(self):
         self.each("ticket", lambda ranks: [f"rank {rank}: the sum is right" for rank in range(ranks)])
 
+    def test_parcel_brings_every_array(self):
+        self.each("parcel", lambda ranks: [f"rank {rank}: 100 parcels, 0 wrong" for rank in range(ranks)])
+
     def test_graph_keeps_the_sum(self):
         self.each("graph", lambda ranks: [f"rank {rank}: 100 steps, the sum is right" for rank in range(ranks)])
 
@@ -114,7 +117,8 @@ class Examples(unittest.TestCase):
     def test_every_example_is_tested(self):
         names = {path.stem for path in (SOURCE / "examples").glob("*.cpp")}
         self.assertEqual(names, {"hello", "ring", "request_reply", "thread_ping_pong", "aggregate", "simulated_protocol",
-                                 "distributed_array", "halo_exchange", "matched_ping_pong", "ticket", "graph", "deadlock"})
+                                 "distributed_array", "halo_exchange", "matched_ping_pong", "ticket", "graph", "deadlock",
+                                 "parcel"})
 
 
 class Readme(unittest.TestCase):

@@ -1,0 +1,43 @@
+#include <weft/endpoint.hpp>
+#include <weft/error.hpp>
+
+#include "core/runtime/device_state.hpp"
+
+#include <string>
+
+namespace weft::detail {
+
+template <class Locking>
+Status VectoredCalls<Locking>::post_am(DeviceState& device, int peer, RemoteCompletion remote, Bytes head,
+                                       std::span<const Bytes> bodies, const ActiveMessageOptions& options) {
+  return device.post_am_with_bodies(peer, remote, head, bodies, options, Locking::kExclusive);
+}
+
+template <class Locking>
+Status VectoredCalls<Locking>::post_put(DeviceState& device, int peer, std::span<const PutPiece> pieces,
+                                        const AccessOptions& options) {
+  return device.post_put(peer, pieces, options, Locking::kExclusive);
+}
+template <class Locking>
+Status VectoredCalls<Locking>::post_get(DeviceState& device, int peer, std::span<const GetPiece> pieces,
+                                        const AccessOptions& options) {
+  return device.post_get(peer, pieces, options, Locking::kExclusive);
+}
+
+template struct VectoredCalls<TryLock>;
+template struct VectoredCalls<NoLock>;
+
+void receive_bodies(Message& message, std::span<const MutableBytes> buffers, Completion& completion,
+                    void* user_data) {
+  if (!core::VectoredMessages::has_bodies(message))
+    throw Error(
+        "receive_bodies: the message has no bodies that could be received: its operation is not "
+        "vectored_message, or it was moved from");
+  if (buffers.size() != message.body_sizes().size())
+    throw Error("receive_bodies: " + std::to_string(buffers.size()) + " buffers for a message with " +
+                std::to_string(message.body_sizes().size()) + " bodies: each needs one, be it empty");
+  if (!core::VectoredMessages::receive(message, buffers, completion, user_data))
+    throw Error("receive_bodies: the device that the message has come to is closed");
+}
+
+}  // namespace weft::detail

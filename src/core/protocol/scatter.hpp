@@ -1,0 +1,54 @@
+// The target of a large message: pieces of memory that take consecutive parts of it.
+#pragma once
+
+#include <weft/types.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+
+namespace weft::core {
+
+/// One part of a message and where it goes. Parts lie one behind the other: `start` never decreases.
+struct ScatterPart {
+  std::uint64_t address = 0;  // of the part in the sender's process, where it can be read; else 0
+  std::uint64_t start = 0;    // of the part in the message
+  std::uint64_t size = 0;     // of the part
+  std::byte* buffer = nullptr;
+  std::size_t room = 0;  // of the buffer; what does not fit is dropped
+};
+
+/// The part that byte `offset` of the message is in; there is one.
+[[nodiscard]] inline std::size_t part_at(std::span<const ScatterPart> parts, std::uint64_t offset) noexcept {
+  const auto behind =
+      std::upper_bound(parts.begin(), parts.end(), offset,
+                       [](std::uint64_t value, const ScatterPart& part) { return value < part.start; });
+  return static_cast<std::size_t>(behind - parts.begin()) - 1;
+}
+
+/// Copies bytes that stand at `offset` in the message to where they belong.
+inline void scatter(std::span<const ScatterPart> parts, std::uint64_t offset, Bytes bytes) noexcept {
+  for (std::size_t index = part_at(parts, offset); !bytes.empty() && index < parts.size(); ++index) {
+    const ScatterPart& part = parts[index];
+    const std::uint64_t place = offset - part.start;
+    const std::size_t here = std::min<std::uint64_t>(bytes.size(), part.size - place);
+    if (place < part.room && here != 0)
+      std::memcpy(part.buffer + place, bytes.data(), std::min<std::size_t>(here, part.room - place));
+    bytes = bytes.subspan(here);
+    offset += here;
+  }
+}
+
+/// How many bytes of the message have to travel so that every buffer gets what fits into it.
+[[nodiscard]] inline std::uint64_t wanted_of(std::span<const ScatterPart> parts) noexcept {
+  for (std::size_t index = parts.size(); index-- > 0;) {
+    const ScatterPart& part = parts[index];
+    const std::uint64_t fits = std::min<std::uint64_t>(part.size, part.room);
+    if (fits != 0) return part.start + fits;
+  }
+  return 0;
+}
+
+}  // namespace weft::core

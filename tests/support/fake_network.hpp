@@ -1,0 +1,79 @@
+// A network without a peer, for tests of single protocols.
+#pragma once
+
+#include "network/network.hpp"
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace weft::test {
+
+/// Accepts every message, keeps the small ones, and says of a peer what `on_gone` says.
+class FakePort final : public network::Port {
+ public:
+  struct Sent {
+    network::Outgoing outgoing;
+    std::vector<std::byte> payload;
+  };
+  std::function<bool(int peer)> on_gone = [](int) { return false; };
+  std::vector<Sent> sent;  // but for packets
+
+  [[nodiscard]] const network::Capabilities& capabilities() const noexcept override { return capabilities_; }
+  network::SendResult send(const network::Outgoing& outgoing, Bytes payload, bool) noexcept override {
+    sent.push_back({outgoing, {payload.begin(), payload.end()}});
+    return network::SendResult::sent;
+  }
+  network::SendResult send_packet(const network::Outgoing&, std::uint32_t, std::size_t,
+                                  bool) noexcept override {
+    return network::SendResult::sent;
+  }
+  bool read(int, std::uint64_t, std::span<std::byte>) noexcept override { return false; }
+  network::AccessResult put(int, const network::RemoteMemory&, Bytes, const std::uint64_t*, std::uint64_t,
+                            bool) noexcept override {
+    return network::AccessResult::unsupported;
+  }
+  network::AccessResult get(int, const network::RemoteMemory&, std::span<std::byte>, std::uint64_t,
+                            bool) noexcept override {
+    return network::AccessResult::unsupported;
+  }
+  [[nodiscard]] bool gone(int peer) noexcept override { return on_gone(peer); }
+  std::size_t poll(network::Sink&, std::size_t, bool) noexcept override { return 0; }
+  bool prepare_park(bool) noexcept override { return true; }
+  [[nodiscard]] std::uint32_t park_token() const noexcept override { return 0; }
+  void park(std::uint32_t, std::uint32_t, std::chrono::nanoseconds) noexcept override {}
+  void wake(std::uint32_t) noexcept override {}
+  [[nodiscard]] bool has_parked() const noexcept override { return false; }
+  void quiesce() noexcept override {}
+  [[nodiscard]] bool drained() noexcept override { return true; }
+  [[nodiscard]] std::string undelivered() override { return {}; }
+
+ private:
+  network::Capabilities capabilities_;
+};
+
+class FakeNetwork final : public network::Network {
+ public:
+  [[nodiscard]] const char* name() const noexcept override { return "fake"; }
+  [[nodiscard]] PacketMemory packet_memory() const noexcept override { return {}; }
+  std::size_t reclaim_packets(std::span<std::uint32_t>) noexcept override { return 0; }
+  std::byte* allocate_memory(network::RegionName, std::size_t) override { return nullptr; }
+  network::RegionKeys register_memory(network::RegionName, std::span<std::byte>, bool) override { return {}; }
+  void release_memory(network::RegionName, std::span<std::byte>, bool) noexcept override {}
+  const detail::DirectWindow* map_memory(int, const network::RemoteMemory&) override { return nullptr; }
+  std::unique_ptr<network::Port> open_port(std::uint32_t, detail::DevicePath&) override { return nullptr; }
+  void publish_handle(std::uint16_t, std::uint16_t, network::HandleState) noexcept override {}
+};
+
+class FakeSink final : public network::Sink {
+ public:
+  std::atomic<int> rejected{0};
+  bool deliver(std::uint8_t, std::uint64_t, Message&) noexcept override { return true; }
+  void reject(int, const char*, std::uint64_t) noexcept override { ++rejected; }
+  void access_ended(std::uint64_t, Outcome) noexcept override {}
+  void immediate_arrived(std::uint64_t) noexcept override {}
+};
+
+}  // namespace weft::test
