@@ -75,7 +75,7 @@ enum class Operation : std::uint8_t {
   /// and Endpoint::receive_bodies fetches them. Destroying the message refuses them.
   vectored_message,
   bodies,  ///< an own receive_bodies has ended: data() is the head, body_sizes() what the sender had sent
-  peer_failure,         ///< peer() has failed: its process has ended without leaving the job
+  peer_failure,  ///< peer() has failed: its process has ended without leaving the job
 };
 
 /// One message as a completion object sees it.

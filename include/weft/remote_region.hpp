@@ -1,6 +1,8 @@
 // How memory of a peer is named.
 #pragma once
 
+#include <weft/types.hpp>
+
 #include <cstddef>
 #include <cstdint>
 
@@ -33,6 +35,17 @@ struct RemoteAddress {
   RemoteRegion region;
   std::uint64_t offset = 0;
   const detail::DirectWindow* window = nullptr;  ///< where it is mapped; null: reached by the network
+};
+
+/// A part of a vectored put: `from` goes to `to`.
+struct PutPiece {
+  RemoteAddress to;
+  Bytes from;
+};
+/// A part of a vectored get: `to` is filled from `from`.
+struct GetPiece {
+  RemoteAddress from;
+  MutableBytes to;
 };
 
 inline RemoteAddress RemoteRegion::at(std::uint64_t offset) const noexcept {

@@ -11,6 +11,9 @@ namespace weft {
 /// A read-only view of bytes, the form in which every post takes its payload.
 using Bytes = std::span<const std::byte>;
 
+/// Memory that an operation fills.
+using MutableBytes = std::span<std::byte>;
+
 /// The bytes of one trivially copyable object; the view lives as long as `value`.
 template <class T>
 requires std::is_trivially_copyable_v<T>

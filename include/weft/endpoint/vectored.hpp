@@ -15,20 +15,6 @@
 
 namespace weft {
 
-/// Memory that an operation fills.
-using MutableBytes = std::span<std::byte>;
-
-/// A part of a vectored put: `from` goes to `to`.
-struct PutPiece {
-  RemoteAddress to;
-  Bytes from;
-};
-/// A part of a vectored get: `to` is filled from `from`.
-struct GetPiece {
-  RemoteAddress from;
-  MutableBytes to;
-};
-
 /// A list of buffers: std::vector<Bytes>, std::array<Bytes, N>, std::span<const Bytes>.
 template <class List>
 concept BytesList = std::convertible_to<const List&, std::span<const Bytes>> &&

@@ -117,7 +117,8 @@ class Examples(unittest.TestCase):
     def test_every_example_is_tested(self):
         names = {path.stem for path in (SOURCE / "examples").glob("*.cpp")}
         self.assertEqual(names, {"hello", "ring", "request_reply", "thread_ping_pong", "aggregate", "simulated_protocol",
-                                 "distributed_array", "halo_exchange", "matched_ping_pong", "ticket", "graph", "deadlock", "parcel"})
+                                 "distributed_array", "halo_exchange", "matched_ping_pong", "ticket", "graph", "deadlock",
+                                 "parcel"})
 
 
 class Readme(unittest.TestCase):
