@@ -16,7 +16,6 @@
 #include <weft/attributes.hpp>
 #include <weft/detail/device_path.hpp>
 #include <weft/detail/wait_condition.hpp>
-#include <weft/endpoint/vectored.hpp>
 #include <weft/options.hpp>
 #include <weft/packet.hpp>
 #include <weft/status.hpp>
