@@ -106,8 +106,9 @@ TEST(Explain, ListsWhatIsKeptForRetry) {
   Counter sent;
   // Nobody exposes this handle: the peer is not ready for it.
   const RemoteCompletion nobody(77, 1, 0);
+  const int value = 1;  // borrowed until the message is sent
   ASSERT_TRUE(ranks.endpoint(0)
-                  .post_am(1, nobody, bytes_of(1), {.completion = &sent, .tag = 4, .may_retry = false})
+                  .post_am(1, nobody, bytes_of(value), {.completion = &sent, .tag = 4, .may_retry = false})
                   .is_posted());
   ASSERT_TRUE(until([&] { return !pending(ranks.runtime(0), PendingKind::active_message).empty(); },
                     [&] { ranks.endpoint(0).progress(); }));
