@@ -52,6 +52,9 @@ PendingOperation operation_of(const PendingPost& post) noexcept {
                                                         : PendingKind::atomic;
     operation.completion = access->options.completion;
   } else {
+    if (const auto* bodies = std::get_if<PendingBodies>(&post.other);
+        post.operation == Operation::vectored_message && bodies)
+      operation.size += bodies->size;
     operation.kind = PendingKind::active_message;
     operation.has_tag = true;
     operation.tag = post.options.tag;

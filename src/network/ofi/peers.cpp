@@ -3,15 +3,14 @@
 #include <weft/error.hpp>
 
 #include "base/clock.hpp"
+#include "base/host.hpp"
 
 #include <poll.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 
 namespace weft::network::ofi {
 
@@ -22,20 +21,6 @@ constexpr std::int64_t kAskEvery = 1'000'000;    // nanoseconds
 constexpr std::int64_t kLookEvery = 10'000'000;  // nanoseconds
 
 std::string device_key(std::uint32_t device) { return "ofi.device." + std::to_string(device); }
-
-std::uint64_t read_boot_id() {
-  std::ifstream file("/proc/sys/kernel/random/boot_id");
-  std::string text;
-  std::getline(file, text);
-  std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a, 64 bits
-  for (const char letter : text) hash = (hash ^ static_cast<unsigned char>(letter)) * 0x100000001b3;
-  return hash;
-}
-
-std::uint64_t read_pid_namespace() {
-  struct stat information {};
-  return ::stat("/proc/self/ns/pid", &information) == 0 ? information.st_ino : 0;
-}
 
 template <std::size_t Size>
 std::array<char, Size> to_array(std::string_view text) {
@@ -71,8 +56,8 @@ Peers::~Peers() {
 void Peers::publish(std::uint32_t device, std::span<const std::byte> address) {
   const DeviceRecord record{kMagic,
                             kWireVersion,
-                            read_boot_id(),
-                            read_pid_namespace(),
+                            base::read_boot_id(),
+                            base::read_pid_namespace(),
                             ::getpid(),
                             static_cast<std::uint32_t>(message_bytes_),
                             static_cast<std::uint32_t>(address.size()),
@@ -127,7 +112,7 @@ std::optional<std::vector<std::byte>> Peers::ask(int rank, std::uint32_t device)
   if (record.message_bytes != message_bytes_)
     refuse("takes messages of " + std::to_string(record.message_bytes) + " bytes, this rank of " +
            std::to_string(message_bytes_) + ": set packet_size and inline_max to the same on all ranks");
-  if (record.boot_id == read_boot_id() && record.pid_namespace == read_pid_namespace())
+  if (record.boot_id == base::read_boot_id() && record.pid_namespace == base::read_pid_namespace())
     watch(rank, record.process);
   return std::vector<std::byte>(value->begin() + sizeof record, value->end());
 }

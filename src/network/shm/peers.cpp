@@ -2,18 +2,17 @@
 
 #include <weft/error.hpp>
 
+#include "base/host.hpp"
 #include "base/log.hpp"
 
 #include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <string>
 
 namespace weft::network::shm {
@@ -23,20 +22,6 @@ namespace {
 constexpr const char* kAddressKey = "shm.address";
 constexpr const char* kMappingKey = "shm.segment";
 constexpr const char* kMemoryKey = "shm.memory";
-
-std::uint64_t read_boot_id() {
-  std::ifstream file("/proc/sys/kernel/random/boot_id");
-  std::string text;
-  std::getline(file, text);
-  std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a, 64 bits
-  for (const char letter : text) hash = (hash ^ static_cast<unsigned char>(letter)) * 0x100000001b3;
-  return hash;
-}
-
-std::uint64_t read_pid_namespace() {
-  struct stat information {};
-  return ::stat("/proc/self/ns/pid", &information) == 0 ? information.st_ino : 0;
-}
 
 /// The mapping, or none when the process has ended.
 std::optional<Mapping> map_segment(int rank, const Address& address) {
@@ -95,9 +80,12 @@ Peers::Peers(bootstrap::Bootstrap& bootstrap, std::shared_ptr<Segment> own,
       departed_(static_cast<std::size_t>(bootstrap.size())),
       owned_(static_cast<std::size_t>(bootstrap.size())),
       next_try_(static_cast<std::size_t>(bootstrap.size())) {
-  const Address address{
-      read_boot_id(),     read_pid_namespace(),    ::getpid(),
-      own_->descriptor(), own_->mapping().bytes(), reinterpret_cast<std::uint64_t>(own_->mapping().base())};
+  const Address address{base::read_boot_id(),
+                        base::read_pid_namespace(),
+                        ::getpid(),
+                        own_->descriptor(),
+                        own_->mapping().bytes(),
+                        reinterpret_cast<std::uint64_t>(own_->mapping().base())};
   bootstrap_.share(kMappingKey,
                    std::const_pointer_cast<Mapping>(std::shared_ptr<const Mapping>(own_, &own_->mapping())));
   bootstrap_.share(kMemoryKey, memory_);
@@ -172,7 +160,7 @@ std::unique_ptr<Peer> Peers::open(int rank) {
     peer->memory = std::static_pointer_cast<const AllocatedMemory>(bootstrap_.shared(rank, kMemoryKey));
     return peer;
   }
-  if (address.boot_id != read_boot_id() || address.pid_namespace != read_pid_namespace())
+  if (address.boot_id != base::read_boot_id() || address.pid_namespace != base::read_pid_namespace())
     throw Error(
         "shm: rank " + std::to_string(rank) +
         " runs on another host or in another process namespace; this build connects ranks of one host");
