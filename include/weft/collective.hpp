@@ -83,7 +83,8 @@ class WEFT_API CollectiveOperation {
 /// own). Buffers are contiguous ranges; those of a reduction have the same length, and are the same or do not
 /// overlap. Algorithms: barrier by dissemination, broadcast and reduce along binomial trees, allreduce by
 /// recursive doubling up to 32 KiB and by a ring (reduce-scatter, then allgather) beyond; long ones in
-/// segments that overlap.
+/// segments or pieces that overlap. An operator of a long allreduce whose caller waits may be called by any
+/// thread that progresses the device.
 ///
 /// The calls that wait return Outcome::ok or peer_failed. All throw weft::Error for a root that is no rank,
 /// for lengths that differ, and for buffers that overlap in part.

@@ -27,6 +27,8 @@ class WEFT_API Device {
 
   [[nodiscard]] std::uint32_t index() const noexcept;
   [[nodiscard]] DeviceAttributes attributes() const noexcept;
+  /// What this device has counted since it was opened. Any thread.
+  [[nodiscard]] RuntimeCounters counters() const noexcept;
   /// A packet of the runtime's pool, or none when it is empty. Any thread.
   [[nodiscard]] Packet get_packet() noexcept;
 

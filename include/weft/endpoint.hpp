@@ -20,6 +20,7 @@
 #include <weft/status.hpp>
 #include <weft/types.hpp>
 
+#include <concepts>
 #include <cstdint>
 #include <memory>
 #include <source_location>
@@ -37,10 +38,13 @@ struct EndpointCalls {
                                  const ActiveMessageOptions& options);
   WEFT_API static Status post_packet(DeviceState& device, int peer, RemoteCompletion remote, Packet& packet,
                                      std::size_t size, const ActiveMessageOptions& options);
-  WEFT_API static void send_am(DeviceState& device, int peer, RemoteCompletion remote, Bytes bytes,
-                               const ActiveMessageOptions& options, const std::source_location& where);
+  WEFT_API static Outcome send_am(DeviceState& device, int peer, RemoteCompletion remote, Bytes bytes,
+                                  const ActiveMessageOptions& options, const std::source_location& where);
   WEFT_API static std::size_t progress(DeviceState& device) noexcept;
   WEFT_API static void wait(DeviceState& device, const WaitCondition& condition) noexcept;
+  /// The same for at most so long; whether the condition holds.
+  WEFT_API static bool wait_for(DeviceState& device, const WaitCondition& condition,
+                                Timeout timeout) noexcept;
 };
 
 extern template struct EndpointCalls<TryLock>;
@@ -78,6 +82,14 @@ class BasicEndpoint : public MatchedOperations<BasicEndpoint<Locking>, Locking>,
   using VectoredOperations<BasicEndpoint, Locking>::post_am;
   using VectoredOperations<BasicEndpoint, Locking>::post_get;
   using VectoredOperations<BasicEndpoint, Locking>::post_put;
+  using MatchedOperations<BasicEndpoint, Locking>::post_receive;
+  using MatchedOperations<BasicEndpoint, Locking>::post_send;
+  using MatchedOperations<BasicEndpoint, Locking>::receive;
+  using MatchedOperations<BasicEndpoint, Locking>::send;
+  using VectoredOperations<BasicEndpoint, Locking>::post_receive;
+  using VectoredOperations<BasicEndpoint, Locking>::post_send;
+  using VectoredOperations<BasicEndpoint, Locking>::receive;
+  using VectoredOperations<BasicEndpoint, Locking>::send;
 
   /// Posts an active message: `remote`, a completion object of `peer`, is signalled with the payload.
   ///
@@ -100,11 +112,13 @@ class BasicEndpoint : public MatchedOperations<BasicEndpoint<Locking>, Locking>,
   }
 
   /// post_am that progresses until the post is accepted and, without a completion object, until the payload
-  /// may be reused. Waits for as long as the peer does not consume. Inside handlers use post_am.
-  void send_am(int peer, RemoteCompletion remote, Bytes bytes, const ActiveMessageOptions& options = {},
-               const std::source_location& where = std::source_location::current()) {
+  /// may be reused. Waits for as long as the peer does not consume, or options.timeout; returns how it ended,
+  /// ok where options.completion is told. Inside handlers use post_am.
+  Outcome send_am(int peer, RemoteCompletion remote, Bytes bytes, const ActiveMessageOptions& options = {},
+                  const std::source_location& where = std::source_location::current()) {
     if (!post_in_slot(peer, remote, bytes, options)) [[unlikely]]
-      Calls::send_am(*device_, peer, remote, bytes, options, where);
+      return Calls::send_am(*device_, peer, remote, bytes, options, where);
+    return Outcome::ok;
   }
 
   /// Moves communication of the device forward: delivers what has arrived, continues what is under way.
@@ -140,12 +154,7 @@ class BasicEndpoint : public MatchedOperations<BasicEndpoint<Locking>, Locking>,
   }
   void wait_ready(Graph& graph,
                   const std::source_location& where = std::source_location::current()) noexcept {
-    Calls::wait(*device_, {[](const void* context) noexcept {
-                             return static_cast<Graph*>(const_cast<void*>(context))->test();
-                           },
-                           &graph,
-                           static_cast<Completion*>(&graph),
-                           {"a graph", where}});
+    Calls::wait(*device_, condition_of(graph, where));
   }
   /// Progresses until completion.ready().
   void wait_ready(Completion& completion,
@@ -157,12 +166,24 @@ class BasicEndpoint : public MatchedOperations<BasicEndpoint<Locking>, Locking>,
   template <class Condition>
   void wait_until(const Condition& condition,
                   const std::source_location& where = std::source_location::current()) noexcept {
-    Calls::wait(*device_, {[](const void* context) noexcept -> bool {
-                             return (*static_cast<const Condition*>(context))();
-                           },
-                           &condition,
-                           nullptr,
-                           {"a condition", where}});
+    Calls::wait(*device_, condition_of_call(condition, where));
+  }
+
+  /// Progresses until completion.ready(), for at most `timeout`: whether it is. What was posted goes on; an
+  /// operation ends in time with the timeout of its options.
+  bool wait_for(Completion& completion, Timeout timeout,
+                const std::source_location& where = std::source_location::current()) noexcept {
+    return Calls::wait_for(*device_, condition_of(completion, {"a completion object", where}), timeout);
+  }
+  bool wait_for(Graph& graph, Timeout timeout,
+                const std::source_location& where = std::source_location::current()) noexcept {
+    return Calls::wait_for(*device_, condition_of(graph, where), timeout);
+  }
+  /// The same until `condition()` holds.
+  template <std::predicate Condition>
+  bool wait_for(const Condition& condition, Timeout timeout,
+                const std::source_location& where = std::source_location::current()) noexcept {
+    return Calls::wait_for(*device_, condition_of_call(condition, where), timeout);
   }
 
   /// The effective values of the device that the endpoint is bound to.
@@ -178,14 +199,33 @@ class BasicEndpoint : public MatchedOperations<BasicEndpoint<Locking>, Locking>,
     Calls::open(*device_);
   }
   void wait_ready(Completion& completion, const detail::WaitPlace& place) noexcept {
-    Calls::wait(*device_, {[](const void* context) noexcept {
-                             return static_cast<const Completion*>(context)->ready();
-                           },
-                           &completion, &completion, place});
+    Calls::wait(*device_, condition_of(completion, place));
+  }
+  [[nodiscard]] static detail::WaitCondition condition_of(Completion& completion,
+                                                          const detail::WaitPlace& place) noexcept {
+    return {[](const void* context) noexcept { return static_cast<const Completion*>(context)->ready(); },
+            &completion, &completion, place};
+  }
+  [[nodiscard]] static detail::WaitCondition condition_of(Graph& graph,
+                                                          const std::source_location& where) noexcept {
+    return {
+        [](const void* context) noexcept { return static_cast<Graph*>(const_cast<void*>(context))->test(); },
+        &graph,
+        static_cast<Completion*>(&graph),
+        {"a graph", where}};
+  }
+  template <class Condition>
+  [[nodiscard]] static detail::WaitCondition condition_of_call(const Condition& condition,
+                                                               const std::source_location& where) noexcept {
+    return {[](const void* context) noexcept -> bool { return (*static_cast<const Condition*>(context))(); },
+            &condition,
+            nullptr,
+            {"a condition", where}};
   }
   [[nodiscard, gnu::always_inline]] bool post_in_slot(int peer, RemoteCompletion remote, Bytes bytes,
                                                       const ActiveMessageOptions& options) noexcept {
-    if (bytes.size() > detail::kSlotPayload || (options.completion != nullptr && !options.may_complete_now))
+    if (bytes.size() > detail::kSlotPayload || (options.completion != nullptr && !options.may_complete_now) ||
+        options.message_class != MessageClass::normal)
       return false;
     detail::SendLane* lane = path_->lane(peer, remote.device());
     return lane != nullptr &&

@@ -11,6 +11,16 @@ class Completion;
 class MatchingEngine;
 class Message;
 
+/// What a message travels with. Each class has lanes, credits and places in the backlog of its own, towards
+/// each device of each peer, so none waits for room that another one has used up. A progress call delivers
+/// control before normal and normal before bulk, and of bulk a bounded amount (docs/classes.md). Nothing
+/// orders messages of different classes, but for ordered matching engines.
+enum class MessageClass : std::uint8_t {
+  normal,   ///< the fastest
+  control,  ///< small and urgent: delivered first
+  bulk,     ///< much of it: delivered when there is time, through a bounded share of the packets
+};
+
 /// Options of post_am and send_am.
 struct ActiveMessageOptions {
   /// Signalled exactly once when the payload may be reused; none: the post itself says when (done), or the
@@ -26,6 +36,13 @@ struct ActiveMessageOptions {
   /// true: when the operation ends during the post, the answer is done and the completion object is not
   /// signalled. The faster choice.
   bool may_complete_now = false;
+  /// Of a message that is too large for a packet: of its announcement; its payload travels as bulk, unless
+  /// this is control.
+  MessageClass message_class = MessageClass::normal;
+  /// Counted from the post: an operation that has not ended by then ends with Outcome::timed_out as soon as
+  /// the peer cannot need the payload any more (docs/deadlines.md). 0: none. Less: it is tried once. Needs a
+  /// completion object; not for messages with bodies.
+  Timeout timeout{};
 };
 
 /// What a receive and a send have to have in common. The policy is part of what is compared: a send with one
@@ -82,6 +99,10 @@ struct SendOptions {
   std::uint8_t device = 0;
   bool may_retry = true;
   bool may_complete_now = false;
+  /// As in ActiveMessageOptions. Receives do not look at it.
+  MessageClass message_class = MessageClass::normal;
+  /// As in ActiveMessageOptions.
+  Timeout timeout{};
 };
 
 /// Names a posted receive, for cancel(). Harmless once the receive has ended.
@@ -108,6 +129,9 @@ struct ReceiveOptions {
   Message* arrived = nullptr;
   /// Filled when the answer is posted; names nothing when the message was there already. May be null.
   ReceiveHandle* handle = nullptr;
+  /// Counted from the post: a receive that has not met its message by then ends with Outcome::timed_out, as
+  /// if it had been cancelled. 0: none. Less: only a message that has come already is received.
+  Timeout timeout{};
 };
 
 /// Options of puts, gets and atomic operations.
@@ -129,6 +153,9 @@ struct AccessOptions {
   /// true: when the access ends well during the post, the answer is done and the completion object is not
   /// signalled. The faster choice.
   bool may_complete_now = false;
+  /// As in ActiveMessageOptions. The local buffer may be reused when it has passed; whether the peer's memory
+  /// was accessed is unknown then.
+  Timeout timeout{};
 };
 
 /// Options of Runtime::expose.

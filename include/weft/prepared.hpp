@@ -40,11 +40,13 @@ struct PreparedMatch {
   std::uint64_t tag = 0;
   std::span<std::byte> buffer;
   ReceiveOptions options;
+  bool is_usual = false;  // no timeout, and an unordered engine that compares rank and tag
 };
 
 /// What posts check each time. All throw weft::Error.
 struct Preparation {
-  WEFT_API static void check_active_message(DeviceState& device, int peer, RemoteCompletion remote);
+  WEFT_API static void check_active_message(DeviceState& device, int peer, RemoteCompletion remote,
+                                            MessageClass message_class);
   WEFT_API static void check_send(DeviceState& device, int peer, const SendOptions& options);
   [[nodiscard]] WEFT_API static PreparedMatch prepare_receive(DeviceState& device, int source,
                                                               std::uint64_t tag, std::span<std::byte> buffer,
@@ -168,11 +170,12 @@ class PreparedActiveMessage : public PreparedOperation {
         bytes_(bytes),
         options_(options),
         fits_(bytes.size() <= detail::kSlotPayload &&
-              (options.completion == nullptr || options.may_complete_now)),
+              (options.completion == nullptr || options.may_complete_now) &&
+              options.message_class == MessageClass::normal),
         peer_(peer),
         device_(&device),
         path_(&path) {
-    detail::Preparation::check_active_message(device, peer, remote);
+    detail::Preparation::check_active_message(device, peer, remote, options.message_class);
     find_lane();
   }
 
@@ -216,7 +219,8 @@ class PreparedSend : public PreparedOperation {
         options_(options),
         fits_(bytes.size() <= detail::kSlotPayload - detail::kMatchTrailer &&
               options.policy != MatchingPolicy::user && options.engine < kMatchingEngines &&
-              (options.completion == nullptr || options.may_complete_now)),
+              (options.completion == nullptr || options.may_complete_now) &&
+              options.message_class == MessageClass::normal),
         peer_(peer),
         device_(&device),
         path_(&path) {

@@ -3,6 +3,7 @@
 
 #include <weft/attributes.hpp>
 #include <weft/completion/completion.hpp>
+#include <weft/counters.hpp>
 #include <weft/detail/abi.hpp>
 #include <weft/options.hpp>
 #include <weft/types.hpp>
@@ -25,14 +26,6 @@ class Simulation;
 struct RuntimeOptions {
   /// Attributes set by the program; they take precedence over WEFT_* variables.
   std::span<const AttributeSetting> attributes{};
-};
-
-/// Counters of what a runtime refused or dropped; monotonic, approximate while traffic flows.
-struct RuntimeCounters {
-  std::uint64_t refused_handles = 0;   ///< arrived messages whose handle was stale, withdrawn or forged
-  std::uint64_t refused_messages = 0;  ///< arrived messages whose lengths or indices were impossible
-  std::uint64_t dropped_sends = 0;     ///< own messages to peers that had left the job
-  std::uint64_t refused_accesses = 0;  ///< own puts and gets without completion object that were refused
 };
 
 /// Joins the job on construction; several may live in one process. Construction is not collective and does
@@ -98,6 +91,8 @@ class WEFT_API Runtime {
   /// The effective value of an attribute as text in its shortest form, e.g. "16K" for packet_size; throws
   /// weft::Error for unknown names. The text lives as long as the runtime.
   [[nodiscard]] const char* attribute(const char* name) const;
+  /// What all devices of this runtime have counted, those that are closed included. Any thread; takes locks
+  /// that no post waits for.
   [[nodiscard]] RuntimeCounters counters() const noexcept;
 
   [[nodiscard]] detail::RuntimeState& state() noexcept { return *state_; }

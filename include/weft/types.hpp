@@ -26,6 +26,33 @@ template <class T, std::size_t Extent>
 requires std::is_trivially_copyable_v<T>
 [[nodiscard]] constexpr Bytes bytes_of(std::span<T, Extent> values) noexcept { return std::as_bytes(values); }
 
+/// How long something may take, in nanoseconds. Every std::chrono duration of whole nanoseconds converts to
+/// it, so that programs write 5ms, and those that do not need <chrono> do not get it.
+class Timeout {
+ public:
+  constexpr Timeout() noexcept = default;
+  /// What is too long to be counted in nanoseconds becomes the longest that can be.
+  template <class Duration>
+  requires std::is_integral_v<typename Duration::rep> &&
+      (1'000'000'000 % Duration::period::den ==
+       0) constexpr Timeout(const Duration& duration) noexcept  // NOLINT: is meant to convert
+  {
+    constexpr std::int64_t kUnit = 1'000'000'000 / Duration::period::den * Duration::period::num;
+    constexpr std::int64_t kMost = INT64_MAX / kUnit;
+    const auto units = static_cast<std::int64_t>(duration.count());
+    nanoseconds_ = units > kMost ? INT64_MAX : units < -kMost ? -INT64_MAX : units * kUnit;
+  }
+  [[nodiscard]] static constexpr Timeout of_nanoseconds(std::int64_t count) noexcept {
+    Timeout timeout;
+    timeout.nanoseconds_ = count;
+    return timeout;
+  }
+  [[nodiscard]] constexpr std::int64_t count() const noexcept { return nanoseconds_; }
+
+ private:
+  std::int64_t nanoseconds_ = 0;
+};
+
 /// Names a completion object of a peer: what travels in a message instead of a pointer.
 ///
 /// A handle is the same on every rank that has exposed its object under the same id the same number of

@@ -2,6 +2,7 @@
 
 #include <weft/completion/completion.hpp>
 
+#include "core/runtime/patience.hpp"
 #include "core/runtime/until_accepted.hpp"
 
 #include <atomic>
@@ -33,7 +34,12 @@ class Ending final : public Completion {
 }  // namespace
 
 Status post_access(DeviceState& device, const core::OneSided::Access& access, bool exclusive) {
-  return device.one_sided().post(access, device.backlog(), DeviceState::in_handler(), exclusive);
+  if (access.options.timeout.count() != 0) [[unlikely]]
+    return device.post_access_within(access, exclusive);
+  const Status status =
+      device.one_sided().post(access, device.backlog(), DeviceState::in_handler(), exclusive);
+  device.observe(access.operation, access.peer, access.options.tag, access.size, status);
+  return status;
 }
 
 Outcome perform_access(DeviceState& device, core::OneSided::Access access, bool exclusive) {
@@ -42,13 +48,18 @@ Outcome perform_access(DeviceState& device, core::OneSided::Access access, bool 
   access.options.completion = &ending;
   access.options.may_complete_now = access.options.may_complete_now || !is_observed;
   access.options.may_retry = true;
+  const Patience patience(access.options.timeout);
   const WaitPlace place{access.operation == Operation::put   ? "a put"
                         : access.operation == Operation::get ? "a get"
                                                              : "an atomic operation",
                         {},
                         access.peer};
-  const Status status =
-      device.until_accepted([&] { return post_access(device, access, exclusive); }, place, exclusive);
+  const Status status = device.until_accepted(
+      [&] {
+        access.options.timeout = patience.left();
+        return post_access(device, access, exclusive);
+      },
+      place, exclusive);
   if (status.is_done()) return Outcome::ok;
   device.wait_for(ending, place, exclusive);
   if (!is_observed && ending.outcome() != Outcome::ok)

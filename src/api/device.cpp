@@ -11,6 +11,7 @@ Device::~Device() = default;
 Device::Device(Device&&) noexcept = default;
 
 DeviceAttributes Device::attributes() const noexcept { return state_->attributes(); }
+RuntimeCounters Device::counters() const noexcept { return state_->counters(); }
 std::uint32_t Device::index() const noexcept { return state_->index(); }
 Packet Device::get_packet() noexcept { return state_->pool().get(); }
 

@@ -1,6 +1,7 @@
 #include <weft/endpoint.hpp>
 
 #include "core/runtime/device_state.hpp"
+#include "core/runtime/patience.hpp"
 #include "core/runtime/runtime_state.hpp"
 
 namespace weft {
@@ -27,9 +28,10 @@ Status EndpointCalls<Locking>::post_packet(DeviceState& device, int peer, Remote
   return device.post_packet(peer, remote, packet, size, options, Locking::kExclusive);
 }
 template <class Locking>
-void EndpointCalls<Locking>::send_am(DeviceState& device, int peer, RemoteCompletion remote, Bytes bytes,
-                                     const ActiveMessageOptions& options, const std::source_location& where) {
-  device.send_am(peer, remote, bytes, options, where, Locking::kExclusive);
+Outcome EndpointCalls<Locking>::send_am(DeviceState& device, int peer, RemoteCompletion remote, Bytes bytes,
+                                        const ActiveMessageOptions& options,
+                                        const std::source_location& where) {
+  return device.send_am(peer, remote, bytes, options, where, Locking::kExclusive);
 }
 template <class Locking>
 std::size_t EndpointCalls<Locking>::progress(DeviceState& device) noexcept {
@@ -38,6 +40,14 @@ std::size_t EndpointCalls<Locking>::progress(DeviceState& device) noexcept {
 template <class Locking>
 void EndpointCalls<Locking>::wait(DeviceState& device, const WaitCondition& condition) noexcept {
   device.wait(condition, Locking::kExclusive);
+}
+template <class Locking>
+bool EndpointCalls<Locking>::wait_for(DeviceState& device, const WaitCondition& condition,
+                                      Timeout timeout) noexcept {
+  WaitCondition limited = condition;
+  limited.until = time_after(timeout);
+  device.wait(limited, Locking::kExclusive);
+  return condition.holds(condition.context);
 }
 
 template struct EndpointCalls<TryLock>;

@@ -14,6 +14,11 @@ MatchingEngine::MatchingEngine(Runtime& runtime, const MatchingEngineOptions& op
     : runtime_(runtime.state()), id_(options.id) {
   runtime_.matching_engines().open(options.id, options.order, options.serial, options.make_key,
                                    options.context);
+  runtime_.log().in(base::LogModule::matching).debug([&] {
+    return "engine " + std::to_string(id_) + " is open" + (options.serial ? ", serial" : "") +
+           (options.order == MatchOrder::ordered ? ", ordered" : "") +
+           (options.make_key != nullptr ? ", with a make_key" : "");
+  });
 }
 
 MatchingEngineAttributes MatchingEngine::attributes() const noexcept {
@@ -59,14 +64,20 @@ Status MatchedCalls<Locking>::post_send_packet(DeviceState& device, int peer, st
   return device.post_send_packet(peer, tag, packet, size, options, Locking::kExclusive);
 }
 template <class Locking>
-void MatchedCalls<Locking>::send(DeviceState& device, int peer, std::uint64_t tag, Bytes bytes,
-                                 const SendOptions& options, const std::source_location& where) {
-  device.send(peer, tag, bytes, options, where, Locking::kExclusive);
+Outcome MatchedCalls<Locking>::send(DeviceState& device, int peer, std::uint64_t tag, Bytes bytes,
+                                    const SendOptions& options, const std::source_location& where) {
+  return device.send(peer, tag, bytes, options, where, Locking::kExclusive);
 }
 template <class Locking>
 Status MatchedCalls<Locking>::post_receive(DeviceState& device, int source, std::uint64_t tag,
                                            std::span<std::byte> buffer, const ReceiveOptions& options) {
   return device.post_receive(source, tag, buffer, options);
+}
+template <class Locking>
+Status MatchedCalls<Locking>::post_receive_within(DeviceState& device, int source, std::uint64_t tag,
+                                                  std::span<std::byte> buffer,
+                                                  const ReceiveOptions& options) {
+  return device.post_receive_within(source, tag, buffer, options);
 }
 template <class Locking>
 Message MatchedCalls<Locking>::receive(DeviceState& device, int source, std::uint64_t tag,
@@ -104,6 +115,8 @@ Status MatchedCalls<Locking>::post_receive_arrived(DeviceState& device, ArrivedM
   if (options.completion == nullptr)
     throw Error(
         "post_receive: a completion object is needed, or nobody would learn that the message has come");
+  if (options.timeout.count() != 0)
+    throw Error("post_receive: a message that take_arrived() took has arrived: there is no timeout");
   return device.receive_arrived(*message.engine_, *std::exchange(message.record_, nullptr), buffer, options);
 }
 

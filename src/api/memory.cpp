@@ -10,13 +10,27 @@
 
 namespace weft {
 
+namespace {
+
+void note(const detail::RuntimeState& runtime, const char* what, const RemoteRegion& region) {
+  runtime.log().in(base::LogModule::memory).debug([&] {
+    return "region " + std::to_string(region.index) + " of rank " + std::to_string(region.rank) + ", " +
+           std::to_string(region.bytes) + " bytes, " + what;
+  });
+}
+
+}  // namespace
+
 MemoryRegion::MemoryRegion(Runtime& runtime, std::span<std::byte> memory)
-    : runtime_(&runtime.state()), memory_(memory), remote_(runtime_->regions().add(memory)) {}
+    : runtime_(&runtime.state()), memory_(memory), remote_(runtime_->regions().add(memory)) {
+  note(*runtime_, "is registered", remote_);
+}
 
 MemoryRegion MemoryRegion::allocate(Runtime& runtime, std::size_t size) {
   MemoryRegion region;
   region.remote_ = runtime.state().regions().allocate(size, region.memory_);
   region.runtime_ = &runtime.state();
+  note(*region.runtime_, "is allocated", region.remote_);
   return region;
 }
 
@@ -35,7 +49,10 @@ MemoryRegion& MemoryRegion::operator=(MemoryRegion&& other) noexcept {
 }
 
 void MemoryRegion::release() noexcept {
-  if (runtime_ != nullptr) runtime_->regions().remove(remote_.index);
+  if (runtime_ != nullptr) {
+    runtime_->regions().remove(remote_.index);
+    note(*runtime_, "is withdrawn", remote_);
+  }
   runtime_ = nullptr;
 }
 
@@ -44,15 +61,18 @@ MappedRegion map(Runtime& runtime, const RemoteRegion& region) {
   if (region.rank < 0 || region.rank >= state.size())
     throw Error("map: the region's rank " + std::to_string(region.rank) +
                 " is not a rank of this job (0 to " + std::to_string(state.size() - 1) + ")");
+  // A trace tells of accesses that are calls.
+  const bool is_hidden = state.tracer() != nullptr;
   const bool by_messages =
       static_cast<core::AccessPath>(state.attributes().integer(base::Attribute::one_sided)) ==
       core::AccessPath::message;
   const detail::DirectWindow* window =
-      by_messages
+      by_messages || is_hidden
           ? nullptr
           : state.network().map_memory(
                 region.rank,
                 {{region.index, region.generation}, {region.address, region.key}, region.bytes, 0, 0});
+  note(state, window != nullptr ? "is mapped" : "cannot be mapped: accesses are calls", region);
   return {region, window};
 }
 

@@ -5,8 +5,10 @@
 
 namespace weft::detail {
 
-void Preparation::check_active_message(DeviceState& device, int peer, RemoteCompletion remote) {
+void Preparation::check_active_message(DeviceState& device, int peer, RemoteCompletion remote,
+                                       MessageClass message_class) {
   device.check_target(peer, remote, "prepare_am");
+  DeviceState::check_class(message_class, "prepare_am");
 }
 void Preparation::check_send(DeviceState& device, int peer, const SendOptions& options) {
   device.check_send(peer, options, "prepare_send");
@@ -15,16 +17,23 @@ PreparedMatch Preparation::prepare_receive(DeviceState& device, int source, std:
                                            std::span<std::byte> buffer, const ReceiveOptions& options) {
   // Makes the engine when it is not there yet.
   device.check_receive(source, options, "prepare_receive");
-  return {&device.runtime().matching_engines().place(options.engine), source, tag, buffer, options};
+  return {&device.runtime().matching_engines().place(options.engine),
+          source,
+          tag,
+          buffer,
+          options,
+          options.engine < kMatchingEngines && options.policy == MatchingPolicy::rank_and_tag &&
+              options.timeout.count() == 0};
 }
 Status Preparation::start_receive(DeviceState& device, const PreparedMatch& match) {
   core::MatchingEngine& engine = *match.engine->load(std::memory_order_acquire);
   // What nearly always happens; post_receive() knows the rest, and the order of ordered engines.
-  if (engine.is_serial() && match.options.engine < kMatchingEngines &&
-      match.options.policy == MatchingPolicy::rank_and_tag &&
+  if (engine.is_serial() && match.is_usual &&
       engine.post_first<NoLock>({match.tag, static_cast<std::uint32_t>(match.source), 0}, match.buffer,
                                 match.options)) [[likely]]
     return Status::posted();
+  if (match.options.timeout.count() != 0)
+    return device.post_receive_within(match.source, match.tag, match.buffer, match.options);
   return device.post_receive(match.source, match.tag, match.buffer, match.options);
 }
 void Preparation::check_access(DeviceState& device, Operation operation, int peer,

@@ -131,13 +131,7 @@ const char* Runtime::attribute(const char* name) const {
   throw Error("attribute \"" + std::string(name) + "\" does not exist; `weft info` lists the names");
 }
 
-RuntimeCounters Runtime::counters() const noexcept {
-  const core::Counters& counters = state_->counters();
-  return {counters.refused_handles.load(std::memory_order_relaxed),
-          counters.refused_messages.load(std::memory_order_relaxed),
-          counters.dropped_sends.load(std::memory_order_relaxed),
-          counters.refused_accesses.load(std::memory_order_relaxed)};
-}
+RuntimeCounters Runtime::counters() const noexcept { return state_->all_counters(); }
 
 InProcessJob::InProcessJob(int ranks) : ranks_(ranks), hub_(std::make_unique<bootstrap::Hub>(ranks)) {}
 InProcessJob::~InProcessJob() = default;

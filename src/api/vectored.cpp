@@ -24,6 +24,30 @@ Status VectoredCalls<Locking>::post_get(DeviceState& device, int peer, std::span
   return device.post_get(peer, pieces, options, Locking::kExclusive);
 }
 
+template <class Locking>
+Status VectoredCalls<Locking>::post_send(DeviceState& device, int peer, std::uint64_t tag,
+                                         std::span<const Bytes> parts, const SendOptions& options) {
+  return device.post_send(peer, tag, parts, options, Locking::kExclusive);
+}
+template <class Locking>
+Outcome VectoredCalls<Locking>::send(DeviceState& device, int peer, std::uint64_t tag,
+                                     std::span<const Bytes> parts, const SendOptions& options,
+                                     const std::source_location& where) {
+  return device.send(peer, tag, parts, options, where, Locking::kExclusive);
+}
+template <class Locking>
+Status VectoredCalls<Locking>::post_receive(DeviceState& device, int source, std::uint64_t tag,
+                                            std::span<const MutableBytes> buffers,
+                                            const ReceiveOptions& options) {
+  return device.post_receive(source, tag, buffers, options);
+}
+template <class Locking>
+Message VectoredCalls<Locking>::receive(DeviceState& device, int source, std::uint64_t tag,
+                                        std::span<const MutableBytes> buffers, const ReceiveOptions& options,
+                                        const std::source_location& where) {
+  return device.receive(source, tag, buffers, options, where, Locking::kExclusive);
+}
+
 template struct VectoredCalls<TryLock>;
 template struct VectoredCalls<NoLock>;
 

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <limits>
 
+#include "base/log.hpp"
 #include "base/parse.hpp"
 
 namespace weft::base {
@@ -201,6 +202,18 @@ void Attributes::check_consistency() const {
   };
   not_above(Attribute::lane_slots, Attribute::lane_slots_max);
   not_above(Attribute::backlog_peer, Attribute::backlog);
+  if (integer(Attribute::rendezvous_device) >= integer(Attribute::devices_max))
+    throw Error(environment_name(row_of(Attribute::rendezvous_device)) + "=" +
+                std::string(text(Attribute::rendezvous_device)) +
+                " is not valid: devices have indices below " +
+                environment_name(row_of(Attribute::devices_max)) + ", which is " +
+                std::string(text(Attribute::devices_max)));
+  try {
+    static_cast<void>(LogLevels::parse(text(Attribute::log)));
+  } catch (const Error& error) {
+    throw Error(environment_name(row_of(Attribute::log)) + "=" + std::string(text(Attribute::log)) +
+                " is not valid: " + error.what());
+  }
 }
 
 Attributes Attributes::load(std::span<const AttributeSetting> program_settings) {

@@ -38,6 +38,11 @@ class JsonWriter {
     separate();
     text_ += std::to_string(value);
   }
+  /// Text that is JSON already.
+  void literal(std::string_view value) {
+    separate();
+    text_ += value;
+  }
   void number(std::uint64_t value) {
     separate();
     text_ += std::to_string(value);

@@ -33,6 +33,8 @@ int Collective::size() const noexcept { return context_->size(); }
 Outcome Collective::run(const detail::CollectiveCall& call) {
   context_->check(call);
   if (call.count * call.reduction.element > detail::kAtOnceBytes) {
+    if (call.kind == detail::CollectiveKind::allreduce && size() > 1 && detail::Ring::can_run(call, size()))
+      return context_->ring().run(*context_, call);
     detail::CollectiveRun& run = context_->long_run(call);
     run.start();
     return run.wait();

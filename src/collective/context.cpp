@@ -49,7 +49,7 @@ CollectiveContext::CollectiveContext(Runtime& runtime, std::unique_ptr<Collectiv
       port_(std::move(port)),
       device_(device),
       engine_(runtime, {.id = checked_engine(options)}),
-      mailbox_(runtime, options.engine, device) {}
+      mailbox_(runtime, options.engine, device, ring_) {}
 
 CollectiveContext::~CollectiveContext() = default;
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "collective/mailbox.hpp"
+#include "collective/ring.hpp"
 
 #include <weft/collective.hpp>
 #include <weft/matching.hpp>
@@ -40,6 +41,7 @@ class CollectiveContext {
   [[nodiscard]] int size() const noexcept { return size_; }
   [[nodiscard]] CollectivePort& port() noexcept { return *port_; }
   [[nodiscard]] Mailbox& mailbox() noexcept { return mailbox_; }
+  [[nodiscard]] Ring& ring() noexcept { return ring_; }
   [[nodiscard]] std::uint64_t next_run() noexcept { return runs_.fetch_add(1, std::memory_order_relaxed); }
 
   [[nodiscard]] SendOptions send_options(Completion& completion) const noexcept {
@@ -70,7 +72,8 @@ class CollectiveContext {
   std::unique_ptr<CollectivePort> port_;
   const std::uint8_t device_;
   MatchingEngine engine_;
-  Mailbox mailbox_;
+  Ring ring_;
+  Mailbox mailbox_;  // after the ring, which gets messages from it
   std::atomic<std::uint64_t> runs_{0};
   std::vector<Block> scratch_;
   std::unique_ptr<CollectiveRun> last_long_;

@@ -1,5 +1,7 @@
 #include "collective/mailbox.hpp"
 
+#include "collective/ring.hpp"
+
 #include <bit>
 #include <cstring>
 
@@ -17,8 +19,9 @@ std::uint32_t steps_of(int ranks) noexcept {
 
 }  // namespace
 
-Mailbox::Mailbox(Runtime& runtime, std::uint16_t engine, std::uint8_t device)
-    : steps_(steps_of(runtime.size())),
+Mailbox::Mailbox(Runtime& runtime, std::uint16_t engine, std::uint8_t device, Ring& ring)
+    : ring_(ring),
+      steps_(steps_of(runtime.size())),
       places_(std::make_unique<Place[]>(std::size_t{2} * steps_)),
       remote_(runtime.expose(*this, {.id = kFirstId + engine, .device = device})) {}
 
@@ -32,6 +35,7 @@ void Mailbox::signal(Message& message) noexcept {
     return;
   }
   const auto tag = static_cast<std::uint32_t>(message.tag());
+  if ((tag & Ring::kTag) != 0) return ring_.arrive(message);
   if ((tag & 0xff) >= steps_ || message.size() > kBytes) return;  // no message of a Collective
   Place& target = place(tag);
   if (message.size() == 8)

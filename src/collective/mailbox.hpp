@@ -12,6 +12,8 @@
 
 namespace weft::detail {
 
+class Ring;
+
 /// A barrier or allreduce ends on no rank before all have begun it. So messages of two such runs (turns) at
 /// most may be here at a time, one of each step; two sets of places, used in turn, hold them, and active
 /// messages, which are faster than matched ones, need no receives.
@@ -19,7 +21,8 @@ class Mailbox final : public Completion {
  public:
   static constexpr std::size_t kBytes = 4096;  // of a message, at most
 
-  Mailbox(Runtime& runtime, std::uint16_t engine, std::uint8_t device);
+  /// `ring` gets the messages that are its own.
+  Mailbox(Runtime& runtime, std::uint16_t engine, std::uint8_t device, Ring& ring);
   ~Mailbox() override { withdraw(); }
 
   /// Active messages, by tag; and the end of a guard (see below).
@@ -29,7 +32,7 @@ class Mailbox final : public Completion {
 
   [[nodiscard]] RemoteCompletion remote() const noexcept { return remote_; }
   /// The tags of a new turn are this plus the step; equal on all ranks.
-  [[nodiscard]] std::uint32_t next_turn() noexcept { return turn_++ << 8; }
+  [[nodiscard]] std::uint32_t next_turn() noexcept { return (turn_++ & 0x7fffff) << 8; }
 
   void await(std::uint32_t tag) noexcept {
     awaited_ = tag;
@@ -58,6 +61,7 @@ class Mailbox final : public Completion {
     return places_[(tag >> 8) % 2 * steps_ + (tag & 0xff)];
   }
 
+  Ring& ring_;
   const std::uint32_t steps_;
   const std::unique_ptr<Place[]> places_;
   std::uint32_t turn_ = 0;

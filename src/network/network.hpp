@@ -18,8 +18,34 @@
 
 namespace weft::network {
 
-/// Traffic classes with buffers of their own: control never waits behind data that is not consumed.
-enum class TrafficClass : std::uint8_t { data, control };
+/// Traffic classes with buffers of their own: none waits behind another one that is not consumed.
+enum class TrafficClass : std::uint8_t {
+  data,     // messages of the class normal
+  control,  // of protocols, and always taken
+  urgent,   // messages of the class control
+  bulk,     // messages of the class bulk
+  chunks,   // payloads of large messages; always taken
+};
+inline constexpr std::size_t kTrafficClasses = 5;
+
+/// In which order a poll delivers what has arrived: all of the first, then of the second, and of the last at
+/// most kBulkPerPoll messages, from all peers together.
+enum class Urgency : std::uint8_t { first, usual, last };
+inline constexpr std::size_t kUrgencies = 3;
+inline constexpr std::size_t kBulkPerPoll = 8;
+[[nodiscard]] constexpr Urgency urgency_of(TrafficClass traffic) noexcept {
+  switch (traffic) {
+    case TrafficClass::urgent:
+      return Urgency::first;
+    case TrafficClass::bulk:
+    case TrafficClass::chunks:
+      return Urgency::last;
+    case TrafficClass::data:
+    case TrafficClass::control:
+      break;
+  }
+  return Urgency::usual;
+}
 
 /// A message on its way out. `channel` and `word` are the protocol's; the network carries them.
 struct Outgoing {
@@ -86,7 +112,11 @@ struct Capabilities {
   std::size_t inline_bytes = 0;     // up to here send() is cheaper than a packet
   bool can_read = false;            // read() works between ranks of this network
   std::size_t immediate_bytes = 0;  // of what put() can announce to the target: 0, 4 or 8
+  bool keeps_order = false;         // of messages between two devices in one traffic class
 };
+
+/// Sizes up to here are not added up: inlined posts send them.
+inline constexpr std::size_t kShortMessage = detail::kSlotPayload;
 
 /// send() takes payloads of this size from every protocol, however small inline_bytes is.
 inline constexpr std::size_t kSmallestSend = 64;
@@ -165,7 +195,8 @@ class Port {
     return true;
   }
 
-  /// Delivers up to about `limit` messages; returns how many.
+  /// Delivers up to about `limit` messages of each lane, in the order of Urgency; returns how many. Between
+  /// two lanes it looks again for what comes first.
   virtual std::size_t poll(Sink& sink, std::size_t limit, bool exclusive) noexcept = 0;
 
   /// Arranges that arrivals ring; false when something has arrived meanwhile. Pays the process-wide barrier.
@@ -178,6 +209,17 @@ class Port {
   virtual void wake(std::uint32_t bits) noexcept = 0;
   /// Whether threads are parked; only reads.
   [[nodiscard]] virtual bool has_parked() const noexcept = 0;
+
+  /// What the network knows of the traffic since the port was opened, without having counted each message.
+  struct Traffic {
+    std::uint64_t inlined = 0;          // messages sent by inlined posts
+    std::uint64_t delivered = 0;        // messages that the sink has taken
+    std::uint64_t delivered_bytes = 0;  // of those of more than kShortMessage
+    std::uint64_t lanes = 0;            // to peers
+    std::uint64_t lanes_grown = 0;
+  };
+  /// Any thread; exact while nothing moves.
+  [[nodiscard]] virtual Traffic traffic() noexcept { return {}; }
 
   /// Returns once no deliver() that began before the call is running in another thread.
   virtual void quiesce() noexcept = 0;

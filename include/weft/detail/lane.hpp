@@ -52,6 +52,14 @@ struct alignas(64) LaneControl {
 };
 static_assert(sizeof(LaneControl) == 64);
 
+/// Where the sends of one device to an ordered matching engine of one peer get their numbers. Under its lock:
+/// the next number, and that messages go to the network in the order of their numbers.
+struct SendStream {
+  std::atomic<std::uint32_t> lock{0};
+  std::uint32_t next = 0;
+  std::atomic<std::uint32_t> kept{0};  // posts in the backlog, which get their numbers when they leave
+};
+
 /// The sender's private half of a lane.
 struct alignas(64) SendLane {
   Slot* slots = nullptr;
@@ -65,6 +73,9 @@ struct alignas(64) SendLane {
   Bias bias;    // of the lock
   // Messages that post_matched_slot() may still send to the peer's matching engines.
   std::uint32_t credits = 0;
+  // The ordered engine that was sent to last, and its stream, which lives as long as the runtime.
+  std::uint32_t ordered_engine = 0;
+  SendStream* stream = nullptr;
 };
 
 /// A handle and a tag as they travel in a slot: id(16) | generation(16) | tag(32).
@@ -151,19 +162,10 @@ inline constexpr std::size_t kMatchTrailer = 8;
 /// Channel of sends that come with their payload.
 inline constexpr std::uint8_t kSendChannel = 7;
 
-/// Writes one slot with a send: `bytes`, at most kSlotPayload - kMatchTrailer, and the trailer behind them.
-/// False without effect when the lane is contended or full, or its share of credits is used up.
-template <class Locking>
-[[nodiscard, gnu::always_inline]] inline bool post_matched_slot(SendLane& lane, std::uint64_t tag,
-                                                                Bytes bytes, std::uint64_t trailer) noexcept {
-  auto* const hold = enter<Locking>(lane.bias, lane.lock);
-  if (hold == nullptr) [[unlikely]]
-    return false;
+/// Writes a send into the next slot of a lane that was entered and has room, and a credit.
+[[gnu::always_inline]] inline void write_matched_slot(SendLane& lane, std::uint64_t tag, Bytes bytes,
+                                                      std::uint64_t trailer) noexcept {
   const std::uint64_t tail = lane.tail;
-  if (tail == lane.limit || lane.credits == 0) [[unlikely]] {
-    leave<Locking>(hold);
-    return false;
-  }
   --lane.credits;
   Slot& slot = lane.slots[tail & lane.mask];
   prefetch_for_write(&lane.slots[(tail + kPrefetchDistance) & lane.mask]);
@@ -177,8 +179,44 @@ template <class Locking>
   std::atomic_signal_fence(std::memory_order_seq_cst);
   if (lane.control->cold.load(std::memory_order_relaxed) != 0) [[unlikely]]
     ring_doorbell(lane);
+}
+
+/// Writes one slot with a send: `bytes`, at most kSlotPayload - kMatchTrailer, and the trailer behind them.
+/// False without effect when the lane is contended or full, or its share of credits is used up.
+template <class Locking>
+[[nodiscard, gnu::always_inline]] inline bool post_matched_slot(SendLane& lane, std::uint64_t tag,
+                                                                Bytes bytes, std::uint64_t trailer) noexcept {
+  auto* const hold = enter<Locking>(lane.bias, lane.lock);
+  if (hold == nullptr) [[unlikely]]
+    return false;
+  const bool has_room = lane.tail != lane.limit && lane.credits != 0;
+  if (has_room) [[likely]]
+    write_matched_slot(lane, tag, bytes, trailer);
   leave<Locking>(hold);
-  return true;
+  return has_room;
+}
+
+/// The same to an ordered engine: the trailer gets the next number of the stream. False also when the lane
+/// knows another engine's stream, when the stream is contended, and when sends wait in the backlog for their
+/// numbers.
+template <class Locking>
+[[nodiscard, gnu::always_inline]] inline bool post_ordered_slot(SendLane& lane, std::uint64_t tag,
+                                                                Bytes bytes, std::uint64_t trailer,
+                                                                std::uint32_t engine) noexcept {
+  auto* const hold = enter<Locking>(lane.bias, lane.lock);
+  if (hold == nullptr) [[unlikely]]
+    return false;
+  bool is_sent = false;
+  if (lane.ordered_engine == engine && lane.tail != lane.limit && lane.credits != 0) [[likely]] {
+    SendStream& stream = *lane.stream;
+    if (stream.kept.load(std::memory_order_relaxed) == 0 && Locking::acquire(stream.lock)) [[likely]] {
+      write_matched_slot(lane, tag, bytes, trailer | static_cast<std::uint64_t>(stream.next++) << 32);
+      Locking::release(stream.lock);
+      is_sent = true;
+    }
+  }
+  leave<Locking>(hold);
+  return is_sent;
 }
 
 }  // namespace weft::detail

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <source_location>
 
 namespace weft {
@@ -28,6 +29,8 @@ struct WaitCondition {
   const void* context;
   Completion* completion;
   WaitPlace place{};
+  /// When the wait ends anyway, in nanoseconds of the steady clock.
+  std::int64_t until = std::numeric_limits<std::int64_t>::max();
 };
 
 }  // namespace detail

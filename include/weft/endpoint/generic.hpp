@@ -36,6 +36,7 @@ struct Communication {
   void* user_data = nullptr;
   bool may_retry = true;
   bool may_complete_now = false;
+  MessageClass message_class = MessageClass::normal;  ///< of sends and active messages
   /// What only sends and receives have.
   struct Matching {
     MatchingPolicy policy = MatchingPolicy::rank_and_tag;
@@ -44,6 +45,7 @@ struct Communication {
     Message* arrived = nullptr;
     ReceiveHandle* handle = nullptr;
   } matching{};
+  Timeout timeout{};
 };
 
 namespace detail {
@@ -70,7 +72,8 @@ class GenericOperation {
                                   .signal = c.remote_completion,
                                   .tag = tag,
                                   .may_retry = c.may_retry,
-                                  .may_complete_now = c.may_complete_now};
+                                  .may_complete_now = c.may_complete_now,
+                                  .timeout = c.timeout};
       return c.direction == Direction::out ? endpoint.post_put(c.peer, c.remote_buffer, c.source, options)
                                            : endpoint.post_get(c.peer, c.remote_buffer, c.target, options);
     }
@@ -80,7 +83,9 @@ class GenericOperation {
                                .user_data = c.user_data,
                                .tag = tag,
                                .may_retry = c.may_retry,
-                               .may_complete_now = c.may_complete_now});
+                               .may_complete_now = c.may_complete_now,
+                               .message_class = c.message_class,
+                               .timeout = c.timeout});
     if (c.direction == Direction::out)
       return endpoint.post_send(c.peer, c.tag, c.source,
                                 {.completion = c.completion,
@@ -89,7 +94,9 @@ class GenericOperation {
                                  .engine = c.matching.engine,
                                  .device = c.matching.device,
                                  .may_retry = c.may_retry,
-                                 .may_complete_now = c.may_complete_now});
+                                 .may_complete_now = c.may_complete_now,
+                                 .message_class = c.message_class,
+                                 .timeout = c.timeout});
     return endpoint.post_receive(c.peer, c.tag, c.target,
                                  {.completion = c.completion,
                                   .user_data = c.user_data,
@@ -98,7 +105,8 @@ class GenericOperation {
                                   .may_retry = c.may_retry,
                                   .may_complete_now = c.may_complete_now,
                                   .arrived = c.matching.arrived,
-                                  .handle = c.matching.handle});
+                                  .handle = c.matching.handle,
+                                  .timeout = c.timeout});
   }
 
  protected:

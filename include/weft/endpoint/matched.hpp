@@ -28,10 +28,13 @@ struct MatchedCalls {
                                    const SendOptions& options);
   WEFT_API static Status post_send_packet(DeviceState& device, int peer, std::uint64_t tag, Packet& packet,
                                           std::size_t size, const SendOptions& options);
-  WEFT_API static void send(DeviceState& device, int peer, std::uint64_t tag, Bytes bytes,
-                            const SendOptions& options, const std::source_location& where);
+  WEFT_API static Outcome send(DeviceState& device, int peer, std::uint64_t tag, Bytes bytes,
+                               const SendOptions& options, const std::source_location& where);
   WEFT_API static Status post_receive(DeviceState& device, int source, std::uint64_t tag,
                                       std::span<std::byte> buffer, const ReceiveOptions& options);
+  /// The same with a timeout.
+  WEFT_API static Status post_receive_within(DeviceState& device, int source, std::uint64_t tag,
+                                             std::span<std::byte> buffer, const ReceiveOptions& options);
   WEFT_API static Message receive(DeviceState& device, int source, std::uint64_t tag,
                                   std::span<std::byte> buffer, const ReceiveOptions& options,
                                   const std::source_location& where);
@@ -84,11 +87,13 @@ class MatchedOperations {
     return Calls::post_send_packet(device(), peer, tag, packet, size, options);
   }
   /// post_send that progresses until the post is accepted and, without a completion object, until the payload
-  /// may be reused. Not inside handlers.
-  void send(int peer, std::uint64_t tag, Bytes bytes, const SendOptions& options = {},
-            const std::source_location& where = std::source_location::current()) {
+  /// may be reused, or options.timeout has passed. Returns how it ended, ok where options.completion is told.
+  /// Not inside handlers.
+  Outcome send(int peer, std::uint64_t tag, Bytes bytes, const SendOptions& options = {},
+               const std::source_location& where = std::source_location::current()) {
     if (!send_in_slot(peer, tag, bytes, options)) [[unlikely]]
-      Calls::send(device(), peer, tag, bytes, options, where);
+      return Calls::send(device(), peer, tag, bytes, options, where);
+    return Outcome::ok;
   }
 
   /// Posts a receive into `buffer`, which is borrowed until completion. Any number may be posted before,
@@ -100,14 +105,17 @@ class MatchedOperations {
   /// Outcome::truncated with the real length().
   Status post_receive(int source, std::uint64_t tag, std::span<std::byte> buffer,
                       const ReceiveOptions& options) {
-    return Calls::post_receive(device(), source, tag, buffer, options);
+    // Here, where options are known when the program is compiled.
+    return options.timeout.count() == 0 ? Calls::post_receive(device(), source, tag, buffer, options)
+                                        : Calls::post_receive_within(device(), source, tag, buffer, options);
   }
   /// The same for whatever tag, on an ordered engine.
   Status post_receive(int source, AnyTag tag, std::span<std::byte> buffer, const ReceiveOptions& options) {
     detail::require_ordered(options.engine, "post_receive");
-    return Calls::post_receive(device(), source, tag, buffer, options);
+    return post_receive(source, static_cast<std::uint64_t>(tag), buffer, options);
   }
-  /// Progresses until the message is in `buffer`. options.completion is not used. Not inside handlers.
+  /// Progresses until the message is in `buffer`, or options.timeout has passed (Outcome::timed_out).
+  /// options.completion is not used. Not inside handlers.
   Message receive(int source, std::uint64_t tag, std::span<std::byte> buffer,
                   const ReceiveOptions& options = {},
                   const std::source_location& where = std::source_location::current()) {
@@ -144,7 +152,8 @@ class MatchedOperations {
     detail::require_ordered(options.engine, "take_arrived");
     return Calls::take_arrived(device(), source, tag, options);
   }
-  /// Receives a message that take_arrived() took. Never answers retry.
+  /// Receives a message that take_arrived() took. Never answers retry. It has arrived: weft::Error with a
+  /// timeout.
   Status post_receive(ArrivedMessage&& message, std::span<std::byte> buffer, const ReceiveOptions& options) {
     return Calls::post_receive_arrived(device(), message, buffer, options);
   }
@@ -161,14 +170,18 @@ class MatchedOperations {
     const std::uint16_t engine = options.engine;
     const std::uint8_t device = options.device;
     if (bytes.size() > detail::kSlotPayload - detail::kMatchTrailer || policy == MatchingPolicy::user ||
-        engine >= kMatchingEngines || (options.completion != nullptr && !options.may_complete_now))
+        (options.completion != nullptr && !options.may_complete_now) ||
+        options.message_class != MessageClass::normal)
       return false;
+    const bool is_ordered = engine >= kMatchingEngines;
+    if (is_ordered && (policy != MatchingPolicy::rank_and_tag || tag == any_tag)) return false;
     const detail::DevicePath& path = static_cast<const Derived*>(this)->path();
     detail::SendLane* lane = path.lane(peer, device);
-    return lane != nullptr &&
-           detail::post_matched_slot<Locking>(
-               *lane, tag, bytes,
-               detail::match_trailer(engine, static_cast<std::uint8_t>(policy), path.own_device));
+    if (lane == nullptr) return false;
+    const std::uint64_t trailer =
+        detail::match_trailer(engine, static_cast<std::uint8_t>(policy), path.own_device);
+    return is_ordered ? detail::post_ordered_slot<Locking>(*lane, tag, bytes, trailer, engine)
+                      : detail::post_matched_slot<Locking>(*lane, tag, bytes, trailer);
   }
   [[nodiscard]] detail::DeviceState& device() const noexcept {
     return static_cast<const Derived*>(this)->state();

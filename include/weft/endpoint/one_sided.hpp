@@ -106,8 +106,8 @@ class OneSidedOperations {
   }
 
   /// post_put that progresses until it has ended: on return the source may be reused and the bytes are
-  /// visible at the target. Returns ok, refused or peer_failed; options.completion, if any, is signalled as
-  /// well. Not for handlers: they use post_put.
+  /// visible at the target. Returns ok, refused, peer_failed or timed_out; options.completion, if any, is
+  /// signalled as well. Not for handlers: they use post_put.
   Outcome put(int peer, const RemoteAddress& to, Bytes from, const AccessOptions& options = {}) {
     return Calls::put(device(), peer, to, from, options);
   }

@@ -4,6 +4,7 @@
 #include <weft/completion/completion.hpp>
 #include <weft/detail/export.hpp>
 #include <weft/detail/lock.hpp>
+#include <weft/endpoint/matched.hpp>
 #include <weft/message.hpp>
 #include <weft/options.hpp>
 #include <weft/remote_region.hpp>
@@ -11,6 +12,8 @@
 #include <weft/types.hpp>
 
 #include <concepts>
+#include <cstdint>
+#include <source_location>
 #include <span>
 
 namespace weft {
@@ -19,6 +22,9 @@ namespace weft {
 template <class List>
 concept BytesList = std::convertible_to<const List&, std::span<const Bytes>> &&
     !std::convertible_to<const List&, ActiveMessageOptions>;
+/// The same of buffers to be filled: std::vector<MutableBytes>, ...
+template <class List>
+concept MutableBytesList = std::convertible_to<const List&, std::span<const MutableBytes>>;
 
 namespace detail {
 
@@ -29,6 +35,15 @@ template <class Locking>
 struct VectoredCalls {
   WEFT_API static Status post_am(DeviceState& device, int peer, RemoteCompletion remote, Bytes head,
                                  std::span<const Bytes> bodies, const ActiveMessageOptions& options);
+  WEFT_API static Status post_send(DeviceState& device, int peer, std::uint64_t tag,
+                                   std::span<const Bytes> parts, const SendOptions& options);
+  WEFT_API static Outcome send(DeviceState& device, int peer, std::uint64_t tag, std::span<const Bytes> parts,
+                               const SendOptions& options, const std::source_location& where);
+  WEFT_API static Status post_receive(DeviceState& device, int source, std::uint64_t tag,
+                                      std::span<const MutableBytes> buffers, const ReceiveOptions& options);
+  WEFT_API static Message receive(DeviceState& device, int source, std::uint64_t tag,
+                                  std::span<const MutableBytes> buffers, const ReceiveOptions& options,
+                                  const std::source_location& where);
   WEFT_API static Status post_put(DeviceState& device, int peer, std::span<const PutPiece> pieces,
                                   const AccessOptions& options);
   WEFT_API static Status post_get(DeviceState& device, int peer, std::span<const GetPiece> pieces,
@@ -57,7 +72,8 @@ class VectoredOperations {
   /// it is post_am(peer, remote, head). The list of bodies may be reused when the call returns; head and
   /// bodies are borrowed until options.completion is signalled, once: Operation::active_message_sent, ok when
   /// the receiver has taken the bodies or does not want them, peer_failed when it has left. The receiver
-  /// decides when; a message that it keeps occupies one of this device's `requests`.
+  /// decides when; a message that it keeps occupies one of this device's `requests`. weft::Error with a
+  /// timeout.
   template <BytesList List>
   Status post_am(int peer, RemoteCompletion remote, Bytes head, const List& bodies,
                  const ActiveMessageOptions& options = {}) {
@@ -77,6 +93,55 @@ class VectoredOperations {
   void receive_bodies(Message&& message, std::span<const MutableBytes> buffers, Completion& completion,
                       void* user_data = nullptr) {
     detail::receive_bodies(message, buffers, completion, user_data);
+  }
+
+  /// Posts a send whose payload is `parts`, one behind the other: the receiver cannot tell it from a send of
+  /// one buffer with the same bytes. Everything is as in post_send(peer, tag, bytes), but for this: the list
+  /// may be reused when the call returns, the parts are borrowed until done or completion, whose Message has
+  /// no data. Up to packet_size in all is copied when it is posted; more is copied part by part into the
+  /// packets in which it travels, without the receiver reading it from this rank's memory (attribute
+  /// `rendezvous`).
+  template <BytesList List>
+  Status post_send(int peer, std::uint64_t tag, const List& parts, const SendOptions& options = {}) {
+    return Calls::post_send(device(), peer, tag, parts, options);
+  }
+  /// post_send that progresses until the post is accepted and, without a completion object, until the parts
+  /// may be reused, or options.timeout has passed; as send(peer, tag, bytes). Not inside handlers.
+  template <BytesList List>
+  Outcome send(int peer, std::uint64_t tag, const List& parts, const SendOptions& options = {},
+               const std::source_location& where = std::source_location::current()) {
+    return Calls::send(device(), peer, tag, parts, options, where);
+  }
+
+  /// Posts a receive whose message fills `buffers`, one after the other, each up to its end. It matches as
+  /// post_receive(source, tag, buffer) does. The list may be reused when the call returns; the buffers are
+  /// borrowed until options.completion is signalled: data() and size() of its Message are the part in the
+  /// first buffer, length() is what the sender sent, and the outcome is truncated when that is more than all
+  /// buffers hold. A message that is there already is received during the post, but with more than one buffer
+  /// the answer is then not done: may_complete_now and `arrived` have no effect. retry(no_request): as many
+  /// receives with lists are posted as the engine has records. weft::Error with more than 2^62 bytes of room.
+  template <MutableBytesList List>
+  Status post_receive(int source, std::uint64_t tag, const List& buffers, const ReceiveOptions& options) {
+    return Calls::post_receive(device(), source, tag, buffers, options);
+  }
+  /// The same for whatever tag, on an ordered engine.
+  template <MutableBytesList List>
+  Status post_receive(int source, AnyTag tag, const List& buffers, const ReceiveOptions& options) {
+    detail::require_ordered(options.engine, "post_receive");
+    return Calls::post_receive(device(), source, tag, buffers, options);
+  }
+  /// Progresses until the message is in `buffers`, or options.timeout has passed. options.completion is not
+  /// used. Not inside handlers.
+  template <MutableBytesList List>
+  Message receive(int source, std::uint64_t tag, const List& buffers, const ReceiveOptions& options = {},
+                  const std::source_location& where = std::source_location::current()) {
+    return Calls::receive(device(), source, tag, buffers, options, where);
+  }
+  template <MutableBytesList List>
+  Message receive(int source, AnyTag tag, const List& buffers, const ReceiveOptions& options,
+                  const std::source_location& where = std::source_location::current()) {
+    detail::require_ordered(options.engine, "receive");
+    return Calls::receive(device(), source, tag, buffers, options, where);
   }
 
   /// Puts all of `pieces` into regions of one peer, under one completion. Never blocks. A piece means what it

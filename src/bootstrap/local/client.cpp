@@ -40,10 +40,11 @@ class LocalClient final : public Bootstrap {
     id_ = instance_id(job.id, content.instance);
     board_ = local::Board::open(content, job.id, job.size);
     if (board_ == nullptr)
-      base::Log{base::LogLevel::warn, rank_}.warn(
-          "the launcher's board cannot be opened at /proc/" + std::to_string(content.launcher) + "/fd/" +
-          std::to_string(content.board) +
-          ": ranks that fail are not noticed; ranks must run as the same user and see the same /proc");
+      base::Log{base::LogLevel::warn, rank_}
+          .in(base::LogModule::bootstrap)
+          .warn("the launcher's board cannot be opened at /proc/" + std::to_string(content.launcher) +
+                "/fd/" + std::to_string(content.board) +
+                ": ranks that fail are not noticed; ranks must run as the same user and see the same /proc");
   }
 
   ~LocalClient() override { channel_.tell(Message::leave); }
@@ -99,7 +100,9 @@ class LocalClient final : public Bootstrap {
       // itself first.
       channel_.ask(Message::abort, code, bytes_of(reason.substr(0, kLongestReason)), {}, base::Deadline{2.0});
     } catch (const Error&) {
-      base::Log{base::LogLevel::error, rank_}.error("the job was aborted: " + std::string(reason));
+      base::Log{base::LogLevel::error, rank_}
+          .in(base::LogModule::bootstrap)
+          .error("the job was aborted: " + std::string(reason));
     }
     std::_Exit((code & 0xff) == 0 ? 1 : code & 0xff);
   }

@@ -70,7 +70,9 @@ void Backlog::describe(PendingList& list) noexcept {
   sort_intake();
   for (int peer = 0; peer < ranks_; ++peer) {
     const PeerQueue& queue = peers_[static_cast<std::size_t>(peer)];
-    for (const List* each : {&queue.receives, &queue.answers, &queue.requests})
+    const auto& [normal, control, bulk] = queue.classes;
+    for (const List* each : {&queue.receives, &queue.sends, &normal.answers, &normal.requests,
+                             &control.answers, &control.requests, &bulk.answers, &bulk.requests})
       for (const PendingPost* post = each->first; post != nullptr; post = post->next) {
         PendingOperation operation = operation_of(*post);
         operation.state =

@@ -66,6 +66,11 @@ class PendingList {
     if (counts_[static_cast<std::size_t>(operation.kind)]++ < limit_) operations_.push_back(operation);
   }
   [[nodiscard]] const std::vector<PendingOperation>& operations() const noexcept { return operations_; }
+  /// Shows instead(completion) instead of each completion object.
+  template <class Instead>
+  void replace_completions(const Instead& instead) noexcept {
+    for (PendingOperation& operation : operations_) operation.completion = instead(operation.completion);
+  }
   [[nodiscard]] std::size_t count(PendingKind kind) const noexcept {
     return counts_[static_cast<std::size_t>(kind)];
   }

@@ -5,6 +5,8 @@
 // most a quarter of them is ever on hold (settled by the thread of a serial endpoint, and by others).
 #pragma once
 
+#include <weft/options.hpp>
+
 #include <array>
 #include <atomic>
 #include <bit>
@@ -58,9 +60,10 @@ class Credits {
   /// Takes up to `count` at once; returns how many.
   [[nodiscard]] std::uint32_t take_up_to(std::uint32_t count, int peer, std::uint8_t device) noexcept {
     Account& account = accounts_.at(peer, device);
-    std::uint32_t taken = account.taken.load(std::memory_order_relaxed);
+    std::uint64_t taken = account.taken.load(std::memory_order_relaxed);
     for (;;) {
-      const std::uint32_t free = limit_ - (taken - account.returned.load(std::memory_order_relaxed));
+      const auto out = static_cast<std::uint32_t>(taken - account.returned.load(std::memory_order_relaxed));
+      const std::uint32_t free = limit_ - out;
       const std::uint32_t granted = count < free ? count : free;
       if (granted == 0) return 0;
       if (account.taken.compare_exchange_weak(taken, taken + granted, std::memory_order_relaxed))
@@ -81,49 +84,61 @@ class Credits {
   /// False: the peer returns more than it has.
   bool give(int peer, std::uint8_t device, std::uint32_t count) noexcept {
     Account& account = accounts_.at(peer, device);
-    const std::uint32_t out =
+    const std::uint64_t out =
         account.taken.load(std::memory_order_relaxed) - account.returned.load(std::memory_order_relaxed);
     if (count > out) return false;
     account.returned.fetch_add(count, std::memory_order_relaxed);
     account.refusals.store(0, std::memory_order_relaxed);
     return true;
   }
+  /// Credits that were ever taken and not given up again.
+  [[nodiscard]] std::uint64_t taken() noexcept {
+    std::uint64_t sum = 0;
+    accounts_.for_each([&](int, std::uint8_t, const Account& account) {
+      sum += account.taken.load(std::memory_order_relaxed);
+    });
+    return sum;
+  }
 
  private:
   static constexpr std::uint32_t kPatience = 2000;  // some tens of microseconds of a thread that tries again
   struct Account {
-    std::atomic<std::uint32_t> taken{0};     // by senders
-    std::atomic<std::uint32_t> returned{0};  // by progress
+    std::atomic<std::uint64_t> taken{0};     // by senders
+    std::atomic<std::uint64_t> returned{0};  // by progress
     std::atomic<std::uint32_t> refusals{0};  // since a credit came back; approximate
   };
   AccountTable<Account> accounts_;
   const std::uint32_t limit_;
 };
 
-/// What a receiving device owes the devices of its peers. It outlives the device: messages that arrived there
-/// may meet their receives later.
+/// What a receiving device owes the devices of its peers, of one message class. It outlives the device:
+/// messages that arrived there may meet their receives later.
 class CreditLedger {
  public:
-  CreditLedger(int ranks, std::uint32_t device, std::uint32_t limit) noexcept
+  /// `kept`: counts what ledgers of the device have kept for collect().
+  CreditLedger(int ranks, std::uint32_t device, std::uint32_t limit, std::atomic<std::uint32_t>& kept,
+               std::uint8_t message_class = 0) noexcept
       : accounts_(ranks),
         device_(device),
         limit_(limit),
-        batch_(limit < 16 ? 1 : std::bit_floor(limit / 8)) {}
+        batch_(limit < 16 ? 1 : std::bit_floor(limit / 8)),
+        message_class_(message_class),
+        kept_(kept) {}
 
   /// As many messages have met their receives. Returns how many credits are to be sent back now; 0: none yet.
   /// `exclusive`: the caller is the one thread that progresses the device.
   [[nodiscard]] std::uint32_t settle(int peer, std::uint8_t device, std::uint32_t messages,
                                      bool exclusive) noexcept {
     Account& account = accounts_.at(peer, device);
-    std::uint32_t before = 0;
+    std::uint64_t before = 0;
     if (exclusive) {
       before = account.settled.load(std::memory_order_relaxed);
       account.settled.store(before + messages, std::memory_order_relaxed);
     } else {
       before = account.settled_by_any.fetch_add(messages, std::memory_order_relaxed);
     }
-    const std::uint32_t whole = ~(batch_ - 1);
-    return ((before + messages) & whole) - (before & whole);
+    const std::uint64_t whole = ~(std::uint64_t{batch_} - 1);
+    return static_cast<std::uint32_t>(((before + messages) & whole) - (before & whole));
   }
   /// A message begins to wait for its receive. False: the peer has no credit for that.
   [[nodiscard]] bool admit(int peer, std::uint8_t device) noexcept {
@@ -139,10 +154,9 @@ class CreditLedger {
   /// The network had no room for a return: keeps it for collect().
   void keep(int peer, std::uint8_t device, std::uint32_t count) noexcept {
     accounts_.at(peer, device).kept.fetch_add(count, std::memory_order_relaxed);
-    // Pairs with the acquire in has_kept().
+    // Pairs with the acquire in CreditLedgers::has_kept().
     kept_.fetch_add(count, std::memory_order_release);
   }
-  [[nodiscard]] bool has_kept() const noexcept { return kept_.load(std::memory_order_acquire) != 0; }
   /// Calls send(peer, device, count) for all that is kept, until it answers false.
   template <class Send>
   std::size_t collect(const Send& send) noexcept {
@@ -159,13 +173,29 @@ class CreditLedger {
     });
     return sent;
   }
+  /// Messages with a credit that have arrived, and those of them that wait for their receives.
+  struct Arrivals {
+    std::uint64_t all = 0;
+    std::uint64_t waiting = 0;
+  };
+  [[nodiscard]] Arrivals arrivals() noexcept {
+    Arrivals sum;
+    accounts_.for_each([&](int, std::uint8_t, const Account& account) {
+      sum.waiting += account.waiting.load(std::memory_order_relaxed);
+      sum.all += account.settled.load(std::memory_order_relaxed) +
+                 account.settled_by_any.load(std::memory_order_relaxed);
+    });
+    sum.all += sum.waiting;
+    return sum;
+  }
   /// The device whose arrivals are counted here.
   [[nodiscard]] std::uint32_t device() const noexcept { return device_; }
+  [[nodiscard]] std::uint8_t message_class() const noexcept { return message_class_; }
 
  private:
   struct Account {
-    std::atomic<std::uint32_t> settled{0};
-    std::atomic<std::uint32_t> settled_by_any{0};
+    std::atomic<std::uint64_t> settled{0};
+    std::atomic<std::uint64_t> settled_by_any{0};
     std::atomic<std::uint32_t> kept{0};
     std::atomic<std::uint32_t> waiting{0};  // messages of the peer in stores
   };
@@ -174,7 +204,35 @@ class CreditLedger {
   const std::uint32_t device_;
   const std::uint32_t limit_;
   const std::uint32_t batch_;  // a power of two
+  const std::uint8_t message_class_;
+  std::atomic<std::uint32_t>& kept_;
+};
+
+/// The ledgers of a device, by message class.
+class CreditLedgers {
+ public:
+  CreditLedgers(int ranks, std::uint32_t device, std::uint32_t limit) noexcept
+      : ledgers_{CreditLedger(ranks, device, limit, kept_, 0), CreditLedger(ranks, device, limit, kept_, 1),
+                 CreditLedger(ranks, device, limit, kept_, 2)} {}
+
+  [[nodiscard]] CreditLedger& of(MessageClass message_class) noexcept {
+    return ledgers_[static_cast<std::size_t>(message_class)];
+  }
+  [[nodiscard]] bool has_kept() const noexcept { return kept_.load(std::memory_order_acquire) != 0; }
+  [[nodiscard]] std::array<CreditLedger, 3>& all() noexcept { return ledgers_; }
+  [[nodiscard]] CreditLedger::Arrivals arrivals() noexcept {
+    CreditLedger::Arrivals sum;
+    for (CreditLedger& ledger : ledgers_) {
+      const CreditLedger::Arrivals of_class = ledger.arrivals();
+      sum.all += of_class.all;
+      sum.waiting += of_class.waiting;
+    }
+    return sum;
+  }
+
+ private:
   std::atomic<std::uint32_t> kept_{0};
+  std::array<CreditLedger, 3> ledgers_;
 };
 
 }  // namespace weft::core

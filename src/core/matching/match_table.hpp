@@ -98,6 +98,10 @@ class MatchTable {
   template <class Each>
   void clear(Each&& each) noexcept;
 
+  /// Searches that went on in a bucket of overflow; approximate where several threads search. Any thread.
+  [[nodiscard]] std::uint64_t long_searches() const noexcept {
+    return long_searches_.load(std::memory_order_relaxed);
+  }
   [[nodiscard]] std::uint32_t buckets() const noexcept { return static_cast<std::uint32_t>(mask_ + 1); }
 
  private:
@@ -170,6 +174,7 @@ class MatchTable {
   alignas(64) Atomic<std::uint32_t> spare_lock_{0};
   std::uint32_t spare_free_ = kNone;  // first of a list through Bucket::overflow
   std::uint32_t spare_used_ = 0;      // those beyond have never been used
+  mutable std::atomic<std::uint64_t> long_searches_{0};
 };
 
 }  // namespace weft::core

@@ -80,6 +80,8 @@ template <class Record, template <class> class Atomic, class Threads>
     for (std::uint32_t number = 0; number < kSlots; ++number)
       if (holds({bucket, number}, key)) return {bucket, number};
     if ((bucket->state & kContinued) == 0) return {nullptr, 0};
+    if (bucket == &home)
+      long_searches_.store(long_searches_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   }
 }
 

@@ -33,6 +33,14 @@ MatchRecord* MatchingEngine::cancel(const ReceiveHandle& handle) noexcept {
   return unlink(*record, still) ? record : nullptr;
 }
 
+ScatteredReceive::Pool& MatchingEngine::scattered_receives() {
+  // Of many threads also where the engine is serial: a large message may end on another device.
+  std::call_once(scattered_once_, [this] {
+    scattered_receives_ = std::make_unique<ScatteredReceive::Pool>(records_.limit(), false);
+  });
+  return *scattered_receives_;
+}
+
 void end_unmatched(MatchingEngine& engine, MatchRecord& record, Outcome outcome) noexcept {
   Message message;
   const MatchKey key = record.key();

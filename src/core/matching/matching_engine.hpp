@@ -6,6 +6,7 @@
 #include "core/matching/match_table.hpp"
 #include "core/matching/ordered_matching.hpp"
 #include "core/matching/record_pool.hpp"
+#include "core/matching/scattered_receive.hpp"
 #include "core/matching/unexpected.hpp"
 
 #include <weft/attributes.hpp>
@@ -46,6 +47,9 @@ class MatchingEngine {
   [[nodiscard]] OrderedMatching* order() noexcept { return order_.get(); }
   [[nodiscard]] RecordPool<MatchRecord>& records() noexcept { return records_; }
   [[nodiscard]] RecordPool<Unexpected>& unexpected() noexcept { return unexpected_; }
+
+  /// Made at the first call, which allocates; throws weft::Error without address space. Any thread.
+  [[nodiscard]] ScatteredReceive::Pool& scattered_receives();
 
   [[nodiscard]] MatchingEngineAttributes attributes() const noexcept {
     return {id_,
@@ -207,6 +211,8 @@ class MatchingEngine {
   RecordPool<MatchRecord> records_;
   RecordPool<Unexpected> unexpected_;
   std::unique_ptr<OrderedMatching> order_;
+  std::once_flag scattered_once_;
+  std::unique_ptr<ScatteredReceive::Pool> scattered_receives_;
 };
 
 /// Signals a receive that was unlinked before it met its message, and gives the record back.

@@ -19,6 +19,10 @@ PendingOperation receive_of(const MatchRecord& record) noexcept {
   operation.tag = key.tag;
   operation.size = record.buffer.size();
   operation.completion = record.completion;
+  if (const ScatteredReceive* scattered = ScatteredReceive::of(record.buffer); scattered != nullptr) {
+    operation.size = scattered->total();
+    operation.completion = scattered->completion();
+  }
   return operation;
 }
 

@@ -13,6 +13,7 @@
 #include "core/matching/match_record.hpp"
 #include "core/matching/match_table.hpp"
 
+#include <weft/detail/lane.hpp>
 #include <weft/detail/lock.hpp>
 #include <weft/options.hpp>
 
@@ -24,13 +25,8 @@
 
 namespace weft::core {
 
-/// Where a stream begins. Under its lock: the next number, and that messages go to the network in the order
-/// of their numbers.
-struct SendStream {
-  std::atomic<std::uint32_t> lock{0};
-  std::uint32_t next = 0;
-  std::atomic<std::uint32_t> kept{0};  // posts in the backlog, which get their numbers when they leave
-};
+/// Where a stream begins.
+using detail::SendStream;
 
 /// Where a stream ends. Under the lock of the engine's order.
 struct ArrivalStream {

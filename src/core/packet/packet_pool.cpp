@@ -15,6 +15,7 @@ using detail::TryLock;
 void PacketPool::attach(network::Network& network) {
   network_ = &network;
   memory_ = network.packet_memory();
+  bulk_.set_up(memory_.count, std::min(bulk_limit_, memory_.count - memory_.count / 4));
   for (Shard& shard : shards_) shard.indices = std::make_unique<std::uint32_t[]>(memory_.count);
   // Lowest index on top, so that few pages are touched while few packets are in use.
   for (std::uint32_t index = memory_.count; index-- > 0;) {
@@ -46,6 +47,31 @@ Packet PacketPool::get() noexcept {
   return index != kNone ? packet(index) : Packet();
 }
 
+Packet PacketPool::get_from_share(BulkPackets::Use use) noexcept {
+  if (!bulk_.admit(use)) {
+    // Peers may have given some back that nobody has looked for yet.
+    std::array<std::uint32_t, kMagazineSize> returned;
+    const std::size_t count = reclaim(returned);
+    if (count != 0) spill(returned.data(), static_cast<std::uint32_t>(count), concurrent::thread_number());
+    if (!bulk_.admit(use)) return {};
+  }
+  Packet packet = get();
+  if (!packet) {
+    bulk_.dismiss();
+    return packet;
+  }
+  const std::uint32_t index = packet.release();
+  bulk_.mark(index);
+  return {data(index), payload(), index, &bulk_};
+}
+
+std::size_t PacketPool::reclaim(std::span<std::uint32_t> indices) noexcept {
+  const std::size_t count = network_->reclaim_packets(indices);
+  if (count != 0 && bulk_.any())
+    for (const std::uint32_t index : indices.first(count)) bulk_.came_back(index);
+  return count;
+}
+
 std::uint32_t PacketPool::take_from(Shard& shard, Magazine* magazine) noexcept {
   if (!TryLock::acquire(shard.lock)) return kNone;
   std::uint32_t index = kNone;
@@ -60,7 +86,7 @@ std::uint32_t PacketPool::take_from(Shard& shard, Magazine* magazine) noexcept {
 std::uint32_t PacketPool::refill(Magazine* magazine, std::uint32_t thread) noexcept {
   // What peers have given back first: it was used last, and no more memory is touched than is in use at once.
   std::array<std::uint32_t, kMagazineSize> returned;
-  const std::size_t count = network_->reclaim_packets(returned);
+  const std::size_t count = reclaim(returned);
   if (count == 0) {
     for (std::uint32_t step = 0; step < kShards; ++step)
       if (const std::uint32_t index = take_from(shards_[(thread + step) % kShards], magazine); index != kNone)

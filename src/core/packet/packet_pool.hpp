@@ -4,12 +4,16 @@
 #include <weft/message.hpp>
 #include <weft/packet.hpp>
 
+#include "core/packet/bulk_packets.hpp"
 #include "network/network.hpp"
+
+#include <weft/options.hpp>
 
 #include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <span>
 
 namespace weft::core {
 
@@ -19,13 +23,22 @@ namespace weft::core {
 class PacketPool final : public detail::PacketSource, public detail::PayloadLender, public PayloadOwner {
  public:
   /// `magazine`: packets that a thread may keep for itself, 1 to 64.
-  explicit PacketPool(std::uint32_t magazine) noexcept : magazine_limit_(magazine) {}
+  /// `bulk`: packets that bulk may have in use, or three quarters of the pool if that is less.
+  explicit PacketPool(std::uint32_t magazine, std::uint32_t bulk = ~std::uint32_t{0}) noexcept
+      : magazine_limit_(magazine), bulk_limit_(bulk) {}
   /// Takes over the network's packet memory; once, before anything else.
   void attach(network::Network& network);
 
   /// A packet, or none when all are in use.
   [[nodiscard]] Packet get() noexcept;
   void put_packet(std::uint32_t index) noexcept override;
+  /// A packet for a message of a class, or none when the pool or the class's share of it is in use.
+  [[nodiscard]] Packet get_for(MessageClass message_class) noexcept {
+    return message_class == MessageClass::bulk ? get_from_share(BulkPackets::Use::message) : get();
+  }
+  /// The same for a piece of a large message.
+  [[nodiscard]] Packet get_for_chunk() noexcept { return get_from_share(BulkPackets::Use::chunk); }
+  [[nodiscard]] const BulkPackets& bulk() const noexcept { return bulk_; }
 
   [[nodiscard]] std::byte* data(std::uint32_t index) const noexcept {
     return memory_.base + index * memory_.stride;
@@ -59,6 +72,8 @@ class PacketPool final : public detail::PacketSource, public detail::PayloadLend
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
   [[nodiscard]] Packet packet(std::uint32_t index) noexcept { return {data(index), payload(), index, this}; }
   [[nodiscard]] Packet get_slowly() noexcept;
+  [[nodiscard]] Packet get_from_share(BulkPackets::Use use) noexcept;
+  [[nodiscard]] std::size_t reclaim(std::span<std::uint32_t> indices) noexcept;
   void put_slowly(std::uint32_t index) noexcept;
   [[nodiscard]] std::uint32_t refill(Magazine* magazine, std::uint32_t thread) noexcept;
   std::uint32_t take_from(Shard& shard, Magazine* magazine) noexcept;
@@ -67,6 +82,8 @@ class PacketPool final : public detail::PacketSource, public detail::PayloadLend
   network::Network* network_ = nullptr;
   network::Network::PacketMemory memory_;
   const std::uint32_t magazine_limit_;
+  const std::uint32_t bulk_limit_;
+  BulkPackets bulk_{*this};
   std::atomic<std::uint32_t> kept_{0};
   std::array<std::atomic<Magazine*>, kMagazines> magazines_{};
   std::array<std::unique_ptr<Magazine>, kMagazines> owned_;

@@ -1,6 +1,7 @@
 // What arrives meets posted receives, or waits for them.
 #include "core/protocol/complete.hpp"
 #include "core/protocol/send_receive.hpp"
+#include "core/protocol/traffic.hpp"
 
 #include <weft/detail/message_access.hpp>
 
@@ -27,10 +28,11 @@ bool SendReceive::read_trailer(const Message& arrival, MatchTrailer& trailer, ne
     return false;
   }
   std::memcpy(&trailer, arrival.data() + arrival.size() - sizeof trailer, sizeof trailer);
-  if (trailer.engine < kMatchingEngines ? trailer.policy < kPolicies
-                                        : trailer.engine < kEngineIds && trailer.policy == 0)
+  const auto policy = static_cast<std::uint8_t>(policy_of(trailer));
+  if (is_message_class(static_cast<std::uint32_t>(class_of(trailer))) &&
+      (trailer.engine < kMatchingEngines ? policy < kPolicies : trailer.engine < kEngineIds && policy == 0))
     return true;
-  sink.reject(arrival.peer(), "send for an impossible engine or policy",
+  sink.reject(arrival.peer(), "send for an impossible engine, policy or class",
               static_cast<std::uint64_t>(trailer.engine) << 8 | trailer.policy);
   return false;
 }
@@ -113,15 +115,25 @@ const std::atomic<MatchingEngine*>* SendReceive::usual_engine(std::uint32_t trai
 
 [[gnu::noinline]] void SendReceive::settle_met(int peer, std::uint32_t trailer,
                                                std::uint32_t messages) noexcept {
-  settle(ledger_, peer, static_cast<std::uint8_t>(trailer >> 24), messages,
+  // Only trailers of the class normal are counted together.
+  settle(ledgers_.of(MessageClass::normal), peer, static_cast<std::uint8_t>(trailer >> 24), messages,
          exclusive_.load(std::memory_order_relaxed));
 }
 
-[[gnu::noinline]] void SendReceive::copy(std::byte* to, const std::byte* from, std::size_t size) noexcept {
-  if (size <= detail::kSlotPayload)
-    detail::copy_small(to, from, size);
+/// By the record, so that the loops that call it need not keep its buffer.
+[[gnu::noinline]] void SendReceive::fill(const MatchRecord& record, const std::byte* from,
+                                         std::size_t size) noexcept {
+  copy(record.buffer, from, size);
+}
+
+/// `size` is that of the payload, or of the buffer if that has less room.
+void SendReceive::copy(MutableBytes buffer, const std::byte* from, std::size_t size) noexcept {
+  if (ScatteredReceive* receive = ScatteredReceive::of(buffer); receive != nullptr) [[unlikely]]
+    receive->fill({from, size});
+  else if (size <= detail::kSlotPayload)
+    detail::copy_small(buffer.data(), from, size);
   else
-    std::memcpy(to, from, size);
+    std::memcpy(buffer.data(), from, size);
 }
 
 /// Fetches the receives that the next messages will probably meet, where there are so many that they may lie
@@ -157,10 +169,11 @@ bool SendReceive::on_send(std::uint64_t tag, Message& arrival, network::Sink& si
   const int peer = arrival.peer();
   MatchingEngine& engine = *engines_.find(trailer.engine);
   if (trailer.engine >= kMatchingEngines) return on_ordered_send(engine, tag, arrival, trailer, sink);
-  const MatchKey key = MatchingEngine::arrived_key(peer, tag, static_cast<MatchingPolicy>(trailer.policy));
+  const MatchKey key = MatchingEngine::arrived_key(peer, tag, policy_of(trailer));
+  CreditLedger& ledger = ledgers_.of(class_of(trailer));
   bool may_keep = true;
   const auto [answer, record] = engine.table().pair(Table::Side::unexpected, key, [&]() -> MatchRecord* {
-    may_keep = ledger_.admit(peer, trailer.device);
+    may_keep = ledger.admit(peer, trailer.device);
     return may_keep ? keep(engine, tag, arrival, trailer) : nullptr;
   });
   switch (answer) {
@@ -168,7 +181,8 @@ bool SendReceive::on_send(std::uint64_t tag, Message& arrival, network::Sink& si
       Message message;
       detail::MessageAccess::set_receive(message, peer);
       complete(engine, *record, message, tag, arrival.bytes().first(arrival.size() - sizeof trailer));
-      settle(ledger_, peer, trailer.device, 1, exclusive_.load(std::memory_order_relaxed));
+      context_.trace(TraceEvent::Phase::instant, "receive ended", peer, arrival.size() - sizeof trailer, 0);
+      settle(ledger, peer, trailer.device, 1, exclusive_.load(std::memory_order_relaxed));
       return true;
     }
     case Table::Answer::kept:
@@ -188,7 +202,7 @@ bool SendReceive::on_send(std::uint64_t tag, Message& arrival, network::Sink& si
                                                  const MatchTrailer& trailer) noexcept {
   MatchRecord* record = engine.take_unexpected();
   if (record == nullptr) {
-    ledger_.forget(arrival.peer(), trailer.device);
+    ledgers_.of(class_of(trailer)).forget(arrival.peer(), trailer.device);
     return nullptr;
   }
   Arrived& arrived = *record->unexpected;
@@ -198,7 +212,7 @@ bool SendReceive::on_send(std::uint64_t tag, Message& arrival, network::Sink& si
   arrived.is_announced = false;
   arrived.sender_device = trailer.device;
   arrived.tag = tag;
-  arrived.ledger = &ledger_;
+  arrived.ledger = &ledgers_.of(class_of(trailer));
   return record;
 }
 
@@ -211,8 +225,9 @@ bool SendReceive::on_large_send(std::uint64_t tag, const Message& arrival, netwo
     return true;
   }
   std::memcpy(&announcement, arrival.data(), sizeof announcement);
-  if (announcement.size > kLargestMessage || announcement.device >= detail::DevicePath::kMaxDevices) {
-    sink.reject(arrival.peer(), "announcement of an impossible size or device", announcement.size);
+  if (announcement.size > kLargestMessage || announcement.device >= detail::DevicePath::kMaxDevices ||
+      !is_message_class(announcement.message_class)) {
+    sink.reject(arrival.peer(), "announcement of an impossible size, device or class", announcement.size);
     return true;
   }
   MatchingEngine& engine = *engines_.find(trailer.engine);
@@ -228,8 +243,7 @@ bool SendReceive::on_large_send(std::uint64_t tag, const Message& arrival, netwo
   note->ledger = nullptr;
   if (engine.order() != nullptr) return announce_in_order(engine, trailer, *note, sink);
   const auto [answer, record] = engine.table().pair(
-      Table::Side::unexpected,
-      MatchingEngine::arrived_key(arrival.peer(), tag, static_cast<MatchingPolicy>(trailer.policy)),
+      Table::Side::unexpected, MatchingEngine::arrived_key(arrival.peer(), tag, policy_of(trailer)),
       [&]() -> MatchRecord* {
         MatchRecord* kept = engine.records().take();
         if (kept != nullptr) MatchingEngine::set_unexpected(*kept, *note);
@@ -252,7 +266,8 @@ bool SendReceive::return_credits(CreditLedger& ledger, int peer, std::uint8_t de
                           TrafficClass::control,
                           static_cast<std::uint8_t>(Channel::credit),
                           false,
-                          static_cast<std::uint64_t>(ledger.device()) << 32 | count};
+                          static_cast<std::uint64_t>(ledger.message_class()) << 40 |
+                              static_cast<std::uint64_t>(ledger.device()) << 32 | count};
   const SendResult result = context_.port->send(outgoing, {}, exclusive);
   return result == SendResult::sent || result == SendResult::peer_gone;
 }

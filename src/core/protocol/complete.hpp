@@ -19,7 +19,7 @@ namespace weft::core {
   if (size == sizeof(std::uint64_t)) {
     std::memcpy(buffer.data(), payload.data(), sizeof(std::uint64_t));
   } else {
-    copy(buffer.data(), payload.data(), size);
+    fill(record, payload.data(), size);
   }
   detail::MessageAccess::set_received(message, tag, buffer.data(), size, payload.size(), record.user_data);
   if (size < payload.size()) [[unlikely]]

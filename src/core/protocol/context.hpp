@@ -3,9 +3,12 @@
 
 #include "base/log.hpp"
 #include "core/completion/exposures.hpp"
+#include "core/diagnosis/device_counts.hpp"
 #include "core/diagnosis/pending.hpp"
+#include "core/diagnosis/trace.hpp"
 #include "core/memory/regions.hpp"
 #include "core/packet/packet_pool.hpp"
+#include "core/protocol/observed_port.hpp"
 #include "core/protocol/select.hpp"
 #include "network/network.hpp"
 
@@ -21,6 +24,7 @@ enum class Transfer : std::uint8_t { read, copy };
 /// How puts and gets reach a region: by the network or else by messages, or only by one of them.
 enum class AccessPath : std::uint8_t { automatic, direct, message };
 
+/// What was refused or dropped, of a whole runtime.
 struct Counters {
   std::atomic<std::uint64_t> refused_handles{0};
   std::atomic<std::uint64_t> refused_messages{0};
@@ -28,8 +32,10 @@ struct Counters {
   std::atomic<std::uint64_t> refused_accesses{0};
 };
 
+class PayloadDevice;
+
 struct Context {
-  network::Port* port;
+  ObservedPort port;
   PacketPool& pool;
   detail::Exposures& exposures;
   Counters& counters;
@@ -42,6 +48,21 @@ struct Context {
   AccessPath access_path;
   int rank;
   int ranks;
+  PayloadDevice* payloads = nullptr;  // that moves payloads in place of this device; null: this one does
+  DeviceCounts* counts = nullptr;     // null: nobody asks
+  Tracer* tracer = nullptr;           // likewise
+
+  /// Tells a trace, if there is one, about an operation: that it begins or ends under an id that is unique
+  /// among those of its name, or that something has come of it.
+  void trace(TraceEvent::Phase phase, const char* name, int peer, std::uint64_t size, std::uint64_t id,
+             const char* detail = nullptr) const noexcept {
+    if (tracer != nullptr) [[unlikely]]
+      trace_operation(*tracer, device, phase, name, peer, size, id, detail);
+  }
+  /// Returns the count before.
+  std::uint64_t count(Count DeviceCounts::*which, std::uint64_t amount = 1) const noexcept {
+    return counts != nullptr ? (counts->*which).add(amount) : 0;
+  }
 };
 
 /// Whether a count is one at which a repeating problem is reported again: 1, 2, 4, 8, ...

@@ -7,8 +7,9 @@
 #pragma once
 
 #include "concurrent/index_pool.hpp"
+#include "core/deadline/deadlines.hpp"
+#include "core/memory/scatter.hpp"
 #include "core/protocol/context.hpp"
-#include "core/protocol/scatter.hpp"
 #include "core/protocol/wire.hpp"
 #include "core/protocol/work_list.hpp"
 
@@ -37,12 +38,14 @@ class LargeMessages {
     std::uint64_t tag;
     Completion* completion;
     void* user_data;
+    MessageClass message_class = MessageClass::normal;
     /// Unless empty, the payload: these one behind the other, instead of `bytes`. The list is copied.
     std::span<const Bytes> parts{};
     std::size_t parts_size = 0;  // of all of them
   };
   enum class Start : std::uint8_t { started, no_request, refused };
-  /// Announces a payload; `result` says what the network answered.
+  /// Announces a payload, which this device moves or, when the runtime has one for that, the PayloadDevice;
+  /// `result` says what the network answered: not_ready as well while that device is not open.
   Start start(const Outbound& outbound, bool exclusive, network::SendResult& result) noexcept;
 
   /// The parts of start(), for announcements of other forms. reserve() makes an own operation that awaits the
@@ -69,16 +72,33 @@ class LargeMessages {
   };
   /// Fetches what fits into the buffer, then signals. Any thread. False: no transfer is free.
   bool fetch(const Claim& claim) noexcept;
+  /// The same on the runtime's PayloadDevice while that is open.
+  bool fetch_payload(const Claim& claim) noexcept;
   /// Tells the sender that nobody will fetch its payload. False: no transfer is free.
   bool decline(int peer, const LargeMessage& announcement) noexcept {
     return fetch({peer, announcement, 0, {}, nullptr, nullptr});
   }
 
-  /// Arrivals of the four channels. on_announcement: false when no transfer is free.
+  /// Arrivals of the four channels. on_announcement: false when no transfer is free; its payload comes to the
+  /// runtime's PayloadDevice while that is open.
   bool on_announcement(std::uint64_t word, const Message& arrival, network::Sink& sink) noexcept;
   void on_clear_to_send(const Message& arrival, network::Sink& sink) noexcept;
   void on_chunk(std::uint64_t word, const Message& arrival, network::Sink& sink) noexcept;
   void on_finished(const Message& arrival, network::Sink& sink) noexcept;
+
+  /// Asks the peers of announced messages whose completion object is one for which is_due(completion) holds
+  /// to forget them. Those that do end as timed_out; a message that is being fetched ends as it would have.
+  /// By whoever may step(). In large_message_withdraw.cpp, as what follows.
+  void withdraw(const Deadlines& deadlines, bool exclusive) noexcept;
+  /// Reads what a peer wants to be forgotten. False: that is nothing.
+  static bool read_withdraw(const Message& arrival, Withdraw& withdraw, network::Sink& sink) noexcept;
+  /// A message for the memory of an active message's target, which has none yet. Any thread.
+  void forget_arrived(int peer, const Withdraw& withdraw) noexcept;
+  /// A message that somebody else has kept. Unless no transfer is free, calls take_out(), which says whether
+  /// it was there and is not any more, and then tells the sender.
+  template <class TakeOut>
+  void forget_kept(int peer, const Withdraw& withdraw, const TakeOut& take_out) noexcept;
+  void on_withdrawn(const Message& arrival, network::Sink& sink) noexcept;
 
   /// Calls `visit(user_data)` for every fetch that has not ended and would have signalled `completion`; only
   /// while nothing is under way any more.
@@ -92,6 +112,8 @@ class LargeMessages {
 
   /// How many records step(), or a protocol on top of this one, has to continue; for its work lists.
   [[nodiscard]] std::atomic<std::uint32_t>& working() noexcept { return working_; }
+  /// A count that makes awaits_peers() hold: there is something else to look at from time to time.
+  [[nodiscard]] std::atomic<std::uint32_t>& awaiting() noexcept { return transfers_; }
   /// Own operations that have not ended.
   [[nodiscard]] std::uint32_t outstanding() const noexcept {
     return outstanding_.load(std::memory_order_relaxed);
@@ -111,6 +133,11 @@ class LargeMessages {
   struct Incoming;  // of the receiver
   struct Grants;    // of the receiver, by peer
 
+  bool take_announcement(std::uint64_t word, int peer, const LargeMessage& announcement) noexcept;
+  void wake() const noexcept;
+  void withdraw_from(const LargeMessages& mover, const Deadlines& deadlines, bool exclusive) noexcept;
+  void mark_forgotten(int peer, const Withdraw& withdraw) noexcept;
+  void tell_forgotten(std::uint32_t index, int peer, const Withdraw& withdraw) noexcept;
   [[nodiscard]] Request* find_request(RequestName name, int peer) noexcept;
   void end(Request& request, Outcome outcome) noexcept;
   Step stream(Request& request, bool exclusive) noexcept;
@@ -139,10 +166,21 @@ class LargeMessages {
   std::unique_ptr<Grants[]> grants_;
   alignas(64) std::atomic<std::uint32_t> working_{0};
   std::atomic<std::uint32_t> outstanding_{0};
-  std::atomic<std::uint32_t> transfers_{0};  // of the receiver, in use
+  std::atomic<std::uint32_t> transfers_{0};  // of the receiver, in use; and what others await
   WorkList<Request> streaming_;
   WorkList<Incoming> advancing_;
   WorkList<Grants> granting_;
 };
+
+template <class TakeOut>
+void LargeMessages::forget_kept(int peer, const Withdraw& withdraw, const TakeOut& take_out) noexcept {
+  // First, so that what was taken out can be answered. Without one the sender asks again.
+  const std::uint32_t index = free_incoming_.take();
+  if (index == concurrent::IndexPool<>::kNone) return;
+  if (take_out())
+    tell_forgotten(index, peer, withdraw);
+  else
+    free_incoming_.put(index);
+}
 
 }  // namespace weft::core

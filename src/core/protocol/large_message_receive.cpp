@@ -1,11 +1,13 @@
 // The receiver's half of large messages.
 #include "core/protocol/large_message_records.hpp"
+#include "core/protocol/payload_device.hpp"
+#include "core/protocol/traffic.hpp"
 
-#include <weft/detail/lock.hpp>
 #include <weft/detail/message_access.hpp>
 
 #include <algorithm>
 #include <cstring>
+#include <string>
 
 namespace weft::core {
 
@@ -16,11 +18,8 @@ using network::TrafficClass;
 namespace {
 
 constexpr std::size_t kReadPerStep = std::size_t{1} << 20;  // so that other messages are served in between
-constexpr int kPartsPerStep = 64;                           // likewise: each is a call of the kernel
-
-// Of one peer, under way: half of what a second-level cache holds. More is granted when half of that is left.
-constexpr std::int64_t kMostGranted = std::int64_t{512} << 10;
-constexpr std::int64_t kGrantBelow = kMostGranted / 2;
+constexpr const char* kTracedArrival = "large message of a peer";
+constexpr int kPartsPerStep = 64;  // likewise: each is a call of the kernel
 
 }  // namespace
 
@@ -58,18 +57,47 @@ bool LargeMessages::on_announcement(std::uint64_t word, const Message& arrival,
     sink.reject(arrival.peer(), "announcement from a device out of range", announcement.device);
     return true;
   }
+  if (!is_message_class(announcement.message_class)) {
+    sink.reject(arrival.peer(), "announcement of an unknown message class", announcement.message_class);
+    return true;
+  }
+  const PayloadDevice::Visit visit(context_.payloads);
+  LargeMessages* const mover = visit.device();
+  if (mover == nullptr) return take_announcement(word, arrival.peer(), announcement);
+  if (!mover->take_announcement(word, arrival.peer(), announcement)) return false;
+  mover->wake();
+  return true;
+}
+
+bool LargeMessages::take_announcement(std::uint64_t word, int peer,
+                                      const LargeMessage& announcement) noexcept {
   const std::uint32_t index = free_incoming_.take();
   if (index == concurrent::IndexPool<>::kNone) return false;
   Incoming& incoming = incoming_[index];
-  incoming.peer.store(arrival.peer(), std::memory_order_relaxed);
+  incoming.peer.store(peer, std::memory_order_relaxed);
   incoming.announcement = announcement;
   incoming.word = word;
   incoming.wanted = announcement.size;
   incoming.buffer = nullptr;
   incoming.is_receive = false;
   incoming.parts = {};
-  incoming.state.store(Incoming::State::needs_memory, std::memory_order_relaxed);
+  // Pairs with the acquire in mark_forgotten().
+  incoming.state.store(Incoming::State::needs_memory, std::memory_order_release);
   begin(incoming);
+  return true;
+}
+
+/// Whoever hands something over need not be a thread that progresses the device.
+void LargeMessages::wake() const noexcept {
+  if (context_.port->has_parked()) context_.port->wake(~std::uint32_t{0});
+}
+
+bool LargeMessages::fetch_payload(const Claim& claim) noexcept {
+  const PayloadDevice::Visit visit(context_.payloads);
+  LargeMessages* const mover = visit.device();
+  if (mover == nullptr) return fetch(claim);
+  if (!mover->fetch(claim)) return false;
+  mover->wake();
   return true;
 }
 
@@ -103,6 +131,12 @@ void LargeMessages::set_fetching(Incoming& incoming) noexcept {
 }
 
 void LargeMessages::begin(Incoming& incoming) noexcept {
+  context_.log.in(base::LogModule::protocol).trace([&] {
+    return "a large message of " + std::to_string(incoming.announcement.size) + " bytes from rank " +
+           std::to_string(incoming.peer) + " begins";
+  });
+  context_.trace(TraceEvent::Phase::begin, kTracedArrival, incoming.peer, incoming.announcement.size,
+                 incoming.index);
   incoming.read = 0;
   incoming.granted.store(0, std::memory_order_relaxed);
   incoming.received.store(0, std::memory_order_relaxed);
@@ -112,6 +146,11 @@ void LargeMessages::begin(Incoming& incoming) noexcept {
 }
 
 Step LargeMessages::find_memory(Incoming& incoming) noexcept {
+  if (incoming.withdrawn.load(std::memory_order_relaxed) ==
+      incoming.generation.load(std::memory_order_relaxed)) {
+    incoming.state.store(Incoming::State::forgotten, std::memory_order_relaxed);
+    return Step::moved;
+  }
   Completion* completion = context_.exposures.find(incoming.word);
   if (completion == nullptr) {
     const std::uint64_t count = context_.counters.refused_handles.fetch_add(1, std::memory_order_relaxed) + 1;
@@ -159,10 +198,15 @@ Step LargeMessages::advance(Incoming& incoming, bool exclusive) noexcept {
     case Incoming::State::reading: {
       if (!read_some(incoming)) {
         // Not allowed between these processes, or the peer is gone: let the peer stream it instead.
+        context_.log.in(base::LogModule::protocol).info([&] {
+          return "the memory of rank " + std::to_string(incoming.peer) + " cannot be read: it is asked for " +
+                 std::to_string(incoming.wanted) + " bytes instead";
+        });
         incoming.state.store(Incoming::State::asking, std::memory_order_relaxed);
         return Step::moved;
       }
       if (incoming.read < incoming.wanted) return Step::moved;
+      context_.count(&DeviceCounts::large_bytes_read, incoming.wanted);
       // The answer first: the sender does not wait for what the delivery does.
       incoming.state.store(Incoming::State::answering, std::memory_order_relaxed);
       const Step answered = send_answer(incoming, exclusive);
@@ -172,7 +216,8 @@ Step LargeMessages::advance(Incoming& incoming, bool exclusive) noexcept {
     }
     case Incoming::State::asking:
       return queue(incoming);
-    case Incoming::State::answering: {
+    case Incoming::State::answering:
+    case Incoming::State::forgotten: {
       const Step answered = send_answer(incoming, exclusive);
       if (answered == Step::finished) free(incoming);
       return answered;
@@ -185,74 +230,11 @@ Step LargeMessages::advance(Incoming& incoming, bool exclusive) noexcept {
   return Step::finished;
 }
 
-/// Lines a transfer up behind those of its peer that have not been granted all.
-Step LargeMessages::queue(Incoming& incoming) noexcept {
-  Grants& grants = grants_of(incoming);
-  if (!detail::TryLock::acquire(grants.busy)) return Step::idle;
-  incoming.next = nullptr;
-  (grants.first == nullptr ? grants.first : grants.last->next) = &incoming;
-  grants.last = &incoming;
-  incoming.state.store(Incoming::State::receiving, std::memory_order_release);
-  if (!grants.is_listed.load(std::memory_order_relaxed)) {
-    grants.is_listed.store(true, std::memory_order_relaxed);
-    working_.fetch_add(1, std::memory_order_relaxed);
-    granting_.add(grants);
-  }
-  detail::TryLock::release(grants.busy);
-  return Step::finished;
-}
-
-Step LargeMessages::grant(Grants& grants, bool exclusive) noexcept {
-  if (!detail::TryLock::acquire(grants.busy)) return Step::idle;
-  Step result = grant_next(grants, exclusive) ? Step::moved : Step::idle;
-  if (grants.first == nullptr) {
-    grants.is_listed.store(false, std::memory_order_relaxed);
-    result = Step::finished;
-  }
-  detail::TryLock::release(grants.busy);
-  return result;
-}
-
-/// Lets the peer send more, while that is little enough. The caller has the lock. Whether it did.
-bool LargeMessages::grant_next(Grants& grants, bool exclusive) noexcept {
-  bool did = false;
-  while (grants.first != nullptr) {
-    Incoming& incoming = *grants.first;
-    const std::int64_t under_way =
-        std::max<std::int64_t>(grants.under_way.load(std::memory_order_relaxed), 0);
-    if (under_way > kGrantBelow) break;
-    const std::size_t granted = incoming.granted.load(std::memory_order_relaxed);
-    const std::size_t more =
-        std::min(incoming.wanted - granted, static_cast<std::size_t>(kMostGranted - under_way));
-    const std::uint32_t generation = incoming.generation.load(std::memory_order_relaxed);
-    const ClearToSend clear{incoming.announcement.request,
-                            {incoming.index, generation},
-                            incoming.wanted,
-                            granted + more,
-                            context_.device,
-                            0};
-    Incoming* const next = incoming.next;
-    // Before the send: chunks may arrive, and with the last of the grants end the transfer, before it
-    // returns.
-    grants.under_way.fetch_add(static_cast<std::int64_t>(more), std::memory_order_relaxed);
-    incoming.granted.store(clear.granted, std::memory_order_relaxed);
-    const SendResult sent =
-        context_.port->send(answer(incoming, Channel::clear_to_send), bytes_of(clear), exclusive);
-    if (sent != SendResult::sent) {
-      // Of a peer that has left end_lost() takes care.
-      grants.under_way.fetch_sub(static_cast<std::int64_t>(more), std::memory_order_relaxed);
-      incoming.granted.store(granted, std::memory_order_relaxed);
-      break;
-    }
-    if (clear.granted == clear.size) grants.first = next;
-    did = true;
-  }
-  return did;
-}
-
 Step LargeMessages::send_answer(const Incoming& incoming, bool exclusive) noexcept {
-  const SendResult sent = context_.port->send(answer(incoming, Channel::finished),
-                                              bytes_of(incoming.announcement.request), exclusive);
+  const bool is_forgotten = incoming.state.load(std::memory_order_relaxed) == Incoming::State::forgotten;
+  const SendResult sent =
+      context_.port->send(answer(incoming, is_forgotten ? Channel::withdrawn : Channel::finished),
+                          bytes_of(incoming.announcement.request), exclusive);
   return sent == SendResult::sent || sent == SendResult::peer_gone ? Step::finished : Step::idle;
 }
 
@@ -300,44 +282,6 @@ void LargeMessages::on_chunk(std::uint64_t word, const Message& arrival, network
   incoming.state.store(Incoming::State::receiving, std::memory_order_release);
 }
 
-/// The sender goes on while this rank does other things with what it has received.
-void LargeMessages::received(Grants& grants, std::size_t size) noexcept {
-  const auto less = static_cast<std::int64_t>(size);
-  if (grants.under_way.fetch_sub(less, std::memory_order_relaxed) - less > kGrantBelow ||
-      !grants.is_listed.load(std::memory_order_relaxed) || !detail::TryLock::acquire(grants.busy))
-    return;
-  static_cast<void>(grant_next(grants, false));
-  detail::TryLock::release(grants.busy);
-}
-
-/// No chunk will come from a peer that has left.
-void LargeMessages::end_lost(Incoming& incoming) noexcept {
-  auto expected = Incoming::State::receiving;
-  if (incoming.state.load(std::memory_order_relaxed) != expected) return;
-  const int peer = incoming.peer.load(std::memory_order_relaxed);
-  if (!context_.port->gone(peer)) return;
-  Grants& grants = grants_[static_cast<std::size_t>(peer)];
-  if (!detail::TryLock::acquire(grants.busy)) return;
-  bool is_lost =
-      incoming.state.compare_exchange_strong(expected, Incoming::State::entered, std::memory_order_acquire);
-  // By now the record may be that of another transfer.
-  if (is_lost && incoming.peer.load(std::memory_order_relaxed) != peer) {
-    incoming.state.store(Incoming::State::receiving, std::memory_order_release);
-    is_lost = false;
-  }
-  if (is_lost) {
-    Incoming* before = nullptr;
-    for (Incoming* each = grants.first; each != nullptr; before = each, each = each->next)
-      if (each == &incoming) {
-        (before == nullptr ? grants.first : before->next) = incoming.next;
-        if (grants.last == &incoming) grants.last = before;
-        break;
-      }
-  }
-  detail::TryLock::release(grants.busy);
-  if (is_lost) lose(incoming);
-}
-
 void LargeMessages::lose(Incoming& incoming) noexcept {
   if (incoming.is_receive)
     deliver(incoming, Outcome::peer_failed);
@@ -349,6 +293,9 @@ void LargeMessages::lose(Incoming& incoming) noexcept {
 void LargeMessages::deliver(Incoming& incoming, Outcome outcome) noexcept {
   Message message;
   Completion* completion = incoming.completion;
+  if (outcome == Outcome::ok) context_.count(&DeviceCounts::large_received);
+  context_.trace(TraceEvent::Phase::instant, "large message delivered", incoming.peer, incoming.wanted, 0,
+                 name_of(outcome));
   if (incoming.is_receive) {
     outstanding_.fetch_sub(1, std::memory_order_relaxed);
     if (completion == nullptr) return;
@@ -374,6 +321,8 @@ void LargeMessages::deliver(Incoming& incoming, Outcome outcome) noexcept {
 }
 
 void LargeMessages::free(Incoming& incoming) noexcept {
+  context_.trace(TraceEvent::Phase::end, kTracedArrival, incoming.peer, incoming.announcement.size,
+                 incoming.index);
   incoming.state.store(Incoming::State::free, std::memory_order_relaxed);
   incoming.generation.fetch_add(1, std::memory_order_release);
   free_incoming_.put(incoming.index);

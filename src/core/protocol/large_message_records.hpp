@@ -1,10 +1,22 @@
 // The records behind LargeMessages.
 #pragma once
 
-#include "core/protocol/gather.hpp"
+#include "core/memory/gather.hpp"
 #include "core/protocol/large_message.hpp"
 
 namespace weft::core {
+
+/// The state of a request before; it was left only if that is announced.
+template <class State>
+State leave_announced(std::atomic<State>& state, State to) noexcept {
+  for (;;) {
+    auto before = State::announced;
+    // end_lost_operations() leaves examined again, one way or the other.
+    if (state.compare_exchange_weak(before, to, std::memory_order_acq_rel, std::memory_order_acquire) ||
+        (before != State::announced && before != State::examined))
+      return before;
+  }
+}
 
 /// An own large message until its buffer is free again.
 struct LargeMessages::Request {
@@ -26,10 +38,12 @@ struct LargeMessages::Request {
   std::size_t size = 0;
   Completion* completion = nullptr;
   void* user_data = nullptr;
-  GatherList gather;  // what travels, unless empty, instead of data
+  MessageClass message_class = MessageClass::normal;
+  GatherList gather;         // what travels, unless empty, instead of data
+  std::uint16_t engine = 0;  // of a send
   // while streaming:
   RequestName transfer{};
-  std::uint8_t transfer_device = 0;     // of the peer
+  std::uint8_t transfer_device = 0;     // of the peer; before, where it was announced to
   std::size_t wanted = 0;               // the peer has room for so much ...
   std::atomic<std::size_t> granted{0};  // ... and takes so much of it now
   std::size_t sent = 0;
@@ -47,10 +61,12 @@ struct LargeMessages::Incoming {
     receiving,
     entered,  // while receiving: a thread is handling a chunk, or ends what a lost peer has begun
     answering,
+    forgotten,  // withdrawn by the sender, who is to be told
   };
   Incoming* next = nullptr;
   std::atomic<State> state{State::free};
   std::atomic<std::uint32_t> generation{1};
+  std::atomic<std::uint32_t> withdrawn{0};  // the generation whose sender has asked to forget it
   std::uint32_t index = 0;
   std::atomic<int> peer{0};  // atomic, because end_lost_operations() looks at transfers of other threads
   LargeMessage announcement{};
@@ -66,6 +82,10 @@ struct LargeMessages::Incoming {
   std::size_t read = 0;
   std::atomic<std::size_t> granted{0};  // the sender was told to send so much; less than wanted: in Grants
   std::atomic<std::size_t> received{0};
+
+  [[nodiscard]] MessageClass message_class() const noexcept {
+    return static_cast<MessageClass>(announcement.message_class);
+  }
 };
 
 /// What one peer may stream to this device: so many bytes at a time that they stay in the caches of both

@@ -41,6 +41,7 @@ WEFT_GLANCES void LargeMessages::describe(PendingList& list) const noexcept {
                       : state == Incoming::State::reading    ? "read from the peer's memory"
                       : state == Incoming::State::asking     ? "about to be asked for"
                       : state == Incoming::State::answering  ? "about to be answered"
+                      : state == Incoming::State::forgotten  ? "withdrawn by its sender, who is to be told"
                                                              : "received in pieces";
     const bool is_receive = glance(incoming.is_receive);
     operation.peer = incoming.peer.load(std::memory_order_relaxed);

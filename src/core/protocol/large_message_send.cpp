@@ -1,32 +1,23 @@
 // The sender's half of large messages.
 #include "core/protocol/large_message_records.hpp"
+#include "core/protocol/payload_device.hpp"
+#include "core/protocol/traffic.hpp"
 
 #include <weft/detail/message_access.hpp>
 
 #include <algorithm>
 #include <cstring>
+#include <string>
 
 namespace weft::core {
 
 using network::Outgoing;
 using network::SendResult;
-using network::TrafficClass;
 
 namespace {
 
 constexpr int kChunksPerStep = 8;
-
-/// The state before; it was left only if that is announced.
-template <class State>
-State leave_announced(std::atomic<State>& state, State to) noexcept {
-  for (;;) {
-    auto before = State::announced;
-    // end_lost_operations() leaves examined again, one way or the other.
-    if (state.compare_exchange_weak(before, to, std::memory_order_acq_rel, std::memory_order_acquire) ||
-        (before != State::announced && before != State::examined))
-      return before;
-  }
-}
+constexpr const char* kTracedSend = "large message to a peer";
 
 }  // namespace
 
@@ -52,14 +43,18 @@ std::uint32_t LargeMessages::reserve(const Outbound& outbound) noexcept {
     return kNoRequest;
   }
   request.peer = outbound.peer;
+  request.transfer_device = outbound.device;
+  request.engine = outbound.trailer != nullptr ? outbound.trailer->engine : std::uint16_t{0};
   request.operation = outbound.operation;
   request.tag = outbound.tag;
   request.data = outbound.parts.empty() ? outbound.bytes.data() : nullptr;
   request.size = outbound.parts.empty() ? outbound.bytes.size() : outbound.parts_size;
   request.completion = outbound.completion;
   request.user_data = outbound.user_data;
+  request.message_class = outbound.message_class;
   request.granted.store(0, std::memory_order_relaxed);
   request.sent = 0;
+  context_.trace(TraceEvent::Phase::begin, kTracedSend, request.peer, request.size, index);
   request.state.store(Request::State::announced, std::memory_order_release);
   outstanding_.fetch_add(1, std::memory_order_relaxed);
   return index;
@@ -81,8 +76,10 @@ std::uint32_t LargeMessages::reserve_staged(int peer, std::size_t size, std::byt
   request.size = size;
   request.completion = nullptr;
   request.user_data = nullptr;
+  request.message_class = MessageClass::normal;
   request.granted.store(0, std::memory_order_relaxed);
   request.sent = 0;
+  context_.trace(TraceEvent::Phase::begin, kTracedSend, request.peer, request.size, index);
   request.state.store(Request::State::announced, std::memory_order_release);
   outstanding_.fetch_add(1, std::memory_order_relaxed);
   return index;
@@ -96,6 +93,7 @@ bool LargeMessages::abandon(std::uint32_t index) noexcept {
   Request& request = requests_[index];
   if (leave_announced(request.state, Request::State::free) != Request::State::announced) return false;
   request.gather.clear();
+  context_.trace(TraceEvent::Phase::end, kTracedSend, request.peer, request.size, index, "not announced");
   outstanding_.fetch_sub(1, std::memory_order_relaxed);
   free_requests_.put(index);
   return true;
@@ -103,12 +101,19 @@ bool LargeMessages::abandon(std::uint32_t index) noexcept {
 
 LargeMessages::Start LargeMessages::start(const Outbound& outbound, bool exclusive,
                                           SendResult& result) noexcept {
-  const std::uint32_t index = reserve(outbound);
+  const PayloadDevice::Visit visit(context_.payloads);
+  LargeMessages* const mover = context_.payloads == nullptr ? this : visit.device();
+  if (mover == nullptr) {
+    result = SendResult::not_ready;
+    return Start::refused;
+  }
+  const std::uint32_t index = mover->reserve(outbound);
   if (index == kNoRequest) return Start::no_request;
-  const Request& request = requests_[index];
+  const Request& request = mover->requests_[index];
   // Nobody but this rank can read a list of buffers: the receiver has to ask for them.
   const LargeMessage announcement{reinterpret_cast<std::uint64_t>(request.data), request.size,
-                                  name_of_request(index), context_.device};
+                                  mover->name_of_request(index), mover->context_.device,
+                                  static_cast<std::uint32_t>(outbound.message_class)};
   std::byte content[sizeof announcement + sizeof(MatchTrailer)];
   std::memcpy(content, &announcement, sizeof announcement);
   std::size_t size = sizeof announcement;
@@ -118,14 +123,14 @@ LargeMessages::Start LargeMessages::start(const Outbound& outbound, bool exclusi
   }
   const Outgoing outgoing{outbound.peer,
                           outbound.device,
-                          TrafficClass::data,
+                          traffic_of(outbound.message_class),
                           static_cast<std::uint8_t>(outbound.channel),
                           outbound.channel == Channel::large_message,
                           outbound.word};
   result = context_.port->send(outgoing, {content, size}, exclusive);
   if (result == SendResult::sent) return Start::started;
   // Another thread may have ended it meanwhile because the peer is gone: then it is over, and was signalled.
-  return abandon(index) ? Start::refused : Start::started;
+  return mover->abandon(index) ? Start::refused : Start::started;
 }
 
 LargeMessages::Request* LargeMessages::find_request(RequestName name, int peer) noexcept {
@@ -143,11 +148,17 @@ void LargeMessages::end(Request& request, Outcome outcome) noexcept {
   detail::MessageAccess::set_user_data(message, request.user_data);
   detail::MessageAccess::set_outcome(message, outcome);
   Completion* completion = request.completion;
+  context_.trace(TraceEvent::Phase::end, kTracedSend, request.peer, request.size, request.index,
+                 name_of(outcome));
   request.packet.reset();
   request.gather.clear();
   request.state.store(Request::State::free, std::memory_order_relaxed);
   request.generation.fetch_add(1, std::memory_order_release);
   free_requests_.put(request.index);
+  if (outcome == Outcome::ok) context_.count(&DeviceCounts::large_sent);
+  context_.log.in(base::LogModule::protocol).trace([&] {
+    return "a large message to rank " + std::to_string(message.peer()) + " ends: " + name_of(outcome);
+  });
   if (completion != nullptr)
     completion->signal(message);
   else if (outcome != Outcome::ok)
@@ -201,7 +212,7 @@ void LargeMessages::on_clear_to_send(const Message& arrival, network::Sink& sink
 Step LargeMessages::stream(Request& request, bool exclusive) noexcept {
   const Outgoing outgoing{request.peer,
                           request.transfer_device,
-                          TrafficClass::control,
+                          traffic_of_chunks(request.message_class),
                           static_cast<std::uint8_t>(Channel::chunk),
                           false,
                           word_of(request.transfer)};
@@ -210,7 +221,9 @@ Step LargeMessages::stream(Request& request, bool exclusive) noexcept {
     if (!request.packet) {
       // What the peer has granted is no more than a number of its own: the buffer ends at `wanted`.
       const std::size_t granted = std::min(request.granted.load(std::memory_order_relaxed), request.wanted);
-      if (request.sent < granted) request.packet = context_.pool.get();
+      if (request.sent < granted)
+        request.packet = request.message_class == MessageClass::control ? context_.pool.get()
+                                                                        : context_.pool.get_for_chunk();
       if (!request.packet) {
         if (!context_.port->gone(request.peer)) return result;
         end(request, Outcome::peer_failed);

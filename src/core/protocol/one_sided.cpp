@@ -16,6 +16,14 @@ using network::Outgoing;
 using network::SendResult;
 using network::TrafficClass;
 
+namespace {
+
+const char* traced_name(Operation operation) noexcept {
+  return operation == Operation::put ? "put" : operation == Operation::get ? "get" : "atomic operation";
+}
+
+}  // namespace
+
 OneSided::OneSided(const Context& context)
     : context_(context),
       inline_limit_(
@@ -55,6 +63,7 @@ OneSided::Request* OneSided::take(const Access& access, const Origin& origin) no
   }
   request.update = access.update;
   request.options = access.options;
+  context_.trace(TraceEvent::Phase::begin, traced_name(access.operation), access.peer, access.size, index);
   request.sent = 0;
   request.piece = access.operation == Operation::get ? get_piece_ : put_piece_;
   outstanding_.fetch_add(1, std::memory_order_relaxed);
@@ -67,6 +76,8 @@ void OneSided::free(Request& request) noexcept {
   request.packet.reset();
   request.source.reset();
   if (request.by_messages) waiting_.fetch_sub(1, std::memory_order_relaxed);
+  context_.trace(TraceEvent::Phase::end, traced_name(request.operation), request.peer, request.size,
+                 request.index);
   const std::uint64_t generation = request.word.load(std::memory_order_relaxed) >> 32;
   request.word.store((generation + 1) << 32, std::memory_order_release);
   free_requests_.put(request.index);
@@ -91,11 +102,32 @@ void OneSided::count_failure(Operation operation, const RemoteAddress& where, st
                     ", or the region is not there any more (" + std::to_string(count) + " so far)");
 }
 
+void OneSided::count_success(const Request& request) noexcept {
+  if (request.by_messages && context_.count(&DeviceCounts::accesses_by_messages) == 0)
+    context_.log.in(base::LogModule::protocol).info([&] {
+      return "the network does not reach region " + std::to_string(request.where.region.index) + " of rank " +
+             std::to_string(request.where.region.rank) +
+             ", or is not to (attribute one_sided): the first access by messages has ended";
+    });
+  if (request.operation == Operation::put) {
+    context_.count(&DeviceCounts::puts);
+    context_.count(&DeviceCounts::put_bytes, request.size);
+  } else if (request.operation == Operation::get) {
+    context_.count(&DeviceCounts::gets);
+    context_.count(&DeviceCounts::get_bytes, request.size);
+  } else {
+    context_.count(&DeviceCounts::atomics);
+  }
+}
+
 Status OneSided::finish(Request& request, Outcome outcome, bool in_post) noexcept {
   const AccessOptions& options = request.options;
   const int peer = request.peer.load(std::memory_order_relaxed);
   Completion* completion = options.completion;
-  if (completion == nullptr && outcome != Outcome::ok)
+  context_.trace(TraceEvent::Phase::instant, "access ended", peer, request.size, 0, name_of(outcome));
+  if (outcome == Outcome::ok)
+    count_success(request);
+  else if (completion == nullptr)
     count_failure(request.operation, request.where, request.size, outcome);
   if (in_post && outcome == Outcome::ok && options.may_complete_now) completion = nullptr;
   Message message;
@@ -162,7 +194,7 @@ void OneSided::settle(Request& request, Outcome outcome, bool counts) noexcept {
   using namespace request_word;
   const std::uint64_t after = update(request.word, [&](std::uint64_t word) {
     word -= kBusy;
-    if (!counts && (word & kLost) == 0) word += 1;
+    if (!counts && (word & (kLost | kExpired)) == 0) word += 1;
     if (counts && outcome != Outcome::ok) word |= kRefused;
     return word;
   });

@@ -10,11 +10,13 @@
 // depends on the region alone, and both are operations of processors on the same memory.
 //
 // Sources: one_sided.cpp (from a post to its end), one_sided_post.cpp, one_sided_pieces.cpp (the initiator's
-// messages), one_sided_target.cpp, one_sided_atomic.cpp (both sides of atomic operations).
+// messages), one_sided_target.cpp, one_sided_atomic.cpp (both sides of atomic operations),
+// one_sided_expiry.cpp (accesses that end in time).
 #pragma once
 
 #include "concurrent/index_pool.hpp"
 #include "core/backlog/backlog.hpp"
+#include "core/deadline/deadlines.hpp"
 #include "core/protocol/atomic_update.hpp"
 #include "core/protocol/context.hpp"
 #include "core/protocol/flushes.hpp"
@@ -79,6 +81,16 @@ class OneSided {
   }
   /// Lists own operations that have not ended, for an explanation. Any thread. In one_sided_report.cpp.
   void describe(PendingList& list) const noexcept;
+  /// Whose deadline has passed: by its completion object, or as a piece of a vectored access.
+  struct Due {
+    const Deadlines& deadlines;
+    const Completion* piece_ended;  // what such pieces signal, with a user_data of which
+    bool (*is_piece_due)(const void* vectored, const void* user_data) noexcept;
+    const void* vectored;
+  };
+  /// Ends the accesses that are due: what has not been sent is dropped, and answers are not waited for. One
+  /// that the network has ends when that says so. By whoever may step().
+  void expire(const Due& due) noexcept;
   /// Ends the operations whose peer has left.
   void end_lost_operations() noexcept;
 
@@ -104,12 +116,16 @@ class OneSided {
   Status keep_for_retry(const Access& access, Backlog& backlog, const Origin& origin) noexcept;
   // one_sided.cpp
   [[nodiscard]] Request* take(const Access& access, const Origin& origin) noexcept;
+  void count_success(const Request& request) noexcept;
   Status finish(Request& request, Outcome outcome, bool in_post) noexcept;
   void free(Request& request) noexcept;
   [[nodiscard]] bool send_signal(Request& request, bool exclusive) noexcept;
   [[nodiscard]] Request* claim(RequestName name, int peer, Operation operation) noexcept;
   void settle(Request& request, Outcome outcome, bool counts) noexcept;
   void signal(std::uint64_t word, Operation operation, int peer) noexcept;
+  // one_sided_expiry.cpp
+  [[nodiscard]] static bool is_due(const Request& request, const Due& due) noexcept;
+  void unknown(const Message& arrival, const char* what, std::uint64_t word, network::Sink& sink) noexcept;
   // one_sided_pieces.cpp
   [[nodiscard]] AccessPiece next_piece(const Request& request, std::uint64_t size) const noexcept;
   Status send_piece(Request& request, bool keeps_room, bool exclusive, bool& gone) noexcept;
@@ -150,6 +166,7 @@ class OneSided {
   std::atomic<std::uint32_t> outstanding_{0};
   std::atomic<std::uint32_t> waiting_{0};  // requests that go by messages
   std::atomic<std::uint32_t> answers_in_use_{0};
+  std::atomic<bool> has_expired_{false};  // accesses, to which answers may still come
   WorkList<Request> advancing_;
   WorkList<Answer> giving_;
 };

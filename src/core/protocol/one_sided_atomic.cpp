@@ -100,8 +100,7 @@ void OneSided::on_atomic_ended(std::uint64_t word, const Message& arrival, netwo
     return sink.reject(arrival.peer(), "end of an atomic operation of a wrong length", arrival.size());
   std::memcpy(&ended, arrival.data(), sizeof ended);
   Request* request = claim(name_of(word), arrival.peer(), Operation::atomic);
-  if (request == nullptr)
-    return sink.reject(arrival.peer(), "end of an unknown atomic operation", name_of(word).index);
+  if (request == nullptr) return unknown(arrival, "end of an unknown atomic operation", word, sink);
   const bool is_ok = ended.outcome == 0;
   if (is_ok && request->data != nullptr) std::memcpy(request->data, &ended.old, request->size);
   settle(*request, is_ok ? Outcome::ok : Outcome::refused, true);

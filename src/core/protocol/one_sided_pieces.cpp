@@ -94,8 +94,8 @@ Step OneSided::advance(Request& request, bool exclusive) noexcept {
   bool is_over = false;
   for (int count = 0; count < kPiecesPerStep && !is_over; ++count) {
     const std::uint64_t word = request.word.load(std::memory_order_relaxed);
-    if ((word & kRefused) != 0) {
-      is_over = true;  // what has been sent is answered, the rest is not needed any more
+    if ((word & (kRefused | kExpired)) != 0) {
+      is_over = true;  // the rest is not needed any more
     } else if ((word & kPieces) >= kPiecesUnderWay) {
       gone = context_.port->gone(request.where.region.rank);
       if (!gone) return result;
@@ -122,7 +122,7 @@ void OneSided::on_access_ended(std::uint64_t word, const Message& arrival, netwo
     return sink.reject(arrival.peer(), "end of a put of a wrong length", arrival.size());
   std::memcpy(&ended, arrival.data(), sizeof ended);
   Request* request = claim(name_of(word), arrival.peer(), Operation::put);
-  if (request == nullptr) return sink.reject(arrival.peer(), "end of an unknown put", name_of(word).index);
+  if (request == nullptr) return unknown(arrival, "end of an unknown put", word, sink);
   settle(*request, ended.outcome == 0 ? Outcome::ok : Outcome::refused, true);
 }
 
@@ -132,7 +132,7 @@ void OneSided::on_get_data(std::uint64_t word, const Message& arrival, network::
     return sink.reject(arrival.peer(), "answer to a get of a wrong length", arrival.size());
   std::memcpy(&header, arrival.data(), sizeof header);
   Request* request = claim(name_of(word), arrival.peer(), Operation::get);
-  if (request == nullptr) return sink.reject(arrival.peer(), "answer to an unknown get", name_of(word).index);
+  if (request == nullptr) return unknown(arrival, "answer to an unknown get", word, sink);
   const std::uint64_t size = arrival.size() - sizeof header;
   const bool is_ok = header.outcome == 0;
   // Whole pieces only, so that what the peer answers wrongly cannot end the access early.

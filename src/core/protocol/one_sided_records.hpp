@@ -12,15 +12,17 @@ inline constexpr std::size_t kStackMessage = 512;
 /// What one word tells of a request, so that an answer, the sender of pieces and whoever finds that the peer
 /// has left agree on who ends it: the one whose change leaves nothing under way.
 ///
-/// generation(32) | posting(1) | at_network(1) | refused(1) | lost(1) | busy(12) | pieces under way(16)
+/// generation(32) | posting(1) | at_network(1) | refused(1) | lost(1) | expired(1) | busy(11) | pieces under
+/// way(16)
 namespace request_word {
 
 inline constexpr std::uint64_t kPosting = std::uint64_t{1} << 31;    // more pieces may be sent
 inline constexpr std::uint64_t kAtNetwork = std::uint64_t{1} << 30;  // the network tells the end
 inline constexpr std::uint64_t kRefused = std::uint64_t{1} << 29;
 inline constexpr std::uint64_t kLost = std::uint64_t{1} << 28;
+inline constexpr std::uint64_t kExpired = std::uint64_t{1} << 27;
 inline constexpr std::uint64_t kBusy = std::uint64_t{1} << 16;  // one thread that handles an answer
-inline constexpr std::uint64_t kBusyMask = 0xfff * kBusy;
+inline constexpr std::uint64_t kBusyMask = 0x7ff * kBusy;
 inline constexpr std::uint64_t kPieces = 0xffff;
 inline constexpr std::uint64_t kUnderWay = kPosting | kAtNetwork | kBusyMask | kPieces;
 
@@ -28,7 +30,10 @@ inline constexpr std::uint64_t kUnderWay = kPosting | kAtNetwork | kBusyMask | k
   return static_cast<std::uint32_t>(word >> 32);
 }
 [[nodiscard]] constexpr Outcome outcome_of(std::uint64_t word) noexcept {
-  return (word & kRefused) != 0 ? Outcome::refused : (word & kLost) != 0 ? Outcome::peer_failed : Outcome::ok;
+  return (word & kRefused) != 0   ? Outcome::refused
+         : (word & kExpired) != 0 ? Outcome::timed_out
+         : (word & kLost) != 0    ? Outcome::peer_failed
+                                  : Outcome::ok;
 }
 
 /// Replaces the word by what `change` makes of it and returns that.

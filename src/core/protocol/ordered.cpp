@@ -20,17 +20,20 @@ using Arrival = OrderedMatching::Arrival;
 
 // Sending.
 
-Status SendReceive::attempt_ordered_send(MatchingEngine& engine, int peer, std::uint64_t tag, Bytes bytes,
-                                         const SendOptions& options, Packet* packet, bool keeps_room,
-                                         bool exclusive, bool again) noexcept {
+Status SendReceive::attempt_ordered_send(MatchingEngine& engine, int peer, std::uint64_t tag,
+                                         const SendPayload& payload, const SendOptions& options,
+                                         Packet* packet, bool keeps_room, bool exclusive,
+                                         bool again) noexcept {
   const auto device = static_cast<std::uint8_t>(context_.device);
   SendStream& stream = engine.order()->sends(peer, device);
   if (!(exclusive ? detail::NoLock::acquire(stream.lock) : detail::TryLock::acquire(stream.lock)))
     return Status::retry(Reason::lock_contended);
   Status status = Status::retry(Reason::backlog);
   if (again || stream.kept.load(std::memory_order_relaxed) == 0) {
-    const MatchTrailer trailer{engine.id(), 0, device, stream.next};
-    status = send_silently(peer, tag, bytes, trailer, options, packet, keeps_room, exclusive);
+    const MatchTrailer trailer{engine.id(),
+                               policy_and_class(MatchingPolicy::rank_and_tag, options.message_class), device,
+                               stream.next};
+    status = send_silently(peer, tag, payload, trailer, options, packet, keeps_room, exclusive);
   }
   if (!status.is_retry()) {
     ++stream.next;
@@ -38,28 +41,28 @@ Status SendReceive::attempt_ordered_send(MatchingEngine& engine, int peer, std::
   }
   exclusive ? detail::NoLock::release(stream.lock) : detail::TryLock::release(stream.lock);
   if (!status.is_done() || options.completion == nullptr) return status;
-  return ended(context_.port->gone(peer), peer, tag, bytes, options);
+  return ended(context_.port->gone(peer), peer, tag, payload.bytes, options);
 }
 
 /// As attempt_send(), but when the message has left, the completion object is for the caller to signal.
-Status SendReceive::send_silently(int peer, std::uint64_t tag, Bytes bytes, const MatchTrailer& trailer,
-                                  const SendOptions& options, Packet* packet, bool keeps_room,
-                                  bool exclusive) noexcept {
-  if (select(bytes.size(), context_.limits) != Protocol::rendezvous) {
+Status SendReceive::send_silently(int peer, std::uint64_t tag, const SendPayload& payload,
+                                  const MatchTrailer& trailer, const SendOptions& options, Packet* packet,
+                                  bool keeps_room, bool exclusive) noexcept {
+  if (select(payload.size(), context_.limits) != Protocol::rendezvous) {
     SendOptions silent = options;
     silent.completion = nullptr;
-    if (take_credit(peer, options.device, exclusive)) [[likely]] {
-      const Status status = send_at_once(peer, tag, bytes, trailer, silent, packet, keeps_room, exclusive);
-      if (status.is_retry()) credits_.undo(1, peer, options.device);
+    if (take_credit(peer, options, exclusive)) [[likely]] {
+      const Status status = send_at_once(peer, tag, payload, trailer, silent, packet, keeps_room, exclusive);
+      if (status.is_retry()) credits_of(options).undo(1, peer, options.device);
       return status;
     }
-    if (context_.port->gone(peer)) return sent(SendResult::peer_gone, peer, tag, bytes, silent);
+    if (context_.port->gone(peer)) return sent(SendResult::peer_gone, peer, tag, payload.bytes, silent);
     if (options.completion == nullptr || packet != nullptr ||
-        !credits_.is_out_of_patience(peer, options.device))
+        !credits_of(options).is_out_of_patience(peer, options.device))
       return Status::retry(Reason::no_credit);
   }
   SendResult result = SendResult::sent;
-  const Status status = start_large(peer, tag, bytes, trailer, options, exclusive, result);
+  const Status status = start_large(peer, tag, payload, trailer, options, exclusive, result);
   if (result == SendResult::peer_gone)
     context_.counters.dropped_sends.fetch_add(1, std::memory_order_relaxed);
   return status;
@@ -99,10 +102,11 @@ void SendReceive::receive_held(MatchingEngine& engine, MatchRecord* first) noexc
 bool SendReceive::on_ordered_send(MatchingEngine& engine, std::uint64_t tag, Message& arrival,
                                   const MatchTrailer& trailer, network::Sink& sink) noexcept {
   const int peer = arrival.peer();
+  CreditLedger& ledger = ledgers_.of(class_of(trailer));
   bool may_keep = true;
   const Arrival result =
       engine.order()->arrive(peer, trailer.device, trailer.order, tag, [&]() -> MatchRecord* {
-        may_keep = ledger_.admit(peer, trailer.device);
+        may_keep = ledger.admit(peer, trailer.device);
         return may_keep ? keep(engine, tag, arrival, trailer) : nullptr;
       });
   switch (result.answer) {
@@ -110,7 +114,7 @@ bool SendReceive::on_ordered_send(MatchingEngine& engine, std::uint64_t tag, Mes
       Message message;
       detail::MessageAccess::set_receive(message, peer);
       complete(engine, *result.record, message, tag, arrival.bytes().first(arrival.size() - sizeof trailer));
-      settle(ledger_, peer, trailer.device, 1, exclusive_.load(std::memory_order_relaxed));
+      settle(ledger, peer, trailer.device, 1, exclusive_.load(std::memory_order_relaxed));
       break;
     }
     case Arrival::Answer::kept:

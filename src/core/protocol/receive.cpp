@@ -52,11 +52,12 @@ Status SendReceive::receive_arrived(MatchingEngine& engine, MatchRecord& record,
     return Status::posted();
   }
   const std::size_t size = std::min(arrived.length, buffer.size());
-  if (size != 0) std::memcpy(buffer.data(), arrived.message.data(), size);
+  if (size != 0) copy(buffer, arrived.message.data(), size);
   Message message;
   detail::MessageAccess::set_view(message, Operation::receive, arrived.peer, arrived.tag, buffer.data(), size,
                                   nullptr, arrived.length);
   detail::MessageAccess::set_user_data(message, options.user_data);
+  context_.trace(TraceEvent::Phase::instant, "receive ended", arrived.peer, size, 0, "had arrived before");
   if (size < arrived.length) detail::MessageAccess::set_outcome(message, Outcome::truncated);
   arrived.ledger->forget(arrived.peer, arrived.sender_device);
   settle(*arrived.ledger, arrived.peer, arrived.sender_device, 1, false);
@@ -86,6 +87,31 @@ void SendReceive::drop_arrived(MatchingEngine& engine, MatchRecord& record) noex
   engine.release(record);
 }
 
+void SendReceive::forget_announced(int peer, const Withdraw& withdraw) noexcept {
+  MatchingEngine* const engine = withdraw.engine < kEngineIds
+                                     ? engines_.place(withdraw.engine).load(std::memory_order_acquire)
+                                     : nullptr;
+  if (engine == nullptr) return;
+  const auto is_meant = [&](const MatchRecord& record) {
+    // Otherwise somebody else may be using it.
+    if (!record.is_linked() || record.completion != nullptr || !record.unexpected->is_announced ||
+        record.unexpected->peer != peer)
+      return false;
+    LargeMessage announcement;
+    std::memcpy(&announcement, record.unexpected->announcement.data(), sizeof announcement);
+    return announcement.request.index == withdraw.request.index &&
+           announcement.request.generation == withdraw.request.generation;
+  };
+  large_messages_.forget_kept(peer, withdraw, [&] {
+    bool is_found = false;
+    engine->unlink_where(is_meant, [&](MatchRecord& record) {
+      engine->release(record);
+      is_found = true;
+    });
+    return is_found;
+  });
+}
+
 void SendReceive::fetch(MatchingEngine& engine, MatchRecord& record) noexcept {
   record.engine = &engine;
   if (try_fetch(record)) return;
@@ -96,9 +122,13 @@ void SendReceive::fetch(MatchingEngine& engine, MatchRecord& record) noexcept {
 bool SendReceive::try_fetch(MatchRecord& record) noexcept {
   LargeMessage announcement;
   std::memcpy(&announcement, record.unexpected->announcement.data(), sizeof announcement);
-  if (!large_messages_.fetch({record.unexpected->peer, announcement, record.unexpected->tag, record.buffer,
-                              record.completion, record.user_data}))
-    return false;
+  LargeMessages::Claim claim{record.unexpected->peer, announcement,      record.unexpected->tag,
+                             record.buffer,           record.completion, record.user_data};
+  if (ScatteredReceive* scattered = ScatteredReceive::of(record.buffer); scattered != nullptr) {
+    claim.buffer = {static_cast<std::byte*>(nullptr), scattered->total()};
+    claim.parts = scattered->parts_from(announcement.address);
+  }
+  if (!large_messages_.fetch_payload(claim)) return false;
   record.engine->release(record);
   return true;
 }
@@ -115,10 +145,11 @@ std::size_t SendReceive::step(bool exclusive) noexcept {
     }
     record = next;
   }
-  if (ledger_.has_kept())
-    moved += ledger_.collect([&](int peer, std::uint8_t device, std::uint32_t count) {
-      return return_credits(ledger_, peer, device, count, exclusive);
-    });
+  if (ledgers_.has_kept())
+    for (CreditLedger& ledger : ledgers_.all())
+      moved += ledger.collect([&](int peer, std::uint8_t device, std::uint32_t count) {
+        return return_credits(ledger, peer, device, count, exclusive);
+      });
   return moved;
 }
 

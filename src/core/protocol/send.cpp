@@ -3,6 +3,7 @@
 
 #include "core/protocol/refusal.hpp"
 #include "core/protocol/select.hpp"
+#include "core/protocol/traffic.hpp"
 
 #include <weft/detail/message_access.hpp>
 
@@ -13,59 +14,68 @@ namespace weft::core {
 
 using network::Outgoing;
 using network::SendResult;
-using network::TrafficClass;
 
 namespace {
 
 constexpr std::uint32_t kLaneShare = 32;
 constexpr std::size_t kLargestInline = 2048;  // the attribute inline_max allows no more
 
-Outgoing matched_message(int peer, std::uint64_t tag, std::uint8_t device, bool keeps_room) noexcept {
-  return {peer, device, TrafficClass::data, static_cast<std::uint8_t>(Channel::send), false, tag, keeps_room};
+Outgoing matched_message(int peer, std::uint64_t tag, const SendOptions& options, bool keeps_room) noexcept {
+  return {peer,
+          options.device,
+          traffic_of(options.message_class),
+          static_cast<std::uint8_t>(Channel::send),
+          false,
+          tag,
+          keeps_room};
 }
 
 }  // namespace
 
-Status SendReceive::attempt_send(int peer, std::uint64_t tag, Bytes bytes, const SendOptions& options,
-                                 Packet* packet, bool keeps_room, bool exclusive) noexcept {
-  const MatchTrailer trailer{options.engine, static_cast<std::uint8_t>(options.policy),
+Status SendReceive::attempt_send(int peer, std::uint64_t tag, const SendPayload& payload,
+                                 const SendOptions& options, Packet* packet, bool keeps_room,
+                                 bool exclusive) noexcept {
+  const MatchTrailer trailer{options.engine, policy_and_class(options.policy, options.message_class),
                              static_cast<std::uint8_t>(context_.device), 0};
-  if (select(bytes.size(), context_.limits) == Protocol::rendezvous)
-    return announce(peer, tag, bytes, trailer, options, exclusive);
-  if (!take_credit(peer, options.device, exclusive)) [[unlikely]] {
+  if (select(payload.size(), context_.limits) == Protocol::rendezvous)
+    return announce(peer, tag, payload, trailer, options, exclusive);
+  if (!take_credit(peer, options, exclusive)) [[unlikely]] {
     // A peer that has left returns no credit.
-    if (context_.port->gone(peer)) return sent(SendResult::peer_gone, peer, tag, bytes, options);
+    if (context_.port->gone(peer)) return sent(SendResult::peer_gone, peer, tag, payload.bytes, options);
     // The peer keeps no more of our messages. It may only be busy: a handshake costs it more than the
     // message. But when no credit comes back it may wait for this very message, which it can fetch then, if
     // somebody can be told when the buffer is free.
     if (options.completion == nullptr || packet != nullptr ||
-        !credits_.is_out_of_patience(peer, options.device))
+        !credits_of(options).is_out_of_patience(peer, options.device))
       return Status::retry(Reason::no_credit);
-    return announce(peer, tag, bytes, trailer, options, exclusive);
+    return announce(peer, tag, payload, trailer, options, exclusive);
   }
-  const Status status = send_at_once(peer, tag, bytes, trailer, options, packet, keeps_room, exclusive);
+  const Status status = send_at_once(peer, tag, payload, trailer, options, packet, keeps_room, exclusive);
   if (status.is_retry()) [[unlikely]]
-    credits_.undo(1, peer, options.device);
+    credits_of(options).undo(1, peer, options.device);
   return status;
 }
 
 /// From the lane's share, which inlined posts use; beside that, fills the share up.
-bool SendReceive::take_credit(int peer, std::uint8_t device, bool exclusive) noexcept {
-  detail::SendLane* lane = path_.lane(peer, device);
+bool SendReceive::take_credit(int peer, const SendOptions& options, bool exclusive) noexcept {
+  const std::uint8_t device = options.device;
+  Credits& credits = credits_of(options);
+  // Inlined posts are of the class normal.
+  detail::SendLane* lane = options.message_class == MessageClass::normal ? path_.lane(peer, device) : nullptr;
   auto* const hold = lane == nullptr ? nullptr : detail::enter(lane->bias, lane->lock, exclusive);
-  if (hold == nullptr) return credits_.take_up_to(1, peer, device) != 0;
-  if (lane->credits == 0) lane->credits = credits_.take_up_to(kLaneShare, peer, device);
+  if (hold == nullptr) return credits.take_up_to(1, peer, device) != 0;
+  if (lane->credits == 0) lane->credits = credits.take_up_to(kLaneShare, peer, device);
   const bool has_credit = lane->credits != 0;
   if (has_credit) --lane->credits;
   detail::leave(hold, exclusive);
   return has_credit;
 }
 
-Status SendReceive::send_at_once(int peer, std::uint64_t tag, Bytes bytes, const MatchTrailer& trailer,
-                                 const SendOptions& options, Packet* packet, bool keeps_room,
-                                 bool exclusive) noexcept {
-  const std::size_t size = bytes.size();
-  const Outgoing outgoing = matched_message(peer, tag, options.device, keeps_room);
+Status SendReceive::send_at_once(int peer, std::uint64_t tag, const SendPayload& payload,
+                                 const MatchTrailer& trailer, const SendOptions& options, Packet* packet,
+                                 bool keeps_room, bool exclusive) noexcept {
+  const std::size_t size = payload.size();
+  const Outgoing outgoing = matched_message(peer, tag, options, keeps_room);
   const std::size_t whole = size + sizeof trailer;
   const std::size_t inline_limit = context_.limits.inline_bytes < network::kSmallestSend
                                        ? network::kSmallestSend
@@ -73,15 +83,15 @@ Status SendReceive::send_at_once(int peer, std::uint64_t tag, Bytes bytes, const
   SendResult result;
   if (whole <= inline_limit && whole <= kLargestInline) {
     std::array<std::byte, kLargestInline> content;
-    if (size != 0) std::memcpy(content.data(), bytes.data(), size);
+    payload.copy_to(content.data());
     std::memcpy(content.data() + size, &trailer, sizeof trailer);
     result = context_.port->send(outgoing, {content.data(), whole}, exclusive);
   } else {
     Packet own;
     if (packet == nullptr) {
-      own = context_.pool.get();
+      own = context_.pool.get_for(options.message_class);
       if (!own) return Status::retry(Reason::no_packet);
-      std::memcpy(own.data(), bytes.data(), size);
+      payload.copy_to(own.data());
       packet = &own;
     }
     std::memcpy(packet->data() + size, &trailer, sizeof trailer);
@@ -89,23 +99,35 @@ Status SendReceive::send_at_once(int peer, std::uint64_t tag, Bytes bytes, const
     if (result == SendResult::sent) packet->release();
   }
   const Status status = refusal(result);
-  return status.is_retry() ? status : sent(result, peer, tag, bytes, options);
+  return status.is_retry() ? status : sent(result, peer, tag, payload.bytes, options);
 }
 
-Status SendReceive::announce(int peer, std::uint64_t tag, Bytes bytes, const MatchTrailer& trailer,
-                             const SendOptions& options, bool exclusive) noexcept {
+Status SendReceive::announce(int peer, std::uint64_t tag, const SendPayload& payload,
+                             const MatchTrailer& trailer, const SendOptions& options,
+                             bool exclusive) noexcept {
   SendResult result = SendResult::sent;
-  const Status status = start_large(peer, tag, bytes, trailer, options, exclusive, result);
-  return status.is_done() ? sent(result, peer, tag, bytes, options) : status;
+  const Status status = start_large(peer, tag, payload, trailer, options, exclusive, result);
+  return status.is_done() ? sent(result, peer, tag, payload.bytes, options) : status;
 }
 
 /// posted when it has started, done when the peer has left (`result`); its completion object is not signalled
 /// then.
-Status SendReceive::start_large(int peer, std::uint64_t tag, Bytes bytes, const MatchTrailer& trailer,
-                                const SendOptions& options, bool exclusive, SendResult& result) noexcept {
-  const LargeMessages::Outbound outbound{
-      peer, options.device,     Channel::large_send, tag, &trailer, bytes, Operation::send,
-      tag,  options.completion, options.user_data};
+Status SendReceive::start_large(int peer, std::uint64_t tag, const SendPayload& payload,
+                                const MatchTrailer& trailer, const SendOptions& options, bool exclusive,
+                                SendResult& result) noexcept {
+  const LargeMessages::Outbound outbound{peer,
+                                         options.device,
+                                         Channel::large_send,
+                                         tag,
+                                         &trailer,
+                                         payload.bytes,
+                                         Operation::send,
+                                         tag,
+                                         options.completion,
+                                         options.user_data,
+                                         options.message_class,
+                                         payload.parts,
+                                         payload.parts_size};
   switch (large_messages_.start(outbound, exclusive, result)) {
     case LargeMessages::Start::started:
       return Status::posted();
@@ -138,9 +160,23 @@ Status SendReceive::ended(bool lost, int peer, std::uint64_t tag, Bytes bytes,
   return Status::posted();
 }
 
+/// Each takes a credit; inlined posts take those that their lanes have been given.
+__attribute__((no_sanitize("thread"))) std::uint64_t SendReceive::sends() noexcept {
+  std::uint64_t unused = 0;
+  for (const auto& row : path_.rows)
+    for (std::uint32_t peer = 0; peer < path_.ranks; ++peer)
+      if (const detail::SendLane* lane = row.load(std::memory_order_acquire)[peer].load(); lane != nullptr)
+        unused += *static_cast<const volatile std::uint32_t*>(&lane->credits);
+  std::uint64_t taken = 0;
+  for (Credits& credits : credits_) taken += credits.taken();
+  return taken > unused ? taken - unused : 0;
+}
+
 void SendReceive::on_credit(std::uint64_t word, const Message& arrival, network::Sink& sink) noexcept {
   const auto device = static_cast<std::uint8_t>(word >> 32);
-  if (word >> 40 != 0 || !credits_.give(arrival.peer(), device, static_cast<std::uint32_t>(word)))
+  const std::uint64_t message_class = word >> 40;
+  if (message_class >= credits_.size() ||
+      !credits_[message_class].give(arrival.peer(), device, static_cast<std::uint32_t>(word)))
     sink.reject(arrival.peer(), "more credits than were taken", word);
 }
 

@@ -10,6 +10,7 @@
 #include "core/matching/matching_engine.hpp"
 #include "core/protocol/context.hpp"
 #include "core/protocol/large_message.hpp"
+#include "core/protocol/send_payload.hpp"
 #include "core/protocol/wire.hpp"
 
 #include <weft/detail/device_path.hpp>
@@ -17,6 +18,7 @@
 #include <weft/packet.hpp>
 #include <weft/status.hpp>
 
+#include <array>
 #include <atomic>
 #include <span>
 
@@ -25,13 +27,14 @@ namespace weft::core {
 class SendReceive {
  public:
   SendReceive(const Context& context, detail::DevicePath& path, MatchingEngines& engines,
-              CreditLedger& ledger, LargeMessages& large_messages, int ranks, std::uint32_t credits) noexcept
+              CreditLedgers& ledgers, LargeMessages& large_messages, int ranks,
+              std::uint32_t credits) noexcept
       : context_(context),
         path_(path),
         engines_(engines),
-        ledger_(ledger),
+        ledgers_(ledgers),
         large_messages_(large_messages),
-        credits_(ranks, credits) {}
+        credits_{Credits(ranks, credits), Credits(ranks, credits), Credits(ranks, credits)} {}
 
   /// Whether one thread has the device for itself.
   void set_exclusive(bool exclusive) noexcept { exclusive_.store(exclusive, std::memory_order_relaxed); }
@@ -39,14 +42,14 @@ class SendReceive {
   /// One attempt, for arguments that have been checked. `packet` holds the payload already, unless null, and
   /// is taken over when the answer is not retry. `may_complete_now` false: the completion object is signalled
   /// in any case. `keeps_room`: others wait for room, inlined posts shall not overtake them.
-  Status attempt_send(int peer, std::uint64_t tag, Bytes bytes, const SendOptions& options, Packet* packet,
-                      bool keeps_room, bool exclusive) noexcept;
+  Status attempt_send(int peer, std::uint64_t tag, const SendPayload& payload, const SendOptions& options,
+                      Packet* packet, bool keeps_room, bool exclusive) noexcept;
   Status attempt_receive(MatchingEngine& engine, int source, std::uint64_t tag, std::span<std::byte> buffer,
                          const ReceiveOptions& options) noexcept;
 
   // The same on an ordered engine; `engine` is the own one with the id of the send's. `again`: it comes from
   // the backlog.
-  Status attempt_ordered_send(MatchingEngine& engine, int peer, std::uint64_t tag, Bytes bytes,
+  Status attempt_ordered_send(MatchingEngine& engine, int peer, std::uint64_t tag, const SendPayload& payload,
                               const SendOptions& options, Packet* packet, bool keeps_room, bool exclusive,
                               bool again) noexcept;
   Status attempt_ordered_receive(MatchingEngine& engine, int source, std::uint64_t tag,
@@ -57,6 +60,9 @@ class SendReceive {
   Status receive_arrived(MatchingEngine& engine, MatchRecord& record, std::span<std::byte> buffer,
                          const ReceiveOptions& options) noexcept;
   void drop_arrived(MatchingEngine& engine, MatchRecord& record) noexcept;
+  /// A peer does not want a send to be fetched any more that it has announced to this device: forgets it
+  /// unless a receive has met it.
+  void forget_announced(int peer, const Withdraw& withdraw) noexcept;
 
   /// Arrivals of the channels send, large_send and credit. False: cannot be taken now.
   bool on_send(std::uint64_t tag, Message& arrival, network::Sink& sink) noexcept;
@@ -66,26 +72,32 @@ class SendReceive {
   bool on_large_send(std::uint64_t tag, const Message& arrival, network::Sink& sink) noexcept;
   void on_credit(std::uint64_t word, const Message& arrival, network::Sink& sink) noexcept;
 
+  /// Sends with their payload, those of inlined posts included. Any thread; exact while none is under way.
+  [[nodiscard]] std::uint64_t sends() noexcept;
+
   /// Continues what could not be finished. One thread at a time. Returns how many steps did something.
   std::size_t step(bool exclusive) noexcept;
   [[nodiscard]] bool has_work() const noexcept {
-    return waiting_.load(std::memory_order_relaxed) != 0 || ledger_.has_kept();
+    return waiting_.load(std::memory_order_relaxed) != 0 || ledgers_.has_kept();
   }
 
  private:
   using Table = MatchingEngine::Table;
 
-  bool take_credit(int peer, std::uint8_t device, bool exclusive) noexcept;
-  Status send_at_once(int peer, std::uint64_t tag, Bytes bytes, const MatchTrailer& trailer,
+  [[nodiscard]] Credits& credits_of(const SendOptions& options) noexcept {
+    return credits_[static_cast<std::size_t>(options.message_class)];
+  }
+  bool take_credit(int peer, const SendOptions& options, bool exclusive) noexcept;
+  Status send_at_once(int peer, std::uint64_t tag, const SendPayload& payload, const MatchTrailer& trailer,
                       const SendOptions& options, Packet* packet, bool keeps_room, bool exclusive) noexcept;
-  Status announce(int peer, std::uint64_t tag, Bytes bytes, const MatchTrailer& trailer,
+  Status announce(int peer, std::uint64_t tag, const SendPayload& payload, const MatchTrailer& trailer,
                   const SendOptions& options, bool exclusive) noexcept;
-  Status start_large(int peer, std::uint64_t tag, Bytes bytes, const MatchTrailer& trailer,
+  Status start_large(int peer, std::uint64_t tag, const SendPayload& payload, const MatchTrailer& trailer,
                      const SendOptions& options, bool exclusive, network::SendResult& result) noexcept;
   Status sent(network::SendResult result, int peer, std::uint64_t tag, Bytes bytes,
               const SendOptions& options) noexcept;
   Status ended(bool lost, int peer, std::uint64_t tag, Bytes bytes, const SendOptions& options) noexcept;
-  Status send_silently(int peer, std::uint64_t tag, Bytes bytes, const MatchTrailer& trailer,
+  Status send_silently(int peer, std::uint64_t tag, const SendPayload& payload, const MatchTrailer& trailer,
                        const SendOptions& options, Packet* packet, bool keeps_room, bool exclusive) noexcept;
   static MatchRecord* take_posted(MatchingEngine& engine, std::span<std::byte> buffer,
                                   const ReceiveOptions& options) noexcept;
@@ -102,7 +114,8 @@ class SendReceive {
   void settle_met(int peer, std::uint32_t trailer, std::uint32_t messages) noexcept;
   static void complete(MatchingEngine& engine, MatchRecord& record, Message& message, std::uint64_t tag,
                        Bytes payload) noexcept;
-  static void copy(std::byte* to, const std::byte* from, std::size_t size) noexcept;
+  static void fill(const MatchRecord& record, const std::byte* from, std::size_t size) noexcept;
+  static void copy(MutableBytes buffer, const std::byte* from, std::size_t size) noexcept;
   static bool read_trailer(const Message& arrival, MatchTrailer& trailer, network::Sink& sink) noexcept;
   MatchRecord* keep(MatchingEngine& engine, std::uint64_t tag, Message& arrival,
                     const MatchTrailer& trailer) noexcept;
@@ -121,9 +134,9 @@ class SendReceive {
   const Context& context_;
   detail::DevicePath& path_;
   MatchingEngines& engines_;
-  CreditLedger& ledger_;
+  CreditLedgers& ledgers_;
   LargeMessages& large_messages_;
-  Credits credits_;
+  std::array<Credits, 3> credits_;  // by MessageClass
   std::atomic<bool> exclusive_{false};
   std::atomic<std::uint32_t> waiting_{0};
   concurrent::Intake<MatchRecord> announced_;  // matched, but no transfer was free

@@ -1,5 +1,7 @@
 #include "core/protocol/vectored_access.hpp"
 
+#include "core/protocol/glance.hpp"
+
 #include <weft/detail/message_access.hpp>
 #include <weft/error.hpp>
 
@@ -26,9 +28,20 @@ struct VectoredAccesses::Record {
   std::unique_ptr<Piece[]> pieces;  // reused: once grown, without allocation
   std::size_t capacity = 0;
   std::size_t count = 0;
-  std::size_t posted = 0;                     // pieces; owned by who posts them
-  std::atomic<std::uint64_t> open{0};         // pieces that have not ended, and one while more may be posted
-  std::atomic<Outcome> outcome{Outcome::ok};  // the first that was not ok
+  std::size_t posted = 0;              // pieces; owned by who posts them
+  std::atomic<std::uint64_t> open{0};  // pieces that have not ended, and one while more may be posted
+  // How often the record has been used, and in the last byte the first outcome that was not ok.
+  std::atomic<std::uint64_t> result{0};
+
+  [[nodiscard]] Outcome outcome() const noexcept {
+    return static_cast<Outcome>(result.load(std::memory_order_relaxed) & 0xff);
+  }
+  /// `result` as it was when `outcome` became possible.
+  void fail(std::uint64_t before, Outcome outcome) noexcept {
+    if ((before & 0xff) == 0)
+      result.compare_exchange_strong(before, before | static_cast<std::uint64_t>(outcome),
+                                     std::memory_order_relaxed);
+  }
 };
 
 /// What the accesses signal, with their record as user data.
@@ -92,8 +105,9 @@ Status VectoredAccesses::start(Record& record, Operation operation, int peer, co
   record.options = options;
   record.signals = false;
   record.posted = 0;
-  record.outcome.store(Outcome::ok, std::memory_order_relaxed);
   record.open.store(1, std::memory_order_relaxed);
+  // Pairs with the acquire in expire().
+  record.result.store((record.result.load(std::memory_order_relaxed) | 0xff) + 1, std::memory_order_release);
   record.epoch = one_sided_.flushes().enter(peer);
   outstanding_.fetch_add(1, std::memory_order_relaxed);
   const Status status = post_pieces(record, exclusive);
@@ -117,7 +131,7 @@ Status VectoredAccesses::post_pieces(Record& record, bool exclusive) noexcept {
   options.user_data = &record;
   options.device = record.options.device;
   options.may_complete_now = true;
-  while (record.posted < record.count && record.outcome.load(std::memory_order_relaxed) == Outcome::ok) {
+  while (record.posted < record.count && record.outcome() == Outcome::ok) {
     const Status status = post_piece(record, record.pieces[record.posted], options, exclusive);
     if (status.is_retry()) return status;
     ++record.posted;
@@ -137,9 +151,7 @@ Status VectoredAccesses::post_piece(Record& record, const Piece& piece, const Ac
 }
 
 void VectoredAccesses::ended(Record& record, Outcome outcome) noexcept {
-  auto first = Outcome::ok;
-  if (outcome != Outcome::ok)
-    record.outcome.compare_exchange_strong(first, outcome, std::memory_order_relaxed);
+  if (outcome != Outcome::ok) record.fail(record.result.load(std::memory_order_relaxed), outcome);
   if (leave(record)) static_cast<void>(finish(record, false));
 }
 
@@ -150,7 +162,7 @@ bool VectoredAccesses::leave(Record& record) noexcept {
 }
 
 Status VectoredAccesses::finish(Record& record, bool in_post) noexcept {
-  const Outcome outcome = record.outcome.load(std::memory_order_relaxed);
+  const Outcome outcome = record.outcome();
   const AccessOptions& options = record.options;
   if (outcome == Outcome::ok && options.signal.generation() != 0 && !record.signals) {
     record.signals = true;
@@ -185,7 +197,7 @@ void VectoredAccesses::free(Record& record) noexcept {
 Step VectoredAccesses::advance(Record& record, bool exclusive) noexcept {
   const std::size_t before = record.posted;
   Status status;
-  if (record.signals) {
+  if (record.signals && record.outcome() == Outcome::ok) {
     AccessOptions options;
     options.completion = piece_ended_.get();
     options.user_data = &record;
@@ -195,12 +207,33 @@ Step VectoredAccesses::advance(Record& record, bool exclusive) noexcept {
     options.may_complete_now = true;
     const Piece& last = record.pieces[record.count - 1];
     status = post_piece(record, {last.where, last.data, 0}, options, exclusive);
-  } else {
+  } else if (!record.signals) {
     status = post_pieces(record, exclusive);
   }
   if (status.is_retry()) return record.posted != before ? Step::moved : Step::idle;
   if (leave(record)) static_cast<void>(finish(record, false));
   return Step::finished;
+}
+
+WEFT_GLANCES void VectoredAccesses::expire(const Deadlines& deadlines) noexcept {
+  for (std::uint32_t index = 0; index < free_.capacity() && outstanding() != 0; ++index) {
+    Record& record = records_[index];
+    const std::uint64_t before = record.result.load(std::memory_order_acquire);
+    // Without effect when the record has been taken again.
+    if (deadlines.is_due(glance(record.options.completion))) record.fail(before, Outcome::timed_out);
+  }
+  one_sided_.expire({deadlines, piece_ended_.get(),
+                     [](const void* vectored, const void* user_data) noexcept {
+                       return static_cast<const VectoredAccesses*>(vectored)->has_expired(user_data);
+                     },
+                     this});
+}
+
+/// Whether that is one of the records, of an access that has timed out.
+bool VectoredAccesses::has_expired(const void* record) const noexcept {
+  for (std::uint32_t index = 0; index < free_.capacity(); ++index)
+    if (&records_[index] == record) return records_[index].outcome() == Outcome::timed_out;
+  return false;
 }
 
 std::size_t VectoredAccesses::step(bool exclusive) noexcept {

@@ -43,6 +43,8 @@ class VectoredAccesses {
 
   /// Posts what was refused. One thread at a time. Returns how many steps did something.
   std::size_t step(bool exclusive) noexcept;
+  /// Ends the accesses that are due, and their pieces. By whoever may step().
+  void expire(const Deadlines& deadlines) noexcept;
   /// Own operations that have not ended.
   [[nodiscard]] std::uint32_t outstanding() const noexcept {
     return outstanding_.load(std::memory_order_relaxed);
@@ -61,6 +63,7 @@ class VectoredAccesses {
   [[nodiscard]] Status post_piece(Record& record, const Piece& piece, const AccessOptions& options,
                                   bool exclusive) noexcept;
   void ended(Record& record, Outcome outcome) noexcept;
+  [[nodiscard]] bool has_expired(const void* record) const noexcept;
   [[nodiscard]] bool leave(Record& record) noexcept;
   Status finish(Record& record, bool in_post) noexcept;
   void free(Record& record) noexcept;

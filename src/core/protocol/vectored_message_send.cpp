@@ -1,5 +1,6 @@
 // The sender's half of messages with bodies.
 #include "core/protocol/refusal.hpp"
+#include "core/protocol/traffic.hpp"
 #include "core/protocol/vectored_message.hpp"
 
 #include <algorithm>
@@ -10,7 +11,6 @@ namespace weft::core {
 
 using network::Outgoing;
 using network::SendResult;
-using network::TrafficClass;
 
 namespace {
 
@@ -36,7 +36,7 @@ Status VectoredMessages::announce(const Outbound& outbound, const VectoredMessag
                                   bool exclusive, bool& is_gone) noexcept {
   const Outgoing outgoing{outbound.peer,
                           outbound.remote.device(),
-                          TrafficClass::data,
+                          traffic_of(outbound.options.message_class),
                           static_cast<std::uint8_t>(Channel::vectored_message),
                           true,
                           detail::handle_word(outbound.remote, outbound.options.tag)};
@@ -51,7 +51,7 @@ Status VectoredMessages::announce(const Outbound& outbound, const VectoredMessag
     if (announcement.has_front != 0) write_front(content.data() + sizeof announcement, outbound);
     result = context_.port->send(outgoing, {content.data(), size}, exclusive);
   } else {
-    Packet packet = context_.pool.get();
+    Packet packet = context_.pool.get_for(outbound.options.message_class);
     if (!packet) return Status::retry(Reason::no_packet);
     std::memcpy(packet.data(), &announcement, sizeof announcement);
     write_front(packet.data() + sizeof announcement, outbound);
@@ -76,6 +76,7 @@ LargeMessages::Start VectoredMessages::start(const Outbound& outbound, bool excl
                                                         options.tag,
                                                         options.completion,
                                                         options.user_data,
+                                                        options.message_class,
                                                         outbound.bodies,
                                                         outbound.bodies_size});
   if (bodies == LargeMessages::kNoRequest) return Start::no_request;

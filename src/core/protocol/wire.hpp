@@ -3,6 +3,7 @@
 
 #include <weft/detail/direct_window.hpp>
 #include <weft/detail/lane.hpp>
+#include <weft/options.hpp>
 
 #include <bit>
 #include <cstdint>
@@ -30,6 +31,8 @@ enum class Channel : std::uint8_t {
   atomic_ended,                                  // word: request; payload: AtomicEnded
   atomic_signal = detail::kAtomicSignalChannel,  // as put_signal
   vectored_message,  // word: handle and tag; payload: VectoredMessage, then its front
+  withdraw,          // word: 1 of a send, 0 of an active message; payload: Withdraw
+  withdrawn,         // payload: RequestName
 };
 
 /// What can be announced; larger sizes could wrap round where somebody rounds them up.
@@ -45,8 +48,10 @@ struct LargeMessage {
   std::uint64_t address;
   std::uint64_t size;
   RequestName request;
-  std::uint32_t device;  // of the sender: where answers go
+  std::uint32_t device;             // of the sender: where answers go
+  std::uint32_t message_class = 0;  // MessageClass
 };
+static_assert(sizeof(LargeMessage) == 32);
 /// Asks the sender to stream the first `size` bytes of the payload of `request` as chunks of `transfer`, and
 /// tells how many of them may be sent so far; with more of that it comes again.
 struct ClearToSend {
@@ -57,13 +62,33 @@ struct ClearToSend {
   std::uint32_t device;  // of the receiver: where the chunks go
   std::uint32_t reserved;
 };
+/// Asks the receiver to forget an announcement that it has not begun to fetch. Answered when it has been
+/// forgotten (withdrawn); otherwise the message ends as it would have, or the sender asks again.
+struct Withdraw {
+  RequestName request;
+  std::uint32_t device;  // of the sender: where the answer goes
+  std::uint32_t engine;  // of a send
+};
 /// Behind the data of a send, behind the announcement of a large one.
 struct MatchTrailer {
   std::uint16_t engine;
-  std::uint8_t policy;  // MatchingPolicy
+  std::uint8_t policy;  // MatchingPolicy, and MessageClass from bit kClassShift on
   std::uint8_t device;  // of the sender: where the credit goes back to
   std::uint32_t order;  // to ordered engines: number of the message in its stream; else 0
 };
+/// The bits of MatchTrailer::policy above the policy tell the class whose credit the message has.
+inline constexpr std::uint32_t kClassShift = 4;
+[[nodiscard]] constexpr std::uint8_t policy_and_class(MatchingPolicy policy,
+                                                      MessageClass message_class) noexcept {
+  return static_cast<std::uint8_t>(static_cast<std::uint32_t>(policy) |
+                                   static_cast<std::uint32_t>(message_class) << kClassShift);
+}
+[[nodiscard]] constexpr MatchingPolicy policy_of(const MatchTrailer& trailer) noexcept {
+  return static_cast<MatchingPolicy>(trailer.policy & ((1U << kClassShift) - 1));
+}
+[[nodiscard]] constexpr MessageClass class_of(const MatchTrailer& trailer) noexcept {
+  return static_cast<MessageClass>(trailer.policy >> kClassShift);
+}
 /// In front of the data in a chunk's packet; keeps the data aligned to 16 bytes.
 struct Chunk {
   std::uint64_t offset;

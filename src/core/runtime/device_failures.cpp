@@ -12,6 +12,8 @@
 
 #include "base/clock.hpp"
 
+#include <string>
+
 namespace weft::detail {
 
 namespace {
@@ -23,6 +25,7 @@ constexpr std::int64_t kLookAgainEvery = 10'000'000;  // nanoseconds, once a pee
 }  // namespace
 
 void DeviceState::look_for_lost(bool exclusive) noexcept {
+  if (deadlines_.count() != 0) look_at_deadlines(exclusive);
   thread_local std::uint32_t calls = 0;
   const bool is_time = ++calls % kLookForLostEvery == 0;
   const std::uint32_t failures = failures_->load(std::memory_order_relaxed);
@@ -57,6 +60,11 @@ void DeviceState::handle_failures(std::uint32_t failures, bool exclusive) noexce
         is_buried.store(true, std::memory_order_release);
       else
         is_complete = false;
+      if (is_over)
+        runtime_.log().in(base::LogModule::failure).info([&] {
+          return "device " + std::to_string(index_) + " has given up what it kept for rank " +
+                 std::to_string(peer) + ", which has failed";
+        });
     }
     large_messages_.end_lost_operations();
     one_sided_.end_lost_operations();

@@ -1,7 +1,9 @@
 #include "core/runtime/device_state.hpp"
 
+#include "base/clock.hpp"
 #include "concurrent/thread_number.hpp"
 #include "core/runtime/runtime_state.hpp"
+#include "core/runtime/traced_port.hpp"
 
 #include <weft/error.hpp>
 
@@ -18,10 +20,11 @@ std::chrono::nanoseconds to_nanoseconds(double seconds) {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(seconds));
 }
 
-core::Context make_context(RuntimeState& runtime, network::Port& port, std::uint32_t index) {
+core::Context make_context(RuntimeState& runtime, network::Port& port, core::DeviceCounts& counts,
+                           std::uint32_t index) {
   const base::Attributes& attributes = runtime.attributes();
   const bool read = attributes.text(Attribute::rendezvous) == "read" && port.capabilities().can_read;
-  return {&port,
+  return {{&port, &counts},
           runtime.pool(),
           runtime.exposures(),
           runtime.counters(),
@@ -33,7 +36,16 @@ core::Context make_context(RuntimeState& runtime, network::Port& port, std::uint
           runtime.regions(),
           static_cast<core::AccessPath>(attributes.integer(Attribute::one_sided)),
           runtime.rank(),
-          runtime.size()};
+          runtime.size(),
+          runtime.payload_device_index() == index ? nullptr : runtime.payload_device(),
+          &counts,
+          runtime.tracer()};
+}
+
+std::unique_ptr<network::Port> open_port(RuntimeState& runtime, std::uint32_t index, DevicePath& path) {
+  std::unique_ptr<network::Port> port = runtime.network().open_port(index, path);
+  if (runtime.tracer() == nullptr) return port;
+  return std::make_unique<TracedPort>(std::move(port), *runtime.tracer(), index, runtime.size());
 }
 
 }  // namespace
@@ -41,26 +53,34 @@ core::Context make_context(RuntimeState& runtime, network::Port& port, std::uint
 DeviceState::DeviceState(RuntimeState& runtime, std::uint32_t index)
     : runtime_(runtime),
       index_(index),
-      port_(runtime.network().open_port(index, path_)),
-      context_(make_context(runtime, *port_, index)),
+      hidden_path_(runtime.tracer() != nullptr ? std::make_unique<DevicePath>() : nullptr),
+      port_(open_port(runtime, index, hidden_path_ != nullptr ? *hidden_path_ : path_)),
+      arrivals_before_(runtime.credit_ledgers(index).arrivals().all),
+      context_(make_context(runtime, *port_, counts_, index)),
       large_messages_(context_),
       vectored_messages_(context_, large_messages_),
       one_sided_(context_),
-      send_receive_(context_, path_, runtime.matching_engines(), runtime.credit_ledger(index),
-                    large_messages_, runtime.size(),
+      send_receive_(context_, hidden_path_ != nullptr ? *hidden_path_ : path_, runtime.matching_engines(),
+                    runtime.credit_ledgers(index), large_messages_, runtime.size(),
                     static_cast<std::uint32_t>(runtime.attributes().integer(Attribute::unexpected_credits))),
       backlog_(runtime.size(), static_cast<std::uint32_t>(runtime.attributes().integer(Attribute::backlog)),
                static_cast<std::uint32_t>(runtime.attributes().integer(Attribute::backlog_peer))),
       vectored_accesses_(context_, one_sided_, backlog_, large_messages_.working()),
+      deadlines_(runtime.deadlines(index)),
       spin_(static_cast<std::uint32_t>(runtime.attributes().integer(Attribute::spin))),
       yield_(static_cast<std::uint32_t>(runtime.attributes().integer(Attribute::yield))),
       park_(to_nanoseconds(runtime.attributes().seconds(Attribute::park_timeout))),
       failures_(&runtime.failures().word()),
       buried_(new std::atomic<bool>[static_cast<std::size_t>(runtime.size())]()) {
   path_.own_device = static_cast<std::uint8_t>(index);
+  if (runtime.payload_device_index() == index) runtime.payload_device()->open(large_messages_);
+  // Receives of an earlier device with this index may still have a deadline.
+  large_messages_.awaiting().fetch_add(deadlines_.count(), std::memory_order_relaxed);
 }
 
 DeviceState::~DeviceState() {
+  // Messages that are posted from now on find none; what it has taken on it ends below.
+  if (runtime_.payload_device_index() == index_) runtime_.payload_device()->close();
   drain();
   runtime_.forget_device(index_);
 }
@@ -111,6 +131,7 @@ void DeviceState::drain() noexcept {
     return backlog_.empty() && large_messages_.outstanding() == 0 && one_sided_.outstanding() == 0 &&
            vectored_accesses_.outstanding() == 0 && port_->drained();
   };
+  const std::int64_t begin = base::now_ns();
   for (std::uint32_t round = 0; !finished(); ++round) {
     if (progress(false) != 0) continue;
     end_lost_operations(false);
@@ -133,6 +154,10 @@ void DeviceState::drain() noexcept {
     else
       std::this_thread::sleep_for(std::chrono::microseconds(50));
   }
+  runtime_.log().info([&] {
+    return "device " + std::to_string(index_) + " closes, drained in " +
+           std::to_string((base::now_ns() - begin) / 1000) + " microseconds";
+  });
 }
 
 void DeviceState::quiesce() noexcept {

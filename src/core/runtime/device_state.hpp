@@ -5,6 +5,7 @@
 
 #include "concurrent/entrance.hpp"
 #include "core/backlog/backlog.hpp"
+#include "core/deadline/deadlines.hpp"
 #include "core/protocol/context.hpp"
 #include "core/protocol/large_message.hpp"
 #include "core/protocol/one_sided.hpp"
@@ -14,6 +15,7 @@
 #include "network/network.hpp"
 
 #include <weft/attributes.hpp>
+#include <weft/counters.hpp>
 #include <weft/detail/device_path.hpp>
 #include <weft/detail/wait_condition.hpp>
 #include <weft/options.hpp>
@@ -30,6 +32,7 @@
 namespace weft::detail {
 
 class RuntimeState;
+struct Unposted;
 
 class DeviceState final : private network::Sink, private core::PostRetry {
  public:
@@ -44,11 +47,20 @@ class DeviceState final : private network::Sink, private core::PostRetry {
   [[nodiscard]] DeviceAttributes attributes() const noexcept;
   [[nodiscard]] core::PacketPool& pool() noexcept;
   [[nodiscard]] RuntimeState& runtime() noexcept { return runtime_; }
+  /// What it has counted since it was opened. Any thread. In counters.cpp.
+  [[nodiscard]] RuntimeCounters counters() noexcept;
   [[nodiscard]] core::OneSided& one_sided() noexcept { return one_sided_; }
   [[nodiscard]] core::Backlog& backlog() noexcept { return backlog_; }
   /// Whether this thread is inside a progress call: posts do not answer retry then while the backlog has
   /// room.
   [[nodiscard]] static bool in_handler() noexcept { return frames != nullptr; }
+  /// Told what every attempt of a post has come to that was not inlined: for counters, and for a trace.
+  void observe(Operation operation, int peer, std::uint64_t tag, std::size_t size, Status status) noexcept {
+    if (status.is_retry()) [[unlikely]]
+      note_refusal(status.reason());
+    if (context_.tracer != nullptr) [[unlikely]]
+      trace_post(operation, peer, tag, size, status);
+  }
 
   /// One serial endpoint, or any number of shared ones; throws weft::Error otherwise.
   void open_endpoint(bool exclusive);
@@ -59,28 +71,45 @@ class DeviceState final : private network::Sink, private core::PostRetry {
                  bool exclusive);
   Status post_packet(int peer, RemoteCompletion remote, Packet& packet, std::size_t size,
                      const ActiveMessageOptions& options, bool exclusive);
-  void send_am(int peer, RemoteCompletion remote, Bytes bytes, const ActiveMessageOptions& options,
-               const std::source_location& where, bool exclusive);
+  Outcome send_am(int peer, RemoteCompletion remote, Bytes bytes, const ActiveMessageOptions& options,
+                  const std::source_location& where, bool exclusive);
   // post_vectored.cpp
   Status post_am_with_bodies(int peer, RemoteCompletion remote, Bytes head, std::span<const Bytes> bodies,
                              const ActiveMessageOptions& options, bool exclusive);
   Status post_put(int peer, std::span<const PutPiece> pieces, const AccessOptions& options, bool exclusive);
   Status post_get(int peer, std::span<const GetPiece> pieces, const AccessOptions& options, bool exclusive);
+  Status post_send(int peer, std::uint64_t tag, std::span<const Bytes> parts, const SendOptions& options,
+                   bool exclusive);
+  Status post_receive(int source, std::uint64_t tag, std::span<const MutableBytes> buffers,
+                      const ReceiveOptions& options);
   // post_matched.cpp
   Status post_send(int peer, std::uint64_t tag, Bytes bytes, const SendOptions& options, bool exclusive);
   Status post_send_packet(int peer, std::uint64_t tag, Packet& packet, std::size_t size,
                           const SendOptions& options, bool exclusive);
-  void send(int peer, std::uint64_t tag, Bytes bytes, const SendOptions& options,
-            const std::source_location& where, bool exclusive);
+  Outcome send(int peer, std::uint64_t tag, Bytes bytes, const SendOptions& options,
+               const std::source_location& where, bool exclusive);
+  Outcome send(int peer, std::uint64_t tag, std::span<const Bytes> parts, const SendOptions& options,
+               const std::source_location& where, bool exclusive);
   Status post_receive(int source, std::uint64_t tag, std::span<std::byte> buffer,
                       const ReceiveOptions& options);
   Message receive(int source, std::uint64_t tag, std::span<std::byte> buffer, const ReceiveOptions& options,
                   const std::source_location& where, bool exclusive);
+  Message receive(int source, std::uint64_t tag, std::span<const MutableBytes> buffers,
+                  const ReceiveOptions& options, const std::source_location& where, bool exclusive);
   // post_ordered.cpp
   Status post_ordered_send(int peer, std::uint64_t tag, Bytes bytes, const SendOptions& options,
                            bool exclusive);
+  // post_within.cpp: with a timeout; the others take none but for sends and active messages
+  Status post_receive_within(int source, std::uint64_t tag, std::span<std::byte> buffer,
+                             const ReceiveOptions& options);
+  Status post_receive_within(int source, std::uint64_t tag, std::span<const MutableBytes> buffers,
+                             const ReceiveOptions& options) {
+    return post_receive(source, tag, buffers, options);  // which takes either
+  }
+  Status post_access_within(const core::OneSided::Access& access, bool exclusive);
   // what prepared operations check once; the errors name `operation`
   void check_target(int peer, RemoteCompletion remote, const char* operation) const;
+  static void check_class(MessageClass message_class, const char* operation);
   void check_send(int peer, const SendOptions& options, const char* operation);
   core::MatchingEngine& check_receive(int source, const ReceiveOptions& options, const char* operation);
   // probe.cpp
@@ -114,6 +143,13 @@ class DeviceState final : private network::Sink, private core::PostRetry {
   struct Frame;  // one progress call of one thread
   static thread_local Frame* frames;
 
+  // counters.cpp
+  void note_refusal(Reason reason) noexcept;
+  void note_first_kept(int peer, Status refused) noexcept;
+  // tracing.cpp
+  void trace_post(Operation operation, int peer, std::uint64_t tag, std::size_t size, Status status) noexcept;
+  void trace_wait(const WaitPlace& place, std::int64_t begin_ns) noexcept;
+  void trace_retries(std::size_t accepted) noexcept;
   // post.cpp
   void check_peer(int peer, const char* operation) const;
   static void check_packet(const Packet& packet, std::size_t size, const char* operation);
@@ -124,11 +160,23 @@ class DeviceState final : private network::Sink, private core::PostRetry {
                         bool exclusive) noexcept;
   Status accepted(network::SendResult result, int peer, const std::byte* data, std::size_t size,
                   const ActiveMessageOptions& options) noexcept;
-  core::PendingPost* take_pending(int peer, Bytes bytes, Packet* packet, bool is_borrowed,
-                                  Status& refused) noexcept;
+  core::PendingPost* take_pending(int peer, MessageClass message_class, Bytes bytes, Packet* packet,
+                                  bool is_borrowed, Status& refused) noexcept;
   Status keep_for_retry(Status refusal, int peer, RemoteCompletion remote, Bytes bytes, Packet* packet,
                         const ActiveMessageOptions& options) noexcept;
   Status post_again(core::PendingPost& post, bool exclusive) noexcept override;
+  // post_within.cpp
+  template <class Options, class Post>
+  Status post_within(const char* operation, const Unposted& unposted, const Options& options,
+                     const Post& post);
+  void forget(core::Deadlines::Node& node) noexcept;
+  // device_deadlines.cpp
+  [[gnu::noinline]] void look_at_deadlines(bool exclusive) noexcept;
+  void end_due(core::Deadlines::Node* first, bool exclusive) noexcept;
+  void end_kept(core::PendingPost& post, Outcome outcome) noexcept;
+  void update_deadlines() noexcept;
+  void on_withdraw(std::uint64_t word, const Message& message) noexcept;
+  [[nodiscard]] bool end_receive(const ReceiveHandle& handle, Outcome outcome) noexcept;
   // post_vectored.cpp
   Status attempt_with_bodies(const core::VectoredMessages::Outbound& outbound, bool exclusive) noexcept;
   Status keep_with_bodies(Status refused, const core::VectoredMessages::Outbound& outbound) noexcept;
@@ -141,18 +189,24 @@ class DeviceState final : private network::Sink, private core::PostRetry {
                              const ReceiveOptions& options);
   Status post_other_receive(int source, std::uint64_t tag, std::span<std::byte> buffer,
                             const ReceiveOptions& options);
-  Status keep_send(Status refused, int peer, std::uint64_t tag, Bytes bytes, Packet* packet,
-                   const SendOptions& options) noexcept;
+  Status post_payload(int peer, std::uint64_t tag, const core::SendPayload& payload, Packet* packet,
+                      const SendOptions& options, bool exclusive);
+  Status keep_send(Status refused, int peer, std::uint64_t tag, const core::SendPayload& payload,
+                   Packet* packet, const SendOptions& options) noexcept;
+  template <class Post>
+  Outcome send_patiently(int peer, const SendOptions& options, const std::source_location& where,
+                         bool exclusive, const Post& post);
+  template <class Buffer>
+  Message receive_patiently(int source, std::uint64_t tag, const Buffer& buffer,
+                            const ReceiveOptions& options, const std::source_location& where, bool exclusive);
   Status keep_receive(int peer, int source, std::uint64_t tag, std::span<std::byte> buffer,
                       const ReceiveOptions& options) noexcept;
   Status post_unusual_receive(int source, std::uint64_t tag, std::span<std::byte> buffer,
                               const ReceiveOptions& options);
   // post_ordered.cpp
-  template <class Locking>
-  [[nodiscard]] bool send_in_order(int peer, std::uint64_t tag, Bytes bytes,
-                                   const SendOptions& options) noexcept;
-  Status post_other_ordered_send(int peer, std::uint64_t tag, Bytes bytes, Packet* packet,
-                                 const SendOptions& options, bool exclusive);
+  void remember_stream(int peer, const SendOptions& options, bool exclusive) noexcept;
+  Status post_other_ordered_send(int peer, std::uint64_t tag, const core::SendPayload& payload,
+                                 Packet* packet, const SendOptions& options, bool exclusive);
   Status post_other_ordered_receive(int source, std::uint64_t tag, std::span<std::byte> buffer,
                                     const ReceiveOptions& options);
   Status post_ordered_receive(int source, std::uint64_t tag, std::span<std::byte> buffer,
@@ -174,6 +228,7 @@ class DeviceState final : private network::Sink, private core::PostRetry {
   bool deliver(std::uint8_t channel, std::uint64_t word, Message& message) noexcept override;
   void hand_over(std::uint64_t word, Message& message) noexcept;
   bool deliver_rare(std::uint8_t channel, std::uint64_t word, Message& message) noexcept;
+  bool deliver_control(std::uint8_t channel, std::uint64_t word, Message& message) noexcept;
   void refuse(std::uint64_t word, int peer) noexcept;
   void reject(int peer, const char* what, std::uint64_t value) noexcept override;
   void access_ended(std::uint64_t token, Outcome outcome) noexcept override;
@@ -185,7 +240,11 @@ class DeviceState final : private network::Sink, private core::PostRetry {
   RuntimeState& runtime_;
   const std::uint32_t index_;
   DevicePath path_;
+  // While a trace is made, what path_ is otherwise: inlined posts find no lane and take the slow way.
+  const std::unique_ptr<DevicePath> hidden_path_;
   std::unique_ptr<network::Port> port_;
+  core::DeviceCounts counts_;
+  const std::uint64_t arrivals_before_;  // in the credit ledger
   core::Context context_;
   core::LargeMessages large_messages_;
   core::VectoredMessages vectored_messages_;
@@ -193,6 +252,7 @@ class DeviceState final : private network::Sink, private core::PostRetry {
   core::SendReceive send_receive_;
   core::Backlog backlog_;
   core::VectoredAccesses vectored_accesses_;
+  core::Deadlines& deadlines_;
   std::atomic<std::int32_t> endpoints_{0};  // -1: one that is serial
   std::uint32_t spin_;
   std::uint32_t yield_;
@@ -202,6 +262,7 @@ class DeviceState final : private network::Sink, private core::PostRetry {
   alignas(64) concurrent::Entrance<> working_;         // on what is not in a lane
   concurrent::Entrance<> burying_;                     // on what failed peers have left, and on what follows
   const std::unique_ptr<std::atomic<bool>[]> buried_;  // by rank
+  std::atomic<std::uint32_t> parking_{0};              // threads that park or are about to
   std::uint32_t ended_silent_ = 0;                     // peers from which receives have been ended
   std::int64_t next_look_ = 0;
 };

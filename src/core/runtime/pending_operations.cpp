@@ -55,6 +55,12 @@ void RuntimeState::describe(core::PendingList& list, std::vector<std::string>& n
           "device " + std::to_string(index) + " has " + std::to_string(devices_[index]->backlog().size()) +
           " refused operations, which are not shown because a thread stays inside of progress (in "
           "a handler?)");
+  // Those of operations with a timeout are nodes: threads wait for what is behind them.
+  for (const auto& deadlines : deadlines_)
+    if (deadlines != nullptr)
+      list.replace_completions([&](const void* completion) -> const void* {
+        return deadlines->behind(static_cast<const Completion*>(completion));
+      });
 }
 
 }  // namespace weft::detail

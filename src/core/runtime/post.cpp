@@ -1,11 +1,14 @@
 // The slow way of posts: protocols other than one slot, refusals, the backlog.
 #include "core/protocol/refusal.hpp"
+#include "core/protocol/traffic.hpp"
 #include "core/runtime/device_state.hpp"
+#include "core/runtime/one_message.hpp"
+#include "core/runtime/patience.hpp"
+#include "core/runtime/post_within.hpp"
 #include "core/runtime/progress_frame.hpp"
 #include "core/runtime/runtime_state.hpp"
 #include "core/runtime/until_accepted.hpp"
 
-#include <weft/completion/counter.hpp>
 #include <weft/detail/message_access.hpp>
 #include <weft/error.hpp>
 
@@ -24,20 +27,21 @@ using network::TrafficClass;
 
 namespace {
 
-Outgoing active_message(int peer, RemoteCompletion remote, std::uint32_t tag, bool keeps_room) noexcept {
+Outgoing active_message(int peer, RemoteCompletion remote, const ActiveMessageOptions& options,
+                        bool keeps_room) noexcept {
   Outgoing outgoing{};
   outgoing.peer = peer;
   outgoing.device = remote.device();
-  outgoing.traffic = TrafficClass::data;
+  outgoing.traffic = core::traffic_of(options.message_class);
   outgoing.channel = static_cast<std::uint8_t>(Channel::active_message);
   outgoing.to_handle = true;
-  outgoing.word = handle_word(remote, tag);
+  outgoing.word = handle_word(remote, options.tag);
   outgoing.keeps_room = keeps_room;
   return outgoing;
 }
 
-/// Sends on the data lane, or, what a handler has posted, on the control lane when the data lane is full.
-/// Requests on a data lane may have to wait because what their handlers post finds no room; answers are
+/// Sends on the lane of its class, or, what a handler has posted, on the control lane when that one is full.
+/// Requests on such a lane may have to wait because what their handlers post finds no room; answers are
 /// always taken. So two ranks that flood each other with requests never wait for each other's answers.
 template <class Send>
 SendResult send_or_answer(Outgoing outgoing, bool from_handler, const Send& send) noexcept {
@@ -55,6 +59,13 @@ void DeviceState::check_peer(int peer, const char* operation) const {
   if (peer < 0 || peer >= runtime_.size()) [[unlikely]]
     throw Error(std::string(operation) + ": peer " + std::to_string(peer) +
                 " is not a rank of this job (0 to " + std::to_string(runtime_.size() - 1) + ")");
+}
+
+void DeviceState::check_class(MessageClass message_class, const char* operation) {
+  const auto value = static_cast<std::uint32_t>(message_class);
+  if (!core::is_message_class(value)) [[unlikely]]
+    throw Error(std::string(operation) + ": message class " + std::to_string(value) +
+                " is none of normal (0), control (1) and bulk (2)");
 }
 
 void DeviceState::check_packet(const Packet& packet, std::size_t size, const char* operation) {
@@ -86,14 +97,14 @@ Status DeviceState::attempt(int peer, RemoteCompletion remote, Bytes bytes,
                             const ActiveMessageOptions& options, bool from_handler, bool exclusive) noexcept {
   switch (core::select(bytes.size(), context_.limits)) {
     case Protocol::inject: {
-      const SendResult result =
-          send_or_answer(active_message(peer, remote, options.tag, !backlog_.empty()), from_handler,
-                         [&](const Outgoing& outgoing) { return port_->send(outgoing, bytes, exclusive); });
+      const SendResult result = send_or_answer(
+          active_message(peer, remote, options, !backlog_.empty()), from_handler,
+          [&](const Outgoing& outgoing) { return context_.port->send(outgoing, bytes, exclusive); });
       const Status status = refusal(result);
       return status.is_retry() ? status : accepted(result, peer, bytes.data(), bytes.size(), options);
     }
     case Protocol::eager: {
-      Packet packet = context_.pool.get();
+      Packet packet = context_.pool.get_for(options.message_class);
       if (!packet) return Status::retry(Reason::no_packet);
       std::memcpy(packet.data(), bytes.data(), bytes.size());
       return attempt_packet(peer, remote, packet, bytes.size(), bytes.data(), options, from_handler,
@@ -112,7 +123,8 @@ Status DeviceState::attempt(int peer, RemoteCompletion remote, Bytes bytes,
                                          Operation::active_message_sent,
                                          options.tag,
                                          options.completion,
-                                         options.user_data};
+                                         options.user_data,
+                                         options.message_class};
   switch (large_messages_.start(outbound, exclusive, result)) {
     case LargeMessages::Start::started:
       return Status::posted();
@@ -128,11 +140,10 @@ Status DeviceState::attempt(int peer, RemoteCompletion remote, Bytes bytes,
 Status DeviceState::attempt_packet(int peer, RemoteCompletion remote, Packet& packet, std::size_t size,
                                    const std::byte* source, const ActiveMessageOptions& options,
                                    bool from_handler, bool exclusive) noexcept {
-  const SendResult result =
-      send_or_answer(active_message(peer, remote, options.tag, !backlog_.empty()), from_handler,
-                     [&](const Outgoing& outgoing) {
-                       return port_->send_packet(outgoing, packet.index(), size, exclusive);
-                     });
+  const SendResult result = send_or_answer(
+      active_message(peer, remote, options, !backlog_.empty()), from_handler, [&](const Outgoing& outgoing) {
+        return context_.port->send_packet(outgoing, packet.index(), size, exclusive);
+      });
   const Status status = refusal(result);
   if (status.is_retry()) return status;
   if (result == SendResult::sent) packet.release();
@@ -142,9 +153,15 @@ Status DeviceState::attempt_packet(int peer, RemoteCompletion remote, Packet& pa
 Status DeviceState::post_am(int peer, RemoteCompletion remote, Bytes bytes,
                             const ActiveMessageOptions& options, bool exclusive) {
   check_target(peer, remote, "post_am");
-  const Status status = backlog_.waits_for_room(peer)
+  check_class(options.message_class, "post_am");
+  if (options.timeout.count() != 0) [[unlikely]]
+    return post_within(
+        "post_am", {Operation::active_message_sent, peer, options.tag, bytes.data(), bytes.size()}, options,
+        [&](const ActiveMessageOptions& within) { return post_am(peer, remote, bytes, within, exclusive); });
+  const Status status = backlog_.waits_for_room(peer, options.message_class)
                             ? Status::retry(Reason::backlog)
                             : attempt(peer, remote, bytes, options, frames != nullptr, exclusive);
+  observe(Operation::active_message_sent, peer, options.tag, bytes.size(), status);
   if (!status.is_retry() || (options.may_retry && frames == nullptr)) [[likely]]
     return status;
   return keep_for_retry(status, peer, remote, bytes, nullptr, options);
@@ -153,14 +170,21 @@ Status DeviceState::post_am(int peer, RemoteCompletion remote, Bytes bytes,
 Status DeviceState::post_packet(int peer, RemoteCompletion remote, Packet& packet, std::size_t size,
                                 const ActiveMessageOptions& options, bool exclusive) {
   check_target(peer, remote, "post_am");
+  check_class(options.message_class, "post_am");
   check_packet(packet, size, "post_am");
+  if (options.timeout.count() != 0) [[unlikely]]
+    return post_within("post_am", {Operation::active_message_sent, peer, options.tag, nullptr, 0}, options,
+                       [&](const ActiveMessageOptions& within) {
+                         return post_packet(peer, remote, packet, size, within, exclusive);
+                       });
   // A short payload leaves by slots, and the packet is free again at once; in the backlog it stays in its
   // packet.
   const Status status =
-      backlog_.waits_for_room(peer) ? Status::retry(Reason::backlog)
+      backlog_.waits_for_room(peer, options.message_class) ? Status::retry(Reason::backlog)
       : size <= kSlotPayload
           ? attempt(peer, remote, Bytes{packet.data(), size}, options, frames != nullptr, exclusive)
           : attempt_packet(peer, remote, packet, size, packet.data(), options, frames != nullptr, exclusive);
+  observe(Operation::active_message_sent, peer, options.tag, size, status);
   if (!status.is_retry()) {
     packet.reset();
     return status;
@@ -170,21 +194,22 @@ Status DeviceState::post_packet(int peer, RemoteCompletion remote, Packet& packe
   return keep_for_retry(status, peer, remote, Bytes{packet.data(), size}, &packet, options);
 }
 
-core::PendingPost* DeviceState::take_pending(int peer, Bytes bytes, Packet* packet, bool is_borrowed,
-                                             Status& refused) noexcept {
+core::PendingPost* DeviceState::take_pending(int peer, MessageClass message_class, Bytes bytes,
+                                             Packet* packet, bool is_borrowed, Status& refused) noexcept {
   Packet copy;
   if (packet == nullptr && !is_borrowed && bytes.size() > core::PendingPost::kCopied) {
     // Nobody could tell the poster when its buffer is free: the payload moves into a packet, or the post
     // fails.
     if (bytes.size() > context_.limits.packet_bytes) return nullptr;
-    copy = context_.pool.get();
+    copy = context_.pool.get_for(message_class);
     if (!copy) return nullptr;
   }
-  core::PendingPost* post = backlog_.take(peer, frames != nullptr);
+  core::PendingPost* post = backlog_.take(peer, frames != nullptr, message_class);
   if (post == nullptr) {
     refused = Status::retry(Reason::backlog);
     return nullptr;
   }
+  note_first_kept(peer, refused);
   post->data = bytes.data();
   post->size = bytes.size();
   if (packet != nullptr) {
@@ -201,7 +226,8 @@ core::PendingPost* DeviceState::take_pending(int peer, Bytes bytes, Packet* pack
 
 Status DeviceState::keep_for_retry(Status refused, int peer, RemoteCompletion remote, Bytes bytes,
                                    Packet* packet, const ActiveMessageOptions& options) noexcept {
-  core::PendingPost* post = take_pending(peer, bytes, packet, options.completion != nullptr, refused);
+  core::PendingPost* post =
+      take_pending(peer, options.message_class, bytes, packet, options.completion != nullptr, refused);
   if (post == nullptr) return refused;
   post->remote = remote;
   post->options = options;
@@ -225,21 +251,30 @@ Status DeviceState::post_again(core::PendingPost& post, bool exclusive) noexcept
                  post.from_handler, exclusive);
 }
 
-void DeviceState::send_am(int peer, RemoteCompletion remote, Bytes bytes, const ActiveMessageOptions& options,
-                          const std::source_location& where, bool exclusive) {
+Outcome DeviceState::send_am(int peer, RemoteCompletion remote, Bytes bytes,
+                             const ActiveMessageOptions& options, const std::source_location& where,
+                             bool exclusive) {
   ActiveMessageOptions patient = options;
-  Counter sent;
+  OneMessage sent;
   const bool wait_for_buffer =
-      options.completion == nullptr && core::select(bytes.size(), context_.limits) == Protocol::rendezvous;
+      options.completion == nullptr &&
+      (options.timeout.count() != 0 || core::select(bytes.size(), context_.limits) == Protocol::rendezvous);
   if (wait_for_buffer) {
     patient.completion = &sent;
     patient.may_complete_now = true;
   }
   patient.may_retry = true;
   const WaitPlace place{"an active message to be sent", where, peer};
-  const Status status =
-      until_accepted([&] { return post_am(peer, remote, bytes, patient, exclusive); }, place, exclusive);
-  if (wait_for_buffer && status.is_posted()) wait_for(sent, place, exclusive);
+  const Patience patience(options.timeout);
+  const Status status = until_accepted(
+      [&] {
+        patient.timeout = patience.left();
+        return post_am(peer, remote, bytes, patient, exclusive);
+      },
+      place, exclusive);
+  if (!wait_for_buffer || !status.is_posted()) return Outcome::ok;
+  wait_for(sent, place, exclusive);
+  return sent.take().outcome();
 }
 
 void DeviceState::wait_for(Completion& completion, const WaitPlace& place, bool exclusive) noexcept {

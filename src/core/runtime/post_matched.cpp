@@ -1,38 +1,19 @@
 // Sends and receives: checks, refusals, the backlog, and the calls that wait.
 #include "core/runtime/device_state.hpp"
+#include "core/runtime/one_message.hpp"
+#include "core/runtime/patience.hpp"
+#include "core/runtime/post_within.hpp"
 #include "core/runtime/runtime_state.hpp"
 #include "core/runtime/until_accepted.hpp"
 
-#include <weft/completion/counter.hpp>
 #include <weft/error.hpp>
 
-#include <atomic>
+#include <algorithm>
+#include <new>
 #include <string>
 #include <utility>
 
 namespace weft::detail {
-
-namespace {
-
-/// Keeps one message, for a thread that waits for it.
-class OneMessage final : public Completion {
- public:
-  ~OneMessage() override { withdraw(); }
-  void signal(Message& message) noexcept override {
-    message_ = std::move(message);
-    // Pairs with the acquire in ready().
-    arrived_.store(true, std::memory_order_release);
-    notify_waiters_of(this);
-  }
-  [[nodiscard]] bool ready() const noexcept override { return arrived_.load(std::memory_order_acquire); }
-  [[nodiscard]] Message take() noexcept { return std::move(message_); }
-
- private:
-  Message message_;
-  std::atomic<bool> arrived_{false};
-};
-
-}  // namespace
 
 core::MatchingEngine& DeviceState::check_engine(std::uint32_t id, MatchingPolicy policy,
                                                 const char* operation) {
@@ -56,46 +37,70 @@ void DeviceState::check_source(int source, MatchingPolicy policy, const char* op
 
 Status DeviceState::post_send(int peer, std::uint64_t tag, Bytes bytes, const SendOptions& options,
                               bool exclusive) {
+  return post_payload(peer, tag, {bytes}, nullptr, options, exclusive);
+}
+
+/// `packet` holds the payload already, unless null, and is taken over when the answer is not retry.
+Status DeviceState::post_payload(int peer, std::uint64_t tag, const core::SendPayload& payload,
+                                 Packet* packet, const SendOptions& options, bool exclusive) {
+  if (options.engine >= kMatchingEngines) [[unlikely]]
+    return post_other_ordered_send(peer, tag, payload, packet, options, exclusive);
   check_peer(peer, "post_send");
+  check_class(options.message_class, "post_send");
   const core::MatchingEngine& engine = check_engine(options.engine, options.policy, "post_send");
+  if (options.timeout.count() != 0) [[unlikely]]
+    return post_within("post_send", unposted_send(peer, tag, payload, packet), options,
+                       [&](const SendOptions& within) {
+                         return post_payload(peer, tag, payload, packet, within, exclusive);
+                       });
   if (options.policy == MatchingPolicy::user) [[unlikely]]
     tag = engine.user_key(runtime_.rank(), tag);
   const Status status =
-      backlog_.waits_for_room(peer)
+      backlog_.waits_for_room(peer, options.message_class)
           ? Status::retry(Reason::backlog)
-          : send_receive_.attempt_send(peer, tag, bytes, options, nullptr, !backlog_.empty(), exclusive);
-  if (!status.is_retry() || (options.may_retry && frames == nullptr)) [[likely]]
+          : send_receive_.attempt_send(peer, tag, payload, options, packet, !backlog_.empty(), exclusive);
+  observe(Operation::send, peer, tag, payload.size(), status);
+  if (!status.is_retry()) [[likely]] {
+    if (packet != nullptr) packet->reset();
     return status;
-  return keep_send(status, peer, tag, bytes, nullptr, options);
+  }
+  if (options.may_retry && frames == nullptr) [[likely]]
+    return status;
+  return keep_send(status, peer, tag, payload, packet, options);
 }
 
 Status DeviceState::post_send_packet(int peer, std::uint64_t tag, Packet& packet, std::size_t size,
                                      const SendOptions& options, bool exclusive) {
   check_peer(peer, "post_send");
   check_packet(packet, size, "post_send");
-  if (options.engine >= kMatchingEngines)
-    return post_other_ordered_send(peer, tag, {packet.data(), size}, &packet, options, exclusive);
-  const core::MatchingEngine& engine = check_engine(options.engine, options.policy, "post_send");
-  if (options.policy == MatchingPolicy::user) tag = engine.user_key(runtime_.rank(), tag);
-  const Bytes bytes{packet.data(), size};
-  const Status status =
-      backlog_.waits_for_room(peer)
-          ? Status::retry(Reason::backlog)
-          : send_receive_.attempt_send(peer, tag, bytes, options, &packet, !backlog_.empty(), exclusive);
-  if (!status.is_retry()) {
-    packet.reset();
-    return status;
-  }
-  if (options.may_retry && frames == nullptr) return status;
-  return keep_send(status, peer, tag, bytes, &packet, options);
+  return post_payload(peer, tag, {{packet.data(), size}}, &packet, options, exclusive);
 }
 
-Status DeviceState::keep_send(Status refused, int peer, std::uint64_t tag, Bytes bytes, Packet* packet,
-                              const SendOptions& options) noexcept {
-  core::PendingPost* post = take_pending(peer, bytes, packet, options.completion != nullptr, refused);
+Status DeviceState::keep_send(Status refused, int peer, std::uint64_t tag, const core::SendPayload& payload,
+                              Packet* packet, const SendOptions& options) noexcept {
+  core::PendingSend pending{tag, options};
+  Bytes bytes = payload.bytes;
+  Packet gathered;
+  if (!payload.parts.empty() && options.completion != nullptr) {
+    pending.parts.reset(new (std::nothrow) Bytes[payload.parts.size()]);
+    if (pending.parts == nullptr) return refused;
+    std::copy(payload.parts.begin(), payload.parts.end(), pending.parts.get());
+    pending.parts_count = payload.parts.size();
+    bytes = {static_cast<const std::byte*>(nullptr), payload.parts_size};
+  } else if (!payload.parts.empty()) {
+    // Nobody could tell the poster when its buffers are free: they move into a packet, or the post fails.
+    if (payload.parts_size > context_.limits.packet_bytes ||
+        !(gathered = context_.pool.get_for(options.message_class)))
+      return refused;
+    payload.copy_to(gathered.data());
+    bytes = {gathered.data(), payload.parts_size};
+    packet = &gathered;
+  }
+  core::PendingPost* post =
+      take_pending(peer, options.message_class, bytes, packet, options.completion != nullptr, refused);
   if (post == nullptr) return refused;
   post->operation = Operation::send;
-  post->other = core::PendingSend{tag, options};
+  post->other = std::move(pending);
   if (options.engine >= kMatchingEngines) {
     post->in_order = true;
     runtime_.matching_engines()
@@ -110,6 +115,7 @@ Status DeviceState::keep_send(Status refused, int peer, std::uint64_t tag, Bytes
 
 void DeviceState::check_send(int peer, const SendOptions& options, const char* operation) {
   check_peer(peer, operation);
+  check_class(options.message_class, operation);
   check_engine(options.engine, options.policy, operation);
 }
 
@@ -160,6 +166,7 @@ Status DeviceState::post_receive(int source, std::uint64_t tag, std::span<std::b
   core::MatchingEngine& engine = check_receive(source, options, "post_receive");
   if (engine.is_serial()) engine.set_device(index_);
   const Status status = attempt_receive(engine, source, tag, buffer, options, false);
+  observe(Operation::receive, source, tag, buffer.size(), status);
   if (!status.is_retry() || (options.may_retry && frames == nullptr)) return status;
   const bool has_source = source >= 0 && source < runtime_.size();
   return keep_receive(has_source ? source : runtime_.rank(), source, tag, buffer, options);
@@ -190,41 +197,69 @@ Status DeviceState::post_matched_again(core::PendingPost& post, bool exclusive) 
   // The poster was told that it was posted.
   if (auto* receive = std::get_if<core::PendingReceive>(&post.other)) {
     receive->options.may_complete_now = false;
+    if (core::Deadlines::Node* node = deadlines_.node_of(receive->options.completion); node != nullptr)
+      receive->options.handle = &node->receive;
     core::MatchingEngine& engine = *runtime_.matching_engines().find(receive->options.engine);
     return attempt_receive(engine, receive->source, receive->tag, receive->buffer, receive->options, true);
   }
   auto& send = std::get<core::PendingSend>(post.other);
   send.options.may_complete_now = false;
-  const Bytes bytes{post.packet ? post.packet.data() : post.data, post.size};
+  const core::SendPayload payload =
+      send.parts != nullptr ? core::SendPayload{{}, {send.parts.get(), send.parts_count}, post.size}
+                            : core::SendPayload{{post.packet ? post.packet.data() : post.data, post.size}};
   Packet* const packet = post.packet ? &post.packet : nullptr;
-  if (send.options.engine >= kMatchingEngines)
-    return send_receive_.attempt_ordered_send(*runtime_.matching_engines().find(send.options.engine),
-                                              post.peer, send.tag, bytes, send.options, packet, true,
-                                              exclusive, true);
-  return send_receive_.attempt_send(post.peer, send.tag, bytes, send.options, packet, true, exclusive);
+  const Status status =
+      send.options.engine < kMatchingEngines
+          ? send_receive_.attempt_send(post.peer, send.tag, payload, send.options, packet, true, exclusive)
+          : send_receive_.attempt_ordered_send(*runtime_.matching_engines().find(send.options.engine),
+                                               post.peer, send.tag, payload, send.options, packet, true,
+                                               exclusive, true);
+  if (!status.is_retry()) send.parts.reset();
+  return status;
 }
 
-void DeviceState::send(int peer, std::uint64_t tag, Bytes bytes, const SendOptions& options,
-                       const std::source_location& where, bool exclusive) {
+template <class Post>
+Outcome DeviceState::send_patiently(int peer, const SendOptions& options, const std::source_location& where,
+                                    bool exclusive, const Post& post) {
   SendOptions patient = options;
   patient.may_retry = true;
-  Counter sent;
+  OneMessage sent;
   if (options.completion == nullptr) {
     patient.completion = &sent;
     patient.may_complete_now = true;
   }
   const WaitPlace place{"a send", where, peer};
-  const Status status =
-      options.engine < kMatchingEngines
-          ? until_accepted([&] { return post_send(peer, tag, bytes, patient, exclusive); }, place, exclusive)
-          : until_accepted([&] { return post_ordered_send(peer, tag, bytes, patient, exclusive); }, place,
-                           exclusive);
-  if (options.completion == nullptr && status.is_posted()) wait_for(sent, place, exclusive);
+  const Patience patience(options.timeout);
+  const Status status = until_accepted(
+      [&] {
+        patient.timeout = patience.left();
+        return post(patient);
+      },
+      place, exclusive);
+  if (options.completion != nullptr || !status.is_posted()) return Outcome::ok;
+  wait_for(sent, place, exclusive);
+  return sent.take().outcome();
 }
 
-Message DeviceState::receive(int source, std::uint64_t tag, std::span<std::byte> buffer,
-                             const ReceiveOptions& options, const std::source_location& where,
-                             bool exclusive) {
+Outcome DeviceState::send(int peer, std::uint64_t tag, Bytes bytes, const SendOptions& options,
+                          const std::source_location& where, bool exclusive) {
+  return send_patiently(peer, options, where, exclusive, [&](const SendOptions& patient) {
+    return options.engine < kMatchingEngines ? post_send(peer, tag, bytes, patient, exclusive)
+                                             : post_ordered_send(peer, tag, bytes, patient, exclusive);
+  });
+}
+
+Outcome DeviceState::send(int peer, std::uint64_t tag, std::span<const Bytes> parts,
+                          const SendOptions& options, const std::source_location& where, bool exclusive) {
+  return send_patiently(peer, options, where, exclusive, [&](const SendOptions& patient) {
+    return post_send(peer, tag, parts, patient, exclusive);
+  });
+}
+
+template <class Buffer>
+Message DeviceState::receive_patiently(int source, std::uint64_t tag, const Buffer& buffer,
+                                       const ReceiveOptions& options, const std::source_location& where,
+                                       bool exclusive) {
   OneMessage one;
   Message arrived;
   ReceiveOptions patient = options;
@@ -233,11 +268,29 @@ Message DeviceState::receive(int source, std::uint64_t tag, std::span<std::byte>
   patient.may_complete_now = true;
   patient.arrived = &arrived;
   const WaitPlace place{"a receive", where};
-  const Status status =
-      until_accepted([&] { return post_receive(source, tag, buffer, patient); }, place, exclusive);
+  const Patience patience(options.timeout);
+  const Status status = until_accepted(
+      [&] {
+        patient.timeout = patience.left();
+        return patient.timeout.count() == 0 ? post_receive(source, tag, buffer, patient)
+                                            : post_receive_within(source, tag, buffer, patient);
+      },
+      place, exclusive);
   if (status.is_done()) return arrived;
   wait_for(one, place, exclusive);
   return one.take();
+}
+
+Message DeviceState::receive(int source, std::uint64_t tag, MutableBytes buffer,
+                             const ReceiveOptions& options, const std::source_location& where,
+                             bool exclusive) {
+  return receive_patiently(source, tag, buffer, options, where, exclusive);
+}
+
+Message DeviceState::receive(int source, std::uint64_t tag, std::span<const MutableBytes> buffers,
+                             const ReceiveOptions& options, const std::source_location& where,
+                             bool exclusive) {
+  return receive_patiently(source, tag, buffers, options, where, exclusive);
 }
 
 }  // namespace weft::detail

@@ -1,5 +1,6 @@
 // Sends and receives of ordered engines: checks, refusals and the backlog.
 #include "core/runtime/device_state.hpp"
+#include "core/runtime/post_within.hpp"
 #include "core/runtime/runtime_state.hpp"
 
 #include <weft/error.hpp>
@@ -25,56 +26,49 @@ core::MatchingEngine& DeviceState::check_ordered_receive(int source, const Recei
   return engine;
 }
 
-/// What nearly always happens: a short message, and the lane has a slot and a credit. False, without effect:
-/// post_other_ordered_send() knows.
-template <class Locking>
-[[gnu::always_inline]] inline bool DeviceState::send_in_order(int peer, std::uint64_t tag, Bytes bytes,
-                                                              const SendOptions& options) noexcept {
+/// Lets the lane know the stream of the engine, so that the next short sends are written by the endpoint.
+void DeviceState::remember_stream(int peer, const SendOptions& options, bool exclusive) noexcept {
   core::MatchingEngine* engine = runtime_.matching_engines().find_ordered(options.engine);
   SendLane* lane = path_.lane(peer, options.device);
-  if (engine == nullptr || lane == nullptr || bytes.size() > kSlotPayload - kMatchTrailer ||
-      options.policy != MatchingPolicy::rank_and_tag || tag == any_tag ||
-      (options.completion != nullptr && !options.may_complete_now)) [[unlikely]]
-    return false;
-  const auto device = static_cast<std::uint8_t>(index_);
-  core::SendStream& stream = engine->order()->sends(peer, device);
-  if (stream.kept.load(std::memory_order_relaxed) != 0 || !Locking::acquire(stream.lock)) [[unlikely]]
-    return false;
-  const std::uint64_t number = stream.next;
-  const bool is_sent =
-      post_matched_slot<Locking>(*lane, tag, bytes, match_trailer(options.engine, 0, device) | number << 32);
-  if (is_sent) [[likely]]
-    ++stream.next;
-  Locking::release(stream.lock);
-  return is_sent;
+  if (engine == nullptr || lane == nullptr) return;
+  auto* const hold = enter(lane->bias, lane->lock, exclusive);
+  if (hold == nullptr) return;
+  lane->stream = &engine->order()->sends(peer, static_cast<std::uint8_t>(index_));
+  lane->ordered_engine = options.engine;
+  leave(hold, exclusive);
 }
 
 Status DeviceState::post_ordered_send(int peer, std::uint64_t tag, Bytes bytes, const SendOptions& options,
                                       bool exclusive) {
-  if (exclusive ? send_in_order<NoLock>(peer, tag, bytes, options)
-                : send_in_order<TryLock>(peer, tag, bytes, options)) [[likely]]
-    return Status::done();
-  return post_other_ordered_send(peer, tag, bytes, nullptr, options, exclusive);
+  const Status status = post_other_ordered_send(peer, tag, {bytes}, nullptr, options, exclusive);
+  if (status.is_accepted()) remember_stream(peer, options, exclusive);
+  return status;
 }
 
-[[gnu::noinline]] Status DeviceState::post_other_ordered_send(int peer, std::uint64_t tag, Bytes bytes,
-                                                              Packet* packet, const SendOptions& options,
-                                                              bool exclusive) {
+Status DeviceState::post_other_ordered_send(int peer, std::uint64_t tag, const core::SendPayload& payload,
+                                            Packet* packet, const SendOptions& options, bool exclusive) {
   check_peer(peer, "post_send");
+  check_class(options.message_class, "post_send");
   core::MatchingEngine& engine = check_ordered(options.engine, options.policy, "post_send");
   if (tag == any_tag) [[unlikely]]
     throw Error("post_send: tag " + std::to_string(tag) +
                 " is any_tag, which no message to an ordered matching engine can have");
-  const Status status = backlog_.waits_for_room(peer)
+  if (options.timeout.count() != 0) [[unlikely]]
+    return post_within("post_send", unposted_send(peer, tag, payload, packet), options,
+                       [&](const SendOptions& within) {
+                         return post_other_ordered_send(peer, tag, payload, packet, within, exclusive);
+                       });
+  const Status status = backlog_.waits_for_room(peer, options.message_class)
                             ? Status::retry(Reason::backlog)
-                            : send_receive_.attempt_ordered_send(engine, peer, tag, bytes, options, packet,
+                            : send_receive_.attempt_ordered_send(engine, peer, tag, payload, options, packet,
                                                                  !backlog_.empty(), exclusive, false);
+  observe(Operation::send, peer, tag, payload.size(), status);
   if (!status.is_retry()) [[likely]] {
     if (packet != nullptr) packet->reset();
     return status;
   }
   if (options.may_retry && frames == nullptr) return status;
-  return keep_send(status, peer, tag, bytes, packet, options);
+  return keep_send(status, peer, tag, payload, packet, options);
 }
 
 Status DeviceState::post_ordered_receive(int source, std::uint64_t tag, std::span<std::byte> buffer,
@@ -99,6 +93,7 @@ Status DeviceState::post_ordered_receive(int source, std::uint64_t tag, std::spa
         "post_receive: a completion object is needed, or nobody would learn that the message has come");
   if (engine.is_serial()) engine.set_device(index_);
   const Status status = attempt_receive(engine, source, tag, buffer, options, false);
+  observe(Operation::receive, source, tag, buffer.size(), status);
   if (!status.is_retry() || (options.may_retry && frames == nullptr)) return status;
   // All in one list, so that they stay in order.
   return keep_receive(runtime_.rank(), source, tag, buffer, options);

@@ -1,5 +1,6 @@
 // Posts of lists of buffers.
 #include "core/runtime/device_state.hpp"
+#include "core/runtime/post_within.hpp"
 #include "core/runtime/progress_frame.hpp"
 #include "core/runtime/runtime_state.hpp"
 
@@ -17,9 +18,10 @@ using core::VectoredMessages;
 namespace {
 
 /// The sum of the buffers' sizes; throws weft::Error when a message cannot have so many bytes.
-std::size_t size_of(std::span<const Bytes> buffers, const char* operation) {
+template <class Buffer>
+std::size_t size_of(std::span<const Buffer> buffers, const char* operation) {
   std::uint64_t size = 0;
-  for (const Bytes& buffer : buffers) {
+  for (const Buffer& buffer : buffers) {
     if (buffer.size() > core::kLargestMessage - size)
       throw Error(std::string(operation) + ": the buffers have more than " +
                   std::to_string(core::kLargestMessage) + " bytes together");
@@ -51,14 +53,19 @@ Status DeviceState::post_am_with_bodies(int peer, RemoteCompletion remote, Bytes
   if (head.size() > context_.limits.packet_bytes)
     throw Error("post_am: a head of " + std::to_string(head.size()) + " bytes is larger than a packet (" +
                 std::to_string(context_.limits.packet_bytes) + "): make it a body");
+  if (options.timeout.count() != 0)
+    throw Error("post_am: a message with bodies takes no timeout: its receiver decides when it fetches them");
   if (bodies.empty()) return post_am(peer, remote, head, options, exclusive);
   check_target(peer, remote, "post_am");
+  check_class(options.message_class, "post_am");
   if (bodies.size() > core::kMostBodies)
     throw Error("post_am: " + std::to_string(bodies.size()) + " bodies are more than a message can have (" +
                 std::to_string(core::kMostBodies) + ")");
   const VectoredMessages::Outbound outbound{peer, remote, head, bodies, size_of(bodies, "post_am"), options};
-  const Status status = backlog_.waits_for_room(peer) ? Status::retry(Reason::backlog)
-                                                      : attempt_with_bodies(outbound, exclusive);
+  const Status status = backlog_.waits_for_room(peer, options.message_class)
+                            ? Status::retry(Reason::backlog)
+                            : attempt_with_bodies(outbound, exclusive);
+  observe(Operation::vectored_message, peer, options.tag, outbound.bodies_size, status);
   if (!status.is_retry() || (options.may_retry && frames == nullptr)) return status;
   return keep_with_bodies(status, outbound);
 }
@@ -68,7 +75,8 @@ Status DeviceState::keep_with_bodies(Status refused, const VectoredMessages::Out
   if (outbound.options.completion == nullptr) return refused;
   std::unique_ptr<Bytes[]> bodies(new (std::nothrow) Bytes[outbound.bodies.size()]);
   if (bodies == nullptr) return refused;
-  core::PendingPost* post = take_pending(outbound.peer, outbound.head, nullptr, true, refused);
+  core::PendingPost* post =
+      take_pending(outbound.peer, outbound.options.message_class, outbound.head, nullptr, true, refused);
   if (post == nullptr) return refused;
   std::copy(outbound.bodies.begin(), outbound.bodies.end(), bodies.get());
   post->operation = Operation::vectored_message;
@@ -94,9 +102,47 @@ Status DeviceState::post_vectored_again(core::PendingPost& post, bool exclusive)
   return status;
 }
 
+Status DeviceState::post_send(int peer, std::uint64_t tag, std::span<const Bytes> parts,
+                              const SendOptions& options, bool exclusive) {
+  return post_payload(peer, tag, {{}, parts, size_of(parts, "post_send")}, nullptr, options, exclusive);
+}
+
+Status DeviceState::post_receive(int source, std::uint64_t tag, std::span<const MutableBytes> buffers,
+                                 const ReceiveOptions& options) {
+  const bool has_timeout = options.timeout.count() != 0;
+  if (buffers.size() < 2) {
+    const MutableBytes buffer = buffers.empty() ? MutableBytes{} : buffers.front();
+    return has_timeout ? post_receive_within(source, tag, buffer, options)
+                       : post_receive(source, tag, buffer, options);
+  }
+  core::MatchingEngine& engine = options.engine < kMatchingEngines
+                                     ? check_receive(source, options, "post_receive")
+                                     : check_ordered_receive(source, options, "post_receive");
+  const std::size_t total = size_of(buffers, "post_receive");
+  core::ScatteredReceive::Pool& pool = engine.scattered_receives();
+  core::ScatteredReceive* const receive = pool.take();
+  if (receive == nullptr) return Status::retry(Reason::no_request);
+  Status status = Status::retry(Reason::no_request);
+  if (receive->assign(buffers, total, options, pool)) {
+    ReceiveOptions own = options;
+    own.completion = receive;
+    own.user_data = nullptr;
+    own.may_complete_now = false;
+    own.arrived = nullptr;
+    status = has_timeout ? post_receive_within(source, tag, receive->buffer(), own)
+                         : post_receive(source, tag, receive->buffer(), own);
+  }
+  if (status.is_retry()) pool.give_back(*receive);
+  return status;
+}
+
 Status DeviceState::post_put(int peer, std::span<const PutPiece> pieces, const AccessOptions& options,
                              bool exclusive) {
   check_peer(peer, "post_put");
+  if (options.timeout.count() != 0)
+    return post_within(
+        "post_put", {Operation::put, peer, options.tag, nullptr, 0}, options,
+        [&](const AccessOptions& within) { return post_put(peer, pieces, within, exclusive); });
   return vectored_accesses_.post(
       Operation::put, peer, pieces.size(),
       [&](std::size_t index) -> core::VectoredAccesses::Piece {
@@ -109,6 +155,10 @@ Status DeviceState::post_put(int peer, std::span<const PutPiece> pieces, const A
 Status DeviceState::post_get(int peer, std::span<const GetPiece> pieces, const AccessOptions& options,
                              bool exclusive) {
   check_peer(peer, "post_get");
+  if (options.timeout.count() != 0)
+    return post_within(
+        "post_get", {Operation::get, peer, options.tag, nullptr, 0}, options,
+        [&](const AccessOptions& within) { return post_get(peer, pieces, within, exclusive); });
   return vectored_accesses_.post(
       Operation::get, peer, pieces.size(),
       [&](std::size_t index) -> core::VectoredAccesses::Piece {

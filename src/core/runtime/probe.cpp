@@ -9,10 +9,14 @@ namespace weft::detail {
 using Table = core::MatchingEngine::Table;
 
 bool DeviceState::cancel(const ReceiveHandle& handle) noexcept {
+  return end_receive(handle, Outcome::cancelled);
+}
+
+bool DeviceState::end_receive(const ReceiveHandle& handle, Outcome outcome) noexcept {
   core::MatchingEngine* engine = runtime_.matching_engines().find(handle.engine);
   core::MatchRecord* record = engine != nullptr ? engine->cancel(handle) : nullptr;
   if (record == nullptr) return false;
-  core::end_unmatched(*engine, *record, Outcome::cancelled);
+  core::end_unmatched(*engine, *record, outcome);
   return true;
 }
 

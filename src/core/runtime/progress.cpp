@@ -39,7 +39,11 @@ std::size_t DeviceState::work(bool exclusive) noexcept {
   // What receivers have decided first: it goes on as a large message.
   std::size_t count = vectored_messages_.step();
   count += large_messages_.step(exclusive) + one_sided_.step(exclusive) + send_receive_.step(exclusive) +
-           vectored_accesses_.step(exclusive) + backlog_.work(*this, exclusive);
+           vectored_accesses_.step(exclusive);
+  const std::size_t retried = backlog_.work(*this, exclusive);
+  count += retried;
+  if (retried != 0 && context_.tracer != nullptr) [[unlikely]]
+    trace_retries(retried);
   working_.leave();
   return count;
 }
@@ -73,6 +77,29 @@ inline void DeviceState::hand_over(std::uint64_t word, Message& message) noexcep
 
 bool DeviceState::deliver_rare(std::uint8_t channel, std::uint64_t word, Message& message) noexcept {
   switch (static_cast<Channel>(channel)) {
+    case Channel::answer:
+      // Taken where requests are not: the poster's handlers wait for it, and so may requests to them.
+      if (backlog_.almost_full()) return false;
+      hand_over(word, message);
+      return true;
+    case Channel::put_signal:
+    case Channel::get_signal:
+    case Channel::atomic_signal:
+      // Taken while requests are not, as answers are: the operations of handlers end by them.
+      if (backlog_.almost_full()) return false;
+      return one_sided_.deliver(static_cast<Channel>(channel), word, message, *this);
+    default:
+      break;
+  }
+  const std::size_t size = message.size();  // it may be moved from
+  const bool is_taken = deliver_control(channel, word, message);
+  if (is_taken) counts_.received.add(channel, size, false);
+  return is_taken;
+}
+
+/// What protocols tell each other.
+bool DeviceState::deliver_control(std::uint8_t channel, std::uint64_t word, Message& message) noexcept {
+  switch (static_cast<Channel>(channel)) {
     case Channel::large_message:
       return !backlog_.over_limit() && large_messages_.on_announcement(word, message, *this);
     case Channel::vectored_message:
@@ -86,17 +113,6 @@ bool DeviceState::deliver_rare(std::uint8_t channel, std::uint64_t word, Message
     case Channel::finished:
       large_messages_.on_finished(message, *this);
       return true;
-    case Channel::answer:
-      // Taken where requests are not: the poster's handlers wait for it, and so may requests to them.
-      if (backlog_.almost_full()) return false;
-      hand_over(word, message);
-      return true;
-    case Channel::put_signal:
-    case Channel::get_signal:
-    case Channel::atomic_signal:
-      // Taken while requests are not, as answers are: the operations of handlers end by them.
-      if (backlog_.almost_full()) return false;
-      return one_sided_.deliver(static_cast<Channel>(channel), word, message, *this);
     case Channel::put:
     case Channel::atomic:
       if (word != 0 && backlog_.almost_full()) return false;
@@ -108,11 +124,16 @@ bool DeviceState::deliver_rare(std::uint8_t channel, std::uint64_t word, Message
       return one_sided_.deliver(static_cast<Channel>(channel), word, message, *this);
     case Channel::large_send:
       return !backlog_.over_limit() && send_receive_.on_large_send(word, message, *this);
+    case Channel::withdraw:
+      on_withdraw(word, message);
+      return true;
+    case Channel::withdrawn:
+      large_messages_.on_withdrawn(message, *this);
+      return true;
     case Channel::credit:
       send_receive_.on_credit(word, message, *this);
       return true;
-    case Channel::send:
-    case Channel::active_message:
+    default:
       break;
   }
   reject(message.peer(), "message on an unknown channel", channel);

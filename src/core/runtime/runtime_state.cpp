@@ -1,8 +1,11 @@
 #include "core/runtime/runtime_state.hpp"
 
+#include "core/diagnosis/counter_report.hpp"
 #include "core/runtime/device_state.hpp"
 
 #include <weft/error.hpp>
+
+#include <unistd.h>
 
 #include <algorithm>
 #include <string>
@@ -11,31 +14,71 @@ namespace weft::detail {
 
 using base::Attribute;
 
+namespace {
+
+std::string chosen_attributes(const base::Attributes& attributes) {
+  std::string text;
+  for (const base::AttributeRow& row : base::kAttributeTable) {
+    if (attributes.source(row.id) == base::Source::default_value) continue;
+    for (const std::string_view part :
+         {std::string_view(" "), row.name, std::string_view("="), attributes.text(row.id),
+          std::string_view(" ("), to_string(attributes.source(row.id)), std::string_view(")")})
+      text += part;
+  }
+  return text.empty() ? " none" : text;
+}
+
+std::unique_ptr<core::Tracer> make_tracer(const base::Attributes& attributes,
+                                          const bootstrap::Bootstrap& bootstrap) {
+  const std::string_view where = attributes.text(Attribute::trace);
+  if (where == "off") return nullptr;
+  return std::make_unique<core::Tracer>(
+      where, static_cast<std::uint32_t>(attributes.integer(Attribute::trace_events)), bootstrap.rank(),
+      bootstrap.size(), bootstrap.job_id());
+}
+
+}  // namespace
+
 RuntimeState::RuntimeState(base::Attributes attributes, std::unique_ptr<bootstrap::Bootstrap> bootstrap,
                            const NetworkFactory& make_network)
     : attributes_(std::move(attributes)),
       bootstrap_(std::move(bootstrap)),
       rank_(bootstrap_->rank()),
       size_(bootstrap_->size()),
-      log_(static_cast<base::LogLevel>(attributes_.integer(Attribute::log_level)), rank_),
-      pool_(static_cast<std::uint32_t>(attributes_.integer(Attribute::packet_magazine))),
+      log_(attributes_, rank_, base::LogModule::runtime),
+      tracer_(make_tracer(attributes_, *bootstrap_)),
+      pool_(static_cast<std::uint32_t>(attributes_.integer(Attribute::packet_magazine)),
+            static_cast<std::uint32_t>(attributes_.integer(Attribute::bulk_packets))),
       network_(make_network(*bootstrap_, attributes_, pool_)),
       exposures_(*network_, [this] { quiesce(); }),
       regions_(*network_, rank_, static_cast<std::uint32_t>(attributes_.integer(Attribute::regions_max)),
                [this] { quiesce(); }),
+      deadlines_(static_cast<std::size_t>(attributes_.integer(Attribute::devices_max))),
       matching_engines_({static_cast<std::uint32_t>(attributes_.integer(Attribute::matching_buckets)),
                          static_cast<std::uint32_t>(attributes_.integer(Attribute::matching_records)),
                          size_}),
       failures_(*bootstrap_, *network_),
-      usual_sources_(static_cast<std::uint32_t>(size_)),
+      // A trace tells of every receive: none is posted in the usual way then.
+      usual_sources_(tracer_ != nullptr ? 0 : static_cast<std::uint32_t>(size_)),
       devices_(static_cast<std::size_t>(attributes_.integer(Attribute::devices_max))),
       credit_ledgers_(devices_.size()) {
   pool_.attach(*network_);
+  log_.in(base::LogModule::bootstrap).info([&] {
+    return "process " + std::to_string(::getpid()) + " is rank " + std::to_string(rank_) + " of " +
+           std::to_string(size_) + " in job " + std::string(bootstrap_->job_id());
+  });
+  log_.info([&] {
+    return "network " + std::string(network_->name()) + ", " +
+           std::to_string(network_->packet_memory().count) + " packets of " +
+           std::to_string(pool_.payload()) + " bytes";
+  });
+  log_.debug([&] { return "attributes other than by default:" + chosen_attributes(attributes_); });
   explainer_ = Explainer::make(*this);
 }
 
 RuntimeState::~RuntimeState() {
   default_device_.reset();
+  print_counters();
   std::uint64_t receives = 0;
   std::uint64_t messages = 0;
   matching_engines_.for_each([&](core::MatchingEngine& engine) {
@@ -52,6 +95,9 @@ RuntimeState::~RuntimeState() {
     log_.warn("the runtime ends with " + std::to_string(messages) + " messages that nobody has received");
   if (receives != 0)
     log_.warn("the runtime ends with " + std::to_string(receives) + " posted receives, which were cancelled");
+  log_.info([] { return "the runtime ends"; });
+  if (tracer_ != nullptr && !tracer_->write())
+    log_.error("the trace could not be written to " + tracer_->path());
 }
 
 std::shared_ptr<DeviceState> RuntimeState::open_device(std::int32_t index) {
@@ -66,6 +112,9 @@ std::shared_ptr<DeviceState> RuntimeState::open_device(std::int32_t index) {
   if (slot != nullptr) throw Error("device " + std::to_string(index) + " is open already in this runtime");
   auto device = std::make_shared<DeviceState>(*this, static_cast<std::uint32_t>(index));
   slot = device.get();
+  const std::lock_guard counting(counting_mutex_);
+  counted_.push_back(slot);
+  log_.info([&] { return "device " + std::to_string(index) + " is open"; });
   return device;
 }
 
@@ -75,12 +124,20 @@ std::shared_ptr<DeviceState> RuntimeState::default_device() {
   return default_device_;
 }
 
-core::CreditLedger& RuntimeState::credit_ledger(std::uint32_t index) {
-  auto& ledger = credit_ledgers_[index];
-  if (ledger == nullptr)
-    ledger = std::make_unique<core::CreditLedger>(
+core::CreditLedgers& RuntimeState::credit_ledgers(std::uint32_t index) {
+  auto& ledgers = credit_ledgers_[index];
+  if (ledgers == nullptr)
+    ledgers = std::make_unique<core::CreditLedgers>(
         size_, index, static_cast<std::uint32_t>(attributes_.integer(Attribute::unexpected_credits)));
-  return *ledger;
+  return *ledgers;
+}
+
+core::Deadlines& RuntimeState::deadlines(std::uint32_t index) {
+  auto& deadlines = deadlines_[index];
+  if (deadlines == nullptr)
+    deadlines = std::make_unique<core::Deadlines>(
+        static_cast<std::uint32_t>(attributes_.integer(Attribute::deadlines)));
+  return *deadlines;
 }
 
 void RuntimeState::close_matching_engine(std::uint32_t id) noexcept {
@@ -98,6 +155,7 @@ void RuntimeState::close_matching_engine(std::uint32_t id) noexcept {
       engine.release(record);
   });
   matching_engines_.close(id);
+  log_.in(base::LogModule::matching).debug([&] { return "engine " + std::to_string(id) + " is closed"; });
 }
 
 void RuntimeState::find_silent_peers() noexcept {
@@ -125,6 +183,11 @@ void RuntimeState::end_receives_from_silent_peers(std::uint32_t device) noexcept
 
 void RuntimeState::forget_device(std::uint32_t index) noexcept {
   const std::lock_guard lock(mutex_);
+  const std::lock_guard counting(counting_mutex_);
+  RuntimeCounters last = devices_[index]->counters();
+  last.lanes = last.backlog_now = last.unexpected_now = 0;
+  core::add(of_closed_devices_, last);
+  std::erase(counted_, devices_[index]);
   devices_[index] = nullptr;
 }
 

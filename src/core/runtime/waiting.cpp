@@ -1,5 +1,6 @@
 #include "core/runtime/waiting.hpp"
 
+#include "base/clock.hpp"
 #include "concurrent/thread_number.hpp"
 #include "core/runtime/progress_frame.hpp"
 #include "core/runtime/runtime_state.hpp"
@@ -7,6 +8,8 @@
 #include <weft/completion/completion.hpp>
 
 #include <sched.h>
+#include <algorithm>
+#include <chrono>
 #include <thread>
 
 namespace weft::detail {
@@ -57,6 +60,21 @@ class ParkedEntry {
   ParkedThread thread_;
 };
 
+/// Counts a thread for as long as it lives.
+class Parking {
+ public:
+  explicit Parking(std::atomic<std::uint32_t>& count) noexcept : count_(count) {
+    // Pairs with the one in post_within(): one of the two sees what the other did before.
+    count_.fetch_add(1, std::memory_order_seq_cst);
+  }
+  ~Parking() { count_.fetch_sub(1, std::memory_order_relaxed); }
+  Parking(const Parking&) = delete;
+  Parking& operator=(const Parking&) = delete;
+
+ private:
+  std::atomic<std::uint32_t>& count_;
+};
+
 }  // namespace
 
 std::atomic<ParkedThread*> parked_threads[kParkedLists];
@@ -79,8 +97,10 @@ void pause_idle(std::uint32_t step) noexcept {
 void DeviceState::wait(const WaitCondition& condition, bool exclusive) noexcept {
   core::WaitScope explained(runtime_.waits(), condition.place, condition.completion,
                             static_cast<std::int32_t>(index_));
+  const std::int64_t traced_since = context_.tracer != nullptr ? base::now_ns() : 0;
   std::uint32_t idle = 0;
   while (!condition.holds(condition.context)) {
+    if (condition.until != core::Deadlines::kNever && base::now_ns() >= condition.until) break;
     if (progress(exclusive) != 0) {
       idle = 0;
       continue;
@@ -94,6 +114,8 @@ void DeviceState::wait(const WaitCondition& condition, bool exclusive) noexcept 
       explained.enter();
       const std::uint32_t bits = 1U << (concurrent::thread_number() % 32);
       const std::uint32_t token = port_->park_token();
+      // From here on whoever posts what is due early wakes this thread.
+      const Parking parking(parking_);
       const ParkedEntry entry(condition.completion, *port_, bits);
       // Runs a barrier in all threads: whoever signals the object or fills a lane from here on sees this
       // thread, and what they did before is seen below.
@@ -105,10 +127,22 @@ void DeviceState::wait(const WaitCondition& condition, bool exclusive) noexcept 
                            !backlog_.empty();
       end_lost_operations(exclusive);
       if (condition.holds(condition.context)) continue;
-      port_->park(token, bits, working ? kSleepWithWork : park_);
+      std::chrono::nanoseconds limit = working ? std::chrono::nanoseconds(kSleepWithWork) : park_;
+      if (const std::int64_t next = std::min(condition.until, deadlines_.next_time());
+          next != core::Deadlines::kNever || deadlines_.has_changed()) {
+        const std::int64_t left = deadlines_.has_changed() ? 0 : next - base::now_ns();
+        if (left <= 0) continue;
+        limit = std::min(limit, std::chrono::nanoseconds(left));
+      }
+      const std::int64_t asleep = base::now_ns();
+      port_->park(token, bits, limit);
+      counts_.parks.add();
+      counts_.parked_ns.add(static_cast<std::uint64_t>(base::now_ns() - asleep));
       idle = working ? spin_ + yield_ : spin_;
     }
   }
+  if (context_.tracer != nullptr) [[unlikely]]
+    trace_wait(condition.place, traced_since);
   // Lanes that this thread has made hot are polled by nobody now: let their arrivals ring for those that
   // are still parked.
   if (port_->has_parked() && !port_->prepare_park(exclusive)) port_->wake(~std::uint32_t{0});

@@ -109,9 +109,12 @@ bool OfiDevice::accept(ReceiveBuffer& buffer, const Header& header) noexcept {
   }
   switch (header.kind) {
     case Kind::data:
-    case Kind::control: {
-      Lane& lane = link->lane(header.kind == Kind::data ? TrafficClass::data : TrafficClass::control);
-      if (lane.received - lane.told >= shared_.credits) {
+    case Kind::control:
+    case Kind::urgent:
+    case Kind::bulk:
+    case Kind::chunks: {
+      Lane& lane = link->lane(traffic_of(header.kind));
+      if (lane.received - lane.told >= lane.grants) {
         reject(rank, "message beyond its credit", lane.received);
         return false;
       }

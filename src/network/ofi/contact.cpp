@@ -46,7 +46,10 @@ Link* OfiDevice::contact(int rank, std::uint8_t device, std::span<const std::byt
     row = std::make_unique<Row[]>(static_cast<std::size_t>(shared_.peers.size()));
     rows_[device].store(row.get(), std::memory_order_release);
   }
-  buffers_.grow(2 * shared_.credits + kForTheNetwork + shared_.held, shared_.held);
+  std::uint32_t most = 0;
+  for (std::size_t next = 0; next < kTrafficClasses; ++next)
+    most += link->lanes[next].grants = credits_of(static_cast<TrafficClass>(next), shared_.credits);
+  buffers_.grow(most + kForTheNetwork + shared_.held, shared_.held);
   if (::fi_av_insert(addresses_.get(), address.data(), 1, &link->address, 0, nullptr) != 1) {
     shared_.peers.mark_gone(rank, "its address cannot be used");
     return nullptr;
@@ -57,6 +60,10 @@ Link* OfiDevice::contact(int rank, std::uint8_t device, std::span<const std::byt
   links_.store(ready, std::memory_order_release);
   row[static_cast<std::size_t>(rank)].store(ready, std::memory_order_release);
   links_need_service_ = true;
+  shared_.log.debug([&] {
+    return "a link between device " + std::to_string(index_) + " and device " + std::to_string(device) +
+           " of rank " + std::to_string(rank);
+  });
   return ready;
 } catch (const std::exception& error) {
   shared_.log.warn("no contact with rank " + std::to_string(rank) + " yet: " + error.what());
@@ -125,24 +132,25 @@ bool OfiDevice::owes_credit(const Link& link) const noexcept {
   if (link.changes_heard != link.changes_told) return true;
   return std::any_of(link.lanes.begin(), link.lanes.end(), [&](const Lane& lane) {
     const std::uint32_t taken = lane.taken.load(std::memory_order_relaxed);
-    const std::uint32_t batch = returns_all_credit_ ? 1 : std::max(shared_.credits / 4, 1U);
+    const std::uint32_t batch = returns_all_credit_ ? 1 : std::max(lane.grants / 4, 1U);
     return taken - lane.told >= batch || (taken != lane.told && is_behind(lane.told, lane.wanted));
   });
 }
 
 OfiDevice::Sent OfiDevice::send_credit(Link& link) noexcept {
-  const Credit credit{link.lanes[0].taken.load(std::memory_order_relaxed),
-                      link.lanes[1].taken.load(std::memory_order_relaxed), link.changes_heard};
+  Credit credit{{}, link.changes_heard};
+  for (std::size_t next = 0; next < kTrafficClasses; ++next)
+    credit.taken[next] = link.lanes[next].taken.load(std::memory_order_relaxed);
   const Sent sent = transmit(link, header(Kind::credit, 0, 0), bytes_of(credit));
   if (sent != Sent::yes) return sent;
-  link.lanes[0].told = credit.data;
-  link.lanes[1].told = credit.control;
+  for (std::size_t next = 0; next < kTrafficClasses; ++next) link.lanes[next].told = credit.taken[next];
   link.changes_told = credit.handles;
   return sent;
 }
 
 OfiDevice::Sent OfiDevice::send_ask(Link& link) noexcept {
-  const Ask ask{link.lanes[0].sent, link.lanes[1].sent};
+  Ask ask{};
+  for (std::size_t next = 0; next < kTrafficClasses; ++next) ask.sent[next] = link.lanes[next].sent;
   const Sent sent = transmit(link, header(Kind::ask, 0, 0), bytes_of(ask));
   if (sent != Sent::yes) return sent;
   for (Lane& lane : link.lanes) lane.asked_at = lane.sent;
@@ -170,19 +178,19 @@ void OfiDevice::on_hello(const Header& header, Bytes payload) noexcept {
   }
   if (link->hello_heard) return reject(rank, "second greeting of a device", header.device);
   link->hello_heard = true;
-  for (Lane& lane : link->lanes) lane.granted = hello.credits;
+  for (std::size_t next = 0; next < kTrafficClasses; ++next)
+    link->lanes[next].granted = credits_of(static_cast<TrafficClass>(next), hello.credits);
   open_if_both_spoke(*link);
 }
 
 void OfiDevice::on_credit(Link& link, Bytes payload) noexcept {
   Credit credit{};
   if (!read(credit, payload)) return reject(link.rank, "credit of a wrong length", payload.size());
-  const std::uint32_t taken[] = {credit.data, credit.control};
-  for (std::size_t next = 0; next < link.lanes.size(); ++next) {
+  for (std::size_t next = 0; next < kTrafficClasses; ++next) {
     Lane& lane = link.lanes[next];
-    if (taken[next] - lane.returned > lane.under_way())
-      return reject(link.rank, "credit for messages that were not sent", taken[next]);
-    lane.returned = taken[next];
+    if (credit.taken[next] - lane.returned > lane.under_way())
+      return reject(link.rank, "credit for messages that were not sent", credit.taken[next]);
+    lane.returned = credit.taken[next];
   }
   if (credit.handles - link.changes_taken > link.changes_sent - link.changes_taken)
     return reject(link.rank, "credit for handles that were not told", credit.handles);
@@ -193,8 +201,7 @@ void OfiDevice::on_credit(Link& link, Bytes payload) noexcept {
 void OfiDevice::on_ask(Link& link, Bytes payload) noexcept {
   Ask ask{};
   if (!read(ask, payload)) return reject(link.rank, "question of a wrong length", payload.size());
-  link.lanes[0].wanted = ask.data;
-  link.lanes[1].wanted = ask.control;
+  for (std::size_t next = 0; next < kTrafficClasses; ++next) link.lanes[next].wanted = ask.sent[next];
   links_need_service_ = true;
 }
 

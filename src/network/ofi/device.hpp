@@ -62,6 +62,10 @@ class OfiDevice {
   [[nodiscard]] Parking& parking() noexcept { return parking_; }
   [[nodiscard]] bool drained() noexcept;
   [[nodiscard]] std::string undelivered();
+  [[nodiscard]] Port::Traffic traffic() const noexcept {
+    return {.delivered = delivered_.load(std::memory_order_relaxed),
+            .delivered_bytes = delivered_bytes_.load(std::memory_order_relaxed)};
+  }
   /// Waits until peers have taken what was sent, or the time (of base::now_ns()) has come; names what is
   /// left.
   void finish(std::int64_t until) noexcept;
@@ -146,6 +150,8 @@ class OfiDevice {
   void reject(int rank, const char* what, std::uint64_t value) noexcept;
 
   // delivery.cpp
+  std::size_t deliver_urgent(Sink& sink, std::size_t limit) noexcept;
+  std::size_t deliver_bulk(Sink& sink) noexcept;
   std::size_t deliver(Lane& lane, Sink& sink, std::size_t limit) noexcept;
 
   const Shared& shared_;
@@ -179,6 +185,9 @@ class OfiDevice {
   std::atomic<bool> has_rejections_{false};
   alignas(64) std::atomic<std::uint32_t> pending_{0};  // of all lanes
   std::atomic<bool> credit_is_due_{false};             // set by deliveries
+  std::atomic<Link*> bulk_turn_{nullptr};              // with which the next look at bulk begins
+  std::atomic<std::uint64_t> delivered_{0};
+  std::atomic<std::uint64_t> delivered_bytes_{0};
 };
 
 }  // namespace weft::network::ofi

@@ -19,6 +19,7 @@ struct Lane {
   std::uint32_t sent = 0;
   std::uint32_t returned = 0;  // of those, taken by the peer as far as it told
   std::uint32_t granted = 0;   // may be under way
+  std::uint32_t grants = 0;    // of the peer, may be under way to here
   std::uint32_t asked_at = 0;  // sent, when the peer was asked last what it has taken
   std::uint32_t received = 0;
   std::uint32_t told = 0;    // of those, taken as far as the peer knows
@@ -40,9 +41,9 @@ struct Link {
   std::uint8_t device = 0;  // of the peer
   Peer* peer = nullptr;
   fi_addr_t address = FI_ADDR_UNSPEC;
-  Link* next = nullptr;           // of the device's list
-  std::array<Lane, 2> lanes;      // by TrafficClass
-  std::atomic<bool> open{false};  // both have heard from each other
+  Link* next = nullptr;                     // of the device's list
+  std::array<Lane, kTrafficClasses> lanes;  // by TrafficClass
+  std::atomic<bool> open{false};            // both have heard from each other
 
   // Under the device's lock:
   bool hello_sent = false;

@@ -44,7 +44,7 @@ OfiNetwork::Resources::Resources(const base::Attributes& attributes)
 OfiNetwork::OfiNetwork(bootstrap::Bootstrap& bootstrap, const base::Attributes& attributes,
                        detail::PayloadLender& copier)
     : drain_seconds_(attributes.seconds(Attribute::drain_timeout)),
-      log_(static_cast<base::LogLevel>(attributes.integer(Attribute::log_level)), bootstrap.rank()),
+      log_(attributes, bootstrap.rank(), base::LogModule::ofi),
       resources_(std::make_shared<Resources>(attributes)),
       peers_(bootstrap, resources_->fabric.provider(),
              sizeof(Header) + std::max(resources_->packets.layout().payload, inline_bytes_of(attributes)),
@@ -60,6 +60,10 @@ OfiNetwork::OfiNetwork(bootstrap::Bootstrap& bootstrap, const base::Attributes& 
               std::min(number<std::uint32_t>(attributes, Attribute::held_packets),
                        std::max(number<std::uint32_t>(attributes, Attribute::ofi_credits) / 4, 1U))} {
   concurrent::register_process_barrier();
+  log_.info([&] {
+    return "provider " + std::string(resources_->fabric.provider()) + ", " + std::to_string(shared_.credits) +
+           " messages under way between two devices in each class";
+  });
 }
 
 OfiNetwork::~OfiNetwork() {

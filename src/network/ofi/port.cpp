@@ -6,6 +6,7 @@ OfiPort::OfiPort(OfiDevice& device, Peers& peers, const Capabilities& capabiliti
     : device_(device),
       peers_(peers),
       capabilities_(capabilities),
+      before_(device.traffic()),
       no_lanes_(new detail::DevicePath::LaneRow[static_cast<std::size_t>(peers.size())]()) {
   path.ranks = static_cast<std::uint32_t>(peers.size());
   for (auto& row : path.rows) row.store(no_lanes_.get(), std::memory_order_relaxed);
@@ -14,6 +15,12 @@ OfiPort::OfiPort(OfiDevice& device, Peers& peers, const Capabilities& capabiliti
 AccessResult OfiPort::put(int, const RemoteMemory&, Bytes, const std::uint64_t*, std::uint64_t,
                           bool) noexcept {
   return AccessResult::unsupported;
+}
+
+Port::Traffic OfiPort::traffic() noexcept {
+  const Traffic now = device_.traffic();
+  return {.delivered = now.delivered - before_.delivered,
+          .delivered_bytes = now.delivered_bytes - before_.delivered_bytes};
 }
 
 AccessResult OfiPort::get(int, const RemoteMemory&, std::span<std::byte>, std::uint64_t, bool) noexcept {

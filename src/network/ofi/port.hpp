@@ -40,11 +40,13 @@ class OfiPort final : public Port {
   void quiesce() noexcept override { device_.quiesce(); }
   [[nodiscard]] bool drained() noexcept override { return device_.drained(); }
   [[nodiscard]] std::string undelivered() override { return device_.undelivered(); }
+  [[nodiscard]] Traffic traffic() noexcept override;
 
  private:
   OfiDevice& device_;
   Peers& peers_;
   const Capabilities capabilities_;
+  const Traffic before_;                                           // the port was opened
   const std::unique_ptr<detail::DevicePath::LaneRow[]> no_lanes_;  // libfabric has none to write into
 };
 

@@ -8,11 +8,8 @@ namespace weft::network::ofi {
 namespace {
 
 constexpr std::size_t kLargestInjected =
-    256;  // copied twice: larger ones are better sent from where they are
-
-Kind kind_of(TrafficClass traffic) noexcept {
-  return traffic == TrafficClass::data ? Kind::data : Kind::control;
-}
+    256;                                   // copied twice: larger ones are better sent from where they are
+constexpr std::size_t kKeptFromBulk = 64;  // transfers that bulk leaves to the others
 
 }  // namespace
 
@@ -97,9 +94,13 @@ SendResult OfiDevice::submit(const Outgoing& outgoing, bool exclusive, const Tra
     if (admitted != SendResult::sent) return refuse(admitted);
   }
   Lane& lane = link->lane(outgoing.traffic);
-  if (lane.under_way() >= lane.granted) {
+  const auto has_room = [&] {
+    return lane.under_way() < lane.granted &&
+           (urgency_of(outgoing.traffic) != Urgency::last || free_sendings_.size() > kKeptFromBulk);
+  };
+  if (!has_room()) {
     drive();
-    if (lane.under_way() >= lane.granted) return refuse(SendResult::no_slot);
+    if (!has_room()) return refuse(SendResult::no_slot);
   }
   const Header message = header(kind_of(outgoing.traffic), outgoing.channel, outgoing.word);
   Sent sent = transmit(*link, message);

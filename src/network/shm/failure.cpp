@@ -4,6 +4,7 @@
 #include "concurrent/thread_number.hpp"
 
 #include <bit>
+#include <string>
 
 namespace weft::network::shm {
 
@@ -22,6 +23,8 @@ bool ShmPort::give_up_lanes(int peer, bool exclusive) noexcept {
     auto* const hold = detail::enter(lane.bias, lane.lock, exclusive);
     if (hold == nullptr) return false;
     state->is_given_up = true;
+    shared_.log.debug(
+        [&] { return "a lane to rank " + std::to_string(peer) + ", which has failed, is given up"; });
     lane.limit = lane.tail;  // inlined posts take the slow way, which finds out
     lane.credits = 0;
     lane.control->released.store(1, std::memory_order_release);

@@ -14,14 +14,17 @@ using detail::Slot;
 
 ShmPort::ShmPort(const Shared& shared, std::uint32_t index, DevicePath& path, detail::PayloadLender& copier)
     : shared_(shared), path_(path), copier_(copier), area_(&shared.segment->mapping().device(index)) {
-  control_path_.ranks = path_.ranks = static_cast<std::uint32_t>(shared_.peers->size());
   no_lanes_ = std::make_unique<DevicePath::LaneRow[]>(static_cast<std::size_t>(shared_.peers->size()));
-  for (DevicePath* each : {&path_, &control_path_})
-    for (auto& row : each->rows) row.store(no_lanes_.get(), std::memory_order_relaxed);
+  for (std::size_t traffic = 0; traffic < kTrafficClasses; ++traffic) {
+    DevicePath& each = path_for(static_cast<TrafficClass>(traffic));
+    each.ranks = static_cast<std::uint32_t>(shared_.peers->size());
+    for (auto& row : each.rows) row.store(no_lanes_.get(), std::memory_order_relaxed);
+  }
   // A message and the rest of a lap that it skips must fit beside what the receiver has not credited yet.
   capabilities_.inline_bytes =
       std::min(shared_.inline_max, detail::kSlotPayload + sizeof(Slot) * (shared_.lane_slots / 4 - 1));
   capabilities_.can_read = true;
+  capabilities_.keeps_order = true;
   // Lanes to an earlier device of this index go on: look at all of them.
   for (std::uint32_t lane = 0; lane < kMaxLanes; ++lane)
     if (area_->announcements[lane].state.load(std::memory_order_acquire) == Announcement::State::ready)
@@ -50,15 +53,14 @@ ShmPort::~ShmPort() {
 
 namespace {
 
-constexpr std::uint32_t kControlSlots = 64;
+constexpr std::uint32_t kFewSlots = 64;  // of lanes that are not for data, at first
 
 SendState* state_of(detail::SendLane* lane) noexcept { return static_cast<SendState*>(lane); }
 
 }  // namespace
 
 SendState* ShmPort::lane_for(const Outgoing& outgoing, SendResult& refusal) noexcept {
-  const DevicePath& path = outgoing.traffic == TrafficClass::data ? path_ : control_path_;
-  detail::SendLane* lane = path.lane(outgoing.peer, outgoing.device);
+  detail::SendLane* lane = path_for(outgoing.traffic).lane(outgoing.peer, outgoing.device);
   if (lane != nullptr) [[likely]]
     return state_of(lane);
   return set_up_lane(outgoing, refusal);
@@ -70,7 +72,7 @@ SendState* ShmPort::set_up_lane(const Outgoing& outgoing, SendResult& refusal) n
     refusal = SendResult::lock_contended;
     return nullptr;
   }
-  DevicePath& path = outgoing.traffic == TrafficClass::data ? path_ : control_path_;
+  DevicePath& path = path_for(outgoing.traffic);
   if (detail::SendLane* lane = path.lane(outgoing.peer, outgoing.device)) return state_of(lane);
   const Peer* peer = shared_.peers->contact(outgoing.peer);
   if (peer == nullptr || outgoing.device >= peer->mapping->header().devices_max) {
@@ -88,12 +90,13 @@ SendState* ShmPort::set_up_lane(const Outgoing& outgoing, SendResult& refusal) n
     return nullptr;
   }
   auto state = std::make_unique<SendState>();
-  state->ring = shared_.segment->allocate_ring(
-      outgoing.traffic == TrafficClass::control ? kControlSlots : shared_.lane_slots);
+  state->ring =
+      shared_.segment->allocate_ring(outgoing.traffic == TrafficClass::data ? shared_.lane_slots : kFewSlots);
   refusal = SendResult::no_slot;
   if (state->ring.offset == 0) return nullptr;
   state->peer = peer;
   state->area = &area;
+  state->traffic = outgoing.traffic;
   detail::SendLane& lane = *state;
   lane.slots = shared_.segment->slots(state->ring);
   lane.mask = state->ring.slots - 1;
@@ -101,8 +104,7 @@ SendState* ShmPort::set_up_lane(const Outgoing& outgoing, SendResult& refusal) n
   lane.control = &shared_.segment->control(state->ring);
   lane.control->cold.store(1, std::memory_order_relaxed);
   lane.open_handles = peer->mapping->open_handles();
-  const bool control = outgoing.traffic == TrafficClass::control;
-  auto& row = rows_[(control ? DevicePath::kMaxDevices : 0) + outgoing.device];
+  auto& row = rows_[static_cast<std::size_t>(outgoing.traffic) * DevicePath::kMaxDevices + outgoing.device];
   if (row == nullptr) {
     row = std::make_unique<DevicePath::LaneRow[]>(static_cast<std::size_t>(shared_.peers->size()));
     // Pairs with the acquire in DevicePath::lane().
@@ -114,6 +116,12 @@ SendState* ShmPort::set_up_lane(const Outgoing& outgoing, SendResult& refusal) n
     shared_.segment->retire_ring(state->ring);
     return nullptr;
   }
+  shared_.log.debug([&] {
+    constexpr const char* kNames[kTrafficClasses] = {"a", "a control", "an urgent", "a bulk", "a chunk"};
+    return std::string(kNames[static_cast<std::size_t>(outgoing.traffic)]) + " lane to device " +
+           std::to_string(outgoing.device) + " of rank " + std::to_string(outgoing.peer) + ", " +
+           std::to_string(lane.mask + 1) + " slots";
+  });
   send_states_.push_back(std::move(state));
   // Pairs with the acquire in DevicePath::lane().
   row[static_cast<std::size_t>(outgoing.peer)].store(&lane, std::memory_order_release);
@@ -133,6 +141,7 @@ bool ShmPort::announce(SendState& state, DeviceArea& area) noexcept {
     entry.rank = shared_.segment->mapping().header().rank;
     entry.ring_offset = state.ring.offset;
     entry.slots = state.ring.slots;
+    entry.traffic = static_cast<std::uint32_t>(state.traffic);
     state.index = index;
     std::uint32_t high = area.lanes_high.load(std::memory_order_relaxed);
     while (high < index + 1 && !area.lanes_high.compare_exchange_weak(high, index + 1)) {
@@ -172,13 +181,42 @@ bool ShmPort::attach(std::uint32_t index) noexcept try {
   // A device that was closed and is opened again goes on where it stopped.
   lane->head = lane->control->credit.load(std::memory_order_relaxed);
   lane->credit_at = lane->head + lane->mask / 4;
+  lane->other = lane->head;
+  if (const ReceiveLane* before = lanes_[index].load(std::memory_order_relaxed); before != nullptr) {
+    lane->earlier = before->earlier + before->head;
+    lane->other += before->other;
+    lane->bytes = before->bytes;
+  }
   lane->next.store(&lane->slots[lane->head & lane->mask], std::memory_order_relaxed);
+  const std::uint32_t traffic = entry.traffic;
+  // What a peer calls by no name is as usual as it was before it wrote that.
+  set_urgency(index,
+              traffic < kTrafficClasses ? urgency_of(static_cast<TrafficClass>(traffic)) : Urgency::usual);
+  shared_.log.debug([&] {
+    return "lane " + std::to_string(index) + " comes from rank " + std::to_string(rank) + ", " +
+           std::to_string(ring.slots) + " slots";
+  });
   receive_lanes_.push_back(std::move(lane));
   // Pairs with the acquire in poll().
   lanes_[index].store(receive_lanes_.back().get(), std::memory_order_release);
   return true;
 } catch (const std::bad_alloc&) {
   return false;
+}
+
+/// Under temperature_lock_, before the lane is hot. A poll that still has the urgency of a former lane looks
+/// at this one in another turn, once.
+void ShmPort::set_urgency(std::uint32_t index, Urgency urgency) noexcept {
+  const std::uint64_t bit = std::uint64_t{1} << (index % 64);
+  const auto put = [&](LaneSet& set, bool is_in) {
+    if (is_in)
+      set[index / 64].fetch_or(bit, std::memory_order_relaxed);
+    else
+      set[index / 64].fetch_and(~bit, std::memory_order_relaxed);
+  };
+  put(urgent_, urgency == Urgency::first);
+  put(bulk_, urgency == Urgency::last);
+  if (urgency != Urgency::usual) has_classes_.store(true, std::memory_order_relaxed);
 }
 
 bool ShmPort::consumed(const SendState& state) noexcept {

@@ -3,7 +3,6 @@
 #include <weft/error.hpp>
 
 #include "base/host.hpp"
-#include "base/log.hpp"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -72,8 +71,9 @@ bool probe_read(const Peer& peer, const Address& address) {
 }  // namespace
 
 Peers::Peers(bootstrap::Bootstrap& bootstrap, std::shared_ptr<Segment> own,
-             std::shared_ptr<AllocatedMemory> memory)
+             std::shared_ptr<AllocatedMemory> memory, const base::Log& log)
     : bootstrap_(bootstrap),
+      log_(log),
       own_(std::move(own)),
       memory_(std::move(memory)),
       table_(static_cast<std::size_t>(bootstrap.size())),
@@ -104,7 +104,7 @@ const Peer* Peers::contact_slow(int rank) noexcept {
   try {
     owned_[index] = open(rank);
   } catch (const std::exception& error) {
-    base::Log(base::LogLevel::error, bootstrap_.rank()).error(error.what());
+    log_.error(error.what());
     try {
       bootstrap_.abort(1, error.what());
     } catch (const std::exception&) {
@@ -112,6 +112,14 @@ const Peer* Peers::contact_slow(int rank) noexcept {
     }
     std::_Exit(1);
   }
+  if (owned_[index] != nullptr)
+    log_.debug([&] {
+      const Peer& peer = *owned_[index];
+      return "first contact with rank " + std::to_string(rank) + ", process " + std::to_string(peer.process) +
+             (peer.same_process ? " (this one)"
+              : peer.can_read   ? ", whose memory can be read"
+                                : ", whose memory the kernel does not let be read");
+    });
   // Pairs with the acquire in contact().
   table_[index].store(owned_[index].get(), std::memory_order_release);
   return owned_[index].get();

@@ -1,6 +1,7 @@
 // The segments of peers: found through the bootstrap, mapped at first contact.
 #pragma once
 
+#include "base/log.hpp"
 #include "bootstrap/bootstrap.hpp"
 #include "network/shm/allocated_memory.hpp"
 #include "network/shm/segment.hpp"
@@ -41,7 +42,7 @@ struct Address {
 class Peers {
  public:
   Peers(bootstrap::Bootstrap& bootstrap, std::shared_ptr<Segment> own,
-        std::shared_ptr<AllocatedMemory> memory);
+        std::shared_ptr<AllocatedMemory> memory, const base::Log& log);
 
   /// The peer, or nullptr while it has not joined yet, or when it has departed(). The first successful call
   /// maps its segment; calls for ranks that are not there yet ask the bootstrap at most once per millisecond.
@@ -63,6 +64,7 @@ class Peers {
   std::unique_ptr<Peer> open(int rank);
 
   bootstrap::Bootstrap& bootstrap_;
+  const base::Log log_;
   std::shared_ptr<Segment> own_;
   std::shared_ptr<AllocatedMemory> memory_;
   std::vector<std::atomic<const Peer*>> table_;  // published with release

@@ -2,11 +2,11 @@
 //
 // Sending: each (peer, device of the peer, traffic class) has a lane whose ring lies in this rank's segment.
 // Receiving: peers announce their lanes in this device's area; the port polls those that are hot, and learns
-// by doorbell about messages in cold ones. Sources: send.cpp, lane_setup.cpp, receive.cpp, doorbell.cpp,
-// access.cpp,
-// failure.cpp.
+// by doorbell about messages in cold ones. Sources: send.cpp, lane_setup.cpp, receive.cpp, poll_in_order.cpp,
+// doorbell.cpp, access.cpp, failure.cpp, traffic.cpp.
 #pragma once
 
+#include "base/log.hpp"
 #include "concurrent/entrance.hpp"
 #include "network/network.hpp"
 #include "network/shm/packet_returns.hpp"
@@ -34,6 +34,7 @@ struct Shared {
   std::uint32_t lane_slots_max;
   std::uint32_t lanes_max;
   bool has_process_barrier;
+  base::Log log;
 };
 
 /// A lane as its sender keeps it; `lane` is the part that inlined posts use.
@@ -42,9 +43,12 @@ struct SendState : detail::SendLane {
   DeviceArea* area = nullptr;  // of the receiving device
   std::uint32_t index = 0;     // of the announcement, and of the doorbell bit
   Segment::Ring ring;
+  TrafficClass traffic = TrafficClass::data;
   bool is_given_up = false;     // the peer has failed; under the lane's lock
   std::uint64_t wide_tail = 0;  // tail after the last message of several slots ...
   std::uint64_t wide_head = 0;  // ... whose first slot was here
+  std::uint64_t earlier = 0;    // positions of rings that the lane has left
+  std::uint64_t called = 0;     // positions that were not written by inlined posts
 };
 
 /// A lane as its receiver keeps it. `next` is the slot that is looked at by polls without the lock.
@@ -61,6 +65,10 @@ struct alignas(64) ReceiveLane {
   const Peer* peer = nullptr;
   PeerPackets* packets = nullptr;
   std::uint64_t swept_head = 0;  // head at the last sweep for idle lanes
+  // For traffic(); of earlier lanes with this index as well.
+  std::uint64_t earlier = 0;  // positions of rings that the lane has left
+  std::uint64_t other = 0;    // positions at which no message began
+  std::uint64_t bytes = 0;    // of messages in several slots or a packet
 };
 
 class ShmPort final : public Port {
@@ -95,10 +103,13 @@ class ShmPort final : public Port {
   void quiesce() noexcept override;
   [[nodiscard]] bool drained() noexcept override;
   [[nodiscard]] std::string undelivered() override;
+  [[nodiscard]] Traffic traffic() noexcept override;
 
  private:
   friend void detail::ring_doorbell(detail::SendLane& lane) noexcept;
   static constexpr std::size_t kWords = kMaxLanes / 64;
+  static constexpr int kPolledAllUpTo = 16;  // hot lanes; beyond, idle ones are cooled
+  using LaneSet = std::array<std::atomic<std::uint64_t>, kWords>;
 
   // send.cpp
   template <class Fill>
@@ -111,16 +122,26 @@ class ShmPort final : public Port {
   AccessResult access(int rank, const RemoteMemory& memory, std::byte* local, std::size_t size,
                       bool is_put) noexcept;
   // lane_setup.cpp
+  [[nodiscard]] detail::DevicePath& path_for(TrafficClass traffic) noexcept {
+    return traffic == TrafficClass::data ? path_ : other_paths_[static_cast<std::size_t>(traffic) - 1];
+  }
   SendState* lane_for(const Outgoing& outgoing, SendResult& refusal) noexcept;
   SendState* set_up_lane(const Outgoing& outgoing, SendResult& refusal) noexcept;
   bool announce(SendState& state, DeviceArea& area) noexcept;
   bool attach(std::uint32_t index) noexcept;
+  void set_urgency(std::uint32_t index, Urgency urgency) noexcept;
   [[nodiscard]] static bool consumed(const SendState& state) noexcept;
   [[nodiscard]] static std::uint64_t waiting(const SendState& state) noexcept;
   // failure.cpp
   bool give_up_lanes(int peer, bool exclusive) noexcept;
   bool empty_lanes(int peer, bool exclusive) noexcept;
+  // poll_in_order.cpp
+  std::size_t poll_in_order(Sink& sink, std::size_t limit, bool exclusive) noexcept;
+  std::size_t poll_urgent(Sink& sink, std::size_t limit, bool exclusive) noexcept;
+  std::size_t poll_bulk(Sink& sink, bool exclusive) noexcept;
   // receive.cpp
+  std::size_t poll_lane(std::uint32_t index, Sink& sink, std::size_t limit, bool exclusive) noexcept;
+  void cool_now_and_then(bool exclusive) noexcept;
   std::size_t receive(ReceiveLane& lane, Sink& sink, std::size_t limit, bool alone) noexcept;
   bool deliver_rare(ReceiveLane& lane, detail::Slot& slot, std::uint64_t header, Sink& sink,
                     Message& message) noexcept;
@@ -134,18 +155,24 @@ class ShmPort final : public Port {
 
   const Shared shared_;
   detail::DevicePath& path_;
-  detail::DevicePath control_path_;
+  std::array<detail::DevicePath, kTrafficClasses - 1> other_paths_;  // by TrafficClass from control on
   detail::PayloadLender& copier_;
   Capabilities capabilities_;
   DeviceArea* area_;  // this device's, in the own segment
 
+  std::atomic<std::uint64_t> lanes_grown_{0};
   std::mutex setup_mutex_;  // only tried on the data path; guards what follows
   std::vector<std::unique_ptr<SendState>> send_states_;
   std::unique_ptr<detail::DevicePath::LaneRow[]> no_lanes_;  // what devices that were not contacted have
-  std::array<std::unique_ptr<detail::DevicePath::LaneRow[]>, std::size_t{2} * detail::DevicePath::kMaxDevices>
-      rows_;
+  std::array<std::unique_ptr<detail::DevicePath::LaneRow[]>,
+             kTrafficClasses * detail::DevicePath::kMaxDevices>
+      rows_;  // by TrafficClass, then device of the peer
 
-  alignas(64) std::array<std::atomic<std::uint64_t>, kWords> hot_{};  // lanes that are polled
+  alignas(64) LaneSet hot_{};                // lanes that are polled
+  LaneSet urgent_{};                         // lanes of Urgency::first, hot or not
+  LaneSet bulk_{};                           // lanes of Urgency::last
+  std::atomic<bool> has_classes_{false};     // any of these
+  std::atomic<std::uint32_t> bulk_turn_{0};  // lane with which the next look at bulk begins
   std::array<std::atomic<ReceiveLane*>, kMaxLanes> lanes_{};
   alignas(64) std::atomic<std::uint32_t> temperature_lock_{0};  // heating and cooling exclude each other
   std::vector<std::unique_ptr<ReceiveLane>> receive_lanes_;     // under temperature_lock_

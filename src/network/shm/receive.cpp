@@ -7,6 +7,7 @@
 
 #include <bit>
 #include <cstring>
+#include <string>
 
 namespace weft::network::shm {
 
@@ -15,7 +16,6 @@ using detail::SlotKind;
 
 namespace {
 
-constexpr int kPollAllUpTo = 16;             // hot lanes; beyond, idle ones are cooled
 constexpr std::uint32_t kSweepEvery = 4096;  // polls, while there are more
 
 /// A receiver that keeps up with its sender takes every line while the sender is about to write it; a sender
@@ -41,6 +41,8 @@ __attribute__((no_sanitize("thread"))) inline bool may_have_message(const Slot& 
 }  // namespace
 
 std::size_t ShmPort::poll(Sink& sink, std::size_t limit, bool exclusive) noexcept {
+  if (has_classes_.load(std::memory_order_relaxed)) [[unlikely]]
+    return poll_in_order(sink, limit, exclusive);
   const std::uint32_t words = (area_->lanes_high.load(std::memory_order_relaxed) + 63) / 64;
   std::size_t count = 0;
   int hot = 0;
@@ -63,10 +65,27 @@ std::size_t ShmPort::poll(Sink& sink, std::size_t limit, bool exclusive) noexcep
       lane.entrance.leave();
     }
   }
-  if (hot > kPollAllUpTo) [[unlikely]] {
-    thread_local std::uint32_t polls = 0;
-    if (++polls % kSweepEvery == 0) cool(true, exclusive);
-  }
+  if (hot > kPolledAllUpTo) [[unlikely]]
+    cool_now_and_then(exclusive);
+  return count;
+}
+
+/// With many hot lanes: those that stay silent are left to their doorbells.
+[[gnu::noinline]] void ShmPort::cool_now_and_then(bool exclusive) noexcept {
+  thread_local std::uint32_t polls = 0;
+  if (++polls % kSweepEvery == 0) cool(true, exclusive);
+}
+
+std::size_t ShmPort::poll_lane(std::uint32_t index, Sink& sink, std::size_t limit, bool exclusive) noexcept {
+  // Pairs with the release in attach().
+  ReceiveLane& lane = *lanes_[index].load(std::memory_order_acquire);
+  if (!may_have_message(*lane.next.load(std::memory_order_relaxed))) return 0;
+  if (exclusive)
+    lane.entrance.enter_alone(concurrent::thread_number());
+  else if (!lane.entrance.enter(concurrent::thread_number()))
+    return 0;
+  const std::size_t count = receive(lane, sink, limit, false);
+  lane.entrance.leave();
   return count;
 }
 
@@ -156,6 +175,8 @@ bool ShmPort::deliver_rare(ReceiveLane& lane, Slot& slot, std::uint64_t header, 
       detail::MessageAccess::set_payload(message, static_cast<std::uint32_t>(word), slot.payload, size,
                                          &copier_);
       if (!sink.deliver(static_cast<std::uint8_t>(header >> 8), word, message)) return false;
+      lane.other += wide - 1;
+      lane.bytes += size;
       // Payload of the following slots must not be taken for headers in the next lap.
       for (used = 1; used < wide; ++used)
         lane.slots[(lane.head + used) & lane.mask].header.store(0, std::memory_order_relaxed);
@@ -166,6 +187,7 @@ bool ShmPort::deliver_rare(ReceiveLane& lane, Slot& slot, std::uint64_t header, 
       break;
     case SlotKind::skip:
       used = lane.mask + 1 - (lane.head & lane.mask);
+      lane.other += used;
       break;
     case SlotKind::moved:
       follow(lane, slot, sink);
@@ -202,6 +224,7 @@ bool ShmPort::deliver_packet(ReceiveLane& lane, const Slot& slot, std::uint64_t 
   if (!sink.deliver(static_cast<std::uint8_t>(header >> 8), word, message)) return false;
   if (!detail::MessageAccess::was_kept(message))
     packets.give_back(reference.index, reference.generation, reference.size);
+  if (reference.size > kShortMessage) lane.bytes += reference.size;
   return true;
 }
 
@@ -219,6 +242,7 @@ void ShmPort::follow(ReceiveLane& lane, const Slot& slot, Sink& sink) noexcept {
   lane.control = reinterpret_cast<detail::LaneControl*>(mapping.base() + marker.ring_offset);
   lane.slots = reinterpret_cast<Slot*>(lane.control + 1);
   lane.mask = marker.slots - 1;
+  lane.earlier += lane.head;
   lane.head = 0;
   lane.credit_at = lane.mask / 4;
   lane.next.store(&lane.slots[0], std::memory_order_relaxed);
@@ -232,6 +256,9 @@ void ShmPort::follow(ReceiveLane& lane, const Slot& slot, Sink& sink) noexcept {
 }
 
 void ShmPort::detach(ReceiveLane& lane, Announcement::State state) noexcept {
+  shared_.log.debug([&] {
+    return "lane " + std::to_string(lane.index) + ", from rank " + std::to_string(lane.peer->rank) + ", ends";
+  });
   // Polls that still have the lane do not get in any more.
   lane.entrance.close();
   const std::uint64_t bit = std::uint64_t{1} << (lane.index % 64);

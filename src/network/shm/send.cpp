@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <new>
+#include <string>
 
 namespace weft::network::shm {
 
@@ -75,6 +76,8 @@ bool ShmPort::grow(SendState& state) noexcept {
   std::atomic_signal_fence(std::memory_order_seq_cst);
   if (lane.control->cold.load(std::memory_order_relaxed) != 0) detail::ring_doorbell(lane);
   shared_.segment->retire_ring(state.ring);
+  lanes_grown_.fetch_add(1, std::memory_order_relaxed);
+  state.earlier += lane.tail;
   state.ring = larger;
   state.wide_tail = state.wide_head = 0;
   lane.slots = shared_.segment->slots(larger);
@@ -82,6 +85,10 @@ bool ShmPort::grow(SendState& state) noexcept {
   lane.tail = 0;
   lane.limit = lane.mask;
   lane.control = &shared_.segment->control(larger);
+  shared_.log.debug([&] {
+    return "the lane to rank " + std::to_string(state.peer->rank) + " grows from " + std::to_string(slots) +
+           " to " + std::to_string(larger.slots) + " slots";
+  });
   return true;
 }
 
@@ -117,6 +124,7 @@ SendResult ShmPort::send_slots(const Outgoing& outgoing, std::size_t slots, std:
     const std::uint64_t skipped = to_end();
     rest.header.store(detail::slot_header(lane.tail, 0, 0, SlotKind::skip), std::memory_order_release);
     lane.tail += skipped;
+    state->called += skipped;
   }
   Slot& slot = lane.slots[lane.tail & lane.mask];
   fill(slot);
@@ -128,6 +136,7 @@ SendResult ShmPort::send_slots(const Outgoing& outgoing, std::size_t slots, std:
     state->wide_tail = lane.tail + slots;
   }
   lane.tail += slots;
+  state->called += slots;
   if (outgoing.keeps_room) lane.limit = lane.tail;
   std::atomic_signal_fence(std::memory_order_seq_cst);  // as in detail::post_slot
   if (lane.control->cold.load(std::memory_order_relaxed) != 0) detail::ring_doorbell(lane);

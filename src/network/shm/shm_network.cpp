@@ -3,6 +3,7 @@
 #include "concurrent/process_barrier.hpp"
 
 #include <algorithm>
+#include <string>
 
 namespace weft::network::shm {
 
@@ -26,7 +27,7 @@ ShmNetwork::ShmNetwork(bootstrap::Bootstrap& bootstrap, const base::Attributes& 
       segment_(std::make_shared<Segment>(bootstrap.rank(), bootstrap.job_id(), geometry_of(attributes))),
       memory_(std::make_shared<AllocatedMemory>(
           static_cast<std::uint32_t>(attributes.integer(Attribute::regions_max)))),
-      peers_(bootstrap, segment_, memory_),
+      peers_(bootstrap, segment_, memory_, {attributes, bootstrap.rank(), base::LogModule::shm}),
       remote_windows_(bootstrap.size()),
       packet_returns_(segment_) {
   const bool has_barrier = concurrent::register_process_barrier();
@@ -46,7 +47,15 @@ ShmNetwork::ShmNetwork(bootstrap::Bootstrap& bootstrap, const base::Attributes& 
              static_cast<std::uint32_t>(attributes.integer(Attribute::lane_slots)),
              static_cast<std::uint32_t>(attributes.integer(Attribute::lane_slots_max)),
              static_cast<std::uint32_t>(attributes.integer(Attribute::lanes_max)),
-             has_barrier};
+             has_barrier,
+             {attributes, bootstrap.rank(), base::LogModule::shm}};
+  shared_.log.info([&] {
+    return "a segment of " + std::string(attributes.text(Attribute::segment_size)) + " bytes, lanes of " +
+           std::string(attributes.text(Attribute::lane_slots)) + " to " +
+           std::string(attributes.text(Attribute::lane_slots_max)) + " slots, payloads of up to " +
+           std::string(attributes.text(Attribute::inline_max)) + " bytes in them" +
+           (has_barrier ? "" : "; the kernel has no membarrier(2): parked threads wake by time-out");
+  });
 }
 
 ShmNetwork::~ShmNetwork() {

@@ -41,13 +41,16 @@ AccessResult SimPort::get(int peer, const RemoteMemory& from, std::span<std::byt
 std::size_t SimPort::poll(Sink& sink, std::size_t limit, bool) noexcept {
   const std::uint64_t poll = world_.begin_poll(place_);
   std::size_t count = 0;
+  std::size_t bulk = 0;
   Delivery delivery;
-  while (poll != 0 && count < limit && world_.next(place_, mailbox_, poll, delivery)) {
+  while (poll != 0 && world_.next(place_, mailbox_, poll, {bulk < kBulkPerPoll, count < limit}, delivery)) {
+    const bool is_bulk =
+        delivery.kind == Delivery::Kind::message && urgency_of(delivery.lane->traffic) == Urgency::last;
     const bool taken = hand_over(sink, delivery);
     world_.finish(mailbox_, poll, delivery, taken);
-    if (taken) ++count;
+    if (taken) ++(is_bulk ? bulk : count);
   }
-  return count;
+  return count + bulk;
 }
 
 bool SimPort::hand_over(Sink& sink, Delivery& delivery) noexcept {
@@ -69,8 +72,15 @@ bool SimPort::hand_over(Sink& sink, Delivery& delivery) noexcept {
       in_packet ? world_.packet_data(peer, flight.packet) : flight.bytes.get(), flight.size,
       in_packet ? static_cast<detail::PayloadLender*>(&lent) : &copier_, flight.packet);
   if (!sink.deliver(flight.channel, flight.word, message)) return false;
+  delivered_.fetch_add(1, std::memory_order_relaxed);
+  if (flight.size > kShortMessage) delivered_bytes_.fetch_add(flight.size, std::memory_order_relaxed);
   if (in_packet && !detail::MessageAccess::was_kept(message)) world_.return_packet(peer, flight.packet);
   return true;
+}
+
+Port::Traffic SimPort::traffic() noexcept {
+  return {.delivered = delivered_.load(std::memory_order_relaxed),
+          .delivered_bytes = delivered_bytes_.load(std::memory_order_relaxed)};
 }
 
 bool SimPort::prepare_park(bool) noexcept { return world_.prepare_park(place_, mailbox_); }

@@ -35,6 +35,7 @@ class SimPort final : public Port {
   void quiesce() noexcept override { world_.quiesce(mailbox_); }
   [[nodiscard]] bool drained() noexcept override { return world_.drained(place_); }
   [[nodiscard]] std::string undelivered() override { return world_.undelivered(place_); }
+  [[nodiscard]] Traffic traffic() noexcept override;
 
  private:
   bool hand_over(Sink& sink, Delivery& delivery) noexcept;
@@ -45,6 +46,8 @@ class SimPort final : public Port {
   detail::PayloadLender& copier_;
   const Capabilities capabilities_;
   Mailbox& mailbox_;
+  std::atomic<std::uint64_t> delivered_{0};
+  std::atomic<std::uint64_t> delivered_bytes_{0};
 };
 
 }  // namespace weft::network::sim

@@ -1,5 +1,6 @@
 #include "network/sim/sim_network.hpp"
 
+#include "base/log.hpp"
 #include "concurrent/process_barrier.hpp"
 #include "network/sim/port.hpp"
 
@@ -54,6 +55,12 @@ SimNetwork::SimNetwork(bootstrap::Bootstrap& bootstrap, const base::Attributes& 
   for (int rank = 0; rank < bootstrap.size(); ++rank)
     lent_.push_back(std::make_unique<LentPackets>(*world_, rank, quota, copier_));
   world_->join(rank_, Knobs(attributes), packets_, memory);
+  base::Log(attributes, rank_, base::LogModule::sim).info([&] {
+    return "seed " + std::string(attributes.text(Attribute::sim_seed)) + ", delays of up to " +
+           std::string(attributes.text(Attribute::sim_delay)) + " ticks, " +
+           std::string(attributes.text(Attribute::sim_reorder)) + "% overtake, " +
+           std::string(attributes.text(Attribute::sim_refuse)) + "% are refused";
+  });
 }
 
 SimNetwork::~SimNetwork() { world_->leave(rank_); }

@@ -143,7 +143,14 @@ class World {
                   bool exclusive) noexcept;
   /// One tick passes. Returns the number of the poll, or 0 when it shall deliver nothing.
   std::uint64_t begin_poll(Place place) noexcept;
-  [[nodiscard]] bool next(Place place, Mailbox& mailbox, std::uint64_t poll, Delivery& delivery) noexcept;
+  /// What a poll may still deliver.
+  struct Allowed {
+    bool bulk;  // Urgency::last
+    bool others;
+  };
+  /// What is due, in the order of Urgency.
+  [[nodiscard]] bool next(Place place, Mailbox& mailbox, std::uint64_t poll, Allowed allowed,
+                          Delivery& delivery) noexcept;
   /// `taken` false: the message stays, and the lane rests for the rest of this poll.
   void finish(Mailbox& mailbox, std::uint64_t poll, Delivery& delivery, bool taken) noexcept;
   [[nodiscard]] const std::byte* packet_data(int owner, std::uint32_t index) const noexcept;

@@ -96,31 +96,37 @@ std::uint64_t World::begin_poll(Place place) noexcept {
   return ++numbers_;
 }
 
-bool World::next(Place place, Mailbox& box, std::uint64_t poll, Delivery& delivery) noexcept {
+bool World::next(Place place, Mailbox& box, std::uint64_t poll, Allowed allowed,
+                 Delivery& delivery) noexcept {
   const std::lock_guard lock(mutex_);
   Tick due = now_ + 1;
   std::uint64_t number = 0;
-  const auto precedes = [&](const auto& item) {
+  auto urgency = Urgency::last;
+  const auto precedes = [&](const auto& item, Urgency its) {
+    if (item.due > now_ || !(its == Urgency::last ? allowed.bulk : allowed.others)) return false;
+    if (due > now_ || its != urgency) return due > now_ || its < urgency;
     return item.due < due || (item.due == due && item.number < number);
   };
-  const auto choose = [&](const auto& item) {
+  const auto choose = [&](const auto& item, Urgency its) {
     due = item.due;
     number = item.number;
+    urgency = its;
   };
   delivery.lane = nullptr;
   for (Lane* each : box.lanes) {
-    if (each->busy || each->held_in == poll || each->flights.empty() || !precedes(each->flights.front()))
+    const Urgency its = urgency_of(each->traffic);
+    if (each->busy || each->held_in == poll || each->flights.empty() || !precedes(each->flights.front(), its))
       continue;
-    choose(each->flights.front());
+    choose(each->flights.front(), its);
     delivery.lane = each;
     delivery.kind = Delivery::Kind::message;
   }
-  if (!box.ends.empty() && precedes(box.ends.front())) {
-    choose(box.ends.front());
+  if (!box.ends.empty() && precedes(box.ends.front(), Urgency::usual)) {
+    choose(box.ends.front(), Urgency::usual);
     delivery.kind = Delivery::Kind::end;
   }
-  if (!box.immediates.empty() && precedes(box.immediates.front())) {
-    choose(box.immediates.front());
+  if (!box.immediates.empty() && precedes(box.immediates.front(), Urgency::usual)) {
+    choose(box.immediates.front(), Urgency::usual);
     delivery.kind = Delivery::Kind::immediate;
   }
   if (due > now_) return false;

@@ -4,6 +4,7 @@
 #include <weft/detail/lane.hpp>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <thread>
 
@@ -14,11 +15,15 @@ std::vector<std::byte> payload(std::size_t size, std::uint64_t word) {
   return weft::test::payload(size, word);
 }
 
-TEST(Messages, of_every_size_arrive_once_and_whole_in_both_classes) {
+constexpr std::array kAll{TrafficClass::data, TrafficClass::control, TrafficClass::urgent, TrafficClass::bulk,
+                          TrafficClass::chunks};
+static_assert(kAll.size() == kTrafficClasses);
+
+TEST(Messages, of_every_size_arrive_once_and_whole_in_every_class) {
   Stage stage(2);
   std::uint64_t word = 0;
   const std::size_t largest = std::max(stage.port(0).capabilities().inline_bytes, kSmallestSend);
-  for (const TrafficClass traffic : {TrafficClass::data, TrafficClass::control})
+  for (const TrafficClass traffic : kAll)
     for (std::size_t size = 0; size <= largest; size += size < 72 ? 1 : 61) {
       ++word;
       ASSERT_EQ(stage.send(0, Stage::to(1, word, traffic), payload(size, word)), SendResult::sent);
@@ -91,6 +96,63 @@ TEST(Messages, that_are_not_taken_stay_and_control_passes_them) {
   }
   ASSERT_TRUE(stage.until([&] { return stage.port(0).drained(); }));
   EXPECT_EQ(stage.port(0).undelivered(), "");
+}
+
+TEST(Messages, of_any_class_that_are_not_taken_hold_back_no_other) {
+  for (const TrafficClass held : kAll) {
+    SCOPED_TRACE(static_cast<int>(held));
+    Stage stage(2);
+    bool takes_all = false;
+    stage.notes(1).takes = [&](std::uint64_t word) { return takes_all || word >= 1000; };
+    std::uint64_t sent = 0;
+    ASSERT_TRUE(stage.until([&] {
+      const SendResult result = stage.port(0).send(Stage::to(1, sent, held), payload(8, sent), false);
+      if (result == SendResult::sent) ++sent;
+      return (result == SendResult::no_slot && sent >= 2) || sent == 400;
+    }));
+    std::size_t others = 0;
+    for (const TrafficClass traffic : kAll) {
+      if (traffic == held) continue;
+      for (std::uint64_t word = 1000; word < 1050; ++word, ++others)
+        ASSERT_EQ(stage.send(0, Stage::to(1, word, traffic), payload(8, word)), SendResult::sent);
+    }
+    ASSERT_TRUE(stage.until([&] { return stage.notes(1).arrivals.size() == others; }));
+    takes_all = true;
+    ASSERT_TRUE(stage.until([&] { return stage.notes(1).arrivals.size() == others + sent; }));
+  }
+}
+
+TEST(Messages, that_wait_for_a_poll_come_in_the_order_of_their_urgency) {
+  Stage stage(2, weft::test::kNoSurprises);
+  std::uint64_t met = 0;
+  for (const TrafficClass traffic : kAll)
+    ASSERT_EQ(stage.send(0, Stage::to(1, met++, traffic), {}), SendResult::sent);
+  ASSERT_TRUE(stage.until([&] { return stage.notes(1).arrivals.size() == met; }));
+  stage.notes(1).arrivals.clear();
+  // The least urgent first; the word tells the class. As many as every network takes of each.
+  constexpr std::size_t kEach = kBulkPerPoll + 2;
+  for (const TrafficClass traffic : {TrafficClass::bulk, TrafficClass::data, TrafficClass::urgent})
+    for (std::size_t count = 0; count < kEach; ++count)
+      ASSERT_TRUE(weft::test::until(
+          [&] {
+            return stage.port(0).send(Stage::to(1, static_cast<std::uint64_t>(traffic), traffic), {},
+                                      false) == SendResult::sent;
+          },
+          [] {}));
+  ASSERT_TRUE(weft::test::until([&] { return !stage.notes(1).arrivals.empty(); }, [&] { stage[1].poll(); }));
+  const auto count_of = [&](TrafficClass traffic) {
+    return std::count_if(
+        stage.notes(1).arrivals.begin(), stage.notes(1).arrivals.end(),
+        [&](const Notes::Arrival& each) { return each.word == static_cast<std::uint64_t>(traffic); });
+  };
+  EXPECT_LE(count_of(TrafficClass::bulk), static_cast<std::ptrdiff_t>(kBulkPerPoll));
+  // Nothing of what came with the first poll came before something more urgent of it.
+  EXPECT_TRUE(std::is_sorted(stage.notes(1).arrivals.begin(), stage.notes(1).arrivals.end(),
+                             [](const Notes::Arrival& a, const Notes::Arrival& b) {
+                               return urgency_of(static_cast<TrafficClass>(a.word)) <
+                                      urgency_of(static_cast<TrafficClass>(b.word));
+                             }));
+  ASSERT_TRUE(stage.until([&] { return stage.notes(1).arrivals.size() == 3 * kEach; }));
 }
 
 TEST(Messages, that_are_kept_outlive_their_delivery) {

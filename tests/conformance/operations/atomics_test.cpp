@@ -67,7 +67,7 @@ class Atomics : public testing::TestWithParam<std::size_t> {
 
   void SetUp() override {
     auto attributes = setting().attributes;
-    attributes.push_back({"log_level", "error"});
+    attributes.push_back({"log", "error"});
     ranks_ = std::make_unique<Ranks<Endpoint>>(2, attributes);
     for (int rank = 0; rank < 2; ++rank)
       targets_[rank] = std::make_unique<Target>(ranks_->runtime(rank), setting(), kSize);

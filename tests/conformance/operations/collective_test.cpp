@@ -1,10 +1,11 @@
 // Collectives: every number of ranks, sizes around the borders of the algorithms, against a serial
 // computation.
-#include "support/ranks.hpp"
+#include "support/collectives.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <functional>
 #include <optional>
@@ -16,60 +17,12 @@
 namespace weft {
 namespace {
 
+using test::element;
+using test::elements;
+using test::error_of;
 using test::Ranks;
-
-/// A Collective for every rank, and a thread for each while run() lasts.
-class Job {
- public:
-  explicit Job(int count, std::vector<AttributeSetting> attributes = {})
-      : ranks_(count, std::move(attributes)) {
-    for (int rank = 0; rank < count; ++rank)
-      collectives_.push_back(std::make_unique<Collective>(ranks_.runtime(rank), ranks_.endpoint(rank)));
-  }
-  ~Job() { collectives_.clear(); }
-  Job(const Job&) = delete;
-  Job& operator=(const Job&) = delete;
-
-  [[nodiscard]] Ranks<Endpoint>& ranks() noexcept { return ranks_; }
-  [[nodiscard]] Collective& at(int rank) { return *collectives_[static_cast<std::size_t>(rank)]; }
-  [[nodiscard]] int size() const noexcept { return ranks_.size(); }
-  [[nodiscard]] bool is_sim() { return std::string_view(ranks_.runtime(0).network()) == "sim"; }
-
-  /// Calls `work(collective, rank)` in a thread per rank. Ranks that are done progress until all are.
-  void run(const std::function<void(Collective&, int)>& work) {
-    std::atomic<int> running{size()};
-    std::vector<std::thread> threads;
-    for (int rank = 0; rank < size(); ++rank)
-      threads.emplace_back([&, rank] {
-        work(at(rank), rank);
-        --running;
-        while (running.load() != 0)
-          if (ranks_.endpoint(rank).progress() == 0) std::this_thread::yield();
-      });
-    for (std::thread& thread : threads) thread.join();
-  }
-
- private:
-  Ranks<Endpoint> ranks_;
-  std::vector<std::unique_ptr<Collective>> collectives_;
-};
-
-std::uint64_t element(int rank, std::size_t index, std::uint64_t salt) {
-  return (static_cast<std::uint64_t>(rank) + 3) * 0x9e3779b97f4a7c15 + index * 0x2545f4914f6cdd1d + salt;
-}
-
-std::vector<std::uint64_t> elements(int rank, std::size_t count, std::uint64_t salt) {
-  std::vector<std::uint64_t> result(count);
-  for (std::size_t index = 0; index < count; ++index) result[index] = element(rank, index, salt);
-  return result;
-}
-
-std::vector<std::uint64_t> sums(int ranks, std::size_t count, std::uint64_t salt) {
-  std::vector<std::uint64_t> result(count);
-  for (int rank = 0; rank < ranks; ++rank)
-    for (std::size_t index = 0; index < count; ++index) result[index] += element(rank, index, salt);
-  return result;
-}
+using test::sums;
+using Job = test::Collectives;
 
 /// Numbers of elements of 8 bytes: nothing, one, 1 KiB, the border of the short algorithms, several segments.
 std::vector<std::size_t> counts(Job& job) {
@@ -263,16 +216,6 @@ TEST(Collective, may_be_a_node_of_a_graph) {
     }
   });
   EXPECT_EQ(wrong, 0);
-}
-
-template <class Call>
-std::string error_of(const Call& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "nothing was thrown";
 }
 
 TEST(CollectiveMisuse, is_refused_with_a_clear_message) {

@@ -64,7 +64,7 @@ INSTANTIATE_TEST_SUITE_P(bytes, RefusedHandles, testing::Values(0, 8, 300, 3000,
 
 TEST_P(RefusedHandles, of_an_earlier_exposure_are_refused_and_counted) {
   for (const char* rendezvous : {"read", "copy"}) {
-    Ranks<Endpoint> ranks(2, {{"rendezvous", rendezvous}, {"log_level", "error"}});
+    Ranks<Endpoint> ranks(2, {{"rendezvous", rendezvous}, {"log", "error"}});
     const auto bytes = payload(GetParam(), 1);
     auto first = std::make_unique<Counter>();
     const RemoteCompletion stale = ranks.runtime(1).expose(*first, {.id = 1});
@@ -96,7 +96,7 @@ TEST_P(RefusedHandles, of_an_earlier_exposure_are_refused_and_counted) {
 }
 
 TEST_P(RefusedHandles, that_are_forged_reach_nothing) {
-  Ranks<Endpoint> ranks(2, {{"log_level", "error"}});
+  Ranks<Endpoint> ranks(2, {{"log", "error"}});
   Counter arrived;
   const RemoteCompletion real = ranks.runtime(1).expose(arrived, {.id = 1});
   const auto bytes = payload(GetParam(), 1);
@@ -115,7 +115,7 @@ TEST_P(RefusedHandles, that_are_forged_reach_nothing) {
 }
 
 TEST(Handles, several_may_name_one_object) {
-  Ranks<Endpoint> ranks(2, {{"log_level", "error"}});
+  Ranks<Endpoint> ranks(2, {{"log", "error"}});
   auto object = std::make_unique<Counter>();
   const RemoteCompletion one = ranks.runtime(1).expose(*object, {.id = 1});
   const RemoteCompletion two = ranks.runtime(1).expose(*object, {.id = 2});
@@ -149,7 +149,7 @@ TEST(Withdrawal, returns_when_no_other_thread_is_inside_the_object) {
   for (const char* rendezvous : {"read", "copy"})
     for (const std::size_t size :
          {std::size_t{8}, std::size_t{300}, std::size_t{3000}, std::size_t{20'000}}) {
-      Ranks<Endpoint> ranks(2, {{"rendezvous", rendezvous}, {"log_level", "error"}});
+      Ranks<Endpoint> ranks(2, {{"rendezvous", rendezvous}, {"log", "error"}});
       Slow slow;
       const RemoteCompletion remote = ranks.runtime(1).expose(slow, {.id = 1});
       const auto bytes = payload(size, 1);
@@ -168,7 +168,7 @@ TEST(Withdrawal, returns_when_no_other_thread_is_inside_the_object) {
 
 TEST(Withdrawal, while_messages_arrive_refuses_the_rest) {
   for (const std::size_t size : {std::size_t{8}, std::size_t{3000}, std::size_t{20'000}}) {
-    Ranks<Endpoint> ranks(2, {{"log_level", "error"}});
+    Ranks<Endpoint> ranks(2, {{"log", "error"}});
     std::atomic<bool> stop{false};
     std::vector<std::thread> progress;
     for (int thread = 0; thread < 2; ++thread)
@@ -312,7 +312,7 @@ TEST(Devices, are_opened_once_by_endpoints_of_many_threads) {
 
 TEST(Devices, that_close_and_open_again_go_on) {
   InProcessJob job(2);
-  const AttributeSetting attributes[] = {{"drain_timeout", "0.05"}, {"log_level", "error"}};
+  const AttributeSetting attributes[] = {{"drain_timeout", "0.05"}, {"log", "error"}};
   Runtime zero(job, 0, {.attributes = attributes});
   Runtime one(job, 1, {.attributes = attributes});
   Counter arrived;

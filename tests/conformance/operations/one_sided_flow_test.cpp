@@ -165,7 +165,7 @@ TEST_P(OneSidedFlow, a_signal_waits_for_its_object) {
 }
 
 TEST_P(OneSidedFlow, a_signal_to_a_withdrawn_object_is_refused_and_its_bytes_arrive) {
-  Ranks<Endpoint> ranks(2, attributes({{"log_level", "error"}}));
+  Ranks<Endpoint> ranks(2, attributes({{"log", "error"}}));
   Target target(ranks.runtime(1), setting(), 20'000);
   const MappedRegion region = target.seen_by(ranks.runtime(0), setting());
   RemoteCompletion stale;
@@ -254,7 +254,7 @@ TEST(OneSidedDevices, take_part_where_the_options_say) {
 TEST(OneSidedDevices, whose_packets_are_shorter_than_a_piece_refuse_a_get_of_it) {
   InProcessJob job(2);
   const AttributeSetting long_packets[] = {{"one_sided", "message"}, {"packet_size", "8K"}};
-  const AttributeSetting short_packets[] = {{"packet_size", "4K"}, {"log_level", "error"}};
+  const AttributeSetting short_packets[] = {{"packet_size", "4K"}, {"log", "error"}};
   Runtime zero(job, 0, {.attributes = long_packets});
   Runtime one(job, 1, {.attributes = short_packets});
   if (std::string_view(zero.network()) == "ofi") GTEST_SKIP() << "ranks that differ do not meet there";

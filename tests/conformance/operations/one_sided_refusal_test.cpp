@@ -21,7 +21,7 @@ constexpr std::size_t kSize = 10'000;
 constexpr std::uint64_t kMost = ~std::uint64_t{0};
 
 std::vector<AttributeSetting> silent(std::vector<AttributeSetting> attributes) {
-  attributes.push_back({"log_level", "error"});
+  attributes.push_back({"log", "error"});
   attributes.push_back({"drain_timeout", "1"});
   return attributes;
 }
@@ -252,7 +252,7 @@ TEST(Regions, are_as_many_as_the_attribute_says) {
 }
 
 TEST(Regions, of_no_bytes_take_accesses_of_no_bytes) {
-  Ranks<Endpoint> ranks(2, {{"log_level", "error"}});
+  Ranks<Endpoint> ranks(2, {{"log", "error"}});
   const Helpers helpers(ranks, 1, 1);
   for (const bool allocated : {true, false}) {
     MemoryRegion region = allocated ? MemoryRegion::allocate(ranks.runtime(1), 0)

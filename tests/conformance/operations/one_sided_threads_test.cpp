@@ -156,7 +156,7 @@ TEST_P(OneSidedThreads, flush_while_others_post) {
 
 TEST_P(OneSidedThreads, access_a_region_that_is_released_again_and_again) {
   std::vector<AttributeSetting> attributes = setting().attributes;
-  attributes.push_back({"log_level", "error"});
+  attributes.push_back({"log", "error"});
   Ranks<Endpoint> ranks(2, attributes);
   std::mutex mutex;  // guards the key, as a message would hand it over
   RemoteRegion current;

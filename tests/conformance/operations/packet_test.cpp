@@ -260,7 +260,7 @@ TEST_P(Allocators, get_back_what_a_runtime_that_ends_has_not_delivered) {
   {
     InProcessJob job(2);
     const AttributeSetting attributes[] = {
-        {"rendezvous", GetParam()}, {"drain_timeout", "0.05"}, {"log_level", "error"}};
+        {"rendezvous", GetParam()}, {"drain_timeout", "0.05"}, {"log", "error"}};
     auto zero = std::make_unique<Runtime>(job, 0, RuntimeOptions{.attributes = attributes});
     auto one = std::make_unique<Runtime>(job, 1, RuntimeOptions{.attributes = attributes});
     Counter target;

@@ -292,7 +292,7 @@ TEST_P(PreparedAccesses, put_and_get_what_is_there_when_they_are_started) {
 
 TEST_P(PreparedAccesses, end_as_refused_when_the_region_does_not_have_them_any_more) {
   auto attributes = setting().attributes;
-  attributes.push_back({"log_level", "error"});
+  attributes.push_back({"log", "error"});
   Ranks<Endpoint> ranks(2, attributes);
   Target target(ranks.runtime(1), setting(), 1000);
   const MappedRegion region = target.seen_by(ranks.runtime(0), setting());

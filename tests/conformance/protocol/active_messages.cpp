@@ -68,6 +68,7 @@ void ActiveMessages::begin() {
     sent.options.user_data = &sent;
   }
   sent.options.may_retry = job_.dice.chance(60);
+  sent.options.message_class = static_cast<MessageClass>(job_.dice.index(3));
   sent.options.may_complete_now = job_.dice.chance(40);
   post(sent);
 }

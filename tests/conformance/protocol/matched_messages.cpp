@@ -84,6 +84,7 @@ void MatchedMessages::begin() {
   sent.options.engine = key.engine;
   sent.options.device = static_cast<std::uint8_t>(job_.device_by_chance());
   sent.options.may_retry = job_.dice.chance(60);
+  sent.options.message_class = static_cast<MessageClass>(job_.dice.index(3));
   sent.options.may_complete_now = job_.dice.chance(40);
   unsent_.push_back(&sent);
 

@@ -7,10 +7,12 @@
 #include "support/rank_program.hpp"
 
 #include <unistd.h>
+#include <algorithm>
 #include <atomic>
 #include <csignal>
 #include <deque>
 #include <functional>
+#include <iterator>
 #include <set>
 
 namespace {
@@ -22,6 +24,9 @@ using test::require;
 
 constexpr std::size_t kBlock = 70'000;  // of a region, for each peer and device
 constexpr std::uint64_t kLast = 1U << 30;
+constexpr std::size_t kHead = 16;
+constexpr std::uint64_t kWithBodies = 5;  // every so manieth active message has bodies
+constexpr int kEnds = 5;                  // of each operation, towards the dead: every form of it
 constexpr std::array<std::size_t, 8> kSizes = {16, 40, 48, 100, 1'000, 8'000, 50'000, 300'000};
 
 enum class Kind : std::uint8_t { active_message, send, receive, put, get, atomic };
@@ -36,6 +41,7 @@ struct Header {
 };
 
 std::size_t size_of(std::uint64_t number) { return kSizes[number % kSizes.size()]; }
+MessageClass class_of(std::uint64_t number) { return static_cast<MessageClass>(number % 3); }
 std::uint64_t seed_of(std::size_t rank, std::size_t device, std::uint64_t number) {
   return number * 1000 + rank * 10 + device;
 }
@@ -135,15 +141,50 @@ class Worker {
     [[nodiscard]] bool is_complete() const { return last != ~0U && complete == last + 1; }
   };
 
+  /// A message with bodies that is being received: head and bodies, one behind the other.
+  struct Parcel final : Completion {
+    explicit Parcel(Worker& receiver) noexcept : worker(receiver) {}
+    ~Parcel() override { withdraw(); }
+    void signal(Message& message) noexcept override {
+      if (message.outcome() == Outcome::ok)
+        worker.arrive(message.peer(), bytes);
+      else
+        require(message.outcome() == Outcome::peer_failed, "bodies end in another way");
+      is_idle = true;
+    }
+    [[nodiscard]] bool ready() const noexcept override { return is_idle; }
+    Worker& worker;
+    bool is_idle = true;
+    std::vector<std::byte> bytes;
+  };
+
   void arrive(Message& message) {
+    if (message.operation() != Operation::vectored_message) return arrive(message.peer(), message.bytes());
+    const auto sizes = message.body_sizes();
+    require(sizes.size() == 2 && message.size() == kHead, "a head comes with other bodies");
+    auto parcel =
+        std::find_if(parcels_.begin(), parcels_.end(), [](const Parcel& each) { return each.is_idle; });
+    if (parcel == parcels_.end()) {
+      parcels_.emplace_back(*this);
+      parcel = std::prev(parcels_.end());
+    }
+    parcel->is_idle = false;
+    parcel->bytes.assign(kHead + sizes[0] + sizes[1], std::byte{});
+    std::memcpy(parcel->bytes.data(), message.data(), kHead);
+    const std::span<std::byte> rest = std::span(parcel->bytes).subspan(kHead);
+    const std::array<MutableBytes, 2> buffers = {rest.first(sizes[0]), rest.subspan(sizes[0])};
+    endpoint_.receive_bodies(std::move(message), buffers, *parcel);
+  }
+
+  void arrive(int sender, Bytes message) {
     Header header{};
     require(message.size() >= sizeof header, "an active message is too short");
     std::memcpy(&header, message.data(), sizeof header);
-    const auto peer = static_cast<std::size_t>(message.peer());
+    const auto peer = static_cast<std::size_t>(sender);
     require(header.sender == peer, "an active message of another sender");
     const std::uint32_t number = header.number & (kLast - 1);
     require(message.size() == size_of(number) &&
-                matches(message.bytes().subspan(sizeof header), seed_of(peer, device_index_, number)),
+                matches(message.subspan(sizeof header), seed_of(peer, device_index_, number)),
             "an active message of " + std::to_string(message.size()) + " bytes is torn");
     Peer& from = peers_[peer];
     require(number >= from.complete && from.early.insert(number).second, "an active message came twice");
@@ -159,8 +200,14 @@ class Worker {
     slot.bytes.resize(size_of(slot.number));
     std::memcpy(slot.bytes.data(), &header, sizeof header);
     fill(std::span(slot.bytes).subspan(sizeof header), seed_of(rank_, device_index_, slot.number));
-    const Status status = endpoint_.post_am(to(slot), inbox_, slot.bytes,
-                                            {.completion = &slot, .may_retry = slot.number % 2 == 0});
+    const ActiveMessageOptions options{
+        .completion = &slot, .may_retry = slot.number % 2 == 0, .message_class = class_of(slot.number)};
+    const Bytes bytes = slot.bytes;
+    const std::size_t half = (bytes.size() - kHead) / 2;
+    const std::array bodies = {bytes.subspan(kHead, half), bytes.subspan(kHead + half)};
+    const Status status = slot.number % kWithBodies == kWithBodies - 1
+                              ? endpoint_.post_am(to(slot), inbox_, bytes.first(kHead), bodies, options)
+                              : endpoint_.post_am(to(slot), inbox_, bytes, options);
     if (status.is_accepted()) ++peer.active;
     return status;
   }
@@ -176,9 +223,12 @@ class Worker {
       case Kind::send: {
         slot.number = peer.sends;
         slot.bytes = test::payload(size_of(slot.number), seed_of(rank_, device_index_, slot.number));
-        const Status status = endpoint_.post_send(
-            to(slot), slot.number, slot.bytes,
-            {.completion = &slot, .engine = engine_.id(), .device = device, .may_retry = may_retry});
+        const Status status = endpoint_.post_send(to(slot), slot.number, slot.bytes,
+                                                  {.completion = &slot,
+                                                   .engine = engine_.id(),
+                                                   .device = device,
+                                                   .may_retry = may_retry,
+                                                   .message_class = class_of(slot.number)});
         if (status.is_accepted()) ++peer.sends;
         return status;
       }
@@ -194,10 +244,16 @@ class Worker {
       case Kind::put:
         slot.number = ++peer.accesses;
         slot.bytes = test::payload(kSizes[slot.number % 7], seed_of(rank_, device_index_, slot.number));
+        if (slot.number % 2 != 0)
+          return endpoint_.post_put(to(slot), pieces<PutPiece, Bytes>(slot),
+                                    {.completion = &slot, .device = device, .may_retry = may_retry});
         return endpoint_.post_put(to(slot), place(slot), slot.bytes,
                                   {.completion = &slot, .device = device, .may_retry = may_retry});
       case Kind::get:
         std::fill(slot.bytes.begin(), slot.bytes.end(), std::byte{});
+        if (slot.number % 2 != 0)
+          return endpoint_.post_get(to(slot), pieces<GetPiece, std::span<std::byte>>(slot),
+                                    {.completion = &slot, .device = device});
         return endpoint_.post_get(to(slot), place(slot), slot.bytes, {.completion = &slot, .device = device});
       case Kind::atomic:
         slot.bytes.resize(sizeof(std::uint64_t));
@@ -212,6 +268,16 @@ class Worker {
   [[nodiscard]] int to(const Slot& slot) const { return static_cast<int>(slot.peer); }
   [[nodiscard]] RemoteAddress place(const Slot& slot) const {
     return regions_[slot.peer].at((2 * rank_ + device_index_) * kBlock);
+  }
+
+  /// The halves of a slot's bytes.
+  template <class Piece, class Buffer>
+  [[nodiscard]] std::array<Piece, 2> pieces(Slot& slot) const {
+    const Buffer bytes = slot.bytes;
+    const std::size_t half = bytes.size() / 2;
+    const std::size_t offset = (2 * rank_ + device_index_) * kBlock;
+    return {Piece{regions_[slot.peer].at(offset), bytes.first(half)},
+            Piece{regions_[slot.peer].at(offset + half), bytes.subspan(half)}};
   }
 
   /// What has ended is checked, and is idle again.
@@ -297,7 +363,7 @@ class Worker {
     for (Slot& slot : slots_) {
       if (slot.peer != victim_) continue;
       int ended = 0;
-      for (int round = 0; round < 100 && ended < 3; ++round) {
+      for (int round = 0; round < 100 && ended < kEnds; ++round) {
         wait_for("room for an operation towards the dead", [&] {
           slot.is_under_way = post(slot).is_accepted();
           return slot.is_under_way;
@@ -312,7 +378,7 @@ class Worker {
           require(slot.kind == Kind::receive, std::string(kNames[static_cast<std::size_t>(slot.kind)]) +
                                                   " towards the dead ends as another outcome");
       }
-      require(ended == 3, "operations towards the dead do not end as peer_failed");
+      require(ended == kEnds, "operations towards the dead do not end as peer_failed");
     }
     endpoint_.flush();
     for (Slot& slot : slots_)
@@ -334,6 +400,7 @@ class Worker {
   std::vector<Peer> peers_;
   std::vector<MappedRegion> regions_;
   std::deque<Slot> slots_;
+  std::deque<Parcel> parcels_;
   RemoteCompletion inbox_;
   Handler<std::function<void(Message&)>> arrivals_{[this](Message& message) { arrive(message); }};
 };

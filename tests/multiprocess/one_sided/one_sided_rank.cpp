@@ -170,7 +170,7 @@ void leave(Runtime& runtime) {
 
 int main(int count, char** arguments) {
   const std::string mode = count > 1 ? arguments[1] : "";
-  const std::vector<AttributeSetting> silent = {{"log_level", "error"}, {"drain_timeout", "1"}};
+  const std::vector<AttributeSetting> silent = {{"log", "error"}, {"drain_timeout", "1"}};
   Runtime runtime({.attributes = silent});
   if (mode == "exchange")
     exchange(runtime, test::option(count, arguments, "memory", "allocated") == "allocated",

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <deque>
 #include <functional>
 
@@ -76,6 +77,91 @@ TEST_F(PeerFailure, is_listed_and_told_once_to_each_watcher) {
   EXPECT_TRUE(forgotten.messages.empty());
   runtime(0).forget_peer_failures(first);
   runtime(0).forget_peer_failures(late);
+}
+
+TEST_F(PeerFailure, ends_vectored_operations_once) {
+  constexpr std::size_t kSize = 40'000;
+  constexpr std::size_t kKinds = 3;
+  std::vector<std::byte> memory(kSize);
+  const MemoryRegion region(runtime(1), memory);
+  Recorder inbox;  // receives no bodies
+  const RemoteCompletion remote = runtime(1).expose(inbox, {.id = 1});
+  std::vector<std::byte> buffer(kSize);
+  const auto source = test::payload(kSize, 1);
+  const auto post = [&](std::size_t kind, Completion& completion) {
+    const std::size_t half = kSize / 2;
+    if (kind == 0) {
+      const std::array pieces = {PutPiece{region.remote().at(0), Bytes(source).first(half)},
+                                 PutPiece{region.remote().at(half), Bytes(source).subspan(half)}};
+      return endpoint(0).post_put(1, pieces, {.completion = &completion});
+    }
+    if (kind == 1) {
+      const std::array pieces = {GetPiece{region.remote().at(0), std::span(buffer).first(half)},
+                                 GetPiece{region.remote().at(half), std::span(buffer).subspan(half)}};
+      return endpoint(0).post_get(1, pieces, {.completion = &completion});
+    }
+    const std::array bodies = {Bytes(source).first(half), Bytes(source).subspan(half)};
+    return endpoint(0).post_am(1, remote, Bytes(source).first(16), bodies, {.completion = &completion});
+  };
+  std::deque<Recorder> ended;
+  for (std::size_t count = 0; count < 30; ++count) {
+    Recorder& each = ended.emplace_back();
+    ASSERT_TRUE(until([&] { return post(count % kKinds, each).is_accepted(); }));
+    for (std::size_t step = 0; step < count; ++step) endpoint(count % 2 == 0 ? 0 : 1).progress();
+  }
+  ASSERT_TRUE(kill(1));
+  for (std::size_t count = 0; count < ended.size(); ++count) {
+    ASSERT_TRUE(until([&] { return !ended[count].messages.empty(); })) << count;
+    const Outcome outcome = ended[count].messages[0].outcome();
+    EXPECT_TRUE(outcome == Outcome::peer_failed || (outcome == Outcome::ok && count % kKinds != 2))
+        << count << name_of(outcome);
+  }
+  for (std::size_t kind = 0; kind < kKinds; ++kind) {
+    Recorder& each = ended.emplace_back();
+    ASSERT_TRUE(until([&] { return post(kind, each).is_accepted(); }));
+    ASSERT_TRUE(until([&] { return !each.messages.empty(); })) << kind;
+    EXPECT_EQ(each.messages[0].outcome(), Outcome::peer_failed) << kind;
+  }
+  for (int count = 0; count < 1000; ++count)
+    for (int rank : {0, 2}) endpoint(rank).progress();
+  for (const Recorder& each : ended) EXPECT_EQ(each.messages.size(), 1U);
+}
+
+TEST_F(PeerFailure, fails_the_graphs_that_need_the_rank) {
+  const auto bytes = test::payload(100'000, 1);
+  std::array<std::byte, 8> room{};
+  Graph graph;
+  const auto send = graph.add_send(endpoint(0), 1, 5, bytes);
+  const auto receive = graph.add_receive(endpoint(0), 1, 5, room);
+  int after = 0;
+  graph.order(send, graph.add_function([&] { ++after; }));
+  graph.order(receive, graph.add_function([&] { ++after; }));
+  graph.start();
+  for (int count = 0; count < 200; ++count) endpoint(0).progress();
+  ASSERT_TRUE(kill(1));
+  ASSERT_TRUE(until([&] { return graph.test(); }));
+  EXPECT_EQ(graph.outcome(), Outcome::peer_failed);
+  // And once more, when it is known.
+  graph.start();
+  ASSERT_TRUE(until([&] { return graph.test(); }));
+  EXPECT_EQ(graph.outcome(), Outcome::peer_failed);
+  EXPECT_EQ(after, 0);
+}
+
+TEST_F(PeerFailure, leaves_receives_of_any_sender_to_their_timeouts) {
+  const MatchingEngine ordered(runtime(0), {.id = kMatchingEngines, .order = MatchOrder::ordered});
+  std::array<std::byte, 8> room{};
+  Recorder ended;
+  ASSERT_TRUE(kill(1));
+  for (const ReceiveOptions& options :
+       {ReceiveOptions{.policy = MatchingPolicy::tag_only}, ReceiveOptions{.engine = ordered.id()}}) {
+    ReceiveOptions with = options;
+    with.completion = &ended;
+    with.timeout = std::chrono::milliseconds(1);
+    ASSERT_TRUE(endpoint(0).post_receive(any_source, 7, room, with).is_posted());
+  }
+  ASSERT_TRUE(until([&] { return ended.messages.size() == 2; }));
+  for (const Message& message : ended.messages) EXPECT_EQ(message.outcome(), Outcome::timed_out);
 }
 
 TEST_F(PeerFailure, of_a_rank_that_leaves_in_order_is_none) {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <map>
 #include <vector>
 
@@ -44,6 +46,29 @@ TEST(Backlog, retries_in_order_and_peer_by_peer) {
   network.room[1] = 5;
   EXPECT_EQ(backlog.work(network, false), 2U);
   EXPECT_EQ(network.accepted.back(), 3U);
+  EXPECT_TRUE(backlog.empty());
+  EXPECT_FALSE(backlog.waits_for_room(1));
+}
+
+TEST(Backlog, gives_out_what_is_not_wanted_any_more) {
+  Backlog backlog(3, 100, 10);
+  for (const std::uint32_t tag : {1U, 2U, 3U, 4U}) ASSERT_TRUE(add(backlog, 1, tag, tag == 2));
+  ASSERT_TRUE(add(backlog, 2, 11));
+  Network network;
+  EXPECT_EQ(backlog.work(network, false), 0U);
+  EXPECT_TRUE(backlog.waits_for_room(1));
+  ASSERT_TRUE(add(backlog, 1, 5));  // still in the intake
+  std::vector<std::uint32_t> out;
+  const auto end = [&](PendingPost& post) { out.push_back(post.options.tag); };
+  EXPECT_EQ(backlog.take_out([](const PendingPost& post) { return post.options.tag % 2 == 1; }, end), 4U);
+  std::sort(out.begin(), out.end());
+  EXPECT_EQ(out, (std::vector<std::uint32_t>{1, 3, 5, 11}));
+  EXPECT_EQ(backlog.size(), 2U);
+  EXPECT_FALSE(backlog.waits_for_room(2)) << "nothing waits for it";
+  ASSERT_TRUE(add(backlog, 1, 6));
+  network.room[1] = 10;
+  EXPECT_EQ(backlog.work(network, false), 3U);
+  EXPECT_EQ(network.accepted, (std::vector<std::uint32_t>{2, 4, 6}));
   EXPECT_TRUE(backlog.empty());
   EXPECT_FALSE(backlog.waits_for_room(1));
 }
@@ -132,6 +157,82 @@ TEST(Backlog, only_lets_others_wait_behind_what_waits_for_room) {
   network.refusal = Reason::no_credit;  // one object's senders are stopped; others on the same lane go on
   EXPECT_EQ(backlog.work(network, false), 0U);
   EXPECT_FALSE(backlog.waits_for_room(0));
+}
+
+bool add_of(Backlog& backlog, MessageClass message_class, std::uint32_t tag, bool in_order = false) {
+  PendingPost* post = backlog.take(0, false, message_class);
+  if (post == nullptr) return false;
+  post->in_order = in_order;
+  post->operation = in_order ? Operation::send : Operation::active_message_sent;
+  post->options.tag = tag;
+  backlog.add(*post);
+  return true;
+}
+
+/// Has room for some classes only.
+class ClassNetwork final : public PostRetry {
+ public:
+  Status post_again(PendingPost& post, bool) noexcept override {
+    if (post.message_class == full) return Status::retry(Reason::no_slot);
+    accepted.push_back(post.options.tag);
+    return Status::done();
+  }
+  MessageClass full = MessageClass::normal;
+  std::vector<std::uint32_t> accepted;
+};
+
+TEST(Backlog, of_one_class_holds_back_no_other) {
+  constexpr std::array kClasses{MessageClass::normal, MessageClass::control, MessageClass::bulk};
+  for (const MessageClass full : kClasses) {
+    Backlog backlog(1, 100, 10);
+    for (std::uint32_t tag = 0; tag < 6; ++tag) ASSERT_TRUE(add_of(backlog, kClasses[tag % 3], tag));
+    ClassNetwork network;
+    network.full = full;
+    EXPECT_EQ(backlog.work(network, false), 4U);
+    for (const MessageClass each : kClasses) EXPECT_EQ(backlog.waits_for_room(0, each), each == full);
+    EXPECT_EQ(backlog.size(), 2U);
+  }
+}
+
+TEST(Backlog, retries_control_first_and_bulk_last) {
+  Backlog backlog(1, 100, 10);
+  ASSERT_TRUE(add_of(backlog, MessageClass::bulk, 1));
+  ASSERT_TRUE(add_of(backlog, MessageClass::normal, 2));
+  ASSERT_TRUE(add_of(backlog, MessageClass::control, 3));
+  Network network;
+  network.room[0] = 3;
+  EXPECT_EQ(backlog.work(network, false), 3U);
+  EXPECT_EQ(network.accepted, (std::vector<std::uint32_t>{3, 2, 1}));
+}
+
+TEST(Backlog, keeps_the_order_of_posts_in_order_across_classes) {
+  Backlog backlog(1, 100, 10);
+  ASSERT_TRUE(add_of(backlog, MessageClass::normal, 1, true));
+  ASSERT_TRUE(add_of(backlog, MessageClass::bulk, 2, true));
+  ASSERT_TRUE(add_of(backlog, MessageClass::control, 3, true));
+  ASSERT_TRUE(add_of(backlog, MessageClass::normal, 4));
+  ASSERT_TRUE(add_of(backlog, MessageClass::control, 5));
+  ClassNetwork network;
+  network.full = MessageClass::bulk;
+  backlog.work(network, false);
+  // Whatever is not in order goes on; only posts of the class that has no room have to wait.
+  EXPECT_EQ(network.accepted, (std::vector<std::uint32_t>{1, 5, 4}));
+  EXPECT_TRUE(backlog.waits_for_room(0, MessageClass::bulk));
+  EXPECT_FALSE(backlog.waits_for_room(0, MessageClass::control));
+  network.full = MessageClass::normal;
+  backlog.work(network, false);
+  EXPECT_EQ(network.accepted, (std::vector<std::uint32_t>{1, 5, 4, 2, 3}));
+}
+
+TEST(Backlog, keeps_posts_of_a_class_when_it_is_full_of_another) {
+  Backlog backlog(1, 8, 8);
+  std::uint32_t kept[3] = {};
+  for (const MessageClass each : {MessageClass::normal, MessageClass::bulk, MessageClass::control})
+    while (add_of(backlog, each, 0)) ++kept[static_cast<std::size_t>(each)];
+  EXPECT_EQ(kept[static_cast<std::size_t>(MessageClass::normal)], 8U);
+  EXPECT_EQ(kept[static_cast<std::size_t>(MessageClass::bulk)], 3U);
+  EXPECT_EQ(kept[static_cast<std::size_t>(MessageClass::control)], 3U);
+  EXPECT_NE(backlog.take(0, true), nullptr) << "handlers always find some";
 }
 
 }  // namespace

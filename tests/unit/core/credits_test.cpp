@@ -31,7 +31,8 @@ INSTANTIATE_TEST_SUITE_P(credits, CreditLedgerTest, testing::Bool(),
 TEST_P(CreditLedgerTest, returns_an_eighth_of_the_limit_at_a_time_however_messages_are_counted) {
   for (const std::uint32_t step : {1U, 3U, 7U, 8U, 16U, 40U}) {
     SCOPED_TRACE(step);
-    CreditLedger ledger(1, 0, 64);
+    std::atomic<std::uint32_t> kept{0};
+    CreditLedger ledger(1, 0, 64, kept);
     std::uint32_t settled = 0;
     std::uint32_t returned = 0;
     while (settled < 1000) {
@@ -45,19 +46,46 @@ TEST_P(CreditLedgerTest, returns_an_eighth_of_the_limit_at_a_time_however_messag
 }
 
 TEST_P(CreditLedgerTest, of_few_credits_returns_each_at_once) {
-  CreditLedger ledger(1, 0, 4);
+  std::atomic<std::uint32_t> kept{0};
+  CreditLedger ledger(1, 0, 4, kept);
   EXPECT_EQ(ledger.settle(0, 0, 1, GetParam()), 1U);
   EXPECT_EQ(ledger.settle(0, 0, 3, GetParam()), 3U);
 }
 
 TEST(CreditLedger, admits_as_many_waiting_messages_as_there_are_credits) {
-  CreditLedger ledger(2, 0, 3);
+  std::atomic<std::uint32_t> kept{0};
+  CreditLedger ledger(2, 0, 3, kept);
   for (int count = 0; count < 3; ++count) EXPECT_TRUE(ledger.admit(1, 0));
   EXPECT_FALSE(ledger.admit(1, 0));
   EXPECT_TRUE(ledger.admit(0, 0)) << "each peer has its own";
   ledger.forget(1, 0);
   EXPECT_TRUE(ledger.admit(1, 0));
   EXPECT_FALSE(ledger.admit(1, 0));
+}
+
+TEST(CreditLedgers, keep_a_ledger_for_each_class) {
+  CreditLedgers ledgers(1, 7, 2);
+  for (const MessageClass each : {MessageClass::normal, MessageClass::control, MessageClass::bulk}) {
+    CreditLedger& ledger = ledgers.of(each);
+    EXPECT_EQ(ledger.message_class(), static_cast<std::uint8_t>(each));
+    EXPECT_EQ(ledger.device(), 7U);
+    for (int count = 0; count < 2; ++count) EXPECT_TRUE(ledger.admit(0, 0));
+    EXPECT_FALSE(ledger.admit(0, 0));
+  }
+  EXPECT_FALSE(ledgers.has_kept());
+  ledgers.of(MessageClass::bulk).keep(0, 3, 5);
+  ledgers.of(MessageClass::control).keep(0, 3, 1);
+  EXPECT_TRUE(ledgers.has_kept());
+  std::uint32_t returned = 0;
+  for (CreditLedger& ledger : ledgers.all())
+    ledger.collect([&](int, std::uint8_t device, std::uint32_t count) {
+      EXPECT_EQ(device, 3);
+      EXPECT_EQ(count, ledger.message_class() == static_cast<std::uint8_t>(MessageClass::bulk) ? 5U : 1U);
+      returned += count;
+      return true;
+    });
+  EXPECT_EQ(returned, 6U);
+  EXPECT_FALSE(ledgers.has_kept());
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // What threads do to the records of large messages at the same time.
 #include "core/protocol/large_message.hpp"
+#include "core/protocol/payload_device.hpp"
 
 #include "support/fake_network.hpp"
 
@@ -8,7 +9,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
+#include <cstring>
 #include <thread>
+#include <vector>
 
 namespace weft::core {
 namespace {
@@ -97,6 +102,115 @@ TEST(LargeMessages, whose_record_was_another_ones_when_its_peer_was_found_dead_e
   EXPECT_EQ(second.outcome, Outcome::ok);
   EXPECT_EQ(sink.rejected, 0);
   EXPECT_EQ(messages.outstanding(), 0U);
+}
+
+/// What a device of large messages works with, towards nobody.
+struct Device {
+  explicit Device(std::uint32_t requests = 16)
+      : context{.port = &port,
+                .pool = pool,
+                .exposures = exposures,
+                .counters = counters,
+                .log = log,
+                .limits = {64, 1024},
+                .transfer = Transfer::copy,
+                .requests = requests,
+                .device = 0,
+                .regions = regions,
+                .access_path = AccessPath::automatic,
+                .rank = 0,
+                .ranks = 3} {}
+  FakePort port;
+  FakeNetwork network;
+  FakeSink sink;
+  PacketPool pool{1};
+  detail::Exposures exposures{network, [] {}};
+  Regions regions{network, 0, 1, [] {}};
+  Counters counters;
+  const base::Log log;
+  const Context context;
+};
+
+TEST(LargeMessages, of_one_peer_are_fetched_in_the_order_of_their_classes) {
+  Device device;
+  Ended ended;
+  std::vector<std::byte> room(1 << 20);
+  LargeMessages messages(device.context);
+  constexpr std::uint32_t kNormal = 0;
+  constexpr std::uint32_t kControl = 1;
+  constexpr std::uint32_t kBulk = 2;
+  // More than is ever under way, so that one after the other is asked for.
+  const auto announce = [&](std::uint32_t request, std::uint32_t message_class) {
+    const LargeMessage announcement{0, room.size(), {request, 1}, 0, message_class};
+    ASSERT_TRUE(messages.fetch({1, announcement, 0, room, &ended, nullptr}));
+    messages.step(true);
+  };
+  announce(10, kBulk);
+  announce(11, kNormal);
+  announce(12, kBulk);
+  announce(13, kControl);
+  announce(14, kNormal);
+  announce(15, kControl);
+  // Every time that the peer may send more, the first of the list is told.
+  std::vector<std::uint32_t> asked;
+  std::vector<std::byte> chunk(sizeof(Chunk) + 1024);
+  std::array<std::uint64_t, 16> received{};
+  for (std::size_t seen = 0; ended.count < 6;) {
+    ASSERT_LT(seen, device.port.sent.size());
+    ClearToSend clear{};
+    std::memcpy(&clear, device.port.sent[seen].payload.data(), sizeof clear);
+    if (asked.empty() || asked.back() != clear.request.index) asked.push_back(clear.request.index);
+    ++seen;
+    std::uint64_t& done = received[clear.request.index];
+    while (done < clear.granted) {
+      const Chunk header{done, std::min<std::uint64_t>(1024, clear.granted - done)};
+      std::memcpy(chunk.data(), &header, sizeof header);
+      done += header.size;
+      Message arrival;
+      detail::MessageAccess::set_view(arrival, Operation::active_message, 1, 0, chunk.data(),
+                                      sizeof header + header.size, nullptr, 0);
+      messages.on_chunk(word_of(clear.transfer), arrival, device.sink);
+    }
+    messages.step(true);
+  }
+  EXPECT_EQ(asked, (std::vector<std::uint32_t>{10, 13, 15, 11, 14, 10, 12}));
+  EXPECT_EQ(device.sink.rejected, 0);
+}
+
+TEST(LargeMessages, move_on_the_payload_device_while_that_is_open) {
+  Device mover;
+  LargeMessages moves(mover.context);
+  PayloadDevice place;
+  Device posts;
+  const Context context = [&] {
+    Context with = posts.context;
+    with.payloads = &place;
+    with.device = 3;
+    return with;
+  }();
+  LargeMessages messages(context);
+  std::vector<std::byte> payload(5000);
+  Ended ended;
+  network::SendResult result{};
+  const LargeMessages::Outbound outbound{
+      1, 0, Channel::large_send, 0, nullptr, payload, Operation::send, 0, &ended, nullptr};
+  EXPECT_EQ(messages.start(outbound, true, result), LargeMessages::Start::refused);
+  EXPECT_EQ(result, network::SendResult::not_ready);
+  place.open(moves);
+  EXPECT_EQ(messages.start(outbound, true, result), LargeMessages::Start::started);
+  EXPECT_EQ(messages.outstanding(), 0U);
+  EXPECT_EQ(moves.outstanding(), 1U);
+  ASSERT_EQ(posts.port.sent.size(), 1U) << "announced as ever";
+  LargeMessage announcement{};
+  std::memcpy(&announcement, posts.port.sent[0].payload.data(), sizeof announcement);
+  EXPECT_EQ(announcement.device, mover.context.device) << "answers go to the one that moves it";
+  std::vector<std::byte> room(100);
+  ASSERT_TRUE(messages.fetch_payload({1, {0, 5000, {0, 1}, 0}, 0, room, &ended, nullptr}));
+  EXPECT_EQ(moves.outstanding(), 2U);
+  place.close();
+  EXPECT_EQ(messages.start(outbound, true, result), LargeMessages::Start::refused);
+  ASSERT_TRUE(messages.fetch_payload({1, {0, 5000, {0, 1}, 0}, 0, room, &ended, nullptr}));
+  EXPECT_EQ(messages.outstanding(), 1U) << "received here";
 }
 
 }  // namespace

@@ -48,7 +48,7 @@ class HostileAccess : public testing::Test {
   }
 
   test::Ranks<SerialEndpoint> ranks_{
-      2, {{"log_level", "error"}, {"drain_timeout", "0.05"}, {"one_sided", "message"}, {"network", "shm"}}};
+      2, {{"log", "error"}, {"drain_timeout", "0.05"}, {"one_sided", "message"}, {"network", "shm"}}};
   Counter arrived_;
   RemoteCompletion remote_;
   std::vector<std::byte> memory_ = std::vector<std::byte>(1000);

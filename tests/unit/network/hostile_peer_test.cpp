@@ -53,8 +53,8 @@ class HostilePeer : public testing::Test {
     EXPECT_EQ(arrived_.value(), before + 1);
   }
 
-  test::Ranks<SerialEndpoint> ranks_{
-      2, {{"log_level", "error"}, {"drain_timeout", "0.05"}, {"rendezvous", "copy"}}};
+  test::Ranks<SerialEndpoint> ranks_{2,
+                                     {{"log", "error"}, {"drain_timeout", "0.05"}, {"rendezvous", "copy"}}};
   Counter arrived_;
   RemoteCompletion remote_;
 };
@@ -158,6 +158,23 @@ TEST_F(HostilePeer, that_announces_more_than_a_message_can_be_gets_no_memory) {
   progress_receiver();
   EXPECT_EQ(allocator.asked, kMost) << "possible, if there were room";
   EXPECT_EQ(target.value(), 0U);
+  expect_alive();
+}
+
+TEST_F(HostilePeer, that_invents_message_classes_is_refused) {
+  struct {
+    core::LargeMessage announcement{0x1000, 100'000, {0, 1}, 0, 3};
+    core::MatchTrailer trailer{0, 0, 0, 0};
+  } const large_send;
+  const std::uint64_t before = refused();
+  write_message(Channel::large_message, detail::handle_word(remote_, 0), large_send.announcement);
+  write_message(Channel::large_send, 7, large_send);
+  write_message(Channel::send, 7, core::MatchTrailer{0, 0x30, 0, 0});
+  write_message(Channel::send, 7, core::MatchTrailer{256, 0xf0, 0, 0});
+  write(slot_header(lane().tail, 0, static_cast<std::uint8_t>(Channel::credit), SlotKind::message),
+        std::uint64_t{3} << 40 | 1, {});
+  progress_receiver();
+  EXPECT_EQ(refused(), before + 5);
   expect_alive();
 }
 

@@ -80,8 +80,7 @@ std::vector<std::byte> message(const Header& header, Bytes payload) {
 
 TEST(Strangers, are_refused_and_counted) {
   InProcessJob job(3);
-  const AttributeSetting attributes[] = {
-      {"network", "ofi"}, {"log_level", "error"}, {"drain_timeout", "0.05"}};
+  const AttributeSetting attributes[] = {{"network", "ofi"}, {"log", "error"}, {"drain_timeout", "0.05"}};
   Runtime zero(job, 0, {.attributes = attributes});
   Runtime one(job, 1, {.attributes = attributes});
   Endpoint sender(zero);
@@ -107,7 +106,7 @@ TEST(Strangers, are_refused_and_counted) {
       message(from(0xffffffff, 0, Kind::hello), bytes_of(hello)),
       message(from(2, 0, Kind::data), {}),
       message(from(2, 255, Kind::goodbye), {}),
-      message(from(2, 0, Kind::credit), bytes_of(Credit{1, 1, 1})),
+      message(from(2, 0, Kind::credit), bytes_of(Credit{{1, 1}, 1})),
       message(from(2, 0, Kind::hello), {}),
       message(from(2, 0, Kind::hello), bytes_of(other_version)),
       message(from(2, 0, Kind::hello), bytes_of(other_job)),

@@ -1,4 +1,4 @@
-// The target of a large message: pieces of memory that take consecutive parts of it.
+// The target of a payload: pieces of memory that take consecutive parts of it.
 #pragma once
 
 #include <weft/types.hpp>

@@ -1,0 +1,292 @@
+#include "collective/ring.hpp"
+
+#include "collective/context.hpp"
+
+#include <weft/error.hpp>
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <thread>
+#include <utility>
+
+namespace weft::detail {
+
+namespace {
+
+constexpr std::size_t kPieceBytes = 32 << 10;  // a packet, by default; smaller ones cost more than they gain
+constexpr std::uint32_t kBeforeBegun = 16;     // pieces that a neighbour has to keep
+constexpr std::uint32_t kPolls = 256;          // before a thread lets others run
+constexpr int kAttempts = 10'000;              // to tell a neighbour that this rank gives up
+constexpr std::uint32_t kGuardStep = (1U << kSegmentShift) - 1;
+
+std::size_t elements_of_piece(const CollectiveCall& call) noexcept {
+  return std::max<std::size_t>(1, kPieceBytes / call.reduction.element);
+}
+
+std::size_t begin_of(const CollectiveCall& call, int block, int size) noexcept {
+  const auto blocks = static_cast<std::size_t>(size);
+  const auto number = static_cast<std::size_t>(block);
+  // Not count * number / blocks, which may overflow.
+  return call.count / blocks * number + call.count % blocks * number / blocks;
+}
+
+}  // namespace
+
+bool Ring::can_run(const CollectiveCall& call, int size) noexcept {
+  const std::size_t widest = call.count / static_cast<std::size_t>(size) + 1;
+  const std::size_t pieces = widest / elements_of_piece(call) + 1;
+  return pieces < kNotice / (2 * static_cast<std::size_t>(size));
+}
+
+std::uint32_t Ring::pieces_of(int block) const noexcept {
+  const std::size_t elements = begin_of(call_, block + 1, size_) - begin_of(call_, block, size_);
+  return static_cast<std::uint32_t>((elements + piece_elements_ - 1) / piece_elements_);
+}
+
+Ring::Piece Ring::piece_of(int block, std::uint32_t piece) const noexcept {
+  const std::size_t first = begin_of(call_, block, size_) + piece * piece_elements_;
+  return {first, std::min(piece_elements_, begin_of(call_, block + 1, size_) - first)};
+}
+
+/// The block whose pieces arrive in a round; in the next one they leave.
+int Ring::block_in(std::uint32_t round) const noexcept {
+  return static_cast<int>((static_cast<std::uint32_t>(rank_) + 2U * static_cast<std::uint32_t>(size_) - 1 -
+                           round % static_cast<std::uint32_t>(size_)) %
+                          static_cast<std::uint32_t>(size_));
+}
+
+void Ring::begin(CollectiveContext& context, const CollectiveCall& call) {
+  context_ = &context;
+  call_ = call;
+  rank_ = context.rank();
+  size_ = context.size();
+  neighbour_ = {(rank_ + 1) % size_, (rank_ + size_ - 1) % size_};
+  neighbours_ = neighbour_[0] == neighbour_[1] ? 1 : 2;
+  run_ = context.next_run();
+  piece_elements_ = elements_of_piece(call);
+  pieces_ = 0;
+  for (int block = 0; block < size_; ++block) pieces_ = std::max(pieces_, pieces_of(block));
+  own_ = pieces_of(rank_);
+  const auto rounds = 2 * static_cast<std::uint32_t>(size_ - 1);
+  expected_ = 0;
+  for (std::uint32_t round = 0; round < rounds; ++round) expected_ += pieces_of(block_in(round));
+  // All that arrives is passed on, but for the last round.
+  const std::uint32_t passed_on = expected_ - pieces_of(block_in(rounds - 1));
+  to_send_ = own_ + passed_on;
+  if (passed_on > capacity_) {
+    outbox_ = std::make_unique<std::atomic<std::uint32_t>[]>(passed_on);
+    capacity_ = passed_on;
+  }
+  for (std::uint32_t place = 0; place < passed_on; ++place)
+    outbox_[place].store(0, std::memory_order_relaxed);
+  is_blocked_ = false;
+  for (auto* counter : {&sent_, &noticed_, &posted_, &arrived_, &ended_, &begun_, &queued_})
+    counter->store(0, std::memory_order_relaxed);
+  right_has_begun_.store(false, std::memory_order_relaxed);
+  outcome_.store(Outcome::ok, std::memory_order_relaxed);
+  other_length_.store(-1, std::memory_order_relaxed);
+
+  std::vector<Message> held;
+  {
+    const std::lock_guard lock(mutex_);
+    turn_ = next_turn_;
+    next_turn_ = (next_turn_ + 1) % kTurns;
+    // Pairs with the load in arrive(): all of the above is visible to who delivers.
+    active_.store(turn_, std::memory_order_seq_cst);
+    held.swap(held_);
+  }
+  for (Message& message : held) take(message);
+}
+
+void Ring::arrive(Message& message) noexcept {
+  const auto turn = static_cast<std::uint32_t>(message.tag()) >> 24 & (kTurns - 1);
+  // Either end() sees this thread inside, or this thread sees that the turn has ended.
+  inside_.fetch_add(1, std::memory_order_seq_cst);
+  bool is_now = active_.load(std::memory_order_seq_cst) == turn;
+  if (!is_now) {
+    const std::lock_guard lock(mutex_);
+    is_now = active_.load(std::memory_order_relaxed) == turn;
+    // Of a turn that has ended: its sender has not heard yet that this rank gave it up.
+    const bool is_over = (next_turn_ + kTurns - 1 - turn) % kTurns < kTurns / 2;
+    if (!is_now && !is_over) held_.push_back(message.take());
+  }
+  if (is_now) take(message);
+  inside_.fetch_sub(1, std::memory_order_release);
+  notify_waiters_of(this);
+}
+
+void Ring::take(Message& message) noexcept {
+  const auto sequence = static_cast<std::uint32_t>(message.tag()) & kNotice;
+  if (sequence == kNotice) return take_notice(message);
+  const std::uint32_t round = sequence / pieces_;
+  const auto rounds = 2 * static_cast<std::uint32_t>(size_ - 1);
+  const int block = block_in(round);
+  const std::uint32_t number = sequence % pieces_;
+  const std::size_t width = call_.reduction.element;
+  // Where lengths differ, pieces do as well; the notices tell.
+  if (round >= rounds || number >= pieces_of(block)) return;
+  const Piece piece = piece_of(block, number);
+  if (message.size() != piece.elements * width) return;
+  std::byte* const to = call_.to + piece.first * width;
+  if (round < rounds / 2)
+    call_.reduction.apply(to, call_.from + piece.first * width, message.data(), piece.elements,
+                          call_.reduction.operator_bytes);
+  else
+    std::memcpy(to, message.data(), message.size());
+  if (round + 1 < rounds) {
+    const std::uint32_t place = queued_.fetch_add(1, std::memory_order_relaxed);
+    if (place >= capacity_) return;  // more pieces than there are
+    // Pairs with the acquire in may_send().
+    outbox_[place].store((round + 1) * pieces_ + number + 1, std::memory_order_release);
+  }
+  arrived_.fetch_add(1, std::memory_order_release);
+}
+
+void Ring::take_notice(const Message& message) noexcept {
+  const auto notice = message.as<Notice>();
+  const std::uint64_t bytes = call_.count * call_.reduction.element;
+  if (notice.note == Note::gave_up) {
+    outcome_.store(Outcome::peer_failed, std::memory_order_release);
+  } else if (notice.note == Note::gave_up_for_lengths || notice.bytes != bytes) {
+    int nobody = -1;
+    if (outcome_.load(std::memory_order_relaxed) == Outcome::ok &&
+        other_length_.compare_exchange_strong(nobody, message.peer(), std::memory_order_relaxed)) {
+      other_bytes_ = notice.note == Note::begun ? notice.bytes : bytes;
+      outcome_.store(Outcome::truncated, std::memory_order_release);
+    }
+  } else {
+    if (message.peer() == neighbour_[0]) right_has_begun_.store(true, std::memory_order_relaxed);
+    begun_.fetch_add(1, std::memory_order_release);
+  }
+}
+
+void Ring::signal(Message& message) noexcept {
+  const Outcome outcome = message.outcome();
+  if (message.operation() == Operation::receive) {
+    if (outcome != Outcome::cancelled) outcome_.store(Outcome::peer_failed, std::memory_order_release);
+    static_cast<Guard*>(message.user_data())->ended.store(true, std::memory_order_release);
+  } else {
+    if (outcome != Outcome::ok) outcome_.store(Outcome::peer_failed, std::memory_order_release);
+    ended_.fetch_add(1, std::memory_order_release);
+  }
+  notify_waiters_of(this);
+}
+
+bool Ring::may_send() const noexcept {
+  const std::uint32_t sent = sent_.load(std::memory_order_relaxed);
+  if (sent == to_send_ || (sent >= kBeforeBegun && !right_has_begun_.load(std::memory_order_relaxed)))
+    return false;
+  return sent < own_ || outbox_[sent - own_].load(std::memory_order_acquire) != 0;
+}
+
+bool Ring::ready() const noexcept { return has_failed() || is_complete() || may_send(); }
+
+Status Ring::post(int peer, Bytes bytes, std::uint32_t sequence) {
+  const ActiveMessageOptions options{
+      .completion = this, .tag = kTag | turn_ << 24 | sequence, .may_complete_now = true};
+  // Counted first: it may end before the call returns.
+  posted_.fetch_add(1, std::memory_order_relaxed);
+  const Status status = context_->port().post_am(peer, context_->mailbox().remote(), bytes, options);
+  if (!status.is_posted()) posted_.fetch_sub(1, std::memory_order_relaxed);
+  return status;
+}
+
+/// To every neighbour that has not been told yet. False: a post was refused.
+bool Ring::post_notices(Note note) {
+  for (std::uint32_t place = noticed_.load(std::memory_order_relaxed); place < neighbours_; ++place) {
+    const Notice notice{note, call_.count * call_.reduction.element};
+    if (post(neighbour_[place], std::as_bytes(std::span(&notice, 1)), kNotice).is_retry()) return false;
+    noticed_.store(place + 1, std::memory_order_relaxed);
+  }
+  return true;
+}
+
+/// Whether it has sent something.
+bool Ring::send_some() {
+  is_blocked_ = !post_notices(Note::begun);
+  if (is_blocked_) return false;
+  bool has_sent = false;
+  for (; may_send(); has_sent = true) {
+    const std::uint32_t place = sent_.load(std::memory_order_relaxed);
+    const bool is_own = place < own_;
+    const std::uint32_t sequence = is_own ? place : outbox_[place - own_].load(std::memory_order_relaxed) - 1;
+    const std::uint32_t round = sequence / pieces_;
+    const Piece piece = piece_of(is_own ? rank_ : block_in(round - 1), sequence % pieces_);
+    const std::size_t width = call_.reduction.element;
+    const std::byte* const from = (is_own ? call_.from : call_.to) + piece.first * width;
+    is_blocked_ = post(neighbour_[0], {from, piece.elements * width}, sequence).is_retry();
+    if (is_blocked_) break;
+    sent_.store(place + 1, std::memory_order_relaxed);
+  }
+  return has_sent;
+}
+
+/// Receives of what nobody sends, which end when a neighbour has left.
+void Ring::post_guards() {
+  if (has_guards_) return;
+  has_guards_ = true;
+  for (std::uint32_t place = 0; place < neighbours_; ++place) {
+    Guard& guard = guards_[place];
+    guard.peer = neighbour_[place];
+    guard.ended.store(false, std::memory_order_relaxed);
+    ReceiveOptions options = context_->receive_options(*this);
+    options.user_data = &guard;
+    options.handle = &guard.handle;
+    while (context_->port().post_receive(guard.peer, run_ << kRunShift | kGuardStep, {}, options).is_retry())
+      context_->port().progress();
+  }
+}
+
+void Ring::end_guards() {
+  if (!has_guards_) return;
+  has_guards_ = false;
+  for (std::uint32_t place = 0; place < neighbours_; ++place)
+    if (Guard& guard = guards_[place]; !context_->port().cancel(guard.handle))
+      while (!guard.ended.load(std::memory_order_acquire)) context_->port().progress();
+}
+
+Outcome Ring::run(CollectiveContext& context, const CollectiveCall& call) {
+  begin(context, call);
+  CollectivePort& port = context.port();
+  for (std::uint32_t idle = 0; !has_failed() && !is_complete();) {
+    if (const bool has_sent = send_some(); port.progress() != 0 || has_sent) {
+      idle = 0;
+    } else if (++idle > kPolls) {
+      if (is_blocked_) {
+        std::this_thread::yield();
+      } else {
+        post_guards();
+        port.wait(*this);
+      }
+    }
+  }
+  return end();
+}
+
+Outcome Ring::end() {
+  CollectivePort& port = context_->port();
+  end_guards();
+  const Outcome outcome = outcome_.load(std::memory_order_acquire);
+  if (outcome != Outcome::ok) {
+    // Neighbours have to know this rank's length to see that theirs is another one.
+    const auto tell = [&](Note note) {
+      for (int attempt = 0; attempt < kAttempts && !post_notices(note); ++attempt) port.progress();
+      noticed_.store(0, std::memory_order_relaxed);
+    };
+    if (noticed_.load(std::memory_order_relaxed) != neighbours_) tell(Note::begun);
+    noticed_.store(0, std::memory_order_relaxed);
+    tell(outcome == Outcome::truncated ? Note::gave_up_for_lengths : Note::gave_up);
+  }
+  active_.store(kNoTurn, std::memory_order_seq_cst);
+  while (inside_.load(std::memory_order_seq_cst) != 0) std::this_thread::yield();
+  while (ended_.load(std::memory_order_acquire) != posted_.load(std::memory_order_relaxed)) port.progress();
+  if (outcome != Outcome::truncated) return outcome;
+  const std::uint64_t bytes = call_.count * call_.reduction.element;
+  const int peer = other_length_.load(std::memory_order_relaxed);
+  if (other_bytes_ != bytes) CollectiveContext::report(call_, {peer, other_bytes_, bytes});
+  throw Error("allreduce: rank " + std::to_string(peer) +
+              " gave up, because ranks have called it with different lengths");
+}
+
+}  // namespace weft::detail

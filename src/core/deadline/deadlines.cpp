@@ -1,0 +1,172 @@
+#include "core/deadline/deadlines.hpp"
+
+#include <algorithm>
+#include <new>
+
+namespace weft::core {
+
+namespace {
+
+constexpr std::int64_t kFirstPause = 1'000'000;  // nanoseconds
+constexpr std::int64_t kLongestPause = 100'000'000;
+
+}  // namespace
+
+void Deadlines::Node::signal(Message& message) noexcept {
+  Completion& to = this->to();
+  // Before the message is passed on: whoever gets it may post again.
+  owner_->ended(*this);
+  to.signal(message);
+}
+
+Deadlines::Pool* Deadlines::pool() noexcept {
+  // Pairs with the release below.
+  Pool* pool = pool_.load(std::memory_order_acquire);
+  if (pool != nullptr) [[likely]]
+    return pool;
+  const std::lock_guard lock(mutex_);
+  if (owned_pool_ == nullptr) {
+    try {
+      owned_pool_ = std::make_unique<Pool>(limit_);
+    } catch (const std::bad_alloc&) {
+      return nullptr;
+    }
+    for (std::uint32_t index = 0; index < limit_; ++index) owned_pool_->nodes[index].owner_ = this;
+    pool_.store(owned_pool_.get(), std::memory_order_release);
+  }
+  return owned_pool_.get();
+}
+
+Deadlines::Node* Deadlines::take(Completion& to, std::int64_t time) noexcept {
+  Pool* pool = this->pool();
+  const std::uint32_t index = pool != nullptr ? pool->free.take() : concurrent::IndexPool<>::kNone;
+  if (index == concurrent::IndexPool<>::kNone) return nullptr;
+  Node& node = pool->nodes[index];
+  node.receive = {};
+  node.to_.store(&to, std::memory_order_relaxed);
+  node.time_ = time;
+  node.pause_ = kFirstPause;
+  node.word_.store(0, std::memory_order_relaxed);
+  count_.fetch_add(1, std::memory_order_relaxed);
+  return &node;
+}
+
+void Deadlines::give_back(Node& node) noexcept {
+  Pool& pool = *pool_.load(std::memory_order_relaxed);
+  count_.fetch_sub(1, std::memory_order_relaxed);
+  pool.free.put(static_cast<std::uint32_t>(&node - pool.nodes.get()));
+}
+
+bool Deadlines::arm(Node& node) noexcept {
+  if ((node.word_.fetch_or(kArmed | kQueued, std::memory_order_acq_rel) & kEnded) != 0) {
+    give_back(node);
+    return false;
+  }
+  changed_.put(node);
+  return true;
+}
+
+/// From here on a node that is not armed is the poster's again, any other one that of update().
+void Deadlines::ended(Node& node) noexcept {
+  std::uint32_t before = node.word_.load(std::memory_order_relaxed);
+  bool is_put = false;
+  do {
+    is_put = (before & (kArmed | kQueued)) == kArmed;
+  } while (!node.word_.compare_exchange_weak(before, before | kEnded | (is_put ? kQueued : 0),
+                                             std::memory_order_acq_rel, std::memory_order_relaxed));
+  if (is_put) changed_.put(node);
+}
+
+Deadlines::Node* Deadlines::node_of(const Completion* completion) const noexcept {
+  const Pool* pool = pool_.load(std::memory_order_acquire);
+  if (pool == nullptr) return nullptr;
+  // Any pointer may be asked for: it is only compared.
+  const std::less<> before;
+  Node* const first = pool->nodes.get();
+  if (before(completion, static_cast<const Completion*>(first)) ||
+      !before(completion, static_cast<const Completion*>(first + limit_)))
+    return nullptr;
+  return static_cast<Node*>(const_cast<Completion*>(completion));
+}
+
+std::uint32_t Deadlines::update() noexcept {
+  std::uint32_t freed = 0;
+  for (Node* node = changed_.take_all(); node != nullptr;) {
+    Node* const next = node->next;
+    if ((node->word_.fetch_and(~kQueued, std::memory_order_acq_rel) & kEnded) == 0) {
+      insert(*node);
+    } else {
+      if (node->place_ != 0) remove(*node);
+      give_back(*node);
+      ++freed;
+    }
+    node = next;
+  }
+  const Pool* pool = pool_.load(std::memory_order_relaxed);
+  next_time_.store(pool != nullptr && pool->used != 0 ? pool->heap[0]->time_ : kNever,
+                   std::memory_order_relaxed);
+  return freed;
+}
+
+Deadlines::Node* Deadlines::take_due(std::int64_t now) noexcept {
+  const Pool* pool = pool_.load(std::memory_order_relaxed);
+  Node* first = nullptr;
+  while (pool != nullptr && pool->used != 0 && pool->heap[0]->time_ <= now) {
+    Node& node = *pool->heap[0];
+    remove(node);
+    node.is_due_ = true;
+    node.next_due = first;
+    first = &node;
+  }
+  return first;
+}
+
+void Deadlines::put_back(Node* first, std::int64_t now) noexcept {
+  for (Node* node = first; node != nullptr; node = node->next_due) {
+    node->is_due_ = false;
+    // One that has ended is in the intake, or about to be, and stays this thread's until update().
+    if ((node->word_.load(std::memory_order_acquire) & kEnded) != 0) continue;
+    node->time_ = now + node->pause_;
+    node->pause_ = std::min(2 * node->pause_, kLongestPause);
+    insert(*node);
+  }
+}
+
+void Deadlines::insert(Node& node) noexcept {
+  Pool& pool = *pool_.load(std::memory_order_relaxed);
+  ++pool.used;
+  move(pool.used - 1, node);
+}
+
+void Deadlines::remove(Node& node) noexcept {
+  Pool& pool = *pool_.load(std::memory_order_relaxed);
+  const std::size_t place = node.place_ - 1;
+  node.place_ = 0;
+  Node& last = *pool.heap[--pool.used];
+  if (&last != &node) move(place, last);
+}
+
+/// Puts a node at a place that is free, then where it belongs.
+void Deadlines::move(std::size_t place, Node& node) noexcept {
+  Pool& pool = *pool_.load(std::memory_order_relaxed);
+  Node** const heap = pool.heap.get();
+  const auto put = [&](std::size_t at, Node& each) {
+    heap[at] = &each;
+    each.place_ = static_cast<std::uint32_t>(at + 1);
+  };
+  for (; place != 0; place = (place - 1) / 2) {
+    Node& above = *heap[(place - 1) / 2];
+    if (above.time_ <= node.time_) break;
+    put(place, above);
+  }
+  for (;;) {
+    std::size_t below = 2 * place + 1;
+    if (below + 1 < pool.used && heap[below + 1]->time_ < heap[below]->time_) ++below;
+    if (below >= pool.used || node.time_ <= heap[below]->time_) break;
+    put(place, *heap[below]);
+    place = below;
+  }
+  put(place, node);
+}
+
+}  // namespace weft::core

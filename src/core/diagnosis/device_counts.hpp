@@ -1,0 +1,94 @@
+// What a device counts: where a call is made anyway, so that inlined posts and the delivery of what fits into
+// a slot count nothing. The rest is derived when somebody asks (core/runtime/counters.cpp).
+#pragma once
+
+#include <weft/status.hpp>
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace weft::core {
+
+class Count {
+ public:
+  /// Returns the value before.
+  std::uint64_t add(std::uint64_t amount = 1) noexcept {
+    return value_.fetch_add(amount, std::memory_order_relaxed);
+  }
+  /// `exclusive`: this is the only thread that adds; no locked instruction then.
+  void add(std::uint64_t amount, bool exclusive) noexcept {
+    if (exclusive)
+      value_.store(value_.load(std::memory_order_relaxed) + amount, std::memory_order_relaxed);
+    else
+      add(amount);
+  }
+  [[nodiscard]] std::uint64_t value() const noexcept { return value_.load(std::memory_order_relaxed); }
+
+ private:
+  std::atomic<std::uint64_t> value_{0};
+};
+
+/// Messages of one direction by channel of the protocols.
+class ChannelCounts {
+ public:
+  static constexpr std::size_t kChannels = 32;
+
+  void add(std::uint8_t channel, std::size_t size, bool exclusive) noexcept {
+    By& by = by_channel_[channel % kChannels];
+    by.messages.add(1, exclusive);
+    if (size > kShort) by.bytes.add(size, exclusive);
+  }
+  template <class Channel>
+  [[nodiscard]] std::uint64_t messages(Channel channel) const noexcept {
+    return by_channel_[static_cast<std::size_t>(channel)].messages.value();
+  }
+  /// Of messages that need more than a slot.
+  template <class Channel>
+  [[nodiscard]] std::uint64_t bytes(Channel channel) const noexcept {
+    return by_channel_[static_cast<std::size_t>(channel)].bytes.value();
+  }
+  [[nodiscard]] std::uint64_t messages() const noexcept {
+    std::uint64_t sum = 0;
+    for (const By& by : by_channel_) sum += by.messages.value();
+    return sum;
+  }
+  [[nodiscard]] std::uint64_t bytes() const noexcept {
+    std::uint64_t sum = 0;
+    for (const By& by : by_channel_) sum += by.bytes.value();
+    return sum;
+  }
+
+  /// Sizes up to here are not counted anywhere, because nobody sees those that inlined posts send.
+  static constexpr std::size_t kShort = 48;
+
+ private:
+  struct By {
+    Count messages;
+    Count bytes;
+  };
+  std::array<By, kChannels> by_channel_;
+};
+
+struct DeviceCounts {
+  static constexpr std::size_t kReasons = static_cast<std::size_t>(Reason::in_flight) + 1;
+
+  ChannelCounts sent;  // by calls, not by inlined posts
+  Count lock_misses;
+  std::array<Count, kReasons> refusals;  // of posts
+  Count large_sent;
+  Count puts;
+  Count put_bytes;
+  Count gets;
+  Count get_bytes;
+  Count atomics;
+  Count accesses_by_messages;
+  alignas(64) ChannelCounts received;  // but for active messages and sends
+  Count large_received;
+  Count large_bytes_read;
+  Count parks;
+  Count parked_ns;
+};
+
+}  // namespace weft::core

@@ -1,0 +1,63 @@
+// The network as the protocols of a device see it: its port, and a count of what it is given.
+#pragma once
+
+#include "core/diagnosis/device_counts.hpp"
+#include "network/network.hpp"
+
+#include <cstdint>
+
+namespace weft::core {
+
+/// Stands for a pointer to a port. Calls that send are counted by what came of them.
+class ObservedPort {
+ public:
+  // NOLINTNEXTLINE(google-explicit-constructor): takes the place of the pointer
+  ObservedPort(network::Port* port, DeviceCounts* counts = nullptr) noexcept : port_(port), counts_(counts) {}
+
+  [[nodiscard]] const ObservedPort* operator->() const noexcept { return this; }
+
+  network::SendResult send(const network::Outgoing& outgoing, Bytes payload, bool exclusive) const noexcept {
+    return counted(port_->send(outgoing, payload, exclusive), outgoing, payload.size(), exclusive);
+  }
+  network::SendResult send_packet(const network::Outgoing& outgoing, std::uint32_t packet, std::size_t size,
+                                  bool exclusive) const noexcept {
+    return counted(port_->send_packet(outgoing, packet, size, exclusive), outgoing, size, exclusive);
+  }
+  bool read(int peer, std::uint64_t address, std::span<std::byte> local) const noexcept {
+    return port_->read(peer, address, local);
+  }
+  network::AccessResult put(int peer, const network::RemoteMemory& to, Bytes from,
+                            const std::uint64_t* immediate, std::uint64_t token,
+                            bool exclusive) const noexcept {
+    return port_->put(peer, to, from, immediate, token, exclusive);
+  }
+  network::AccessResult get(int peer, const network::RemoteMemory& from, std::span<std::byte> to,
+                            std::uint64_t token, bool exclusive) const noexcept {
+    return port_->get(peer, from, to, token, exclusive);
+  }
+  network::AccessResult locate(int peer, const network::RemoteMemory& memory, std::size_t size,
+                               std::byte*& place) const noexcept {
+    return port_->locate(peer, memory, size, place);
+  }
+  [[nodiscard]] const network::Capabilities& capabilities() const noexcept { return port_->capabilities(); }
+  [[nodiscard]] bool gone(int peer) const noexcept { return port_->gone(peer); }
+  [[nodiscard]] bool has_parked() const noexcept { return port_->has_parked(); }
+  void wake(std::uint32_t bits) const noexcept { port_->wake(bits); }
+
+ private:
+  network::SendResult counted(network::SendResult result, const network::Outgoing& outgoing, std::size_t size,
+                              bool exclusive) const noexcept {
+    if (counts_ == nullptr) [[unlikely]]
+      return result;
+    if (result == network::SendResult::sent) [[likely]]
+      counts_->sent.add(outgoing.channel, size, exclusive);
+    else if (result == network::SendResult::lock_contended)
+      counts_->lock_misses.add();
+    return result;
+  }
+
+  network::Port* port_;
+  DeviceCounts* counts_;
+};
+
+}  // namespace weft::core

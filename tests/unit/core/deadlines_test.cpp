@@ -1,0 +1,159 @@
+// Nodes of operations with a timeout: order, ends before and after the time, threads.
+#include "core/deadline/deadlines.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <random>
+#include <thread>
+#include <vector>
+
+namespace weft::core {
+namespace {
+
+using Node = Deadlines::Node;
+
+class Told final : public Completion {
+ public:
+  ~Told() override { withdraw(); }
+  void signal(Message&) noexcept override { ++count; }
+  [[nodiscard]] bool ready() const noexcept override { return count.load() != 0; }
+  std::atomic<std::uint64_t> count{0};
+};
+
+void end(Node& node) {
+  Message message;
+  node.signal(message);
+}
+
+TEST(Deadlines, come_in_the_order_of_their_times) {
+  constexpr std::uint32_t kNodes = 500;
+  Deadlines deadlines(kNodes);
+  Told told;
+  std::mt19937_64 random(3);
+  std::vector<std::pair<std::int64_t, Node*>> expected;
+  for (std::uint32_t count = 0; count < kNodes; ++count) {
+    const auto time = static_cast<std::int64_t>(random() % 1000);
+    Node* node = deadlines.take(told, time);
+    ASSERT_NE(node, nullptr);
+    EXPECT_TRUE(deadlines.arm(*node));
+    expected.emplace_back(time, node);
+  }
+  EXPECT_EQ(deadlines.take(told, 0), nullptr);
+  EXPECT_EQ(deadlines.update(), 0U);
+  // Some end before.
+  std::shuffle(expected.begin(), expected.end(), random);
+  for (int count = 0; count < 200; ++count) {
+    end(*expected.back().second);
+    expected.pop_back();
+  }
+  EXPECT_EQ(deadlines.update(), 200U);
+  EXPECT_EQ(deadlines.count(), 300U);
+  std::sort(expected.begin(), expected.end());
+  for (std::int64_t now = 0; now < 1000; ++now) {
+    std::vector<Node*> due;
+    Node* const first = deadlines.take_due(now);
+    for (Node* node = first; node != nullptr; node = node->next_due) {
+      due.push_back(node);
+      EXPECT_TRUE(deadlines.is_due(node));
+      end(*node);
+    }
+    deadlines.put_back(first, now);
+    EXPECT_EQ(deadlines.update(), due.size());
+    std::sort(due.begin(), due.end());
+    std::vector<Node*> wanted;
+    for (const auto& [time, node] : expected)
+      if (time == now) wanted.push_back(node);
+    EXPECT_EQ(due, wanted) << now;
+  }
+  EXPECT_EQ(deadlines.next_time(), Deadlines::kNever);
+  EXPECT_EQ(deadlines.count(), 0U);
+  EXPECT_EQ(told.count.load(), kNodes);
+}
+
+TEST(Deadlines, that_end_before_they_are_armed_are_free_at_once) {
+  Deadlines deadlines(1);
+  Told told;
+  Node* node = deadlines.take(told, 5);
+  end(*node);
+  EXPECT_FALSE(deadlines.arm(*node));
+  node = deadlines.take(told, 5);
+  ASSERT_NE(node, nullptr);
+  deadlines.give_back(*node);
+  EXPECT_FALSE(deadlines.has_changed());
+  EXPECT_NE(deadlines.take(told, 5), nullptr);
+}
+
+TEST(Deadlines, of_operations_that_cannot_be_ended_come_again_later_each_time) {
+  Deadlines deadlines(4);
+  Told told;
+  Node* node = deadlines.take(told, 5);
+  EXPECT_TRUE(deadlines.arm(*node));
+  deadlines.update();
+  std::int64_t now = 5;
+  std::int64_t pause = 0;
+  for (int round = 0; round < 20; ++round) {
+    EXPECT_EQ(deadlines.take_due(now - 1), nullptr);
+    Node* const due = deadlines.take_due(now);
+    ASSERT_EQ(due, node);
+    deadlines.put_back(due, now);
+    EXPECT_FALSE(deadlines.is_due(node));
+    deadlines.update();
+    EXPECT_GE(deadlines.next_time() - now, pause);
+    pause = deadlines.next_time() - now;
+    now = deadlines.next_time();
+  }
+  EXPECT_EQ(pause, 100'000'000);
+}
+
+TEST(Deadlines, know_their_nodes) {
+  Deadlines deadlines(3);
+  Told told;
+  EXPECT_EQ(deadlines.node_of(&told), nullptr);
+  Node* node = deadlines.take(told, 5);
+  EXPECT_EQ(deadlines.node_of(node), node);
+  EXPECT_EQ(deadlines.node_of(&told), nullptr);
+  EXPECT_EQ(deadlines.node_of(nullptr), nullptr);
+  EXPECT_EQ(deadlines.behind(node), &told);
+  EXPECT_EQ(deadlines.behind(&told), &told);
+}
+
+/// A receive's generation says here who ends the operation: 2: whoever finds that it is due.
+TEST(Deadlines, of_threads_are_signalled_and_free_once) {
+  constexpr std::uint64_t kThreads = 3;
+  constexpr std::uint64_t kRounds = 3000;
+  Deadlines deadlines(16);
+  Told told;
+  std::atomic<std::uint64_t> posters{kThreads};
+  std::vector<std::thread> threads;
+  for (std::uint64_t number = 0; number < kThreads; ++number)
+    threads.emplace_back([&, number] {
+      std::mt19937_64 random(number);
+      for (std::uint64_t round = 0; round < kRounds; ++round) {
+        Node* node = nullptr;
+        while ((node = deadlines.take(told, static_cast<std::int64_t>(random() % 3))) == nullptr)
+          std::this_thread::yield();
+        const auto kind = static_cast<std::uint32_t>(random() % 3);
+        node->receive.generation = kind;
+        if (kind == 0) end(*node);
+        const bool is_armed = deadlines.arm(*node);
+        EXPECT_EQ(is_armed, kind != 0);
+        if (kind == 1) end(*node);
+      }
+      --posters;
+    });
+  while (posters.load() != 0 || deadlines.count() != 0) {
+    deadlines.update();
+    Node* const first = deadlines.take_due(1'000'000'000'000);
+    for (Node* node = first; node != nullptr; node = node->next_due)
+      if (node->receive.generation == 2) end(*node);
+    deadlines.put_back(first, 0);
+    std::this_thread::yield();
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(told.count.load(), kThreads * kRounds);
+}
+
+}  // namespace
+}  // namespace weft::core
