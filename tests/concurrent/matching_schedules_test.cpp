@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <deque>
 #include <map>
 #include <vector>
@@ -143,6 +144,31 @@ TEST(MatchTable, gives_a_record_to_its_partner_or_to_who_unlinks_it_under_all_sc
     table.clear([&](Record&, MatchSide) { ++left; });
     if (matched + cancelled + left != posted.load(std::memory_order_relaxed))
       schedule.report("a record ended twice or never");
+  });
+}
+
+/// Takes a while to be made.
+struct SlowRecord : core::BasicPooledRecord<model::Atomic> {
+  SlowRecord() { is_whole.store(1, std::memory_order_relaxed); }
+  model::Atomic<int> is_whole{0};
+};
+
+TEST(RecordPool, finds_no_record_before_it_is_made_under_all_schedules) {
+  WEFT_NEEDS_FIBERS();
+  expect_sound([](Schedule& schedule) {
+    core::RecordPool<SlowRecord, model::Atomic> pool(4, false);
+    const auto take = [&](std::uint32_t as) { static_cast<void>(pool.take(as)); };
+    schedule.run({[&] { take(1); }, [&] { take(300); },
+                  [&] {
+                    for (std::uint32_t index = 0; index < 4; ++index) {
+                      const SlowRecord* found = pool.find(index);
+                      if (found == nullptr) continue;
+                      if (found->is_whole.load(std::memory_order_relaxed) != 1 || found->generation() != 1)
+                        schedule.report("a record was found that is not there yet");
+                    }
+                  }});
+    for (std::uint32_t index = 0; index < std::min(pool.made(), 4U); ++index)
+      if (pool.find(index) == nullptr) schedule.report("a record was not found");
   });
 }
 

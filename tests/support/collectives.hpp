@@ -69,14 +69,4 @@ inline std::vector<std::uint64_t> sums(int ranks, std::size_t count, std::uint64
   return result;
 }
 
-template <class Call>
-std::string error_of(const Call& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "nothing was thrown";
-}
-
 }  // namespace weft::test

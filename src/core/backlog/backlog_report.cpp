@@ -1,5 +1,6 @@
 // What waits in a backlog, for explanations.
 #include "core/backlog/backlog.hpp"
+#include "core/matching/scattered_receive.hpp"
 
 namespace weft::core {
 
@@ -45,6 +46,10 @@ PendingOperation operation_of(const PendingPost& post) noexcept {
     operation.size = receive->buffer.size();
     operation.engine = receive->options.engine;
     operation.completion = receive->options.completion;
+    if (const ScatteredReceive* scattered = ScatteredReceive::of(receive->buffer); scattered != nullptr) {
+      operation.size = scattered->total();
+      operation.completion = scattered->completion();
+    }
   } else if (const auto* access = std::get_if<PendingAccess>(&post.other);
              post.operation != Operation::active_message_sent && access) {
     operation.kind = post.operation == Operation::put   ? PendingKind::put

@@ -12,6 +12,7 @@
 #include <weft/attributes.hpp>
 #include <weft/options.hpp>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -180,9 +181,10 @@ class MatchingEngine {
   /// The same for what waits and for which which(record) holds. Any thread, of a serial engine its own.
   template <class Which, class Each>
   void unlink_where(const Which& which, const Each& each) noexcept {
-    for (std::uint32_t index = 0; index < records_.limit(); ++index) {
+    const std::uint32_t made = std::min(records_.made(), records_.limit());
+    for (std::uint32_t index = 0; index < made; ++index) {
       MatchRecord* record = records_.find(index);
-      if (record == nullptr) return;
+      if (record == nullptr) continue;  // another thread is making it
       if (unlink(*record, [&] { return which(*record); })) each(*record);
     }
   }

@@ -97,9 +97,11 @@ class RecordPool {
     put<kSerial>(own_magazine<kSerial>(), record);
   }
 
-  /// The record at `index`, or nullptr when there has never been one. Any value is allowed.
+  /// The record at `index`, or nullptr when there has never been one. Any value is allowed, any thread, also
+  /// while another one makes records.
   [[nodiscard]] Record* find(std::uint32_t index) const noexcept {
-    return index < limit_ && index < made_.load(std::memory_order_relaxed) ? &records_[index] : nullptr;
+    // Pairs with the release in make(): numbers are given away before their records are there.
+    return index < limit_ && is_there_[index].load(std::memory_order_acquire) ? &records_[index] : nullptr;
   }
   /// The same while its use is the one of this generation, otherwise nullptr.
   [[nodiscard]] Record* find(std::uint32_t index, std::uint32_t generation) const noexcept {
@@ -115,6 +117,8 @@ class RecordPool {
   static constexpr std::uint32_t kNone = Base::kNone;
   static constexpr std::uint32_t kMagazines = 256;  // threads with higher numbers go to the stack
   static constexpr std::uint32_t kMagazineWords = 64;
+  // The representation of false is zero, which fresh memory has already.
+  static constexpr bool kZeroIsFalse = std::is_same_v<Atomic<bool>, std::atomic<bool>>;
 
   static constexpr std::uint64_t pack(std::uint32_t index, std::uint64_t tag) noexcept {
     return tag << 32 | index;
@@ -155,8 +159,10 @@ class RecordPool {
   const std::uint32_t magazine_limit_;
   ZeroedMemory record_memory_;
   ZeroedMemory magazine_memory_;
+  ZeroedMemory presence_memory_;
   Record* const records_;
   std::uint32_t* const magazines_;
+  Atomic<bool>* const is_there_;                           // by index: the record is whole
   alignas(64) Atomic<std::uint64_t> top_{pack(kNone, 0)};  // index and tag of the top batch
   alignas(64) Atomic<std::uint32_t> made_{0};              // records that exist; may exceed the limit
 };
@@ -170,15 +176,19 @@ RecordPool<Record, Atomic>::RecordPool(std::uint32_t limit, bool serial)
       magazine_memory_((serial ? limit + std::size_t{1} : std::size_t{kMagazines} * kMagazineWords) *
                            sizeof(std::uint32_t),
                        "the free records of a matching engine"),
+      presence_memory_(limit * sizeof(Atomic<bool>), "the presence of records of a matching engine"),
       records_(static_cast<Record*>(record_memory_.data())),
-      magazines_(static_cast<std::uint32_t*>(magazine_memory_.data())) {
+      magazines_(static_cast<std::uint32_t*>(magazine_memory_.data())),
+      is_there_(static_cast<Atomic<bool>*>(presence_memory_.data())) {
   static_assert(alignof(Record) <= 4096, "pages are aligned to no more");
+  if constexpr (!kZeroIsFalse) std::uninitialized_default_construct_n(is_there_, limit);
 }
 
 template <class Record, template <class> class Atomic>
 RecordPool<Record, Atomic>::~RecordPool() {
   if constexpr (!std::is_trivially_destructible_v<Record>)
     std::destroy_n(records_, std::min(limit_, made_.load(std::memory_order_relaxed)));
+  if constexpr (!kZeroIsFalse) std::destroy_n(is_there_, limit_);
 }
 
 template <class Record, template <class> class Atomic>
@@ -211,6 +221,7 @@ Record* RecordPool<Record, Atomic>::make(std::uint32_t* magazine) noexcept {
   for (std::uint32_t place = count; place-- > 0;) {
     Base& base = *::new (&records_[first + place]) Record;
     base.index_ = first + place;
+    is_there_[first + place].store(true, std::memory_order_release);
     if (place > 0) magazine[++magazine[0]] = base.index_;
   }
   return &records_[first];

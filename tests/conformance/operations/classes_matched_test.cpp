@@ -1,4 +1,5 @@
 // Message classes of sends: credits of their own, and one order for all on ordered engines.
+#include "support/classes.hpp"
 #include "support/matched.hpp"
 
 #include <gtest/gtest.h>
@@ -12,12 +13,11 @@
 namespace weft {
 namespace {
 
+using test::kClasses;
 using test::payload;
 using test::post_send;
 using test::Ranks;
 using test::Recorder;
-
-constexpr std::array kClasses{MessageClass::normal, MessageClass::control, MessageClass::bulk};
 
 template <class EndpointType>
 class ClassesOfSends : public testing::Test {};

@@ -1,4 +1,5 @@
 // Message classes: each has room of its own, and what is urgent is delivered first.
+#include "support/classes.hpp"
 #include "support/matched.hpp"
 
 #include <gtest/gtest.h>
@@ -12,11 +13,10 @@
 namespace weft {
 namespace {
 
+using test::kClasses;
 using test::payload;
 using test::Ranks;
 using test::Recorder;
-
-constexpr std::array kClasses{MessageClass::normal, MessageClass::control, MessageClass::bulk};
 
 std::uint32_t tag_of(MessageClass message_class) { return static_cast<std::uint32_t>(message_class); }
 

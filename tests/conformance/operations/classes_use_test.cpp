@@ -1,4 +1,5 @@
 // Message classes together with handlers, threads, graphs of posts and the other forms of operations.
+#include "support/classes.hpp"
 #include "support/matched.hpp"
 
 #include <gtest/gtest.h>
@@ -13,12 +14,11 @@
 namespace weft {
 namespace {
 
+using test::kClasses;
 using test::payload;
 using test::post_send;
 using test::Ranks;
 using test::Recorder;
-
-constexpr std::array kClasses{MessageClass::normal, MessageClass::control, MessageClass::bulk};
 
 TEST(UseOfClasses, from_handlers_always_finds_room) {
   // Both ranks flood each other with requests of every class, whose handlers answer in every class.

@@ -1,5 +1,6 @@
 // Allreduces that are waited for and too long for one message: pieces around a ring.
 #include "support/collectives.hpp"
+#include "support/errors.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,7 @@
 // Collectives: every number of ranks, sizes around the borders of the algorithms, against a serial
 // computation.
 #include "support/collectives.hpp"
+#include "support/errors.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,6 @@
 // Large messages whose timeout passes: withdrawn if the receiver has not begun to fetch them, else they end
 // as they would have. Either way once, and the receiver knows the same.
+#include "support/deadlines.hpp"
 #include "support/matched.hpp"
 
 #include <gtest/gtest.h>
@@ -15,13 +16,13 @@ namespace weft {
 namespace {
 
 using namespace std::chrono_literals;
+using test::kFar;
+using test::kSoon;
 using test::matches;
 using test::payload;
 using test::Ranks;
 using test::Recorder;
 
-constexpr auto kSoon = 1ms;
-constexpr auto kFar = std::chrono::hours(10);
 constexpr std::size_t kSize = 100'000;
 
 class LargeDeadlines : public testing::TestWithParam<const char*> {

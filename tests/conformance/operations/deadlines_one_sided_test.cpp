@@ -1,5 +1,6 @@
 // Puts, gets and atomic operations whose timeout passes. Those by messages end at once, and what comes later
 // never reaches a buffer that was given back; those that the network has end as they would have.
+#include "support/deadlines.hpp"
 #include "support/one_sided.hpp"
 
 #include <gtest/gtest.h>
@@ -16,14 +17,14 @@ namespace {
 using namespace std::chrono_literals;
 using test::access_settings;
 using test::AccessSetting;
+using test::kFar;
+using test::kSoon;
 using test::matches;
 using test::payload;
 using test::Ranks;
 using test::Recorder;
 using test::Target;
 
-constexpr auto kSoon = 1ms;
-constexpr auto kFar = std::chrono::hours(10);
 constexpr std::size_t kSize = 60'000;
 
 constexpr std::size_t kRoom = kSize + 256;  // of a target: values of atomic operations come last

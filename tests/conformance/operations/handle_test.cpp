@@ -1,4 +1,5 @@
 // Handles: not there yet, there, stale, forged, withdrawn; and what constructors refuse.
+#include "support/errors.hpp"
 #include "support/ranks.hpp"
 
 #include <gtest/gtest.h>
@@ -9,6 +10,8 @@
 namespace weft {
 namespace {
 
+using test::error_of;
+using test::expect_names;
 using test::payload;
 using test::Ranks;
 
@@ -204,22 +207,6 @@ TEST(Withdrawal, while_messages_arrive_refuses_the_rest) {
     stop = true;
     for (std::thread& thread : progress) thread.join();
   }
-}
-
-template <class Call>
-std::string error_of(const Call& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
-
-void expect_names(const std::string& text, std::initializer_list<const char*> parts) {
-  for (const char* part : parts)
-    EXPECT_NE(text.find(part), std::string::npos) << "\"" << text << "\" lacks " << part;
-  EXPECT_EQ(text.find('\n'), std::string::npos) << text;
 }
 
 TEST(BadArguments, of_posts_are_named) {

@@ -1,4 +1,5 @@
 // Accesses that must not happen: beyond the region, stale, forged, to a rank that has left; and what throws.
+#include "support/errors.hpp"
 #include "support/one_sided.hpp"
 
 #include <gtest/gtest.h>
@@ -10,6 +11,8 @@ namespace {
 
 using test::access_settings;
 using test::AccessSetting;
+using test::error_of;
+using test::expect_names;
 using test::Helpers;
 using test::matches;
 using test::payload;
@@ -190,22 +193,6 @@ TEST_P(RefusedAccess, ends_when_the_rank_leaves_in_the_middle) {
   EXPECT_TRUE(ranks_->progress_until([&] { return ended.value() == static_cast<std::uint64_t>(posted); }))
       << ended.value() << " of " << posted;
   ranks_->endpoint(0).flush();
-}
-
-template <class Call>
-std::string error_of(const Call& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
-
-void expect_names(const std::string& text, std::initializer_list<const char*> parts) {
-  for (const char* part : parts)
-    EXPECT_NE(text.find(part), std::string::npos) << "\"" << text << "\" lacks " << part;
-  EXPECT_EQ(text.find('\n'), std::string::npos) << text;
 }
 
 TEST(BadAccess, arguments_are_named) {

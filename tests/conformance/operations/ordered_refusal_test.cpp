@@ -1,4 +1,5 @@
 // What ordered engines, and others that are given wildcards, refuse.
+#include "support/errors.hpp"
 #include "support/ranks.hpp"
 
 #include <gtest/gtest.h>
@@ -11,20 +12,11 @@
 namespace weft {
 namespace {
 
+using test::error_of;
 using test::Ranks;
 using test::Recorder;
 
 constexpr std::uint16_t kEngine = 256;
-
-template <class Call>
-std::string error_of(const Call& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 TEST(OrderedErrors, name_what_would_be_right) {
   Ranks<> ranks(2);
