@@ -86,7 +86,8 @@ class WEFT_API CollectiveOperation {
 /// segments or pieces that overlap. An operator of a long allreduce whose caller waits may be called by any
 /// thread that progresses the device.
 ///
-/// The calls that wait return Outcome::ok or peer_failed. All throw weft::Error for a root that is no rank,
+/// The calls that wait return Outcome::ok or peer_failed: once any rank of the job has failed, what has not
+/// ended on this rank ends as that, and so do later calls. All throw weft::Error for a root that is no rank,
 /// for lengths that differ, and for buffers that overlap in part.
 class WEFT_API Collective {
  public:

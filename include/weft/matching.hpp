@@ -42,6 +42,10 @@ struct MatchingEngineOptions {
   /// ranks: the sender computes it for itself, the receiver for the source of its receive.
   std::uint64_t (*make_key)(int rank, std::uint64_t tag, const void* context) noexcept = nullptr;
   const void* context = nullptr;
+  /// true: for operations in which all ranks take part. Once any rank has failed, receives from whomever
+  /// that have not met a message end as peer_failed, now and later, and so do sends that nobody has begun to
+  /// receive: a rank that waits for another one which has given up would wait for ever.
+  bool needs_all_ranks = false;
 };
 
 /// Pairs sends with receives, apart from all other engines. Sends and receives name it by its id, so that one

@@ -12,12 +12,14 @@ namespace weft {
 
 MatchingEngine::MatchingEngine(Runtime& runtime, const MatchingEngineOptions& options)
     : runtime_(runtime.state()), id_(options.id) {
-  runtime_.matching_engines().open(options.id, options.order, options.serial, options.make_key,
-                                   options.context);
+  runtime_.matching_engines()
+      .open(options.id, options.order, options.serial, options.make_key, options.context)
+      .set_needs_all_ranks(options.needs_all_ranks);
   runtime_.log().in(base::LogModule::matching).debug([&] {
     return "engine " + std::to_string(id_) + " is open" + (options.serial ? ", serial" : "") +
            (options.order == MatchOrder::ordered ? ", ordered" : "") +
-           (options.make_key != nullptr ? ", with a make_key" : "");
+           (options.make_key != nullptr ? ", with a make_key" : "") +
+           (options.needs_all_ranks ? ", for all ranks together" : "");
   });
 }
 

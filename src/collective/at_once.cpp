@@ -30,6 +30,10 @@ void AtOnce::post(const Post& post) {
       idle = 0;
     else if (++idle > kPolls)
       std::this_thread::yield();
+    if (context_.has_lost_a_rank()) {  // the peer may have given up, and return no credit
+      pending_.outcome.store(Outcome::peer_failed, std::memory_order_relaxed);
+      return;
+    }
   }
   if (status.is_posted()) ++pending_.posted;
 }

@@ -32,6 +32,7 @@ int Collective::size() const noexcept { return context_->size(); }
 
 Outcome Collective::run(const detail::CollectiveCall& call) {
   context_->check(call);
+  if (context_->has_lost_a_rank()) return Outcome::peer_failed;
   if (call.count * call.reduction.element > detail::kAtOnceBytes) {
     if (call.kind == detail::CollectiveKind::allreduce && size() > 1 && detail::Ring::can_run(call, size()))
       return context_->ring().run(*context_, call);

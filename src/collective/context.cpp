@@ -44,11 +44,12 @@ bool are_same(const CollectiveCall& a, const CollectiveCall& b) noexcept {
 
 CollectiveContext::CollectiveContext(Runtime& runtime, std::unique_ptr<CollectivePort> port,
                                      std::uint8_t device, const CollectiveOptions& options)
-    : rank_(runtime.rank()),
+    : runtime_(runtime),
+      rank_(runtime.rank()),
       size_(runtime.size()),
       port_(std::move(port)),
       device_(device),
-      engine_(runtime, {.id = checked_engine(options)}),
+      engine_(runtime, {.id = checked_engine(options), .needs_all_ranks = true}),
       mailbox_(runtime, options.engine, device, ring_) {}
 
 CollectiveContext::~CollectiveContext() = default;

@@ -39,6 +39,8 @@ class CollectiveContext {
 
   [[nodiscard]] int rank() const noexcept { return rank_; }
   [[nodiscard]] int size() const noexcept { return size_; }
+  /// From then on no collective can be completed.
+  [[nodiscard]] bool has_lost_a_rank() const noexcept { return runtime_.failed_peers() != 0; }
   [[nodiscard]] CollectivePort& port() noexcept { return *port_; }
   [[nodiscard]] Mailbox& mailbox() noexcept { return mailbox_; }
   [[nodiscard]] Ring& ring() noexcept { return ring_; }
@@ -67,6 +69,7 @@ class CollectiveContext {
     std::size_t size = 0;
   };
 
+  const Runtime& runtime_;
   const int rank_;
   const int size_;
   std::unique_ptr<CollectivePort> port_;

@@ -11,6 +11,7 @@ CollectiveRun::CollectiveRun(CollectiveContext& context, const CollectiveCall& c
   begin_ = graph_.add_function([this] {
     number_ = context_.next_run();
     has_mismatch_.store(false, std::memory_order_relaxed);
+    return context_.has_lost_a_rank() ? Outcome::peer_failed : Outcome::ok;
   });
   last_ = {begin_};
   lay_out(*this, call_, context.rank(), context.size());

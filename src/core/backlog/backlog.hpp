@@ -101,8 +101,10 @@ class Backlog {
   template <class Which, class End>
   std::size_t take_out(const Which& which, const End& end) noexcept;
 
+  /// Tells what a receive with this buffer is to be shown as, where that is another one than it looks like.
+  using ShowReceive = void (*)(MutableBytes buffer, PendingOperation& receive) noexcept;
   /// Lists what waits, for an explanation. By whoever may work(). In backlog_report.cpp.
-  void describe(PendingList& list) noexcept;
+  void describe(PendingList& list, ShowReceive show_receive) noexcept;
 
   /// Whether posts of the class to the peer wait for room. New ones that may wait stay behind them: otherwise
   /// requests of a program would take all room from the answers of its handlers, until neither rank takes any

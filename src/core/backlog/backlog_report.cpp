@@ -1,6 +1,5 @@
 // What waits in a backlog, for explanations.
 #include "core/backlog/backlog.hpp"
-#include "core/matching/scattered_receive.hpp"
 
 namespace weft::core {
 
@@ -27,7 +26,7 @@ const char* state_of(Reason reason) noexcept {
   return "refused, waits in the backlog";
 }
 
-PendingOperation operation_of(const PendingPost& post) noexcept {
+PendingOperation operation_of(const PendingPost& post, Backlog::ShowReceive show_receive) noexcept {
   PendingOperation operation;
   operation.peer = post.peer;
   operation.size = post.size;
@@ -46,10 +45,7 @@ PendingOperation operation_of(const PendingPost& post) noexcept {
     operation.size = receive->buffer.size();
     operation.engine = receive->options.engine;
     operation.completion = receive->options.completion;
-    if (const ScatteredReceive* scattered = ScatteredReceive::of(receive->buffer); scattered != nullptr) {
-      operation.size = scattered->total();
-      operation.completion = scattered->completion();
-    }
+    show_receive(receive->buffer, operation);
   } else if (const auto* access = std::get_if<PendingAccess>(&post.other);
              post.operation != Operation::active_message_sent && access) {
     operation.kind = post.operation == Operation::put   ? PendingKind::put
@@ -70,7 +66,7 @@ PendingOperation operation_of(const PendingPost& post) noexcept {
 
 }  // namespace
 
-void Backlog::describe(PendingList& list) noexcept {
+void Backlog::describe(PendingList& list, ShowReceive show_receive) noexcept {
   if (empty()) return;
   sort_intake();
   for (int peer = 0; peer < ranks_; ++peer) {
@@ -79,7 +75,7 @@ void Backlog::describe(PendingList& list) noexcept {
     for (const List* each : {&queue.receives, &queue.sends, &normal.answers, &normal.requests,
                              &control.answers, &control.requests, &bulk.answers, &bulk.requests})
       for (const PendingPost* post = each->first; post != nullptr; post = post->next) {
-        PendingOperation operation = operation_of(*post);
+        PendingOperation operation = operation_of(*post, show_receive);
         operation.state =
             post == each->first ? state_of(each->refusal) : "waits in the backlog behind others";
         // Records of the backlog have no generation: a later use of the same one may look like this one.

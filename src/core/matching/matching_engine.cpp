@@ -54,11 +54,12 @@ void end_unmatched(MatchingEngine& engine, MatchRecord& record, Outcome outcome)
 }
 
 void MatchingEngine::end_peer(int rank) noexcept {
-  const auto is_of_peer = [rank](const MatchRecord& record) {
+  const auto is_of_peer = [this, rank](const MatchRecord& record) {
     // Otherwise somebody else may be using it.
     if (!record.is_linked()) return false;
     if (record.completion == nullptr)
       return record.unexpected->is_announced && record.unexpected->peer == rank;
+    if (needs_all_ranks()) return true;
     const MatchKey key = record.key();
     const auto policy = static_cast<MatchingPolicy>(key.policy);
     return (policy == MatchingPolicy::rank_and_tag || policy == MatchingPolicy::rank_only) &&

@@ -188,9 +188,15 @@ class MatchingEngine {
       if (unlink(*record, [&] { return which(*record); })) each(*record);
     }
   }
-  /// Ends the receives that only this rank could have matched as peer_failed, and drops its announcements: it
-  /// will never send what they announce. Any thread, of a serial engine its own.
+  /// Ends the receives that only this rank could have matched as peer_failed, or all, and drops its
+  /// announcements: it will never send what they announce. Any thread, of a serial engine its own.
   void end_peer(int rank) noexcept;
+
+  /// Whether what waits ends when any rank has failed. Any thread.
+  [[nodiscard]] bool needs_all_ranks() const noexcept {
+    return needs_all_ranks_.load(std::memory_order_relaxed);
+  }
+  void set_needs_all_ranks(bool value) noexcept { needs_all_ranks_.store(value, std::memory_order_relaxed); }
 
   /// The device whose thread posted to the engine last, of a serial one; -1: none has.
   [[nodiscard]] int device() const noexcept { return device_.load(std::memory_order_relaxed); }
@@ -207,6 +213,7 @@ class MatchingEngine {
   const std::uint16_t id_;
   const bool serial_;
   std::atomic<int> device_{-1};
+  std::atomic<bool> needs_all_ranks_{false};
   KeyFunction key_function_ = nullptr;
   const void* key_context_ = nullptr;
   Table table_;

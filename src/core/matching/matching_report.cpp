@@ -19,10 +19,7 @@ PendingOperation receive_of(const MatchRecord& record) noexcept {
   operation.tag = key.tag;
   operation.size = record.buffer.size();
   operation.completion = record.completion;
-  if (const ScatteredReceive* scattered = ScatteredReceive::of(record.buffer); scattered != nullptr) {
-    operation.size = scattered->total();
-    operation.completion = scattered->completion();
-  }
+  ScatteredReceive::show(record.buffer, operation);
   return operation;
 }
 
@@ -40,6 +37,13 @@ PendingOperation message_of(const Unexpected& unexpected, bool is_held) noexcept
 }
 
 }  // namespace
+
+void ScatteredReceive::show(MutableBytes buffer, PendingOperation& receive) noexcept {
+  const ScatteredReceive* scattered = of(buffer);
+  if (scattered == nullptr) return;
+  receive.size = scattered->total_;
+  receive.completion = scattered->completion_;
+}
 
 void MatchingEngine::describe(PendingList& list) noexcept {
   const auto visit = [&](const MatchRecord& record, MatchSide side, bool is_held) {

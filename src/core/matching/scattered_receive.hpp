@@ -4,6 +4,7 @@
 // tells, where a payload is copied, that it belongs into the list. So receives with one buffer pay nothing.
 #pragma once
 
+#include "core/diagnosis/pending.hpp"
 #include "core/matching/record_pool.hpp"
 #include "core/memory/scatter.hpp"
 
@@ -36,8 +37,10 @@ class ScatteredReceive final : public Completion, public PooledRecord {
     return (buffer.size() & kScattered) == 0 ? nullptr : reinterpret_cast<Entry*>(buffer.data())->receive;
   }
 
+  /// Makes what an explanation tells of a receive with such a buffer that of the program's.
+  static void show(MutableBytes buffer, PendingOperation& receive) noexcept;
+
   [[nodiscard]] std::size_t total() const noexcept { return total_; }
-  [[nodiscard]] Completion* completion() const noexcept { return completion_; }
   /// Copies a payload that came whole.
   void fill(Bytes payload) noexcept;
   /// The list for a payload that lies at `address` of its sender; 0: nobody can read it there.

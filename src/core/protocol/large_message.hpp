@@ -42,6 +42,7 @@ class LargeMessages {
     /// Unless empty, the payload: these one behind the other, instead of `bytes`. The list is copied.
     std::span<const Bytes> parts{};
     std::size_t parts_size = 0;  // of all of them
+    bool needs_all_ranks = false;
   };
   enum class Start : std::uint8_t { started, no_request, refused };
   /// Announces a payload, which this device moves or, when the runtime has one for that, the PayloadDevice;
@@ -86,10 +87,11 @@ class LargeMessages {
   void on_chunk(std::uint64_t word, const Message& arrival, network::Sink& sink) noexcept;
   void on_finished(const Message& arrival, network::Sink& sink) noexcept;
 
-  /// Asks the peers of announced messages whose completion object is one for which is_due(completion) holds
-  /// to forget them. Those that do end as timed_out; a message that is being fetched ends as it would have.
-  /// By whoever may step(). In large_message_withdraw.cpp, as what follows.
-  void withdraw(const Deadlines& deadlines, bool exclusive) noexcept;
+  /// Asks the peers of announced messages whose completion object is one for which is_due(completion) holds,
+  /// or that need all ranks while `has_failures` says that these are not there, to forget them. Those that do
+  /// end as timed_out or peer_failed; a message that is being fetched ends as it would have. By whoever may
+  /// step(). In large_message_withdraw.cpp, as what follows.
+  void withdraw(const Deadlines& deadlines, bool has_failures, bool exclusive) noexcept;
   /// Reads what a peer wants to be forgotten. False: that is nothing.
   static bool read_withdraw(const Message& arrival, Withdraw& withdraw, network::Sink& sink) noexcept;
   /// A message for the memory of an active message's target, which has none yet. Any thread.
@@ -98,7 +100,7 @@ class LargeMessages {
   /// it was there and is not any more, and then tells the sender.
   template <class TakeOut>
   void forget_kept(int peer, const Withdraw& withdraw, const TakeOut& take_out) noexcept;
-  void on_withdrawn(const Message& arrival, network::Sink& sink) noexcept;
+  void on_withdrawn(const Message& arrival, bool has_failures, network::Sink& sink) noexcept;
 
   /// Calls `visit(user_data)` for every fetch that has not ended and would have signalled `completion`; only
   /// while nothing is under way any more.
@@ -135,7 +137,8 @@ class LargeMessages {
 
   bool take_announcement(std::uint64_t word, int peer, const LargeMessage& announcement) noexcept;
   void wake() const noexcept;
-  void withdraw_from(const LargeMessages& mover, const Deadlines& deadlines, bool exclusive) noexcept;
+  void withdraw_from(const LargeMessages& mover, const Deadlines& deadlines, bool has_failures,
+                     bool exclusive) noexcept;
   void mark_forgotten(int peer, const Withdraw& withdraw) noexcept;
   void tell_forgotten(std::uint32_t index, int peer, const Withdraw& withdraw) noexcept;
   [[nodiscard]] Request* find_request(RequestName name, int peer) noexcept;

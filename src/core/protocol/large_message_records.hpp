@@ -41,6 +41,7 @@ struct LargeMessages::Request {
   MessageClass message_class = MessageClass::normal;
   GatherList gather;         // what travels, unless empty, instead of data
   std::uint16_t engine = 0;  // of a send
+  bool needs_all_ranks = false;
   // while streaming:
   RequestName transfer{};
   std::uint8_t transfer_device = 0;     // of the peer; before, where it was announced to

@@ -52,6 +52,7 @@ std::uint32_t LargeMessages::reserve(const Outbound& outbound) noexcept {
   request.completion = outbound.completion;
   request.user_data = outbound.user_data;
   request.message_class = outbound.message_class;
+  request.needs_all_ranks = outbound.needs_all_ranks;
   request.granted.store(0, std::memory_order_relaxed);
   request.sent = 0;
   context_.trace(TraceEvent::Phase::begin, kTracedSend, request.peer, request.size, index);
@@ -77,6 +78,7 @@ std::uint32_t LargeMessages::reserve_staged(int peer, std::size_t size, std::byt
   request.completion = nullptr;
   request.user_data = nullptr;
   request.message_class = MessageClass::normal;
+  request.needs_all_ranks = false;
   request.granted.store(0, std::memory_order_relaxed);
   request.sent = 0;
   context_.trace(TraceEvent::Phase::begin, kTracedSend, request.peer, request.size, index);

@@ -15,22 +15,22 @@ namespace weft::core {
 
 using network::Outgoing;
 
-void LargeMessages::withdraw(const Deadlines& deadlines, bool exclusive) noexcept {
-  withdraw_from(*this, deadlines, exclusive);
+void LargeMessages::withdraw(const Deadlines& deadlines, bool has_failures, bool exclusive) noexcept {
+  withdraw_from(*this, deadlines, has_failures, exclusive);
   const PayloadDevice::Visit visit(context_.payloads);
   if (const LargeMessages* const mover = visit.device(); mover != nullptr && mover != this)
-    withdraw_from(*mover, deadlines, exclusive);
+    withdraw_from(*mover, deadlines, has_failures, exclusive);
 }
 
 /// `mover` has the requests, and is told the answers; the question leaves from here, as the announcement did.
 WEFT_GLANCES void LargeMessages::withdraw_from(const LargeMessages& mover, const Deadlines& deadlines,
-                                               bool exclusive) noexcept {
+                                               bool has_failures, bool exclusive) noexcept {
   if (mover.outstanding_.load(std::memory_order_relaxed) == 0) return;
   for (std::uint32_t index = 0; index < mover.context_.requests; ++index) {
     const Request& request = mover.requests_[index];
     const std::uint32_t generation = request.generation.load(std::memory_order_acquire);
-    if (request.state.load(std::memory_order_acquire) != Request::State::announced ||
-        !deadlines.is_due(glance(request.completion)))
+    if (request.state.load(std::memory_order_acquire) != Request::State::announced) continue;
+    if (!deadlines.is_due(glance(request.completion)) && !(has_failures && glance(request.needs_all_ranks)))
       continue;
     const Withdraw withdraw{{index, generation}, mover.context_.device, glance(request.engine)};
     // Behind the announcement, where the network keeps the order.
@@ -95,7 +95,7 @@ void LargeMessages::tell_forgotten(std::uint32_t index, int peer, const Withdraw
   begin(incoming);
 }
 
-void LargeMessages::on_withdrawn(const Message& arrival, network::Sink& sink) noexcept {
+void LargeMessages::on_withdrawn(const Message& arrival, bool has_failures, network::Sink& sink) noexcept {
   RequestName name{};
   if (arrival.size() != sizeof name)
     return sink.reject(arrival.peer(), "answer to a withdrawal of a wrong length", arrival.size());
@@ -104,7 +104,7 @@ void LargeMessages::on_withdrawn(const Message& arrival, network::Sink& sink) no
   if (request == nullptr ||
       leave_announced(request->state, Request::State::ended) != Request::State::announced)
     return sink.reject(arrival.peer(), "answer to a withdrawal of an unknown large message", name.index);
-  end(*request, Outcome::timed_out);
+  end(*request, has_failures && request->needs_all_ranks ? Outcome::peer_failed : Outcome::timed_out);
 }
 
 }  // namespace weft::core

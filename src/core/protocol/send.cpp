@@ -115,6 +115,7 @@ Status SendReceive::announce(int peer, std::uint64_t tag, const SendPayload& pay
 Status SendReceive::start_large(int peer, std::uint64_t tag, const SendPayload& payload,
                                 const MatchTrailer& trailer, const SendOptions& options, bool exclusive,
                                 SendResult& result) noexcept {
+  const MatchingEngine* const engine = engines_.place(options.engine).load(std::memory_order_acquire);
   const LargeMessages::Outbound outbound{peer,
                                          options.device,
                                          Channel::large_send,
@@ -127,7 +128,8 @@ Status SendReceive::start_large(int peer, std::uint64_t tag, const SendPayload& 
                                          options.user_data,
                                          options.message_class,
                                          payload.parts,
-                                         payload.parts_size};
+                                         payload.parts_size,
+                                         engine != nullptr && engine->needs_all_ranks()};
   switch (large_messages_.start(outbound, exclusive, result)) {
     case LargeMessages::Start::started:
       return Status::posted();

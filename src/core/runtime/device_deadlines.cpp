@@ -91,7 +91,7 @@ void DeviceState::end_due(core::Deadlines::Node* first, bool exclusive) noexcept
   if (!backlog_.empty())
     backlog_.take_out([&](const PendingPost& post) { return is_due(kept_post(post).completion); },
                       [&](PendingPost& post) { end_kept(post, Outcome::timed_out); });
-  large_messages_.withdraw(deadlines_, exclusive);
+  large_messages_.withdraw(deadlines_, failures_->load(std::memory_order_relaxed) != 0, exclusive);
   vectored_accesses_.expire(deadlines_);  // with all other accesses
 }
 

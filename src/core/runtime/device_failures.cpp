@@ -2,7 +2,8 @@
 //
 // 1. The port stops sending to the peer and delivers what had arrived of it (Port::bury).
 // 2. Large messages and one-sided accesses under way end, as do posts in the backlog with their next try.
-// 3. When no open device can still deliver anything of the peer, the receives end that only it could match.
+// 3. When no open device can still deliver anything of the peer, the receives end that only it could match,
+//    and whatever waits in engines for which all ranks are needed.
 //
 // A receive that is posted meanwhile by a thread which has not noticed yet is found by one of the looks that
 // go on from time to time.
@@ -77,8 +78,33 @@ void DeviceState::handle_failures(std::uint32_t failures, bool exclusive) noexce
     ended_silent_ = silent;
     runtime_.find_silent_peers();
     runtime_.end_receives_from_silent_peers(index_);
+    end_what_needs_all_ranks(exclusive);
   }
   burying_.leave();
+}
+
+/// Receives that are posted are not of this device alone; here end posts that are kept, and sends.
+void DeviceState::end_what_needs_all_ranks(bool exclusive) noexcept {
+  core::MatchingEngines& engines = runtime_.matching_engines();
+  bool is_used = false;
+  engines.for_each(
+      [&](const core::MatchingEngine& engine) { is_used = is_used || engine.needs_all_ranks(); });
+  if (!is_used || !working_.enter(concurrent::thread_number())) return;
+  const auto needs_all_ranks = [&](const core::PendingPost& post) {
+    const core::MatchingEngine* engine = nullptr;
+    if (const auto* send = std::get_if<core::PendingSend>(&post.other);
+        send != nullptr && post.operation == Operation::send)
+      engine = engines.find(send->options.engine);
+    else if (const auto* receive = std::get_if<core::PendingReceive>(&post.other);
+             receive != nullptr && post.operation == Operation::receive)
+      engine = engines.find(receive->options.engine);
+    return engine != nullptr && engine->needs_all_ranks();
+  };
+  if (!backlog_.empty())
+    backlog_.take_out(needs_all_ranks,
+                      [&](core::PendingPost& post) { end_kept(post, Outcome::peer_failed); });
+  large_messages_.withdraw(deadlines_, true, exclusive);
+  working_.leave();
 }
 
 Status DeviceState::attempt_receive(core::MatchingEngine& engine, int source, std::uint64_t tag,
@@ -86,8 +112,9 @@ Status DeviceState::attempt_receive(core::MatchingEngine& engine, int source, st
                                     bool again) noexcept {
   const bool can_be_alone =
       options.policy == MatchingPolicy::rank_and_tag || options.policy == MatchingPolicy::rank_only;
-  const bool is_lost = runtime_.failures().silent() != 0 && can_be_alone && source != any_source &&
-                       runtime_.failures().is_silent(source);
+  const bool is_lost = runtime_.failures().silent() != 0 &&
+                       (engine.needs_all_ranks() ||
+                        (can_be_alone && source != any_source && runtime_.failures().is_silent(source)));
   ReceiveHandle handle;
   ReceiveOptions named = options;
   if (is_lost) named.handle = &handle;

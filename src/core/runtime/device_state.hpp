@@ -219,6 +219,7 @@ class DeviceState final : private network::Sink, private core::PostRetry {
   [[gnu::noinline]] void look_for_lost(bool exclusive) noexcept;
   void end_lost_operations(bool exclusive) noexcept;
   void handle_failures(std::uint32_t failures, bool exclusive) noexcept;
+  void end_what_needs_all_ranks(bool exclusive) noexcept;
   /// One attempt of any engine; ends a receive that only a failed peer could match. `again`: it comes from
   /// the backlog.
   Status attempt_receive(core::MatchingEngine& engine, int source, std::uint64_t tag,

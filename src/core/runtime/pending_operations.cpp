@@ -31,7 +31,7 @@ bool DeviceState::describe(core::PendingList& list) noexcept {
   if (backlog_.empty()) return true;
   const std::uint32_t thread = concurrent::thread_number();
   if (!try_for_a_while([&] { return working_.enter(thread); })) return false;
-  backlog_.describe(list);
+  backlog_.describe(list, &core::ScatteredReceive::show);
   working_.leave();
   return true;
 }

@@ -128,7 +128,7 @@ bool DeviceState::deliver_control(std::uint8_t channel, std::uint64_t word, Mess
       on_withdraw(word, message);
       return true;
     case Channel::withdrawn:
-      large_messages_.on_withdrawn(message, *this);
+      large_messages_.on_withdrawn(message, failures_->load(std::memory_order_relaxed) != 0, *this);
       return true;
     case Channel::credit:
       send_receive_.on_credit(word, message, *this);

@@ -36,10 +36,12 @@ constexpr const char* kNames[][2] = {
     {"send atomic result", "deliver atomic result"},
     {"send atomic signal", "deliver atomic signal"},
     {"send vectored announcement", "deliver vectored announcement"},
+    {"send withdrawal", "deliver withdrawal"},
+    {"send withdrawn", "deliver withdrawn"},
 };
 static_assert(static_cast<std::size_t>(Channel::finished) == 5 &&
               static_cast<std::size_t>(Channel::get) == 11 &&
-              static_cast<std::size_t>(Channel::vectored_message) == std::size(kNames) - 1);
+              static_cast<std::size_t>(Channel::withdrawn) == std::size(kNames) - 1);
 
 const char* name_of(std::uint8_t channel, bool is_delivery) noexcept {
   return kNames[channel < std::size(kNames) ? channel : 0][is_delivery ? 1 : 0];

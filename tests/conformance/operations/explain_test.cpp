@@ -1,10 +1,11 @@
 // What explanations list of a runtime's operations.
 #include "core/runtime/runtime_state.hpp"
-#include "support/ranks.hpp"
+#include "support/matched.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <string>
 #include <thread>
@@ -16,6 +17,7 @@ namespace {
 using core::PendingKind;
 using core::PendingOperation;
 using test::Ranks;
+using test::Recorder;
 using test::until;
 
 std::vector<PendingOperation> pending(Runtime& runtime, PendingKind kind) {
@@ -120,6 +122,31 @@ TEST(Explain, ListsWhatIsKeptForRetry) {
   CompletionQueue inbox;
   static_cast<void>(ranks.runtime(1).expose(inbox, {.id = 77}));
   ASSERT_TRUE(until([&] { return sent.value() == 1; }, [&] { ranks.progress(); }));
+}
+
+TEST(Explain, TellsTheRoomOfListsThatAreKept) {
+  Ranks<Endpoint> ranks(2, {{"matching_records", "64"}});
+  Endpoint& endpoint = ranks.endpoint(0);
+  Recorder others;
+  Recorder received;
+  std::array<std::byte, 24> room{};
+  std::vector<ReceiveHandle> handles;
+  for (std::uint64_t tag = 100;; ++tag) {
+    ReceiveHandle handle;
+    if (endpoint.post_receive(1, tag, room, {.completion = &others, .handle = &handle}).is_retry()) break;
+    handles.push_back(handle);
+  }
+  const std::array<MutableBytes, 2> parts = {std::span(room).first(7), std::span(room).subspan(7)};
+  ASSERT_TRUE(endpoint.post_receive(1, 7, parts, {.completion = &received, .may_retry = false}).is_posted());
+  const auto receives = pending(ranks.runtime(0), PendingKind::receive);
+  const auto kept = std::find_if(receives.begin(), receives.end(),
+                                 [](const PendingOperation& each) { return each.tag == 7; });
+  ASSERT_NE(kept, receives.end());
+  EXPECT_EQ(kept->size, sizeof room);
+  EXPECT_EQ(kept->completion, &received);
+  for (const ReceiveHandle& handle : handles) EXPECT_TRUE(endpoint.cancel(handle));
+  ASSERT_TRUE(test::post_send(ranks, 1, 0, 7, room).has_value());
+  ASSERT_TRUE(ranks.progress_until([&] { return received.messages.size() == 1; }));
 }
 
 // Found by ThreadSanitizer if a look at records of other threads is more than a look.

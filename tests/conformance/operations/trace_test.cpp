@@ -1,4 +1,5 @@
 // Operations do what they do also while a trace is made, and the trace has all of them.
+#include "support/deadlines.hpp"
 #include "support/ranks.hpp"
 
 #include <gtest/gtest.h>
@@ -94,6 +95,25 @@ TEST_F(Trace, HasSendsReceivesAndAccesses) {
   EXPECT_EQ(count(1, "\"receive ended\""), kMessages);
   EXPECT_EQ(count(1, "\"post_receive\""), kMessages);
   EXPECT_EQ(count(0, "\"access ended\""), 1U);
+}
+
+TEST_F(Trace, NamesTheStepsOfAWithdrawal) {
+  {
+    Ranks<Endpoint> ranks(2, attributes_);
+    const std::vector<std::byte> bytes = test::payload(100'000, 1);
+    Counter ended;
+    ASSERT_TRUE(until(
+        [&] {
+          return ranks.endpoint(0)
+              .post_send(1, 3, bytes, {.completion = &ended, .timeout = test::kSoon})
+              .is_accepted();
+        },
+        [&] { ranks.progress(); }));
+    ASSERT_TRUE(ranks.progress_until([&] { return ended.value() == 1; }));
+  }
+  EXPECT_GE(count(0, "\"send withdrawal\""), 1U);
+  EXPECT_EQ(count(0, "\"deliver withdrawn\""), 1U);
+  EXPECT_EQ(count(0, "unknown") + count(1, "unknown"), 0U);
 }
 
 TEST_F(Trace, IsMadeBesideManyThreads) {

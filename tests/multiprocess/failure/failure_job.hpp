@@ -20,10 +20,12 @@ inline constexpr int kEnds = 5;                  // of each operation, towards t
 inline constexpr std::array<std::size_t, 8> kSizes = {16, 40, 48, 100, 1'000, 8'000, 50'000, 300'000};
 
 enum class Kind : std::uint8_t { active_message, send, receive, put, get, atomic };
-inline constexpr std::array kKinds = {Kind::active_message, Kind::active_message, Kind::active_message, Kind::send,
-                               Kind::send,           Kind::receive,        Kind::receive,        Kind::put,
-                               Kind::atomic};
-inline constexpr const char* kNames[] = {"active message", "send", "receive", "put", "get", "atomic operation"};
+inline constexpr std::array kKinds = {
+    Kind::active_message, Kind::active_message, Kind::active_message, Kind::send,
+    Kind::send,           Kind::receive,        Kind::receive,        Kind::put,
+    Kind::atomic};
+inline constexpr const char* kNames[] = {"active message",  "send", "receive", "put", "get",
+                                         "atomic operation"};
 
 struct Header {
   std::uint32_t sender;
@@ -68,7 +70,7 @@ struct Job {
   std::atomic<int> told{0};
   Handler<std::function<void(Message&)>> watcher{[this](Message& message) {
     test::require(message.operation() == Operation::peer_failure && message.outcome() == Outcome::peer_failed,
-            "the failure is told in another way");
+                  "the failure is told in another way");
     victim.store(message.peer());
     told.fetch_add(1);
   }};

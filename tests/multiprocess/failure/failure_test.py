@@ -1,4 +1,5 @@
-"""One of four ranks is killed in heavy mixed traffic: the others end what they had with it, and go on."""
+"""One of four ranks is killed in heavy mixed traffic: the others end what they had with it, and go on. In collectives, whose
+others wait for each other as well, all end."""
 
 import json
 import os
@@ -11,7 +12,8 @@ import unittest
 
 from weft_job import HANG_GUARD, WEFT, environment, program, shared_memory
 
-RANK = program("failure_rank")
+TRAFFIC = (program("failure_rank"), "traffic")
+COLLECTIVES = (program("collective_failure_rank"),)
 ROUNDS = 20 if os.environ.get("WEFT_TEST_SOAK") == "1" else 3
 
 
@@ -22,10 +24,10 @@ def has_ofi():
 
 
 class KilledRank(unittest.TestCase):
-    def survive(self, seed, *arguments, **attributes):
+    def survive(self, seed, *command, **attributes):
         dice = random.Random(seed)
         victim, pause = dice.randrange(4), dice.choice((0, 0.02, 0.2, 0.5))
-        job = subprocess.Popen([WEFT, "run", "-n", "4", "--keep-going", "--timeout", str(HANG_GUARD), "--", RANK, "traffic", *arguments],
+        job = subprocess.Popen([WEFT, "run", "-n", "4", "--keep-going", "--timeout", str(HANG_GUARD), "--", *command],
                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                env=environment(**attributes))
         try:
@@ -48,30 +50,42 @@ class KilledRank(unittest.TestCase):
         for process in processes.values():
             self.assertFalse(os.path.exists(f"/proc/{process}"), "a rank is still there")
 
-    def rounds(self, *arguments, **attributes):
+    def rounds(self, *command, **attributes):
         before = shared_memory()
         for seed in range(ROUNDS):
             with self.subTest(seed=seed):
-                self.survive(seed, *arguments, **attributes)
+                self.survive(seed, *command, **attributes)
         self.assertEqual([name for name in shared_memory() if name not in before and "weft" in name], [])
 
     def test_on_shared_memory(self):
-        self.rounds()
+        self.rounds(*TRAFFIC)
 
     def test_whose_memory_the_others_have_mapped(self):
-        self.rounds("--mapped", "yes")
+        self.rounds(*TRAFFIC, "--mapped", "yes")
 
     def test_when_accesses_go_by_messages_and_large_messages_are_read(self):
-        self.rounds(WEFT_ONE_SIDED="message", WEFT_RENDEZVOUS="read")
+        self.rounds(*TRAFFIC, WEFT_ONE_SIDED="message", WEFT_RENDEZVOUS="read")
 
     def test_with_small_limits(self):
-        self.rounds(WEFT_LANE_SLOTS="64", WEFT_LANE_SLOTS_MAX="64", WEFT_PACKETS="64", WEFT_REQUESTS="16", WEFT_BACKLOG="8",
+        self.rounds(*TRAFFIC, WEFT_LANE_SLOTS="64", WEFT_LANE_SLOTS_MAX="64", WEFT_PACKETS="64", WEFT_REQUESTS="16", WEFT_BACKLOG="8",
                     WEFT_BACKLOG_PEER="4", WEFT_HELD_PACKETS="2", WEFT_UNEXPECTED_CREDITS="4")
 
     def test_over_libfabric(self):
         if not has_ofi():
             self.skipTest("no libfabric here")
-        self.rounds(WEFT_NETWORK="ofi", WEFT_OFI_PROVIDER="tcp;ofi_rxm")
+        self.rounds(*TRAFFIC, WEFT_NETWORK="ofi", WEFT_OFI_PROVIDER="tcp;ofi_rxm")
+
+    def test_in_collectives(self):
+        self.rounds(*COLLECTIVES)
+
+    def test_in_collectives_with_small_limits(self):
+        self.rounds(*COLLECTIVES, WEFT_LANE_SLOTS="64", WEFT_LANE_SLOTS_MAX="64", WEFT_PACKETS="64", WEFT_REQUESTS="16",
+                    WEFT_BACKLOG="8", WEFT_BACKLOG_PEER="4", WEFT_UNEXPECTED_CREDITS="4", WEFT_RENDEZVOUS="read")
+
+    def test_in_collectives_over_libfabric(self):
+        if not has_ofi():
+            self.skipTest("no libfabric here")
+        self.rounds(*COLLECTIVES, WEFT_NETWORK="ofi", WEFT_OFI_PROVIDER="tcp;ofi_rxm")
 
 
 if __name__ == "__main__":
