@@ -49,6 +49,7 @@ std::vector<Transport> make_transports() {
       {"8-threads", Role::weft, Launch::alone, "eight threads"},
       {"weft-serial", Role::weft, Launch::ranks, "SerialEndpoint, serial matching engine"},
       {"weft", Role::weft, Launch::ranks, "Endpoint, default matching engine"},
+      {"weft-ordered", Role::weft, Launch::ranks, "Endpoint, ordered matching engine"},
       {"weft-read",
        Role::weft,
        Launch::ranks,
@@ -121,7 +122,7 @@ std::vector<std::string_view> transports_of(Workload workload) {
     case Workload::matching:
     case Workload::unexpected:
     case Workload::unacknowledged:
-      return {"weft-serial", "weft", "ucp", "mpich", "openmpi", "openmpi-ucx"};
+      return {"weft-serial", "weft", "weft-ordered", "ucp", "mpich", "openmpi", "openmpi-ucx"};
     case Workload::outstanding_100:
     case Workload::outstanding_1000:
     case Workload::bandwidth_64k:

@@ -18,6 +18,13 @@ Outcome run(const Task& task, Workload workload, Runtime runtime) {
   return run_threads(library, task, workload);
 }
 
+Outcome run_ordered(const Task& task, Workload workload, Runtime runtime) {
+  if (task.progress_thread)
+    return run<WeftLibrary<WeftTransport<Endpoint, true, true>, Endpoint>>(task, workload,
+                                                                           std::move(runtime));
+  return run<WeftLibrary<WeftTransport<Endpoint, false, true>, Endpoint>>(task, workload, std::move(runtime));
+}
+
 Outcome run_default(const Task& task, Workload workload, Runtime runtime) {
   if (task.progress_thread)
     return run<WeftLibrary<WeftTransport<Endpoint, true>, Endpoint>>(task, workload, std::move(runtime));
@@ -56,6 +63,8 @@ int run_weft_transport(const Task& task, Workload workload) {
   pin_thread(task.processors, static_cast<std::size_t>(rank_from_environment()));
   if (task.transport() == "weft-serial") {
     print(run<WeftLibrary<WeftTransport<SerialEndpoint>, SerialEndpoint>>(task, workload, Runtime()));
+  } else if (task.transport() == "weft-ordered") {
+    print(run_ordered(task, workload, Runtime()));
   } else if (task.transport() == "weft-am" && takes_ranks(workload)) {
     print(run<WeftLibrary<WeftAmRanks, Endpoint>>(task, workload, Runtime()));
   } else if (task.transport() == "weft-am") {

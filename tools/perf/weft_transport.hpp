@@ -48,8 +48,8 @@ class WeftPlace {
 
 /// Sends and receives, puts and gets. SerialEndpoint comes with a serial matching engine and completions that
 /// one thread counts; Endpoint with the default engine and counters that any thread may signal. With
-/// kProgressThread waiting is all that the caller does.
-template <class AnyEndpoint, bool kProgressThread = false>
+/// kProgressThread waiting is all that the caller does; with kOrdered the engine keeps MPI's order.
+template <class AnyEndpoint, bool kProgressThread = false, bool kOrdered = false>
 class WeftTransport {
   static constexpr bool kIsSerial = std::is_same_v<AnyEndpoint, SerialEndpoint>;
 
@@ -66,6 +66,9 @@ class WeftTransport {
         endpoint_(place_.endpoint()) {
     if constexpr (kProgressThread) place_.start_progress_thread(runtime);
     if constexpr (kIsSerial) engine_.emplace(runtime_, MatchingEngineOptions{.id = kEngine, .serial = true});
+    if constexpr (kOrdered)
+      if (thread == 0)
+        engine_.emplace(runtime_, MatchingEngineOptions{.id = kEngine, .order = MatchOrder::ordered});
     runtime_.barrier();
   }
 
@@ -125,7 +128,7 @@ class WeftTransport {
   }
 
  private:
-  static constexpr std::uint16_t kEngine = kIsSerial ? 1 : 0;
+  static constexpr std::uint16_t kEngine = kOrdered ? kMatchingEngines : kIsSerial ? 1 : 0;
 
   /// Counts completions of one thread.
   class OwnCounter final : public Completion {

@@ -5,7 +5,7 @@ import unittest
 from perf import perf
 
 WORKLOADS = ("matched", "matched-latency", "matching", "unexpected", "matched-unacknowledged", "put-rate", "get-rate")
-LIBRARIES = "weft-serial,weft,raw,ucp,mpich,openmpi,openmpi-ucx"
+LIBRARIES = "weft-serial,weft,weft-ordered,raw,ucp,mpich,openmpi,openmpi-ucx"
 
 
 class EveryContentTest(unittest.TestCase):
