@@ -142,6 +142,8 @@ class LargeMessages {
   void mark_forgotten(int peer, const Withdraw& withdraw) noexcept;
   void tell_forgotten(std::uint32_t index, int peer, const Withdraw& withdraw) noexcept;
   [[nodiscard]] Request* find_request(RequestName name, int peer) noexcept;
+  /// The announced request that the answer of a peer ends, for the caller to end; nullptr: it was rejected.
+  [[nodiscard]] Request* take_answered(const Message& arrival, network::Sink& sink) noexcept;
   void end(Request& request, Outcome outcome) noexcept;
   Step stream(Request& request, bool exclusive) noexcept;
   Step advance(Incoming& incoming, bool exclusive) noexcept;

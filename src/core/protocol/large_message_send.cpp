@@ -168,16 +168,23 @@ void LargeMessages::end(Request& request, Outcome outcome) noexcept {
   outstanding_.fetch_sub(1, std::memory_order_release);
 }
 
-void LargeMessages::on_finished(const Message& arrival, network::Sink& sink) noexcept {
+LargeMessages::Request* LargeMessages::take_answered(const Message& arrival, network::Sink& sink) noexcept {
   RequestName name{};
-  if (arrival.size() != sizeof name)
-    return sink.reject(arrival.peer(), "end of a large message of a wrong length", arrival.size());
+  if (arrival.size() != sizeof name) {
+    sink.reject(arrival.peer(), "end of a large message of a wrong length", arrival.size());
+    return nullptr;
+  }
   std::memcpy(&name, arrival.data(), sizeof name);
   Request* request = find_request(name, arrival.peer());
-  if (request == nullptr ||
-      leave_announced(request->state, Request::State::ended) != Request::State::announced)
-    return sink.reject(arrival.peer(), "end of an unknown large message", name.index);
-  end(*request, Outcome::ok);
+  if (request != nullptr &&
+      leave_announced(request->state, Request::State::ended) == Request::State::announced)
+    return request;
+  sink.reject(arrival.peer(), "end of an unknown large message", name.index);
+  return nullptr;
+}
+
+void LargeMessages::on_finished(const Message& arrival, network::Sink& sink) noexcept {
+  if (Request* request = take_answered(arrival, sink); request != nullptr) end(*request, Outcome::ok);
 }
 
 void LargeMessages::on_clear_to_send(const Message& arrival, network::Sink& sink) noexcept {

@@ -96,15 +96,8 @@ void LargeMessages::tell_forgotten(std::uint32_t index, int peer, const Withdraw
 }
 
 void LargeMessages::on_withdrawn(const Message& arrival, bool has_failures, network::Sink& sink) noexcept {
-  RequestName name{};
-  if (arrival.size() != sizeof name)
-    return sink.reject(arrival.peer(), "answer to a withdrawal of a wrong length", arrival.size());
-  std::memcpy(&name, arrival.data(), sizeof name);
-  Request* request = find_request(name, arrival.peer());
-  if (request == nullptr ||
-      leave_announced(request->state, Request::State::ended) != Request::State::announced)
-    return sink.reject(arrival.peer(), "answer to a withdrawal of an unknown large message", name.index);
-  end(*request, has_failures && request->needs_all_ranks ? Outcome::peer_failed : Outcome::timed_out);
+  if (Request* request = take_answered(arrival, sink); request != nullptr)
+    end(*request, has_failures && request->needs_all_ranks ? Outcome::peer_failed : Outcome::timed_out);
 }
 
 }  // namespace weft::core
