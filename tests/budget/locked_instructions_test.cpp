@@ -75,14 +75,24 @@ TEST(LockedInstructions, from_a_serial_endpoint_to_a_handler_there_are_none) {
   expect_none(trace_messages<SerialEndpoint>(handler, arrived, [] {}));
 }
 
-TEST(LockedInstructions, from_a_serial_endpoint_to_a_serial_queue_there_are_none) {
+template <class Queue>
+void expect_none_through() {
   if (!kMeasurable) GTEST_SKIP() << "sanitizers and assertions add locked instructions";
   std::uint64_t arrived = 0;
-  SerialCompletionQueue queue;
+  Queue queue;
   expect_none(trace_messages<SerialEndpoint>(queue, arrived, [&] {
     Message message;
     while (queue.pop(message)) arrived += message.size() / 8;
   }));
+}
+
+TEST(LockedInstructions, from_a_serial_endpoint_to_a_serial_queue_there_are_none) {
+  expect_none_through<SerialCompletionQueue>();
+}
+
+TEST(LockedInstructions, from_a_serial_endpoint_to_a_queue_of_one_thread_there_are_none) {
+  expect_none_through<SingleConsumerQueue>();
+  expect_none_through<CompletionQueue>();
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 
 #include <atomic>
 #include <cstring>
+#include <memory>
 #include <mutex>
 #include <set>
 #include <thread>
@@ -104,6 +105,15 @@ TEST(ThreadNumbers, are_those_of_no_other_living_thread) {
     });
 }
 
+template <class Queue>
+void push(Queue& queue, int producer, std::uint64_t value) {
+  Message message;
+  detail::MessageAccess::set_view(message, Operation::active_message, producer,
+                                  static_cast<std::uint32_t>(value),
+                                  reinterpret_cast<const std::byte*>(&value), sizeof value, nullptr, 0);
+  queue.signal(message);
+}
+
 /// Producers push, consumers pop, the queue grows from two entries.
 template <class Queue>
 void stress_queue(int producers, int consumers) {
@@ -115,13 +125,8 @@ void stress_queue(int producers, int consumers) {
   in_threads(producers + consumers, [&](int thread) {
     if (thread < producers) {
       for (int number = 0; number < kRounds; ++number) {
-        const std::uint64_t value =
-            static_cast<std::uint64_t>(thread) * kRounds + static_cast<std::uint64_t>(number);
-        Message message;
-        detail::MessageAccess::set_view(message, Operation::active_message, thread,
-                                        static_cast<std::uint32_t>(value),
-                                        reinterpret_cast<const std::byte*>(&value), sizeof value, nullptr, 0);
-        queue.signal(message);
+        push(queue, thread,
+             static_cast<std::uint64_t>(thread) * kRounds + static_cast<std::uint64_t>(number));
       }
       return;
     }
@@ -150,6 +155,54 @@ void stress_queue(int producers, int consumers) {
 TEST(QueueStress, with_many_producers_and_consumers) { stress_queue<CompletionQueue>(3, 3); }
 TEST(QueueStress, with_many_producers_and_one_consumer) { stress_queue<SingleConsumerQueue>(3, 1); }
 TEST(QueueStress, with_one_producer_and_one_consumer) { stress_queue<SerialCompletionQueue>(1, 1); }
+
+TEST(QueueStress, of_many_with_one_producer_or_one_consumer) {
+  stress_queue<CompletionQueue>(1, 1);
+  stress_queue<CompletionQueue>(1, 3);
+  stress_queue<CompletionQueue>(3, 1);
+  stress_queue<SingleConsumerQueue>(1, 1);
+}
+
+TEST(QueueStress, with_threads_that_come_while_another_has_its_ends_to_itself) {
+  constexpr std::uint64_t kAlone = 500;
+  constexpr std::uint64_t kTogether = 200;
+  for (int repetition = 0; repetition < 50; ++repetition) {
+    CompletionQueue queue({.initial = 2});
+    std::atomic<std::uint64_t> popped{0};
+    std::atomic<std::uint64_t> sum{0};
+    const auto pop = [&] {
+      Message message;
+      if (!queue.pop(message)) return;
+      sum += message.as<std::uint64_t>();
+      ++popped;
+    };
+    in_threads(kThreads, [&](int thread) {
+      for (std::uint64_t value = 0; thread == 0 && value < kAlone; ++value) {
+        push(queue, 0, value);
+        pop();
+      }
+      while (thread != 0 && popped < kAlone / 2) std::this_thread::yield();
+      for (std::uint64_t value = 0; value < kTogether; ++value) push(queue, thread, value);
+      while (popped < kAlone + kThreads * kTogether) pop();
+    });
+    ASSERT_EQ(sum, kAlone * (kAlone - 1) / 2 + kThreads * (kTogether * (kTogether - 1) / 2));
+  }
+}
+
+TEST(QueueStress, may_be_destroyed_once_the_last_message_is_popped) {
+  constexpr std::uint64_t kMessages = 200;
+  for (int repetition = 0; repetition < 200; ++repetition) {
+    auto queue = std::make_unique<SingleConsumerQueue>();
+    std::thread producer([target = queue.get()] {
+      for (std::uint64_t value = 0; value < kMessages; ++value) push(*target, 0, value);
+    });
+    Message message;
+    for (std::uint64_t popped = 0; popped < kMessages;) popped += queue->pop(message) ? 1 : 0;
+    message = Message();
+    queue.reset();
+    producer.join();
+  }
+}
 
 TEST(CounterStress, counts_every_signal_of_every_thread) {
   Counter counter;

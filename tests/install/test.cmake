@@ -1,2 +1,2 @@
-# Builds the library up to three times over, possibly without a compiler cache.
+# Builds the library once more, possibly without a compiler cache.
 set_tests_properties(${folder_python_tests} PROPERTIES TIMEOUT 900 PROCESSORS 2)

@@ -155,6 +155,7 @@ struct Threads {
   [[nodiscard]] static std::uintptr_t mark() { return 64 * (Schedule::current()->thread() + 1); }
   static void barrier() { Schedule::current()->barrier(); }
   [[nodiscard]] static bool have_barrier() { return true; }
+  static void yield() {}
 };
 
 /// Stands in for std::atomic<T> while a Schedule lives.

@@ -3,6 +3,7 @@
 
 #include <weft/completion/completion.hpp>
 #include <weft/detail/entry_ring.hpp>
+#include <weft/detail/queue_end.hpp>
 
 #include <span>
 
@@ -33,8 +34,7 @@ class WEFT_API BasicCompletionQueue final : public Completion {
 
   /// Moves the oldest message into `message`; false when the queue is empty. An empty pop only reads.
   bool pop(Message& message) noexcept {
-    Ring* ring = head_ring_.load(std::memory_order_acquire);
-    if (ring->pop(message)) [[likely]] {
+    if (pop_from(head_ring_.load(std::memory_order_acquire), message)) [[likely]] {
       if (stopped_.load(std::memory_order_relaxed)) [[unlikely]]
         resume_if_drained();
       return true;
@@ -61,7 +61,19 @@ class WEFT_API BasicCompletionQueue final : public Completion {
   [[nodiscard]] std::uint32_t capacity() const noexcept { return capacity_; }
 
  private:
-  using Ring = detail::EntryRing<Producers, Consumers>;
+  using Ring = detail::EntryRing<>;
+  [[gnu::always_inline]] bool pop_from(Ring* ring, Message& message) noexcept {
+    if (ring->empty()) return false;
+    const auto visit = consumers_.enter();
+    bool popped = true;
+    // Whoever is alone now was so at the look at the ring.
+    if (visit.alone) [[likely]]
+      ring->pop_first(message);
+    else
+      popped = ring->pop(message, false);
+    consumers_.leave(visit);
+    return popped;
+  }
   bool pop_slow(Message& message) noexcept;
   [[nodiscard]] bool empty_slow() const noexcept;
   void grow(Ring* full) noexcept;
@@ -74,9 +86,12 @@ class WEFT_API BasicCompletionQueue final : public Completion {
   alignas(64) std::atomic<Ring*> head_ring_;
   std::atomic<bool> stopped_{false};
   alignas(64) std::atomic<Ring*> tail_ring_;
+  [[no_unique_address]] detail::QueueEnd<Producers> producers_;
+  [[no_unique_address]] detail::QueueEnd<Consumers> consumers_;
 };
 
-/// Any number of threads push and pop.
+/// Any number of threads push and pop. While one thread pushes and one thread pops, these cost no locked
+/// instruction either.
 using CompletionQueue = BasicCompletionQueue<detail::ManyThreads, detail::ManyThreads>;
 /// Any number of threads push, one thread at a time pops.
 using SingleConsumerQueue = BasicCompletionQueue<detail::ManyThreads, detail::OneThread>;

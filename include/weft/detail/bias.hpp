@@ -19,6 +19,8 @@ struct WEFT_API ProcessThreads {
   static void barrier() noexcept;
   /// Whether the kernel has one; without it nothing may be biased.
   [[nodiscard]] static bool have_barrier() noexcept;
+  /// Lets other threads run.
+  static void yield() noexcept;
 };
 
 /// Makes try-locks (words that are 0 when free) cheap for the only thread that takes them. A thread that has
@@ -41,18 +43,31 @@ class BasicBias {
     const std::uintptr_t me = Threads::mark();
     const std::uintptr_t owner = owner_.load(std::memory_order_acquire);
     if (owner == me) [[likely]] {
-      inside_.store(1, std::memory_order_relaxed);
-      // Pairs with the barrier in revoke(): either this thread sees that it has lost the bias, or the other
-      // one sees it inside.
-      std::atomic_signal_fence(std::memory_order_seq_cst);
-      if (owner_.load(std::memory_order_relaxed) == me && word.load(std::memory_order_acquire) == 0)
-          [[likely]]
-        return &inside_;
-      inside_.store(0, std::memory_order_release);
+      if (Hold hold = acquire_own(word, me)) [[likely]]
+        return hold;
     } else if (owner == kShared) {
       return lock(word);
     }
     return acquire_undecided(word, me);
+  }
+  /// For what many threads may use at a time, in a dearer way, too: never misses. Whoever holds what
+  /// is_alone() says so of is the only one inside; everybody else, with or without a hold, takes the dearer
+  /// way. Waits only while a thread that has just lost the bias is still inside, once in the life of a bias.
+  [[nodiscard, gnu::always_inline]] Hold acquire_or_share(Atomic<std::uint32_t>& word) noexcept {
+    const std::uintptr_t me = Threads::mark();
+    const std::uintptr_t owner = owner_.load(std::memory_order_acquire);
+    if (owner == me) [[likely]] {
+      if (Hold hold = acquire_own(word, me)) [[likely]]
+        return hold;
+    } else if (owner == kShared) {
+      return nullptr;
+    }
+    return share(word, me);
+  }
+  [[nodiscard, gnu::always_inline]] bool is_alone(Hold hold) const noexcept { return hold == &inside_; }
+  /// Whether a thread has not yet released what it holds by the bias. For destructors.
+  [[nodiscard]] bool has_thread_inside() const noexcept {
+    return inside_.load(std::memory_order_acquire) != 0;
   }
   [[gnu::always_inline]] static void release(Hold hold) noexcept {
     // Pairs with the acquires of `inside_` and of the word: the holder's writes are visible to the next one.
@@ -74,6 +89,17 @@ class BasicBias {
   static constexpr std::uintptr_t kChanges = std::uintptr_t{0xf} << (kMarkBits + 6);
   static constexpr std::uintptr_t kCandidate = std::uintptr_t{1} << 63;
 
+  [[nodiscard, gnu::always_inline]] Hold acquire_own(Atomic<std::uint32_t>& word,
+                                                     std::uintptr_t me) noexcept {
+    inside_.store(1, std::memory_order_relaxed);
+    // Pairs with the barrier in acquire_undecided(): either this thread sees that it has lost the bias, or
+    // the other one sees it inside.
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    if (owner_.load(std::memory_order_relaxed) == me && word.load(std::memory_order_acquire) == 0) [[likely]]
+      return &inside_;
+    inside_.store(0, std::memory_order_release);
+    return nullptr;
+  }
   [[nodiscard, gnu::always_inline]] static Hold lock(Atomic<std::uint32_t>& word) noexcept {
     return word.load(std::memory_order_relaxed) == 0 && word.exchange(1, std::memory_order_acquire) == 0
                ? &word
@@ -103,6 +129,19 @@ class BasicBias {
       return hold;
     release(hold);
     return nullptr;
+  }
+  [[nodiscard, gnu::noinline]] Hold share(Atomic<std::uint32_t>& word, std::uintptr_t me) noexcept {
+    for (;;) {
+      if (Hold hold = acquire_undecided(word, me)) return hold;
+      std::uintptr_t seen = owner_.load(std::memory_order_acquire);
+      // Of mine, another thread holds the word still, and therefore goes the dearer way.
+      if (seen == kShared || seen == me) return nullptr;
+      // Nobody has the bias, and another thread holds the word: nobody shall have it.
+      const bool undecided = seen == kNobody || (seen & kCandidate) != 0;
+      if (undecided && owner_.compare_exchange_strong(seen, kShared, std::memory_order_acq_rel))
+        return nullptr;
+      if (seen == kRevoking || seen == kLeaving) Threads::yield();
+    }
   }
   [[nodiscard]] static std::uintptr_t next_after(std::uintptr_t seen, std::uintptr_t me) noexcept {
     if ((me & ~kMark) != 0) return kShared;  // no room for the counts

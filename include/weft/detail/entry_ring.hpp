@@ -12,11 +12,6 @@
 
 namespace weft::detail {
 
-/// How many threads may be at one end of a queue at the same time.
-// Exported, so that what a shared library instantiates with them is.
-struct WEFT_API OneThread {};
-struct WEFT_API ManyThreads {};
-
 /// A message at rest. Up to kEntryPayload bytes lie in `place`; else `place` holds an External.
 struct alignas(64) QueueEntry {
   std::atomic<std::uint32_t> sequence;
@@ -75,10 +70,10 @@ inline void QueueEntry::load(Message& message) noexcept {
 }
 
 /// Bounded first-in-first-out ring; each entry's sequence number says whose turn it is: `position` when it
-/// is empty, `position + 1` when it is full. The atomic type is a parameter so that tests can drive
-/// schedules; `Entry` needs `sequence`, `store` and `load`.
-template <class Producers, class Consumers, class Entry = QueueEntry,
-          template <class> class Atomic = std::atomic>
+/// is empty, `position + 1` when it is full. A thread that is `alone`, the only one that pushes or the only
+/// one that pops while it does, needs no locked instruction. The atomic type is a parameter so that tests can
+/// drive schedules; `Entry` needs `sequence`, `store` and `load`.
+template <class Entry = QueueEntry, template <class> class Atomic = std::atomic>
 class EntryRing {
  public:
   enum class Push : std::uint8_t { pushed, full, closed };
@@ -92,7 +87,7 @@ class EntryRing {
   }
 
   template <class Item>
-  Push push(Item& item) noexcept {
+  Push push(Item& item, bool alone) noexcept {
     std::uint64_t tail = tail_.load(std::memory_order_relaxed);
     for (;;) {
       if ((tail & kClosed) != 0) return Push::closed;
@@ -105,7 +100,7 @@ class EntryRing {
         tail = tail_.load(std::memory_order_relaxed);
         continue;
       }
-      if constexpr (std::is_same_v<Producers, OneThread>) {
+      if (alone) {
         tail_.store(tail + 1, std::memory_order_relaxed);
       } else if (!tail_.compare_exchange_weak(tail, tail + 1, std::memory_order_relaxed)) {
         continue;
@@ -117,8 +112,15 @@ class EntryRing {
     }
   }
 
+  /// pop() of a thread that has been alone since it found the ring not empty.
   template <class Item>
-  bool pop(Item& item) noexcept {
+  [[gnu::always_inline]] void pop_first(Item& item) noexcept {
+    const std::uint64_t head = head_.load(std::memory_order_relaxed);
+    head_.store(head + 1, std::memory_order_relaxed);
+    take(entries_[head & mask_], head, item);
+  }
+  template <class Item>
+  bool pop(Item& item, bool alone) noexcept {
     std::uint64_t head = head_.load(std::memory_order_relaxed);
     for (;;) {
       Entry& entry = entries_[head & mask_];
@@ -130,14 +132,12 @@ class EntryRing {
         head = head_.load(std::memory_order_relaxed);
         continue;
       }
-      if constexpr (std::is_same_v<Consumers, OneThread>) {
+      if (alone) {
         head_.store(head + 1, std::memory_order_relaxed);
       } else if (!head_.compare_exchange_weak(head, head + 1, std::memory_order_relaxed)) {
         continue;
       }
-      entry.load(item);
-      // Pairs with the acquire in push().
-      entry.sequence.store(static_cast<std::uint32_t>(head) + mask_ + 1, std::memory_order_release);
+      take(entry, head, item);
       return true;
     }
   }
@@ -159,7 +159,7 @@ class EntryRing {
   [[nodiscard]] std::uint64_t tail_guess() const noexcept { return tail_.load(std::memory_order_relaxed); }
   [[nodiscard]] std::uint32_t capacity() const noexcept { return mask_ + 1; }
 
-  /// No push succeeds afterwards. With one producer: called by it.
+  /// No push succeeds afterwards. By a producer: alone, where one is alone.
   void close() noexcept { tail_.fetch_or(kClosed, std::memory_order_relaxed); }
   /// Whether the ring is closed and everything that was pushed has been claimed by pops.
   [[nodiscard]] bool drained() const noexcept {
@@ -170,6 +170,13 @@ class EntryRing {
   Atomic<EntryRing*> next{nullptr};  // the larger ring that took over
 
  private:
+  template <class Item>
+  [[gnu::always_inline]] void take(Entry& entry, std::uint64_t head, Item& item) noexcept {
+    entry.load(item);
+    // Pairs with the acquire in push().
+    entry.sequence.store(static_cast<std::uint32_t>(head) + mask_ + 1, std::memory_order_release);
+  }
+
   const std::uint32_t mask_;
   const std::unique_ptr<Entry[]> entries_;
   alignas(64) Atomic<std::uint64_t> tail_{0};  // written by producers

@@ -40,6 +40,9 @@ BasicCompletionQueue<Producers, Consumers>::BasicCompletionQueue(const QueueOpti
 template <class Producers, class Consumers>
 BasicCompletionQueue<Producers, Consumers>::~BasicCompletionQueue() {
   this->withdraw();
+  // Whoever has pushed what this thread popped may not have returned.
+  producers_.await_leaving();
+  consumers_.await_leaving();
   Message message;
   while (pop(message)) message = Message();
   for (Ring* ring = first_; ring != nullptr;) {
@@ -51,12 +54,14 @@ BasicCompletionQueue<Producers, Consumers>::~BasicCompletionQueue() {
 
 template <class Producers, class Consumers>
 void BasicCompletionQueue<Producers, Consumers>::signal(Message& message) noexcept {
+  const auto visit = producers_.enter();
   for (;;) {
     Ring* ring = tail_ring_.load(std::memory_order_acquire);
     // Before the push: whoever pops the end of an own operation may then destroy the queue.
     if ((ring->tail_guess() & check_mask_) == 0) stop_if_full();
-    const auto result = ring->push(message);
+    const auto result = ring->push(message, visit.alone);
     if (result == Ring::Push::pushed) [[likely]] {
+      producers_.leave(visit);
       notify_waiters_of(this);
       return;
     }
@@ -86,7 +91,7 @@ template <class Producers, class Consumers>
 bool BasicCompletionQueue<Producers, Consumers>::pop_slow(Message& message) noexcept {
   for (;;) {
     Ring* ring = head_ring_.load(std::memory_order_acquire);
-    if (ring->pop(message)) break;
+    if (pop_from(ring, message)) break;
     Ring* next = ring->next.load(std::memory_order_acquire);
     if (next == nullptr || !ring->drained()) {
       if (stopped_.load(std::memory_order_relaxed)) resume_if_drained();

@@ -1,0 +1,59 @@
+// Who is at one end of a queue: threads that push, or threads that pop.
+#pragma once
+
+#include <weft/detail/bias.hpp>
+#include <weft/detail/export.hpp>
+
+#include <atomic>
+#include <cstdint>
+
+namespace weft::detail {
+
+/// How many threads may be at one end of a queue at the same time.
+// Exported, so that what a shared library instantiates with them is.
+struct WEFT_API OneThread {};
+struct WEFT_API ManyThreads {};
+
+/// Tells a thread that comes to the end whether it is alone there. Of many threads the only one that ever
+/// comes is told so, too, by a bias of this end (docs/concurrency.md).
+template <class Users, template <class> class Atomic = std::atomic, class Threads = ProcessThreads>
+class QueueEnd;
+
+template <template <class> class Atomic, class Threads>
+class QueueEnd<OneThread, Atomic, Threads> {
+ public:
+  struct Visit {
+    static constexpr bool alone = true;
+  };
+  [[nodiscard, gnu::always_inline]] Visit enter() noexcept { return {}; }
+  [[gnu::always_inline]] static void leave(Visit /*visit*/) noexcept {}
+  void await_leaving() const noexcept {}
+};
+
+template <template <class> class Atomic, class Threads>
+class alignas(64) QueueEnd<ManyThreads, Atomic, Threads> {
+ public:
+  struct Visit {
+    typename BasicBias<Atomic, Threads>::Hold hold;
+    bool alone;
+  };
+  [[nodiscard, gnu::always_inline]] Visit enter() noexcept {
+    const auto hold = bias_.acquire_or_share(word_);
+    return {hold, bias_.is_alone(hold)};
+  }
+  /// The last access of a visit to this object.
+  [[gnu::always_inline]] static void leave(Visit visit) noexcept {
+    if (visit.hold != nullptr) BasicBias<Atomic, Threads>::release(visit.hold);
+  }
+  /// Returns when nobody is inside any more. Before what the visitors used is destroyed: a pushed message may
+  /// be popped before its push has returned.
+  void await_leaving() const noexcept {
+    while (bias_.has_thread_inside() || word_.load(std::memory_order_acquire) != 0) Threads::yield();
+  }
+
+ private:
+  BasicBias<Atomic, Threads> bias_;
+  Atomic<std::uint32_t> word_{0};  // held by one of those that come before it is decided who is alone
+};
+
+}  // namespace weft::detail
