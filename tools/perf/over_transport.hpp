@@ -2,6 +2,7 @@
 
 #include "perf/active_messages.hpp"
 #include "perf/allreduce.hpp"
+#include "perf/atomics.hpp"
 #include "perf/idle.hpp"
 #include "perf/many_ranks.hpp"
 #include "perf/one_sided.hpp"
@@ -66,6 +67,11 @@ Outcome run_over(Transport& transport, const Task& task, Workload workload) {
     case Workload::get_rate:
     case Workload::get_bandwidth:
       if constexpr (Transport::kHasAccess) return run_access(task, transport, false);
+      break;
+    case Workload::add_rate:
+    case Workload::fetch_add_rate:
+      if constexpr (AtomicTransport<Transport>)
+        return run_additions(task, transport, workload == Workload::fetch_add_rate);
       break;
     case Workload::rate:
     case Workload::rate_threads_1:

@@ -17,7 +17,8 @@ struct RawShared {
   Cell cells[2];  // by the rank that reads it
 };
 
-/// The limit of puts and gets: stores, loads and memcpy in memory that both processes have mapped.
+/// The limit of puts, gets and atomics: stores, loads, memcpy and locked instructions in memory that both
+/// processes have mapped.
 class RawTransport {
  public:
   static constexpr bool kHasMatching = false;
@@ -56,10 +57,17 @@ class RawTransport {
   void post_get(std::size_t offset, ByteSpan buffer) {
     copy(buffer.data(), memory_.data() + offset, buffer.size());
   }
+  void post_add(std::size_t offset, std::uint64_t operand) { number(offset).fetch_add(operand); }
+  void post_fetch_add(std::size_t offset, std::uint64_t operand, std::uint64_t& before) {
+    before = number(offset).fetch_add(operand);
+  }
   /// What has been written may not be held back by the compiler; the processor keeps the order by itself.
   void flush() { std::atomic_thread_fence(std::memory_order_seq_cst); }
 
  private:
+  [[nodiscard]] std::atomic_ref<std::uint64_t> number(std::size_t offset) const {
+    return std::atomic_ref(*reinterpret_cast<std::uint64_t*>(memory_.data() + offset));
+  }
   static void copy(std::byte* to, const std::byte* from, std::size_t size) {
     if (size == sizeof(std::uint64_t)) {
       std::uint64_t word;

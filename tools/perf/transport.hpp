@@ -18,6 +18,9 @@
 //   expose(bytes)                     memory that the peer can reach; collective; kHasAccess only
 //   memory()                          this rank's own part of it
 //   post_put(offset, bytes), post_get(offset, buffer), flush()
+//   post_add(offset, operand), post_fetch_add(offset, operand, before)
+//                                     optional: atomic additions to numbers of 64 bits; the arguments stay
+//                                     borrowed until flush()
 //
 // Posts insist: where a library may refuse, they progress until it accepts.
 #pragma once

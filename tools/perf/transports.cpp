@@ -134,6 +134,8 @@ std::vector<std::string_view> transports_of(Workload workload) {
     case Workload::get_rate:
     case Workload::put_bandwidth:
     case Workload::get_bandwidth:
+    case Workload::add_rate:
+    case Workload::fetch_add_rate:
       return {"raw", "weft-serial", "weft", "ucp", "mpich", "openmpi-ucx"};
     case Workload::rate_threads_1:
     case Workload::rate_threads_2:

@@ -25,7 +25,7 @@ const char* unit_of(Workload workload) {
     case Unit::messages:
       if (is_resource(workload)) return "operations/s";
       if (is_pairs(workload)) return "round trips/s";
-      return workload == Workload::put_rate || workload == Workload::get_rate ? "accesses/s" : "messages/s";
+      return is_access_rate(workload) ? "accesses/s" : "messages/s";
     case Unit::bytes:
       return "bytes/s";
     case Unit::nanoseconds:

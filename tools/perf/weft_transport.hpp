@@ -120,6 +120,19 @@ class WeftTransport {
   void post_get(std::size_t offset, ByteSpan buffer) {
     while (endpoint_.post_get(peer(), mapped_.at(offset), buffer).is_retry()) [[unlikely]] progress();
   }
+  void post_add(std::size_t offset, std::uint64_t operand) {
+    while (endpoint_
+               .template post_atomic<std::uint64_t>(peer(), mapped_.at(offset), AtomicOperation::add, operand)
+               .is_retry())
+      [[unlikely]] progress();
+  }
+  void post_fetch_add(std::size_t offset, std::uint64_t operand, std::uint64_t& before) {
+    while (endpoint_
+               .template post_fetch_atomic<std::uint64_t>(peer(), mapped_.at(offset), AtomicOperation::add,
+                                                          operand, before)
+               .is_retry())
+      [[unlikely]] progress();
+  }
   void flush() { endpoint_.flush(peer()); }
 
   void allreduce(std::span<const double> mine, std::span<double> sum) {

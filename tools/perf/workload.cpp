@@ -44,6 +44,9 @@ constexpr WorkloadInfo kWorkloads[] = {
     {Workload::get_rate, "get-rate", Unit::messages, 8, 1024, 1024, "Gets of {}"},
     {Workload::put_bandwidth, "put-bandwidth", Unit::bytes, kMebi, 16, 4, "Puts of {}"},
     {Workload::get_bandwidth, "get-bandwidth", Unit::bytes, kMebi, 16, 4, "Gets of {}"},
+    {Workload::add_rate, "add-rate", Unit::messages, 8, 1024, 1024, "Atomic additions to {}"},
+    {Workload::fetch_add_rate, "fetch-add-rate", Unit::messages, 8, 1024, 1024,
+     "Atomic additions to {} that fetch what was there"},
     {Workload::rate_threads_1, "rate-threads-1", Unit::messages, 8, 0, 1,
      "Active messages of {} by 1 thread of a rank", 1, false},
     {Workload::rate_threads_2, "rate-threads-2", Unit::messages, 8, 0, 1,
@@ -112,6 +115,11 @@ bool is_allreduce(Workload workload) {
 
 bool is_stream_of_threads(Workload workload) {
   return workload >= Workload::rate_threads_1 && workload <= Workload::rate_shared_8;
+}
+
+bool is_access_rate(Workload workload) {
+  return workload == Workload::put_rate || workload == Workload::get_rate || workload == Workload::add_rate ||
+         workload == Workload::fetch_add_rate;
 }
 
 bool is_resource(Workload workload) {

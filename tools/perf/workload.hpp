@@ -31,6 +31,8 @@ enum class Workload {
   get_rate,
   put_bandwidth,
   get_bandwidth,
+  add_rate,
+  fetch_add_rate,
   rate_threads_1,
   rate_threads_2,
   rate_threads_4,
@@ -95,6 +97,8 @@ bool is_pairs(Workload workload);
 bool is_allreduce(Workload workload);
 /// Whether threads of one rank send active messages to those of the other, one way.
 bool is_stream_of_threads(Workload workload);
+/// Whether its figure counts accesses to the memory of another rank.
+bool is_access_rate(Workload workload);
 /// Whether it is operations on a resource of weft by itself.
 bool is_resource(Workload workload);
 // Whether --size, --window, --ranks concern it.

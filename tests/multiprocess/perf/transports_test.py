@@ -9,7 +9,7 @@ WINDOWS = ("matched", "outstanding-100", "outstanding-1000", "bandwidth-64k", "b
 THREADS = ("threads-2", "threads-4", "shared-2", "shared-4")
 PAIRS = ("pairs-1", "pairs-2", "pairs-4", "pairs-shared-2", "pairs-shared-4")
 STREAMS = ("unexpected", "matched-unacknowledged")
-ACCESSES = ("put-rate", "get-rate", "put-bandwidth", "get-bandwidth")
+ACCESSES = ("put-rate", "get-rate", "put-bandwidth", "get-bandwidth", "add-rate", "fetch-add-rate")
 
 
 def figures(*arguments):

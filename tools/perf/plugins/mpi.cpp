@@ -114,6 +114,14 @@ class MpiTransport {
     const int size = static_cast<int>(buffer.size());
     MPI_Get(buffer.data(), size, MPI_BYTE, 1 - rank_, static_cast<MPI_Aint>(offset), size, MPI_BYTE, window_);
   }
+  void post_add(std::size_t offset, const std::uint64_t& operand) {
+    MPI_Accumulate(&operand, 1, MPI_UINT64_T, 1 - rank_, static_cast<MPI_Aint>(offset), 1, MPI_UINT64_T,
+                   MPI_SUM, window_);
+  }
+  void post_fetch_add(std::size_t offset, const std::uint64_t& operand, std::uint64_t& before) {
+    MPI_Fetch_and_op(&operand, &before, MPI_UINT64_T, 1 - rank_, static_cast<MPI_Aint>(offset), MPI_SUM,
+                     window_);
+  }
   void flush() { MPI_Win_flush(1 - rank_, window_); }
 
  private:

@@ -146,6 +146,10 @@ class UcxTransport {
     const ucp_request_param_t param = completing();
     note(ucp_get_nbx(endpoint_, buffer.data(), buffer.size(), remote_ + offset, key_, &param), "ucp_get_nbx");
   }
+  void post_add(std::size_t offset, const std::uint64_t& operand) { add(offset, operand, nullptr); }
+  void post_fetch_add(std::size_t offset, const std::uint64_t& operand, std::uint64_t& before) {
+    add(offset, operand, &before);
+  }
   void flush() {
     finish(ucp_ep_flush_nbx(endpoint_, &kPlain));
     wait_sends();
@@ -157,6 +161,17 @@ class UcxTransport {
   [[gnu::always_inline]] void send(ucp_ep_h endpoint, std::uint64_t tag, ByteView bytes) {
     const ucp_request_param_t param = completing();
     note(ucp_tag_send_nbx(endpoint, bytes.data(), bytes.size(), tag_base_ + tag, &param), "ucp_tag_send_nbx");
+  }
+  [[gnu::always_inline]] void add(std::size_t offset, const std::uint64_t& operand, std::uint64_t* before) {
+    ucp_request_param_t param = completing();
+    param.op_attr_mask |= UCP_OP_ATTR_FIELD_DATATYPE;
+    param.datatype = ucp_dt_make_contig(sizeof operand);
+    if (before != nullptr) {
+      param.op_attr_mask |= UCP_OP_ATTR_FIELD_REPLY_BUFFER;
+      param.reply_buffer = before;
+    }
+    note(ucp_atomic_op_nbx(endpoint_, UCP_ATOMIC_OP_ADD, &operand, 1, remote_ + offset, key_, &param),
+         "ucp_atomic_op_nbx");
   }
   void connect() {
     ucp_address_t* address = nullptr;
@@ -267,6 +282,7 @@ class UcxLibrary {
     ucp_params_t params{};
     params.field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_MT_WORKERS_SHARED;
     params.features = UCP_FEATURE_TAG | UCP_FEATURE_AM | UCP_FEATURE_RMA;
+    if (call.task->measurement.find("add-rate/") != std::string::npos) params.features |= UCP_FEATURE_AMO64;
     const bool sleeps =
         call.task->measurement.starts_with("idle/") || call.task->measurement.starts_with("wake-up/");
     if (sleeps) params.features |= UCP_FEATURE_WAKEUP;
