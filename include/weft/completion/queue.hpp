@@ -64,6 +64,10 @@ class WEFT_API BasicCompletionQueue final : public Completion {
   using Ring = detail::EntryRing<>;
   [[gnu::always_inline]] bool pop_from(Ring* ring, Message& message) noexcept {
     if (ring->empty()) return false;
+    // Whatever the last pop left there. Here, because its release may be the program's own and use this
+    // queue.
+    if (detail::MessageAccess::holding(message) == detail::MessageAccess::Holding::owner) [[unlikely]]
+      message = Message();
     const auto visit = consumers_.enter();
     bool popped = true;
     // Whoever is alone now was so at the look at the ring.

@@ -57,8 +57,6 @@ inline void QueueEntry::store(Message& message) noexcept {
 }
 
 inline void QueueEntry::load(Message& message) noexcept {
-  if (MessageAccess::holding(message) == MessageAccess::Holding::owner) [[unlikely]]
-    message = Message();  // what the last pop left there
   MessageAccess::set_view(message, about.operation, peer, tag, nullptr, about.size, nullptr, 0);
   MessageAccess::set_outcome(message, about.outcome);
   if (about.holding == MessageAccess::Holding::in_place) [[likely]] {
