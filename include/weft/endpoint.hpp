@@ -227,7 +227,7 @@ class BasicEndpoint : public MatchedOperations<BasicEndpoint<Locking>, Locking>,
     if (bytes.size() > detail::kSlotPayload || (options.completion != nullptr && !options.may_complete_now) ||
         options.message_class != MessageClass::normal)
       return false;
-    detail::SendLane* lane = path_->lane(peer, remote.device());
+    detail::SendLane* lane = path_->lane(peer, remote.device(), detail::column_of_post<Locking>());
     return lane != nullptr &&
            detail::post_slot<Locking>(*lane, remote, options.tag, bytes, detail::kActiveMessageChannel);
   }

@@ -33,6 +33,28 @@ namespace detail {
 template <class Locking>
 struct EndpointCalls;
 
+/// The lane of a prepared operation: kept where one thread has the device for itself; elsewhere it depends on
+/// the thread that starts the operation. `uses`: whether the operation can be written into a lane at all.
+template <class Locking>
+class PreparedLane {
+ public:
+  [[nodiscard, gnu::always_inline]] SendLane* get(bool uses, const DevicePath& path, int peer,
+                                                  std::uint8_t device) const noexcept {
+    if constexpr (Locking::kExclusive)
+      return kept_;
+    else
+      return uses ? path.lane(peer, device, column_of_post<Locking>()) : nullptr;
+  }
+  /// Looks for the one to be kept, which the first contact makes.
+  void renew(bool uses, const DevicePath& path, int peer, std::uint8_t device) noexcept {
+    if constexpr (Locking::kExclusive)
+      if (uses && kept_ == nullptr) kept_ = path.lane(peer, device);
+  }
+
+ private:
+  SendLane* kept_ = nullptr;
+};
+
 /// A receive with what its posts would look up each time.
 struct PreparedMatch {
   const std::atomic<core::MatchingEngine*>* engine = nullptr;  // where the runtime keeps it; never null there
@@ -112,7 +134,7 @@ class PreparedAccess : public PreparedOperation {
         copy(buffer_.size());
         return Status::done();
       }
-      if (lane_ != nullptr && copy_and_signal()) [[likely]]
+      if (copy_and_signal()) [[likely]]
         return Status::done();
     }
     return start_otherwise();
@@ -128,12 +150,14 @@ class PreparedAccess : public PreparedOperation {
       detail::copy_access(buffer_.data(), there_, size);
   }
   [[nodiscard]] bool copy_and_signal() const noexcept {
-    return detail::post_filled_slot<Locking>(*lane_, options_.signal, options_.tag, 0,
+    detail::SendLane* lane = lane_.get(signals_, *path_, where_.region.rank, options_.signal.device());
+    return lane != nullptr &&
+           detail::post_filled_slot<Locking>(*lane, options_.signal, options_.tag, 0,
                                              kIsPut ? detail::kPutSignalChannel : detail::kGetSignalChannel,
                                              [&](std::byte*) { copy(buffer_.size()); });
   }
   [[gnu::cold, gnu::noinline]] Status start_otherwise() {
-    if (signals_ && lane_ == nullptr) lane_ = path_->lane(where_.region.rank, options_.signal.device());
+    lane_.renew(signals_, *path_, where_.region.rank, options_.signal.device());
     if constexpr (kIsPut)
       return detail::OneSidedCalls<Locking>::post_put(*device_, where_.region.rank, where_, buffer_,
                                                       options_);
@@ -148,7 +172,7 @@ class PreparedAccess : public PreparedOperation {
   Way way_ = Way::signal;  // what an access that is open does
   bool signals_ = false;   // from here, after a copy
   Buffer buffer_;
-  detail::SendLane* lane_ = nullptr;  // to the signal's home device, once there is one
+  detail::PreparedLane<Locking> lane_;  // to the signal's home device
   detail::DeviceState* device_;
   const detail::DevicePath* path_;
   RemoteAddress where_;
@@ -176,27 +200,26 @@ class PreparedActiveMessage : public PreparedOperation {
         device_(&device),
         path_(&path) {
     detail::Preparation::check_active_message(device, peer, remote, options.message_class);
-    find_lane();
+    renew_lane();
   }
 
   Status start() {
-    if (lane_ != nullptr && detail::post_slot<Locking>(*lane_, remote_, options_.tag, bytes_,
-                                                       detail::kActiveMessageChannel)) [[likely]]
+    detail::SendLane* lane = lane_.get(fits_, *path_, peer_, remote_.device());
+    if (lane != nullptr && detail::post_slot<Locking>(*lane, remote_, options_.tag, bytes_,
+                                                      detail::kActiveMessageChannel)) [[likely]]
       return Status::done();
     return start_otherwise();
   }
 
  private:
-  void find_lane() noexcept {
-    if (fits_ && lane_ == nullptr) lane_ = path_->lane(peer_, remote_.device());
-  }
+  void renew_lane() noexcept { lane_.renew(fits_, *path_, peer_, remote_.device()); }
   [[gnu::cold, gnu::noinline]] Status start_otherwise() {
     const Status status = detail::EndpointCalls<Locking>::post_am(*device_, peer_, remote_, bytes_, options_);
-    find_lane();  // the first contact has made it
+    renew_lane();
     return status;
   }
 
-  detail::SendLane* lane_ = nullptr;  // what fits into a slot goes here, once there is one
+  detail::PreparedLane<Locking> lane_;  // what fits into a slot goes here
   RemoteCompletion remote_;
   Bytes bytes_;
   ActiveMessageOptions options_;
@@ -225,26 +248,25 @@ class PreparedSend : public PreparedOperation {
         device_(&device),
         path_(&path) {
     detail::Preparation::check_send(device, peer, options);
-    find_lane();
+    renew_lane();
   }
 
   Status start() {
-    if (lane_ != nullptr && detail::post_matched_slot<Locking>(*lane_, tag_, bytes_, trailer_)) [[likely]]
+    detail::SendLane* lane = lane_.get(fits_, *path_, peer_, options_.device);
+    if (lane != nullptr && detail::post_matched_slot<Locking>(*lane, tag_, bytes_, trailer_)) [[likely]]
       return Status::done();
     return start_otherwise();
   }
 
  private:
-  void find_lane() noexcept {
-    if (fits_ && lane_ == nullptr) lane_ = path_->lane(peer_, options_.device);
-  }
+  void renew_lane() noexcept { lane_.renew(fits_, *path_, peer_, options_.device); }
   [[gnu::cold, gnu::noinline]] Status start_otherwise() {
     const Status status = detail::MatchedCalls<Locking>::post_send(*device_, peer_, tag_, bytes_, options_);
-    find_lane();
+    renew_lane();
     return status;
   }
 
-  detail::SendLane* lane_ = nullptr;
+  detail::PreparedLane<Locking> lane_;
   std::uint64_t tag_;
   Bytes bytes_;
   std::uint64_t trailer_;

@@ -1,9 +1,15 @@
 #include "concurrent/thread_number.hpp"
 
+#include <weft/detail/device_path.hpp>
+
 #include <mutex>
 #include <set>
 
-namespace weft::concurrent::detail {
+namespace weft {
+
+constinit thread_local std::uint32_t detail::thread_column = detail::DevicePath::kNoColumn;
+
+namespace concurrent::detail {
 
 namespace {
 
@@ -43,7 +49,9 @@ struct Lease {
 
 std::uint32_t take_thread_number() noexcept {
   thread_local const Lease lease;
+  weft::detail::thread_column = lease.number % weft::detail::DevicePath::kNoColumn;
   return lease.number;
 }
 
-}  // namespace weft::concurrent::detail
+}  // namespace concurrent::detail
+}  // namespace weft

@@ -56,6 +56,7 @@ struct Outgoing {
   bool to_handle;  // `word` starts with a handle that must be open at the peer
   std::uint64_t word;
   bool keeps_room = false;  // others wait behind this one: inlined posts shall not overtake them
+  bool in_order = false;    // better where it arrives in the order in which its kind was sent
 };
 
 enum class SendResult : std::uint8_t {

@@ -212,7 +212,8 @@ class AtomicOperations {
     if (options.signal == RemoteCompletion()) return directly(peer, where, operation, operand, expected, old);
     std::byte* place = place_of<T>(peer, where);
     if (place == nullptr || !detail::has_operation<T>(operation)) return false;
-    detail::SendLane* lane = static_cast<const Derived*>(this)->path().lane(peer, options.signal.device());
+    detail::SendLane* lane = static_cast<const Derived*>(this)->path().lane(
+        peer, options.signal.device(), detail::column_of_post<Locking>());
     return lane != nullptr &&
            detail::post_filled_slot<Locking>(
                *lane, options.signal, options.tag, 0, detail::kAtomicSignalChannel, [&](std::byte*) {

@@ -176,7 +176,9 @@ class MatchedOperations {
     const bool is_ordered = engine >= kMatchingEngines;
     if (is_ordered && (policy != MatchingPolicy::rank_and_tag || tag == any_tag)) return false;
     const detail::DevicePath& path = static_cast<const Derived*>(this)->path();
-    detail::SendLane* lane = path.lane(peer, device);
+    // What has an order goes one way.
+    detail::SendLane* lane = path.lane(
+        peer, device, is_ordered ? detail::DevicePath::kFirstColumn : detail::column_of_post<Locking>());
     if (lane == nullptr) return false;
     const std::uint64_t trailer =
         detail::match_trailer(engine, static_cast<std::uint8_t>(policy), path.own_device);

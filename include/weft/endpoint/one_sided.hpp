@@ -189,7 +189,8 @@ class OneSidedOperations {
   [[nodiscard]] bool with_signal(int peer, const AccessOptions& options, std::uint8_t channel,
                                  std::size_t size, const Copy& copy) const noexcept {
     if (size > detail::kCopiedInLane) return false;
-    detail::SendLane* lane = static_cast<const Derived*>(this)->path().lane(peer, options.signal.device());
+    detail::SendLane* lane = static_cast<const Derived*>(this)->path().lane(
+        peer, options.signal.device(), detail::column_of_post<Locking>());
     return lane != nullptr && detail::post_filled_slot<Locking>(*lane, options.signal, options.tag, 0,
                                                                 channel, [&](std::byte*) { copy(); });
   }

@@ -57,6 +57,8 @@ class Credits {
  public:
   Credits(int ranks, std::uint32_t limit) noexcept : accounts_(ranks), limit_(limit) {}
 
+  [[nodiscard]] std::uint32_t limit() const noexcept { return limit_; }
+
   /// Takes up to `count` at once; returns how many.
   [[nodiscard]] std::uint32_t take_up_to(std::uint32_t count, int peer, std::uint8_t device) noexcept {
     Account& account = accounts_.at(peer, device);

@@ -7,8 +7,10 @@
 
 #include <weft/detail/message_access.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
+#include <utility>
 
 namespace weft::core {
 
@@ -17,7 +19,9 @@ using network::SendResult;
 
 namespace {
 
-constexpr std::uint32_t kLaneShare = 32;
+constexpr std::uint32_t kLaneShare = 32;  // of the credits, at most
+constexpr std::uint32_t kParts = 4;       // of the credits may lie in the first lane of a shared device ...
+constexpr std::uint32_t kOtherParts = 2 * detail::DevicePath::kColumns;  // ... and in each other one
 constexpr std::size_t kLargestInline = 2048;  // the attribute inline_max allows no more
 
 Outgoing matched_message(int peer, std::uint64_t tag, const SendOptions& options, bool keeps_room) noexcept {
@@ -27,7 +31,16 @@ Outgoing matched_message(int peer, std::uint64_t tag, const SendOptions& options
           static_cast<std::uint8_t>(Channel::send),
           false,
           tag,
-          keeps_room};
+          keeps_room,
+          options.engine >= kMatchingEngines};
+}
+
+/// How many credits a lane may take at a time. What lies in the lane of one thread is out of reach of the
+/// others, so it must not be all that there is.
+std::uint32_t share_of(std::uint32_t limit, std::uint32_t column, bool exclusive) noexcept {
+  if (exclusive) return kLaneShare;
+  const std::uint32_t parts = column == detail::DevicePath::kFirstColumn ? kParts : kOtherParts;
+  return std::clamp(limit / parts, 1U, kLaneShare);
 }
 
 }  // namespace
@@ -61,10 +74,15 @@ bool SendReceive::take_credit(int peer, const SendOptions& options, bool exclusi
   const std::uint8_t device = options.device;
   Credits& credits = credits_of(options);
   // Inlined posts are of the class normal.
-  detail::SendLane* lane = options.message_class == MessageClass::normal ? path_.lane(peer, device) : nullptr;
+  const std::uint32_t column = exclusive || options.engine >= kMatchingEngines
+                                   ? detail::DevicePath::kFirstColumn
+                                   : detail::thread_column;
+  detail::SendLane* lane =
+      options.message_class == MessageClass::normal ? path_.lane(peer, device, column) : nullptr;
   auto* const hold = lane == nullptr ? nullptr : detail::enter(lane->bias, lane->lock, exclusive);
   if (hold == nullptr) return credits.take_up_to(1, peer, device) != 0;
-  if (lane->credits == 0) lane->credits = credits.take_up_to(kLaneShare, peer, device);
+  if (lane->credits == 0)
+    lane->credits = credits.take_up_to(share_of(credits.limit(), column, exclusive), peer, device);
   const bool has_credit = lane->credits != 0;
   if (has_credit) --lane->credits;
   detail::leave(hold, exclusive);
@@ -165,10 +183,22 @@ Status SendReceive::ended(bool lost, int peer, std::uint64_t tag, Bytes bytes,
 /// Each takes a credit; inlined posts take those that their lanes have been given.
 __attribute__((no_sanitize("thread"))) std::uint64_t SendReceive::sends() noexcept {
   std::uint64_t unused = 0;
-  for (const auto& row : path_.rows)
-    for (std::uint32_t peer = 0; peer < path_.ranks; ++peer)
-      if (const detail::SendLane* lane = row.load(std::memory_order_acquire)[peer].load(); lane != nullptr)
+  const detail::DevicePath::LaneRow* before = nullptr;
+  for (const auto& each : path_.rows) {
+    const detail::DevicePath::LaneRow* row = each.load(std::memory_order_acquire);
+    if (std::exchange(before, row) == row) continue;  // devices that were not contacted have one in common
+    for (std::uint32_t peer = 0; peer < path_.ranks; ++peer) {
+      std::array<const detail::SendLane*, detail::DevicePath::kColumns> lanes{};
+      for (std::uint32_t column = 0; column < detail::DevicePath::kColumns; ++column) {
+        const detail::SendLane* lane =
+            row[detail::DevicePath::place(static_cast<int>(peer), column)].load(std::memory_order_acquire);
+        // Several columns may hold the same one.
+        if (lane == nullptr || std::ranges::find(lanes, lane) != lanes.end()) continue;
+        lanes[column] = lane;
         unused += *static_cast<const volatile std::uint32_t*>(&lane->credits);
+      }
+    }
+  }
   std::uint64_t taken = 0;
   for (Credits& credits : credits_) taken += credits.taken();
   return taken > unused ? taken - unused : 0;

@@ -7,7 +7,8 @@ OfiPort::OfiPort(OfiDevice& device, Peers& peers, const Capabilities& capabiliti
       peers_(peers),
       capabilities_(capabilities),
       before_(device.traffic()),
-      no_lanes_(new detail::DevicePath::LaneRow[static_cast<std::size_t>(peers.size())]()) {
+      no_lanes_(new detail::DevicePath::LaneRow[detail::DevicePath::row_size(
+          static_cast<std::size_t>(peers.size()))]()) {
   path.ranks = static_cast<std::uint32_t>(peers.size());
   for (auto& row : path.rows) row.store(no_lanes_.get(), std::memory_order_relaxed);
 }

@@ -1,6 +1,8 @@
 // How lanes come into being, end, and are accounted for.
 #include "network/shm/port.hpp"
 
+#include "concurrent/thread_number.hpp"
+
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -14,7 +16,8 @@ using detail::Slot;
 
 ShmPort::ShmPort(const Shared& shared, std::uint32_t index, DevicePath& path, detail::PayloadLender& copier)
     : shared_(shared), path_(path), copier_(copier), area_(&shared.segment->mapping().device(index)) {
-  no_lanes_ = std::make_unique<DevicePath::LaneRow[]>(static_cast<std::size_t>(shared_.peers->size()));
+  no_lanes_ = std::make_unique<DevicePath::LaneRow[]>(
+      DevicePath::row_size(static_cast<std::size_t>(shared_.peers->size())));
   for (std::size_t traffic = 0; traffic < kTrafficClasses; ++traffic) {
     DevicePath& each = path_for(static_cast<TrafficClass>(traffic));
     each.ranks = static_cast<std::uint32_t>(shared_.peers->size());
@@ -59,21 +62,53 @@ SendState* state_of(detail::SendLane* lane) noexcept { return static_cast<SendSt
 
 }  // namespace
 
-SendState* ShmPort::lane_for(const Outgoing& outgoing, SendResult& refusal) noexcept {
-  detail::SendLane* lane = path_for(outgoing.traffic).lane(outgoing.peer, outgoing.device);
+SendState* ShmPort::lane_for(const Outgoing& outgoing, bool exclusive, SendResult& refusal) noexcept {
+  std::uint32_t column = DevicePath::kFirstColumn;
+  if (!exclusive && outgoing.traffic == TrafficClass::data && !outgoing.in_order) {
+    static_cast<void>(concurrent::thread_number());  // gives the thread its column
+    column = detail::thread_column;
+  }
+  detail::SendLane* lane = path_for(outgoing.traffic).lane(outgoing.peer, outgoing.device, column);
   if (lane != nullptr) [[likely]]
     return state_of(lane);
-  return set_up_lane(outgoing, refusal);
+  return set_up_lane(outgoing, column, refusal);
 }
 
-SendState* ShmPort::set_up_lane(const Outgoing& outgoing, SendResult& refusal) noexcept try {
+/// The lane of a column that has none yet: that of another column of the same stripe, or a new one; where
+/// there is no room for more, any that leads there.
+SendState* ShmPort::set_up_lane(const Outgoing& outgoing, std::uint32_t column, SendResult& refusal) noexcept
+    try {
   const std::unique_lock lock(setup_mutex_, std::try_to_lock);
   if (!lock.owns_lock()) {
     refusal = SendResult::lock_contended;
     return nullptr;
   }
   DevicePath& path = path_for(outgoing.traffic);
-  if (detail::SendLane* lane = path.lane(outgoing.peer, outgoing.device)) return state_of(lane);
+  if (detail::SendLane* lane = path.lane(outgoing.peer, outgoing.device, column)) return state_of(lane);
+  auto& row = rows_[static_cast<std::size_t>(outgoing.traffic) * DevicePath::kMaxDevices + outgoing.device];
+  if (row == nullptr) {
+    row = std::make_unique<DevicePath::LaneRow[]>(
+        DevicePath::row_size(static_cast<std::size_t>(shared_.peers->size())));
+    // Pairs with the acquire in DevicePath::lane().
+    path.rows[outgoing.device].store(row.get(), std::memory_order_release);
+  }
+  const std::uint32_t stripe = column % shared_.thread_lanes;
+  detail::SendLane* lane = path.lane(outgoing.peer, outgoing.device, stripe);
+  if (lane == nullptr) lane = make_lane(outgoing, stripe, refusal);
+  for (std::uint32_t other = 0; lane == nullptr && refusal == SendResult::no_slot && other < column; ++other)
+    lane = path.lane(outgoing.peer, outgoing.device, other);
+  if (lane == nullptr) return nullptr;
+  // Pairs with the acquire in DevicePath::lane().
+  row[DevicePath::place(outgoing.peer, stripe)].store(lane, std::memory_order_release);
+  row[DevicePath::place(outgoing.peer, column)].store(lane, std::memory_order_release);
+  return state_of(lane);
+} catch (const std::bad_alloc&) {
+  refusal = SendResult::no_slot;
+  return nullptr;
+}
+
+/// Under setup_mutex_. nullptr: see `refusal`.
+SendState* ShmPort::make_lane(const Outgoing& outgoing, std::uint32_t stripe, SendResult& refusal) {
   const Peer* peer = shared_.peers->contact(outgoing.peer);
   if (peer == nullptr || outgoing.device >= peer->mapping->header().devices_max) {
     refusal = shared_.peers->departed(outgoing.peer) ? SendResult::peer_gone : SendResult::not_ready;
@@ -97,6 +132,7 @@ SendState* ShmPort::set_up_lane(const Outgoing& outgoing, SendResult& refusal) n
   state->peer = peer;
   state->area = &area;
   state->traffic = outgoing.traffic;
+  state->stripe = stripe;
   detail::SendLane& lane = *state;
   lane.slots = shared_.segment->slots(state->ring);
   lane.mask = state->ring.slots - 1;
@@ -104,12 +140,6 @@ SendState* ShmPort::set_up_lane(const Outgoing& outgoing, SendResult& refusal) n
   lane.control = &shared_.segment->control(state->ring);
   lane.control->cold.store(1, std::memory_order_relaxed);
   lane.open_handles = peer->mapping->open_handles();
-  auto& row = rows_[static_cast<std::size_t>(outgoing.traffic) * DevicePath::kMaxDevices + outgoing.device];
-  if (row == nullptr) {
-    row = std::make_unique<DevicePath::LaneRow[]>(static_cast<std::size_t>(shared_.peers->size()));
-    // Pairs with the acquire in DevicePath::lane().
-    path.rows[outgoing.device].store(row.get(), std::memory_order_release);
-  }
   send_states_.reserve(send_states_.size() + 1);
   if (!announce(*state, area)) {
     lane.control->released.store(1, std::memory_order_relaxed);
@@ -123,12 +153,7 @@ SendState* ShmPort::set_up_lane(const Outgoing& outgoing, SendResult& refusal) n
            std::to_string(lane.mask + 1) + " slots";
   });
   send_states_.push_back(std::move(state));
-  // Pairs with the acquire in DevicePath::lane().
-  row[static_cast<std::size_t>(outgoing.peer)].store(&lane, std::memory_order_release);
   return send_states_.back().get();
-} catch (const std::bad_alloc&) {
-  refusal = SendResult::no_slot;
-  return nullptr;
 }
 
 bool ShmPort::announce(SendState& state, DeviceArea& area) noexcept {
@@ -141,7 +166,8 @@ bool ShmPort::announce(SendState& state, DeviceArea& area) noexcept {
     entry.rank = shared_.segment->mapping().header().rank;
     entry.ring_offset = state.ring.offset;
     entry.slots = state.ring.slots;
-    entry.traffic = static_cast<std::uint32_t>(state.traffic);
+    entry.traffic = static_cast<std::uint16_t>(state.traffic);
+    entry.stripe = static_cast<std::uint16_t>(state.stripe);
     state.index = index;
     std::uint32_t high = area.lanes_high.load(std::memory_order_relaxed);
     while (high < index + 1 && !area.lanes_high.compare_exchange_weak(high, index + 1)) {
@@ -188,10 +214,12 @@ bool ShmPort::attach(std::uint32_t index) noexcept try {
     lane->bytes = before->bytes;
   }
   lane->next.store(&lane->slots[lane->head & lane->mask], std::memory_order_relaxed);
-  const std::uint32_t traffic = entry.traffic;
+  const std::uint32_t named = entry.traffic;
   // What a peer calls by no name is as usual as it was before it wrote that.
-  set_urgency(index,
-              traffic < kTrafficClasses ? urgency_of(static_cast<TrafficClass>(traffic)) : Urgency::usual);
+  const TrafficClass traffic =
+      named < kTrafficClasses ? static_cast<TrafficClass>(named) : TrafficClass::data;
+  set_urgency(index, urgency_of(traffic));
+  set_columns(index, traffic, entry.stripe);
   shared_.log.debug([&] {
     return "lane " + std::to_string(index) + " comes from rank " + std::to_string(rank) + ", " +
            std::to_string(ring.slots) + " slots";
@@ -217,6 +245,20 @@ void ShmPort::set_urgency(std::uint32_t index, Urgency urgency) noexcept {
   put(urgent_, urgency == Urgency::first);
   put(bulk_, urgency == Urgency::last);
   if (urgency != Urgency::usual) has_classes_.store(true, std::memory_order_relaxed);
+}
+
+/// Which threads look at the lane first. Under temperature_lock_, before the lane is hot.
+void ShmPort::set_columns(std::uint32_t index, TrafficClass traffic, std::uint32_t stripe) noexcept {
+  const std::uint64_t bit = std::uint64_t{1} << (index % 64);
+  for (std::uint32_t column = 0; column < columns_.size(); ++column) {
+    std::atomic<std::uint64_t>& own = columns_[column].own[index / 64];
+    // What is not data is for whoever comes first.
+    if (traffic != TrafficClass::data || column % shared_.thread_lanes == stripe % shared_.thread_lanes)
+      own.fetch_or(bit, std::memory_order_relaxed);
+    else
+      own.fetch_and(~bit, std::memory_order_relaxed);
+  }
+  if (traffic == TrafficClass::data && stripe != 0) has_stripes_.store(true, std::memory_order_relaxed);
 }
 
 bool ShmPort::consumed(const SendState& state) noexcept {

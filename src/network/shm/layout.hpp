@@ -11,7 +11,7 @@
 namespace weft::network::shm {
 
 inline constexpr std::uint64_t kMagic = 0x31304d4853544657;  // "WFTSHM01"
-inline constexpr std::uint32_t kLayoutVersion = 6;
+inline constexpr std::uint32_t kLayoutVersion = 7;
 inline constexpr std::uint32_t kMaxLanes = 1024;
 inline constexpr std::uint32_t kHandles = 65536;
 inline constexpr std::uint32_t kReturnStacks = 8;
@@ -56,7 +56,8 @@ struct alignas(32) Announcement {
   std::int32_t rank;          // whose segment holds the ring
   std::uint64_t ring_offset;  // of the LaneControl in that segment; the slots follow
   std::uint32_t slots;
-  std::uint32_t traffic;  // TrafficClass
+  std::uint16_t traffic;  // TrafficClass
+  std::uint16_t stripe;   // of the lanes between two devices that carry data: 0, or that of the threads that send
 };
 static_assert(sizeof(Announcement) == 32);
 

@@ -4,7 +4,13 @@ namespace weft::network::shm {
 
 namespace {
 
-constexpr std::size_t kTouchFrom = 1024;
+/// Whether whoever has read a payload should also write into each of its lines, so that its owner finds them
+/// in one cache. docs/decisions/008 has the figures.
+const bool kOwnsWhatItRead = [] {
+  __builtin_cpu_init();
+  return __builtin_cpu_is("amd") != 0;
+}();
+constexpr std::size_t kOwnsFrom = 1024;  // bytes
 
 PacketHeader& packet_header(const Mapping& mapping, std::uint32_t index) noexcept {
   const SegmentHeader& header = mapping.header();
@@ -29,7 +35,7 @@ void PeerPackets::give_back(std::uint32_t index, std::uint32_t generation, std::
   const Mapping& mapping = *mapping_.load(std::memory_order_relaxed);
   PacketHeader& packet = packet_header(mapping, index);
   if (packet.generation.load(std::memory_order_relaxed) != generation) return;
-  if (touch >= kTouchFrom) {
+  if (kOwnsWhatItRead && touch >= kOwnsFrom) {
     auto* payload = reinterpret_cast<volatile std::byte*>(&packet + 1);
     for (std::size_t offset = 0; offset < touch; offset += 64) payload[offset] = std::byte{0};
   }

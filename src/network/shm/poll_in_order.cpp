@@ -9,14 +9,6 @@
 
 namespace weft::network::shm {
 
-namespace {
-
-constexpr std::uint32_t index_of(std::uint32_t word, std::uint64_t bits) noexcept {
-  return word * 64 + static_cast<std::uint32_t>(std::countr_zero(bits));
-}
-
-}  // namespace
-
 std::size_t ShmPort::poll_in_order(Sink& sink, std::size_t limit, bool exclusive) noexcept {
   const std::uint32_t words = (area_->lanes_high.load(std::memory_order_relaxed) + 63) / 64;
   int hot = 0;

@@ -1,9 +1,10 @@
 // One device's share of the shared-memory network.
 //
 // Sending: each (peer, device of the peer, traffic class) has a lane whose ring lies in this rank's segment.
+// Threads that share the device spread over several lanes for data.
 // Receiving: peers announce their lanes in this device's area; the port polls those that are hot, and learns
 // by doorbell about messages in cold ones. Sources: send.cpp, lane_setup.cpp, receive.cpp, poll_in_order.cpp,
-// doorbell.cpp, access.cpp, failure.cpp, traffic.cpp.
+// poll_own_first.cpp, doorbell.cpp, access.cpp, failure.cpp, traffic.cpp.
 #pragma once
 
 #include "base/log.hpp"
@@ -16,6 +17,7 @@
 
 #include <array>
 #include <atomic>
+#include <bit>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -33,6 +35,7 @@ struct Shared {
   std::uint32_t lane_slots;
   std::uint32_t lane_slots_max;
   std::uint32_t lanes_max;
+  std::uint32_t thread_lanes;
   bool has_process_barrier;
   base::Log log;
 };
@@ -44,6 +47,7 @@ struct SendState : detail::SendLane {
   std::uint32_t index = 0;     // of the announcement, and of the doorbell bit
   Segment::Ring ring;
   TrafficClass traffic = TrafficClass::data;
+  std::uint32_t stripe = 0;     // of the threads that send, where they spread over lanes
   bool is_given_up = false;     // the peer has failed; under the lane's lock
   std::uint64_t wide_tail = 0;  // tail after the last message of several slots ...
   std::uint64_t wide_head = 0;  // ... whose first slot was here
@@ -59,8 +63,9 @@ struct alignas(64) ReceiveLane {
   std::uint64_t head = 0;
   std::uint64_t credit_at = 0;  // position beyond which the sender is told again what has been read
   detail::LaneControl* control = nullptr;
-  concurrent::Entrance<> entrance;  // closed: the lane has ended
-  bool streaming = false;           // messages come without gaps
+  concurrent::Entrance<> entrance;        // closed: the lane has ended
+  bool streaming = false;                 // messages come without gaps
+  std::atomic<std::uint32_t> visitor{0};  // last thread inside, its number plus one; see poll_own_first.cpp
   std::uint32_t index = 0;
   const Peer* peer = nullptr;
   PeerPackets* packets = nullptr;
@@ -109,7 +114,16 @@ class ShmPort final : public Port {
   friend void detail::ring_doorbell(detail::SendLane& lane) noexcept;
   static constexpr std::size_t kWords = kMaxLanes / 64;
   static constexpr int kPolledAllUpTo = 16;  // hot lanes; beyond, idle ones are cooled
+  /// The lane of the lowest bit of a word of a set.
+  [[nodiscard]] static constexpr std::uint32_t index_of(std::uint32_t word, std::uint64_t bits) noexcept {
+    return word * 64 + static_cast<std::uint32_t>(std::countr_zero(bits));
+  }
   using LaneSet = std::array<std::atomic<std::uint64_t>, kWords>;
+  /// Of threads that share the device: those with one number, more or less.
+  struct alignas(64) Column {
+    LaneSet own{};                        // lanes that they poll first
+    std::atomic<std::uint32_t> skips{0};  // polls that may yet leave out the lanes of others
+  };
 
   // send.cpp
   template <class Fill>
@@ -125,11 +139,13 @@ class ShmPort final : public Port {
   [[nodiscard]] detail::DevicePath& path_for(TrafficClass traffic) noexcept {
     return traffic == TrafficClass::data ? path_ : other_paths_[static_cast<std::size_t>(traffic) - 1];
   }
-  SendState* lane_for(const Outgoing& outgoing, SendResult& refusal) noexcept;
-  SendState* set_up_lane(const Outgoing& outgoing, SendResult& refusal) noexcept;
+  SendState* lane_for(const Outgoing& outgoing, bool exclusive, SendResult& refusal) noexcept;
+  SendState* set_up_lane(const Outgoing& outgoing, std::uint32_t column, SendResult& refusal) noexcept;
+  SendState* make_lane(const Outgoing& outgoing, std::uint32_t stripe, SendResult& refusal);
   bool announce(SendState& state, DeviceArea& area) noexcept;
   bool attach(std::uint32_t index) noexcept;
   void set_urgency(std::uint32_t index, Urgency urgency) noexcept;
+  void set_columns(std::uint32_t index, TrafficClass traffic, std::uint32_t stripe) noexcept;
   [[nodiscard]] static bool consumed(const SendState& state) noexcept;
   [[nodiscard]] static std::uint64_t waiting(const SendState& state) noexcept;
   // failure.cpp
@@ -139,7 +155,19 @@ class ShmPort final : public Port {
   std::size_t poll_in_order(Sink& sink, std::size_t limit, bool exclusive) noexcept;
   std::size_t poll_urgent(Sink& sink, std::size_t limit, bool exclusive) noexcept;
   std::size_t poll_bulk(Sink& sink, bool exclusive) noexcept;
+  // poll_own_first.cpp
+  std::size_t poll_own_first(Sink& sink, std::size_t limit) noexcept;
+  std::size_t visit_lane(std::uint32_t index, Sink& sink, std::size_t limit, std::uint32_t visitor,
+                         bool alone) noexcept;
   // receive.cpp
+  /// A hint, taken without the lane. Another thread may have emptied the slot since, and its sender may be
+  /// writing a payload over it or be using the ring for another lane; what was read is acted upon only after
+  /// the lane has been entered and its own slot been read again. ThreadSanitizer is told so, since plain
+  /// writes meet this read.
+  [[nodiscard]] __attribute__((no_sanitize("thread"))) static bool may_have_message(
+      const ReceiveLane& lane) noexcept {
+    return lane.next.load(std::memory_order_relaxed)->header.load(std::memory_order_relaxed) != 0;
+  }
   std::size_t poll_lane(std::uint32_t index, Sink& sink, std::size_t limit, bool exclusive) noexcept;
   void cool_now_and_then(bool exclusive) noexcept;
   std::size_t receive(ReceiveLane& lane, Sink& sink, std::size_t limit, bool alone) noexcept;
@@ -173,6 +201,8 @@ class ShmPort final : public Port {
   LaneSet bulk_{};                           // lanes of Urgency::last
   std::atomic<bool> has_classes_{false};     // any of these
   std::atomic<std::uint32_t> bulk_turn_{0};  // lane with which the next look at bulk begins
+  std::array<Column, detail::DevicePath::kNoColumn> columns_;
+  std::atomic<bool> has_stripes_{false};  // peers' threads spread over lanes
   std::array<std::atomic<ReceiveLane*>, kMaxLanes> lanes_{};
   alignas(64) std::atomic<std::uint32_t> temperature_lock_{0};  // heating and cooling exclude each other
   std::vector<std::unique_ptr<ReceiveLane>> receive_lanes_;     // under temperature_lock_

@@ -30,19 +30,12 @@ void let_sender_ahead() noexcept {
   for (int count = 0; count < kPauses; ++count) __builtin_ia32_pause();
 }
 
-/// Whether the lane may have a message: a hint, taken without the lane. Another thread may have emptied the
-/// slot since, and its sender may be writing a payload over it or be using the ring for another lane; what
-/// was read is acted upon only after the lane has been entered and its own slot been read again.
-/// ThreadSanitizer is told so, since plain writes meet this read.
-__attribute__((no_sanitize("thread"))) inline bool may_have_message(const Slot& slot) noexcept {
-  return slot.header.load(std::memory_order_relaxed) != 0;
-}
-
 }  // namespace
 
 std::size_t ShmPort::poll(Sink& sink, std::size_t limit, bool exclusive) noexcept {
   if (has_classes_.load(std::memory_order_relaxed)) [[unlikely]]
     return poll_in_order(sink, limit, exclusive);
+  if (!exclusive && has_stripes_.load(std::memory_order_relaxed)) return poll_own_first(sink, limit);
   const std::uint32_t words = (area_->lanes_high.load(std::memory_order_relaxed) + 63) / 64;
   std::size_t count = 0;
   int hot = 0;
@@ -56,7 +49,7 @@ std::size_t ShmPort::poll(Sink& sink, std::size_t limit, bool exclusive) noexcep
       // Pairs with the release in attach().
       ReceiveLane& lane = *lanes_[word * 64 + static_cast<std::uint32_t>(std::countr_zero(bits))].load(
           std::memory_order_acquire);
-      if (!may_have_message(*lane.next.load(std::memory_order_relaxed))) continue;
+      if (!may_have_message(lane)) continue;
       if (exclusive)
         lane.entrance.enter_alone(concurrent::thread_number());
       else if (!lane.entrance.enter(concurrent::thread_number()))
@@ -79,7 +72,7 @@ std::size_t ShmPort::poll(Sink& sink, std::size_t limit, bool exclusive) noexcep
 std::size_t ShmPort::poll_lane(std::uint32_t index, Sink& sink, std::size_t limit, bool exclusive) noexcept {
   // Pairs with the release in attach().
   ReceiveLane& lane = *lanes_[index].load(std::memory_order_acquire);
-  if (!may_have_message(*lane.next.load(std::memory_order_relaxed))) return 0;
+  if (!may_have_message(lane)) return 0;
   if (exclusive)
     lane.entrance.enter_alone(concurrent::thread_number());
   else if (!lane.entrance.enter(concurrent::thread_number()))

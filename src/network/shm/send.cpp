@@ -96,7 +96,7 @@ template <class Fill>
 SendResult ShmPort::send_slots(const Outgoing& outgoing, std::size_t slots, std::uint64_t header_size,
                                SlotKind kind, bool exclusive, const Fill& fill) noexcept {
   SendResult result = SendResult::sent;
-  SendState* state = lane_for(outgoing, result);
+  SendState* state = lane_for(outgoing, exclusive, result);
   if (state == nullptr) return result;
   if (state->peer->gone()) return SendResult::peer_gone;
   detail::SendLane& lane = *state;

@@ -19,6 +19,15 @@ SegmentGeometry geometry_of(const base::Attributes& attributes) {
           static_cast<std::uint64_t>(attributes.integer(Attribute::packet_size)) + Network::kPacketTrailer};
 }
 
+/// So many that the lanes of all ranks fill no more than a quarter of a device's announcements. A trace tells
+/// which arrival belongs to which send by their order, which only one lane keeps.
+std::uint32_t thread_lanes(const base::Attributes& attributes, int ranks) {
+  if (attributes.text(Attribute::trace) != "off") return 1;
+  const std::int64_t most = attributes.integer(Attribute::lanes_max) / (4 * std::int64_t{ranks});
+  return static_cast<std::uint32_t>(
+      std::clamp<std::int64_t>(most, 1, attributes.integer(Attribute::thread_lanes)));
+}
+
 }  // namespace
 
 ShmNetwork::ShmNetwork(bootstrap::Bootstrap& bootstrap, const base::Attributes& attributes,
@@ -47,6 +56,7 @@ ShmNetwork::ShmNetwork(bootstrap::Bootstrap& bootstrap, const base::Attributes& 
              static_cast<std::uint32_t>(attributes.integer(Attribute::lane_slots)),
              static_cast<std::uint32_t>(attributes.integer(Attribute::lane_slots_max)),
              static_cast<std::uint32_t>(attributes.integer(Attribute::lanes_max)),
+             thread_lanes(attributes, bootstrap.size()),
              has_barrier,
              {attributes, bootstrap.rank(), base::LogModule::shm}};
   shared_.log.info([&] {

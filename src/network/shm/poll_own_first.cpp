@@ -1,0 +1,79 @@
+// Polling by threads that share the device, where peers' threads spread over lanes.
+//
+// A thread looks at the lanes of its own column first, and at the others when these are empty, or now and
+// then. A lane that another thread has visited last is that thread's to empty: one message is taken, which
+// moves few cache lines, and so that nobody finds nothing to do while there is something. A lane that is
+// still as this thread has left it is not looked after by anybody else: all of it is taken, in every poll
+// from then on.
+#include "network/shm/port.hpp"
+
+#include "concurrent/thread_number.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace weft::network::shm {
+
+namespace {
+
+constexpr std::uint32_t kSkips = 15;  // polls in a row that leave out the lanes of other columns
+
+}  // namespace
+
+std::size_t ShmPort::poll_own_first(Sink& sink, std::size_t limit) noexcept {
+  const std::uint32_t visitor = concurrent::thread_number() + 1;
+  Column& column = columns_[(visitor - 1) % detail::DevicePath::kNoColumn];
+  const std::uint32_t words = std::min<std::uint32_t>(
+      (area_->lanes_high.load(std::memory_order_relaxed) + 63) / 64, static_cast<std::uint32_t>(kWords));
+  const std::uint32_t skips = column.skips.load(std::memory_order_relaxed);
+  std::size_t count = 0;
+  for (std::uint32_t word = 0; word < words; ++word) {
+    if (area_->doorbells[word].load(std::memory_order_relaxed) != 0) [[unlikely]]
+      answer_doorbells(false);
+    std::uint64_t bits =
+        hot_[word].load(std::memory_order_relaxed) & column.own[word].load(std::memory_order_relaxed);
+    const bool alone = skips != 0 && words == 1 && (bits & (bits - 1)) == 0;
+    for (; bits != 0; bits &= bits - 1)
+      count += visit_lane(index_of(word, bits), sink, limit, visitor, alone);
+  }
+  if (count != 0 && skips != 0) {
+    column.skips.store(skips - 1, std::memory_order_relaxed);
+    return count;
+  }
+  bool is_needed = false;
+  int hot = 0;
+  for (std::uint32_t word = 0; word < words; ++word) {
+    const std::uint64_t all = hot_[word].load(std::memory_order_relaxed);
+    hot += std::popcount(all);
+    for (std::uint64_t bits = all & ~column.own[word].load(std::memory_order_relaxed); bits != 0;
+         bits &= bits - 1) {
+      const std::uint32_t index = index_of(word, bits);
+      // Pairs with the release in attach().
+      const bool was_last =
+          lanes_[index].load(std::memory_order_acquire)->visitor.load(std::memory_order_relaxed) == visitor;
+      const std::size_t taken = visit_lane(index, sink, was_last ? limit : 1, visitor, false);
+      is_needed = is_needed || (was_last && taken != 0);
+      count += taken;
+    }
+  }
+  // Polls that go on finding nothing only read.
+  if (const std::uint32_t next = is_needed ? 0 : kSkips; next != skips)
+    column.skips.store(next, std::memory_order_relaxed);
+  if (hot > kPolledAllUpTo) [[unlikely]]
+    cool_now_and_then(false);
+  return count;
+}
+
+std::size_t ShmPort::visit_lane(std::uint32_t index, Sink& sink, std::size_t limit, std::uint32_t visitor,
+                                bool alone) noexcept {
+  // As above.
+  ReceiveLane& lane = *lanes_[index].load(std::memory_order_acquire);
+  if (!may_have_message(lane) || !lane.entrance.enter(visitor - 1)) return 0;
+  if (lane.visitor.load(std::memory_order_relaxed) != visitor)
+    lane.visitor.store(visitor, std::memory_order_relaxed);
+  const std::size_t count = receive(lane, sink, limit, alone);
+  lane.entrance.leave();
+  return count;
+}
+
+}  // namespace weft::network::shm
