@@ -50,6 +50,13 @@ Task task_of(const Series& series, const Options& options, const std::vector<int
   return task;
 }
 
+/// Whether figures of one are divided by figures of the other, round by round.
+bool are_compared(const Series& one, const Series& other) {
+  const Workload workload = one.measurement->workload;
+  const Workload another = other.measurement->workload;
+  return workload == another || (is_stream_of_threads(workload) && is_stream_of_threads(another));
+}
+
 /// Whether a thread of its own may progress what is measured.
 bool takes_progress_thread(const Measurement& measurement) {
   if (measurement.over->role != Role::weft) return true;  // as it is
@@ -71,12 +78,14 @@ class Comparison {
     const int planned = results_.options.rounds;
     ProgressBar bar(static_cast<std::size_t>(planned) * results_.series.size());
     int pass = 0;
-    for (; pass < planned; ++pass) make_pass(pass, bar);
+    for (; pass < planned; ++pass) make_pass(pass, all_series(), bar);
     judge_rounds(results_);
     // A machine that changed its state has spoilt rounds: make up for them, within reason.
-    for (; pass < 2 * planned && lacks_rounds(); ++pass) {
-      bar.extend(results_.series.size());
-      make_pass(pass, bar);
+    for (; pass < 2 * planned; ++pass) {
+      const std::vector<Series*> again = series_that_lack_rounds();
+      if (again.empty()) break;
+      bar.extend(again.size());
+      make_pass(pass, again, bar);
       judge_rounds(results_);
     }
     bar.finish();
@@ -125,12 +134,19 @@ class Comparison {
     return true;
   }
 
-  void make_pass(int pass, ProgressBar& bar) {
+  std::vector<Series*> all_series() {
+    std::vector<Series*> all;
+    for (Series& series : results_.series) all.push_back(&series);
+    return all;
+  }
+
+  /// A round of each.
+  void make_pass(int pass, const std::vector<Series*>& selected, ProgressBar& bar) {
     const bool reversed = pass % 2 == 1;
     pass_ = static_cast<std::uint64_t>(pass);
-    const std::size_t count = results_.series.size();
+    const std::size_t count = selected.size();
     for (std::size_t i = 0; i < count; ++i) {
-      Series& series = results_.series[reversed ? count - 1 - i : i];
+      Series& series = *selected[reversed ? count - 1 - i : i];
       bar.show(series.measurement->name);
       try {
         series.rounds.push_back(make_round(series, reversed));
@@ -199,10 +215,18 @@ class Comparison {
       results_.remarks.push_back(remark);
   }
 
-  [[nodiscard]] bool lacks_rounds() const {
-    return std::ranges::any_of(results_.series, [this](const Series& series) {
+  /// Together with what they are compared with, so that all of these have as many rounds.
+  std::vector<Series*> series_that_lack_rounds() {
+    const auto lacks = [this](const Series& series) {
       return 2 * std::ranges::count(series.rounds, true, &Round::kept) <= results_.options.rounds - 1;
+    };
+    std::vector<Series*> found = all_series();
+    std::erase_if(found, [&](const Series* each) {
+      return std::ranges::none_of(results_.series, [&](const Series& series) {
+        return lacks(series) && are_compared(*each, series);
+      });
     });
+    return found;
   }
 
   void remark() {

@@ -28,7 +28,7 @@ struct Series {
   const Measurement* measurement = nullptr;
   Variant variant{};            ///< of the workload
   bool oversubscribed = false;  ///< threads share cores
-  std::vector<Round> rounds{};  ///< one per pass over all measurements
+  std::vector<Round> rounds{};  ///< one per pass over all that it is compared with
   std::string failure{};        ///< why the rounds of a peer ended early; empty: they did not
   bool disturbed = false;       ///< no round was in the majority's state: figures come from all of them
 };

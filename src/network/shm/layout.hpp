@@ -57,7 +57,7 @@ struct alignas(32) Announcement {
   std::uint64_t ring_offset;  // of the LaneControl in that segment; the slots follow
   std::uint32_t slots;
   std::uint16_t traffic;  // TrafficClass
-  std::uint16_t stripe;   // of the lanes between two devices that carry data: 0, or that of the threads that send
+  std::uint16_t stripe;   // of lanes for data: 0, or that of the threads that send
 };
 static_assert(sizeof(Announcement) == 32);
 
