@@ -95,8 +95,9 @@ SendState* ShmPort::set_up_lane(const Outgoing& outgoing, std::uint32_t column, 
   const std::uint32_t stripe = column % shared_.thread_lanes;
   detail::SendLane* lane = path.lane(outgoing.peer, outgoing.device, stripe);
   if (lane == nullptr) lane = make_lane(outgoing, stripe, refusal);
-  for (std::uint32_t other = 0; lane == nullptr && refusal == SendResult::no_slot && other < column; ++other)
-    lane = path.lane(outgoing.peer, outgoing.device, other);
+  if (lane == nullptr && refusal == SendResult::no_slot)
+    for (std::uint32_t other = 0; lane == nullptr && other < DevicePath::kNoColumn; ++other)
+      lane = path.lane(outgoing.peer, outgoing.device, other);
   if (lane == nullptr) return nullptr;
   // Pairs with the acquire in DevicePath::lane().
   row[DevicePath::place(outgoing.peer, stripe)].store(lane, std::memory_order_release);

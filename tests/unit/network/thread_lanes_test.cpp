@@ -93,6 +93,7 @@ TEST_F(ThreadLanes, are_shared_when_there_is_room_for_no_more) {
     return test::until([&] { return endpoint.post_am(1, remote, test::payload(8, 1)).is_done(); },
                        [&] { ranks.progress(); });
   };
+  ranks.progress();  // by which this thread gets its number
   in_turn(2, [&](int number) {
     if (number == 0) {
       for (int index = 1; index <= 16; ++index) {
@@ -105,7 +106,10 @@ TEST_F(ThreadLanes, are_shared_when_there_is_room_for_no_more) {
     ASSERT_TRUE(post_from(*endpoints.front()));
     EXPECT_EQ(lanes_between(*endpoints.front(), 1).size(), 1U);
   });
-  EXPECT_TRUE(ranks.progress_until([&] { return arrived_.value() == 17; }));
+  // This thread has the lowest number, so its column comes before that of the lane.
+  ASSERT_TRUE(post_from(*endpoints.back()));
+  EXPECT_EQ(lanes_between(*endpoints.back(), 1).size(), 1U);
+  EXPECT_TRUE(ranks.progress_until([&] { return arrived_.value() == 18; }));
 }
 
 TEST_F(ThreadLanes, are_one_while_a_trace_is_made) {
