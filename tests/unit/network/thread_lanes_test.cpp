@@ -93,10 +93,10 @@ TEST_F(ThreadLanes, are_shared_when_there_is_room_for_no_more) {
     return test::until([&] { return endpoint.post_am(1, remote, test::payload(8, 1)).is_done(); },
                        [&] { ranks.progress(); });
   };
-  ranks.progress();  // by which this thread gets its number
+  ASSERT_TRUE(post(ranks, remote));  // by which this thread gets its number
   in_turn(2, [&](int number) {
     if (number == 0) {
-      for (int index = 1; index <= 16; ++index) {
+      for (int index = 1; index <= 15; ++index) {
         devices.push_back(std::make_unique<Device>(ranks.runtime(0), DeviceOptions{.index = index}));
         endpoints.push_back(std::make_unique<Endpoint>(*devices.back()));
         ASSERT_TRUE(post_from(*endpoints.back()));
