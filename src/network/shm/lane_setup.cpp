@@ -259,7 +259,9 @@ void ShmPort::set_columns(std::uint32_t index, TrafficClass traffic, std::uint32
     else
       own.fetch_and(~bit, std::memory_order_relaxed);
   }
-  if (traffic == TrafficClass::data && stripe != 0) has_stripes_.store(true, std::memory_order_relaxed);
+  if (traffic != TrafficClass::data) return;
+  stripes_ |= 1U << stripe % shared_.thread_lanes;
+  if (!std::has_single_bit(stripes_)) has_stripes_.store(true, std::memory_order_relaxed);
 }
 
 bool ShmPort::consumed(const SendState& state) noexcept {

@@ -202,10 +202,11 @@ class ShmPort final : public Port {
   std::atomic<bool> has_classes_{false};     // any of these
   std::atomic<std::uint32_t> bulk_turn_{0};  // lane with which the next look at bulk begins
   std::array<Column, detail::DevicePath::kNoColumn> columns_;
-  std::atomic<bool> has_stripes_{false};  // peers' threads spread over lanes
+  std::atomic<bool> has_stripes_{false};  // lanes of several stripes lead here
   std::array<std::atomic<ReceiveLane*>, kMaxLanes> lanes_{};
   alignas(64) std::atomic<std::uint32_t> temperature_lock_{0};  // heating and cooling exclude each other
   std::vector<std::unique_ptr<ReceiveLane>> receive_lanes_;     // under temperature_lock_
+  std::uint32_t stripes_ = 0;                                   // that lanes for data have had; likewise
 };
 
 }  // namespace weft::network::shm
