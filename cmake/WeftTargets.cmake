@@ -2,6 +2,7 @@
 
 include(CheckCXXCompilerFlag)
 check_cxx_compiler_flag(-momit-leaf-frame-pointer WEFT_HAS_OMIT_LEAF_FRAME_POINTER)
+check_cxx_compiler_flag(-fno-devirtualize-speculatively WEFT_HAS_NO_SPECULATIVE_DEVIRTUALIZATION)
 
 function(weft_target_defaults target)
   target_compile_features(${target} PUBLIC cxx_std_20)
@@ -15,6 +16,12 @@ function(weft_target_defaults target)
   target_compile_options(${target} PRIVATE -fno-omit-frame-pointer)
   if(WEFT_HAS_OMIT_LEAF_FRAME_POINTER AND NOT WEFT_SANITIZE)
     target_compile_options(${target} PRIVATE -momit-leaf-frame-pointer)
+  endif()
+  # Options and spans that a caller has just stored by halves are not to be loaded as a whole: that waits until the stores
+  # have left the core. And most virtual calls of the data path have many targets, of which no one is worth a guess.
+  target_compile_options(${target} PRIVATE -fno-tree-slp-vectorize)
+  if(WEFT_HAS_NO_SPECULATIVE_DEVIRTUALIZATION)
+    target_compile_options(${target} PRIVATE -fno-devirtualize-speculatively)
   endif()
   set_target_properties(${target} PROPERTIES
     CXX_EXTENSIONS OFF

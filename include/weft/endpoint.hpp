@@ -101,7 +101,8 @@ class BasicEndpoint : public MatchedOperations<BasicEndpoint<Locking>, Locking>,
                                         const ActiveMessageOptions& options = {}) {
     if (post_in_slot(peer, remote, bytes, options)) [[likely]]
       return Status::done();
-    return Calls::post_am(*device_, peer, remote, bytes, options);
+    const ActiveMessageOptions given = options;  // as in post_send()
+    return Calls::post_am(*device_, peer, remote, bytes, given);
   }
 
   /// The same with a payload of `size` bytes that was assembled in `packet`, which is taken over unless the
@@ -116,9 +117,10 @@ class BasicEndpoint : public MatchedOperations<BasicEndpoint<Locking>, Locking>,
   /// ok where options.completion is told. Inside handlers use post_am.
   Outcome send_am(int peer, RemoteCompletion remote, Bytes bytes, const ActiveMessageOptions& options = {},
                   const std::source_location& where = std::source_location::current()) {
-    if (!post_in_slot(peer, remote, bytes, options)) [[unlikely]]
-      return Calls::send_am(*device_, peer, remote, bytes, options, where);
-    return Outcome::ok;
+    if (post_in_slot(peer, remote, bytes, options)) [[likely]]
+      return Outcome::ok;
+    const ActiveMessageOptions given = options;
+    return Calls::send_am(*device_, peer, remote, bytes, given, where);
   }
 
   /// Moves communication of the device forward: delivers what has arrived, continues what is under way.

@@ -98,10 +98,10 @@ class Message {
   Message& operator=(const Message&) = delete;
   ~Message() { release(); }
 
-  [[nodiscard]] Outcome outcome() const noexcept { return outcome_; }
-  [[nodiscard]] Operation operation() const noexcept { return operation_; }
+  [[nodiscard]] Outcome outcome() const noexcept { return kind_.outcome; }
+  [[nodiscard]] Operation operation() const noexcept { return kind_.operation; }
   /// The rank at the other end.
-  [[nodiscard]] int peer() const noexcept { return peer_; }
+  [[nodiscard]] int peer() const noexcept { return kind_.peer; }
   /// 32 bits for active messages and signals, 64 for receives and sends.
   [[nodiscard]] std::uint64_t tag() const noexcept { return tag_; }
   /// The user_data of the own post that ended; nullptr for arrivals.
@@ -110,7 +110,7 @@ class Message {
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
   /// The length that the sender sent; more than size() when a receive was truncated.
   [[nodiscard]] std::size_t length() const noexcept {
-    return operation_ == Operation::receive ? static_cast<std::size_t>(cookie_) : size_;
+    return kind_.operation == Operation::receive ? static_cast<std::size_t>(cookie_) : size_;
   }
   [[nodiscard]] const std::byte* data() const noexcept { return data_; }
   [[nodiscard]] Bytes bytes() const noexcept { return {data_, size_}; }
@@ -118,7 +118,8 @@ class Message {
   /// The sizes in bytes of the bodies that were sent with a head (Operation::vectored_message and bodies);
   /// empty for all other messages. Valid as long as the message.
   [[nodiscard]] std::span<const std::uint64_t> body_sizes() const noexcept {
-    const bool has_bodies = operation_ == Operation::vectored_message || operation_ == Operation::bodies;
+    const bool has_bodies =
+        kind_.operation == Operation::vectored_message || kind_.operation == Operation::bodies;
     return has_bodies && is_owner() ? static_cast<const detail::BodiesOwner*>(owner_)->sizes()
                                     : std::span<const std::uint64_t>();
   }
@@ -140,7 +141,7 @@ class Message {
   }
 
   /// Whether the payload stays valid after the handler returns.
-  [[nodiscard]] bool is_owner() const noexcept { return holding_ != Holding::view; }
+  [[nodiscard]] bool is_owner() const noexcept { return kind_.holding != Holding::view; }
 
   /// A message that owns its payload. Up to kEntryPayload bytes are copied; a packet is held as it is, within
   /// the quota of its sender (attribute held_packets), and copied out beyond. Do not use this one afterwards.
@@ -154,17 +155,22 @@ class Message {
  private:
   friend struct detail::MessageAccess;
   enum class Holding : std::uint8_t { view, in_place, owner };
+  /// What is compared as a whole where it has to be as it was.
+  struct Kind {
+    std::int32_t peer = 0;
+    Outcome outcome = Outcome::ok;
+    Operation operation = Operation::active_message;
+    Holding holding = Holding::view;
+    std::uint8_t unused = 0;
+  };
 
   void move_from(Message& other) noexcept {
     size_ = other.size_;
     user_data_ = other.user_data_;
     tag_ = other.tag_;
-    peer_ = other.peer_;
-    outcome_ = other.outcome_;
-    operation_ = other.operation_;
-    holding_ = other.holding_;
+    kind_ = other.kind_;
     data_ = other.data_;
-    if (holding_ == Holding::in_place) {
+    if (kind_.holding == Holding::in_place) {
       std::memcpy(place_, other.place_, sizeof place_);
       data_ = place_;
     } else {
@@ -172,14 +178,14 @@ class Message {
       lender_ = other.lender_;
       cookie_ = other.cookie_;
     }
-    other.holding_ = Holding::view;
+    other.kind_.holding = Holding::view;
     other.lender_ = nullptr;
     other.data_ = nullptr;
     other.size_ = 0;
   }
   void release() noexcept {
-    if (holding_ == Holding::owner) {
-      holding_ = Holding::view;
+    if (kind_.holding == Holding::owner) {
+      kind_.holding = Holding::view;
       owner_->release(const_cast<std::byte*>(data_), size_, cookie_);
     }
   }
@@ -188,14 +194,11 @@ class Message {
   std::size_t size_ = 0;
   void* user_data_ = nullptr;
   std::uint64_t tag_ = 0;
-  std::int32_t peer_ = 0;
-  Outcome outcome_ = Outcome::ok;
-  Operation operation_ = Operation::active_message;
-  Holding holding_ = Holding::view;
-  PayloadOwner* owner_ = nullptr;            // who releases, when holding_ == owner
-  detail::PayloadLender* lender_ = nullptr;  // who can keep it, when holding_ == view
+  Kind kind_;
+  PayloadOwner* owner_ = nullptr;            // who releases, when kind_.holding == owner
+  detail::PayloadLender* lender_ = nullptr;  // who can keep it, when kind_.holding == view
   std::uint64_t cookie_ = 0;  // names the payload to owner_ or lender_; of a receive: the sender's length
-  alignas(16) std::byte place_[kEntryPayload];  // valid when holding_ == in_place
+  alignas(16) std::byte place_[kEntryPayload];  // valid when kind_.holding == in_place
 };
 
 }  // namespace weft

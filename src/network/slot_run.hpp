@@ -4,61 +4,99 @@
 #include <weft/detail/lane.hpp>
 #include <weft/types.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
 namespace weft::network {
 
 /// A run of messages of one channel and one peer, each in a slot of its own. The sink takes them in order and
-/// stops where it likes; a run also ends before whatever is not of its kind.
+/// stops where it likes; a run also ends before whatever is not of its kind, and where its ring ends.
 class SlotRun {
  public:
   /// From position `head` on, at most `limit` messages.
   SlotRun(detail::Slot* slots, std::uint64_t mask, std::uint64_t head, std::size_t limit, int peer,
           std::uint8_t channel) noexcept
-      : slots_(slots),
-        mask_(mask),
-        head_(head),
-        end_(head + limit),
-        usual_(detail::slot_header(0, 0, channel, detail::SlotKind::message)),
+      : slot_(slots + (head & mask)),
+        end_(slot_ + std::min<std::uint64_t>(limit, mask + 1 - (head & mask))),
+        next_(detail::slot_header(head, 0, channel, detail::SlotKind::message)),
+        end_head_(head + static_cast<std::uint64_t>(end_ - slot_)),
         peer_(peer),
         channel_(channel) {}
 
   [[nodiscard]] int peer() const noexcept { return peer_; }
   [[nodiscard]] std::uint8_t channel() const noexcept { return channel_; }
-  [[nodiscard]] std::uint64_t head() const noexcept { return head_; }
+  [[nodiscard]] std::uint64_t head() const noexcept {
+    return end_head_ - static_cast<std::uint64_t>(end_ - slot_);
+  }
 
   /// Shows the message at head(); false at the end of the run.
-  [[nodiscard, gnu::always_inline]] inline bool look(std::uint64_t& word, Bytes& payload) const noexcept {
-    return head_ != end_ && look_ahead(0, word, payload);
-  }
-  /// The same for the message `distance` places behind; not to be relied on before it is at the head.
-  [[nodiscard, gnu::always_inline]] inline bool look_ahead(std::uint64_t distance, std::uint64_t& word,
-                                                           Bytes& payload) const noexcept {
-    const std::uint64_t position = head_ + distance;
-    const detail::Slot& slot = slots_[position & mask_];
-    // Pairs with the release in detail::post_matched_slot.
-    const std::uint64_t header = slot.header.load(std::memory_order_acquire);
-    const std::size_t size = header >> 16 & 0xffff;
-    if ((header & 0xffffffff0000ffffU) != (usual_ | position << 32) || size > detail::kSlotPayload)
-      return false;
-    word = slot.word;
-    payload = {slot.payload, size};
+  [[nodiscard, gnu::always_inline]] inline bool look(std::uint64_t& word, Bytes& payload) noexcept {
+    if (slot_ == end_) return false;
+    // Pairs with the release in detail::post_slot and post_matched_slot.
+    const std::uint64_t header = slot_->header.load(std::memory_order_acquire);
+    // Most payloads are as large as the one before.
+    if (header != next_) [[unlikely]] {
+      if ((header & ~kSize) != (next_ & ~kSize) || size_in(header) > detail::kSlotPayload) return false;
+      next_ = header;
+    }
+    word = slot_->word;
+    payload = {slot_->payload, size_in(next_)};
     return true;
+  }
+  /// look() for a message with a payload as large as that of the last one shown; false also when it is not.
+  [[nodiscard, gnu::always_inline]] inline bool look_for_alike(std::uint64_t& word,
+                                                               const std::byte*& payload) const noexcept {
+    if (slot_ == end_) [[unlikely]]
+      return false;
+    if (slot_->header.load(std::memory_order_acquire) != next_) [[unlikely]]
+      return false;
+    word = slot_->word;
+    payload = slot_->payload;
+    return true;
+  }
+  /// The word of the message `distance` places behind head(); not to be relied on before it is at the head.
+  [[nodiscard]] bool look_ahead(std::uint64_t distance, std::uint64_t& word) const noexcept {
+    if (static_cast<std::uint64_t>(end_ - slot_) <= distance) return false;
+    const detail::Slot& slot = slot_[distance];
+    const std::uint64_t header = slot.header.load(std::memory_order_acquire);
+    if ((header & ~kSize) != ((next_ & ~kSize) + distance * kPosition)) return false;
+    word = slot.word;
+    return true;
+  }
+  /// Payload bytes of the message that look() has shown last.
+  [[nodiscard]] std::size_t size() const noexcept { return size_in(next_); }
+  /// The same run, ending after `most` messages at the latest.
+  [[nodiscard]] SlotRun first(std::size_t most) const noexcept {
+    SlotRun part = *this;
+    if (static_cast<std::size_t>(end_ - slot_) > most) {
+      part.end_ = slot_ + most;
+      part.end_head_ = head() + most;
+    }
+    return part;
+  }
+  /// Goes on where a part of it has ended.
+  void go_on_behind(const SlotRun& part) noexcept {
+    slot_ = part.slot_;
+    next_ = part.next_;
   }
   /// The message at head() has been taken: its slot is free.
   void advance() noexcept {
     // A cleared header costs the sender's next write less than one that it has to compare.
-    slots_[head_ & mask_].header.store(0, std::memory_order_relaxed);
-    ++head_;
+    slot_->header.store(0, std::memory_order_relaxed);
+    ++slot_;
+    next_ += kPosition;
   }
 
  private:
-  detail::Slot* slots_;
-  std::uint64_t mask_;
-  std::uint64_t head_;
-  std::uint64_t end_;
-  std::uint64_t usual_;  // header of such a message at position 0 and without payload
+  static constexpr std::uint64_t kPosition = std::uint64_t{1} << 32;
+  static constexpr std::uint64_t kSize = std::uint64_t{0xffff} << 16;
+  [[nodiscard]] static std::size_t size_in(std::uint64_t header) noexcept { return header >> 16 & 0xffff; }
+
+  detail::Slot* slot_;  // at head()
+  detail::Slot* end_;
+  std::uint64_t next_;      // header of the next one, if its payload is as large as that of the last one
+  std::uint64_t end_head_;  // position of end_
   int peer_;
   std::uint8_t channel_;
 };

@@ -95,10 +95,13 @@ class BasicBias {
     // Pairs with the barrier in acquire_undecided(): either this thread sees that it has lost the bias, or
     // the other one sees it inside.
     std::atomic_signal_fence(std::memory_order_seq_cst);
-    if (owner_.load(std::memory_order_relaxed) == me && word.load(std::memory_order_acquire) == 0) [[likely]]
-      return &inside_;
-    inside_.store(0, std::memory_order_release);
-    return nullptr;
+    const bool is_free = static_cast<unsigned>(owner_.load(std::memory_order_relaxed) == me) &
+                         static_cast<unsigned>(word.load(std::memory_order_acquire) == 0);
+    if (!is_free) [[unlikely]] {
+      inside_.store(0, std::memory_order_release);
+      return nullptr;
+    }
+    return &inside_;
   }
   [[nodiscard, gnu::always_inline]] static Hold lock(Atomic<std::uint32_t>& word) noexcept {
     return word.load(std::memory_order_relaxed) == 0 && word.exchange(1, std::memory_order_acquire) == 0
@@ -158,10 +161,14 @@ using Bias = BasicBias<>;
 /// By lock policy: the bias is for TryLock; of NoLock only the word is used.
 template <class Locking, class AnyBias, class Word>
 [[nodiscard, gnu::always_inline]] inline Word* enter(AnyBias& bias, Word& word) noexcept {
-  if constexpr (Locking::kExclusive)
-    return Locking::acquire(word) ? &word : nullptr;
-  else
+  if constexpr (Locking::kExclusive) {
+    static_cast<void>(Locking::acquire(word));  // which never fails
+    Word* const hold = &word;
+    if (hold == nullptr) __builtin_unreachable();  // spares callers the test
+    return hold;
+  } else {
     return bias.acquire(word);
+  }
 }
 template <class Locking, class Word>
 [[gnu::always_inline]] inline void leave(Word* hold) noexcept {

@@ -32,6 +32,14 @@ struct MatchedCalls {
                                const SendOptions& options, const std::source_location& where);
   WEFT_API static Status post_receive(DeviceState& device, int source, std::uint64_t tag,
                                       std::span<std::byte> buffer, const ReceiveOptions& options);
+  /// A receive by rank and tag on an unordered engine, with a completion object and without a handle or
+  /// timeout, where it fits at once. Engine above bit 32, source below: arguments in registers, options never
+  /// in memory. False, without effect: post_other_receive() knows.
+  WEFT_API static bool post_first_receive(DeviceState& device, std::uint64_t engine_and_source,
+                                          std::uint64_t tag, std::byte* data, std::size_t size,
+                                          Completion* completion, void* user_data) noexcept;
+  WEFT_API static Status post_other_receive(DeviceState& device, int source, std::uint64_t tag,
+                                            std::span<std::byte> buffer, const ReceiveOptions& options);
   /// The same with a timeout.
   WEFT_API static Status post_receive_within(DeviceState& device, int source, std::uint64_t tag,
                                              std::span<std::byte> buffer, const ReceiveOptions& options);
@@ -78,7 +86,9 @@ class MatchedOperations {
                                           const SendOptions& options = {}) {
     if (send_in_slot(peer, tag, bytes, options)) [[likely]]
       return Status::done();
-    return Calls::post_send(device(), peer, tag, bytes, options);
+    const SendOptions given =
+        options;  // a copy: what is passed on lies in memory, what is only read does not
+    return Calls::post_send(device(), peer, tag, bytes, given);
   }
   /// The same with a payload of `size` bytes that was assembled in `packet`, which is taken over unless the
   /// answer is retry.
@@ -91,9 +101,10 @@ class MatchedOperations {
   /// Not inside handlers.
   Outcome send(int peer, std::uint64_t tag, Bytes bytes, const SendOptions& options = {},
                const std::source_location& where = std::source_location::current()) {
-    if (!send_in_slot(peer, tag, bytes, options)) [[unlikely]]
-      return Calls::send(device(), peer, tag, bytes, options, where);
-    return Outcome::ok;
+    if (send_in_slot(peer, tag, bytes, options)) [[likely]]
+      return Outcome::ok;
+    const SendOptions given = options;
+    return Calls::send(device(), peer, tag, bytes, given, where);
   }
 
   /// Posts a receive into `buffer`, which is borrowed until completion. Any number may be posted before,
@@ -103,11 +114,23 @@ class MatchedOperations {
   /// options.completion is signalled with a Message whose data() is the buffer, peer() the sender and tag()
   /// the sender's tag (with MatchingPolicy::user: the key); a message longer than the buffer ends as
   /// Outcome::truncated with the real length().
-  Status post_receive(int source, std::uint64_t tag, std::span<std::byte> buffer,
-                      const ReceiveOptions& options) {
+  [[gnu::always_inline]] Status post_receive(int source, std::uint64_t tag, std::span<std::byte> buffer,
+                                             const ReceiveOptions& options) {
     // Here, where options are known when the program is compiled.
-    return options.timeout.count() == 0 ? Calls::post_receive(device(), source, tag, buffer, options)
-                                        : Calls::post_receive_within(device(), source, tag, buffer, options);
+    const bool has_timeout = options.timeout.count() != 0;
+    if (options.completion != nullptr && options.policy == MatchingPolicy::rank_and_tag &&
+        options.engine < kMatchingEngines && options.handle == nullptr && !has_timeout) [[likely]] {
+      const std::uint64_t engine_and_source =
+          static_cast<std::uint64_t>(options.engine) << 32 | static_cast<std::uint32_t>(source);
+      if (Calls::post_first_receive(device(), engine_and_source, tag, buffer.data(), buffer.size(),
+                                    options.completion, options.user_data)) [[likely]]
+        return Status::posted();
+      const ReceiveOptions given = options;  // as in post_send()
+      return Calls::post_other_receive(device(), source, tag, buffer, given);
+    }
+    const ReceiveOptions given = options;
+    return has_timeout ? Calls::post_receive_within(device(), source, tag, buffer, given)
+                       : Calls::post_receive(device(), source, tag, buffer, given);
   }
   /// The same for whatever tag, on an ordered engine.
   Status post_receive(int source, AnyTag tag, std::span<std::byte> buffer, const ReceiveOptions& options) {

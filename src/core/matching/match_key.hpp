@@ -18,16 +18,27 @@ struct MatchKey {
   friend constexpr bool operator==(const MatchKey&, const MatchKey&) noexcept = default;
 };
 
-/// The bucket of a key. `mask`: the number of buckets, a power of two, less 1.
+/// What the keys of one origin add to the choice of their buckets.
+[[nodiscard]] constexpr std::uint64_t bucket_part(std::uint64_t origin) noexcept {
+  return origin * 0xc13fa9a902a6328f;  // 2^64 over the plastic number, odd
+}
+/// The bucket of a tag with the bucket_part() of its origin. `mask`: the number of buckets, a power of two,
+/// less 1.
 ///
 /// The lowest bits of a tag stay: the tags of a loop lie in adjacent buckets, which are fetched together and
 /// never collide. Everything else moves that window by an amount that looks random, so that strided tags,
-/// fields within tags, and many sources spread like random keys at worst.
+/// fields within tags, and many sources spread like random keys at worst. The upper half of a product alone
+/// would be linear in small numbers; the highest bits of the lower half make up for that.
+[[nodiscard, gnu::always_inline]] constexpr std::uint64_t bucket_of(std::uint64_t tag, std::uint64_t part,
+                                                                    std::uint64_t mask) noexcept {
+  __extension__ using Wide = unsigned __int128;
+  const Wide product = Wide{(tag & ~mask) ^ part} * 0x9e3779b97f4a7c15;  // 2^64 over the golden ratio
+  const std::uint64_t window =
+      static_cast<std::uint64_t>(product >> 64) ^ static_cast<std::uint64_t>(product) >> 40;
+  return (tag + window) & mask;
+}
 [[nodiscard]] constexpr std::uint64_t bucket_of(const MatchKey& key, std::uint64_t mask) noexcept {
-  // Odd multipliers without short patterns: 2^64 over the golden ratio, over the plastic number, and a prime.
-  const std::uint64_t sum = (key.tag & ~mask) * 0x9e3779b97f4a7c15 + key.origin() * 0xc13fa9a902a6328f;
-  const std::uint64_t mixed = (sum ^ sum >> 32) * 0xd6e8feb86659fd93;
-  return (key.tag + (mixed >> 40)) & mask;
+  return bucket_of(key.tag, bucket_part(key.origin()), mask);
 }
 
 }  // namespace weft::core

@@ -57,9 +57,13 @@ class MatchTable {
   // serial table, else TryLock.
 
   /// The oldest record of the side that is not `kSide`, unlinked, when the first slot of its bucket holds it.
-  /// nullptr: pair() knows.
+  /// nullptr: pair() knows. `part`: bucket_part() of the key's origin, for callers that have many of one.
   template <class Locking, Side kSide>
-  [[nodiscard]] Record* take_first(const MatchKey& key) noexcept;
+  [[nodiscard]] Record* take_first(const MatchKey& key, std::uint64_t part) noexcept;
+  template <class Locking, Side kSide>
+  [[nodiscard, gnu::always_inline]] inline Record* take_first(const MatchKey& key) noexcept {
+    return take_first<Locking, kSide>(key, bucket_part(key.origin()));
+  }
   /// Links `added` when its bucket is empty, or the first slot holds records of the same key and side. False:
   /// pair() knows; `added` is the caller's.
   template <class Locking, Side kSide>

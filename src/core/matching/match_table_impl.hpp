@@ -150,17 +150,25 @@ template <class Record, template <class> class Atomic, class Threads>
 template <class Record, template <class> class Atomic, class Threads>
 template <class Locking, MatchSide kSide>
 [[gnu::always_inline]] inline Record* MatchTable<Record, Atomic, Threads>::take_first(
-    const MatchKey& key) noexcept {
+    const MatchKey& key, std::uint64_t part) noexcept {
   constexpr std::uint32_t kWanted =
       kSide == Side::posted ? kOccupied | kUnexpected : static_cast<std::uint32_t>(kOccupied);
-  Bucket& home = home_of(key);
+  Bucket& home = home_[bucket_of(key.tag, part, mask_)];
   const Hold hold = detail::enter<Locking>(bias_, home.lock);
   if (hold == nullptr) [[unlikely]]
     return nullptr;
   Slot& first = home.slots[0];
   Link* oldest = first.oldest;
-  if ((home.state & (kOccupied | kUnexpected)) != kWanted || first.tag != key.tag ||
-      oldest->origin_.load(std::memory_order_relaxed) != key.origin()) [[unlikely]] {
+  // The key is not looked at before the state: the slot of a free one names a record that may be gone.
+  if ((home.state & (kOccupied | kUnexpected)) != kWanted) [[unlikely]] {
+    detail::leave<Locking>(hold);
+    return nullptr;
+  }
+  if (first.tag != key.tag) [[unlikely]] {
+    detail::leave<Locking>(hold);
+    return nullptr;
+  }
+  if (oldest->origin_.load(std::memory_order_relaxed) != key.origin()) [[unlikely]] {
     detail::leave<Locking>(hold);
     return nullptr;
   }

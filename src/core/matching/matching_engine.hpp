@@ -108,24 +108,31 @@ class MatchingEngine {
   // What nearly always happens to a receive, inlined. Locking: NoLock when the engine is serial, else
   // TryLock.
 
-  /// Posts it when its bucket has room for it at once. False, without effect: pair() knows.
+  /// Posts it when its bucket has room for it at once. False, without effect: pair() knows. `named`: filled
+  /// unless null.
   template <class Locking>
   [[nodiscard, gnu::always_inline]] inline bool post_first(const MatchKey& key, std::span<std::byte> buffer,
-                                                           const ReceiveOptions& options) noexcept {
+                                                           Completion* completion, void* user_data,
+                                                           ReceiveHandle* named = nullptr) noexcept {
     MatchRecord* record = records_.take_first<Locking::kExclusive>();
     if (record == nullptr) [[unlikely]]
       return false;
     record->buffer = buffer;
-    record->completion = options.completion;
-    record->user_data = options.user_data;
+    record->completion = completion;
+    record->user_data = user_data;
     // Before others may match the record and give it back.
-    if (options.handle != nullptr) *options.handle = handle(*record);
+    if (named != nullptr) *named = handle(*record);
     if (table_.add_first<Locking, MatchSide::posted>(key, *record)) [[likely]]
       return true;
     // The next receive with this record would answer to it.
-    if (options.handle != nullptr) *options.handle = {};
+    if (named != nullptr) *named = {};
     records_.put_back<Locking::kExclusive>();
     return false;
+  }
+  template <class Locking>
+  [[nodiscard, gnu::always_inline]] inline bool post_first(const MatchKey& key, std::span<std::byte> buffer,
+                                                           const ReceiveOptions& options) noexcept {
+    return post_first<Locking>(key, buffer, options.completion, options.user_data, options.handle);
   }
   /// The same on an ordered engine, for a key without wildcards. False, without effect:
   /// OrderedMatching::post() knows.
@@ -151,10 +158,12 @@ class MatchingEngine {
     order.leave<Locking>();
     return is_posted;
   }
-  /// The receive that a message with this key meets, unlinked; nullptr: pair() knows.
-  [[nodiscard, gnu::always_inline]] inline MatchRecord* take_first_receive(const MatchKey& key) noexcept {
-    return serial_ ? table_.take_first<detail::NoLock, MatchSide::unexpected>(key)
-                   : table_.take_first<detail::TryLock, MatchSide::unexpected>(key);
+  /// The receive that a message with this key meets, unlinked; nullptr: pair() knows. `part`: as of
+  /// MatchTable::take_first().
+  template <class Locking>
+  [[nodiscard, gnu::always_inline]] inline MatchRecord* take_first_receive(const MatchKey& key,
+                                                                           std::uint64_t part) noexcept {
+    return table_.take_first<Locking, MatchSide::unexpected>(key, part);
   }
   /// Gives the record of a receive back; handles that name it end.
   void release_receive(MatchRecord& record) noexcept { records_.give_back(record); }

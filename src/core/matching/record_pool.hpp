@@ -70,9 +70,15 @@ class RecordPool {
   template <bool kSerial>
   [[nodiscard]] Record* take_first() noexcept {
     std::uint32_t* const magazine = own_magazine<kSerial>();
-    if (magazine == nullptr || magazine[0] == 0) [[unlikely]]
+    if (!kSerial && magazine == nullptr) [[unlikely]]
       return nullptr;
-    return std::addressof(records_[magazine[magazine[0]--]]);
+    const std::uint32_t count = magazine[0];
+    if (count == 0) [[unlikely]]
+      return nullptr;
+    magazine[0] = count - 1;
+    Record* const record = std::addressof(records_[magazine[count]]);
+    if (record == nullptr) __builtin_unreachable();  // which the compiler does not see
+    return record;
   }
   /// Undoes this thread's last take_first(), as if the record had not been used.
   template <bool kSerial>
@@ -95,6 +101,20 @@ class RecordPool {
   template <bool kSerial>
   void give_back(Record& record) noexcept {
     put<kSerial>(own_magazine<kSerial>(), record);
+  }
+  /// Where this thread keeps free records, for give_back() to it; nullptr: it has no such place.
+  template <bool kSerial>
+  [[nodiscard]] std::uint32_t* own_magazine() const noexcept {
+    const std::uint32_t thread = kSerial ? 0 : concurrent::known_thread_number();
+    if (!kSerial && thread >= kMagazines) [[unlikely]]
+      return nullptr;
+    std::uint32_t* const magazine = magazines_ + thread * std::size_t{kMagazineWords};
+    if (magazine == nullptr) __builtin_unreachable();  // which the compiler does not see
+    return magazine;
+  }
+  template <bool kSerial>
+  void give_back(Record& record, std::uint32_t* magazine) noexcept {
+    put<kSerial>(magazine, record);
   }
 
   /// The record at `index`, or nullptr when there has never been one. Any value is allowed, any thread, also
@@ -127,13 +147,6 @@ class RecordPool {
   /// The first word is the count, indices follow; nullptr for threads without one.
   [[nodiscard]] std::uint32_t* magazine_of(std::uint32_t thread) const noexcept {
     return thread < kMagazines ? magazines_ + thread * std::size_t{kMagazineWords} : nullptr;
-  }
-  template <bool kSerial>
-  [[nodiscard]] std::uint32_t* own_magazine() const noexcept {
-    if constexpr (kSerial)
-      return magazines_;
-    else
-      return magazine_of(concurrent::thread_number());
   }
   template <bool kSerial>
   void put(std::uint32_t* magazine, Base& record) noexcept {

@@ -5,8 +5,6 @@
 
 #include <weft/detail/message_access.hpp>
 
-#include <algorithm>
-#include <array>
 #include <cstring>
 
 namespace weft::core {
@@ -16,8 +14,6 @@ using network::SendResult;
 using network::TrafficClass;
 namespace {
 
-constexpr std::uint32_t kManyRecords = 512;  // fewer stay in the first-level cache
-constexpr std::uint64_t kPrefetched = 8;     // messages whose receives are fetched at a time
 constexpr auto kPolicies = static_cast<std::uint8_t>(MatchingPolicy::user) + 1;
 
 }  // namespace
@@ -37,89 +33,6 @@ bool SendReceive::read_trailer(const Message& arrival, MatchTrailer& trailer, ne
   return false;
 }
 
-void SendReceive::on_sends(network::SlotRun& all, detail::PayloadLender* lender, network::Sink& sink,
-                           const Backlog& backlog) noexcept {
-  // Fast is what nearly always happens: the usual policy, an engine that exists, a receive that waits first
-  // in its bucket. Everything else is on_send()'s.
-  static const std::atomic<MatchingEngine*> no_engine{nullptr};
-  network::SlotRun run = all;  // in registers
-  const int peer = run.peer();
-  Message message;
-  detail::MessageAccess::set_receive(message, peer);
-  std::uint64_t known = ~std::uint64_t{0};                 // trailer of the last message
-  const std::atomic<MatchingEngine*>* place = &no_engine;  // that it names
-  std::uint32_t met = 0;                                   // messages with that trailer, not settled yet
-  std::uint64_t fetched = 0;                               // receives of messages below are on their way
-  std::uint64_t tag = 0;
-  Bytes payload;
-  while (run.look(tag, payload) && !backlog.over_limit()) {
-    std::uint32_t trailer = ~std::uint32_t{0};
-    if (payload.size() >= sizeof(MatchTrailer)) [[likely]]
-      std::memcpy(&trailer, payload.data() + payload.size() - sizeof(MatchTrailer), sizeof trailer);
-    if (trailer != known) [[unlikely]] {
-      if (met != 0) settle_met(peer, static_cast<std::uint32_t>(known), met);
-      met = 0;
-      known = trailer;
-      place = usual_engine(trailer);
-      if (place == nullptr) {
-        place = &no_engine;
-        if (is_ordered(trailer)) {
-          known = ~std::uint64_t{0};
-          if (!on_ordered_sends(run, lender, sink, backlog)) break;
-          continue;
-        }
-      }
-    }
-    // Looked up anew for each message, because a handler may open an engine.
-    MatchingEngine* const engine = place->load(std::memory_order_acquire);
-    MatchRecord* record = nullptr;
-    if (engine != nullptr) [[likely]] {
-      if (run.head() >= fetched) [[unlikely]]
-        fetched = run.head() + prefetch(*engine, run);
-      record = engine->take_first_receive({tag, static_cast<std::uint32_t>(peer), 0});
-    }
-    if (record == nullptr) [[unlikely]] {
-      Message arrival;
-      detail::MessageAccess::set_view(arrival, Operation::active_message, peer, tag, payload.data(),
-                                      payload.size(), lender, 0);
-      if (!on_send(tag, arrival, sink)) break;
-      run.advance();
-      continue;
-    }
-    ++met;
-    complete(*engine, *record, message, tag, payload.first(payload.size() - sizeof(MatchTrailer)));
-    if (!detail::MessageAccess::is_receive(message, peer)) [[unlikely]] {
-      message = Message();
-      detail::MessageAccess::set_receive(message, peer);
-    }
-    run.advance();
-  }
-  if (met != 0) settle_met(peer, static_cast<std::uint32_t>(known), met);
-  all = run;
-}
-
-/// Whether a trailer names an ordered engine, and nothing in it is impossible.
-bool SendReceive::is_ordered(std::uint32_t trailer) noexcept {
-  const std::uint32_t engine_and_policy = trailer & 0xffffff;
-  return engine_and_policy >= kMatchingEngines && engine_and_policy < kEngineIds;
-}
-
-/// The engine that a trailer names, nullptr when something in it is unusual.
-const std::atomic<MatchingEngine*>* SendReceive::usual_engine(std::uint32_t trailer) const noexcept {
-  // Engine and policy at once.
-  static_assert(static_cast<int>(MatchingPolicy::rank_and_tag) == 0);
-  return (trailer & 0xffffff) < MatchingEngines::kMaxEngines
-             ? &engines_.place(static_cast<std::uint16_t>(trailer))
-             : nullptr;
-}
-
-[[gnu::noinline]] void SendReceive::settle_met(int peer, std::uint32_t trailer,
-                                               std::uint32_t messages) noexcept {
-  // Only trailers of the class normal are counted together.
-  settle(ledgers_.of(MessageClass::normal), peer, static_cast<std::uint8_t>(trailer >> 24), messages,
-         exclusive_.load(std::memory_order_relaxed));
-}
-
 /// By the record, so that the loops that call it need not keep its buffer.
 [[gnu::noinline]] void SendReceive::fill(const MatchRecord& record, const std::byte* from,
                                          std::size_t size) noexcept {
@@ -134,33 +47,6 @@ void SendReceive::copy(MutableBytes buffer, const std::byte* from, std::size_t s
     detail::copy_small(buffer.data(), from, size);
   else
     std::memcpy(buffer.data(), from, size);
-}
-
-/// Fetches the receives that the next messages will probably meet, where there are so many that they may lie
-/// far away. Returns for how many messages that was done, or need not be done.
-[[gnu::noinline]] std::uint64_t SendReceive::prefetch(MatchingEngine& engine, network::SlotRun run) noexcept {
-  if (engine.records().made() < kManyRecords) return 16 * kPrefetched;
-  MatchKey key{0, static_cast<std::uint32_t>(run.peer()), 0};
-  std::array<MatchKey, kPrefetched> keys;
-  std::array<const MatchRecord*, kPrefetched> records;
-  Bytes payload;
-  // The last one first: with fewer, the sender is near, and its lines are left alone.
-  if (!run.look_ahead(kPrefetched - 1, key.tag, payload)) return kPrefetched;
-  for (std::uint64_t place = 0; place < kPrefetched; ++place) {
-    if (!run.look_ahead(place, key.tag, payload)) return kPrefetched;
-    keys[place] = key;
-    engine.table().prefetch(key);
-  }
-  // Each step needs what the one before has fetched; several messages at a time wait together.
-  for (std::uint64_t place = 0; place < kPrefetched; ++place) {
-    records[place] = engine.table().peek(keys[place]);
-    if (records[place] == nullptr) continue;
-    __builtin_prefetch(records[place], 1);
-    __builtin_prefetch(reinterpret_cast<const std::byte*>(records[place]) + 64, 1);
-  }
-  for (const MatchRecord* record : records)
-    if (record != nullptr) __builtin_prefetch(record->buffer.data(), 1);
-  return kPrefetched;
 }
 
 bool SendReceive::on_send(std::uint64_t tag, Message& arrival, network::Sink& sink) noexcept {

@@ -5,28 +5,36 @@
 
 #include <weft/detail/message_access.hpp>
 
-#include <algorithm>
 #include <cstring>
 
 namespace weft::core {
 
-/// A message has met its receive, which was unlinked. `message`: as set_receive() made it.
-[[gnu::always_inline]] inline void SendReceive::complete(MatchingEngine& engine, MatchRecord& record,
-                                                         Message& message, std::uint64_t tag,
-                                                         Bytes payload) noexcept {
+/// A message has met its receive, which was unlinked, and which release() gives back. `message`: as
+/// set_receive() made it.
+template <class Release>
+[[gnu::always_inline]] inline void SendReceive::complete(MatchRecord& record, Message& message,
+                                                         std::uint64_t tag, Bytes payload,
+                                                         const Release& release) noexcept {
   const std::span<std::byte> buffer = record.buffer;
-  const std::size_t size = std::min(buffer.size(), payload.size());
+  std::size_t size = payload.size();
+  if (buffer.size() < size) [[unlikely]] {
+    size = buffer.size();
+    detail::MessageAccess::set_outcome(message, Outcome::truncated);
+  }
   if (size == sizeof(std::uint64_t)) {
     std::memcpy(buffer.data(), payload.data(), sizeof(std::uint64_t));
   } else {
     fill(record, payload.data(), size);
   }
   detail::MessageAccess::set_received(message, tag, buffer.data(), size, payload.size(), record.user_data);
-  if (size < payload.size()) [[unlikely]]
-    detail::MessageAccess::set_outcome(message, Outcome::truncated);
   Completion* const completion = record.completion;
-  engine.release_receive(record);
+  release();
   completion->signal(message);
+}
+[[gnu::always_inline]] inline void SendReceive::complete(MatchingEngine& engine, MatchRecord& record,
+                                                         Message& message, std::uint64_t tag,
+                                                         Bytes payload) noexcept {
+  complete(record, message, tag, payload, [&] { engine.release_receive(record); });
 }
 
 }  // namespace weft::core

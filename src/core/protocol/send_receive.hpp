@@ -1,7 +1,8 @@
 // Sends and receives of one device, which a matching engine pairs.
 //
 // Sources: send.cpp (posting sends), receive.cpp (posting receives), arrival.cpp (what arrives meets
-// receives), ordered.cpp (all of that where the engine is ordered).
+// receives), arrival_runs.cpp (the same of several messages at once), ordered.cpp (all of that where the
+// engine is ordered).
 #pragma once
 
 #include "concurrent/intake.hpp"
@@ -109,9 +110,16 @@ class SendReceive {
                        const MatchTrailer& trailer, network::Sink& sink) noexcept;
   bool on_ordered_sends(network::SlotRun& run, detail::PayloadLender* lender, network::Sink& sink,
                         const Backlog& backlog) noexcept;
-  static std::uint64_t prefetch(MatchingEngine& engine, network::SlotRun run) noexcept;
+  static std::uint32_t prefetch(MatchingEngine& engine, const network::SlotRun& run) noexcept;
   [[nodiscard]] const std::atomic<MatchingEngine*>* usual_engine(std::uint32_t trailer) const noexcept;
   void settle_met(int peer, std::uint32_t trailer, std::uint32_t messages) noexcept;
+  template <class Locking>
+  static std::uint32_t meet(network::SlotRun& run, std::size_t most, std::uint32_t trailer,
+                            const std::atomic<MatchingEngine*>& place, MatchingEngine& engine,
+                            const Backlog& backlog) noexcept;
+  template <class Release>
+  static void complete(MatchRecord& record, Message& message, std::uint64_t tag, Bytes payload,
+                       const Release& release) noexcept;
   static void complete(MatchingEngine& engine, MatchRecord& record, Message& message, std::uint64_t tag,
                        Bytes payload) noexcept;
   static void fill(const MatchRecord& record, const std::byte* from, std::size_t size) noexcept;

@@ -92,6 +92,14 @@ class DeviceState final : private network::Sink, private core::PostRetry {
                const std::source_location& where, bool exclusive);
   Status post_receive(int source, std::uint64_t tag, std::span<std::byte> buffer,
                       const ReceiveOptions& options);
+  /// What nearly always happens to a receive by rank and tag on an unordered engine, with a completion object
+  /// and without a handle or timeout: it waits first in its bucket. Engine above bit 32, source below. False,
+  /// without effect: post_other_receive() knows.
+  template <class Locking>
+  bool post_first_receive(std::uint64_t engine_and_source, std::uint64_t tag, std::byte* data,
+                          std::size_t size, Completion* completion, void* user_data) noexcept;
+  Status post_other_receive(int source, std::uint64_t tag, std::span<std::byte> buffer,
+                            const ReceiveOptions& options);
   Message receive(int source, std::uint64_t tag, std::span<std::byte> buffer, const ReceiveOptions& options,
                   const std::source_location& where, bool exclusive);
   Message receive(int source, std::uint64_t tag, std::span<const MutableBytes> buffers,
@@ -185,10 +193,8 @@ class DeviceState final : private network::Sink, private core::PostRetry {
   /// The engine of a post; makes it when it is not there yet. Throws weft::Error.
   core::MatchingEngine& check_engine(std::uint32_t engine, MatchingPolicy policy, const char* operation);
   void check_source(int source, MatchingPolicy policy, const char* operation) const;
-  Status post_shared_receive(int source, std::uint64_t tag, std::span<std::byte> buffer,
-                             const ReceiveOptions& options);
-  Status post_other_receive(int source, std::uint64_t tag, std::span<std::byte> buffer,
-                            const ReceiveOptions& options);
+  static bool post_first_to(core::MatchingEngine& engine, const core::MatchKey& key, MutableBytes buffer,
+                            Completion* completion, void* user_data) noexcept;
   Status post_payload(int peer, std::uint64_t tag, const core::SendPayload& payload, Packet* packet,
                       const SendOptions& options, bool exclusive);
   Status keep_send(Status refused, int peer, std::uint64_t tag, const core::SendPayload& payload,
@@ -201,8 +207,6 @@ class DeviceState final : private network::Sink, private core::PostRetry {
                             const ReceiveOptions& options, const std::source_location& where, bool exclusive);
   Status keep_receive(int peer, int source, std::uint64_t tag, std::span<std::byte> buffer,
                       const ReceiveOptions& options) noexcept;
-  Status post_unusual_receive(int source, std::uint64_t tag, std::span<std::byte> buffer,
-                              const ReceiveOptions& options);
   // post_ordered.cpp
   void remember_stream(int peer, const SendOptions& options, bool exclusive) noexcept;
   Status post_other_ordered_send(int peer, std::uint64_t tag, const core::SendPayload& payload,
@@ -226,6 +230,7 @@ class DeviceState final : private network::Sink, private core::PostRetry {
                          std::span<std::byte> buffer, const ReceiveOptions& options, bool again) noexcept;
   // progress.cpp
   void deliver_run(network::SlotRun& run, PayloadLender* lender) noexcept override;
+  void hand_over_run(network::SlotRun& run, PayloadLender* lender) noexcept;
   bool deliver(std::uint8_t channel, std::uint64_t word, Message& message) noexcept override;
   void hand_over(std::uint64_t word, Message& message) noexcept;
   bool deliver_rare(std::uint8_t channel, std::uint64_t word, Message& message) noexcept;

@@ -128,41 +128,47 @@ core::MatchingEngine& DeviceState::check_receive(int source, const ReceiveOption
   return check_engine(options.engine, options.policy, operation);
 }
 
+template <class Locking>
+bool DeviceState::post_first_receive(std::uint64_t engine_and_source, std::uint64_t tag, std::byte* data,
+                                     std::size_t size, Completion* completion, void* user_data) noexcept {
+  core::MatchingEngine* const engine =
+      runtime_.matching_engines().find_made(static_cast<std::uint32_t>(engine_and_source >> 32));
+  const auto source = static_cast<std::uint32_t>(engine_and_source);
+  if (engine == nullptr || source >= runtime_.usual_sources()) [[unlikely]]
+    return false;
+  if (engine->is_serial() != Locking::kExclusive) [[unlikely]]
+    return post_first_to(*engine, {tag, source, 0}, {data, size}, completion, user_data);
+  return engine->post_first<Locking>({tag, source, 0}, {data, size}, completion, user_data);
+}
+template bool DeviceState::post_first_receive<TryLock>(std::uint64_t, std::uint64_t, std::byte*, std::size_t,
+                                                       Completion*, void*) noexcept;
+template bool DeviceState::post_first_receive<NoLock>(std::uint64_t, std::uint64_t, std::byte*, std::size_t,
+                                                      Completion*, void*) noexcept;
+
+/// The same where endpoint and engine do not lock alike; by itself, so that the part above needs less of a
+/// frame.
+[[gnu::noinline]] bool DeviceState::post_first_to(core::MatchingEngine& engine, const core::MatchKey& key,
+                                                  MutableBytes buffer, Completion* completion,
+                                                  void* user_data) noexcept {
+  return engine.is_serial() ? engine.post_first<NoLock>(key, buffer, completion, user_data)
+                            : engine.post_first<TryLock>(key, buffer, completion, user_data);
+}
+
 Status DeviceState::post_receive(int source, std::uint64_t tag, std::span<std::byte> buffer,
                                  const ReceiveOptions& options) {
+  if (options.engine >= kMatchingEngines) return post_ordered_receive(source, tag, buffer, options);
   core::MatchingEngine* engine = runtime_.matching_engines().find_made(options.engine);
-  if (engine == nullptr || options.completion == nullptr || options.policy != MatchingPolicy::rank_and_tag ||
-      static_cast<std::uint32_t>(source) >= runtime_.usual_sources()) [[unlikely]]
-    return post_unusual_receive(source, tag, buffer, options);
-  if (!engine->is_serial()) return post_shared_receive(source, tag, buffer, options);
-  if (!engine->post_first<NoLock>({tag, static_cast<std::uint32_t>(source), 0}, buffer, options)) [[unlikely]]
-    return post_other_receive(source, tag, buffer, options);
-  return Status::posted();
+  const core::MatchKey key{tag, static_cast<std::uint32_t>(source), 0};
+  if (engine != nullptr && options.completion != nullptr && options.policy == MatchingPolicy::rank_and_tag &&
+      key.source < runtime_.usual_sources() &&
+      (engine->is_serial() ? engine->post_first<NoLock>(key, buffer, options)
+                           : engine->post_first<TryLock>(key, buffer, options))) [[likely]]
+    return Status::posted();
+  return post_other_receive(source, tag, buffer, options);
 }
 
-/// What post_receive() does not do itself; by itself, so that receives of ordered engines need no frame here.
-[[gnu::noinline]] Status DeviceState::post_unusual_receive(int source, std::uint64_t tag,
-                                                           std::span<std::byte> buffer,
-                                                           const ReceiveOptions& options) {
-  return options.engine < kMatchingEngines ? post_other_receive(source, tag, buffer, options)
-                                           : post_ordered_receive(source, tag, buffer, options);
-}
-
-/// The rest of post_receive() for an engine of many threads; by itself, so that the part above needs no
-/// frame.
-[[gnu::noinline]] Status DeviceState::post_shared_receive(int source, std::uint64_t tag,
-                                                          std::span<std::byte> buffer,
-                                                          const ReceiveOptions& options) {
-  core::MatchingEngine* engine = runtime_.matching_engines().find_made(options.engine);
-  if (!engine->post_first<TryLock>({tag, static_cast<std::uint32_t>(source), 0}, buffer, options))
-    return post_other_receive(source, tag, buffer, options);
-  return Status::posted();
-}
-
-/// All that is not as usual, or does not fit where it is looked for first.
-[[gnu::noinline]] Status DeviceState::post_other_receive(int source, std::uint64_t tag,
-                                                         std::span<std::byte> buffer,
-                                                         const ReceiveOptions& options) {
+Status DeviceState::post_other_receive(int source, std::uint64_t tag, std::span<std::byte> buffer,
+                                       const ReceiveOptions& options) {
   core::MatchingEngine& engine = check_receive(source, options, "post_receive");
   if (engine.is_serial()) engine.set_device(index_);
   const Status status = attempt_receive(engine, source, tag, buffer, options, false);

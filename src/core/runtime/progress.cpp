@@ -48,6 +48,14 @@ std::size_t DeviceState::work(bool exclusive) noexcept {
   return count;
 }
 
+[[gnu::always_inline]] inline void DeviceState::hand_over(std::uint64_t word, Message& message) noexcept {
+  Completion* completion = context_.exposures.find(word);
+  if (completion != nullptr) [[likely]]
+    completion->signal(message);
+  else
+    refuse(word, message.peer());
+}
+
 bool DeviceState::deliver(std::uint8_t channel, std::uint64_t word, Message& message) noexcept {
   if (channel == kActiveMessageChannel) [[likely]] {
     if (backlog_.over_limit()) [[unlikely]]
@@ -61,18 +69,33 @@ bool DeviceState::deliver(std::uint8_t channel, std::uint64_t word, Message& mes
 }
 
 void DeviceState::deliver_run(network::SlotRun& run, PayloadLender* lender) noexcept {
-  if (run.channel() == static_cast<std::uint8_t>(Channel::send)) [[likely]]
+  if (run.channel() == kActiveMessageChannel)
+    hand_over_run(run, lender);
+  else if (run.channel() == static_cast<std::uint8_t>(Channel::send)) [[likely]]
     send_receive_.on_sends(run, lender, *this, backlog_);
   else
     Sink::deliver_run(run, lender);
 }
 
-inline void DeviceState::hand_over(std::uint64_t word, Message& message) noexcept {
-  Completion* completion = context_.exposures.find(word);
-  if (completion != nullptr) [[likely]]
-    completion->signal(message);
-  else
-    refuse(word, message.peer());
+/// The same as deliver() of active messages.
+inline void DeviceState::hand_over_run(network::SlotRun& all, PayloadLender* lender) noexcept {
+  network::SlotRun run = all;  // in registers
+  std::uint64_t word = 0;
+  Bytes payload;
+  Message message;
+  MessageAccess::set_arrival(message, run.peer());
+  while (run.look(word, payload) && !backlog_.over_limit()) {
+    MessageAccess::set_arrived(message, static_cast<std::uint32_t>(word), payload.data(), payload.size(),
+                               lender);
+    hand_over(word, message);
+    // A completion object may have made something else of it.
+    if (!MessageAccess::is_arrival(message, run.peer())) [[unlikely]] {
+      message = Message();
+      MessageAccess::set_arrival(message, run.peer());
+    }
+    run.advance();
+  }
+  all = run;
 }
 
 bool DeviceState::deliver_rare(std::uint8_t channel, std::uint64_t word, Message& message) noexcept {

@@ -5,6 +5,7 @@
 
 #include <weft/detail/message_access.hpp>
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <string>
@@ -109,8 +110,10 @@ std::size_t ShmPort::receive(ReceiveLane& lane, Sink& sink, std::size_t limit, b
     const std::uint64_t expected = detail::slot_header(head, 0, 0, SlotKind::message);
     if ((header & 0xffffffff000000ffU) == expected && size <= detail::kSlotPayload) [[likely]] {
       const auto channel = static_cast<std::uint8_t>(header >> 8);
-      if (channel == detail::kSendChannel) {
-        SlotRun run(lane.slots, lane.mask, head, limit - count, lane.peer->rank, channel);
+      if (channel == detail::kActiveMessageChannel || channel == detail::kSendChannel) {
+        // No further than to where the sender is to learn of it.
+        const std::uint64_t most = std::min<std::uint64_t>(limit - count, lane.credit_at + 1 - head);
+        SlotRun run(lane.slots, lane.mask, head, most, lane.peer->rank, channel);
         sink.deliver_run(run, copier);
         const std::size_t taken = run.head() - head;
         if (taken == 0) [[unlikely]]

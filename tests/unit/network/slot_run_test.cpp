@@ -36,18 +36,59 @@ class SlotRunTest : public testing::Test {
   std::array<detail::Slot, 8> slots_{};
 };
 
-TEST_F(SlotRunTest, shows_messages_in_order_across_the_end_of_the_ring_and_frees_their_slots) {
-  for (std::uint64_t position = 6; position < 11; ++position) write(position, position);
-  SlotRun all = run(6);
+TEST_F(SlotRunTest, shows_messages_in_order_and_frees_their_slots) {
+  for (std::uint64_t position = 10; position < 15; ++position) write(position, position);
+  SlotRun all = run(10);
   std::uint64_t word = 0;
   Bytes payload;
   ASSERT_TRUE(all.look(word, payload));
-  EXPECT_EQ(payload.size(), 6U);
-  EXPECT_EQ(payload.data(), slots_[6].payload);
+  EXPECT_EQ(payload.size(), 10U);
+  EXPECT_EQ(all.size(), 10U);
+  EXPECT_EQ(payload.data(), slots_[2].payload);
   EXPECT_EQ(all.peer(), 3);
   EXPECT_EQ(take_all(all), 5U);
-  EXPECT_EQ(all.head(), 11U);
+  EXPECT_EQ(all.head(), 15U);
   for (const detail::Slot& slot : slots_) EXPECT_EQ(slot.header.load(), 0U);
+}
+
+TEST_F(SlotRunTest, ends_where_the_ring_ends) {
+  for (std::uint64_t position = 6; position < 11; ++position) write(position, 8);
+  SlotRun all = run(6);
+  EXPECT_EQ(take_all(all), 2U);
+  EXPECT_EQ(all.head(), 8U);
+  SlotRun rest = run(all.head());
+  EXPECT_EQ(take_all(rest), 3U);
+}
+
+TEST_F(SlotRunTest, shows_only_what_is_as_large_as_the_one_before_when_asked_for_that) {
+  write(0, 8);
+  write(1, 8);
+  write(2, 9);
+  SlotRun all = run(0);
+  std::uint64_t word = 0;
+  Bytes payload;
+  const std::byte* alike = nullptr;
+  EXPECT_FALSE(all.look_for_alike(word, alike));
+  ASSERT_TRUE(all.look(word, payload));
+  all.advance();
+  ASSERT_TRUE(all.look_for_alike(word, alike));
+  EXPECT_EQ(word, 10U);
+  EXPECT_EQ(alike, slots_[1].payload);
+  all.advance();
+  EXPECT_FALSE(all.look_for_alike(word, alike));
+  EXPECT_EQ(take_all(all), 1U);
+}
+
+TEST_F(SlotRunTest, goes_on_behind_a_part_of_it) {
+  for (std::uint64_t position = 0; position < 5; ++position) write(position, 8);
+  SlotRun all = run(0);
+  for (const std::size_t most : {2U, 2U, 2U}) {
+    SlotRun part = all.first(most);
+    take_all(part);
+    all.go_on_behind(part);
+  }
+  EXPECT_EQ(all.head(), 5U);
+  EXPECT_EQ(all.first(100).head(), 5U);
 }
 
 TEST_F(SlotRunTest, keeps_what_was_looked_at_but_not_taken) {
@@ -85,11 +126,10 @@ TEST_F(SlotRunTest, looks_ahead_of_its_head) {
   write(1, 16);
   const SlotRun all = run(0);
   std::uint64_t word = 0;
-  Bytes payload;
-  ASSERT_TRUE(all.look_ahead(1, word, payload));
+  ASSERT_TRUE(all.look_ahead(1, word));
   EXPECT_EQ(word, 10U);
-  EXPECT_EQ(payload.size(), 16U);
-  EXPECT_FALSE(all.look_ahead(2, word, payload));
+  EXPECT_FALSE(all.look_ahead(2, word));
+  EXPECT_FALSE(all.first(1).look_ahead(1, word));
 }
 
 }  // namespace

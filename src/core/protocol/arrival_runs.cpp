@@ -1,0 +1,146 @@
+// Messages that arrive one after the other meet posted receives.
+#include "core/protocol/complete.hpp"
+#include "core/protocol/send_receive.hpp"
+
+#include <weft/detail/message_access.hpp>
+
+#include <array>
+#include <cstring>
+
+namespace weft::core {
+
+namespace {
+
+constexpr std::uint32_t kManyRecords = 512;  // fewer stay in the first-level cache
+constexpr std::uint32_t kPrefetched = 8;     // messages whose receives are fetched at a time
+
+/// Engine, policy and device of a send; something impossible when its payload has no room for them.
+std::uint32_t trailer_of(Bytes payload) noexcept {
+  std::uint32_t trailer = ~std::uint32_t{0};
+  if (payload.size() >= sizeof(MatchTrailer)) [[likely]]
+    std::memcpy(&trailer, payload.data() + payload.size() - sizeof(MatchTrailer), sizeof trailer);
+  return trailer;
+}
+
+}  // namespace
+
+void SendReceive::on_sends(network::SlotRun& all, detail::PayloadLender* lender, network::Sink& sink,
+                           const Backlog& backlog) noexcept {
+  network::SlotRun run = all;
+  std::uint64_t tag = 0;
+  Bytes payload;
+  while (run.look(tag, payload) && !backlog.over_limit()) {
+    const std::uint32_t trailer = trailer_of(payload);
+    if (const std::atomic<MatchingEngine*>* place = usual_engine(trailer); place != nullptr) [[likely]] {
+      // Pairs with the release in MatchingEngines::make().
+      if (MatchingEngine* engine = place->load(std::memory_order_acquire); engine != nullptr) [[likely]] {
+        const std::uint32_t most = prefetch(*engine, run);
+        const std::uint32_t met = engine->is_serial()
+                                      ? meet<detail::NoLock>(run, most, trailer, *place, *engine, backlog)
+                                      : meet<detail::TryLock>(run, most, trailer, *place, *engine, backlog);
+        if (met != 0) {
+          settle_met(run.peer(), trailer, met);
+          continue;
+        }
+      }
+    } else if (is_ordered(trailer)) {
+      if (!on_ordered_sends(run, lender, sink, backlog)) break;
+      continue;
+    }
+    Message arrival;
+    detail::MessageAccess::set_view(arrival, Operation::active_message, run.peer(), tag, payload.data(),
+                                    payload.size(), lender, 0);
+    if (!on_send(tag, arrival, sink)) break;
+    run.advance();
+  }
+  all = run;
+}
+
+/// What nearly always happens: as long as messages have this trailer and size, and meet the receive that waits
+/// first in its bucket. Returns how many have. Locking: NoLock when the engine is serial, else TryLock.
+template <class Locking>
+std::uint32_t SendReceive::meet(network::SlotRun& all, std::size_t most, std::uint32_t trailer,
+                                const std::atomic<MatchingEngine*>& place, MatchingEngine& engine,
+                                const Backlog& backlog) noexcept {
+  network::SlotRun run = all.first(most);  // in registers
+  const std::uint64_t begin = run.head();
+  const auto peer = static_cast<std::uint32_t>(run.peer());
+  const std::uint64_t part = bucket_part(MatchKey{0, peer, 0}.origin());
+  const std::size_t size = run.size() - sizeof(MatchTrailer);
+  std::uint32_t* const free_records = engine.records().own_magazine<Locking::kExclusive>();
+  std::uint64_t tag = 0;
+  const std::byte* payload = nullptr;
+  Message message;
+  detail::MessageAccess::set_receive(message, run.peer());
+  while (run.look_for_alike(tag, payload)) {
+    std::uint32_t found = 0;
+    std::memcpy(&found, payload + size, sizeof found);
+    // A handler may have opened an engine.
+    if (found != trailer || place.load(std::memory_order_relaxed) != &engine || backlog.over_limit())
+        [[unlikely]]
+      break;
+    MatchRecord* const record = engine.take_first_receive<Locking>({tag, peer, 0}, part);
+    if (record == nullptr) [[unlikely]]
+      break;
+    complete(*record, message, tag, {payload, size},
+             [&] { engine.records().give_back<Locking::kExclusive>(*record, free_records); });
+    if (!detail::MessageAccess::is_receive(message, static_cast<int>(peer))) [[unlikely]] {
+      message = Message();
+      detail::MessageAccess::set_receive(message, static_cast<int>(peer));
+    }
+    run.advance();
+  }
+  all.go_on_behind(run);
+  return static_cast<std::uint32_t>(run.head() - begin);
+}
+
+/// Whether a trailer names an ordered engine, and nothing in it is impossible.
+bool SendReceive::is_ordered(std::uint32_t trailer) noexcept {
+  const std::uint32_t engine_and_policy = trailer & 0xffffff;
+  return engine_and_policy >= kMatchingEngines && engine_and_policy < kEngineIds;
+}
+
+/// The engine that a trailer names, nullptr when something in it is unusual.
+const std::atomic<MatchingEngine*>* SendReceive::usual_engine(std::uint32_t trailer) const noexcept {
+  // Engine and policy at once.
+  static_assert(static_cast<int>(MatchingPolicy::rank_and_tag) == 0);
+  return (trailer & 0xffffff) < MatchingEngines::kMaxEngines
+             ? &engines_.place(static_cast<std::uint16_t>(trailer))
+             : nullptr;
+}
+
+[[gnu::noinline]] void SendReceive::settle_met(int peer, std::uint32_t trailer,
+                                               std::uint32_t messages) noexcept {
+  // Only trailers of the class normal are counted together.
+  settle(ledgers_.of(MessageClass::normal), peer, static_cast<std::uint8_t>(trailer >> 24), messages,
+         exclusive_.load(std::memory_order_relaxed));
+}
+
+/// Fetches the receives that the next messages will probably meet, where there are so many that they may lie
+/// far away. Returns for how many messages that was done, or need not be done.
+[[gnu::noinline]] std::uint32_t SendReceive::prefetch(MatchingEngine& engine,
+                                                      const network::SlotRun& run) noexcept {
+  if (engine.records().made() < kManyRecords) return 16 * kPrefetched;
+  MatchKey key{0, static_cast<std::uint32_t>(run.peer()), 0};
+  std::array<MatchKey, kPrefetched> keys;
+  std::array<const MatchRecord*, kPrefetched> records;
+  // The last one first: with fewer, the sender is near, and its lines are left alone.
+  if (!run.look_ahead(kPrefetched - 1, key.tag)) return kPrefetched;
+  for (std::uint32_t place = 0; place < kPrefetched; ++place) {
+    if (!run.look_ahead(place, key.tag)) return kPrefetched;
+    keys[place] = key;
+    engine.table().prefetch(key);
+  }
+  // Each step needs what the one before has fetched; several messages at a time wait together.
+  for (std::uint32_t place = 0; place < kPrefetched; ++place) {
+    records[place] = engine.table().peek(keys[place]);
+    if (records[place] == nullptr) continue;
+    __builtin_prefetch(records[place], 1);
+    __builtin_prefetch(reinterpret_cast<const std::byte*>(records[place]) + 64, 1);
+  }
+  for (const MatchRecord* record : records)
+    if (record != nullptr) __builtin_prefetch(record->buffer.data(), 1);
+  return kPrefetched;
+}
+
+}  // namespace weft::core
