@@ -50,6 +50,15 @@ class BasicBias {
     }
     return acquire_undecided(word, me);
   }
+  /// The same for a fast way that calls nothing: it also misses while it is undecided who has the bias, which
+  /// acquire(), in the slow way, decides.
+  [[nodiscard, gnu::always_inline]] Hold acquire_decided(Atomic<std::uint32_t>& word) noexcept {
+    const std::uintptr_t me = Threads::mark();
+    const std::uintptr_t owner = owner_.load(std::memory_order_acquire);
+    if (owner == me) [[likely]]
+      return acquire_own(word, me);
+    return owner == kShared ? lock(word) : nullptr;
+  }
   /// For what many threads may use at a time, in a dearer way, too: never misses. Whoever holds what
   /// is_alone() says so of is the only one inside; everybody else, with or without a hold, takes the dearer
   /// way. Waits only while a thread that has just lost the bias is still inside, once in the life of a bias.
@@ -169,6 +178,14 @@ template <class Locking, class AnyBias, class Word>
   } else {
     return bias.acquire(word);
   }
+}
+/// As acquire_decided().
+template <class Locking, class AnyBias, class Word>
+[[nodiscard, gnu::always_inline]] inline Word* enter_decided(AnyBias& bias, Word& word) noexcept {
+  if constexpr (Locking::kExclusive)
+    return enter<Locking>(bias, word);
+  else
+    return bias.acquire_decided(word);
 }
 template <class Locking, class Word>
 [[gnu::always_inline]] inline void leave(Word* hold) noexcept {

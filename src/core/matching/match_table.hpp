@@ -26,6 +26,7 @@ template <class Record, template <class> class Atomic = std::atomic, class Threa
 class MatchTable {
   using Link = BasicMatchLink<Atomic>;
   using Hold = Atomic<std::uint32_t>*;
+  struct Bucket;
 
  public:
   using Side = MatchSide;
@@ -53,16 +54,37 @@ class MatchTable {
   template <class Make>
   [[nodiscard]] Result pair(Side side, const MatchKey& key, Make&& make) noexcept;
 
+  /// Finds the buckets of keys of one origin, of which many may have one tag.
+  class Finder {
+   public:
+    Finder(const MatchTable& table, std::uint64_t origin, std::uint64_t tag) noexcept
+        : part_(bucket_part(origin)), tag_(tag), bucket_(table.home_ + bucket_of(tag, part_, table.mask_)) {}
+
+   private:
+    friend class MatchTable;
+    [[nodiscard, gnu::always_inline]] Bucket& find(const MatchTable& table, std::uint64_t tag) noexcept {
+      if (tag != tag_) {
+        tag_ = tag;
+        bucket_ = table.home_ + bucket_of(tag, part_, table.mask_);
+      }
+      return *bucket_;
+    }
+    std::uint64_t part_;
+    std::uint64_t tag_;
+    Bucket* bucket_;
+  };
+
   // The part of pair() that is nearly always enough, small so that it is inlined. Locking: NoLock for a
   // serial table, else TryLock.
 
   /// The oldest record of the side that is not `kSide`, unlinked, when the first slot of its bucket holds it.
-  /// nullptr: pair() knows. `part`: bucket_part() of the key's origin, for callers that have many of one.
+  /// nullptr: pair() knows. `finder`: of this table and the key's origin.
   template <class Locking, Side kSide>
-  [[nodiscard]] Record* take_first(const MatchKey& key, std::uint64_t part) noexcept;
+  [[nodiscard]] Record* take_first(const MatchKey& key, Finder& finder) noexcept;
   template <class Locking, Side kSide>
   [[nodiscard, gnu::always_inline]] inline Record* take_first(const MatchKey& key) noexcept {
-    return take_first<Locking, kSide>(key, bucket_part(key.origin()));
+    Finder finder(*this, key.origin(), key.tag);
+    return take_first<Locking, kSide>(key, finder);
   }
   /// Links `added` when its bucket is empty, or the first slot holds records of the same key and side. False:
   /// pair() knows; `added` is the caller's.

@@ -150,11 +150,11 @@ template <class Record, template <class> class Atomic, class Threads>
 template <class Record, template <class> class Atomic, class Threads>
 template <class Locking, MatchSide kSide>
 [[gnu::always_inline]] inline Record* MatchTable<Record, Atomic, Threads>::take_first(
-    const MatchKey& key, std::uint64_t part) noexcept {
+    const MatchKey& key, Finder& finder) noexcept {
   constexpr std::uint32_t kWanted =
       kSide == Side::posted ? kOccupied | kUnexpected : static_cast<std::uint32_t>(kOccupied);
-  Bucket& home = home_[bucket_of(key.tag, part, mask_)];
-  const Hold hold = detail::enter<Locking>(bias_, home.lock);
+  Bucket& home = finder.find(*this, key.tag);
+  const Hold hold = detail::enter_decided<Locking>(bias_, home.lock);
   if (hold == nullptr) [[unlikely]]
     return nullptr;
   Slot& first = home.slots[0];
@@ -194,7 +194,7 @@ template <class Locking, MatchSide kSide>
   Link& link = added;
   assert(link.linked_.load(std::memory_order_relaxed) == 0 && "the record is in a table already");
   Bucket& home = home_of(key);
-  const Hold hold = detail::enter<Locking>(bias_, home.lock);
+  const Hold hold = detail::enter_decided<Locking>(bias_, home.lock);
   if (hold == nullptr) [[unlikely]]
     return false;
   Slot& first = home.slots[0];

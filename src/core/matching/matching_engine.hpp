@@ -158,12 +158,11 @@ class MatchingEngine {
     order.leave<Locking>();
     return is_posted;
   }
-  /// The receive that a message with this key meets, unlinked; nullptr: pair() knows. `part`: as of
-  /// MatchTable::take_first().
+  /// The receive that a message with this key meets, unlinked; nullptr: pair() knows.
   template <class Locking>
   [[nodiscard, gnu::always_inline]] inline MatchRecord* take_first_receive(const MatchKey& key,
-                                                                           std::uint64_t part) noexcept {
-    return table_.take_first<Locking, MatchSide::unexpected>(key, part);
+                                                                           Table::Finder& finder) noexcept {
+    return table_.take_first<Locking, MatchSide::unexpected>(key, finder);
   }
   /// Gives the record of a receive back; handles that name it end.
   void release_receive(MatchRecord& record) noexcept { records_.give_back(record); }

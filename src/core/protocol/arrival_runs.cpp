@@ -36,8 +36,8 @@ void SendReceive::on_sends(network::SlotRun& all, detail::PayloadLender* lender,
       if (MatchingEngine* engine = place->load(std::memory_order_acquire); engine != nullptr) [[likely]] {
         const std::uint32_t most = prefetch(*engine, run);
         const std::uint32_t met = engine->is_serial()
-                                      ? meet<detail::NoLock>(run, most, trailer, *place, *engine, backlog)
-                                      : meet<detail::TryLock>(run, most, trailer, *place, *engine, backlog);
+                                      ? meet<detail::NoLock>(run, most, trailer, *engine, backlog)
+                                      : meet<detail::TryLock>(run, most, trailer, *engine, backlog);
         if (met != 0) {
           settle_met(run.peer(), trailer, met);
           continue;
@@ -60,13 +60,12 @@ void SendReceive::on_sends(network::SlotRun& all, detail::PayloadLender* lender,
 /// first in its bucket. Returns how many have. Locking: NoLock when the engine is serial, else TryLock.
 template <class Locking>
 std::uint32_t SendReceive::meet(network::SlotRun& all, std::size_t most, std::uint32_t trailer,
-                                const std::atomic<MatchingEngine*>& place, MatchingEngine& engine,
-                                const Backlog& backlog) noexcept {
+                                MatchingEngine& engine, const Backlog& backlog) noexcept {
   network::SlotRun run = all.first(most);  // in registers
   const std::uint64_t begin = run.head();
   const auto peer = static_cast<std::uint32_t>(run.peer());
-  const std::uint64_t part = bucket_part(MatchKey{0, peer, 0}.origin());
   const std::size_t size = run.size() - sizeof(MatchTrailer);
+  Table::Finder finder(engine.table(), MatchKey{0, peer, 0}.origin(), 0);
   std::uint32_t* const free_records = engine.records().own_magazine<Locking::kExclusive>();
   std::uint64_t tag = 0;
   const std::byte* payload = nullptr;
@@ -75,11 +74,10 @@ std::uint32_t SendReceive::meet(network::SlotRun& all, std::size_t most, std::ui
   while (run.look_for_alike(tag, payload)) {
     std::uint32_t found = 0;
     std::memcpy(&found, payload + size, sizeof found);
-    // A handler may have opened an engine.
-    if (found != trailer || place.load(std::memory_order_relaxed) != &engine || backlog.over_limit())
-        [[unlikely]]
+    if (found != trailer || backlog.over_limit()) [[unlikely]]
       break;
-    MatchRecord* const record = engine.take_first_receive<Locking>({tag, peer, 0}, part);
+    // When a handler has opened the engine, this one is empty from then on.
+    MatchRecord* const record = engine.take_first_receive<Locking>({tag, peer, 0}, finder);
     if (record == nullptr) [[unlikely]]
       break;
     complete(*record, message, tag, {payload, size},

@@ -115,8 +115,7 @@ class SendReceive {
   void settle_met(int peer, std::uint32_t trailer, std::uint32_t messages) noexcept;
   template <class Locking>
   static std::uint32_t meet(network::SlotRun& run, std::size_t most, std::uint32_t trailer,
-                            const std::atomic<MatchingEngine*>& place, MatchingEngine& engine,
-                            const Backlog& backlog) noexcept;
+                            MatchingEngine& engine, const Backlog& backlog) noexcept;
   template <class Release>
   static void complete(MatchRecord& record, Message& message, std::uint64_t tag, Bytes payload,
                        const Release& release) noexcept;

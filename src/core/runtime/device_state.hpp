@@ -193,8 +193,6 @@ class DeviceState final : private network::Sink, private core::PostRetry {
   /// The engine of a post; makes it when it is not there yet. Throws weft::Error.
   core::MatchingEngine& check_engine(std::uint32_t engine, MatchingPolicy policy, const char* operation);
   void check_source(int source, MatchingPolicy policy, const char* operation) const;
-  static bool post_first_to(core::MatchingEngine& engine, const core::MatchKey& key, MutableBytes buffer,
-                            Completion* completion, void* user_data) noexcept;
   Status post_payload(int peer, std::uint64_t tag, const core::SendPayload& payload, Packet* packet,
                       const SendOptions& options, bool exclusive);
   Status keep_send(Status refused, int peer, std::uint64_t tag, const core::SendPayload& payload,

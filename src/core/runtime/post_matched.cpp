@@ -131,28 +131,21 @@ core::MatchingEngine& DeviceState::check_receive(int source, const ReceiveOption
 template <class Locking>
 bool DeviceState::post_first_receive(std::uint64_t engine_and_source, std::uint64_t tag, std::byte* data,
                                      std::size_t size, Completion* completion, void* user_data) noexcept {
-  core::MatchingEngine* const engine =
-      runtime_.matching_engines().find_made(static_cast<std::uint32_t>(engine_and_source >> 32));
+  using Other = std::conditional_t<Locking::kExclusive, TryLock, NoLock>;
+  const auto id = static_cast<std::uint8_t>(engine_and_source >> 32);
+  static_assert(kMatchingEngines == 256);
+  core::MatchingEngine* const engine = runtime_.matching_engines().place(id).load(std::memory_order_acquire);
   const auto source = static_cast<std::uint32_t>(engine_and_source);
   if (engine == nullptr || source >= runtime_.usual_sources()) [[unlikely]]
     return false;
-  if (engine->is_serial() != Locking::kExclusive) [[unlikely]]
-    return post_first_to(*engine, {tag, source, 0}, {data, size}, completion, user_data);
+  if (engine->is_serial() != Locking::kExclusive) [[unlikely]]  // endpoint and engine do not lock alike
+    return post_first_receive<Other>(engine_and_source, tag, data, size, completion, user_data);
   return engine->post_first<Locking>({tag, source, 0}, {data, size}, completion, user_data);
 }
 template bool DeviceState::post_first_receive<TryLock>(std::uint64_t, std::uint64_t, std::byte*, std::size_t,
                                                        Completion*, void*) noexcept;
 template bool DeviceState::post_first_receive<NoLock>(std::uint64_t, std::uint64_t, std::byte*, std::size_t,
                                                       Completion*, void*) noexcept;
-
-/// The same where endpoint and engine do not lock alike; by itself, so that the part above needs less of a
-/// frame.
-[[gnu::noinline]] bool DeviceState::post_first_to(core::MatchingEngine& engine, const core::MatchKey& key,
-                                                  MutableBytes buffer, Completion* completion,
-                                                  void* user_data) noexcept {
-  return engine.is_serial() ? engine.post_first<NoLock>(key, buffer, completion, user_data)
-                            : engine.post_first<TryLock>(key, buffer, completion, user_data);
-}
 
 Status DeviceState::post_receive(int source, std::uint64_t tag, std::span<std::byte> buffer,
                                  const ReceiveOptions& options) {
