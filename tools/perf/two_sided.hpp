@@ -45,19 +45,25 @@ class ControlWord {
 class Buffers {
  public:
   Buffers(std::size_t count, std::size_t size)
-      : stride_((size + 63) / 64 * 64), size_(size), count_(count), memory_(stride_ * count + 64) {}
+      : stride_((size + 63) / 64 * 64),
+        size_(size),
+        count_(count),
+        memory_(stride_ * count + 64),
+        first_(memory_.data() + (64 - reinterpret_cast<std::uintptr_t>(memory_.data()) % 64) % 64) {}
+  Buffers(const Buffers&) = delete;
+  Buffers& operator=(const Buffers&) = delete;
+  /// The buffers in turn. Without a division where that can be: it takes as long as some messages do.
   [[nodiscard]] ByteSpan operator[](std::size_t index) {
-    return ByteSpan(aligned() + index % count_ * stride_, size_);
+    if (index >= count_) index = count_ == 1 ? 0 : index % count_;
+    return ByteSpan(first_ + index * stride_, size_);
   }
 
  private:
-  std::byte* aligned() {
-    return memory_.data() + (64 - reinterpret_cast<std::uintptr_t>(memory_.data()) % 64) % 64;
-  }
   std::size_t stride_;
   std::size_t size_;
   std::size_t count_;
   std::vector<std::byte> memory_;
+  std::byte* first_;  // on a line of its own
 };
 
 /// What the receiver of windows tells: calls `receive()`, which takes in `messages`, again and again.

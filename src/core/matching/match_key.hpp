@@ -1,6 +1,7 @@
 // What sends and receives are compared by, and where a table keeps it.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 
 namespace weft::core {
@@ -20,7 +21,7 @@ struct MatchKey {
 
 /// What the keys of one origin add to the choice of their buckets.
 [[nodiscard]] constexpr std::uint64_t bucket_part(std::uint64_t origin) noexcept {
-  return origin * 0xc13fa9a902a6328f;  // 2^64 over the plastic number, odd
+  return std::rotl(origin, 40);  // away from the bits in which tags differ
 }
 /// The bucket of a tag with the bucket_part() of its origin. `mask`: the number of buckets, a power of two,
 /// less 1.
