@@ -14,15 +14,27 @@ namespace weft::network {
 /// stops where it likes; a run also ends before whatever is not of its kind, and where its ring ends.
 class SlotRun {
  public:
-  /// From position `head` on, at most `limit` messages.
+  /// From position `head` on, at most `limit` messages. `size`: payload bytes of the first one, if they are
+  /// known.
   SlotRun(detail::Slot* slots, std::uint64_t mask, std::uint64_t head, std::size_t limit, int peer,
-          std::uint8_t channel) noexcept
+          std::uint8_t channel, std::size_t size = 0) noexcept
       : slot_(slots + (head & mask)),
         end_(slot_ + std::min<std::uint64_t>(limit, mask + 1 - (head & mask))),
-        next_(detail::slot_header(head, 0, channel, detail::SlotKind::message)),
+        next_(detail::slot_header(head, size, channel, detail::SlotKind::message)),
         end_head_(head + static_cast<std::uint64_t>(end_ - slot_)),
         peer_(peer),
         channel_(channel) {}
+
+  /// Member by member: copied as a whole, what was just written would be read in other parts, which waits
+  /// until all that was written before has left the core, slots of other ranks included.
+  [[gnu::always_inline]] inline SlotRun(const SlotRun& other) noexcept
+      : slot_(other.slot_),
+        end_(other.end_),
+        next_(other.next_),
+        end_head_(other.end_head_),
+        peer_(other.peer_),
+        channel_(other.channel_) {}
+  SlotRun& operator=(const SlotRun&) = delete;
 
   [[nodiscard]] int peer() const noexcept { return peer_; }
   [[nodiscard]] std::uint8_t channel() const noexcept { return channel_; }
@@ -75,7 +87,7 @@ class SlotRun {
     }
     return part;
   }
-  /// Goes on where a part of it has ended.
+  /// Goes on where a part, or a copy, of it has ended.
   void go_on_behind(const SlotRun& part) noexcept {
     slot_ = part.slot_;
     next_ = part.next_;

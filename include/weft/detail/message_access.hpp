@@ -4,6 +4,7 @@
 #include <weft/message.hpp>
 
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 
 namespace weft::detail {
@@ -24,7 +25,7 @@ struct MessageAccess {
   }
   /// Makes it the one of a receive that ended well, with set_received() to follow.
   static void set_receive(Message& message, int peer) noexcept {
-    message.kind_ = {peer, Outcome::ok, Operation::receive, Holding::view};
+    set_kind(message, peer, Operation::receive);
   }
   static void set_received(Message& message, std::uint64_t tag, const std::byte* data, std::size_t size,
                            std::size_t length, void* user_data) noexcept {
@@ -37,15 +38,15 @@ struct MessageAccess {
   }
   /// Whether the message is still what set_receive() made it, whatever a completion object has done to it.
   static bool is_receive(const Message& message, int peer) noexcept {
-    return is_kind(message, {peer, Outcome::ok, Operation::receive, Holding::view});
+    return std::bit_cast<std::uint64_t>(message.kind_) == kind_of(peer, Operation::receive);
   }
   /// The same of an active message, after set_arrival().
   static bool is_arrival(const Message& message, int peer) noexcept {
-    return is_kind(message, {peer, Outcome::ok, Operation::active_message, Holding::view});
+    return std::bit_cast<std::uint64_t>(message.kind_) == kind_of(peer, Operation::active_message);
   }
   /// Makes it an active message, with set_arrived() to follow.
   static void set_arrival(Message& message, int peer) noexcept {
-    message.kind_ = {peer, Outcome::ok, Operation::active_message, Holding::view};
+    set_kind(message, peer, Operation::active_message);
     message.user_data_ = nullptr;
     message.cookie_ = 0;
   }
@@ -94,8 +95,16 @@ struct MessageAccess {
   }
 
  private:
-  [[nodiscard]] static bool is_kind(const Message& message, const Message::Kind& kind) noexcept {
-    return std::bit_cast<std::uint64_t>(message.kind_) == std::bit_cast<std::uint64_t>(kind);
+  /// Of a view that has ended well, as one word: a comparison as a whole of what has just been written in
+  /// parts would wait until all that was written before has left the core, slots of other ranks included.
+  [[nodiscard]] static std::uint64_t kind_of(int peer, Operation operation) noexcept {
+    static_assert(std::endian::native == std::endian::little);
+    static_assert(offsetof(Message::Kind, operation) == 5 && sizeof(Message::Kind) == 8);
+    static_assert(static_cast<int>(Outcome::ok) == 0 && static_cast<int>(Holding::view) == 0);
+    return static_cast<std::uint32_t>(peer) | static_cast<std::uint64_t>(operation) << 40;
+  }
+  static void set_kind(Message& message, int peer, Operation operation) noexcept {
+    message.kind_ = std::bit_cast<Message::Kind>(kind_of(peer, operation));
   }
 };
 

@@ -24,9 +24,8 @@ std::uint32_t trailer_of(Bytes payload) noexcept {
 
 }  // namespace
 
-void SendReceive::on_sends(network::SlotRun& all, detail::PayloadLender* lender, network::Sink& sink,
+void SendReceive::on_sends(network::SlotRun& run, detail::PayloadLender* lender, network::Sink& sink,
                            const Backlog& backlog) noexcept {
-  network::SlotRun run = all;
   std::uint64_t tag = 0;
   Bytes payload;
   while (run.look(tag, payload) && !backlog.over_limit()) {
@@ -53,11 +52,10 @@ void SendReceive::on_sends(network::SlotRun& all, detail::PayloadLender* lender,
     if (!on_send(tag, arrival, sink)) break;
     run.advance();
   }
-  all = run;
 }
 
-/// What nearly always happens: as long as messages have this trailer and size, and meet the receive that waits
-/// first in its bucket. Returns how many have. Locking: NoLock when the engine is serial, else TryLock.
+/// What nearly always happens: as long as messages have this trailer and size, and meet the receive that
+/// waits first in its bucket. Returns how many have. Locking: NoLock when the engine is serial, else TryLock.
 template <class Locking>
 std::uint32_t SendReceive::meet(network::SlotRun& all, std::size_t most, std::uint32_t trailer,
                                 MatchingEngine& engine, const Backlog& backlog) noexcept {

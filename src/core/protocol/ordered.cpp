@@ -219,7 +219,7 @@ bool SendReceive::on_ordered_sends(network::SlotRun& all, detail::PayloadLender*
     run.advance();
   }
   if (met != 0) settle_met(peer, known, met);
-  all = run;
+  all.go_on_behind(run);
   return can_go_on;
 }
 

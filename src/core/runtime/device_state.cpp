@@ -16,6 +16,8 @@ using base::Attribute;
 
 namespace {
 
+constexpr std::uint32_t kYieldsOfDrain = 32;  // rounds, before it sleeps in between
+
 std::chrono::nanoseconds to_nanoseconds(double seconds) {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(seconds));
 }
@@ -67,7 +69,7 @@ DeviceState::DeviceState(RuntimeState& runtime, std::uint32_t index)
                static_cast<std::uint32_t>(runtime.attributes().integer(Attribute::backlog_peer))),
       vectored_accesses_(context_, one_sided_, backlog_, large_messages_.working()),
       deadlines_(runtime.deadlines(index)),
-      spin_(static_cast<std::uint32_t>(runtime.attributes().integer(Attribute::spin))),
+      spin_ns_(runtime.attributes().integer(Attribute::spin) * 1000),
       yield_(static_cast<std::uint32_t>(runtime.attributes().integer(Attribute::yield))),
       park_(to_nanoseconds(runtime.attributes().seconds(Attribute::park_timeout))),
       failures_(&runtime.failures().word()),
@@ -149,7 +151,7 @@ void DeviceState::drain() noexcept {
                           std::string(runtime_.attributes().text(Attribute::drain_timeout)) + ": " + what);
       return;
     }
-    if (round < spin_)
+    if (round < kYieldsOfDrain)
       std::this_thread::yield();
     else
       std::this_thread::sleep_for(std::chrono::microseconds(50));

@@ -258,7 +258,7 @@ class DeviceState final : private network::Sink, private core::PostRetry {
   core::VectoredAccesses vectored_accesses_;
   core::Deadlines& deadlines_;
   std::atomic<std::int32_t> endpoints_{0};  // -1: one that is serial
-  std::uint32_t spin_;
+  std::int64_t spin_ns_;
   std::uint32_t yield_;
   std::chrono::nanoseconds park_;
   const std::atomic<std::uint32_t>* failures_;  // PeerFailures::word()

@@ -95,7 +95,7 @@ inline void DeviceState::hand_over_run(network::SlotRun& all, PayloadLender* len
     }
     run.advance();
   }
-  all = run;
+  all.go_on_behind(run);
 }
 
 bool DeviceState::deliver_rare(std::uint8_t channel, std::uint64_t word, Message& message) noexcept {

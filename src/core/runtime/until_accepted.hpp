@@ -3,6 +3,7 @@
 
 #include "core/runtime/device_state.hpp"
 #include "core/runtime/runtime_state.hpp"
+#include "core/runtime/spin.hpp"
 #include "core/runtime/waiting.hpp"
 
 namespace weft::detail {
@@ -10,17 +11,17 @@ namespace weft::detail {
 template <class Post>
 Status DeviceState::until_accepted(const Post& post, const WaitPlace& place, bool exclusive) {
   core::WaitScope explained(runtime_.waits(), place, nullptr, static_cast<std::int32_t>(index_));
+  Spin spin(spin_ns_);
   std::uint32_t idle = 0;
   for (;;) {
     const Status status = post();
     if (status.is_accepted()) return status;
     if (progress(exclusive) != 0) {
+      spin.restart();
       idle = 0;
-    } else if (++idle < spin_) {
-      __builtin_ia32_pause();
-    } else {
+    } else if (!spin.goes_on()) {
       explained.enter();
-      pause_idle(idle - spin_);
+      pause_idle(idle++);
     }
   }
 }

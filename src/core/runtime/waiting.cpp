@@ -4,6 +4,7 @@
 #include "concurrent/thread_number.hpp"
 #include "core/runtime/progress_frame.hpp"
 #include "core/runtime/runtime_state.hpp"
+#include "core/runtime/spin.hpp"
 
 #include <weft/completion/completion.hpp>
 
@@ -98,17 +99,18 @@ void DeviceState::wait(const WaitCondition& condition, bool exclusive) noexcept 
   core::WaitScope explained(runtime_.waits(), condition.place, condition.completion,
                             static_cast<std::int32_t>(index_));
   const std::int64_t traced_since = context_.tracer != nullptr ? base::now_ns() : 0;
-  std::uint32_t idle = 0;
+  Spin spin(spin_ns_);
+  std::uint32_t yields = 0;
   while (!condition.holds(condition.context)) {
     if (condition.until != core::Deadlines::kNever && base::now_ns() >= condition.until) break;
     if (progress(exclusive) != 0) {
-      idle = 0;
+      spin.restart();
+      yields = 0;
       continue;
     }
-    ++idle;
-    if (idle <= spin_) {
-      __builtin_ia32_pause();
-    } else if (idle <= spin_ + yield_) {
+    if (yields < yield_) {
+      if (spin.goes_on()) continue;
+      ++yields;
       ::sched_yield();
     } else {
       explained.enter();
@@ -120,7 +122,7 @@ void DeviceState::wait(const WaitCondition& condition, bool exclusive) noexcept 
       // Runs a barrier in all threads: whoever signals the object or fills a lane from here on sees this
       // thread, and what they did before is seen below.
       if (!port_->prepare_park(exclusive)) {
-        idle = spin_;
+        yields = 0;
         continue;
       }
       const bool working = large_messages_.has_work() || one_sided_.has_work() || send_receive_.has_work() ||
@@ -138,7 +140,6 @@ void DeviceState::wait(const WaitCondition& condition, bool exclusive) noexcept 
       port_->park(token, bits, limit);
       counts_.parks.add();
       counts_.parked_ns.add(static_cast<std::uint64_t>(base::now_ns() - asleep));
-      idle = working ? spin_ + yield_ : spin_;
     }
   }
   if (context_.tracer != nullptr) [[unlikely]]

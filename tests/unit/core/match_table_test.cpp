@@ -40,6 +40,23 @@ class MatchTableTest : public testing::TestWithParam<bool> {
     EXPECT_EQ(result.answer, Answer::kept);
     return result.record;
   }
+  /// The table whose locks this thread may enter without asking others, which the inlined parts need.
+  Table& decided_table(std::uint32_t buckets = 16) {
+    Table& decided = table(buckets);
+    for (int visit = 0; visit < 100; ++visit)
+      EXPECT_EQ(decided.pair(kUnexpected, {0, 0, 0}, none).answer, Answer::exhausted);
+    return decided;
+  }
+  template <MatchSide kSide>
+  static Item* take_first(Table& table, const MatchKey& key) {
+    return GetParam() ? table.take_first<detail::NoLock, kSide>(key)
+                      : table.take_first<detail::TryLock, kSide>(key);
+  }
+  template <MatchSide kSide>
+  static bool add_first(Table& table, const MatchKey& key, Item& added) {
+    return GetParam() ? table.add_first<detail::NoLock, kSide>(key, added)
+                      : table.add_first<detail::TryLock, kSide>(key, added);
+  }
   /// The number of the partner that a record of `side` finds, or -1.
   static int partner(Table& table, MatchSide side, const MatchKey& key) {
     const auto result = table.pair(side, key, none);
@@ -246,52 +263,61 @@ TEST(MatchTable, answers_that_another_thread_is_in_the_bucket) {
 }
 
 TEST_P(MatchTableTest, gives_the_oldest_of_a_first_slot_by_the_inlined_part) {
-  Table& t = table();
+  Table& t = decided_table();
   keep(t, kPosted, {5, 2, 0}, 1);
   keep(t, kPosted, {5, 2, 0}, 2);
   for (const int number : {1, 2}) {
-    Item* taken = t.take_first<detail::TryLock, kUnexpected>({5, 2, 0});
+    Item* taken = take_first<kUnexpected>(t, {5, 2, 0});
     ASSERT_NE(taken, nullptr);
     EXPECT_EQ(taken->number, number);
   }
-  EXPECT_EQ((t.take_first<detail::TryLock, kUnexpected>({5, 2, 0})), nullptr) << "the bucket is empty";
+  EXPECT_EQ((take_first<kUnexpected>(t, {5, 2, 0})), nullptr) << "the bucket is empty";
   EXPECT_EQ(partner(t, kUnexpected, {5, 2, 0}), -1);
 }
 
 TEST_P(MatchTableTest, leaves_to_pair_what_is_not_in_a_first_slot) {
-  Table& t = table(1);
+  Table& t = decided_table(1);
   keep(t, kPosted, {5, 2, 0}, 1);
   keep(t, kPosted, {6, 2, 0}, 2);
   keep(t, kUnexpected, {7, 2, 0}, 3);
-  EXPECT_EQ((t.take_first<detail::TryLock, kUnexpected>({6, 2, 0})), nullptr) << "the second slot";
-  EXPECT_EQ((t.take_first<detail::TryLock, kUnexpected>({5, 3, 0})), nullptr) << "another source";
-  EXPECT_EQ((t.take_first<detail::TryLock, kPosted>({5, 2, 0})), nullptr) << "its own side";
+  EXPECT_EQ((take_first<kUnexpected>(t, {6, 2, 0})), nullptr) << "the second slot";
+  EXPECT_EQ((take_first<kUnexpected>(t, {5, 3, 0})), nullptr) << "another source";
+  EXPECT_EQ((take_first<kPosted>(t, {5, 2, 0})), nullptr) << "its own side";
   EXPECT_EQ(partner(t, kUnexpected, {6, 2, 0}), 2);
   EXPECT_EQ(partner(t, kUnexpected, {5, 2, 0}), 1);
   EXPECT_EQ(partner(t, kPosted, {7, 2, 0}), 3);
 }
 
 TEST_P(MatchTableTest, links_to_an_empty_bucket_or_behind_the_same_key_by_the_inlined_part) {
-  Table& t = table(1);
-  ASSERT_TRUE((t.add_first<detail::TryLock, kPosted>({5, 2, 0}, *item(1))));
-  ASSERT_TRUE((t.add_first<detail::TryLock, kPosted>({5, 2, 0}, *item(2))));
-  EXPECT_FALSE((t.add_first<detail::TryLock, kPosted>({6, 2, 0}, *item(3)))) << "another key";
-  EXPECT_FALSE((t.add_first<detail::TryLock, kUnexpected>({5, 2, 0}, *item(4)))) << "its partner waits";
+  Table& t = decided_table(1);
+  ASSERT_TRUE((add_first<kPosted>(t, {5, 2, 0}, *item(1))));
+  ASSERT_TRUE((add_first<kPosted>(t, {5, 2, 0}, *item(2))));
+  EXPECT_FALSE((add_first<kPosted>(t, {6, 2, 0}, *item(3)))) << "another key";
+  EXPECT_FALSE((add_first<kUnexpected>(t, {5, 2, 0}, *item(4)))) << "its partner waits";
   EXPECT_EQ(partner(t, kUnexpected, {5, 2, 0}), 1);
   EXPECT_EQ(partner(t, kUnexpected, {5, 2, 0}), 2);
   EXPECT_EQ(partner(t, kUnexpected, {5, 2, 0}), -1);
 }
 
 TEST_P(MatchTableTest, unlinks_what_the_inlined_part_has_linked) {
-  Table& t = table();
+  Table& t = decided_table();
   Item* first = item(1);
-  ASSERT_TRUE((t.add_first<detail::TryLock, kPosted>({5, 2, 0}, *first)));
+  ASSERT_TRUE((add_first<kPosted>(t, {5, 2, 0}, *first)));
   EXPECT_EQ(first->key(), (MatchKey{5, 2, 0}));
   EXPECT_TRUE(t.unlink(*first, always));
   EXPECT_FALSE(t.unlink(*first, always));
-  ASSERT_TRUE((t.add_first<detail::TryLock, kPosted>({5, 2, 0}, *first)));
-  EXPECT_EQ((t.take_first<detail::TryLock, kUnexpected>({5, 2, 0})), first);
+  ASSERT_TRUE((add_first<kPosted>(t, {5, 2, 0}, *first)));
+  EXPECT_EQ((take_first<kUnexpected>(t, {5, 2, 0})), first);
   EXPECT_FALSE(t.unlink(*first, always));
+}
+
+TEST(MatchTable, leaves_to_pair_what_threads_may_enter_is_undecided) {
+  Table table(16, false);
+  Item item;
+  EXPECT_FALSE((table.add_first<detail::TryLock, kPosted>({5, 2, 0}, item)));
+  ASSERT_EQ(table.pair(kPosted, {5, 2, 0}, [&] { return &item; }).answer, Answer::kept);
+  EXPECT_EQ((table.take_first<detail::TryLock, kUnexpected>({5, 2, 0})), nullptr);
+  EXPECT_EQ(table.pair(kUnexpected, {5, 2, 0}, none).record, &item);
 }
 
 /// Keys in one bucket at most, and the part of all keys that find their bucket's three slots taken.
