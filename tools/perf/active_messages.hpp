@@ -38,7 +38,7 @@ Outcome run_active_messages(const Task& task, Transport& transport) {
   } else {
     outcome.role = "receiver";
     control.send(1);
-    Patience patience(task.yields);
+    Patience patience(task.yields, Patience::Awaits::stream);
     const ArrivalRate rate = measure_arrivals(
         task, [&] { patience.poll(transport); }, [&] { return sink.count(); },
         [&] { return transport.receives_pending() ? kUnknownTotal : control.wait(); });

@@ -12,7 +12,11 @@ namespace weft::tools::perf {
 /// for every library that leaves waiting to its user.
 class Patience {
  public:
-  explicit Patience(bool yields = false) : yields_(yields) {}
+  /// A stream: arrivals of it, or room for more of it. Its other end may have much to do; an answer is about
+  /// to come.
+  enum class Awaits { answer, stream };
+  explicit Patience(bool yields, Awaits awaits = Awaits::answer)
+      : yields_(yields), spin_ns_(awaits == Awaits::answer ? 2000 : 300) {}
   template <class Transport>
   void poll(Transport& transport) {
     transport.progress();
@@ -21,19 +25,19 @@ class Patience {
 
  private:
   static constexpr std::uint32_t kPollsPerLook = 16;
-  static constexpr std::int64_t kSpin_ns = 2000;  // about as long as it takes to be switched out and in again
 
   void look_at_clock() {
     const std::int64_t now = base::now_ns();
     if (since_ == 0) {
       since_ = now;
-    } else if (now - since_ >= kSpin_ns) {
+    } else if (now - since_ >= spin_ns_) {
       ::sched_yield();
       since_ = 0;
     }
   }
 
   const bool yields_;
+  const std::int64_t spin_ns_;  // of an answer: about what it takes to be switched out and in again
   std::uint32_t polls_ = 0;
   std::int64_t since_ = 0;  // 0: begins with the next look
 };

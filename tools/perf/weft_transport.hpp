@@ -214,7 +214,7 @@ class WeftAmTransport {
     stream_ = runtime_.expose(*handed_over_, {.id = kStreams + remote_.id(), .device = place_.device()});
   }
   void post_am(ByteView bytes) {
-    Patience patience(yields_);
+    Patience patience(yields_, Patience::Awaits::stream);
     while (endpoint_.post_am(1 - rank(), stream_, bytes).is_retry()) patience.poll(*this);
   }
   void post_receive(std::uint64_t tag, ByteSpan buffer) {

@@ -93,7 +93,7 @@ class MpiTransport {
   void post_am(ByteView bytes) {
     MPI_Isend(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, 1 - rank_, tag_base_ + kAmTag,
               communicator_, &am_sends_.emplace_back());
-    if (am_sends_.size() == kAmSends) wait(am_sends_);
+    if (am_sends_.size() == kAmSends) wait(am_sends_, Patience::Awaits::stream);
   }
 
   void expose(std::size_t bytes) {
@@ -157,10 +157,10 @@ class MpiTransport {
     if (done != 0) requests.clear();
     return done != 0;
   }
-  void wait(std::vector<MPI_Request>& requests) {
+  void wait(std::vector<MPI_Request>& requests, Patience::Awaits awaits = Patience::Awaits::answer) {
     if (yields_) {
       Polled polled{*this, requests};
-      for (Patience patience(true); !polled.done;) patience.poll(polled);
+      for (Patience patience(true, awaits); !polled.done;) patience.poll(polled);
       return;
     }
     MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);

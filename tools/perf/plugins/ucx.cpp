@@ -114,7 +114,7 @@ class UcxTransport {
     const ucp_request_param_t param = completing();
     note(ucp_am_send_nbx(endpoint_, am_id_, nullptr, 0, bytes.data(), bytes.size(), &param),
          "ucp_am_send_nbx");
-    for (Patience patience(yields_); sends_ >= kMostPending;) patience.poll(*this);
+    for (Patience patience(yields_, Patience::Awaits::stream); sends_ >= kMostPending;) patience.poll(*this);
   }
 
   void expose(std::size_t bytes) {
