@@ -60,10 +60,7 @@ struct MessageAccess {
   /// The part of set_view() that differs between messages of one peer.
   static void set_payload(Message& message, std::uint32_t tag, const std::byte* data, std::size_t size,
                           PayloadLender* lender) noexcept {
-    message.tag_ = tag;
-    message.data_ = data;
-    message.size_ = size;
-    message.lender_ = lender;
+    set_arrived(message, tag, data, size, lender);
     message.kind_.holding = Holding::view;
   }
   static void set_owner(Message& message, PayloadOwner* owner, std::uint64_t cookie) noexcept {
