@@ -81,7 +81,10 @@ class TransportsTest(unittest.TestCase):
             self.assertGreater(each["figure"]["median"], 0)
 
     def test_threads_are_judged_by_one_thread(self):
-        bars = figures(*ENOUGH_FOR_BARS, "--only", "rate-threads-1/weft-am,rate-threads-2/weft-am")["bars"]
+        # Where the machine changes its state between all rounds of the one and all of the other, there is nothing to judge.
+        for _ in range(4):
+            if bars := figures(*ENOUGH_FOR_BARS, "--only", "rate-threads-1/weft-am,rate-threads-2/weft-am")["bars"]:
+                break
         self.assertEqual([(each["measurement"], each["base"]) for each in bars], [("rate-threads-2/weft-am", "rate-threads-1/weft-am")])
 
     def test_pairs_are_judged_by_their_tail_and_by_the_slowest(self):
