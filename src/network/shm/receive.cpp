@@ -121,7 +121,8 @@ std::size_t ShmPort::receive(ReceiveLane& lane, Sink& sink, std::size_t limit, b
       if (channel == detail::kSendChannel || (channel == detail::kActiveMessageChannel && count != 0)) {
         // No further than to where the sender is to learn of it.
         std::uint64_t most = std::min<std::uint64_t>(limit - count, lane.credit_at + 1 - head);
-        if (streamed >= kStreamBegins && alone) {
+        if (streamed >= kStreamBegins && alone &&
+            lane.mask > 2 * kDistance) {  // else there is no such distance
           most = std::min(most, kBlock);
           if (!is_written(lane, head + kDistance)) let_sender_ahead();
         }
