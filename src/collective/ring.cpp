@@ -5,6 +5,7 @@
 #include <weft/error.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <string>
 #include <thread>
@@ -17,7 +18,9 @@ namespace {
 constexpr std::size_t kPieceBytes = 32 << 10;  // a packet, by default; smaller ones cost more than they gain
 constexpr std::uint32_t kBeforeBegun = 16;     // pieces that a neighbour has to keep
 constexpr std::uint32_t kPolls = 256;          // before a thread lets others run
-constexpr int kAttempts = 10'000;              // to tell a neighbour that this rank gives up
+// How long a neighbour may refuse to hear that this rank gives up: one whose threads do not run for a while, or
+// that has not met this rank yet (libfabric), refuses for milliseconds. The error is worth more than the notice.
+constexpr std::chrono::seconds kUntilTold{10};
 constexpr std::uint32_t kGuardStep = (1U << kSegmentShift) - 1;
 
 std::size_t elements_of_piece(const CollectiveCall& call) noexcept {
@@ -270,8 +273,10 @@ Outcome Ring::end() {
   const Outcome outcome = outcome_.load(std::memory_order_acquire);
   if (outcome != Outcome::ok) {
     // Neighbours have to know this rank's length to see that theirs is another one.
+    const auto deadline = std::chrono::steady_clock::now() + kUntilTold;
     const auto tell = [&](Note note) {
-      for (int attempt = 0; attempt < kAttempts && !post_notices(note); ++attempt) port.progress();
+      while (!post_notices(note) && std::chrono::steady_clock::now() < deadline)
+        if (port.progress() == 0) std::this_thread::yield();
       noticed_.store(0, std::memory_order_relaxed);
     };
     if (noticed_.load(std::memory_order_relaxed) != neighbours_) tell(Note::begun);
