@@ -1,9 +1,29 @@
 // Workloads of puts and gets, over any transport that has them.
 #pragma once
 
+#include <algorithm>
+#include <type_traits>
+
 #include "perf/two_sided.hpp"
 
 namespace weft::tools::perf {
+
+/// `count` accesses to places behind each other, from and to buffers behind each other. kSize 0: `size`. A
+/// function of its own, so that its loop has all registers for itself.
+template <bool kPuts, std::size_t kSize, bool kComputes, class Transport>
+[[gnu::noinline]] void access_places(Transport& transport, std::size_t offset, std::byte* buffer,
+                                     std::size_t stride, std::size_t size, std::size_t count,
+                                     const Compute& compute) {
+  auto&& access = transport.access();
+  const std::size_t bytes = kSize != 0 ? kSize : size;
+  for (; count != 0; --count, offset += bytes, buffer += stride) {
+    if constexpr (kComputes) compute();
+    if constexpr (kPuts)
+      access.post_put(offset, ByteView(buffer, bytes));
+    else
+      access.post_get(offset, ByteSpan(buffer, bytes));
+  }
+}
 
 /// Rank 0 accesses the memory of rank 1, place after place, `window` accesses between flushes; accesses per
 /// second. Rank 1 waits for the word that it is over, and progresses meanwhile.
@@ -37,19 +57,24 @@ Outcome run_access(const Task& task, Transport& transport, bool puts) {
   std::size_t place = 0;
   const Compute compute(task);
   const auto batch = [&] {
-    // A loop for either, which keeps what it counts in registers.
-    auto window = [&, at = place, count = task.window, size = task.size, end = places,
-                   computes = !compute.is_none()](const auto& access) mutable {
-      for (; count != 0; --count) {
-        if (computes) [[unlikely]]
-          compute();
-        access(at * size, own[at]);
-        if (++at == end) at = 0;
-      }
-      return at;
+    const auto window = [&]<bool kPuts>(std::bool_constant<kPuts>) {
+      const auto accesses = [&](const auto& function) {
+        for (std::size_t left = task.window; left != 0;) {
+          const std::size_t count = std::min(left, places - place);
+          function(transport, place * task.size, own[place].data(), own.stride(), task.size, count, compute);
+          left -= count;
+          place = (place + count) % places;
+        }
+      };
+      // Programs that access words know that these have 8 bytes.
+      if (!compute.is_none())
+        accesses(access_places<kPuts, 0, true, Transport>);
+      else if (task.size == 8)
+        accesses(access_places<kPuts, 8, false, Transport>);
+      else
+        accesses(access_places<kPuts, 0, false, Transport>);
     };
-    place = puts ? window([&](std::size_t offset, ByteSpan bytes) { transport.post_put(offset, bytes); })
-                 : window([&](std::size_t offset, ByteSpan bytes) { transport.post_get(offset, bytes); });
+    puts ? window(std::true_type()) : window(std::false_type());
     transport.flush();
     number += task.window;
   };
@@ -62,9 +87,10 @@ Outcome run_access(const Task& task, Transport& transport, bool puts) {
   outcome.core_share = watch.core_share();
   outcome.messages = number;
   if (task.verify) {
+    auto&& access = transport.access();
     for (std::size_t at = 0; at < places; ++at) {
       if (puts) fill(own[at].data(), task.size, number + at);
-      puts ? transport.post_put(at * task.size, own[at]) : transport.post_get(at * task.size, own[at]);
+      puts ? access.post_put(at * task.size, own[at]) : access.post_get(at * task.size, own[at]);
     }
     transport.flush();
     for (std::size_t at = 0; at < places; ++at)

@@ -51,12 +51,20 @@ class RawTransport {
 
   void expose(std::size_t) {}
   [[nodiscard]] ByteSpan memory() const { return memory_; }
-  void post_put(std::size_t offset, ByteView bytes) {
-    copy(memory_.data() + offset, bytes.data(), bytes.size());
-  }
-  void post_get(std::size_t offset, ByteSpan buffer) {
-    copy(buffer.data(), memory_.data() + offset, buffer.size());
-  }
+  class Access {
+   public:
+    explicit Access(ByteSpan memory) : memory_(memory) {}
+    void post_put(std::size_t offset, ByteView bytes) {
+      copy(memory_.data() + offset, bytes.data(), bytes.size());
+    }
+    void post_get(std::size_t offset, ByteSpan buffer) {
+      copy(buffer.data(), memory_.data() + offset, buffer.size());
+    }
+
+   private:
+    const ByteSpan memory_;
+  };
+  [[nodiscard]] Access access() const { return Access(memory_); }
   void post_add(std::size_t offset, std::uint64_t operand) { number(offset).fetch_add(operand); }
   void post_fetch_add(std::size_t offset, std::uint64_t operand, std::uint64_t& before) {
     before = number(offset).fetch_add(operand);

@@ -17,7 +17,9 @@
 //                                     kHasActiveMessages only
 //   expose(bytes)                     memory that the peer can reach; collective; kHasAccess only
 //   memory()                          this rank's own part of it
-//   post_put(offset, bytes), post_get(offset, buffer), flush()
+//   access(), flush()                 access() returns an object with post_put(offset, bytes) and
+//                                     post_get(offset, buffer), which a loop keeps to itself; it may be the
+//                                     transport, by reference
 //   post_add(offset, operand), post_fetch_add(offset, operand, before)
 //                                     optional: atomic additions to numbers of 64 bits; the arguments stay
 //                                     borrowed until flush()

@@ -57,6 +57,8 @@ class Buffers {
     if (index >= count_) index = count_ == 1 ? 0 : index % count_;
     return ByteSpan(first_ + index * stride_, size_);
   }
+  /// Bytes from one buffer to the next, the last one aside.
+  [[nodiscard]] std::size_t stride() const { return stride_; }
 
  private:
   std::size_t stride_;

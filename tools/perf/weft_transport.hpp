@@ -114,12 +114,30 @@ class WeftTransport {
     mapped_ = map(runtime_, all[peer()]);
   }
   [[nodiscard]] ByteSpan memory() const { return region_.bytes(); }
-  void post_put(std::size_t offset, ByteView bytes) {
-    while (endpoint_.post_put(peer(), mapped_.at(offset), bytes).is_retry()) [[unlikely]] progress();
-  }
-  void post_get(std::size_t offset, ByteSpan buffer) {
-    while (endpoint_.post_get(peer(), mapped_.at(offset), buffer).is_retry()) [[unlikely]] progress();
-  }
+  /// Puts and gets of one loop, which has the region as a local object.
+  class Access {
+   public:
+    explicit Access(WeftTransport& transport)
+        : transport_(transport),
+          endpoint_(transport.endpoint_),
+          mapped_(transport.mapped_),
+          peer_(transport.peer()) {}
+    void post_put(std::size_t offset, ByteView bytes) {
+      while (endpoint_.post_put(peer_, mapped_.at(offset), bytes).is_retry())
+        [[unlikely]] transport_.progress();
+    }
+    void post_get(std::size_t offset, ByteSpan buffer) {
+      while (endpoint_.post_get(peer_, mapped_.at(offset), buffer).is_retry())
+        [[unlikely]] transport_.progress();
+    }
+
+   private:
+    WeftTransport& transport_;
+    AnyEndpoint& endpoint_;
+    const MappedRegion mapped_;
+    const int peer_;
+  };
+  [[nodiscard]] Access access() { return Access(*this); }
   void post_add(std::size_t offset, std::uint64_t operand) {
     while (endpoint_
                .template post_atomic<std::uint64_t>(peer(), mapped_.at(offset), AtomicOperation::add, operand)

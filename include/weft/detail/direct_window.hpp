@@ -17,13 +17,23 @@ struct DirectWindow {
   std::uint32_t generation = 0;
 
   /// Whether `count` bytes at `offset` may be accessed now.
-  [[nodiscard]] bool allows(std::uint64_t offset, std::uint64_t count) const noexcept {
+  [[nodiscard, gnu::always_inline]] bool allows(std::uint64_t offset, std::uint64_t count) const noexcept {
     std::uint64_t end = 0;
-    if (__builtin_add_overflow(offset, count, &end)) [[unlikely]]
-      return false;
-    if (end > size) [[unlikely]]
+    if (__builtin_add_overflow(offset, count, &end) || end > size) [[unlikely]]
       return false;
     return generation_there->load(std::memory_order_relaxed) == generation;
+  }
+  /// The same unless something else speaks against it: `otherwise` is not 0.
+  ///
+  /// All but the offset is brought together without branches. In a loop of accesses most of it stays the same
+  /// and is computed before, and branches are what such a loop has too many of.
+  [[nodiscard, gnu::always_inline]] bool allows(std::uint64_t offset, std::uint64_t count,
+                                                std::uint32_t otherwise) const noexcept {
+    const std::uint32_t is_too_long = count > size ? 1 : 0;
+    const std::uint32_t is_stale = generation_there->load(std::memory_order_relaxed) ^ generation;
+    if ((otherwise | is_too_long | is_stale) != 0) [[unlikely]]
+      return false;
+    return offset <= size - count;
   }
 };
 

@@ -148,19 +148,21 @@ class OneSidedOperations {
   [[nodiscard]] detail::DeviceState& device() const noexcept {
     return static_cast<const Derived*>(this)->state();
   }
-  // By themselves, so that a loop over accesses that are copies keeps its registers.
-  [[gnu::cold, gnu::noinline]] Status put_otherwise(int peer, MappedAddress to, Bytes from,
+  // By themselves, so that a loop over accesses that are copies keeps its registers; and with a RemoteAddress
+  // that is made for the call: a mapped region that the loop has as a local object stays in them, too.
+  [[gnu::cold, gnu::noinline]] Status put_otherwise(int peer, const RemoteAddress& to, Bytes from,
                                                     const AccessOptions& options) {
     return Calls::post_put(device(), peer, to, from, options);
   }
-  [[gnu::cold, gnu::noinline]] Status put_otherwise(int peer, MappedAddress to, Bytes from) {
+  [[gnu::cold, gnu::noinline]] Status put_otherwise(int peer, const RemoteAddress& to, Bytes from) {
     return Calls::post_put(device(), peer, to, from, {});
   }
-  [[gnu::cold, gnu::noinline]] Status get_otherwise(int peer, MappedAddress from, std::span<std::byte> to,
-                                                    const AccessOptions& options) {
+  [[gnu::cold, gnu::noinline]] Status get_otherwise(int peer, const RemoteAddress& from,
+                                                    std::span<std::byte> to, const AccessOptions& options) {
     return Calls::post_get(device(), peer, from, to, options);
   }
-  [[gnu::cold, gnu::noinline]] Status get_otherwise(int peer, MappedAddress from, std::span<std::byte> to) {
+  [[gnu::cold, gnu::noinline]] Status get_otherwise(int peer, const RemoteAddress& from,
+                                                    std::span<std::byte> to) {
     return Calls::post_get(device(), peer, from, to, {});
   }
   [[nodiscard]] bool put_at_once(int peer, MappedAddress to, Bytes from,
@@ -196,7 +198,11 @@ class OneSidedOperations {
   }
   [[nodiscard]] static bool allows(int peer, MappedAddress address, std::size_t size) noexcept {
     const MappedRegion& region = address.region();
-    return peer == region.region_.rank && region.view_.allows(address.offset(), size);
+    return region.view_.allows(address.offset(), size, difference(peer, region));
+  }
+  /// 0 when the region is the peer's.
+  [[nodiscard]] static std::uint32_t difference(int peer, const MappedRegion& region) noexcept {
+    return static_cast<std::uint32_t>(peer) ^ static_cast<std::uint32_t>(region.region_.rank);
   }
   [[nodiscard]] static std::byte* place_of(MappedAddress address) noexcept {
     return address.region().view_.base + address.offset();
@@ -204,18 +210,14 @@ class OneSidedOperations {
   // The bounds are the window's, which come from the owner's table, not the key's.
   [[nodiscard]] static bool put_directly(int peer, MappedAddress to, Bytes from) noexcept {
     const MappedRegion& region = to.region();
-    if (peer != region.region_.rank) [[unlikely]]
-      return false;
-    if (!region.view_.allows(to.offset(), from.size())) [[unlikely]]
+    if (!region.view_.allows(to.offset(), from.size(), difference(peer, region))) [[unlikely]]
       return false;
     detail::copy_access(region.view_.base + to.offset(), from.data(), from.size());
     return true;
   }
   [[nodiscard]] static bool get_directly(int peer, MappedAddress from, std::span<std::byte> to) noexcept {
     const MappedRegion& region = from.region();
-    if (peer != region.region_.rank) [[unlikely]]
-      return false;
-    if (!region.view_.allows(from.offset(), to.size())) [[unlikely]]
+    if (!region.view_.allows(from.offset(), to.size(), difference(peer, region))) [[unlikely]]
       return false;
     detail::copy_access(to.data(), region.view_.base + from.offset(), to.size());
     return true;

@@ -106,6 +106,7 @@ class MpiTransport {
     if (window_ != MPI_WIN_NULL) MPI_Win_sync(window_);
     return memory_;
   }
+  [[nodiscard]] auto& access() { return *this; }
   void post_put(std::size_t offset, ByteView bytes) {
     const int size = static_cast<int>(bytes.size());
     MPI_Put(bytes.data(), size, MPI_BYTE, 1 - rank_, static_cast<MPI_Aint>(offset), size, MPI_BYTE, window_);

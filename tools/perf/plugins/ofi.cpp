@@ -106,6 +106,7 @@ class OfiTransport {
   }
   [[nodiscard]] ByteSpan memory() { return exposed_; }
   /// It ends when the bytes are at the peer.
+  [[nodiscard]] auto& access() { return *this; }
   void post_put(std::size_t offset, ByteView bytes) {
     iovec local{const_cast<std::byte*>(bytes.data()), bytes.size()};
     fi_rma_iov there{remote_.address + offset, bytes.size(), remote_.key};

@@ -138,6 +138,7 @@ class UcxTransport {
     check(ucp_ep_rkey_unpack(endpoint_, theirs.data(), &key_), "ucp_ep_rkey_unpack");
   }
   [[nodiscard]] ByteSpan memory() const { return memory_; }
+  [[nodiscard]] auto& access() { return *this; }
   void post_put(std::size_t offset, ByteView bytes) {
     const ucp_request_param_t param = completing();
     note(ucp_put_nbx(endpoint_, bytes.data(), bytes.size(), remote_ + offset, key_, &param), "ucp_put_nbx");
