@@ -98,10 +98,14 @@ class Message {
   Message& operator=(const Message&) = delete;
   ~Message() { release(); }
 
-  [[nodiscard]] Outcome outcome() const noexcept { return kind_.outcome; }
-  [[nodiscard]] Operation operation() const noexcept { return kind_.operation; }
+  [[nodiscard]] Outcome outcome() const noexcept {
+    return static_cast<Outcome>(kind_ >> kOutcomeShift & 0xff);
+  }
+  [[nodiscard]] Operation operation() const noexcept {
+    return static_cast<Operation>(kind_ >> kOperationShift & 0xff);
+  }
   /// The rank at the other end.
-  [[nodiscard]] int peer() const noexcept { return kind_.peer; }
+  [[nodiscard]] int peer() const noexcept { return static_cast<std::int32_t>(kind_); }
   /// 32 bits for active messages and signals, 64 for receives and sends.
   [[nodiscard]] std::uint64_t tag() const noexcept { return tag_; }
   /// The user_data of the own post that ended; nullptr for arrivals.
@@ -110,7 +114,7 @@ class Message {
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
   /// The length that the sender sent; more than size() when a receive was truncated.
   [[nodiscard]] std::size_t length() const noexcept {
-    return kind_.operation == Operation::receive ? static_cast<std::size_t>(cookie_) : size_;
+    return operation() == Operation::receive ? static_cast<std::size_t>(cookie_) : size_;
   }
   [[nodiscard]] const std::byte* data() const noexcept { return data_; }
   [[nodiscard]] Bytes bytes() const noexcept { return {data_, size_}; }
@@ -118,8 +122,7 @@ class Message {
   /// The sizes in bytes of the bodies that were sent with a head (Operation::vectored_message and bodies);
   /// empty for all other messages. Valid as long as the message.
   [[nodiscard]] std::span<const std::uint64_t> body_sizes() const noexcept {
-    const bool has_bodies =
-        kind_.operation == Operation::vectored_message || kind_.operation == Operation::bodies;
+    const bool has_bodies = operation() == Operation::vectored_message || operation() == Operation::bodies;
     return has_bodies && is_owner() ? static_cast<const detail::BodiesOwner*>(owner_)->sizes()
                                     : std::span<const std::uint64_t>();
   }
@@ -141,7 +144,7 @@ class Message {
   }
 
   /// Whether the payload stays valid after the handler returns.
-  [[nodiscard]] bool is_owner() const noexcept { return kind_.holding != Holding::view; }
+  [[nodiscard]] bool is_owner() const noexcept { return holding() != Holding::view; }
 
   /// A message that owns its payload. Up to kEntryPayload bytes are copied; a packet is held as it is, within
   /// the quota of its sender (attribute held_packets), and copied out beyond. Do not use this one afterwards.
@@ -155,22 +158,25 @@ class Message {
  private:
   friend struct detail::MessageAccess;
   enum class Holding : std::uint8_t { view, in_place, owner };
-  /// What is compared as a whole where it has to be as it was.
-  struct Kind {
-    std::int32_t peer = 0;
-    Outcome outcome = Outcome::ok;
-    Operation operation = Operation::active_message;
-    Holding holding = Holding::view;
-    std::uint8_t unused = 0;
-  };
+  // Where the parts of kind_ lie, above the peer.
+  static constexpr int kOutcomeShift = 32;
+  static constexpr int kOperationShift = 40;
+  static constexpr int kHoldingShift = 48;
 
+  [[nodiscard]] Holding holding() const noexcept {
+    return static_cast<Holding>(kind_ >> kHoldingShift & 0xff);
+  }
+  void set_holding(Holding holding) noexcept {
+    kind_ = (kind_ & ~(std::uint64_t{0xff} << kHoldingShift)) | static_cast<std::uint64_t>(holding)
+                                                                    << kHoldingShift;
+  }
   void move_from(Message& other) noexcept {
     size_ = other.size_;
     user_data_ = other.user_data_;
     tag_ = other.tag_;
     kind_ = other.kind_;
     data_ = other.data_;
-    if (kind_.holding == Holding::in_place) {
+    if (holding() == Holding::in_place) {
       std::memcpy(place_, other.place_, sizeof place_);
       data_ = place_;
     } else {
@@ -178,14 +184,14 @@ class Message {
       lender_ = other.lender_;
       cookie_ = other.cookie_;
     }
-    other.kind_.holding = Holding::view;
+    other.set_holding(Holding::view);
     other.lender_ = nullptr;
     other.data_ = nullptr;
     other.size_ = 0;
   }
   void release() noexcept {
-    if (kind_.holding == Holding::owner) {
-      kind_.holding = Holding::view;
+    if (holding() == Holding::owner) {
+      set_holding(Holding::view);
       owner_->release(const_cast<std::byte*>(data_), size_, cookie_);
     }
   }
@@ -194,11 +200,13 @@ class Message {
   std::size_t size_ = 0;
   void* user_data_ = nullptr;
   std::uint64_t tag_ = 0;
-  Kind kind_;
-  PayloadOwner* owner_ = nullptr;            // who releases, when kind_.holding == owner
-  detail::PayloadLender* lender_ = nullptr;  // who can keep it, when kind_.holding == view
+  // peer(32) | outcome(8) | operation(8) | holding(8). One word: it is compared as a whole, and a comparison
+  // of what was written in parts waits until all that was written before has left the core.
+  std::uint64_t kind_ = 0;
+  PayloadOwner* owner_ = nullptr;            // who releases, when holding() == owner
+  detail::PayloadLender* lender_ = nullptr;  // who can keep it, when holding() == view
   std::uint64_t cookie_ = 0;  // names the payload to owner_ or lender_; of a receive: the sender's length
-  alignas(16) std::byte place_[kEntryPayload];  // valid when kind_.holding == in_place
+  alignas(16) std::byte place_[kEntryPayload];  // valid when holding() == in_place
 };
 
 }  // namespace weft

@@ -4,6 +4,7 @@
 #include <weft/atomic.hpp>
 #include <weft/attributes.hpp>
 #include <weft/collective.hpp>
+#include <weft/completion/arrivals.hpp>
 #include <weft/completion/completion.hpp>
 #include <weft/completion/counter.hpp>
 #include <weft/completion/graph.hpp>

@@ -18,8 +18,9 @@ namespace {
 constexpr std::size_t kPieceBytes = 32 << 10;  // a packet, by default; smaller ones cost more than they gain
 constexpr std::uint32_t kBeforeBegun = 16;     // pieces that a neighbour has to keep
 constexpr std::uint32_t kPolls = 256;          // before a thread lets others run
-// How long a neighbour may refuse to hear that this rank gives up: one whose threads do not run for a while, or
-// that has not met this rank yet (libfabric), refuses for milliseconds. The error is worth more than the notice.
+// How long a neighbour may refuse to hear that this rank gives up: one whose threads do not run for a while,
+// or that has not met this rank yet (libfabric), refuses for milliseconds. The error is worth more than the
+// notice.
 constexpr std::chrono::seconds kUntilTold{10};
 constexpr std::uint32_t kGuardStep = (1U << kSegmentShift) - 1;
 

@@ -1,11 +1,10 @@
 // What the core asks of a network. A backend is a folder below this one.
 #pragma once
 
-#include "network/slot_run.hpp"
-
 #include <weft/detail/device_path.hpp>
 #include <weft/detail/direct_window.hpp>
 #include <weft/detail/message_access.hpp>
+#include <weft/detail/slot_run.hpp>
 #include <weft/message.hpp>
 #include <weft/types.hpp>
 
@@ -78,7 +77,7 @@ class Sink {
   /// The same for the messages of a run, one after the other, as far as they can be taken. `lender` can keep
   /// their payloads. A network that has several gives the sink the chance to do once what they have in
   /// common.
-  virtual void deliver_run(SlotRun& run, detail::PayloadLender* lender) noexcept {
+  virtual void deliver_run(detail::SlotRun& run, detail::PayloadLender* lender) noexcept {
     std::uint64_t word = 0;
     Bytes payload;
     for (; run.look(word, payload); run.advance()) {

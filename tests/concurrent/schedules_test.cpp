@@ -143,8 +143,9 @@ void lane_scenario(Schedule& schedule) {
                     }
                     Slot& slot = slots[tail & kMask];
                     slot.payload = 1000 + tail;
-                    slot.header.store(detail::slot_header(tail, 8, 1, detail::SlotKind::message),
-                                      std::memory_order_release);
+                    slot.header.store(
+                        detail::slot_header(detail::lap_of(tail, kMask), 8, 1, detail::SlotKind::message),
+                        std::memory_order_release);
                     ++tail;
                   }
                 },
@@ -154,7 +155,8 @@ void lane_scenario(Schedule& schedule) {
                     Slot& slot = slots[received & kMask];
                     if (slot.header.load(std::memory_order_relaxed) == 0) continue;
                     const std::uint64_t header = slot.header.load(std::memory_order_acquire);
-                    if (header >> 32 != received) schedule.report("slot out of sequence");
+                    if (header >> 32 != detail::lap_of(received, kMask))
+                      schedule.report("a slot of another lap");
                     if (slot.payload != 1000 + received) schedule.report("wrong payload");
                     slot.header.store(0, std::memory_order_relaxed);
                     ++received;

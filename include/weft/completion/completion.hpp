@@ -9,6 +9,8 @@
 
 namespace weft {
 
+class Arrivals;
+
 namespace detail {
 struct ParkedThread;
 class Exposures;
@@ -42,6 +44,10 @@ class WEFT_API Completion {
   /// does either. Must not throw and must not block. Whoever wants the payload longer than the call keeps
   /// it with message.take().
   virtual void signal(Message& message) noexcept = 0;
+  /// The same for active messages that have arrived one after the other, in one call. An object that
+  /// overrides it takes them with arrivals.for_each() and does once what they have in common; signal() is
+  /// called for single ones all the same. Without it signal() is called for each.
+  virtual void signal_all(Arrivals& arrivals) noexcept;
 
   /// Whether a wait for this object is over. Only reads; any thread.
   [[nodiscard]] virtual bool ready() const noexcept = 0;

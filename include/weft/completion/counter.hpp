@@ -1,6 +1,7 @@
 // Counts ended operations and arrived messages.
 #pragma once
 
+#include <weft/completion/arrivals.hpp>
 #include <weft/completion/completion.hpp>
 #include <weft/detail/bias.hpp>
 
@@ -15,15 +16,11 @@ class Counter final : public Completion {
   Counter() noexcept = default;
   ~Counter() override { withdraw(); }
 
-  void signal(Message&) noexcept override {
-    // Both stores pair with the acquires in value(): what the signalling thread did before is visible to the
-    // reader.
-    const std::uintptr_t me = detail::ProcessThreads::mark();
-    if (owner_.load(std::memory_order_relaxed) == me || is_first(me)) [[likely]]
-      own_.store(own_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
-    else
-      others_.fetch_add(1, std::memory_order_release);
-    notify_waiters_of(this);
+  void signal(Message&) noexcept override { add(1); }
+  void signal_all(Arrivals& arrivals) noexcept override {
+    std::uint64_t count = 0;
+    arrivals.for_each([&count](Message&) { ++count; });
+    add(count);
   }
   /// Signals since construction or the last reset.
   [[nodiscard]] std::uint64_t value() const noexcept {
@@ -41,6 +38,16 @@ class Counter final : public Completion {
   }
 
  private:
+  void add(std::uint64_t count) noexcept {
+    // Both stores pair with the acquires in value(): what the signalling thread did before is visible to the
+    // reader.
+    const std::uintptr_t me = detail::ProcessThreads::mark();
+    if (owner_.load(std::memory_order_relaxed) == me || is_first(me)) [[likely]]
+      own_.store(own_.load(std::memory_order_relaxed) + count, std::memory_order_release);
+    else
+      others_.fetch_add(count, std::memory_order_release);
+    notify_waiters_of(this);
+  }
   [[nodiscard]] bool is_first(std::uintptr_t me) noexcept {
     std::uintptr_t nobody = 0;
     return owner_.load(std::memory_order_relaxed) == 0 &&

@@ -1,6 +1,7 @@
 // A callable that runs inside progress().
 #pragma once
 
+#include <weft/completion/arrivals.hpp>
 #include <weft/completion/completion.hpp>
 
 #include <utility>
@@ -8,7 +9,7 @@
 namespace weft {
 
 /// Calls `Function(Message&)` for every message; stored once, called without allocation or type erasure
-/// beyond one virtual call.
+/// beyond one virtual call, for messages that come in runs one per run.
 ///
 /// The function must be noexcept in effect, may be called by every thread that progresses (on a device with
 /// a SerialEndpoint: by that thread only), may post (what is refused goes to the backlog) and may call
@@ -20,6 +21,9 @@ class Handler final : public Completion {
   ~Handler() override { withdraw(); }
 
   void signal(Message& message) noexcept override { function_(message); }
+  void signal_all(Arrivals& arrivals) noexcept override {
+    arrivals.for_each([this](Message& message) { function_(message); });
+  }
   /// A handler has nothing to wait for by itself: use Endpoint::wait_until with a condition of your own.
   [[nodiscard]] bool ready() const noexcept override { return true; }
 

@@ -31,6 +31,7 @@ class WEFT_API BasicCompletionQueue final : public Completion {
   ~BasicCompletionQueue() override;
 
   void signal(Message& message) noexcept override;
+  void signal_all(Arrivals& arrivals) noexcept override;
 
   /// Moves the oldest message into `message`; false when the queue is empty. An empty pop only reads.
   bool pop(Message& message) noexcept {
@@ -78,6 +79,7 @@ class WEFT_API BasicCompletionQueue final : public Completion {
     consumers_.leave(visit);
     return popped;
   }
+  void push(Message& message, bool alone) noexcept;
   bool pop_slow(Message& message) noexcept;
   [[nodiscard]] bool empty_slow() const noexcept;
   void grow(Ring* full) noexcept;

@@ -15,14 +15,8 @@ namespace weft::detail {
 /// A message at rest. Up to kEntryPayload bytes lie in `place`; else `place` holds an External.
 struct alignas(64) QueueEntry {
   std::atomic<std::uint32_t> sequence;
-  struct About {
-    std::uint8_t size;  // of an in-place payload
-    MessageAccess::Holding holding;
-    Operation operation;
-    Outcome outcome;
-  } about;
-  std::uint32_t tag;  // of an in-place payload
-  std::int32_t peer;
+  std::uint32_t tag;   // of an in-place payload
+  std::uint64_t kind;  // the message's; above it the size of an in-place payload
   alignas(16) std::byte place[kEntryPayload];
 
   struct External {
@@ -45,11 +39,10 @@ struct alignas(64) QueueEntry {
 static_assert(sizeof(QueueEntry) == 64);
 
 inline void QueueEntry::store(Message& message) noexcept {
-  tag = static_cast<std::uint32_t>(message.tag());
-  peer = message.peer();
   if (message.operation() == Operation::active_message && message.size() <= kEntryPayload) [[likely]] {
-    about = {static_cast<std::uint8_t>(message.size()), MessageAccess::Holding::in_place,
-             Operation::active_message, message.outcome()};
+    tag = static_cast<std::uint32_t>(message.tag());
+    kind = MessageAccess::kind_in_place(message) | static_cast<std::uint64_t>(message.size())
+                                                       << MessageAccess::kKindBits;
     copy_small(place, message.data(), message.size());
     return;
   }
@@ -57,11 +50,10 @@ inline void QueueEntry::store(Message& message) noexcept {
 }
 
 inline void QueueEntry::load(Message& message) noexcept {
-  MessageAccess::set_view(message, about.operation, peer, tag, nullptr, about.size, nullptr, 0);
-  MessageAccess::set_outcome(message, about.outcome);
-  if (about.holding == MessageAccess::Holding::in_place) [[likely]] {
-    copy_small(MessageAccess::set_in_place(message, about.size), place, about.size);
-    MessageAccess::set_user_data(message, nullptr);
+  MessageAccess::set_kind(message, kind & MessageAccess::kKind);
+  if (MessageAccess::holding(message) == MessageAccess::Holding::in_place) [[likely]] {
+    const std::size_t size = kind >> MessageAccess::kKindBits;
+    copy_small(MessageAccess::set_arrived_in_place(message, tag, size), place, size);
     return;
   }
   load_external(message);

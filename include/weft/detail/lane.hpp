@@ -28,7 +28,7 @@ enum class SlotKind : std::uint8_t {
 };
 
 struct alignas(64) Slot {
-  std::atomic<std::uint64_t> header;  // position(32) | size(16) | channel(8) | kind(8); 0: empty
+  std::atomic<std::uint64_t> header;  // lap(32) | size(16) | channel(8) | kind(8); 0: empty
   std::uint64_t word;                 // handle(32) and tag(32), or what the channel says
   std::byte payload[kSlotPayload];
 };
@@ -37,10 +37,15 @@ static_assert(sizeof(Slot) == 64 && offsetof(Slot, payload) == 16);
 /// Channel of active messages in a slot's header; see src/core/protocol/wire.hpp for the others.
 inline constexpr std::uint8_t kActiveMessageChannel = 1;
 
-/// `channel` tells the protocol what the payload is; the lane does not look at it.
-[[nodiscard]] constexpr std::uint64_t slot_header(std::uint64_t position, std::size_t size,
-                                                  std::uint8_t channel, SlotKind kind) noexcept {
-  return position << 32 | static_cast<std::uint64_t>(size) << 16 | static_cast<std::uint64_t>(channel) << 8 |
+/// Where the lap of a ring begins in which a position lies.
+[[nodiscard]] constexpr std::uint64_t lap_of(std::uint64_t position, std::uint64_t mask) noexcept {
+  return position & ~mask;
+}
+/// `lap`: lap_of() the slot's position. `channel` tells the protocol what the payload is; the lane does not
+/// look at it.
+[[nodiscard]] constexpr std::uint64_t slot_header(std::uint64_t lap, std::size_t size, std::uint8_t channel,
+                                                  SlotKind kind) noexcept {
+  return lap << 32 | static_cast<std::uint64_t>(size) << 16 | static_cast<std::uint64_t>(channel) << 8 |
          static_cast<std::uint64_t>(kind);
 }
 
@@ -60,22 +65,46 @@ struct SendStream {
   std::atomic<std::uint32_t> kept{0};  // posts in the backlog, which get their numbers when they leave
 };
 
-/// The sender's private half of a lane.
+/// The sender's private half of a lane. What inlined posts use is in its first line.
 struct alignas(64) SendLane {
-  Slot* slots = nullptr;
-  std::uint32_t mask = 0;
-  std::atomic<std::uint32_t> lock{0};
-  std::uint64_t tail = 0;   // next position to write
-  std::uint64_t limit = 0;  // first position that may not be written yet; == tail sends posts the slow way
+  Slot* next = nullptr;  // where the next message is written
+  const Slot* end =
+      nullptr;             // == next sends posts the slow way: no more slots are free, or the ring ends here
+  std::uint64_t mark = 0;  // slot_header() of an empty message of no kind in this lap
   LaneControl* control = nullptr;
   const std::atomic<std::uint32_t>* open_handles =
       nullptr;  // the peer's, by id: open_handle() or closed_handle()
-  Bias bias;    // of the lock
+  std::atomic<std::uint32_t> lock{0};
   // Messages that post_matched_slot() may still send to the peer's matching engines.
   std::uint32_t credits = 0;
+  Bias bias;  // of the lock
+
+  Slot* slots = nullptr;
+  std::uint64_t lap = 0;    // lap_of() all positions up to the ring's end
+  std::uint64_t limit = 0;  // first position that may not be written yet
+  std::uint32_t mask = 0;
   // The ordered engine that was sent to last, and its stream, which lives as long as the runtime.
   std::uint32_t ordered_engine = 0;
   SendStream* stream = nullptr;
+
+  [[nodiscard]] Slot& at(std::uint64_t position) const noexcept { return slots[position & mask]; }
+  /// Next position to write.
+  [[nodiscard]] std::uint64_t tail() const noexcept { return lap + static_cast<std::uint64_t>(next - slots); }
+  void move_to(std::uint64_t position, std::uint64_t new_limit) noexcept {
+    // Whoever looks on without the lock reads these in the other order, and sees whether they belong
+    // together.
+    lap = lap_of(position, mask);
+    std::atomic_thread_fence(std::memory_order_release);
+    next = &at(position);
+    std::atomic_thread_fence(std::memory_order_release);
+    mark = slot_header(lap, 0, 0, SlotKind{});
+    set_limit(new_limit);
+  }
+  void set_limit(std::uint64_t position) noexcept {
+    limit = position;
+    const std::uint64_t slots_of_lap = std::uint64_t{mask} + 1;
+    end = slots + (limit - lap < slots_of_lap ? limit - lap : slots_of_lap);
+  }
 };
 
 /// A handle and a tag as they travel in a slot: id(16) | generation(16) | tag(32).
@@ -105,8 +134,28 @@ inline void prefetch_for_write(const void* line) noexcept {
 #endif
 }
 
-/// Slots ahead of the one being written whose line is fetched for writing.
+/// Slots ahead of the one being written whose line is fetched for writing. Rings have pages of their own with
+/// as much room behind them.
 inline constexpr std::uint64_t kPrefetchDistance = 16;
+
+/// The next slot of a lane that was entered and has room; its line will soon be written.
+[[nodiscard, gnu::always_inline]] inline Slot& begin_slot(SendLane& lane) noexcept {
+  Slot& slot = *lane.next;
+  prefetch_for_write(&slot + kPrefetchDistance);
+  return slot;
+}
+/// Makes what was written into it visible, and moves on.
+[[gnu::always_inline]] inline void publish_slot(SendLane& lane, Slot& slot, std::size_t size,
+                                                std::uint8_t channel) noexcept {
+  // Pairs with the acquire of the receiver's poll: payload and word are visible with the header.
+  slot.header.store(lane.mark | slot_header(0, size, channel, SlotKind::message), std::memory_order_release);
+  lane.next = &slot + 1;
+  // Pairs with the process-wide barrier of a receiver that stops polling this lane: either it still finds
+  // the slot, or this load sees that it is cold.
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  if (lane.control->cold.load(std::memory_order_relaxed) != 0) [[unlikely]]
+    ring_doorbell(lane);
+}
 
 /// Writes one slot whose `size` bytes of payload fill(payload) writes, once it is certain that the slot will
 /// be sent; what else it writes is visible to whoever has read the slot. False without effect when the lane
@@ -122,23 +171,14 @@ template <class Locking, class Fill>
   auto* const hold = enter<Locking>(lane.bias, lane.lock);
   if (hold == nullptr) [[unlikely]]
     return false;
-  const std::uint64_t tail = lane.tail;
-  if (tail == lane.limit) [[unlikely]] {
+  if (lane.next == lane.end) [[unlikely]] {
     leave<Locking>(hold);
     return false;
   }
-  Slot& slot = lane.slots[tail & lane.mask];
-  prefetch_for_write(&lane.slots[(tail + kPrefetchDistance) & lane.mask]);
+  Slot& slot = begin_slot(lane);
   fill(slot.payload);
   slot.word = handle_word(remote, tag);
-  // Pairs with the acquire of the receiver's poll: payload and word are visible with the header.
-  slot.header.store(slot_header(tail, size, channel, SlotKind::message), std::memory_order_release);
-  lane.tail = tail + 1;
-  // Pairs with the process-wide barrier of a receiver that stops polling this lane: either it still finds
-  // the slot, or this load sees that it is cold.
-  std::atomic_signal_fence(std::memory_order_seq_cst);
-  if (lane.control->cold.load(std::memory_order_relaxed) != 0) [[unlikely]]
-    ring_doorbell(lane);
+  publish_slot(lane, slot, size, channel);
   leave<Locking>(hold);
   return true;
 }
@@ -165,20 +205,12 @@ inline constexpr std::uint8_t kSendChannel = 7;
 /// Writes a send into the next slot of a lane that was entered and has room, and a credit.
 [[gnu::always_inline]] inline void write_matched_slot(SendLane& lane, std::uint64_t tag, Bytes bytes,
                                                       std::uint64_t trailer) noexcept {
-  const std::uint64_t tail = lane.tail;
   --lane.credits;
-  Slot& slot = lane.slots[tail & lane.mask];
-  prefetch_for_write(&lane.slots[(tail + kPrefetchDistance) & lane.mask]);
+  Slot& slot = begin_slot(lane);
   copy_small(slot.payload, bytes.data(), bytes.size());
   std::memcpy(slot.payload + bytes.size(), &trailer, sizeof trailer);
   slot.word = tag;
-  // As in post_slot().
-  slot.header.store(slot_header(tail, bytes.size() + kMatchTrailer, kSendChannel, SlotKind::message),
-                    std::memory_order_release);
-  lane.tail = tail + 1;
-  std::atomic_signal_fence(std::memory_order_seq_cst);
-  if (lane.control->cold.load(std::memory_order_relaxed) != 0) [[unlikely]]
-    ring_doorbell(lane);
+  publish_slot(lane, slot, bytes.size() + kMatchTrailer, kSendChannel);
 }
 
 /// Writes one slot with a send: `bytes`, at most kSlotPayload - kMatchTrailer, and the trailer behind them.
@@ -189,7 +221,7 @@ template <class Locking>
   auto* const hold = enter<Locking>(lane.bias, lane.lock);
   if (hold == nullptr) [[unlikely]]
     return false;
-  const bool has_room = lane.tail != lane.limit && lane.credits != 0;
+  const bool has_room = lane.next != lane.end && lane.credits != 0;
   if (has_room) [[likely]]
     write_matched_slot(lane, tag, bytes, trailer);
   leave<Locking>(hold);
@@ -207,7 +239,7 @@ template <class Locking>
   if (hold == nullptr) [[unlikely]]
     return false;
   bool is_sent = false;
-  if (lane.ordered_engine == engine && lane.tail != lane.limit && lane.credits != 0) [[likely]] {
+  if (lane.ordered_engine == engine && lane.next != lane.end && lane.credits != 0) [[likely]] {
     SendStream& stream = *lane.stream;
     if (stream.kept.load(std::memory_order_relaxed) == 0 && Locking::acquire(stream.lock)) [[likely]] {
       write_matched_slot(lane, tag, bytes, trailer | static_cast<std::uint64_t>(stream.next++) << 32);

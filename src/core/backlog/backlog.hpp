@@ -118,6 +118,9 @@ class Backlog {
   [[nodiscard]] bool empty() const noexcept { return count_.load(std::memory_order_relaxed) == 0; }
   /// Whether handlers should not run, because what they post has nowhere to go.
   [[nodiscard]] bool over_limit() const noexcept { return answers_.load(std::memory_order_relaxed) > limit_; }
+  /// What over_limit() compares: it holds while the first is larger than the second.
+  [[nodiscard]] const std::atomic<std::uint32_t>& posts_of_handlers() const noexcept { return answers_; }
+  [[nodiscard]] std::uint32_t limit() const noexcept { return limit_; }
   /// Whether not even answers should be taken any more that make handlers post.
   [[nodiscard]] bool almost_full() const noexcept {
     return answers_.load(std::memory_order_relaxed) > limit_ + limit_ / 2;

@@ -1,8 +1,13 @@
+#include <weft/completion/arrivals.hpp>
 #include <weft/completion/completion.hpp>
 
 #include "core/completion/exposures.hpp"
 
 namespace weft {
+
+void Completion::signal_all(Arrivals& arrivals) noexcept {
+  arrivals.for_each([this](Message& message) { signal(message); });
+}
 
 void Completion::withdraw() noexcept {
   if (detail::Exposures* exposures = exposures_.load(std::memory_order_relaxed)) exposures->withdraw(*this);

@@ -41,6 +41,11 @@ class Exposures {
     return entry.completion.load(std::memory_order_relaxed);
   }
 
+  /// What find() compares with the word's upper half: other than that once the object has been withdrawn.
+  [[nodiscard]] const std::atomic<std::uint32_t>& open(std::uint64_t handle_word) const noexcept {
+    return entries_[handle_word >> 48].open;
+  }
+
   /// The lowest id under which an object is exposed, or -1. A look at the whole table, for explanations;
   /// `completion` is not followed. Any thread.
   [[nodiscard]] std::int32_t id_of(const void* completion) const noexcept;

@@ -11,10 +11,10 @@ Message Message::take() noexcept {
   using detail::MessageAccess;
   if (is_owner()) return std::move(*this);
   Message kept;
-  MessageAccess::set_view(kept, kind_.operation, kind_.peer, tag_, data_, size_, nullptr, cookie_);
-  MessageAccess::set_outcome(kept, kind_.outcome);
+  MessageAccess::set_view(kept, operation(), peer(), tag_, data_, size_, nullptr, cookie_);
+  MessageAccess::set_outcome(kept, outcome());
   MessageAccess::set_user_data(kept, user_data_);
-  if (kind_.operation != Operation::active_message) return kept;  // names the poster's own buffer
+  if (operation() != Operation::active_message) return kept;  // names the poster's own buffer
   if (size_ <= kEntryPayload) {
     std::memcpy(MessageAccess::set_in_place(kept, size_), data_, size_);
     return kept;
@@ -29,7 +29,7 @@ Message Message::take() noexcept {
     where = copy;
     owner = &detail::heap_payloads();
   }
-  MessageAccess::set_view(kept, kind_.operation, kind_.peer, tag_, where, size_, nullptr, 0);
+  MessageAccess::set_view(kept, operation(), peer(), tag_, where, size_, nullptr, 0);
   MessageAccess::set_owner(kept, owner, cookie);
   if (where == data_) lender_ = nullptr;  // held where it lies: it does not go back after delivery
   return kept;

@@ -1,4 +1,5 @@
 // What queues do rarely: grow, move on, stop and resume their senders.
+#include <weft/completion/arrivals.hpp>
 #include <weft/completion/queue.hpp>
 #include <weft/error.hpp>
 
@@ -55,16 +56,30 @@ BasicCompletionQueue<Producers, Consumers>::~BasicCompletionQueue() {
 template <class Producers, class Consumers>
 void BasicCompletionQueue<Producers, Consumers>::signal(Message& message) noexcept {
   const auto visit = producers_.enter();
+  push(message, visit.alone);
+  producers_.leave(visit);
+  notify_waiters_of(this);
+}
+
+/// Enters the queue and looks for waiters once. (A thread that comes meanwhile for the first time waits, once
+/// in the life of the queue, until all of them have been pushed.)
+template <class Producers, class Consumers>
+void BasicCompletionQueue<Producers, Consumers>::signal_all(Arrivals& arrivals) noexcept {
+  const auto visit = producers_.enter();
+  arrivals.for_each([&](Message& message) { push(message, visit.alone); });
+  producers_.leave(visit);
+  notify_waiters_of(this);
+}
+
+template <class Producers, class Consumers>
+inline void BasicCompletionQueue<Producers, Consumers>::push(Message& message, bool alone) noexcept {
   for (;;) {
     Ring* ring = tail_ring_.load(std::memory_order_acquire);
     // Before the push: whoever pops the end of an own operation may then destroy the queue.
     if ((ring->tail_guess() & check_mask_) == 0) stop_if_full();
-    const auto result = ring->push(message, visit.alone);
-    if (result == Ring::Push::pushed) [[likely]] {
-      producers_.leave(visit);
-      notify_waiters_of(this);
+    const auto result = ring->push(message, alone);
+    if (result == Ring::Push::pushed) [[likely]]
       return;
-    }
     if (result == Ring::Push::full) grow(ring);
     Ring* next = ring->next.load(std::memory_order_acquire);
     if (next != nullptr) {

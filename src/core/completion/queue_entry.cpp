@@ -6,14 +6,13 @@
 namespace weft::detail {
 
 void QueueEntry::store_external(Message& message) noexcept {
-  about = {0, MessageAccess::holding(message), message.operation(), message.outcome()};
   External external{};
   if (message.operation() == Operation::active_message && !message.is_owner()) {
     Message kept = message.take();
     external = {kept.data(), kept.size(), nullptr, MessageAccess::owner(kept), MessageAccess::cookie(kept),
                 kept.tag()};
+    kind = MessageAccess::kind(kept);
     MessageAccess::disown(kept);
-    about.holding = MessageAccess::Holding::owner;
   } else {
     external = {message.data(),
                 message.size(),
@@ -21,6 +20,7 @@ void QueueEntry::store_external(Message& message) noexcept {
                 MessageAccess::owner(message),
                 MessageAccess::cookie(message),
                 message.tag()};
+    kind = MessageAccess::kind(message);
     MessageAccess::disown(message);
   }
   std::memcpy(place, &external, sizeof external);
@@ -29,11 +29,8 @@ void QueueEntry::store_external(Message& message) noexcept {
 void QueueEntry::load_external(Message& message) noexcept {
   External external;
   std::memcpy(&external, place, sizeof external);
-  MessageAccess::set_view(message, about.operation, peer, external.tag, external.data, external.size, nullptr,
-                          external.cookie);
-  MessageAccess::set_user_data(message, external.user_data);
-  if (about.holding == MessageAccess::Holding::owner)
-    MessageAccess::set_owner(message, external.owner, external.cookie);
+  MessageAccess::set_external(message, external.tag, external.data, external.size, external.user_data,
+                              external.owner, external.cookie);
 }
 
 }  // namespace weft::detail

@@ -24,7 +24,7 @@ std::uint32_t trailer_of(Bytes payload) noexcept {
 
 }  // namespace
 
-void SendReceive::on_sends(network::SlotRun& run, detail::PayloadLender* lender, network::Sink& sink,
+void SendReceive::on_sends(detail::SlotRun& run, detail::PayloadLender* lender, network::Sink& sink,
                            const Backlog& backlog) noexcept {
   std::uint64_t tag = 0;
   Bytes payload;
@@ -57,9 +57,9 @@ void SendReceive::on_sends(network::SlotRun& run, detail::PayloadLender* lender,
 /// What nearly always happens: as long as messages have this trailer and size, and meet the receive that
 /// waits first in its bucket. Returns how many have. Locking: NoLock when the engine is serial, else TryLock.
 template <class Locking>
-std::uint32_t SendReceive::meet(network::SlotRun& all, std::size_t most, std::uint32_t trailer,
+std::uint32_t SendReceive::meet(detail::SlotRun& all, std::size_t most, std::uint32_t trailer,
                                 MatchingEngine& engine, const Backlog& backlog) noexcept {
-  network::SlotRun run = all.first(most);  // in registers
+  detail::SlotRun run = all.first(most);  // in registers
   const std::uint64_t begin = run.head();
   const auto peer = static_cast<std::uint32_t>(run.peer());
   const std::size_t size = run.size() - sizeof(MatchTrailer);
@@ -115,7 +115,7 @@ const std::atomic<MatchingEngine*>* SendReceive::usual_engine(std::uint32_t trai
 /// Fetches the receives that the next messages will probably meet, where there are so many that they may lie
 /// far away. Returns for how many messages that was done, or need not be done.
 [[gnu::noinline]] std::uint32_t SendReceive::prefetch(MatchingEngine& engine,
-                                                      const network::SlotRun& run) noexcept {
+                                                      const detail::SlotRun& run) noexcept {
   if (engine.records().made() < kManyRecords) return 16 * kPrefetched;
   MatchKey key{0, static_cast<std::uint32_t>(run.peer()), 0};
   std::array<MatchKey, kPrefetched> keys;

@@ -162,11 +162,11 @@ bool SendReceive::announce_in_order(MatchingEngine& engine, const MatchTrailer& 
 
 /// The messages of a run that are for the same ordered engine as its first. False: one of them cannot be
 /// taken now.
-bool SendReceive::on_ordered_sends(network::SlotRun& all, detail::PayloadLender* lender, network::Sink& sink,
+bool SendReceive::on_ordered_sends(detail::SlotRun& all, detail::PayloadLender* lender, network::Sink& sink,
                                    const Backlog& backlog) noexcept {
   // Fast is what nearly always happens, as in on_sends(): its turn, no wildcard, a receive that waits first
   // in its bucket. Everything else is on_send()'s.
-  network::SlotRun run = all;  // in registers
+  detail::SlotRun run = all;  // in registers
   const int peer = run.peer();
   Message message;
   detail::MessageAccess::set_receive(message, peer);

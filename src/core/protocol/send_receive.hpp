@@ -68,7 +68,7 @@ class SendReceive {
   /// Arrivals of the channels send, large_send and credit. False: cannot be taken now.
   bool on_send(std::uint64_t tag, Message& arrival, network::Sink& sink) noexcept;
   /// Several sends, until `backlog` is over its limit.
-  void on_sends(network::SlotRun& run, detail::PayloadLender* lender, network::Sink& sink,
+  void on_sends(detail::SlotRun& run, detail::PayloadLender* lender, network::Sink& sink,
                 const Backlog& backlog) noexcept;
   bool on_large_send(std::uint64_t tag, const Message& arrival, network::Sink& sink) noexcept;
   void on_credit(std::uint64_t word, const Message& arrival, network::Sink& sink) noexcept;
@@ -108,13 +108,13 @@ class SendReceive {
   void receive_held(MatchingEngine& engine, MatchRecord* first) noexcept;
   bool on_ordered_send(MatchingEngine& engine, std::uint64_t tag, Message& arrival,
                        const MatchTrailer& trailer, network::Sink& sink) noexcept;
-  bool on_ordered_sends(network::SlotRun& run, detail::PayloadLender* lender, network::Sink& sink,
+  bool on_ordered_sends(detail::SlotRun& run, detail::PayloadLender* lender, network::Sink& sink,
                         const Backlog& backlog) noexcept;
-  static std::uint32_t prefetch(MatchingEngine& engine, const network::SlotRun& run) noexcept;
+  static std::uint32_t prefetch(MatchingEngine& engine, const detail::SlotRun& run) noexcept;
   [[nodiscard]] const std::atomic<MatchingEngine*>* usual_engine(std::uint32_t trailer) const noexcept;
   void settle_met(int peer, std::uint32_t trailer, std::uint32_t messages) noexcept;
   template <class Locking>
-  static std::uint32_t meet(network::SlotRun& run, std::size_t most, std::uint32_t trailer,
+  static std::uint32_t meet(detail::SlotRun& run, std::size_t most, std::uint32_t trailer,
                             MatchingEngine& engine, const Backlog& backlog) noexcept;
   template <class Release>
   static void complete(MatchRecord& record, Message& message, std::uint64_t tag, Bytes payload,

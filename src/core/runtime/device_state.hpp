@@ -227,8 +227,8 @@ class DeviceState final : private network::Sink, private core::PostRetry {
   Status attempt_receive(core::MatchingEngine& engine, int source, std::uint64_t tag,
                          std::span<std::byte> buffer, const ReceiveOptions& options, bool again) noexcept;
   // progress.cpp
-  void deliver_run(network::SlotRun& run, PayloadLender* lender) noexcept override;
-  void hand_over_run(network::SlotRun& run, PayloadLender* lender) noexcept;
+  void deliver_run(SlotRun& run, PayloadLender* lender) noexcept override;
+  void hand_over_run(SlotRun& run, PayloadLender* lender) noexcept;
   bool deliver(std::uint8_t channel, std::uint64_t word, Message& message) noexcept override;
   void hand_over(std::uint64_t word, Message& message) noexcept;
   bool deliver_rare(std::uint8_t channel, std::uint64_t word, Message& message) noexcept;

@@ -3,6 +3,7 @@
 #include "core/runtime/progress_frame.hpp"
 #include "core/runtime/runtime_state.hpp"
 
+#include <weft/completion/arrivals.hpp>
 #include <weft/detail/lock.hpp>
 #include <weft/detail/message_access.hpp>
 
@@ -68,7 +69,7 @@ bool DeviceState::deliver(std::uint8_t channel, std::uint64_t word, Message& mes
   return deliver_rare(channel, word, message);
 }
 
-void DeviceState::deliver_run(network::SlotRun& run, PayloadLender* lender) noexcept {
+void DeviceState::deliver_run(SlotRun& run, PayloadLender* lender) noexcept {
   if (run.channel() == kActiveMessageChannel)
     hand_over_run(run, lender);
   else if (run.channel() == static_cast<std::uint8_t>(Channel::send)) [[likely]]
@@ -77,25 +78,23 @@ void DeviceState::deliver_run(network::SlotRun& run, PayloadLender* lender) noex
     Sink::deliver_run(run, lender);
 }
 
-/// The same as deliver() of active messages.
-inline void DeviceState::hand_over_run(network::SlotRun& all, PayloadLender* lender) noexcept {
-  network::SlotRun run = all;  // in registers
+/// The same as deliver() of active messages, with one call for those behind each other to one object.
+inline void DeviceState::hand_over_run(SlotRun& run, PayloadLender* lender) noexcept {
   std::uint64_t word = 0;
   Bytes payload;
-  Message message;
-  MessageAccess::set_arrival(message, run.peer());
   while (run.look(word, payload) && !backlog_.over_limit()) {
-    MessageAccess::set_arrived(message, static_cast<std::uint32_t>(word), payload.data(), payload.size(),
-                               lender);
-    hand_over(word, message);
-    // A completion object may have made something else of it.
-    if (!MessageAccess::is_arrival(message, run.peer())) [[unlikely]] {
-      message = Message();
-      MessageAccess::set_arrival(message, run.peer());
+    Completion* completion = context_.exposures.find(word);
+    if (completion == nullptr) [[unlikely]] {
+      refuse(word, run.peer());
+      run.advance();
+      continue;
     }
-    run.advance();
+    Arrivals arrivals(
+        run,
+        {open_handle(word), &context_.exposures.open(word), &backlog_.posts_of_handlers(), backlog_.limit()},
+        lender);
+    completion->signal_all(arrivals);
   }
-  all.go_on_behind(run);
 }
 
 bool DeviceState::deliver_rare(std::uint8_t channel, std::uint64_t word, Message& message) noexcept {

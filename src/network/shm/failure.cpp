@@ -25,7 +25,7 @@ bool ShmPort::give_up_lanes(int peer, bool exclusive) noexcept {
     state->is_given_up = true;
     shared_.log.debug(
         [&] { return "a lane to rank " + std::to_string(peer) + ", which has failed, is given up"; });
-    lane.limit = lane.tail;  // inlined posts take the slow way, which finds out
+    lane.set_limit(lane.tail());  // inlined posts take the slow way, which finds out
     lane.credits = 0;
     lane.control->released.store(1, std::memory_order_release);
     shared_.segment->retire_ring(state->ring);

@@ -46,8 +46,10 @@ ShmPort::~ShmPort() {
   for (const auto& state : send_states_) {
     if (state->is_given_up) continue;
     detail::SendLane& lane = *state;
-    lane.slots[lane.tail & lane.mask].header.store(
-        detail::slot_header(lane.tail, 0, 0, detail::SlotKind::closed), std::memory_order_release);
+    const std::uint64_t tail = lane.tail();
+    lane.at(tail).header.store(
+        detail::slot_header(detail::lap_of(tail, lane.mask), 0, 0, detail::SlotKind::closed),
+        std::memory_order_release);
     std::atomic_thread_fence(std::memory_order_seq_cst);
     if (lane.control->cold.load(std::memory_order_relaxed) != 0) detail::ring_doorbell(lane);
     shared_.segment->retire_ring(state->ring);
@@ -137,7 +139,7 @@ SendState* ShmPort::make_lane(const Outgoing& outgoing, std::uint32_t stripe, Se
   detail::SendLane& lane = *state;
   lane.slots = shared_.segment->slots(state->ring);
   lane.mask = state->ring.slots - 1;
-  lane.limit = lane.mask;
+  lane.move_to(0, lane.mask);
   lane.control = &shared_.segment->control(state->ring);
   lane.control->cold.store(1, std::memory_order_relaxed);
   lane.open_handles = peer->mapping->open_handles();
@@ -266,16 +268,17 @@ void ShmPort::set_columns(std::uint32_t index, TrafficClass traffic, std::uint32
 
 bool ShmPort::consumed(const SendState& state) noexcept {
   const detail::SendLane& lane = state;
-  if (lane.tail == 0) return true;
+  const std::uint64_t tail = lane.tail();
+  if (tail == 0) return true;
   // The header of the last message: cleared by its receiver after use.
-  const std::uint64_t last =
-      state.wide_tail == lane.tail && state.wide_tail != 0 ? state.wide_head : lane.tail - 1;
-  return lane.slots[last & lane.mask].header.load(std::memory_order_acquire) == 0;
+  const std::uint64_t last = state.wide_tail == tail && state.wide_tail != 0 ? state.wide_head : tail - 1;
+  return lane.at(last).header.load(std::memory_order_acquire) == 0;
 }
 
 std::uint64_t ShmPort::waiting(const SendState& state) noexcept {
   const std::uint64_t credit = state.control->credit.load(std::memory_order_acquire);
-  return state.tail > credit ? state.tail - credit : 1;
+  const std::uint64_t tail = state.tail();
+  return tail > credit ? tail - credit : 1;
 }
 
 bool ShmPort::drained() noexcept {

@@ -130,6 +130,7 @@ class ShmPort final : public Port {
   SendResult send_slots(const Outgoing& outgoing, std::size_t slots, std::uint64_t header_size,
                         detail::SlotKind kind, bool exclusive, const Fill& fill) noexcept;
   bool make_room(SendState& state, std::size_t slots) noexcept;
+  bool find_room(SendState& state, std::size_t slots) noexcept;
   bool grow(SendState& state) noexcept;
   // access.cpp
   AccessResult find_peer(int rank, RegionName name, const Peer*& peer) noexcept;

@@ -14,6 +14,7 @@ namespace weft::network::shm {
 
 using detail::Slot;
 using detail::SlotKind;
+using detail::SlotRun;
 
 namespace {
 
@@ -23,10 +24,10 @@ constexpr std::uint32_t kSweepEvery = 4096;  // polls, while there are more
 /// sender waits for each (180 million messages/s instead of 290). While messages stream, a receiver of one
 /// lane keeps its distance, which it finds out by a look at a slot further on; and it never fetches ahead.
 constexpr std::uint64_t kStreamBegins = 256;  // messages without a gap; fewer may be a window
-constexpr std::uint64_t kDistance = 64;       // slots
+constexpr std::uint64_t kDistance = 192;      // slots
 constexpr std::uint64_t kBlock = 32;          // messages between two looks
 constexpr std::uint64_t kStreamGoesOn = 4;    // messages after a pause
-constexpr int kPauses = 16;                   // about half a microsecond
+constexpr int kPauses = 32;                   // about half a microsecond
 
 void let_sender_ahead() noexcept {
   for (int count = 0; count < kPauses; ++count) __builtin_ia32_pause();
@@ -35,7 +36,7 @@ void let_sender_ahead() noexcept {
 /// Whether a message has come as far as that. Reads a line that the sender may be about to write.
 bool is_written(const ReceiveLane& lane, std::uint64_t position) noexcept {
   const std::uint64_t header = lane.slots[position & lane.mask].header.load(std::memory_order_relaxed);
-  return static_cast<std::uint32_t>(header >> 32) == static_cast<std::uint32_t>(position);
+  return header != 0 && header >> 32 == static_cast<std::uint32_t>(detail::lap_of(position, lane.mask));
 }
 
 }  // namespace
@@ -113,8 +114,9 @@ std::size_t ShmPort::receive(ReceiveLane& lane, Sink& sink, std::size_t limit, b
       continue;
     }
     const std::size_t size = header >> 16 & 0xffff;
-    // Position and kind are what they must be, and the payload is in this slot.
-    const std::uint64_t expected = detail::slot_header(head, 0, 0, SlotKind::message);
+    // Lap and kind are what they must be, and the payload is in this slot.
+    const std::uint64_t expected =
+        detail::slot_header(detail::lap_of(head, lane.mask), 0, 0, SlotKind::message);
     if ((header & 0xffffffff000000ffU) == expected && size <= detail::kSlotPayload) [[likely]] {
       const auto channel = static_cast<std::uint8_t>(header >> 8);
       // A single active message, which somebody waits for, is delivered faster by itself.
@@ -168,8 +170,8 @@ bool ShmPort::deliver_rare(ReceiveLane& lane, Slot& slot, std::uint64_t header, 
                            Message& message) noexcept {
   const std::size_t size = header >> 16 & 0xffff;
   std::uint64_t used = 1;
-  if (static_cast<std::uint32_t>(header >> 32) != static_cast<std::uint32_t>(lane.head)) {
-    sink.reject(lane.peer->rank, "slot out of sequence", header >> 32);
+  if (header >> 32 != static_cast<std::uint32_t>(detail::lap_of(lane.head, lane.mask))) {
+    sink.reject(lane.peer->rank, "slot of another lap of its ring", header >> 32);
     detach(lane, Announcement::State::claimed);
     return false;
   }

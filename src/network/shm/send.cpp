@@ -53,13 +53,38 @@ SendResult admission(const Peer& peer, std::uint64_t word) noexcept {
 
 bool ShmPort::make_room(SendState& state, std::size_t slots) noexcept {
   detail::SendLane& lane = state;
-  const auto fits = [&] { return lane.tail + slots <= lane.limit; };
-  if (fits()) return true;
+  const std::uint64_t tail = lane.tail();
+  if (tail + slots <= lane.limit) return true;
   // Pairs with the release in advance(): the receiver has read what it credits.
   const std::uint64_t credit = lane.control->credit.load(std::memory_order_acquire);
   // One slot stays free for the marker of a larger ring, or of the end.
-  if (credit <= lane.tail && lane.tail - credit <= lane.mask) lane.limit = credit + lane.mask;
-  return fits() || (grow(state) && fits());
+  if (credit <= tail && tail - credit <= lane.mask) lane.set_limit(credit + lane.mask);
+  return tail + slots <= lane.limit || (grow(state) && lane.tail() + slots <= lane.limit);
+}
+
+/// Makes room for a message in consecutive slots, from the lane's next one on: the message starts over at the
+/// ring's first slot when it does not fit behind. False without effect: there is not enough.
+bool ShmPort::find_room(SendState& state, std::size_t slots) noexcept {
+  detail::SendLane& lane = state;
+  const auto needed = [&] {
+    const std::uint64_t to_end = lane.mask + 1 - (lane.tail() & lane.mask);
+    return slots <= to_end ? slots : slots + to_end;
+  };
+  // With the larger ring that it may get, a message may need less than before.
+  if (!make_room(state, needed()) && lane.tail() + needed() > lane.limit) return false;
+  std::uint64_t tail = lane.tail();
+  if (const std::uint64_t skipped = needed() - slots; skipped != 0) {
+    lane.at(tail).header.store(detail::slot_header(detail::lap_of(tail, lane.mask), 0, 0, SlotKind::skip),
+                               std::memory_order_release);
+    tail += skipped;
+    state.called += skipped;
+  }
+  lane.move_to(tail, lane.limit);
+  // Inlined posts have fetched lines behind the ring instead of these.
+  if (lane.next == lane.slots)
+    for (std::uint64_t ahead = 1; ahead <= detail::kPrefetchDistance; ++ahead)
+      detail::prefetch_for_write(&lane.at(tail + ahead));
+  return true;
 }
 
 bool ShmPort::grow(SendState& state) noexcept {
@@ -69,21 +94,21 @@ bool ShmPort::grow(SendState& state) noexcept {
   const Segment::Ring larger = shared_.segment->allocate_ring(std::min(slots * 4, shared_.lane_slots_max));
   if (larger.offset == 0) return false;
   const RingMarker marker{larger.offset, larger.slots};
-  Slot& slot = lane.slots[lane.tail & lane.mask];
+  const std::uint64_t tail = lane.tail();
+  Slot& slot = lane.at(tail);
   std::memcpy(slot.payload, &marker, sizeof marker);
-  slot.header.store(detail::slot_header(lane.tail, sizeof marker, 0, SlotKind::moved),
+  slot.header.store(detail::slot_header(detail::lap_of(tail, lane.mask), sizeof marker, 0, SlotKind::moved),
                     std::memory_order_release);
   std::atomic_signal_fence(std::memory_order_seq_cst);
   if (lane.control->cold.load(std::memory_order_relaxed) != 0) detail::ring_doorbell(lane);
   shared_.segment->retire_ring(state.ring);
   lanes_grown_.fetch_add(1, std::memory_order_relaxed);
-  state.earlier += lane.tail;
+  state.earlier += tail;
   state.ring = larger;
   state.wide_tail = state.wide_head = 0;
   lane.slots = shared_.segment->slots(larger);
   lane.mask = larger.slots - 1;
-  lane.tail = 0;
-  lane.limit = lane.mask;
+  lane.move_to(0, lane.mask);
   lane.control = &shared_.segment->control(larger);
   shared_.log.debug([&] {
     return "the lane to rank " + std::to_string(state.peer->rank) + " grows from " + std::to_string(slots) +
@@ -110,34 +135,22 @@ SendResult ShmPort::send_slots(const Outgoing& outgoing, std::size_t slots, std:
     detail::leave(hold, exclusive);
     return SendResult::peer_gone;
   }
-  // A message lies in consecutive slots: it starts over at the ring's first when it does not fit behind.
-  const auto to_end = [&] { return lane.mask + 1 - (lane.tail & lane.mask); };
-  const auto needed = [&] { return slots <= to_end() ? slots : slots + to_end(); };
-  if (!make_room(*state, needed()) && lane.tail + needed() > lane.limit) {
-    if (outgoing.keeps_room) lane.limit = lane.tail;
+  if (static_cast<std::size_t>(lane.end - lane.next) < slots && !find_room(*state, slots)) {
+    if (outgoing.keeps_room) lane.set_limit(lane.tail());
     detail::leave(hold, exclusive);
     return state->area->presence.load(std::memory_order_relaxed) == Presence::open ? SendResult::no_slot
                                                                                    : SendResult::not_ready;
   }
-  if (slots > to_end()) {
-    Slot& rest = lane.slots[lane.tail & lane.mask];
-    const std::uint64_t skipped = to_end();
-    rest.header.store(detail::slot_header(lane.tail, 0, 0, SlotKind::skip), std::memory_order_release);
-    lane.tail += skipped;
-    state->called += skipped;
-  }
-  Slot& slot = lane.slots[lane.tail & lane.mask];
+  Slot& slot = *lane.next;
   fill(slot);
   slot.word = outgoing.word;
-  slot.header.store(detail::slot_header(lane.tail, header_size, outgoing.channel, kind),
+  slot.header.store(lane.mark | detail::slot_header(0, header_size, outgoing.channel, kind),
                     std::memory_order_release);
-  if (slots > 1) {
-    state->wide_head = lane.tail;
-    state->wide_tail = lane.tail + slots;
-  }
-  lane.tail += slots;
+  if (slots > 1) state->wide_head = lane.tail();
+  lane.next += slots;
+  if (slots > 1) state->wide_tail = lane.tail();
   state->called += slots;
-  if (outgoing.keeps_room) lane.limit = lane.tail;
+  if (outgoing.keeps_room) lane.set_limit(lane.tail());
   std::atomic_signal_fence(std::memory_order_seq_cst);  // as in detail::post_slot
   if (lane.control->cold.load(std::memory_order_relaxed) != 0) detail::ring_doorbell(lane);
   detail::leave(hold, exclusive);

@@ -7,8 +7,26 @@ namespace {
 
 /// Reads what another thread may be writing: whoever asks wants to know about how much it is. (Naturally
 /// aligned words are read whole. ThreadSanitizer is told that this is meant.)
-__attribute__((no_sanitize("thread"), noinline)) std::uint64_t glance(const std::uint64_t& value) noexcept {
-  return *static_cast<const volatile std::uint64_t*>(&value);
+template <class Word>
+__attribute__((no_sanitize("thread"), noinline)) Word glance(const Word& value) noexcept {
+  return *static_cast<const volatile Word*>(&value);
+}
+
+/// SendLane::tail() of a lane in which another thread may be sending.
+std::uint64_t glance_at_tail(const detail::SendLane& lane) noexcept {
+  constexpr int kAttempts = 64;  // the other thread may have lost its core between two stores
+  std::uint64_t lap = 0;
+  const detail::Slot* next = nullptr;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    // In the other order than move_to() writes them.
+    const std::uint64_t mark = glance(lane.mark);
+    std::atomic_thread_fence(std::memory_order_acquire);
+    next = glance(lane.next);
+    std::atomic_thread_fence(std::memory_order_acquire);
+    lap = glance(lane.lap);
+    if (mark == detail::slot_header(lap, 0, 0, detail::SlotKind{})) break;
+  }
+  return lap + static_cast<std::uint64_t>(next - lane.slots);
 }
 
 /// A difference of two counts that were not read at the same time.
@@ -23,7 +41,7 @@ Port::Traffic ShmPort::traffic() noexcept {
   {
     const std::lock_guard lock(setup_mutex_);
     for (const auto& state : send_states_) {
-      const std::uint64_t positions = glance(state->earlier) + glance(state->tail);
+      const std::uint64_t positions = glance(state->earlier) + glance_at_tail(*state);
       traffic.inlined += difference(positions, glance(state->called));
     }
     traffic.lanes = send_states_.size();

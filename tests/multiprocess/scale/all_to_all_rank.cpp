@@ -32,9 +32,9 @@ std::size_t kibibytes(const char* file, const std::string& line_name) {
 }
 
 /// Which messages of every rank have come.
-class Arrivals {
+class Received {
  public:
-  Arrivals(int ranks, std::uint32_t messages)
+  Received(int ranks, std::uint32_t messages)
       : seen_(static_cast<std::size_t>(ranks), std::vector<bool>(messages)) {}
   void take(const Message& message) {
     const auto numbered = message.as<Numbered>();
@@ -62,8 +62,8 @@ int main(int count, char** arguments) {
       static_cast<std::uint32_t>(std::atoi(test::option(count, arguments, "messages", "1000").c_str()));
   Runtime runtime;
   SerialEndpoint endpoint(runtime);
-  Arrivals arrivals(runtime.size(), messages);
-  Handler handler([&](Message& message) { arrivals.take(message); });
+  Received received(runtime.size(), messages);
+  Handler handler([&](Message& message) { received.take(message); });
   const RemoteCompletion remote = runtime.expose(handler, {.id = 1});
   const auto own = static_cast<std::uint32_t>(runtime.rank());
   std::vector<std::byte> payload(size_of(49));
@@ -76,13 +76,13 @@ int main(int count, char** arguments) {
       endpoint.send_am((runtime.rank() + step) % runtime.size(), remote, bytes);
   }
   const std::uint64_t expected = std::uint64_t{messages} * static_cast<std::uint64_t>(runtime.size());
-  endpoint.wait_until([&] { return arrivals.count == expected; });
+  endpoint.wait_until([&] { return received.count == expected; });
   runtime.barrier();
-  require(arrivals.count == expected, "more messages than were sent");
+  require(received.count == expected, "more messages than were sent");
   // Of pages that ranks share each has its part: the sum over the ranks is what the job occupies.
   const std::size_t part = kibibytes("/proc/self/smaps_rollup", "Pss:");
   runtime.barrier();
   std::printf("rank %d: %zu KiB of memory, %zu with all that is shared, %llu messages\n", runtime.rank(),
               part, kibibytes("/proc/self/status", "VmRSS:"),
-              static_cast<unsigned long long>(arrivals.count));
+              static_cast<unsigned long long>(received.count));
 }

@@ -31,13 +31,13 @@ class HostileAccess : public testing::Test {
   /// Writes a message of one slot as a sender would.
   void write(Channel channel, std::uint64_t word, Bytes payload) {
     SendLane& to = lane();
-    Slot& slot = to.slots[to.tail & to.mask];
+    Slot& slot = to.at(to.tail());
     if (!payload.empty()) std::memcpy(slot.payload, payload.data(), payload.size());
     slot.word = word;
     slot.header.store(
-        slot_header(to.tail, payload.size(), static_cast<std::uint8_t>(channel), SlotKind::message),
+        slot_header(to.lap, payload.size(), static_cast<std::uint8_t>(channel), SlotKind::message),
         std::memory_order_release);
-    ++to.tail;
+    to.move_to(to.tail() + 1, to.limit);
     for (int round = 0; round < 50; ++round) ranks_.endpoint(1).progress();
   }
   std::uint64_t refused() { return ranks_.runtime(1).counters().refused_messages; }

@@ -30,15 +30,15 @@ class HostilePeer : public testing::Test {
   /// Writes one slot as a sender would, with whatever header and payload.
   void write(std::uint64_t header, std::uint64_t word, Bytes payload, std::uint64_t slots = 1) {
     SendLane& to = lane();
-    Slot& slot = to.slots[to.tail & to.mask];
+    Slot& slot = to.at(to.tail());
     if (!payload.empty()) std::memcpy(slot.payload, payload.data(), payload.size());
     slot.word = word;
     slot.header.store(header, std::memory_order_release);
-    to.tail += slots;
+    to.move_to(to.tail() + slots, to.limit);
   }
   template <class T>
   void write_message(Channel channel, std::uint64_t word, const T& content) {
-    write(slot_header(lane().tail, sizeof content, static_cast<std::uint8_t>(channel), SlotKind::message),
+    write(slot_header(lane().lap, sizeof content, static_cast<std::uint8_t>(channel), SlotKind::message),
           word, bytes_of(content));
   }
   std::uint64_t refused() { return ranks_.runtime(1).counters().refused_messages; }
@@ -62,13 +62,13 @@ class HostilePeer : public testing::Test {
 TEST_F(HostilePeer, that_invents_kinds_and_channels_is_refused) {
   for (const int kind : {6, 77, 255}) {
     const std::uint64_t before = refused();
-    write(slot_header(lane().tail, 8, 1, static_cast<SlotKind>(kind)), 0, {});
+    write(slot_header(lane().lap, 8, 1, static_cast<SlotKind>(kind)), 0, {});
     progress_receiver();
     EXPECT_EQ(refused(), before + 1) << "kind " << kind;
   }
   for (const std::uint8_t channel : {std::uint8_t{0}, std::uint8_t{200}, std::uint8_t{255}}) {
     const std::uint64_t before = refused();
-    write(slot_header(lane().tail, 8, channel, SlotKind::message), 0, {});
+    write(slot_header(lane().lap, 8, channel, SlotKind::message), 0, {});
     progress_receiver();
     EXPECT_EQ(refused(), before + 1) << "channel " << int{channel};
   }
@@ -77,7 +77,7 @@ TEST_F(HostilePeer, that_invents_kinds_and_channels_is_refused) {
 
 TEST_F(HostilePeer, that_claims_more_payload_than_the_ring_holds_is_refused) {
   const std::uint64_t before = refused();
-  write(slot_header(lane().tail, 65535, 1, SlotKind::message), detail::handle_word(remote_, 0), {});
+  write(slot_header(lane().lap, 65535, 1, SlotKind::message), detail::handle_word(remote_, 0), {});
   progress_receiver();
   EXPECT_EQ(refused(), before + 1);
   EXPECT_EQ(arrived_.value(), 1U);
@@ -87,7 +87,7 @@ TEST_F(HostilePeer, that_forges_handles_is_refused) {
   for (const std::uint64_t word : {std::uint64_t{0}, ~std::uint64_t{0}, std::uint64_t{1} << 48,
                                    std::uint64_t{2} << 48 | std::uint64_t{1} << 32}) {
     const std::uint64_t before = ranks_.runtime(1).counters().refused_handles;
-    write(slot_header(lane().tail, 8, 1, SlotKind::message), word, bytes_of(word));
+    write(slot_header(lane().lap, 8, 1, SlotKind::message), word, bytes_of(word));
     progress_receiver();
     EXPECT_EQ(ranks_.runtime(1).counters().refused_handles, before + 1);
   }
@@ -99,7 +99,7 @@ TEST_F(HostilePeer, that_names_packets_outside_its_pool_is_refused) {
        {PacketReference{1'000'000, 0, 8}, PacketReference{~std::uint32_t{0}, 0, 8},
         PacketReference{0, 0, 1'000'000}, PacketReference{0, 0, ~std::uint64_t{0}}}) {
     const std::uint64_t before = refused();
-    write(slot_header(lane().tail, sizeof reference, 1, SlotKind::packet), detail::handle_word(remote_, 0),
+    write(slot_header(lane().lap, sizeof reference, 1, SlotKind::packet), detail::handle_word(remote_, 0),
           bytes_of(reference));
     progress_receiver();
     EXPECT_EQ(refused(), before + 1);
@@ -171,7 +171,7 @@ TEST_F(HostilePeer, that_invents_message_classes_is_refused) {
   write_message(Channel::large_send, 7, large_send);
   write_message(Channel::send, 7, core::MatchTrailer{0, 0x30, 0, 0});
   write_message(Channel::send, 7, core::MatchTrailer{256, 0xf0, 0, 0});
-  write(slot_header(lane().tail, 0, static_cast<std::uint8_t>(Channel::credit), SlotKind::message),
+  write(slot_header(lane().lap, 0, static_cast<std::uint8_t>(Channel::credit), SlotKind::message),
         std::uint64_t{3} << 40 | 1, {});
   progress_receiver();
   EXPECT_EQ(refused(), before + 5);
@@ -179,7 +179,7 @@ TEST_F(HostilePeer, that_invents_message_classes_is_refused) {
 }
 
 TEST_F(HostilePeer, that_leaves_the_sequence_loses_its_lane_and_no_more) {
-  write(slot_header(lane().tail + 5, 8, 1, SlotKind::message), detail::handle_word(remote_, 0), {});
+  write(slot_header(lane().lap + 5, 8, 1, SlotKind::message), detail::handle_word(remote_, 0), {});
   progress_receiver();
   EXPECT_EQ(refused(), 1U);
   EXPECT_EQ(arrived_.value(), 1U);
@@ -190,7 +190,7 @@ TEST_F(HostilePeer, that_leaves_the_sequence_loses_its_lane_and_no_more) {
 
 TEST_F(HostilePeer, that_moves_its_ring_out_of_its_segment_loses_its_lane_and_no_more) {
   const RingMarker marker{~std::uint64_t{0} - 63, 1024};
-  write(slot_header(lane().tail, sizeof marker, 0, SlotKind::moved), 0, bytes_of(marker));
+  write(slot_header(lane().lap, sizeof marker, 0, SlotKind::moved), 0, bytes_of(marker));
   progress_receiver();
   EXPECT_EQ(refused(), 1U);
   ASSERT_TRUE(ranks_.post(1, 1, remote_, {}).has_value());

@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace weft::network {
+namespace weft::detail {
 
 /// A run of messages of one channel and one peer, each in a slot of its own. The sink takes them in order and
 /// stops where it likes; a run also ends before whatever is not of its kind, and where its ring ends.
@@ -16,11 +16,11 @@ class SlotRun {
  public:
   /// From position `head` on, at most `limit` messages. `size`: payload bytes of the first one, if they are
   /// known.
-  SlotRun(detail::Slot* slots, std::uint64_t mask, std::uint64_t head, std::size_t limit, int peer,
+  SlotRun(Slot* slots, std::uint64_t mask, std::uint64_t head, std::size_t limit, int peer,
           std::uint8_t channel, std::size_t size = 0) noexcept
       : slot_(slots + (head & mask)),
         end_(slot_ + std::min<std::uint64_t>(limit, mask + 1 - (head & mask))),
-        next_(detail::slot_header(head, size, channel, detail::SlotKind::message)),
+        header_(slot_header(lap_of(head, mask), size, channel, SlotKind::message)),
         end_head_(head + static_cast<std::uint64_t>(end_ - slot_)),
         peer_(peer),
         channel_(channel) {}
@@ -30,7 +30,7 @@ class SlotRun {
   [[gnu::always_inline]] inline SlotRun(const SlotRun& other) noexcept
       : slot_(other.slot_),
         end_(other.end_),
-        next_(other.next_),
+        header_(other.header_),
         end_head_(other.end_head_),
         peer_(other.peer_),
         channel_(other.channel_) {}
@@ -45,15 +45,15 @@ class SlotRun {
   /// Shows the message at head(); false at the end of the run.
   [[nodiscard, gnu::always_inline]] inline bool look(std::uint64_t& word, Bytes& payload) noexcept {
     if (slot_ == end_) return false;
-    // Pairs with the release in detail::post_slot and post_matched_slot.
+    // Pairs with the release in post_slot and post_matched_slot.
     const std::uint64_t header = slot_->header.load(std::memory_order_acquire);
     // Most payloads are as large as the one before.
-    if (header != next_) [[unlikely]] {
-      if ((header & ~kSize) != (next_ & ~kSize) || size_in(header) > detail::kSlotPayload) return false;
-      next_ = header;
+    if (header != header_) [[unlikely]] {
+      if ((header & ~kSize) != (header_ & ~kSize) || size_in(header) > kSlotPayload) return false;
+      header_ = header;
     }
     word = slot_->word;
-    payload = {slot_->payload, size_in(next_)};
+    payload = {slot_->payload, size_in(header_)};
     return true;
   }
   /// look() for a message with a payload as large as that of the last one shown; false also when it is not.
@@ -61,7 +61,7 @@ class SlotRun {
                                                                const std::byte*& payload) const noexcept {
     if (slot_ == end_) [[unlikely]]
       return false;
-    if (slot_->header.load(std::memory_order_acquire) != next_) [[unlikely]]
+    if (slot_->header.load(std::memory_order_acquire) != header_) [[unlikely]]
       return false;
     word = slot_->word;
     payload = slot_->payload;
@@ -70,14 +70,14 @@ class SlotRun {
   /// The word of the message `distance` places behind head(); not to be relied on before it is at the head.
   [[nodiscard]] bool look_ahead(std::uint64_t distance, std::uint64_t& word) const noexcept {
     if (static_cast<std::uint64_t>(end_ - slot_) <= distance) return false;
-    const detail::Slot& slot = slot_[distance];
+    const Slot& slot = slot_[distance];
     const std::uint64_t header = slot.header.load(std::memory_order_acquire);
-    if ((header & ~kSize) != ((next_ & ~kSize) + distance * kPosition)) return false;
+    if ((header & ~kSize) != (header_ & ~kSize)) return false;
     word = slot.word;
     return true;
   }
   /// Payload bytes of the message that look() has shown last.
-  [[nodiscard]] std::size_t size() const noexcept { return size_in(next_); }
+  [[nodiscard]] std::size_t size() const noexcept { return size_in(header_); }
   /// The same run, ending after `most` messages at the latest.
   [[nodiscard]] SlotRun first(std::size_t most) const noexcept {
     SlotRun part = *this;
@@ -90,27 +90,25 @@ class SlotRun {
   /// Goes on where a part, or a copy, of it has ended.
   void go_on_behind(const SlotRun& part) noexcept {
     slot_ = part.slot_;
-    next_ = part.next_;
+    header_ = part.header_;
   }
   /// The message at head() has been taken: its slot is free.
   void advance() noexcept {
     // A cleared header costs the sender's next write less than one that it has to compare.
     slot_->header.store(0, std::memory_order_relaxed);
     ++slot_;
-    next_ += kPosition;
   }
 
  private:
-  static constexpr std::uint64_t kPosition = std::uint64_t{1} << 32;
   static constexpr std::uint64_t kSize = std::uint64_t{0xffff} << 16;
   [[nodiscard]] static std::size_t size_in(std::uint64_t header) noexcept { return header >> 16 & 0xffff; }
 
-  detail::Slot* slot_;  // at head()
-  detail::Slot* end_;
-  std::uint64_t next_;      // header of the next one, if its payload is as large as that of the last one
+  Slot* slot_;  // at head()
+  Slot* end_;
+  std::uint64_t header_;    // of all messages that are as large as the last one shown
   std::uint64_t end_head_;  // position of end_
   int peer_;
   std::uint8_t channel_;
 };
 
-}  // namespace weft::network
+}  // namespace weft::detail

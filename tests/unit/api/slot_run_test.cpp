@@ -1,11 +1,11 @@
-#include "network/slot_run.hpp"
+#include <weft/detail/slot_run.hpp>
 
 #include <gtest/gtest.h>
 
 #include <array>
 #include <cstring>
 
-namespace weft::network {
+namespace weft::detail {
 namespace {
 
 constexpr std::uint8_t kChannel = 7;
@@ -13,10 +13,10 @@ constexpr std::uint8_t kChannel = 7;
 class SlotRunTest : public testing::Test {
  protected:
   void write(std::uint64_t position, std::size_t size, std::uint8_t channel = kChannel,
-             detail::SlotKind kind = detail::SlotKind::message) {
-    detail::Slot& slot = slots_[position & 7];
+             SlotKind kind = SlotKind::message) {
+    Slot& slot = slots_[position & 7];
     slot.word = position * 10;
-    slot.header.store(detail::slot_header(position, size, channel, kind));
+    slot.header.store(slot_header(lap_of(position, 7), size, channel, kind));
   }
   SlotRun run(std::uint64_t head, std::size_t limit = 100) {
     return {slots_.data(), 7, head, limit, 3, kChannel};
@@ -33,7 +33,7 @@ class SlotRunTest : public testing::Test {
     return count;
   }
 
-  std::array<detail::Slot, 8> slots_{};
+  std::array<Slot, 8> slots_{};
 };
 
 TEST_F(SlotRunTest, shows_messages_in_order_and_frees_their_slots) {
@@ -48,7 +48,7 @@ TEST_F(SlotRunTest, shows_messages_in_order_and_frees_their_slots) {
   EXPECT_EQ(all.peer(), 3);
   EXPECT_EQ(take_all(all), 5U);
   EXPECT_EQ(all.head(), 15U);
-  for (const detail::Slot& slot : slots_) EXPECT_EQ(slot.header.load(), 0U);
+  for (const Slot& slot : slots_) EXPECT_EQ(slot.header.load(), 0U);
 }
 
 TEST_F(SlotRunTest, ends_where_the_ring_ends) {
@@ -108,13 +108,13 @@ TEST_F(SlotRunTest, ends_at_its_limit) {
   EXPECT_NE(slots_[3].header.load(), 0U);
 }
 
-TEST_F(SlotRunTest, ends_before_another_channel_kind_position_or_a_payload_of_several_slots) {
+TEST_F(SlotRunTest, ends_before_another_channel_kind_lap_or_a_payload_of_several_slots) {
   for (int what = 0; what < 4; ++what) {
     SCOPED_TRACE(what);
     write(0, 8);
     write(1, what == 0 ? detail::kSlotPayload + 1 : detail::kSlotPayload, what == 1 ? 1 : kChannel,
-          what == 2 ? detail::SlotKind::packet : detail::SlotKind::message);
-    if (what == 3) slots_[1].header.store(detail::slot_header(9, 8, kChannel, detail::SlotKind::message));
+          what == 2 ? SlotKind::packet : SlotKind::message);
+    if (what == 3) slots_[1].header.store(slot_header(8, 8, kChannel, SlotKind::message));
     SlotRun all = run(0);
     EXPECT_EQ(take_all(all), 1U);
     EXPECT_NE(slots_[1].header.load(), 0U);
@@ -133,4 +133,4 @@ TEST_F(SlotRunTest, looks_ahead_of_its_head) {
 }
 
 }  // namespace
-}  // namespace weft::network
+}  // namespace weft::detail
