@@ -42,9 +42,8 @@ class Arrivals {
 
   /// Calls `take(Message&)` for each, in order of arrival, as signal() would be called: the payload is a view
   /// that ends with the call. Ends early, with the rest left for later, when `take` withdraws the object
-  /// (which it may destroy as well) or has filled the backlog. `take` must not
-  /// throw and must not block. The loop is compiled where for_each() is called, so that a `take` whose body
-  /// is known costs no call.
+  /// (which it may destroy as well) or has filled the backlog. `take` must not throw and must not block.
+  /// Inlined, so that a `take` whose body is known costs no call.
   template <class Take>
   [[gnu::always_inline]] inline void for_each(Take&& take) noexcept {
     detail::SlotRun run = run_;  // in registers

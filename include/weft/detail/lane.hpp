@@ -11,6 +11,7 @@
 #include <weft/types.hpp>
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 
@@ -67,13 +68,15 @@ struct SendStream {
 
 /// The sender's private half of a lane. What inlined posts use is in its first line.
 struct alignas(64) SendLane {
-  Slot* next = nullptr;  // where the next message is written
-  const Slot* end =
-      nullptr;             // == next sends posts the slow way: no more slots are free, or the ring ends here
-  std::uint64_t mark = 0;  // slot_header() of an empty message of no kind in this lap
+  // Where the next message is written.
+  Slot* next = nullptr;
+  // == next sends posts the slow way: no more slots are free, or the ring ends here.
+  const Slot* end = nullptr;
+  // slot_header() of an empty message of no kind in this lap.
+  std::uint64_t mark = 0;
   LaneControl* control = nullptr;
-  const std::atomic<std::uint32_t>* open_handles =
-      nullptr;  // the peer's, by id: open_handle() or closed_handle()
+  // The peer's, by id: open_handle() or closed_handle().
+  const std::atomic<std::uint32_t>* open_handles = nullptr;
   std::atomic<std::uint32_t> lock{0};
   // Messages that post_matched_slot() may still send to the peer's matching engines.
   std::uint32_t credits = 0;
@@ -106,6 +109,7 @@ struct alignas(64) SendLane {
     end = slots + (limit - lap < slots_of_lap ? limit - lap : slots_of_lap);
   }
 };
+static_assert(offsetof(SendLane, slots) == 64);
 
 /// A handle and a tag as they travel in a slot: id(16) | generation(16) | tag(32).
 [[nodiscard]] constexpr std::uint64_t handle_word(RemoteCompletion remote, std::uint32_t tag) noexcept {

@@ -87,13 +87,8 @@ struct MessageAccess {
   /// What take() or a completion has made of a message; after set_kind().
   static void set_external(Message& message, std::uint64_t tag, const std::byte* data, std::size_t size,
                            void* user_data, PayloadOwner* owner, std::uint64_t cookie) noexcept {
-    message.tag_ = tag;
-    message.data_ = data;
-    message.size_ = size;
-    message.user_data_ = user_data;
+    set_received(message, tag, data, size, cookie, user_data);
     message.owner_ = owner;
-    message.lender_ = nullptr;
-    message.cookie_ = cookie;
   }
   /// An arrival with the payload inside, to be written to what is returned; after set_kind().
   static std::byte* set_arrived_in_place(Message& message, std::uint32_t tag, std::size_t size) noexcept {

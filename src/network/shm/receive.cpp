@@ -27,7 +27,7 @@ constexpr std::uint64_t kStreamBegins = 256;  // messages without a gap; fewer m
 constexpr std::uint64_t kDistance = 192;      // slots
 constexpr std::uint64_t kBlock = 32;          // messages between two looks
 constexpr std::uint64_t kStreamGoesOn = 4;    // messages after a pause
-constexpr int kPauses = 32;                   // about half a microsecond
+constexpr int kPauses = 32;                   // up to a microsecond
 
 void let_sender_ahead() noexcept {
   for (int count = 0; count < kPauses; ++count) __builtin_ia32_pause();
