@@ -70,7 +70,7 @@ struct SendStream {
 struct alignas(64) SendLane {
   // Where the next message is written.
   Slot* next = nullptr;
-  // == next sends posts the slow way: no more slots are free, or the ring ends here.
+  // == next: no more slots are free as far as is known, or the ring ends here.
   const Slot* end = nullptr;
   // slot_header() of an empty message of no kind in this lap.
   std::uint64_t mark = 0;
@@ -128,6 +128,16 @@ static_assert(offsetof(SendLane, slots) == 64);
 /// Tells the receiver of a cold lane that it is not empty any more; wakes it when it is parked.
 WEFT_API void ring_doorbell(SendLane& lane) noexcept;
 
+/// For a lane that was entered and whose `next` is its `end`: goes on at the ring's first slot. False without
+/// effect: that is not where it stands, or no more slots are free as far as is known.
+WEFT_API bool begin_lap(SendLane& lane) noexcept;
+/// Whether there is a next slot to write in a lane that was entered.
+[[nodiscard, gnu::always_inline]] inline bool has_slot(SendLane& lane) noexcept {
+  if (lane.next != lane.end) [[likely]]
+    return true;
+  return begin_lap(lane);
+}
+
 /// Asks for exclusive ownership of a line. On x86-64 the compiler's builtin would only ask for a shared copy
 /// unless the program is built for a processor that is known to have the instruction; all of them accept it.
 inline void prefetch_for_write(const void* line) noexcept {
@@ -175,7 +185,7 @@ template <class Locking, class Fill>
   auto* const hold = enter<Locking>(lane.bias, lane.lock);
   if (hold == nullptr) [[unlikely]]
     return false;
-  if (lane.next == lane.end) [[unlikely]] {
+  if (!has_slot(lane)) [[unlikely]] {
     leave<Locking>(hold);
     return false;
   }
@@ -225,7 +235,7 @@ template <class Locking>
   auto* const hold = enter<Locking>(lane.bias, lane.lock);
   if (hold == nullptr) [[unlikely]]
     return false;
-  const bool has_room = lane.next != lane.end && lane.credits != 0;
+  const bool has_room = lane.credits != 0 && has_slot(lane);
   if (has_room) [[likely]]
     write_matched_slot(lane, tag, bytes, trailer);
   leave<Locking>(hold);
@@ -243,7 +253,7 @@ template <class Locking>
   if (hold == nullptr) [[unlikely]]
     return false;
   bool is_sent = false;
-  if (lane.ordered_engine == engine && lane.next != lane.end && lane.credits != 0) [[likely]] {
+  if (lane.ordered_engine == engine && lane.credits != 0 && has_slot(lane)) [[likely]] {
     SendStream& stream = *lane.stream;
     if (stream.kept.load(std::memory_order_relaxed) == 0 && Locking::acquire(stream.lock)) [[likely]] {
       write_matched_slot(lane, tag, bytes, trailer | static_cast<std::uint64_t>(stream.next++) << 32);

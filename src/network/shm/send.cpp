@@ -7,7 +7,18 @@
 #include <new>
 #include <string>
 
-namespace weft::network::shm {
+namespace weft {
+
+bool detail::begin_lap(SendLane& lane) noexcept {
+  const std::uint64_t tail = lane.tail();
+  if (lane.next != lane.slots + lane.mask + 1 || tail >= lane.limit) return false;
+  lane.move_to(tail, lane.limit);
+  // Lines behind the ring were fetched instead of these.
+  for (std::uint64_t ahead = 1; ahead < kPrefetchDistance; ++ahead) prefetch_for_write(lane.slots + ahead);
+  return true;
+}
+
+namespace network::shm {
 
 using detail::Slot;
 using detail::SlotKind;
@@ -80,10 +91,6 @@ bool ShmPort::find_room(SendState& state, std::size_t slots) noexcept {
     state.called += skipped;
   }
   lane.move_to(tail, lane.limit);
-  // Inlined posts have fetched lines behind the ring instead of these.
-  if (lane.next == lane.slots)
-    for (std::uint64_t ahead = 1; ahead <= detail::kPrefetchDistance; ++ahead)
-      detail::prefetch_for_write(&lane.at(tail + ahead));
   return true;
 }
 
@@ -198,4 +205,5 @@ bool ShmPort::read(int peer, std::uint64_t address, std::span<std::byte> local) 
   return true;
 }
 
-}  // namespace weft::network::shm
+}  // namespace network::shm
+}  // namespace weft
