@@ -39,6 +39,12 @@ bool is_written(const ReceiveLane& lane, std::uint64_t position) noexcept {
   return header != 0 && header >> 32 == static_cast<std::uint32_t>(detail::lap_of(position, lane.mask));
 }
 
+/// Whether the sender has written on since the receiver last waited for it. One that has stopped, perhaps
+/// because it has lost its core, is not waited for again and again while the rest is taken.
+bool goes_on(const ReceiveLane& lane, std::uint64_t head) noexcept {
+  return lane.awaited <= head || is_written(lane, lane.awaited);
+}
+
 }  // namespace
 
 std::size_t ShmPort::poll(Sink& sink, std::size_t limit, bool exclusive) noexcept {
@@ -126,7 +132,10 @@ std::size_t ShmPort::receive(ReceiveLane& lane, Sink& sink, std::size_t limit, b
         if (streamed >= kStreamBegins && alone &&
             lane.mask > 2 * kDistance) {  // else there is no such distance
           most = std::min(most, kBlock);
-          if (!is_written(lane, head + kDistance)) let_sender_ahead();
+          if (const std::uint64_t ahead = head + kDistance; !is_written(lane, ahead) && goes_on(lane, head)) {
+            let_sender_ahead();
+            lane.awaited = ahead;
+          }
         }
         SlotRun run(lane.slots, lane.mask, head, most, lane.peer->rank, channel, size);
         sink.deliver_run(run, copier);
@@ -255,6 +264,7 @@ void ShmPort::follow(ReceiveLane& lane, const Slot& slot, Sink& sink) noexcept {
   lane.mask = marker.slots - 1;
   lane.earlier += lane.head;
   lane.head = 0;
+  lane.awaited = 0;
   lane.credit_at = lane.mask / 4;
   lane.next.store(&lane.slots[0], std::memory_order_relaxed);
   // Pairs with the acquire in Segment::allocate_ring.
