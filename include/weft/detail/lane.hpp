@@ -89,19 +89,30 @@ struct alignas(64) SendLane {
   // The ordered engine that was sent to last, and its stream, which lives as long as the runtime.
   std::uint32_t ordered_engine = 0;
   SendStream* stream = nullptr;
+  // Odd while what tells the tail is being changed, for whoever looks on without the lock.
+  std::atomic<std::uint32_t> moves{0};
 
   [[nodiscard]] Slot& at(std::uint64_t position) const noexcept { return slots[position & mask]; }
   /// Next position to write.
   [[nodiscard]] std::uint64_t tail() const noexcept { return lap + static_cast<std::uint64_t>(next - slots); }
   void move_to(std::uint64_t position, std::uint64_t new_limit) noexcept {
-    // Whoever looks on without the lock reads these in the other order, and sees whether they belong
-    // together.
-    lap = lap_of(position, mask);
-    std::atomic_thread_fence(std::memory_order_release);
-    next = &at(position);
-    std::atomic_thread_fence(std::memory_order_release);
-    mark = slot_header(lap, 0, 0, SlotKind{});
+    begin_move();
+    place_at(position);
+    end_move();
     set_limit(new_limit);
+  }
+  /// Around changes of what tells the tail.
+  void begin_move() noexcept {
+    moves.store(moves.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    std::atomic_thread_fence(std::memory_order_release);
+  }
+  void end_move() noexcept {
+    moves.store(moves.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+  }
+  void place_at(std::uint64_t position) noexcept {
+    next = &at(position);
+    lap = lap_of(position, mask);
+    mark = slot_header(lap, 0, 0, SlotKind{});
   }
   void set_limit(std::uint64_t position) noexcept {
     limit = position;

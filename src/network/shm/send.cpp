@@ -110,12 +110,15 @@ bool ShmPort::grow(SendState& state) noexcept {
   if (lane.control->cold.load(std::memory_order_relaxed) != 0) detail::ring_doorbell(lane);
   shared_.segment->retire_ring(state.ring);
   lanes_grown_.fetch_add(1, std::memory_order_relaxed);
-  state.earlier += tail;
   state.ring = larger;
   state.wide_tail = state.wide_head = 0;
+  lane.begin_move();
+  state.earlier += tail;
   lane.slots = shared_.segment->slots(larger);
   lane.mask = larger.slots - 1;
-  lane.move_to(0, lane.mask);
+  lane.place_at(0);
+  lane.end_move();
+  lane.set_limit(lane.mask);
   lane.control = &shared_.segment->control(larger);
   shared_.log.debug([&] {
     return "the lane to rank " + std::to_string(state.peer->rank) + " grows from " + std::to_string(slots) +

@@ -1,6 +1,8 @@
 // What has gone through the lanes of a device, from the positions that they have reached.
 #include "network/shm/port.hpp"
 
+#include <thread>
+
 namespace weft::network::shm {
 
 namespace {
@@ -12,21 +14,20 @@ __attribute__((no_sanitize("thread"), noinline)) Word glance(const Word& value) 
   return *static_cast<const volatile Word*>(&value);
 }
 
-/// SendLane::tail() of a lane in which another thread may be sending.
-std::uint64_t glance_at_tail(const detail::SendLane& lane) noexcept {
-  constexpr int kAttempts = 64;  // the other thread may have lost its core between two stores
-  std::uint64_t lap = 0;
-  const detail::Slot* next = nullptr;
+/// Positions that a lane has used, of all its rings, while another thread may be sending in it.
+std::uint64_t glance_at_positions(const SendState& state) noexcept {
+  constexpr int kAttempts = 10'000;  // the other thread may have lost its core between two stores
+  std::uint64_t positions = 0;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    // In the other order than move_to() writes them.
-    const std::uint64_t mark = glance(lane.mark);
+    // Both pair with SendLane::begin_move() and end_move().
+    const std::uint32_t moves = state.moves.load(std::memory_order_acquire);
+    positions = glance(state.earlier) + glance(state.lap) +
+                static_cast<std::uint64_t>(glance(state.next) - glance(state.slots));
     std::atomic_thread_fence(std::memory_order_acquire);
-    next = glance(lane.next);
-    std::atomic_thread_fence(std::memory_order_acquire);
-    lap = glance(lane.lap);
-    if (mark == detail::slot_header(lap, 0, 0, detail::SlotKind{})) break;
+    if (moves % 2 == 0 && state.moves.load(std::memory_order_relaxed) == moves) return positions;
+    std::this_thread::yield();
   }
-  return lap + static_cast<std::uint64_t>(next - lane.slots);
+  return glance(state.called);  // nothing inlined, as far as can be told
 }
 
 /// A difference of two counts that were not read at the same time.
@@ -41,7 +42,7 @@ Port::Traffic ShmPort::traffic() noexcept {
   {
     const std::lock_guard lock(setup_mutex_);
     for (const auto& state : send_states_) {
-      const std::uint64_t positions = glance(state->earlier) + glance_at_tail(*state);
+      const std::uint64_t positions = glance_at_positions(*state);
       traffic.inlined += difference(positions, glance(state->called));
     }
     traffic.lanes = send_states_.size();
