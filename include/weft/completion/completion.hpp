@@ -46,7 +46,7 @@ class WEFT_API Completion {
   virtual void signal(Message& message) noexcept = 0;
   /// The same for active messages that have arrived one after the other, in one call. An object that
   /// overrides it takes them with arrivals.for_each() and does once what they have in common; signal() is
-  /// called for single ones all the same. Without it signal() is called for each.
+  /// called for single ones all the same, and for what it leaves. Without it signal() is called for each.
   virtual void signal_all(Arrivals& arrivals) noexcept;
 
   /// Whether a wait for this object is over. Only reads; any thread.

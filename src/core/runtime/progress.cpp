@@ -93,7 +93,11 @@ inline void DeviceState::hand_over_run(SlotRun& run, PayloadLender* lender) noex
         run,
         {open_handle(word), &context_.exposures.open(word), &backlog_.posts_of_handlers(), backlog_.limit()},
         lender);
+    const std::uint64_t before = run.head();
     completion->signal_all(arrivals);
+    // Withdrawn meanwhile, or an object that leaves them: the next visit begins with a single one.
+    if (run.head() == before) [[unlikely]]
+      return;
   }
 }
 

@@ -158,6 +158,30 @@ TEST(LocalCompletion, ends_as_peer_failed_when_the_peer_leaves) {
   }
 }
 
+TEST(Handlers, that_leave_what_comes_together_get_it_one_by_one) {
+  class Reluctant final : public Completion {
+   public:
+    ~Reluctant() override { withdraw(); }
+    void signal(Message& message) noexcept override { sum += message.as<std::uint64_t>(); }
+    void signal_all(Arrivals&) noexcept override {}
+    [[nodiscard]] bool ready() const noexcept override { return true; }
+    std::uint64_t sum = 0;
+  };
+  test::Ranks<SerialEndpoint> ranks{2};
+  Reluctant object;
+  const RemoteCompletion remote = ranks.runtime(1).expose(object, {.id = 1});
+  std::uint64_t expected = 0;
+  ASSERT_TRUE(ranks.post(0, 1, remote, bytes_of(expected)).has_value());
+  for (std::uint64_t value = 1; value <= 20; ++value) {
+    // Without progress of the receiver, as long as there is room.
+    const bool has_room = ranks.endpoint(0).post_am(1, remote, bytes_of(value)).is_accepted();
+    ASSERT_TRUE(has_room || ranks.post(0, 1, remote, bytes_of(value)).has_value());
+    expected += value;
+  }
+  EXPECT_TRUE(ranks.progress_until([&] { return object.sum == expected; }));
+  object.withdraw();
+}
+
 TEST(Handlers, may_call_progress_and_post) {
   Ranks<SerialEndpoint> ranks(2);
   std::size_t nested = 1;
