@@ -25,15 +25,15 @@ struct DirectWindow {
   }
   /// The same unless something else speaks against it: `otherwise` is not 0.
   ///
-  /// All but the offset is brought together without branches. In a loop of accesses most of it stays the same
-  /// and is computed before, and branches are what such a loop has too many of.
+  /// What stays the same in a loop of accesses is brought together without branches into the number of
+  /// offsets that are allowed, which is then computed before the loop.
   [[nodiscard, gnu::always_inline]] bool allows(std::uint64_t offset, std::uint64_t count,
                                                 std::uint32_t otherwise) const noexcept {
-    const std::uint32_t is_too_long = count > size ? 1 : 0;
-    const std::uint32_t is_stale = generation_there->load(std::memory_order_relaxed) ^ generation;
-    if ((otherwise | is_too_long | is_stale) != 0) [[unlikely]]
+    const bool is_possible = static_cast<unsigned>(count <= size) & static_cast<unsigned>(otherwise == 0);
+    const std::uint64_t offsets = (size - count + 1) & (0 - static_cast<std::uint64_t>(is_possible));
+    if (offset >= offsets) [[unlikely]]
       return false;
-    return offset <= size - count;
+    return generation_there->load(std::memory_order_relaxed) == generation;
   }
 };
 

@@ -50,13 +50,15 @@ inline constexpr std::uint8_t kActiveMessageChannel = 1;
          static_cast<std::uint64_t>(kind);
 }
 
-/// The line of a lane that its receiver writes: rarely, so that the sender reads it from its own cache.
-struct alignas(64) LaneControl {
-  std::atomic<std::uint64_t> credit;    // slots consumed so far, brought up to date every quarter of the ring
-  std::atomic<std::uint32_t> cold;      // 1: the receiver does not poll this lane; ring the doorbell
-  std::atomic<std::uint32_t> released;  // 1: the receiver has left this ring for good
+/// What the receiver of a lane writes. The sender looks at `cold` after each message and has to have it in
+/// its own cache; `credit` changes every quarter of the ring, and is looked at when no more slots are known
+/// to be free.
+struct LaneControl {
+  alignas(64) std::atomic<std::uint64_t> credit;  // slots consumed so far
+  alignas(64) std::atomic<std::uint32_t> cold;  // 1: the receiver does not poll this lane; ring the doorbell
+  std::atomic<std::uint32_t> released;          // 1: the receiver has left this ring for good
 };
-static_assert(sizeof(LaneControl) == 64);
+static_assert(sizeof(LaneControl) == 128 && offsetof(LaneControl, cold) == 64);
 
 /// Where the sends of one device to an ordered matching engine of one peer get their numbers. Under its lock:
 /// the next number, and that messages go to the network in the order of their numbers.
@@ -119,6 +121,14 @@ struct alignas(64) SendLane {
     const std::uint64_t slots_of_lap = std::uint64_t{mask} + 1;
     end = slots + (limit - lap < slots_of_lap ? limit - lap : slots_of_lap);
   }
+  /// Looks how far the receiver has read. Whether a slot is free at the tail.
+  [[nodiscard]] bool has_credit(std::uint64_t tail) noexcept {
+    // Pairs with the release with which the receiver says that it has read what it credits.
+    const std::uint64_t credit = control->credit.load(std::memory_order_acquire);
+    // One slot stays free for the marker of a larger ring, or of the end.
+    if (credit <= tail && tail - credit <= mask) set_limit(credit + mask);
+    return tail < limit;
+  }
 };
 static_assert(offsetof(SendLane, slots) == 64);
 
@@ -139,14 +149,14 @@ static_assert(offsetof(SendLane, slots) == 64);
 /// Tells the receiver of a cold lane that it is not empty any more; wakes it when it is parked.
 WEFT_API void ring_doorbell(SendLane& lane) noexcept;
 
-/// For a lane that was entered and whose `next` is its `end`: goes on at the ring's first slot. False without
-/// effect: that is not where it stands, or no more slots are free as far as is known.
-WEFT_API bool begin_lap(SendLane& lane) noexcept;
+/// For a lane that was entered and whose `next` is its `end`: learns how far its receiver has read, and goes
+/// on at the ring's first slot where that is due. False: no more slots are free.
+WEFT_API bool find_slot(SendLane& lane) noexcept;
 /// Whether there is a next slot to write in a lane that was entered.
 [[nodiscard, gnu::always_inline]] inline bool has_slot(SendLane& lane) noexcept {
   if (lane.next != lane.end) [[likely]]
     return true;
-  return begin_lap(lane);
+  return find_slot(lane);
 }
 
 /// Asks for exclusive ownership of a line. On x86-64 the compiler's builtin would only ask for a shared copy

@@ -11,7 +11,7 @@
 namespace weft::network::shm {
 
 inline constexpr std::uint64_t kMagic = 0x31304d4853544657;  // "WFTSHM01"
-inline constexpr std::uint32_t kLayoutVersion = 7;
+inline constexpr std::uint32_t kLayoutVersion = 8;
 inline constexpr std::uint32_t kMaxLanes = 1024;
 inline constexpr std::uint32_t kHandles = 65536;
 inline constexpr std::uint32_t kReturnStacks = 8;

@@ -55,7 +55,8 @@ struct SendState : detail::SendLane {
   std::uint64_t called = 0;     // positions that were not written by inlined posts
 };
 
-/// A lane as its receiver keeps it. `next` is the slot that is looked at by polls without the lock.
+/// A lane as its receiver keeps it. `next` is the slot that is looked at by polls without the lock: the one
+/// at `head`, or while there is something else to do one that is never empty.
 struct alignas(64) ReceiveLane {
   std::atomic<const detail::Slot*> next{nullptr};
   detail::Slot* slots = nullptr;
@@ -173,6 +174,7 @@ class ShmPort final : public Port {
   std::size_t poll_lane(std::uint32_t index, Sink& sink, std::size_t limit, bool exclusive) noexcept;
   void cool_now_and_then(bool exclusive) noexcept;
   std::size_t receive(ReceiveLane& lane, Sink& sink, std::size_t limit, bool alone) noexcept;
+  static void tell_credit(ReceiveLane& lane, std::uint64_t head) noexcept;
   bool deliver_rare(ReceiveLane& lane, detail::Slot& slot, std::uint64_t header, Sink& sink,
                     Message& message) noexcept;
   bool deliver_packet(ReceiveLane& lane, const detail::Slot& slot, std::uint64_t header, Sink& sink) noexcept;

@@ -39,6 +39,9 @@ bool is_written(const ReceiveLane& lane, std::uint64_t position) noexcept {
   return header != 0 && header >> 32 == static_cast<std::uint32_t>(detail::lap_of(position, lane.mask));
 }
 
+/// Where ReceiveLane::next points to while credit is owed: the next poll enters the lane.
+constinit const Slot owes_credit{.header = 1, .word = 0, .payload = {}};
+
 /// Whether the sender has written on since the receiver last waited for it. One that has stopped, perhaps
 /// because it has lost its core, is not waited for again and again while the rest is taken.
 bool goes_on(const ReceiveLane& lane, std::uint64_t head) noexcept {
@@ -106,6 +109,8 @@ std::size_t ShmPort::receive(ReceiveLane& lane, Sink& sink, std::size_t limit, b
   std::uint64_t streamed = lane.streamed;
   std::uint64_t paused_at = streamed;  // this visit, of `streamed`
   std::size_t count = 0;
+  if (head > lane.credit_at) [[unlikely]]
+    tell_credit(lane, head);
   while (count < limit) {
     Slot& slot = lane.slots[head & lane.mask];
     // Pairs with the release in detail::post_slot and send_slots().
@@ -119,6 +124,8 @@ std::size_t ShmPort::receive(ReceiveLane& lane, Sink& sink, std::size_t limit, b
       let_sender_ahead();
       continue;
     }
+    if (head > lane.credit_at) [[unlikely]]
+      tell_credit(lane, head);
     const std::size_t size = header >> 16 & 0xffff;
     // Lap and kind are what they must be, and the payload is in this slot.
     const std::uint64_t expected =
@@ -160,19 +167,23 @@ std::size_t ShmPort::receive(ReceiveLane& lane, Sink& sink, std::size_t limit, b
       if (!deliver_rare(lane, slot, header, sink, message)) break;
       head = lane.head;
     }
-    if (head > lane.credit_at) [[unlikely]] {
-      // Slots before `head` have been read: the sender learns it every quarter of the ring. Pairs with the
-      // acquire in make_room().
-      lane.control->credit.store(head, std::memory_order_release);
-      lane.credit_at = head + lane.mask / 4;
-    }
     ++count;
     ++streamed;
   }
   lane.head = head;
-  lane.next.store(&lane.slots[head & lane.mask], std::memory_order_relaxed);
+  // After the last message for now the next poll tells: an answer that is about to be sent need not wait in
+  // this core for the line of the credit, which the sender has.
+  const Slot* const next = &lane.slots[head & lane.mask];
+  lane.next.store(head > lane.credit_at ? &owes_credit : next, std::memory_order_relaxed);
   lane.streamed = streamed;
   return count;
+}
+
+/// Slots before `head` have been read: the sender learns it every quarter of the ring.
+[[gnu::noinline]] void ShmPort::tell_credit(ReceiveLane& lane, std::uint64_t head) noexcept {
+  // Pairs with the acquire in make_room().
+  lane.control->credit.store(head, std::memory_order_release);
+  lane.credit_at = head + lane.mask / 4;
 }
 
 bool ShmPort::deliver_rare(ReceiveLane& lane, Slot& slot, std::uint64_t header, Sink& sink,

@@ -48,7 +48,9 @@ Segment::Segment(int rank, std::string_view job_id, const SegmentGeometry& geome
   const std::uint64_t packets_offset =
       page_align(regions_offset + std::uint64_t{geometry.regions_max} * sizeof(RegionEntry));
   const std::uint64_t stride = sizeof(PacketHeader) + (geometry.packet_payload + 63) / 64 * 64;
-  heap_next_ = page_align(packets_offset + stride * geometry.packets);
+  heap_begin_ = page_align(packets_offset + stride * geometry.packets);
+  heap_end_ = geometry.bytes;
+  heap_next_ = heap_begin_;
   if (heap_next_ + ring_bytes(4096) > geometry.bytes)
     throw Error("shm: segment_size " + std::to_string(geometry.bytes) + " is too small for " +
                 std::to_string(geometry.packets) + " packets of " + std::to_string(geometry.packet_payload) +
@@ -78,7 +80,7 @@ Segment::~Segment() {
   ::close(descriptor_);
 }
 
-Segment::Ring Segment::allocate_ring(std::uint32_t slots) noexcept {
+Segment::Ring Segment::allocate(std::uint32_t slots, std::uint64_t end) noexcept {
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock.owns_lock()) return {};
   for (Ring& ring : retired_) {
@@ -91,7 +93,7 @@ Segment::Ring Segment::allocate_ring(std::uint32_t slots) noexcept {
       return reused;
     }
   }
-  if (!mapping_.contains(heap_next_, ring_bytes(slots))) return {};
+  if (heap_next_ > end || end - heap_next_ < ring_bytes(slots)) return {};
   const Ring ring{heap_next_, slots};
   // On pages of its own: processors fetch ahead up to the end of a page, and two devices must not even share
   // what is fetched for nothing.

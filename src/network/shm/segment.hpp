@@ -75,7 +75,11 @@ class Segment {
   };
   /// A zeroed ring with `slots` (a power of two) slots, or none when the segment is full or another thread
   /// is allocating at the moment.
-  [[nodiscard]] Ring allocate_ring(std::uint32_t slots) noexcept;
+  [[nodiscard]] Ring allocate_ring(std::uint32_t slots) noexcept { return allocate(slots, heap_end_); }
+  /// The same for a ring that replaces a smaller one. Such rings leave half of the room to new ones.
+  [[nodiscard]] Ring allocate_larger_ring(std::uint32_t slots) noexcept {
+    return allocate(slots, heap_begin_ + (heap_end_ - heap_begin_) / 2);
+  }
   /// Gives a ring back once its receiver has released it; until then it is kept aside.
   void retire_ring(Ring ring) noexcept;
   [[nodiscard]] detail::LaneControl& control(Ring ring) const noexcept {
@@ -86,10 +90,15 @@ class Segment {
   }
 
  private:
+  /// `end`: it must not reach beyond.
+  [[nodiscard]] Ring allocate(std::uint32_t slots, std::uint64_t end) noexcept;
+
   int descriptor_ = -1;
   Mapping mapping_;
   std::mutex mutex_;  // only tried, never waited for
-  std::uint64_t heap_next_ = 0;
+  std::uint64_t heap_begin_ = 0;
+  std::uint64_t heap_end_ = 0;
+  std::uint64_t heap_next_ = 0;  // rings are never given back to the heap
   std::vector<Ring> retired_;
 };
 

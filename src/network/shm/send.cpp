@@ -9,12 +9,12 @@
 
 namespace weft {
 
-bool detail::begin_lap(SendLane& lane) noexcept {
+bool detail::find_slot(SendLane& lane) noexcept {
   const std::uint64_t tail = lane.tail();
-  if (lane.next != lane.slots + lane.mask + 1 || tail >= lane.limit) return false;
-  lane.move_to(tail, lane.limit);
-  // Lines behind the ring were fetched instead of these.
-  for (std::uint64_t ahead = 1; ahead < kPrefetchDistance; ++ahead) prefetch_for_write(lane.slots + ahead);
+  if (tail >= lane.limit && !lane.has_credit(tail)) return false;
+  // That the first lines of the ring were not fetched ahead costs a stream nothing that could be measured;
+  // fetched here, all at once, they delay the next 16 messages.
+  if (lane.next == lane.slots + lane.mask + 1) lane.move_to(tail, lane.limit);
   return true;
 }
 
@@ -66,10 +66,7 @@ bool ShmPort::make_room(SendState& state, std::size_t slots) noexcept {
   detail::SendLane& lane = state;
   const std::uint64_t tail = lane.tail();
   if (tail + slots <= lane.limit) return true;
-  // Pairs with the release in advance(): the receiver has read what it credits.
-  const std::uint64_t credit = lane.control->credit.load(std::memory_order_acquire);
-  // One slot stays free for the marker of a larger ring, or of the end.
-  if (credit <= tail && tail - credit <= lane.mask) lane.set_limit(credit + lane.mask);
+  static_cast<void>(lane.has_credit(tail));
   return tail + slots <= lane.limit || (grow(state) && lane.tail() + slots <= lane.limit);
 }
 
@@ -98,7 +95,8 @@ bool ShmPort::grow(SendState& state) noexcept {
   detail::SendLane& lane = state;
   const auto slots = static_cast<std::uint32_t>(lane.mask + 1);
   if (slots >= shared_.lane_slots_max) return false;
-  const Segment::Ring larger = shared_.segment->allocate_ring(std::min(slots * 4, shared_.lane_slots_max));
+  const Segment::Ring larger =
+      shared_.segment->allocate_larger_ring(std::min(slots * 4, shared_.lane_slots_max));
   if (larger.offset == 0) return false;
   const RingMarker marker{larger.offset, larger.slots};
   const std::uint64_t tail = lane.tail();

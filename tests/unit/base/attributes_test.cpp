@@ -94,7 +94,7 @@ TEST(Attributes, a_bad_variable_is_an_error_even_where_the_program_overrides_it)
 }
 
 TEST(Attributes, values_that_contradict_each_other_are_an_error) {
-  EXPECT_EQ(error_of({"WEFT_LANE_SLOTS=2048"}),
+  EXPECT_EQ(error_of({"WEFT_LANE_SLOTS=2048", "WEFT_LANE_SLOTS_MAX=1024"}),
             "WEFT_LANE_SLOTS=2048 is not valid: it must not exceed WEFT_LANE_SLOTS_MAX, which is 1024");
 }
 
