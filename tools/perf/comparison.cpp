@@ -60,7 +60,7 @@ bool are_compared(const Series& one, const Series& other) {
 /// Whether a thread of its own may progress what is measured.
 bool takes_progress_thread(const Measurement& measurement) {
   if (measurement.over->role != Role::weft) return true;  // as it is
-  return measurement.transport().starts_with("weft") && measurement.transport() != "weft-serial";
+  return measurement.transport().starts_with("weft") && !measurement.transport().ends_with("-serial");
 }
 
 int count_cores() { return static_cast<int>(read_topology().cores.size()); }
@@ -262,7 +262,7 @@ bool verify(const Options& options) {
   bool well = true;
   for (const Measurement* measurement : options.measurements) {
     const bool unordered =
-        measurement->transport() == "weft-am" && !is_stream_of_threads(measurement->workload);
+        measurement->transport().starts_with("weft-am") && !is_stream_of_threads(measurement->workload);
     if (measurement->workload == Workload::latency || measurement->is_ucx_perftest() || unordered) continue;
     if (!why_absent(*measurement->over).empty()) continue;
     const WorkloadInfo& workload = info_of(measurement->workload);

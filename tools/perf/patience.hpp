@@ -16,16 +16,16 @@ class Patience {
   /// to come.
   enum class Awaits { answer, stream };
   explicit Patience(bool yields, Awaits awaits = Awaits::answer)
-      : yields_(yields), spin_ns_(awaits == Awaits::answer ? 2000 : 300) {}
+      : yields_(yields),
+        spin_ns_(awaits == Awaits::answer ? 2000 : 300),
+        polls_per_look_(awaits == Awaits::answer ? 64 : 16) {}
   template <class Transport>
   void poll(Transport& transport) {
     transport.progress();
-    if (yields_ && ++polls_ % kPollsPerLook == 0) look_at_clock();
+    if (yields_ && (++polls_ & (polls_per_look_ - 1)) == 0) look_at_clock();
   }
 
  private:
-  static constexpr std::uint32_t kPollsPerLook = 16;
-
   void look_at_clock() {
     const std::int64_t now = base::now_ns();
     if (since_ == 0) {
@@ -38,6 +38,8 @@ class Patience {
 
   const bool yields_;
   const std::int64_t spin_ns_;  // of an answer: about what it takes to be switched out and in again
+  const std::uint32_t
+      polls_per_look_;  // at the clock, which takes 20 ns, of which an answer must not see many
   std::uint32_t polls_ = 0;
   std::int64_t since_ = 0;  // 0: begins with the next look
 };

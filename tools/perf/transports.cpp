@@ -59,6 +59,7 @@ std::vector<Transport> make_transports() {
        {},
        {{"WEFT_RENDEZVOUS", "read"}}},
       {"weft-am", Role::weft, Launch::ranks, "Endpoint, active messages to a handler"},
+      {"weft-am-serial", Role::weft, Launch::ranks, "SerialEndpoint, active messages to a handler"},
       {"ucx", Role::peer, Launch::ucx_perftest, "UCX active messages (ucx_perftest)"},
       {"ucp",
        Role::peer,
@@ -141,6 +142,7 @@ std::vector<std::string_view> transports_of(Workload workload) {
     case Workload::rate_threads_2:
     case Workload::rate_threads_4:
     case Workload::rate_threads_8:
+      return {"weft-am-serial", "weft-am", "ucp", "mpich", "openmpi", "openmpi-ucx"};
     case Workload::rate_shared_2:
     case Workload::rate_shared_4:
     case Workload::rate_shared_8:
@@ -148,13 +150,14 @@ std::vector<std::string_view> transports_of(Workload workload) {
     case Workload::threads_1:
     case Workload::threads_2:
     case Workload::threads_4:
+    case Workload::pairs_1:
+    case Workload::pairs_2:
+    case Workload::pairs_4:
+      return {"weft-am-serial", "weft-am", "weft", "ucp", "mpich", "openmpi", "openmpi-ucx"};
     case Workload::shared_2:
     case Workload::shared_4:
     case Workload::many_to_one:
     case Workload::all_to_all:
-    case Workload::pairs_1:
-    case Workload::pairs_2:
-    case Workload::pairs_4:
     case Workload::pairs_shared_2:
     case Workload::pairs_shared_4:
       return {"weft-am", "weft", "ucp", "mpich", "openmpi", "openmpi-ucx"};

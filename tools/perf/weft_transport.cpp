@@ -69,8 +69,10 @@ int run_weft_transport(const Task& task, Workload workload) {
     print(run<WeftLibrary<WeftAmRanks, Endpoint>>(task, workload, Runtime()));
   } else if (task.transport() == "weft-am") {
     print(task.progress_thread
-              ? run<WeftLibrary<WeftAmTransport<true>, Endpoint>>(task, workload, Runtime())
-              : run<WeftLibrary<WeftAmTransport<false>, Endpoint>>(task, workload, Runtime()));
+              ? run<WeftLibrary<WeftAmTransport<Endpoint, true>, Endpoint>>(task, workload, Runtime())
+              : run<WeftLibrary<WeftAmTransport<Endpoint>, Endpoint>>(task, workload, Runtime()));
+  } else if (task.transport() == "weft-am-serial") {
+    print(run<WeftLibrary<WeftAmTransport<SerialEndpoint>, SerialEndpoint>>(task, workload, Runtime()));
   } else {
     print(run_default(task, workload, Runtime()));
   }

@@ -199,14 +199,14 @@ class WeftTransport {
 
 /// The same shape made of active messages: a receive is an arrival that is waited for. Payloads are read by a
 /// handler; only the words of control reach the buffers of their receives.
-template <bool kProgressThread = false>
+template <class AnyEndpoint, bool kProgressThread = false>
 class WeftAmTransport {
  public:
   static constexpr bool kHasMatching = true;
   static constexpr bool kHasAccess = false;
   static constexpr bool kHasActiveMessages = true;
 
-  WeftAmTransport(Runtime& runtime, int thread, const Task& task, Endpoint* shared)
+  WeftAmTransport(Runtime& runtime, int thread, const Task& task, AnyEndpoint* shared)
       : runtime_(runtime),
         yields_(task.yields),
         place_(runtime, thread, task.threads, shared),
@@ -233,7 +233,7 @@ class WeftAmTransport {
   }
   void post_am(ByteView bytes) {
     Patience patience(yields_, Patience::Awaits::stream);
-    while (endpoint_.post_am(1 - rank(), stream_, bytes).is_retry()) patience.poll(*this);
+    while (endpoint_.post_am(peer_, stream_, bytes).is_retry()) patience.poll(*this);
   }
   void post_receive(std::uint64_t tag, ByteSpan buffer) {
     if (tag == 1) control_ = buffer.data();
@@ -248,7 +248,7 @@ class WeftAmTransport {
   [[nodiscard]] bool receives_pending() const { return arrivals_.value() < expected_; }
   void post_send(std::uint64_t tag, ByteView bytes) {
     Patience patience(yields_);
-    while (endpoint_.post_am(1 - rank(), remote_, bytes, {.tag = static_cast<std::uint32_t>(tag)}).is_retry())
+    while (endpoint_.post_am(peer_, remote_, bytes, {.tag = static_cast<std::uint32_t>(tag)}).is_retry())
       patience.poll(*this);
   }
   void wait_sends() {}  // small payloads have left with the post
@@ -289,12 +289,13 @@ class WeftAmTransport {
   };
 
   Runtime& runtime_;
+  const int peer_ = 1 - runtime_.rank();
   const bool yields_;
   std::uint64_t expected_ = 0;
   std::byte* control_ = nullptr;  // where the word goes that is waited for
   Arrivals arrivals_;
-  WeftPlace<Endpoint> place_;
-  Endpoint& endpoint_;
+  WeftPlace<AnyEndpoint> place_;
+  AnyEndpoint& endpoint_;
   RemoteCompletion remote_;
   std::optional<Handler<HandOver>> handed_over_;
   RemoteCompletion stream_;

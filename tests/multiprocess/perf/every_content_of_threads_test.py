@@ -22,6 +22,7 @@ class EveryContentOfThreadsTest(unittest.TestCase):
             self.assertIn(f"{workload}/weft", verified)
         for workload in STREAMS:
             self.assertIn(f"{workload}/weft-am", verified)
+            self.assertEqual(f"{workload}/weft-am-serial" in verified, "threads" in workload)
 
 
 if __name__ == "__main__":
