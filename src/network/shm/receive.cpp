@@ -181,7 +181,7 @@ std::size_t ShmPort::receive(ReceiveLane& lane, Sink& sink, std::size_t limit, b
 
 /// Slots before `head` have been read: the sender learns it every quarter of the ring.
 [[gnu::noinline]] void ShmPort::tell_credit(ReceiveLane& lane, std::uint64_t head) noexcept {
-  // Pairs with the acquire in make_room().
+  // Pairs with the acquire in has_credit().
   lane.control->credit.store(head, std::memory_order_release);
   lane.credit_at = head + lane.mask / 4;
 }

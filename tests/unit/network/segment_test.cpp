@@ -8,11 +8,8 @@
 namespace weft::network::shm {
 namespace {
 
-constexpr SegmentGeometry kSmall{.bytes = 4U << 20,
-                                 .devices_max = 1,
-                                 .regions_max = 1,
-                                 .packets = 16,
-                                 .packet_payload = 4096};
+constexpr SegmentGeometry kSmall{
+    .bytes = 4U << 20, .devices_max = 1, .regions_max = 1, .packets = 16, .packet_payload = 4096};
 
 TEST(Segment, LargerRingsLeaveHalfOfTheRoomToNewOnes) {
   constexpr std::uint32_t kLarge = 1024;
