@@ -38,8 +38,8 @@ class Patience {
 
   const bool yields_;
   const std::int64_t spin_ns_;  // of an answer: about what it takes to be switched out and in again
-  const std::uint32_t
-      polls_per_look_;  // at the clock, which takes 20 ns, of which an answer must not see many
+  // At the clock; a power of two. A look takes 20 ns, of which an answer must not meet many.
+  const std::uint32_t polls_per_look_;
   std::uint32_t polls_ = 0;
   std::int64_t since_ = 0;  // 0: begins with the next look
 };

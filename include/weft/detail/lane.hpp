@@ -121,13 +121,13 @@ struct alignas(64) SendLane {
     const std::uint64_t slots_of_lap = std::uint64_t{mask} + 1;
     end = slots + (limit - lap < slots_of_lap ? limit - lap : slots_of_lap);
   }
-  /// Looks how far the receiver has read. Whether a slot is free at the tail.
-  [[nodiscard]] bool has_credit(std::uint64_t tail) noexcept {
+  /// Looks how far the receiver has read.
+  void learn_credit() noexcept {
     // Pairs with the release with which the receiver says that it has read what it credits.
     const std::uint64_t credit = control->credit.load(std::memory_order_acquire);
     // One slot stays free for the marker of a larger ring, or of the end.
-    if (credit <= tail && tail - credit <= mask) set_limit(credit + mask);
-    return tail < limit;
+    if (const std::uint64_t written = tail(); credit <= written && written - credit <= mask)
+      set_limit(credit + mask);
   }
 };
 static_assert(offsetof(SendLane, slots) == 64);

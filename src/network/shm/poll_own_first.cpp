@@ -69,9 +69,10 @@ std::size_t ShmPort::visit_lane(std::uint32_t index, Sink& sink, std::size_t lim
   // As above.
   ReceiveLane& lane = *lanes_[index].load(std::memory_order_acquire);
   if (!may_have_message(lane) || !lane.entrance.enter(visitor - 1)) return 0;
-  if (lane.visitor.load(std::memory_order_relaxed) != visitor)
-    lane.visitor.store(visitor, std::memory_order_relaxed);
   const std::size_t count = receive(lane, sink, limit, alone);
+  // Whoever has only told its credit does not look after it.
+  if (count != 0 && lane.visitor.load(std::memory_order_relaxed) != visitor)
+    lane.visitor.store(visitor, std::memory_order_relaxed);
   lane.entrance.leave();
   return count;
 }

@@ -64,10 +64,11 @@ struct alignas(64) ReceiveLane {
   std::uint64_t head = 0;
   std::uint64_t credit_at = 0;  // position beyond which the sender is told again what has been read
   detail::LaneControl* control = nullptr;
-  concurrent::Entrance<> entrance;        // closed: the lane has ended
-  std::uint64_t awaited = 0;              // position that the last pause has waited for
-  std::uint64_t streamed = 0;             // messages that have come without gaps
-  std::atomic<std::uint32_t> visitor{0};  // last thread inside, its number plus one; see poll_own_first.cpp
+  concurrent::Entrance<> entrance;  // closed: the lane has ended
+  std::uint64_t awaited = 0;        // position that the last pause has waited for
+  std::uint64_t streamed = 0;       // messages that have come without gaps
+  std::atomic<std::uint32_t> visitor{
+      0};  // last that took something, its number plus one; see poll_own_first.cpp
   std::uint32_t index = 0;
   const Peer* peer = nullptr;
   PeerPackets* packets = nullptr;

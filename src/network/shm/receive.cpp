@@ -171,8 +171,8 @@ std::size_t ShmPort::receive(ReceiveLane& lane, Sink& sink, std::size_t limit, b
     ++streamed;
   }
   lane.head = head;
-  // After the last message for now the next poll tells: an answer that is about to be sent need not wait in
-  // this core for the line of the credit, which the sender has.
+  // Credit that is due is told with the next message or by the next poll: an answer that is about to be sent
+  // need not wait in this core for the line of the credit, which the sender has.
   const Slot* const next = &lane.slots[head & lane.mask];
   lane.next.store(head > lane.credit_at ? &owes_credit : next, std::memory_order_relaxed);
   lane.streamed = streamed;
@@ -181,7 +181,7 @@ std::size_t ShmPort::receive(ReceiveLane& lane, Sink& sink, std::size_t limit, b
 
 /// Slots before `head` have been read: the sender learns it every quarter of the ring.
 [[gnu::noinline]] void ShmPort::tell_credit(ReceiveLane& lane, std::uint64_t head) noexcept {
-  // Pairs with the acquire in has_credit().
+  // Pairs with the acquire in learn_credit().
   lane.control->credit.store(head, std::memory_order_release);
   lane.credit_at = head + lane.mask / 4;
 }

@@ -49,7 +49,6 @@ Segment::Segment(int rank, std::string_view job_id, const SegmentGeometry& geome
       page_align(regions_offset + std::uint64_t{geometry.regions_max} * sizeof(RegionEntry));
   const std::uint64_t stride = sizeof(PacketHeader) + (geometry.packet_payload + 63) / 64 * 64;
   heap_begin_ = page_align(packets_offset + stride * geometry.packets);
-  heap_end_ = geometry.bytes;
   heap_next_ = heap_begin_;
   if (heap_next_ + ring_bytes(4096) > geometry.bytes)
     throw Error("shm: segment_size " + std::to_string(geometry.bytes) + " is too small for " +

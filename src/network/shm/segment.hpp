@@ -75,10 +75,10 @@ class Segment {
   };
   /// A zeroed ring with `slots` (a power of two) slots, or none when the segment is full or another thread
   /// is allocating at the moment.
-  [[nodiscard]] Ring allocate_ring(std::uint32_t slots) noexcept { return allocate(slots, heap_end_); }
+  [[nodiscard]] Ring allocate_ring(std::uint32_t slots) noexcept { return allocate(slots, mapping_.bytes()); }
   /// The same for a ring that replaces a smaller one. Such rings leave half of the room to new ones.
   [[nodiscard]] Ring allocate_larger_ring(std::uint32_t slots) noexcept {
-    return allocate(slots, heap_begin_ + (heap_end_ - heap_begin_) / 2);
+    return allocate(slots, heap_begin_ + (mapping_.bytes() - heap_begin_) / 2);
   }
   /// Gives a ring back once its receiver has released it; until then it is kept aside.
   void retire_ring(Ring ring) noexcept;
@@ -97,7 +97,6 @@ class Segment {
   Mapping mapping_;
   std::mutex mutex_;  // only tried, never waited for
   std::uint64_t heap_begin_ = 0;
-  std::uint64_t heap_end_ = 0;
   std::uint64_t heap_next_ = 0;  // rings are never given back to the heap
   std::vector<Ring> retired_;
 };

@@ -11,7 +11,10 @@ namespace weft {
 
 bool detail::find_slot(SendLane& lane) noexcept {
   const std::uint64_t tail = lane.tail();
-  if (tail >= lane.limit && !lane.has_credit(tail)) return false;
+  if (tail >= lane.limit) {
+    lane.learn_credit();
+    if (tail >= lane.limit) return false;
+  }
   // That the first lines of the ring were not fetched ahead costs a stream nothing that could be measured;
   // fetched here, all at once, they delay the next 16 messages.
   if (lane.next == lane.slots + lane.mask + 1) lane.move_to(tail, lane.limit);
@@ -66,7 +69,7 @@ bool ShmPort::make_room(SendState& state, std::size_t slots) noexcept {
   detail::SendLane& lane = state;
   const std::uint64_t tail = lane.tail();
   if (tail + slots <= lane.limit) return true;
-  static_cast<void>(lane.has_credit(tail));
+  lane.learn_credit();
   return tail + slots <= lane.limit || (grow(state) && lane.tail() + slots <= lane.limit);
 }
 
