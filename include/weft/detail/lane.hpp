@@ -29,7 +29,7 @@ enum class SlotKind : std::uint8_t {
 };
 
 struct alignas(64) Slot {
-  std::atomic<std::uint64_t> header;  // lap(32) | size(16) | channel(8) | kind(8); 0: empty
+  std::atomic<std::uint64_t> header;  // see slot_header(); 0: empty
   std::uint64_t word;                 // handle(32) and tag(32), or what the channel says
   std::byte payload[kSlotPayload];
 };
@@ -42,8 +42,14 @@ inline constexpr std::uint8_t kActiveMessageChannel = 1;
 [[nodiscard]] constexpr std::uint64_t lap_of(std::uint64_t position, std::uint64_t mask) noexcept {
   return position & ~mask;
 }
-/// `lap`: lap_of() the slot's position. `channel` tells the protocol what the payload is; the lane does not
-/// look at it.
+/// Messages that a lane has sent by its shuttle are counted modulo so many, and laps begin at multiples of
+/// it. Slots name lap and count in one number, so that a receiver notices where a message in the shuttle
+/// comes before the next one in the ring.
+inline constexpr std::uint32_t kPassed = 64;
+
+/// lap(32) | size(16) | channel(8) | kind(8). `lap`: lap_of() the slot's position, plus what has passed by
+/// the shuttle; of a message in a shuttle its turn. `channel` tells the protocol what the payload is; the
+/// lane does not look at it.
 [[nodiscard]] constexpr std::uint64_t slot_header(std::uint64_t lap, std::size_t size, std::uint8_t channel,
                                                   SlotKind kind) noexcept {
   return lap << 32 | static_cast<std::uint64_t>(size) << 16 | static_cast<std::uint64_t>(channel) << 8 |
@@ -55,6 +61,7 @@ inline constexpr std::uint8_t kActiveMessageChannel = 1;
 /// to be free.
 struct LaneControl {
   alignas(64) std::atomic<std::uint64_t> credit;  // slots consumed so far
+  std::atomic<std::uint32_t> shuttle_turn;        // of the last message taken from the lane's shuttle
   alignas(64) std::atomic<std::uint32_t> cold;  // 1: the receiver does not poll this lane; ring the doorbell
   std::atomic<std::uint32_t> released;          // 1: the receiver has left this ring for good
 };
@@ -93,6 +100,11 @@ struct alignas(64) SendLane {
   SendStream* stream = nullptr;
   // Odd while what tells the tail is being changed, for whoever looks on without the lock.
   std::atomic<std::uint32_t> moves{0};
+  std::uint32_t passed = 0;  // messages by the shuttle, modulo kPassed
+  // While the shuttle is here: where the next message is written instead. The receiving half hands it over
+  // when it is null; the sender, under the lock, takes it.
+  std::atomic<Slot*> shuttle{nullptr};
+  std::uint64_t shuttle_mark = 0;  // as `mark`, with the turn in place of the lap
 
   [[nodiscard]] Slot& at(std::uint64_t position) const noexcept { return slots[position & mask]; }
   /// Next position to write.
@@ -114,7 +126,16 @@ struct alignas(64) SendLane {
   void place_at(std::uint64_t position) noexcept {
     next = &at(position);
     lap = lap_of(position, mask);
-    mark = slot_header(lap, 0, 0, SlotKind{});
+    mark = header_at(position, 0, 0, SlotKind{});
+  }
+  [[nodiscard]] std::uint64_t header_at(std::uint64_t position, std::size_t size, std::uint8_t channel,
+                                        SlotKind kind) const noexcept {
+    return slot_header(lap_of(position, mask) | passed, size, channel, kind);
+  }
+  /// The next message in the ring comes after one in the shuttle.
+  void pass() noexcept {
+    passed = (passed + 1) % kPassed;
+    mark = slot_header(lap | passed, 0, 0, SlotKind{});
   }
   void set_limit(std::uint64_t position) noexcept {
     limit = position;
@@ -130,7 +151,7 @@ struct alignas(64) SendLane {
       set_limit(credit + mask);
   }
 };
-static_assert(offsetof(SendLane, slots) == 64);
+static_assert(offsetof(SendLane, slots) == 64 && sizeof(SendLane) == 128);
 
 /// A handle and a tag as they travel in a slot: id(16) | generation(16) | tag(32).
 [[nodiscard]] constexpr std::uint64_t handle_word(RemoteCompletion remote, std::uint32_t tag) noexcept {
@@ -173,18 +194,35 @@ inline void prefetch_for_write(const void* line) noexcept {
 /// as much room behind them.
 inline constexpr std::uint64_t kPrefetchDistance = 16;
 
-/// The next slot of a lane that was entered and has room; its line will soon be written.
-[[nodiscard, gnu::always_inline]] inline Slot& begin_slot(SendLane& lane) noexcept {
-  Slot& slot = *lane.next;
-  prefetch_for_write(&slot + kPrefetchDistance);
-  return slot;
+/// A slot that is being written.
+struct SlotPlace {
+  Slot* slot;
+  std::uint64_t mark;  // header of an empty message of no kind there
+  Slot* next;          // the lane's, once it is published
+};
+
+/// For a lane that was entered: its shuttle, when that is here, else the next slot of its ring, whose line
+/// will then soon be written. A null slot: there is none.
+[[nodiscard, gnu::always_inline]] inline SlotPlace find_place(SendLane& lane) noexcept {
+  // Pairs with the release in ShmPort::hand_shuttle(): the message before has been read.
+  if (Slot* const shuttle = lane.shuttle.load(std::memory_order_acquire); shuttle != nullptr) {
+    lane.shuttle.store(nullptr, std::memory_order_relaxed);
+    lane.pass();
+    return {shuttle, lane.shuttle_mark, lane.next};
+  }
+  if (!has_slot(lane)) [[unlikely]]
+    return {nullptr, 0, nullptr};
+  Slot* const slot = lane.next;
+  prefetch_for_write(slot + kPrefetchDistance);
+  return {slot, lane.mark, slot + 1};
 }
 /// Makes what was written into it visible, and moves on.
-[[gnu::always_inline]] inline void publish_slot(SendLane& lane, Slot& slot, std::size_t size,
+[[gnu::always_inline]] inline void publish_slot(SendLane& lane, const SlotPlace& place, std::size_t size,
                                                 std::uint8_t channel) noexcept {
   // Pairs with the acquire of the receiver's poll: payload and word are visible with the header.
-  slot.header.store(lane.mark | slot_header(0, size, channel, SlotKind::message), std::memory_order_release);
-  lane.next = &slot + 1;
+  place.slot->header.store(place.mark | slot_header(0, size, channel, SlotKind::message),
+                           std::memory_order_release);
+  lane.next = place.next;
   // Pairs with the process-wide barrier of a receiver that stops polling this lane: either it still finds
   // the slot, or this load sees that it is cold.
   std::atomic_signal_fence(std::memory_order_seq_cst);
@@ -206,14 +244,14 @@ template <class Locking, class Fill>
   auto* const hold = enter<Locking>(lane.bias, lane.lock);
   if (hold == nullptr) [[unlikely]]
     return false;
-  if (!has_slot(lane)) [[unlikely]] {
+  const SlotPlace place = find_place(lane);
+  if (place.slot == nullptr) [[unlikely]] {
     leave<Locking>(hold);
     return false;
   }
-  Slot& slot = begin_slot(lane);
-  fill(slot.payload);
-  slot.word = handle_word(remote, tag);
-  publish_slot(lane, slot, size, channel);
+  fill(place.slot->payload);
+  place.slot->word = handle_word(remote, tag);
+  publish_slot(lane, place, size, channel);
   leave<Locking>(hold);
   return true;
 }
@@ -237,15 +275,15 @@ inline constexpr std::size_t kMatchTrailer = 8;
 /// Channel of sends that come with their payload.
 inline constexpr std::uint8_t kSendChannel = 7;
 
-/// Writes a send into the next slot of a lane that was entered and has room, and a credit.
-[[gnu::always_inline]] inline void write_matched_slot(SendLane& lane, std::uint64_t tag, Bytes bytes,
+/// Writes a send into a slot of a lane that was entered, and uses up a credit.
+[[gnu::always_inline]] inline void write_matched_slot(SendLane& lane, const SlotPlace& place,
+                                                      std::uint64_t tag, Bytes bytes,
                                                       std::uint64_t trailer) noexcept {
   --lane.credits;
-  Slot& slot = begin_slot(lane);
-  copy_small(slot.payload, bytes.data(), bytes.size());
-  std::memcpy(slot.payload + bytes.size(), &trailer, sizeof trailer);
-  slot.word = tag;
-  publish_slot(lane, slot, bytes.size() + kMatchTrailer, kSendChannel);
+  copy_small(place.slot->payload, bytes.data(), bytes.size());
+  std::memcpy(place.slot->payload + bytes.size(), &trailer, sizeof trailer);
+  place.slot->word = tag;
+  publish_slot(lane, place, bytes.size() + kMatchTrailer, kSendChannel);
 }
 
 /// Writes one slot with a send: `bytes`, at most kSlotPayload - kMatchTrailer, and the trailer behind them.
@@ -256,11 +294,15 @@ template <class Locking>
   auto* const hold = enter<Locking>(lane.bias, lane.lock);
   if (hold == nullptr) [[unlikely]]
     return false;
-  const bool has_room = lane.credits != 0 && has_slot(lane);
-  if (has_room) [[likely]]
-    write_matched_slot(lane, tag, bytes, trailer);
+  bool is_sent = false;
+  if (lane.credits != 0) [[likely]] {
+    const SlotPlace place = find_place(lane);
+    is_sent = place.slot != nullptr;
+    if (is_sent) [[likely]]
+      write_matched_slot(lane, place, tag, bytes, trailer);
+  }
   leave<Locking>(hold);
-  return has_room;
+  return is_sent;
 }
 
 /// The same to an ordered engine: the trailer gets the next number of the stream. False also when the lane
@@ -274,12 +316,15 @@ template <class Locking>
   if (hold == nullptr) [[unlikely]]
     return false;
   bool is_sent = false;
-  if (lane.ordered_engine == engine && lane.credits != 0 && has_slot(lane)) [[likely]] {
+  if (lane.ordered_engine == engine && lane.credits != 0) [[likely]] {
     SendStream& stream = *lane.stream;
     if (stream.kept.load(std::memory_order_relaxed) == 0 && Locking::acquire(stream.lock)) [[likely]] {
-      write_matched_slot(lane, tag, bytes, trailer | static_cast<std::uint64_t>(stream.next++) << 32);
+      const SlotPlace place = find_place(lane);
+      is_sent = place.slot != nullptr;
+      if (is_sent) [[likely]]
+        write_matched_slot(lane, place, tag, bytes,
+                           trailer | static_cast<std::uint64_t>(stream.next++) << 32);
       Locking::release(stream.lock);
-      is_sent = true;
     }
   }
   leave<Locking>(hold);

@@ -14,13 +14,13 @@ namespace weft::detail {
 /// stops where it likes; a run also ends before whatever is not of its kind, and where its ring ends.
 class SlotRun {
  public:
-  /// From position `head` on, at most `limit` messages. `size`: payload bytes of the first one, if they are
-  /// known.
-  SlotRun(Slot* slots, std::uint64_t mask, std::uint64_t head, std::size_t limit, int peer,
-          std::uint8_t channel, std::size_t size = 0) noexcept
+  /// From position `head` on, at most `limit` messages, between which none has `passed` by the shuttle.
+  /// `size`: payload bytes of the first one, if they are known.
+  SlotRun(Slot* slots, std::uint64_t mask, std::uint64_t head, std::uint32_t passed, std::size_t limit,
+          int peer, std::uint8_t channel, std::size_t size = 0) noexcept
       : slot_(slots + (head & mask)),
         end_(slot_ + std::min<std::uint64_t>(limit, mask + 1 - (head & mask))),
-        header_(slot_header(lap_of(head, mask), size, channel, SlotKind::message)),
+        header_(slot_header(lap_of(head, mask) | passed, size, channel, SlotKind::message)),
         end_head_(head + static_cast<std::uint64_t>(end_ - slot_)),
         peer_(peer),
         channel_(channel) {}

@@ -54,6 +54,7 @@ bool ShmPort::answer_doorbells(bool exclusive) noexcept {
       if (lane->entrance.enter(concurrent::thread_number())) {
         hot_[word].fetch_or(bit, std::memory_order_relaxed);
         lane->control->cold.store(0, std::memory_order_relaxed);
+        accept_shuttle(*lane);
         lane->entrance.leave();
       } else if (!lane->entrance.closed()) {
         area_->doorbells[word].fetch_or(bit, std::memory_order_relaxed);
@@ -79,14 +80,15 @@ bool ShmPort::cool(bool only_idle, bool exclusive) noexcept {
         quiet = false;  // another thread is inside, and may leave without coming back
         continue;
       }
-      if (!only_idle || lane.swept_head == lane.head) {
+      const std::uint64_t come = lane.earlier + lane.head;
+      if (!only_idle || lane.swept_at == come) {
         // Without the barrier a message can be missed: the lane is then still polled, at each time-out.
         if (shared_.has_process_barrier) hot_[word].fetch_and(~bit, std::memory_order_relaxed);
         lane.control->cold.store(1, std::memory_order_relaxed);
         cooled[word] |= bit;
         any = true;
       }
-      lane.swept_head = lane.head;
+      lane.swept_at = come;
       lane.entrance.leave();
     }
   }
@@ -98,7 +100,7 @@ bool ShmPort::cool(bool only_idle, bool exclusive) noexcept {
         const std::uint64_t bit = bits & -bits;
         ReceiveLane& lane = *lanes_[word * 64 + static_cast<std::uint32_t>(std::countr_zero(bits))].load(
             std::memory_order_relaxed);
-        if (lane.next.load(std::memory_order_relaxed)->header.load(std::memory_order_acquire) == 0) continue;
+        if (!may_have_message(lane)) continue;
         quiet = false;
         hot_[word].fetch_or(bit, std::memory_order_relaxed);
         if (!lane.entrance.enter(concurrent::thread_number())) continue;  // it stays cold: its sender rings

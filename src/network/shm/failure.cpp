@@ -26,6 +26,7 @@ bool ShmPort::give_up_lanes(int peer, bool exclusive) noexcept {
     shared_.log.debug(
         [&] { return "a lane to rank " + std::to_string(peer) + ", which has failed, is given up"; });
     lane.set_limit(lane.tail());  // inlined posts take the slow way, which finds out
+    lane.shuttle.store(nullptr, std::memory_order_relaxed);
     lane.credits = 0;
     lane.control->released.store(1, std::memory_order_release);
     shared_.segment->retire_ring(state->ring);
@@ -61,7 +62,8 @@ bool ShmPort::empty_lanes(int peer, bool exclusive) noexcept {
       are_empty = false;
       continue;
     }
-    if (lane->slots[lane->head & lane->mask].header.load(std::memory_order_acquire) == 0) {
+    if (lane->slots[lane->head & lane->mask].header.load(std::memory_order_acquire) == 0 &&
+        !has_shuttle_message(*lane)) {
       detach(*lane, Announcement::State::free);
     } else {
       // The peer may have died between filling the slot of a cold lane and ringing.

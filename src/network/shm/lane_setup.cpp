@@ -47,9 +47,8 @@ ShmPort::~ShmPort() {
     if (state->is_given_up) continue;
     detail::SendLane& lane = *state;
     const std::uint64_t tail = lane.tail();
-    lane.at(tail).header.store(
-        detail::slot_header(detail::lap_of(tail, lane.mask), 0, 0, detail::SlotKind::closed),
-        std::memory_order_release);
+    lane.at(tail).header.store(lane.header_at(tail, 0, 0, detail::SlotKind::closed),
+                               std::memory_order_release);
     std::atomic_thread_fence(std::memory_order_seq_cst);
     if (lane.control->cold.load(std::memory_order_relaxed) != 0) detail::ring_doorbell(lane);
     shared_.segment->retire_ring(state->ring);
@@ -104,6 +103,7 @@ SendState* ShmPort::set_up_lane(const Outgoing& outgoing, std::uint32_t column, 
   // Pairs with the acquire in DevicePath::lane().
   row[DevicePath::place(outgoing.peer, stripe)].store(lane, std::memory_order_release);
   row[DevicePath::place(outgoing.peer, column)].store(lane, std::memory_order_release);
+  if (!state_of(lane)->is_paired.load(std::memory_order_relaxed)) pair(*state_of(lane), outgoing);
   return state_of(lane);
 } catch (const std::bad_alloc&) {
   refusal = SendResult::no_slot;
@@ -171,6 +171,8 @@ bool ShmPort::announce(SendState& state, DeviceArea& area) noexcept {
     entry.slots = state.ring.slots;
     entry.traffic = static_cast<std::uint16_t>(state.traffic);
     entry.stripe = static_cast<std::uint16_t>(state.stripe);
+    entry.device = path_.own_device;
+    entry.shuttle.store(0, std::memory_order_relaxed);
     state.index = index;
     std::uint32_t high = area.lanes_high.load(std::memory_order_relaxed);
     while (high < index + 1 && !area.lanes_high.compare_exchange_weak(high, index + 1)) {
@@ -223,6 +225,11 @@ bool ShmPort::attach(std::uint32_t index) noexcept try {
       named < kTrafficClasses ? static_cast<TrafficClass>(named) : TrafficClass::data;
   set_urgency(index, urgency_of(traffic));
   set_columns(index, traffic, entry.stripe);
+  lane->is_data = traffic == TrafficClass::data && entry.device < DevicePath::kMaxDevices;
+  lane->device = entry.device;
+  lane->stripe = entry.stripe;
+  if (lane->is_data && entry.shuttle.load(std::memory_order_relaxed) != 0)
+    peer->rank < shared_.segment->mapping().header().rank ? resume_shuttle(*lane) : accept_shuttle(*lane);
   shared_.log.debug([&] {
     return "lane " + std::to_string(index) + " comes from rank " + std::to_string(rank) + ", " +
            std::to_string(ring.slots) + " slots";
@@ -230,6 +237,7 @@ bool ShmPort::attach(std::uint32_t index) noexcept try {
   receive_lanes_.push_back(std::move(lane));
   // Pairs with the acquire in poll().
   lanes_[index].store(receive_lanes_.back().get(), std::memory_order_release);
+  pair(*receive_lanes_.back());
   return true;
 } catch (const std::bad_alloc&) {
   return false;
@@ -266,7 +274,8 @@ void ShmPort::set_columns(std::uint32_t index, TrafficClass traffic, std::uint32
   if (!std::has_single_bit(stripes_)) has_stripes_.store(true, std::memory_order_relaxed);
 }
 
-bool ShmPort::consumed(const SendState& state) noexcept {
+bool ShmPort::consumed(const SendState& state) const noexcept {
+  if (!has_read_shuttle(state)) return false;
   const detail::SendLane& lane = state;
   const std::uint64_t tail = lane.tail();
   if (tail == 0) return true;

@@ -11,7 +11,7 @@
 namespace weft::network::shm {
 
 inline constexpr std::uint64_t kMagic = 0x31304d4853544657;  // "WFTSHM01"
-inline constexpr std::uint32_t kLayoutVersion = 8;
+inline constexpr std::uint32_t kLayoutVersion = 9;
 inline constexpr std::uint32_t kMaxLanes = 1024;
 inline constexpr std::uint32_t kHandles = 65536;
 inline constexpr std::uint32_t kReturnStacks = 8;
@@ -58,6 +58,11 @@ struct alignas(32) Announcement {
   std::uint32_t slots;
   std::uint16_t traffic;  // TrafficClass
   std::uint16_t stripe;   // of lanes for data: 0, or that of the threads that send
+  // Of a lane for data: the shuttle that carries messages in this direction, too, by its offset in the
+  // segment of the higher of the two ranks, in lines. 0: none. Written by that rank.
+  std::atomic<std::uint32_t> shuttle;
+  std::uint16_t device;        // that sends
+  std::uint16_t shuttle_lane;  // announcement of the lane that goes back
 };
 static_assert(sizeof(Announcement) == 32);
 

@@ -27,6 +27,7 @@ std::size_t ShmPort::poll_own_first(Sink& sink, std::size_t limit) noexcept {
       (area_->lanes_high.load(std::memory_order_relaxed) + 63) / 64, static_cast<std::uint32_t>(kWords));
   const std::uint32_t skips = column.skips.load(std::memory_order_relaxed);
   std::size_t count = 0;
+  bool awaits_answer = false;
   for (std::uint32_t word = 0; word < words; ++word) {
     if (area_->doorbells[word].load(std::memory_order_relaxed) != 0) [[unlikely]]
       answer_doorbells(false);
@@ -34,7 +35,7 @@ std::size_t ShmPort::poll_own_first(Sink& sink, std::size_t limit) noexcept {
         hot_[word].load(std::memory_order_relaxed) & column.own[word].load(std::memory_order_relaxed);
     const bool alone = skips != 0 && words == 1 && (bits & (bits - 1)) == 0;
     for (; bits != 0; bits &= bits - 1)
-      count += visit_lane(index_of(word, bits), sink, limit, visitor, alone);
+      count += visit_lane(index_of(word, bits), sink, limit, visitor, alone, awaits_answer);
   }
   if (count != 0 && skips != 0) {
     column.skips.store(skips - 1, std::memory_order_relaxed);
@@ -51,7 +52,7 @@ std::size_t ShmPort::poll_own_first(Sink& sink, std::size_t limit) noexcept {
       // Pairs with the release in attach().
       const bool was_last =
           lanes_[index].load(std::memory_order_acquire)->visitor.load(std::memory_order_relaxed) == visitor;
-      const std::size_t taken = visit_lane(index, sink, was_last ? limit : 1, visitor, false);
+      const std::size_t taken = visit_lane(index, sink, was_last ? limit : 1, visitor, false, awaits_answer);
       is_needed = is_needed || (was_last && taken != 0);
       count += taken;
     }
@@ -61,14 +62,19 @@ std::size_t ShmPort::poll_own_first(Sink& sink, std::size_t limit) noexcept {
     column.skips.store(next, std::memory_order_relaxed);
   if (hot > kPolledAllUpTo) [[unlikely]]
     cool_now_and_then(false);
+  if (awaits_answer && count == 0) leave_line_alone();
   return count;
 }
 
 std::size_t ShmPort::visit_lane(std::uint32_t index, Sink& sink, std::size_t limit, std::uint32_t visitor,
-                                bool alone) noexcept {
+                                bool alone, bool& awaits_answer) noexcept {
   // As above.
   ReceiveLane& lane = *lanes_[index].load(std::memory_order_acquire);
-  if (!may_have_message(lane) || !lane.entrance.enter(visitor - 1)) return 0;
+  if (!may_have_message(lane)) {
+    awaits_answer = awaits_answer || lane.awaits_answer();
+    return 0;
+  }
+  if (!lane.entrance.enter(visitor - 1)) return 0;
   const std::size_t count = receive(lane, sink, limit, alone);
   // Whoever has only told its credit does not look after it.
   if (count != 0 && lane.visitor.load(std::memory_order_relaxed) != visitor)

@@ -3,8 +3,8 @@
 // Sending: each (peer, device of the peer, traffic class) has a lane whose ring lies in this rank's segment.
 // Threads that share the device spread over several lanes for data.
 // Receiving: peers announce their lanes in this device's area; the port polls those that are hot, and learns
-// by doorbell about messages in cold ones. Sources: send.cpp, lane_setup.cpp, receive.cpp, poll_in_order.cpp,
-// poll_own_first.cpp, doorbell.cpp, access.cpp, failure.cpp, traffic.cpp.
+// by doorbell about messages in cold ones. Sources: send.cpp, lane_setup.cpp, receive.cpp, shuttle.cpp,
+// poll_in_order.cpp, poll_own_first.cpp, doorbell.cpp, access.cpp, failure.cpp, traffic.cpp.
 #pragma once
 
 #include "base/log.hpp"
@@ -47,13 +47,27 @@ struct SendState : detail::SendLane {
   std::uint32_t index = 0;     // of the announcement, and of the doorbell bit
   Segment::Ring ring;
   TrafficClass traffic = TrafficClass::data;
-  std::uint32_t stripe = 0;     // of the threads that send, where they spread over lanes
-  bool is_given_up = false;     // the peer has failed; under the lane's lock
-  std::uint64_t wide_tail = 0;  // tail after the last message of several slots ...
-  std::uint64_t wide_head = 0;  // ... whose first slot was here
-  std::uint64_t earlier = 0;    // positions of rings that the lane has left
-  std::uint64_t called = 0;     // positions that were not written by inlined posts
+  std::uint32_t stripe = 0;                    // of the threads that send, where they spread over lanes
+  bool is_given_up = false;                    // the peer has failed; under the lane's lock
+  std::uint64_t wide_tail = 0;                 // tail after the last message of several slots ...
+  std::uint64_t wide_head = 0;                 // ... whose first slot was here
+  std::uint64_t earlier = 0;                   // positions of rings that the lane has left
+  std::uint64_t called = 0;                    // positions that were not written by inlined posts
+  std::atomic<bool> is_paired{false};          // with the lane that comes back, for a shuttle
+  std::atomic<detail::Slot*> paired{nullptr};  // the shuttle, wherever it is
+  std::uint64_t shuttles = 0;                  // how often it has come; written by the receiving half
 };
+
+/// Where lanes without a shuttle look for one: always empty.
+inline constinit detail::Slot no_shuttle{.header = 0, .word = 0, .payload = {}};
+
+/// Between two looks at a line that the peer is about to write. Who looks again and again makes the peer wait
+/// for the line, and has wrong guesses to undo when it has changed: an answer took 60 % longer.
+inline void leave_line_alone() noexcept {
+#if defined(__x86_64__)
+  for (int count = 0; count < 4; ++count) __builtin_ia32_lfence();  // about 15 ns; one `pause` may take 50
+#endif
+}
 
 /// A lane as its receiver keeps it. `next` is the slot that is looked at by polls without the lock: the one
 /// at `head`, or while there is something else to do one that is never empty.
@@ -69,14 +83,33 @@ struct alignas(64) ReceiveLane {
   std::uint64_t streamed = 0;       // messages that have come without gaps
   std::atomic<std::uint32_t> visitor{
       0};  // last that took something, its number plus one; see poll_own_first.cpp
+  // Where polls look for the shuttle's next message, and what turn that is.
+  std::atomic<detail::Slot*> shuttle{&no_shuttle};
+  std::atomic<std::uint32_t> turn{0xffffffff};
+  std::uint32_t passed = 0;               // messages that have come by it, modulo kPassed
+  std::atomic<SendState*> back{nullptr};  // the lane that has the shuttle next
+  std::atomic<bool> is_paired{false};
   std::uint32_t index = 0;
+  std::uint16_t device = 0;  // of the peer
+  std::uint16_t stripe = 0;
+  bool is_data = false;
   const Peer* peer = nullptr;
   PeerPackets* packets = nullptr;
-  std::uint64_t swept_head = 0;  // head at the last sweep for idle lanes
+  std::uint64_t swept_at = 0;  // progress() at the last sweep for idle lanes
   // For traffic(); of earlier lanes with this index as well.
-  std::uint64_t earlier = 0;  // positions of rings that the lane has left
+  std::uint64_t earlier = 0;  // positions of rings that the lane has left, and messages of the shuttle
   std::uint64_t other = 0;    // positions at which no message began
   std::uint64_t bytes = 0;    // of messages in several slots or a packet
+
+  /// Whether this rank's message is in the shuttle, which will come back when the peer answers.
+  [[nodiscard]] bool awaits_answer() const noexcept {
+    return is_due(shuttle.load(std::memory_order_relaxed)->header.load(std::memory_order_relaxed) +
+                  (std::uint64_t{1} << 32));
+  }
+  /// Whether a header is that of the shuttle's next message.
+  [[nodiscard]] bool is_due(std::uint64_t shuttle_header) const noexcept {
+    return static_cast<std::uint32_t>(shuttle_header >> 32) == turn.load(std::memory_order_relaxed);
+  }
 };
 
 class ShmPort final : public Port {
@@ -150,7 +183,7 @@ class ShmPort final : public Port {
   bool attach(std::uint32_t index) noexcept;
   void set_urgency(std::uint32_t index, Urgency urgency) noexcept;
   void set_columns(std::uint32_t index, TrafficClass traffic, std::uint32_t stripe) noexcept;
-  [[nodiscard]] static bool consumed(const SendState& state) noexcept;
+  [[nodiscard]] bool consumed(const SendState& state) const noexcept;
   [[nodiscard]] static std::uint64_t waiting(const SendState& state) noexcept;
   // failure.cpp
   bool give_up_lanes(int peer, bool exclusive) noexcept;
@@ -162,7 +195,7 @@ class ShmPort final : public Port {
   // poll_own_first.cpp
   std::size_t poll_own_first(Sink& sink, std::size_t limit) noexcept;
   std::size_t visit_lane(std::uint32_t index, Sink& sink, std::size_t limit, std::uint32_t visitor,
-                         bool alone) noexcept;
+                         bool alone, bool& awaits_answer) noexcept;
   // receive.cpp
   /// A hint, taken without the lane. Another thread may have emptied the slot since, and its sender may be
   /// writing a payload over it or be using the ring for another lane; what was read is acted upon only after
@@ -170,7 +203,8 @@ class ShmPort final : public Port {
   /// writes meet this read.
   [[nodiscard]] __attribute__((no_sanitize("thread"))) static bool may_have_message(
       const ReceiveLane& lane) noexcept {
-    return lane.next.load(std::memory_order_relaxed)->header.load(std::memory_order_relaxed) != 0;
+    return lane.next.load(std::memory_order_relaxed)->header.load(std::memory_order_relaxed) != 0 ||
+           lane.is_due(lane.shuttle.load(std::memory_order_relaxed)->header.load(std::memory_order_relaxed));
   }
   std::size_t poll_lane(std::uint32_t index, Sink& sink, std::size_t limit, bool exclusive) noexcept;
   void cool_now_and_then(bool exclusive) noexcept;
@@ -181,6 +215,18 @@ class ShmPort final : public Port {
   bool deliver_packet(ReceiveLane& lane, const detail::Slot& slot, std::uint64_t header, Sink& sink) noexcept;
   void follow(ReceiveLane& lane, const detail::Slot& slot, Sink& sink) noexcept;
   void detach(ReceiveLane& lane, Announcement::State state) noexcept;
+  // shuttle.cpp
+  void pair(SendState& state, const Outgoing& outgoing) noexcept;
+  void pair(ReceiveLane& lane) noexcept;
+  void offer_shuttle(ReceiveLane& lane, SendState& back) noexcept;
+  void accept_shuttle(ReceiveLane& lane) noexcept;
+  void resume_shuttle(ReceiveLane& lane) noexcept;
+  static void hand_shuttle(SendState& state, detail::Slot& shuttle, std::uint32_t turn) noexcept;
+  bool receive_shuttle(ReceiveLane& lane, Sink& sink) noexcept;
+  [[nodiscard]] static bool has_shuttle_message(const ReceiveLane& lane) noexcept {
+    return lane.is_due(lane.shuttle.load(std::memory_order_acquire)->header.load(std::memory_order_acquire));
+  }
+  [[nodiscard]] bool has_read_shuttle(const SendState& state) const noexcept;
   // doorbell.cpp
   [[nodiscard]] bool has_rung() const noexcept;
   bool answer_doorbells(bool exclusive) noexcept;

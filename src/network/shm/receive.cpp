@@ -36,7 +36,8 @@ void let_sender_ahead() noexcept {
 /// Whether a message has come as far as that. Reads a line that the sender may be about to write.
 bool is_written(const ReceiveLane& lane, std::uint64_t position) noexcept {
   const std::uint64_t header = lane.slots[position & lane.mask].header.load(std::memory_order_relaxed);
-  return header != 0 && header >> 32 == static_cast<std::uint32_t>(detail::lap_of(position, lane.mask));
+  const std::uint32_t lap = static_cast<std::uint32_t>(header >> 32) & ~(detail::kPassed - 1);
+  return header != 0 && lap == static_cast<std::uint32_t>(detail::lap_of(position, lane.mask));
 }
 
 /// Where ReceiveLane::next points to while credit is owed: the next poll enters the lane.
@@ -57,6 +58,7 @@ std::size_t ShmPort::poll(Sink& sink, std::size_t limit, bool exclusive) noexcep
   const std::uint32_t words = (area_->lanes_high.load(std::memory_order_relaxed) + 63) / 64;
   std::size_t count = 0;
   int hot = 0;
+  bool awaits_answer = false;
   for (std::uint32_t word = 0; word < words && word < kWords; ++word) {
     if (area_->doorbells[word].load(std::memory_order_relaxed) != 0) [[unlikely]]
       answer_doorbells(exclusive);
@@ -67,7 +69,10 @@ std::size_t ShmPort::poll(Sink& sink, std::size_t limit, bool exclusive) noexcep
       // Pairs with the release in attach().
       ReceiveLane& lane = *lanes_[word * 64 + static_cast<std::uint32_t>(std::countr_zero(bits))].load(
           std::memory_order_acquire);
-      if (!may_have_message(lane)) continue;
+      if (!may_have_message(lane)) {
+        awaits_answer = awaits_answer || lane.awaits_answer();
+        continue;
+      }
       if (exclusive)
         lane.entrance.enter_alone(concurrent::thread_number());
       else if (!lane.entrance.enter(concurrent::thread_number()))
@@ -78,6 +83,7 @@ std::size_t ShmPort::poll(Sink& sink, std::size_t limit, bool exclusive) noexcep
   }
   if (hot > kPolledAllUpTo) [[unlikely]]
     cool_now_and_then(exclusive);
+  if (awaits_answer && count == 0) leave_line_alone();
   return count;
 }
 
@@ -101,6 +107,11 @@ std::size_t ShmPort::poll_lane(std::uint32_t index, Sink& sink, std::size_t limi
 }
 
 std::size_t ShmPort::receive(ReceiveLane& lane, Sink& sink, std::size_t limit, bool alone) noexcept {
+  // What is in the ring now may have been sent before what is in the shuttle, which is looked at first.
+  bool is_due = has_shuttle_message(lane);
+  if (is_due && lane.slots[lane.head & lane.mask].header.load(std::memory_order_acquire) == 0)
+    return receive_shuttle(lane, sink) ? 1 : 0;
+  std::size_t count = 0;
   Message message;
   detail::MessageAccess::set_view(message, Operation::active_message, lane.peer->rank, 0, nullptr, 0,
                                   &copier_, 0);
@@ -108,7 +119,6 @@ std::size_t ShmPort::receive(ReceiveLane& lane, Sink& sink, std::size_t limit, b
   std::uint64_t head = lane.head;
   std::uint64_t streamed = lane.streamed;
   std::uint64_t paused_at = streamed;  // this visit, of `streamed`
-  std::size_t count = 0;
   if (head > lane.credit_at) [[unlikely]]
     tell_credit(lane, head);
   while (count < limit) {
@@ -116,6 +126,12 @@ std::size_t ShmPort::receive(ReceiveLane& lane, Sink& sink, std::size_t limit, b
     // Pairs with the release in detail::post_slot and send_slots().
     const std::uint64_t header = slot.header.load(std::memory_order_acquire);
     if (header == 0) {
+      if (is_due) [[unlikely]] {
+        is_due = false;
+        if (!receive_shuttle(lane, sink)) break;
+        ++count;
+        continue;
+      }
       if (streamed < kStreamBegins || !alone || streamed - paused_at < kStreamGoesOn) {
         streamed = 0;
         break;
@@ -129,7 +145,7 @@ std::size_t ShmPort::receive(ReceiveLane& lane, Sink& sink, std::size_t limit, b
     const std::size_t size = header >> 16 & 0xffff;
     // Lap and kind are what they must be, and the payload is in this slot.
     const std::uint64_t expected =
-        detail::slot_header(detail::lap_of(head, lane.mask), 0, 0, SlotKind::message);
+        detail::slot_header(detail::lap_of(head, lane.mask) | lane.passed, 0, 0, SlotKind::message);
     if ((header & 0xffffffff000000ffU) == expected && size <= detail::kSlotPayload) [[likely]] {
       const auto channel = static_cast<std::uint8_t>(header >> 8);
       // A single active message, which somebody waits for, is delivered faster by itself.
@@ -144,7 +160,7 @@ std::size_t ShmPort::receive(ReceiveLane& lane, Sink& sink, std::size_t limit, b
             lane.awaited = ahead;
           }
         }
-        SlotRun run(lane.slots, lane.mask, head, most, lane.peer->rank, channel, size);
+        SlotRun run(lane.slots, lane.mask, head, lane.passed, most, lane.peer->rank, channel, size);
         sink.deliver_run(run, copier);
         const std::size_t taken = run.head() - head;
         if (taken == 0) [[unlikely]]
@@ -166,6 +182,7 @@ std::size_t ShmPort::receive(ReceiveLane& lane, Sink& sink, std::size_t limit, b
       lane.head = head;
       if (!deliver_rare(lane, slot, header, sink, message)) break;
       head = lane.head;
+      is_due = is_due && has_shuttle_message(lane);
     }
     ++count;
     ++streamed;
@@ -190,7 +207,10 @@ bool ShmPort::deliver_rare(ReceiveLane& lane, Slot& slot, std::uint64_t header, 
                            Message& message) noexcept {
   const std::size_t size = header >> 16 & 0xffff;
   std::uint64_t used = 1;
-  if (header >> 32 != static_cast<std::uint32_t>(detail::lap_of(lane.head, lane.mask))) {
+  const auto lap = static_cast<std::uint32_t>(detail::lap_of(lane.head, lane.mask));
+  if (header >> 32 != (lap | lane.passed)) {
+    const std::uint32_t passed = (lane.passed + 1) % detail::kPassed;
+    if (header >> 32 == (lap | passed) && has_shuttle_message(lane)) return receive_shuttle(lane, sink);
     sink.reject(lane.peer->rank, "slot of another lap of its ring", header >> 32);
     detach(lane, Announcement::State::claimed);
     return false;
@@ -273,6 +293,8 @@ void ShmPort::follow(ReceiveLane& lane, const Slot& slot, Sink& sink) noexcept {
   lane.control = reinterpret_cast<detail::LaneControl*>(mapping.base() + marker.ring_offset);
   lane.slots = reinterpret_cast<Slot*>(lane.control + 1);
   lane.mask = marker.slots - 1;
+  lane.control->shuttle_turn.store(left->shuttle_turn.load(std::memory_order_relaxed),
+                                   std::memory_order_release);
   lane.earlier += lane.head;
   lane.head = 0;
   lane.awaited = 0;

@@ -80,6 +80,9 @@ class Segment {
   [[nodiscard]] Ring allocate_larger_ring(std::uint32_t slots) noexcept {
     return allocate(slots, heap_begin_ + (mapping_.bytes() - heap_begin_) / 2);
   }
+  /// The offset of a zeroed slot for good, with no other within 128 bytes; 0: there is no room, or another
+  /// thread is allocating at the moment.
+  [[nodiscard]] std::uint64_t allocate_shuttle() noexcept;
   /// Gives a ring back once its receiver has released it; until then it is kept aside.
   void retire_ring(Ring ring) noexcept;
   [[nodiscard]] detail::LaneControl& control(Ring ring) const noexcept {
@@ -97,7 +100,9 @@ class Segment {
   Mapping mapping_;
   std::mutex mutex_;  // only tried, never waited for
   std::uint64_t heap_begin_ = 0;
-  std::uint64_t heap_next_ = 0;  // rings are never given back to the heap
+  std::uint64_t heap_next_ = 0;      // rings are never given back to the heap
+  std::uint64_t shuttles_next_ = 0;  // in a page of shuttles
+  std::uint64_t shuttles_end_ = 0;
   std::vector<Ring> retired_;
 };
 

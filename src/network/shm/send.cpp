@@ -85,8 +85,7 @@ bool ShmPort::find_room(SendState& state, std::size_t slots) noexcept {
   if (!make_room(state, needed()) && lane.tail() + needed() > lane.limit) return false;
   std::uint64_t tail = lane.tail();
   if (const std::uint64_t skipped = needed() - slots; skipped != 0) {
-    lane.at(tail).header.store(detail::slot_header(detail::lap_of(tail, lane.mask), 0, 0, SlotKind::skip),
-                               std::memory_order_release);
+    lane.at(tail).header.store(lane.header_at(tail, 0, 0, SlotKind::skip), std::memory_order_release);
     tail += skipped;
     state.called += skipped;
   }
@@ -105,8 +104,7 @@ bool ShmPort::grow(SendState& state) noexcept {
   const std::uint64_t tail = lane.tail();
   Slot& slot = lane.at(tail);
   std::memcpy(slot.payload, &marker, sizeof marker);
-  slot.header.store(detail::slot_header(detail::lap_of(tail, lane.mask), sizeof marker, 0, SlotKind::moved),
-                    std::memory_order_release);
+  slot.header.store(lane.header_at(tail, sizeof marker, 0, SlotKind::moved), std::memory_order_release);
   std::atomic_signal_fence(std::memory_order_seq_cst);
   if (lane.control->cold.load(std::memory_order_relaxed) != 0) detail::ring_doorbell(lane);
   shared_.segment->retire_ring(state.ring);

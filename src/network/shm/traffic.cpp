@@ -43,7 +43,10 @@ Port::Traffic ShmPort::traffic() noexcept {
     const std::lock_guard lock(setup_mutex_);
     for (const auto& state : send_states_) {
       const std::uint64_t positions = glance_at_positions(*state);
-      traffic.inlined += difference(positions, glance(state->called));
+      // What has come and is not there any more has been used.
+      const std::uint64_t by_shuttle = difference(
+          glance(state->shuttles), state->shuttle.load(std::memory_order_relaxed) != nullptr ? 1 : 0);
+      traffic.inlined += difference(positions, glance(state->called)) + by_shuttle;
     }
     traffic.lanes = send_states_.size();
   }

@@ -34,7 +34,7 @@ class ArrivalsTest : public testing::Test {
   [[nodiscard]] bool is_free(std::size_t position) const { return slots_[position].header.load() == 0; }
 
   std::array<detail::Slot, 8> slots_{};
-  detail::SlotRun run_{slots_.data(), 7, 0, 100, kPeer, detail::kActiveMessageChannel};
+  detail::SlotRun run_{slots_.data(), 7, 0, 0, 100, kPeer, detail::kActiveMessageChannel};
   std::atomic<std::uint32_t> open_{kHandle};
   std::atomic<std::uint32_t> posted_{0};
 };

@@ -19,7 +19,7 @@ class SlotRunTest : public testing::Test {
     slot.header.store(slot_header(lap_of(position, 7), size, channel, kind));
   }
   SlotRun run(std::uint64_t head, std::size_t limit = 100) {
-    return {slots_.data(), 7, head, limit, 3, kChannel};
+    return {slots_.data(), 7, head, 0, limit, 3, kChannel};
   }
   /// Takes all that the run shows; how many.
   static std::size_t take_all(SlotRun& run) {

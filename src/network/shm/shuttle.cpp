@@ -1,0 +1,187 @@
+// The shuttle: a line that carries messages of two lanes, one there and one back, by turns.
+//
+// A message in a ring moves two lines of cache for each one of an answer: its sender takes the slot's line from
+// a receiver that is polling it, and the receiver fetches it again. A line that is written by whoever has just
+// read it is taken from nobody. Sender and receiver agree by counting turns; whose turn it is not uses the
+// ring. docs/decisions/017 has the measurements.
+//
+// The higher of the two ranks offers a shuttle, from its segment, as soon as it has a lane from and one to a
+// device. The lower one has the first turn. Nobody has to use its turn, and a lane that ends leaves its
+// shuttle where it is: a shuttle belongs to its two lanes for good.
+#include "network/shm/port.hpp"
+
+#include <weft/detail/message_access.hpp>
+
+#include <cstddef>
+
+namespace weft::network::shm {
+
+using detail::DevicePath;
+using detail::Slot;
+using detail::SlotKind;
+
+namespace {
+
+constexpr std::uint32_t kFirstTurn = 1;  // of the lower rank, whose turns are odd
+
+std::uint32_t turn_of(std::uint64_t header) noexcept { return static_cast<std::uint32_t>(header >> 32); }
+
+bool is_message(std::uint64_t header) noexcept {
+  return static_cast<SlotKind>(header & 0xff) == SlotKind::message;
+}
+
+/// What a peer has written, or nullptr where that is impossible.
+Slot* shuttle_at(const Mapping& mapping, std::uint32_t place) noexcept {
+  const std::uint64_t offset = std::uint64_t{place} * sizeof(Slot);
+  return mapping.contains(offset, sizeof(Slot)) ? reinterpret_cast<Slot*>(mapping.base() + offset) : nullptr;
+}
+
+}  // namespace
+
+/// A new lane to a lower rank gets the shuttle of a lane that comes from there, of the same threads if there is
+/// one.
+void ShmPort::pair(SendState& state, const Outgoing& outgoing) noexcept {
+  if (outgoing.traffic != TrafficClass::data) return;
+  if (state.peer->rank >= shared_.segment->mapping().header().rank) return;
+  ReceiveLane* chosen = nullptr;
+  const std::uint32_t high = area_->lanes_high.load(std::memory_order_acquire);
+  for (std::uint32_t index = 0; index < high && index < kMaxLanes; ++index) {
+    // Pairs with the release in attach().
+    ReceiveLane* const lane = lanes_[index].load(std::memory_order_acquire);
+    if (lane == nullptr || !lane->is_data || lane->peer != state.peer || lane->device != outgoing.device)
+      continue;
+    if (lane->entrance.closed() || lane->is_paired.load(std::memory_order_relaxed)) continue;
+    if (chosen == nullptr || lane->stripe == state.stripe) chosen = lane;
+  }
+  if (chosen != nullptr) offer_shuttle(*chosen, state);
+}
+
+/// The same for a new lane from a lower rank.
+void ShmPort::pair(ReceiveLane& lane) noexcept {
+  if (!lane.is_data) return;
+  if (lane.peer->rank >= shared_.segment->mapping().header().rank) return;
+  SendState* chosen = nullptr;
+  for (std::uint32_t column = 0; column < DevicePath::kNoColumn; ++column) {
+    auto* const state = static_cast<SendState*>(
+        path_.lane(lane.peer->rank, static_cast<std::uint8_t>(lane.device), column));
+    if (state == nullptr || state->is_paired.load(std::memory_order_relaxed)) continue;
+    if (chosen == nullptr || lane.stripe == state->stripe) chosen = state;
+  }
+  if (chosen != nullptr) offer_shuttle(lane, *chosen);
+}
+
+void ShmPort::offer_shuttle(ReceiveLane& lane, SendState& back) noexcept {
+  const std::uint64_t offset = shared_.segment->allocate_shuttle();
+  if (offset == 0) return;
+  // Another thread may be at it from the other lane.
+  if (back.is_paired.exchange(true, std::memory_order_relaxed)) return;
+  if (lane.is_paired.exchange(true, std::memory_order_relaxed)) {
+    back.is_paired.store(false, std::memory_order_relaxed);
+    return;
+  }
+  const auto place = static_cast<std::uint32_t>(offset / sizeof(Slot));
+  Slot& shuttle = *shuttle_at(shared_.segment->mapping(), place);
+  back.paired.store(&shuttle, std::memory_order_release);
+  lane.back.store(&back, std::memory_order_relaxed);
+  lane.turn.store(kFirstTurn, std::memory_order_relaxed);
+  // Pairs with the acquires of polls: they see the turn.
+  lane.shuttle.store(&shuttle, std::memory_order_release);
+  area_->announcements[lane.index].shuttle.store(place, std::memory_order_relaxed);
+  Announcement& entry = back.area->announcements[back.index];
+  entry.shuttle_lane = static_cast<std::uint16_t>(lane.index);
+  // Pairs with the acquire in accept_shuttle().
+  entry.shuttle.store(place, std::memory_order_release);
+  detail::ring_doorbell(back);
+}
+
+/// What the lower rank does when it learns of a lane, and when its doorbell has been rung. Inside the lane.
+void ShmPort::accept_shuttle(ReceiveLane& lane) noexcept {
+  if (!lane.is_data || lane.is_paired.load(std::memory_order_relaxed) ||
+      lane.peer->rank <= shared_.segment->mapping().header().rank)
+    return;
+  const Announcement& entry = area_->announcements[lane.index];
+  const std::uint32_t place = entry.shuttle.load(std::memory_order_acquire);
+  Slot* const shuttle = place != 0 ? shuttle_at(*lane.peer->mapping, place) : nullptr;
+  if (shuttle == nullptr) return;
+  for (std::uint32_t column = 0; column < DevicePath::kNoColumn; ++column) {
+    auto* const state = static_cast<SendState*>(
+        path_.lane(lane.peer->rank, static_cast<std::uint8_t>(lane.device), column));
+    // A later lane that is announced in the same place has not been offered this shuttle.
+    if (state == nullptr || state->index != entry.shuttle_lane ||
+        state->area->announcements[state->index].shuttle.load(std::memory_order_relaxed) != place)
+      continue;
+    if (state->is_paired.exchange(true, std::memory_order_relaxed)) break;
+    lane.is_paired.store(true, std::memory_order_relaxed);
+    lane.back.store(state, std::memory_order_relaxed);
+    lane.turn.store(kFirstTurn + 1, std::memory_order_relaxed);
+    lane.shuttle.store(shuttle, std::memory_order_release);
+    state->paired.store(shuttle, std::memory_order_release);
+    hand_shuttle(*state, *shuttle, kFirstTurn);
+    return;
+  }
+  resume_shuttle(lane);
+}
+
+/// A lane that an earlier device of this index had paired: what the peer may still write into the shuttle is
+/// received, and there are no further turns. Inside the lane.
+void ShmPort::resume_shuttle(ReceiveLane& lane) noexcept {
+  const std::uint32_t place = area_->announcements[lane.index].shuttle.load(std::memory_order_acquire);
+  if (place == 0) return;
+  const Mapping& own = shared_.segment->mapping();
+  const bool is_lower = own.header().rank < lane.peer->rank;
+  Slot* const shuttle = shuttle_at(is_lower ? *lane.peer->mapping : own, place);
+  if (shuttle == nullptr) return;
+  const std::uint32_t last = lane.control->shuttle_turn.load(std::memory_order_relaxed);
+  lane.is_paired.store(true, std::memory_order_relaxed);
+  lane.turn.store(last != 0 ? last + 2 : is_lower ? kFirstTurn + 1 : kFirstTurn, std::memory_order_relaxed);
+  lane.passed = (last + 1) / 2 % detail::kPassed;
+  lane.shuttle.store(shuttle, std::memory_order_release);
+}
+
+void ShmPort::hand_shuttle(SendState& state, Slot& shuttle, std::uint32_t turn) noexcept {
+  state.shuttle_mark = detail::slot_header(turn, 0, 0, SlotKind{});
+  ++state.shuttles;
+  // Pairs with the acquire in detail::find_place(): the message there has been read.
+  state.shuttle.store(&shuttle, std::memory_order_release);
+}
+
+/// Delivers the message that is in the shuttle and hands the shuttle to the lane back. Inside the lane. False:
+/// it was not taken.
+bool ShmPort::receive_shuttle(ReceiveLane& lane, Sink& sink) noexcept {
+  // Pairs with the release in offer_shuttle() and accept_shuttle().
+  Slot& shuttle = *lane.shuttle.load(std::memory_order_acquire);
+  // Pairs with the release in detail::publish_slot().
+  const std::uint64_t header = shuttle.header.load(std::memory_order_acquire);
+  const std::size_t size = header >> 16 & 0xffff;
+  if (!is_message(header) || size > detail::kSlotPayload) [[unlikely]] {
+    sink.reject(lane.peer->rank, "message in a shuttle that is no message of one slot", header & 0xffffff);
+  } else {
+    const std::uint64_t word = shuttle.word;
+    Message message;
+    detail::MessageAccess::set_view(message, Operation::active_message, lane.peer->rank,
+                                    static_cast<std::uint32_t>(word), shuttle.payload, size, &copier_, 0);
+    if (!sink.deliver(static_cast<std::uint8_t>(header >> 8), word, message)) [[unlikely]]
+      return false;
+  }
+  const std::uint32_t turn = turn_of(header);
+  ++lane.earlier;
+  lane.turn.store(turn + 2, std::memory_order_relaxed);
+  lane.passed = (lane.passed + 1) % detail::kPassed;
+  // Pairs with the acquire in has_read_shuttle().
+  lane.control->shuttle_turn.store(turn, std::memory_order_release);
+  if (SendState* const back = lane.back.load(std::memory_order_relaxed); back != nullptr && !lane.peer->gone())
+    hand_shuttle(*back, shuttle, turn + 1);
+  return true;
+}
+
+/// Whether the peer has read what this rank has written into the lane's shuttle.
+bool ShmPort::has_read_shuttle(const SendState& state) const noexcept {
+  const Slot* const shuttle = state.paired.load(std::memory_order_acquire);
+  if (shuttle == nullptr) return true;
+  const std::uint64_t header = shuttle->header.load(std::memory_order_acquire);
+  const bool is_lower = shared_.segment->mapping().header().rank < state.peer->rank;
+  const bool is_ours = is_message(header) && turn_of(header) % 2 == (is_lower ? 1U : 0U);
+  return !is_ours || state.control->shuttle_turn.load(std::memory_order_acquire) == turn_of(header);
+}
+
+}  // namespace weft::network::shm

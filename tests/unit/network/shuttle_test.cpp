@@ -1,0 +1,346 @@
+// A request and its answer travel in one line, whose turn it is not uses the ring, and nothing is lost when one
+// of the two lanes ends.
+#include "network/shm/layout.hpp"
+#include "support/ranks.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstring>
+#include <memory>
+#include <thread>
+#include <vector>
+
+namespace weft {
+namespace {
+
+using detail::SendLane;
+using detail::Slot;
+using detail::slot_header;
+using detail::SlotKind;
+using test::Ranks;
+
+SendLane& lane_of(auto& endpoint, int peer) { return *endpoint.path().lane(peer, 0); }
+
+/// Two ranks that have sent to each other, so that the shuttle is at rank 0.
+template <class EndpointType>
+class Shuttle : public testing::Test {
+ protected:
+  Shuttle() {
+    for (std::size_t rank = 0; rank < 2; ++rank)
+      remote_ = ranks_.runtime(static_cast<int>(rank)).expose(arrived_[rank], {.id = 1});
+    EXPECT_TRUE(ranks_.post(0, 1, remote_, {}).has_value());
+    EXPECT_TRUE(ranks_.progress_until([&] { return arrived_[1].messages.size() == 1; }));
+    EXPECT_TRUE(ranks_.post(1, 0, remote_, {}).has_value());
+    EXPECT_TRUE(ranks_.progress_until([&] { return arrived_[0].messages.size() == 1 && is_at(0); }));
+    for (auto& each : arrived_) each.messages.clear();
+  }
+  SendLane& lane(int from) { return lane_of(ranks_.endpoint(from), 1 - from); }
+  bool is_at(int rank) { return lane(rank).shuttle.load() != nullptr; }
+  void post(int from, std::uint64_t number) {
+    ASSERT_TRUE(ranks_.endpoint(from).post_am(1 - from, remote_, test::payload(40, number)).is_done());
+  }
+  void expect(int rank, std::uint64_t number) {
+    auto& messages = arrived_[static_cast<std::size_t>(rank)].messages;
+    ASSERT_TRUE(ranks_.progress_until([&] { return !messages.empty(); }));
+    EXPECT_EQ(messages.front().size(), 40U);
+    EXPECT_TRUE(test::matches(messages.front().bytes(), number));
+    messages.erase(messages.begin());
+  }
+
+  std::array<test::Recorder, 2> arrived_;
+  Ranks<EndpointType> ranks_{2, {{"log", "error"}, {"drain_timeout", "0.5"}}};
+  RemoteCompletion remote_;
+};
+using EndpointTypes = testing::Types<SerialEndpoint, Endpoint>;
+TYPED_TEST_SUITE(Shuttle, EndpointTypes);
+
+TYPED_TEST(Shuttle, carries_requests_and_answers_so_that_the_rings_are_not_used) {
+  const std::uint64_t tails[] = {this->lane(0).tail(), this->lane(1).tail()};
+  for (std::uint64_t number = 0; number < 1000; ++number) {
+    ASSERT_TRUE(this->is_at(0) && !this->is_at(1));
+    this->post(0, 2 * number);
+    ASSERT_FALSE(this->is_at(0));
+    this->expect(1, 2 * number);
+    ASSERT_TRUE(this->is_at(1) && !this->is_at(0));
+    this->post(1, 2 * number + 1);
+    this->expect(0, 2 * number + 1);
+  }
+  EXPECT_EQ(this->lane(0).tail(), tails[0]);
+  EXPECT_EQ(this->lane(1).tail(), tails[1]);
+}
+
+TYPED_TEST(Shuttle, leaves_what_is_sent_out_of_turn_to_the_rings) {
+  const std::uint64_t tails[] = {this->lane(0).tail(), this->lane(1).tail()};
+  for (std::uint64_t number = 0; number < 5; ++number) this->post(0, number);
+  for (std::uint64_t number = 5; number < 8; ++number) this->post(1, number);
+  EXPECT_EQ(this->lane(0).tail(), tails[0] + 4);
+  EXPECT_EQ(this->lane(1).tail(), tails[1] + 3);
+  ASSERT_TRUE(this->ranks_.progress_until(
+      [&] { return this->arrived_[1].messages.size() == 5 && this->arrived_[0].messages.size() == 3; }));
+  for (std::size_t rank = 0; rank < 2; ++rank) {
+    std::vector<bool> seen(8);
+    for (const Message& message : this->arrived_[rank].messages)
+      for (std::uint64_t number = 0; number < 8; ++number)
+        if (test::matches(message.bytes(), number)) seen[number] = true;
+    for (std::size_t number = 0; number < 8; ++number) EXPECT_EQ(seen[number], (number < 5) == (rank == 1));
+  }
+}
+
+TYPED_TEST(Shuttle, carries_sends_of_every_kind) {
+  Counter received;
+  std::array<std::byte, 8> buffer{};
+  const std::uint16_t ordered = kMatchingEngines;
+  MatchingEngine engines[] = {{this->ranks_.runtime(0), {.id = ordered, .order = MatchOrder::ordered}},
+                              {this->ranks_.runtime(1), {.id = ordered, .order = MatchOrder::ordered}}};
+  // The first send of each kind takes the slow way, which uses the ring.
+  for (std::uint64_t tag = 0; tag < 30; ++tag) {
+    const std::uint16_t engine = tag % 2 == 0 ? 0 : ordered;
+    const std::uint64_t tail = this->lane(0).tail();
+    ASSERT_TRUE(this->is_at(0));
+    ASSERT_TRUE(this->ranks_.endpoint(1)
+                    .post_receive(0, tag, buffer, {.completion = &received, .engine = engine})
+                    .is_posted());
+    ASSERT_TRUE(this->ranks_.endpoint(0)
+                    .post_send(1, tag, test::payload(8, tag), {.engine = engine, .may_complete_now = true})
+                    .is_done());
+    ASSERT_TRUE(this->ranks_.progress_until([&] { return received.value() == tag + 1; }));
+    EXPECT_TRUE(test::matches(buffer, tag));
+    if (tag >= 2) {
+      EXPECT_EQ(this->lane(0).tail(), tail) << tag;
+    }
+    if (this->is_at(0)) continue;
+    this->post(1, tag);
+    this->expect(0, tag);
+  }
+}
+
+/// What one rank posts to the other arrives in that order, wherever it travels.
+TYPED_TEST(Shuttle, keeps_the_order_of_what_travels_beside_it) {
+  std::uint64_t sent[2] = {};
+  std::uint64_t seen[2] = {};
+  const auto look = [&] {
+    for (std::size_t rank = 0; rank < 2; ++rank) {
+      for (const Message& message : this->arrived_[rank].messages) {
+        std::uint64_t number = 0;
+        ASSERT_GE(message.size(), sizeof number);
+        std::memcpy(&number, message.data(), sizeof number);
+        ASSERT_EQ(number, seen[rank]++) << "at rank " << rank;
+      }
+      this->arrived_[rank].messages.clear();
+    }
+  };
+  std::uint64_t random = 12345;
+  const auto chance = [&](std::uint64_t of) {
+    random = random * 6364136223846793005U + 1442695040888963407U;
+    return (random >> 33) % of;
+  };
+  std::uint64_t by_shuttle = 0;
+  for (int step = 0; step < 20'000; ++step) {
+    const auto rank = static_cast<int>(chance(2));
+    if (chance(3) == 0) {
+      this->ranks_.endpoint(rank).progress();
+      ASSERT_NO_FATAL_FAILURE(look());
+      continue;
+    }
+    // Some take several slots, and some skip the end of the ring or make it grow.
+    std::vector<std::byte> content(chance(20) == 0 ? 400 : 8);
+    std::uint64_t& number = sent[1 - rank];
+    std::memcpy(content.data(), &number, sizeof number);
+    const bool was_here = this->is_at(rank);
+    if (!this->ranks_.endpoint(rank).post_am(1 - rank, this->remote_, content).is_done()) continue;
+    ++number;
+    by_shuttle += was_here && !this->is_at(rank) ? 1 : 0;
+  }
+  ASSERT_TRUE(this->ranks_.progress_until([&] {
+    look();
+    return this->HasFatalFailure() || (seen[0] == sent[0] && seen[1] == sent[1]);
+  }));
+  EXPECT_GT(by_shuttle, 1000U);
+}
+
+/// The same while the receiver is inside the lane when the shuttle comes back: a handler answers.
+TYPED_TEST(Shuttle, keeps_the_order_while_handlers_answer) {
+  constexpr std::uint64_t kMessages = 200'000;
+  auto& server = this->ranks_.endpoint(1);
+  auto& client = this->ranks_.endpoint(0);
+  std::uint64_t seen = 0;
+  std::atomic<std::uint64_t> wrong{0};
+  RemoteCompletion to_client;
+  Counter answers;
+  Handler serve{[&](Message& message) noexcept {
+    if (message.template as<std::uint64_t>() != seen++) wrong.fetch_add(1);
+    static_cast<void>(server.post_am(0, to_client, {}));
+  }};
+  to_client = this->ranks_.runtime(0).expose(answers, {.id = 5});
+  const RemoteCompletion to_server = this->ranks_.runtime(1).expose(serve, {.id = 6});
+  std::jthread serving([&] {
+    static_cast<void>(test::until([&] { return seen == kMessages; }, [&] { server.progress(); }));
+  });
+  std::uint64_t sent = 0;
+  EXPECT_TRUE(test::until([&] { return sent == kMessages; },
+                          [&] {
+                            if (client.post_am(1, to_server, bytes_of(sent)).is_done()) ++sent;
+                            if (sent % 3 == 0) client.progress();
+                          }));
+  serving.join();
+  EXPECT_EQ(seen, kMessages);
+  EXPECT_EQ(wrong.load(), 0U);
+}
+
+TYPED_TEST(Shuttle, is_counted) {
+  const RuntimeCounters before = this->ranks_.runtime(0).counters();
+  for (std::uint64_t number = 0; number < 10; ++number) {
+    this->post(0, number);
+    this->expect(1, number);
+    this->post(1, number);
+    this->expect(0, number);
+  }
+  const RuntimeCounters after = this->ranks_.runtime(0).counters();
+  EXPECT_EQ(after.active_messages_sent, before.active_messages_sent + 10);
+  EXPECT_EQ(after.active_messages_received, before.active_messages_received + 10);
+}
+
+TYPED_TEST(Shuttle, that_was_written_before_a_rank_has_left_is_read) {
+  this->post(0, 7);
+  this->post(0, 8);
+  std::jthread leaving([&] { this->ranks_.leave(0); });
+  auto& messages = this->arrived_[1].messages;
+  EXPECT_TRUE(test::until([&] { return messages.size() == 2; }, [&] { this->ranks_.endpoint(1).progress(); }));
+}
+
+TYPED_TEST(Shuttle, wakes_a_thread_that_waits) {
+  Counter answered;
+  const RemoteCompletion remote = this->ranks_.runtime(0).expose(answered, {.id = 2});
+  this->post(0, 1);
+  this->expect(1, 1);
+  ASSERT_TRUE(this->is_at(1));
+  std::jthread waiting([&] { this->ranks_.endpoint(0).wait(answered, 1); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));  // by now it is parked, most of the time
+  ASSERT_TRUE(this->ranks_.endpoint(1).post_am(0, remote, {}).is_done());
+  EXPECT_FALSE(this->is_at(1));
+  waiting.join();
+  EXPECT_EQ(answered.value(), 1U);
+}
+
+TYPED_TEST(Shuttle, with_an_impossible_content_is_refused_and_goes_on) {
+  const auto refused = [&] { return this->ranks_.runtime(1).counters().refused_messages; };
+  const std::uint64_t contents[] = {slot_header(0, 8, 1, SlotKind::packet), slot_header(0, 49, 1, SlotKind::message),
+                                    slot_header(0, 8, 200, SlotKind::message), slot_header(0, 8, 1, SlotKind{})};
+  for (const std::uint64_t content : contents) {
+    const std::uint64_t before = refused();
+    SendLane& lane = this->lane(0);
+    Slot* const shuttle = lane.shuttle.exchange(nullptr);
+    ASSERT_NE(shuttle, nullptr);
+    shuttle->word = detail::handle_word(this->remote_, 0);
+    shuttle->header.store(lane.shuttle_mark | content, std::memory_order_release);
+    ASSERT_TRUE(this->ranks_.progress_until([&] { return this->is_at(1); }));
+    EXPECT_EQ(refused(), before + 1) << content;
+    this->post(1, 3);
+    this->expect(0, 3);
+  }
+}
+
+/// Devices of two ranks, of which one comes and goes.
+class ShuttleOfDevices : public testing::Test {
+ protected:
+  ShuttleOfDevices() {
+    for (std::size_t rank = 0; rank < 2; ++rank) {
+      runtimes_[rank] = std::make_unique<Runtime>(
+          job_, static_cast<int>(rank), RuntimeOptions{.attributes = kAttributes});
+      open(rank);
+      remote_ = runtimes_[rank]->expose(arrived_[rank], {.id = 1, .device = 3});
+    }
+  }
+  ~ShuttleOfDevices() override {
+    for (std::size_t rank = 0; rank < 2; ++rank) close(rank);
+  }
+  void open(std::size_t rank) {
+    devices_[rank] = std::make_unique<Device>(*runtimes_[rank], DeviceOptions{.index = 3});
+    endpoints_[rank] = std::make_unique<Endpoint>(*devices_[rank]);
+  }
+  void close(std::size_t rank) {
+    endpoints_[rank].reset();
+    devices_[rank].reset();
+  }
+  void progress() {
+    for (auto& endpoint : endpoints_)
+      if (endpoint != nullptr) endpoint->progress();
+  }
+  void post(std::size_t from) {
+    ASSERT_TRUE(test::until(
+        [&] { return endpoints_[from]->post_am(1 - static_cast<int>(from), remote_, {}).is_done(); },
+        [&] { progress(); }));
+  }
+  [[nodiscard]] bool arrive(std::size_t rank, std::uint64_t count) {
+    return test::until([&] { return arrived_[rank].value() == count; }, [&] { progress(); });
+  }
+  bool is_at(std::size_t rank) {
+    const SendLane* lane = endpoints_[rank]->path().lane(1 - static_cast<int>(rank), 3);
+    return lane != nullptr && lane->shuttle.load() != nullptr;
+  }
+  /// Until rank 0 has it.
+  void exchange() {
+    for (int round = 0; round < 3; ++round)
+      for (const std::size_t from : {0U, 1U}) {
+        const std::uint64_t before = arrived_[1 - from].value();
+        post(from);
+        ASSERT_TRUE(arrive(1 - from, before + 1));
+      }
+    ASSERT_TRUE(is_at(0));
+  }
+
+  static constexpr AttributeSetting kAttributes[] = {{"log", "error"}, {"drain_timeout", "0.5"}};
+  InProcessJob job_{2};
+  Counter arrived_[2];
+  std::unique_ptr<Runtime> runtimes_[2];
+  std::unique_ptr<Device> devices_[2];
+  std::unique_ptr<Endpoint> endpoints_[2];
+  RemoteCompletion remote_;
+};
+
+TEST_F(ShuttleOfDevices, is_still_received_by_a_device_that_is_opened_again) {
+  for (const std::size_t from : {0U, 1U}) {
+    exchange();
+    if (from == 1) {
+      post(0);
+      ASSERT_TRUE(arrive(1, arrived_[1].value() + 1));
+      ASSERT_TRUE(is_at(1));
+    }
+    const std::size_t to = 1 - from;
+    const std::uint64_t before = arrived_[to].value();
+    post(from);
+    ASSERT_FALSE(is_at(from));
+    close(to);
+    open(to);
+    EXPECT_TRUE(arrive(to, before + 1));
+    // And goes on, by rings.
+    for (int round = 0; round < 20; ++round)
+      for (const std::size_t sender : {0U, 1U}) {
+        const std::uint64_t count = arrived_[1 - sender].value();
+        post(sender);
+        ASSERT_TRUE(arrive(1 - sender, count + 1));
+      }
+    for (const std::size_t rank : {0U, 1U}) close(rank);
+    for (const std::size_t rank : {0U, 1U}) open(rank);
+    // Lanes that have ended are noticed by polls.
+    for (int round = 0; round < 100; ++round) progress();
+  }
+}
+
+TEST_F(ShuttleOfDevices, comes_back_when_both_lanes_are_new) {
+  for (int round = 0; round < 5; ++round) {
+    exchange();
+    close(0);
+    for (int poll = 0; poll < 100; ++poll) progress();  // rank 1 learns of it
+    close(1);
+    open(0);
+    open(1);
+    for (int poll = 0; poll < 100; ++poll) progress();
+  }
+}
+
+}  // namespace
+}  // namespace weft
