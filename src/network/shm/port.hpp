@@ -62,7 +62,7 @@ struct SendState : detail::SendLane {
 inline constinit detail::Slot no_shuttle{.header = 0, .word = 0, .payload = {}};
 
 /// Between two looks at a line that the peer is about to write. Who looks again and again makes the peer wait
-/// for the line, and has wrong guesses to undo when it has changed: an answer took 60 % longer.
+/// for the line, and has wrong guesses to undo when it has changed: docs/decisions/017.
 inline void leave_line_alone() noexcept {
 #if defined(__x86_64__)
   for (int count = 0; count < 4; ++count) __builtin_ia32_lfence();  // about 15 ns; one `pause` may take 50
@@ -95,7 +95,7 @@ struct alignas(64) ReceiveLane {
   bool is_data = false;
   const Peer* peer = nullptr;
   PeerPackets* packets = nullptr;
-  std::uint64_t swept_at = 0;  // progress() at the last sweep for idle lanes
+  std::uint64_t swept_at = 0;  // what had come at the last sweep for idle lanes
   // For traffic(); of earlier lanes with this index as well.
   std::uint64_t earlier = 0;  // positions of rings that the lane has left, and messages of the shuttle
   std::uint64_t other = 0;    // positions at which no message began

@@ -1,9 +1,8 @@
 // The shuttle: a line that carries messages of two lanes, one there and one back, by turns.
 //
-// A message in a ring moves two lines of cache for each one of an answer: its sender takes the slot's line from
-// a receiver that is polling it, and the receiver fetches it again. A line that is written by whoever has just
-// read it is taken from nobody. Sender and receiver agree by counting turns; whose turn it is not uses the
-// ring. docs/decisions/017 has the measurements.
+// A message in a ring moves its line twice: its sender takes it from a receiver that is polling it, and the
+// receiver fetches it again. A line that is written by whoever has just read it moves once. Both sides agree
+// by counting turns; whose turn it is not uses the ring. docs/decisions/017 has the measurements.
 //
 // The higher of the two ranks offers a shuttle, from its segment, as soon as it has a lane from and one to a
 // device. The lower one has the first turn. Nobody has to use its turn, and a lane that ends leaves its
@@ -56,9 +55,9 @@ void ShmPort::pair(SendState& state, const Outgoing& outgoing) noexcept {
   if (chosen != nullptr) offer_shuttle(*chosen, state);
 }
 
-/// The same for a new lane from a lower rank.
+/// The same for a lane that has just been found and comes from a lower rank.
 void ShmPort::pair(ReceiveLane& lane) noexcept {
-  if (!lane.is_data) return;
+  if (!lane.is_data || lane.is_paired.load(std::memory_order_relaxed)) return;
   if (lane.peer->rank >= shared_.segment->mapping().header().rank) return;
   SendState* chosen = nullptr;
   for (std::uint32_t column = 0; column < DevicePath::kNoColumn; ++column) {
@@ -71,15 +70,15 @@ void ShmPort::pair(ReceiveLane& lane) noexcept {
 }
 
 void ShmPort::offer_shuttle(ReceiveLane& lane, SendState& back) noexcept {
-  const std::uint64_t offset = shared_.segment->allocate_shuttle();
-  if (offset == 0) return;
   // Another thread may be at it from the other lane.
   if (back.is_paired.exchange(true, std::memory_order_relaxed)) return;
   if (lane.is_paired.exchange(true, std::memory_order_relaxed)) {
     back.is_paired.store(false, std::memory_order_relaxed);
     return;
   }
+  const std::uint64_t offset = shared_.segment->allocate_shuttle();
   const auto place = static_cast<std::uint32_t>(offset / sizeof(Slot));
+  if (offset == 0 || place != offset / sizeof(Slot)) return;  // these two go on without one
   Slot& shuttle = *shuttle_at(shared_.segment->mapping(), place);
   back.paired.store(&shuttle, std::memory_order_release);
   lane.back.store(&back, std::memory_order_relaxed);
