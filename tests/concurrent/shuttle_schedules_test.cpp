@@ -1,5 +1,5 @@
-// Forced schedules of the shuttle: detail::find_place() and publish_slot() on one side, ShmPort::receive() and
-// receive_shuttle() on the other.
+// Forced schedules of the shuttle: detail::find_place() and publish_slot() on one side, ShmPort::receive()
+// and receive_shuttle() on the other.
 #include "support/schedules.hpp"
 
 #include <weft/detail/lane.hpp>
@@ -67,7 +67,8 @@ class Receiver {
     if (owes_answer_) {
       owes_answer_ = false;
       memory_.shuttle.payload = 5000 + turn_ - 1;
-      memory_.shuttle.header.store(slot_header(turn_ - 1, 8, 1, SlotKind::message), std::memory_order_release);
+      memory_.shuttle.header.store(slot_header(turn_ - 1, 8, 1, SlotKind::message),
+                                   std::memory_order_release);
     }
     // First the shuttle: what is found in the ring after that may have been sent before.
     bool is_due = is_shuttle_due();

@@ -56,6 +56,14 @@ inline constexpr std::uint32_t kPassed = 64;
          static_cast<std::uint64_t>(kind);
 }
 
+/// Of a header in a shuttle.
+[[nodiscard]] constexpr std::uint32_t turn_of(std::uint64_t header) noexcept {
+  return static_cast<std::uint32_t>(header >> 32);
+}
+[[nodiscard]] constexpr bool is_message(std::uint64_t header) noexcept {
+  return static_cast<SlotKind>(header & 0xff) == SlotKind::message;
+}
+
 /// What the receiver of a lane writes. The sender looks at `cold` after each message and has to have it in
 /// its own cache; `credit` changes every quarter of the ring, and is looked at when no more slots are known
 /// to be free.

@@ -221,7 +221,12 @@ class ShmPort final : public Port {
   void offer_shuttle(ReceiveLane& lane, SendState& back) noexcept;
   void accept_shuttle(ReceiveLane& lane) noexcept;
   void resume_shuttle(ReceiveLane& lane) noexcept;
-  static void hand_shuttle(SendState& state, detail::Slot& shuttle, std::uint32_t turn) noexcept;
+  static void hand_shuttle(SendState& state, detail::Slot& shuttle, std::uint32_t turn) noexcept {
+    state.shuttle_mark = detail::slot_header(turn, 0, 0, detail::SlotKind{});
+    ++state.shuttles;
+    // Pairs with the acquire in detail::find_place(): the message there has been read.
+    state.shuttle.store(&shuttle, std::memory_order_release);
+  }
   bool receive_shuttle(ReceiveLane& lane, Sink& sink) noexcept;
   [[nodiscard]] static bool has_shuttle_message(const ReceiveLane& lane) noexcept {
     return lane.is_due(lane.shuttle.load(std::memory_order_acquire)->header.load(std::memory_order_acquire));

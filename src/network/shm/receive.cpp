@@ -51,6 +51,36 @@ bool goes_on(const ReceiveLane& lane, std::uint64_t head) noexcept {
 
 }  // namespace
 
+/// Delivers the message that is in the shuttle and hands the shuttle to the lane back. Inside the lane.
+/// False: it was not taken.
+inline bool ShmPort::receive_shuttle(ReceiveLane& lane, Sink& sink) noexcept {
+  // Pairs with the release in offer_shuttle() and accept_shuttle().
+  Slot& shuttle = *lane.shuttle.load(std::memory_order_acquire);
+  // Pairs with the release in detail::publish_slot().
+  const std::uint64_t header = shuttle.header.load(std::memory_order_acquire);
+  const std::size_t size = header >> 16 & 0xffff;
+  if (!detail::is_message(header) || size > detail::kSlotPayload) [[unlikely]] {
+    sink.reject(lane.peer->rank, "message in a shuttle that is no message of one slot", header & 0xffffff);
+  } else {
+    const std::uint64_t word = shuttle.word;
+    Message message;
+    detail::MessageAccess::set_view(message, Operation::active_message, lane.peer->rank,
+                                    static_cast<std::uint32_t>(word), shuttle.payload, size, &copier_, 0);
+    if (!sink.deliver(static_cast<std::uint8_t>(header >> 8), word, message)) [[unlikely]]
+      return false;
+  }
+  const std::uint32_t turn = detail::turn_of(header);
+  ++lane.earlier;
+  lane.turn.store(turn + 2, std::memory_order_relaxed);
+  lane.passed = (lane.passed + 1) % detail::kPassed;
+  // Pairs with the acquire in has_read_shuttle().
+  lane.control->shuttle_turn.store(turn, std::memory_order_release);
+  if (SendState* const back = lane.back.load(std::memory_order_relaxed);
+      back != nullptr && !lane.peer->gone())
+    hand_shuttle(*back, shuttle, turn + 1);
+  return true;
+}
+
 std::size_t ShmPort::poll(Sink& sink, std::size_t limit, bool exclusive) noexcept {
   if (has_classes_.load(std::memory_order_relaxed)) [[unlikely]]
     return poll_in_order(sink, limit, exclusive);

@@ -9,8 +9,6 @@
 // shuttle where it is: a shuttle belongs to its two lanes for good.
 #include "network/shm/port.hpp"
 
-#include <weft/detail/message_access.hpp>
-
 #include <cstddef>
 
 namespace weft::network::shm {
@@ -23,12 +21,6 @@ namespace {
 
 constexpr std::uint32_t kFirstTurn = 1;  // of the lower rank, whose turns are odd
 
-std::uint32_t turn_of(std::uint64_t header) noexcept { return static_cast<std::uint32_t>(header >> 32); }
-
-bool is_message(std::uint64_t header) noexcept {
-  return static_cast<SlotKind>(header & 0xff) == SlotKind::message;
-}
-
 /// What a peer has written, or nullptr where that is impossible.
 Slot* shuttle_at(const Mapping& mapping, std::uint32_t place) noexcept {
   const std::uint64_t offset = std::uint64_t{place} * sizeof(Slot);
@@ -37,8 +29,8 @@ Slot* shuttle_at(const Mapping& mapping, std::uint32_t place) noexcept {
 
 }  // namespace
 
-/// A new lane to a lower rank gets the shuttle of a lane that comes from there, of the same threads if there is
-/// one.
+/// A new lane to a lower rank gets the shuttle of a lane that comes from there, of the same threads if there
+/// is one.
 void ShmPort::pair(SendState& state, const Outgoing& outgoing) noexcept {
   if (outgoing.traffic != TrafficClass::data) return;
   if (state.peer->rank >= shared_.segment->mapping().header().rank) return;
@@ -61,8 +53,8 @@ void ShmPort::pair(ReceiveLane& lane) noexcept {
   if (lane.peer->rank >= shared_.segment->mapping().header().rank) return;
   SendState* chosen = nullptr;
   for (std::uint32_t column = 0; column < DevicePath::kNoColumn; ++column) {
-    auto* const state = static_cast<SendState*>(
-        path_.lane(lane.peer->rank, static_cast<std::uint8_t>(lane.device), column));
+    auto* const state =
+        static_cast<SendState*>(path_.lane(lane.peer->rank, static_cast<std::uint8_t>(lane.device), column));
     if (state == nullptr || state->is_paired.load(std::memory_order_relaxed)) continue;
     if (chosen == nullptr || lane.stripe == state->stripe) chosen = state;
   }
@@ -103,8 +95,8 @@ void ShmPort::accept_shuttle(ReceiveLane& lane) noexcept {
   Slot* const shuttle = place != 0 ? shuttle_at(*lane.peer->mapping, place) : nullptr;
   if (shuttle == nullptr) return;
   for (std::uint32_t column = 0; column < DevicePath::kNoColumn; ++column) {
-    auto* const state = static_cast<SendState*>(
-        path_.lane(lane.peer->rank, static_cast<std::uint8_t>(lane.device), column));
+    auto* const state =
+        static_cast<SendState*>(path_.lane(lane.peer->rank, static_cast<std::uint8_t>(lane.device), column));
     // A later lane that is announced in the same place has not been offered this shuttle.
     if (state == nullptr || state->index != entry.shuttle_lane ||
         state->area->announcements[state->index].shuttle.load(std::memory_order_relaxed) != place)
@@ -137,50 +129,14 @@ void ShmPort::resume_shuttle(ReceiveLane& lane) noexcept {
   lane.shuttle.store(shuttle, std::memory_order_release);
 }
 
-void ShmPort::hand_shuttle(SendState& state, Slot& shuttle, std::uint32_t turn) noexcept {
-  state.shuttle_mark = detail::slot_header(turn, 0, 0, SlotKind{});
-  ++state.shuttles;
-  // Pairs with the acquire in detail::find_place(): the message there has been read.
-  state.shuttle.store(&shuttle, std::memory_order_release);
-}
-
-/// Delivers the message that is in the shuttle and hands the shuttle to the lane back. Inside the lane. False:
-/// it was not taken.
-bool ShmPort::receive_shuttle(ReceiveLane& lane, Sink& sink) noexcept {
-  // Pairs with the release in offer_shuttle() and accept_shuttle().
-  Slot& shuttle = *lane.shuttle.load(std::memory_order_acquire);
-  // Pairs with the release in detail::publish_slot().
-  const std::uint64_t header = shuttle.header.load(std::memory_order_acquire);
-  const std::size_t size = header >> 16 & 0xffff;
-  if (!is_message(header) || size > detail::kSlotPayload) [[unlikely]] {
-    sink.reject(lane.peer->rank, "message in a shuttle that is no message of one slot", header & 0xffffff);
-  } else {
-    const std::uint64_t word = shuttle.word;
-    Message message;
-    detail::MessageAccess::set_view(message, Operation::active_message, lane.peer->rank,
-                                    static_cast<std::uint32_t>(word), shuttle.payload, size, &copier_, 0);
-    if (!sink.deliver(static_cast<std::uint8_t>(header >> 8), word, message)) [[unlikely]]
-      return false;
-  }
-  const std::uint32_t turn = turn_of(header);
-  ++lane.earlier;
-  lane.turn.store(turn + 2, std::memory_order_relaxed);
-  lane.passed = (lane.passed + 1) % detail::kPassed;
-  // Pairs with the acquire in has_read_shuttle().
-  lane.control->shuttle_turn.store(turn, std::memory_order_release);
-  if (SendState* const back = lane.back.load(std::memory_order_relaxed); back != nullptr && !lane.peer->gone())
-    hand_shuttle(*back, shuttle, turn + 1);
-  return true;
-}
-
 /// Whether the peer has read what this rank has written into the lane's shuttle.
 bool ShmPort::has_read_shuttle(const SendState& state) const noexcept {
   const Slot* const shuttle = state.paired.load(std::memory_order_acquire);
   if (shuttle == nullptr) return true;
   const std::uint64_t header = shuttle->header.load(std::memory_order_acquire);
   const bool is_lower = shared_.segment->mapping().header().rank < state.peer->rank;
-  const bool is_ours = is_message(header) && turn_of(header) % 2 == (is_lower ? 1U : 0U);
-  return !is_ours || state.control->shuttle_turn.load(std::memory_order_acquire) == turn_of(header);
+  const bool is_ours = detail::is_message(header) && detail::turn_of(header) % 2 == (is_lower ? 1U : 0U);
+  return !is_ours || state.control->shuttle_turn.load(std::memory_order_acquire) == detail::turn_of(header);
 }
 
 }  // namespace weft::network::shm

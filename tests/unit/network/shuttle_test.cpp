@@ -1,5 +1,5 @@
-// A request and its answer travel in one line, whose turn it is not uses the ring, and nothing is lost when one
-// of the two lanes ends.
+// A request and its answer travel in one line, whose turn it is not uses the ring, and nothing is lost when
+// one of the two lanes ends.
 #include "network/shm/layout.hpp"
 #include "support/ranks.hpp"
 
@@ -176,9 +176,8 @@ TYPED_TEST(Shuttle, keeps_the_order_while_handlers_answer) {
   }};
   to_client = this->ranks_.runtime(0).expose(answers, {.id = 5});
   const RemoteCompletion to_server = this->ranks_.runtime(1).expose(serve, {.id = 6});
-  std::jthread serving([&] {
-    static_cast<void>(test::until([&] { return seen == kMessages; }, [&] { server.progress(); }));
-  });
+  std::jthread serving(
+      [&] { static_cast<void>(test::until([&] { return seen == kMessages; }, [&] { server.progress(); })); });
   std::uint64_t sent = 0;
   EXPECT_TRUE(test::until([&] { return sent == kMessages; },
                           [&] {
@@ -208,7 +207,8 @@ TYPED_TEST(Shuttle, that_was_written_before_a_rank_has_left_is_read) {
   this->post(0, 8);
   std::jthread leaving([&] { this->ranks_.leave(0); });
   auto& messages = this->arrived_[1].messages;
-  EXPECT_TRUE(test::until([&] { return messages.size() == 2; }, [&] { this->ranks_.endpoint(1).progress(); }));
+  EXPECT_TRUE(
+      test::until([&] { return messages.size() == 2; }, [&] { this->ranks_.endpoint(1).progress(); }));
 }
 
 TYPED_TEST(Shuttle, wakes_a_thread_that_waits) {
@@ -227,8 +227,9 @@ TYPED_TEST(Shuttle, wakes_a_thread_that_waits) {
 
 TYPED_TEST(Shuttle, with_an_impossible_content_is_refused_and_goes_on) {
   const auto refused = [&] { return this->ranks_.runtime(1).counters().refused_messages; };
-  const std::uint64_t contents[] = {slot_header(0, 8, 1, SlotKind::packet), slot_header(0, 49, 1, SlotKind::message),
-                                    slot_header(0, 8, 200, SlotKind::message), slot_header(0, 8, 1, SlotKind{})};
+  const std::uint64_t contents[] = {
+      slot_header(0, 8, 1, SlotKind::packet), slot_header(0, 49, 1, SlotKind::message),
+      slot_header(0, 8, 200, SlotKind::message), slot_header(0, 8, 1, SlotKind{})};
   for (const std::uint64_t content : contents) {
     const std::uint64_t before = refused();
     SendLane& lane = this->lane(0);
@@ -248,8 +249,8 @@ class ShuttleOfDevices : public testing::Test {
  protected:
   ShuttleOfDevices() {
     for (std::size_t rank = 0; rank < 2; ++rank) {
-      runtimes_[rank] = std::make_unique<Runtime>(
-          job_, static_cast<int>(rank), RuntimeOptions{.attributes = kAttributes});
+      runtimes_[rank] =
+          std::make_unique<Runtime>(job_, static_cast<int>(rank), RuntimeOptions{.attributes = kAttributes});
       open(rank);
       remote_ = runtimes_[rank]->expose(arrived_[rank], {.id = 1, .device = 3});
     }
