@@ -88,6 +88,8 @@ struct alignas(64) ReceiveLane {
   std::atomic<std::uint32_t> turn{0xffffffff};
   std::uint32_t passed = 0;               // messages that have come by it, modulo kPassed
   std::atomic<SendState*> back{nullptr};  // the lane that has the shuttle next
+  std::uint64_t shuttle_head = 0;         // `head` when it was here last
+  std::atomic<bool> is_dialogue{false};   // `head` did not move between its last two visits
   std::atomic<bool> is_paired{false};
   std::uint32_t index = 0;
   std::uint16_t device = 0;  // of the peer
@@ -101,9 +103,11 @@ struct alignas(64) ReceiveLane {
   std::uint64_t other = 0;    // positions at which no message began
   std::uint64_t bytes = 0;    // of messages in several slots or a packet
 
-  /// Whether this rank's message is in the shuttle, which will come back when the peer answers.
+  /// Whether this rank's message is in the shuttle, which will come back when the peer answers, and the last
+  /// answers came by it alone.
   [[nodiscard]] bool awaits_answer() const noexcept {
-    return is_due(shuttle.load(std::memory_order_relaxed)->header.load(std::memory_order_relaxed) +
+    return is_dialogue.load(std::memory_order_relaxed) &&
+           is_due(shuttle.load(std::memory_order_relaxed)->header.load(std::memory_order_relaxed) +
                   (std::uint64_t{1} << 32));
   }
   /// Whether a header is that of the shuttle's next message.

@@ -73,6 +73,8 @@ inline bool ShmPort::receive_shuttle(ReceiveLane& lane, Sink& sink) noexcept {
   ++lane.earlier;
   lane.turn.store(turn + 2, std::memory_order_relaxed);
   lane.passed = (lane.passed + 1) % detail::kPassed;
+  lane.is_dialogue.store(lane.head == lane.shuttle_head, std::memory_order_relaxed);
+  lane.shuttle_head = lane.head;
   // Pairs with the acquire in has_read_shuttle().
   lane.control->shuttle_turn.store(turn, std::memory_order_release);
   if (SendState* const back = lane.back.load(std::memory_order_relaxed);
