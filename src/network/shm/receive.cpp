@@ -160,6 +160,7 @@ std::size_t ShmPort::receive(ReceiveLane& lane, Sink& sink, std::size_t limit, b
     if (header == 0) {
       if (is_due) [[unlikely]] {
         is_due = false;
+        lane.head = head;
         if (!receive_shuttle(lane, sink)) break;
         ++count;
         continue;

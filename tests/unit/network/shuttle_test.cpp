@@ -51,7 +51,7 @@ class Shuttle : public testing::Test {
   }
 
   std::array<test::Recorder, 2> arrived_;
-  Ranks<EndpointType> ranks_{2, {{"log", "error"}, {"drain_timeout", "0.5"}}};
+  Ranks<EndpointType> ranks_{2, {{"log", "error"}, {"drain_timeout", "0.5"}, {"park_timeout", "60"}}};
   RemoteCompletion remote_;
 };
 using EndpointTypes = testing::Types<SerialEndpoint, Endpoint>;
@@ -217,11 +217,16 @@ TYPED_TEST(Shuttle, wakes_a_thread_that_waits) {
   this->post(0, 1);
   this->expect(1, 1);
   ASSERT_TRUE(this->is_at(1));
-  std::jthread waiting([&] { this->ranks_.endpoint(0).wait(answered, 1); });
+  std::atomic<bool> is_awake{false};
+  std::jthread waiting([&] {
+    this->ranks_.endpoint(0).wait(answered, 1);
+    is_awake = true;
+  });
   std::this_thread::sleep_for(std::chrono::milliseconds(50));  // by now it is parked, most of the time
   ASSERT_TRUE(this->ranks_.endpoint(1).post_am(0, remote, {}).is_done());
   EXPECT_FALSE(this->is_at(1));
-  waiting.join();
+  // By itself it would sleep on for longer than the hang guard: see `park_timeout`.
+  EXPECT_TRUE(test::until([&] { return is_awake.load(); }, [] { std::this_thread::yield(); }));
   EXPECT_EQ(answered.value(), 1U);
 }
 
