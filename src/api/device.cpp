@@ -13,6 +13,6 @@ Device::Device(Device&&) noexcept = default;
 DeviceAttributes Device::attributes() const noexcept { return state_->attributes(); }
 RuntimeCounters Device::counters() const noexcept { return state_->counters(); }
 std::uint32_t Device::index() const noexcept { return state_->index(); }
-Packet Device::get_packet() noexcept { return state_->pool().get(); }
+Packet Device::get_packet() noexcept { return state_->runtime().pool().get(); }
 
 }  // namespace weft

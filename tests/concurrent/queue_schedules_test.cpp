@@ -45,6 +45,15 @@ class Chain {
   /// Calls `then` between the push and the thread's leaving.
   template <class Then>
   bool push_and(int item, const Then& then) {
+    if (producers_.enter_alone()) {
+      const bool is_pushed =
+          tail_.load(std::memory_order_acquire)->push_alone(~std::uint64_t{0} << 1, [&](ModelEntry& entry) {
+            entry.store(item);
+          });
+      if (is_pushed) then();
+      producers_.leave_alone();
+      if (is_pushed) return true;
+    }
     const auto visit = producers_.enter();
     for (;;) {
       Ring* ring = tail_.load(std::memory_order_acquire);
@@ -70,7 +79,13 @@ class Chain {
   bool pop(int& item) {
     for (;;) {
       Ring* ring = head_.load(std::memory_order_acquire);
-      if (!ring->empty()) {
+      const auto front = ring->front();
+      if (front.is_full && consumers_.enter_alone()) {
+        ring->pop_alone(front, item);
+        consumers_.leave_alone();
+        return true;
+      }
+      if (front.is_full) {
         const auto visit = consumers_.enter();
         const bool popped = ring->pop(item, visit.alone);
         consumers_.leave(visit);

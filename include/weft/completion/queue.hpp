@@ -35,12 +35,19 @@ class WEFT_API BasicCompletionQueue final : public Completion {
 
   /// Moves the oldest message into `message`; false when the queue is empty. An empty pop only reads.
   bool pop(Message& message) noexcept {
-    if (pop_from(head_ring_.load(std::memory_order_acquire), message)) [[likely]] {
-      if (stopped_.load(std::memory_order_relaxed)) [[unlikely]]
-        resume_if_drained();
-      return true;
-    }
-    return pop_slow(message);
+    Ring* const ring = head_ring_.load(std::memory_order_acquire);
+    const Ring::Front front = ring->front();
+    // Whatever the last pop left in `message` is released in the slow way: that may be the program's own, and
+    // use this queue.
+    const bool is_free = detail::MessageAccess::holding(message) != detail::MessageAccess::Holding::owner;
+    // Whoever is alone now was so at the look at the ring.
+    if (!front.is_full || !is_free || !consumers_.enter_alone()) [[unlikely]]
+      return pop_slow(message);
+    ring->pop_alone(front, message);
+    consumers_.leave_alone();
+    if (stopped_.load(std::memory_order_relaxed)) [[unlikely]]
+      resume_if_drained();
+    return true;
   }
   /// Moves up to messages.size() messages; returns how many.
   std::size_t pop(std::span<Message> messages) noexcept {
@@ -63,24 +70,12 @@ class WEFT_API BasicCompletionQueue final : public Completion {
 
  private:
   using Ring = detail::EntryRing<>;
-  [[gnu::always_inline]] bool pop_from(Ring* ring, Message& message) noexcept {
-    if (ring->empty()) return false;
-    // Whatever the last pop left there. Here, because its release may be the program's own and use this
-    // queue.
-    if (detail::MessageAccess::holding(message) == detail::MessageAccess::Holding::owner) [[unlikely]]
-      message = Message();
-    const auto visit = consumers_.enter();
-    bool popped = true;
-    // Whoever is alone now was so at the look at the ring.
-    if (visit.alone) [[likely]]
-      ring->pop_first(message);
-    else
-      popped = ring->pop(message, false);
-    consumers_.leave(visit);
-    return popped;
-  }
+  bool push_alone(const Message& message) noexcept;
+  [[gnu::noinline]] void signal_slow(Message& message) noexcept;
   void push(Message& message, bool alone) noexcept;
-  bool pop_slow(Message& message) noexcept;
+  [[gnu::noinline]] void push_slow(Message& message, bool alone) noexcept;
+  [[gnu::noinline]] bool pop_slow(Message& message) noexcept;
+  bool pop_from(Ring* ring, Message& message) noexcept;
   [[nodiscard]] bool empty_slow() const noexcept;
   void grow(Ring* full) noexcept;
   void stop_if_full() noexcept;

@@ -73,6 +73,13 @@ class BasicBias {
     }
     return share(word, me);
   }
+  /// Only for the thread that owns the bias already, and when nobody holds the word; ended by
+  /// release_owned(). False: it is another one, or undecided, which the other ways find out.
+  [[nodiscard, gnu::always_inline]] bool acquire_owned(Atomic<std::uint32_t>& word) noexcept {
+    const std::uintptr_t me = Threads::mark();
+    return owner_.load(std::memory_order_acquire) == me && acquire_own(word, me) != nullptr;
+  }
+  [[gnu::always_inline]] void release_owned() noexcept { release(&inside_); }
   [[nodiscard, gnu::always_inline]] bool is_alone(Hold hold) const noexcept { return hold == &inside_; }
   /// Whether a thread has not yet released what it holds by the bias. For destructors.
   [[nodiscard]] bool has_thread_inside() const noexcept {

@@ -31,6 +31,11 @@ struct alignas(64) QueueEntry {
 
   void store(Message& message) noexcept;
   void load(Message& message) noexcept;
+  /// Whether store() copies the message's payload into the entry, as store_in_place() does.
+  [[nodiscard]] static bool fits(const Message& message) noexcept {
+    return message.operation() == Operation::active_message && message.size() <= kEntryPayload;
+  }
+  void store_in_place(const Message& message) noexcept;
 
  private:
   WEFT_API void store_external(Message& message) noexcept;
@@ -38,21 +43,25 @@ struct alignas(64) QueueEntry {
 };
 static_assert(sizeof(QueueEntry) == 64);
 
+inline void QueueEntry::store_in_place(const Message& message) noexcept {
+  const std::size_t size = message.size();
+  tag = static_cast<std::uint32_t>(message.tag());
+  kind = MessageAccess::kind_in_place(message) | static_cast<std::uint64_t>(size) << MessageAccess::kKindBits;
+  copy_small(place, message.data(), size);
+}
+
 inline void QueueEntry::store(Message& message) noexcept {
-  if (message.operation() == Operation::active_message && message.size() <= kEntryPayload) [[likely]] {
-    tag = static_cast<std::uint32_t>(message.tag());
-    kind = MessageAccess::kind_in_place(message) | static_cast<std::uint64_t>(message.size())
-                                                       << MessageAccess::kKindBits;
-    copy_small(place, message.data(), message.size());
-    return;
-  }
-  store_external(message);
+  if (fits(message)) [[likely]]
+    store_in_place(message);
+  else
+    store_external(message);
 }
 
 inline void QueueEntry::load(Message& message) noexcept {
-  MessageAccess::set_kind(message, kind & MessageAccess::kKind);
+  const std::uint64_t stored = kind;
+  MessageAccess::set_kind(message, stored & MessageAccess::kKind);
   if (MessageAccess::holding(message) == MessageAccess::Holding::in_place) [[likely]] {
-    const std::size_t size = kind >> MessageAccess::kKindBits;
+    const std::size_t size = stored >> MessageAccess::kKindBits;
     copy_small(MessageAccess::set_arrived_in_place(message, tag, size), place, size);
     return;
   }
@@ -102,12 +111,43 @@ class EntryRing {
     }
   }
 
-  /// pop() of a thread that has been alone since it found the ring not empty.
-  template <class Item>
-  [[gnu::always_inline]] void pop_first(Item& item) noexcept {
+  /// The part of push() that is nearly always enough, for a thread that is alone: `fill(Entry&)` writes the
+  /// entry. False, and nothing was done: the ring is full or closed, or its next position has none of the
+  /// bits of `mask`.
+  template <class Fill>
+  [[nodiscard, gnu::always_inline]] bool push_alone(std::uint64_t mask, Fill&& fill) noexcept {
+    const std::uint64_t tail = tail_.load(std::memory_order_relaxed);
+    if ((tail & mask) == 0 || (tail & kClosed) != 0) [[unlikely]]
+      return false;
+    const auto position = static_cast<std::uint32_t>(tail);
+    Entry& entry = entries_[position & mask_];
+    // As in push(), both.
+    if (entry.sequence.load(std::memory_order_acquire) != position) [[unlikely]]
+      return false;
+    tail_.store(tail + 1, std::memory_order_relaxed);
+    fill(entry);
+    entry.sequence.store(position + 1, std::memory_order_release);
+    return true;
+  }
+
+  /// Where the next pop finds its entry. Valid while nobody else pops.
+  struct Front {
+    Entry* entry;
+    std::uint64_t position;
+    bool is_full;
+  };
+  [[nodiscard, gnu::always_inline]] Front front() const noexcept {
     const std::uint64_t head = head_.load(std::memory_order_relaxed);
-    head_.store(head + 1, std::memory_order_relaxed);
-    take(entries_[head & mask_], head, item);
+    Entry& entry = entries_[head & mask_];
+    const auto turn = static_cast<std::int32_t>(entry.sequence.load(std::memory_order_acquire) -
+                                                static_cast<std::uint32_t>(head + 1));
+    return {&entry, head, turn >= 0};
+  }
+  /// pop() of a thread that has been alone since it found that entry full.
+  template <class Item>
+  [[gnu::always_inline]] void pop_alone(const Front& front, Item& item) noexcept {
+    head_.store(front.position + 1, std::memory_order_relaxed);
+    take(*front.entry, front.position, item);
   }
   template <class Item>
   bool pop(Item& item, bool alone) noexcept {
@@ -133,13 +173,7 @@ class EntryRing {
   }
 
   /// Only reads. Exact when nobody pushes or pops at the moment.
-  [[nodiscard]] bool empty() const noexcept {
-    const std::uint64_t head = head_.load(std::memory_order_relaxed);
-    const auto turn =
-        static_cast<std::int32_t>(entries_[head & mask_].sequence.load(std::memory_order_acquire) -
-                                  static_cast<std::uint32_t>(head + 1));
-    return turn < 0;
-  }
+  [[nodiscard]] bool empty() const noexcept { return !front().is_full; }
   [[nodiscard]] std::uint64_t size_guess() const noexcept {
     const std::uint64_t head = head_.load(std::memory_order_relaxed);
     const std::uint64_t tail = tail_.load(std::memory_order_relaxed) & ~kClosed;

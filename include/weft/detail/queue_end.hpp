@@ -27,6 +27,8 @@ class QueueEnd<OneThread, Atomic, Threads> {
   };
   [[nodiscard, gnu::always_inline]] Visit enter() noexcept { return {}; }
   [[gnu::always_inline]] static void leave(Visit /*visit*/) noexcept {}
+  [[nodiscard, gnu::always_inline]] static bool enter_alone() noexcept { return true; }
+  [[gnu::always_inline]] static void leave_alone() noexcept {}
   void await_leaving() const noexcept {}
 };
 
@@ -45,6 +47,10 @@ class alignas(64) QueueEnd<ManyThreads, Atomic, Threads> {
   [[gnu::always_inline]] static void leave(Visit visit) noexcept {
     if (visit.hold != nullptr) BasicBias<Atomic, Threads>::release(visit.hold);
   }
+  /// For a short way that calls nothing: false unless this thread is known to be alone, and then enter() says
+  /// how it may come in. Ended by leave_alone(), which is the last access to this object as well.
+  [[nodiscard, gnu::always_inline]] bool enter_alone() noexcept { return bias_.acquire_owned(word_); }
+  [[gnu::always_inline]] void leave_alone() noexcept { bias_.release_owned(); }
   /// Returns when nobody is inside any more. Before what the visitors used is destroyed: a pushed message may
   /// be popped before its push has returned.
   void await_leaving() const noexcept {

@@ -53,12 +53,32 @@ BasicCompletionQueue<Producers, Consumers>::~BasicCompletionQueue() {
   }
 }
 
+/// Calls nothing where a thread is alone at its end and the message fits its entry.
 template <class Producers, class Consumers>
 void BasicCompletionQueue<Producers, Consumers>::signal(Message& message) noexcept {
+  if (detail::QueueEntry::fits(message) && producers_.enter_alone()) [[likely]] {
+    const bool is_pushed = push_alone(message);
+    producers_.leave_alone();
+    if (is_pushed) [[likely]]
+      return notify_waiters_of(this);
+  }
+  signal_slow(message);
+}
+
+template <class Producers, class Consumers>
+void BasicCompletionQueue<Producers, Consumers>::signal_slow(Message& message) noexcept {
   const auto visit = producers_.enter();
   push(message, visit.alone);
   producers_.leave(visit);
   notify_waiters_of(this);
+}
+
+template <class Producers, class Consumers>
+[[gnu::always_inline]] inline bool BasicCompletionQueue<Producers, Consumers>::push_alone(
+    const Message& message) noexcept {
+  return tail_ring_.load(std::memory_order_acquire)->push_alone(check_mask_, [&](detail::QueueEntry& entry) {
+    entry.store_in_place(message);
+  });
 }
 
 /// Enters the queue and looks for waiters once. (A thread that comes meanwhile for the first time waits, once
@@ -66,7 +86,10 @@ void BasicCompletionQueue<Producers, Consumers>::signal(Message& message) noexce
 template <class Producers, class Consumers>
 void BasicCompletionQueue<Producers, Consumers>::signal_all(Arrivals& arrivals) noexcept {
   const auto visit = producers_.enter();
-  arrivals.for_each([&](Message& message) { push(message, visit.alone); });
+  arrivals.for_each([&](Message& message) {
+    if (!visit.alone || !detail::QueueEntry::fits(message) || !push_alone(message)) [[unlikely]]
+      push_slow(message, visit.alone);
+  });
   producers_.leave(visit);
   notify_waiters_of(this);
 }
@@ -90,6 +113,12 @@ inline void BasicCompletionQueue<Producers, Consumers>::push(Message& message, b
   }
 }
 
+/// Apart, so that the loop that calls it stays small.
+template <class Producers, class Consumers>
+void BasicCompletionQueue<Producers, Consumers>::push_slow(Message& message, bool alone) noexcept {
+  push(message, alone);
+}
+
 template <class Producers, class Consumers>
 void BasicCompletionQueue<Producers, Consumers>::grow(Ring* full) noexcept {
   if (full->next.load(std::memory_order_acquire) != nullptr) return;
@@ -100,6 +129,18 @@ void BasicCompletionQueue<Producers, Consumers>::grow(Ring* full) noexcept {
   } catch (const std::bad_alloc&) {
     std::abort();  // a message that was accepted cannot be dropped
   }
+}
+
+template <class Producers, class Consumers>
+inline bool BasicCompletionQueue<Producers, Consumers>::pop_from(Ring* ring, Message& message) noexcept {
+  if (ring->empty()) return false;
+  // Whatever the last pop left there. Before the visit, because its release may be the program's own and use
+  // this queue.
+  if (detail::MessageAccess::holding(message) == detail::MessageAccess::Holding::owner) message = Message();
+  const auto visit = consumers_.enter();
+  const bool popped = ring->pop(message, visit.alone);
+  consumers_.leave(visit);
+  return popped;
 }
 
 template <class Producers, class Consumers>

@@ -29,16 +29,6 @@ void PacketPool::attach(network::Network& network) {
   }
 }
 
-Packet PacketPool::get() noexcept {
-  const std::uint32_t thread = concurrent::known_thread_number();
-  if (thread < kMagazines) [[likely]] {
-    Magazine& magazine = *magazines_[thread].load(std::memory_order_relaxed);
-    if (magazine.count > 0) [[likely]]
-      return packet(magazine.indices[--magazine.count]);
-  }
-  return get_slowly();
-}
-
 [[gnu::noinline]] Packet PacketPool::get_slowly() noexcept {
   const std::uint32_t thread = concurrent::thread_number();
   Magazine* magazine = thread < kMagazines ? magazines_[thread].load(std::memory_order_relaxed) : nullptr;

@@ -4,6 +4,7 @@
 #include <weft/message.hpp>
 #include <weft/packet.hpp>
 
+#include "concurrent/thread_number.hpp"
 #include "core/packet/bulk_packets.hpp"
 #include "network/network.hpp"
 
@@ -30,7 +31,15 @@ class PacketPool final : public detail::PacketSource, public detail::PayloadLend
   void attach(network::Network& network);
 
   /// A packet, or none when all are in use.
-  [[nodiscard]] Packet get() noexcept;
+  [[nodiscard]] Packet get() noexcept {
+    const std::uint32_t thread = concurrent::known_thread_number();
+    if (thread < kMagazines) [[likely]] {
+      Magazine& magazine = *magazines_[thread].load(std::memory_order_relaxed);
+      if (magazine.count > 0) [[likely]]
+        return packet(magazine.indices[--magazine.count]);
+    }
+    return get_slowly();
+  }
   void put_packet(std::uint32_t index) noexcept override;
   /// A packet for a message of a class, or none when the pool or the class's share of it is in use.
   [[nodiscard]] Packet get_for(MessageClass message_class) noexcept {

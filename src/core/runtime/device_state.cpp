@@ -87,8 +87,6 @@ DeviceState::~DeviceState() {
   runtime_.forget_device(index_);
 }
 
-core::PacketPool& DeviceState::pool() noexcept { return runtime_.pool(); }
-
 DeviceAttributes DeviceState::attributes() const noexcept {
   const auto number = [this](Attribute attribute) {
     return static_cast<std::uint32_t>(runtime_.attributes().integer(attribute));

@@ -45,7 +45,6 @@ class DeviceState final : private network::Sink, private core::PostRetry {
   [[nodiscard]] DevicePath& path() noexcept { return path_; }
   [[nodiscard]] std::uint32_t index() const noexcept { return index_; }
   [[nodiscard]] DeviceAttributes attributes() const noexcept;
-  [[nodiscard]] core::PacketPool& pool() noexcept;
   [[nodiscard]] RuntimeState& runtime() noexcept { return runtime_; }
   /// What it has counted since it was opened. Any thread. In counters.cpp.
   [[nodiscard]] RuntimeCounters counters() noexcept;
