@@ -212,7 +212,11 @@ class ShmPort final : public Port {
   }
   std::size_t poll_lane(std::uint32_t index, Sink& sink, std::size_t limit, bool exclusive) noexcept;
   void cool_now_and_then(bool exclusive) noexcept;
+  std::size_t poll_all(std::uint32_t words, Sink& sink, std::size_t limit, bool exclusive) noexcept;
+  static bool enter(ReceiveLane& lane, bool exclusive) noexcept;
   std::size_t receive(ReceiveLane& lane, Sink& sink, std::size_t limit, bool alone) noexcept;
+  std::size_t receive_ring(ReceiveLane& lane, Sink& sink, std::size_t limit, bool alone,
+                           bool is_due) noexcept;
   static void tell_credit(ReceiveLane& lane, std::uint64_t head) noexcept;
   bool deliver_rare(ReceiveLane& lane, detail::Slot& slot, std::uint64_t header, Sink& sink,
                     Message& message) noexcept;

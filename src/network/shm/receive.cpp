@@ -51,6 +51,13 @@ bool goes_on(const ReceiveLane& lane, std::uint64_t head) noexcept {
 
 }  // namespace
 
+/// False: another thread is inside, or the lane has ended.
+[[gnu::always_inline]] inline bool ShmPort::enter(ReceiveLane& lane, bool exclusive) noexcept {
+  if (!exclusive) return lane.entrance.enter(concurrent::thread_number());
+  lane.entrance.enter_alone(concurrent::thread_number());
+  return true;
+}
+
 /// Delivers the message that is in the shuttle and hands the shuttle to the lane back. Inside the lane.
 /// False: it was not taken.
 inline bool ShmPort::receive_shuttle(ReceiveLane& lane, Sink& sink) noexcept {
@@ -88,6 +95,26 @@ std::size_t ShmPort::poll(Sink& sink, std::size_t limit, bool exclusive) noexcep
     return poll_in_order(sink, limit, exclusive);
   if (!exclusive && has_stripes_.load(std::memory_order_relaxed)) return poll_own_first(sink, limit);
   const std::uint32_t words = (area_->lanes_high.load(std::memory_order_relaxed) + 63) / 64;
+  const std::uint64_t bits = hot_[0].load(std::memory_order_relaxed);
+  if (words != 1 || (bits & (bits - 1)) != 0 || bits == 0 ||
+      area_->doorbells[0].load(std::memory_order_relaxed) != 0) [[unlikely]]
+    return poll_all(words, sink, limit, exclusive);
+  // A single lane, by a way of its own: what waits for an answer has one, and the answer waits for this.
+  // Pairs with the release in attach().
+  ReceiveLane& lane =
+      *lanes_[static_cast<std::uint32_t>(std::countr_zero(bits))].load(std::memory_order_acquire);
+  if (!may_have_message(lane)) {
+    if (lane.awaits_answer()) leave_line_alone();
+    return 0;
+  }
+  if (!enter(lane, exclusive)) return 0;
+  const std::size_t count = receive(lane, sink, limit, true);
+  lane.entrance.leave();
+  return count;
+}
+
+[[gnu::noinline]] std::size_t ShmPort::poll_all(std::uint32_t words, Sink& sink, std::size_t limit,
+                                                bool exclusive) noexcept {
   std::size_t count = 0;
   int hot = 0;
   bool awaits_answer = false;
@@ -98,17 +125,13 @@ std::size_t ShmPort::poll(Sink& sink, std::size_t limit, bool exclusive) noexcep
     const bool alone = words == 1 && (bits & (bits - 1)) == 0;
     for (; bits != 0; bits &= bits - 1) {
       ++hot;
-      // Pairs with the release in attach().
-      ReceiveLane& lane = *lanes_[word * 64 + static_cast<std::uint32_t>(std::countr_zero(bits))].load(
-          std::memory_order_acquire);
+      // As above.
+      ReceiveLane& lane = *lanes_[index_of(word, bits)].load(std::memory_order_acquire);
       if (!may_have_message(lane)) {
         awaits_answer = awaits_answer || lane.awaits_answer();
         continue;
       }
-      if (exclusive)
-        lane.entrance.enter_alone(concurrent::thread_number());
-      else if (!lane.entrance.enter(concurrent::thread_number()))
-        continue;
+      if (!enter(lane, exclusive)) continue;
       count += receive(lane, sink, limit, alone);
       lane.entrance.leave();
     }
@@ -128,21 +151,25 @@ std::size_t ShmPort::poll(Sink& sink, std::size_t limit, bool exclusive) noexcep
 std::size_t ShmPort::poll_lane(std::uint32_t index, Sink& sink, std::size_t limit, bool exclusive) noexcept {
   // Pairs with the release in attach().
   ReceiveLane& lane = *lanes_[index].load(std::memory_order_acquire);
-  if (!may_have_message(lane)) return 0;
-  if (exclusive)
-    lane.entrance.enter_alone(concurrent::thread_number());
-  else if (!lane.entrance.enter(concurrent::thread_number()))
-    return 0;
+  if (!may_have_message(lane) || !enter(lane, exclusive)) return 0;
   const std::size_t count = receive(lane, sink, limit, false);
   lane.entrance.leave();
   return count;
 }
 
-std::size_t ShmPort::receive(ReceiveLane& lane, Sink& sink, std::size_t limit, bool alone) noexcept {
+/// Inside the lane.
+[[gnu::noinline]] std::size_t ShmPort::receive(ReceiveLane& lane, Sink& sink, std::size_t limit,
+                                               bool alone) noexcept {
   // What is in the ring now may have been sent before what is in the shuttle, which is looked at first.
-  bool is_due = has_shuttle_message(lane);
+  const bool is_due = has_shuttle_message(lane);
   if (is_due && lane.slots[lane.head & lane.mask].header.load(std::memory_order_acquire) == 0)
     return receive_shuttle(lane, sink) ? 1 : 0;
+  return receive_ring(lane, sink, limit, alone, is_due);
+}
+
+/// `is_due`: then what is in the shuttle.
+[[gnu::noinline]] std::size_t ShmPort::receive_ring(ReceiveLane& lane, Sink& sink, std::size_t limit,
+                                                    bool alone, bool is_due) noexcept {
   std::size_t count = 0;
   Message message;
   detail::MessageAccess::set_view(message, Operation::active_message, lane.peer->rank, 0, nullptr, 0,
