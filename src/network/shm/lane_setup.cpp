@@ -223,7 +223,7 @@ bool ShmPort::attach(std::uint32_t index) noexcept try {
   // What a peer calls by no name is as usual as it was before it wrote that.
   const TrafficClass traffic =
       named < kTrafficClasses ? static_cast<TrafficClass>(named) : TrafficClass::data;
-  set_urgency(index, urgency_of(traffic));
+  set_traffic(index, traffic);
   set_columns(index, traffic, entry.stripe);
   lane->is_data = traffic == TrafficClass::data && entry.device < DevicePath::kMaxDevices;
   lane->device = entry.device;
@@ -245,7 +245,7 @@ bool ShmPort::attach(std::uint32_t index) noexcept try {
 
 /// Under temperature_lock_, before the lane is hot. A poll that still has the urgency of a former lane looks
 /// at this one in another turn, once.
-void ShmPort::set_urgency(std::uint32_t index, Urgency urgency) noexcept {
+void ShmPort::set_traffic(std::uint32_t index, TrafficClass traffic) noexcept {
   const std::uint64_t bit = std::uint64_t{1} << (index % 64);
   const auto put = [&](LaneSet& set, bool is_in) {
     if (is_in)
@@ -253,6 +253,8 @@ void ShmPort::set_urgency(std::uint32_t index, Urgency urgency) noexcept {
     else
       set[index / 64].fetch_and(~bit, std::memory_order_relaxed);
   };
+  const Urgency urgency = urgency_of(traffic);
+  put(protocol_, traffic == TrafficClass::control);
   put(urgent_, urgency == Urgency::first);
   put(bulk_, urgency == Urgency::last);
   if (urgency != Urgency::usual) has_classes_.store(true, std::memory_order_relaxed);

@@ -62,7 +62,7 @@ std::size_t ShmPort::poll_own_first(Sink& sink, std::size_t limit) noexcept {
     column.skips.store(next, std::memory_order_relaxed);
   if (hot > kPolledAllUpTo) [[unlikely]]
     cool_now_and_then(false);
-  if (awaits_answer && count == 0) leave_line_alone();
+  if (awaits_answer && count == 0) leave_line_alone(kBetweenLooks);
   return count;
 }
 

@@ -11,6 +11,7 @@
 #include "concurrent/entrance.hpp"
 #include "network/network.hpp"
 #include "network/shm/packet_returns.hpp"
+#include "network/shm/patience.hpp"
 #include "network/shm/peer_packets.hpp"
 #include "network/shm/peers.hpp"
 #include "network/shm/remote_windows.hpp"
@@ -63,11 +64,12 @@ inline constinit detail::Slot no_shuttle{.header = 0, .word = 0, .payload = {}};
 
 /// Between two looks at a line that the peer is about to write. Who looks again and again makes the peer wait
 /// for the line, and has wrong guesses to undo when it has changed: docs/decisions/017.
-inline void leave_line_alone() noexcept {
+inline void leave_line_alone(std::int32_t pauses) noexcept {
 #if defined(__x86_64__)
-  for (int count = 0; count < 4; ++count) __builtin_ia32_lfence();  // about 15 ns; one `pause` may take 50
+  for (; pauses > 0; --pauses) __builtin_ia32_lfence();  // 4 to 6 ns; one `pause` may take 50
 #endif
 }
+inline constexpr std::int32_t kBetweenLooks = 4;  // pauses
 
 /// A lane as its receiver keeps it. `next` is the slot that is looked at by polls without the lock: the one
 /// at `head`, or while there is something else to do one that is never empty.
@@ -90,6 +92,8 @@ struct alignas(64) ReceiveLane {
   std::atomic<SendState*> back{nullptr};  // the lane that has the shuttle next
   std::uint64_t shuttle_head = 0;         // `head` when it was here last
   std::atomic<bool> is_dialogue{false};   // `head` did not move between its last two visits
+  std::atomic<bool> is_fresh{false};
+  Patience patience;
   std::atomic<bool> is_paired{false};
   std::uint32_t index = 0;
   std::uint16_t device = 0;  // of the peer
@@ -185,7 +189,7 @@ class ShmPort final : public Port {
   SendState* make_lane(const Outgoing& outgoing, std::uint32_t stripe, SendResult& refusal);
   bool announce(SendState& state, DeviceArea& area) noexcept;
   bool attach(std::uint32_t index) noexcept;
-  void set_urgency(std::uint32_t index, Urgency urgency) noexcept;
+  void set_traffic(std::uint32_t index, TrafficClass traffic) noexcept;
   void set_columns(std::uint32_t index, TrafficClass traffic, std::uint32_t stripe) noexcept;
   [[nodiscard]] bool consumed(const SendState& state) const noexcept;
   [[nodiscard]] static std::uint64_t waiting(const SendState& state) noexcept;
@@ -209,6 +213,9 @@ class ShmPort final : public Port {
       const ReceiveLane& lane) noexcept {
     return lane.next.load(std::memory_order_relaxed)->header.load(std::memory_order_relaxed) != 0 ||
            lane.is_due(lane.shuttle.load(std::memory_order_relaxed)->header.load(std::memory_order_relaxed));
+  }
+  [[nodiscard]] ReceiveLane& lane_at(std::uint32_t index) const noexcept {
+    return *lanes_[index].load(std::memory_order_acquire);  // pairs with the release in attach()
   }
   std::size_t poll_lane(std::uint32_t index, Sink& sink, std::size_t limit, bool exclusive) noexcept;
   void cool_now_and_then(bool exclusive) noexcept;
@@ -234,6 +241,9 @@ class ShmPort final : public Port {
     ++state.shuttles;
     // Pairs with the acquire in detail::find_place(): the message there has been read.
     state.shuttle.store(&shuttle, std::memory_order_release);
+  }
+  [[nodiscard]] static bool has_answered(const ReceiveLane& lane) noexcept {
+    return lane.back.load(std::memory_order_relaxed)->shuttle.load(std::memory_order_relaxed) == nullptr;
   }
   bool receive_shuttle(ReceiveLane& lane, Sink& sink) noexcept;
   [[nodiscard]] static bool has_shuttle_message(const ReceiveLane& lane) noexcept {
@@ -261,6 +271,7 @@ class ShmPort final : public Port {
       rows_;  // by TrafficClass, then device of the peer
 
   alignas(64) LaneSet hot_{};                // lanes that are polled
+  LaneSet protocol_{};                       // lanes that carry nothing of programs
   LaneSet urgent_{};                         // lanes of Urgency::first, hot or not
   LaneSet bulk_{};                           // lanes of Urgency::last
   std::atomic<bool> has_classes_{false};     // any of these

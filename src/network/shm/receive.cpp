@@ -1,12 +1,11 @@
-// Polling: from a header that is not zero to Sink::deliver.
+// Receiving from a lane: from a header that is not zero to Sink::deliver. poll.cpp says when.
 #include "network/shm/port.hpp"
-
-#include "concurrent/thread_number.hpp"
 
 #include <weft/detail/message_access.hpp>
 
 #include <algorithm>
 #include <bit>
+#include <chrono>
 #include <cstring>
 #include <string>
 
@@ -17,8 +16,6 @@ using detail::SlotKind;
 using detail::SlotRun;
 
 namespace {
-
-constexpr std::uint32_t kSweepEvery = 4096;  // polls, while there are more
 
 /// A receiver that keeps up with its sender takes every line while the sender is about to write it, and the
 /// sender waits for each (180 million messages/s instead of 290). While messages stream, a receiver of one
@@ -51,13 +48,6 @@ bool goes_on(const ReceiveLane& lane, std::uint64_t head) noexcept {
 
 }  // namespace
 
-/// False: another thread is inside, or the lane has ended.
-[[gnu::always_inline]] inline bool ShmPort::enter(ReceiveLane& lane, bool exclusive) noexcept {
-  if (!exclusive) return lane.entrance.enter(concurrent::thread_number());
-  lane.entrance.enter_alone(concurrent::thread_number());
-  return true;
-}
-
 /// Delivers the message that is in the shuttle and hands the shuttle to the lane back. Inside the lane.
 /// False: it was not taken.
 inline bool ShmPort::receive_shuttle(ReceiveLane& lane, Sink& sink) noexcept {
@@ -69,11 +59,12 @@ inline bool ShmPort::receive_shuttle(ReceiveLane& lane, Sink& sink) noexcept {
   if (!detail::is_message(header) || size > detail::kSlotPayload) [[unlikely]] {
     sink.reject(lane.peer->rank, "message in a shuttle that is no message of one slot", header & 0xffffff);
   } else {
+    const auto channel = static_cast<std::uint8_t>(header >> 8);
     const std::uint64_t word = shuttle.word;
     Message message;
     detail::MessageAccess::set_view(message, Operation::active_message, lane.peer->rank,
                                     static_cast<std::uint32_t>(word), shuttle.payload, size, &copier_, 0);
-    if (!sink.deliver(static_cast<std::uint8_t>(header >> 8), word, message)) [[unlikely]]
+    if (!sink.deliver(channel, word, message)) [[unlikely]]
       return false;
   }
   const std::uint32_t turn = detail::turn_of(header);
@@ -85,76 +76,13 @@ inline bool ShmPort::receive_shuttle(ReceiveLane& lane, Sink& sink) noexcept {
   // Pairs with the acquire in has_read_shuttle().
   lane.control->shuttle_turn.store(turn, std::memory_order_release);
   if (SendState* const back = lane.back.load(std::memory_order_relaxed);
-      back != nullptr && !lane.peer->gone())
+      back != nullptr && !lane.peer->gone()) {
     hand_shuttle(*back, shuttle, turn + 1);
+    lane.is_fresh.store(lane.is_dialogue.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  }
+  if (turn / 2 % Patience::kEpoch == 0) [[unlikely]]
+    lane.patience.end_epoch(turn / 2 / Patience::kEpoch, std::chrono::steady_clock::now());
   return true;
-}
-
-std::size_t ShmPort::poll(Sink& sink, std::size_t limit, bool exclusive) noexcept {
-  if (has_classes_.load(std::memory_order_relaxed)) [[unlikely]]
-    return poll_in_order(sink, limit, exclusive);
-  if (!exclusive && has_stripes_.load(std::memory_order_relaxed)) return poll_own_first(sink, limit);
-  const std::uint32_t words = (area_->lanes_high.load(std::memory_order_relaxed) + 63) / 64;
-  const std::uint64_t bits = hot_[0].load(std::memory_order_relaxed);
-  if (words != 1 || (bits & (bits - 1)) != 0 || bits == 0 ||
-      area_->doorbells[0].load(std::memory_order_relaxed) != 0) [[unlikely]]
-    return poll_all(words, sink, limit, exclusive);
-  // A single lane, by a way of its own: what waits for an answer has one, and the answer waits for this.
-  // Pairs with the release in attach().
-  ReceiveLane& lane =
-      *lanes_[static_cast<std::uint32_t>(std::countr_zero(bits))].load(std::memory_order_acquire);
-  if (!may_have_message(lane)) {
-    if (lane.awaits_answer()) leave_line_alone();
-    return 0;
-  }
-  if (!enter(lane, exclusive)) return 0;
-  const std::size_t count = receive(lane, sink, limit, true);
-  lane.entrance.leave();
-  return count;
-}
-
-[[gnu::noinline]] std::size_t ShmPort::poll_all(std::uint32_t words, Sink& sink, std::size_t limit,
-                                                bool exclusive) noexcept {
-  std::size_t count = 0;
-  int hot = 0;
-  bool awaits_answer = false;
-  for (std::uint32_t word = 0; word < words && word < kWords; ++word) {
-    if (area_->doorbells[word].load(std::memory_order_relaxed) != 0) [[unlikely]]
-      answer_doorbells(exclusive);
-    std::uint64_t bits = hot_[word].load(std::memory_order_relaxed);
-    const bool alone = words == 1 && (bits & (bits - 1)) == 0;
-    for (; bits != 0; bits &= bits - 1) {
-      ++hot;
-      // As above.
-      ReceiveLane& lane = *lanes_[index_of(word, bits)].load(std::memory_order_acquire);
-      if (!may_have_message(lane)) {
-        awaits_answer = awaits_answer || lane.awaits_answer();
-        continue;
-      }
-      if (!enter(lane, exclusive)) continue;
-      count += receive(lane, sink, limit, alone);
-      lane.entrance.leave();
-    }
-  }
-  if (hot > kPolledAllUpTo) [[unlikely]]
-    cool_now_and_then(exclusive);
-  if (awaits_answer && count == 0) leave_line_alone();
-  return count;
-}
-
-/// With many hot lanes: those that stay silent are left to their doorbells.
-[[gnu::noinline]] void ShmPort::cool_now_and_then(bool exclusive) noexcept {
-  thread_local std::uint32_t polls = 0;
-  if (++polls % kSweepEvery == 0) cool(true, exclusive);
-}
-
-std::size_t ShmPort::poll_lane(std::uint32_t index, Sink& sink, std::size_t limit, bool exclusive) noexcept {
-  // Pairs with the release in attach().
-  ReceiveLane& lane = *lanes_[index].load(std::memory_order_acquire);
-  if (!may_have_message(lane) || !enter(lane, exclusive)) return 0;
-  const std::size_t count = receive(lane, sink, limit, false);
-  lane.entrance.leave();
-  return count;
 }
 
 /// Inside the lane.

@@ -75,6 +75,7 @@ void ShmPort::offer_shuttle(ReceiveLane& lane, SendState& back) noexcept {
   back.paired.store(&shuttle, std::memory_order_release);
   lane.back.store(&back, std::memory_order_relaxed);
   lane.turn.store(kFirstTurn, std::memory_order_relaxed);
+  lane.patience.set_side(true);
   // Pairs with the acquires of polls: they see the turn.
   lane.shuttle.store(&shuttle, std::memory_order_release);
   area_->announcements[lane.index].shuttle.store(place, std::memory_order_relaxed);

@@ -1,0 +1,94 @@
+// Polling: which lanes are looked at, and when.
+#include "network/shm/port.hpp"
+
+#include "concurrent/thread_number.hpp"
+
+#include <bit>
+
+namespace weft::network::shm {
+
+namespace {
+
+constexpr std::uint32_t kSweepEvery = 4096;  // polls, while more than kPolledAllUpTo lanes are hot
+
+}  // namespace
+
+/// False: another thread is inside, or the lane has ended.
+[[gnu::always_inline]] inline bool ShmPort::enter(ReceiveLane& lane, bool exclusive) noexcept {
+  if (!exclusive) return lane.entrance.enter(concurrent::thread_number());
+  lane.entrance.enter_alone(concurrent::thread_number());
+  return true;
+}
+
+std::size_t ShmPort::poll(Sink& sink, std::size_t limit, bool exclusive) noexcept {
+  if (has_classes_.load(std::memory_order_relaxed)) [[unlikely]]
+    return poll_in_order(sink, limit, exclusive);
+  if (!exclusive && has_stripes_.load(std::memory_order_relaxed)) return poll_own_first(sink, limit);
+  const std::uint32_t words = (area_->lanes_high.load(std::memory_order_relaxed) + 63) / 64;
+  const std::uint64_t bits = hot_[0].load(std::memory_order_relaxed);
+  const std::uint64_t data = bits & ~protocol_[0].load(std::memory_order_relaxed);
+  if (words != 1 || data == 0 || (data & (data - 1)) != 0 ||
+      area_->doorbells[0].load(std::memory_order_relaxed) != 0) [[unlikely]]
+    return poll_all(words, sink, limit, exclusive);
+  // One lane for data, by a way of its own: it is what ranks have that wait for each other's answers.
+  for (std::uint64_t rest = bits ^ data; rest != 0; rest &= rest - 1)
+    if (may_have_message(lane_at(index_of(0, rest)))) [[unlikely]]
+      return poll_all(words, sink, limit, exclusive);
+  ReceiveLane& lane = lane_at(index_of(0, data));
+  if (lane.is_fresh.load(std::memory_order_relaxed) && has_answered(lane)) {
+    lane.is_fresh.store(false, std::memory_order_relaxed);
+    leave_line_alone(lane.patience.pauses());
+  }
+  if (!may_have_message(lane)) {
+    if (lane.awaits_answer()) leave_line_alone(kBetweenLooks);
+    return 0;
+  }
+  if (!enter(lane, exclusive)) return 0;
+  const std::size_t count = receive(lane, sink, limit, bits == data);
+  lane.entrance.leave();
+  return count;
+}
+
+[[gnu::noinline]] std::size_t ShmPort::poll_all(std::uint32_t words, Sink& sink, std::size_t limit,
+                                                bool exclusive) noexcept {
+  std::size_t count = 0;
+  int hot = 0;
+  bool awaits_answer = false;
+  for (std::uint32_t word = 0; word < words && word < kWords; ++word) {
+    if (area_->doorbells[word].load(std::memory_order_relaxed) != 0) [[unlikely]]
+      answer_doorbells(exclusive);
+    std::uint64_t bits = hot_[word].load(std::memory_order_relaxed);
+    const bool alone = words == 1 && (bits & (bits - 1)) == 0;
+    for (; bits != 0; bits &= bits - 1) {
+      ++hot;
+      ReceiveLane& lane = lane_at(index_of(word, bits));
+      if (!may_have_message(lane)) {
+        awaits_answer = awaits_answer || lane.awaits_answer();
+        continue;
+      }
+      if (!enter(lane, exclusive)) continue;
+      count += receive(lane, sink, limit, alone);
+      lane.entrance.leave();
+    }
+  }
+  if (hot > kPolledAllUpTo) [[unlikely]]
+    cool_now_and_then(exclusive);
+  if (awaits_answer && count == 0) leave_line_alone(kBetweenLooks);
+  return count;
+}
+
+/// With many hot lanes: those that stay silent are left to their doorbells.
+[[gnu::noinline]] void ShmPort::cool_now_and_then(bool exclusive) noexcept {
+  thread_local std::uint32_t polls = 0;
+  if (++polls % kSweepEvery == 0) cool(true, exclusive);
+}
+
+std::size_t ShmPort::poll_lane(std::uint32_t index, Sink& sink, std::size_t limit, bool exclusive) noexcept {
+  ReceiveLane& lane = lane_at(index);
+  if (!may_have_message(lane) || !enter(lane, exclusive)) return 0;
+  const std::size_t count = receive(lane, sink, limit, false);
+  lane.entrance.leave();
+  return count;
+}
+
+}  // namespace weft::network::shm
