@@ -254,7 +254,7 @@ void ShmPort::set_traffic(std::uint32_t index, TrafficClass traffic) noexcept {
       set[index / 64].fetch_and(~bit, std::memory_order_relaxed);
   };
   const Urgency urgency = urgency_of(traffic);
-  put(protocol_, traffic == TrafficClass::control);
+  put(protocol_, traffic == TrafficClass::control || traffic == TrafficClass::chunks);
   put(urgent_, urgency == Urgency::first);
   put(bulk_, urgency == Urgency::last);
   if (urgency != Urgency::usual) has_classes_.store(true, std::memory_order_relaxed);

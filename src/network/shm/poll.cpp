@@ -10,6 +10,7 @@ namespace weft::network::shm {
 namespace {
 
 constexpr std::uint32_t kSweepEvery = 4096;  // polls, while more than kPolledAllUpTo lanes are hot
+constexpr int kFewOthers = 3;                // lanes that are not for data, beside one that is
 
 }  // namespace
 
@@ -31,12 +32,14 @@ std::size_t ShmPort::poll(Sink& sink, std::size_t limit, bool exclusive) noexcep
       area_->doorbells[0].load(std::memory_order_relaxed) != 0) [[unlikely]]
     return poll_all(words, sink, limit, exclusive);
   // One lane for data, by a way of its own: it is what ranks have that wait for each other's answers.
+  int others = 0;
   for (std::uint64_t rest = bits ^ data; rest != 0; rest &= rest - 1)
-    if (may_have_message(lane_at(index_of(0, rest)))) [[unlikely]]
+    if (++others > kFewOthers || may_have_message(lane_at(index_of(0, rest)))) [[unlikely]]
       return poll_all(words, sink, limit, exclusive);
   ReceiveLane& lane = lane_at(index_of(0, data));
-  if (lane.is_fresh.load(std::memory_order_relaxed) && has_answered(lane)) {
-    lane.is_fresh.store(false, std::memory_order_relaxed);
+  // Once per message, so a poll writes this flag now and then though it finds nothing.
+  if (lane.first_look.load(std::memory_order_relaxed) && has_answered(lane)) {
+    lane.first_look.store(false, std::memory_order_relaxed);
     leave_line_alone(lane.patience.pauses());
   }
   if (!may_have_message(lane)) {
@@ -49,6 +52,7 @@ std::size_t ShmPort::poll(Sink& sink, std::size_t limit, bool exclusive) noexcep
   return count;
 }
 
+/// The same with any lanes. Ranks that have several to wait for do so between looks only.
 [[gnu::noinline]] std::size_t ShmPort::poll_all(std::uint32_t words, Sink& sink, std::size_t limit,
                                                 bool exclusive) noexcept {
   std::size_t count = 0;

@@ -3,8 +3,8 @@
 // Sending: each (peer, device of the peer, traffic class) has a lane whose ring lies in this rank's segment.
 // Threads that share the device spread over several lanes for data.
 // Receiving: peers announce their lanes in this device's area; the port polls those that are hot, and learns
-// by doorbell about messages in cold ones. Sources: send.cpp, lane_setup.cpp, receive.cpp, shuttle.cpp,
-// poll_in_order.cpp, poll_own_first.cpp, doorbell.cpp, access.cpp, failure.cpp, traffic.cpp.
+// by doorbell about messages in cold ones. Sources: send.cpp, lane_setup.cpp, poll.cpp, receive.cpp,
+// shuttle.cpp, poll_in_order.cpp, poll_own_first.cpp, doorbell.cpp, access.cpp, failure.cpp, traffic.cpp.
 #pragma once
 
 #include "base/log.hpp"
@@ -62,14 +62,14 @@ struct SendState : detail::SendLane {
 /// Where lanes without a shuttle look for one: always empty.
 inline constinit detail::Slot no_shuttle{.header = 0, .word = 0, .payload = {}};
 
-/// Between two looks at a line that the peer is about to write. Who looks again and again makes the peer wait
-/// for the line, and has wrong guesses to undo when it has changed: docs/decisions/017.
+/// Before a look at a line that the peer is about to write. Who looks again and again makes the peer wait for
+/// the line, and has wrong guesses to undo when it has changed: docs/decisions/017.
 inline void leave_line_alone(std::int32_t pauses) noexcept {
 #if defined(__x86_64__)
   for (; pauses > 0; --pauses) __builtin_ia32_lfence();  // 4 to 6 ns; one `pause` may take 50
 #endif
 }
-inline constexpr std::int32_t kBetweenLooks = 4;  // pauses
+inline constexpr std::int32_t kBetweenLooks = 4;  // pauses; before the first look: Patience
 
 /// A lane as its receiver keeps it. `next` is the slot that is looked at by polls without the lock: the one
 /// at `head`, or while there is something else to do one that is never empty.
@@ -92,7 +92,8 @@ struct alignas(64) ReceiveLane {
   std::atomic<SendState*> back{nullptr};  // the lane that has the shuttle next
   std::uint64_t shuttle_head = 0;         // `head` when it was here last
   std::atomic<bool> is_dialogue{false};   // `head` did not move between its last two visits
-  std::atomic<bool> is_fresh{false};
+  // In a dialogue: the next look for an answer will be the first, and how long that waits.
+  std::atomic<bool> first_look{false};
   Patience patience;
   std::atomic<bool> is_paired{false};
   std::uint32_t index = 0;
@@ -242,6 +243,7 @@ class ShmPort final : public Port {
     // Pairs with the acquire in detail::find_place(): the message there has been read.
     state.shuttle.store(&shuttle, std::memory_order_release);
   }
+  /// Whether this rank has written into the shuttle since it was handed to the lane back, which there is.
   [[nodiscard]] static bool has_answered(const ReceiveLane& lane) noexcept {
     return lane.back.load(std::memory_order_relaxed)->shuttle.load(std::memory_order_relaxed) == nullptr;
   }
@@ -271,7 +273,7 @@ class ShmPort final : public Port {
       rows_;  // by TrafficClass, then device of the peer
 
   alignas(64) LaneSet hot_{};                // lanes that are polled
-  LaneSet protocol_{};                       // lanes that carry nothing of programs
+  LaneSet protocol_{};                       // lanes for what protocols tell and fetch
   LaneSet urgent_{};                         // lanes of Urgency::first, hot or not
   LaneSet bulk_{};                           // lanes of Urgency::last
   std::atomic<bool> has_classes_{false};     // any of these

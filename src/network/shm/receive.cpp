@@ -78,7 +78,7 @@ inline bool ShmPort::receive_shuttle(ReceiveLane& lane, Sink& sink) noexcept {
   if (SendState* const back = lane.back.load(std::memory_order_relaxed);
       back != nullptr && !lane.peer->gone()) {
     hand_shuttle(*back, shuttle, turn + 1);
-    lane.is_fresh.store(lane.is_dialogue.load(std::memory_order_relaxed), std::memory_order_relaxed);
+    lane.first_look.store(lane.is_dialogue.load(std::memory_order_relaxed), std::memory_order_relaxed);
   }
   if (turn / 2 % Patience::kEpoch == 0) [[unlikely]]
     lane.patience.end_epoch(turn / 2 / Patience::kEpoch, std::chrono::steady_clock::now());

@@ -21,8 +21,8 @@ class Dialogue {
 
   void run(std::uint32_t epochs, const Cost& cost) {
     for (std::uint32_t count = 0; count < epochs; ++count) {
-      now_ += nanoseconds(
-          static_cast<std::int64_t>(Patience::kEpoch * cost(first_.pauses(), second_.pauses())));
+      now_ +=
+          nanoseconds(static_cast<std::int64_t>(Patience::kEpoch * cost(first_.pauses(), second_.pauses())));
       ++epoch_;
       first_.end_epoch(epoch_, now_);
       second_.end_epoch(epoch_, now_ + nanoseconds(50));
@@ -66,7 +66,8 @@ TEST(Patience, finds_the_wait_with_which_round_trips_are_fastest) {
     dialogue.run(kLong, valley(best));
     // But for what is being tried just now.
     const double mean = dialogue.mean(kLong, valley(best));
-    EXPECT_LT(mean, 125) << "best: " << best << ", first " << dialogue.first() << ", second " << dialogue.second();
+    EXPECT_LT(mean, 125) << "best: " << best << ", first " << dialogue.first() << ", second "
+                         << dialogue.second();
   }
 }
 
