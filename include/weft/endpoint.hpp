@@ -123,8 +123,8 @@ class BasicEndpoint : public MatchedOperations<BasicEndpoint<Locking>, Locking>,
     return Calls::send_am(*device_, peer, remote, bytes, given, where);
   }
 
-  /// Moves communication of the device forward: delivers what has arrived, continues what is under way.
-  /// Returns how much it did; 0: nothing to do. An empty progress only reads. Never blocks.
+  /// Moves communication of the device forward: delivers what has arrived, continues what is under way, never
+  /// blocks. Returns how much it did; 0: nothing to do, and but for the first time nothing is written.
   std::size_t progress() noexcept { return Calls::progress(*device_); }
 
   // Waits tell explanations (docs/diagnosis.md) where they were called from: `where`.

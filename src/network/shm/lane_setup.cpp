@@ -243,8 +243,8 @@ bool ShmPort::attach(std::uint32_t index) noexcept try {
   return false;
 }
 
-/// Under temperature_lock_, before the lane is hot. A poll that still has the urgency of a former lane looks
-/// at this one in another turn, once.
+/// Under temperature_lock_, before the lane is hot. A poll that still has what a former lane was looks at
+/// this one in another turn, once.
 void ShmPort::set_traffic(std::uint32_t index, TrafficClass traffic) noexcept {
   const std::uint64_t bit = std::uint64_t{1} << (index % 64);
   const auto put = [&](LaneSet& set, bool is_in) {

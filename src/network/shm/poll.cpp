@@ -38,7 +38,7 @@ std::size_t ShmPort::poll(Sink& sink, std::size_t limit, bool exclusive) noexcep
       return poll_all(words, sink, limit, exclusive);
   ReceiveLane& lane = lane_at(index_of(0, data));
   // Once per message, so a poll writes this flag now and then though it finds nothing.
-  if (lane.first_look.load(std::memory_order_relaxed) && has_answered(lane)) {
+  if (lane.first_look.load(std::memory_order_relaxed) && lane.awaits_answer()) {
     lane.first_look.store(false, std::memory_order_relaxed);
     leave_line_alone(lane.patience.pauses());
   }

@@ -108,12 +108,12 @@ struct alignas(64) ReceiveLane {
   std::uint64_t other = 0;    // positions at which no message began
   std::uint64_t bytes = 0;    // of messages in several slots or a packet
 
-  /// Whether this rank's message is in the shuttle, which will come back when the peer answers, and the last
-  /// answers came by it alone.
+  /// Whether this rank has used its turn, so that the shuttle will come back when the peer answers, and the
+  /// last answers came by it alone. Does not look at the shuttle.
   [[nodiscard]] bool awaits_answer() const noexcept {
-    return is_dialogue.load(std::memory_order_relaxed) &&
-           is_due(shuttle.load(std::memory_order_relaxed)->header.load(std::memory_order_relaxed) +
-                  (std::uint64_t{1} << 32));
+    const SendState* const used = back.load(std::memory_order_relaxed);
+    return is_dialogue.load(std::memory_order_relaxed) && used != nullptr &&
+           used->shuttle.load(std::memory_order_relaxed) == nullptr;
   }
   /// Whether a header is that of the shuttle's next message.
   [[nodiscard]] bool is_due(std::uint64_t shuttle_header) const noexcept {
@@ -242,10 +242,6 @@ class ShmPort final : public Port {
     ++state.shuttles;
     // Pairs with the acquire in detail::find_place(): the message there has been read.
     state.shuttle.store(&shuttle, std::memory_order_release);
-  }
-  /// Whether this rank has written into the shuttle since it was handed to the lane back, which there is.
-  [[nodiscard]] static bool has_answered(const ReceiveLane& lane) noexcept {
-    return lane.back.load(std::memory_order_relaxed)->shuttle.load(std::memory_order_relaxed) == nullptr;
   }
   bool receive_shuttle(ReceiveLane& lane, Sink& sink) noexcept;
   [[nodiscard]] static bool has_shuttle_message(const ReceiveLane& lane) noexcept {
