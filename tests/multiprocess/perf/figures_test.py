@@ -4,7 +4,7 @@ import json
 import os
 import unittest
 
-from perf import BROKEN_UCX, FAKE_UCX, SHORT, perf, perf_with_ucx, perf_without_ucx
+from perf import BROKEN_UCX, FAKE_UCX, SHORT, have_a_pass_in_common, perf, perf_with_ucx, perf_without_ucx
 
 TRANSPORTS = {"serial-handler", "serial-queue", "single-consumer-queue", "queue", "default-handler"}
 PROCESSORS = len(os.sched_getaffinity(0))
@@ -12,12 +12,6 @@ PROCESSORS = len(os.sched_getaffinity(0))
 
 def measurements(result):
     return {each["name"]: each for each in json.loads(result.stdout)["measurements"]}
-
-
-def have_a_pass_in_common(one, other):
-    """Whether both have a round of the same pass that counts; another one says nothing about their ratio."""
-    return any((a["kept"] or one["disturbed"]) and (b["kept"] or other["disturbed"])
-               for a, b in zip(one["rounds"], other["rounds"]))
 
 
 class FiguresTest(unittest.TestCase):

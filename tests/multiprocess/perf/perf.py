@@ -43,3 +43,9 @@ def perf_with_ucx(script, *arguments):
             file.write(script)
         os.chmod(program, 0o755)
         return perf(*arguments, path=f"{folder}:/usr/bin:/bin")
+
+
+def have_a_pass_in_common(one, other):
+    """Whether both have a round of the same pass that counts; another one says nothing about their ratio."""
+    return any((a["kept"] or one["disturbed"]) and (b["kept"] or other["disturbed"])
+               for a, b in zip(one["rounds"], other["rounds"]))

@@ -1,9 +1,11 @@
 """Workloads that run over any library: over weft, the bare memory, and what other libraries are installed."""
 
 import json
+import os
+import tempfile
 import unittest
 
-from perf import ENOUGH_FOR_BARS, SHORT, perf
+from perf import ENOUGH_FOR_BARS, SHORT, have_a_pass_in_common, perf
 
 WINDOWS = ("matched", "outstanding-100", "outstanding-1000", "bandwidth-64k", "bandwidth-1m", "reused-64k", "reused-1m")
 THREADS = ("threads-2", "threads-4", "shared-2", "shared-4")
@@ -100,13 +102,18 @@ class TransportsTest(unittest.TestCase):
                 self.assertGreater(one["shortest_ns"], 0)
 
     def test_a_bar_is_judged_where_both_sides_were_measured(self):
-        root = figures(*ENOUGH_FOR_BARS, "--only", "put-rate", "--compare", "raw,weft-serial")
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "rounds.json")
+            table = perf(*ENOUGH_FOR_BARS, "--only", "put-rate", "--compare", "raw,weft-serial", "--json", path).stdout
+            with open(path, encoding="utf-8") as file:
+                root = json.load(file)
         self.assertEqual([each["name"] for each in root["measurements"]], ["put-rate/raw", "put-rate/weft-serial"])
-        (bar,) = root["bars"]
-        self.assertEqual((bar["measurement"], bar["base"]), ("put-rate/weft-serial", "put-rate/raw"))
-        self.assertIn(bar["verdict"], ("met, and the aim", "met", "undecided", "missed"))
-        table = perf(*SHORT, "--only", "put-rate", "--compare", "raw,weft-serial").stdout
-        self.assertIn("put-rate/weft-serial to raw", table)
+        # Where the machine never stayed as it was for both of them there is no ratio to judge.
+        judged = [("put-rate/weft-serial", "put-rate/raw")] if have_a_pass_in_common(*root["measurements"]) else []
+        self.assertEqual([(bar["measurement"], bar["base"]) for bar in root["bars"]], judged)
+        self.assertEqual("put-rate/weft-serial to raw" in table, bool(judged))
+        for bar in root["bars"]:
+            self.assertIn(bar["verdict"], ("met, and the aim", "met", "undecided", "missed"))
 
 
 if __name__ == "__main__":
