@@ -20,7 +20,7 @@ class Patience {
   static constexpr std::uint32_t kEpoch = 256;  // answers
   static constexpr std::uint32_t kPeriod = 32;  // epochs, with one trial of each rank and two of both
   static constexpr std::int32_t kFirst = 6;     // pauses, of 4 to 6 ns each
-  static constexpr std::int32_t kMost = 24;
+  static constexpr std::int32_t kMost = 32;
 
   /// `is_second`: of the two ranks, the one whose own trials come half a period later.
   void set_side(bool is_second) noexcept { own_trial_ = is_second ? kPeriod / 2 : 0; }
@@ -42,9 +42,10 @@ class Patience {
   }
 
  private:
-  // Together they get over a stretch in which what one of them does makes no difference.
+  // Together they get over a stretch in which what one of them does makes no difference: where a line takes
+  // 200 ns, all waits that are too short cost the same.
   static constexpr std::array<std::int32_t, 4> kAlone{2, -2, 5, -1};
-  static constexpr std::array<std::int32_t, 4> kTogether{6, -3, 3, -6};
+  static constexpr std::array<std::int32_t, 8> kTogether{6, -3, 16, -12, 6, -6, 3, -6};
 
   /// What is tried in the epoch after this one; 0: nothing.
   [[nodiscard]] std::int32_t step_after(std::uint32_t epoch) const noexcept {

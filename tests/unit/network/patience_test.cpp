@@ -88,10 +88,22 @@ TEST(Patience, gets_over_a_stretch_on_which_one_rank_alone_changes_nothing) {
   EXPECT_LT(dialogue.mean(kLong, both), 185);
 }
 
+TEST(Patience, gets_over_a_wide_stretch_too_and_back) {
+  // Two cores that are far from each other: whoever looks before the answer is there makes both wait.
+  const Cost far = [](std::int32_t first, std::int32_t second) {
+    return std::min(first, second) >= 21 ? 240.0 + 4 * (first + second - 42) : 400.0;
+  };
+  Dialogue dialogue;
+  dialogue.run(kLong, far);
+  EXPECT_LT(dialogue.mean(kLong, far), 290);
+  dialogue.run(kLong, valley(6));
+  EXPECT_LT(dialogue.mean(kLong, valley(6)), 140);
+}
+
 TEST(Patience, stays_where_it_is_while_waiting_makes_no_difference) {
   Dialogue dialogue;
   dialogue.run(kLong, [](std::int32_t, std::int32_t) { return 1000.0; });
-  EXPECT_LE(dialogue.most(), Patience::kFirst + 6);
+  EXPECT_LE(dialogue.most(), Patience::kFirst + 16);
   dialogue.run(5, [](std::int32_t, std::int32_t) { return 1000.0; });
   EXPECT_EQ(dialogue.first(), Patience::kFirst);
   EXPECT_EQ(dialogue.second(), Patience::kFirst);
