@@ -5,10 +5,6 @@
 
 namespace weft::detail {
 
-namespace {
-constexpr std::uint32_t kPolls = 256;  // before a thread lets others run
-}
-
 void AtOnce::Pending::signal(Message& message) noexcept {
   if (message.operation() == Operation::receive && message.length() != expected &&
       (message.outcome() == Outcome::ok || message.outcome() == Outcome::truncated)) {
@@ -28,7 +24,7 @@ void AtOnce::post(const Post& post) {
   for (std::uint32_t idle = 0; status.is_retry(); status = post()) {
     if (context_.port().progress() != 0)
       idle = 0;
-    else if (++idle > kPolls)
+    else if (++idle > context_.port().eager_polls())
       std::this_thread::yield();
     if (context_.has_lost_a_rank()) {  // the peer may have given up, and return no credit
       pending_.outcome.store(Outcome::peer_failed, std::memory_order_relaxed);
@@ -53,11 +49,13 @@ void AtOnce::receive(int peer, std::span<std::byte> buffer, std::uint32_t step, 
 
 void AtOnce::join() noexcept {
   // The answer of a rank that is there as well is on its way: no time for the pauses of a long wait.
-  for (std::uint32_t polls = 0; polls < kPolls; ++polls) {
+  if (pending_.ready()) return;
+  CollectivePort& port = context_.port();
+  for (std::uint32_t polls = port.eager_polls(); polls != 0; --polls) {
+    port.progress();
     if (pending_.ready()) return;
-    context_.port().progress();
   }
-  context_.port().wait(pending_);
+  port.wait(pending_);
 }
 
 Outcome AtOnce::end() const {
@@ -82,9 +80,12 @@ void AtOnceByMailbox::receive(int peer, std::span<std::byte> buffer, std::uint32
 void AtOnceByMailbox::join() {
   CollectivePort& port = matched_.context_.port();
   if (source_ >= 0 && !matched_.has_failed()) {
-    for (std::uint32_t polls = 0; polls < kPolls && !mailbox_.has_arrived(); ++polls) port.progress();
-    if (!mailbox_.has_arrived()) [[unlikely]]
-      wait_long();
+    if (!mailbox_.has_arrived()) {
+      for (std::uint32_t polls = port.eager_polls(); polls != 0 && !mailbox_.has_arrived(); --polls)
+        port.progress();
+      if (!mailbox_.has_arrived()) [[unlikely]]
+        wait_long();
+    }
     if (mailbox_.has_arrived()) {
       const std::size_t size = mailbox_.arrived_size();
       if (size != buffer_.size() && matched_.pending_.mismatch.peer < 0) [[unlikely]]

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <weft/completion/graph.hpp>
+#include <weft/detail/wait_condition.hpp>
 #include <weft/options.hpp>
 #include <weft/status.hpp>
 #include <weft/types.hpp>
@@ -21,6 +22,8 @@ class CollectivePort {
                          const ActiveMessageOptions& options) = 0;
   virtual bool cancel(const ReceiveHandle& handle) noexcept = 0;
   virtual std::size_t progress() noexcept = 0;
+  /// Polls in vain that are worth it before a wait.
+  virtual std::uint32_t eager_polls() noexcept = 0;
   virtual void wait(Completion& completion) noexcept = 0;
   virtual void wait(Graph& graph) noexcept = 0;
 };
@@ -42,6 +45,7 @@ class CollectivePortOf final : public CollectivePort {
   }
   bool cancel(const ReceiveHandle& handle) noexcept override { return endpoint_.cancel(handle); }
   std::size_t progress() noexcept override { return endpoint_.progress(); }
+  std::uint32_t eager_polls() noexcept override { return detail::eager_polls(); }
   void wait(Completion& completion) noexcept override { endpoint_.wait_ready(completion); }
   void wait(Graph& graph) noexcept override { endpoint_.wait_ready(graph); }
 

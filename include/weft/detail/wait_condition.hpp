@@ -1,6 +1,8 @@
 // What a wait waits for.
 #pragma once
 
+#include <weft/detail/export.hpp>
+
 #include <cstdint>
 #include <limits>
 #include <source_location>
@@ -32,6 +34,9 @@ struct WaitCondition {
   /// When the wait ends anyway, in nanoseconds of the steady clock.
   std::int64_t until = std::numeric_limits<std::int64_t>::max();
 };
+
+/// How often the calling thread had better poll in vain before it waits: seldom where others want its core.
+WEFT_API std::uint32_t eager_polls() noexcept;
 
 }  // namespace detail
 }  // namespace weft

@@ -2,39 +2,68 @@
 #pragma once
 
 #include "base/clock.hpp"
+#include "core/runtime/core_share.hpp"
 
+#include <sched.h>
 #include <cstdint>
 
 namespace weft::detail {
 
 /// Counts the time of polls that found nothing. Time and not polls, because a poll takes 5 ns or 100: a
 /// thread that gives its core away earlier than after what it costs to come back loses more than it gives,
-/// above all when its partner of another rank has the core of that rank just now.
+/// above all when its partner of another rank has the core of that rank just now. Only where that has been in
+/// vain, on a core that others want, a few polls are enough (CoreShare).
 class Spin {
  public:
-  explicit Spin(std::int64_t limit_ns) noexcept : limit_ns_(limit_ns) {}
+  Spin(std::int64_t limit_ns, CoreShare& share) noexcept : limit_ns_(limit_ns), share_(share) { begin(); }
 
-  /// To be called after each such poll; pauses. False: the time is over, and counts anew from here on.
+  /// To be called after each such poll. False: it is time to give way, and the time counts anew from here on.
   [[nodiscard]] bool goes_on() noexcept {
     if (limit_ns_ == 0) return false;
-    __builtin_ia32_pause();
-    if (++polls_ % kPollsPerLook != 0) return true;
+    ++polls_;
+    if (gives_way_soon_) {
+      if (polls_ < CoreShare::kFewPolls) return true;
+      begin();
+      return false;
+    }
+    // What comes soon shall not meet a pause of 25 to 50 ns.
+    if (polls_ > CoreShare::kEagerPolls) __builtin_ia32_pause();
+    if (polls_ % kPollsPerLook != 0) return true;
     const std::int64_t now = base::now_ns();
     if (since_ns_ == kNotYet) since_ns_ = now;
     if (now - since_ns_ < limit_ns_) return true;
-    since_ns_ = kNotYet;
+    if (share_.is_shared()) share_.polled(false);
+    begin();
     return false;
   }
   /// A poll has found something.
-  void restart() noexcept { since_ns_ = kNotYet; }
+  void restart() noexcept {
+    // The first poll after others have run says nothing of those that would follow it.
+    if (polls_ != 0 && share_.is_shared()) share_.polled(true);
+    begin();
+  }
+  /// Lets others run.
+  void give_way() noexcept {
+    const std::int64_t before = base::now_ns();
+    ::sched_yield();
+    share_.yielded(base::now_ns() - before);
+  }
 
  private:
   static constexpr std::uint32_t kPollsPerLook = 16;  // at the clock, which takes as long as some polls
   static constexpr std::int64_t kNotYet = -1;
 
+  void begin() noexcept {
+    since_ns_ = kNotYet;
+    polls_ = 0;
+    gives_way_soon_ = share_.gives_way_soon();
+  }
+
   const std::int64_t limit_ns_;
+  CoreShare& share_;
   std::int64_t since_ns_ = kNotYet;
   std::uint32_t polls_ = 0;
+  bool gives_way_soon_ = false;
 };
 
 }  // namespace weft::detail

@@ -11,7 +11,6 @@
 #include <sched.h>
 #include <algorithm>
 #include <chrono>
-#include <thread>
 
 namespace weft::detail {
 
@@ -88,18 +87,18 @@ void wake_parked(const void* object) noexcept {
   unlock_list(list, head);
 }
 
-void pause_idle(std::uint32_t step) noexcept {
-  if (step < 64)
-    ::sched_yield();
-  else
-    std::this_thread::sleep_for(std::chrono::microseconds(step < 1064 ? 50 : 1000));
+CoreShare& core_share() noexcept {
+  thread_local CoreShare share;
+  return share;
 }
+
+std::uint32_t eager_polls() noexcept { return core_share().eager_polls(); }
 
 void DeviceState::wait(const WaitCondition& condition, bool exclusive) noexcept {
   core::WaitScope explained(runtime_.waits(), condition.place, condition.completion,
                             static_cast<std::int32_t>(index_));
   const std::int64_t traced_since = context_.tracer != nullptr ? base::now_ns() : 0;
-  Spin spin(spin_ns_);
+  Spin spin(spin_ns_, core_share());
   std::uint32_t yields = 0;
   while (!condition.holds(condition.context)) {
     if (condition.until != core::Deadlines::kNever && base::now_ns() >= condition.until) break;
@@ -111,7 +110,7 @@ void DeviceState::wait(const WaitCondition& condition, bool exclusive) noexcept 
     if (yields < yield_) {
       if (spin.goes_on()) continue;
       ++yields;
-      ::sched_yield();
+      spin.give_way();
     } else {
       explained.enter();
       const std::uint32_t bits = 1U << (concurrent::thread_number() % 32);
