@@ -42,7 +42,7 @@ class CoreShare {
  private:
   static constexpr std::uint32_t kMostEvidence = 4;  // yields that let nobody run, before the core is its own
   static constexpr std::uint32_t kMostLuck = 16;
-  static constexpr std::uint32_t kTryAgain = 31;  // times; odd, because a wait may begin to poll twice each time
+  static constexpr std::uint32_t kTryAgain = 31;  // times; odd: a wait may begin twice each time
 
   [[nodiscard]] bool is_hopeless() const noexcept { return is_shared() && luck_ < kMostLuck / 2; }
 
