@@ -50,6 +50,11 @@ void SendReceive::copy(MutableBytes buffer, const std::byte* from, std::size_t s
 }
 
 bool SendReceive::on_send(std::uint64_t tag, Message& arrival, network::Sink& sink) noexcept {
+  return meet_one(tag, arrival) || on_other_send(tag, arrival, sink);
+}
+
+/// The same for one that did not meet the receive that waits first in its bucket.
+bool SendReceive::on_other_send(std::uint64_t tag, Message& arrival, network::Sink& sink) noexcept {
   MatchTrailer trailer;
   if (!read_trailer(arrival, trailer, sink)) return true;
   const int peer = arrival.peer();

@@ -49,7 +49,7 @@ void SendReceive::on_sends(detail::SlotRun& run, detail::PayloadLender* lender, 
     Message arrival;
     detail::MessageAccess::set_view(arrival, Operation::active_message, run.peer(), tag, payload.data(),
                                     payload.size(), lender, 0);
-    if (!on_send(tag, arrival, sink)) break;
+    if (!on_other_send(tag, arrival, sink)) break;
     run.advance();
   }
 }
@@ -88,6 +88,37 @@ std::uint32_t SendReceive::meet(detail::SlotRun& all, std::size_t most, std::uin
   }
   all.go_on_behind(run);
   return static_cast<std::uint32_t>(run.head() - begin);
+}
+
+/// The same for one message, which somebody is probably waiting for. False, without effect: on_send() knows.
+bool SendReceive::meet_one(std::uint64_t tag, const Message& arrival) noexcept {
+  const std::uint32_t trailer = trailer_of(arrival.bytes());
+  const std::atomic<MatchingEngine*>* const place = usual_engine(trailer);
+  if (place == nullptr || context_.tracer != nullptr) [[unlikely]]
+    return false;
+  // Pairs with the release in MatchingEngines::make().
+  MatchingEngine* const engine = place->load(std::memory_order_acquire);
+  if (engine == nullptr) [[unlikely]]
+    return false;
+  return engine->is_serial() ? meet_one<detail::NoLock>(tag, arrival, trailer, *engine)
+                             : meet_one<detail::TryLock>(tag, arrival, trailer, *engine);
+}
+
+template <class Locking>
+[[gnu::always_inline]] inline bool SendReceive::meet_one(std::uint64_t tag, const Message& arrival,
+                                                         std::uint32_t trailer,
+                                                         MatchingEngine& engine) noexcept {
+  const int peer = arrival.peer();
+  const MatchKey key{tag, static_cast<std::uint32_t>(peer), 0};
+  Table::Finder finder(engine.table(), key.origin(), tag);
+  MatchRecord* const record = engine.take_first_receive<Locking>(key, finder);
+  if (record == nullptr) return false;
+  Message message;
+  detail::MessageAccess::set_receive(message, peer);
+  complete(*record, message, tag, arrival.bytes().first(arrival.size() - sizeof(MatchTrailer)),
+           [&] { engine.records().give_back<Locking::kExclusive>(*record); });
+  settle_met(peer, trailer, 1);
+  return true;
 }
 
 /// Whether a trailer names an ordered engine, and nothing in it is impossible.

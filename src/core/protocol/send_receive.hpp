@@ -116,6 +116,11 @@ class SendReceive {
   template <class Locking>
   static std::uint32_t meet(detail::SlotRun& run, std::size_t most, std::uint32_t trailer,
                             MatchingEngine& engine, const Backlog& backlog) noexcept;
+  bool on_other_send(std::uint64_t tag, Message& arrival, network::Sink& sink) noexcept;
+  bool meet_one(std::uint64_t tag, const Message& arrival) noexcept;
+  template <class Locking>
+  bool meet_one(std::uint64_t tag, const Message& arrival, std::uint32_t trailer,
+                MatchingEngine& engine) noexcept;
   template <class Release>
   static void complete(MatchRecord& record, Message& message, std::uint64_t tag, Bytes payload,
                        const Release& release) noexcept;
