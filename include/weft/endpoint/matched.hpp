@@ -37,6 +37,10 @@ struct MatchedCalls {
   /// in memory. False, without effect: post_other_receive() knows.
   WEFT_API static bool post_first_receive(DeviceState& device, std::uint64_t engine_and_source,
                                           std::uint64_t tag, std::byte* data, std::size_t size,
+                                          Completion* completion) noexcept;
+  /// The same with user data.
+  WEFT_API static bool post_first_receive(DeviceState& device, std::uint64_t engine_and_source,
+                                          std::uint64_t tag, std::byte* data, std::size_t size,
                                           Completion* completion, void* user_data) noexcept;
   WEFT_API static Status post_other_receive(DeviceState& device, int source, std::uint64_t tag,
                                             std::span<std::byte> buffer, const ReceiveOptions& options);
@@ -122,8 +126,13 @@ class MatchedOperations {
         options.engine < kMatchingEngines && options.handle == nullptr && !has_timeout) [[likely]] {
       const std::uint64_t engine_and_source =
           static_cast<std::uint64_t>(options.engine) << 32 | static_cast<std::uint32_t>(source);
-      if (Calls::post_first_receive(device(), engine_and_source, tag, buffer.data(), buffer.size(),
-                                    options.completion, options.user_data)) [[likely]]
+      const bool is_posted =
+          options.user_data == nullptr
+              ? Calls::post_first_receive(device(), engine_and_source, tag, buffer.data(), buffer.size(),
+                                          options.completion)
+              : Calls::post_first_receive(device(), engine_and_source, tag, buffer.data(), buffer.size(),
+                                          options.completion, options.user_data);
+      if (is_posted) [[likely]]
         return Status::posted();
       const ReceiveOptions given = options;  // as in post_send()
       return Calls::post_other_receive(device(), source, tag, buffer, given);

@@ -94,9 +94,9 @@ class DeviceState final : private network::Sink, private core::PostRetry {
   /// What nearly always happens to a receive by rank and tag on an unordered engine, with a completion object
   /// and without a handle or timeout: it waits first in its bucket. Engine above bit 32, source below. False,
   /// without effect: post_other_receive() knows.
-  template <class Locking>
+  template <class Locking, class... UserData>
   bool post_first_receive(std::uint64_t engine_and_source, std::uint64_t tag, std::byte* data,
-                          std::size_t size, Completion* completion, void* user_data) noexcept;
+                          std::size_t size, Completion* completion, UserData... user_data) noexcept;
   Status post_other_receive(int source, std::uint64_t tag, std::span<std::byte> buffer,
                             const ReceiveOptions& options);
   Message receive(int source, std::uint64_t tag, std::span<std::byte> buffer, const ReceiveOptions& options,

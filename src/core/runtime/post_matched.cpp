@@ -128,20 +128,30 @@ core::MatchingEngine& DeviceState::check_receive(int source, const ReceiveOption
   return check_engine(options.engine, options.policy, operation);
 }
 
-template <class Locking>
+/// `user_data`: one or none, so that the arguments of most receives travel in registers.
+template <class Locking, class... UserData>
 bool DeviceState::post_first_receive(std::uint64_t engine_and_source, std::uint64_t tag, std::byte* data,
-                                     std::size_t size, Completion* completion, void* user_data) noexcept {
+                                     std::size_t size, Completion* completion,
+                                     UserData... user_data) noexcept {
   using Other = std::conditional_t<Locking::kExclusive, TryLock, NoLock>;
+  RuntimeState& runtime = runtime_;  // read once
   const auto id = static_cast<std::uint8_t>(engine_and_source >> 32);
   static_assert(kMatchingEngines == 256);
-  core::MatchingEngine* const engine = runtime_.matching_engines().place(id).load(std::memory_order_acquire);
+  core::MatchingEngine* const engine = runtime.matching_engines().place(id).load(std::memory_order_acquire);
   const auto source = static_cast<std::uint32_t>(engine_and_source);
-  if (engine == nullptr || source >= runtime_.usual_sources()) [[unlikely]]
+  if (engine == nullptr || source >= runtime.usual_sources()) [[unlikely]]
     return false;
   if (engine->is_serial() != Locking::kExclusive) [[unlikely]]  // endpoint and engine do not lock alike
-    return post_first_receive<Other>(engine_and_source, tag, data, size, completion, user_data);
-  return engine->post_first<Locking>({tag, source, 0}, {data, size}, completion, user_data);
+    return post_first_receive<Other>(engine_and_source, tag, data, size, completion, user_data...);
+  if constexpr (sizeof...(UserData) == 0)
+    return engine->post_first<Locking>({tag, source, 0}, {data, size}, completion, nullptr);
+  else
+    return engine->post_first<Locking>({tag, source, 0}, {data, size}, completion, user_data...);
 }
+template bool DeviceState::post_first_receive<TryLock>(std::uint64_t, std::uint64_t, std::byte*, std::size_t,
+                                                       Completion*) noexcept;
+template bool DeviceState::post_first_receive<NoLock>(std::uint64_t, std::uint64_t, std::byte*, std::size_t,
+                                                      Completion*) noexcept;
 template bool DeviceState::post_first_receive<TryLock>(std::uint64_t, std::uint64_t, std::byte*, std::size_t,
                                                        Completion*, void*) noexcept;
 template bool DeviceState::post_first_receive<NoLock>(std::uint64_t, std::uint64_t, std::byte*, std::size_t,
