@@ -21,6 +21,7 @@ class Spin {
   [[nodiscard]] bool goes_on() noexcept {
     if (limit_ns_ == 0) return false;
     ++polls_;
+    was_short_ = gives_way_soon_;
     if (gives_way_soon_) {
       if (polls_ < CoreShare::kFewPolls) return true;
       begin();
@@ -42,6 +43,8 @@ class Spin {
     if (polls_ != 0 && share_.is_shared()) share_.polled(true);
     begin();
   }
+  /// Whether goes_on() has ended after a few polls.
+  [[nodiscard]] bool was_short() const noexcept { return was_short_; }
   /// Lets others run.
   void give_way() noexcept {
     const std::int64_t before = base::now_ns();
@@ -64,6 +67,7 @@ class Spin {
   std::int64_t since_ns_ = kNotYet;
   std::uint32_t polls_ = 0;
   bool gives_way_soon_ = false;
+  bool was_short_ = false;
 };
 
 }  // namespace weft::detail

@@ -16,6 +16,7 @@ namespace weft::detail {
 
 namespace {
 
+constexpr std::uint32_t kShortSpins = 4;                         // that count as one, with their yields
 constexpr auto kSleepWithWork = std::chrono::microseconds(100);  // operations wait for room at a peer
 
 /// The lowest bit of the pointer to the first parked thread is the lock of the list. It is only taken by
@@ -100,6 +101,7 @@ void DeviceState::wait(const WaitCondition& condition, bool exclusive) noexcept 
   const std::int64_t traced_since = context_.tracer != nullptr ? base::now_ns() : 0;
   Spin spin(spin_ns_, core_share());
   std::uint32_t yields = 0;
+  std::uint32_t short_spins = 0;
   while (!condition.holds(condition.context)) {
     if (condition.until != core::Deadlines::kNever && base::now_ns() >= condition.until) break;
     if (progress(exclusive) != 0) {
@@ -109,7 +111,8 @@ void DeviceState::wait(const WaitCondition& condition, bool exclusive) noexcept 
     }
     if (yields < yield_) {
       if (spin.goes_on()) continue;
-      ++yields;
+      // What is saved by short spins is no reason to sleep earlier.
+      if (!spin.was_short() || ++short_spins % kShortSpins == 0) ++yields;
       spin.give_way();
     } else {
       explained.enter();

@@ -68,6 +68,20 @@ TEST(CoreShare, where_others_want_the_core_and_polls_are_in_vain_it_gives_way_so
   EXPECT_LE(long_waits, 20);
 }
 
+TEST(CoreShare, a_spin_says_whether_it_was_a_short_one) {
+  CoreShare share;
+  Spin patient(1, share);
+  while (patient.goes_on()) {
+  }
+  EXPECT_FALSE(patient.was_short());
+  share.yielded(kSwitched);
+  poll_in_vain(share, 10);
+  Spin hasty(kLongTime, share);
+  while (hasty.goes_on()) {
+  }
+  EXPECT_TRUE(hasty.was_short());
+}
+
 TEST(CoreShare, polls_that_find_something_make_it_patient_again) {
   CoreShare share;
   share.yielded(kSwitched);
