@@ -24,7 +24,7 @@ enum class MessageClass : std::uint8_t {
 /// Options of post_am and send_am.
 struct ActiveMessageOptions {
   /// Signalled exactly once when the payload may be reused; none: the post itself says when (done), or the
-  /// operation ends unobserved.
+  /// operation ends unobserved. It outlives the operation, which ends with the runtime at the latest.
   Completion* completion = nullptr;
   /// Comes back in Message::user_data() of the completion above; does not travel.
   void* user_data = nullptr;
@@ -115,7 +115,8 @@ struct ReceiveHandle {
 /// Options of post_receive and receive.
 struct ReceiveOptions {
   /// Signalled exactly once with the message, whose data() is the posted buffer. Needed unless
-  /// may_complete_now is true and the caller is content with retry.
+  /// may_complete_now is true and the caller is content with retry. It outlives the receive: one that is
+  /// still posted when the runtime ends is cancelled then.
   Completion* completion = nullptr;
   void* user_data = nullptr;
   MatchingPolicy policy = MatchingPolicy::rank_and_tag;
