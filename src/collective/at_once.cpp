@@ -24,7 +24,7 @@ void AtOnce::post(const Post& post) {
   for (std::uint32_t idle = 0; status.is_retry(); status = post()) {
     if (context_.port().progress() != 0)
       idle = 0;
-    else if (++idle > context_.port().eager_polls())
+    else if (++idle > CollectivePort::eager_polls())
       std::this_thread::yield();
     if (context_.has_lost_a_rank()) {  // the peer may have given up, and return no credit
       pending_.outcome.store(Outcome::peer_failed, std::memory_order_relaxed);
@@ -48,14 +48,7 @@ void AtOnce::receive(int peer, std::span<std::byte> buffer, std::uint32_t step, 
 }
 
 void AtOnce::join() noexcept {
-  // The answer of a rank that is there as well is on its way: no time for the pauses of a long wait.
-  if (pending_.ready()) return;
-  CollectivePort& port = context_.port();
-  for (std::uint32_t polls = port.eager_polls(); polls != 0; --polls) {
-    port.progress();
-    if (pending_.ready()) return;
-  }
-  port.wait(pending_);
+  if (!pending_.ready()) context_.port().wait(pending_);
 }
 
 Outcome AtOnce::end() const {
@@ -81,7 +74,8 @@ void AtOnceByMailbox::join() {
   CollectivePort& port = matched_.context_.port();
   if (source_ >= 0 && !matched_.has_failed()) {
     if (!mailbox_.has_arrived()) {
-      for (std::uint32_t polls = port.eager_polls(); polls != 0 && !mailbox_.has_arrived(); --polls)
+      for (std::uint32_t polls = CollectivePort::eager_polls(); polls != 0 && !mailbox_.has_arrived();
+           --polls)
         port.progress();
       if (!mailbox_.has_arrived()) [[unlikely]]
         wait_long();

@@ -22,10 +22,10 @@ class CollectivePort {
                          const ActiveMessageOptions& options) = 0;
   virtual bool cancel(const ReceiveHandle& handle) noexcept = 0;
   virtual std::size_t progress() noexcept = 0;
-  /// Polls in vain that are worth it before a wait.
-  virtual std::uint32_t eager_polls() noexcept = 0;
   virtual void wait(Completion& completion) noexcept = 0;
   virtual void wait(Graph& graph) noexcept = 0;
+  /// How often the calling thread had better poll in vain before it waits.
+  [[nodiscard]] static std::uint32_t eager_polls() noexcept { return detail::eager_polls(); }
 };
 
 template <class EndpointType>
@@ -45,7 +45,6 @@ class CollectivePortOf final : public CollectivePort {
   }
   bool cancel(const ReceiveHandle& handle) noexcept override { return endpoint_.cancel(handle); }
   std::size_t progress() noexcept override { return endpoint_.progress(); }
-  std::uint32_t eager_polls() noexcept override { return detail::eager_polls(); }
   void wait(Completion& completion) noexcept override { endpoint_.wait_ready(completion); }
   void wait(Graph& graph) noexcept override { endpoint_.wait_ready(graph); }
 

@@ -112,7 +112,7 @@ class MatchingEngine {
   /// unless null.
   template <class Locking>
   [[nodiscard, gnu::always_inline]] inline bool post_first(const MatchKey& key, std::span<std::byte> buffer,
-                                                           Completion* completion, void* user_data,
+                                                           Completion* completion, void* user_data = nullptr,
                                                            ReceiveHandle* named = nullptr) noexcept {
     MatchRecord* record = records_.take_first<Locking::kExclusive>();
     if (record == nullptr) [[unlikely]]

@@ -143,10 +143,7 @@ bool DeviceState::post_first_receive(std::uint64_t engine_and_source, std::uint6
     return false;
   if (engine->is_serial() != Locking::kExclusive) [[unlikely]]  // endpoint and engine do not lock alike
     return post_first_receive<Other>(engine_and_source, tag, data, size, completion, user_data...);
-  if constexpr (sizeof...(UserData) == 0)
-    return engine->post_first<Locking>({tag, source, 0}, {data, size}, completion, nullptr);
-  else
-    return engine->post_first<Locking>({tag, source, 0}, {data, size}, completion, user_data...);
+  return engine->post_first<Locking>({tag, source, 0}, {data, size}, completion, user_data...);
 }
 template bool DeviceState::post_first_receive<TryLock>(std::uint64_t, std::uint64_t, std::byte*, std::size_t,
                                                        Completion*) noexcept;

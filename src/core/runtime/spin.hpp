@@ -43,8 +43,9 @@ class Spin {
     if (polls_ != 0 && share_.is_shared()) share_.polled(true);
     begin();
   }
-  /// Whether goes_on() has ended after a few polls.
-  [[nodiscard]] bool was_short() const noexcept { return was_short_; }
+  /// Whether the spin that goes_on() has just ended counts towards sleeping: what short ones save is no
+  /// reason to sleep earlier, so one of four does.
+  [[nodiscard]] bool counts() noexcept { return !was_short_ || ++short_spins_ % kShortSpins == 0; }
   /// Lets others run.
   void give_way() noexcept {
     const std::int64_t before = base::now_ns();
@@ -54,6 +55,7 @@ class Spin {
 
  private:
   static constexpr std::uint32_t kPollsPerLook = 16;  // at the clock, which takes as long as some polls
+  static constexpr std::uint32_t kShortSpins = 4;     // with their yields, they take about as long as one
   static constexpr std::int64_t kNotYet = -1;
 
   void begin() noexcept {
@@ -68,6 +70,7 @@ class Spin {
   std::uint32_t polls_ = 0;
   bool gives_way_soon_ = false;
   bool was_short_ = false;
+  std::uint32_t short_spins_ = 0;
 };
 
 }  // namespace weft::detail

@@ -6,18 +6,11 @@
 #include "core/runtime/spin.hpp"
 #include "core/runtime/waiting.hpp"
 
-#include <chrono>
-#include <thread>
-
 namespace weft::detail {
 
 template <class Post>
 Status DeviceState::until_accepted(const Post& post, const WaitPlace& place, bool exclusive) {
   core::WaitScope explained(runtime_.waits(), place, nullptr, static_cast<std::int32_t>(index_));
-  constexpr std::uint32_t kYields = 64;
-  constexpr std::uint32_t kShortSleeps = 1000;
-  constexpr std::chrono::microseconds kShortSleep{50};
-  constexpr std::chrono::microseconds kLongSleep{1000};
   Spin spin(spin_ns_, core_share());
   std::uint32_t idle = 0;
   for (;;) {
@@ -28,11 +21,7 @@ Status DeviceState::until_accepted(const Post& post, const WaitPlace& place, boo
       idle = 0;
     } else if (!spin.goes_on()) {
       explained.enter();
-      // Nothing wakes it: after some yields it sleeps.
-      if (++idle <= kYields)
-        spin.give_way();
-      else
-        std::this_thread::sleep_for(idle <= kYields + kShortSleeps ? kShortSleep : kLongSleep);
+      pause_idle(spin, spin.counts() ? idle++ : idle);
     }
   }
 }

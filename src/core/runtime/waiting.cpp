@@ -11,12 +11,12 @@
 #include <sched.h>
 #include <algorithm>
 #include <chrono>
+#include <thread>
 
 namespace weft::detail {
 
 namespace {
 
-constexpr std::uint32_t kShortSpins = 4;                         // that count as one, with their yields
 constexpr auto kSleepWithWork = std::chrono::microseconds(100);  // operations wait for room at a peer
 
 /// The lowest bit of the pointer to the first parked thread is the lock of the list. It is only taken by
@@ -88,6 +88,13 @@ void wake_parked(const void* object) noexcept {
   unlock_list(list, head);
 }
 
+void pause_idle(Spin& spin, std::uint32_t step) noexcept {
+  if (step < 64)
+    spin.give_way();
+  else
+    std::this_thread::sleep_for(std::chrono::microseconds(step < 1064 ? 50 : 1000));
+}
+
 CoreShare& core_share() noexcept {
   thread_local CoreShare share;
   return share;
@@ -101,7 +108,6 @@ void DeviceState::wait(const WaitCondition& condition, bool exclusive) noexcept 
   const std::int64_t traced_since = context_.tracer != nullptr ? base::now_ns() : 0;
   Spin spin(spin_ns_, core_share());
   std::uint32_t yields = 0;
-  std::uint32_t short_spins = 0;
   while (!condition.holds(condition.context)) {
     if (condition.until != core::Deadlines::kNever && base::now_ns() >= condition.until) break;
     if (progress(exclusive) != 0) {
@@ -111,8 +117,7 @@ void DeviceState::wait(const WaitCondition& condition, bool exclusive) noexcept 
     }
     if (yields < yield_) {
       if (spin.goes_on()) continue;
-      // What is saved by short spins is no reason to sleep earlier.
-      if (!spin.was_short() || ++short_spins % kShortSpins == 0) ++yields;
+      if (spin.counts()) ++yields;
       spin.give_way();
     } else {
       explained.enter();

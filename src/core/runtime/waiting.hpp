@@ -1,7 +1,7 @@
 // Threads that wait: spin, yield, park.
 #pragma once
 
-#include "core/runtime/core_share.hpp"
+#include "core/runtime/spin.hpp"
 #include "network/network.hpp"
 
 #include <cstdint>
@@ -16,6 +16,8 @@ struct ParkedThread {
   ParkedThread* next;
 };
 
+/// One step of waiting without anything to be woken by: yields, later sleeps for up to a millisecond.
+void pause_idle(Spin& spin, std::uint32_t step) noexcept;
 /// What the calling thread knows of its core.
 [[nodiscard]] CoreShare& core_share() noexcept;
 

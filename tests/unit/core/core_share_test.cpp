@@ -68,18 +68,24 @@ TEST(CoreShare, where_others_want_the_core_and_polls_are_in_vain_it_gives_way_so
   EXPECT_LE(long_waits, 20);
 }
 
-TEST(CoreShare, a_spin_says_whether_it_was_a_short_one) {
+TEST(CoreShare, four_short_spins_count_as_one_towards_sleeping) {
   CoreShare share;
   Spin patient(1, share);
-  while (patient.goes_on()) {
+  for (int spins = 0; spins < 8; ++spins) {
+    while (patient.goes_on()) {
+    }
+    EXPECT_TRUE(patient.counts());
   }
-  EXPECT_FALSE(patient.was_short());
   share.yielded(kSwitched);
   poll_in_vain(share, 10);
   Spin hasty(kLongTime, share);
-  while (hasty.goes_on()) {
+  int counted = 0;
+  for (int spins = 0; spins < 8; ++spins) {
+    while (hasty.goes_on()) {
+    }
+    counted += hasty.counts() ? 1 : 0;
   }
-  EXPECT_TRUE(hasty.was_short());
+  EXPECT_EQ(counted, 2);
 }
 
 TEST(CoreShare, polls_that_find_something_make_it_patient_again) {
