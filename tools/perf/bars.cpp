@@ -1,5 +1,7 @@
 #include "perf/bars.hpp"
 
+#include <algorithm>
+
 namespace weft::tools::perf {
 namespace {
 
@@ -160,6 +162,12 @@ std::vector<Judged> judge_bars(const Results& results) {
     judged.push_back({&bar, series, base, ratio, judge(ratio, bar, smaller_is_better(*series, bar.figure))});
   }
   return judged;
+}
+
+bool is_undecided(const std::vector<Judged>& judged, const Series& series) {
+  return std::ranges::any_of(judged, [&](const Judged& each) {
+    return each.verdict == Verdict::undecided && (each.series == &series || each.base == &series);
+  });
 }
 
 }  // namespace weft::tools::perf

@@ -44,5 +44,7 @@ std::string_view text_of(Figure figure);
 
 /// All bars of which what they need was measured.
 std::vector<Judged> judge_bars(const Results& results);
+/// Whether one of them that is undecided is about the series, or compares another one with it.
+bool is_undecided(const std::vector<Judged>& judged, const Series& series);
 
 }  // namespace weft::tools::perf

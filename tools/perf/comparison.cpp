@@ -6,8 +6,10 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "perf/availability.hpp"
+#include "perf/bars.hpp"
 #include "perf/pinning.hpp"
 #include "perf/progress_bar.hpp"
 #include "perf/ring.hpp"
@@ -20,6 +22,7 @@ namespace weft::tools::perf {
 namespace {
 
 constexpr double kBusyShare = 0.9;  // of a core, below which other programs disturbed a round
+constexpr int kMostPasses = 3;      // times --rounds, over what undecided bars compare
 
 Task task_of(const Series& series, const Options& options, const std::vector<int>& processors) {
   const WorkloadInfo& workload = info_of(series.measurement->workload);
@@ -88,6 +91,7 @@ class Comparison {
       make_pass(pass, again, bar);
       judge_rounds(results_);
     }
+    decide(pass, bar);
     bar.finish();
     remark();
     return std::move(results_);
@@ -229,6 +233,47 @@ class Comparison {
     return found;
   }
 
+  /// Further passes over what undecided bars compare. Which these are is looked at once, not after each pass:
+  /// whoever looks until an interval is where it should be finds it there by chance.
+  void decide(int pass, ProgressBar& bar) {
+    const double end = results_.options.minutes * 60;
+    if (end <= 0) return;
+    const std::vector<Which> undecided = compared_by_undecided_bars();
+    const int most = kMostPasses * results_.options.rounds;
+    int further = 0;
+    for (double pass_takes = 0; further < most && watch_.seconds() + pass_takes < end; ++further) {
+      const std::vector<Series*> again = series_of(undecided);
+      if (again.empty()) break;
+      const double began = watch_.seconds();
+      bar.extend(again.size());
+      make_pass(pass + further, again, bar);
+      pass_takes = watch_.seconds() - began;
+    }
+    judge_rounds(results_);
+    if (further > 0)
+      results_.remarks.push_back(
+          fmt::format("{} further passes over the {} measurements that undecided bars compare", further,
+                      undecided.size()));
+  }
+
+  /// A measurement of a variant: series move when one of them fails.
+  using Which = std::pair<const Measurement*, Variant>;
+  std::vector<Which> compared_by_undecided_bars() {
+    std::vector<Which> found;
+    const std::vector<Judged> judged = judge_bars(results_);
+    for (const Series& series : results_.series) {
+      if (is_undecided(judged, series)) found.emplace_back(series.measurement, series.variant);
+    }
+    return found;
+  }
+  std::vector<Series*> series_of(const std::vector<Which>& wanted) {
+    std::vector<Series*> found = all_series();
+    std::erase_if(found, [&](const Series* each) {
+      return std::ranges::find(wanted, Which{each->measurement, each->variant}) == wanted.end();
+    });
+    return found;
+  }
+
   void remark() {
     std::size_t busy = 0;
     std::size_t all = 0;
@@ -245,6 +290,7 @@ class Comparison {
     }
   }
 
+  const Stopwatch watch_;
   std::vector<int> processors_;
   UcxPeer ucx_;
   const int cores_;

@@ -103,6 +103,7 @@ std::string as_json(const Results& results) {
       {"settings",
        {{"rounds", results.options.rounds},
         {"seconds", results.options.seconds},
+        {"minutes", results.options.minutes},
         {"warm_up", results.options.warm_up.value_or(warm_up_of(results.options.seconds))},
         {"compute_ns", results.options.compute_ns},
         {"progress_thread", results.options.progress_thread},

@@ -70,6 +70,15 @@ double parse_duration(const char* option, const std::string& text, double shorte
   return *seconds;
 }
 
+double parse_minutes(const std::string& text) {
+  constexpr double kMostMinutes = 600;
+  const auto minutes = base::parse_seconds(text);
+  if (!minutes || *minutes < 0 || *minutes > kMostMinutes)
+    throw Error(fmt::format("--minutes {} is not valid: it must be a number of minutes from 0 to {}", text,
+                            kMostMinutes));
+  return *minutes;
+}
+
 std::uint64_t parse_seed(const std::string& text) {
   const auto seed = base::parse_integer(text);
   if (!seed || *seed < 0)

@@ -12,6 +12,7 @@ namespace weft::tools::perf {
 
 int parse_rounds(const std::string& text);
 double parse_duration(const char* option, const std::string& text, double shortest);
+double parse_minutes(const std::string& text);
 std::uint64_t parse_seed(const std::string& text);
 /// Nanoseconds of --compute.
 std::int64_t parse_compute(const std::string& text);

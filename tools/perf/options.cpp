@@ -22,6 +22,7 @@ struct Typed {
   std::string rounds;
   std::string seconds;
   std::string warm_up;
+  std::string minutes;
   std::string compute;
   std::string pin;
   std::string json;
@@ -75,6 +76,10 @@ void add_options_of_rounds(CLI::App& app, Typed& typed, Options& options) {
   app.add_option("--warm-up", typed.warm_up,
                  "of a round, before that (default 0.02 and a tenth of --seconds)")
       ->type_name("S");
+  app.add_option("--minutes", typed.minutes,
+                 "further passes over what undecided bars compare, until so many minutes have gone since the "
+                 "start (default 0: none)")
+      ->type_name("M");
   app.add_option("--pin", typed.pin, "core: threads are bound to cores (default); none: they are not")
       ->type_name("core|none");
   app.add_option("--json", typed.json,
@@ -110,6 +115,7 @@ void read_values(const CLI::App& app, const Typed& typed, Options& options) {
   if (given("--rounds")) options.rounds = parse_rounds(typed.rounds);
   if (given("--seconds")) options.seconds = parse_duration("seconds", typed.seconds, kShortest);
   if (given("--warm-up")) options.warm_up = parse_duration("warm-up", typed.warm_up, 0);
+  if (given("--minutes")) options.minutes = parse_minutes(typed.minutes);
   if (given("--size")) options.sizes = parse_sizes(typed.size);
   if (given("--window")) options.windows = parse_windows(typed.window);
   if (given("--ranks")) options.ranks = parse_ranks(typed.ranks);

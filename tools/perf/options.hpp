@@ -13,6 +13,7 @@ namespace weft::tools::perf {
 struct Options {
   int rounds = 5;
   double seconds = 0.25;          ///< of each round
+  double minutes = 0;             ///< of the whole run, up to which undecided bars get further passes
   std::optional<double> warm_up;  ///< seconds before that
   // Of the workloads that take them; empty: each one's own.
   std::vector<std::size_t> sizes;

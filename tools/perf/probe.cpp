@@ -38,18 +38,28 @@ double probe_machine(const std::vector<int>& processors) {
 }
 
 MachineState majority_state(std::vector<double> probes) {
-  constexpr double kWidth = 1.25;  // how far from its middle a state reaches
+  constexpr double kNear = 1.12;   // probes of one state lie as close to many others ...
+  constexpr double kShare = 0.02;  // ... as this share of all
+  constexpr double kGap = 1.3;     // between two neighbours of different states
   std::ranges::sort(probes);
+  // What lies alone is of no state: the machine changed while it was probed.
+  const double enough = kShare * static_cast<double>(probes.size());
+  std::vector<double> crowded;
+  for (const double each : probes) {
+    const auto begin = std::ranges::lower_bound(probes, each / kNear);
+    const auto end = std::ranges::upper_bound(probes, each * kNear);
+    if (static_cast<double>(end - begin) >= enough) crowded.push_back(each);
+  }
   MachineState best;
   std::size_t most = 0;
-  for (const double middle : probes) {
-    const MachineState state{middle / kWidth, middle * kWidth};
-    const auto begin = std::ranges::lower_bound(probes, state.low_ns);
-    const auto end = std::ranges::upper_bound(probes, state.high_ns);
-    if (const auto count = static_cast<std::size_t>(end - begin); count > most) {
-      most = count;
-      best = state;
+  for (std::size_t first = 0; first < crowded.size();) {
+    std::size_t behind = first + 1;
+    while (behind < crowded.size() && crowded[behind] <= kGap * crowded[behind - 1]) ++behind;
+    if (behind - first > most) {
+      most = behind - first;
+      best = {crowded[first], crowded[behind - 1]};
     }
+    first = behind;
   }
   return best;
 }

@@ -78,31 +78,25 @@ class WeftTransport {
   }
 
   [[nodiscard]] int ranks() const { return runtime_.size(); }
-  void post_receive(std::uint64_t tag, ByteSpan buffer) { post_receive_from(peer(), tag, buffer); }
+  [[gnu::always_inline]] void post_receive(std::uint64_t tag, ByteSpan buffer) {
+    post_receive_from(peer(), tag, buffer);
+  }
   [[gnu::always_inline]] void post_receive_from(int source, std::uint64_t tag, ByteSpan buffer) {
-    Patience patience(yields_);
-    while (endpoint_
-               .post_receive(source, tag_base_ + tag, buffer,
-                             {.completion = &received_.completion, .engine = kEngine})
-               .is_retry())
-      patience.poll(*this);
+    if (try_receive(source, tag, buffer).is_retry()) [[unlikely]]
+      static_cast<void>(insist([=, this] { return try_receive(source, tag, buffer); }));
     ++received_.expected;
   }
   void wait_receives() { wait(received_); }
   [[nodiscard]] bool receives_pending() const { return !received_.is_complete(); }
 
-  void post_send(std::uint64_t tag, ByteView bytes) { post_send_to(peer(), tag, bytes); }
+  [[gnu::always_inline]] void post_send(std::uint64_t tag, ByteView bytes) {
+    post_send_to(peer(), tag, bytes);
+  }
   [[gnu::always_inline]] void post_send_to(int target, std::uint64_t tag, ByteView bytes) {
-    for (Patience patience(yields_);;) {
-      const Status status = endpoint_.post_send(target, tag_base_ + tag, bytes,
-                                                {.completion = &sent_.completion,
-                                                 .engine = kEngine,
-                                                 .device = place_.device(),
-                                                 .may_complete_now = true});
-      if (status.is_posted()) ++sent_.expected;
-      if (!status.is_retry()) return;
-      patience.poll(*this);
-    }
+    Status status = try_send(target, tag, bytes);
+    if (status.is_retry()) [[unlikely]]
+      status = insist([=, this] { return try_send(target, tag, bytes); });
+    if (status.is_posted()) ++sent_.expected;
   }
   void wait_sends() { wait(sent_); }
 
@@ -178,6 +172,26 @@ class WeftTransport {
     [[nodiscard]] bool is_complete() const { return completion.value() >= expected; }
   };
 
+  [[nodiscard, gnu::always_inline]] Status try_receive(int source, std::uint64_t tag, ByteSpan buffer) {
+    return endpoint_.post_receive(source, tag_base_ + tag, buffer,
+                                  {.completion = &received_.completion, .engine = kEngine});
+  }
+  [[nodiscard, gnu::always_inline]] Status try_send(int target, std::uint64_t tag, ByteView bytes) {
+    return endpoint_.post_send(target, tag_base_ + tag, bytes,
+                               {.completion = &sent_.completion,
+                                .engine = kEngine,
+                                .device = place_.device(),
+                                .may_complete_now = true});
+  }
+  /// Out of line, or the loops that post would keep their variables in memory for its sake.
+  template <class Post>
+  [[gnu::noinline, gnu::cold]] Status insist(const Post& post) {
+    Patience patience(yields_);
+    for (;;) {
+      patience.poll(*this);
+      if (const Status status = post(); !status.is_retry()) return status;
+    }
+  }
   void wait(const Awaited& awaited) {
     for (Patience patience(yields_); !awaited.is_complete();) patience.poll(*this);
   }
@@ -231,9 +245,9 @@ class WeftAmTransport {
     handed_over_.emplace(HandOver{&sink});
     stream_ = runtime_.expose(*handed_over_, {.id = kStreams + remote_.id(), .device = place_.device()});
   }
-  void post_am(ByteView bytes) {
-    Patience patience(yields_, Patience::Awaits::stream);
-    while (endpoint_.post_am(peer_, stream_, bytes).is_retry()) patience.poll(*this);
+  [[gnu::always_inline]] void post_am(ByteView bytes) {
+    if (endpoint_.post_am(peer_, stream_, bytes).is_retry()) [[unlikely]]
+      post_am_again(bytes);
   }
   void post_receive(std::uint64_t tag, ByteSpan buffer) {
     if (tag == 1) control_ = buffer.data();
@@ -255,6 +269,12 @@ class WeftAmTransport {
 
  private:
   static constexpr std::uint32_t kStreams = 64;  // ids from here up are of streams
+
+  [[gnu::noinline, gnu::cold]] void post_am_again(ByteView bytes) {
+    Patience patience(yields_, Patience::Awaits::stream);
+    do patience.poll(*this);
+    while (endpoint_.post_am(peer_, stream_, bytes).is_retry());
+  }
 
   struct HandOver {
     AmSink* sink;

@@ -11,7 +11,7 @@ class OptionsTest(unittest.TestCase):
     def test_help_lists_the_options(self):
         result = perf("--help")
         self.assertEqual((result.returncode, result.stderr), (0, ""))
-        for option in ("--rounds", "--seconds", "--warm-up", "--size", "--window", "--ranks", "--compute", "--progress-thread", "--pin", "--only", "--compare", "--seed", "--json", "--brief", "--verify"):
+        for option in ("--rounds", "--seconds", "--warm-up", "--minutes", "--size", "--window", "--ranks", "--compute", "--progress-thread", "--pin", "--only", "--compare", "--seed", "--json", "--brief", "--verify"):
             self.assertIn(option, result.stdout)
 
     def test_a_wrong_command_line_is_one_clear_line(self):
@@ -32,6 +32,8 @@ class OptionsTest(unittest.TestCase):
                                  (("--ranks", "17", "--only", "all"), "from 2 to 16"),
                                  (("--ranks", "3"), "--ranks"),
                                  (("--warm-up", "-1"), "--warm-up -1"),
+                                 (("--minutes", "-1"), "--minutes -1"),
+                                 (("--minutes", "601"), "from 0 to 600"),
                                  (("--compute", "-1"), "--compute -1"),
                                  (("--compute", "often"), "from 0 to 1000000"),
                                  (("--pin", "all"), "--pin all"),

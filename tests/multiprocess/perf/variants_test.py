@@ -25,6 +25,19 @@ class VariantsTest(unittest.TestCase):
                          {"compute_ns": 50, "progress_thread": True, "pin": "none", "warm_up": 0.001, "seed": 7})
         self.assertEqual((len(root["measurements"]), root["bars"]), (2, []))
 
+    def test_minutes_are_for_what_undecided_bars_compare(self):
+        result = perf(*SHORT, "--only", "rate/ring,rate/serial-handler,put-rate/raw,put-rate/weft-serial,latency/serial-queue", "--minutes", "0.1", "--json", "-")
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        root = json.loads(result.stdout)
+        self.assertEqual(root["settings"]["minutes"], 0.1)
+        rounds = {each["name"]: len(each["rounds"]) for each in root["measurements"]}
+        self.assertEqual(rounds["rate/ring"], rounds["rate/serial-handler"])
+        self.assertEqual(rounds["put-rate/raw"], rounds["put-rate/weft-serial"])
+        # No bar is about it.
+        self.assertLessEqual(rounds["latency/serial-queue"], min(rounds.values()))
+        further = [remark for remark in root["remarks"] if "further passes" in remark]
+        self.assertEqual(len(further), 1 if max(rounds.values()) > rounds["latency/serial-queue"] else 0)
+
     def test_what_a_progress_thread_may_not_touch_is_remarked(self):
         result = perf("--rounds", "1", "--seconds", "0.01", "--only", "matched", "--compare", "weft,weft-serial", "--progress-thread")
         self.assertEqual((result.returncode, result.stderr), (0, ""))

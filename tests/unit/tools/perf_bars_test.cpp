@@ -52,6 +52,19 @@ TEST_F(Bars, are_undecided_when_they_lie_inside_the_interval) {
   EXPECT_EQ(verdict("matched/weft"), Verdict::undecided);
 }
 
+TEST_F(Bars, that_are_undecided_name_both_sides_of_what_they_compare) {
+  add("matched/ucp", {10, 10, 10, 10, 10, 10});
+  add("matched/mpich", {5, 5, 5, 5, 5, 5});
+  add("matched/weft", {19, 22, 21, 25, 24, 23});
+  add("matched/weft-serial", {31, 32, 31, 35, 34, 33});
+  const std::vector<Judged> judged = judge_bars(results_);
+  std::vector<std::string_view> undecided;
+  for (const Series& series : results_.series) {
+    if (is_undecided(judged, series)) undecided.push_back(series.measurement->name);
+  }
+  EXPECT_EQ(undecided, (std::vector<std::string_view>{"matched/ucp", "matched/weft"}));
+}
+
 TEST_F(Bars, are_missed_when_no_round_meets_them) {
   add("matched/ucp", {10, 10, 10, 10, 10, 10});
   add("matched/weft", {15, 12, 19, 19, 14, 13});
