@@ -36,6 +36,10 @@ struct EndpointCalls {
   WEFT_API static void close(DeviceState& device) noexcept;
   WEFT_API static Status post_am(DeviceState& device, int peer, RemoteCompletion remote, Bytes bytes,
                                  const ActiveMessageOptions& options);
+  /// A payload of more than a slot and up to a packet, of the class normal, where it fits at once:
+  /// arguments in registers, options never in memory. False, without effect: post_am() knows.
+  WEFT_API static bool post_wide_am(DeviceState& device, int peer, RemoteCompletion remote,
+                                    const std::byte* data, std::size_t size, std::uint32_t tag) noexcept;
   WEFT_API static Status post_packet(DeviceState& device, int peer, RemoteCompletion remote, Packet& packet,
                                      std::size_t size, const ActiveMessageOptions& options);
   WEFT_API static Outcome send_am(DeviceState& device, int peer, RemoteCompletion remote, Bytes bytes,
@@ -99,7 +103,7 @@ class BasicEndpoint : public MatchedOperations<BasicEndpoint<Locking>, Locking>,
   /// allocator. Delivery is not ordered.
   [[gnu::always_inline]] Status post_am(int peer, RemoteCompletion remote, Bytes bytes,
                                         const ActiveMessageOptions& options = {}) {
-    if (post_in_slot(peer, remote, bytes, options)) [[likely]]
+    if (post_by_lane(peer, remote, bytes, options)) [[likely]]
       return Status::done();
     const ActiveMessageOptions given = options;  // as in post_send()
     return Calls::post_am(*device_, peer, remote, bytes, given);
@@ -117,7 +121,7 @@ class BasicEndpoint : public MatchedOperations<BasicEndpoint<Locking>, Locking>,
   /// ok where options.completion is told. Inside handlers use post_am.
   Outcome send_am(int peer, RemoteCompletion remote, Bytes bytes, const ActiveMessageOptions& options = {},
                   const std::source_location& where = std::source_location::current()) {
-    if (post_in_slot(peer, remote, bytes, options)) [[likely]]
+    if (post_by_lane(peer, remote, bytes, options)) [[likely]]
       return Outcome::ok;
     const ActiveMessageOptions given = options;
     return Calls::send_am(*device_, peer, remote, bytes, given, where);
@@ -224,11 +228,13 @@ class BasicEndpoint : public MatchedOperations<BasicEndpoint<Locking>, Locking>,
             nullptr,
             {"a condition", where}};
   }
-  [[nodiscard, gnu::always_inline]] bool post_in_slot(int peer, RemoteCompletion remote, Bytes bytes,
+  [[nodiscard, gnu::always_inline]] bool post_by_lane(int peer, RemoteCompletion remote, Bytes bytes,
                                                       const ActiveMessageOptions& options) noexcept {
-    if (bytes.size() > detail::kSlotPayload || (options.completion != nullptr && !options.may_complete_now) ||
+    if ((options.completion != nullptr && !options.may_complete_now) ||
         options.message_class != MessageClass::normal)
       return false;
+    if (bytes.size() > detail::kSlotPayload)
+      return Calls::post_wide_am(*device_, peer, remote, bytes.data(), bytes.size(), options.tag);
     detail::SendLane* lane = path_->lane(peer, remote.device(), detail::column_of_post<Locking>());
     return lane != nullptr &&
            detail::post_slot<Locking>(*lane, remote, options.tag, bytes, detail::kActiveMessageChannel);

@@ -193,9 +193,9 @@ class PreparedActiveMessage : public PreparedOperation {
       : remote_(remote),
         bytes_(bytes),
         options_(options),
-        fits_(bytes.size() <= detail::kSlotPayload &&
-              (options.completion == nullptr || options.may_complete_now) &&
-              options.message_class == MessageClass::normal),
+        is_usual_((options.completion == nullptr || options.may_complete_now) &&
+                  options.message_class == MessageClass::normal),
+        fits_(is_usual_ && bytes.size() <= detail::kSlotPayload),
         peer_(peer),
         device_(&device),
         path_(&path) {
@@ -214,7 +214,11 @@ class PreparedActiveMessage : public PreparedOperation {
  private:
   void renew_lane() noexcept { lane_.renew(fits_, *path_, peer_, remote_.device()); }
   [[gnu::cold, gnu::noinline]] Status start_otherwise() {
-    const Status status = detail::EndpointCalls<Locking>::post_am(*device_, peer_, remote_, bytes_, options_);
+    using Calls = detail::EndpointCalls<Locking>;
+    if (is_usual_ && !fits_ &&
+        Calls::post_wide_am(*device_, peer_, remote_, bytes_.data(), bytes_.size(), options_.tag))
+      return Status::done();
+    const Status status = Calls::post_am(*device_, peer_, remote_, bytes_, options_);
     renew_lane();
     return status;
   }
@@ -223,6 +227,7 @@ class PreparedActiveMessage : public PreparedOperation {
   RemoteCompletion remote_;
   Bytes bytes_;
   ActiveMessageOptions options_;
+  bool is_usual_;  // its class and its completion
   bool fits_;
   int peer_;
   detail::DeviceState* device_;
@@ -240,10 +245,10 @@ class PreparedSend : public PreparedOperation {
         trailer_(detail::match_trailer(options.engine, static_cast<std::uint8_t>(options.policy),
                                        path.own_device)),
         options_(options),
-        fits_(bytes.size() <= detail::kSlotPayload - detail::kMatchTrailer &&
-              options.policy != MatchingPolicy::user && options.engine < kMatchingEngines &&
-              (options.completion == nullptr || options.may_complete_now) &&
-              options.message_class == MessageClass::normal),
+        is_usual_(options.policy != MatchingPolicy::user && options.engine < kMatchingEngines &&
+                  (options.completion == nullptr || options.may_complete_now) &&
+                  options.message_class == MessageClass::normal),
+        fits_(is_usual_ && bytes.size() <= detail::kSlotPayload - detail::kMatchTrailer),
         peer_(peer),
         device_(&device),
         path_(&path) {
@@ -261,7 +266,12 @@ class PreparedSend : public PreparedOperation {
  private:
   void renew_lane() noexcept { lane_.renew(fits_, *path_, peer_, options_.device); }
   [[gnu::cold, gnu::noinline]] Status start_otherwise() {
-    const Status status = detail::MatchedCalls<Locking>::post_send(*device_, peer_, tag_, bytes_, options_);
+    using Calls = detail::MatchedCalls<Locking>;
+    if (is_usual_ && !fits_ &&
+        Calls::post_wide_send(*device_, detail::peer_and_device(peer_, options_.device), tag_, bytes_.data(),
+                              bytes_.size(), trailer_))
+      return Status::done();
+    const Status status = Calls::post_send(*device_, peer_, tag_, bytes_, options_);
     renew_lane();
     return status;
   }
@@ -271,6 +281,7 @@ class PreparedSend : public PreparedOperation {
   Bytes bytes_;
   std::uint64_t trailer_;
   SendOptions options_;
+  bool is_usual_;
   bool fits_;
   int peer_;
   detail::DeviceState* device_;

@@ -22,6 +22,12 @@ Status EndpointCalls<Locking>::post_am(DeviceState& device, int peer, RemoteComp
   return device.post_am(peer, remote, bytes, options, Locking::kExclusive);
 }
 template <class Locking>
+bool EndpointCalls<Locking>::post_wide_am(DeviceState& device, int peer, RemoteCompletion remote,
+                                          const std::byte* data, std::size_t size,
+                                          std::uint32_t tag) noexcept {
+  return device.post_wide_am<Locking>(peer, remote, data, size, tag);
+}
+template <class Locking>
 Status EndpointCalls<Locking>::post_packet(DeviceState& device, int peer, RemoteCompletion remote,
                                            Packet& packet, std::size_t size,
                                            const ActiveMessageOptions& options) {

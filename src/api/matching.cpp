@@ -61,6 +61,12 @@ Status MatchedCalls<Locking>::post_send(DeviceState& device, int peer, std::uint
   return device.post_send(peer, tag, bytes, options, Locking::kExclusive);
 }
 template <class Locking>
+bool MatchedCalls<Locking>::post_wide_send(DeviceState& device, std::uint64_t peer_and_device,
+                                           std::uint64_t tag, const std::byte* data, std::size_t size,
+                                           std::uint64_t trailer) noexcept {
+  return device.post_wide_send<Locking>(peer_and_device, tag, data, size, trailer);
+}
+template <class Locking>
 Status MatchedCalls<Locking>::post_send_packet(DeviceState& device, int peer, std::uint64_t tag,
                                                Packet& packet, std::size_t size, const SendOptions& options) {
   return device.post_send_packet(peer, tag, packet, size, options, Locking::kExclusive);

@@ -1,6 +1,8 @@
 // What the core asks of a network. A backend is a folder below this one.
 #pragma once
 
+#include "network/wide_slots.hpp"
+
 #include <weft/detail/device_path.hpp>
 #include <weft/detail/direct_window.hpp>
 #include <weft/detail/message_access.hpp>
@@ -78,15 +80,11 @@ class Sink {
   /// their payloads. A network that has several gives the sink the chance to do once what they have in
   /// common.
   virtual void deliver_run(detail::SlotRun& run, detail::PayloadLender* lender) noexcept {
-    std::uint64_t word = 0;
-    Bytes payload;
-    for (; run.look(word, payload); run.advance()) {
-      Message message;
-      detail::MessageAccess::set_view(message, Operation::active_message, run.peer(),
-                                      static_cast<std::uint32_t>(word), payload.data(), payload.size(),
-                                      lender, 0);
-      if (!deliver(run.channel(), word, message)) return;
-    }
+    deliver_each(run, lender);
+  }
+  /// The same for messages in several slots each.
+  virtual void deliver_run(WideRun& run, detail::PayloadLender* lender) noexcept {
+    deliver_each(run, lender);
   }
   /// The peer wrote something impossible; the message was discarded.
   virtual void reject(int peer, const char* what, std::uint64_t value) noexcept = 0;
@@ -99,6 +97,18 @@ class Sink {
 
  protected:
   ~Sink() = default;
+  template <class Run>
+  void deliver_each(Run& run, detail::PayloadLender* lender) noexcept {
+    std::uint64_t word = 0;
+    Bytes payload;
+    for (; run.look(word, payload); run.advance()) {
+      Message message;
+      detail::MessageAccess::set_view(message, Operation::active_message, run.peer(),
+                                      static_cast<std::uint32_t>(word), payload.data(), payload.size(),
+                                      lender, 0);
+      if (!deliver(run.channel(), word, message)) return;
+    }
+  }
 };
 
 /// What senders know of a peer's handle.
@@ -213,6 +223,9 @@ class Port {
   /// What the network knows of the traffic since the port was opened, without having counted each message.
   struct Traffic {
     std::uint64_t inlined = 0;          // messages sent by inlined posts
+    std::uint64_t wide_messages = 0;    // by write_wide(), without a trailer
+    std::uint64_t wide_sends = 0;       // with one
+    std::uint64_t wide_bytes = 0;       // of both, trailers included
     std::uint64_t delivered = 0;        // messages that the sink has taken
     std::uint64_t delivered_bytes = 0;  // of those of more than kShortMessage
     std::uint64_t lanes = 0;            // to peers

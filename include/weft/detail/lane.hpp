@@ -212,8 +212,9 @@ struct SlotPlace {
 /// For a lane that was entered: its shuttle, when that is here, else the next slot of its ring, whose line
 /// will then soon be written. A null slot: there is none.
 [[nodiscard, gnu::always_inline]] inline SlotPlace find_place(SendLane& lane) noexcept {
-  // Pairs with the release in ShmPort::hand_shuttle(): the message before has been read.
-  if (Slot* const shuttle = lane.shuttle.load(std::memory_order_acquire); shuttle != nullptr) {
+  // Pairs with the release in ShmPort::hand_shuttle(): the message before has been read. Single messages, to
+  // which a jump is nothing, make way for streams.
+  if (Slot* const shuttle = lane.shuttle.load(std::memory_order_acquire); shuttle != nullptr) [[unlikely]] {
     lane.shuttle.store(nullptr, std::memory_order_relaxed);
     lane.pass();
     return {shuttle, lane.shuttle_mark, lane.next};
@@ -221,15 +222,16 @@ struct SlotPlace {
   if (!has_slot(lane)) [[unlikely]]
     return {nullptr, 0, nullptr};
   Slot* const slot = lane.next;
+  if (slot == nullptr) __builtin_unreachable();  // spares callers the test
   prefetch_for_write(slot + kPrefetchDistance);
   return {slot, lane.mark, slot + 1};
 }
 /// Makes what was written into it visible, and moves on.
 [[gnu::always_inline]] inline void publish_slot(SendLane& lane, const SlotPlace& place, std::size_t size,
-                                                std::uint8_t channel) noexcept {
+                                                std::uint8_t channel,
+                                                SlotKind kind = SlotKind::message) noexcept {
   // Pairs with the acquire of the receiver's poll: payload and word are visible with the header.
-  place.slot->header.store(place.mark | slot_header(0, size, channel, SlotKind::message),
-                           std::memory_order_release);
+  place.slot->header.store(place.mark | slot_header(0, size, channel, kind), std::memory_order_release);
   lane.next = place.next;
   // Pairs with the process-wide barrier of a receiver that stops polling this lane: either it still finds
   // the slot, or this load sees that it is cold.

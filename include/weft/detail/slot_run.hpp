@@ -76,6 +76,8 @@ class SlotRun {
     word = slot.word;
     return true;
   }
+  /// Of each message.
+  [[nodiscard]] static constexpr std::size_t slots() noexcept { return 1; }
   /// Payload bytes of the message that look() has shown last.
   [[nodiscard]] std::size_t size() const noexcept { return size_in(header_); }
   /// The same run, ending after `most` messages at the latest.

@@ -21,11 +21,21 @@ namespace detail {
 
 class DeviceState;
 
+/// Both in one argument: the peer's device above bit 32.
+[[nodiscard]] constexpr std::uint64_t peer_and_device(int peer, std::uint8_t device) noexcept {
+  return static_cast<std::uint64_t>(device) << 32 | static_cast<std::uint32_t>(peer);
+}
+
 /// What endpoints call out of line, by lock policy.
 template <class Locking>
 struct MatchedCalls {
   WEFT_API static Status post_send(DeviceState& device, int peer, std::uint64_t tag, Bytes bytes,
                                    const SendOptions& options);
+  /// A payload of more than a slot and up to a packet, of the class normal and to an unordered engine, where
+  /// it fits at once; `trailer` as match_trailer() makes it. False, without effect: post_send() knows.
+  WEFT_API static bool post_wide_send(DeviceState& device, std::uint64_t peer_and_device, std::uint64_t tag,
+                                      const std::byte* data, std::size_t size,
+                                      std::uint64_t trailer) noexcept;
   WEFT_API static Status post_send_packet(DeviceState& device, int peer, std::uint64_t tag, Packet& packet,
                                           std::size_t size, const SendOptions& options);
   WEFT_API static Outcome send(DeviceState& device, int peer, std::uint64_t tag, Bytes bytes,
@@ -88,7 +98,7 @@ class MatchedOperations {
   /// a peer or engine out of range.
   [[gnu::always_inline]] Status post_send(int peer, std::uint64_t tag, Bytes bytes,
                                           const SendOptions& options = {}) {
-    if (send_in_slot(peer, tag, bytes, options)) [[likely]]
+    if (send_by_lane(peer, tag, bytes, options)) [[likely]]
       return Status::done();
     const SendOptions given =
         options;  // a copy: what is passed on lies in memory, what is only read does not
@@ -105,7 +115,7 @@ class MatchedOperations {
   /// Not inside handlers.
   Outcome send(int peer, std::uint64_t tag, Bytes bytes, const SendOptions& options = {},
                const std::source_location& where = std::source_location::current()) {
-    if (send_in_slot(peer, tag, bytes, options)) [[likely]]
+    if (send_by_lane(peer, tag, bytes, options)) [[likely]]
       return Outcome::ok;
     const SendOptions given = options;
     return Calls::send(device(), peer, tag, bytes, given, where);
@@ -195,19 +205,24 @@ class MatchedOperations {
 
  private:
   using Calls = detail::MatchedCalls<Locking>;
-  [[nodiscard, gnu::always_inline]] bool send_in_slot(int peer, std::uint64_t tag, Bytes bytes,
+  [[nodiscard, gnu::always_inline]] bool send_by_lane(int peer, std::uint64_t tag, Bytes bytes,
                                                       const SendOptions& options) noexcept {
     // Read before anything that is loaded with acquire, so that constants stay constants.
     const MatchingPolicy policy = options.policy;
     const std::uint16_t engine = options.engine;
     const std::uint8_t device = options.device;
-    if (bytes.size() > detail::kSlotPayload - detail::kMatchTrailer || policy == MatchingPolicy::user ||
-        (options.completion != nullptr && !options.may_complete_now) ||
+    if (policy == MatchingPolicy::user || (options.completion != nullptr && !options.may_complete_now) ||
         options.message_class != MessageClass::normal)
       return false;
     const bool is_ordered = engine >= kMatchingEngines;
     if (is_ordered && (policy != MatchingPolicy::rank_and_tag || tag == any_tag)) return false;
     const detail::DevicePath& path = static_cast<const Derived*>(this)->path();
+    if (bytes.size() > detail::kSlotPayload - detail::kMatchTrailer) {
+      return !is_ordered &&
+             Calls::post_wide_send(
+                 this->device(), detail::peer_and_device(peer, device), tag, bytes.data(), bytes.size(),
+                 detail::match_trailer(engine, static_cast<std::uint8_t>(policy), path.own_device));
+    }
     // What has an order goes one way.
     detail::SendLane* lane = path.lane(
         peer, device, is_ordered ? detail::DevicePath::kFirstColumn : detail::column_of_post<Locking>());

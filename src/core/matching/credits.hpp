@@ -132,26 +132,25 @@ class CreditLedger {
   [[nodiscard]] std::uint32_t settle(int peer, std::uint8_t device, std::uint32_t messages,
                                      bool exclusive) noexcept {
     Account& account = accounts_.at(peer, device);
-    std::uint64_t before = 0;
-    if (exclusive) {
-      before = account.settled.load(std::memory_order_relaxed);
-      account.settled.store(before + messages, std::memory_order_relaxed);
-    } else {
-      before = account.settled_by_any.fetch_add(messages, std::memory_order_relaxed);
-    }
-    const std::uint64_t whole = ~(std::uint64_t{batch_} - 1);
-    return static_cast<std::uint32_t>(((before + messages) & whole) - (before & whole));
+    if (!exclusive) return whole_batches(settle_by_any(account, messages * kSettled), messages);
+    const std::uint64_t before = account.settled.load(std::memory_order_relaxed);
+    account.settled.store(before + messages, std::memory_order_relaxed);
+    return whole_batches(before, messages);
+  }
+  /// The same for one that was admitted and waits no longer. Any thread.
+  [[nodiscard]] std::uint32_t settle_waiting(int peer, std::uint8_t device) noexcept {
+    return whole_batches(settle_by_any(accounts_.at(peer, device), kSettled - 1), 1);
   }
   /// A message begins to wait for its receive. False: the peer has no credit for that.
   [[nodiscard]] bool admit(int peer, std::uint8_t device) noexcept {
     Account& account = accounts_.at(peer, device);
-    if (account.waiting.fetch_add(1, std::memory_order_relaxed) < limit_) return true;
-    account.waiting.fetch_sub(1, std::memory_order_relaxed);
+    if ((account.by_any.fetch_add(1, std::memory_order_relaxed) & kWaiting) < limit_) return true;
+    account.by_any.fetch_sub(1, std::memory_order_relaxed);
     return false;
   }
-  /// A message that was admitted waits no longer.
+  /// A message that was admitted does not wait after all.
   void forget(int peer, std::uint8_t device) noexcept {
-    accounts_.at(peer, device).waiting.fetch_sub(1, std::memory_order_relaxed);
+    accounts_.at(peer, device).by_any.fetch_sub(1, std::memory_order_relaxed);
   }
   /// The network had no room for a return: keeps it for collect().
   void keep(int peer, std::uint8_t device, std::uint32_t count) noexcept {
@@ -183,9 +182,9 @@ class CreditLedger {
   [[nodiscard]] Arrivals arrivals() noexcept {
     Arrivals sum;
     accounts_.for_each([&](int, std::uint8_t, const Account& account) {
-      sum.waiting += account.waiting.load(std::memory_order_relaxed);
-      sum.all += account.settled.load(std::memory_order_relaxed) +
-                 account.settled_by_any.load(std::memory_order_relaxed);
+      const std::uint64_t by_any = account.by_any.load(std::memory_order_relaxed);
+      sum.waiting += by_any & kWaiting;
+      sum.all += account.settled.load(std::memory_order_relaxed) + by_any / kSettled;
     });
     sum.all += sum.waiting;
     return sum;
@@ -195,12 +194,24 @@ class CreditLedger {
   [[nodiscard]] std::uint8_t message_class() const noexcept { return message_class_; }
 
  private:
+  // In one number, because a message that meets its late receive changes both: what any thread has settled,
+  // and how many messages of the peer wait.
+  static constexpr std::uint64_t kSettled = 1U << 24;  // far more than a peer has credits
+  static constexpr std::uint64_t kWaiting = kSettled - 1;
   struct Account {
-    std::atomic<std::uint64_t> settled{0};
-    std::atomic<std::uint64_t> settled_by_any{0};
+    std::atomic<std::uint64_t> settled{0};  // by the one thread that progresses the device
+    std::atomic<std::uint64_t> by_any{0};
     std::atomic<std::uint32_t> kept{0};
-    std::atomic<std::uint32_t> waiting{0};  // messages of the peer in stores
   };
+
+  static std::uint64_t settle_by_any(Account& account, std::uint64_t change) noexcept {
+    return account.by_any.fetch_add(change, std::memory_order_relaxed) / kSettled;
+  }
+  /// Of credits that are returned, when `messages` more than `before` have been settled.
+  [[nodiscard]] std::uint32_t whole_batches(std::uint64_t before, std::uint32_t messages) const noexcept {
+    const std::uint64_t whole = ~(std::uint64_t{batch_} - 1);
+    return static_cast<std::uint32_t>(((before + messages) & whole) - (before & whole));
+  }
 
   AccountTable<Account> accounts_;
   const std::uint32_t device_;

@@ -6,6 +6,8 @@
 #include <weft/detail/message_access.hpp>
 
 #include <cstring>
+#include <memory>
+#include <new>
 
 namespace weft::core {
 
@@ -50,16 +52,18 @@ void SendReceive::copy(MutableBytes buffer, const std::byte* from, std::size_t s
 }
 
 bool SendReceive::on_send(std::uint64_t tag, Message& arrival, network::Sink& sink) noexcept {
-  return meet_one(tag, arrival) || on_other_send(tag, arrival, sink);
+  return meet_one(tag, arrival) || on_other_send(tag, arrival, sink) != Met::refused;
 }
 
 /// The same for one that did not meet the receive that waits first in its bucket.
-bool SendReceive::on_other_send(std::uint64_t tag, Message& arrival, network::Sink& sink) noexcept {
+SendReceive::Met SendReceive::on_other_send(std::uint64_t tag, Message& arrival,
+                                            network::Sink& sink) noexcept {
   MatchTrailer trailer;
-  if (!read_trailer(arrival, trailer, sink)) return true;
+  if (!read_trailer(arrival, trailer, sink)) return Met::nothing;
   const int peer = arrival.peer();
   MatchingEngine& engine = *engines_.find(trailer.engine);
-  if (trailer.engine >= kMatchingEngines) return on_ordered_send(engine, tag, arrival, trailer, sink);
+  if (trailer.engine >= kMatchingEngines)
+    return on_ordered_send(engine, tag, arrival, trailer, sink) ? Met::nothing : Met::refused;
   const MatchKey key = MatchingEngine::arrived_key(peer, tag, policy_of(trailer));
   CreditLedger& ledger = ledgers_.of(class_of(trailer));
   bool may_keep = true;
@@ -74,18 +78,18 @@ bool SendReceive::on_other_send(std::uint64_t tag, Message& arrival, network::Si
       complete(engine, *record, message, tag, arrival.bytes().first(arrival.size() - sizeof trailer));
       context_.trace(TraceEvent::Phase::instant, "receive ended", peer, arrival.size() - sizeof trailer, 0);
       settle(ledger, peer, trailer.device, 1, exclusive_.load(std::memory_order_relaxed));
-      return true;
+      return Met::receive;
     }
     case Table::Answer::kept:
-      return true;
+      return Met::nothing;
     case Table::Answer::contended:
-      return false;
+      return Met::refused;
     case Table::Answer::exhausted:
       break;
   }
-  if (may_keep) return false;
+  if (may_keep) return Met::refused;
   sink.reject(peer, "more messages without receives than there are credits", tag);
-  return true;
+  return Met::nothing;
 }
 
 /// Keeps a message that has come before its receive; nullptr: there is no room.
@@ -99,7 +103,9 @@ bool SendReceive::on_other_send(std::uint64_t tag, Message& arrival, network::Si
   Arrived& arrived = *record->unexpected;
   arrived.peer = arrival.peer();
   arrived.length = arrival.size() - sizeof trailer;
-  arrived.message = arrival.take();
+  // Made where it is kept: to move a Message that has just been written costs more than to write it.
+  std::destroy_at(&arrived.message);
+  ::new (static_cast<void*>(&arrived.message)) Message(arrival.take());
   arrived.is_announced = false;
   arrived.sender_device = trailer.device;
   arrived.tag = tag;

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstring>
+#include <type_traits>
 
 namespace weft::core {
 
@@ -24,13 +25,17 @@ std::uint32_t trailer_of(Bytes payload) noexcept {
 
 }  // namespace
 
-void SendReceive::on_sends(detail::SlotRun& run, detail::PayloadLender* lender, network::Sink& sink,
+template <class Run>
+void SendReceive::on_sends(Run& run, detail::PayloadLender* lender, network::Sink& sink,
                            const Backlog& backlog) noexcept {
   std::uint64_t tag = 0;
   Bytes payload;
+  bool is_early = false;  // the last message found no receive, so the next one probably finds none
   while (run.look(tag, payload) && !backlog.over_limit()) {
     const std::uint32_t trailer = trailer_of(payload);
-    if (const std::atomic<MatchingEngine*>* place = usual_engine(trailer); place != nullptr) [[likely]] {
+    if (is_early) {
+    } else if (const std::atomic<MatchingEngine*>* place = usual_engine(trailer); place != nullptr)
+        [[likely]] {
       // Pairs with the release in MatchingEngines::make().
       if (MatchingEngine* engine = place->load(std::memory_order_acquire); engine != nullptr) [[likely]] {
         const std::uint32_t most = prefetch(*engine, run);
@@ -42,24 +47,32 @@ void SendReceive::on_sends(detail::SlotRun& run, detail::PayloadLender* lender, 
           continue;
         }
       }
-    } else if (is_ordered(trailer)) {
-      if (!on_ordered_sends(run, lender, sink, backlog)) break;
-      continue;
+    } else if constexpr (std::is_same_v<Run, detail::SlotRun>) {
+      if (is_ordered(trailer)) {
+        if (!on_ordered_sends(run, lender, sink, backlog)) break;
+        continue;
+      }
     }
     Message arrival;
     detail::MessageAccess::set_view(arrival, Operation::active_message, run.peer(), tag, payload.data(),
                                     payload.size(), lender, 0);
-    if (!on_other_send(tag, arrival, sink)) break;
+    const Met met = on_other_send(tag, arrival, sink);
+    if (met == Met::refused) break;
+    is_early = met == Met::nothing;
     run.advance();
   }
 }
+template void SendReceive::on_sends(detail::SlotRun&, detail::PayloadLender*, network::Sink&,
+                                    const Backlog&) noexcept;
+template void SendReceive::on_sends(network::WideRun&, detail::PayloadLender*, network::Sink&,
+                                    const Backlog&) noexcept;
 
 /// What nearly always happens: as long as messages have this trailer and size, and meet the receive that
 /// waits first in its bucket. Returns how many have. Locking: NoLock when the engine is serial, else TryLock.
-template <class Locking>
-std::uint32_t SendReceive::meet(detail::SlotRun& all, std::size_t most, std::uint32_t trailer,
-                                MatchingEngine& engine, const Backlog& backlog) noexcept {
-  detail::SlotRun run = all.first(most);  // in registers
+template <class Locking, class Run>
+std::uint32_t SendReceive::meet(Run& all, std::size_t most, std::uint32_t trailer, MatchingEngine& engine,
+                                const Backlog& backlog) noexcept {
+  Run run = all.first(most);  // in registers
   const std::uint64_t begin = run.head();
   const auto peer = static_cast<std::uint32_t>(run.peer());
   const std::size_t size = run.size() - sizeof(MatchTrailer);
@@ -87,7 +100,7 @@ std::uint32_t SendReceive::meet(detail::SlotRun& all, std::size_t most, std::uin
     run.advance();
   }
   all.go_on_behind(run);
-  return static_cast<std::uint32_t>(run.head() - begin);
+  return static_cast<std::uint32_t>((run.head() - begin) / run.slots());
 }
 
 /// The same for one message, which somebody is probably waiting for. False, without effect: on_send() knows.
@@ -145,8 +158,8 @@ const std::atomic<MatchingEngine*>* SendReceive::usual_engine(std::uint32_t trai
 
 /// Fetches the receives that the next messages will probably meet, where there are so many that they may lie
 /// far away. Returns for how many messages that was done, or need not be done.
-[[gnu::noinline]] std::uint32_t SendReceive::prefetch(MatchingEngine& engine,
-                                                      const detail::SlotRun& run) noexcept {
+template <class Run>
+[[gnu::noinline]] std::uint32_t SendReceive::prefetch(MatchingEngine& engine, const Run& run) noexcept {
   if (engine.records().made() < kManyRecords) return 16 * kPrefetched;
   MatchKey key{0, static_cast<std::uint32_t>(run.peer()), 0};
   std::array<MatchKey, kPrefetched> keys;
@@ -169,5 +182,6 @@ const std::atomic<MatchingEngine*>* SendReceive::usual_engine(std::uint32_t trai
     if (record != nullptr) __builtin_prefetch(record->buffer.data(), 1);
   return kPrefetched;
 }
+template std::uint32_t SendReceive::prefetch(MatchingEngine&, const detail::SlotRun&) noexcept;
 
 }  // namespace weft::core

@@ -41,6 +41,23 @@ Status SendReceive::attempt_receive(MatchingEngine& engine, int source, std::uin
   return Status::retry(Reason::no_request);
 }
 
+template <class Locking>
+bool SendReceive::receive_first_arrived(MatchingEngine& engine, std::uint64_t tag, std::uint32_t source,
+                                        std::span<std::byte> buffer, Completion* completion,
+                                        void* user_data) noexcept {
+  MatchRecord* const record = engine.table().take_first<Locking, Table::Side::posted>({tag, source, 0});
+  if (record == nullptr) return false;
+  static_cast<void>(
+      receive_arrived(engine, *record, buffer, {.completion = completion, .user_data = user_data}));
+  return true;
+}
+template bool SendReceive::receive_first_arrived<detail::TryLock>(MatchingEngine&, std::uint64_t,
+                                                                  std::uint32_t, std::span<std::byte>,
+                                                                  Completion*, void*) noexcept;
+template bool SendReceive::receive_first_arrived<detail::NoLock>(MatchingEngine&, std::uint64_t,
+                                                                 std::uint32_t, std::span<std::byte>,
+                                                                 Completion*, void*) noexcept;
+
 Status SendReceive::receive_arrived(MatchingEngine& engine, MatchRecord& record, std::span<std::byte> buffer,
                                     const ReceiveOptions& options) noexcept {
   const Arrived& arrived = *record.unexpected;
@@ -59,8 +76,9 @@ Status SendReceive::receive_arrived(MatchingEngine& engine, MatchRecord& record,
   detail::MessageAccess::set_user_data(message, options.user_data);
   context_.trace(TraceEvent::Phase::instant, "receive ended", arrived.peer, size, 0, "had arrived before");
   if (size < arrived.length) detail::MessageAccess::set_outcome(message, Outcome::truncated);
-  arrived.ledger->forget(arrived.peer, arrived.sender_device);
-  settle(*arrived.ledger, arrived.peer, arrived.sender_device, 1, false);
+  CreditLedger& ledger = *arrived.ledger;
+  const std::uint32_t credits = ledger.settle_waiting(arrived.peer, arrived.sender_device);
+  if (credits != 0) settle_batch(ledger, arrived.peer, arrived.sender_device, credits, false);
   engine.release(record);
   if (options.may_complete_now && (options.arrived != nullptr || message.outcome() == Outcome::ok)) {
     if (options.arrived != nullptr) *options.arrived = std::move(message);
@@ -81,9 +99,8 @@ void SendReceive::drop_arrived(MatchingEngine& engine, MatchRecord& record) noex
   }
   // By step(): the caller may be any thread, also beside the one that has the device for itself.
   CreditLedger& ledger = *arrived.ledger;
-  const std::uint32_t count = ledger.settle(arrived.peer, arrived.sender_device, 1, false);
+  const std::uint32_t count = ledger.settle_waiting(arrived.peer, arrived.sender_device);
   if (count != 0) ledger.keep(arrived.peer, arrived.sender_device, count);
-  ledger.forget(arrived.peer, arrived.sender_device);
   engine.release(record);
 }
 

@@ -22,7 +22,7 @@ namespace {
 constexpr std::uint32_t kLaneShare = 32;  // of the credits, at most
 constexpr std::uint32_t kParts = 4;       // of the credits may lie in the first lane of a shared device ...
 constexpr std::uint32_t kOtherParts = 2 * detail::DevicePath::kColumns;  // ... and in each other one
-constexpr std::size_t kLargestInline = 2048;  // the attribute inline_max allows no more
+constexpr std::size_t kLargestInline = 4096;  // the attribute inline_max allows no more
 
 Outgoing matched_message(int peer, std::uint64_t tag, const SendOptions& options, bool keeps_room) noexcept {
   return {peer,

@@ -48,6 +48,12 @@ class SendReceive {
   Status attempt_receive(MatchingEngine& engine, int source, std::uint64_t tag, std::span<std::byte> buffer,
                          const ReceiveOptions& options) noexcept;
 
+  /// What nearly always happens to a receive by rank and tag whose message is there already: it is the one
+  /// that waits first in its bucket. False, without effect: attempt_receive() knows.
+  template <class Locking>
+  bool receive_first_arrived(MatchingEngine& engine, std::uint64_t tag, std::uint32_t source,
+                             std::span<std::byte> buffer, Completion* completion, void* user_data) noexcept;
+
   // The same on an ordered engine; `engine` is the own one with the id of the send's. `again`: it comes from
   // the backlog.
   Status attempt_ordered_send(MatchingEngine& engine, int peer, std::uint64_t tag, const SendPayload& payload,
@@ -67,8 +73,9 @@ class SendReceive {
 
   /// Arrivals of the channels send, large_send and credit. False: cannot be taken now.
   bool on_send(std::uint64_t tag, Message& arrival, network::Sink& sink) noexcept;
-  /// Several sends, until `backlog` is over its limit.
-  void on_sends(detail::SlotRun& run, detail::PayloadLender* lender, network::Sink& sink,
+  /// Several sends, until `backlog` is over its limit. Run: SlotRun or WideRun.
+  template <class Run>
+  void on_sends(Run& run, detail::PayloadLender* lender, network::Sink& sink,
                 const Backlog& backlog) noexcept;
   bool on_large_send(std::uint64_t tag, const Message& arrival, network::Sink& sink) noexcept;
   void on_credit(std::uint64_t word, const Message& arrival, network::Sink& sink) noexcept;
@@ -110,13 +117,15 @@ class SendReceive {
                        const MatchTrailer& trailer, network::Sink& sink) noexcept;
   bool on_ordered_sends(detail::SlotRun& run, detail::PayloadLender* lender, network::Sink& sink,
                         const Backlog& backlog) noexcept;
-  static std::uint32_t prefetch(MatchingEngine& engine, const detail::SlotRun& run) noexcept;
+  template <class Run>
+  static std::uint32_t prefetch(MatchingEngine& engine, const Run& run) noexcept;
   [[nodiscard]] const std::atomic<MatchingEngine*>* usual_engine(std::uint32_t trailer) const noexcept;
   void settle_met(int peer, std::uint32_t trailer, std::uint32_t messages) noexcept;
-  template <class Locking>
-  static std::uint32_t meet(detail::SlotRun& run, std::size_t most, std::uint32_t trailer,
-                            MatchingEngine& engine, const Backlog& backlog) noexcept;
-  bool on_other_send(std::uint64_t tag, Message& arrival, network::Sink& sink) noexcept;
+  template <class Locking, class Run>
+  static std::uint32_t meet(Run& run, std::size_t most, std::uint32_t trailer, MatchingEngine& engine,
+                            const Backlog& backlog) noexcept;
+  enum class Met : std::uint8_t { receive, nothing, refused };
+  Met on_other_send(std::uint64_t tag, Message& arrival, network::Sink& sink) noexcept;
   bool meet_one(std::uint64_t tag, const Message& arrival) noexcept;
   template <class Locking>
   bool meet_one(std::uint64_t tag, const Message& arrival, std::uint32_t trailer,
@@ -136,7 +145,12 @@ class SendReceive {
   void settle(CreditLedger& ledger, int peer, std::uint8_t device, std::uint32_t messages,
               bool exclusive) noexcept {
     const std::uint32_t count = ledger.settle(peer, device, messages, exclusive);
-    if (count != 0 && !return_credits(ledger, peer, device, count, exclusive)) [[unlikely]]
+    if (count != 0) settle_batch(ledger, peer, device, count, exclusive);
+  }
+  /// Returns so many credits, now or later.
+  void settle_batch(CreditLedger& ledger, int peer, std::uint8_t device, std::uint32_t count,
+                    bool exclusive) noexcept {
+    if (!return_credits(ledger, peer, device, count, exclusive)) [[unlikely]]
       ledger.keep(peer, device, count);
   }
   bool return_credits(CreditLedger& ledger, int peer, std::uint8_t device, std::uint32_t count,

@@ -33,12 +33,12 @@ RuntimeCounters DeviceState::counters() noexcept {
 
   // Every send takes a credit, and some were not sent by calls; what else inlined posts have sent are active
   // messages and signals.
-  const std::uint64_t called_sends = sent.messages(Channel::send);
+  const std::uint64_t called_sends = sent.messages(Channel::send) + traffic.wide_sends;
   result.matched_sent = send_receive_.sends();
   const std::uint64_t inlined_sends = without(result.matched_sent, called_sends);
   result.active_messages_sent = without(traffic.inlined, inlined_sends);
-  std::uint64_t called = 0;
-  std::uint64_t eager_bytes = sent.bytes(Channel::send);
+  std::uint64_t called = traffic.wide_messages;
+  std::uint64_t eager_bytes = sent.bytes(Channel::send) + traffic.wide_bytes;
   for (const Channel channel : kActiveMessages) {
     called += sent.messages(channel);
     eager_bytes += sent.bytes(channel);
@@ -46,7 +46,8 @@ RuntimeCounters DeviceState::counters() noexcept {
   result.active_messages_sent += called;
   result.inlined_sent = traffic.inlined;
   result.eager_bytes_sent = eager_bytes;
-  result.control_sent = without(sent.messages(), called + called_sends);
+  result.control_sent =
+      without(sent.messages() + traffic.wide_messages + traffic.wide_sends, called + called_sends);
   result.large_sent = counts_.large_sent.value();
   const auto streamed = [](const core::ChannelCounts& counts) {
     return without(counts.bytes(Channel::chunk), counts.messages(Channel::chunk) * sizeof(core::Chunk));

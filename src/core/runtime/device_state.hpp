@@ -70,6 +70,14 @@ class DeviceState final : private network::Sink, private core::PostRetry {
                  bool exclusive);
   Status post_packet(int peer, RemoteCompletion remote, Packet& packet, std::size_t size,
                      const ActiveMessageOptions& options, bool exclusive);
+  // post_wide.cpp: what nearly always happens to payloads of more than a slot and up to a packet. False,
+  // without effect: post_am() and post_send() know.
+  template <class Locking>
+  bool post_wide_am(int peer, RemoteCompletion remote, const std::byte* data, std::size_t size,
+                    std::uint32_t tag) noexcept;
+  template <class Locking>
+  bool post_wide_send(std::uint64_t peer_and_device, std::uint64_t tag, const std::byte* data,
+                      std::size_t size, std::uint64_t trailer) noexcept;
   Outcome send_am(int peer, RemoteCompletion remote, Bytes bytes, const ActiveMessageOptions& options,
                   const std::source_location& where, bool exclusive);
   // post_vectored.cpp
@@ -202,6 +210,11 @@ class DeviceState final : private network::Sink, private core::PostRetry {
   template <class Buffer>
   Message receive_patiently(int source, std::uint64_t tag, const Buffer& buffer,
                             const ReceiveOptions& options, const std::source_location& where, bool exclusive);
+  template <class Locking>
+  bool write_wide_message(SendLane& lane, std::uint64_t word, std::uint8_t channel, Bytes payload,
+                          const network::WideTrailer& trailer) noexcept;
+  bool receive_first_arrived(int source, std::uint64_t tag, std::span<std::byte> buffer,
+                             const ReceiveOptions& options) noexcept;
   Status keep_receive(int peer, int source, std::uint64_t tag, std::span<std::byte> buffer,
                       const ReceiveOptions& options) noexcept;
   // post_ordered.cpp
@@ -227,6 +240,7 @@ class DeviceState final : private network::Sink, private core::PostRetry {
                          std::span<std::byte> buffer, const ReceiveOptions& options, bool again) noexcept;
   // progress.cpp
   void deliver_run(SlotRun& run, PayloadLender* lender) noexcept override;
+  void deliver_run(network::WideRun& run, PayloadLender* lender) noexcept override;
   void hand_over_run(SlotRun& run, PayloadLender* lender) noexcept;
   bool deliver(std::uint8_t channel, std::uint64_t word, Message& message) noexcept override;
   void hand_over(std::uint64_t word, Message& message) noexcept;

@@ -78,6 +78,13 @@ void DeviceState::deliver_run(SlotRun& run, PayloadLender* lender) noexcept {
     Sink::deliver_run(run, lender);
 }
 
+void DeviceState::deliver_run(network::WideRun& run, PayloadLender* lender) noexcept {
+  if (run.channel() == static_cast<std::uint8_t>(Channel::send))
+    send_receive_.on_sends(run, lender, *this, backlog_);
+  else
+    Sink::deliver_run(run, lender);
+}
+
 /// The same as deliver() of active messages, with one call for those behind each other to one object.
 inline void DeviceState::hand_over_run(SlotRun& run, PayloadLender* lender) noexcept {
   std::uint64_t word = 0;

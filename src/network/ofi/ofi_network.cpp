@@ -30,8 +30,12 @@ std::size_t packet_bytes_of(const base::Attributes& attributes) {
   return std::min(number<std::size_t>(attributes, Attribute::packet_size), kLongestPacket);
 }
 
+/// Here a payload without a packet is copied into a buffer of the network, which saves nothing beyond that.
+constexpr std::size_t kLongestCopied = 432;
+
 std::size_t inline_bytes_of(const base::Attributes& attributes) {
-  return std::max(number<std::size_t>(attributes, Attribute::inline_max), kSmallestSend);
+  const auto inline_max = number<std::size_t>(attributes, Attribute::inline_max);
+  return std::max(std::min(inline_max, kLongestCopied), kSmallestSend);
 }
 
 }  // namespace

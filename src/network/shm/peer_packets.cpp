@@ -10,7 +10,7 @@ const bool kOwnsWhatItRead = [] {
   __builtin_cpu_init();
   return __builtin_cpu_is("amd") != 0;
 }();
-constexpr std::size_t kOwnsFrom = 1024;  // bytes
+constexpr std::size_t kOwnsFrom = 32 * 1024;  // bytes: chunks of streams, which are what gains by it
 
 PacketHeader& packet_header(const Mapping& mapping, std::uint32_t index) noexcept {
   const SegmentHeader& header = mapping.header();

@@ -48,16 +48,27 @@ struct SendState : detail::SendLane {
   std::uint32_t index = 0;     // of the announcement, and of the doorbell bit
   Segment::Ring ring;
   TrafficClass traffic = TrafficClass::data;
-  std::uint32_t stripe = 0;                    // of the threads that send, where they spread over lanes
-  bool is_given_up = false;                    // the peer has failed; under the lane's lock
-  std::uint64_t wide_tail = 0;                 // tail after the last message of several slots ...
-  std::uint64_t wide_head = 0;                 // ... whose first slot was here
-  std::uint64_t earlier = 0;                   // positions of rings that the lane has left
-  std::uint64_t called = 0;                    // positions that were not written by inlined posts
+  std::uint32_t stripe = 0;     // of the threads that send, where they spread over lanes
+  bool is_given_up = false;     // the peer has failed; under the lane's lock
+  std::uint64_t wide_tail = 0;  // tail after the last message of several slots ...
+  std::uint64_t wide_head = 0;  // ... whose first slot was here
+  std::uint64_t earlier = 0;    // positions of rings that the lane has left
+  std::uint64_t called = 0;     // positions that were not written by inlined posts
+  // By write_wide(), which nobody else counts:
+  std::uint64_t wide_messages = 0;             // without a trailer
+  std::uint64_t wide_sends = 0;                // with one
+  std::uint64_t wide_bytes = 0;                // of both
   std::atomic<bool> is_paired{false};          // with the lane that comes back, for a shuttle
   std::atomic<detail::Slot*> paired{nullptr};  // the shuttle, wherever it is
   std::uint64_t shuttles = 0;                  // how often it has come; written by the receiving half
 };
+
+// wide_slots.cpp
+/// Lays a payload over a slot and those that follow.
+void write_payload(detail::Slot* slot, Bytes payload) noexcept;
+void write_trailer(detail::Slot* first, std::size_t size, std::uint64_t trailer) noexcept;
+/// Notes whose a packet is from now on, and returns what tells a peer of it.
+PacketReference lend_packet(std::byte* packet, std::uint32_t index, int peer, std::size_t size) noexcept;
 
 /// Where lanes without a shuttle look for one: always empty.
 inline constinit detail::Slot no_shuttle{.header = 0, .word = 0, .payload = {}};
@@ -226,8 +237,9 @@ class ShmPort final : public Port {
   std::size_t receive_ring(ReceiveLane& lane, Sink& sink, std::size_t limit, bool alone,
                            bool is_due) noexcept;
   static void tell_credit(ReceiveLane& lane, std::uint64_t head) noexcept;
-  bool deliver_rare(ReceiveLane& lane, detail::Slot& slot, std::uint64_t header, Sink& sink,
-                    Message& message) noexcept;
+  std::uint64_t deliver_wide(ReceiveLane& lane, std::uint64_t header, std::uint64_t& head, std::size_t limit,
+                             Sink& sink) noexcept;
+  bool deliver_rare(ReceiveLane& lane, detail::Slot& slot, std::uint64_t header, Sink& sink) noexcept;
   bool deliver_packet(ReceiveLane& lane, const detail::Slot& slot, std::uint64_t header, Sink& sink) noexcept;
   void follow(ReceiveLane& lane, const detail::Slot& slot, Sink& sink) noexcept;
   void detach(ReceiveLane& lane, Announcement::State state) noexcept;

@@ -134,7 +134,8 @@ inline bool ShmPort::receive_shuttle(ReceiveLane& lane, Sink& sink) noexcept {
     // Lap and kind are what they must be, and the payload is in this slot.
     const std::uint64_t expected =
         detail::slot_header(detail::lap_of(head, lane.mask) | lane.passed, 0, 0, SlotKind::message);
-    if ((header & 0xffffffff000000ffU) == expected && size <= detail::kSlotPayload) [[likely]] {
+    const bool is_message = (header & 0xffffffff000000ffU) == expected;
+    if (is_message && size <= detail::kSlotPayload) [[likely]] {
       const auto channel = static_cast<std::uint8_t>(header >> 8);
       // A single active message, which somebody waits for, is delivered faster by itself.
       if (channel == detail::kSendChannel || (channel == detail::kActiveMessageChannel && count != 0)) {
@@ -166,9 +167,14 @@ inline bool ShmPort::receive_shuttle(ReceiveLane& lane, Sink& sink) noexcept {
         slot.header.store(0, std::memory_order_relaxed);
         ++head;
       }
+    } else if (is_message && (head & lane.mask) + slots_for(size) <= lane.mask + 1) {
+      const std::uint64_t taken = deliver_wide(lane, header, head, limit - count, sink);
+      if (taken == 0) break;
+      count += taken - 1;
+      streamed += taken - 1;
     } else {
       lane.head = head;
-      if (!deliver_rare(lane, slot, header, sink, message)) break;
+      if (!deliver_rare(lane, slot, header, sink)) break;
       head = lane.head;
       is_due = is_due && has_shuttle_message(lane);
     }
@@ -191,8 +197,26 @@ inline bool ShmPort::receive_shuttle(ReceiveLane& lane, Sink& sink) noexcept {
   lane.credit_at = head + lane.mask / 4;
 }
 
-bool ShmPort::deliver_rare(ReceiveLane& lane, Slot& slot, std::uint64_t header, Sink& sink,
-                           Message& message) noexcept {
+/// Messages in several slots each, from `head` on, where there is one and behind which it is moved. Returns
+/// how many have been taken.
+[[gnu::noinline]] std::uint64_t ShmPort::deliver_wide(ReceiveLane& lane, std::uint64_t header,
+                                                      std::uint64_t& head, std::size_t limit,
+                                                      Sink& sink) noexcept {
+  const std::size_t size = header >> 16 & 0xffff;
+  const std::uint64_t slots = slots_for(size);
+  // To where the sender is to learn of it, or a little further.
+  const std::uint64_t most = std::min<std::uint64_t>(limit, (lane.credit_at - head) / slots + 1);
+  WideRun run(lane.slots, lane.mask, head, lane.passed, most, lane.peer->rank,
+              static_cast<std::uint8_t>(header >> 8), size);
+  sink.deliver_run(run, &copier_);
+  const std::uint64_t taken = (run.head() - head) / slots;
+  head = run.head();
+  lane.other += taken * (slots - 1);
+  lane.bytes += taken * size;
+  return taken;
+}
+
+bool ShmPort::deliver_rare(ReceiveLane& lane, Slot& slot, std::uint64_t header, Sink& sink) noexcept {
   const std::size_t size = header >> 16 & 0xffff;
   std::uint64_t used = 1;
   const auto lap = static_cast<std::uint32_t>(detail::lap_of(lane.head, lane.mask));
@@ -204,23 +228,9 @@ bool ShmPort::deliver_rare(ReceiveLane& lane, Slot& slot, std::uint64_t header, 
     return false;
   }
   switch (static_cast<SlotKind>(header & 0xff)) {
-    case SlotKind::message: {
-      const std::uint64_t wide = 1 + (size - detail::kSlotPayload + sizeof(Slot) - 1) / sizeof(Slot);
-      if ((lane.head & lane.mask) + wide > lane.mask + 1) {
-        sink.reject(lane.peer->rank, "message beyond the end of its ring", size);
-        break;
-      }
-      const std::uint64_t word = slot.word;
-      detail::MessageAccess::set_payload(message, static_cast<std::uint32_t>(word), slot.payload, size,
-                                         &copier_);
-      if (!sink.deliver(static_cast<std::uint8_t>(header >> 8), word, message)) return false;
-      lane.other += wide - 1;
-      lane.bytes += size;
-      // Payload of the following slots must not be taken for headers in the next lap.
-      for (used = 1; used < wide; ++used)
-        lane.slots[(lane.head + used) & lane.mask].header.store(0, std::memory_order_relaxed);
+    case SlotKind::message:
+      sink.reject(lane.peer->rank, "message beyond the end of its ring", size);
       break;
-    }
     case SlotKind::packet:
       if (!deliver_packet(lane, slot, header, sink)) return false;
       break;

@@ -1,5 +1,6 @@
 // What inlined posts leave to a call: several slots, packets, full lanes, growth.
 #include "network/shm/port.hpp"
+#include "network/wide_slots.hpp"
 
 #include <sys/uio.h>
 #include <algorithm>
@@ -27,29 +28,6 @@ using detail::Slot;
 using detail::SlotKind;
 
 namespace {
-
-constexpr std::size_t slots_for(std::size_t size) noexcept {
-  return size <= detail::kSlotPayload ? 1
-                                      : 1 + (size - detail::kSlotPayload + sizeof(Slot) - 1) / sizeof(Slot);
-}
-
-/// Lays a payload over a slot and those that follow. Their headers are stored as atomics, because a poll that
-/// has an old position in its hands may look at one.
-void write_payload(Slot* slot, Bytes payload) noexcept {
-  const std::size_t first = std::min(payload.size(), detail::kSlotPayload);
-  if (first != 0) std::memcpy(slot->payload, payload.data(), first);
-  for (payload = payload.subspan(first); !payload.empty();) {
-    ++slot;
-    std::uint64_t head = 0;
-    const std::size_t in_head = std::min(payload.size(), sizeof head);
-    std::memcpy(&head, payload.data(), in_head);
-    slot->header.store(head, std::memory_order_relaxed);
-    payload = payload.subspan(in_head);
-    const std::size_t rest = std::min(payload.size(), sizeof(Slot) - sizeof head);
-    if (rest != 0) std::memcpy(&slot->word, payload.data(), rest);
-    payload = payload.subspan(rest);
-  }
-}
 
 /// What a handle's word at the peer says about sending to it.
 SendResult admission(const Peer& peer, std::uint64_t word) noexcept {
@@ -174,17 +152,10 @@ SendResult ShmPort::send(const Outgoing& outgoing, Bytes payload, bool exclusive
 SendResult ShmPort::send_packet(const Outgoing& outgoing, std::uint32_t packet, std::size_t size,
                                 bool exclusive) noexcept {
   const Mapping& own = shared_.segment->mapping();
-  auto& header = *reinterpret_cast<PacketHeader*>(own.base() + own.header().packets_offset +
-                                                  packet * own.header().packet_stride);
-  const std::uint32_t generation = header.generation.load(std::memory_order_relaxed);
-  // Pairs with the acquire in ShmNetwork::reclaim_packets, by which the thread that uses the packet next
-  // comes after this one. (The peer's return orders them as well, but a race detector does not see other
-  // processes.)
-  header.generation.store(generation, std::memory_order_release);
-  const PacketReference reference{packet, generation, size};
-  return send_slots(outgoing, 1, sizeof reference, SlotKind::packet, exclusive, [&](Slot& slot) {
-    // Under the lane's lock: from when the lane has been given up, no packet gets a note of this peer.
-    header.holder.store(static_cast<std::uint32_t>(outgoing.peer) + 1, std::memory_order_relaxed);
+  std::byte* const data =
+      own.base() + own.header().packets_offset + sizeof(PacketHeader) + packet * own.header().packet_stride;
+  return send_slots(outgoing, 1, sizeof(PacketReference), SlotKind::packet, exclusive, [&](Slot& slot) {
+    const PacketReference reference = lend_packet(data, packet, outgoing.peer, size);
     std::memcpy(slot.payload, &reference, sizeof reference);
   });
 }

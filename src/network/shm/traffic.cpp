@@ -47,6 +47,9 @@ Port::Traffic ShmPort::traffic() noexcept {
       const std::uint64_t by_shuttle = difference(
           glance(state->shuttles), state->shuttle.load(std::memory_order_relaxed) != nullptr ? 1 : 0);
       traffic.inlined += difference(positions, glance(state->called)) + by_shuttle;
+      traffic.wide_messages += glance(state->wide_messages);
+      traffic.wide_sends += glance(state->wide_sends);
+      traffic.wide_bytes += glance(state->wide_bytes);
     }
     traffic.lanes = send_states_.size();
   }

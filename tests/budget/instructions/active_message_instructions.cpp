@@ -81,6 +81,9 @@ constexpr Path kPaths[] = {
     {"single_consumer_queue", to_queue<SingleConsumerQueue>},
     {"completion_queue", to_queue<CompletionQueue>},
     {"synchronizer", to_synchronizer},
+    {"handler_64", to_handler<SerialEndpoint, 64>},
+    {"handler_64_shared", to_handler<Endpoint, 64>},
+    {"handler_1k", to_handler<SerialEndpoint, 1024>},
     {"handler_4k", to_handler<SerialEndpoint, 4096>},
 };
 

@@ -11,9 +11,23 @@ namespace {
 constexpr std::uint16_t kSerialEngine = 1;
 constexpr std::uint16_t kOrderedEngine = kMatchingEngines;
 
+enum class Receives { before, after };  // the messages have arrived
+
+template <class EndpointType>
+[[gnu::always_inline]] inline void post_burst(Pair<EndpointType>& ranks, std::uint16_t engine,
+                                              std::uint64_t tags, std::size_t size, std::byte* buffers,
+                                              Completion& arrived) {
+  for (std::uint64_t i = 0; i < kBurst; ++i)
+    while (ranks.receiver
+               .post_receive(0, i % tags, std::span(buffers + i * size, size),
+                             {.completion = &arrived, .engine = engine})
+               .is_retry())
+      ranks.receiver.progress();
+}
+
 /// `tags`: how many different ones the messages of a burst have. `done(receives)` sees that the burst is
 /// complete.
-template <class EndpointType, class Done>
+template <class EndpointType, Receives kPosted = Receives::before, class Done>
 void exchange(std::uint64_t messages, std::uint16_t engine, std::uint64_t tags, std::size_t size,
               Completion& arrived, const Done& done) {
   Pair<EndpointType> ranks;
@@ -29,28 +43,28 @@ void exchange(std::uint64_t messages, std::uint16_t engine, std::uint64_t tags, 
   const std::vector<std::byte> payload(size);
   std::vector<std::byte> buffers(kBurst * size);
   for (std::uint64_t next = 0; next < messages; next += kBurst) {
-    for (std::uint64_t i = 0; i < kBurst; ++i)
-      while (ranks.receiver
-                 .post_receive(0, i % tags, std::span(buffers).subspan(i * size, size),
-                               {.completion = &arrived, .engine = engine})
-                 .is_retry())
-        ranks.receiver.progress();
+    if (kPosted == Receives::before) post_burst(ranks, engine, tags, size, buffers.data(), arrived);
     for (std::uint64_t i = 0; i < kBurst; ++i)
       while (ranks.sender.post_send(1, i % tags, payload, {.engine = engine}).is_retry()) {
         ranks.receiver.progress();
         ranks.sender.progress();
       }
+    if (kPosted == Receives::after) {
+      ranks.receiver.progress();
+      post_burst(ranks, engine, tags, size, buffers.data(), arrived);
+    }
     while (!done(kBurst)) ranks.receiver.progress();
     ranks.sender.progress();
   }
 }
 
 /// Counts without atomic operations.
-template <class EndpointType, std::uint16_t kEngine, std::uint64_t kTags, std::size_t kSize = 8>
+template <class EndpointType, std::uint16_t kEngine, std::uint64_t kTags, std::size_t kSize = 8,
+          Receives kPosted = Receives::before>
 void to_handler(std::uint64_t messages) {
   std::uint64_t count = 0;
   Handler handler([&](Message&) noexcept { ++count; });
-  exchange<EndpointType>(messages, kEngine, kTags, kSize, handler, [&](std::uint64_t burst) {
+  exchange<EndpointType, kPosted>(messages, kEngine, kTags, kSize, handler, [&](std::uint64_t burst) {
     if (count < burst) return false;
     count -= burst;
     return true;
@@ -117,6 +131,11 @@ constexpr Path kPaths[] = {
     {"matched_synchronizer", to_synchronizer},
     {"matched_serial_queue", to_queue<SerialCompletionQueue>},
     {"matched_queue", to_queue<CompletionQueue>},
+    {"matched_early", to_handler<SerialEndpoint, kSerialEngine, 1, 8, Receives::after>},
+    {"matched_early_shared", to_handler<Endpoint, 0, 1, 8, Receives::after>},
+    {"matched_64", to_handler<SerialEndpoint, kSerialEngine, 1, 64>},
+    {"matched_64_shared", to_handler<Endpoint, 0, 1, 64>},
+    {"matched_1k", to_handler<SerialEndpoint, kSerialEngine, 1, 1024>},
     {"matched_4k", to_handler<SerialEndpoint, kSerialEngine, 1, 4096>},
 };
 

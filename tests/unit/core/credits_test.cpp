@@ -63,6 +63,22 @@ TEST(CreditLedger, admits_as_many_waiting_messages_as_there_are_credits) {
   EXPECT_FALSE(ledger.admit(1, 0));
 }
 
+TEST(CreditLedger, settles_what_waited_and_lets_another_one_wait) {
+  std::atomic<std::uint32_t> kept{0};
+  CreditLedger ledger(1, 0, 64, kept);  // returned eight at a time
+  for (int count = 0; count < 64; ++count) EXPECT_TRUE(ledger.admit(0, 0));
+  EXPECT_FALSE(ledger.admit(0, 0));
+  std::uint32_t returned = 0;
+  for (int count = 0; count < 20; ++count) returned += ledger.settle_waiting(0, 0);
+  EXPECT_EQ(returned, 16U);
+  returned += ledger.settle(0, 0, 4, false);
+  EXPECT_EQ(returned, 24U) << "with what has met its receive at once";
+  EXPECT_EQ(ledger.arrivals().waiting, 44U);
+  EXPECT_EQ(ledger.arrivals().all, 44U + 24U);
+  for (int count = 0; count < 20; ++count) EXPECT_TRUE(ledger.admit(0, 0));
+  EXPECT_FALSE(ledger.admit(0, 0));
+}
+
 TEST(CreditLedgers, keep_a_ledger_for_each_class) {
   CreditLedgers ledgers(1, 7, 2);
   for (const MessageClass each : {MessageClass::normal, MessageClass::control, MessageClass::bulk}) {

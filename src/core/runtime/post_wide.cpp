@@ -1,0 +1,74 @@
+// Posts of what is larger than a slot, by the way of inlined posts: a lane that is there, a handle that is
+// open, room, a packet where it needs one.
+#include "core/runtime/device_state.hpp"
+#include "network/wide_slots.hpp"
+
+#include <cstring>
+
+namespace weft::detail {
+
+namespace {
+
+/// In the lane, by write(); what has a trailer is a send and takes a credit of the lane's share.
+template <class Locking, class Write>
+bool post_in(SendLane& lane, const network::WideTrailer& trailer, const Write& write) noexcept {
+  auto* const hold = enter<Locking>(lane.bias, lane.lock);
+  if (hold == nullptr) return false;
+  const bool is_send = trailer.size != 0;
+  const bool is_sent = (!is_send || lane.credits != 0) && write();
+  if (is_sent && is_send) --lane.credits;
+  leave<Locking>(hold);
+  return is_sent;
+}
+
+}  // namespace
+
+template <class Locking>
+bool DeviceState::write_wide_message(SendLane& lane, std::uint64_t word, std::uint8_t channel, Bytes payload,
+                                     const network::WideTrailer& trailer) noexcept {
+  if (!backlog_.empty()) return false;  // which may wait for the room that this message would take
+  const std::size_t size = payload.size() + trailer.size;
+  if (size <= context_.limits.inline_bytes)
+    return post_in<Locking>(lane, trailer,
+                            [&] { return network::write_wide(lane, word, channel, payload, trailer); });
+  if (payload.size() > context_.limits.packet_bytes) return false;
+  Packet packet = context_.pool.get();
+  if (!packet) return false;
+  std::memcpy(packet.data(), payload.data(), payload.size());
+  std::memcpy(packet.data() + payload.size(), &trailer.bits, trailer.size);
+  const bool is_sent = post_in<Locking>(lane, trailer, [&] {
+    return network::write_packet(lane, word, channel, packet.data(), packet.index(), size, trailer);
+  });
+  if (is_sent) packet.release();
+  return is_sent;
+}
+
+template <class Locking>
+bool DeviceState::post_wide_am(int peer, RemoteCompletion remote, const std::byte* data, std::size_t size,
+                               std::uint32_t tag) noexcept {
+  SendLane* const lane = path_.lane(peer, remote.device(), column_of_post<Locking>());
+  if (lane == nullptr) return false;
+  if (lane->open_handles[remote.id()].load(std::memory_order_relaxed) != open_handle(remote.bits()))
+    return false;
+  return write_wide_message<Locking>(*lane, handle_word(remote, tag), kActiveMessageChannel, {data, size},
+                                     {});
+}
+template bool DeviceState::post_wide_am<TryLock>(int, RemoteCompletion, const std::byte*, std::size_t,
+                                                 std::uint32_t) noexcept;
+template bool DeviceState::post_wide_am<NoLock>(int, RemoteCompletion, const std::byte*, std::size_t,
+                                                std::uint32_t) noexcept;
+
+template <class Locking>
+bool DeviceState::post_wide_send(std::uint64_t peer_and_device, std::uint64_t tag, const std::byte* data,
+                                 std::size_t size, std::uint64_t trailer) noexcept {
+  const auto device = static_cast<std::uint8_t>(peer_and_device >> 32);
+  SendLane* const lane = path_.lane(static_cast<int>(peer_and_device), device, column_of_post<Locking>());
+  if (lane == nullptr) return false;
+  return write_wide_message<Locking>(*lane, tag, kSendChannel, {data, size}, {trailer, kMatchTrailer});
+}
+template bool DeviceState::post_wide_send<TryLock>(std::uint64_t, std::uint64_t, const std::byte*,
+                                                   std::size_t, std::uint64_t) noexcept;
+template bool DeviceState::post_wide_send<NoLock>(std::uint64_t, std::uint64_t, const std::byte*, std::size_t,
+                                                  std::uint64_t) noexcept;
+
+}  // namespace weft::detail

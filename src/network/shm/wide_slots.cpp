@@ -1,0 +1,151 @@
+// The short ways to write what is larger than a slot. Over several slots a payload lies in one piece, headers
+// of all but the first slot included.
+#include "network/wide_slots.hpp"
+#include "network/shm/port.hpp"
+
+#include <cstring>
+
+namespace weft::network {
+
+namespace shm {
+
+using detail::Slot;
+
+namespace {
+
+constexpr std::size_t kHeader = sizeof(std::uint64_t);
+constexpr std::size_t kBody = sizeof(Slot) - kHeader;  // of a slot that is not the first
+
+std::byte* body_of(Slot& slot) noexcept { return reinterpret_cast<std::byte*>(&slot) + kHeader; }
+
+void store_header(Slot& slot, const std::byte* from, std::size_t size) noexcept {
+  std::uint64_t head = 0;
+  std::memcpy(&head, from, size);
+  slot.header.store(head, std::memory_order_relaxed);
+}
+
+}  // namespace
+
+/// Headers are stored as atomics, because a poll that has an old position in its hands may look at one.
+void write_payload(Slot* slot, Bytes payload) noexcept {
+  const std::byte* from = payload.data();
+  if (payload.size() <= detail::kSlotPayload) {
+    detail::copy_small(slot->payload, from, payload.size());
+    return;
+  }
+  std::memcpy(slot->payload, from, detail::kSlotPayload);
+  from += detail::kSlotPayload;
+  std::size_t rest = payload.size() - detail::kSlotPayload;
+  for (; rest >= sizeof(Slot); rest -= sizeof(Slot), from += sizeof(Slot)) {
+    ++slot;
+    store_header(*slot, from, kHeader);
+    std::memcpy(body_of(*slot), from + kHeader, kBody);
+  }
+  if (rest == 0) return;
+  ++slot;
+  if (rest < kHeader) return store_header(*slot, from, rest);
+  store_header(*slot, from, kHeader);
+  rest -= kHeader;
+  from += kHeader;
+  std::byte* const to = body_of(*slot);
+  if (rest <= detail::kSlotPayload) {
+    detail::copy_small(to, from, rest);
+  } else {
+    std::memcpy(to, from, detail::kSlotPayload);
+    std::memcpy(to + rest - kHeader, from + rest - kHeader, kHeader);
+  }
+}
+
+/// Behind a payload of `size` bytes that begins in `first`.
+void write_trailer(Slot* first, std::size_t size, std::uint64_t trailer) noexcept {
+  const std::size_t place = offsetof(Slot, payload) + size;
+  Slot& slot = first[place / sizeof(Slot)];
+  const std::size_t in_slot = place % sizeof(Slot);
+  auto* const at = reinterpret_cast<std::byte*>(&slot) + in_slot;
+  if (in_slot >= kHeader && in_slot <= sizeof(Slot) - sizeof trailer) {
+    std::memcpy(at, &trailer, sizeof trailer);
+  } else if (in_slot < kHeader) {
+    // The payload's last bytes are in the header already.
+    const std::uint64_t before = in_slot == 0 ? 0 : slot.header.load(std::memory_order_relaxed);
+    slot.header.store(before | trailer << 8 * in_slot, std::memory_order_relaxed);
+    if (in_slot != 0)
+      std::memcpy(body_of(slot), reinterpret_cast<const std::byte*>(&trailer) + kHeader - in_slot, in_slot);
+  } else {
+    const std::size_t here = sizeof(Slot) - in_slot;
+    std::memcpy(at, &trailer, here);
+    store_header(*(&slot + 1), reinterpret_cast<const std::byte*>(&trailer) + here, kHeader - here);
+  }
+}
+
+/// Under the lane's lock: from when the lane has been given up, no packet gets a note of this peer.
+PacketReference lend_packet(std::byte* packet, std::uint32_t index, int peer, std::size_t size) noexcept {
+  PacketHeader& header = *(reinterpret_cast<PacketHeader*>(packet) - 1);
+  const std::uint32_t generation = header.generation.load(std::memory_order_relaxed);
+  // Pairs with the acquire in ShmNetwork::reclaim_packets, by which the thread that uses the packet next
+  // comes after this one. (The peer's return orders them as well, but a race detector does not see other
+  // processes.)
+  header.generation.store(generation, std::memory_order_release);
+  header.holder.store(static_cast<std::uint32_t>(peer) + 1, std::memory_order_relaxed);
+  return {index, generation, size};
+}
+
+}  // namespace shm
+
+namespace {
+
+/// Whether so many slots of the lane are free, the ring does not end before, and the peer is there.
+bool has_slots(shm::SendState& state, std::size_t slots) noexcept {
+  const auto are_there = [&] { return static_cast<std::size_t>(state.end - state.next) >= slots; };
+  if (!are_there()) [[unlikely]] {
+    state.learn_credit();
+    if (!are_there()) return false;
+  }
+  return !state.is_given_up && !state.peer->gone();
+}
+
+/// Counts a message that is in the lane, but for what is published.
+void count(shm::SendState& state, std::size_t slots, std::size_t size, const WideTrailer& trailer) noexcept {
+  state.called += slots;
+  (trailer.size != 0 ? state.wide_sends : state.wide_messages) += 1;
+  state.wide_bytes += size;
+}
+
+}  // namespace
+
+bool write_wide(detail::SendLane& lane, std::uint64_t word, std::uint8_t channel, Bytes payload,
+                const WideTrailer& trailer) noexcept {
+  auto& state = static_cast<shm::SendState&>(lane);
+  const std::size_t size = payload.size() + trailer.size;
+  const std::size_t slots = slots_for(size);
+  if (!has_slots(state, slots)) [[unlikely]]
+    return false;
+  detail::Slot* const first = lane.next;
+  for (std::size_t ahead = 0; ahead < slots; ++ahead)
+    detail::prefetch_for_write(first + ahead + detail::kPrefetchDistance);
+  shm::write_payload(first, payload);
+  if (trailer.size != 0) shm::write_trailer(first, payload.size(), trailer.bits);
+  first->word = word;
+  state.wide_head = lane.tail();
+  state.wide_tail = state.wide_head + slots;
+  count(state, slots, size, trailer);
+  detail::publish_slot(lane, {first, lane.mark, first + slots}, size, channel);
+  return true;
+}
+
+bool write_packet(detail::SendLane& lane, std::uint64_t word, std::uint8_t channel, std::byte* packet,
+                  std::uint32_t index, std::size_t size, const WideTrailer& trailer) noexcept {
+  auto& state = static_cast<shm::SendState&>(lane);
+  if (!has_slots(state, 1)) [[unlikely]]
+    return false;
+  detail::Slot* const slot = lane.next;
+  detail::prefetch_for_write(slot + detail::kPrefetchDistance);
+  const shm::PacketReference reference = shm::lend_packet(packet, index, state.peer->rank, size);
+  std::memcpy(slot->payload, &reference, sizeof reference);
+  slot->word = word;
+  count(state, 1, size, trailer);
+  detail::publish_slot(lane, {slot, lane.mark, slot + 1}, sizeof reference, channel,
+                       detail::SlotKind::packet);
+  return true;
+}
+
+}  // namespace weft::network
