@@ -223,7 +223,7 @@ class Port {
   /// What the network knows of the traffic since the port was opened, without having counted each message.
   struct Traffic {
     std::uint64_t inlined = 0;          // messages sent by inlined posts
-    std::uint64_t wide_messages = 0;    // by write_wide(), without a trailer
+    std::uint64_t wide_messages = 0;    // by write_wide() and write_packet(), without a trailer
     std::uint64_t wide_sends = 0;       // with one
     std::uint64_t wide_bytes = 0;       // of both, trailers included
     std::uint64_t delivered = 0;        // messages that the sink has taken

@@ -33,9 +33,8 @@ void SendReceive::on_sends(Run& run, detail::PayloadLender* lender, network::Sin
   bool is_early = false;  // the last message found no receive, so the next one probably finds none
   while (run.look(tag, payload) && !backlog.over_limit()) {
     const std::uint32_t trailer = trailer_of(payload);
-    if (is_early) {
-    } else if (const std::atomic<MatchingEngine*>* place = usual_engine(trailer); place != nullptr)
-        [[likely]] {
+    const std::atomic<MatchingEngine*>* const place = is_early ? nullptr : usual_engine(trailer);
+    if (place != nullptr) [[likely]] {
       // Pairs with the release in MatchingEngines::make().
       if (MatchingEngine* engine = place->load(std::memory_order_acquire); engine != nullptr) [[likely]] {
         const std::uint32_t most = prefetch(*engine, run);

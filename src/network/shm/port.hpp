@@ -54,7 +54,7 @@ struct SendState : detail::SendLane {
   std::uint64_t wide_head = 0;  // ... whose first slot was here
   std::uint64_t earlier = 0;    // positions of rings that the lane has left
   std::uint64_t called = 0;     // positions that were not written by inlined posts
-  // By write_wide(), which nobody else counts:
+  // By write_wide() and write_packet(), which nobody else counts:
   std::uint64_t wide_messages = 0;             // without a trailer
   std::uint64_t wide_sends = 0;                // with one
   std::uint64_t wide_bytes = 0;                // of both
