@@ -4,7 +4,6 @@
 // objects may post to the same engine.
 #include "core/protocol/complete.hpp"
 #include "core/protocol/refusal.hpp"
-#include "core/protocol/select.hpp"
 #include "core/protocol/send_receive.hpp"
 
 #include <weft/detail/message_access.hpp>
@@ -48,7 +47,7 @@ Status SendReceive::attempt_ordered_send(MatchingEngine& engine, int peer, std::
 Status SendReceive::send_silently(int peer, std::uint64_t tag, const SendPayload& payload,
                                   const MatchTrailer& trailer, const SendOptions& options, Packet* packet,
                                   bool keeps_room, bool exclusive) noexcept {
-  if (select(payload.size(), context_.limits) != Protocol::rendezvous) {
+  if (goes_at_once(payload.size())) {
     SendOptions silent = options;
     silent.completion = nullptr;
     if (take_credit(peer, options, exclusive)) [[likely]] {

@@ -2,7 +2,6 @@
 #include "core/protocol/send_receive.hpp"
 
 #include "core/protocol/refusal.hpp"
-#include "core/protocol/select.hpp"
 #include "core/protocol/traffic.hpp"
 
 #include <weft/detail/message_access.hpp>
@@ -45,13 +44,17 @@ std::uint32_t share_of(std::uint32_t limit, std::uint32_t column, bool exclusive
 
 }  // namespace
 
+bool SendReceive::goes_without_packet(std::size_t size) const noexcept {
+  const std::size_t whole = size + sizeof(MatchTrailer);
+  return whole <= std::max(context_.limits.inline_bytes, network::kSmallestSend) && whole <= kLargestInline;
+}
+
 Status SendReceive::attempt_send(int peer, std::uint64_t tag, const SendPayload& payload,
                                  const SendOptions& options, Packet* packet, bool keeps_room,
                                  bool exclusive) noexcept {
   const MatchTrailer trailer{options.engine, policy_and_class(options.policy, options.message_class),
                              static_cast<std::uint8_t>(context_.device), 0};
-  if (select(payload.size(), context_.limits) == Protocol::rendezvous)
-    return announce(peer, tag, payload, trailer, options, exclusive);
+  if (!goes_at_once(payload.size())) return announce(peer, tag, payload, trailer, options, exclusive);
   if (!take_credit(peer, options, exclusive)) [[unlikely]] {
     // A peer that has left returns no credit.
     if (context_.port->gone(peer)) return sent(SendResult::peer_gone, peer, tag, payload.bytes, options);
@@ -95,11 +98,8 @@ Status SendReceive::send_at_once(int peer, std::uint64_t tag, const SendPayload&
   const std::size_t size = payload.size();
   const Outgoing outgoing = matched_message(peer, tag, options, keeps_room);
   const std::size_t whole = size + sizeof trailer;
-  const std::size_t inline_limit = context_.limits.inline_bytes < network::kSmallestSend
-                                       ? network::kSmallestSend
-                                       : context_.limits.inline_bytes;
   SendResult result;
-  if (whole <= inline_limit && whole <= kLargestInline) {
+  if (goes_without_packet(size)) {
     std::array<std::byte, kLargestInline> content;
     payload.copy_to(content.data());
     std::memcpy(content.data() + size, &trailer, sizeof trailer);

@@ -96,6 +96,12 @@ class SendReceive {
     return credits_[static_cast<std::size_t>(options.message_class)];
   }
   bool take_credit(int peer, const SendOptions& options, bool exclusive) noexcept;
+  /// Whether a payload and its trailer leave by slots, or what the network has in place of them.
+  [[nodiscard]] bool goes_without_packet(std::size_t size) const noexcept;
+  /// Whether it leaves with its post: a packet may hold less than slots do, and has room for any trailer.
+  [[nodiscard]] bool goes_at_once(std::size_t size) const noexcept {
+    return goes_without_packet(size) || size <= context_.limits.packet_bytes;
+  }
   Status send_at_once(int peer, std::uint64_t tag, const SendPayload& payload, const MatchTrailer& trailer,
                       const SendOptions& options, Packet* packet, bool keeps_room, bool exclusive) noexcept;
   Status announce(int peer, std::uint64_t tag, const SendPayload& payload, const MatchTrailer& trailer,

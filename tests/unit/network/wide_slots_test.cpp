@@ -122,6 +122,31 @@ TYPED_TEST(WidePosts, of_sends_meet_receives_that_were_posted_before_and_after_t
   EXPECT_GT(this->called(), 50U);
 }
 
+TEST(WideSends, that_fit_neither_into_slots_with_their_trailer_nor_into_a_packet_arrive_whole) {
+  Ranks<Endpoint> ranks(2, {{"network", "shm"}, {"packet_size", "1K"}, {"inline_max", "2096"}});
+  ASSERT_TRUE(ranks.meet());
+  Counter received;
+  std::uint64_t target = 0;
+  for (const std::size_t size : {1016U, 1024U, 1025U, 2087U, 2088U, 2089U, 2096U, 2097U}) {
+    for (std::uint64_t number = 0; number < 40; ++number) {
+      std::vector<std::byte> buffer(size);
+      ASSERT_TRUE(ranks.endpoint(1).post_receive(0, 1, buffer, {.completion = &received}).is_posted());
+      const std::vector<std::byte> sent = test::payload(size, number);
+      Counter done;
+      const SendOptions options{.completion = &done, .may_complete_now = true};
+      Status status = Status::done();
+      ASSERT_TRUE(
+          test::until([&] { return !(status = ranks.endpoint(0).post_send(1, 1, sent, options)).is_retry(); },
+                      [&] { ranks.progress(); }));
+      ++target;
+      ASSERT_TRUE(ranks.progress_until([&] {
+        return received.value() == target && (status.is_done() || done.value() == 1);
+      })) << size;
+      ASSERT_TRUE(test::matches(buffer, number)) << size;
+    }
+  }
+}
+
 TYPED_TEST(WidePosts, do_not_fit_where_the_ring_ends_or_is_full) {
   SendLane& lane = *this->from().path().lane(1, 0);
   auto& state = static_cast<network::shm::SendState&>(lane);
