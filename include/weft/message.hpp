@@ -33,12 +33,22 @@ namespace detail {
 /// Lends the payload of a message that is being delivered, and knows how to keep it beyond the delivery.
 class PayloadLender {
  public:
+  static constexpr std::size_t kNever = ~std::size_t{0};
+
   /// Makes the payload permanent: holds what lies at `data`, or copies it and moves `data`. Returns who
   /// releases it with `cookie`, or nullptr when neither is possible without the heap.
   virtual PayloadOwner* keep(const std::byte*& data, std::size_t size, std::uint64_t& cookie) noexcept = 0;
 
+  /// From how many bytes on a payload, or a part of it, is overwritten by whoever copies it and knows that
+  /// nobody reads it again: its memory is written next by somebody who finds the lines in one cache then.
+  [[nodiscard]] std::size_t owned_from() const noexcept { return owned_from_; }
+
  protected:
+  explicit PayloadLender(std::size_t owned_from = kNever) noexcept : owned_from_(owned_from) {}
   ~PayloadLender() = default;
+
+ private:
+  const std::size_t owned_from_;
 };
 
 struct MessageAccess;

@@ -1,5 +1,7 @@
-// Copies of a few bytes without a call.
+// Copies that do not call std::memcpy: of a few bytes, and of many.
 #pragma once
+
+#include <weft/detail/export.hpp>
 
 #include <cstddef>
 #include <cstring>
@@ -27,5 +29,10 @@ inline void copy_small(std::byte* to, const std::byte* from, std::size_t size) n
     to[size - 1] = from[size - 1];
   }
 }
+
+/// Copies between places that do not overlap, equally fast wherever they lie; for more than 2 KiB, as
+/// std::memcpy is not on all processors.
+WEFT_API void copy_bulk(std::byte* to, const std::byte* from, std::size_t size) noexcept;
+inline constexpr std::size_t kBulkCopy = 2048;
 
 }  // namespace weft::detail

@@ -49,8 +49,10 @@ inline void copy_access(std::byte* to, const std::byte* from, std::size_t size) 
     std::memcpy(to, from, 8);
   else if (size <= 48)
     copy_small(to, from, size);
-  else
+  else if (size <= kBulkCopy)
     std::memcpy(to, from, size);
+  else
+    copy_bulk(to, from, size);
 }
 
 }  // namespace detail

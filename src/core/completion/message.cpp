@@ -1,4 +1,6 @@
 // Keeping messages beyond their delivery.
+#include "base/bulk_copy.hpp"
+
 #include <weft/completion/completion.hpp>
 #include <weft/detail/message_access.hpp>
 
@@ -25,7 +27,7 @@ Message Message::take() noexcept {
   if (owner == nullptr) {
     std::byte* copy = detail::heap_payloads().allocate(size_);
     if (copy == nullptr) std::abort();  // as operator new would in a noexcept function
-    std::memcpy(copy, data_, size_);
+    base::copy_bulk(copy, data_, size_);
     where = copy;
     owner = &detail::heap_payloads();
   }

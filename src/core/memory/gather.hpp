@@ -1,6 +1,8 @@
 // The source of a large message: pieces of memory that travel one behind the other.
 #pragma once
 
+#include "base/bulk_copy.hpp"
+
 #include <weft/types.hpp>
 
 #include <cstddef>
@@ -45,7 +47,7 @@ class GatherList {
       std::memcpy(&part, memory_.get() + part_ * sizeof part, sizeof part);
       const std::size_t rest = part.size() - done_;
       const std::size_t count = rest < size ? rest : size;
-      if (count != 0) std::memcpy(to, part.data() + done_, count);
+      if (count != 0) base::copy_bulk(to, part.data() + done_, count);
       to += count;
       size -= count;
       done_ += count;

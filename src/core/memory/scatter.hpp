@@ -1,6 +1,8 @@
 // The target of a payload: pieces of memory that take consecutive parts of it.
 #pragma once
 
+#include "base/bulk_copy.hpp"
+
 #include <weft/types.hpp>
 
 #include <algorithm>
@@ -35,7 +37,7 @@ inline void scatter(std::span<const ScatterPart> parts, std::uint64_t offset, By
     const std::uint64_t place = offset - part.start;
     const std::size_t here = std::min<std::uint64_t>(bytes.size(), part.size - place);
     if (place < part.room && here != 0)
-      std::memcpy(part.buffer + place, bytes.data(), std::min<std::size_t>(here, part.room - place));
+      base::copy_bulk(part.buffer + place, bytes.data(), std::min<std::size_t>(here, part.room - place));
     bytes = bytes.subspan(here);
     offset += here;
   }

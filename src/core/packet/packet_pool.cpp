@@ -1,5 +1,6 @@
 #include "core/packet/packet_pool.hpp"
 
+#include "base/bulk_copy.hpp"
 #include "concurrent/thread_number.hpp"
 
 #include <weft/detail/lock.hpp>
@@ -137,7 +138,7 @@ PayloadOwner* PacketPool::keep(const std::byte*& data, std::size_t size, std::ui
     kept_.fetch_sub(1, std::memory_order_relaxed);
     return nullptr;
   }
-  std::memcpy(packet.data(), data, size);
+  base::copy_bulk(packet.data(), data, size);
   data = packet.data();
   cookie = packet.release();
   return this;

@@ -1,5 +1,7 @@
 // What arrives meets posted receives, or waits for them.
+#include "base/bulk_copy.hpp"
 #include "core/protocol/complete.hpp"
+#include "core/protocol/move_out.hpp"
 #include "core/protocol/send_receive.hpp"
 #include "core/protocol/traffic.hpp"
 
@@ -41,6 +43,15 @@ bool SendReceive::read_trailer(const Message& arrival, MatchTrailer& trailer, ne
   copy(record.buffer, from, size);
 }
 
+/// The same for what nobody reads again.
+[[gnu::noinline]] void SendReceive::fill(const MatchRecord& record, Message& arrival,
+                                         std::size_t size) noexcept {
+  if (ScatteredReceive::of(record.buffer) == nullptr)
+    move_out(record.buffer.data(), arrival, arrival.bytes().first(size));
+  else
+    copy(record.buffer, arrival.data(), size);
+}
+
 /// `size` is that of the payload, or of the buffer if that has less room.
 void SendReceive::copy(MutableBytes buffer, const std::byte* from, std::size_t size) noexcept {
   if (ScatteredReceive* receive = ScatteredReceive::of(buffer); receive != nullptr) [[unlikely]]
@@ -48,7 +59,7 @@ void SendReceive::copy(MutableBytes buffer, const std::byte* from, std::size_t s
   else if (size <= detail::kSlotPayload)
     detail::copy_small(buffer.data(), from, size);
   else
-    std::memcpy(buffer.data(), from, size);
+    base::copy_bulk(buffer.data(), from, size);
 }
 
 bool SendReceive::on_send(std::uint64_t tag, Message& arrival, network::Sink& sink) noexcept {
@@ -73,10 +84,11 @@ SendReceive::Met SendReceive::on_other_send(std::uint64_t tag, Message& arrival,
   });
   switch (answer) {
     case Table::Answer::matched: {
+      const std::size_t size = arrival.size() - sizeof trailer;
       Message message;
       detail::MessageAccess::set_receive(message, peer);
-      complete(engine, *record, message, tag, arrival.bytes().first(arrival.size() - sizeof trailer));
-      context_.trace(TraceEvent::Phase::instant, "receive ended", peer, arrival.size() - sizeof trailer, 0);
+      complete(engine, *record, message, tag, arrival.bytes().first(size), &arrival);
+      context_.trace(TraceEvent::Phase::instant, "receive ended", peer, size, 0);
       settle(ledger, peer, trailer.device, 1, exclusive_.load(std::memory_order_relaxed));
       return Met::receive;
     }

@@ -103,7 +103,7 @@ std::uint32_t SendReceive::meet(Run& all, std::size_t most, std::uint32_t traile
 }
 
 /// The same for one message, which somebody is probably waiting for. False, without effect: on_send() knows.
-bool SendReceive::meet_one(std::uint64_t tag, const Message& arrival) noexcept {
+bool SendReceive::meet_one(std::uint64_t tag, Message& arrival) noexcept {
   const std::uint32_t trailer = trailer_of(arrival.bytes());
   const std::atomic<MatchingEngine*>* const place = usual_engine(trailer);
   if (place == nullptr || context_.tracer != nullptr) [[unlikely]]
@@ -117,7 +117,7 @@ bool SendReceive::meet_one(std::uint64_t tag, const Message& arrival) noexcept {
 }
 
 template <class Locking>
-[[gnu::always_inline]] inline bool SendReceive::meet_one(std::uint64_t tag, const Message& arrival,
+[[gnu::always_inline]] inline bool SendReceive::meet_one(std::uint64_t tag, Message& arrival,
                                                          std::uint32_t trailer,
                                                          MatchingEngine& engine) noexcept {
   const int peer = arrival.peer();
@@ -127,8 +127,9 @@ template <class Locking>
   if (record == nullptr) return false;
   Message message;
   detail::MessageAccess::set_receive(message, peer);
-  complete(*record, message, tag, arrival.bytes().first(arrival.size() - sizeof(MatchTrailer)),
-           [&] { engine.records().give_back<Locking::kExclusive>(*record); });
+  complete(
+      *record, message, tag, arrival.bytes().first(arrival.size() - sizeof(MatchTrailer)),
+      [&] { engine.records().give_back<Locking::kExclusive>(*record); }, &arrival);
   settle_met(peer, trailer, 1);
   return true;
 }

@@ -10,11 +10,11 @@
 namespace weft::core {
 
 /// A message has met its receive, which was unlinked, and which release() gives back. `message`: as
-/// set_receive() made it.
+/// set_receive() made it. `arrival`: what has the payload, if it can be moved out.
 template <class Release>
 [[gnu::always_inline]] inline void SendReceive::complete(MatchRecord& record, Message& message,
                                                          std::uint64_t tag, Bytes payload,
-                                                         const Release& release) noexcept {
+                                                         const Release& release, Message* arrival) noexcept {
   const std::span<std::byte> buffer = record.buffer;
   std::size_t size = payload.size();
   if (buffer.size() < size) [[unlikely]] {
@@ -23,6 +23,8 @@ template <class Release>
   }
   if (size == sizeof(std::uint64_t)) {
     std::memcpy(buffer.data(), payload.data(), sizeof(std::uint64_t));
+  } else if (arrival != nullptr) {
+    fill(record, *arrival, size);
   } else {
     fill(record, payload.data(), size);
   }
@@ -32,9 +34,10 @@ template <class Release>
   completion->signal(message);
 }
 [[gnu::always_inline]] inline void SendReceive::complete(MatchingEngine& engine, MatchRecord& record,
-                                                         Message& message, std::uint64_t tag,
-                                                         Bytes payload) noexcept {
-  complete(record, message, tag, payload, [&] { engine.release_receive(record); });
+                                                         Message& message, std::uint64_t tag, Bytes payload,
+                                                         Message* arrival) noexcept {
+  complete(
+      record, message, tag, payload, [&] { engine.release_receive(record); }, arrival);
 }
 
 }  // namespace weft::core

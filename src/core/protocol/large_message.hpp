@@ -84,7 +84,7 @@ class LargeMessages {
   /// runtime's PayloadDevice while that is open.
   bool on_announcement(std::uint64_t word, const Message& arrival, network::Sink& sink) noexcept;
   void on_clear_to_send(const Message& arrival, network::Sink& sink) noexcept;
-  void on_chunk(std::uint64_t word, const Message& arrival, network::Sink& sink) noexcept;
+  void on_chunk(std::uint64_t word, Message& arrival, network::Sink& sink) noexcept;
   void on_finished(const Message& arrival, network::Sink& sink) noexcept;
 
   /// Asks the peers of announced messages whose completion object is one for which is_due(completion) holds,

@@ -1,5 +1,6 @@
 // The receiver's half of large messages.
 #include "core/protocol/large_message_records.hpp"
+#include "core/protocol/move_out.hpp"
 #include "core/protocol/payload_device.hpp"
 #include "core/protocol/traffic.hpp"
 
@@ -238,7 +239,7 @@ Step LargeMessages::send_answer(const Incoming& incoming, bool exclusive) noexce
   return sent == SendResult::sent || sent == SendResult::peer_gone ? Step::finished : Step::idle;
 }
 
-void LargeMessages::on_chunk(std::uint64_t word, const Message& arrival, network::Sink& sink) noexcept {
+void LargeMessages::on_chunk(std::uint64_t word, Message& arrival, network::Sink& sink) noexcept {
   const RequestName name = name_of(word);
   Chunk chunk{};
   if (arrival.size() < sizeof chunk)
@@ -269,7 +270,7 @@ void LargeMessages::on_chunk(std::uint64_t word, const Message& arrival, network
   } else {
     const Bytes data{arrival.data() + sizeof chunk, chunk.size};
     if (incoming.parts.empty())
-      std::memcpy(incoming.buffer + chunk.offset, data.data(), data.size());
+      move_out(incoming.buffer + chunk.offset, arrival, data);
     else
       scatter(incoming.parts, chunk.offset, data);
     received(grants_of(incoming), chunk.size);

@@ -1,4 +1,5 @@
 // The sender's half of large messages.
+#include "base/bulk_copy.hpp"
 #include "core/protocol/large_message_records.hpp"
 #include "core/protocol/payload_device.hpp"
 #include "core/protocol/traffic.hpp"
@@ -246,7 +247,7 @@ Step LargeMessages::stream(Request& request, bool exclusive) noexcept {
       if (request.gather.has_parts())
         request.gather.copy(to, chunk.size);
       else
-        std::memcpy(to, request.data + request.sent, chunk.size);
+        base::copy_bulk(to, request.data + request.sent, chunk.size);
       request.packet_size = chunk.size;
     }
     const SendResult sent = context_.port->send_packet(outgoing, request.packet.index(),

@@ -1,4 +1,5 @@
 // Posts of accesses: by the network, else by messages, else into the backlog.
+#include "base/bulk_copy.hpp"
 #include "core/protocol/one_sided_records.hpp"
 #include "core/protocol/refusal.hpp"
 #include "core/protocol/signal.hpp"
@@ -103,9 +104,9 @@ Status OneSided::attempt_in_place(Request& request, std::byte* place) noexcept {
     if (request.data != nullptr) std::memcpy(request.data, &old, request.size);
   } else if (request.size != 0) {
     if (request.operation == Operation::put)
-      std::memcpy(place, request.data, request.size);
+      base::copy_bulk(place, request.data, request.size);
     else
-      std::memcpy(request.data, place, request.size);
+      base::copy_bulk(request.data, place, request.size);
   }
   return finish(request, Outcome::ok, true);
 }
@@ -206,7 +207,7 @@ Status OneSided::keep_for_retry(const Access& access, Backlog& backlog, const Or
   post->data = access.data;
   post->size = access.size;
   if (packet) {
-    std::memcpy(packet.data(), access.data, access.size);
+    base::copy_bulk(packet.data(), access.data, access.size);
     post->data = packet.data();
     post->packet = std::move(packet);
   } else if (is_copied && access.size <= PendingPost::kCopied) {

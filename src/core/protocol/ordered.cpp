@@ -112,7 +112,8 @@ bool SendReceive::on_ordered_send(MatchingEngine& engine, std::uint64_t tag, Mes
     case Arrival::Answer::matched: {
       Message message;
       detail::MessageAccess::set_receive(message, peer);
-      complete(engine, *result.record, message, tag, arrival.bytes().first(arrival.size() - sizeof trailer));
+      complete(engine, *result.record, message, tag, arrival.bytes().first(arrival.size() - sizeof trailer),
+               &arrival);
       settle(ledger, peer, trailer.device, 1, exclusive_.load(std::memory_order_relaxed));
       break;
     }

@@ -1,6 +1,8 @@
 // What a send carries: one buffer, or several that travel one behind the other.
 #pragma once
 
+#include "base/bulk_copy.hpp"
+
 #include <weft/types.hpp>
 
 #include <cstddef>
@@ -18,11 +20,11 @@ struct SendPayload {
   [[nodiscard]] std::size_t size() const noexcept { return parts.empty() ? bytes.size() : parts_size; }
   void copy_to(std::byte* to) const noexcept {
     if (parts.empty()) {
-      if (!bytes.empty()) std::memcpy(to, bytes.data(), bytes.size());
+      if (!bytes.empty()) base::copy_bulk(to, bytes.data(), bytes.size());
       return;
     }
     for (const Bytes& part : parts) {
-      if (!part.empty()) std::memcpy(to, part.data(), part.size());
+      if (!part.empty()) base::copy_bulk(to, part.data(), part.size());
       to += part.size();
     }
   }

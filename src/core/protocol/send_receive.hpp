@@ -132,16 +132,16 @@ class SendReceive {
                             const Backlog& backlog) noexcept;
   enum class Met : std::uint8_t { receive, nothing, refused };
   Met on_other_send(std::uint64_t tag, Message& arrival, network::Sink& sink) noexcept;
-  bool meet_one(std::uint64_t tag, const Message& arrival) noexcept;
+  bool meet_one(std::uint64_t tag, Message& arrival) noexcept;
   template <class Locking>
-  bool meet_one(std::uint64_t tag, const Message& arrival, std::uint32_t trailer,
-                MatchingEngine& engine) noexcept;
+  bool meet_one(std::uint64_t tag, Message& arrival, std::uint32_t trailer, MatchingEngine& engine) noexcept;
   template <class Release>
   static void complete(MatchRecord& record, Message& message, std::uint64_t tag, Bytes payload,
-                       const Release& release) noexcept;
+                       const Release& release, Message* arrival = nullptr) noexcept;
   static void complete(MatchingEngine& engine, MatchRecord& record, Message& message, std::uint64_t tag,
-                       Bytes payload) noexcept;
+                       Bytes payload, Message* arrival = nullptr) noexcept;
   static void fill(const MatchRecord& record, const std::byte* from, std::size_t size) noexcept;
+  static void fill(const MatchRecord& record, Message& arrival, std::size_t size) noexcept;
   static void copy(MutableBytes buffer, const std::byte* from, std::size_t size) noexcept;
   static bool read_trailer(const Message& arrival, MatchTrailer& trailer, network::Sink& sink) noexcept;
   MatchRecord* keep(MatchingEngine& engine, std::uint64_t tag, Message& arrival,

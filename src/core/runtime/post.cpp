@@ -1,4 +1,5 @@
 // The slow way of posts: protocols other than one slot, refusals, the backlog.
+#include "base/bulk_copy.hpp"
 #include "core/protocol/refusal.hpp"
 #include "core/protocol/traffic.hpp"
 #include "core/runtime/device_state.hpp"
@@ -106,7 +107,7 @@ Status DeviceState::attempt(int peer, RemoteCompletion remote, Bytes bytes,
     case Protocol::eager: {
       Packet packet = context_.pool.get_for(options.message_class);
       if (!packet) return Status::retry(Reason::no_packet);
-      std::memcpy(packet.data(), bytes.data(), bytes.size());
+      base::copy_bulk(packet.data(), bytes.data(), bytes.size());
       return attempt_packet(peer, remote, packet, bytes.size(), bytes.data(), options, from_handler,
                             exclusive);
     }

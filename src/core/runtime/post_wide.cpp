@@ -1,5 +1,6 @@
 // Posts of what is larger than a slot, by the way of inlined posts: a lane that is there, a handle that is
 // open, room, a packet where it needs one.
+#include "base/bulk_copy.hpp"
 #include "core/runtime/device_state.hpp"
 #include "network/wide_slots.hpp"
 
@@ -34,7 +35,7 @@ bool DeviceState::write_wide_message(SendLane& lane, std::uint64_t word, std::ui
   if (payload.size() > context_.limits.packet_bytes) return false;
   Packet packet = context_.pool.get();
   if (!packet) return false;
-  std::memcpy(packet.data(), payload.data(), payload.size());
+  base::copy_bulk(packet.data(), payload.data(), payload.size());
   std::memcpy(packet.data() + payload.size(), &trailer.bits, trailer.size);
   const bool is_sent = post_in<Locking>(lane, trailer, [&] {
     return network::write_packet(lane, word, channel, packet.data(), packet.index(), size, trailer);

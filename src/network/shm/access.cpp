@@ -1,5 +1,6 @@
 // Puts and gets on shared memory: copies where the region is mapped or lies in this process, cross-memory
 // attach where the kernel permits it.
+#include "base/bulk_copy.hpp"
 #include "network/shm/port.hpp"
 
 #include <sys/uio.h>
@@ -32,9 +33,9 @@ AccessResult copy_across(const Peer& peer, std::uint64_t address, std::byte* loc
 void copy(std::byte* there, std::byte* local, std::size_t size, bool is_put) noexcept {
   if (size == 0) return;
   if (is_put)
-    std::memcpy(there, local, size);
+    base::copy_bulk(there, local, size);
   else
-    std::memcpy(local, there, size);
+    base::copy_bulk(local, there, size);
 }
 
 /// What a region that is not open means: its owner has released it, or has failed.

@@ -1,16 +1,19 @@
 #include "network/shm/peer_packets.hpp"
 
+#include "base/processor.hpp"
+
 namespace weft::network::shm {
 
 namespace {
 
-/// Whether whoever has read a payload should also write into each of its lines, so that its owner finds them
-/// in one cache. docs/decisions/008 has the figures.
-const bool kOwnsWhatItRead = [] {
-  __builtin_cpu_init();
-  return __builtin_cpu_is("amd") != 0;
-}();
-constexpr std::size_t kOwnsFrom = 32 * 1024;  // bytes: chunks of streams, which are what gains by it
+/// PayloadLender::owned_from(). docs/decisions/008 and 021 have the figures.
+std::size_t read_owned_from() noexcept {
+  constexpr unsigned kZen5 = 26;
+  const unsigned family = base::amd_family();
+  if (family == 0) return detail::PayloadLender::kNever;
+  return family < kZen5 ? std::size_t{1024} : std::size_t{32 * 1024};
+}
+const std::size_t kOwnedFrom = read_owned_from();
 
 PacketHeader& packet_header(const Mapping& mapping, std::uint32_t index) noexcept {
   const SegmentHeader& header = mapping.header();
@@ -19,6 +22,9 @@ PacketHeader& packet_header(const Mapping& mapping, std::uint32_t index) noexcep
 }
 
 }  // namespace
+
+PeerPackets::PeerPackets(std::uint32_t quota, detail::PayloadLender& copier) noexcept
+    : PayloadLender(kOwnedFrom), quota_(quota), copier_(copier) {}
 
 void PeerPackets::set_peer(const Peer& peer) noexcept {
   mapping_.store(peer.mapping.get(), std::memory_order_relaxed);
@@ -35,7 +41,7 @@ void PeerPackets::give_back(std::uint32_t index, std::uint32_t generation, std::
   const Mapping& mapping = *mapping_.load(std::memory_order_relaxed);
   PacketHeader& packet = packet_header(mapping, index);
   if (packet.generation.load(std::memory_order_relaxed) != generation) return;
-  if (kOwnsWhatItRead && touch >= kOwnsFrom) {
+  if (touch >= kOwnedFrom) {
     auto* payload = reinterpret_cast<volatile std::byte*>(&packet + 1);
     for (std::size_t offset = 0; offset < touch; offset += 64) payload[offset] = std::byte{0};
   }

@@ -14,15 +14,15 @@ namespace weft::network::shm {
 class PeerPackets final : public detail::PayloadLender, public PayloadOwner {
  public:
   /// Beyond `quota` packets, payloads are kept by `copier` instead.
-  PeerPackets(std::uint32_t quota, detail::PayloadLender& copier) noexcept : quota_(quota), copier_(copier) {}
+  PeerPackets(std::uint32_t quota, detail::PayloadLender& copier) noexcept;
 
   void set_peer(const Peer& peer) noexcept;
 
   /// The payload of a packet, or nullptr when index or size are impossible.
   [[nodiscard]] const std::byte* resolve(std::uint32_t index, std::uint64_t size) const noexcept;
-  /// Returns a packet to its owner. `touch` bytes of it were read: from 1 KiB up, and where processors are
-  /// faster so, one byte of each line is written, so that the owner's next write finds the line in one cache
-  /// instead of shared by two.
+  /// Returns a packet to its owner. `touch` bytes of it may have been read and not been overwritten: from
+  /// owned_from() on, one byte of each line is written, so that the owner's next write finds the line in one
+  /// cache instead of shared by two.
   void give_back(std::uint32_t index, std::uint32_t generation, std::size_t touch) const noexcept;
 
   PayloadOwner* keep(const std::byte*& data, std::size_t size, std::uint64_t& cookie) noexcept override;

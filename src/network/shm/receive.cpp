@@ -272,7 +272,7 @@ bool ShmPort::deliver_packet(ReceiveLane& lane, const Slot& slot, std::uint64_t 
                                   PeerPackets::cookie_of(reference.index, reference.generation));
   if (!sink.deliver(static_cast<std::uint8_t>(header >> 8), word, message)) return false;
   if (!detail::MessageAccess::was_kept(message))
-    packets.give_back(reference.index, reference.generation, reference.size);
+    packets.give_back(reference.index, reference.generation, message.size());
   if (reference.size > kShortMessage) lane.bytes += reference.size;
   return true;
 }

@@ -1,4 +1,5 @@
 // What inlined posts leave to a call: several slots, packets, full lanes, growth.
+#include "base/bulk_copy.hpp"
 #include "network/shm/port.hpp"
 #include "network/wide_slots.hpp"
 
@@ -164,7 +165,7 @@ bool ShmPort::read(int peer, std::uint64_t address, std::span<std::byte> local) 
   const Peer* from = shared_.peers->contact(peer);
   if (from == nullptr || !from->can_read) return false;
   if (from->same_process) {
-    std::memcpy(local.data(), reinterpret_cast<const std::byte*>(address), local.size());
+    base::copy_bulk(local.data(), reinterpret_cast<const std::byte*>(address), local.size());
     return true;
   }
   while (!local.empty()) {

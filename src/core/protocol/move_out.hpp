@@ -1,0 +1,26 @@
+// Payloads that are copied to where they belong and not read again.
+#pragma once
+
+#include "base/bulk_copy.hpp"
+
+#include <weft/detail/copy.hpp>
+#include <weft/detail/lane.hpp>
+#include <weft/detail/message_access.hpp>
+
+namespace weft::core {
+
+/// Copies `part` of the arrival's payload. Where whoever lends it wants its lines back written, this core does that
+/// while it has them, and the arrival has no payload any more.
+inline void move_out(std::byte* to, Message& arrival, Bytes part) noexcept {
+  const detail::PayloadLender* const lender = detail::MessageAccess::lender(arrival);
+  if (part.size() <= detail::kSlotPayload) {
+    detail::copy_small(to, part.data(), part.size());
+  } else if (lender == nullptr || part.size() < lender->owned_from()) {
+    base::copy_bulk(to, part.data(), part.size());
+  } else {
+    base::move_blocks(to, const_cast<std::byte*>(part.data()), part.size());
+    detail::MessageAccess::clear_payload(arrival);
+  }
+}
+
+}  // namespace weft::core
