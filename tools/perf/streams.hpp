@@ -18,11 +18,11 @@ Outcome run_unexpected(const Task& task, Transport& transport) {
     const Compute compute(task);
     for (bool more = true; more;) {
       control.expect();
-      for (std::size_t i = 0; i < task.window; ++i, ++number) {
-        compute();
-        if (task.verify) fill(buffers[i].data(), task.size, number);
-        transport.post_send(kDataTag, buffers[i]);
+      if (task.verify) {
+        for (std::size_t i = 0; i < task.window; ++i) fill(buffers[i].data(), task.size, number + i);
       }
+      post_sends(transport, compute, buffers, task.window);
+      number += task.window;
       control.send(1);
       more = control.wait() != 0;
     }
@@ -31,10 +31,13 @@ Outcome run_unexpected(const Task& task, Transport& transport) {
     const auto receive = [&](bool more) {
       control.expect();
       control.wait();
-      for (std::size_t i = 0; i < task.window; ++i) transport.post_receive(kDataTag, buffers[i]);
+      post_receives(transport, buffers, task.window);
       transport.wait_receives();
-      for (std::size_t i = 0; i < task.window; ++i, ++number)
-        if (task.verify && !is_intact(buffers[i].data(), task.size, number)) ++outcome.torn;
+      if (task.verify) {
+        for (std::size_t i = 0; i < task.window; ++i)
+          if (!is_intact(buffers[i].data(), task.size, number + i)) ++outcome.torn;
+      }
+      number += task.window;
       control.send(more ? 1 : 0);
     };
     time_windows(task, task.window, outcome, [&] { receive(true); });
@@ -60,11 +63,11 @@ Outcome run_unacknowledged(const Task& task, Transport& transport) {
     const Stopwatch watch;
     for (bool more = true; more;) {
       for (std::size_t window = 0; window < windows; ++window) {
-        for (std::size_t i = 0; i < task.window; ++i, ++number) {
-          compute();
-          if (task.verify) fill(buffers[i].data(), task.size, number);
-          transport.post_send(kDataTag, buffers[i]);
+        if (task.verify) {
+          for (std::size_t i = 0; i < task.window; ++i) fill(buffers[i].data(), task.size, number + i);
         }
+        post_sends(transport, compute, buffers, task.window);
+        number += task.window;
         transport.wait_sends();
       }
       more = watch.seconds() < task.warm_up + task.seconds;
@@ -77,10 +80,13 @@ Outcome run_unacknowledged(const Task& task, Transport& transport) {
     bool more = true;
     const auto receive_block = [&] {
       for (std::size_t window = 0; window < windows; ++window) {
-        for (std::size_t i = 0; i < task.window; ++i) transport.post_receive(kDataTag, buffers[i]);
+        post_receives(transport, buffers, task.window);
         transport.wait_receives();
-        for (std::size_t i = 0; i < task.window; ++i, ++number)
-          if (task.verify && !is_intact(buffers[i].data(), task.size, number)) ++outcome.torn;
+        if (task.verify) {
+          for (std::size_t i = 0; i < task.window; ++i)
+            if (!is_intact(buffers[i].data(), task.size, number + i)) ++outcome.torn;
+        }
+        number += task.window;
       }
       control.expect();
       more = control.wait() != 0;

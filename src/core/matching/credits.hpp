@@ -141,16 +141,17 @@ class CreditLedger {
   [[nodiscard]] std::uint32_t settle_waiting(int peer, std::uint8_t device) noexcept {
     return whole_batches(settle_by_any(accounts_.at(peer, device), kSettled - 1), 1);
   }
-  /// A message begins to wait for its receive. False: the peer has no credit for that.
-  [[nodiscard]] bool admit(int peer, std::uint8_t device) noexcept {
+  /// As many messages begin to wait for their receives. False: the peer has no credits for that.
+  [[nodiscard]] bool admit(int peer, std::uint8_t device, std::uint32_t messages = 1) noexcept {
     Account& account = accounts_.at(peer, device);
-    if ((account.by_any.fetch_add(1, std::memory_order_relaxed) & kWaiting) < limit_) return true;
-    account.by_any.fetch_sub(1, std::memory_order_relaxed);
+    if ((account.by_any.fetch_add(messages, std::memory_order_relaxed) & kWaiting) + messages <= limit_)
+      return true;
+    account.by_any.fetch_sub(messages, std::memory_order_relaxed);
     return false;
   }
-  /// A message that was admitted does not wait after all.
-  void forget(int peer, std::uint8_t device) noexcept {
-    accounts_.at(peer, device).by_any.fetch_sub(1, std::memory_order_relaxed);
+  /// Messages that were admitted do not wait after all.
+  void forget(int peer, std::uint8_t device, std::uint32_t messages = 1) noexcept {
+    accounts_.at(peer, device).by_any.fetch_sub(messages, std::memory_order_relaxed);
   }
   /// The network had no room for a return: keeps it for collect().
   void keep(int peer, std::uint8_t device, std::uint32_t count) noexcept {

@@ -33,10 +33,18 @@ void SendReceive::on_sends(Run& run, detail::PayloadLender* lender, network::Sin
   bool is_early = false;  // the last message found no receive, so the next one probably finds none
   while (run.look(tag, payload) && !backlog.over_limit()) {
     const std::uint32_t trailer = trailer_of(payload);
-    const std::atomic<MatchingEngine*>* const place = is_early ? nullptr : usual_engine(trailer);
+    const std::atomic<MatchingEngine*>* const place = usual_engine(trailer);
     if (place != nullptr) [[likely]] {
       // Pairs with the release in MatchingEngines::make().
-      if (MatchingEngine* engine = place->load(std::memory_order_acquire); engine != nullptr) [[likely]] {
+      MatchingEngine* const engine = place->load(std::memory_order_acquire);
+      if (is_early) {
+        if constexpr (std::is_same_v<Run, detail::SlotRun>) {
+          if (engine != nullptr &&
+              (engine->is_serial() ? keep_early<detail::NoLock>(run, trailer, *engine, backlog)
+                                   : keep_early<detail::TryLock>(run, trailer, *engine, backlog)) != 0)
+            continue;
+        }
+      } else if (engine != nullptr) [[likely]] {
         const std::uint32_t most = prefetch(*engine, run);
         const std::uint32_t met = engine->is_serial()
                                       ? meet<detail::NoLock>(run, most, trailer, *engine, backlog)

@@ -9,8 +9,8 @@
 
 namespace weft::core {
 
-/// Copies `part` of the arrival's payload. Where whoever lends it wants its lines back written, this core does that
-/// while it has them, and the arrival has no payload any more.
+/// Copies `part` of the arrival's payload. Where whoever lends it wants its lines back written, this core
+/// does that while it has them, and the arrival has no payload any more.
 inline void move_out(std::byte* to, Message& arrival, Bytes part) noexcept {
   const detail::PayloadLender* const lender = detail::MessageAccess::lender(arrival);
   if (part.size() <= detail::kSlotPayload) {

@@ -47,8 +47,28 @@ bool SendReceive::receive_first_arrived(MatchingEngine& engine, std::uint64_t ta
                                         void* user_data) noexcept {
   MatchRecord* const record = engine.table().take_first<Locking, Table::Side::posted>({tag, source, 0});
   if (record == nullptr) return false;
-  static_cast<void>(
-      receive_arrived(engine, *record, buffer, {.completion = completion, .user_data = user_data}));
+  Unexpected& note = *record->unexpected;
+  const std::size_t length = note.length;
+  if (detail::MessageAccess::holding(note.message) != detail::MessageAccess::Holding::in_place ||
+      note.is_announced || buffer.size() < length || context_.tracer != nullptr) [[unlikely]] {
+    static_cast<void>(
+        receive_arrived(engine, *record, buffer, {.completion = completion, .user_data = user_data}));
+    return true;
+  }
+  copy(buffer, note.message.data(), length);
+  const int peer = note.peer;
+  const std::uint8_t device = note.sender_device;
+  CreditLedger& ledger = *note.ledger;
+  detail::MessageAccess::disown(note.message);
+  engine.unexpected().give_back<Locking::kExclusive>(note);
+  record->unexpected = nullptr;
+  engine.records().give_back<Locking::kExclusive>(*record);
+  if (const std::uint32_t credits = ledger.settle_waiting(peer, device); credits != 0) [[unlikely]]
+    settle_batch(ledger, peer, device, credits, false);
+  Message message;
+  detail::MessageAccess::set_receive(message, peer);
+  detail::MessageAccess::set_received(message, tag, buffer.data(), length, length, user_data);
+  completion->signal(message);
   return true;
 }
 template bool SendReceive::receive_first_arrived<detail::TryLock>(MatchingEngine&, std::uint64_t,

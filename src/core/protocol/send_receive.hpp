@@ -130,6 +130,9 @@ class SendReceive {
   template <class Locking, class Run>
   static std::uint32_t meet(Run& run, std::size_t most, std::uint32_t trailer, MatchingEngine& engine,
                             const Backlog& backlog) noexcept;
+  template <class Locking>
+  std::uint32_t keep_early(detail::SlotRun& run, std::uint32_t trailer, MatchingEngine& engine,
+                           const Backlog& backlog) noexcept;
   enum class Met : std::uint8_t { receive, nothing, refused };
   Met on_other_send(std::uint64_t tag, Message& arrival, network::Sink& sink) noexcept;
   bool meet_one(std::uint64_t tag, Message& arrival) noexcept;

@@ -17,7 +17,8 @@ class Lender final : public detail::PayloadLender {
 /// An arrival of `size` bytes that a lender lends, and where they are to go.
 struct Arrival {
   Arrival(std::size_t size, detail::PayloadLender* lender) : payload(size, std::byte{7}), target(size) {
-    detail::MessageAccess::set_view(message, Operation::active_message, 1, 0, payload.data(), size, lender, 0);
+    detail::MessageAccess::set_view(message, Operation::active_message, 1, 0, payload.data(), size, lender,
+                                    0);
   }
   [[nodiscard]] bool is_moved() const {
     return std::ranges::all_of(target, [](std::byte each) { return each == std::byte{7}; });
@@ -31,8 +32,8 @@ struct Arrival {
 
 TEST(MoveOut, LeavesAPayloadAloneWhoseMemoryNobodyWantsBack) {
   Lender lender(detail::PayloadLender::kNever);
-  for (detail::PayloadLender* each : {static_cast<detail::PayloadLender*>(nullptr),
-                                      static_cast<detail::PayloadLender*>(&lender)})
+  for (detail::PayloadLender* each :
+       {static_cast<detail::PayloadLender*>(nullptr), static_cast<detail::PayloadLender*>(&lender)})
     for (std::size_t size : {1, 48, 49, 1024, 40000}) {
       Arrival arrival(size, each);
       move_out(arrival.target.data(), arrival.message, arrival.message.bytes());

@@ -1,0 +1,75 @@
+// Messages of one slot that arrive one after the other before their receives.
+#include "core/protocol/send_receive.hpp"
+
+#include <weft/detail/copy.hpp>
+#include <weft/detail/message_access.hpp>
+
+#include <cstring>
+
+namespace weft::core {
+
+namespace {
+
+constexpr std::uint32_t kTogether = 8;  // messages that take their credits at once
+
+}  // namespace
+
+/// What happens as long as messages have this trailer and size, and those with their key that wait are the
+/// first in their bucket, if any wait. Returns how many are kept; the next one is on_other_send()'s. Locking:
+/// NoLock when the engine is serial, else TryLock.
+template <class Locking>
+std::uint32_t SendReceive::keep_early(detail::SlotRun& run, std::uint32_t trailer, MatchingEngine& engine,
+                                      const Backlog& backlog) noexcept {
+  constexpr bool kSerial = Locking::kExclusive;
+  if (run.size() < sizeof(MatchTrailer)) [[unlikely]]
+    return 0;
+  const int peer = run.peer();
+  const auto device = static_cast<std::uint8_t>(trailer >> 24);
+  const std::size_t size = run.size() - sizeof(MatchTrailer);
+  CreditLedger& ledger = ledgers_.of(MessageClass::normal);
+  std::uint64_t tag = 0;
+  const std::uint32_t most = run.look_ahead(kTogether - 1, tag) ? kTogether : 1;
+  if (!ledger.admit(peer, device, most)) [[unlikely]]
+    return 0;
+  std::uint32_t kept = 0;
+  for (const std::byte* payload = nullptr; kept < most && run.look_for_alike(tag, payload); ++kept) {
+    std::uint32_t found = 0;
+    std::memcpy(&found, payload + size, sizeof found);
+    if (found != trailer || backlog.over_limit()) [[unlikely]]
+      break;
+    Unexpected* const note = engine.unexpected().take_first<kSerial>();
+    if (note == nullptr) [[unlikely]]
+      break;
+    MatchRecord* const record = engine.records().take_first<kSerial>();
+    if (record == nullptr) [[unlikely]] {
+      engine.unexpected().put_back<kSerial>();
+      break;
+    }
+    detail::MessageAccess::set_arrival(note->message, peer);
+    detail::copy_small(detail::MessageAccess::set_in_place(note->message, size), payload, size);
+    note->is_announced = false;
+    note->sender_device = device;
+    note->peer = peer;
+    note->tag = tag;
+    note->length = size;
+    note->ledger = &ledger;
+    MatchingEngine::set_unexpected(*record, *note);
+    if (!engine.table().add_first<Locking, MatchSide::unexpected>({tag, static_cast<std::uint32_t>(peer), 0},
+                                                                  *record)) [[unlikely]] {
+      record->unexpected = nullptr;
+      detail::MessageAccess::disown(note->message);
+      engine.records().put_back<kSerial>();
+      engine.unexpected().put_back<kSerial>();
+      break;
+    }
+    run.advance();
+  }
+  if (kept != most) ledger.forget(peer, device, most - kept);
+  return kept;
+}
+template std::uint32_t SendReceive::keep_early<detail::TryLock>(detail::SlotRun&, std::uint32_t,
+                                                                MatchingEngine&, const Backlog&) noexcept;
+template std::uint32_t SendReceive::keep_early<detail::NoLock>(detail::SlotRun&, std::uint32_t,
+                                                               MatchingEngine&, const Backlog&) noexcept;
+
+}  // namespace weft::core
