@@ -24,8 +24,6 @@ struct Block {
   Vector parts[4];
 };
 
-void overwrite(std::byte* from) noexcept { *const_cast<volatile std::byte*>(from) = std::byte{0}; }
-
 /// Blocks of the target are aligned. What is not a whole one at its beginning and end overlaps with others,
 /// and is read before any of them is overwritten.
 template <bool kOverwrites>

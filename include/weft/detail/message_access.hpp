@@ -103,9 +103,9 @@ struct MessageAccess {
     message.size_ = size;
     return message.place_;
   }
-  /// Whether a view's payload was made permanent where it lies: its lender must not release it.
   /// Nobody reads the payload any more, and its memory has been overwritten.
   static void clear_payload(Message& message) noexcept { message.size_ = 0; }
+  /// Whether a view's payload was made permanent where it lies: its lender must not release it.
   static bool was_kept(const Message& message) noexcept { return message.lender_ == nullptr; }
   static Holding holding(const Message& message) noexcept { return message.holding(); }
   static PayloadLender* lender(const Message& message) noexcept { return message.lender_; }

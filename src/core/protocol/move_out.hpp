@@ -19,6 +19,9 @@ inline void move_out(std::byte* to, Message& arrival, Bytes part) noexcept {
     base::copy_bulk(to, part.data(), part.size());
   } else {
     base::move_blocks(to, const_cast<std::byte*>(part.data()), part.size());
+    // Headers and trailers, which have been read as well.
+    base::overwrite(const_cast<std::byte*>(arrival.data()));
+    base::overwrite(const_cast<std::byte*>(arrival.data() + arrival.size() - 1));
     detail::MessageAccess::clear_payload(arrival);
   }
 }

@@ -185,9 +185,9 @@ class ShmPort final : public Port {
   template <class Fill>
   SendResult send_slots(const Outgoing& outgoing, std::size_t slots, std::uint64_t header_size,
                         detail::SlotKind kind, bool exclusive, const Fill& fill) noexcept;
-  bool make_room(SendState& state, std::size_t slots) noexcept;
+  bool make_room(SendState& state, std::size_t slots, std::uint32_t most) noexcept;
   bool find_room(SendState& state, std::size_t slots) noexcept;
-  bool grow(SendState& state) noexcept;
+  bool grow(SendState& state, std::uint32_t most) noexcept;
   // access.cpp
   AccessResult find_peer(int rank, RegionName name, const Peer*& peer) noexcept;
   AccessResult access(int rank, const RemoteMemory& memory, std::byte* local, std::size_t size,

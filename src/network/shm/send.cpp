@@ -30,6 +30,10 @@ using detail::SlotKind;
 
 namespace {
 
+/// Slots to which messages in several slots make a lane grow. More would hold few more messages, and the ring
+/// would leave the caches: docs/decisions/015.
+constexpr std::uint32_t kWideGrowth = 4096;
+
 /// What a handle's word at the peer says about sending to it.
 SendResult admission(const Peer& peer, std::uint64_t word) noexcept {
   const auto id = static_cast<std::uint16_t>(word >> 48);
@@ -44,12 +48,13 @@ SendResult admission(const Peer& peer, std::uint64_t word) noexcept {
 
 }  // namespace
 
-bool ShmPort::make_room(SendState& state, std::size_t slots) noexcept {
+/// `most`: slots to which the lane may grow for it.
+bool ShmPort::make_room(SendState& state, std::size_t slots, std::uint32_t most) noexcept {
   detail::SendLane& lane = state;
   const std::uint64_t tail = lane.tail();
   if (tail + slots <= lane.limit) return true;
   lane.learn_credit();
-  return tail + slots <= lane.limit || (grow(state) && lane.tail() + slots <= lane.limit);
+  return tail + slots <= lane.limit || (grow(state, most) && lane.tail() + slots <= lane.limit);
 }
 
 /// Makes room for a message in consecutive slots, from the lane's next one on: the message starts over at the
@@ -60,8 +65,10 @@ bool ShmPort::find_room(SendState& state, std::size_t slots) noexcept {
     const std::uint64_t to_end = lane.mask + 1 - (lane.tail() & lane.mask);
     return slots <= to_end ? slots : slots + to_end;
   };
+  const std::uint32_t most =
+      slots == 1 ? shared_.lane_slots_max : std::min(shared_.lane_slots_max, kWideGrowth);
   // With the larger ring that it may get, a message may need less than before.
-  if (!make_room(state, needed()) && lane.tail() + needed() > lane.limit) return false;
+  if (!make_room(state, needed(), most) && lane.tail() + needed() > lane.limit) return false;
   std::uint64_t tail = lane.tail();
   if (const std::uint64_t skipped = needed() - slots; skipped != 0) {
     lane.at(tail).header.store(lane.header_at(tail, 0, 0, SlotKind::skip), std::memory_order_release);
@@ -72,12 +79,11 @@ bool ShmPort::find_room(SendState& state, std::size_t slots) noexcept {
   return true;
 }
 
-bool ShmPort::grow(SendState& state) noexcept {
+bool ShmPort::grow(SendState& state, std::uint32_t most) noexcept {
   detail::SendLane& lane = state;
   const auto slots = static_cast<std::uint32_t>(lane.mask + 1);
-  if (slots >= shared_.lane_slots_max) return false;
-  const Segment::Ring larger =
-      shared_.segment->allocate_larger_ring(std::min(slots * 4, shared_.lane_slots_max));
+  if (slots >= most) return false;
+  const Segment::Ring larger = shared_.segment->allocate_larger_ring(std::min(slots * 4, most));
   if (larger.offset == 0) return false;
   const RingMarker marker{larger.offset, larger.slots};
   const std::uint64_t tail = lane.tail();

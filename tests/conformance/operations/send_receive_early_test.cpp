@@ -44,8 +44,7 @@ class Burst {
         receive(tag);
     const std::size_t early = kMessages - receives_.size();
     for (std::size_t number = 0; number < kMessages; ++number)
-      ASSERT_TRUE(
-          post_send(ranks_, 0, 1, sends_[number].tag, test::payload(sends_[number].size, number)));
+      ASSERT_TRUE(post_send(ranks_, 0, 1, sends_[number].tag, test::payload(sends_[number].size, number)));
     ASSERT_TRUE(ranks_.progress_until([&] { return received_.messages.size() == kMessages - early; }));
     for (int round = 0; round < 50; ++round) ranks_.progress();
     while (receives_.size() != kMessages) {
@@ -75,12 +74,12 @@ class Burst {
     each.tag = tag;
     each.buffer.resize(pick(10) == 0 ? 5 : 256);
     ReceiveHandle handle;
-    ASSERT_TRUE(ranks_.endpoint(1)
-                    .post_receive(0, tag, each.buffer,
-                                  {.completion = &received_,
-                                   .user_data = &each,
-                                   .handle = pick(5) == 0 ? &handle : nullptr})
-                    .is_posted());
+    ASSERT_TRUE(
+        ranks_.endpoint(1)
+            .post_receive(
+                0, tag, each.buffer,
+                {.completion = &received_, .user_data = &each, .handle = pick(5) == 0 ? &handle : nullptr})
+            .is_posted());
     ++posted_[tag];
   }
 

@@ -175,6 +175,27 @@ TYPED_TEST(WidePosts, do_not_fit_where_the_ring_ends_or_is_full) {
   messages.clear();
 }
 
+TYPED_TEST(WidePosts, make_a_lane_grow_less_far_than_messages_of_one_slot) {
+  const SendLane& lane = *this->from().path().lane(1, 0);
+  const auto fill_with = [&](const std::vector<std::byte>& bytes) {
+    std::size_t accepted = 0;
+    while (this->from().post_am(1, this->remote_, bytes).is_done() && accepted < 100'000) ++accepted;
+    EXPECT_LT(accepted, 100'000U) << "full at last";
+    return lane.mask + 1;
+  };
+  EXPECT_EQ(fill_with(test::payload(500, 2)), 4096U);
+  EXPECT_EQ(fill_with(test::payload(8, 2)), 16384U);
+  // Read to the end, a lane that has grown takes them as before.
+  ASSERT_TRUE(
+      test::until([&] { return this->from().post_am(1, this->remote_, test::payload(500, 3)).is_done(); },
+                  [&] { this->ranks_.progress(); }));
+  EXPECT_TRUE(this->ranks_.progress_until([&] {
+    return !this->arrived_.messages.empty() && this->arrived_.messages.back().size() == 500 &&
+           test::matches(this->arrived_.messages.back().bytes(), 3);
+  }));
+  this->arrived_.messages.clear();
+}
+
 TYPED_TEST(WidePosts, that_were_prepared_go_the_same_way) {
   const std::vector<std::byte> bytes = test::payload(200, 4);
   auto message = this->from().prepare_am(1, this->remote_, bytes, {});
