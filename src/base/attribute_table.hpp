@@ -95,7 +95,7 @@ inline constexpr std::array kAttributeTable = {
   AttributeRow{.id = Attribute::lane_slots, .name = "lane_slots", .type = AttributeType::integer, .default_value = "256",
     .unit = "slots", .minimum = 64, .maximum = 4096, .power_of_two = true, .help = "64-byte slots of a lane when it is first used"},
   AttributeRow{.id = Attribute::lane_slots_max, .name = "lane_slots_max", .type = AttributeType::integer, .default_value = "16384",
-    .unit = "slots", .minimum = 64, .maximum = 65536, .power_of_two = true, .help = "slots up to which a lane grows when it is full; grown lanes leave half of the segment to new ones"},
+    .unit = "slots", .minimum = 64, .maximum = 65536, .power_of_two = true, .help = "slots up to which a lane grows when it is full, 4096 at most for messages in several slots; grown lanes leave half of the segment to new ones"},
   AttributeRow{.id = Attribute::lanes_max, .name = "lanes_max", .type = AttributeType::integer, .default_value = "1024",
     .unit = "lanes", .minimum = 1, .maximum = 1024, .help = "lanes that may lead into one rank"},
   AttributeRow{.id = Attribute::thread_lanes, .name = "thread_lanes", .type = AttributeType::integer, .default_value = "8",

@@ -30,7 +30,7 @@ inline void copy_small(std::byte* to, const std::byte* from, std::size_t size) n
   }
 }
 
-/// Copies between places that do not overlap, equally fast wherever they lie; for more than 2 KiB, as
+/// Copies more than kBulkCopy bytes between places that do not overlap: fast wherever they lie, as
 /// std::memcpy is not on all processors.
 WEFT_API void copy_bulk(std::byte* to, const std::byte* from, std::size_t size) noexcept;
 inline constexpr std::size_t kBulkCopy = 2048;

@@ -22,6 +22,17 @@ struct Arrived {
   std::uint64_t tag = 0;
   std::size_t length = 0;          // what the sender sent
   CreditLedger* ledger = nullptr;  // that returns its credit; null: it came without one
+
+  /// Of a message that is kept: all but itself.
+  void describe(int from, std::uint64_t its_tag, std::size_t its_length, std::uint8_t from_device,
+                CreditLedger& its_ledger) noexcept {
+    is_announced = false;
+    sender_device = from_device;
+    peer = from;
+    tag = its_tag;
+    length = its_length;
+    ledger = &its_ledger;
+  }
 };
 
 struct Unexpected : PooledRecord, Arrived {

@@ -113,15 +113,11 @@ SendReceive::Met SendReceive::on_other_send(std::uint64_t tag, Message& arrival,
     return nullptr;
   }
   Arrived& arrived = *record->unexpected;
-  arrived.peer = arrival.peer();
-  arrived.length = arrival.size() - sizeof trailer;
+  arrived.describe(arrival.peer(), tag, arrival.size() - sizeof trailer, trailer.device,
+                   ledgers_.of(class_of(trailer)));
   // Made where it is kept: to move a Message that has just been written costs more than to write it.
   std::destroy_at(&arrived.message);
   ::new (static_cast<void*>(&arrived.message)) Message(arrival.take());
-  arrived.is_announced = false;
-  arrived.sender_device = trailer.device;
-  arrived.tag = tag;
-  arrived.ledger = &ledgers_.of(class_of(trailer));
   return record;
 }
 

@@ -47,12 +47,7 @@ std::uint32_t SendReceive::keep_early(detail::SlotRun& run, std::uint32_t traile
     }
     detail::MessageAccess::set_arrival(note->message, peer);
     detail::copy_small(detail::MessageAccess::set_in_place(note->message, size), payload, size);
-    note->is_announced = false;
-    note->sender_device = device;
-    note->peer = peer;
-    note->tag = tag;
-    note->length = size;
-    note->ledger = &ledger;
+    note->describe(peer, tag, size, device, ledger);
     MatchingEngine::set_unexpected(*record, *note);
     if (!engine.table().add_first<Locking, MatchSide::unexpected>({tag, static_cast<std::uint32_t>(peer), 0},
                                                                   *record)) [[unlikely]] {

@@ -41,6 +41,8 @@ Status SendReceive::attempt_receive(MatchingEngine& engine, int source, std::uin
   return Status::retry(Reason::no_request);
 }
 
+/// What is short lies in its note: nothing has to be done for it that receive_arrived() does for packets,
+/// announcements, and receives that may be done at once.
 template <class Locking>
 bool SendReceive::receive_first_arrived(MatchingEngine& engine, std::uint64_t tag, std::uint32_t source,
                                         std::span<std::byte> buffer, Completion* completion,
