@@ -9,6 +9,7 @@ function(weft_perf_plugin name source)
     "${PROJECT_SOURCE_DIR}/tools/perf/workload.cpp" "${PROJECT_SOURCE_DIR}/tools/perf/statistics.cpp"
     "${PROJECT_SOURCE_DIR}/tools/perf/pin_thread.cpp")
   weft_target_defaults(weft-perf-${name})
+  target_compile_options(weft-perf-${name} PRIVATE ${weft_perf_alignment})
   set_target_properties(weft-perf-${name} PROPERTIES PREFIX "" OUTPUT_NAME ${name}
     LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/${weft_perf_plugin_folder}")
   target_include_directories(weft-perf-${name} PRIVATE "${PROJECT_SOURCE_DIR}/tools" "${PROJECT_SOURCE_DIR}/src"

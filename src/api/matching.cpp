@@ -58,6 +58,7 @@ Status MatchedCalls<Locking>::post_send(DeviceState& device, int peer, std::uint
                                         const SendOptions& options) {
   if (options.engine >= kMatchingEngines)
     return device.post_ordered_send(peer, tag, bytes, options, Locking::kExclusive);
+  if (device.post_with_new_credits<Locking>(peer, tag, bytes, options)) return Status::done();
   return device.post_send(peer, tag, bytes, options, Locking::kExclusive);
 }
 template <class Locking>

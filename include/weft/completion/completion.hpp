@@ -48,6 +48,11 @@ class WEFT_API Completion {
   /// overrides it takes them with arrivals.for_each() and does once what they have in common; signal() is
   /// called for single ones all the same, and for what it leaves. Without it signal() is called for each.
   virtual void signal_all(Arrivals& arrivals) noexcept;
+  /// The same for `count` operations that have ended, of an object that only counts them: whoever brings the
+  /// ends may call it instead of signal(), and then spares what a Message takes.
+  virtual void signal_count(std::uint64_t count) noexcept;
+  /// Whether signal_count() may be called.
+  [[nodiscard]] bool counts_only() const noexcept { return counts_only_; }
 
   /// Whether a wait for this object is over. Only reads; any thread.
   [[nodiscard]] virtual bool ready() const noexcept = 0;
@@ -65,6 +70,11 @@ class WEFT_API Completion {
   void withdraw() noexcept;
 
  protected:
+  /// For objects that look at no Message, neither at its payload nor at its outcome, and have their own
+  /// signal_count().
+  struct CountsOnly {};
+  explicit Completion(CountsOnly) noexcept : counts_only_(true) {}
+
   /// Wakes threads parked in wait() for this object; one load when there are none. The last thing that
   /// signal() does: from the moment that ready() holds, a waiter may return and destroy the object, which
   /// this call does not touch.
@@ -87,6 +97,7 @@ class WEFT_API Completion {
   std::atomic<detail::Exposures*> exposures_{nullptr};
   std::atomic<std::uint32_t> first_exposure_{
       0};  // id + 1 of the first handle that names this object, 0: none
+  const bool counts_only_ = false;
   PayloadOwner* allocator_ = nullptr;
 };
 

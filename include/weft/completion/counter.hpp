@@ -13,7 +13,7 @@ namespace weft {
 /// thread may signal. The thread that signals first executes no locked instruction, now and later; others do.
 class Counter final : public Completion {
  public:
-  Counter() noexcept = default;
+  Counter() noexcept : Completion(CountsOnly{}) {}
   ~Counter() override { withdraw(); }
 
   void signal(Message&) noexcept override { add(1); }
@@ -22,6 +22,7 @@ class Counter final : public Completion {
     arrivals.for_each([&count](Message&) { ++count; });
     add(count);
   }
+  void signal_count(std::uint64_t count) noexcept override { add(count); }
   /// Signals since construction or the last reset.
   [[nodiscard]] std::uint64_t value() const noexcept {
     return own_.load(std::memory_order_acquire) + others_.load(std::memory_order_acquire);

@@ -282,6 +282,9 @@ template <class Locking>
   return static_cast<std::uint64_t>(device) << 24 | static_cast<std::uint64_t>(policy) << 16 | engine;
 }
 inline constexpr std::size_t kMatchTrailer = 8;
+/// Above engine and source in an argument of MatchedCalls::post_first_receive():
+/// ReceiveOptions::may_complete_now.
+inline constexpr std::uint64_t kMayCompleteNow = std::uint64_t{1} << 48;
 /// Channel of sends that come with their payload.
 inline constexpr std::uint8_t kSendChannel = 7;
 

@@ -43,8 +43,8 @@ struct MatchedCalls {
   WEFT_API static Status post_receive(DeviceState& device, int source, std::uint64_t tag,
                                       std::span<std::byte> buffer, const ReceiveOptions& options);
   /// A receive by rank and tag on an unordered engine, with a completion object and without a handle or
-  /// timeout, where it fits at once. Engine above bit 32, source below: arguments in registers, options never
-  /// in memory. False, without effect: post_other_receive() knows.
+  /// timeout, where it fits at once. kMayCompleteNow, engine above bit 32, source below: arguments in
+  /// registers, options never in memory. False, without effect: post_other_receive() knows.
   WEFT_API static bool post_first_receive(DeviceState& device, std::uint64_t engine_and_source,
                                           std::uint64_t tag, std::byte* data, std::size_t size,
                                           Completion* completion) noexcept;
@@ -134,8 +134,9 @@ class MatchedOperations {
     const bool has_timeout = options.timeout.count() != 0;
     if (options.completion != nullptr && options.policy == MatchingPolicy::rank_and_tag &&
         options.engine < kMatchingEngines && options.handle == nullptr && !has_timeout) [[likely]] {
-      const std::uint64_t engine_and_source =
-          static_cast<std::uint64_t>(options.engine) << 32 | static_cast<std::uint32_t>(source);
+      const std::uint64_t engine_and_source = (options.may_complete_now ? detail::kMayCompleteNow : 0) |
+                                              static_cast<std::uint64_t>(options.engine) << 32 |
+                                              static_cast<std::uint32_t>(source);
       const bool is_posted =
           options.user_data == nullptr
               ? Calls::post_first_receive(device(), engine_and_source, tag, buffer.data(), buffer.size(),

@@ -9,6 +9,13 @@ void Completion::signal_all(Arrivals& arrivals) noexcept {
   arrivals.for_each([this](Message& message) { signal(message); });
 }
 
+void Completion::signal_count(std::uint64_t count) noexcept {
+  for (; count != 0; --count) {
+    Message message;
+    signal(message);
+  }
+}
+
 void Completion::withdraw() noexcept {
   if (detail::Exposures* exposures = exposures_.load(std::memory_order_relaxed)) exposures->withdraw(*this);
 }

@@ -1,10 +1,12 @@
 // Credits: how many messages that nobody has posted a receive for yet a rank keeps for each of its peers.
 //
 // A sender takes a credit for every message that travels with its payload, and gets it back when the message
-// has met its receive. Credits return an eighth at a time, so that at
-// most a quarter of them is ever on hold (settled by the thread of a serial endpoint, and by others).
+// has met its receive. Credits return an eighth at a time from each of three words, so that at most three
+// eighths of them are ever on hold (settled by the thread of a serial endpoint, by the first other one, and
+// by the rest).
 #pragma once
 
+#include <weft/detail/bias.hpp>
 #include <weft/options.hpp>
 
 #include <array>
@@ -132,26 +134,35 @@ class CreditLedger {
   [[nodiscard]] std::uint32_t settle(int peer, std::uint8_t device, std::uint32_t messages,
                                      bool exclusive) noexcept {
     Account& account = accounts_.at(peer, device);
-    if (!exclusive) return whole_batches(settle_by_any(account, messages * kSettled), messages);
+    if (!exclusive) return whole_batches(add(account, messages * kSettled) / kSettled, messages);
     const std::uint64_t before = account.settled.load(std::memory_order_relaxed);
     account.settled.store(before + messages, std::memory_order_relaxed);
     return whole_batches(before, messages);
   }
   /// The same for one that was admitted and waits no longer. Any thread.
   [[nodiscard]] std::uint32_t settle_waiting(int peer, std::uint8_t device) noexcept {
-    return whole_batches(settle_by_any(accounts_.at(peer, device), kSettled - 1), 1);
+    return whole_batches(add(accounts_.at(peer, device), kSettled - 1) / kSettled, 1);
   }
-  /// As many messages begin to wait for their receives. False: the peer has no credits for that.
+  /// As many messages begin to wait for their receives. False: the peer has no credits for that. Any thread;
+  /// of a peer that sends without credits, threads that ask at the same time may admit what each of them may.
   [[nodiscard]] bool admit(int peer, std::uint8_t device, std::uint32_t messages = 1) noexcept {
     Account& account = accounts_.at(peer, device);
-    if ((account.by_any.fetch_add(messages, std::memory_order_relaxed) & kWaiting) + messages <= limit_)
+    if (is_own(account)) {
+      // Nobody else changes its own word, so the sum has been true.
+      const std::uint64_t sum =
+          account.own.load(std::memory_order_relaxed) + account.by_any.load(std::memory_order_acquire);
+      if (waiting_in(sum) + messages > limit_) return false;
+      add_own(account, messages);
       return true;
-    account.by_any.fetch_sub(messages, std::memory_order_relaxed);
+    }
+    account.by_any.fetch_add(messages, std::memory_order_acq_rel);
+    if (waiting(account) <= limit_) return true;
+    account.by_any.fetch_sub(messages, std::memory_order_release);
     return false;
   }
-  /// Messages that were admitted do not wait after all.
+  /// Messages that this thread has admitted do not wait after all.
   void forget(int peer, std::uint8_t device, std::uint32_t messages = 1) noexcept {
-    accounts_.at(peer, device).by_any.fetch_sub(messages, std::memory_order_relaxed);
+    add(accounts_.at(peer, device), std::uint64_t{0} - messages);
   }
   /// The network had no room for a return: keeps it for collect().
   void keep(int peer, std::uint8_t device, std::uint32_t count) noexcept {
@@ -183,9 +194,10 @@ class CreditLedger {
   [[nodiscard]] Arrivals arrivals() noexcept {
     Arrivals sum;
     accounts_.for_each([&](int, std::uint8_t, const Account& account) {
-      const std::uint64_t by_any = account.by_any.load(std::memory_order_relaxed);
-      sum.waiting += by_any & kWaiting;
-      sum.all += account.settled.load(std::memory_order_relaxed) + by_any / kSettled;
+      sum.waiting += waiting(account);
+      sum.all += account.settled.load(std::memory_order_relaxed) +
+                 account.own.load(std::memory_order_relaxed) / kSettled +
+                 account.by_any.load(std::memory_order_relaxed) / kSettled;
     });
     sum.all += sum.waiting;
     return sum;
@@ -195,18 +207,66 @@ class CreditLedger {
   [[nodiscard]] std::uint8_t message_class() const noexcept { return message_class_; }
 
  private:
-  // In one number, because a message that meets its late receive changes both: what any thread has settled,
-  // and how many messages of the peer wait.
+  // In one number, because a message that meets its late receive changes both: what has been settled, and how
+  // many messages of the peer wait. Each of two such words may say less than nothing of the latter, because
+  // what one thread has admitted another may settle; their sum is what counts.
   static constexpr std::uint64_t kSettled = 1U << 24;  // far more than a peer has credits
   static constexpr std::uint64_t kWaiting = kSettled - 1;
+  static constexpr std::uint64_t kNone = kSettled / 2;  // how a word begins, and around which it is kept
   struct Account {
     std::atomic<std::uint64_t> settled{0};  // by the one thread that progresses the device
-    std::atomic<std::uint64_t> by_any{0};
+    std::atomic<std::uint64_t> own{kNone};  // by the thread that came first, without locked instructions
+    std::atomic<std::uint64_t> by_any{kNone};
+    std::atomic<std::uintptr_t> owner{0};  // mark of the thread that came first
     std::atomic<std::uint32_t> kept{0};
   };
 
-  static std::uint64_t settle_by_any(Account& account, std::uint64_t change) noexcept {
-    return account.by_any.fetch_add(change, std::memory_order_relaxed) / kSettled;
+  /// Whether `own` is the calling thread's.
+  [[nodiscard]] static bool is_own(Account& account) noexcept {
+    const std::uintptr_t me = detail::ProcessThreads::mark();
+    std::uintptr_t owner = account.owner.load(std::memory_order_relaxed);
+    return owner == me ||
+           (owner == 0 && account.owner.compare_exchange_strong(owner, me, std::memory_order_relaxed));
+  }
+  /// Changes the word that is the calling thread's, and returns what it was.
+  static std::uint64_t add(Account& account, std::uint64_t change) noexcept {
+    return is_own(account) ? add_own(account, change)
+                           : account.by_any.fetch_add(change, std::memory_order_acq_rel);
+  }
+  static std::uint64_t add_own(Account& account, std::uint64_t change) noexcept {
+    const std::uint64_t before = account.own.load(std::memory_order_relaxed);
+    const std::uint64_t after = before + change;
+    account.own.store(after, std::memory_order_release);
+    if ((after & kWaiting) - kNone / 2 >= kNone) [[unlikely]]
+      balance(account);
+    return before;
+  }
+  /// Moves what `own` says of waiting messages to the other word: where one thread only admits and another
+  /// only settles, both words would run away. By the owner. For a moment the sum is too small, never too
+  /// large: nobody is refused for that.
+  [[gnu::noinline]] static void balance(Account& account) noexcept {
+    const std::uint64_t own = account.own.load(std::memory_order_relaxed);
+    const std::uint64_t waiting = own & kWaiting;
+    if (waiting > kNone) {
+      account.own.store(own - (waiting - kNone), std::memory_order_release);
+      account.by_any.fetch_add(waiting - kNone, std::memory_order_acq_rel);
+    } else {
+      account.by_any.fetch_sub(kNone - waiting, std::memory_order_acq_rel);
+      account.own.store(own + (kNone - waiting), std::memory_order_release);
+    }
+  }
+  /// What both words say, at a moment during the call.
+  [[nodiscard]] static std::uint64_t waiting(const Account& account) noexcept {
+    for (;;) {
+      const std::uint64_t own = account.own.load(std::memory_order_acquire);
+      const std::uint64_t by_any = account.by_any.load(std::memory_order_acquire);
+      if (account.own.load(std::memory_order_relaxed) == own) return waiting_in(own + by_any);
+    }
+  }
+  /// Of the sum of both words, in which the two kNone cancel out; less than nothing counts as nothing.
+  [[nodiscard]] static std::uint64_t waiting_in(std::uint64_t sum) noexcept {
+    const std::uint64_t waiting = sum & kWaiting;
+    return waiting < kNone ? waiting : 0;
   }
   /// Of credits that are returned, when `messages` more than `before` have been settled.
   [[nodiscard]] std::uint32_t whole_batches(std::uint64_t before, std::uint32_t messages) const noexcept {

@@ -86,6 +86,12 @@ class MatchTable {
     Finder finder(*this, key.origin(), key.tag);
     return take_first<Locking, kSide>(key, finder);
   }
+  /// The same for several under one hold: the oldest ones, as long as wants(record); each is take(record)'s,
+  /// which may already give it to others. Both run under the bucket's lock: they must be short and must not
+  /// use the table. Returns how many were taken; 0 also when pair() knows more.
+  template <class Locking, Side kSide, class Wants, class Take>
+  [[nodiscard]] std::uint32_t take_first_while(const MatchKey& key, Finder& finder, const Wants& wants,
+                                               const Take& take) noexcept;
   /// Links `added` when its bucket is empty, or the first slot holds records of the same key and side. False:
   /// pair() knows; `added` is the caller's.
   template <class Locking, Side kSide>
@@ -180,6 +186,8 @@ class MatchTable {
   template <class Make>
   Result pair_in(Bucket& home, Side side, const MatchKey& key, Make& make) noexcept;
   [[nodiscard]] static bool holds(const Place& place, const MatchKey& key) noexcept;
+  template <Side kSide>
+  [[nodiscard]] static bool holds_first(const Bucket& home, const MatchKey& key) noexcept;
   [[nodiscard]] Place find(Bucket& home, MatchKey key) const noexcept;
   [[nodiscard]] Place find_room(Bucket& home, Answer& refusal) noexcept;
   static void link(const Place& place, Link* oldest, Link& added, Side side, const MatchKey& key) noexcept;

@@ -147,31 +147,33 @@ template <class Record, template <class> class Atomic, class Threads>
   added.linked_.store(1, std::memory_order_release);
 }
 
+/// Whether the first slot holds records with this key of the side that is not `kSide`.
+template <class Record, template <class> class Atomic, class Threads>
+template <MatchSide kSide>
+[[gnu::always_inline]] inline bool MatchTable<Record, Atomic, Threads>::holds_first(
+    const Bucket& home, const MatchKey& key) noexcept {
+  constexpr std::uint32_t kWanted =
+      kSide == Side::posted ? kOccupied | kUnexpected : static_cast<std::uint32_t>(kOccupied);
+  const Slot& first = home.slots[0];
+  // The key is not looked at before the state: the slot of a free one names a record that may be gone.
+  return (home.state & (kOccupied | kUnexpected)) == kWanted && first.tag == key.tag &&
+         first.oldest->origin_.load(std::memory_order_relaxed) == key.origin();
+}
+
 template <class Record, template <class> class Atomic, class Threads>
 template <class Locking, MatchSide kSide>
 [[gnu::always_inline]] inline Record* MatchTable<Record, Atomic, Threads>::take_first(
     const MatchKey& key, Finder& finder) noexcept {
-  constexpr std::uint32_t kWanted =
-      kSide == Side::posted ? kOccupied | kUnexpected : static_cast<std::uint32_t>(kOccupied);
   Bucket& home = finder.find(*this, key.tag);
   const Hold hold = detail::enter_decided<Locking>(bias_, home.lock);
   if (hold == nullptr) [[unlikely]]
     return nullptr;
+  if (!holds_first<kSide>(home, key)) [[unlikely]] {
+    detail::leave<Locking>(hold);
+    return nullptr;
+  }
   Slot& first = home.slots[0];
-  Link* oldest = first.oldest;
-  // The key is not looked at before the state: the slot of a free one names a record that may be gone.
-  if ((home.state & (kOccupied | kUnexpected)) != kWanted) [[unlikely]] {
-    detail::leave<Locking>(hold);
-    return nullptr;
-  }
-  if (first.tag != key.tag) [[unlikely]] {
-    detail::leave<Locking>(hold);
-    return nullptr;
-  }
-  if (oldest->origin_.load(std::memory_order_relaxed) != key.origin()) [[unlikely]] {
-    detail::leave<Locking>(hold);
-    return nullptr;
-  }
+  Link* const oldest = first.oldest;
   Link* const next = oldest->next_;
   if (next == oldest) {
     home.state &= ~(kOccupied | kUnexpected);
@@ -183,6 +185,40 @@ template <class Locking, MatchSide kSide>
   oldest->linked_.store(0, std::memory_order_relaxed);
   detail::leave<Locking>(hold);
   return static_cast<Record*>(oldest);
+}
+
+template <class Record, template <class> class Atomic, class Threads>
+template <class Locking, MatchSide kSide, class Wants, class Take>
+[[gnu::always_inline]] inline std::uint32_t MatchTable<Record, Atomic, Threads>::take_first_while(
+    const MatchKey& key, Finder& finder, const Wants& wants, const Take& take) noexcept {
+  Bucket& home = finder.find(*this, key.tag);
+  const Hold hold = detail::enter_decided<Locking>(bias_, home.lock);
+  if (hold == nullptr) [[unlikely]]
+    return 0;
+  std::uint32_t taken = 0;
+  if (holds_first<kSide>(home, key)) [[likely]] {
+    Slot& first = home.slots[0];
+    Link* const newest = first.oldest->previous_;
+    Link* oldest = first.oldest;
+    bool is_last = false;
+    while (!is_last && wants(static_cast<const Record&>(*oldest))) {
+      Link* const record = oldest;
+      is_last = record == newest;
+      oldest = record->next_;
+      record->linked_.store(0, std::memory_order_relaxed);
+      ++taken;
+      take(static_cast<Record&>(*record));
+    }
+    if (is_last) {
+      home.state &= ~(kOccupied | kUnexpected);
+    } else if (taken != 0) {
+      first.oldest = oldest;
+      oldest->previous_ = newest;
+      newest->next_ = oldest;
+    }
+  }
+  detail::leave<Locking>(hold);
+  return taken;
 }
 
 template <class Record, template <class> class Atomic, class Threads>

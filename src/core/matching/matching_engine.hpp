@@ -164,6 +164,14 @@ class MatchingEngine {
                                                                            Table::Finder& finder) noexcept {
     return table_.take_first<Locking, MatchSide::unexpected>(key, finder);
   }
+  /// The same for several with one hold of their bucket: see MatchTable::take_first_while().
+  template <class Locking, class Wants, class Take>
+  [[nodiscard, gnu::always_inline]] inline std::uint32_t take_first_receives(const MatchKey& key,
+                                                                             Table::Finder& finder,
+                                                                             const Wants& wants,
+                                                                             const Take& take) noexcept {
+    return table_.take_first_while<Locking, MatchSide::unexpected>(key, finder, wants, take);
+  }
   /// Gives the record of a receive back; handles that name it end.
   void release_receive(MatchRecord& record) noexcept { records_.give_back(record); }
   /// Gives any record back.
@@ -200,6 +208,18 @@ class MatchingEngine {
   /// announcements: it will never send what they announce. Any thread, of a serial engine its own.
   void end_peer(int rank) noexcept;
 
+  /// Whether the messages of the last receives had all come before them, so that the next one's probably has,
+  /// too. Any thread; a guess.
+  [[nodiscard]] bool expects_arrived() const noexcept {
+    return arrived_in_row_.load(std::memory_order_relaxed) == kExpected;
+  }
+  /// Tells it of a receive: whether its message was there. Written only while that is news.
+  void learn_arrived(bool was_there) noexcept {
+    const std::uint8_t before = arrived_in_row_.load(std::memory_order_relaxed);
+    const auto after = static_cast<std::uint8_t>(!was_there ? 0 : before < kExpected ? before + 1 : before);
+    if (after != before) arrived_in_row_.store(after, std::memory_order_relaxed);
+  }
+
   /// Whether what waits ends when any rank has failed. Any thread.
   [[nodiscard]] bool needs_all_ranks() const noexcept {
     return needs_all_ranks_.load(std::memory_order_relaxed);
@@ -218,8 +238,11 @@ class MatchingEngine {
     return order_ == nullptr ? table_.unlink(record, still) : order_->unlink(record, still);
   }
 
+  static constexpr std::uint8_t kExpected = 4;  // messages in a row; fewer may be the beginning of a window
+
   const std::uint16_t id_;
   const bool serial_;
+  std::atomic<std::uint8_t> arrived_in_row_{0};
   std::atomic<int> device_{-1};
   std::atomic<bool> needs_all_ranks_{false};
   KeyFunction key_function_ = nullptr;

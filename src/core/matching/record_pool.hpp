@@ -48,7 +48,7 @@ using PooledRecord = BasicPooledRecord<>;
 ///
 /// Record derives from PooledRecord. It is constructed once, and comes back from take() as its last owner
 /// left it. Records in the magazine of one thread are out of reach of others: those may find the pool empty
-/// up to 62 records (and no more than an eighth of the limit) early for each thread that gives back.
+/// up to 254 records (and no more than an eighth of the limit) early for each thread that gives back.
 template <class Record, template <class> class Atomic = std::atomic>
 class RecordPool {
   using Base = BasicPooledRecord<Atomic>;
@@ -136,7 +136,9 @@ class RecordPool {
  private:
   static constexpr std::uint32_t kNone = Base::kNone;
   static constexpr std::uint32_t kMagazines = 256;  // threads with higher numbers go to the stack
-  static constexpr std::uint32_t kMagazineWords = 64;
+  // A window of receives, which a thread posts and then sees ending, is to stay inside.
+  static constexpr std::uint32_t kMagazineWords = 256;
+  static constexpr std::uint32_t kMadeTogether = 32;
   // The representation of false is zero, which fresh memory has already.
   static constexpr bool kZeroIsFalse = std::is_same_v<Atomic<bool>, std::atomic<bool>>;
 
@@ -223,7 +225,8 @@ template <class Record, template <class> class Atomic>
 Record* RecordPool<Record, Atomic>::make(std::uint32_t* magazine) noexcept {
   std::uint32_t first = made_.load(std::memory_order_relaxed);
   if (first >= limit_) return nullptr;
-  std::uint32_t count = magazine != nullptr && !serial_ ? (magazine_limit_ + 1) / 2 : 1;
+  std::uint32_t count =
+      magazine != nullptr && !serial_ ? std::min((magazine_limit_ + 1) / 2, kMadeTogether) : 1;
   if (serial_) {
     made_.store(first + 1, std::memory_order_relaxed);
   } else {

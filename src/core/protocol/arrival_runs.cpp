@@ -14,6 +14,8 @@ namespace {
 
 constexpr std::uint32_t kManyRecords = 512;  // fewer stay in the first-level cache
 constexpr std::uint32_t kPrefetched = 8;     // messages whose receives are fetched at a time
+// Messages that are counted, beside the first, with one hold of their bucket, which others miss meanwhile.
+constexpr std::uint32_t kCountedTogether = 32;
 
 /// Engine, policy and device of a send; something impossible when its payload has no room for them.
 std::uint32_t trailer_of(Bytes payload) noexcept {
@@ -98,6 +100,10 @@ std::uint32_t SendReceive::meet(Run& all, std::size_t most, std::uint32_t traile
     MatchRecord* const record = engine.take_first_receive<Locking>({tag, peer, 0}, finder);
     if (record == nullptr) [[unlikely]]
       break;
+    if (record->completion->counts_only()) {
+      meet_counted<Locking>(run, *record, tag, trailer, engine, finder, free_records);
+      continue;
+    }
     complete(*record, message, tag, {payload, size},
              [&] { engine.records().give_back<Locking::kExclusive>(*record, free_records); });
     if (!detail::MessageAccess::is_receive(message, static_cast<int>(peer))) [[unlikely]] {
@@ -108,6 +114,40 @@ std::uint32_t SendReceive::meet(Run& all, std::size_t most, std::uint32_t traile
   }
   all.go_on_behind(run);
   return static_cast<std::uint32_t>((run.head() - begin) / run.slots());
+}
+
+/// The message at the head of a run has met a receive that only counts, and so, with one hold of their
+/// bucket, may those that follow it with its tag: nothing of a Message is asked for, and nothing runs in
+/// between that could use the table.
+template <class Locking, class Run>
+[[gnu::always_inline]] inline void SendReceive::meet_counted(Run& run, MatchRecord& first, std::uint64_t tag,
+                                                             std::uint32_t trailer, MatchingEngine& engine,
+                                                             Table::Finder& finder,
+                                                             std::uint32_t* free_records) noexcept {
+  const std::size_t size = run.size() - sizeof(MatchTrailer);
+  Completion* const completion = first.completion;
+  std::uint32_t count = 0;
+  std::uint64_t found_tag = tag;
+  const std::byte* payload = nullptr;
+  const auto is_next = [&](const MatchRecord& receive) {
+    if (receive.completion != completion || count > kCountedTogether ||
+        !run.look_for_alike(found_tag, payload) || found_tag != tag)
+      return false;
+    std::uint32_t found = 0;
+    std::memcpy(&found, payload + size, sizeof found);
+    return found == trailer;
+  };
+  const auto meet = [&](MatchRecord& receive) {
+    fill_receive(receive, {payload, size});
+    engine.records().give_back<Locking::kExclusive>(receive, free_records);
+    run.advance();
+    ++count;
+  };
+  static_cast<void>(run.look_for_alike(found_tag, payload));
+  meet(first);
+  static_cast<void>(engine.take_first_receives<Locking>({tag, static_cast<std::uint32_t>(run.peer()), 0},
+                                                        finder, is_next, meet));
+  completion->signal_count(count);
 }
 
 /// The same for one message, which somebody is probably waiting for. False, without effect: on_send() knows.
@@ -133,11 +173,17 @@ template <class Locking>
   Table::Finder finder(engine.table(), key.origin(), tag);
   MatchRecord* const record = engine.take_first_receive<Locking>(key, finder);
   if (record == nullptr) return false;
-  Message message;
-  detail::MessageAccess::set_receive(message, peer);
-  complete(
-      *record, message, tag, arrival.bytes().first(arrival.size() - sizeof(MatchTrailer)),
-      [&] { engine.records().give_back<Locking::kExclusive>(*record); }, &arrival);
+  const Bytes payload = arrival.bytes().first(arrival.size() - sizeof(MatchTrailer));
+  const auto give_back = [&] { engine.records().give_back<Locking::kExclusive>(*record); };
+  if (Completion* const completion = record->completion; completion->counts_only()) {
+    fill_receive(*record, payload, &arrival);
+    give_back();
+    completion->signal_count(1);
+  } else {
+    Message message;
+    detail::MessageAccess::set_receive(message, peer);
+    complete(*record, message, tag, payload, give_back, &arrival);
+  }
   settle_met(peer, trailer, 1);
   return true;
 }

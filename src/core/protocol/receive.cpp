@@ -57,7 +57,10 @@ bool SendReceive::receive_first_arrived(MatchingEngine& engine, std::uint64_t ta
         receive_arrived(engine, *record, buffer, {.completion = completion, .user_data = user_data}));
     return true;
   }
-  copy(buffer, note.message.data(), length);
+  if (length == sizeof(std::uint64_t))
+    std::memcpy(buffer.data(), note.message.data(), sizeof(std::uint64_t));
+  else
+    copy(buffer, note.message.data(), length);
   const int peer = note.peer;
   const std::uint8_t device = note.sender_device;
   CreditLedger& ledger = *note.ledger;
@@ -67,6 +70,10 @@ bool SendReceive::receive_first_arrived(MatchingEngine& engine, std::uint64_t ta
   engine.records().give_back<Locking::kExclusive>(*record);
   if (const std::uint32_t credits = ledger.settle_waiting(peer, device); credits != 0) [[unlikely]]
     settle_batch(ledger, peer, device, credits, false);
+  if (completion->counts_only()) {
+    completion->signal_count(1);
+    return true;
+  }
   Message message;
   detail::MessageAccess::set_receive(message, peer);
   detail::MessageAccess::set_received(message, tag, buffer.data(), length, length, user_data);

@@ -72,6 +72,23 @@ Status SendReceive::attempt_send(int peer, std::uint64_t tag, const SendPayload&
   return status;
 }
 
+template <class Locking>
+bool SendReceive::refill(detail::SendLane& lane, int peer, std::uint8_t device) noexcept {
+  auto* const hold = detail::enter<Locking>(lane.bias, lane.lock);
+  if (hold == nullptr) return false;
+  const bool is_used_up = lane.credits == 0;
+  if (is_used_up) {
+    Credits& credits = credits_[static_cast<std::size_t>(MessageClass::normal)];
+    lane.credits = credits.take_up_to(
+        share_of(credits.limit(), detail::column_of_post<Locking>(), Locking::kExclusive), peer, device);
+  }
+  const bool has_more = is_used_up && lane.credits != 0;
+  detail::leave<Locking>(hold);
+  return has_more;
+}
+template bool SendReceive::refill<detail::TryLock>(detail::SendLane&, int, std::uint8_t) noexcept;
+template bool SendReceive::refill<detail::NoLock>(detail::SendLane&, int, std::uint8_t) noexcept;
+
 /// From the lane's share, which inlined posts use; beside that, fills the share up.
 bool SendReceive::take_credit(int peer, const SendOptions& options, bool exclusive) noexcept {
   const std::uint8_t device = options.device;

@@ -63,6 +63,11 @@ class SendReceive {
                                  std::span<std::byte> buffer, const ReceiveOptions& options,
                                  bool again) noexcept;
 
+  /// Gives a lane that has used up its share of the credits another one. False: it has some, or there is
+  /// none, or another thread has the lane.
+  template <class Locking>
+  bool refill(detail::SendLane& lane, int peer, std::uint8_t device) noexcept;
+
   /// Receives a message that was taken out of the engine.
   Status receive_arrived(MatchingEngine& engine, MatchRecord& record, std::span<std::byte> buffer,
                          const ReceiveOptions& options) noexcept;
@@ -130,6 +135,10 @@ class SendReceive {
   template <class Locking, class Run>
   static std::uint32_t meet(Run& run, std::size_t most, std::uint32_t trailer, MatchingEngine& engine,
                             const Backlog& backlog) noexcept;
+  template <class Locking, class Run>
+  static void meet_counted(Run& run, MatchRecord& first, std::uint64_t tag, std::uint32_t trailer,
+                           MatchingEngine& engine, Table::Finder& finder,
+                           std::uint32_t* free_records) noexcept;
   template <class Locking>
   std::uint32_t keep_early(detail::SlotRun& run, std::uint32_t trailer, MatchingEngine& engine,
                            const Backlog& backlog) noexcept;
@@ -138,6 +147,8 @@ class SendReceive {
   bool meet_one(std::uint64_t tag, Message& arrival) noexcept;
   template <class Locking>
   bool meet_one(std::uint64_t tag, Message& arrival, std::uint32_t trailer, MatchingEngine& engine) noexcept;
+  static std::size_t fill_receive(const MatchRecord& record, Bytes payload,
+                                  Message* arrival = nullptr) noexcept;
   template <class Release>
   static void complete(MatchRecord& record, Message& message, std::uint64_t tag, Bytes payload,
                        const Release& release, Message* arrival = nullptr) noexcept;

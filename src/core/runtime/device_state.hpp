@@ -90,6 +90,8 @@ class DeviceState final : private network::Sink, private core::PostRetry {
   Status post_receive(int source, std::uint64_t tag, std::span<const MutableBytes> buffers,
                       const ReceiveOptions& options);
   // post_matched.cpp
+  template <class Locking>
+  bool post_with_new_credits(int peer, std::uint64_t tag, Bytes bytes, const SendOptions& options) noexcept;
   Status post_send(int peer, std::uint64_t tag, Bytes bytes, const SendOptions& options, bool exclusive);
   Status post_send_packet(int peer, std::uint64_t tag, Packet& packet, std::size_t size,
                           const SendOptions& options, bool exclusive);
@@ -213,6 +215,9 @@ class DeviceState final : private network::Sink, private core::PostRetry {
   template <class Locking>
   bool write_wide_message(SendLane& lane, std::uint64_t word, std::uint8_t channel, Bytes payload,
                           const network::WideTrailer& trailer) noexcept;
+  template <class Locking, class... UserData>
+  bool receive_expected(std::uint64_t engine_and_source, std::uint64_t tag, std::byte* data, std::size_t size,
+                        Completion* completion, UserData... user_data) noexcept;
   bool receive_first_arrived(int source, std::uint64_t tag, std::span<std::byte> buffer,
                              const ReceiveOptions& options) noexcept;
   Status keep_receive(int peer, int source, std::uint64_t tag, std::span<std::byte> buffer,

@@ -35,6 +35,26 @@ void DeviceState::check_source(int source, MatchingPolicy policy, const char* op
                 (source == any_source ? "; any_source needs an ordered matching engine" : ""));
 }
 
+/// What an inlined post leaves when its lane's share of the credits is used up: takes another share, and
+/// posts again. False, without effect: it is otherwise, or others wait for what the peer gives back.
+template <class Locking>
+bool DeviceState::post_with_new_credits(int peer, std::uint64_t tag, Bytes bytes,
+                                        const SendOptions& options) noexcept {
+  if (bytes.size() > kSlotPayload - kMatchTrailer || options.policy == MatchingPolicy::user ||
+      options.message_class != MessageClass::normal || options.timeout.count() != 0 ||
+      (options.completion != nullptr && !options.may_complete_now) || frames != nullptr || !backlog_.empty())
+    return false;
+  SendLane* const lane = path_.lane(peer, options.device, column_of_post<Locking>());
+  if (lane == nullptr || !send_receive_.refill<Locking>(*lane, peer, options.device)) return false;
+  return post_matched_slot<Locking>(*lane, tag, bytes,
+                                    match_trailer(options.engine, static_cast<std::uint8_t>(options.policy),
+                                                  static_cast<std::uint8_t>(index_)));
+}
+template bool DeviceState::post_with_new_credits<TryLock>(int, std::uint64_t, Bytes,
+                                                          const SendOptions&) noexcept;
+template bool DeviceState::post_with_new_credits<NoLock>(int, std::uint64_t, Bytes,
+                                                         const SendOptions&) noexcept;
+
 Status DeviceState::post_send(int peer, std::uint64_t tag, Bytes bytes, const SendOptions& options,
                               bool exclusive) {
   return post_payload(peer, tag, {bytes}, nullptr, options, exclusive);
@@ -143,7 +163,28 @@ bool DeviceState::post_first_receive(std::uint64_t engine_and_source, std::uint6
     return false;
   if (engine->is_serial() != Locking::kExclusive) [[unlikely]]  // endpoint and engine do not lock alike
     return post_first_receive<Other>(engine_and_source, tag, data, size, completion, user_data...);
+  if (engine->expects_arrived() && (engine_and_source & detail::kMayCompleteNow) == 0) [[unlikely]]
+    return receive_expected<Locking>(engine_and_source, tag, data, size, completion, user_data...);
   return engine->post_first<Locking>({tag, source, 0}, {data, size}, completion, user_data...);
+}
+
+/// The same where the message is probably there. With the same arguments, so that post_first_receive() only
+/// jumps.
+template <class Locking, class... UserData>
+[[gnu::noinline]] bool DeviceState::receive_expected(std::uint64_t engine_and_source, std::uint64_t tag,
+                                                     std::byte* data, std::size_t size,
+                                                     Completion* completion, UserData... user_data) noexcept {
+  core::MatchingEngine& engine = *runtime_.matching_engines()
+                                      .place(static_cast<std::uint8_t>(engine_and_source >> 32))
+                                      .load(std::memory_order_acquire);
+  const auto source = static_cast<std::uint32_t>(engine_and_source);
+  void* given = nullptr;
+  ((given = user_data), ...);
+  if (send_receive_.receive_first_arrived<Locking>(engine, tag, source, {data, size}, completion, given))
+      [[likely]]
+    return true;
+  engine.learn_arrived(false);
+  return engine.post_first<Locking>({tag, source, 0}, {data, size}, completion, given);
 }
 template bool DeviceState::post_first_receive<TryLock>(std::uint64_t, std::uint64_t, std::byte*, std::size_t,
                                                        Completion*) noexcept;
@@ -191,10 +232,13 @@ bool DeviceState::receive_first_arrived(int source, std::uint64_t tag, std::span
       options.may_complete_now || options.handle != nullptr || options.timeout.count() != 0 ||
       rank >= runtime_.usual_sources())
     return false;
-  return engine->is_serial() ? send_receive_.receive_first_arrived<NoLock>(
+  const bool was_there = engine->is_serial()
+                             ? send_receive_.receive_first_arrived<NoLock>(
                                    *engine, tag, rank, buffer, options.completion, options.user_data)
                              : send_receive_.receive_first_arrived<TryLock>(
                                    *engine, tag, rank, buffer, options.completion, options.user_data);
+  engine->learn_arrived(was_there);
+  return was_there;
 }
 
 Status DeviceState::keep_receive(int peer, int source, std::uint64_t tag, std::span<std::byte> buffer,

@@ -148,5 +148,49 @@ TYPED_TEST(EarlySends, take_and_return_every_credit) {
   }
 }
 
+/// After several messages that came before their receives, the next receives look for theirs first.
+TYPED_TEST(EarlySends, leave_a_receive_its_options_and_its_place_when_none_has_come_for_it) {
+  Ranks<TypeParam> ranks(2, test::kNoSurprises);
+  std::uint64_t buffer = 0;
+  const auto into = std::as_writable_bytes(std::span(&buffer, 1));
+  std::uint64_t number = 0;
+  const auto receive_early = [&](int count) {
+    for (int message = 0; message < count; ++message) {
+      ASSERT_TRUE(post_send(ranks, 0, 1, 9, bytes_of(++number)));
+      for (int polls = 0; polls < 50; ++polls) ranks.progress();
+      Recorder one;
+      ASSERT_TRUE(
+          ranks.endpoint(1).post_receive(0, 9, into, {.completion = &one, .user_data = &buffer}).is_posted());
+      ASSERT_EQ(one.messages.size(), 1U) << "it was there";
+      EXPECT_EQ(one.messages[0].user_data(), &buffer);
+      EXPECT_EQ(buffer, number);
+    }
+  };
+  receive_early(6);
+  ASSERT_TRUE(post_send(ranks, 0, 1, 9, bytes_of(++number)));
+  for (int polls = 0; polls < 50; ++polls) ranks.progress();
+  Recorder unused;
+  EXPECT_TRUE(ranks.endpoint(1)
+                  .post_receive(0, 9, into, {.completion = &unused, .may_complete_now = true})
+                  .is_done());
+  EXPECT_TRUE(unused.messages.empty());
+  EXPECT_EQ(buffer, number);
+  receive_early(6);
+  // Another key, and then two receives of this one that wait for their messages.
+  std::array<std::uint64_t, 3> late{};
+  Recorder waiting;
+  for (std::size_t place = 0; place < late.size(); ++place)
+    ASSERT_TRUE(ranks.endpoint(1)
+                    .post_receive(0, place == 0 ? 10 : 9, std::as_writable_bytes(std::span(&late[place], 1)),
+                                  {.completion = &waiting, .user_data = &late[place]})
+                    .is_posted());
+  EXPECT_TRUE(waiting.messages.empty());
+  for (const std::uint64_t tag : {9, 9, 10}) ASSERT_TRUE(post_send(ranks, 0, 1, tag, bytes_of(++number)));
+  ASSERT_TRUE(ranks.progress_until([&] { return waiting.messages.size() == late.size(); }));
+  EXPECT_EQ(late, (std::array<std::uint64_t, 3>{number, number - 2, number - 1}));
+  for (const Message& message : waiting.messages) EXPECT_EQ(message.data(), message.user_data());
+  receive_early(6);
+}
+
 }  // namespace
 }  // namespace weft

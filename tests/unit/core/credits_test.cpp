@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <random>
+#include <thread>
+#include <vector>
+
 namespace weft::core {
 namespace {
 
@@ -77,6 +81,112 @@ TEST(CreditLedger, settles_what_waited_and_lets_another_one_wait) {
   EXPECT_EQ(ledger.arrivals().all, 44U + 24U);
   for (int count = 0; count < 20; ++count) EXPECT_TRUE(ledger.admit(0, 0));
   EXPECT_FALSE(ledger.admit(0, 0));
+}
+
+TEST(CreditLedger, counts_what_one_thread_admits_and_another_settles_for_as_long_as_they_like) {
+  constexpr std::uint32_t kLimit = 1U << 16;
+  constexpr std::uint32_t kBatch = kLimit / 8;
+  std::atomic<std::uint32_t> kept{0};
+  CreditLedger ledger(1, 0, kLimit, kept);
+  std::uint64_t settled = 0;
+  std::uint64_t returned = 0;
+  // More than each thread's own word has room for.
+  for (int round = 0; round < 300; ++round) {
+    for (std::uint32_t count = 0; count < kLimit; count += 64) ASSERT_TRUE(ledger.admit(0, 0, 64));
+    EXPECT_FALSE(ledger.admit(0, 0)) << "round " << round;
+    std::thread([&] {
+      for (std::uint32_t count = 0; count < kLimit; ++count) returned += ledger.settle_waiting(0, 0);
+      EXPECT_TRUE(ledger.admit(0, 0));
+      ledger.forget(0, 0);
+    }).join();
+    settled += kLimit;
+    ASSERT_EQ(ledger.arrivals().waiting, 0U);
+    ASSERT_EQ(ledger.arrivals().all, settled);
+    ASSERT_LT(settled - returned, 2 * kBatch);
+  }
+  // And the other way round.
+  for (int round = 0; round < 300; ++round) {
+    std::thread([&] {
+      for (std::uint32_t count = 0; count < kLimit; count += 64) ASSERT_TRUE(ledger.admit(0, 0, 64));
+      EXPECT_FALSE(ledger.admit(0, 0)) << "round " << round;
+    }).join();
+    for (std::uint32_t count = 0; count < kLimit; ++count) returned += ledger.settle_waiting(0, 0);
+    settled += kLimit;
+    ASSERT_EQ(ledger.arrivals().waiting, 0U);
+    ASSERT_EQ(ledger.arrivals().all, settled);
+    ASSERT_LT(settled - returned, 2 * kBatch);
+  }
+}
+
+/// Each thread is a peer's sender, arrival and receive in one: it sends only with a credit that has come
+/// back.
+TEST(CreditLedger, never_refuses_a_message_that_has_a_credit_whichever_threads_count) {
+  constexpr std::uint32_t kLimit = 24;
+  constexpr int kThreads = 4;
+  std::atomic<std::uint32_t> kept{0};
+  CreditLedger ledger(1, 0, kLimit, kept);
+  std::atomic<std::int64_t> credits{kLimit};
+  std::atomic<std::int64_t> waiting{0};
+  std::atomic<int> refused{0};
+  std::atomic<std::uint64_t> settled{0};
+  std::vector<std::thread> threads;
+  for (int thread = 0; thread < kThreads; ++thread)
+    threads.emplace_back([&, thread] {
+      std::minstd_rand random(static_cast<unsigned>(thread) + 1);
+      const auto take_one = [](std::atomic<std::int64_t>& from) {
+        std::int64_t value = from.load();
+        while (value > 0)
+          if (from.compare_exchange_weak(value, value - 1)) return true;
+        return false;
+      };
+      for (int step = 0; step < 50'000; ++step) {
+        if (random() % 2 == 0 && take_one(credits)) {
+          if (ledger.admit(0, 0))
+            waiting.fetch_add(1);
+          else
+            refused.fetch_add(1);
+        } else if (take_one(waiting)) {
+          settled.fetch_add(1);
+          credits.fetch_add(ledger.settle_waiting(0, 0));
+        }
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(refused.load(), 0);
+  EXPECT_EQ(ledger.arrivals().waiting, static_cast<std::uint64_t>(waiting.load()));
+  EXPECT_EQ(ledger.arrivals().all, settled.load() + static_cast<std::uint64_t>(waiting.load()));
+  EXPECT_GT(settled.load(), 0U);
+}
+
+/// Long enough that the first thread's word is brought back while the other one counts.
+TEST(CreditLedger, refuses_nothing_while_one_thread_admits_and_another_settles) {
+  constexpr std::uint32_t kLimit = 4096;
+  constexpr std::uint64_t kMessages = 10'000'000;
+  std::atomic<std::uint32_t> kept{0};
+  CreditLedger ledger(1, 0, kLimit, kept);
+  ASSERT_TRUE(ledger.admit(0, 0));  // the word of the first thread is this one's
+  ledger.forget(0, 0);
+  std::atomic<std::uint64_t> sent{0};
+  std::atomic<std::uint64_t> returned{0};
+  std::thread receiver([&] {
+    for (std::uint64_t settled = 0; settled < kMessages; ++settled) {
+      while (sent.load(std::memory_order_acquire) == settled) std::this_thread::yield();
+      if (const std::uint32_t credits = ledger.settle_waiting(0, 0); credits != 0)
+        returned.store(returned.load(std::memory_order_relaxed) + credits, std::memory_order_release);
+      // And admits and forgets some of its own, which has to look at both words.
+      if (settled % 64 == 0 && ledger.admit(0, 0)) ledger.forget(0, 0);
+    }
+  });
+  std::uint64_t refused = 0;
+  for (std::uint64_t number = 0; number < kMessages; ++number) {
+    while (number - returned.load(std::memory_order_acquire) == kLimit - 1) std::this_thread::yield();
+    if (!ledger.admit(0, 0)) ++refused;
+    sent.store(number + 1, std::memory_order_release);
+  }
+  receiver.join();
+  EXPECT_EQ(refused, 0U);
+  EXPECT_EQ(ledger.arrivals().waiting, 0U);
+  EXPECT_EQ(ledger.arrivals().all, kMessages);
 }
 
 TEST(CreditLedgers, keep_a_ledger_for_each_class) {

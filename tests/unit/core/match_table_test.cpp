@@ -57,6 +57,22 @@ class MatchTableTest : public testing::TestWithParam<bool> {
     return GetParam() ? table.add_first<detail::NoLock, kSide>(key, added)
                       : table.add_first<detail::TryLock, kSide>(key, added);
   }
+  /// Takes the oldest of the side that is not kSide up to `most`, and gives their numbers.
+  template <MatchSide kSide>
+  static std::vector<int> take_first_while(Table& table, const MatchKey& key, std::size_t most) {
+    std::vector<int> numbers;
+    Table::Finder finder(table, key.origin(), key.tag);
+    const auto wants = [&](const Item&) { return numbers.size() < most; };
+    const auto take = [&](Item& taken) {
+      numbers.push_back(taken.number);
+      EXPECT_FALSE(taken.is_linked()) << "it may go to others now";
+    };
+    const std::uint32_t count =
+        GetParam() ? table.take_first_while<detail::NoLock, kSide>(key, finder, wants, take)
+                   : table.take_first_while<detail::TryLock, kSide>(key, finder, wants, take);
+    EXPECT_EQ(count, numbers.size());
+    return numbers;
+  }
   /// The number of the partner that a record of `side` finds, or -1.
   static int partner(Table& table, MatchSide side, const MatchKey& key) {
     const auto result = table.pair(side, key, none);
@@ -273,6 +289,50 @@ TEST_P(MatchTableTest, gives_the_oldest_of_a_first_slot_by_the_inlined_part) {
   }
   EXPECT_EQ((take_first<kUnexpected>(t, {5, 2, 0})), nullptr) << "the bucket is empty";
   EXPECT_EQ(partner(t, kUnexpected, {5, 2, 0}), -1);
+}
+
+TEST_P(MatchTableTest, gives_several_of_a_first_slot_as_long_as_they_are_wanted) {
+  using Numbers = std::vector<int>;
+  Table& t = decided_table(1);
+  std::vector<Item*> items;
+  for (int number = 0; number < 6; ++number) items.push_back(keep(t, kPosted, {5, 2, 0}, number));
+  keep(t, kPosted, {6, 2, 0}, 77);
+  EXPECT_EQ(take_first_while<kUnexpected>(t, {5, 2, 0}, 0), Numbers());
+  EXPECT_EQ(take_first_while<kUnexpected>(t, {5, 2, 0}, 2), (Numbers{0, 1}));
+  EXPECT_EQ(take_first_while<kUnexpected>(t, {6, 2, 0}, 9), Numbers()) << "the second slot";
+  EXPECT_EQ(take_first_while<kUnexpected>(t, {5, 3, 0}, 9), Numbers()) << "another source";
+  EXPECT_EQ(take_first_while<kPosted>(t, {5, 2, 0}, 9), Numbers()) << "its own side";
+  // What is left is whole: at its front, inside, and at its end.
+  EXPECT_TRUE(t.unlink(*items[4], always));
+  EXPECT_FALSE(t.unlink(*items[1], always));
+  keep(t, kPosted, {5, 2, 0}, 6);
+  EXPECT_EQ(take_first_while<kUnexpected>(t, {5, 2, 0}, 1), (Numbers{2}));
+  EXPECT_EQ(take_first_while<kUnexpected>(t, {5, 2, 0}, 9), (Numbers{3, 5, 6}));
+  EXPECT_EQ(take_first_while<kUnexpected>(t, {5, 2, 0}, 9), Numbers());
+  EXPECT_EQ(partner(t, kUnexpected, {5, 2, 0}), -1);
+  keep(t, kPosted, {5, 2, 0}, 8);
+  EXPECT_EQ(partner(t, kUnexpected, {5, 2, 0}), 8) << "the slot is used again";
+  EXPECT_EQ(partner(t, kUnexpected, {6, 2, 0}), 77);
+}
+
+TEST_P(MatchTableTest, lets_go_of_what_it_gives_before_it_gives_it) {
+  Table& t = decided_table(1);
+  for (int number = 0; number < 4; ++number) keep(t, kPosted, {5, 2, 0}, number);
+  // Another table, as another bucket under another thread: the record is linked anew while others are taken.
+  Table other(16, GetParam());
+  Table::Finder finder(t, MatchKey{5, 2, 0}.origin(), 5);
+  int taken = 0;
+  const auto wants = [&](const Item&) { return taken < 3; };
+  const auto take = [&](Item& item) {
+    ++taken;
+    ASSERT_EQ(other.pair(kPosted, {9, 1, 0}, [&] { return &item; }).answer, Answer::kept);
+  };
+  ASSERT_EQ((GetParam() ? t.take_first_while<detail::NoLock, kUnexpected>({5, 2, 0}, finder, wants, take)
+                        : t.take_first_while<detail::TryLock, kUnexpected>({5, 2, 0}, finder, wants, take)),
+            3U);
+  EXPECT_EQ(partner(t, kUnexpected, {5, 2, 0}), 3);
+  EXPECT_EQ(partner(t, kUnexpected, {5, 2, 0}), -1);
+  for (int number = 0; number < 3; ++number) EXPECT_EQ(partner(other, kUnexpected, {9, 1, 0}), number);
 }
 
 TEST_P(MatchTableTest, leaves_to_pair_what_is_not_in_a_first_slot) {
