@@ -36,8 +36,18 @@ int pair(Table& table, MatchSide side, const MatchKey& key, Record& record, bool
   for (;;) {
     if (short_cuts && side == MatchSide::posted && table.add_first<TryLock, MatchSide::posted>(key, record))
       return 0;
-    if (short_cuts && side == MatchSide::unexpected)
-      if (Record* partner = table.take_first<TryLock, MatchSide::unexpected>(key)) return partner->number;
+    if (short_cuts && side == MatchSide::unexpected) {
+      if (record.number % 2 == 0) {
+        if (Record* partner = table.take_first<TryLock, MatchSide::unexpected>(key)) return partner->number;
+      } else {
+        int partner = 0;
+        Table::Finder finder(table, key.origin(), key.tag);
+        if (table.take_first_while<TryLock, MatchSide::unexpected>(
+                key, finder, [&](const Record&) { return partner == 0; },
+                [&](Record& taken) { partner = taken.number; }) != 0)
+          return partner;
+      }
+    }
     const auto result = table.pair(side, key, [&] { return &record; });
     if (result.answer == Table::Answer::matched) return result.record->number;
     if (result.answer == Table::Answer::kept || !Schedule::current()->violation().empty()) return 0;

@@ -71,6 +71,17 @@ void to_handler(std::uint64_t messages) {
   });
 }
 
+template <class EndpointType, std::uint16_t kEngine, Receives kPosted = Receives::before>
+void to_counter(std::uint64_t messages) {
+  Counter counter;
+  std::uint64_t before = 0;
+  exchange<EndpointType, kPosted>(messages, kEngine, 1, 8, counter, [&](std::uint64_t burst) {
+    if (counter.value() - before < burst) return false;
+    before += burst;
+    return true;
+  });
+}
+
 /// A send and a burst of receives that are prepared once.
 void prepared(std::uint64_t messages) {
   Pair<SerialEndpoint> ranks;
@@ -125,6 +136,9 @@ constexpr Path kPaths[] = {
     {"matched", to_handler<SerialEndpoint, kSerialEngine, 1>},
     {"matched_tags", to_handler<SerialEndpoint, kSerialEngine, kBurst>},
     {"matched_shared", to_handler<Endpoint, 0, 1>},
+    {"matched_counter", to_counter<SerialEndpoint, kSerialEngine>},
+    {"matched_counter_shared", to_counter<Endpoint, 0>},
+    {"matched_early_counter_shared", to_counter<Endpoint, 0, Receives::after>},
     {"matched_ordered", to_handler<SerialEndpoint, kOrderedEngine, 1>},
     {"matched_ordered_tags", to_handler<SerialEndpoint, kOrderedEngine, kBurst>},
     {"prepared_matched", prepared},
