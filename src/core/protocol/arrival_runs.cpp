@@ -14,8 +14,10 @@ namespace {
 
 constexpr std::uint32_t kManyRecords = 512;  // fewer stay in the first-level cache
 constexpr std::uint32_t kPrefetched = 8;     // messages whose receives are fetched at a time
-// Messages that are counted, beside the first, with one hold of their bucket, which others miss meanwhile.
+// Messages that are counted, beside the first, with one hold of their bucket, which others miss meanwhile. Longer ones
+// are fewer: as many bytes are copied.
 constexpr std::uint32_t kCountedTogether = 32;
+constexpr std::uint32_t kCountedBytes = kCountedTogether * detail::kSlotPayload;
 
 /// Engine, policy and device of a send; something impossible when its payload has no room for them.
 std::uint32_t trailer_of(Bytes payload) noexcept {
@@ -125,12 +127,14 @@ template <class Locking, class Run>
                                                              Table::Finder& finder,
                                                              std::uint32_t* free_records) noexcept {
   const std::size_t size = run.size() - sizeof(MatchTrailer);
+  const std::size_t most =
+      std::is_same_v<Run, detail::SlotRun> ? std::size_t{kCountedTogether} : kCountedBytes / (size + 1);
   Completion* const completion = first.completion;
   std::uint32_t count = 0;
   std::uint64_t found_tag = tag;
   const std::byte* payload = nullptr;
   const auto is_next = [&](const MatchRecord& receive) {
-    if (receive.completion != completion || count > kCountedTogether ||
+    if (receive.completion != completion || count > most ||
         !run.look_for_alike(found_tag, payload) || found_tag != tag)
       return false;
     std::uint32_t found = 0;
