@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::uint32_t kManyRecords = 512;  // fewer stay in the first-level cache
 constexpr std::uint32_t kPrefetched = 8;     // messages whose receives are fetched at a time
-// Messages that are counted, beside the first, with one hold of their bucket, which others miss meanwhile. Longer ones
-// are fewer: as many bytes are copied.
+// Messages that are counted, beside the first, with one hold of their bucket, which others miss meanwhile.
+// Longer ones are fewer: as many bytes are copied.
 constexpr std::uint32_t kCountedTogether = 32;
 constexpr std::uint32_t kCountedBytes = kCountedTogether * detail::kSlotPayload;
 
@@ -134,8 +134,8 @@ template <class Locking, class Run>
   std::uint64_t found_tag = tag;
   const std::byte* payload = nullptr;
   const auto is_next = [&](const MatchRecord& receive) {
-    if (receive.completion != completion || count > most ||
-        !run.look_for_alike(found_tag, payload) || found_tag != tag)
+    if (receive.completion != completion || count > most || !run.look_for_alike(found_tag, payload) ||
+        found_tag != tag)
       return false;
     std::uint32_t found = 0;
     std::memcpy(&found, payload + size, sizeof found);

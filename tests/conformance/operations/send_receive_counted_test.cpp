@@ -65,10 +65,10 @@ TYPED_TEST(CountedReceives, get_their_payloads_and_are_counted_once_beside_other
     const auto post = [&](Receive& receive) {
       if (pick(6) == 0) object = pick(objects.size());
       ++expected[object];
-      ASSERT_TRUE(
-          ranks.endpoint(1)
-              .post_receive(0, receive.tag, receive.buffer, {.completion = objects[object], .user_data = &receive})
-              .is_posted());
+      ASSERT_TRUE(ranks.endpoint(1)
+                      .post_receive(0, receive.tag, receive.buffer,
+                                    {.completion = objects[object], .user_data = &receive})
+                      .is_posted());
     };
     for (std::size_t number = 0; number < kMessages; ++number) {
       if (pick(10) == 0) tag = pick(2);
@@ -91,10 +91,11 @@ TYPED_TEST(CountedReceives, get_their_payloads_and_are_counted_once_beside_other
     for (const Receive& receive : receives) {
       const std::vector<std::byte> sent = test::payload(sizes[receive.number], receive.number);
       const std::size_t fits = std::min(sent.size(), receive.buffer.size());
-      ASSERT_TRUE(std::equal(sent.begin(), sent.begin() + static_cast<std::ptrdiff_t>(fits), receive.buffer.begin()))
+      ASSERT_TRUE(
+          std::equal(sent.begin(), sent.begin() + static_cast<std::ptrdiff_t>(fits), receive.buffer.begin()))
           << "message " << receive.number;
-      ASSERT_TRUE(std::all_of(receive.buffer.begin() + static_cast<std::ptrdiff_t>(fits), receive.buffer.end(),
-                              [](std::byte byte) { return byte == std::byte{0}; }))
+      ASSERT_TRUE(std::all_of(receive.buffer.begin() + static_cast<std::ptrdiff_t>(fits),
+                              receive.buffer.end(), [](std::byte byte) { return byte == std::byte{0}; }))
           << "beyond message " << receive.number;
     }
     for (const Message& message : recorder.messages) {
