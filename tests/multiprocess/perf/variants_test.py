@@ -36,11 +36,11 @@ class VariantsTest(unittest.TestCase):
         # No bar is about it.
         self.assertLessEqual(rounds["latency/serial-queue"], min(rounds.values()))
         further = [remark for remark in root["remarks"] if "further passes" in remark]
-        more = max(rounds.values()) > rounds["latency/serial-queue"]
-        self.assertLessEqual(len(further), 1 if more else 0)
-        # Rounds that were left out because the machine changed its state are made again, too.
-        if not any(each["left_out"] for each in root["measurements"]):
-            self.assertEqual(len(further), 1 if more else 0)
+        # Rounds that a machine spoilt by changing its state are made again, too, so there may be more than are told.
+        more = max(rounds.values()) - rounds["latency/serial-queue"]
+        self.assertLessEqual(len(further), 1 if more > 0 else 0)
+        for remark in further:
+            self.assertGreaterEqual(more, int(remark.split()[0]))
 
     def test_what_a_progress_thread_may_not_touch_is_remarked(self):
         result = perf("--rounds", "1", "--seconds", "0.01", "--only", "matched", "--compare", "weft,weft-serial", "--progress-thread")
