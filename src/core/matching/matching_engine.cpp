@@ -58,7 +58,7 @@ void MatchingEngine::end_peer(int rank) noexcept {
     // Otherwise somebody else may be using it.
     if (!record.is_linked()) return false;
     if (record.completion == nullptr)
-      return record.unexpected->is_announced && record.unexpected->peer == rank;
+      return record.unexpected->is_announced() && record.unexpected->peer == rank;
     if (needs_all_ranks()) return true;
     const MatchKey key = record.key();
     const auto policy = static_cast<MatchingPolicy>(key.policy);

@@ -177,7 +177,7 @@ class MatchingEngine {
   /// Gives any record back.
   void release(MatchRecord& record) noexcept {
     if (record.unexpected != nullptr) {
-      if (record.unexpected->message.is_owner()) record.unexpected->message = Message();
+      record.unexpected->drop_payload();
       unexpected_.give_back(*record.unexpected);
       record.unexpected = nullptr;
     }

@@ -113,11 +113,17 @@ SendReceive::Met SendReceive::on_other_send(std::uint64_t tag, Message& arrival,
     return nullptr;
   }
   Arrived& arrived = *record->unexpected;
-  arrived.describe(arrival.peer(), tag, arrival.size() - sizeof trailer, trailer.device,
-                   ledgers_.of(class_of(trailer)));
-  // Made where it is kept: to move a Message that has just been written costs more than to write it.
-  std::destroy_at(&arrived.message);
-  ::new (static_cast<void*>(&arrived.message)) Message(arrival.take());
+  const std::size_t size = arrival.size() - sizeof trailer;
+  const bool fits = size <= Arrived::kInside;
+  arrived.describe(arrival.peer(), tag, size, trailer.device, &ledgers_.of(class_of(trailer)),
+                   fits ? Arrived::Kept::inside : Arrived::Kept::held);
+  if (fits) {
+    std::memcpy(arrived.place.data(), arrival.data(), size);
+  } else {
+    // Made where it is kept: to move a Message that has just been written costs more than to write it.
+    std::destroy_at(&arrived.message);
+    ::new (static_cast<void*>(&arrived.message)) Message(arrival.take());
+  }
   return record;
 }
 
@@ -138,14 +144,9 @@ bool SendReceive::on_large_send(std::uint64_t tag, const Message& arrival, netwo
   MatchingEngine& engine = *engines_.find(trailer.engine);
   Unexpected* const note = engine.unexpected().take();
   if (note == nullptr) return false;
-  static_assert(sizeof announcement == sizeof note->announcement);
-  std::memcpy(note->announcement.data(), &announcement, sizeof announcement);
-  note->is_announced = true;
-  note->sender_device = trailer.device;
-  note->peer = arrival.peer();
-  note->tag = tag;
-  note->length = announcement.size;
-  note->ledger = nullptr;
+  note->describe(arrival.peer(), tag, announcement.size, trailer.device, nullptr, Arrived::Kept::announced);
+  static_assert(sizeof announcement <= Arrived::kInside);
+  std::memcpy(note->place.data(), &announcement, sizeof announcement);
   if (engine.order() != nullptr) return announce_in_order(engine, trailer, *note, sink);
   const auto [answer, record] = engine.table().pair(
       Table::Side::unexpected, MatchingEngine::arrived_key(arrival.peer(), tag, policy_of(trailer)),

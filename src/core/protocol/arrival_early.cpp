@@ -5,6 +5,7 @@
 #include <weft/detail/message_access.hpp>
 
 #include <cstring>
+#include <type_traits>
 
 namespace weft::core {
 
@@ -17,15 +18,15 @@ constexpr std::uint32_t kTogether = 8;  // messages that take their credits at o
 /// What happens as long as messages have this trailer and size, and those with their key that wait are the
 /// first in their bucket, if any wait. Returns how many are kept; the next one is on_other_send()'s. Locking:
 /// NoLock when the engine is serial, else TryLock.
-template <class Locking>
-std::uint32_t SendReceive::keep_early(detail::SlotRun& run, std::uint32_t trailer, MatchingEngine& engine,
+template <class Locking, class Run>
+std::uint32_t SendReceive::keep_early(Run& run, std::uint32_t trailer, MatchingEngine& engine,
                                       const Backlog& backlog) noexcept {
   constexpr bool kSerial = Locking::kExclusive;
-  if (run.size() < sizeof(MatchTrailer)) [[unlikely]]
+  const std::size_t size = run.size() - sizeof(MatchTrailer);
+  if (size > Arrived::kInside) [[unlikely]]  // also where there is no trailer
     return 0;
   const int peer = run.peer();
   const auto device = static_cast<std::uint8_t>(trailer >> 24);
-  const std::size_t size = run.size() - sizeof(MatchTrailer);
   CreditLedger& ledger = ledgers_.of(MessageClass::normal);
   std::uint64_t tag = 0;
   const std::uint32_t most = run.look_ahead(kTogether - 1, tag) ? kTogether : 1;
@@ -45,14 +46,15 @@ std::uint32_t SendReceive::keep_early(detail::SlotRun& run, std::uint32_t traile
       engine.unexpected().put_back<kSerial>();
       break;
     }
-    detail::MessageAccess::set_arrival(note->message, peer);
-    detail::copy_small(detail::MessageAccess::set_in_place(note->message, size), payload, size);
-    note->describe(peer, tag, size, device, ledger);
+    note->describe(peer, tag, size, device, &ledger, Arrived::Kept::inside);
+    if (std::is_same_v<Run, detail::SlotRun>)
+      detail::copy_small(note->place.data(), payload, size);
+    else
+      std::memcpy(note->place.data(), payload, size);
     MatchingEngine::set_unexpected(*record, *note);
     if (!engine.table().add_first<Locking, MatchSide::unexpected>({tag, static_cast<std::uint32_t>(peer), 0},
                                                                   *record)) [[unlikely]] {
       record->unexpected = nullptr;
-      detail::MessageAccess::disown(note->message);
       engine.records().put_back<kSerial>();
       engine.unexpected().put_back<kSerial>();
       break;
@@ -65,6 +67,10 @@ std::uint32_t SendReceive::keep_early(detail::SlotRun& run, std::uint32_t traile
 template std::uint32_t SendReceive::keep_early<detail::TryLock>(detail::SlotRun&, std::uint32_t,
                                                                 MatchingEngine&, const Backlog&) noexcept;
 template std::uint32_t SendReceive::keep_early<detail::NoLock>(detail::SlotRun&, std::uint32_t,
+                                                               MatchingEngine&, const Backlog&) noexcept;
+template std::uint32_t SendReceive::keep_early<detail::TryLock>(network::WideRun&, std::uint32_t,
+                                                                MatchingEngine&, const Backlog&) noexcept;
+template std::uint32_t SendReceive::keep_early<detail::NoLock>(network::WideRun&, std::uint32_t,
                                                                MatchingEngine&, const Backlog&) noexcept;
 
 }  // namespace weft::core

@@ -42,12 +42,10 @@ void SendReceive::on_sends(Run& run, detail::PayloadLender* lender, network::Sin
       // Pairs with the release in MatchingEngines::make().
       MatchingEngine* const engine = place->load(std::memory_order_acquire);
       if (is_early) {
-        if constexpr (std::is_same_v<Run, detail::SlotRun>) {
-          if (engine != nullptr &&
-              (engine->is_serial() ? keep_early<detail::NoLock>(run, trailer, *engine, backlog)
-                                   : keep_early<detail::TryLock>(run, trailer, *engine, backlog)) != 0)
-            continue;
-        }
+        if (engine != nullptr &&
+            (engine->is_serial() ? keep_early<detail::NoLock>(run, trailer, *engine, backlog)
+                                 : keep_early<detail::TryLock>(run, trailer, *engine, backlog)) != 0)
+          continue;
       } else if (engine != nullptr) [[likely]] {
         const std::uint32_t most = prefetch(*engine, run);
         const std::uint32_t met = engine->is_serial()

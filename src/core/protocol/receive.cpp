@@ -51,20 +51,19 @@ bool SendReceive::receive_first_arrived(MatchingEngine& engine, std::uint64_t ta
   if (record == nullptr) return false;
   Unexpected& note = *record->unexpected;
   const std::size_t length = note.length;
-  if (detail::MessageAccess::holding(note.message) != detail::MessageAccess::Holding::in_place ||
-      note.is_announced || buffer.size() < length || context_.tracer != nullptr) [[unlikely]] {
+  if (note.kept != Arrived::Kept::inside || buffer.size() < length || context_.tracer != nullptr)
+      [[unlikely]] {
     static_cast<void>(
         receive_arrived(engine, *record, buffer, {.completion = completion, .user_data = user_data}));
     return true;
   }
   if (length == sizeof(std::uint64_t))
-    std::memcpy(buffer.data(), note.message.data(), sizeof(std::uint64_t));
+    std::memcpy(buffer.data(), note.place.data(), sizeof(std::uint64_t));
   else
-    copy(buffer, note.message.data(), length);
+    copy(buffer, note.place.data(), length);
   const int peer = note.peer;
   const std::uint8_t device = note.sender_device;
   CreditLedger& ledger = *note.ledger;
-  detail::MessageAccess::disown(note.message);
   engine.unexpected().give_back<Locking::kExclusive>(note);
   record->unexpected = nullptr;
   engine.records().give_back<Locking::kExclusive>(*record);
@@ -90,7 +89,7 @@ template bool SendReceive::receive_first_arrived<detail::NoLock>(MatchingEngine&
 Status SendReceive::receive_arrived(MatchingEngine& engine, MatchRecord& record, std::span<std::byte> buffer,
                                     const ReceiveOptions& options) noexcept {
   const Arrived& arrived = *record.unexpected;
-  if (arrived.is_announced) {
+  if (arrived.is_announced()) {
     record.buffer = buffer;
     record.completion = options.completion;
     record.user_data = options.user_data;
@@ -98,7 +97,7 @@ Status SendReceive::receive_arrived(MatchingEngine& engine, MatchRecord& record,
     return Status::posted();
   }
   const std::size_t size = std::min(arrived.length, buffer.size());
-  if (size != 0) copy(buffer, arrived.message.data(), size);
+  if (size != 0) copy(buffer, arrived.payload(), size);
   Message message;
   detail::MessageAccess::set_view(message, Operation::receive, arrived.peer, arrived.tag, buffer.data(), size,
                                   nullptr, arrived.length);
@@ -120,7 +119,7 @@ Status SendReceive::receive_arrived(MatchingEngine& engine, MatchRecord& record,
 void SendReceive::drop_arrived(MatchingEngine& engine, MatchRecord& record) noexcept {
   const Arrived& arrived = *record.unexpected;
   context_.counters.refused_messages.fetch_add(1, std::memory_order_relaxed);
-  if (arrived.is_announced) {
+  if (arrived.is_announced()) {
     record.buffer = {};
     record.completion = nullptr;
     fetch(engine, record);
@@ -140,11 +139,11 @@ void SendReceive::forget_announced(int peer, const Withdraw& withdraw) noexcept 
   if (engine == nullptr) return;
   const auto is_meant = [&](const MatchRecord& record) {
     // Otherwise somebody else may be using it.
-    if (!record.is_linked() || record.completion != nullptr || !record.unexpected->is_announced ||
+    if (!record.is_linked() || record.completion != nullptr || !record.unexpected->is_announced() ||
         record.unexpected->peer != peer)
       return false;
     LargeMessage announcement;
-    std::memcpy(&announcement, record.unexpected->announcement.data(), sizeof announcement);
+    std::memcpy(&announcement, record.unexpected->place.data(), sizeof announcement);
     return announcement.request.index == withdraw.request.index &&
            announcement.request.generation == withdraw.request.generation;
   };
@@ -167,7 +166,7 @@ void SendReceive::fetch(MatchingEngine& engine, MatchRecord& record) noexcept {
 
 bool SendReceive::try_fetch(MatchRecord& record) noexcept {
   LargeMessage announcement;
-  std::memcpy(&announcement, record.unexpected->announcement.data(), sizeof announcement);
+  std::memcpy(&announcement, record.unexpected->place.data(), sizeof announcement);
   LargeMessages::Claim claim{record.unexpected->peer, announcement,      record.unexpected->tag,
                              record.buffer,           record.completion, record.user_data};
   if (ScatteredReceive* scattered = ScatteredReceive::of(record.buffer); scattered != nullptr) {

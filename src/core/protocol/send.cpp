@@ -34,8 +34,8 @@ Outgoing matched_message(int peer, std::uint64_t tag, const SendOptions& options
           options.engine >= kMatchingEngines};
 }
 
-/// How many credits a lane may take at a time. What lies in the lane of one thread is out of reach of the
-/// others, so it must not be all that there is.
+/// How many credits the lane of a column may take at a time. What lies in the lane of one thread is out of
+/// reach of the others, so it must not be all that there is.
 std::uint32_t share_of(std::uint32_t limit, std::uint32_t column, bool exclusive) noexcept {
   if (exclusive) return kLaneShare;
   const std::uint32_t parts = column == detail::DevicePath::kFirstColumn ? kParts : kOtherParts;
@@ -72,17 +72,20 @@ Status SendReceive::attempt_send(int peer, std::uint64_t tag, const SendPayload&
   return status;
 }
 
+/// For a lane that was entered and has no credits: takes its share. False: there are none.
+bool SendReceive::take_share(detail::SendLane& lane, int peer, std::uint8_t device, std::uint32_t column,
+                             bool exclusive) noexcept {
+  Credits& credits = credits_[static_cast<std::size_t>(MessageClass::normal)];
+  lane.credits = credits.take_up_to(share_of(credits.limit(), column, exclusive), peer, device);
+  return lane.credits != 0;
+}
+
 template <class Locking>
 bool SendReceive::refill(detail::SendLane& lane, int peer, std::uint8_t device) noexcept {
   auto* const hold = detail::enter<Locking>(lane.bias, lane.lock);
   if (hold == nullptr) return false;
-  const bool is_used_up = lane.credits == 0;
-  if (is_used_up) {
-    Credits& credits = credits_[static_cast<std::size_t>(MessageClass::normal)];
-    lane.credits = credits.take_up_to(
-        share_of(credits.limit(), detail::column_of_post<Locking>(), Locking::kExclusive), peer, device);
-  }
-  const bool has_more = is_used_up && lane.credits != 0;
+  const bool has_more = lane.credits == 0 && take_share(lane, peer, device, detail::column_of_post<Locking>(),
+                                                        Locking::kExclusive);
   detail::leave<Locking>(hold);
   return has_more;
 }
@@ -101,9 +104,7 @@ bool SendReceive::take_credit(int peer, const SendOptions& options, bool exclusi
       options.message_class == MessageClass::normal ? path_.lane(peer, device, column) : nullptr;
   auto* const hold = lane == nullptr ? nullptr : detail::enter(lane->bias, lane->lock, exclusive);
   if (hold == nullptr) return credits.take_up_to(1, peer, device) != 0;
-  if (lane->credits == 0)
-    lane->credits = credits.take_up_to(share_of(credits.limit(), column, exclusive), peer, device);
-  const bool has_credit = lane->credits != 0;
+  const bool has_credit = lane->credits != 0 || take_share(*lane, peer, device, column, exclusive);
   if (has_credit) --lane->credits;
   detail::leave(hold, exclusive);
   return has_credit;

@@ -101,6 +101,8 @@ class SendReceive {
     return credits_[static_cast<std::size_t>(options.message_class)];
   }
   bool take_credit(int peer, const SendOptions& options, bool exclusive) noexcept;
+  bool take_share(detail::SendLane& lane, int peer, std::uint8_t device, std::uint32_t column,
+                  bool exclusive) noexcept;
   /// Whether a payload and its trailer leave by slots, or what the network has in place of them.
   [[nodiscard]] bool goes_without_packet(std::size_t size) const noexcept;
   /// Whether it leaves with its post: a packet may hold less than slots do, and has room for any trailer.
@@ -139,8 +141,8 @@ class SendReceive {
   static void meet_counted(Run& run, MatchRecord& first, std::uint64_t tag, std::uint32_t trailer,
                            MatchingEngine& engine, Table::Finder& finder,
                            std::uint32_t* free_records) noexcept;
-  template <class Locking>
-  std::uint32_t keep_early(detail::SlotRun& run, std::uint32_t trailer, MatchingEngine& engine,
+  template <class Locking, class Run>
+  std::uint32_t keep_early(Run& run, std::uint32_t trailer, MatchingEngine& engine,
                            const Backlog& backlog) noexcept;
   enum class Met : std::uint8_t { receive, nothing, refused };
   Met on_other_send(std::uint64_t tag, Message& arrival, network::Sink& sink) noexcept;

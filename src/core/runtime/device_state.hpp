@@ -215,6 +215,9 @@ class DeviceState final : private network::Sink, private core::PostRetry {
   template <class Locking>
   bool write_wide_message(SendLane& lane, std::uint64_t word, std::uint8_t channel, Bytes payload,
                           const network::WideTrailer& trailer) noexcept;
+  template <class Locking>
+  bool write_packet_message(SendLane& lane, std::uint64_t word, std::uint8_t channel, Bytes payload,
+                            const network::WideTrailer& trailer) noexcept;
   template <class Locking, class... UserData>
   bool receive_expected(std::uint64_t engine_and_source, std::uint64_t tag, std::byte* data, std::size_t size,
                         Completion* completion, UserData... user_data) noexcept;

@@ -25,13 +25,22 @@ bool post_in(SendLane& lane, const network::WideTrailer& trailer, const Write& w
 }  // namespace
 
 template <class Locking>
-bool DeviceState::write_wide_message(SendLane& lane, std::uint64_t word, std::uint8_t channel, Bytes payload,
-                                     const network::WideTrailer& trailer) noexcept {
-  if (!backlog_.empty()) return false;  // which may wait for the room that this message would take
-  const std::size_t size = payload.size() + trailer.size;
-  if (size <= context_.limits.inline_bytes)
+[[gnu::always_inline]] inline bool DeviceState::write_wide_message(
+    SendLane& lane, std::uint64_t word, std::uint8_t channel, Bytes payload,
+    const network::WideTrailer& trailer) noexcept {
+  if (!backlog_.empty()) [[unlikely]]  // which may wait for the room that this message would take
+    return false;
+  if (payload.size() + trailer.size <= context_.limits.inline_bytes) [[likely]]
     return post_in<Locking>(lane, trailer,
                             [&] { return network::write_wide(lane, word, channel, payload, trailer); });
+  return write_packet_message<Locking>(lane, word, channel, payload, trailer);
+}
+
+template <class Locking>
+[[gnu::noinline]] bool DeviceState::write_packet_message(SendLane& lane, std::uint64_t word,
+                                                         std::uint8_t channel, Bytes payload,
+                                                         const network::WideTrailer& trailer) noexcept {
+  const std::size_t size = payload.size() + trailer.size;
   if (payload.size() > context_.limits.packet_bytes) return false;
   Packet packet = context_.pool.get();
   if (!packet) return false;
@@ -65,7 +74,11 @@ bool DeviceState::post_wide_send(std::uint64_t peer_and_device, std::uint64_t ta
   const auto device = static_cast<std::uint8_t>(peer_and_device >> 32);
   SendLane* const lane = path_.lane(static_cast<int>(peer_and_device), device, column_of_post<Locking>());
   if (lane == nullptr) return false;
-  return write_wide_message<Locking>(*lane, tag, kSendChannel, {data, size}, {trailer, kMatchTrailer});
+  if (write_wide_message<Locking>(*lane, tag, kSendChannel, {data, size}, {trailer, kMatchTrailer})) [[likely]]
+    return true;
+  // The lane's share of the credits may only be used up.
+  return send_receive_.refill<Locking>(*lane, static_cast<int>(peer_and_device), device) &&
+         post_wide_send<Locking>(peer_and_device, tag, data, size, trailer);
 }
 template bool DeviceState::post_wide_send<TryLock>(std::uint64_t, std::uint64_t, const std::byte*,
                                                    std::size_t, std::uint64_t) noexcept;

@@ -64,9 +64,6 @@ struct SendState : detail::SendLane {
 };
 
 // wide_slots.cpp
-/// Lays a payload over a slot and those that follow.
-void write_payload(detail::Slot* slot, Bytes payload) noexcept;
-void write_trailer(detail::Slot* first, std::size_t size, std::uint64_t trailer) noexcept;
 /// Notes whose a packet is from now on, and returns what tells a peer of it.
 PacketReference lend_packet(std::byte* packet, std::uint32_t index, int peer, std::size_t size) noexcept;
 

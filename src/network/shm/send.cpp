@@ -1,6 +1,7 @@
 // What inlined posts leave to a call: several slots, packets, full lanes, growth.
 #include "base/bulk_copy.hpp"
 #include "network/shm/port.hpp"
+#include "network/shm/slot_payload.hpp"
 #include "network/wide_slots.hpp"
 
 #include <sys/uio.h>

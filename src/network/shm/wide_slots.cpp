@@ -1,81 +1,13 @@
-// The short ways to write what is larger than a slot. Over several slots a payload lies in one piece, headers
-// of all but the first slot included.
+// The short ways to write what is larger than a slot.
 #include "network/wide_slots.hpp"
 #include "network/shm/port.hpp"
+#include "network/shm/slot_payload.hpp"
 
 #include <cstring>
 
 namespace weft::network {
 
 namespace shm {
-
-using detail::Slot;
-
-namespace {
-
-constexpr std::size_t kHeader = sizeof(std::uint64_t);
-constexpr std::size_t kBody = sizeof(Slot) - kHeader;  // of a slot that is not the first
-
-std::byte* body_of(Slot& slot) noexcept { return reinterpret_cast<std::byte*>(&slot) + kHeader; }
-
-void store_header(Slot& slot, const std::byte* from, std::size_t size) noexcept {
-  std::uint64_t head = 0;
-  std::memcpy(&head, from, size);
-  slot.header.store(head, std::memory_order_relaxed);
-}
-
-}  // namespace
-
-/// Headers are stored as atomics, because a poll that has an old position in its hands may look at one.
-void write_payload(Slot* slot, Bytes payload) noexcept {
-  const std::byte* from = payload.data();
-  if (payload.size() <= detail::kSlotPayload) {
-    detail::copy_small(slot->payload, from, payload.size());
-    return;
-  }
-  std::memcpy(slot->payload, from, detail::kSlotPayload);
-  from += detail::kSlotPayload;
-  std::size_t rest = payload.size() - detail::kSlotPayload;
-  for (; rest >= sizeof(Slot); rest -= sizeof(Slot), from += sizeof(Slot)) {
-    ++slot;
-    store_header(*slot, from, kHeader);
-    std::memcpy(body_of(*slot), from + kHeader, kBody);
-  }
-  if (rest == 0) return;
-  ++slot;
-  if (rest < kHeader) return store_header(*slot, from, rest);
-  store_header(*slot, from, kHeader);
-  rest -= kHeader;
-  from += kHeader;
-  std::byte* const to = body_of(*slot);
-  if (rest <= detail::kSlotPayload) {
-    detail::copy_small(to, from, rest);
-  } else {
-    std::memcpy(to, from, detail::kSlotPayload);
-    std::memcpy(to + rest - kHeader, from + rest - kHeader, kHeader);
-  }
-}
-
-/// Behind a payload of `size` bytes that begins in `first`.
-void write_trailer(Slot* first, std::size_t size, std::uint64_t trailer) noexcept {
-  const std::size_t place = offsetof(Slot, payload) + size;
-  Slot& slot = first[place / sizeof(Slot)];
-  const std::size_t in_slot = place % sizeof(Slot);
-  auto* const at = reinterpret_cast<std::byte*>(&slot) + in_slot;
-  if (in_slot >= kHeader && in_slot <= sizeof(Slot) - sizeof trailer) {
-    std::memcpy(at, &trailer, sizeof trailer);
-  } else if (in_slot < kHeader) {
-    // The payload's last bytes are in the header already.
-    const std::uint64_t before = in_slot == 0 ? 0 : slot.header.load(std::memory_order_relaxed);
-    slot.header.store(before | trailer << 8 * in_slot, std::memory_order_relaxed);
-    if (in_slot != 0)
-      std::memcpy(body_of(slot), reinterpret_cast<const std::byte*>(&trailer) + kHeader - in_slot, in_slot);
-  } else {
-    const std::size_t here = sizeof(Slot) - in_slot;
-    std::memcpy(at, &trailer, here);
-    store_header(*(&slot + 1), reinterpret_cast<const std::byte*>(&trailer) + here, kHeader - here);
-  }
-}
 
 /// Under the lane's lock: from when the lane has been given up, no packet gets a note of this peer.
 PacketReference lend_packet(std::byte* packet, std::uint32_t index, int peer, std::size_t size) noexcept {
@@ -94,7 +26,7 @@ PacketReference lend_packet(std::byte* packet, std::uint32_t index, int peer, st
 namespace {
 
 /// Whether so many slots of the lane are free, the ring does not end before, and the peer is there.
-bool has_slots(shm::SendState& state, std::size_t slots) noexcept {
+[[gnu::always_inline]] inline bool has_slots(shm::SendState& state, std::size_t slots) noexcept {
   const auto are_there = [&] { return static_cast<std::size_t>(state.end - state.next) >= slots; };
   if (!are_there()) [[unlikely]] {
     state.learn_credit();
@@ -104,7 +36,7 @@ bool has_slots(shm::SendState& state, std::size_t slots) noexcept {
 }
 
 /// Counts a message that is in the lane, but for what is published.
-void count(shm::SendState& state, std::size_t slots, std::size_t size, const WideTrailer& trailer) noexcept {
+[[gnu::always_inline]] inline void count(shm::SendState& state, std::size_t slots, std::size_t size, const WideTrailer& trailer) noexcept {
   state.called += slots;
   (trailer.size != 0 ? state.wide_sends : state.wide_messages) += 1;
   state.wide_bytes += size;

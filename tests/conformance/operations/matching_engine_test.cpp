@@ -138,16 +138,20 @@ TYPED_TEST(Matching, sends_before_the_peer_opens_the_engine_wait_there) {
   Ranks<TypeParam> ranks(2);
   for (const bool serial : {false, true}) {
     const std::uint16_t id = serial ? 4 : 3;
-    const std::uint64_t value = 12;
-    ASSERT_TRUE(post_send(ranks, 0, 1, 5, bytes_of(value), {.engine = id}));
-    ProbedMessage found;
-    ASSERT_TRUE(ranks.progress_until([&] { return ranks.endpoint(1).probe(0, 5, found, {.engine = id}); }));
+    constexpr std::array<std::size_t, 5> kSizes{0, 8, 64, 480, 5000};  // by note, and by packet
+    for (const std::size_t size : kSizes) {
+      ASSERT_TRUE(post_send(ranks, 0, 1, size, test::payload(size, size), {.engine = id}));
+      ProbedMessage found;
+      ASSERT_TRUE(
+          ranks.progress_until([&] { return ranks.endpoint(1).probe(0, size, found, {.engine = id}); }));
+      EXPECT_EQ(found.length, size);
+    }
     MatchingEngine engine(ranks.runtime(1), {.id = id, .serial = serial});
-    std::uint64_t buffer = 0;
-    const Message message =
-        ranks.endpoint(1).receive(0, 5, std::as_writable_bytes(std::span(&buffer, 1)), {.engine = id});
-    EXPECT_EQ(message.size(), sizeof buffer);
-    EXPECT_EQ(buffer, value);
+    for (const std::size_t size : kSizes) {
+      std::vector<std::byte> buffer(size);
+      EXPECT_EQ(ranks.endpoint(1).receive(0, size, buffer, {.engine = id}).size(), size);
+      EXPECT_TRUE(test::matches(buffer, size)) << size;
+    }
   }
 }
 

@@ -57,7 +57,8 @@ class Burst {
 
  private:
   static constexpr std::size_t kMessages = 120;
-  static constexpr std::array<std::size_t, 8> kSizes{0, 1, 7, 8, 33, 40, 48, 200};
+  // Of one slot, of several in which notes have room for them, and longer.
+  static constexpr std::array<std::size_t, 12> kSizes{0, 1, 7, 8, 33, 40, 48, 64, 200, 480, 481, 1000};
   struct Send {
     std::uint64_t tag;
     std::size_t size;
@@ -72,7 +73,7 @@ class Burst {
   void receive(std::uint64_t tag) {
     Receive& each = receives_.emplace_back();
     each.tag = tag;
-    each.buffer.resize(pick(10) == 0 ? 5 : 256);
+    each.buffer.resize(pick(10) == 0 ? 5 : pick(10) == 0 ? 100 : 1024);
     ReceiveHandle handle;
     ASSERT_TRUE(
         ranks_.endpoint(1)
@@ -133,15 +134,16 @@ TYPED_TEST(EarlySends, meet_their_receives_whole_and_in_order_whatever_comes_bet
 TYPED_TEST(EarlySends, take_and_return_every_credit) {
   constexpr std::uint64_t kCredits = 24;
   Ranks<TypeParam> ranks(2, {{"unexpected_credits", "24"}});
-  std::uint64_t buffer = 0;
-  for (std::uint64_t round = 0; round < 40; ++round) {
+  std::array<std::uint64_t, 20> buffer{};
+  for (std::uint64_t round = 0; round < 80; ++round) {
+    const std::vector<std::byte> sent(round < 40 ? 8 : 160);
     for (std::uint64_t number = 0; number < kCredits; ++number)
-      ASSERT_TRUE(post_send(ranks, 0, 1, 9, bytes_of(number)));
+      ASSERT_TRUE(post_send(ranks, 0, 1, 9, sent));
     for (int polls = 0; polls < 20; ++polls) ranks.progress();
     for (std::uint64_t number = 0; number < kCredits; ++number) {
       Recorder one;
       ASSERT_TRUE(ranks.endpoint(1)
-                      .post_receive(0, 9, std::as_writable_bytes(std::span(&buffer, 1)), {.completion = &one})
+                      .post_receive(0, 9, std::as_writable_bytes(std::span(buffer)), {.completion = &one})
                       .is_posted());
       ASSERT_TRUE(ranks.progress_until([&] { return one.ready(); })) << "round " << round;
     }

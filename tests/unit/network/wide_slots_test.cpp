@@ -2,6 +2,7 @@
 // of them, and what they leave to the long way.
 #include "network/wide_slots.hpp"
 #include "network/shm/port.hpp"
+#include "network/shm/slot_payload.hpp"
 #include "support/ranks.hpp"
 
 #include <gtest/gtest.h>
