@@ -20,6 +20,7 @@ MatchingEngine::MatchingEngine(std::uint16_t id, const MatchingLimits& limits, b
              id >= kMatchingEngines ? std::max(limits.records, 16 * limits.buckets) : 0),
       records_(limits.records, serial),
       unexpected_(limits.records, serial),
+      blocks_(std::min(limits.records, kMaxBlocks), serial),
       order_(id >= kMatchingEngines
                  ? std::make_unique<OrderedMatching>(table_, records_, limits.ranks, serial)
                  : nullptr) {}
@@ -125,7 +126,14 @@ void MatchingEngines::move_all(MatchingEngine& from, MatchingEngine& to) {
     copy->buffer = record.buffer;
     copy->completion = record.completion;
     copy->user_data = record.user_data;
-    if (record.unexpected != nullptr) copy->unexpected->content() = std::move(record.unexpected->content());
+    if (record.unexpected == nullptr) return copy;
+    const bool has_block = record.unexpected->kept() == Arrived::Kept::beside;
+    EarlyBlock* const block = has_block ? to.blocks().take() : nullptr;
+    if (has_block && block == nullptr) {
+      to.release(*copy);
+      return nullptr;
+    }
+    copy->unexpected->take_over(record.unexpected->content(), block);
     return copy;
   };
   if (from.order() != nullptr) {

@@ -48,6 +48,7 @@ class MatchingEngine {
   [[nodiscard]] OrderedMatching* order() noexcept { return order_.get(); }
   [[nodiscard]] RecordPool<MatchRecord>& records() noexcept { return records_; }
   [[nodiscard]] RecordPool<Unexpected>& unexpected() noexcept { return unexpected_; }
+  [[nodiscard]] RecordPool<EarlyBlock>& blocks() noexcept { return blocks_; }
 
   /// Made at the first call, which allocates; throws weft::Error without address space. Any thread.
   [[nodiscard]] ScatteredReceive::Pool& scattered_receives();
@@ -177,7 +178,8 @@ class MatchingEngine {
   /// Gives any record back.
   void release(MatchRecord& record) noexcept {
     if (record.unexpected != nullptr) {
-      record.unexpected->drop_payload();
+      if (EarlyBlock* const block = record.unexpected->take_block(); block != nullptr) blocks_.give_back(*block);
+      record.unexpected->drop_held();
       unexpected_.give_back(*record.unexpected);
       record.unexpected = nullptr;
     }
@@ -238,6 +240,7 @@ class MatchingEngine {
     return order_ == nullptr ? table_.unlink(record, still) : order_->unlink(record, still);
   }
 
+  static constexpr std::uint32_t kMaxBlocks = 65536;  // payloads beyond wait in packets
   static constexpr std::uint8_t kExpected = 4;  // messages in a row; fewer may be the beginning of a window
 
   const std::uint16_t id_;
@@ -250,6 +253,7 @@ class MatchingEngine {
   Table table_;
   RecordPool<MatchRecord> records_;
   RecordPool<Unexpected> unexpected_;
+  RecordPool<EarlyBlock> blocks_;
   std::unique_ptr<OrderedMatching> order_;
   std::once_flag scattered_once_;
   std::unique_ptr<ScatteredReceive::Pool> scattered_receives_;

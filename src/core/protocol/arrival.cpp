@@ -8,8 +8,6 @@
 #include <weft/detail/message_access.hpp>
 
 #include <cstring>
-#include <memory>
-#include <new>
 
 namespace weft::core {
 
@@ -114,16 +112,14 @@ SendReceive::Met SendReceive::on_other_send(std::uint64_t tag, Message& arrival,
   }
   Arrived& arrived = *record->unexpected;
   const std::size_t size = arrival.size() - sizeof trailer;
-  const bool fits = size <= Arrived::kInside;
-  arrived.describe(arrival.peer(), tag, size, trailer.device, &ledgers_.of(class_of(trailer)),
-                   fits ? Arrived::Kept::inside : Arrived::Kept::held);
-  if (fits) {
-    std::memcpy(arrived.place.data(), arrival.data(), size);
-  } else {
-    // Made where it is kept: to move a Message that has just been written costs more than to write it.
-    std::destroy_at(&arrived.message);
-    ::new (static_cast<void*>(&arrived.message)) Message(arrival.take());
-  }
+  arrived.describe(arrival.peer(), tag, size, trailer.device, &ledgers_.of(class_of(trailer)));
+  EarlyBlock* block = nullptr;
+  if (size <= Arrived::kInside)
+    std::memcpy(arrived.set_inside(), arrival.data(), size);
+  else if (size <= EarlyBlock::kBytes && (block = engine.blocks().take()) != nullptr)
+    base::copy_bulk(arrived.set_beside(*block), arrival.data(), size);
+  else
+    arrived.hold([&] { return arrival.take(); });
   return record;
 }
 
@@ -144,9 +140,8 @@ bool SendReceive::on_large_send(std::uint64_t tag, const Message& arrival, netwo
   MatchingEngine& engine = *engines_.find(trailer.engine);
   Unexpected* const note = engine.unexpected().take();
   if (note == nullptr) return false;
-  note->describe(arrival.peer(), tag, announcement.size, trailer.device, nullptr, Arrived::Kept::announced);
-  static_assert(sizeof announcement <= Arrived::kInside);
-  std::memcpy(note->place.data(), &announcement, sizeof announcement);
+  note->describe(arrival.peer(), tag, announcement.size, trailer.device, nullptr);
+  note->announce(announcement);
   if (engine.order() != nullptr) return announce_in_order(engine, trailer, *note, sink);
   const auto [answer, record] = engine.table().pair(
       Table::Side::unexpected, MatchingEngine::arrived_key(arrival.peer(), tag, policy_of(trailer)),

@@ -1,8 +1,8 @@
-// Messages of one slot that arrive one after the other before their receives.
+// Messages that arrive one after the other before their receives.
+#include "base/bulk_copy.hpp"
 #include "core/protocol/send_receive.hpp"
 
 #include <weft/detail/copy.hpp>
-#include <weft/detail/message_access.hpp>
 
 #include <cstring>
 #include <type_traits>
@@ -23,8 +23,9 @@ std::uint32_t SendReceive::keep_early(Run& run, std::uint32_t trailer, MatchingE
                                       const Backlog& backlog) noexcept {
   constexpr bool kSerial = Locking::kExclusive;
   const std::size_t size = run.size() - sizeof(MatchTrailer);
-  if (size > Arrived::kInside) [[unlikely]]  // also where there is no trailer
+  if (size > EarlyBlock::kBytes) [[unlikely]]  // also where there is no trailer
     return 0;
+  const bool needs_block = !std::is_same_v<Run, detail::SlotRun> && size > Arrived::kInside;
   const int peer = run.peer();
   const auto device = static_cast<std::uint8_t>(trailer >> 24);
   CreditLedger& ledger = ledgers_.of(MessageClass::normal);
@@ -42,21 +43,27 @@ std::uint32_t SendReceive::keep_early(Run& run, std::uint32_t trailer, MatchingE
     if (note == nullptr) [[unlikely]]
       break;
     MatchRecord* const record = engine.records().take_first<kSerial>();
-    if (record == nullptr) [[unlikely]] {
+    EarlyBlock* block = nullptr;
+    if (record != nullptr && needs_block) block = engine.blocks().take_first<kSerial>();
+    if (record == nullptr || (needs_block && block == nullptr)) [[unlikely]] {
+      if (record != nullptr) engine.records().put_back<kSerial>();
       engine.unexpected().put_back<kSerial>();
       break;
     }
-    note->describe(peer, tag, size, device, &ledger, Arrived::Kept::inside);
+    note->describe(peer, tag, size, device, &ledger);
     if (std::is_same_v<Run, detail::SlotRun>)
-      detail::copy_small(note->place.data(), payload, size);
+      detail::copy_small(note->set_inside(), payload, size);
+    else if (!needs_block)
+      std::memcpy(note->set_inside(), payload, size);
     else
-      std::memcpy(note->place.data(), payload, size);
+      base::copy_bulk(note->set_beside(*block), payload, size);
     MatchingEngine::set_unexpected(*record, *note);
     if (!engine.table().add_first<Locking, MatchSide::unexpected>({tag, static_cast<std::uint32_t>(peer), 0},
                                                                   *record)) [[unlikely]] {
       record->unexpected = nullptr;
       engine.records().put_back<kSerial>();
       engine.unexpected().put_back<kSerial>();
+      if (note->take_block() != nullptr) engine.blocks().put_back<kSerial>();
       break;
     }
     run.advance();

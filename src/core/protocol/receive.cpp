@@ -51,19 +51,21 @@ bool SendReceive::receive_first_arrived(MatchingEngine& engine, std::uint64_t ta
   if (record == nullptr) return false;
   Unexpected& note = *record->unexpected;
   const std::size_t length = note.length;
-  if (note.kept != Arrived::Kept::inside || buffer.size() < length || context_.tracer != nullptr)
+  if (note.kept() > Arrived::Kept::beside || buffer.size() < length || context_.tracer != nullptr)
       [[unlikely]] {
     static_cast<void>(
         receive_arrived(engine, *record, buffer, {.completion = completion, .user_data = user_data}));
     return true;
   }
   if (length == sizeof(std::uint64_t))
-    std::memcpy(buffer.data(), note.place.data(), sizeof(std::uint64_t));
+    std::memcpy(buffer.data(), note.payload(), sizeof(std::uint64_t));
   else
-    copy(buffer, note.place.data(), length);
+    copy(buffer, note.payload(), length);
   const int peer = note.peer;
   const std::uint8_t device = note.sender_device;
   CreditLedger& ledger = *note.ledger;
+  if (EarlyBlock* const block = note.take_block(); block != nullptr)
+    engine.blocks().give_back<Locking::kExclusive>(*block);
   engine.unexpected().give_back<Locking::kExclusive>(note);
   record->unexpected = nullptr;
   engine.records().give_back<Locking::kExclusive>(*record);
@@ -142,8 +144,7 @@ void SendReceive::forget_announced(int peer, const Withdraw& withdraw) noexcept 
     if (!record.is_linked() || record.completion != nullptr || !record.unexpected->is_announced() ||
         record.unexpected->peer != peer)
       return false;
-    LargeMessage announcement;
-    std::memcpy(&announcement, record.unexpected->place.data(), sizeof announcement);
+    const auto announcement = record.unexpected->announcement<LargeMessage>();
     return announcement.request.index == withdraw.request.index &&
            announcement.request.generation == withdraw.request.generation;
   };
@@ -165,8 +166,7 @@ void SendReceive::fetch(MatchingEngine& engine, MatchRecord& record) noexcept {
 }
 
 bool SendReceive::try_fetch(MatchRecord& record) noexcept {
-  LargeMessage announcement;
-  std::memcpy(&announcement, record.unexpected->place.data(), sizeof announcement);
+  const auto announcement = record.unexpected->announcement<LargeMessage>();
   LargeMessages::Claim claim{record.unexpected->peer, announcement,      record.unexpected->tag,
                              record.buffer,           record.completion, record.user_data};
   if (ScatteredReceive* scattered = ScatteredReceive::of(record.buffer); scattered != nullptr) {

@@ -138,7 +138,7 @@ TYPED_TEST(Matching, sends_before_the_peer_opens_the_engine_wait_there) {
   Ranks<TypeParam> ranks(2);
   for (const bool serial : {false, true}) {
     const std::uint16_t id = serial ? 4 : 3;
-    constexpr std::array<std::size_t, 5> kSizes{0, 8, 64, 480, 5000};  // by note, and by packet
+    constexpr std::array<std::size_t, 5> kSizes{0, 8, 64, 480, 5000};  // in notes, a block, a packet
     for (const std::size_t size : kSizes) {
       ASSERT_TRUE(post_send(ranks, 0, 1, size, test::payload(size, size), {.engine = id}));
       ProbedMessage found;

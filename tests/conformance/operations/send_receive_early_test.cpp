@@ -58,7 +58,7 @@ class Burst {
  private:
   static constexpr std::size_t kMessages = 120;
   // Of one slot, of several in which notes have room for them, and longer.
-  static constexpr std::array<std::size_t, 12> kSizes{0, 1, 7, 8, 33, 40, 48, 64, 200, 480, 481, 1000};
+  static constexpr std::array<std::size_t, 14> kSizes{0, 1, 7, 8, 33, 40, 48, 64, 200, 144, 145, 480, 2088, 2100};
   struct Send {
     std::uint64_t tag;
     std::size_t size;
@@ -73,7 +73,7 @@ class Burst {
   void receive(std::uint64_t tag) {
     Receive& each = receives_.emplace_back();
     each.tag = tag;
-    each.buffer.resize(pick(10) == 0 ? 5 : pick(10) == 0 ? 100 : 1024);
+    each.buffer.resize(pick(10) == 0 ? 5 : pick(10) == 0 ? 100 : 2200);
     ReceiveHandle handle;
     ASSERT_TRUE(
         ranks_.endpoint(1)
