@@ -24,10 +24,14 @@ struct WideTrailer {
 };
 
 /// Writes a message into the next slots of a lane that the caller has entered, for payloads that the port can
-/// send in slots (Capabilities::inline_bytes, the trailer included). False without effect: they are not free,
-/// or the ring ends before; Port::send() then knows what to do.
+/// send in slots (Capabilities::inline_bytes, the trailer included), or into its shuttle, when that is here.
+/// False without effect: they are not free, or the ring ends before; Port::send() then knows what to do.
 [[nodiscard]] bool write_wide(detail::SendLane& lane, std::uint64_t word, std::uint8_t channel, Bytes payload,
                               const WideTrailer& trailer) noexcept;
+
+/// The same for payloads of any size, where the lane's shuttle is here and has room for the message.
+[[nodiscard]] bool write_into_shuttle(detail::SendLane& lane, std::uint64_t word, std::uint8_t channel,
+                                      Bytes payload, const WideTrailer& trailer) noexcept;
 
 /// The same for a message that lies in a packet of this rank, its `size` bytes with the trailer included, in
 /// one slot. The packet is the peer's then.

@@ -178,7 +178,8 @@ class MatchingEngine {
   /// Gives any record back.
   void release(MatchRecord& record) noexcept {
     if (record.unexpected != nullptr) {
-      if (EarlyBlock* const block = record.unexpected->take_block(); block != nullptr) blocks_.give_back(*block);
+      if (EarlyBlock* const block = record.unexpected->take_block(); block != nullptr)
+        blocks_.give_back(*block);
       record.unexpected->drop_held();
       unexpected_.give_back(*record.unexpected);
       record.unexpected = nullptr;

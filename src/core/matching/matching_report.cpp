@@ -26,9 +26,9 @@ PendingOperation receive_of(const MatchRecord& record) noexcept {
 PendingOperation message_of(const Unexpected& unexpected, bool is_held) noexcept {
   PendingOperation operation;
   operation.kind = PendingKind::held_message;
-  operation.state = is_held                   ? "held until the messages before it have come"
+  operation.state = is_held                     ? "held until the messages before it have come"
                     : unexpected.is_announced() ? "announced, no receive fits it"
-                                              : "no receive fits it";
+                                                : "no receive fits it";
   operation.peer = unexpected.peer;
   operation.has_tag = true;
   operation.tag = unexpected.tag;

@@ -56,7 +56,9 @@ class Arrived {
   [[nodiscard]] bool is_announced() const noexcept { return kept_ == Kept::announced; }
   /// The `length` bytes that were sent, unless they are still there.
   [[nodiscard]] const std::byte* payload() const noexcept {
-    return kept_ == Kept::inside ? place_.data() : kept_ == Kept::beside ? block_->bytes.data() : message_.data();
+    return kept_ == Kept::inside   ? place_.data()
+           : kept_ == Kept::beside ? block_->bytes.data()
+                                   : message_.data();
   }
 
   // What follows is for a note that has no payload.

@@ -40,6 +40,12 @@ template <class Locking>
 [[gnu::noinline]] bool DeviceState::write_packet_message(SendLane& lane, std::uint64_t word,
                                                          std::uint8_t channel, Bytes payload,
                                                          const network::WideTrailer& trailer) noexcept {
+  // A send is copied out of the shuttle by its receive, as it is out of a packet; an active message that is
+  // kept is held in its packet.
+  if (trailer.size != 0 && lane.shuttle.load(std::memory_order_relaxed) != nullptr &&
+      post_in<Locking>(lane, trailer,
+                       [&] { return network::write_into_shuttle(lane, word, channel, payload, trailer); }))
+    return true;
   const std::size_t size = payload.size() + trailer.size;
   if (payload.size() > context_.limits.packet_bytes) return false;
   Packet packet = context_.pool.get();
@@ -74,7 +80,8 @@ bool DeviceState::post_wide_send(std::uint64_t peer_and_device, std::uint64_t ta
   const auto device = static_cast<std::uint8_t>(peer_and_device >> 32);
   SendLane* const lane = path_.lane(static_cast<int>(peer_and_device), device, column_of_post<Locking>());
   if (lane == nullptr) return false;
-  if (write_wide_message<Locking>(*lane, tag, kSendChannel, {data, size}, {trailer, kMatchTrailer})) [[likely]]
+  if (write_wide_message<Locking>(*lane, tag, kSendChannel, {data, size}, {trailer, kMatchTrailer}))
+      [[likely]]
     return true;
   // The lane's share of the credits may only be used up.
   return send_receive_.refill<Locking>(*lane, static_cast<int>(peer_and_device), device) &&

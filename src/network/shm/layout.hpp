@@ -11,10 +11,14 @@
 namespace weft::network::shm {
 
 inline constexpr std::uint64_t kMagic = 0x31304d4853544657;  // "WFTSHM01"
-inline constexpr std::uint32_t kLayoutVersion = 9;
+inline constexpr std::uint32_t kLayoutVersion = 10;
 inline constexpr std::uint32_t kMaxLanes = 1024;
 inline constexpr std::uint32_t kHandles = 65536;
 inline constexpr std::uint32_t kReturnStacks = 8;
+/// A shuttle has room for 8 KiB and what sends have behind them. Its slots are an even number: processors
+/// fetch lines in pairs.
+inline constexpr std::size_t kShuttleBytes = 130 * sizeof(detail::Slot);
+inline constexpr std::size_t kShuttlePayload = kShuttleBytes - offsetof(detail::Slot, payload);
 
 enum class Presence : std::uint32_t { absent, open, closed };
 

@@ -53,7 +53,7 @@ struct SendState : detail::SendLane {
   std::uint64_t wide_tail = 0;  // tail after the last message of several slots ...
   std::uint64_t wide_head = 0;  // ... whose first slot was here
   std::uint64_t earlier = 0;    // positions of rings that the lane has left
-  std::uint64_t called = 0;     // positions that were not written by inlined posts
+  std::uint64_t called = 0;     // positions, and turns of the shuttle, that inlined posts did not use
   // By write_wide() and write_packet(), which nobody else counts:
   std::uint64_t wide_messages = 0;             // without a trailer
   std::uint64_t wide_sends = 0;                // with one

@@ -56,9 +56,13 @@ inline bool ShmPort::receive_shuttle(ReceiveLane& lane, Sink& sink) noexcept {
   // Pairs with the release in detail::publish_slot().
   const std::uint64_t header = shuttle.header.load(std::memory_order_acquire);
   const std::size_t size = header >> 16 & 0xffff;
-  if (!detail::is_message(header) || size > detail::kSlotPayload) [[unlikely]] {
-    sink.reject(lane.peer->rank, "message in a shuttle that is no message of one slot", header & 0xffffff);
+  if (!detail::is_message(header) || size > kShuttlePayload) [[unlikely]] {
+    sink.reject(lane.peer->rank, "message in a shuttle that is none, or too long for it", header & 0xffffff);
   } else {
+    if (size > detail::kSlotPayload) {
+      for (std::size_t line = 1; line < slots_for(size); ++line) __builtin_prefetch(&shuttle + line);
+      lane.bytes += size;
+    }
     const auto channel = static_cast<std::uint8_t>(header >> 8);
     const std::uint64_t word = shuttle.word;
     Message message;

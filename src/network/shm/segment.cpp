@@ -14,7 +14,6 @@ namespace weft::network::shm {
 namespace {
 
 constexpr std::uint64_t kPage = 4096;
-constexpr std::uint64_t kShuttleStride = 128;  // processors fetch lines in pairs
 
 constexpr std::uint64_t page_align(std::uint64_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
 
@@ -104,13 +103,14 @@ Segment::Ring Segment::allocate(std::uint32_t slots, std::uint64_t end) noexcept
 std::uint64_t Segment::allocate_shuttle() noexcept {
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock.owns_lock()) return 0;
-  if (shuttles_next_ == shuttles_end_) {
-    if (heap_next_ > mapping_.bytes() || mapping_.bytes() - heap_next_ < kPage) return 0;
+  if (shuttles_end_ - shuttles_next_ < kShuttleBytes) {
+    constexpr std::uint64_t kTogether = page_align(16 * kShuttleBytes);
+    if (heap_next_ > mapping_.bytes() || mapping_.bytes() - heap_next_ < kTogether) return 0;
     shuttles_next_ = heap_next_;
-    shuttles_end_ = heap_next_ += kPage;
+    shuttles_end_ = heap_next_ += kTogether;
   }
   const std::uint64_t offset = shuttles_next_;
-  shuttles_next_ += kShuttleStride;
+  shuttles_next_ += kShuttleBytes;
   return offset;
 }
 

@@ -24,7 +24,7 @@ constexpr std::uint32_t kFirstTurn = 1;  // of the lower rank, whose turns are o
 /// What a peer has written, or nullptr where that is impossible.
 Slot* shuttle_at(const Mapping& mapping, std::uint32_t place) noexcept {
   const std::uint64_t offset = std::uint64_t{place} * sizeof(Slot);
-  return mapping.contains(offset, sizeof(Slot)) ? reinterpret_cast<Slot*>(mapping.base() + offset) : nullptr;
+  return mapping.contains(offset, kShuttleBytes) ? reinterpret_cast<Slot*>(mapping.base() + offset) : nullptr;
 }
 
 }  // namespace

@@ -46,7 +46,7 @@ Port::Traffic ShmPort::traffic() noexcept {
       // What has come and is not there any more has been used.
       const std::uint64_t by_shuttle = difference(
           glance(state->shuttles), state->shuttle.load(std::memory_order_relaxed) != nullptr ? 1 : 0);
-      traffic.inlined += difference(positions, glance(state->called)) + by_shuttle;
+      traffic.inlined += difference(positions + by_shuttle, glance(state->called));
       traffic.wide_messages += glance(state->wide_messages);
       traffic.wide_sends += glance(state->wide_sends);
       traffic.wide_bytes += glance(state->wide_bytes);

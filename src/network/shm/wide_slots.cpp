@@ -1,5 +1,6 @@
 // The short ways to write what is larger than a slot.
 #include "network/wide_slots.hpp"
+#include "base/bulk_copy.hpp"
 #include "network/shm/port.hpp"
 #include "network/shm/slot_payload.hpp"
 
@@ -36,7 +37,8 @@ namespace {
 }
 
 /// Counts a message that is in the lane, but for what is published.
-[[gnu::always_inline]] inline void count(shm::SendState& state, std::size_t slots, std::size_t size, const WideTrailer& trailer) noexcept {
+[[gnu::always_inline]] inline void count(shm::SendState& state, std::size_t slots, std::size_t size,
+                                         const WideTrailer& trailer) noexcept {
   state.called += slots;
   (trailer.size != 0 ? state.wide_sends : state.wide_messages) += 1;
   state.wide_bytes += size;
@@ -44,10 +46,32 @@ namespace {
 
 }  // namespace
 
+[[gnu::noinline]] bool write_into_shuttle(detail::SendLane& lane, std::uint64_t word, std::uint8_t channel,
+                                          Bytes payload, const WideTrailer& trailer) noexcept {
+  auto& state = static_cast<shm::SendState&>(lane);
+  const std::size_t size = payload.size() + trailer.size;
+  // As in detail::find_place().
+  detail::Slot* const shuttle = lane.shuttle.load(std::memory_order_acquire);
+  if (shuttle == nullptr || size > shm::kShuttlePayload || state.is_given_up || state.peer->gone())
+    return false;
+  lane.shuttle.store(nullptr, std::memory_order_relaxed);
+  lane.pass();
+  // Nobody looks for headers there, but for the first.
+  base::copy_bulk(shuttle->payload, payload.data(), payload.size());
+  if (trailer.size != 0) std::memcpy(shuttle->payload + payload.size(), &trailer.bits, sizeof trailer.bits);
+  shuttle->word = word;
+  count(state, 1, size, trailer);
+  detail::publish_slot(lane, {shuttle, lane.shuttle_mark, lane.next}, size, channel);
+  return true;
+}
+
 bool write_wide(detail::SendLane& lane, std::uint64_t word, std::uint8_t channel, Bytes payload,
                 const WideTrailer& trailer) noexcept {
   auto& state = static_cast<shm::SendState&>(lane);
   const std::size_t size = payload.size() + trailer.size;
+  if (lane.shuttle.load(std::memory_order_relaxed) != nullptr &&
+      write_into_shuttle(lane, word, channel, payload, trailer))
+    return true;
   const std::size_t slots = slots_for(size);
   if (!has_slots(state, slots)) [[unlikely]]
     return false;

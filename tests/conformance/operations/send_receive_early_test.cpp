@@ -58,7 +58,8 @@ class Burst {
  private:
   static constexpr std::size_t kMessages = 120;
   // Of one slot, of several in which notes have room for them, and longer.
-  static constexpr std::array<std::size_t, 14> kSizes{0, 1, 7, 8, 33, 40, 48, 64, 200, 144, 145, 480, 2088, 2100};
+  static constexpr std::array<std::size_t, 14> kSizes{0,  1,   7,   8,   33,  40,   48,
+                                                      64, 200, 144, 145, 480, 2088, 2100};
   struct Send {
     std::uint64_t tag;
     std::size_t size;
@@ -137,8 +138,7 @@ TYPED_TEST(EarlySends, take_and_return_every_credit) {
   std::array<std::uint64_t, 20> buffer{};
   for (std::uint64_t round = 0; round < 80; ++round) {
     const std::vector<std::byte> sent(round < 40 ? 8 : 160);
-    for (std::uint64_t number = 0; number < kCredits; ++number)
-      ASSERT_TRUE(post_send(ranks, 0, 1, 9, sent));
+    for (std::uint64_t number = 0; number < kCredits; ++number) ASSERT_TRUE(post_send(ranks, 0, 1, 9, sent));
     for (int polls = 0; polls < 20; ++polls) ranks.progress();
     for (std::uint64_t number = 0; number < kCredits; ++number) {
       Recorder one;

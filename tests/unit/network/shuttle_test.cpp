@@ -39,13 +39,13 @@ class Shuttle : public testing::Test {
   }
   SendLane& lane(int from) { return lane_of(ranks_.endpoint(from), 1 - from); }
   bool is_at(int rank) { return lane(rank).shuttle.load() != nullptr; }
-  void post(int from, std::uint64_t number) {
-    ASSERT_TRUE(ranks_.endpoint(from).post_am(1 - from, remote_, test::payload(40, number)).is_done());
+  void post(int from, std::uint64_t number, std::size_t size = 40) {
+    ASSERT_TRUE(ranks_.endpoint(from).post_am(1 - from, remote_, test::payload(size, number)).is_done());
   }
-  void expect(int rank, std::uint64_t number) {
+  void expect(int rank, std::uint64_t number, std::size_t size = 40) {
     auto& messages = arrived_[static_cast<std::size_t>(rank)].messages;
     ASSERT_TRUE(ranks_.progress_until([&] { return !messages.empty(); }));
-    EXPECT_EQ(messages.front().size(), 40U);
+    EXPECT_EQ(messages.front().size(), size);
     EXPECT_TRUE(test::matches(messages.front().bytes(), number));
     messages.erase(messages.begin());
   }
@@ -60,13 +60,15 @@ TYPED_TEST_SUITE(Shuttle, EndpointTypes);
 TYPED_TEST(Shuttle, carries_requests_and_answers_so_that_the_rings_are_not_used) {
   const std::uint64_t tails[] = {this->lane(0).tail(), this->lane(1).tail()};
   for (std::uint64_t number = 0; number < 1000; ++number) {
+    constexpr std::size_t kSizes[] = {40, 0, 48, 49, 55, 64, 400, 2096};  // of what needs no packet
+    const std::size_t size = kSizes[number % std::size(kSizes)];
     ASSERT_TRUE(this->is_at(0) && !this->is_at(1));
-    this->post(0, 2 * number);
-    ASSERT_FALSE(this->is_at(0));
-    this->expect(1, 2 * number);
+    this->post(0, 2 * number, size);
+    ASSERT_FALSE(this->is_at(0)) << size;
+    this->expect(1, 2 * number, size);
     ASSERT_TRUE(this->is_at(1) && !this->is_at(0));
-    this->post(1, 2 * number + 1);
-    this->expect(0, 2 * number + 1);
+    this->post(1, 2 * number + 1, size);
+    this->expect(0, 2 * number + 1, size);
   }
   EXPECT_EQ(this->lane(0).tail(), tails[0]);
   EXPECT_EQ(this->lane(1).tail(), tails[1]);
@@ -91,25 +93,28 @@ TYPED_TEST(Shuttle, leaves_what_is_sent_out_of_turn_to_the_rings) {
 
 TYPED_TEST(Shuttle, carries_sends_of_every_kind) {
   Counter received;
-  std::array<std::byte, 8> buffer{};
+  constexpr std::size_t kSizes[] = {8, 64, 2088, 8192};  // the last one would need a packet otherwise
+  std::vector<std::byte> buffer(8192);
   const std::uint16_t ordered = kMatchingEngines;
   MatchingEngine engines[] = {{this->ranks_.runtime(0), {.id = ordered, .order = MatchOrder::ordered}},
                               {this->ranks_.runtime(1), {.id = ordered, .order = MatchOrder::ordered}}};
   // The first send of each kind takes the slow way, which uses the ring.
   for (std::uint64_t tag = 0; tag < 30; ++tag) {
     const std::uint16_t engine = tag % 2 == 0 ? 0 : ordered;
+    // Longer ones to ordered engines take the slow way.
+    const std::size_t size = engine == ordered ? 8 : kSizes[tag / 2 % std::size(kSizes)];
     const std::uint64_t tail = this->lane(0).tail();
     ASSERT_TRUE(this->is_at(0));
     ASSERT_TRUE(this->ranks_.endpoint(1)
                     .post_receive(0, tag, buffer, {.completion = &received, .engine = engine})
                     .is_posted());
     ASSERT_TRUE(this->ranks_.endpoint(0)
-                    .post_send(1, tag, test::payload(8, tag), {.engine = engine, .may_complete_now = true})
+                    .post_send(1, tag, test::payload(size, tag), {.engine = engine, .may_complete_now = true})
                     .is_done());
     ASSERT_TRUE(this->ranks_.progress_until([&] { return received.value() == tag + 1; }));
-    EXPECT_TRUE(test::matches(buffer, tag));
+    EXPECT_TRUE(test::matches(std::span(buffer).first(size), tag)) << size;
     if (tag >= 2) {
-      EXPECT_EQ(this->lane(0).tail(), tail) << tag;
+      EXPECT_EQ(this->lane(0).tail(), tail) << size;
     }
     if (this->is_at(0)) continue;
     this->post(1, tag);
@@ -145,8 +150,8 @@ TYPED_TEST(Shuttle, keeps_the_order_of_what_travels_beside_it) {
       ASSERT_NO_FATAL_FAILURE(look());
       continue;
     }
-    // Some take several slots, and some skip the end of the ring or make it grow.
-    std::vector<std::byte> content(chance(20) == 0 ? 400 : 8);
+    // Some take several slots, some skip the end of the ring or make it grow, and some need a packet.
+    std::vector<std::byte> content(chance(20) != 0 ? 8 : chance(4) != 0 ? 400 : 3000);
     std::uint64_t& number = sent[1 - rank];
     std::memcpy(content.data(), &number, sizeof number);
     const bool was_here = this->is_at(rank);
@@ -192,14 +197,18 @@ TYPED_TEST(Shuttle, keeps_the_order_while_handlers_answer) {
 TYPED_TEST(Shuttle, is_counted) {
   const RuntimeCounters before = this->ranks_.runtime(0).counters();
   for (std::uint64_t number = 0; number < 10; ++number) {
-    this->post(0, number);
-    this->expect(1, number);
-    this->post(1, number);
-    this->expect(0, number);
+    const std::size_t size = number % 2 == 0 ? 40 : 400;
+    this->post(0, number, size);
+    this->expect(1, number, size);
+    this->post(1, number, size);
+    this->expect(0, number, size);
   }
   const RuntimeCounters after = this->ranks_.runtime(0).counters();
   EXPECT_EQ(after.active_messages_sent, before.active_messages_sent + 10);
   EXPECT_EQ(after.active_messages_received, before.active_messages_received + 10);
+  EXPECT_EQ(after.inlined_sent, before.inlined_sent + 5);
+  EXPECT_EQ(after.eager_bytes_sent, before.eager_bytes_sent + 5 * 400);
+  EXPECT_EQ(after.eager_bytes_received, before.eager_bytes_received + 5 * 400);
 }
 
 TYPED_TEST(Shuttle, that_was_written_before_a_rank_has_left_is_read) {
@@ -232,9 +241,10 @@ TYPED_TEST(Shuttle, wakes_a_thread_that_waits) {
 
 TYPED_TEST(Shuttle, with_an_impossible_content_is_refused_and_goes_on) {
   const auto refused = [&] { return this->ranks_.runtime(1).counters().refused_messages; };
-  const std::uint64_t contents[] = {
-      slot_header(0, 8, 1, SlotKind::packet), slot_header(0, 49, 1, SlotKind::message),
-      slot_header(0, 8, 200, SlotKind::message), slot_header(0, 8, 1, SlotKind{})};
+  const std::uint64_t contents[] = {slot_header(0, 8, 1, SlotKind::packet),
+                                    slot_header(0, network::shm::kShuttlePayload + 1, 1, SlotKind::message),
+                                    slot_header(0, 8, 200, SlotKind::message),
+                                    slot_header(0, 8, 1, SlotKind{})};
   for (const std::uint64_t content : contents) {
     const std::uint64_t before = refused();
     SendLane& lane = this->lane(0);
