@@ -7,6 +7,7 @@
 #include <weft/completion/queue.hpp>
 #include <weft/completion/synchronizer.hpp>
 #include <weft/detail/device_path.hpp>
+#include <weft/detail/end_in_post.hpp>
 #include <weft/detail/wait_condition.hpp>
 #include <weft/device.hpp>
 #include <weft/endpoint/atomic.hpp>
@@ -104,7 +105,7 @@ class BasicEndpoint : public MatchedOperations<BasicEndpoint<Locking>, Locking>,
   [[gnu::always_inline]] Status post_am(int peer, RemoteCompletion remote, Bytes bytes,
                                         const ActiveMessageOptions& options = {}) {
     if (post_by_lane(peer, remote, bytes, options)) [[likely]]
-      return Status::done();
+      return detail::end_in_post(Operation::active_message_sent, peer, options.tag, bytes, options);
     const ActiveMessageOptions given = options;  // as in post_send()
     return Calls::post_am(*device_, peer, remote, bytes, given);
   }
@@ -121,8 +122,11 @@ class BasicEndpoint : public MatchedOperations<BasicEndpoint<Locking>, Locking>,
   /// ok where options.completion is told. Inside handlers use post_am.
   Outcome send_am(int peer, RemoteCompletion remote, Bytes bytes, const ActiveMessageOptions& options = {},
                   const std::source_location& where = std::source_location::current()) {
-    if (post_by_lane(peer, remote, bytes, options)) [[likely]]
+    if (post_by_lane(peer, remote, bytes, options)) [[likely]] {
+      static_cast<void>(
+          detail::end_in_post(Operation::active_message_sent, peer, options.tag, bytes, options));
       return Outcome::ok;
+    }
     const ActiveMessageOptions given = options;
     return Calls::send_am(*device_, peer, remote, bytes, given, where);
   }
@@ -230,9 +234,7 @@ class BasicEndpoint : public MatchedOperations<BasicEndpoint<Locking>, Locking>,
   }
   [[nodiscard, gnu::always_inline]] bool post_by_lane(int peer, RemoteCompletion remote, Bytes bytes,
                                                       const ActiveMessageOptions& options) noexcept {
-    if ((options.completion != nullptr && !options.may_complete_now) ||
-        options.message_class != MessageClass::normal)
-      return false;
+    if (options.message_class != MessageClass::normal) return false;
     if (bytes.size() > detail::kSlotPayload)
       return Calls::post_wide_am(*device_, peer, remote, bytes.data(), bytes.size(), options.tag);
     detail::SendLane* lane = path_->lane(peer, remote.device(), detail::column_of_post<Locking>());

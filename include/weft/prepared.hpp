@@ -5,6 +5,7 @@
 #include <weft/detail/copy.hpp>
 #include <weft/detail/device_path.hpp>
 #include <weft/detail/direct_window.hpp>
+#include <weft/detail/end_in_post.hpp>
 #include <weft/detail/export.hpp>
 #include <weft/detail/lane.hpp>
 #include <weft/endpoint/matched.hpp>
@@ -111,13 +112,12 @@ class PreparedAccess : public PreparedOperation {
       : buffer_(buffer), device_(&device), path_(&path), where_(where), options_(options) {
     detail::Preparation::check_access(device, kOperation, peer, where);
     const detail::DirectWindow* window = where.window;
-    const bool ends_unobserved = options.completion == nullptr || options.may_complete_now;
-    if (window == nullptr || !ends_unobserved || where.offset > window->size ||
-        buffer.size() > window->size - where.offset)
+    if (window == nullptr || where.offset > window->size || buffer.size() > window->size - where.offset)
       return;
     signals_ = options.signal != RemoteCompletion();
     if (signals_ && buffer.size() > detail::kCopiedInLane) return;
-    if (!signals_) way_ = buffer.size() == 8 ? Way::eight_bytes : Way::copy;
+    const bool tells = options.completion != nullptr && !options.may_complete_now;
+    if (!signals_) way_ = tells ? Way::told_copy : buffer.size() == 8 ? Way::eight_bytes : Way::copy;
     there_ = window->base + where.offset;
     generation_there_ = window->generation_there;
     generation_ = window->generation;
@@ -134,14 +134,17 @@ class PreparedAccess : public PreparedOperation {
         copy(buffer_.size());
         return Status::done();
       }
-      if (copy_and_signal()) [[likely]]
-        return Status::done();
+      if (way_ == Way::told_copy)
+        copy(buffer_.size());
+      else if (!copy_and_signal()) [[unlikely]]
+        return start_otherwise();
+      return detail::end_in_post(kOperation, where_.region.rank, options_.tag, buffer_, options_);
     }
     return start_otherwise();
   }
 
  private:
-  enum class Way : std::uint8_t { eight_bytes, copy, signal };
+  enum class Way : std::uint8_t { eight_bytes, copy, told_copy, signal };
 
   [[gnu::always_inline]] void copy(std::size_t size) const noexcept {
     if constexpr (kIsPut)
@@ -193,9 +196,9 @@ class PreparedActiveMessage : public PreparedOperation {
       : remote_(remote),
         bytes_(bytes),
         options_(options),
-        is_usual_((options.completion == nullptr || options.may_complete_now) &&
-                  options.message_class == MessageClass::normal),
+        is_usual_(options.message_class == MessageClass::normal),
         fits_(is_usual_ && bytes.size() <= detail::kSlotPayload),
+        tells_(options.completion != nullptr && !options.may_complete_now),
         peer_(peer),
         device_(&device),
         path_(&path) {
@@ -207,17 +210,22 @@ class PreparedActiveMessage : public PreparedOperation {
     detail::SendLane* lane = lane_.get(fits_, *path_, peer_, remote_.device());
     if (lane != nullptr && detail::post_slot<Locking>(*lane, remote_, options_.tag, bytes_,
                                                       detail::kActiveMessageChannel)) [[likely]]
-      return Status::done();
+      return ended();
     return start_otherwise();
   }
 
  private:
+  [[nodiscard]] Status ended() const noexcept {
+    if (!tells_) [[likely]]
+      return Status::done();
+    return detail::end_in_post(Operation::active_message_sent, peer_, options_.tag, bytes_, options_);
+  }
   void renew_lane() noexcept { lane_.renew(fits_, *path_, peer_, remote_.device()); }
   [[gnu::cold, gnu::noinline]] Status start_otherwise() {
     using Calls = detail::EndpointCalls<Locking>;
     if (is_usual_ && !fits_ &&
         Calls::post_wide_am(*device_, peer_, remote_, bytes_.data(), bytes_.size(), options_.tag))
-      return Status::done();
+      return ended();
     const Status status = Calls::post_am(*device_, peer_, remote_, bytes_, options_);
     renew_lane();
     return status;
@@ -227,8 +235,9 @@ class PreparedActiveMessage : public PreparedOperation {
   RemoteCompletion remote_;
   Bytes bytes_;
   ActiveMessageOptions options_;
-  bool is_usual_;  // its class and its completion
+  bool is_usual_;  // its class
   bool fits_;
+  bool tells_;  // its completion object, also where it ends in the post
   int peer_;
   detail::DeviceState* device_;
   const detail::DevicePath* path_;
@@ -246,9 +255,9 @@ class PreparedSend : public PreparedOperation {
                                        path.own_device)),
         options_(options),
         is_usual_(options.policy != MatchingPolicy::user && options.engine < kMatchingEngines &&
-                  (options.completion == nullptr || options.may_complete_now) &&
                   options.message_class == MessageClass::normal),
         fits_(is_usual_ && bytes.size() <= detail::kSlotPayload - detail::kMatchTrailer),
+        tells_(options.completion != nullptr && !options.may_complete_now),
         peer_(peer),
         device_(&device),
         path_(&path) {
@@ -259,18 +268,23 @@ class PreparedSend : public PreparedOperation {
   Status start() {
     detail::SendLane* lane = lane_.get(fits_, *path_, peer_, options_.device);
     if (lane != nullptr && detail::post_matched_slot<Locking>(*lane, tag_, bytes_, trailer_)) [[likely]]
-      return Status::done();
+      return ended();
     return start_otherwise();
   }
 
  private:
+  [[nodiscard]] Status ended() const noexcept {
+    if (!tells_) [[likely]]
+      return Status::done();
+    return detail::end_in_post(Operation::send, peer_, tag_, bytes_, options_);
+  }
   void renew_lane() noexcept { lane_.renew(fits_, *path_, peer_, options_.device); }
   [[gnu::cold, gnu::noinline]] Status start_otherwise() {
     using Calls = detail::MatchedCalls<Locking>;
     if (is_usual_ && !fits_ &&
         Calls::post_wide_send(*device_, detail::peer_and_device(peer_, options_.device), tag_, bytes_.data(),
                               bytes_.size(), trailer_))
-      return Status::done();
+      return ended();
     const Status status = Calls::post_send(*device_, peer_, tag_, bytes_, options_);
     renew_lane();
     return status;
@@ -283,6 +297,7 @@ class PreparedSend : public PreparedOperation {
   SendOptions options_;
   bool is_usual_;
   bool fits_;
+  bool tells_;  // as in PreparedActiveMessage
   int peer_;
   detail::DeviceState* device_;
   const detail::DevicePath* path_;

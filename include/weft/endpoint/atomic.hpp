@@ -5,6 +5,7 @@
 #include <weft/detail/atomic_update.hpp>
 #include <weft/detail/device_path.hpp>
 #include <weft/detail/direct_window.hpp>
+#include <weft/detail/end_in_post.hpp>
 #include <weft/detail/export.hpp>
 #include <weft/detail/lane.hpp>
 #include <weft/detail/lock.hpp>
@@ -164,7 +165,7 @@ class AtomicOperations {
   Status post(int peer, const Place& where, AtomicOperation operation, T operand, T expected, T& old,
               bool fetches, const AccessOptions& options) {
     if (at_once(peer, where, operation, operand, expected, old, options)) [[likely]]
-      return Status::done();
+      return ended(peer, old, fetches, options);
     return Calls::post(device(), peer, where, detail::atomic_update(operation, operand, expected),
                        fetches ? &old : nullptr, options);
   }
@@ -184,10 +185,19 @@ class AtomicOperations {
   template <class T, class Place>
   Outcome perform(int peer, const Place& where, AtomicOperation operation, T operand, T expected, T& old,
                   bool fetches, const AccessOptions& options) {
-    if (at_once(peer, where, operation, operand, expected, old, options)) [[likely]]
+    if (at_once(peer, where, operation, operand, expected, old, options)) [[likely]] {
+      static_cast<void>(ended(peer, old, fetches, options));
       return Outcome::ok;
+    }
     return Calls::perform(device(), peer, where, detail::atomic_update(operation, operand, expected),
                           fetches ? &old : nullptr, options);
+  }
+
+  template <class T>
+  [[nodiscard]] static Status ended(int peer, const T& old, bool fetches,
+                                    const AccessOptions& options) noexcept {
+    return detail::end_in_post(Operation::atomic, peer, options.tag, fetches ? bytes_of(old) : Bytes(),
+                               options);
   }
 
   template <class T>
@@ -208,7 +218,6 @@ class AtomicOperations {
   template <class T>
   [[nodiscard]] bool at_once(int peer, MappedAddress where, AtomicOperation operation, T operand, T expected,
                              T& old, const AccessOptions& options) const noexcept {
-    if (options.completion != nullptr && !options.may_complete_now) return false;
     if (options.signal == RemoteCompletion()) return directly(peer, where, operation, operand, expected, old);
     std::byte* place = place_of<T>(peer, where);
     if (place == nullptr || !detail::has_operation<T>(operation)) return false;

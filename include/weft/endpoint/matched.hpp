@@ -2,6 +2,7 @@
 #pragma once
 
 #include <weft/detail/device_path.hpp>
+#include <weft/detail/end_in_post.hpp>
 #include <weft/detail/export.hpp>
 #include <weft/detail/lock.hpp>
 #include <weft/matching.hpp>
@@ -99,7 +100,7 @@ class MatchedOperations {
   [[gnu::always_inline]] Status post_send(int peer, std::uint64_t tag, Bytes bytes,
                                           const SendOptions& options = {}) {
     if (send_by_lane(peer, tag, bytes, options)) [[likely]]
-      return Status::done();
+      return detail::end_in_post(Operation::send, peer, tag, bytes, options);
     const SendOptions given =
         options;  // a copy: what is passed on lies in memory, what is only read does not
     return Calls::post_send(device(), peer, tag, bytes, given);
@@ -115,8 +116,10 @@ class MatchedOperations {
   /// Not inside handlers.
   Outcome send(int peer, std::uint64_t tag, Bytes bytes, const SendOptions& options = {},
                const std::source_location& where = std::source_location::current()) {
-    if (send_by_lane(peer, tag, bytes, options)) [[likely]]
+    if (send_by_lane(peer, tag, bytes, options)) [[likely]] {
+      static_cast<void>(detail::end_in_post(Operation::send, peer, tag, bytes, options));
       return Outcome::ok;
+    }
     const SendOptions given = options;
     return Calls::send(device(), peer, tag, bytes, given, where);
   }
@@ -212,9 +215,7 @@ class MatchedOperations {
     const MatchingPolicy policy = options.policy;
     const std::uint16_t engine = options.engine;
     const std::uint8_t device = options.device;
-    if (policy == MatchingPolicy::user || (options.completion != nullptr && !options.may_complete_now) ||
-        options.message_class != MessageClass::normal)
-      return false;
+    if (policy == MatchingPolicy::user || options.message_class != MessageClass::normal) return false;
     const bool is_ordered = engine >= kMatchingEngines;
     if (is_ordered && (policy != MatchingPolicy::rank_and_tag || tag == any_tag)) return false;
     const detail::DevicePath& path = static_cast<const Derived*>(this)->path();

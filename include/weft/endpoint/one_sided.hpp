@@ -4,6 +4,7 @@
 #include <weft/detail/copy.hpp>
 #include <weft/detail/device_path.hpp>
 #include <weft/detail/direct_window.hpp>
+#include <weft/detail/end_in_post.hpp>
 #include <weft/detail/export.hpp>
 #include <weft/detail/lane.hpp>
 #include <weft/detail/lock.hpp>
@@ -81,7 +82,7 @@ class OneSidedOperations {
   Status post_put(int peer, MappedAddress to, Bytes from, const AccessOptions& options) {
     if (!put_at_once(peer, to, from, options)) [[unlikely]]
       return put_otherwise(peer, to, from, options);
-    return Status::done();
+    return detail::end_in_post(Operation::put, peer, options.tag, from, options);
   }
   Status post_put(int peer, MappedAddress to, Bytes from) {
     if (!put_directly(peer, to, from)) [[unlikely]]
@@ -99,7 +100,7 @@ class OneSidedOperations {
   Status post_get(int peer, MappedAddress from, std::span<std::byte> to, const AccessOptions& options) {
     if (!get_at_once(peer, from, to, options)) [[unlikely]]
       return get_otherwise(peer, from, to, options);
-    return Status::done();
+    return detail::end_in_post(Operation::get, peer, options.tag, to, options);
   }
   Status post_get(int peer, MappedAddress from, std::span<std::byte> to) {
     if (!get_directly(peer, from, to)) [[unlikely]]
@@ -114,8 +115,10 @@ class OneSidedOperations {
     return Calls::put(device(), peer, to, from, options);
   }
   Outcome put(int peer, MappedAddress to, Bytes from, const AccessOptions& options = {}) {
-    if (put_at_once(peer, to, from, options)) [[likely]]
+    if (put_at_once(peer, to, from, options)) [[likely]] {
+      static_cast<void>(detail::end_in_post(Operation::put, peer, options.tag, from, options));
       return Outcome::ok;
+    }
     return Calls::put(device(), peer, to, from, options);
   }
   /// post_get that progresses until the bytes are here, or the access has failed; as put().
@@ -124,8 +127,10 @@ class OneSidedOperations {
     return Calls::get(device(), peer, from, to, options);
   }
   Outcome get(int peer, MappedAddress from, std::span<std::byte> to, const AccessOptions& options = {}) {
-    if (get_at_once(peer, from, to, options)) [[likely]]
+    if (get_at_once(peer, from, to, options)) [[likely]] {
+      static_cast<void>(detail::end_in_post(Operation::get, peer, options.tag, to, options));
       return Outcome::ok;
+    }
     return Calls::get(device(), peer, from, to, options);
   }
 
@@ -169,7 +174,6 @@ class OneSidedOperations {
   }
   [[nodiscard]] bool put_at_once(int peer, MappedAddress to, Bytes from,
                                  const AccessOptions& options) const noexcept {
-    if (!may_end_unobserved(options)) return false;
     if (options.signal == RemoteCompletion()) return put_directly(peer, to, from);
     return allows(peer, to, from.size()) &&
            with_signal(peer, options, detail::kPutSignalChannel, from.size(),
@@ -177,15 +181,10 @@ class OneSidedOperations {
   }
   [[nodiscard]] bool get_at_once(int peer, MappedAddress from, std::span<std::byte> to,
                                  const AccessOptions& options) const noexcept {
-    if (!may_end_unobserved(options)) return false;
     if (options.signal == RemoteCompletion()) return get_directly(peer, from, to);
     return allows(peer, from, to.size()) &&
            with_signal(peer, options, detail::kGetSignalChannel, to.size(),
                        [&] { detail::copy_access(to.data(), place_of(from), to.size()); });
-  }
-  /// Whether an access that is a copy has nobody of this rank to tell.
-  [[nodiscard]] static bool may_end_unobserved(const AccessOptions& options) noexcept {
-    return options.completion == nullptr || options.may_complete_now;
   }
   /// Copies and sends the signal into the lane to its home device: whoever sees it there has acquired what
   /// was copied. False without effect: somebody has to wait, or the handle is not open.

@@ -4,7 +4,7 @@
 #include "core/protocol/refusal.hpp"
 #include "core/protocol/traffic.hpp"
 
-#include <weft/detail/message_access.hpp>
+#include <weft/detail/end_in_post.hpp>
 
 #include <algorithm>
 #include <array>
@@ -188,14 +188,10 @@ Status SendReceive::sent(SendResult result, int peer, std::uint64_t tag, Bytes b
 
 Status SendReceive::ended(bool lost, int peer, std::uint64_t tag, Bytes bytes,
                           const SendOptions& options) noexcept {
-  if (options.completion == nullptr || (options.may_complete_now && !lost)) return Status::done();
-  Message message;
-  detail::MessageAccess::set_view(message, Operation::send, peer, tag, bytes.data(), bytes.size(), nullptr,
-                                  0);
-  detail::MessageAccess::set_user_data(message, options.user_data);
-  if (lost) detail::MessageAccess::set_outcome(message, Outcome::peer_failed);
-  options.completion->signal(message);
-  return Status::posted();
+  if (!lost || options.completion == nullptr)
+    return detail::end_in_post(Operation::send, peer, tag, bytes, options);
+  return detail::tell_end(Operation::send, peer, tag, bytes, *options.completion, options.user_data,
+                          Outcome::peer_failed);
 }
 
 /// Each takes a credit; inlined posts take those that their lanes have been given.

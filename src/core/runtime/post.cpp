@@ -10,7 +10,7 @@
 #include "core/runtime/runtime_state.hpp"
 #include "core/runtime/until_accepted.hpp"
 
-#include <weft/detail/message_access.hpp>
+#include <weft/detail/end_in_post.hpp>
 #include <weft/error.hpp>
 
 #include <cstring>
@@ -85,13 +85,10 @@ Status DeviceState::accepted(SendResult result, int peer, const std::byte* data,
                              const ActiveMessageOptions& options) noexcept {
   const bool lost = result == SendResult::peer_gone;
   if (lost) runtime_.counters().dropped_sends.fetch_add(1, std::memory_order_relaxed);
-  if (options.completion == nullptr || (options.may_complete_now && !lost)) return Status::done();
-  Message message;
-  MessageAccess::set_view(message, Operation::active_message_sent, peer, options.tag, data, size, nullptr, 0);
-  MessageAccess::set_user_data(message, options.user_data);
-  if (lost) MessageAccess::set_outcome(message, Outcome::peer_failed);
-  options.completion->signal(message);
-  return Status::posted();
+  if (!lost || options.completion == nullptr)
+    return end_in_post(Operation::active_message_sent, peer, options.tag, {data, size}, options);
+  return tell_end(Operation::active_message_sent, peer, options.tag, {data, size}, *options.completion,
+                  options.user_data, Outcome::peer_failed);
 }
 
 Status DeviceState::attempt(int peer, RemoteCompletion remote, Bytes bytes,

@@ -41,8 +41,8 @@ template <class Locking>
 bool DeviceState::post_with_new_credits(int peer, std::uint64_t tag, Bytes bytes,
                                         const SendOptions& options) noexcept {
   if (bytes.size() > kSlotPayload - kMatchTrailer || options.policy == MatchingPolicy::user ||
-      options.message_class != MessageClass::normal || options.timeout.count() != 0 ||
-      (options.completion != nullptr && !options.may_complete_now) || frames != nullptr || !backlog_.empty())
+      options.message_class != MessageClass::normal || options.timeout.count() != 0 || frames != nullptr ||
+      !backlog_.empty())
     return false;
   SendLane* const lane = path_.lane(peer, options.device, column_of_post<Locking>());
   if (lane == nullptr || !send_receive_.refill<Locking>(*lane, peer, options.device)) return false;

@@ -65,6 +65,23 @@ void to_handler(std::uint64_t messages) {
   exchange<EndpointType>(messages, kSize, handler, [] {});
 }
 
+/// The ends of the posts are counted, too.
+void told(std::uint64_t messages) {
+  Pair<SerialEndpoint> ranks;
+  std::uint64_t arrived = 0;
+  Handler handler([&](Message&) { ++arrived; });
+  const RemoteCompletion remote = ranks.receiving.expose(handler, {.id = 1});
+  Counter sent;
+  std::uint64_t next = 0;
+  while (next < messages) {
+    for (std::uint64_t count = 0; count < kBurst; ++count)
+      next += ranks.sender.post_am(1, remote, bytes_of(next), {.completion = &sent}).is_posted() ? 1 : 0;
+    ranks.receiver.progress();
+  }
+  handler.withdraw();
+  if (sent.value() != next) std::abort();
+}
+
 /// A round of the synchronizer for a burst.
 void to_synchronizer(std::uint64_t messages) {
   Synchronizer synchronizer(kBurst);
@@ -77,6 +94,7 @@ constexpr Path kPaths[] = {
     {"prepared_am", prepared},
     {"handler", to_handler<SerialEndpoint>},
     {"shared_endpoint", to_handler<Endpoint>},
+    {"handler_told", told},
     {"serial_queue", to_queue<SerialCompletionQueue>},
     {"single_consumer_queue", to_queue<SingleConsumerQueue>},
     {"completion_queue", to_queue<CompletionQueue>},

@@ -11,8 +11,8 @@
 
 namespace weft::budget {
 
-/// Messages that are posted before the receiver progresses.
-inline constexpr std::uint64_t kBurst = 32;
+/// Messages that are posted before the receiver progresses: more than a lane takes credits at a time.
+inline constexpr std::uint64_t kBurst = 64;
 
 template <class EndpointType>
 struct Pair {

@@ -27,9 +27,9 @@ template <class EndpointType>
 
 /// `tags`: how many different ones the messages of a burst have. `done(receives)` sees that the burst is
 /// complete.
-template <class EndpointType, Receives kPosted = Receives::before, class Done>
+template <class EndpointType, Receives kPosted = Receives::before, class Done, class Sent = std::nullptr_t>
 void exchange(std::uint64_t messages, std::uint16_t engine, std::uint64_t tags, std::size_t size,
-              Completion& arrived, const Done& done) {
+              Completion& arrived, const Done& done, Sent sent = nullptr) {
   Pair<EndpointType> ranks;
   std::unique_ptr<MatchingEngine> engines[2];
   if (engine != 0) {
@@ -45,7 +45,8 @@ void exchange(std::uint64_t messages, std::uint16_t engine, std::uint64_t tags, 
   for (std::uint64_t next = 0; next < messages; next += kBurst) {
     if (kPosted == Receives::before) post_burst(ranks, engine, tags, size, buffers.data(), arrived);
     for (std::uint64_t i = 0; i < kBurst; ++i)
-      while (ranks.sender.post_send(1, i % tags, payload, {.engine = engine}).is_retry()) {
+      while (
+          ranks.sender.post_send(1, i % tags, payload, {.completion = sent, .engine = engine}).is_retry()) {
         ranks.receiver.progress();
         ranks.sender.progress();
       }
@@ -80,6 +81,22 @@ void to_counter(std::uint64_t messages) {
     before += burst;
     return true;
   });
+}
+
+/// The ends of sends are told as well.
+template <class EndpointType, std::uint16_t kEngine, std::size_t kSize>
+void told(std::uint64_t messages) {
+  std::uint64_t received = 0;
+  std::uint64_t sent = 0;
+  Handler on_receive([&](Message&) noexcept { ++received; });
+  Handler on_send([&](Message&) noexcept { ++sent; });
+  const auto done = [&](std::uint64_t burst) {
+    if (received < burst || sent < burst) return false;
+    received -= burst;
+    sent -= burst;
+    return true;
+  };
+  exchange<EndpointType>(messages, kEngine, 1, kSize, on_receive, done, &on_send);
 }
 
 /// A send and a burst of receives that are prepared once.
@@ -149,10 +166,11 @@ constexpr Path kPaths[] = {
     {"matched_early_shared", to_handler<Endpoint, 0, 1, 8, Receives::after>},
     {"matched_early_64", to_handler<SerialEndpoint, kSerialEngine, 1, 64, Receives::after>},
     {"matched_early_64_shared", to_handler<Endpoint, 0, 1, 64, Receives::after>},
-    {"x512", to_handler<SerialEndpoint, kSerialEngine, 1, 512, Receives::after>},
-    {"x4k", to_handler<SerialEndpoint, kSerialEngine, 1, 4096, Receives::after>},
     {"matched_64", to_handler<SerialEndpoint, kSerialEngine, 1, 64>},
     {"matched_64_shared", to_handler<Endpoint, 0, 1, 64>},
+    {"matched_told", told<SerialEndpoint, kSerialEngine, 8>},
+    {"matched_told_shared", told<Endpoint, 0, 8>},
+    {"matched_told_64", told<SerialEndpoint, kSerialEngine, 64>},
     {"matched_1k", to_handler<SerialEndpoint, kSerialEngine, 1, 1024>},
     {"matched_4k", to_handler<SerialEndpoint, kSerialEngine, 1, 4096>},
 };

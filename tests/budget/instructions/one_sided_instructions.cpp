@@ -27,6 +27,15 @@ void get(std::uint64_t messages) {
   });
 }
 
+/// The ends of the puts are counted.
+void put_told(std::uint64_t messages) {
+  Counter ended;
+  access(messages, [&](auto& ranks, const MappedRegion& mapped, std::uint64_t offset, std::uint64_t value) {
+    static_cast<void>(ranks.sender.post_put(1, mapped.at(offset), bytes_of(value), {.completion = &ended}));
+  });
+  if (ended.value() != messages) std::abort();
+}
+
 void prepared_put(std::uint64_t messages) {
   Pair<SerialEndpoint> ranks;
   MemoryRegion region = MemoryRegion::allocate(ranks.receiving, kRegion);
@@ -69,6 +78,7 @@ void put_signal(std::uint64_t messages) {
 
 constexpr Path kPaths[] = {{"put", put},
                            {"get", get},
+                           {"put_told", put_told},
                            {"put_signal", put_signal},
                            {"prepared_put", prepared_put},
                            {"add", add},

@@ -1,0 +1,80 @@
+// How a payload lies over several slots: in one piece, headers of all but the first slot included.
+#pragma once
+
+#include <weft/detail/copy.hpp>
+#include <weft/detail/lane.hpp>
+#include <weft/types.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+namespace weft::network::shm {
+
+inline constexpr std::size_t kSlot = sizeof(detail::Slot);
+inline constexpr std::size_t kHeader = sizeof(std::uint64_t);
+
+/// What is behind the header of a slot that is not the first.
+inline std::byte* body_of(detail::Slot& slot) noexcept {
+  return reinterpret_cast<std::byte*>(&slot) + kHeader;
+}
+/// Its header as a part of the payload, the rest zero.
+inline void store_header(detail::Slot& slot, const std::byte* from, std::size_t size) noexcept {
+  std::uint64_t head = 0;
+  std::memcpy(&head, from, size);
+  slot.header.store(head, std::memory_order_relaxed);
+}
+
+/// Lays a payload over a slot and those that follow. Headers are stored as atomics, because a poll that has an old position in its hands may look at one.
+[[gnu::always_inline]] inline void write_payload(detail::Slot* slot, Bytes payload) noexcept {
+  const std::byte* from = payload.data();
+  if (payload.size() <= detail::kSlotPayload) {
+    detail::copy_small(slot->payload, from, payload.size());
+    return;
+  }
+  std::memcpy(slot->payload, from, detail::kSlotPayload);
+  from += detail::kSlotPayload;
+  std::size_t rest = payload.size() - detail::kSlotPayload;
+  for (; rest >= kSlot; rest -= kSlot, from += kSlot) {
+    ++slot;
+    store_header(*slot, from, kHeader);
+    std::memcpy(body_of(*slot), from + kHeader, kSlot - kHeader);
+  }
+  if (rest == 0) return;
+  ++slot;
+  if (rest < kHeader) return store_header(*slot, from, rest);
+  store_header(*slot, from, kHeader);
+  rest -= kHeader;
+  from += kHeader;
+  std::byte* const to = body_of(*slot);
+  if (rest <= detail::kSlotPayload) {
+    detail::copy_small(to, from, rest);
+  } else {
+    std::memcpy(to, from, detail::kSlotPayload);
+    std::memcpy(to + rest - kHeader, from + rest - kHeader, kHeader);
+  }
+}
+
+/// Writes what is behind a payload of `size` bytes that begins in `first`.
+[[gnu::always_inline]] inline void write_trailer(detail::Slot* first, std::size_t size, std::uint64_t trailer) noexcept {
+  const std::size_t place = offsetof(detail::Slot, payload) + size;
+  detail::Slot& slot = first[place / kSlot];
+  const std::size_t in_slot = place % kSlot;
+  auto* const at = reinterpret_cast<std::byte*>(&slot) + in_slot;
+  if (in_slot >= kHeader && in_slot <= kSlot - sizeof trailer) {
+    std::memcpy(at, &trailer, sizeof trailer);
+  } else if (in_slot < kHeader) {
+    // The payload's last bytes are in the header already.
+    const std::uint64_t before = in_slot == 0 ? 0 : slot.header.load(std::memory_order_relaxed);
+    slot.header.store(before | trailer << 8 * in_slot, std::memory_order_relaxed);
+    if (in_slot != 0)
+      std::memcpy(body_of(slot), reinterpret_cast<const std::byte*>(&trailer) + kHeader - in_slot, in_slot);
+  } else {
+    const std::size_t here = kSlot - in_slot;
+    std::memcpy(at, &trailer, here);
+    store_header(*(&slot + 1), reinterpret_cast<const std::byte*>(&trailer) + here, kHeader - here);
+  }
+}
+
+}  // namespace weft::network::shm
