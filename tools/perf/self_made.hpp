@@ -13,6 +13,8 @@ int run_resource(const Task& task, Workload workload);
 /// Messages per second of the same pairs of threads as threads of two ranks or as ranks of their own. Starts
 /// its ranks itself.
 int run_modes(const Task& task);
+/// How soon a thread runs that another process wakes, without weft.
+int run_futex(const Task& task);
 /// What waiting costs and how soon it ends.
 int run_waiting(const Task& task, Workload workload);
 

@@ -31,6 +31,7 @@ std::vector<Transport> make_transports() {
   return {
       {"ring", Role::limit, Launch::alone, "bare limit: ring of 1024 slots of 64 bytes"},
       {"line", Role::limit, Launch::alone, "bare limit: one cache line to and fro"},
+      {"futex", Role::limit, Launch::alone, "bare limit: a word, and the kernel's call that wakes for it"},
       {"raw", Role::limit, Launch::alone, "bare limit: stores, loads and memcpy in memory that both map"},
       {"serial-handler", Role::weft, Launch::ranks, "SerialEndpoint to a handler"},
       {"serial-queue", Role::weft, Launch::ranks, "SerialEndpoint to a SerialCompletionQueue"},
@@ -110,7 +111,7 @@ std::vector<std::string_view> transports_of(Workload workload) {
     case Workload::idle:
       return {"weft", "ucp", "mpich", "openmpi"};
     case Workload::wake_up:
-      return {"weft", "ucp"};
+      return {"futex", "weft", "ucp"};
     case Workload::modes:
       return {"processes", "threads-own", "threads-shared"};
     case Workload::resource_queue:

@@ -17,6 +17,7 @@ int run_worker(const Task& task) {
   const Transport& over = *measurement->over;
   if (over.name == "ring") return run_ring(task);
   if (over.name == "line") return run_line(task);
+  if (over.name == "futex") return run_futex(task);
   if (over.name == "raw") return run_raw(task, measurement->workload);
   if (!over.plugin.empty()) return run_plugin(task, std::string(over.plugin), over.launch == Launch::mpiexec);
   switch (measurement->workload) {
