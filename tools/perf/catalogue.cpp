@@ -52,6 +52,14 @@ std::string names_of_transports() {
   return text;
 }
 
+/// Each once.
+std::string transports_of_all(const std::vector<const Measurement*>& measurements) {
+  std::vector<std::string_view> names;
+  for (const Measurement* each : measurements)
+    if (std::ranges::find(names, each->transport()) == names.end()) names.push_back(each->transport());
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
 }  // namespace
 
 std::span<const Measurement> catalogue() {
@@ -92,7 +100,7 @@ std::vector<const Measurement*> keep_transports(const std::vector<const Measurem
       continue;
     throw Error(
         fmt::format("--compare {} is not valid: it must name transports of the selected workloads ({})", name,
-                    names_of_transports()));
+                    transports_of_all(measurements)));
   }
   std::vector<const Measurement*> kept;
   for (const Measurement* measurement : measurements)

@@ -41,6 +41,7 @@ class OptionsTest(unittest.TestCase):
                                  (("--only", ""), "--only"),
                                  (("--compare", "ring,boat"), "--compare boat"),
                                  (("--compare", "raw"), "--compare raw"),
+                                 (("--only", "wake-up", "--compare", "weft-serial"), "(futex, weft, ucp)"),
                                  (("--seed", "-1"), "--seed -1"),
                                  (("--json", ""), "--json"),
                                  (("--brief", "--verify"), "--brief and --verify"),
