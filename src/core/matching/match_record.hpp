@@ -19,16 +19,20 @@ class MatchingEngine;
 
 /// One posted receive, or one message that came before its receive.
 /// Two lines, because thousands of them may be in use at a time.
+/// What messages need is in the first.
 struct alignas(128) MatchRecord : MatchLink, PooledRecord {
+  Unexpected* unexpected = nullptr;  // of a message, and of a receive that has met an announcement
   std::span<std::byte> buffer;       // of a receive
-  Completion* completion = nullptr;  // of a receive; of a message: null
+  Completion* completion = nullptr;  // likewise
   void* user_data = nullptr;         // likewise
   MatchingEngine* engine = nullptr;  // while it waits for a transfer
   MatchRecord* next = nullptr;       // likewise, and in a RecordList
-  Unexpected* unexpected = nullptr;  // of a message, and of a receive that has met an announcement
   // Of ordered engines.
   MatchRecord* previous = nullptr;  // in a RecordList
   std::uint64_t order = 0;          // of a receive: of its post; of a message that is held: its number
+
+  /// Of a record that waits: whether it is that of a receive.
+  [[nodiscard]] bool is_receive() const noexcept { return unexpected == nullptr; }
 };
 
 static_assert(sizeof(MatchRecord) == 128);

@@ -29,7 +29,7 @@ MatchRecord* MatchingEngine::cancel(const ReceiveHandle& handle) noexcept {
   MatchRecord* record = records_.find(handle.index);
   if (record == nullptr) return nullptr;
   const auto still = [&] {
-    return record->generation() == handle.generation && record->completion != nullptr;
+    return record->generation() == handle.generation && record->is_receive();
   };
   return unlink(*record, still) ? record : nullptr;
 }
@@ -58,7 +58,7 @@ void MatchingEngine::end_peer(int rank) noexcept {
   const auto is_of_peer = [this, rank](const MatchRecord& record) {
     // Otherwise somebody else may be using it.
     if (!record.is_linked()) return false;
-    if (record.completion == nullptr)
+    if (!record.is_receive())
       return record.unexpected->is_announced() && record.unexpected->peer == rank;
     if (needs_all_ranks()) return true;
     const MatchKey key = record.key();
@@ -67,7 +67,7 @@ void MatchingEngine::end_peer(int rank) noexcept {
            key.source == static_cast<std::uint32_t>(rank);
   };
   unlink_where(is_of_peer, [this](MatchRecord& record) {
-    if (record.completion != nullptr)
+    if (record.is_receive())
       end_unmatched(*this, record, Outcome::peer_failed);
     else
       release(record);

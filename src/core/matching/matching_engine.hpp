@@ -102,7 +102,6 @@ class MatchingEngine {
   }
   /// Makes a record that was taken the one of a message.
   static void set_unexpected(MatchRecord& record, Unexpected& unexpected) noexcept {
-    record.completion = nullptr;
     record.unexpected = &unexpected;
   }
 

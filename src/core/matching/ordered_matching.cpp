@@ -97,7 +97,7 @@ MatchRecord* OrderedMatching::take_receive_among_wildcards(const MatchKey& key) 
 }
 
 bool OrderedMatching::unlink_here(MatchRecord& record) noexcept {
-  const bool is_receive = record.completion != nullptr;
+  const bool is_receive = record.is_receive();
   if (is_receive && is_wildcard(record.key())) {
     // 0: it has met its message.
     if (record.order == 0) return false;

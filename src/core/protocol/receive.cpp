@@ -141,7 +141,7 @@ void SendReceive::forget_announced(int peer, const Withdraw& withdraw) noexcept 
   if (engine == nullptr) return;
   const auto is_meant = [&](const MatchRecord& record) {
     // Otherwise somebody else may be using it.
-    if (!record.is_linked() || record.completion != nullptr || !record.unexpected->is_announced() ||
+    if (!record.is_linked() || record.is_receive() || !record.unexpected->is_announced() ||
         record.unexpected->peer != peer)
       return false;
     const auto announcement = record.unexpected->announcement<LargeMessage>();

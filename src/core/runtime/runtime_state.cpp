@@ -83,7 +83,7 @@ RuntimeState::~RuntimeState() {
   std::uint64_t messages = 0;
   matching_engines_.for_each([&](core::MatchingEngine& engine) {
     engine.unlink_all([&](core::MatchRecord& record) {
-      const bool is_receive = record.completion != nullptr;
+      const bool is_receive = record.is_receive();
       ++(is_receive ? receives : messages);
       if (is_receive)
         core::end_unmatched(engine, record, Outcome::cancelled);
@@ -147,7 +147,7 @@ void RuntimeState::close_matching_engine(std::uint32_t id) noexcept {
   for (DeviceState* open : devices_)
     if (device == nullptr) device = open;
   engine.unlink_all([&](core::MatchRecord& record) {
-    if (record.completion != nullptr)
+    if (record.is_receive())
       core::end_unmatched(engine, record, Outcome::cancelled);
     else if (device != nullptr)
       device->drop(engine, record);
