@@ -76,6 +76,10 @@ class Sink {
   /// half of `word`. False: the message cannot be taken now; it stays where it is, and so does what is
   /// behind it.
   virtual bool deliver(std::uint8_t channel, std::uint64_t word, Message& message) noexcept = 0;
+  /// Whether an active message would be taken now, and its delivery if so, which then cannot fail: for
+  /// networks that need the place of the message again before its handler runs.
+  [[nodiscard]] virtual bool takes_active_messages() const noexcept { return false; }
+  virtual void take_active_message(std::uint64_t, Message&) noexcept {}
   /// The same for the messages of a run, one after the other, as far as they can be taken. `lender` can keep
   /// their payloads. A network that has several gives the sink the chance to do once what they have in
   /// common.

@@ -28,9 +28,7 @@ MatchingEngine::MatchingEngine(std::uint16_t id, const MatchingLimits& limits, b
 MatchRecord* MatchingEngine::cancel(const ReceiveHandle& handle) noexcept {
   MatchRecord* record = records_.find(handle.index);
   if (record == nullptr) return nullptr;
-  const auto still = [&] {
-    return record->generation() == handle.generation && record->is_receive();
-  };
+  const auto still = [&] { return record->generation() == handle.generation && record->is_receive(); };
   return unlink(*record, still) ? record : nullptr;
 }
 
@@ -58,8 +56,7 @@ void MatchingEngine::end_peer(int rank) noexcept {
   const auto is_of_peer = [this, rank](const MatchRecord& record) {
     // Otherwise somebody else may be using it.
     if (!record.is_linked()) return false;
-    if (!record.is_receive())
-      return record.unexpected->is_announced() && record.unexpected->peer == rank;
+    if (!record.is_receive()) return record.unexpected->is_announced() && record.unexpected->peer == rank;
     if (needs_all_ranks()) return true;
     const MatchKey key = record.key();
     const auto policy = static_cast<MatchingPolicy>(key.policy);

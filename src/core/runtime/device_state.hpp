@@ -247,6 +247,8 @@ class DeviceState final : private network::Sink, private core::PostRetry {
   Status attempt_receive(core::MatchingEngine& engine, int source, std::uint64_t tag,
                          std::span<std::byte> buffer, const ReceiveOptions& options, bool again) noexcept;
   // progress.cpp
+  [[nodiscard]] bool takes_active_messages() const noexcept override;
+  void take_active_message(std::uint64_t word, Message& message) noexcept override;
   void deliver_run(SlotRun& run, PayloadLender* lender) noexcept override;
   void deliver_run(network::WideRun& run, PayloadLender* lender) noexcept override;
   void hand_over_run(SlotRun& run, PayloadLender* lender) noexcept;

@@ -12,7 +12,8 @@ namespace {
 
 /// In the lane, by write(); what has a trailer is a send and takes a credit of the lane's share.
 template <class Locking, class Write>
-[[gnu::always_inline]] inline bool post_in(SendLane& lane, const network::WideTrailer& trailer, const Write& write) noexcept {
+[[gnu::always_inline]] inline bool post_in(SendLane& lane, const network::WideTrailer& trailer,
+                                           const Write& write) noexcept {
   auto* const hold = enter<Locking>(lane.bias, lane.lock);
   if (hold == nullptr) return false;
   const bool is_send = trailer.size != 0;

@@ -69,6 +69,12 @@ bool DeviceState::deliver(std::uint8_t channel, std::uint64_t word, Message& mes
   return deliver_rare(channel, word, message);
 }
 
+bool DeviceState::takes_active_messages() const noexcept { return !backlog_.over_limit(); }
+
+void DeviceState::take_active_message(std::uint64_t word, Message& message) noexcept {
+  hand_over(word, message);
+}
+
 void DeviceState::deliver_run(SlotRun& run, PayloadLender* lender) noexcept {
   if (run.channel() == kActiveMessageChannel)
     hand_over_run(run, lender);

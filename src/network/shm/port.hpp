@@ -102,6 +102,7 @@ struct alignas(64) ReceiveLane {
   std::atomic<bool> is_dialogue{false};   // `head` did not move between its last two visits
   // In a dialogue: the next look for an answer will be the first, and how long that waits.
   std::atomic<bool> first_look{false};
+  bool handlers_answer = false;  // the last active message of several slots made its handler post one
   Patience patience;
   std::atomic<bool> is_paired{false};
   std::uint32_t index = 0;
@@ -253,6 +254,8 @@ class ShmPort final : public Port {
     state.shuttle.store(&shuttle, std::memory_order_release);
   }
   bool receive_shuttle(ReceiveLane& lane, Sink& sink) noexcept;
+  void take_copied_out(ReceiveLane& lane, detail::Slot& shuttle, std::uint64_t header, Sink& sink) noexcept;
+  static void shuttle_is_read(ReceiveLane& lane, detail::Slot& shuttle, std::uint32_t turn) noexcept;
   [[nodiscard]] static bool has_shuttle_message(const ReceiveLane& lane) noexcept {
     return lane.is_due(lane.shuttle.load(std::memory_order_acquire)->header.load(std::memory_order_acquire));
   }

@@ -1,6 +1,8 @@
 // Receiving from a lane: from a header that is not zero to Sink::deliver. poll.cpp says when.
+#include "base/bulk_copy.hpp"
 #include "network/shm/port.hpp"
 
+#include <weft/detail/copy.hpp>
 #include <weft/detail/message_access.hpp>
 
 #include <algorithm>
@@ -26,6 +28,10 @@ constexpr std::uint64_t kBlock = 32;          // messages between two looks
 constexpr std::uint64_t kStreamGoesOn = 4;    // messages after a pause
 constexpr int kPauses = 32;                   // up to a microsecond
 
+constexpr std::size_t kCopiedOut =
+    2112;  // bytes of an active message that may leave the shuttle before its handler runs
+constexpr std::uint32_t kTrial = 32;  // messages, of which one tries whether handlers answer
+
 void let_sender_ahead() noexcept {
   for (int count = 0; count < kPauses; ++count) __builtin_ia32_pause();
 }
@@ -48,45 +54,86 @@ bool goes_on(const ReceiveLane& lane, std::uint64_t head) noexcept {
 
 }  // namespace
 
-/// Delivers the message that is in the shuttle and hands the shuttle to the lane back. Inside the lane.
-/// False: it was not taken.
-inline bool ShmPort::receive_shuttle(ReceiveLane& lane, Sink& sink) noexcept {
-  // Pairs with the release in offer_shuttle() and accept_shuttle().
-  Slot& shuttle = *lane.shuttle.load(std::memory_order_acquire);
-  // Pairs with the release in detail::publish_slot().
-  const std::uint64_t header = shuttle.header.load(std::memory_order_acquire);
-  const std::size_t size = header >> 16 & 0xffff;
-  if (!detail::is_message(header) || size > kShuttlePayload) [[unlikely]] {
-    sink.reject(lane.peer->rank, "message in a shuttle that is none, or too long for it", header & 0xffffff);
-  } else {
-    if (size > detail::kSlotPayload) {
-      for (std::size_t line = 1; line < slots_for(size); ++line) __builtin_prefetch(&shuttle + line);
-      lane.bytes += size;
-    }
-    const auto channel = static_cast<std::uint8_t>(header >> 8);
-    const std::uint64_t word = shuttle.word;
-    Message message;
-    detail::MessageAccess::set_view(message, Operation::active_message, lane.peer->rank,
-                                    static_cast<std::uint32_t>(word), shuttle.payload, size, &copier_, 0);
-    if (!sink.deliver(channel, word, message)) [[unlikely]]
-      return false;
-  }
-  const std::uint32_t turn = detail::turn_of(header);
+/// The message in the shuttle has been read: hands the shuttle to the lane back. Inside the lane.
+[[gnu::always_inline]] inline void ShmPort::shuttle_is_read(ReceiveLane& lane, Slot& shuttle,
+                                                            std::uint32_t turn) noexcept {
   ++lane.earlier;
   lane.turn.store(turn + 2, std::memory_order_relaxed);
   lane.passed = (lane.passed + 1) % detail::kPassed;
-  lane.is_dialogue.store(lane.head == lane.shuttle_head, std::memory_order_relaxed);
+  const bool is_dialogue = lane.head == lane.shuttle_head;
+  lane.is_dialogue.store(is_dialogue, std::memory_order_relaxed);
   lane.shuttle_head = lane.head;
   // Pairs with the acquire in has_read_shuttle().
   lane.control->shuttle_turn.store(turn, std::memory_order_release);
   if (SendState* const back = lane.back.load(std::memory_order_relaxed);
       back != nullptr && !lane.peer->gone()) {
     hand_shuttle(*back, shuttle, turn + 1);
-    lane.first_look.store(lane.is_dialogue.load(std::memory_order_relaxed), std::memory_order_relaxed);
+    lane.first_look.store(is_dialogue, std::memory_order_relaxed);
   }
   if (turn / 2 % Patience::kEpoch == 0) [[unlikely]]
     lane.patience.end_epoch(turn / 2 / Patience::kEpoch, std::chrono::steady_clock::now());
+}
+
+/// Delivers the message that is in the shuttle. Inside the lane. False: it was not taken.
+inline bool ShmPort::receive_shuttle(ReceiveLane& lane, Sink& sink) noexcept {
+  // Pairs with the release in offer_shuttle() and accept_shuttle().
+  Slot& shuttle = *lane.shuttle.load(std::memory_order_acquire);
+  // Pairs with the release in detail::publish_slot().
+  const std::uint64_t header = shuttle.header.load(std::memory_order_acquire);
+  const std::uint32_t turn = detail::turn_of(header);
+  const std::size_t size = header >> 16 & 0xffff;
+  const auto channel = static_cast<std::uint8_t>(header >> 8);
+  if (!detail::is_message(header) || size > kShuttlePayload) [[unlikely]] {
+    sink.reject(lane.peer->rank, "message in a shuttle that is none, or too long for it", header & 0xffffff);
+    shuttle_is_read(lane, shuttle, turn);
+    return true;
+  }
+  const std::uint64_t word = shuttle.word;
+  Message message;
+  if (channel == detail::kActiveMessageChannel && size <= detail::kSlotPayload &&
+      sink.takes_active_messages()) {
+    // The shuttle is to be there for the answer that a handler posts.
+    alignas(16) std::byte payload[detail::kSlotPayload];
+    detail::copy_small(payload, shuttle.payload, size);
+    shuttle_is_read(lane, shuttle, turn);
+    detail::MessageAccess::set_view(message, Operation::active_message, lane.peer->rank,
+                                    static_cast<std::uint32_t>(word), payload, size, &copier_, 0);
+    sink.take_active_message(word, message);
+    return true;
+  }
+  if (size > detail::kSlotPayload) {
+    for (std::size_t line = 1; line < slots_for(size); ++line) __builtin_prefetch(&shuttle + line);
+    if (channel == detail::kActiveMessageChannel && size <= kCopiedOut &&
+        (lane.handlers_answer || turn / 2 % kTrial == 0) && sink.takes_active_messages()) {
+      take_copied_out(lane, shuttle, header, sink);
+      return true;
+    }
+  }
+  detail::MessageAccess::set_view(message, Operation::active_message, lane.peer->rank,
+                                  static_cast<std::uint32_t>(word), shuttle.payload, size, &copier_, 0);
+  if (!sink.deliver(channel, word, message)) [[unlikely]]
+    return false;
+  if (size > kShortMessage) lane.bytes += size;
+  shuttle_is_read(lane, shuttle, turn);
   return true;
+}
+
+/// An active message of more than a slot, where the last ones' handlers have posted answers: the copy costs
+/// less than the ring.
+[[gnu::noinline]] void ShmPort::take_copied_out(ReceiveLane& lane, Slot& shuttle, std::uint64_t header,
+                                                Sink& sink) noexcept {
+  const std::size_t size = header >> 16 & 0xffff;
+  const std::uint64_t word = shuttle.word;
+  alignas(64) std::byte payload[kCopiedOut];
+  base::copy_bulk(payload, shuttle.payload, size);
+  lane.bytes += size;
+  shuttle_is_read(lane, shuttle, detail::turn_of(header));
+  Message message;
+  detail::MessageAccess::set_view(message, Operation::active_message, lane.peer->rank,
+                                  static_cast<std::uint32_t>(word), payload, size, &copier_, 0);
+  sink.take_active_message(word, message);
+  const SendState* const back = lane.back.load(std::memory_order_relaxed);
+  lane.handlers_answer = back != nullptr && back->shuttle.load(std::memory_order_relaxed) == nullptr;
 }
 
 /// Inside the lane.

@@ -26,7 +26,8 @@ inline void store_header(detail::Slot& slot, const std::byte* from, std::size_t 
   slot.header.store(head, std::memory_order_relaxed);
 }
 
-/// Lays a payload over a slot and those that follow. Headers are stored as atomics, because a poll that has an old position in its hands may look at one.
+/// Lays a payload over a slot and those that follow. Headers are stored as atomics, because a poll that has
+/// an old position in its hands may look at one.
 [[gnu::always_inline]] inline void write_payload(detail::Slot* slot, Bytes payload) noexcept {
   const std::byte* from = payload.data();
   if (payload.size() <= detail::kSlotPayload) {
@@ -57,7 +58,8 @@ inline void store_header(detail::Slot& slot, const std::byte* from, std::size_t 
 }
 
 /// Writes what is behind a payload of `size` bytes that begins in `first`.
-[[gnu::always_inline]] inline void write_trailer(detail::Slot* first, std::size_t size, std::uint64_t trailer) noexcept {
+[[gnu::always_inline]] inline void write_trailer(detail::Slot* first, std::size_t size,
+                                                 std::uint64_t trailer) noexcept {
   const std::size_t place = offsetof(detail::Slot, payload) + size;
   detail::Slot& slot = first[place / kSlot];
   const std::size_t in_slot = place % kSlot;

@@ -72,12 +72,14 @@ TYPED_TEST(EndsInPost, of_sends) {
       const auto bytes = payload(size, size);
       const SendOptions options{.completion = &ended, .user_data = &this->mark_, .engine = engine};
       for (int count = 0; count < 100; ++count)
-        ASSERT_TRUE(receiver.post_receive(0, 7, buffer, {.completion = &received, .engine = engine}).is_posted());
+        ASSERT_TRUE(
+            receiver.post_receive(0, 7, buffer, {.completion = &received, .engine = engine}).is_posted());
       ASSERT_NO_FATAL_FAILURE(this->run(
           Operation::send, 7, bytes, [&] { return sender.post_send(1, 7, bytes, options); }, ended,
           &this->mark_));
       for (int count = 0; count < 100; ++count)
-        ASSERT_TRUE(receiver.post_receive(0, 7, buffer, {.completion = &received, .engine = engine}).is_posted());
+        ASSERT_TRUE(
+            receiver.post_receive(0, 7, buffer, {.completion = &received, .engine = engine}).is_posted());
       auto prepared = sender.prepare_send(1, 7, bytes, options);
       ASSERT_NO_FATAL_FAILURE(this->run(
           Operation::send, 7, bytes, [&] { return prepared.start(); }, ended, &this->mark_));
@@ -120,9 +122,10 @@ TYPED_TEST(EndsInPost, is_counted_once) {
                     .is_posted());
     EXPECT_EQ(sender.send_am(1, remote, bytes_of(round), {.completion = &ended}), Outcome::ok);
     EXPECT_EQ(sender.send(1, 4, bytes_of(round), {.completion = &ended}), Outcome::ok);
-    ASSERT_TRUE(this->ranks_.endpoint(1)
-                    .post_receive(0, 4, std::as_writable_bytes(std::span(&buffer, 1)), {.completion = &received})
-                    .is_posted());
+    ASSERT_TRUE(
+        this->ranks_.endpoint(1)
+            .post_receive(0, 4, std::as_writable_bytes(std::span(&buffer, 1)), {.completion = &received})
+            .is_posted());
     expected += 3;
     ASSERT_TRUE(this->ranks_.progress_until([&] { return ended.value() == expected; }));
     this->ranks_.progress();
@@ -158,8 +161,8 @@ TEST_P(AccessesEndInPost, with_and_without_a_signal) {
         ended.messages.clear();
         ASSERT_TRUE(post_until(start, [&] { ranks.progress(); }).is_posted());
         signals += with_signal ? 1 : 0;
-        ASSERT_TRUE(ranks.progress_until(
-            [&] { return !ended.messages.empty() && signalled.value() == signals; }));
+        ASSERT_TRUE(
+            ranks.progress_until([&] { return !ended.messages.empty() && signalled.value() == signals; }));
         ranks.progress();
         expect_end(ended, operation, 3, bytes, &mark);
       };
@@ -175,7 +178,8 @@ TEST_P(AccessesEndInPost, with_and_without_a_signal) {
         return endpoint.post_atomic<std::uint64_t>(1, region.at(8), AtomicOperation::add, 1, options);
       });
       run(Operation::atomic, bytes_of(old), [&] {
-        return endpoint.post_fetch_atomic<std::uint64_t>(1, region.at(8), AtomicOperation::add, 1, old, options);
+        return endpoint.post_fetch_atomic<std::uint64_t>(1, region.at(8), AtomicOperation::add, 1, old,
+                                                         options);
       });
       if (HasFatalFailure()) return;
     }

@@ -74,6 +74,65 @@ TYPED_TEST(Shuttle, carries_requests_and_answers_so_that_the_rings_are_not_used)
   EXPECT_EQ(this->lane(1).tail(), tails[1]);
 }
 
+/// Also those that a handler posts while it still reads the request, of any length that needs no packet.
+TYPED_TEST(Shuttle, carries_answers_of_handlers) {
+  auto& server = this->ranks_.endpoint(1);
+  std::uint64_t wrong = 0;
+  std::uint64_t number = 0;
+  RemoteCompletion to_client;
+  Handler serve{[&](Message& message) noexcept {
+    const bool is_posted = server.post_am(0, to_client, message.bytes()).is_done();
+    // Not overwritten by the answer.
+    if (!is_posted || !test::matches(message.bytes(), number)) ++wrong;
+  }};
+  test::Recorder answers;
+  to_client = this->ranks_.runtime(0).expose(answers, {.id = 5});
+  const RemoteCompletion to_server = this->ranks_.runtime(1).expose(serve, {.id = 6});
+  for (const std::size_t size : {8U, 48U, 49U, 64U, 500U, 2096U}) {
+    SCOPED_TRACE("size " + std::to_string(size));
+    std::uint64_t tail = 0;
+    for (int round = 0; round < 200; ++round) {
+      ++number;
+      // From when the lane is known and it has been found out that the handler answers.
+      if (round == 100) tail = this->lane(1).tail();
+      ASSERT_TRUE(this->is_at(0) || round < 100);
+      answers.messages.clear();
+      ASSERT_TRUE(this->ranks_.endpoint(0).post_am(1, to_server, test::payload(size, number)).is_done());
+      ASSERT_TRUE(this->ranks_.progress_until([&] { return !answers.messages.empty(); }));
+      EXPECT_EQ(answers.messages.front().size(), size);
+      EXPECT_TRUE(test::matches(answers.messages.front().bytes(), number));
+    }
+    EXPECT_EQ(this->lane(1).tail(), tail);
+    EXPECT_EQ(wrong, 0U);
+  }
+}
+
+/// What does not answer is not copied for it, and loses nothing either.
+TYPED_TEST(Shuttle, finds_out_again_whether_handlers_answer) {
+  auto& server = this->ranks_.endpoint(1);
+  bool answers_at_once = false;
+  std::uint64_t answered = 0;
+  RemoteCompletion to_client;
+  std::vector<std::byte> kept;
+  Handler serve{[&](Message& message) noexcept {
+    kept.assign(message.bytes().begin(), message.bytes().end());
+    if (answers_at_once && server.post_am(0, to_client, {}).is_done()) ++answered;
+  }};
+  Counter answers;
+  to_client = this->ranks_.runtime(0).expose(answers, {.id = 5});
+  const RemoteCompletion to_server = this->ranks_.runtime(1).expose(serve, {.id = 6});
+  for (std::uint64_t round = 0; round < 400; ++round) {
+    answers_at_once = round / 100 % 2 == 1;
+    kept.clear();
+    ASSERT_TRUE(this->ranks_.endpoint(0).post_am(1, to_server, test::payload(300, round)).is_done());
+    ASSERT_TRUE(this->ranks_.progress_until([&] { return !kept.empty(); }));
+    EXPECT_TRUE(test::matches(kept, round));
+    if (!answers_at_once && server.post_am(0, to_client, {}).is_done()) ++answered;
+    ASSERT_TRUE(
+        this->ranks_.progress_until([&] { return answers.value() == answered && answered == round + 1; }));
+  }
+}
+
 TYPED_TEST(Shuttle, leaves_what_is_sent_out_of_turn_to_the_rings) {
   const std::uint64_t tails[] = {this->lane(0).tail(), this->lane(1).tail()};
   for (std::uint64_t number = 0; number < 5; ++number) this->post(0, number);
