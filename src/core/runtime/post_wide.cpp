@@ -41,6 +41,7 @@ template <class Locking>
 [[gnu::noinline]] bool DeviceState::write_packet_message(SendLane& lane, std::uint64_t word,
                                                          std::uint8_t channel, Bytes payload,
                                                          const network::WideTrailer& trailer) noexcept {
+  if (payload.size() > context_.limits.packet_bytes) return false;
   // A send is copied out of the shuttle by its receive, as it is out of a packet; an active message that is
   // kept is held in its packet.
   if (trailer.size != 0 && lane.shuttle.load(std::memory_order_relaxed) != nullptr &&
@@ -48,7 +49,6 @@ template <class Locking>
                        [&] { return network::write_into_shuttle(lane, word, channel, payload, trailer); }))
     return true;
   const std::size_t size = payload.size() + trailer.size;
-  if (payload.size() > context_.limits.packet_bytes) return false;
   Packet packet = context_.pool.get();
   if (!packet) return false;
   base::copy_bulk(packet.data(), payload.data(), payload.size());

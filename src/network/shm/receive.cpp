@@ -28,8 +28,8 @@ constexpr std::uint64_t kBlock = 32;          // messages between two looks
 constexpr std::uint64_t kStreamGoesOn = 4;    // messages after a pause
 constexpr int kPauses = 32;                   // up to a microsecond
 
-constexpr std::size_t kCopiedOut =
-    2112;  // bytes of an active message that may leave the shuttle before its handler runs
+/// Active messages up to so many bytes may leave the shuttle before their handlers run.
+constexpr std::size_t kCopiedOut = 2112;
 constexpr std::uint32_t kTrial = 32;  // messages, of which one tries whether handlers answer
 
 void let_sender_ahead() noexcept {

@@ -1,7 +1,7 @@
-// The shuttle: a line that carries messages of two lanes, one there and one back, by turns.
+// The shuttle: a place that carries messages of two lanes, one there and one back, by turns.
 //
 // A message in a ring moves its line twice: its sender takes it from a receiver that is polling it, and the
-// receiver fetches it again. A line that is written by whoever has just read it moves once. Both sides agree
+// receiver fetches it again. Lines that are written by whoever has just read them move once. Both sides agree
 // by counting turns; whose turn it is not uses the ring. docs/decisions/017 has the measurements.
 //
 // The higher of the two ranks offers a shuttle, from its segment, as soon as it has a lane from and one to a
