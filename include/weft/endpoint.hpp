@@ -105,7 +105,7 @@ class BasicEndpoint : public MatchedOperations<BasicEndpoint<Locking>, Locking>,
   [[gnu::always_inline]] Status post_am(int peer, RemoteCompletion remote, Bytes bytes,
                                         const ActiveMessageOptions& options = {}) {
     if (post_by_lane(peer, remote, bytes, options)) [[likely]]
-      return detail::end_in_post(Operation::active_message_sent, peer, options.tag, bytes, options);
+      return detail::end_in_post(*device_, Operation::active_message_sent, peer, options.tag, bytes, options);
     const ActiveMessageOptions given = options;  // as in post_send()
     return Calls::post_am(*device_, peer, remote, bytes, given);
   }
@@ -124,7 +124,7 @@ class BasicEndpoint : public MatchedOperations<BasicEndpoint<Locking>, Locking>,
                   const std::source_location& where = std::source_location::current()) {
     if (post_by_lane(peer, remote, bytes, options)) [[likely]] {
       static_cast<void>(
-          detail::end_in_post(Operation::active_message_sent, peer, options.tag, bytes, options));
+          detail::end_in_post(*device_, Operation::active_message_sent, peer, options.tag, bytes, options));
       return Outcome::ok;
     }
     const ActiveMessageOptions given = options;

@@ -138,7 +138,7 @@ class PreparedAccess : public PreparedOperation {
         copy(buffer_.size());
       else if (!copy_and_signal()) [[unlikely]]
         return start_otherwise();
-      return detail::end_in_post(kOperation, where_.region.rank, options_.tag, buffer_, options_);
+      return detail::end_in_post(*device_, kOperation, where_.region.rank, options_.tag, buffer_, options_);
     }
     return start_otherwise();
   }
@@ -218,7 +218,8 @@ class PreparedActiveMessage : public PreparedOperation {
   [[nodiscard]] Status ended() const noexcept {
     if (!tells_) [[likely]]
       return Status::done();
-    return detail::end_in_post(Operation::active_message_sent, peer_, options_.tag, bytes_, options_);
+    return detail::end_in_post(*device_, Operation::active_message_sent, peer_, options_.tag, bytes_,
+                               options_);
   }
   void renew_lane() noexcept { lane_.renew(fits_, *path_, peer_, remote_.device()); }
   [[gnu::cold, gnu::noinline]] Status start_otherwise() {
@@ -276,7 +277,7 @@ class PreparedSend : public PreparedOperation {
   [[nodiscard]] Status ended() const noexcept {
     if (!tells_) [[likely]]
       return Status::done();
-    return detail::end_in_post(Operation::send, peer_, tag_, bytes_, options_);
+    return detail::end_in_post(*device_, Operation::send, peer_, tag_, bytes_, options_);
   }
   void renew_lane() noexcept { lane_.renew(fits_, *path_, peer_, options_.device); }
   [[gnu::cold, gnu::noinline]] Status start_otherwise() {

@@ -59,6 +59,11 @@ bool EndpointCalls<Locking>::wait_for(DeviceState& device, const WaitCondition& 
 template struct EndpointCalls<TryLock>;
 template struct EndpointCalls<NoLock>;
 
+Status tell_end(DeviceState& device, Operation operation, int peer, std::uint64_t tag, Bytes bytes,
+                Completion& completion, void* user_data) noexcept {
+  return device.tell_end(operation, peer, tag, bytes, completion, user_data);
+}
+
 DevicePath& path_of(DeviceState& device) noexcept { return device.path(); }
 DeviceAttributes attributes_of(const DeviceState& device) noexcept { return device.attributes(); }
 

@@ -59,7 +59,7 @@ Status MatchedCalls<Locking>::post_send(DeviceState& device, int peer, std::uint
   if (options.engine >= kMatchingEngines)
     return device.post_ordered_send(peer, tag, bytes, options, Locking::kExclusive);
   if (device.post_with_new_credits<Locking>(peer, tag, bytes, options))
-    return end_in_post(Operation::send, peer, tag, bytes, options);
+    return end_in_post(device, Operation::send, peer, tag, bytes, options);
   return device.post_send(peer, tag, bytes, options, Locking::kExclusive);
 }
 template <class Locking>

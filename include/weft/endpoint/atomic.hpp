@@ -194,10 +194,10 @@ class AtomicOperations {
   }
 
   template <class T>
-  [[nodiscard]] static Status ended(int peer, const T& old, bool fetches,
-                                    const AccessOptions& options) noexcept {
-    return detail::end_in_post(Operation::atomic, peer, options.tag, fetches ? bytes_of(old) : Bytes(),
-                               options);
+  [[nodiscard]] Status ended(int peer, const T& old, bool fetches,
+                             const AccessOptions& options) const noexcept {
+    return detail::end_in_post(device(), Operation::atomic, peer, options.tag,
+                               fetches ? bytes_of(old) : Bytes(), options);
   }
 
   template <class T>

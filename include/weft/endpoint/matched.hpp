@@ -100,7 +100,7 @@ class MatchedOperations {
   [[gnu::always_inline]] Status post_send(int peer, std::uint64_t tag, Bytes bytes,
                                           const SendOptions& options = {}) {
     if (send_by_lane(peer, tag, bytes, options)) [[likely]]
-      return detail::end_in_post(Operation::send, peer, tag, bytes, options);
+      return detail::end_in_post(device(), Operation::send, peer, tag, bytes, options);
     const SendOptions given =
         options;  // a copy: what is passed on lies in memory, what is only read does not
     return Calls::post_send(device(), peer, tag, bytes, given);
@@ -117,7 +117,7 @@ class MatchedOperations {
   Outcome send(int peer, std::uint64_t tag, Bytes bytes, const SendOptions& options = {},
                const std::source_location& where = std::source_location::current()) {
     if (send_by_lane(peer, tag, bytes, options)) [[likely]] {
-      static_cast<void>(detail::end_in_post(Operation::send, peer, tag, bytes, options));
+      static_cast<void>(detail::end_in_post(device(), Operation::send, peer, tag, bytes, options));
       return Outcome::ok;
     }
     const SendOptions given = options;

@@ -82,7 +82,7 @@ class OneSidedOperations {
   Status post_put(int peer, MappedAddress to, Bytes from, const AccessOptions& options) {
     if (!put_at_once(peer, to, from, options)) [[unlikely]]
       return put_otherwise(peer, to, from, options);
-    return detail::end_in_post(Operation::put, peer, options.tag, from, options);
+    return detail::end_in_post(device(), Operation::put, peer, options.tag, from, options);
   }
   Status post_put(int peer, MappedAddress to, Bytes from) {
     if (!put_directly(peer, to, from)) [[unlikely]]
@@ -100,7 +100,7 @@ class OneSidedOperations {
   Status post_get(int peer, MappedAddress from, std::span<std::byte> to, const AccessOptions& options) {
     if (!get_at_once(peer, from, to, options)) [[unlikely]]
       return get_otherwise(peer, from, to, options);
-    return detail::end_in_post(Operation::get, peer, options.tag, to, options);
+    return detail::end_in_post(device(), Operation::get, peer, options.tag, to, options);
   }
   Status post_get(int peer, MappedAddress from, std::span<std::byte> to) {
     if (!get_directly(peer, from, to)) [[unlikely]]
@@ -116,7 +116,7 @@ class OneSidedOperations {
   }
   Outcome put(int peer, MappedAddress to, Bytes from, const AccessOptions& options = {}) {
     if (put_at_once(peer, to, from, options)) [[likely]] {
-      static_cast<void>(detail::end_in_post(Operation::put, peer, options.tag, from, options));
+      static_cast<void>(detail::end_in_post(device(), Operation::put, peer, options.tag, from, options));
       return Outcome::ok;
     }
     return Calls::put(device(), peer, to, from, options);
@@ -128,7 +128,7 @@ class OneSidedOperations {
   }
   Outcome get(int peer, MappedAddress from, std::span<std::byte> to, const AccessOptions& options = {}) {
     if (get_at_once(peer, from, to, options)) [[likely]] {
-      static_cast<void>(detail::end_in_post(Operation::get, peer, options.tag, to, options));
+      static_cast<void>(detail::end_in_post(device(), Operation::get, peer, options.tag, to, options));
       return Outcome::ok;
     }
     return Calls::get(device(), peer, from, to, options);

@@ -1,10 +1,9 @@
 // Posting sends.
 #include "core/protocol/send_receive.hpp"
 
+#include "core/completion/signal_end.hpp"
 #include "core/protocol/refusal.hpp"
 #include "core/protocol/traffic.hpp"
-
-#include <weft/detail/end_in_post.hpp>
 
 #include <algorithm>
 #include <array>
@@ -188,10 +187,9 @@ Status SendReceive::sent(SendResult result, int peer, std::uint64_t tag, Bytes b
 
 Status SendReceive::ended(bool lost, int peer, std::uint64_t tag, Bytes bytes,
                           const SendOptions& options) noexcept {
-  if (!lost || options.completion == nullptr)
-    return detail::end_in_post(Operation::send, peer, tag, bytes, options);
-  return detail::tell_end(Operation::send, peer, tag, bytes, *options.completion, options.user_data,
-                          Outcome::peer_failed);
+  if (options.completion == nullptr || (options.may_complete_now && !lost)) return Status::done();
+  return signal_end(Operation::send, peer, tag, bytes, *options.completion, options.user_data,
+                    lost ? Outcome::peer_failed : Outcome::ok);
 }
 
 /// Each takes a credit; inlined posts take those that their lanes have been given.

@@ -70,6 +70,8 @@ class DeviceState final : private network::Sink, private core::PostRetry {
                  bool exclusive);
   Status post_packet(int peer, RemoteCompletion remote, Packet& packet, std::size_t size,
                      const ActiveMessageOptions& options, bool exclusive);
+  Status tell_end(Operation operation, int peer, std::uint64_t tag, Bytes bytes, Completion& completion,
+                  void* user_data) noexcept;
   // post_wide.cpp: what nearly always happens to payloads of more than a slot and up to a packet. False,
   // without effect: post_am() and post_send() know.
   template <class Locking>

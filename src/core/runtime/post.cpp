@@ -1,5 +1,6 @@
 // The slow way of posts: protocols other than one slot, refusals, the backlog.
 #include "base/bulk_copy.hpp"
+#include "core/completion/signal_end.hpp"
 #include "core/protocol/refusal.hpp"
 #include "core/protocol/traffic.hpp"
 #include "core/runtime/device_state.hpp"
@@ -10,7 +11,6 @@
 #include "core/runtime/runtime_state.hpp"
 #include "core/runtime/until_accepted.hpp"
 
-#include <weft/detail/end_in_post.hpp>
 #include <weft/error.hpp>
 
 #include <cstring>
@@ -81,14 +81,22 @@ void DeviceState::check_target(int peer, RemoteCompletion remote, const char* op
     throw Error(std::string(operation) + ": the handle names nothing; use what Runtime::expose returned");
 }
 
+/// For posts that have not asked whether the peer is there, because lanes and windows do not say.
+Status DeviceState::tell_end(Operation operation, int peer, std::uint64_t tag, Bytes bytes,
+                             Completion& completion, void* user_data) noexcept {
+  const bool lost = port_->gone(peer);
+  if (lost) runtime_.counters().dropped_sends.fetch_add(1, std::memory_order_relaxed);
+  return core::signal_end(operation, peer, tag, bytes, completion, user_data,
+                          lost ? Outcome::peer_failed : Outcome::ok);
+}
+
 Status DeviceState::accepted(SendResult result, int peer, const std::byte* data, std::size_t size,
                              const ActiveMessageOptions& options) noexcept {
   const bool lost = result == SendResult::peer_gone;
   if (lost) runtime_.counters().dropped_sends.fetch_add(1, std::memory_order_relaxed);
-  if (!lost || options.completion == nullptr)
-    return end_in_post(Operation::active_message_sent, peer, options.tag, {data, size}, options);
-  return tell_end(Operation::active_message_sent, peer, options.tag, {data, size}, *options.completion,
-                  options.user_data, Outcome::peer_failed);
+  if (options.completion == nullptr || (options.may_complete_now && !lost)) return Status::done();
+  return core::signal_end(Operation::active_message_sent, peer, options.tag, {data, size},
+                          *options.completion, options.user_data, lost ? Outcome::peer_failed : Outcome::ok);
 }
 
 Status DeviceState::attempt(int peer, RemoteCompletion remote, Bytes bytes,

@@ -8,6 +8,14 @@
 
 namespace weft::network::shm {
 
+namespace {
+
+/// Of lanes that have been given up: says that everything has been read that will ever be written, which no
+/// lane believes, so that posts find no slot.
+constinit detail::LaneControl no_credit{~std::uint64_t{0}, 0, 0, 1};
+
+}  // namespace
+
 bool ShmPort::bury(int peer, bool exclusive) noexcept {
   return give_up_lanes(peer, exclusive) && shared_.packet_returns->give_back_of(peer) &&
          empty_lanes(peer, exclusive);
@@ -30,6 +38,7 @@ bool ShmPort::give_up_lanes(int peer, bool exclusive) noexcept {
     lane.credits = 0;
     lane.control->released.store(1, std::memory_order_release);
     shared_.segment->retire_ring(state->ring);
+    lane.control = &no_credit;  // another lane may get the ring
     detail::leave(hold, exclusive);
   }
   return true;

@@ -1,0 +1,27 @@
+// Telling a completion object that an operation of its poster has ended.
+#pragma once
+
+#include <weft/completion/completion.hpp>
+#include <weft/detail/message_access.hpp>
+#include <weft/status.hpp>
+
+#include <cstdint>
+
+namespace weft::core {
+
+/// Answers posted: the post may.
+inline Status signal_end(Operation operation, int peer, std::uint64_t tag, Bytes bytes, Completion& completion,
+                         void* user_data, Outcome outcome) noexcept {
+  if (completion.counts_only()) {
+    completion.signal_count(1);
+    return Status::posted();
+  }
+  Message message;
+  detail::MessageAccess::set_view(message, operation, peer, tag, bytes.data(), bytes.size(), nullptr, 0);
+  detail::MessageAccess::set_user_data(message, user_data);
+  detail::MessageAccess::set_outcome(message, outcome);
+  completion.signal(message);
+  return Status::posted();
+}
+
+}  // namespace weft::core
