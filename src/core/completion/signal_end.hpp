@@ -10,8 +10,8 @@
 namespace weft::core {
 
 /// Answers posted: the post may.
-inline Status signal_end(Operation operation, int peer, std::uint64_t tag, Bytes bytes, Completion& completion,
-                         void* user_data, Outcome outcome) noexcept {
+inline Status signal_end(Operation operation, int peer, std::uint64_t tag, Bytes bytes,
+                         Completion& completion, void* user_data, Outcome outcome) noexcept {
   if (completion.counts_only()) {
     completion.signal_count(1);
     return Status::posted();
