@@ -116,8 +116,8 @@ class PreparedAccess : public PreparedOperation {
       return;
     signals_ = options.signal != RemoteCompletion();
     if (signals_ && buffer.size() > detail::kCopiedInLane) return;
-    const bool tells = options.completion != nullptr && !options.may_complete_now;
-    if (!signals_) way_ = tells ? Way::told_copy : buffer.size() == 8 ? Way::eight_bytes : Way::copy;
+    if (!signals_)
+      way_ = detail::tells(options) ? Way::told_copy : buffer.size() == 8 ? Way::eight_bytes : Way::copy;
     there_ = window->base + where.offset;
     generation_there_ = window->generation_there;
     generation_ = window->generation;
@@ -198,7 +198,7 @@ class PreparedActiveMessage : public PreparedOperation {
         options_(options),
         is_usual_(options.message_class == MessageClass::normal),
         fits_(is_usual_ && bytes.size() <= detail::kSlotPayload),
-        tells_(options.completion != nullptr && !options.may_complete_now),
+        tells_(detail::tells(options)),
         peer_(peer),
         device_(&device),
         path_(&path) {
@@ -258,7 +258,7 @@ class PreparedSend : public PreparedOperation {
         is_usual_(options.policy != MatchingPolicy::user && options.engine < kMatchingEngines &&
                   options.message_class == MessageClass::normal),
         fits_(is_usual_ && bytes.size() <= detail::kSlotPayload - detail::kMatchTrailer),
-        tells_(options.completion != nullptr && !options.may_complete_now),
+        tells_(detail::tells(options)),
         peer_(peer),
         device_(&device),
         path_(&path) {

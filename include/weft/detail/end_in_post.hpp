@@ -21,12 +21,17 @@ class DeviceState;
 WEFT_API Status tell_end(DeviceState& device, Operation operation, int peer, std::uint64_t tag, Bytes bytes,
                          Completion& completion, void* user_data) noexcept;
 
-/// What such a post answers: done, unless its options want a completion object to be signalled in any case.
+/// Whether a completion object is to be signalled even if the operation ends during its post.
+template <class Options>
+[[nodiscard]] constexpr bool tells(const Options& options) noexcept {
+  return options.completion != nullptr && !options.may_complete_now;
+}
+/// What a post answers whose operation has ended: done, if there is nobody to tell.
 template <class Options>
 [[gnu::always_inline]] inline Status end_in_post(DeviceState& device, Operation operation, int peer,
                                                  std::uint64_t tag, Bytes bytes,
                                                  const Options& options) noexcept {
-  if (options.completion == nullptr || options.may_complete_now) return Status::done();
+  if (!tells(options)) return Status::done();
   return tell_end(device, operation, peer, tag, bytes, *options.completion, options.user_data);
 }
 

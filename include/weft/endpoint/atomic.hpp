@@ -185,10 +185,9 @@ class AtomicOperations {
   template <class T, class Place>
   Outcome perform(int peer, const Place& where, AtomicOperation operation, T operand, T expected, T& old,
                   bool fetches, const AccessOptions& options) {
-    if (at_once(peer, where, operation, operand, expected, old, options)) [[likely]] {
-      static_cast<void>(ended(peer, old, fetches, options));
+    if (!detail::tells(options) && at_once(peer, where, operation, operand, expected, old, options))
+        [[likely]]
       return Outcome::ok;
-    }
     return Calls::perform(device(), peer, where, detail::atomic_update(operation, operand, expected),
                           fetches ? &old : nullptr, options);
   }

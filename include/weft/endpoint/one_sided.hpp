@@ -115,10 +115,8 @@ class OneSidedOperations {
     return Calls::put(device(), peer, to, from, options);
   }
   Outcome put(int peer, MappedAddress to, Bytes from, const AccessOptions& options = {}) {
-    if (put_at_once(peer, to, from, options)) [[likely]] {
-      static_cast<void>(detail::end_in_post(device(), Operation::put, peer, options.tag, from, options));
+    if (!detail::tells(options) && put_at_once(peer, to, from, options)) [[likely]]
       return Outcome::ok;
-    }
     return Calls::put(device(), peer, to, from, options);
   }
   /// post_get that progresses until the bytes are here, or the access has failed; as put().
@@ -127,10 +125,8 @@ class OneSidedOperations {
     return Calls::get(device(), peer, from, to, options);
   }
   Outcome get(int peer, MappedAddress from, std::span<std::byte> to, const AccessOptions& options = {}) {
-    if (get_at_once(peer, from, to, options)) [[likely]] {
-      static_cast<void>(detail::end_in_post(device(), Operation::get, peer, options.tag, to, options));
+    if (!detail::tells(options) && get_at_once(peer, from, to, options)) [[likely]]
       return Outcome::ok;
-    }
     return Calls::get(device(), peer, from, to, options);
   }
 

@@ -85,7 +85,8 @@ void DeviceState::check_target(int peer, RemoteCompletion remote, const char* op
 Status DeviceState::tell_end(Operation operation, int peer, std::uint64_t tag, Bytes bytes,
                              Completion& completion, void* user_data) noexcept {
   const bool lost = port_->gone(peer);
-  if (lost) runtime_.counters().dropped_sends.fetch_add(1, std::memory_order_relaxed);
+  const bool is_message = operation == Operation::send || operation == Operation::active_message_sent;
+  if (lost && is_message) runtime_.counters().dropped_sends.fetch_add(1, std::memory_order_relaxed);
   return core::signal_end(operation, peer, tag, bytes, completion, user_data,
                           lost ? Outcome::peer_failed : Outcome::ok);
 }

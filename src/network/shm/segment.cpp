@@ -104,7 +104,7 @@ std::uint64_t Segment::allocate_shuttle() noexcept {
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock.owns_lock()) return 0;
   if (shuttles_end_ - shuttles_next_ < kShuttleBytes) {
-    constexpr std::uint64_t kTogether = page_align(16 * kShuttleBytes);
+    constexpr std::uint64_t kTogether = page_align(4 * kShuttleBytes);
     if (heap_next_ > mapping_.bytes() || mapping_.bytes() - heap_next_ < kTogether) return 0;
     shuttles_next_ = heap_next_;
     shuttles_end_ = heap_next_ += kTogether;
