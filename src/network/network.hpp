@@ -87,7 +87,7 @@ class Sink {
     deliver_each(run, lender);
   }
   /// The same for messages in several slots each.
-  virtual void deliver_run(WideRun& run, detail::PayloadLender* lender) noexcept {
+  virtual void deliver_run(detail::WideRun& run, detail::PayloadLender* lender) noexcept {
     deliver_each(run, lender);
   }
   /// The peer wrote something impossible; the message was discarded.

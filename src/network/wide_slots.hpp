@@ -2,20 +2,15 @@
 #pragma once
 
 #include <weft/detail/lane.hpp>
+#include <weft/detail/wide_run.hpp>
 #include <weft/types.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
 namespace weft::network {
 
-/// Slots that a message with a payload of `size` bytes takes.
-[[nodiscard]] constexpr std::size_t slots_for(std::size_t size) noexcept {
-  return size <= detail::kSlotPayload
-             ? 1
-             : 1 + (size - detail::kSlotPayload + sizeof(detail::Slot) - 1) / sizeof(detail::Slot);
-}
+using detail::slots_for;
 
 /// What is behind the payload of a message in slots.
 struct WideTrailer {
@@ -23,92 +18,16 @@ struct WideTrailer {
   std::size_t size = 0;  // 0 or 8 bytes
 };
 
-/// Writes a message into the next slots of a lane that the caller has entered, for payloads that the port can
-/// send in slots (Capabilities::inline_bytes, the trailer included), or into its shuttle, when that is here.
-/// False without effect: they are not free, or the ring ends before; Port::send() then knows what to do.
-[[nodiscard]] bool write_wide(detail::SendLane& lane, std::uint64_t word, std::uint8_t channel, Bytes payload,
-                              const WideTrailer& trailer) noexcept;
-
-/// The same for payloads of any size, where the lane's shuttle is here and has room for the message.
+/// Writes a message into the shuttle of a lane that the caller has entered, where that is here and has room
+/// for it. False without effect: it is not, or the peer is gone.
 [[nodiscard]] bool write_into_shuttle(detail::SendLane& lane, std::uint64_t word, std::uint8_t channel,
                                       Bytes payload, const WideTrailer& trailer) noexcept;
 
-/// The same for a message that lies in a packet of this rank, its `size` bytes with the trailer included, in
-/// one slot. The packet is the peer's then.
+/// Writes a message that lies in a packet of this rank, its `size` bytes with the trailer included, into one
+/// slot of a lane that the caller has entered. The packet is the peer's then. False without effect: none is
+/// free.
 [[nodiscard]] bool write_packet(detail::SendLane& lane, std::uint64_t word, std::uint8_t channel,
                                 std::byte* packet, std::uint32_t index, std::size_t size,
                                 const WideTrailer& trailer) noexcept;
-
-/// A run of messages of one channel, peer and size, each in several slots, as SlotRun is of messages in one.
-class WideRun {
- public:
-  /// From position `head` on, where a message with a payload of `size` bytes begins, at most `limit`
-  /// messages.
-  WideRun(detail::Slot* slots, std::uint64_t mask, std::uint64_t head, std::uint32_t passed,
-          std::size_t limit, int peer, std::uint8_t channel, std::size_t size) noexcept
-      : stride_(slots_for(size)),
-        slot_(slots + (head & mask)),
-        end_(slot_ + stride_ * std::min<std::uint64_t>(limit, (mask + 1 - (head & mask)) / stride_)),
-        header_(detail::slot_header(detail::lap_of(head, mask) | passed, size, channel,
-                                    detail::SlotKind::message)),
-        end_head_(head + static_cast<std::uint64_t>(end_ - slot_)),
-        peer_(peer) {}
-
-  [[nodiscard]] int peer() const noexcept { return peer_; }
-  [[nodiscard]] std::uint8_t channel() const noexcept { return static_cast<std::uint8_t>(header_ >> 8); }
-  [[nodiscard]] std::uint64_t head() const noexcept {
-    return end_head_ - static_cast<std::uint64_t>(end_ - slot_);
-  }
-  [[nodiscard]] std::size_t size() const noexcept { return header_ >> 16 & 0xffff; }
-  [[nodiscard]] std::size_t slots() const noexcept { return stride_; }
-
-  [[nodiscard]] bool look(std::uint64_t& word, Bytes& payload) const noexcept {
-    const std::byte* data = nullptr;
-    if (!look_for_alike(word, data)) return false;
-    payload = {data, size()};
-    return true;
-  }
-  [[nodiscard, gnu::always_inline]] inline bool look_for_alike(std::uint64_t& word,
-                                                               const std::byte*& payload) const noexcept {
-    if (slot_ == end_) [[unlikely]]
-      return false;
-    // Pairs with the release in detail::publish_slot() and ShmPort::send_slots().
-    if (slot_->header.load(std::memory_order_acquire) != header_) [[unlikely]]
-      return false;
-    word = slot_->word;
-    payload = slot_->payload;
-    return true;
-  }
-  [[nodiscard]] bool look_ahead(std::uint64_t distance, std::uint64_t& word) const noexcept {
-    if (static_cast<std::uint64_t>(end_ - slot_) <= distance * stride_) return false;
-    const detail::Slot& slot = slot_[distance * stride_];
-    if (slot.header.load(std::memory_order_acquire) != header_) return false;
-    word = slot.word;
-    return true;
-  }
-  [[nodiscard]] WideRun first(std::size_t most) const noexcept {
-    WideRun part = *this;
-    if (static_cast<std::size_t>(end_ - slot_) > most * stride_) {
-      part.end_ = slot_ + most * stride_;
-      part.end_head_ = head() + most * stride_;
-    }
-    return part;
-  }
-  void go_on_behind(const WideRun& part) noexcept { slot_ = part.slot_; }
-  /// The message at head() has been taken: its slots are free. What the payload has put where headers of the
-  /// next lap will be must not be taken for one.
-  void advance() noexcept {
-    for (const detail::Slot* const next = slot_ + stride_; slot_ != next; ++slot_)
-      slot_->header.store(0, std::memory_order_relaxed);
-  }
-
- private:
-  std::size_t stride_;  // slots of a message
-  detail::Slot* slot_;  // at head()
-  detail::Slot* end_;
-  std::uint64_t header_;    // of all messages
-  std::uint64_t end_head_;  // position of end_
-  int peer_;
-};
 
 }  // namespace weft::network

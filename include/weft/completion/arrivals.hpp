@@ -1,8 +1,10 @@
 // Active messages that are handed over together.
 #pragma once
 
+#include <weft/completion/completion.hpp>
 #include <weft/detail/message_access.hpp>
 #include <weft/detail/slot_run.hpp>
+#include <weft/detail/wide_run.hpp>
 #include <weft/message.hpp>
 #include <weft/types.hpp>
 
@@ -29,13 +31,14 @@ struct ArrivalGate {
 
 }  // namespace detail
 
-/// Active messages of one peer to one completion object, one behind the other (Completion::signal_all).
-class Arrivals {
+/// Active messages of one peer to one completion object, one behind the other. Run: what they lie in.
+template <class Run>
+class BasicArrivals {
  public:
-  Arrivals(detail::SlotRun& run, const detail::ArrivalGate& gate, detail::PayloadLender* lender) noexcept
+  BasicArrivals(Run& run, const detail::ArrivalGate& gate, detail::PayloadLender* lender) noexcept
       : run_(run), gate_(gate), lender_(lender) {}
-  Arrivals(const Arrivals&) = delete;
-  Arrivals& operator=(const Arrivals&) = delete;
+  BasicArrivals(const BasicArrivals&) = delete;
+  BasicArrivals& operator=(const BasicArrivals&) = delete;
 
   /// The rank that has sent them.
   [[nodiscard]] int peer() const noexcept { return run_.peer(); }
@@ -46,7 +49,7 @@ class Arrivals {
   /// Inlined, so that a `take` whose body is known costs no call.
   template <class Take>
   [[gnu::always_inline]] inline void for_each(Take&& take) noexcept {
-    detail::SlotRun run = run_;  // in registers
+    Run run = run_;  // in registers
     const detail::ArrivalGate gate = gate_;
     detail::PayloadLender* const lender = lender_;
     std::uint64_t word = 0;
@@ -71,7 +74,7 @@ class Arrivals {
   }
 
  private:
-  detail::SlotRun& run_;
+  Run& run_;
   const detail::ArrivalGate gate_;
   detail::PayloadLender* const lender_;
 };

@@ -9,9 +9,12 @@
 
 namespace weft {
 
-class Arrivals;
+template <class Run>
+class BasicArrivals;
 
 namespace detail {
+class SlotRun;
+class WideRun;
 struct ParkedThread;
 class Exposures;
 
@@ -27,6 +30,11 @@ WEFT_API void wake_parked(const void* object) noexcept;
 /// The heap, as the supplier of buffers for large active messages.
 [[nodiscard]] WEFT_API PayloadOwner& heap_payloads() noexcept;
 }  // namespace detail
+
+/// Of up to 48 bytes each.
+using Arrivals = BasicArrivals<detail::SlotRun>;
+/// Of more, all of one size.
+using WideArrivals = BasicArrivals<detail::WideRun>;
 
 /// Something that is signalled when an operation ends or a message arrives.
 ///
@@ -48,6 +56,8 @@ class WEFT_API Completion {
   /// overrides it takes them with arrivals.for_each() and does once what they have in common; signal() is
   /// called for single ones all the same, and for what it leaves. Without it signal() is called for each.
   virtual void signal_all(Arrivals& arrivals) noexcept;
+  /// The same for longer ones, each of which takes several slots of its lane.
+  virtual void signal_all_wide(WideArrivals& arrivals) noexcept;
   /// The same for `count` operations that have ended, of an object that only counts them: whoever brings the
   /// ends may call it instead of signal(), and then spares what a Message takes.
   virtual void signal_count(std::uint64_t count) noexcept;

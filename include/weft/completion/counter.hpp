@@ -17,11 +17,8 @@ class Counter final : public Completion {
   ~Counter() override { withdraw(); }
 
   void signal(Message&) noexcept override { add(1); }
-  void signal_all(Arrivals& arrivals) noexcept override {
-    std::uint64_t count = 0;
-    arrivals.for_each([&count](Message&) { ++count; });
-    add(count);
-  }
+  void signal_all(Arrivals& arrivals) noexcept override { add_each(arrivals); }
+  void signal_all_wide(WideArrivals& arrivals) noexcept override { add_each(arrivals); }
   void signal_count(std::uint64_t count) noexcept override { add(count); }
   /// Signals since construction or the last reset.
   [[nodiscard]] std::uint64_t value() const noexcept {
@@ -39,6 +36,12 @@ class Counter final : public Completion {
   }
 
  private:
+  template <class Run>
+  void add_each(BasicArrivals<Run>& arrivals) noexcept {
+    std::uint64_t count = 0;
+    arrivals.for_each([&count](Message&) { ++count; });
+    add(count);
+  }
   void add(std::uint64_t count) noexcept {
     // Both stores pair with the acquires in value(): what the signalling thread did before is visible to the
     // reader.

@@ -21,13 +21,17 @@ class Handler final : public Completion {
   ~Handler() override { withdraw(); }
 
   void signal(Message& message) noexcept override { function_(message); }
-  void signal_all(Arrivals& arrivals) noexcept override {
-    arrivals.for_each([this](Message& message) { function_(message); });
-  }
+  void signal_all(Arrivals& arrivals) noexcept override { take_each(arrivals); }
+  void signal_all_wide(WideArrivals& arrivals) noexcept override { take_each(arrivals); }
   /// A handler has nothing to wait for by itself: use Endpoint::wait_until with a condition of your own.
   [[nodiscard]] bool ready() const noexcept override { return true; }
 
  private:
+  template <class Run>
+  [[gnu::always_inline]] void take_each(BasicArrivals<Run>& arrivals) noexcept {
+    arrivals.for_each([this](Message & message) __attribute__((always_inline)) { function_(message); });
+  }
+
   Function function_;
 };
 

@@ -32,6 +32,7 @@ class WEFT_API BasicCompletionQueue final : public Completion {
 
   void signal(Message& message) noexcept override;
   void signal_all(Arrivals& arrivals) noexcept override;
+  void signal_all_wide(WideArrivals& arrivals) noexcept override;
 
   /// Moves the oldest message into `message`; false when the queue is empty. An empty pop only reads.
   bool pop(Message& message) noexcept {
@@ -70,6 +71,8 @@ class WEFT_API BasicCompletionQueue final : public Completion {
 
  private:
   using Ring = detail::EntryRing<>;
+  template <class Run>
+  void push_all(BasicArrivals<Run>& arrivals) noexcept;
   bool push_alone(const Message& message) noexcept;
   [[gnu::noinline]] void signal_slow(Message& message) noexcept;
   void push(Message& message, bool alone) noexcept;

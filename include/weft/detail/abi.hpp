@@ -6,6 +6,6 @@
 namespace weft::detail {
 
 /// Changes with every change of the layout of lanes, slots, entries, messages or devices in detail/.
-inline constexpr std::uint32_t kAbiVersion = 13;
+inline constexpr std::uint32_t kAbiVersion = 14;
 
 }  // namespace weft::detail

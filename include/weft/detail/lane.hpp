@@ -271,9 +271,10 @@ template <class Locking>
 [[nodiscard, gnu::always_inline]] inline bool post_slot(SendLane& lane, RemoteCompletion remote,
                                                         std::uint32_t tag, Bytes bytes,
                                                         std::uint8_t channel) noexcept {
-  return post_filled_slot<Locking>(lane, remote, tag, bytes.size(), channel, [&](std::byte* payload) {
-    copy_small(payload, bytes.data(), bytes.size());
-  });
+  return post_filled_slot<Locking>(
+      lane, remote, tag, bytes.size(), channel, [&](std::byte * payload) __attribute__((always_inline)) {
+        copy_small(payload, bytes.data(), bytes.size());
+      });
 }
 
 /// Where in the header of a match trailer its parts lie; src/core/protocol/wire.hpp has the layout.

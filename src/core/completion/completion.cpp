@@ -9,6 +9,10 @@ void Completion::signal_all(Arrivals& arrivals) noexcept {
   arrivals.for_each([this](Message& message) { signal(message); });
 }
 
+void Completion::signal_all_wide(WideArrivals& arrivals) noexcept {
+  arrivals.for_each([this](Message& message) { signal(message); });
+}
+
 void Completion::signal_count(std::uint64_t count) noexcept {
   for (; count != 0; --count) {
     Message message;

@@ -84,7 +84,8 @@ template <class Producers, class Consumers>
 /// Enters the queue and looks for waiters once. (A thread that comes meanwhile for the first time waits, once
 /// in the life of the queue, until all of them have been pushed.)
 template <class Producers, class Consumers>
-void BasicCompletionQueue<Producers, Consumers>::signal_all(Arrivals& arrivals) noexcept {
+template <class Run>
+void BasicCompletionQueue<Producers, Consumers>::push_all(BasicArrivals<Run>& arrivals) noexcept {
   const auto visit = producers_.enter();
   arrivals.for_each([&](Message& message) {
     if (!visit.alone || !detail::QueueEntry::fits(message) || !push_alone(message)) [[unlikely]]
@@ -92,6 +93,16 @@ void BasicCompletionQueue<Producers, Consumers>::signal_all(Arrivals& arrivals) 
   });
   producers_.leave(visit);
   notify_waiters_of(this);
+}
+
+template <class Producers, class Consumers>
+void BasicCompletionQueue<Producers, Consumers>::signal_all(Arrivals& arrivals) noexcept {
+  push_all(arrivals);
+}
+
+template <class Producers, class Consumers>
+void BasicCompletionQueue<Producers, Consumers>::signal_all_wide(WideArrivals& arrivals) noexcept {
+  push_all(arrivals);
 }
 
 template <class Producers, class Consumers>

@@ -75,9 +75,9 @@ template std::uint32_t SendReceive::keep_early<detail::TryLock>(detail::SlotRun&
                                                                 MatchingEngine&, const Backlog&) noexcept;
 template std::uint32_t SendReceive::keep_early<detail::NoLock>(detail::SlotRun&, std::uint32_t,
                                                                MatchingEngine&, const Backlog&) noexcept;
-template std::uint32_t SendReceive::keep_early<detail::TryLock>(network::WideRun&, std::uint32_t,
+template std::uint32_t SendReceive::keep_early<detail::TryLock>(detail::WideRun&, std::uint32_t,
                                                                 MatchingEngine&, const Backlog&) noexcept;
-template std::uint32_t SendReceive::keep_early<detail::NoLock>(network::WideRun&, std::uint32_t,
+template std::uint32_t SendReceive::keep_early<detail::NoLock>(detail::WideRun&, std::uint32_t,
                                                                MatchingEngine&, const Backlog&) noexcept;
 
 }  // namespace weft::core

@@ -73,7 +73,7 @@ void SendReceive::on_sends(Run& run, detail::PayloadLender* lender, network::Sin
 }
 template void SendReceive::on_sends(detail::SlotRun&, detail::PayloadLender*, network::Sink&,
                                     const Backlog&) noexcept;
-template void SendReceive::on_sends(network::WideRun&, detail::PayloadLender*, network::Sink&,
+template void SendReceive::on_sends(detail::WideRun&, detail::PayloadLender*, network::Sink&,
                                     const Backlog&) noexcept;
 
 /// What nearly always happens: as long as messages have this trailer and size, and meet the receive that

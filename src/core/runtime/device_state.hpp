@@ -214,12 +214,11 @@ class DeviceState final : private network::Sink, private core::PostRetry {
   template <class Buffer>
   Message receive_patiently(int source, std::uint64_t tag, const Buffer& buffer,
                             const ReceiveOptions& options, const std::source_location& where, bool exclusive);
-  template <class Locking>
-  bool write_wide_message(SendLane& lane, std::uint64_t word, std::uint8_t channel, Bytes payload,
-                          const network::WideTrailer& trailer) noexcept;
-  template <class Locking>
-  bool write_packet_message(SendLane& lane, std::uint64_t word, std::uint8_t channel, Bytes payload,
-                            const network::WideTrailer& trailer) noexcept;
+  template <class Locking, bool kIsSend>
+  bool write_wide_message(SendLane& lane, std::uint64_t word, Bytes payload, std::uint64_t trailer) noexcept;
+  template <class Locking, bool kIsSend>
+  bool write_packet_message(SendLane& lane, std::uint64_t word, Bytes payload,
+                            std::uint64_t trailer) noexcept;
   template <class Locking, class... UserData>
   bool receive_expected(std::uint64_t engine_and_source, std::uint64_t tag, std::byte* data, std::size_t size,
                         Completion* completion, UserData... user_data) noexcept;
@@ -252,8 +251,9 @@ class DeviceState final : private network::Sink, private core::PostRetry {
   [[nodiscard]] bool takes_active_messages() const noexcept override;
   void take_active_message(std::uint64_t word, Message& message) noexcept override;
   void deliver_run(SlotRun& run, PayloadLender* lender) noexcept override;
-  void deliver_run(network::WideRun& run, PayloadLender* lender) noexcept override;
-  void hand_over_run(SlotRun& run, PayloadLender* lender) noexcept;
+  void deliver_run(WideRun& run, PayloadLender* lender) noexcept override;
+  template <class Run>
+  void hand_over_run(Run& run, PayloadLender* lender) noexcept;
   bool deliver(std::uint8_t channel, std::uint64_t word, Message& message) noexcept override;
   void hand_over(std::uint64_t word, Message& message) noexcept;
   bool deliver_rare(std::uint8_t channel, std::uint64_t word, Message& message) noexcept;

@@ -2,7 +2,7 @@
 // open, room, a packet where it needs one.
 #include "base/bulk_copy.hpp"
 #include "core/runtime/device_state.hpp"
-#include "network/wide_slots.hpp"
+#include "network/wide_lane.hpp"
 
 #include <cstring>
 
@@ -10,51 +10,52 @@ namespace weft::detail {
 
 namespace {
 
-/// In the lane, by write(); what has a trailer is a send and takes a credit of the lane's share.
-template <class Locking, class Write>
-[[gnu::always_inline]] inline bool post_in(SendLane& lane, const network::WideTrailer& trailer,
-                                           const Write& write) noexcept {
+/// In the lane, by write(); a send takes a credit of the lane's share.
+template <class Locking, bool kIsSend, class Write>
+[[gnu::always_inline]] inline bool post_in(SendLane& lane, const Write& write) noexcept {
   auto* const hold = enter<Locking>(lane.bias, lane.lock);
   if (hold == nullptr) return false;
-  const bool is_send = trailer.size != 0;
-  const bool is_sent = (!is_send || lane.credits != 0) && write();
-  if (is_sent && is_send) --lane.credits;
+  const bool is_sent = (!kIsSend || lane.credits != 0) && write();
+  if (is_sent && kIsSend) --lane.credits;
   leave<Locking>(hold);
   return is_sent;
 }
 
 }  // namespace
 
-template <class Locking>
-[[gnu::always_inline]] inline bool DeviceState::write_wide_message(
-    SendLane& lane, std::uint64_t word, std::uint8_t channel, Bytes payload,
-    const network::WideTrailer& trailer) noexcept {
+template <class Locking, bool kIsSend>
+[[gnu::always_inline]] inline bool DeviceState::write_wide_message(SendLane& lane, std::uint64_t word,
+                                                                   Bytes payload,
+                                                                   std::uint64_t trailer) noexcept {
   if (!backlog_.empty()) [[unlikely]]  // which may wait for the room that this message would take
     return false;
-  if (payload.size() + trailer.size <= context_.limits.inline_bytes) [[likely]]
-    return post_in<Locking>(lane, trailer,
-                            [&] { return network::write_wide(lane, word, channel, payload, trailer); });
-  return write_packet_message<Locking>(lane, word, channel, payload, trailer);
+  if (payload.size() + (kIsSend ? kMatchTrailer : 0) <= context_.limits.inline_bytes) [[likely]]
+    return post_in<Locking, kIsSend>(
+        lane, [&]() __attribute__((always_inline)) {
+          return network::write_wide<kIsSend>(lane, word, payload, trailer);
+        });
+  return write_packet_message<Locking, kIsSend>(lane, word, payload, trailer);
 }
 
-template <class Locking>
-[[gnu::noinline]] bool DeviceState::write_packet_message(SendLane& lane, std::uint64_t word,
-                                                         std::uint8_t channel, Bytes payload,
-                                                         const network::WideTrailer& trailer) noexcept {
+template <class Locking, bool kIsSend>
+[[gnu::noinline]] bool DeviceState::write_packet_message(SendLane& lane, std::uint64_t word, Bytes payload,
+                                                         std::uint64_t trailer) noexcept {
   if (payload.size() > context_.limits.packet_bytes) return false;
+  constexpr std::uint8_t kChannel = kIsSend ? kSendChannel : kActiveMessageChannel;
+  const network::WideTrailer behind{trailer, kIsSend ? kMatchTrailer : 0};
   // A send is copied out of the shuttle by its receive, as it is out of a packet; an active message that is
   // kept is held in its packet.
-  if (trailer.size != 0 && lane.shuttle.load(std::memory_order_relaxed) != nullptr &&
-      post_in<Locking>(lane, trailer,
-                       [&] { return network::write_into_shuttle(lane, word, channel, payload, trailer); }))
+  if (kIsSend && lane.shuttle.load(std::memory_order_relaxed) != nullptr &&
+      post_in<Locking, kIsSend>(
+          lane, [&] { return network::write_into_shuttle(lane, word, kChannel, payload, behind); }))
     return true;
-  const std::size_t size = payload.size() + trailer.size;
+  const std::size_t size = payload.size() + behind.size;
   Packet packet = context_.pool.get();
   if (!packet) return false;
   base::copy_bulk(packet.data(), payload.data(), payload.size());
-  std::memcpy(packet.data() + payload.size(), &trailer.bits, trailer.size);
-  const bool is_sent = post_in<Locking>(lane, trailer, [&] {
-    return network::write_packet(lane, word, channel, packet.data(), packet.index(), size, trailer);
+  std::memcpy(packet.data() + payload.size(), &trailer, behind.size);
+  const bool is_sent = post_in<Locking, kIsSend>(lane, [&] {
+    return network::write_packet(lane, word, kChannel, packet.data(), packet.index(), size, behind);
   });
   if (is_sent) packet.release();
   return is_sent;
@@ -63,12 +64,12 @@ template <class Locking>
 template <class Locking>
 bool DeviceState::post_wide_am(int peer, RemoteCompletion remote, const std::byte* data, std::size_t size,
                                std::uint32_t tag) noexcept {
+  if (size <= kSlotPayload) __builtin_unreachable();  // those are posted inlined
   SendLane* const lane = path_.lane(peer, remote.device(), column_of_post<Locking>());
   if (lane == nullptr) return false;
   if (lane->open_handles[remote.id()].load(std::memory_order_relaxed) != open_handle(remote.bits()))
     return false;
-  return write_wide_message<Locking>(*lane, handle_word(remote, tag), kActiveMessageChannel, {data, size},
-                                     {});
+  return write_wide_message<Locking, false>(*lane, handle_word(remote, tag), {data, size}, 0);
 }
 template bool DeviceState::post_wide_am<TryLock>(int, RemoteCompletion, const std::byte*, std::size_t,
                                                  std::uint32_t) noexcept;
@@ -81,8 +82,7 @@ bool DeviceState::post_wide_send(std::uint64_t peer_and_device, std::uint64_t ta
   const auto device = static_cast<std::uint8_t>(peer_and_device >> 32);
   SendLane* const lane = path_.lane(static_cast<int>(peer_and_device), device, column_of_post<Locking>());
   if (lane == nullptr) return false;
-  if (write_wide_message<Locking>(*lane, tag, kSendChannel, {data, size}, {trailer, kMatchTrailer}))
-      [[likely]]
+  if (write_wide_message<Locking, true>(*lane, tag, {data, size}, trailer)) [[likely]]
     return true;
   // The lane's share of the credits may only be used up.
   return send_receive_.refill<Locking>(*lane, static_cast<int>(peer_and_device), device) &&

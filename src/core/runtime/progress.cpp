@@ -8,6 +8,7 @@
 #include <weft/detail/message_access.hpp>
 
 #include <string>
+#include <type_traits>
 
 namespace weft::detail {
 
@@ -84,15 +85,18 @@ void DeviceState::deliver_run(SlotRun& run, PayloadLender* lender) noexcept {
     Sink::deliver_run(run, lender);
 }
 
-void DeviceState::deliver_run(network::WideRun& run, PayloadLender* lender) noexcept {
+void DeviceState::deliver_run(WideRun& run, PayloadLender* lender) noexcept {
   if (run.channel() == static_cast<std::uint8_t>(Channel::send))
     send_receive_.on_sends(run, lender, *this, backlog_);
+  else if (run.channel() == kActiveMessageChannel)
+    hand_over_run(run, lender);
   else
     Sink::deliver_run(run, lender);
 }
 
 /// The same as deliver() of active messages, with one call for those behind each other to one object.
-inline void DeviceState::hand_over_run(SlotRun& run, PayloadLender* lender) noexcept {
+template <class Run>
+inline void DeviceState::hand_over_run(Run& run, PayloadLender* lender) noexcept {
   std::uint64_t word = 0;
   Bytes payload;
   while (run.look(word, payload) && !backlog_.over_limit()) {
@@ -102,12 +106,15 @@ inline void DeviceState::hand_over_run(SlotRun& run, PayloadLender* lender) noex
       run.advance();
       continue;
     }
-    Arrivals arrivals(
+    BasicArrivals<Run> arrivals(
         run,
         {open_handle(word), &context_.exposures.open(word), &backlog_.posts_of_handlers(), backlog_.limit()},
         lender);
     const std::uint64_t before = run.head();
-    completion->signal_all(arrivals);
+    if constexpr (std::is_same_v<Run, SlotRun>)
+      completion->signal_all(arrivals);
+    else
+      completion->signal_all_wide(arrivals);
     // Withdrawn meanwhile, or an object that leaves them: the next visit begins with a single one.
     if (run.head() == before) [[unlikely]]
       return;

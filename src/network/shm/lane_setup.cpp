@@ -279,11 +279,9 @@ void ShmPort::set_columns(std::uint32_t index, TrafficClass traffic, std::uint32
 bool ShmPort::consumed(const SendState& state) const noexcept {
   if (!has_read_shuttle(state)) return false;
   const detail::SendLane& lane = state;
-  const std::uint64_t tail = lane.tail();
-  if (tail == 0) return true;
-  // The header of the last message: cleared by its receiver after use.
-  const std::uint64_t last = state.wide_tail == tail && state.wide_tail != 0 ? state.wide_head : tail - 1;
-  return lane.at(last).header.load(std::memory_order_acquire) == 0;
+  if (lane.tail() == 0) return true;
+  // Cleared by its receiver after use.
+  return state.last().header.load(std::memory_order_acquire) == 0;
 }
 
 std::uint64_t ShmPort::waiting(const SendState& state) noexcept {

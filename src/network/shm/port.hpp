@@ -15,6 +15,7 @@
 #include "network/shm/peer_packets.hpp"
 #include "network/shm/peers.hpp"
 #include "network/shm/remote_windows.hpp"
+#include "network/wide_lane.hpp"
 
 #include <array>
 #include <atomic>
@@ -42,22 +43,15 @@ struct Shared {
 };
 
 /// A lane as its sender keeps it; `lane` is the part that inlined posts use.
-struct SendState : detail::SendLane {
+struct SendState : WideLane {
   const Peer* peer = nullptr;
   DeviceArea* area = nullptr;  // of the receiving device
   std::uint32_t index = 0;     // of the announcement, and of the doorbell bit
   Segment::Ring ring;
   TrafficClass traffic = TrafficClass::data;
-  std::uint32_t stripe = 0;     // of the threads that send, where they spread over lanes
-  bool is_given_up = false;     // the peer has failed; under the lane's lock
-  std::uint64_t wide_tail = 0;  // tail after the last message of several slots ...
-  std::uint64_t wide_head = 0;  // ... whose first slot was here
-  std::uint64_t earlier = 0;    // positions of rings that the lane has left
-  std::uint64_t called = 0;     // positions, and turns of the shuttle, that inlined posts did not use
-  // By write_wide() and write_packet(), which nobody else counts:
-  std::uint64_t wide_messages = 0;             // without a trailer
-  std::uint64_t wide_sends = 0;                // with one
-  std::uint64_t wide_bytes = 0;                // of both
+  std::uint32_t stripe = 0;                    // of the threads that send, where they spread over lanes
+  bool is_given_up = false;                    // the peer has failed; under the lane's lock
+  std::uint64_t earlier = 0;                   // positions of rings that the lane has left
   std::atomic<bool> is_paired{false};          // with the lane that comes back, for a shuttle
   std::atomic<detail::Slot*> paired{nullptr};  // the shuttle, wherever it is
   std::uint64_t shuttles = 0;                  // how often it has come; written by the receiving half

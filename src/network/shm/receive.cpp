@@ -257,8 +257,8 @@ inline bool ShmPort::receive_shuttle(ReceiveLane& lane, Sink& sink) noexcept {
   const std::uint64_t slots = slots_for(size);
   // To where the sender is to learn of it, or a little further.
   const std::uint64_t most = std::min<std::uint64_t>(limit, (lane.credit_at - head) / slots + 1);
-  WideRun run(lane.slots, lane.mask, head, lane.passed, most, lane.peer->rank,
-              static_cast<std::uint8_t>(header >> 8), size);
+  detail::WideRun run(lane.slots, lane.mask, head, lane.passed, most, lane.peer->rank,
+                      static_cast<std::uint8_t>(header >> 8), size);
   sink.deliver_run(run, &copier_);
   const std::uint64_t taken = (run.head() - head) / slots;
   head = run.head();

@@ -1,7 +1,6 @@
 // What inlined posts leave to a call: several slots, packets, full lanes, growth.
 #include "base/bulk_copy.hpp"
 #include "network/shm/port.hpp"
-#include "network/shm/slot_payload.hpp"
 #include "network/wide_slots.hpp"
 
 #include <sys/uio.h>
@@ -96,7 +95,7 @@ bool ShmPort::grow(SendState& state, std::uint32_t most) noexcept {
   shared_.segment->retire_ring(state.ring);
   lanes_grown_.fetch_add(1, std::memory_order_relaxed);
   state.ring = larger;
-  state.wide_tail = state.wide_head = 0;
+  state.wide_end = nullptr;
   lane.begin_move();
   state.earlier += tail;
   lane.slots = shared_.segment->slots(larger);
@@ -141,9 +140,8 @@ SendResult ShmPort::send_slots(const Outgoing& outgoing, std::size_t slots, std:
   slot.word = outgoing.word;
   slot.header.store(lane.mark | detail::slot_header(0, header_size, outgoing.channel, kind),
                     std::memory_order_release);
-  if (slots > 1) state->wide_head = lane.tail();
   lane.next += slots;
-  if (slots > 1) state->wide_tail = lane.tail();
+  if (slots > 1) state->ends_wide(&slot, lane.next);
   state->called += slots;
   if (outgoing.keeps_room) lane.set_limit(lane.tail());
   std::atomic_signal_fence(std::memory_order_seq_cst);  // as in detail::post_slot

@@ -159,5 +159,100 @@ TEST_F(ArrivalsTest, reach_an_object_that_takes_single_ones_one_by_one) {
   EXPECT_EQ(object.tags, (std::vector<std::uint64_t>{0, 1, 2}));
 }
 
+/// The same of messages in two slots each, of which the ring below has room for four.
+class WideArrivalsTest : public testing::Test {
+ protected:
+  static constexpr std::size_t kSize = 100;
+
+  void write(std::uint64_t number, std::size_t size = kSize, std::uint32_t handle = kHandle) {
+    detail::Slot& slot = slots_[2 * number];
+    slot.word = static_cast<std::uint64_t>(handle) << 32 | number;
+    std::memset(slot.payload, static_cast<int>(number + 1), size);  // and so the next slot's header
+    slot.header.store(detail::slot_header(0, size, detail::kActiveMessageChannel, detail::SlotKind::message));
+  }
+  void hand_over(Completion& completion) {
+    WideArrivals arrivals(run_, {kHandle, &open_, &posted_, 2}, nullptr);
+    completion.signal_all_wide(arrivals);
+  }
+  void expect_free_before(std::size_t number) {
+    for (std::size_t slot = 0; slot < slots_.size(); ++slot)
+      EXPECT_EQ(slots_[slot].header.load() == 0, slot < 2 * number) << slot;
+  }
+
+  std::array<detail::Slot, 8> slots_{};
+  detail::WideRun run_{slots_.data(), 7, 0, 0, 100, kPeer, detail::kActiveMessageChannel, kSize};
+  std::atomic<std::uint32_t> open_{kHandle};
+  std::atomic<std::uint32_t> posted_{0};
+};
+
+TEST_F(WideArrivalsTest, reach_a_handler_in_order_and_free_all_their_slots) {
+  for (std::uint64_t number = 0; number < 4; ++number) write(number);
+  std::size_t count = 0;
+  Handler handler([&](Message& message) noexcept {
+    EXPECT_EQ(message.operation(), Operation::active_message);
+    EXPECT_EQ(message.peer(), kPeer);
+    EXPECT_EQ(message.tag(), count);
+    ASSERT_EQ(message.size(), kSize);
+    for (const std::byte byte : message.bytes()) EXPECT_EQ(byte, static_cast<std::byte>(count + 1));
+    ++count;
+  });
+  hand_over(handler);
+  EXPECT_EQ(count, 4U);
+  expect_free_before(4);
+}
+
+TEST_F(WideArrivalsTest, end_before_another_object_another_size_and_a_full_backlog) {
+  for (int what = 0; what < 3; ++what) {
+    SCOPED_TRACE(what);
+    for (std::uint64_t number = 0; number < 4; ++number) write(number);
+    if (what == 0) write(2, kSize, kOther);
+    if (what == 1) write(2, kSize - 1);
+    posted_ = what == 2 ? 1 : 0;
+    run_.go_on_behind({slots_.data(), 7, 0, 0, 100, kPeer, detail::kActiveMessageChannel, kSize});
+    int count = 0;
+    Handler handler([&](Message&) noexcept {
+      ++count;
+      if (posted_ != 0) ++posted_;
+    });
+    hand_over(handler);
+    EXPECT_EQ(count, 2);
+    EXPECT_EQ(run_.head(), 4U);
+    expect_free_before(2);
+  }
+}
+
+TEST_F(WideArrivalsTest, are_kept_by_a_queue_counted_and_taken_one_by_one) {
+  for (std::uint64_t number = 0; number < 4; ++number) write(number);
+  CompletionQueue queue({.initial = 2});
+  hand_over(queue);
+  Message message;
+  for (std::uint64_t number = 0; number < 4; ++number) {
+    ASSERT_TRUE(queue.pop(message));
+    EXPECT_EQ(message.tag(), number);
+    EXPECT_TRUE(message.is_owner());
+    ASSERT_EQ(message.size(), kSize);
+    for (const std::byte byte : message.bytes()) EXPECT_EQ(byte, static_cast<std::byte>(number + 1));
+  }
+  EXPECT_FALSE(queue.pop(message));
+
+  const detail::WideRun all{slots_.data(), 7, 0, 0, 100, kPeer, detail::kActiveMessageChannel, kSize};
+  for (std::uint64_t number = 0; number < 4; ++number) write(number);
+  run_.go_on_behind(all);
+  Counter counter;
+  hand_over(counter);
+  EXPECT_EQ(counter.value(), 4U);
+
+  struct Object final : Completion {
+    std::vector<std::uint64_t> tags;
+    void signal(Message& one) noexcept override { tags.push_back(one.tag()); }
+    [[nodiscard]] bool ready() const noexcept override { return true; }
+  };
+  for (std::uint64_t number = 0; number < 4; ++number) write(number);
+  run_.go_on_behind(all);
+  Object object;
+  hand_over(object);
+  EXPECT_EQ(object.tags, (std::vector<std::uint64_t>{0, 1, 2, 3}));
+}
+
 }  // namespace
 }  // namespace weft
