@@ -40,8 +40,8 @@ struct WideLane : detail::SendLane {
   }
 };
 
-/// For a lane that was entered and seems to have too few slots before the ring's end: looks how far its receiver has read. Whether
-/// so many are free now.
+/// For a lane that was entered and seems to have too few slots before the ring's end: looks how far its
+/// receiver has read. Whether so many are free now.
 [[nodiscard]] bool find_slots(WideLane& lane, std::size_t slots) noexcept;
 
 /// Whether so many slots are free before the ring's end.

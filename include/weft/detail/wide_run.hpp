@@ -22,13 +22,12 @@ class WideRun {
  public:
   /// From position `head` on, where a message with a payload of `size` bytes begins, at most `limit`
   /// messages.
-  WideRun(Slot* slots, std::uint64_t mask, std::uint64_t head, std::uint32_t passed,
-          std::size_t limit, int peer, std::uint8_t channel, std::size_t size) noexcept
+  WideRun(Slot* slots, std::uint64_t mask, std::uint64_t head, std::uint32_t passed, std::size_t limit,
+          int peer, std::uint8_t channel, std::size_t size) noexcept
       : stride_(slots_for(size)),
         slot_(slots + (head & mask)),
         end_(slot_ + stride_ * std::min<std::uint64_t>(limit, (mask + 1 - (head & mask)) / stride_)),
-        header_(slot_header(lap_of(head, mask) | passed, size, channel,
-                                    SlotKind::message)),
+        header_(slot_header(lap_of(head, mask) | passed, size, channel, SlotKind::message)),
         end_head_(head + static_cast<std::uint64_t>(end_ - slot_)),
         peer_(peer) {}
 
@@ -92,7 +91,7 @@ class WideRun {
 
  private:
   std::size_t stride_;  // slots of a message
-  Slot* slot_;  // at head()
+  Slot* slot_;          // at head()
   Slot* end_;
   std::uint64_t header_;    // of all messages
   std::uint64_t end_head_;  // position of end_
