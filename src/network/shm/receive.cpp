@@ -24,9 +24,11 @@ namespace {
 /// lane keeps its distance, which it finds out by a look at a slot further on; and it never fetches ahead.
 constexpr std::uint64_t kStreamBegins = 256;  // messages without a gap; fewer may be a window
 constexpr std::uint64_t kDistance = 192;      // slots
-constexpr std::uint64_t kBlock = 32;          // messages between two looks
+constexpr std::uint64_t kBlock = 32;          // slots between two looks
 constexpr std::uint64_t kStreamGoesOn = 4;    // messages after a pause
 constexpr int kPauses = 32;                   // up to a microsecond
+/// Up to so many bytes. What is longer takes its sender longer than its receiver, which then only waits.
+constexpr std::size_t kFollowed = 640;
 
 /// Active messages up to so many bytes may leave the shuttle before their handlers run.
 constexpr std::size_t kCopiedOut = 2112;
@@ -50,6 +52,19 @@ constinit const Slot owes_credit{.header = 1, .word = 0, .payload = {}};
 /// because it has lost its core, is not waited for again and again while the rest is taken.
 bool goes_on(const ReceiveLane& lane, std::uint64_t head) noexcept {
   return lane.awaited <= head || is_written(lane, lane.awaited);
+}
+
+/// Whether the ring is long enough for it.
+bool has_distance(const ReceiveLane& lane) noexcept { return lane.mask > 2 * kDistance; }
+
+/// Before messages of `slots` slots each are taken from `head` on: lets the sender ahead when it is nearer.
+inline void keep_distance(ReceiveLane& lane, std::uint64_t head, std::uint64_t slots) noexcept {
+  const std::uint64_t ahead = head + kDistance / slots * slots;
+  // No message begins there when the ring has ended before.
+  if (slots != 1 && (ahead & lane.mask) < (head & lane.mask)) return;
+  if (is_written(lane, ahead) || !goes_on(lane, head)) return;
+  let_sender_ahead();
+  lane.awaited = ahead;
 }
 
 }  // namespace
@@ -192,13 +207,9 @@ inline bool ShmPort::receive_shuttle(ReceiveLane& lane, Sink& sink) noexcept {
       if (channel == detail::kSendChannel || (channel == detail::kActiveMessageChannel && count != 0)) {
         // No further than to where the sender is to learn of it.
         std::uint64_t most = std::min<std::uint64_t>(limit - count, lane.credit_at + 1 - head);
-        if (streamed >= kStreamBegins && alone &&
-            lane.mask > 2 * kDistance) {  // else there is no such distance
+        if (streamed >= kStreamBegins && alone && has_distance(lane)) {
           most = std::min(most, kBlock);
-          if (const std::uint64_t ahead = head + kDistance; !is_written(lane, ahead) && goes_on(lane, head)) {
-            let_sender_ahead();
-            lane.awaited = ahead;
-          }
+          keep_distance(lane, head, 1);
         }
         SlotRun run(lane.slots, lane.mask, head, lane.passed, most, lane.peer->rank, channel, size);
         sink.deliver_run(run, copier);
@@ -219,7 +230,13 @@ inline bool ShmPort::receive_shuttle(ReceiveLane& lane, Sink& sink) noexcept {
         ++head;
       }
     } else if (is_message && (head & lane.mask) + slots_for(size) <= lane.mask + 1) {
-      const std::uint64_t taken = deliver_wide(lane, header, head, limit - count, sink);
+      std::uint64_t most = limit - count;
+      if (streamed >= kStreamBegins && alone && has_distance(lane) && size <= kFollowed) {
+        const std::uint64_t slots = slots_for(size);
+        most = std::min(most, std::max<std::uint64_t>(kBlock / slots, 1));
+        keep_distance(lane, head, slots);
+      }
+      const std::uint64_t taken = deliver_wide(lane, header, head, most, sink);
       if (taken == 0) break;
       count += taken - 1;
       streamed += taken - 1;
