@@ -28,6 +28,15 @@ Outcome run_active_messages(const Task& task, Transport& transport) {
         fill(buffers[number].data(), task.size, number);
         transport.post_am(buffers[number]);
       });
+    } else if (task.fresh) {
+      Buffers fresh_buffers(kDistinct, task.size);
+      const Fresh fresh(task);
+      outcome.messages = send_for(task, [&](std::uint64_t number) {
+        if (number % kDistinct == 0) transport.wait_sends();
+        const ByteSpan buffer = fresh_buffers[number % kDistinct];
+        fresh(buffer, number);
+        transport.post_am(buffer);
+      });
     } else if (task.size == sizeof(std::uint64_t)) {
       // Programs that send words know that these have 8 bytes.
       outcome.messages = send_for(task, [&transport, word = buffers[0].data()](std::uint64_t) {

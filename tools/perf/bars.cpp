@@ -68,7 +68,7 @@ constexpr Bar kBars[] = {
 /// Bars are about workloads as they are by themselves.
 bool is_own(const Options& options, const Series& series) {
   return series.variant == info_of(series.measurement->workload).own() && options.compute_ns == 0 &&
-         !options.progress_thread && options.pins;
+         !options.fresh && !options.progress_thread && options.pins;
 }
 
 const Series* base_of(const Results& results, const Bar& bar, const Series& series) {

@@ -39,6 +39,7 @@ Task task_of(const Series& series, const Options& options, const std::vector<int
             .yields = series.oversubscribed || workload.threads > 1 || options.progress_thread,
             .progress_thread = options.progress_thread,
             .compute_ns = options.compute_ns,
+            .fresh = options.fresh,
             .seed = options.seed,
             .seconds = options.seconds,
             .warm_up = options.warm_up.value_or(warm_up_of(options.seconds)),

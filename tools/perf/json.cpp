@@ -106,6 +106,7 @@ std::string as_json(const Results& results) {
         {"minutes", results.options.minutes},
         {"warm_up", results.options.warm_up.value_or(warm_up_of(results.options.seconds))},
         {"compute_ns", results.options.compute_ns},
+        {"fresh", results.options.fresh},
         {"progress_thread", results.options.progress_thread},
         {"pin", results.options.pins ? "core" : "none"},
         {"seed", results.options.seed}}},

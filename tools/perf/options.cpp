@@ -8,6 +8,7 @@
 #include <cstdio>
 
 #include "command.hpp"
+#include "perf/fresh.hpp"
 #include "perf/option_values.hpp"
 #include "perf/variants.hpp"
 
@@ -65,6 +66,9 @@ void add_options_of_workloads(CLI::App& app, Typed& typed, Options& options) {
       ->allow_extra_args(false);
   app.add_option("--compute", typed.compute, "busy work before each message, in nanoseconds (default 0)")
       ->type_name("NS");
+  app.add_flag("--fresh", options.fresh,
+               "payloads of rate, matched, unexpected, matched-unacknowledged, up to 8K, are written right "
+               "before their posts");
   app.add_flag("--progress-thread", options.progress_thread,
                "a thread of its own progresses weft, not the one that sends and receives");
   app.add_option("--seed", typed.seed, "of shuffled orders (default 1)")->type_name("N");
@@ -106,6 +110,14 @@ void check_combination(const Options& options, bool selects) {
   if (options.report && options.report->empty()) throw Error("--report needs the name of a folder");
 }
 
+/// Up to where no library borrows payloads.
+void check_fresh(const Options& options) {
+  for (const std::size_t size : options.sizes)
+    if (options.fresh && size > kMostFresh)
+      throw Error(
+          fmt::format("--fresh takes payloads of up to {} bytes, and --size has {}", kMostFresh, size));
+}
+
 std::vector<const Measurement*> brief_measurements() {
   return select_measurements({"rate/ring", "rate/serial-handler", "latency/line", "latency/serial-handler"});
 }
@@ -125,6 +137,7 @@ void read_values(const CLI::App& app, const Typed& typed, Options& options) {
   if (given("--report")) options.report = typed.report;
   check_combination(options, !typed.only.empty() || !typed.compare.empty());
   if (given("--seed")) options.seed = parse_seed(typed.seed);
+  check_fresh(options);
   options.measurements = options.brief ? brief_measurements() : select_measurements(split(typed.only));
   if (!typed.compare.empty()) {
     options.measurements = keep_transports(options.measurements, split(typed.compare));

@@ -20,6 +20,7 @@ struct Options {
   std::vector<std::size_t> windows;
   std::vector<int> ranks;
   std::int64_t compute_ns = 0;   ///< busy work before each message
+  bool fresh = false;            ///< payloads are written right before their posts
   bool progress_thread = false;  ///< of weft
   bool pins = true;              ///< threads are bound to cores
   std::uint64_t seed = 1;        ///< of what is random; every pass adds one

@@ -10,7 +10,7 @@ namespace weft::tools::perf {
 template <class Transport>
 Outcome run_unexpected(const Task& task, Transport& transport) {
   ControlWord control(transport);
-  Buffers buffers(task.verify ? task.window : task.buffers, task.size);
+  Buffers buffers(task.verify || task.fresh ? task.window : task.buffers, task.size);
   Outcome outcome;
   std::uint64_t number = 0;
   if (transport.rank() == 0) {
@@ -21,7 +21,7 @@ Outcome run_unexpected(const Task& task, Transport& transport) {
       if (task.verify) {
         for (std::size_t i = 0; i < task.window; ++i) fill(buffers[i].data(), task.size, number + i);
       }
-      post_sends(transport, compute, buffers, task.window);
+      post_sends(transport, compute, Fresh(task), buffers, task.window);
       number += task.window;
       control.send(1);
       more = control.wait() != 0;
@@ -54,7 +54,7 @@ Outcome run_unacknowledged(const Task& task, Transport& transport) {
   constexpr std::size_t kBlock = 1024;  // messages, about
   const std::size_t windows = std::max<std::size_t>(1, kBlock / task.window);
   ControlWord control(transport);
-  Buffers buffers(task.verify ? task.window : task.buffers, task.size);
+  Buffers buffers(task.verify || task.fresh ? task.window : task.buffers, task.size);
   Outcome outcome;
   std::uint64_t number = 0;
   if (transport.rank() == 0) {
@@ -66,7 +66,7 @@ Outcome run_unacknowledged(const Task& task, Transport& transport) {
         if (task.verify) {
           for (std::size_t i = 0; i < task.window; ++i) fill(buffers[i].data(), task.size, number + i);
         }
-        post_sends(transport, compute, buffers, task.window);
+        post_sends(transport, compute, Fresh(task), buffers, task.window);
         number += task.window;
         transport.wait_sends();
       }

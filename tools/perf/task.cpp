@@ -28,6 +28,7 @@ std::string text_of(const Task& task) {
               {"yields", task.yields},
               {"progress_thread", task.progress_thread},
               {"compute_ns", task.compute_ns},
+              {"fresh", task.fresh},
               {"seed", task.seed},
               {"seconds", task.seconds},
               {"warm_up", task.warm_up},
@@ -51,6 +52,7 @@ Task parse_task(std::string_view text) {
     json.at("yields").get_to(task.yields);
     json.at("progress_thread").get_to(task.progress_thread);
     json.at("compute_ns").get_to(task.compute_ns);
+    json.at("fresh").get_to(task.fresh);
     json.at("seed").get_to(task.seed);
     json.at("seconds").get_to(task.seconds);
     json.at("warm_up").get_to(task.warm_up);

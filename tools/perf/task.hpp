@@ -24,6 +24,7 @@ struct Task {
   bool yields = false;            ///< there are fewer cores than threads: waits let others run
   bool progress_thread = false;   ///< weft is progressed by a thread of its own
   std::int64_t compute_ns = 0;    ///< busy work before each message
+  bool fresh = false;             ///< payloads are written right before their posts
   std::uint64_t seed = 1;         ///< of what is random
   double seconds = 0.25;          ///< how long messages flow, warm-up aside
   double warm_up = 0.05;          ///< seconds before that

@@ -8,6 +8,7 @@
 
 #include "perf/compute.hpp"
 #include "perf/content.hpp"
+#include "perf/fresh.hpp"
 #include "perf/round_trips.hpp"
 #include "perf/statistics.hpp"
 #include "perf/stopwatch.hpp"
@@ -98,11 +99,12 @@ void time_windows(const Task& task, std::size_t messages, Outcome& outcome, cons
 // The loops of a window, by themselves: what surrounds them would take their registers.
 
 template <class Transport>
-[[gnu::noinline]] void post_sends(Transport& transport, const Compute& compute, const Buffers& buffers,
-                                  std::size_t window) {
+[[gnu::noinline]] void post_sends(Transport& transport, const Compute& compute, const Fresh& fresh,
+                                  const Buffers& buffers, std::size_t window) {
   buffers.for_window(
       window, [&](ByteSpan buffer) __attribute__((always_inline)) {
         compute();
+        fresh(buffer, window);
         transport.post_send(kDataTag, buffer);
       });
 }
@@ -119,7 +121,7 @@ template <class Transport>
 template <class Transport>
 Outcome run_window(const Task& task, Transport& transport) {
   ControlWord control(transport);
-  Buffers buffers(task.verify ? task.window : task.buffers, task.size);
+  Buffers buffers(task.verify || task.fresh ? task.window : task.buffers, task.size);
   Outcome outcome;
   std::uint64_t number = 0;
   if (transport.rank() == 0) {
@@ -131,7 +133,7 @@ Outcome run_window(const Task& task, Transport& transport) {
       if (task.verify) {
         for (std::size_t i = 0; i < task.window; ++i) fill(buffers[i].data(), task.size, number + i);
       }
-      post_sends(transport, compute, buffers, task.window);
+      post_sends(transport, compute, Fresh(task), buffers, task.window);
       number += task.window;
       transport.wait_sends();
       more = control.wait() != 0;

@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "perf/arrivals.hpp"
+#include "perf/fresh.hpp"
 #include "perf/inbox.hpp"
 #include "perf/pinning.hpp"
 #include "perf/task.hpp"
@@ -39,11 +40,17 @@ template <class AnyEndpoint>
 void send(AnyEndpoint& endpoint, RemoteCompletion data, RemoteCompletion control,
           const std::uint64_t& acknowledged, const Task& task) {
   // Large messages borrow their buffer until they have arrived, which the acknowledgement tells.
-  const std::vector<std::byte> payload(task.size, std::byte{1});
+  std::vector<std::byte> payload(task.size, std::byte{1});
   std::uint64_t sent = 0;
   const Stopwatch watch;
   if (task.size == 8) {
     sent = stream(endpoint, data, task, [](const std::uint64_t& number) { return bytes_of(number); });
+  } else if (task.fresh) {
+    const Fresh fresh(task);
+    sent = stream(endpoint, data, task, [&](const std::uint64_t& number) {
+      fresh(payload, number);
+      return Bytes(payload);
+    });
   } else {
     sent = stream(endpoint, data, task, [&payload](const std::uint64_t&) { return Bytes(payload); });
   }
