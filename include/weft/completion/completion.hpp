@@ -31,9 +31,9 @@ WEFT_API void wake_parked(const void* object) noexcept;
 [[nodiscard]] WEFT_API PayloadOwner& heap_payloads() noexcept;
 }  // namespace detail
 
-/// Of up to 48 bytes each.
+/// Active messages of up to 48 bytes each, one behind the other.
 using Arrivals = BasicArrivals<detail::SlotRun>;
-/// Of more, all of one size.
+/// The same of more than 48 bytes, all of one size.
 using WideArrivals = BasicArrivals<detail::WideRun>;
 
 /// Something that is signalled when an operation ends or a message arrives.
