@@ -27,7 +27,8 @@ constexpr std::uint64_t kDistance = 192;      // slots
 constexpr std::uint64_t kBlock = 32;          // slots between two looks
 constexpr std::uint64_t kStreamGoesOn = 4;    // messages after a pause
 constexpr int kPauses = 32;                   // up to a microsecond
-/// Up to so many bytes. What is longer takes its sender longer than its receiver, which then only waits.
+/// Active messages up to so many bytes. What is longer takes its sender longer than its receiver, which then
+/// only waits; sends take the receiver longer.
 constexpr std::size_t kFollowed = 640;
 
 /// Active messages up to so many bytes may leave the shuttle before their handlers run.
@@ -231,7 +232,8 @@ inline bool ShmPort::receive_shuttle(ReceiveLane& lane, Sink& sink) noexcept {
       }
     } else if (is_message && (head & lane.mask) + slots_for(size) <= lane.mask + 1) {
       std::uint64_t most = limit - count;
-      if (streamed >= kStreamBegins && alone && has_distance(lane) && size <= kFollowed) {
+      if (streamed >= kStreamBegins && alone && has_distance(lane) && size <= kFollowed &&
+          static_cast<std::uint8_t>(header >> 8) == detail::kActiveMessageChannel) {
         const std::uint64_t slots = slots_for(size);
         most = std::min(most, std::max<std::uint64_t>(kBlock / slots, 1));
         keep_distance(lane, head, slots);

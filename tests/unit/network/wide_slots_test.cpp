@@ -1,8 +1,8 @@
 // Messages in several slots, and in packets, by the short way of inlined posts: what lies where, what comes
 // of them, and what they leave to the long way.
-#include "network/wide_slots.hpp"
 #include "network/shm/port.hpp"
 #include "network/slot_payload.hpp"
+#include "network/wide_lane.hpp"
 #include "support/ranks.hpp"
 
 #include <gtest/gtest.h>
@@ -48,6 +48,23 @@ TEST(WideSlots, hold_payload_and_trailer_in_one_piece_and_nothing_else) {
     EXPECT_EQ(behind.header.load(), 0U) << size;
     EXPECT_EQ(behind.word, 0xeeeeeeeeeeeeeeeeU) << size;
   }
+}
+
+TEST(WideLane, knows_where_its_last_message_began) {
+  std::vector<Slot> slots(8);
+  network::WideLane lane;
+  lane.slots = slots.data();
+  lane.mask = 7;
+  lane.place_at(5);
+  lane.next = slots.data() + 8;  // three slots, to the ring's end
+  lane.ends_wide(&slots[5], lane.next);
+  EXPECT_EQ(&lane.last(), &slots[5]);
+  lane.place_at(8);
+  EXPECT_EQ(&lane.last(), &slots[5]) << "in the next lap as well";
+  lane.next = &slots[1];
+  EXPECT_EQ(&lane.last(), slots.data()) << "one of one slot came behind";
+  lane.next = slots.data() + 8;
+  EXPECT_EQ(&lane.last(), &slots[7]) << "where it ended, but a lap later";
 }
 
 template <class EndpointType>
