@@ -67,6 +67,20 @@ bool takes_progress_thread(const Measurement& measurement) {
   return measurement.transport().starts_with("weft") && !measurement.transport().ends_with("-serial");
 }
 
+/// Whether payloads of what is measured may be written right before their posts.
+bool takes_fresh(const Measurement& measurement) {
+  switch (measurement.workload) {
+    case Workload::rate:
+      return !measurement.is_ucx_perftest();
+    case Workload::matched:
+    case Workload::unexpected:
+    case Workload::unacknowledged:
+      return true;
+    default:
+      return false;
+  }
+}
+
 int count_cores() { return static_cast<int>(read_topology().cores.size()); }
 
 class Comparison {
@@ -116,6 +130,11 @@ class Comparison {
   }
 
   bool is_possible(const Measurement& measurement, const Variant& variant) {
+    if (results_.options.fresh && !takes_fresh(measurement)) {
+      remark_once(fmt::format("{} is left out: its payloads are not written before their posts (--fresh)",
+                              measurement.name));
+      return false;
+    }
     if (measurement.is_ucx_perftest()) return ucx_.prepare(measurement.workload, variant.size);
     if (const std::string reason = why_absent(*measurement.over); !reason.empty()) {
       remark_once(fmt::format("{} is left out: {}", measurement.transport(), reason));

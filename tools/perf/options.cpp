@@ -112,6 +112,8 @@ void check_combination(const Options& options, bool selects) {
 
 /// Up to where no library borrows payloads.
 void check_fresh(const Options& options) {
+  if (options.fresh && options.verify)
+    throw Error("--fresh and --verify exclude each other: contents are checked of other payloads");
   for (const std::size_t size : options.sizes)
     if (options.fresh && size > kMostFresh)
       throw Error(

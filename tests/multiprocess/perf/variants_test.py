@@ -17,18 +17,26 @@ class VariantsTest(unittest.TestCase):
             self.assertGreater(each["figure"]["median"], 0)
 
     def test_settings_are_told_and_keep_bars_from_being_judged(self):
-        result = perf(*SHORT, "--only", "pairs-2/weft,pairs-2/weft-am", "--progress-thread", "--compute", "50", "--fresh", "--pin", "none", "--warm-up", "0.001",
+        result = perf(*SHORT, "--only", "pairs-2/weft,pairs-2/weft-am", "--progress-thread", "--compute", "50", "--pin", "none", "--warm-up", "0.001",
                       "--seed", "7", "--json", "-")
         self.assertEqual((result.returncode, result.stderr), (0, ""))
         root = json.loads(result.stdout)
-        self.assertEqual({name: root["settings"][name] for name in ("compute_ns", "fresh", "progress_thread", "pin", "warm_up", "seed")},
-                         {"compute_ns": 50, "fresh": True, "progress_thread": True, "pin": "none", "warm_up": 0.001, "seed": 7})
+        self.assertEqual({name: root["settings"][name] for name in ("compute_ns", "progress_thread", "pin", "warm_up", "seed")},
+                         {"compute_ns": 50, "progress_thread": True, "pin": "none", "warm_up": 0.001, "seed": 7})
         self.assertEqual((len(root["measurements"]), root["bars"]), (2, []))
 
     def test_payloads_are_written_before_their_posts(self):
         result = perf(*SHORT, "--only", "rate/serial-handler,matched/weft,unexpected/weft,matched-unacknowledged/weft", "--fresh", "--size", "8,24,8K", "--json", "-")
         self.assertEqual((result.returncode, result.stderr), (0, ""))
         self.assertEqual(len(json.loads(result.stdout)["measurements"]), 12)
+        result = perf(*SHORT, "--only", "rate/serial-handler,rate/ring,latency/serial-handler", "--fresh", "--json", "-")
+        root = json.loads(result.stdout)
+        self.assertEqual((result.returncode, root["settings"]["fresh"], root["bars"]), (0, True, []))
+        self.assertEqual(sorted(each["name"] for each in root["measurements"]), ["rate/ring", "rate/serial-handler"])
+        self.assertIn("latency/serial-handler is left out: its payloads are not written before their posts (--fresh)", root["remarks"])
+        result = perf("--only", "rate", "--fresh", "--verify")
+        self.assertEqual((result.returncode, result.stdout), (2, ""))
+        self.assertIn("--fresh and --verify exclude each other", result.stderr)
         result = perf("--only", "rate", "--fresh", "--size", "8,8193")
         self.assertEqual((result.returncode, result.stdout), (2, ""))
         self.assertIn("--fresh takes payloads of up to 8192 bytes, and --size has 8193", result.stderr)
