@@ -149,7 +149,7 @@ class BasicEndpoint : public MatchedOperations<BasicEndpoint<Locking>, Locking>,
   void wait(Counter& counter, std::uint64_t target,
             const std::source_location& where = std::source_location::current()) noexcept {
     counter.set_target(target);
-    wait_ready(counter, {"a counter", where});
+    if (counter.value() < target) wait_ready(counter, {"a counter", where});
   }
   /// Progresses until the synchronizer's round is complete; its messages in order of arrival.
   std::span<Message> wait(Synchronizer& synchronizer,
@@ -176,7 +176,7 @@ class BasicEndpoint : public MatchedOperations<BasicEndpoint<Locking>, Locking>,
   template <class Condition>
   void wait_until(const Condition& condition,
                   const std::source_location& where = std::source_location::current()) noexcept {
-    Calls::wait(*device_, condition_of_call(condition, where));
+    if (!condition()) Calls::wait(*device_, condition_of_call(condition, where));
   }
 
   /// Progresses until completion.ready(), for at most `timeout`: whether it is. What was posted goes on; an
@@ -208,12 +208,15 @@ class BasicEndpoint : public MatchedOperations<BasicEndpoint<Locking>, Locking>,
       : path_(&detail::path_of(*device)), device_(std::move(device)) {
     Calls::open(*device_);
   }
-  void wait_ready(Completion& completion, const detail::WaitPlace& place) noexcept {
+  template <std::derived_from<Completion> Object>
+  void wait_ready(Object& completion, const detail::WaitPlace& place) noexcept {
     Calls::wait(*device_, condition_of(completion, place));
   }
-  [[nodiscard]] static detail::WaitCondition condition_of(Completion& completion,
+  /// Of the object's own type, which often is final, so that polls need not look its function up.
+  template <std::derived_from<Completion> Object>
+  [[nodiscard]] static detail::WaitCondition condition_of(Object& completion,
                                                           const detail::WaitPlace& place) noexcept {
-    return {[](const void* context) noexcept { return static_cast<const Completion*>(context)->ready(); },
+    return {[](const void* context) noexcept { return static_cast<const Object*>(context)->ready(); },
             &completion, &completion, place};
   }
   [[nodiscard]] static detail::WaitCondition condition_of(Graph& graph,

@@ -194,8 +194,14 @@ class WeftTransport {
       if (const Status status = post(); !status.is_retry()) return status;
     }
   }
-  void wait(const Awaited& awaited) {
-    for (Patience patience(yields_); !awaited.is_complete();) patience.poll(*this);
+  void wait(Awaited& awaited) {
+    if (!yields_) {
+      while (!awaited.is_complete()) progress();
+    } else if constexpr (kIsSerial) {
+      endpoint_.wait_until([&] { return awaited.is_complete(); });
+    } else {
+      endpoint_.wait(awaited.completion, awaited.expected);
+    }
   }
   [[nodiscard]] int peer() const { return peer_; }
 

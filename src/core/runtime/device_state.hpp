@@ -247,6 +247,9 @@ class DeviceState final : private network::Sink, private core::PostRetry {
   /// the backlog.
   Status attempt_receive(core::MatchingEngine& engine, int source, std::uint64_t tag,
                          std::span<std::byte> buffer, const ReceiveOptions& options, bool again) noexcept;
+  // waiting.cpp
+  void wait_long(const WaitCondition& condition, bool exclusive, bool gives_way_first) noexcept;
+  void leave_wait(bool exclusive) noexcept;
   // progress.cpp
   [[nodiscard]] bool takes_active_messages() const noexcept override;
   void take_active_message(std::uint64_t word, Message& message) noexcept override;

@@ -17,45 +17,50 @@ class Spin {
  public:
   Spin(std::int64_t limit_ns, CoreShare& share) noexcept : limit_ns_(limit_ns), share_(share) { begin(); }
 
-  /// To be called after each such poll. False: it is time to give way, and the time counts anew from here on.
+  /// To be called after each such poll. False: it is time to give way.
   [[nodiscard]] bool goes_on() noexcept {
     if (limit_ns_ == 0) return false;
     ++polls_;
+    has_polled_ = true;
     was_short_ = gives_way_soon_;
-    if (gives_way_soon_) {
-      if (polls_ < CoreShare::kFewPolls) return true;
-      begin();
-      return false;
+    if (gives_way_soon_) return polls_ < CoreShare::kFewPolls;
+    // What comes soon shall meet neither a pause of 25 to 50 ns nor a look at the clock.
+    if (polls_ <= CoreShare::kEagerPolls) {
+      if (polls_ % kEagerPollsPerLook != 0) return true;
+    } else {
+      __builtin_ia32_pause();
+      if (polls_ % kPollsPerLook != 0) return true;
     }
-    // What comes soon shall not meet a pause of 25 to 50 ns.
-    if (polls_ > CoreShare::kEagerPolls) __builtin_ia32_pause();
-    if (polls_ % kPollsPerLook != 0) return true;
     const std::int64_t now = base::now_ns();
     if (since_ns_ == kNotYet) since_ns_ = now;
-    if (now - since_ns_ < limit_ns_) return true;
+    if (now - since_ns_ < share_.worth(limit_ns_)) return true;
     if (share_.is_shared()) share_.polled(false);
-    begin();
     return false;
   }
-  /// A poll has found something.
-  void restart() noexcept {
+  /// A poll has found something, or the thread has slept: the time counts anew.
+  void restart() noexcept { begin(); }
+  /// What was waited for has come.
+  void end() noexcept {
     // The first poll after others have run says nothing of those that would follow it.
-    if (polls_ != 0 && share_.is_shared()) share_.polled(true);
-    begin();
+    if (has_polled_ && share_.is_shared()) share_.polled(true);
   }
   /// Whether the spin that goes_on() has just ended counts towards sleeping: what short ones save is no
   /// reason to sleep earlier, so one of four does.
   [[nodiscard]] bool counts() noexcept { return !was_short_ || ++short_spins_ % kShortSpins == 0; }
-  /// Lets others run.
+  /// Lets others run; the time counts anew.
   void give_way() noexcept {
+    has_polled_ = false;
     const std::int64_t before = base::now_ns();
     ::sched_yield();
-    share_.yielded(base::now_ns() - before);
+    share_.yielded(before, base::now_ns());
+    begin();
   }
 
  private:
-  static constexpr std::uint32_t kPollsPerLook = 16;  // at the clock, which takes as long as some polls
-  static constexpr std::uint32_t kShortSpins = 4;     // with their yields, they take about as long as one
+  // At the clock, which takes as long as some polls.
+  static constexpr std::uint32_t kEagerPollsPerLook = 64;
+  static constexpr std::uint32_t kPollsPerLook = 16;
+  static constexpr std::uint32_t kShortSpins = 4;  // with their yields, they take about as long as one
   static constexpr std::int64_t kNotYet = -1;
 
   void begin() noexcept {
@@ -70,6 +75,7 @@ class Spin {
   std::uint32_t polls_ = 0;
   bool gives_way_soon_ = false;
   bool was_short_ = false;
+  bool has_polled_ = false;  // in vain, since the wait began or others have run
   std::uint32_t short_spins_ = 0;
 };
 

@@ -89,10 +89,9 @@ void wake_parked(const void* object) noexcept {
 }
 
 void pause_idle(Spin& spin, std::uint32_t step) noexcept {
-  if (step < 64)
-    spin.give_way();
-  else
-    std::this_thread::sleep_for(std::chrono::microseconds(step < 1064 ? 50 : 1000));
+  if (step < 64) return spin.give_way();
+  std::this_thread::sleep_for(std::chrono::microseconds(step < 1064 ? 50 : 1000));
+  spin.restart();
 }
 
 CoreShare& core_share() noexcept {
@@ -103,11 +102,27 @@ CoreShare& core_share() noexcept {
 std::uint32_t eager_polls() noexcept { return core_share().eager_polls(); }
 
 void DeviceState::wait(const WaitCondition& condition, bool exclusive) noexcept {
+  CoreShare& share = core_share();
+  const bool is_turn_over = share.is_turn_over();
+  if (is_turn_over || share.is_shared() || spin_ns_ == 0 || condition.until != core::Deadlines::kNever ||
+      context_.tracer != nullptr) [[unlikely]]
+    return wait_long(condition, exclusive, is_turn_over);
+  // What is due soon, as most is, shall not wait for what a longer wait prepares.
+  for (std::uint32_t polls = CoreShare::kEagerPolls; polls != 0; --polls) {
+    if (progress(exclusive) != 0) polls = CoreShare::kEagerPolls;
+    if (condition.holds(condition.context)) return leave_wait(exclusive);
+  }
+  wait_long(condition, exclusive, false);
+}
+
+[[gnu::noinline]] void DeviceState::wait_long(const WaitCondition& condition, bool exclusive,
+                                              bool gives_way_first) noexcept {
   core::WaitScope explained(runtime_.waits(), condition.place, condition.completion,
                             static_cast<std::int32_t>(index_));
   const std::int64_t traced_since = context_.tracer != nullptr ? base::now_ns() : 0;
   Spin spin(spin_ns_, core_share());
   std::uint32_t yields = 0;
+  if (gives_way_first) spin.give_way();
   while (!condition.holds(condition.context)) {
     if (condition.until != core::Deadlines::kNever && base::now_ns() >= condition.until) break;
     if (progress(exclusive) != 0) {
@@ -149,8 +164,13 @@ void DeviceState::wait(const WaitCondition& condition, bool exclusive) noexcept 
       counts_.parked_ns.add(static_cast<std::uint64_t>(base::now_ns() - asleep));
     }
   }
+  spin.end();
   if (context_.tracer != nullptr) [[unlikely]]
     trace_wait(condition.place, traced_since);
+  leave_wait(exclusive);
+}
+
+void DeviceState::leave_wait(bool exclusive) noexcept {
   // Lanes that this thread has made hot are polled by nobody now: let their arrivals ring for those that
   // are still parked.
   if (port_->has_parked() && !port_->prepare_park(exclusive)) port_->wake(~std::uint32_t{0});
