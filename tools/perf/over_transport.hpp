@@ -3,6 +3,7 @@
 #include "perf/active_messages.hpp"
 #include "perf/allreduce.hpp"
 #include "perf/atomics.hpp"
+#include "perf/exchange.hpp"
 #include "perf/idle.hpp"
 #include "perf/many_ranks.hpp"
 #include "perf/one_sided.hpp"
@@ -56,6 +57,9 @@ Outcome run_over(Transport& transport, const Task& task, Workload workload) {
       break;
     case Workload::matched_latency:
       if constexpr (Transport::kHasMatching) return run_ping_pong(task, transport);
+      break;
+    case Workload::exchange:
+      if constexpr (Transport::kHasMatching) return run_exchange(task, transport);
       break;
     case Workload::matching:
       if constexpr (Transport::kHasMatching) return run_matching(task, transport);

@@ -102,6 +102,9 @@ void append_further(std::string& text, const std::vector<const Series*>& all, Wo
   } else if (workload == Workload::latency || workload == Workload::matched_latency) {
     append_parts(text, all, "percentiles 50, 99, 99.9 of single round trips, half",
                  [](const Series& series) { return percentiles_of(series, 1, 0); });
+  } else if (workload == Workload::exchange) {
+    append_parts(text, all, "percentiles 50, 99, 99.9 of single exchanges",
+                 [](const Series& series) { return percentiles_of(series, 1, 0); });
   }
   if (is_pairs(workload))
     append_parts(text, all, "percentiles 50, 99, 99.9 of single round trips, microseconds",

@@ -121,6 +121,7 @@ std::vector<std::string_view> transports_of(Workload workload) {
       return {"1-thread", "2-threads", "4-threads", "8-threads"};
     case Workload::matched:
     case Workload::matched_latency:
+    case Workload::exchange:
     case Workload::matching:
     case Workload::unexpected:
     case Workload::unacknowledged:

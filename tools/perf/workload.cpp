@@ -29,6 +29,8 @@ constexpr WorkloadInfo kWorkloads[] = {
      "4 pairs of threads in processes of their own or in two, {}, window 64"},
     {Workload::matched, "matched", Unit::messages, 8, 64, 64, "Sends of {} to posted receives, window {}"},
     {Workload::matched_latency, "matched-latency", Unit::nanoseconds, 8, 1, 1, "Sends of {}, one way"},
+    {Workload::exchange, "exchange", Unit::nanoseconds, 8, 1, 1,
+     "Exchanges of {} between two ranks, which send at the same time"},
     {Workload::matching, "matching", Unit::nanoseconds, 8, 8192, 8192,
      "8192 receives of {} posted, sends in shuffled order, per message"},
     {Workload::outstanding_100, "outstanding-100", Unit::messages, 16 * kKibi, 100, 100,
@@ -129,7 +131,7 @@ bool is_resource(Workload workload) {
 bool takes_size(Workload workload) {
   return workload == Workload::rate || workload == Workload::matched_latency ||
          is_stream_of_threads(workload) || workload == Workload::unacknowledged ||
-         workload == Workload::allreduce || is_window(workload);
+         workload == Workload::allreduce || workload == Workload::exchange || is_window(workload);
 }
 
 bool takes_window(Workload workload) {

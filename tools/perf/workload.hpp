@@ -57,6 +57,7 @@ enum class Workload {
   allreduce,
   allreduce_1k,
   allreduce_1m,
+  exchange,
 };
 
 enum class Unit { messages, nanoseconds, bytes, ratio, percent };

@@ -94,6 +94,10 @@ struct alignas(64) ReceiveLane {
   std::atomic<SendState*> back{nullptr};  // the lane that has the shuttle next
   std::uint64_t shuttle_head = 0;         // `head` when it was here last
   std::atomic<bool> is_dialogue{false};   // `head` did not move between its last two visits
+  std::uint32_t detours = 0;              // visits in a row before which it did
+  std::uint64_t rests_until = 0;          // `head` with which the shuttle goes on; 0: it does not rest here
+  std::uint32_t few = 0;                  // visits of the ring in a row that have found one message or two
+  std::atomic<bool> was_empty{false};     // at a look since the last visit
   // In a dialogue: the next look for an answer will be the first, and how long that waits.
   std::atomic<bool> first_look{false};
   bool handlers_answer = false;  // the last active message of several slots made its handler post one
@@ -118,6 +122,22 @@ struct alignas(64) ReceiveLane {
     return is_dialogue.load(std::memory_order_relaxed) && used != nullptr &&
            used->shuttle.load(std::memory_order_relaxed) == nullptr;
   }
+  /// A look has found nothing. Writes once per message.
+  void looked_in_vain() noexcept {
+    if (!was_empty.load(std::memory_order_relaxed)) was_empty.store(true, std::memory_order_relaxed);
+  }
+  /// How many messages a visit of the ring takes, of at most `limit`. Where they come one by one, and this
+  /// one has come while this rank was looking, it is one, and the next slot is left alone: its sender is
+  /// about to write it, and has the line until this rank looks. docs/decisions/025.
+  [[nodiscard]] std::size_t most_of_visit(std::size_t limit) noexcept {
+    if (!was_empty.load(std::memory_order_relaxed)) return limit;
+    was_empty.store(false, std::memory_order_relaxed);
+    return few >= kFewVisits && few % kLookAgain != 0 ? 1 : limit;
+  }
+  /// A visit has taken `count` messages. Two are one, and one that came meanwhile.
+  void visited(std::size_t count) noexcept { few = count <= 2 ? few + 1 : 0; }
+  static constexpr std::uint32_t kFewVisits = 8;
+  static constexpr std::uint32_t kLookAgain = 32;
   /// Whether a header is that of the shuttle's next message.
   [[nodiscard]] bool is_due(std::uint64_t shuttle_header) const noexcept {
     return static_cast<std::uint32_t>(shuttle_header >> 32) == turn.load(std::memory_order_relaxed);
@@ -249,7 +269,10 @@ class ShmPort final : public Port {
   }
   bool receive_shuttle(ReceiveLane& lane, Sink& sink) noexcept;
   void take_copied_out(ReceiveLane& lane, detail::Slot& shuttle, std::uint64_t header, Sink& sink) noexcept;
-  static void shuttle_is_read(ReceiveLane& lane, detail::Slot& shuttle, std::uint32_t turn) noexcept;
+  static void shuttle_is_read(ReceiveLane& lane, detail::Slot& shuttle, std::uint32_t turn,
+                              std::size_t size) noexcept;
+  static bool lets_shuttle_rest(ReceiveLane& lane, std::uint64_t detour, std::size_t size) noexcept;
+  static void end_rest(ReceiveLane& lane) noexcept;
   [[nodiscard]] static bool has_shuttle_message(const ReceiveLane& lane) noexcept {
     return lane.is_due(lane.shuttle.load(std::memory_order_acquire)->header.load(std::memory_order_acquire));
   }

@@ -72,17 +72,18 @@ inline void keep_distance(ReceiveLane& lane, std::uint64_t head, std::uint64_t s
 
 /// The message in the shuttle has been read: hands the shuttle to the lane back. Inside the lane.
 [[gnu::always_inline]] inline void ShmPort::shuttle_is_read(ReceiveLane& lane, Slot& shuttle,
-                                                            std::uint32_t turn) noexcept {
+                                                            std::uint32_t turn, std::size_t size) noexcept {
   ++lane.earlier;
   lane.turn.store(turn + 2, std::memory_order_relaxed);
   lane.passed = (lane.passed + 1) % detail::kPassed;
-  const bool is_dialogue = lane.head == lane.shuttle_head;
+  const std::uint64_t detour = lane.head - lane.shuttle_head;  // what has come by the ring meanwhile
+  const bool is_dialogue = detour == 0;
   lane.is_dialogue.store(is_dialogue, std::memory_order_relaxed);
   lane.shuttle_head = lane.head;
   // Pairs with the acquire in has_read_shuttle().
   lane.control->shuttle_turn.store(turn, std::memory_order_release);
   if (SendState* const back = lane.back.load(std::memory_order_relaxed);
-      back != nullptr && !lane.peer->gone()) {
+      back != nullptr && !lane.peer->gone() && !lets_shuttle_rest(lane, detour, size)) {
     hand_shuttle(*back, shuttle, turn + 1);
     lane.first_look.store(is_dialogue, std::memory_order_relaxed);
   }
@@ -101,7 +102,7 @@ inline bool ShmPort::receive_shuttle(ReceiveLane& lane, Sink& sink) noexcept {
   const auto channel = static_cast<std::uint8_t>(header >> 8);
   if (!detail::is_message(header) || size > kShuttlePayload) [[unlikely]] {
     sink.reject(lane.peer->rank, "message in a shuttle that is none, or too long for it", header & 0xffffff);
-    shuttle_is_read(lane, shuttle, turn);
+    shuttle_is_read(lane, shuttle, turn, size);
     return true;
   }
   const std::uint64_t word = shuttle.word;
@@ -111,7 +112,7 @@ inline bool ShmPort::receive_shuttle(ReceiveLane& lane, Sink& sink) noexcept {
     // The shuttle is to be there for the answer that a handler posts.
     alignas(16) std::byte payload[detail::kSlotPayload];
     detail::copy_small(payload, shuttle.payload, size);
-    shuttle_is_read(lane, shuttle, turn);
+    shuttle_is_read(lane, shuttle, turn, size);
     detail::MessageAccess::set_view(message, Operation::active_message, lane.peer->rank,
                                     static_cast<std::uint32_t>(word), payload, size, &copier_, 0);
     sink.take_active_message(word, message);
@@ -120,7 +121,8 @@ inline bool ShmPort::receive_shuttle(ReceiveLane& lane, Sink& sink) noexcept {
   if (size > detail::kSlotPayload) {
     for (std::size_t line = 1; line < slots_for(size); ++line) __builtin_prefetch(&shuttle + line);
     if (channel == detail::kActiveMessageChannel && size <= kCopiedOut &&
-        (lane.handlers_answer || turn / 2 % kTrial == 0) && sink.takes_active_messages()) {
+        (lane.handlers_answer || lane.detours != 0 || turn / 2 % kTrial == 0) &&
+        sink.takes_active_messages()) {
       take_copied_out(lane, shuttle, header, sink);
       return true;
     }
@@ -130,7 +132,7 @@ inline bool ShmPort::receive_shuttle(ReceiveLane& lane, Sink& sink) noexcept {
   if (!sink.deliver(channel, word, message)) [[unlikely]]
     return false;
   if (size > kShortMessage) lane.bytes += size;
-  shuttle_is_read(lane, shuttle, turn);
+  shuttle_is_read(lane, shuttle, turn, size);
   return true;
 }
 
@@ -143,13 +145,14 @@ inline bool ShmPort::receive_shuttle(ReceiveLane& lane, Sink& sink) noexcept {
   alignas(64) std::byte payload[kCopiedOut];
   base::copy_bulk(payload, shuttle.payload, size);
   lane.bytes += size;
-  shuttle_is_read(lane, shuttle, detail::turn_of(header));
+  shuttle_is_read(lane, shuttle, detail::turn_of(header), size);
   Message message;
   detail::MessageAccess::set_view(message, Operation::active_message, lane.peer->rank,
                                   static_cast<std::uint32_t>(word), payload, size, &copier_, 0);
   sink.take_active_message(word, message);
   const SendState* const back = lane.back.load(std::memory_order_relaxed);
-  lane.handlers_answer = back != nullptr && back->shuttle.load(std::memory_order_relaxed) == nullptr;
+  lane.handlers_answer =
+      back != nullptr && lane.rests_until == 0 && back->shuttle.load(std::memory_order_relaxed) == nullptr;
 }
 
 /// Inside the lane.
@@ -173,6 +176,7 @@ inline bool ShmPort::receive_shuttle(ReceiveLane& lane, Sink& sink) noexcept {
   std::uint64_t head = lane.head;
   std::uint64_t streamed = lane.streamed;
   std::uint64_t paused_at = streamed;  // this visit, of `streamed`
+  limit = lane.most_of_visit(limit);
   if (head > lane.credit_at) [[unlikely]]
     tell_credit(lane, head);
   while (count < limit) {
@@ -252,6 +256,9 @@ inline bool ShmPort::receive_shuttle(ReceiveLane& lane, Sink& sink) noexcept {
     ++streamed;
   }
   lane.head = head;
+  lane.visited(count);
+  if (lane.rests_until != 0 && head >= lane.rests_until) [[unlikely]]
+    end_rest(lane);
   // Credit that is due is told with the next message or by the next poll: an answer that is about to be sent
   // need not wait in this core for the line of the credit, which the sender has.
   const Slot* const next = &lane.slots[head & lane.mask];

@@ -20,6 +20,11 @@ using detail::SlotKind;
 namespace {
 
 constexpr std::uint32_t kFirstTurn = 1;  // of the lower rank, whose turns are odd
+// A rest: after so many messages in a row that were not alone, for so many slots of the ring; not after
+// messages of more bytes, of which rings move more lines.
+constexpr std::uint32_t kDetours = 8;
+constexpr std::uint64_t kRest = 256;
+constexpr std::size_t kMayRest = 256;
 
 /// What a peer has written, or nullptr where that is impossible.
 Slot* shuttle_at(const Mapping& mapping, std::uint32_t place) noexcept {
@@ -128,6 +133,32 @@ void ShmPort::resume_shuttle(ReceiveLane& lane) noexcept {
   lane.turn.store(last != 0 ? last + 2 : is_lower ? kFirstTurn + 1 : kFirstTurn, std::memory_order_relaxed);
   lane.passed = (last + 1) / 2 % detail::kPassed;
   lane.shuttle.store(shuttle, std::memory_order_release);
+}
+
+/// Of a shuttle whose message of `size` bytes has been read, before which `detour` slots of the ring have
+/// been since the last one. True: it stays here for a while, and all messages use the rings. Where small ones
+/// come by both ways again and again, as where both ranks send at a time, or windows, it saves nothing, and
+/// there is a second line to look at. Inside the lane.
+bool ShmPort::lets_shuttle_rest(ReceiveLane& lane, std::uint64_t detour, std::size_t size) noexcept {
+  if (detour == 0 || size > kMayRest)
+    lane.detours = 0;
+  else if (detour >= kRest / 2)
+    lane.detours = kDetours - 1;  // the peer had let it rest, and tries again
+  else
+    ++lane.detours;
+  if (lane.detours < kDetours) return false;
+  lane.rests_until = lane.head + kRest;
+  return true;
+}
+
+/// The shuttle is tried again; one more detour, and it rests once more. Inside the lane.
+[[gnu::noinline]] void ShmPort::end_rest(ReceiveLane& lane) noexcept {
+  lane.rests_until = 0;
+  lane.shuttle_head = lane.head;
+  if (SendState* const back = lane.back.load(std::memory_order_relaxed);
+      back != nullptr && !lane.peer->gone())
+    hand_shuttle(*back, *lane.shuttle.load(std::memory_order_relaxed),
+                 lane.turn.load(std::memory_order_relaxed) - 1);
 }
 
 /// Whether the peer has read what this rank has written into the lane's shuttle.

@@ -4,7 +4,7 @@ import unittest
 
 from perf import perf
 
-WORKLOADS = ("matched", "matched-latency", "matching", "unexpected", "matched-unacknowledged", "put-rate", "get-rate", "add-rate",
+WORKLOADS = ("matched", "matched-latency", "exchange", "matching", "unexpected", "matched-unacknowledged", "put-rate", "get-rate", "add-rate",
              "fetch-add-rate")
 LIBRARIES = "weft-serial,weft,weft-ordered,raw,ucp,mpich,openmpi,openmpi-ucx"
 

@@ -43,11 +43,11 @@ class VerifyTest(unittest.TestCase):
                     self.assertGreater(int(line.split(" messages,")[0].split()[-1]), 0)
 
     def test_contents_are_right_at_every_size_and_window(self):
-        names = "matched/weft,matched-latency/weft,unexpected/weft,matched-unacknowledged/weft"
+        names = "matched/weft,matched-latency/weft,exchange/weft,unexpected/weft,matched-unacknowledged/weft"
         result = perf("--verify", "--only", names, "--size", "0,1,7,9,5000,70K", "--window", "1,3,64", "--seconds", "0.01")
         self.assertEqual((result.returncode, result.stderr), (0, ""), result.stdout)
         lines = result.stdout.splitlines()
-        self.assertEqual(len(lines), 3 * 6 * 3 + 6)
+        self.assertEqual(len(lines), 3 * 6 * 3 + 2 * 6)
         for line in lines:
             self.assertTrue(line.endswith("messages, 0 lost, 0 duplicated, 0 torn"), line)
         self.assertTrue(any(line.startswith("unexpected/weft at 5000 bytes, window 3 ") for line in lines))

@@ -148,6 +148,76 @@ TYPED_TEST(Shuttle, leaves_what_is_sent_out_of_turn_to_the_rings) {
   }
 }
 
+/// Both ranks post before either reads, again and again.
+TYPED_TEST(Shuttle, rests_where_both_ranks_send_at_a_time_and_goes_on_with_a_dialogue) {
+  std::uint64_t number = 0;
+  const auto exchange = [&](std::size_t size) {
+    for (const int rank : {0, 1}) this->post(rank, number + static_cast<std::uint64_t>(rank), size);
+    for (const int rank : {0, 1}) this->expect(rank, number + static_cast<std::uint64_t>(1 - rank), size);
+    number += 2;
+  };
+  const auto tails = [&] { return this->lane(0).tail() + this->lane(1).tail(); };
+  for (int step = 0; step < 100; ++step) exchange(40);
+  EXPECT_FALSE(this->is_at(0) || this->is_at(1)) << "rests";
+  // A trial now and then takes a message or two.
+  std::uint64_t before = tails();
+  for (int step = 0; step < 1000; ++step) exchange(40);
+  EXPECT_GE(tails() - before, 1900U);
+  EXPECT_LT(tails() - before, 2000U) << "is tried again";
+  // A dialogue gets it back, after what is left of the rest.
+  const auto round_trip = [&](std::size_t size) {
+    for (const int rank : {0, 1}) {
+      this->post(rank, number, size);
+      this->expect(1 - rank, number++, size);
+    }
+  };
+  for (int step = 0; step < 600; ++step) round_trip(40);
+  before = tails();
+  for (int step = 0; step < 100; ++step) round_trip(40);
+  EXPECT_EQ(tails(), before);
+  // Larger messages keep it: one of two goes by it.
+  before = tails();
+  for (int step = 0; step < 100; ++step) exchange(400);
+  EXPECT_GE(tails() - before, 100U * 7);
+  EXPECT_LT(tails() - before, 150U * 7);
+}
+
+/// Where messages come one by one while their receiver looks, it leaves the next slot alone.
+TYPED_TEST(Shuttle, is_used_beside_rings_of_which_a_visit_takes_one_where_they_come_one_by_one) {
+  auto& receiver = this->ranks_.endpoint(1);
+  this->post(0, 0);  // by the shuttle, which stays at rank 1 from now on
+  EXPECT_EQ(receiver.progress(), 1U);
+  std::uint64_t number = 1;
+  const auto post_some = [&](int messages) {
+    for (int message = 0; message < messages; ++message) this->post(0, number++);
+  };
+  for (int step = 0; step < 40; ++step) {
+    EXPECT_EQ(receiver.progress(), 0U);
+    post_some(1);
+    EXPECT_EQ(receiver.progress(), 1U);
+  }
+  EXPECT_EQ(receiver.progress(), 0U);
+  post_some(3);
+  EXPECT_EQ(receiver.progress(), 1U) << "the first came while it looked";
+  EXPECT_EQ(receiver.progress(), 2U) << "the others were there";
+  // Whoever looks now and then finds all that is there.
+  for (int step = 0; step < 40; ++step) {
+    post_some(2);
+    EXPECT_EQ(receiver.progress(), 2U);
+  }
+  // Windows are found out soon.
+  int visits = 0;
+  for (int window = 0; window < 40; ++window) {
+    EXPECT_EQ(receiver.progress(), 0U);
+    post_some(10);
+    for (std::size_t taken = 0; taken < 10; ++visits) taken += receiver.progress();
+  }
+  EXPECT_LT(visits, 50);
+  EXPECT_EQ(this->arrived_[1].messages.size(), number);
+  for (std::uint64_t each = 0; each < number; ++each)
+    EXPECT_TRUE(test::matches(this->arrived_[1].messages[each].bytes(), each)) << each;
+}
+
 TYPED_TEST(Shuttle, carries_sends_of_every_kind) {
   Counter received;
   constexpr std::size_t kSizes[] = {8, 64, 2088, 8192};  // the last one would need a packet otherwise
@@ -208,7 +278,9 @@ TYPED_TEST(Shuttle, keeps_the_order_of_what_travels_beside_it) {
       continue;
     }
     // Some take several slots, some skip the end of the ring or make it grow, and some need a packet.
-    std::vector<std::byte> content(chance(20) != 0 ? 8 : chance(4) != 0 ? 400 : 3000);
+    // Small ones let the shuttle rest, where others do not.
+    const std::size_t usual = step % 1000 < 500 ? 8 : 300;
+    std::vector<std::byte> content(chance(20) != 0 ? usual : chance(4) != 0 ? 400 : 3000);
     std::uint64_t& number = sent[1 - rank];
     std::memcpy(content.data(), &number, sizeof number);
     const bool was_here = this->is_at(rank);
