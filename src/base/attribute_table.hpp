@@ -131,7 +131,7 @@ inline constexpr std::array kAttributeTable = {
   AttributeRow{.id = Attribute::regions_max, .name = "regions_max", .type = AttributeType::integer, .default_value = "4096",
     .unit = "regions", .minimum = 1, .maximum = 65536, .help = "memory regions that a rank may have at a time"},
   AttributeRow{.id = Attribute::spin, .name = "spin", .type = AttributeType::integer, .default_value = "5",
-    .unit = "microseconds", .minimum = 0, .maximum = 1 << 20, .help = "time in which a waiting thread polls in vain before it yields; shorter on a core that others want, where polls have not helped"},
+    .unit = "microseconds", .minimum = 0, .maximum = 1 << 20, .help = "time in which a waiting thread polls in vain before it yields; at most 2 on a core that others want, and three polls where those have not helped"},
   AttributeRow{.id = Attribute::yield, .name = "yield", .type = AttributeType::integer, .default_value = "16",
     .unit = "yields", .minimum = 0, .maximum = 1 << 20, .help = "yields of a waiting thread, each after a spin, before it parks"},
   AttributeRow{.id = Attribute::park_timeout, .name = "park_timeout", .type = AttributeType::seconds, .default_value = "0.05",

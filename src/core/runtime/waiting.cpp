@@ -123,8 +123,10 @@ void DeviceState::wait(const WaitCondition& condition, bool exclusive) noexcept 
   Spin spin(spin_ns_, core_share());
   std::uint32_t yields = 0;
   if (gives_way_first) spin.give_way();
+  bool is_late = false;
   while (!condition.holds(condition.context)) {
-    if (condition.until != core::Deadlines::kNever && base::now_ns() >= condition.until) break;
+    is_late = condition.until != core::Deadlines::kNever && base::now_ns() >= condition.until;
+    if (is_late) break;
     if (progress(exclusive) != 0) {
       spin.restart();
       yields = 0;
@@ -164,7 +166,7 @@ void DeviceState::wait(const WaitCondition& condition, bool exclusive) noexcept 
       counts_.parked_ns.add(static_cast<std::uint64_t>(base::now_ns() - asleep));
     }
   }
-  spin.end();
+  if (!is_late) spin.end();
   if (context_.tracer != nullptr) [[unlikely]]
     trace_wait(condition.place, traced_since);
   leave_wait(exclusive);
