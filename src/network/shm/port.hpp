@@ -118,7 +118,8 @@ struct alignas(64) ReceiveLane {
   /// Whether this rank has used its turn, so that the shuttle will come back when the peer answers, and the
   /// last answers came by it alone. Does not look at the shuttle.
   [[nodiscard]] bool awaits_answer() const noexcept {
-    const SendState* const used = back.load(std::memory_order_relaxed);
+    // Pairs with the releases in offer_shuttle() and accept_shuttle(): nobody is inside the lane here.
+    const SendState* const used = back.load(std::memory_order_acquire);
     return is_dialogue.load(std::memory_order_relaxed) && used != nullptr &&
            used->shuttle.load(std::memory_order_relaxed) == nullptr;
   }

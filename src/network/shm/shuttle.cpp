@@ -78,7 +78,7 @@ void ShmPort::offer_shuttle(ReceiveLane& lane, SendState& back) noexcept {
   if (offset == 0 || place != offset / sizeof(Slot)) return;  // these two go on without one
   Slot& shuttle = *shuttle_at(shared_.segment->mapping(), place);
   back.paired.store(&shuttle, std::memory_order_release);
-  lane.back.store(&back, std::memory_order_relaxed);
+  lane.back.store(&back, std::memory_order_release);  // pairs with the acquire in awaits_answer()
   lane.turn.store(kFirstTurn, std::memory_order_relaxed);
   lane.patience.set_side(true);
   // Pairs with the acquires of polls: they see the turn.
@@ -109,7 +109,7 @@ void ShmPort::accept_shuttle(ReceiveLane& lane) noexcept {
       continue;
     if (state->is_paired.exchange(true, std::memory_order_relaxed)) break;
     lane.is_paired.store(true, std::memory_order_relaxed);
-    lane.back.store(state, std::memory_order_relaxed);
+    lane.back.store(state, std::memory_order_release);  // pairs with the acquire in awaits_answer()
     lane.turn.store(kFirstTurn + 1, std::memory_order_relaxed);
     lane.shuttle.store(shuttle, std::memory_order_release);
     state->paired.store(shuttle, std::memory_order_release);

@@ -150,6 +150,35 @@ TEST_F(ThreadLanes, are_emptied_by_any_thread_before_it_finds_nothing_to_do) {
   }
 }
 
+/// A thread begins to poll when others have made lanes and a shuttle, and knows of them by what it reads of
+/// them alone: a build for ThreadSanitizer tells what would not be ordered by that.
+TEST_F(ThreadLanes, are_polled_by_threads_that_have_not_seen_them_made) {
+  Ranks<Endpoint> ranks(2);
+  const RemoteCompletion remote = ranks.runtime(1).expose(arrived_, {.id = 1});
+  Counter answered;
+  static_cast<void>(ranks.runtime(0).expose(answered, {.id = 1}));
+  std::atomic<bool> is_made{false};
+  std::atomic<int> polls{0};
+  std::atomic<bool> has_arrived{false};
+  std::jthread late([&] {
+    EXPECT_TRUE(test::until([&] { return is_made.load(std::memory_order_relaxed); }, [] {}));
+    EXPECT_TRUE(test::until([&] { return ranks.endpoint(1).progress() != 0; },
+                            [&] { polls.fetch_add(1, std::memory_order_relaxed); }));
+    has_arrived.store(true);
+  });
+  for (std::uint64_t round = 1; round <= 20; ++round) {
+    ASSERT_TRUE(ranks.post(0, 1, remote, test::payload(8, round)).has_value());
+    ASSERT_TRUE(ranks.progress_until([&] { return arrived_.value() == round; }));
+    ASSERT_TRUE(ranks.post(1, 0, remote, test::payload(8, round)).has_value());
+    ASSERT_TRUE(ranks.progress_until([&] { return answered.value() == round; }));
+  }
+  is_made.store(true, std::memory_order_relaxed);
+  EXPECT_TRUE(test::until([&] { return polls.load(std::memory_order_relaxed) > 100; }, [] {}));
+  EXPECT_TRUE(ranks.endpoint(0).post_am(1, remote, test::payload(8, 1)).is_done());
+  EXPECT_TRUE(test::until([&] { return has_arrived.load(); }, [] {}));
+  EXPECT_EQ(arrived_.value(), 21U);
+}
+
 TEST_F(ThreadLanes, leave_credits_for_every_thread) {
   constexpr int kCredits = 64;
   Ranks<Endpoint> ranks(2, {{"unexpected_credits", "64"}, {"thread_lanes", "15"}});
