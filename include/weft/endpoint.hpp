@@ -120,8 +120,9 @@ class BasicEndpoint : public MatchedOperations<BasicEndpoint<Locking>, Locking>,
   /// post_am that progresses until the post is accepted and, without a completion object, until the payload
   /// may be reused. Waits for as long as the peer does not consume, or options.timeout; returns how it ended,
   /// ok where options.completion is told. Inside handlers use post_am.
-  Outcome send_am(int peer, RemoteCompletion remote, Bytes bytes, const ActiveMessageOptions& options = {},
-                  const std::source_location& where = std::source_location::current()) {
+  [[gnu::always_inline]] Outcome send_am(
+      int peer, RemoteCompletion remote, Bytes bytes, const ActiveMessageOptions& options = {},
+      const std::source_location& where = std::source_location::current()) {
     if (post_by_lane(peer, remote, bytes, options)) [[likely]] {
       static_cast<void>(
           detail::end_in_post(*device_, Operation::active_message_sent, peer, options.tag, bytes, options));

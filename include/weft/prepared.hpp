@@ -155,9 +155,9 @@ class PreparedAccess : public PreparedOperation {
   [[nodiscard]] bool copy_and_signal() const noexcept {
     detail::SendLane* lane = lane_.get(signals_, *path_, where_.region.rank, options_.signal.device());
     return lane != nullptr &&
-           detail::post_filled_slot<Locking>(*lane, options_.signal, options_.tag, 0,
-                                             kIsPut ? detail::kPutSignalChannel : detail::kGetSignalChannel,
-                                             [&](std::byte*) { copy(buffer_.size()); });
+           detail::post_slot_after<Locking>(*lane, options_.signal, options_.tag,
+                                            kIsPut ? detail::kPutSignalChannel : detail::kGetSignalChannel,
+                                            [&] { copy(buffer_.size()); });
   }
   [[gnu::cold, gnu::noinline]] Status start_otherwise() {
     lane_.renew(signals_, *path_, where_.region.rank, options_.signal.device());

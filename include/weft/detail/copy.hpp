@@ -65,6 +65,54 @@ inline void copy_some_words(std::byte* to, const std::byte* from, std::size_t si
   if (size % 2 != 0) to[at] = from[at];
 }
 
+[[nodiscard, gnu::always_inline]] inline std::uint64_t word_at(const std::byte* from) noexcept {
+  std::uint64_t word;
+  std::memcpy(&word, from, sizeof word);
+  return word;
+}
+/// Writes two words that are neighbours by one store. Stores wait inside the core until it has their line,
+/// and there is room for few of them, for half as many while its other thread is busy: docs/decisions/026.
+[[gnu::always_inline]] inline void store_words(std::byte* to, std::uint64_t first,
+                                               std::uint64_t second) noexcept {
+  using Words = std::uint64_t __attribute__((vector_size(16)));
+  const Words words{first, second};
+  std::memcpy(to, &words, sizeof words);
+}
+
+/// As copy_behind(), where the compiler does not know `size`.
+inline void copy_some_behind(std::byte* to, std::uint64_t word, const std::byte* from,
+                             std::size_t size) noexcept {
+  if (size < 8) {
+    std::memcpy(to, &word, sizeof word);
+    return copy_some_words(to + 8, from, size);
+  }
+  store_words(to, word, word_at(from));
+  if (size == 8) return;
+  if (size <= 16) return copy_word<std::uint64_t>(to + size, from + size - 8);
+  if (size > 32) {
+    store_words(to + 16, word_at(from + 8), word_at(from + 16));
+    copy_word<std::uint64_t>(to + 32, from + 24);
+  } else {
+    copy_word<std::uint64_t>(to + 16, from + 8);
+  }
+  store_words(to + size - 8, word_at(from + size - 16), word_at(from + size - 8));
+}
+
+/// Writes `word`, and behind it what copy_small() copies, by fewer stores: it loads by words, too.
+[[gnu::always_inline]] inline void copy_behind(std::byte* to, std::uint64_t word, const std::byte* from,
+                                               std::size_t size) noexcept {
+  if (!__builtin_constant_p(size)) return copy_some_behind(to, word, from, size);
+  std::size_t at = 0;
+#pragma GCC unroll 3
+  for (; at + 8 <= size; at += 16) {
+    store_words(to + at, word, word_at(from + at));
+    if (at + 16 <= size) word = word_at(from + at + 8);
+  }
+  if (at <= size) std::memcpy(to + at, &word, sizeof word);  // it has no neighbour
+  const std::size_t whole = size / 8 * 8;
+  copy_small(to + 8 + whole, from + whole, size % 8);
+}
+
 /// Copies more than kBulkCopy bytes between places that do not overlap: fast wherever they lie, as
 /// std::memcpy is not on all processors.
 WEFT_API void copy_bulk(std::byte* to, const std::byte* from, std::size_t size) noexcept;

@@ -198,8 +198,8 @@ inline void prefetch_for_write(const void* line) noexcept {
 #endif
 }
 
-/// Slots ahead of the one being written whose line is fetched for writing. Rings have pages of their own with
-/// as much room behind them.
+/// Slots ahead of those being written whose lines are fetched for writing, by messages in several slots.
+/// Rings have pages of their own with as much room behind them.
 inline constexpr std::uint64_t kPrefetchDistance = 16;
 
 /// A slot that is being written.
@@ -209,8 +209,9 @@ struct SlotPlace {
   Slot* next;          // the lane's, once it is published
 };
 
-/// For a lane that was entered: its shuttle, when that is here, else the next slot of its ring, whose line
-/// will then soon be written. A null slot: there is none.
+/// For a lane that was entered: its shuttle, when that is here, else the next slot of its ring. A null slot:
+/// there is none. The lines of slots further on are not asked for: a receiver that is near has them already,
+/// and would take them back. docs/decisions/026.
 [[nodiscard, gnu::always_inline]] inline SlotPlace find_place(SendLane& lane) noexcept {
   // Pairs with the release in ShmPort::hand_shuttle(): the message before has been read. Single messages, to
   // which a jump is nothing, make way for streams.
@@ -223,7 +224,6 @@ struct SlotPlace {
     return {nullptr, 0, nullptr};
   Slot* const slot = lane.next;
   if (slot == nullptr) __builtin_unreachable();  // spares callers the test
-  prefetch_for_write(slot + kPrefetchDistance);
   return {slot, lane.mark, slot + 1};
 }
 /// Makes what was written into it visible, and moves on.
@@ -240,9 +240,10 @@ struct SlotPlace {
     ring_doorbell(lane);
 }
 
-/// Writes one slot whose `size` bytes of payload fill(payload) writes, once it is certain that the slot will
-/// be sent; what else it writes is visible to whoever has read the slot. False without effect when the lane
-/// is contended or full, or the handle is not open: the caller then takes the slow way, which finds out.
+/// Writes one slot whose word and `size` bytes of payload fill(slot, word) writes, once it is certain that
+/// the slot will be sent; what else it writes is visible to whoever has read the slot. False without effect
+/// when the lane is contended or full, or the handle is not open: the caller then takes the slow way, which
+/// finds out.
 template <class Locking, class Fill>
 [[nodiscard, gnu::always_inline]] inline bool post_filled_slot(SendLane& lane, RemoteCompletion remote,
                                                                std::uint32_t tag, std::size_t size,
@@ -259,11 +260,28 @@ template <class Locking, class Fill>
     leave<Locking>(hold);
     return false;
   }
-  fill(place.slot->payload);
-  place.slot->word = handle_word(remote, tag);
+  fill(*place.slot, handle_word(remote, tag));
   publish_slot(lane, place, size, channel);
   leave<Locking>(hold);
   return true;
+}
+
+/// Word and payload of a slot, which are neighbours.
+[[gnu::always_inline]] inline void fill_slot(Slot& slot, std::uint64_t word, Bytes bytes) noexcept {
+  static_assert(offsetof(Slot, payload) == offsetof(Slot, word) + sizeof word);
+  copy_behind(reinterpret_cast<std::byte*>(&slot) + offsetof(Slot, word), word, bytes.data(), bytes.size());
+}
+
+/// The same without a payload, for what what() does before the word is written.
+template <class Locking, class Do>
+[[nodiscard, gnu::always_inline]] inline bool post_slot_after(SendLane& lane, RemoteCompletion remote,
+                                                              std::uint32_t tag, std::uint8_t channel,
+                                                              const Do& what) noexcept {
+  return post_filled_slot<Locking>(
+      lane, remote, tag, 0, channel, [&](Slot & slot, std::uint64_t word) __attribute__((always_inline)) {
+        what();
+        slot.word = word;
+      });
 }
 
 /// The same with a payload of at most kSlotPayload that is there already.
@@ -272,8 +290,9 @@ template <class Locking>
                                                         std::uint32_t tag, Bytes bytes,
                                                         std::uint8_t channel) noexcept {
   return post_filled_slot<Locking>(
-      lane, remote, tag, bytes.size(), channel, [&](std::byte * payload) __attribute__((always_inline)) {
-        copy_small(payload, bytes.data(), bytes.size());
+      lane, remote, tag, bytes.size(),
+      channel, [&](Slot & slot, std::uint64_t word) __attribute__((always_inline)) {
+        fill_slot(slot, word, bytes);
       });
 }
 
@@ -294,9 +313,8 @@ inline constexpr std::uint8_t kSendChannel = 7;
                                                       std::uint64_t tag, Bytes bytes,
                                                       std::uint64_t trailer) noexcept {
   --lane.credits;
-  copy_small(place.slot->payload, bytes.data(), bytes.size());
+  fill_slot(*place.slot, tag, bytes);
   std::memcpy(place.slot->payload + bytes.size(), &trailer, sizeof trailer);
-  place.slot->word = tag;
   publish_slot(lane, place, bytes.size() + kMatchTrailer, kSendChannel);
 }
 

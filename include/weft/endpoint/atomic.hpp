@@ -223,8 +223,8 @@ class AtomicOperations {
     detail::SendLane* lane = static_cast<const Derived*>(this)->path().lane(
         peer, options.signal.device(), detail::column_of_post<Locking>());
     return lane != nullptr &&
-           detail::post_filled_slot<Locking>(
-               *lane, options.signal, options.tag, 0, detail::kAtomicSignalChannel, [&](std::byte*) {
+           detail::post_slot_after<Locking>(
+               *lane, options.signal, options.tag, detail::kAtomicSignalChannel, [&] {
                  static_cast<void>(detail::apply_atomically(place, operation, operand, expected, old));
                });
   }

@@ -114,8 +114,9 @@ class MatchedOperations {
   /// post_send that progresses until the post is accepted and, without a completion object, until the payload
   /// may be reused, or options.timeout has passed. Returns how it ended, ok where options.completion is told.
   /// Not inside handlers.
-  Outcome send(int peer, std::uint64_t tag, Bytes bytes, const SendOptions& options = {},
-               const std::source_location& where = std::source_location::current()) {
+  [[gnu::always_inline]] Outcome send(int peer, std::uint64_t tag, Bytes bytes,
+                                      const SendOptions& options = {},
+                                      const std::source_location& where = std::source_location::current()) {
     if (send_by_lane(peer, tag, bytes, options)) [[likely]] {
       static_cast<void>(detail::end_in_post(device(), Operation::send, peer, tag, bytes, options));
       return Outcome::ok;

@@ -190,8 +190,8 @@ class OneSidedOperations {
     if (size > detail::kCopiedInLane) return false;
     detail::SendLane* lane = static_cast<const Derived*>(this)->path().lane(
         peer, options.signal.device(), detail::column_of_post<Locking>());
-    return lane != nullptr && detail::post_filled_slot<Locking>(*lane, options.signal, options.tag, 0,
-                                                                channel, [&](std::byte*) { copy(); });
+    return lane != nullptr &&
+           detail::post_slot_after<Locking>(*lane, options.signal, options.tag, channel, copy);
   }
   [[nodiscard]] static bool allows(int peer, MappedAddress address, std::size_t size) noexcept {
     const MappedRegion& region = address.region();
