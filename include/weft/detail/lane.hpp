@@ -240,6 +240,12 @@ struct SlotPlace {
     ring_doorbell(lane);
 }
 
+/// Word and payload of a slot, which are neighbours.
+[[gnu::always_inline]] inline void fill_slot(Slot& slot, std::uint64_t word, Bytes bytes) noexcept {
+  static_assert(offsetof(Slot, payload) == offsetof(Slot, word) + sizeof word);
+  copy_behind(reinterpret_cast<std::byte*>(&slot) + offsetof(Slot, word), word, bytes.data(), bytes.size());
+}
+
 /// Writes one slot whose word and `size` bytes of payload fill(slot, word) writes, once it is certain that
 /// the slot will be sent; what else it writes is visible to whoever has read the slot. False without effect
 /// when the lane is contended or full, or the handle is not open: the caller then takes the slow way, which
@@ -266,20 +272,14 @@ template <class Locking, class Fill>
   return true;
 }
 
-/// Word and payload of a slot, which are neighbours.
-[[gnu::always_inline]] inline void fill_slot(Slot& slot, std::uint64_t word, Bytes bytes) noexcept {
-  static_assert(offsetof(Slot, payload) == offsetof(Slot, word) + sizeof word);
-  copy_behind(reinterpret_cast<std::byte*>(&slot) + offsetof(Slot, word), word, bytes.data(), bytes.size());
-}
-
-/// The same without a payload, for what what() does before the word is written.
-template <class Locking, class Do>
+/// The same without a payload: calls first() before it writes the word.
+template <class Locking, class First>
 [[nodiscard, gnu::always_inline]] inline bool post_slot_after(SendLane& lane, RemoteCompletion remote,
                                                               std::uint32_t tag, std::uint8_t channel,
-                                                              const Do& what) noexcept {
+                                                              const First& first) noexcept {
   return post_filled_slot<Locking>(
       lane, remote, tag, 0, channel, [&](Slot & slot, std::uint64_t word) __attribute__((always_inline)) {
-        what();
+        first();
         slot.word = word;
       });
 }
