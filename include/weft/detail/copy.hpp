@@ -71,7 +71,7 @@ inline void copy_some_words(std::byte* to, const std::byte* from, std::size_t si
   return word;
 }
 /// Writes two words that are neighbours by one store. Stores wait inside the core until it has their line,
-/// and there is room for few of them, for half as many while its other thread is busy: docs/decisions/026.
+/// and there is room for few of them: docs/decisions/026.
 [[gnu::always_inline]] inline void store_words(std::byte* to, std::uint64_t first,
                                                std::uint64_t second) noexcept {
   using Words = std::uint64_t __attribute__((vector_size(16)));

@@ -198,8 +198,8 @@ inline void prefetch_for_write(const void* line) noexcept {
 #endif
 }
 
-/// Slots ahead of those being written whose lines are fetched for writing, by messages in several slots.
-/// Rings have pages of their own with as much room behind them.
+/// Slots ahead of those being written whose lines are fetched for writing, by messages in several slots or a
+/// packet. Rings have pages of their own with as much room behind them.
 inline constexpr std::uint64_t kPrefetchDistance = 16;
 
 /// A slot that is being written.
