@@ -237,7 +237,7 @@ bool ShmPort::attach(std::uint32_t index) noexcept try {
   receive_lanes_.push_back(std::move(lane));
   // Pairs with the acquire in poll().
   lanes_[index].store(receive_lanes_.back().get(), std::memory_order_release);
-  pair(*receive_lanes_.back());
+  if (!has_stripes_.load(std::memory_order_relaxed)) pair(*receive_lanes_.back());
   return true;
 } catch (const std::bad_alloc&) {
   return false;
@@ -262,18 +262,27 @@ void ShmPort::set_traffic(std::uint32_t index, TrafficClass traffic) noexcept {
 
 /// Which threads look at the lane first. Under temperature_lock_, before the lane is hot.
 void ShmPort::set_columns(std::uint32_t index, TrafficClass traffic, std::uint32_t stripe) noexcept {
+  if (traffic == TrafficClass::data) {
+    set_owners(index, stripe);
+    stripes_ |= 1U << stripe % shared_.thread_lanes;
+    if (!std::has_single_bit(stripes_)) has_stripes_.store(true, std::memory_order_relaxed);
+    return;
+  }
+  // What is not data is for whoever comes first.
+  for (Column& column : columns_)
+    column.own[index / 64].fetch_or(std::uint64_t{1} << (index % 64), std::memory_order_relaxed);
+}
+
+/// They are those that send by lanes of this stripe. Polls may go on with what was before.
+void ShmPort::set_owners(std::uint32_t index, std::uint32_t stripe) noexcept {
   const std::uint64_t bit = std::uint64_t{1} << (index % 64);
   for (std::uint32_t column = 0; column < columns_.size(); ++column) {
     std::atomic<std::uint64_t>& own = columns_[column].own[index / 64];
-    // What is not data is for whoever comes first.
-    if (traffic != TrafficClass::data || column % shared_.thread_lanes == stripe % shared_.thread_lanes)
+    if (column % shared_.thread_lanes == stripe % shared_.thread_lanes)
       own.fetch_or(bit, std::memory_order_relaxed);
     else
       own.fetch_and(~bit, std::memory_order_relaxed);
   }
-  if (traffic != TrafficClass::data) return;
-  stripes_ |= 1U << stripe % shared_.thread_lanes;
-  if (!std::has_single_bit(stripes_)) has_stripes_.store(true, std::memory_order_relaxed);
 }
 
 bool ShmPort::consumed(const SendState& state) const noexcept {

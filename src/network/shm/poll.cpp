@@ -37,11 +37,7 @@ std::size_t ShmPort::poll(Sink& sink, std::size_t limit, bool exclusive) noexcep
     if (++others > kFewOthers || may_have_message(lane_at(index_of(0, rest)))) [[unlikely]]
       return poll_all(words, sink, limit, exclusive);
   ReceiveLane& lane = lane_at(index_of(0, data));
-  // Once per message, so a poll writes these flags now and then though it finds nothing.
-  if (lane.first_look.load(std::memory_order_relaxed) && lane.awaits_answer()) {
-    lane.first_look.store(false, std::memory_order_relaxed);
-    leave_line_alone(lane.patience.pauses());
-  }
+  await_first_look(lane);
   if (!may_have_message(lane)) {
     lane.looked_in_vain();
     if (lane.awaits_answer()) leave_line_alone(kBetweenLooks);

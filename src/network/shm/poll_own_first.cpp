@@ -34,6 +34,9 @@ std::size_t ShmPort::poll_own_first(Sink& sink, std::size_t limit) noexcept {
     std::uint64_t bits =
         hot_[word].load(std::memory_order_relaxed) & column.own[word].load(std::memory_order_relaxed);
     const bool alone = skips != 0 && words == 1 && (bits & (bits - 1)) == 0;
+    if (const std::uint64_t data = bits & ~protocol_[word].load(std::memory_order_relaxed);
+        skips != 0 && words == 1 && data != 0 && (data & (data - 1)) == 0)
+      await_first_look(lane_at(index_of(0, data)));
     for (; bits != 0; bits &= bits - 1)
       count += visit_lane(index_of(word, bits), sink, limit, visitor, alone, awaits_answer);
   }

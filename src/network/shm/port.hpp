@@ -4,7 +4,8 @@
 // Threads that share the device spread over several lanes for data.
 // Receiving: peers announce their lanes in this device's area; the port polls those that are hot, and learns
 // by doorbell about messages in cold ones. Sources: send.cpp, lane_setup.cpp, poll.cpp, receive.cpp,
-// shuttle.cpp, poll_in_order.cpp, poll_own_first.cpp, doorbell.cpp, access.cpp, failure.cpp, traffic.cpp.
+// shuttle.cpp, poll_in_order.cpp, poll_own_first.cpp, dialogues.cpp, doorbell.cpp, access.cpp, failure.cpp,
+// traffic.cpp.
 #pragma once
 
 #include "base/log.hpp"
@@ -73,6 +74,14 @@ inline void leave_line_alone(std::int32_t pauses) noexcept {
 }
 inline constexpr std::int32_t kBetweenLooks = 4;  // pauses; before the first look: Patience
 
+/// What is known of which lane answers a lane that has no shuttle yet. Inside that lane.
+struct Dialogue {
+  std::uint32_t periods = 0;             // credit has been told, each time counting anew
+  std::uint64_t received = 0;            // positions until then, of all rings of the lane
+  const SendState* answering = nullptr;  // the lane that seems to be it
+  std::array<std::uint64_t, detail::DevicePath::kNoColumn> sent{};  // positions of the lane of each column
+};
+
 /// A lane as its receiver keeps it. `next` is the slot that is looked at by polls without the lock: the one
 /// at `head`, or while there is something else to do one that is never empty.
 struct alignas(64) ReceiveLane {
@@ -102,7 +111,9 @@ struct alignas(64) ReceiveLane {
   std::atomic<bool> first_look{false};
   bool handlers_answer = false;  // the last active message of several slots made its handler post one
   Patience patience;
+  bool is_owned = false;  // by the threads whose lane answers it: set_owners()
   std::atomic<bool> is_paired{false};
+  Dialogue dialogue;
   std::uint32_t index = 0;
   std::uint16_t device = 0;  // of the peer
   std::uint16_t stripe = 0;
@@ -216,6 +227,7 @@ class ShmPort final : public Port {
   bool attach(std::uint32_t index) noexcept;
   void set_traffic(std::uint32_t index, TrafficClass traffic) noexcept;
   void set_columns(std::uint32_t index, TrafficClass traffic, std::uint32_t stripe) noexcept;
+  void set_owners(std::uint32_t index, std::uint32_t stripe) noexcept;
   [[nodiscard]] bool consumed(const SendState& state) const noexcept;
   [[nodiscard]] static std::uint64_t waiting(const SendState& state) noexcept;
   // failure.cpp
@@ -242,6 +254,13 @@ class ShmPort final : public Port {
   [[nodiscard]] ReceiveLane& lane_at(std::uint32_t index) const noexcept {
     return *lanes_[index].load(std::memory_order_acquire);  // pairs with the release in attach()
   }
+  /// Before the first look for an answer, in a dialogue: leaves the line to the peer for as long as the lane
+  /// has learned to. Once per message, so polls write the flag now and then though they find nothing.
+  [[gnu::always_inline]] static void await_first_look(ReceiveLane& lane) noexcept {
+    if (!lane.first_look.load(std::memory_order_relaxed) || !lane.awaits_answer()) return;
+    lane.first_look.store(false, std::memory_order_relaxed);
+    leave_line_alone(lane.patience.pauses());
+  }
   std::size_t poll_lane(std::uint32_t index, Sink& sink, std::size_t limit, bool exclusive) noexcept;
   void cool_now_and_then(bool exclusive) noexcept;
   std::size_t poll_all(std::uint32_t words, Sink& sink, std::size_t limit, bool exclusive) noexcept;
@@ -249,7 +268,7 @@ class ShmPort final : public Port {
   std::size_t receive(ReceiveLane& lane, Sink& sink, std::size_t limit, bool alone) noexcept;
   std::size_t receive_ring(ReceiveLane& lane, Sink& sink, std::size_t limit, bool alone,
                            bool is_due) noexcept;
-  static void tell_credit(ReceiveLane& lane, std::uint64_t head) noexcept;
+  void tell_credit(ReceiveLane& lane, std::uint64_t head) noexcept;
   std::uint64_t deliver_wide(ReceiveLane& lane, std::uint64_t header, std::uint64_t& head, std::size_t limit,
                              Sink& sink) noexcept;
   bool deliver_rare(ReceiveLane& lane, detail::Slot& slot, std::uint64_t header, Sink& sink) noexcept;
@@ -270,14 +289,18 @@ class ShmPort final : public Port {
   }
   bool receive_shuttle(ReceiveLane& lane, Sink& sink) noexcept;
   void take_copied_out(ReceiveLane& lane, detail::Slot& shuttle, std::uint64_t header, Sink& sink) noexcept;
-  static void shuttle_is_read(ReceiveLane& lane, detail::Slot& shuttle, std::uint32_t turn,
-                              std::size_t size) noexcept;
+  void shuttle_is_read(ReceiveLane& lane, detail::Slot& shuttle, std::uint32_t turn,
+                       std::size_t size) noexcept;
   static bool lets_shuttle_rest(ReceiveLane& lane, std::uint64_t detour, std::size_t size) noexcept;
   static void end_rest(ReceiveLane& lane) noexcept;
   [[nodiscard]] static bool has_shuttle_message(const ReceiveLane& lane) noexcept {
     return lane.is_due(lane.shuttle.load(std::memory_order_acquire)->header.load(std::memory_order_acquire));
   }
   [[nodiscard]] bool has_read_shuttle(const SendState& state) const noexcept;
+  // dialogues.cpp
+  SendState* answering_lane(ReceiveLane& lane, std::uint64_t received) noexcept;
+  void end_epoch(ReceiveLane& lane, std::uint32_t epoch) noexcept;
+  void find_answers(ReceiveLane& lane, std::uint64_t head) noexcept;
   // doorbell.cpp
   [[nodiscard]] bool has_rung() const noexcept;
   bool answer_doorbells(bool exclusive) noexcept;

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <chrono>
 #include <cstring>
 #include <string>
 
@@ -88,7 +87,7 @@ inline void keep_distance(ReceiveLane& lane, std::uint64_t head, std::uint64_t s
     lane.first_look.store(is_dialogue, std::memory_order_relaxed);
   }
   if (turn / 2 % Patience::kEpoch == 0) [[unlikely]]
-    lane.patience.end_epoch(turn / 2 / Patience::kEpoch, std::chrono::steady_clock::now());
+    end_epoch(lane, turn / 2 / Patience::kEpoch);
 }
 
 /// Delivers the message that is in the shuttle. Inside the lane. False: it was not taken.
@@ -272,6 +271,8 @@ inline bool ShmPort::receive_shuttle(ReceiveLane& lane, Sink& sink) noexcept {
   // Pairs with the acquire in learn_credit().
   lane.control->credit.store(head, std::memory_order_release);
   lane.credit_at = head + lane.mask / 4;
+  if (!lane.is_paired.load(std::memory_order_relaxed) && has_stripes_.load(std::memory_order_relaxed))
+    find_answers(lane, head);
 }
 
 /// Messages in several slots each, from `head` on, where there is one and behind which it is moved. Returns

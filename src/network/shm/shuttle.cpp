@@ -10,6 +10,7 @@
 #include "network/shm/port.hpp"
 
 #include <cstddef>
+#include <string>
 
 namespace weft::network::shm {
 
@@ -34,10 +35,10 @@ Slot* shuttle_at(const Mapping& mapping, std::uint32_t place) noexcept {
 
 }  // namespace
 
-/// A new lane to a lower rank gets the shuttle of a lane that comes from there, of the same threads if there
-/// is one.
+/// A new lane to a lower rank gets the shuttle of a lane that comes from there. Where threads share the
+/// device find_answers() sees first which lane answers which.
 void ShmPort::pair(SendState& state, const Outgoing& outgoing) noexcept {
-  if (outgoing.traffic != TrafficClass::data) return;
+  if (outgoing.traffic != TrafficClass::data || has_stripes_.load(std::memory_order_relaxed)) return;
   if (state.peer->rank >= shared_.segment->mapping().header().rank) return;
   ReceiveLane* chosen = nullptr;
   const std::uint32_t high = area_->lanes_high.load(std::memory_order_acquire);
@@ -52,7 +53,7 @@ void ShmPort::pair(SendState& state, const Outgoing& outgoing) noexcept {
   if (chosen != nullptr) offer_shuttle(*chosen, state);
 }
 
-/// The same for a lane that has just been found and comes from a lower rank.
+/// The same for a lane that has been found and comes from a lower rank.
 void ShmPort::pair(ReceiveLane& lane) noexcept {
   if (!lane.is_data || lane.is_paired.load(std::memory_order_relaxed)) return;
   if (lane.peer->rank >= shared_.segment->mapping().header().rank) return;
@@ -77,6 +78,11 @@ void ShmPort::offer_shuttle(ReceiveLane& lane, SendState& back) noexcept {
   const auto place = static_cast<std::uint32_t>(offset / sizeof(Slot));
   if (offset == 0 || place != offset / sizeof(Slot)) return;  // these two go on without one
   Slot& shuttle = *shuttle_at(shared_.segment->mapping(), place);
+  shared_.log.debug([&] {
+    return "lane " + std::to_string(lane.index) + " of stripe " + std::to_string(lane.stripe) +
+           " and the lane to rank " + std::to_string(lane.peer->rank) + " of stripe " +
+           std::to_string(back.stripe) + " have a shuttle";
+  });
   back.paired.store(&shuttle, std::memory_order_release);
   lane.back.store(&back, std::memory_order_release);  // pairs with the acquire in awaits_answer()
   lane.turn.store(kFirstTurn, std::memory_order_relaxed);

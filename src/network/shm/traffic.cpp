@@ -1,4 +1,5 @@
 // What has gone through the lanes of a device, from the positions that they have reached.
+#include "network/shm/glance.hpp"
 #include "network/shm/port.hpp"
 
 #include <thread>
@@ -7,24 +8,11 @@ namespace weft::network::shm {
 
 namespace {
 
-/// Reads what another thread may be writing: whoever asks wants to know about how much it is. (Naturally
-/// aligned words are read whole. ThreadSanitizer is told that this is meant.)
-template <class Word>
-__attribute__((no_sanitize("thread"), noinline)) Word glance(const Word& value) noexcept {
-  return *static_cast<const volatile Word*>(&value);
-}
-
 /// Positions that a lane has used, of all its rings, while another thread may be sending in it.
-std::uint64_t glance_at_positions(const SendState& state) noexcept {
+std::uint64_t positions_of(const SendState& state) noexcept {
   constexpr int kAttempts = 10'000;  // the other thread may have lost its core between two stores
-  std::uint64_t positions = 0;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    // Both pair with SendLane::begin_move() and end_move().
-    const std::uint32_t moves = state.moves.load(std::memory_order_acquire);
-    positions = glance(state.earlier) + glance(state.lap) +
-                static_cast<std::uint64_t>(glance(state.next) - glance(state.slots));
-    std::atomic_thread_fence(std::memory_order_acquire);
-    if (moves % 2 == 0 && state.moves.load(std::memory_order_relaxed) == moves) return positions;
+    if (std::uint64_t positions = 0; glance_at_positions(state, positions)) return positions;
     std::this_thread::yield();
   }
   return glance(state.called);  // nothing inlined, as far as can be told
@@ -42,7 +30,7 @@ Port::Traffic ShmPort::traffic() noexcept {
   {
     const std::lock_guard lock(setup_mutex_);
     for (const auto& state : send_states_) {
-      const std::uint64_t positions = glance_at_positions(*state);
+      const std::uint64_t positions = positions_of(*state);
       // What has come and is not there any more has been used.
       const std::uint64_t by_shuttle = difference(
           glance(state->shuttles), state->shuttle.load(std::memory_order_relaxed) != nullptr ? 1 : 0);
