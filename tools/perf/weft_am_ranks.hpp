@@ -49,12 +49,13 @@ class WeftAmRanks {
       ++expected_[static_cast<std::size_t>(source)];
     }
   }
+  /// Where ranks outnumber cores as a program would, and as `weft` does: by the library's own wait.
   void wait_receives() {
-    const auto ranks = static_cast<std::size_t>(runtime_.size());
-    Patience patience(yields_);
-    for (std::size_t source = 0; source < ranks; ++source)
-      while (arrivals_.data(source) < expected_[source]) patience.poll(*this);
-    while (arrivals_.words() < expected_words_) patience.poll(*this);
+    if (yields_ && progresses_) {
+      endpoint_.wait_until([this] { return has_all(); });
+    } else {
+      for (Patience patience(yields_); !has_all();) patience.poll(*this);
+    }
     if (word_to_.empty()) return;
     const std::uint64_t word = arrivals_.word();
     std::memcpy(word_to_.data(), &word, sizeof word);
@@ -69,6 +70,13 @@ class WeftAmRanks {
 
  private:
   static constexpr std::size_t kMostRanks = 16;
+
+  [[nodiscard]] bool has_all() const {
+    const auto ranks = static_cast<std::size_t>(runtime_.size());
+    for (std::size_t source = 0; source < ranks; ++source)
+      if (arrivals_.data(source) < expected_[source]) return false;
+    return arrivals_.words() >= expected_words_;
+  }
 
   /// Signalled by one thread at a time: the one that progresses.
   class Arrivals final : public Completion {

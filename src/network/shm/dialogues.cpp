@@ -2,8 +2,8 @@
 //
 // Threads of two ranks that talk to each other need not have the same number in both, so the lanes by which
 // they do are not of one stripe. What tells is how many messages come and go: whenever credit is told for a
-// lane that has no shuttle yet, this rank's lanes are looked at, and the one that answers gets the shuttle. Once
-// that carries a dialogue, its threads look at the lane that it answers before they look at others.
+// lane that has no shuttle yet, this rank's lanes are looked at, and the one that answers gets the shuttle.
+// Once that carries a dialogue, its threads look at the lane that it answers before they look at others.
 // docs/decisions/027.
 #include "network/shm/glance.hpp"
 #include "network/shm/port.hpp"
@@ -84,8 +84,8 @@ void ShmPort::find_answers(ReceiveLane& lane, std::uint64_t head) noexcept {
   if (lane.is_owned || back == nullptr || !lane.is_dialogue.load(std::memory_order_relaxed) ||
       !has_stripes_.load(std::memory_order_relaxed))
     return;
-  // Not before it is a dialogue: of windows and streams, which go one way, any thread that has time takes more
-  // while they are in its own set.
+  // Not before it is a dialogue: of windows and streams, which go one way, any thread that has time takes
+  // more while they are in its own set.
   set_owners(lane.index, back->stripe);
   lane.is_owned = true;
 }

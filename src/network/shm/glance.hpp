@@ -8,8 +8,8 @@
 
 namespace weft::network::shm {
 
-/// For whoever wants to know about how much it is. (Naturally aligned words are read whole. ThreadSanitizer is
-/// told that this is meant.)
+/// For whoever wants to know about how much it is. (Naturally aligned words are read whole. ThreadSanitizer
+/// is told that this is meant.)
 template <class Word>
 [[nodiscard]] __attribute__((no_sanitize("thread"), noinline)) Word glance(const Word& value) noexcept {
   return *static_cast<const volatile Word*>(&value);

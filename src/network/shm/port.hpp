@@ -265,6 +265,8 @@ class ShmPort final : public Port {
   void cool_now_and_then(bool exclusive) noexcept;
   std::size_t poll_all(std::uint32_t words, Sink& sink, std::size_t limit, bool exclusive) noexcept;
   static bool enter(ReceiveLane& lane, bool exclusive) noexcept;
+  std::size_t poll_dialogue(Sink& sink, std::size_t limit, bool exclusive) noexcept;
+  void note_visit(std::uint32_t index) noexcept;
   std::size_t receive(ReceiveLane& lane, Sink& sink, std::size_t limit, bool alone) noexcept;
   std::size_t receive_ring(ReceiveLane& lane, Sink& sink, std::size_t limit, bool alone,
                            bool is_due) noexcept;
@@ -327,6 +329,9 @@ class ShmPort final : public Port {
   LaneSet bulk_{};                           // lanes of Urgency::last
   std::atomic<bool> has_classes_{false};     // any of these
   std::atomic<std::uint32_t> bulk_turn_{0};  // lane with which the next look at bulk begins
+  std::atomic<std::uint32_t> recent_{0};     // of polls of all lanes: the lane that had something last,
+  std::atomic<std::uint32_t> in_a_row_{0};   // how often in a row, up to a few,
+  std::atomic<std::uint32_t> skips_{0};      // and how often yet the others may be left out
   std::array<Column, detail::DevicePath::kNoColumn> columns_;
   std::atomic<bool> has_stripes_{false};  // lanes of several stripes lead here
   std::array<std::atomic<ReceiveLane*>, kMaxLanes> lanes_{};

@@ -51,7 +51,8 @@ class Dialogues : public testing::Test {
     for (std::size_t rank = 0; rank < 2; ++rank)
       for (std::size_t dialogue = 0; dialogue < kDialogues; ++dialogue)
         remote_[dialogue] =
-            ranks_.runtime(static_cast<int>(rank)).expose(arrived_[rank][dialogue], {.id = 1 + static_cast<std::uint32_t>(dialogue)});
+            ranks_.runtime(static_cast<int>(rank))
+                .expose(arrived_[rank][dialogue], {.id = 1 + static_cast<std::uint32_t>(dialogue)});
     // In this order they get their numbers.
     for (const auto& [rank, dialogue] : {std::pair{0, 0}, {0, 1}, {1, 1}, {1, 0}})
       worker(rank, static_cast<std::size_t>(dialogue)).call([&, rank = rank, dialogue = dialogue] {
@@ -73,13 +74,19 @@ class Dialogues : public testing::Test {
     return workers_[static_cast<std::size_t>(rank)][dialogue];
   }
   SendLane& lane(int rank, std::size_t dialogue) {
-    return *ranks_.endpoint(rank).path().lane(1 - rank, 0, columns_[static_cast<std::size_t>(rank)][dialogue]);
+    return *ranks_.endpoint(rank).path().lane(1 - rank, 0,
+                                              columns_[static_cast<std::size_t>(rank)][dialogue]);
   }
   void send(int rank, std::size_t dialogue, int messages = 1) {
     worker(rank, dialogue).call([&] {
       for (int count = 0; count < messages; ++count)
-        EXPECT_TRUE(test::until([&] { return ranks_.endpoint(rank).post_am(1 - rank, remote_[dialogue], test::payload(8, 1)).is_done(); },
-                                [&] { ranks_.endpoint(rank).progress(); }));
+        EXPECT_TRUE(test::until(
+            [&] {
+              return ranks_.endpoint(rank)
+                  .post_am(1 - rank, remote_[dialogue], test::payload(8, 1))
+                  .is_done();
+            },
+            [&] { ranks_.endpoint(rank).progress(); }));
     });
     sent_[static_cast<std::size_t>(rank)][dialogue] += static_cast<std::uint64_t>(messages);
   }
@@ -99,7 +106,9 @@ class Dialogues : public testing::Test {
     send(1, dialogue);
     receive(0, dialogue);
   }
-  bool is_shuttle_at(int rank, std::size_t dialogue) { return lane(rank, dialogue).shuttle.load() != nullptr; }
+  bool is_shuttle_at(int rank, std::size_t dialogue) {
+    return lane(rank, dialogue).shuttle.load() != nullptr;
+  }
 
   std::array<std::array<Counter, kDialogues>, 2> arrived_;  // by rank
   std::array<std::array<std::uint64_t, kDialogues>, 2> sent_{};
