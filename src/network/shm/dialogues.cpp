@@ -25,38 +25,23 @@ bool keeps_up(std::uint64_t sent, std::uint64_t received) noexcept {
   return sent + kSlack >= received && sent <= received + kSlack;
 }
 
-/// The only one of what is added.
-class Only {
- public:
-  void add(SendState* state) noexcept {
-    is_one_ = state_ == nullptr || (is_one_ && state_ == state);
-    state_ = state;
-  }
-  [[nodiscard]] bool has_none() const noexcept { return state_ == nullptr; }
-  [[nodiscard]] SendState* get() const noexcept { return is_one_ ? state_ : nullptr; }
-
- private:
-  SendState* state_ = nullptr;
-  bool is_one_ = true;
-};
-
 }  // namespace
 
-/// The lane that has sent as many messages as have come since credit was told before, or where there is none
-/// the one that has sent any at all; nullptr: several have.
+/// The only lane that has sent as many messages as have come since credit was told before, if there is one.
 SendState* ShmPort::answering_lane(ReceiveLane& lane, std::uint64_t received) noexcept {
-  Only as_many;
-  Only any;
+  SendState* found = nullptr;
+  bool are_several = false;
   for (std::uint32_t column = 0; column < DevicePath::kNoColumn; ++column) {
     auto* const state =
         static_cast<SendState*>(path_.lane(lane.peer->rank, static_cast<std::uint8_t>(lane.device), column));
     std::uint64_t now = 0;
     if (state == nullptr || !glance_at_positions(*state, now)) continue;
     const std::uint64_t sent = now - std::exchange(lane.dialogue.sent[column], now);
-    if (keeps_up(sent, received)) as_many.add(state);
-    if (sent != 0) any.add(state);
+    if (!keeps_up(sent, received)) continue;
+    are_several = are_several || (found != nullptr && found != state);
+    found = state;
   }
-  return as_many.has_none() ? any.get() : as_many.get();
+  return are_several ? nullptr : found;
 }
 
 /// Inside the lane, of which all before `head` has been read.

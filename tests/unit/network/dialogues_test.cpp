@@ -129,15 +129,13 @@ TEST_F(Dialogues, of_other_numbers_leave_the_rings) {
   }
 }
 
-TEST_F(Dialogues, of_windows_have_a_shuttle) {
-  for (std::size_t dialogue = 0; dialogue < kDialogues; ++dialogue) {
-    bool has_come = false;
+/// Windows gain nothing by a shuttle: they get one of the same stripe, when it is given up to find out more.
+TEST_F(Dialogues, that_are_windows_go_by_the_rings) {
+  for (std::size_t dialogue = 0; dialogue < kDialogues; ++dialogue)
     for (int count = 0; count < 20; ++count) {
       ask(dialogue, 64);
-      has_come = has_come || is_shuttle_at(0, dialogue);
+      EXPECT_FALSE(is_shuttle_at(0, dialogue));
     }
-    EXPECT_TRUE(has_come);
-  }
 }
 
 class EvenDialogues : public Dialogues {

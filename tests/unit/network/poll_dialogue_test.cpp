@@ -34,8 +34,7 @@ class PollDialogue : public testing::Test {
   std::size_t ask() {
     const std::uint64_t before = count(1);
     send(0, 1);
-    EXPECT_TRUE(
-        test::until([&] { return count(1) == before + 1; }, [&] { ranks_.endpoint(1).progress(); }));
+    EXPECT_TRUE(test::until([&] { return count(1) == before + 1; }, [&] { ranks_.endpoint(1).progress(); }));
     send(1, 0);
     return ranks_.endpoint(0).progress();
   }
