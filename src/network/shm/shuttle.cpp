@@ -5,8 +5,9 @@
 // by counting turns; whose turn it is not uses the ring. docs/decisions/017 has the measurements.
 //
 // The higher of the two ranks offers a shuttle, from its segment, as soon as it has a lane from and one to a
-// device. The lower one has the first turn. Nobody has to use its turn, and a lane that ends leaves its
-// shuttle where it is: a shuttle belongs to its two lanes for good.
+// device; where threads share the device, dialogues.cpp finds out first which two go together. The lower rank
+// has the first turn. Nobody has to use its turn, and a lane that ends leaves its shuttle where it is: a
+// shuttle belongs to its two lanes for good.
 #include "network/shm/port.hpp"
 
 #include <cstddef>
