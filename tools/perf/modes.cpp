@@ -89,15 +89,20 @@ class PairTransport {
     for (Patience patience(place_.yields); receives_pending();) patience.poll(*this);
   }
   [[nodiscard]] bool receives_pending() const { return arrivals_.count() < expected_; }
-  void post_send(std::uint64_t tag, ByteView bytes) {
+  [[gnu::always_inline]] void post_send(std::uint64_t tag, ByteView bytes) {
     const std::uint32_t number = tag == kControlTag ? Arrivals::kControl : sent_++;
-    Patience patience(place_.yields);
-    while (place_.endpoint.post_am(place_.peer, remote_, bytes, {.tag = number}).is_retry())
-      patience.poll(*this);
+    if (place_.endpoint.post_am(place_.peer, remote_, bytes, {.tag = number}).is_retry()) [[unlikely]]
+      post_send_again(number, bytes);
   }
   void wait_sends() {}  // small payloads have left with the post
 
  private:
+  [[gnu::noinline, gnu::cold]] void post_send_again(std::uint32_t number, ByteView bytes) {
+    Patience patience(place_.yields);
+    do patience.poll(*this);
+    while (place_.endpoint.post_am(place_.peer, remote_, bytes, {.tag = number}).is_retry());
+  }
+
   const Place place_;
   Arrivals arrivals_;
   RemoteCompletion remote_;

@@ -61,16 +61,21 @@ class WeftAmRanks {
     std::memcpy(word_to_.data(), &word, sizeof word);
     word_to_ = {};
   }
-  void post_send_to(int target, std::uint64_t tag, ByteView bytes) {
-    Patience patience(yields_);
-    while (endpoint_.post_am(target, remote_, bytes, {.tag = static_cast<std::uint32_t>(tag)}).is_retry())
-      patience.poll(*this);
+  [[gnu::always_inline]] void post_send_to(int target, std::uint64_t tag, ByteView bytes) {
+    const auto number = static_cast<std::uint32_t>(tag);
+    if (endpoint_.post_am(target, remote_, bytes, {.tag = number}).is_retry()) [[unlikely]]
+      post_send_again(target, number, bytes);
   }
   void wait_sends() {}  // small payloads have left with the post
 
  private:
   static constexpr std::size_t kMostRanks = 16;
 
+  [[gnu::noinline, gnu::cold]] void post_send_again(int target, std::uint32_t tag, ByteView bytes) {
+    Patience patience(yields_);
+    do patience.poll(*this);
+    while (endpoint_.post_am(target, remote_, bytes, {.tag = tag}).is_retry());
+  }
   [[nodiscard]] bool has_all() const {
     const auto ranks = static_cast<std::size_t>(runtime_.size());
     for (std::size_t source = 0; source < ranks; ++source)

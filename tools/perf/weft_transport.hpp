@@ -268,10 +268,10 @@ class WeftAmTransport {
     std::memcpy(control_, &word, sizeof word);
   }
   [[nodiscard]] bool receives_pending() const { return arrivals_.value() < expected_; }
-  void post_send(std::uint64_t tag, ByteView bytes) {
-    Patience patience(yields_);
-    while (endpoint_.post_am(peer_, remote_, bytes, {.tag = static_cast<std::uint32_t>(tag)}).is_retry())
-      patience.poll(*this);
+  [[gnu::always_inline]] void post_send(std::uint64_t tag, ByteView bytes) {
+    const auto number = static_cast<std::uint32_t>(tag);
+    if (endpoint_.post_am(peer_, remote_, bytes, {.tag = number}).is_retry()) [[unlikely]]
+      post_send_again(number, bytes);
   }
   void wait_sends() {}  // small payloads have left with the post
 
@@ -282,6 +282,11 @@ class WeftAmTransport {
     Patience patience(yields_, Patience::Awaits::stream);
     do patience.poll(*this);
     while (endpoint_.post_am(peer_, stream_, bytes).is_retry());
+  }
+  [[gnu::noinline, gnu::cold]] void post_send_again(std::uint32_t tag, ByteView bytes) {
+    Patience patience(yields_);
+    do patience.poll(*this);
+    while (endpoint_.post_am(peer_, remote_, bytes, {.tag = tag}).is_retry());
   }
 
   struct HandOver {
