@@ -78,8 +78,10 @@ void OfiDevice::on_error() noexcept {
     return;
   }
   auto& sending = *static_cast<Sending*>(transfer);
-  // A network that has lost one message cannot promise the next.
-  shared_.peers.mark_gone(sending.link->rank, "a message was not delivered: " + text);
+  // A network that has lost one message cannot promise the next. To whoever has left, too, and closed the
+  // connection before it was read, there is no goodbye to say.
+  shared_.peers.mark_gone(sending.link->rank,
+                          sending.is_goodbye ? std::string() : "a message was not delivered: " + text);
   end(sending);
 }
 

@@ -27,6 +27,7 @@ OfiDevice::Sending* OfiDevice::take_sending() noexcept {
 void OfiDevice::end(Sending& sending) noexcept {
   if (sending.kind == Transfer::Kind::packet) shared_.packets.give_back(sending.packet);
   sending.link = nullptr;
+  sending.is_goodbye = false;
   free_sendings_.push_back(&sending);
 }
 
@@ -52,6 +53,7 @@ OfiDevice::Sent OfiDevice::transmit(Link& link, const Header& header, Bytes payl
   if (!payload.empty()) std::memcpy(sending->bytes + sizeof header, payload.data(), payload.size());
   sending->kind = Transfer::Kind::copied;
   sending->link = &link;
+  sending->is_goodbye = header.kind == Kind::goodbye;
   const Sent sent =
       outcome(link, ::fi_send(endpoint_.get(), sending->bytes, size, descriptor_of(sending_registration_),
                               link.address, &sending->raw));
