@@ -255,7 +255,7 @@ class WeftAmTransport {
   }
   [[gnu::always_inline]] void post_am(ByteView bytes) {
     if (endpoint_.post_am(peer_, stream_, bytes).is_retry()) [[unlikely]]
-      post_am_again(bytes);
+      post_again(stream_, 0, bytes, Patience::Awaits::stream);
   }
   void post_receive(std::uint64_t tag, ByteSpan buffer) {
     if (tag == 1) control_ = buffer.data();
@@ -271,22 +271,18 @@ class WeftAmTransport {
   [[gnu::always_inline]] void post_send(std::uint64_t tag, ByteView bytes) {
     const auto number = static_cast<std::uint32_t>(tag);
     if (endpoint_.post_am(peer_, remote_, bytes, {.tag = number}).is_retry()) [[unlikely]]
-      post_send_again(number, bytes);
+      post_again(remote_, number, bytes, Patience::Awaits::answer);
   }
   void wait_sends() {}  // small payloads have left with the post
 
  private:
   static constexpr std::uint32_t kStreams = 64;  // ids from here up are of streams
 
-  [[gnu::noinline, gnu::cold]] void post_am_again(ByteView bytes) {
-    Patience patience(yields_, Patience::Awaits::stream);
+  [[gnu::noinline, gnu::cold]] void post_again(RemoteCompletion remote, std::uint32_t tag, ByteView bytes,
+                                               Patience::Awaits awaits) {
+    Patience patience(yields_, awaits);
     do patience.poll(*this);
-    while (endpoint_.post_am(peer_, stream_, bytes).is_retry());
-  }
-  [[gnu::noinline, gnu::cold]] void post_send_again(std::uint32_t tag, ByteView bytes) {
-    Patience patience(yields_);
-    do patience.poll(*this);
-    while (endpoint_.post_am(peer_, remote_, bytes, {.tag = tag}).is_retry());
+    while (endpoint_.post_am(peer_, remote, bytes, {.tag = tag}).is_retry());
   }
 
   struct HandOver {

@@ -78,10 +78,10 @@ void OfiDevice::on_error() noexcept {
     return;
   }
   auto& sending = *static_cast<Sending*>(transfer);
-  // A network that has lost one message cannot promise the next. To whoever has left, too, and closed the
-  // connection before it was read, there is no goodbye to say.
-  shared_.peers.mark_gone(sending.link->rank,
-                          sending.is_goodbye ? std::string() : "a message was not delivered: " + text);
+  // A network that has lost one message cannot promise the next. A goodbye is not missed by a peer that has
+  // left, too, and has closed the connection.
+  const bool is_missed = sending.kind != Transfer::Kind::goodbye;
+  shared_.peers.mark_gone(sending.link->rank, is_missed ? "a message was not delivered: " + text : "");
   end(sending);
 }
 

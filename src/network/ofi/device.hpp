@@ -78,7 +78,6 @@ class OfiDevice {
     Link* link = nullptr;
     std::uint32_t packet = 0;
     std::byte* bytes = nullptr;  // room for a message of inline_bytes
-    bool is_goodbye = false;
   };
   /// Something that poll() reports to the Sink.
   struct Rejection {

@@ -17,7 +17,7 @@ struct Link;
 
 /// What a completion says it is of. libfabric owns `raw` while the transfer is under way.
 struct Transfer {
-  enum class Kind : std::uint8_t { receive, copied, packet, access };
+  enum class Kind : std::uint8_t { receive, copied, goodbye, packet, access };
   fi_context2 raw{};
   Kind kind = Kind::receive;
 };

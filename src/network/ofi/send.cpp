@@ -27,7 +27,6 @@ OfiDevice::Sending* OfiDevice::take_sending() noexcept {
 void OfiDevice::end(Sending& sending) noexcept {
   if (sending.kind == Transfer::Kind::packet) shared_.packets.give_back(sending.packet);
   sending.link = nullptr;
-  sending.is_goodbye = false;
   free_sendings_.push_back(&sending);
 }
 
@@ -51,9 +50,8 @@ OfiDevice::Sent OfiDevice::transmit(Link& link, const Header& header, Bytes payl
   if (sending == nullptr) return Sent::later;
   std::memcpy(sending->bytes, &header, sizeof header);
   if (!payload.empty()) std::memcpy(sending->bytes + sizeof header, payload.data(), payload.size());
-  sending->kind = Transfer::Kind::copied;
+  sending->kind = header.kind == Kind::goodbye ? Transfer::Kind::goodbye : Transfer::Kind::copied;
   sending->link = &link;
-  sending->is_goodbye = header.kind == Kind::goodbye;
   const Sent sent =
       outcome(link, ::fi_send(endpoint_.get(), sending->bytes, size, descriptor_of(sending_registration_),
                               link.address, &sending->raw));

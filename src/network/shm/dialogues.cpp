@@ -34,9 +34,9 @@ SendState* ShmPort::answering_lane(ReceiveLane& lane, std::uint64_t received) no
   for (std::uint32_t column = 0; column < DevicePath::kNoColumn; ++column) {
     auto* const state =
         static_cast<SendState*>(path_.lane(lane.peer->rank, static_cast<std::uint8_t>(lane.device), column));
-    std::uint64_t now = 0;
-    if (state == nullptr || !glance_at_positions(*state, now)) continue;
-    const std::uint64_t sent = now - std::exchange(lane.dialogue.sent[column], now);
+    const auto now = state != nullptr ? glance_at_positions(*state) : std::nullopt;
+    if (!now.has_value()) continue;
+    const std::uint64_t sent = *now - std::exchange(lane.dialogue.sent[column], *now);
     if (!keeps_up(sent, received)) continue;
     are_several = are_several || (found != nullptr && found != state);
     found = state;

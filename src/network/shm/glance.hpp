@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <optional>
 
 namespace weft::network::shm {
 
@@ -15,15 +16,16 @@ template <class Word>
   return *static_cast<const volatile Word*>(&value);
 }
 
-/// Positions that a lane has used, of all its rings, while another thread may be sending in it. False: it was
-/// moving to another ring or lap.
-[[nodiscard]] inline bool glance_at_positions(const SendState& state, std::uint64_t& positions) noexcept {
+/// Positions that a lane has used, of all its rings, while another thread may be sending in it. Nothing: it
+/// was moving to another ring or lap.
+[[nodiscard]] inline std::optional<std::uint64_t> glance_at_positions(const SendState& state) noexcept {
   // Both pair with SendLane::begin_move() and end_move().
   const std::uint32_t moves = state.moves.load(std::memory_order_acquire);
-  positions = glance(state.earlier) + glance(state.lap) +
-              static_cast<std::uint64_t>(glance(state.next) - glance(state.slots));
+  const std::uint64_t positions = glance(state.earlier) + glance(state.lap) +
+                                  static_cast<std::uint64_t>(glance(state.next) - glance(state.slots));
   std::atomic_thread_fence(std::memory_order_acquire);
-  return moves % 2 == 0 && state.moves.load(std::memory_order_relaxed) == moves;
+  if (moves % 2 != 0 || state.moves.load(std::memory_order_relaxed) != moves) return std::nullopt;
+  return positions;
 }
 
 }  // namespace weft::network::shm

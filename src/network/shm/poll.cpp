@@ -12,7 +12,6 @@ namespace {
 constexpr std::uint32_t kSweepEvery = 4096;  // polls, while more than kPolledAllUpTo lanes are hot
 constexpr int kFewOthers = 3;                // lanes that are not for data, beside one that is
 constexpr std::uint32_t kInARow = 8;         // visits that found something, after which one lane comes first
-constexpr std::uint32_t kSkips = 15;         // polls in a row that leave out the lanes beside that one
 
 }  // namespace
 
@@ -55,14 +54,14 @@ std::size_t ShmPort::poll(Sink& sink, std::size_t limit, bool exclusive) noexcep
 /// itself, as if there were no others. 0: all of them are due.
 [[gnu::always_inline]] inline std::size_t ShmPort::poll_dialogue(Sink& sink, std::size_t limit,
                                                                  bool exclusive) noexcept {
-  if (in_a_row_.load(std::memory_order_relaxed) != kInARow) return 0;
-  const std::uint32_t index = recent_.load(std::memory_order_relaxed);
+  if (recent_.in_a_row.load(std::memory_order_relaxed) != kInARow) return 0;
+  const std::uint32_t index = recent_.lane.load(std::memory_order_relaxed);
   ReceiveLane& lane = lane_at(index);
   const bool is_hot = (hot_[index / 64].load(std::memory_order_relaxed) >> index % 64 & 1) != 0;
   if (!is_hot || !lane.awaits_answer()) return 0;
-  const std::uint32_t skips = skips_.load(std::memory_order_relaxed);
+  const std::uint32_t skips = recent_.skips.load(std::memory_order_relaxed);
   if (skips == 0) {
-    skips_.store(kSkips, std::memory_order_relaxed);
+    recent_.skips.store(kSkips, std::memory_order_relaxed);
     return 0;
   }
   await_first_look(lane);
@@ -70,18 +69,18 @@ std::size_t ShmPort::poll(Sink& sink, std::size_t limit, bool exclusive) noexcep
   const std::size_t count = receive(lane, sink, limit, false);
   lane.entrance.leave();
   // Polls that find nothing only read.
-  if (count != 0) skips_.store(skips - 1, std::memory_order_relaxed);
+  if (count != 0) recent_.skips.store(skips - 1, std::memory_order_relaxed);
   return count;
 }
 
 /// A visit of the lane has found something.
 [[gnu::always_inline]] inline void ShmPort::note_visit(std::uint32_t index) noexcept {
-  const std::uint32_t visits = in_a_row_.load(std::memory_order_relaxed);
-  if (index != recent_.load(std::memory_order_relaxed)) {
-    recent_.store(index, std::memory_order_relaxed);
-    in_a_row_.store(0, std::memory_order_relaxed);
+  const std::uint32_t visits = recent_.in_a_row.load(std::memory_order_relaxed);
+  if (index != recent_.lane.load(std::memory_order_relaxed)) {
+    recent_.lane.store(index, std::memory_order_relaxed);
+    recent_.in_a_row.store(0, std::memory_order_relaxed);
   } else if (visits != kInARow) {
-    in_a_row_.store(visits + 1, std::memory_order_relaxed);
+    recent_.in_a_row.store(visits + 1, std::memory_order_relaxed);
   }
 }
 

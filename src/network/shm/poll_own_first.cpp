@@ -14,12 +14,6 @@
 
 namespace weft::network::shm {
 
-namespace {
-
-constexpr std::uint32_t kSkips = 15;  // polls in a row that leave out the lanes of other columns
-
-}  // namespace
-
 std::size_t ShmPort::poll_own_first(Sink& sink, std::size_t limit) noexcept {
   const std::uint32_t visitor = concurrent::thread_number() + 1;
   Column& column = columns_[(visitor - 1) % detail::DevicePath::kNoColumn];

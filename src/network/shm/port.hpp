@@ -111,9 +111,7 @@ struct alignas(64) ReceiveLane {
   std::atomic<bool> first_look{false};
   bool handlers_answer = false;  // the last active message of several slots made its handler post one
   Patience patience;
-  bool is_owned = false;  // by the threads whose lane answers it: set_owners()
   std::atomic<bool> is_paired{false};
-  Dialogue dialogue;
   std::uint32_t index = 0;
   std::uint16_t device = 0;  // of the peer
   std::uint16_t stripe = 0;
@@ -125,6 +123,9 @@ struct alignas(64) ReceiveLane {
   std::uint64_t earlier = 0;  // positions of rings that the lane has left, and messages of the shuttle
   std::uint64_t other = 0;    // positions at which no message began
   std::uint64_t bytes = 0;    // of messages in several slots or a packet
+  // dialogues.cpp
+  Dialogue dialogue;
+  bool is_owned = false;  // by the threads whose lane answers it: set_owners()
 
   /// Whether this rank has used its turn, so that the shuttle will come back when the peer answers, and the
   /// last answers came by it alone. Does not look at the shuttle.
@@ -199,6 +200,13 @@ class ShmPort final : public Port {
     return word * 64 + static_cast<std::uint32_t>(std::countr_zero(bits));
   }
   using LaneSet = std::array<std::atomic<std::uint64_t>, kWords>;
+  static constexpr std::uint32_t kSkips = 15;  // polls in a row that may leave out the lanes of others
+  /// Of polls of all lanes: which one has had something last.
+  struct alignas(64) Recent {
+    std::atomic<std::uint32_t> lane{0};
+    std::atomic<std::uint32_t> in_a_row{0};  // visits of it, up to a few
+    std::atomic<std::uint32_t> skips{0};     // polls that may yet leave out the others
+  };
   /// Of threads that share the device: those with one number, more or less.
   struct alignas(64) Column {
     LaneSet own{};                        // lanes that they poll first
@@ -329,9 +337,7 @@ class ShmPort final : public Port {
   LaneSet bulk_{};                           // lanes of Urgency::last
   std::atomic<bool> has_classes_{false};     // any of these
   std::atomic<std::uint32_t> bulk_turn_{0};  // lane with which the next look at bulk begins
-  std::atomic<std::uint32_t> recent_{0};     // of polls of all lanes: the lane that had something last,
-  std::atomic<std::uint32_t> in_a_row_{0};   // how often in a row, up to a few,
-  std::atomic<std::uint32_t> skips_{0};      // and how often yet the others may be left out
+  Recent recent_;
   std::array<Column, detail::DevicePath::kNoColumn> columns_;
   std::atomic<bool> has_stripes_{false};  // lanes of several stripes lead here
   std::array<std::atomic<ReceiveLane*>, kMaxLanes> lanes_{};

@@ -12,7 +12,7 @@ namespace {
 std::uint64_t positions_of(const SendState& state) noexcept {
   constexpr int kAttempts = 10'000;  // the other thread may have lost its core between two stores
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    if (std::uint64_t positions = 0; glance_at_positions(state, positions)) return positions;
+    if (const auto positions = glance_at_positions(state)) return *positions;
     std::this_thread::yield();
   }
   return glance(state.called);  // nothing inlined, as far as can be told
