@@ -34,7 +34,8 @@ using detail::TryLock;
 /// `short_cuts`: through the inlined parts first, as posts and arrivals do.
 int pair(Table& table, MatchSide side, const MatchKey& key, Record& record, bool short_cuts) {
   for (;;) {
-    if (short_cuts && side == MatchSide::posted && table.add_first<TryLock, MatchSide::posted>(key, record))
+    if (short_cuts && side == MatchSide::posted &&
+        table.add_first<TryLock, MatchSide::posted>(key, [&] { return &record; }))
       return 0;
     if (short_cuts && side == MatchSide::unexpected) {
       if (record.number % 2 == 0) {

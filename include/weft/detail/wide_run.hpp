@@ -82,6 +82,8 @@ class WideRun {
     return part;
   }
   void go_on_behind(const WideRun& part) noexcept { slot_ = part.slot_; }
+  /// As that of SlotRun: nothing, whatever reads the payload fetches its lines.
+  static void fetch_ahead() noexcept {}
   /// The message at head() has been taken: its slots are free. What the payload has put where headers of the
   /// next lap will be must not be taken for one.
   void advance() noexcept {

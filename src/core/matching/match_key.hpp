@@ -24,22 +24,23 @@ struct MatchKey {
   return std::rotl(origin, 40);  // away from the bits in which tags differ
 }
 /// The bucket of a tag with the bucket_part() of its origin. `mask`: the number of buckets, a power of two,
-/// less 1.
+/// less 1; `above`: the other bits, for who has them at hand.
 ///
 /// The lowest bits of a tag stay: the tags of a loop lie in adjacent buckets, which are fetched together and
 /// never collide. Everything else moves that window by an amount that looks random, so that strided tags,
 /// fields within tags, and many sources spread like random keys at worst. The upper half of a product alone
 /// would be linear in small numbers; the highest bits of the lower half make up for that.
 [[nodiscard, gnu::always_inline]] constexpr std::uint64_t bucket_of(std::uint64_t tag, std::uint64_t part,
-                                                                    std::uint64_t mask) noexcept {
+                                                                    std::uint64_t mask,
+                                                                    std::uint64_t above) noexcept {
   __extension__ using Wide = unsigned __int128;
-  const Wide product = Wide{(tag & ~mask) ^ part} * 0x9e3779b97f4a7c15;  // 2^64 over the golden ratio
+  const Wide product = Wide{(tag & above) ^ part} * 0x9e3779b97f4a7c15;  // 2^64 over the golden ratio
   const std::uint64_t window =
       static_cast<std::uint64_t>(product >> 64) ^ static_cast<std::uint64_t>(product) >> 40;
   return (tag + window) & mask;
 }
 [[nodiscard]] constexpr std::uint64_t bucket_of(const MatchKey& key, std::uint64_t mask) noexcept {
-  return bucket_of(key.tag, bucket_part(key.origin()), mask);
+  return bucket_of(key.tag, bucket_part(key.origin()), mask, ~mask);
 }
 
 }  // namespace weft::core

@@ -58,14 +58,14 @@ class MatchTable {
   class Finder {
    public:
     Finder(const MatchTable& table, std::uint64_t origin, std::uint64_t tag) noexcept
-        : part_(bucket_part(origin)), tag_(tag), bucket_(table.home_ + bucket_of(tag, part_, table.mask_)) {}
+        : part_(bucket_part(origin)), tag_(tag), bucket_(&table.home_of(tag, part_)) {}
 
    private:
     friend class MatchTable;
     [[nodiscard, gnu::always_inline]] Bucket& find(const MatchTable& table, std::uint64_t tag) noexcept {
       if (tag != tag_) {
         tag_ = tag;
-        bucket_ = table.home_ + bucket_of(tag, part_, table.mask_);
+        bucket_ = &table.home_of(tag, part_);
       }
       return *bucket_;
     }
@@ -92,10 +92,11 @@ class MatchTable {
   template <class Locking, Side kSide, class Wants, class Take>
   [[nodiscard]] std::uint32_t take_first_while(const MatchKey& key, Finder& finder, const Wants& wants,
                                                const Take& take) noexcept;
-  /// Links `added` when its bucket is empty, or the first slot holds records of the same key and side. False:
-  /// pair() knows; `added` is the caller's.
-  template <class Locking, Side kSide>
-  [[nodiscard]] bool add_first(const MatchKey& key, Record& added) noexcept;
+  /// Links the record that make() returns, when the key's bucket is empty or its first slot holds records of
+  /// the same key and side. False, without effect: pair() knows; or make() returned nullptr. make() is called
+  /// only when there is room, under the bucket's lock: as that of pair().
+  template <class Locking, Side kSide, class Make>
+  [[nodiscard]] bool add_first(const MatchKey& key, const Make& make) noexcept;
 
   /// Asks for the cache line that pair() will look at.
   void prefetch(const MatchKey& key) const noexcept { __builtin_prefetch(&home_of(key), 1); }
@@ -169,7 +170,14 @@ class MatchTable {
     }
   };
 
-  [[nodiscard]] Bucket& home_of(const MatchKey& key) const noexcept { return home_[bucket_of(key, mask_)]; }
+  [[nodiscard, gnu::always_inline]] Bucket& home_of(std::uint64_t tag, std::uint64_t part) const noexcept {
+    Bucket* const home = home_ + bucket_of(tag, part, mask_, above_);
+    if (home == nullptr) __builtin_unreachable();  // which the compiler does not see
+    return *home;
+  }
+  [[nodiscard]] Bucket& home_of(const MatchKey& key) const noexcept {
+    return home_of(key.tag, bucket_part(key.origin()));
+  }
   // The lock of the list of spare buckets.
   [[nodiscard]] bool enter(Atomic<std::uint32_t>& lock) const noexcept {
     return serial_ ? detail::NoLock::acquire(lock) : detail::TryLock::acquire(lock);
@@ -199,6 +207,8 @@ class MatchTable {
   void drop(Bucket& home, Bucket& empty) noexcept;
 
   const std::uint64_t mask_;  // of bucket numbers
+  const std::uint64_t
+      above_;  // the bits that are not in mask_; kept, or finding a bucket would take a register more
   const bool serial_;
   const std::uint32_t spare_count_;
   ZeroedMemory memory_;

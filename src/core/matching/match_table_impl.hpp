@@ -8,6 +8,7 @@ namespace weft::core {
 template <class Record, template <class> class Atomic, class Threads>
 MatchTable<Record, Atomic, Threads>::MatchTable(std::uint32_t buckets, bool serial, std::uint32_t overflow)
     : mask_(buckets - 1),
+      above_(~mask_),
       serial_(serial),
       spare_count_(overflow != 0 ? overflow : std::max(std::uint32_t{65536}, 16 * buckets)),
       memory_((std::size_t{buckets} + spare_count_) * sizeof(Bucket), "the buckets of a matching engine"),
@@ -222,34 +223,38 @@ template <class Locking, MatchSide kSide, class Wants, class Take>
 }
 
 template <class Record, template <class> class Atomic, class Threads>
-template <class Locking, MatchSide kSide>
+template <class Locking, MatchSide kSide, class Make>
 [[gnu::always_inline]] inline bool MatchTable<Record, Atomic, Threads>::add_first(const MatchKey& key,
-                                                                                  Record& added) noexcept {
+                                                                                  const Make& make) noexcept {
   constexpr std::uint32_t kOurs =
       kSide == Side::posted ? static_cast<std::uint32_t>(kOccupied) : kOccupied | kUnexpected;
-  Link& link = added;
-  assert(link.linked_.load(std::memory_order_relaxed) == 0 && "the record is in a table already");
   Bucket& home = home_of(key);
   const Hold hold = detail::enter_decided<Locking>(bias_, home.lock);
   if (hold == nullptr) [[unlikely]]
     return false;
   Slot& first = home.slots[0];
   const std::uint32_t state = home.state;
+  Link* link = nullptr;
   if (state == 0) {
-    home.state = kOurs;
-    first = {key.tag, &link};
-    link.next_ = &link;
-    link.previous_ = &link;
+    link = make();
+    if (link != nullptr) [[likely]] {
+      home.state = kOurs;
+      first = {key.tag, link};
+      link->next_ = link;
+      link->previous_ = link;
+    }
   } else if ((state & (kOccupied | kUnexpected)) == kOurs && first.tag == key.tag &&
              first.oldest->origin_.load(std::memory_order_relaxed) == key.origin()) {
-    append(*first.oldest, link);
-  } else {
-    detail::leave<Locking>(hold);
-    return false;
+    link = make();
+    if (link != nullptr) [[likely]]
+      append(*first.oldest, *link);
   }
-  name(link, key);
+  if (link != nullptr) [[likely]] {
+    assert(link->linked_.load(std::memory_order_relaxed) == 0 && "the record is in a table already");
+    name(*link, key);
+  }
   detail::leave<Locking>(hold);
-  return true;
+  return link != nullptr;
 }
 
 template <class Record, template <class> class Atomic, class Threads>

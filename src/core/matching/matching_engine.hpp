@@ -108,31 +108,37 @@ class MatchingEngine {
   // What nearly always happens to a receive, inlined. Locking: NoLock when the engine is serial, else
   // TryLock.
 
-  /// Posts it when its bucket has room for it at once. False, without effect: pair() knows. `named`: filled
-  /// unless null.
+  /// A record for it, as it is to be posted; nullptr: take() knows. A part of post_first().
   template <class Locking>
-  [[nodiscard, gnu::always_inline]] inline bool post_first(const MatchKey& key, std::span<std::byte> buffer,
-                                                           Completion* completion, void* user_data = nullptr,
-                                                           ReceiveHandle* named = nullptr) noexcept {
-    MatchRecord* record = records_.take_first<Locking::kExclusive>();
+  [[nodiscard, gnu::always_inline]] inline MatchRecord* take_receive(std::span<std::byte> buffer,
+                                                                     Completion* completion,
+                                                                     void* user_data) noexcept {
+    MatchRecord* const record = records_.take_first<Locking::kExclusive>();
     if (record == nullptr) [[unlikely]]
-      return false;
+      return nullptr;
     record->buffer = buffer;
     record->completion = completion;
     record->user_data = user_data;
-    // Before others may match the record and give it back.
-    if (named != nullptr) *named = handle(*record);
-    if (table_.add_first<Locking, MatchSide::posted>(key, *record)) [[likely]]
-      return true;
-    // The next receive with this record would answer to it.
-    if (named != nullptr) *named = {};
-    records_.put_back<Locking::kExclusive>();
-    return false;
+    return record;
   }
+  /// Posts it when its bucket has room for it at once. False, without effect: pair() knows.
   template <class Locking>
   [[nodiscard, gnu::always_inline]] inline bool post_first(const MatchKey& key, std::span<std::byte> buffer,
+                                                           Completion* completion,
+                                                           void* user_data = nullptr) noexcept {
+    return table_.add_first<Locking, MatchSide::posted>(
+        key, [&] { return take_receive<Locking>(buffer, completion, user_data); });
+  }
+  /// `options` are read when there is room: it may lie in memory.
+  template <class Locking>
+  [[nodiscard, gnu::always_inline]] inline bool post_first(const MatchKey& key,
+                                                           const std::span<std::byte>& buffer,
                                                            const ReceiveOptions& options) noexcept {
-    return post_first<Locking>(key, buffer, options.completion, options.user_data, options.handle);
+    return table_.add_first<Locking, MatchSide::posted>(key, [&] {
+      MatchRecord* const record = take_receive<Locking>(buffer, options.completion, options.user_data);
+      if (record != nullptr && options.handle != nullptr) *options.handle = handle(*record);
+      return record;
+    });
   }
   /// The same on an ordered engine, for a key without wildcards. False, without effect:
   /// OrderedMatching::post() knows.
@@ -143,12 +149,9 @@ class MatchingEngine {
     OrderedMatching& order = *order_;
     if (!order.try_enter<Locking>()) [[unlikely]]
       return false;
-    MatchRecord* record = records_.take_first<Locking::kExclusive>();
+    MatchRecord* const record = take_receive<Locking>(buffer, options.completion, options.user_data);
     bool is_posted = false;
     if (record != nullptr) [[likely]] {
-      record->buffer = buffer;
-      record->completion = options.completion;
-      record->user_data = options.user_data;
       is_posted = order.post_first(key, *record);
       if (!is_posted) [[unlikely]]
         records_.put_back<Locking::kExclusive>();
@@ -210,16 +213,21 @@ class MatchingEngine {
   /// announcements: it will never send what they announce. Any thread, of a serial engine its own.
   void end_peer(int rank) noexcept;
 
+  /// Whether the engine is serial, or not, and the message of the last receive had not come before it. Any
+  /// thread; the latter a guess.
+  [[nodiscard]] bool expects_receives(bool serial) const noexcept {
+    return expectation_.load(std::memory_order_relaxed) == expectation(serial, 0);
+  }
   /// Whether the messages of the last receives had all come before them, so that the next one's probably has,
   /// too. Any thread; a guess.
   [[nodiscard]] bool expects_arrived() const noexcept {
-    return arrived_in_row_.load(std::memory_order_relaxed) == kExpected;
+    return expectation_.load(std::memory_order_relaxed) == expectation(serial_, kExpected);
   }
   /// Tells it of a receive: whether its message was there. Written only while that is news.
   void learn_arrived(bool was_there) noexcept {
-    const std::uint8_t before = arrived_in_row_.load(std::memory_order_relaxed);
-    const auto after = static_cast<std::uint8_t>(!was_there ? 0 : before < kExpected ? before + 1 : before);
-    if (after != before) arrived_in_row_.store(after, std::memory_order_relaxed);
+    const std::uint32_t before = expectation_.load(std::memory_order_relaxed) % 256;
+    const std::uint32_t after = !was_there ? 0 : before < kExpected ? before + 1 : before;
+    if (after != before) expectation_.store(expectation(serial_, after), std::memory_order_relaxed);
   }
 
   /// Whether what waits ends when any rank has failed. Any thread.
@@ -241,11 +249,16 @@ class MatchingEngine {
   }
 
   static constexpr std::uint32_t kMaxBlocks = 65536;  // payloads beyond wait in packets
-  static constexpr std::uint8_t kExpected = 4;  // messages in a row; fewer may be the beginning of a window
+  static constexpr std::uint32_t kExpected = 4;  // messages in a row; fewer may be the beginning of a window
+  static constexpr std::uint16_t expectation(bool serial, std::uint32_t arrived_in_row) noexcept {
+    return static_cast<std::uint16_t>((serial ? 256 : 0) + arrived_in_row);
+  }
 
   const std::uint16_t id_;
   const bool serial_;
-  std::atomic<std::uint8_t> arrived_in_row_{0};
+  // How many messages in a row came before their receives, and above that whether the engine is serial: what
+  // a post of a receive asks for, in one comparison.
+  std::atomic<std::uint16_t> expectation_;
   std::atomic<int> device_{-1};
   std::atomic<bool> needs_all_ranks_{false};
   KeyFunction key_function_ = nullptr;

@@ -95,7 +95,7 @@ class OrderedMatching {
   /// knows.
   [[nodiscard, gnu::always_inline]] inline bool post_first(const MatchKey& key,
                                                            MatchRecord& receive) noexcept {
-    if (!table_.add_first<detail::NoLock, MatchSide::posted>(key, receive)) [[unlikely]]
+    if (!table_.add_first<detail::NoLock, MatchSide::posted>(key, [&] { return &receive; })) [[unlikely]]
       return false;
     receive.order = ++posted_;
     return true;

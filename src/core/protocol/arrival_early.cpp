@@ -59,13 +59,14 @@ std::uint32_t SendReceive::keep_early(Run& run, std::uint32_t trailer, MatchingE
       base::copy_bulk(note->set_beside(*block), payload, size);
     MatchingEngine::set_unexpected(*record, *note);
     if (!engine.table().add_first<Locking, MatchSide::unexpected>({tag, static_cast<std::uint32_t>(peer), 0},
-                                                                  *record)) [[unlikely]] {
+                                                                  [&] { return record; })) [[unlikely]] {
       record->unexpected = nullptr;
       engine.records().put_back<kSerial>();
       engine.unexpected().put_back<kSerial>();
       if (note->take_block() != nullptr) engine.blocks().put_back<kSerial>();
       break;
     }
+    run.fetch_ahead();
     run.advance();
   }
   if (kept != most) ledger.forget(peer, device, most - kept);

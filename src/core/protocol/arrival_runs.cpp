@@ -110,6 +110,7 @@ std::uint32_t SendReceive::meet(Run& all, std::size_t most, std::uint32_t traile
       message = Message();
       detail::MessageAccess::set_receive(message, static_cast<int>(peer));
     }
+    run.fetch_ahead();
     run.advance();
   }
   all.go_on_behind(run);
@@ -142,6 +143,7 @@ template <class Locking, class Run>
   const auto meet = [&](MatchRecord& receive) {
     fill_receive(receive, {payload, size});
     engine.records().give_back<Locking::kExclusive>(receive, free_records);
+    run.fetch_ahead();
     run.advance();
     ++count;
   };

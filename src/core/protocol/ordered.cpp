@@ -216,6 +216,7 @@ bool SendReceive::on_ordered_sends(detail::SlotRun& all, detail::PayloadLender* 
       message = Message();
       detail::MessageAccess::set_receive(message, peer);
     }
+    run.fetch_ahead();
     run.advance();
   }
   if (met != 0) settle_met(peer, known, met);

@@ -220,8 +220,8 @@ class DeviceState final : private network::Sink, private core::PostRetry {
   bool write_packet_message(SendLane& lane, std::uint64_t word, Bytes payload,
                             std::uint64_t trailer) noexcept;
   template <class Locking, class... UserData>
-  bool receive_expected(std::uint64_t engine_and_source, std::uint64_t tag, std::byte* data, std::size_t size,
-                        Completion* completion, UserData... user_data) noexcept;
+  bool post_first_otherwise(std::uint64_t engine_and_source, std::uint64_t tag, std::byte* data,
+                            std::size_t size, Completion* completion, UserData... user_data) noexcept;
   bool receive_first_arrived(int source, std::uint64_t tag, std::span<std::byte> buffer,
                              const ReceiveOptions& options) noexcept;
   Status keep_receive(int peer, int source, std::uint64_t tag, std::span<std::byte> buffer,

@@ -153,7 +153,6 @@ template <class Locking, class... UserData>
 bool DeviceState::post_first_receive(std::uint64_t engine_and_source, std::uint64_t tag, std::byte* data,
                                      std::size_t size, Completion* completion,
                                      UserData... user_data) noexcept {
-  using Other = std::conditional_t<Locking::kExclusive, TryLock, NoLock>;
   RuntimeState& runtime = runtime_;  // read once
   const auto id = static_cast<std::uint8_t>(engine_and_source >> 32);
   static_assert(kMatchingEngines == 256);
@@ -161,30 +160,35 @@ bool DeviceState::post_first_receive(std::uint64_t engine_and_source, std::uint6
   const auto source = static_cast<std::uint32_t>(engine_and_source);
   if (engine == nullptr || source >= runtime.usual_sources()) [[unlikely]]
     return false;
-  if (engine->is_serial() != Locking::kExclusive) [[unlikely]]  // endpoint and engine do not lock alike
-    return post_first_receive<Other>(engine_and_source, tag, data, size, completion, user_data...);
-  if (engine->expects_arrived() && (engine_and_source & detail::kMayCompleteNow) == 0) [[unlikely]]
-    return receive_expected<Locking>(engine_and_source, tag, data, size, completion, user_data...);
+  if (!engine->expects_receives(Locking::kExclusive)) [[unlikely]]
+    return post_first_otherwise<Locking>(engine_and_source, tag, data, size, completion, user_data...);
   return engine->post_first<Locking>({tag, source, 0}, {data, size}, completion, user_data...);
 }
 
-/// The same where the message is probably there. With the same arguments, so that post_first_receive() only
-/// jumps.
+/// The same where the endpoint does not lock as the engine does, or messages have come before their receives.
+/// With the same arguments, so that post_first_receive() only jumps.
 template <class Locking, class... UserData>
-[[gnu::noinline]] bool DeviceState::receive_expected(std::uint64_t engine_and_source, std::uint64_t tag,
-                                                     std::byte* data, std::size_t size,
-                                                     Completion* completion, UserData... user_data) noexcept {
+[[gnu::noinline]] bool DeviceState::post_first_otherwise(std::uint64_t engine_and_source, std::uint64_t tag,
+                                                         std::byte* data, std::size_t size,
+                                                         Completion* completion,
+                                                         UserData... user_data) noexcept {
+  using Other = std::conditional_t<Locking::kExclusive, TryLock, NoLock>;
   core::MatchingEngine& engine = *runtime_.matching_engines()
                                       .place(static_cast<std::uint8_t>(engine_and_source >> 32))
                                       .load(std::memory_order_acquire);
+  if (engine.is_serial() != Locking::kExclusive)
+    return post_first_receive<Other>(engine_and_source, tag, data, size, completion, user_data...);
   const auto source = static_cast<std::uint32_t>(engine_and_source);
-  void* given = nullptr;
-  ((given = user_data), ...);
-  if (send_receive_.receive_first_arrived<Locking>(engine, tag, source, {data, size}, completion, given))
-      [[likely]]
-    return true;
-  engine.learn_arrived(false);
-  return engine.post_first<Locking>({tag, source, 0}, {data, size}, completion, given);
+  if (engine.expects_arrived() && (engine_and_source & detail::kMayCompleteNow) == 0) {
+    void* given = nullptr;
+    ((given = user_data), ...);
+    if (send_receive_.receive_first_arrived<Locking>(engine, tag, source, {data, size}, completion, given))
+        [[likely]]
+      return true;
+  }
+  const bool is_posted = engine.post_first<Locking>({tag, source, 0}, {data, size}, completion, user_data...);
+  if (is_posted) engine.learn_arrived(false);
+  return is_posted;
 }
 template bool DeviceState::post_first_receive<TryLock>(std::uint64_t, std::uint64_t, std::byte*, std::size_t,
                                                        Completion*) noexcept;

@@ -106,6 +106,7 @@ struct alignas(64) ReceiveLane {
   std::uint32_t detours = 0;              // visits in a row before which it did
   std::uint64_t rests_until = 0;          // `head` with which the shuttle goes on; 0: it does not rest here
   std::uint32_t few = 0;                  // visits of the ring in a row that have found one message or two
+  std::uint32_t last_visit = 0;           // messages that the last one has taken
   std::atomic<bool> was_empty{false};     // at a look since the last visit
   // In a dialogue: the next look for an answer will be the first, and how long that waits.
   std::atomic<bool> first_look{false};
@@ -148,7 +149,15 @@ struct alignas(64) ReceiveLane {
     return few >= kFewVisits && few % kLookAgain != 0 ? 1 : limit;
   }
   /// A visit has taken `count` messages. Two are one, and one that came meanwhile.
-  void visited(std::size_t count) noexcept { few = count <= 2 ? few + 1 : 0; }
+  void visited(std::size_t count) noexcept {
+    few = count <= 2 ? few + 1 : 0;
+    last_visit = static_cast<std::uint32_t>(count);
+  }
+  /// How many messages have probably come before a visit: as many as the last one took, unless somebody has
+  /// looked in vain since, and follows the sender. For the visit to ask before most_of_visit().
+  [[nodiscard]] std::size_t expected_of_visit() const noexcept {
+    return was_empty.load(std::memory_order_relaxed) ? 0 : last_visit;
+  }
   static constexpr std::uint32_t kFewVisits = 8;
   static constexpr std::uint32_t kLookAgain = 32;
   /// Whether a header is that of the shuttle's next message.

@@ -175,6 +175,7 @@ inline bool ShmPort::receive_shuttle(ReceiveLane& lane, Sink& sink) noexcept {
   std::uint64_t head = lane.head;
   std::uint64_t streamed = lane.streamed;
   std::uint64_t paused_at = streamed;  // this visit, of `streamed`
+  const std::size_t probably_come = lane.expected_of_visit();
   limit = lane.most_of_visit(limit);
   if (head > lane.credit_at) [[unlikely]]
     tell_credit(lane, head);
@@ -215,7 +216,8 @@ inline bool ShmPort::receive_shuttle(ReceiveLane& lane, Sink& sink) noexcept {
           most = std::min(most, kBlock);
           keep_distance(lane, head, 1);
         }
-        SlotRun run(lane.slots, lane.mask, head, lane.passed, most, lane.peer->rank, channel, size);
+        SlotRun run(lane.slots, lane.mask, head, lane.passed, most, lane.peer->rank, channel, size,
+                    probably_come > count ? probably_come - count : 0);
         sink.deliver_run(run, copier);
         const std::size_t taken = run.head() - head;
         if (taken == 0) [[unlikely]]

@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstring>
+#include <vector>
 
 namespace weft::detail {
 namespace {
@@ -130,6 +133,32 @@ TEST_F(SlotRunTest, looks_ahead_of_its_head) {
   EXPECT_EQ(word, 10U);
   EXPECT_FALSE(all.look_ahead(2, word));
   EXPECT_FALSE(all.first(1).look_ahead(1, word));
+}
+
+/// How far behind head() lies what is fetched ahead, -1 where nothing is, at each of the first positions of a
+/// run through empty slots.
+std::vector<std::ptrdiff_t> fetched(std::uint64_t head, std::size_t limit, std::size_t expected) {
+  std::array<Slot, 32> slots{};
+  SlotRun run(slots.data(), 31, head, 0, limit, 3, kChannel, 8, expected);
+  std::vector<std::ptrdiff_t> distances;
+  for (std::uint64_t end = head + std::min<std::size_t>(limit, 32 - head % 32); run.head() != end;
+       run.advance()) {
+    const Slot* const slot = run.to_fetch();
+    distances.push_back(slot == nullptr ? -1 : slot - &slots[run.head() % 32]);
+  }
+  return distances;
+}
+
+TEST(SlotRunFetches, only_what_has_probably_come) {
+  EXPECT_EQ(fetched(0, 6, 0), std::vector<std::ptrdiff_t>(6, -1)) << "nothing is known";
+  EXPECT_EQ(fetched(0, 6, 8), std::vector<std::ptrdiff_t>(6, -1)) << "too few to have any that far ahead";
+  EXPECT_EQ(fetched(0, 6, 11), (std::vector<std::ptrdiff_t>{8, 8, 8, -1, -1, -1}));
+  EXPECT_EQ(fetched(0, 6, 1000), std::vector<std::ptrdiff_t>(6, 8));
+}
+
+TEST(SlotRunFetches, nothing_beyond_the_end_of_the_ring) {
+  EXPECT_EQ(fetched(22, 100, 1000), (std::vector<std::ptrdiff_t>{8, 8, -1, -1, -1, -1, -1, -1, -1, -1}));
+  EXPECT_EQ(fetched(28, 100, 1000), std::vector<std::ptrdiff_t>(4, -1));
 }
 
 }  // namespace

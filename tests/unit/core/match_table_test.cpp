@@ -54,8 +54,12 @@ class MatchTableTest : public testing::TestWithParam<bool> {
   }
   template <MatchSide kSide>
   static bool add_first(Table& table, const MatchKey& key, Item& added) {
-    return GetParam() ? table.add_first<detail::NoLock, kSide>(key, added)
-                      : table.add_first<detail::TryLock, kSide>(key, added);
+    return add_first_made<kSide>(table, key, [&] { return &added; });
+  }
+  template <MatchSide kSide, class Make>
+  static bool add_first_made(Table& table, const MatchKey& key, const Make& make) {
+    return GetParam() ? table.add_first<detail::NoLock, kSide>(key, make)
+                      : table.add_first<detail::TryLock, kSide>(key, make);
   }
   /// Takes the oldest of the side that is not kSide up to `most`, and gives their numbers.
   template <MatchSide kSide>
@@ -359,6 +363,29 @@ TEST_P(MatchTableTest, links_to_an_empty_bucket_or_behind_the_same_key_by_the_in
   EXPECT_EQ(partner(t, kUnexpected, {5, 2, 0}), -1);
 }
 
+TEST_P(MatchTableTest, asks_for_a_record_by_the_inlined_part_only_where_it_has_room) {
+  Table& t = decided_table(1);
+  int made = 0;
+  const auto make = [&] {
+    ++made;
+    return item(made);
+  };
+  const auto make_none = [&]() -> Item* {
+    ++made;
+    return nullptr;
+  };
+  EXPECT_FALSE((add_first_made<kPosted>(t, {5, 2, 0}, make_none))) << "nothing to link";
+  EXPECT_EQ(made, 1);
+  EXPECT_TRUE((add_first_made<kPosted>(t, {5, 2, 0}, make)));
+  EXPECT_FALSE((add_first_made<kPosted>(t, {5, 2, 0}, make_none))) << "nothing to link behind the first";
+  EXPECT_EQ(made, 3);
+  EXPECT_FALSE((add_first_made<kPosted>(t, {6, 2, 0}, make))) << "another key";
+  EXPECT_FALSE((add_first_made<kUnexpected>(t, {5, 2, 0}, make))) << "its partner waits";
+  EXPECT_EQ(made, 3);
+  EXPECT_EQ(partner(t, kUnexpected, {5, 2, 0}), 2);
+  EXPECT_EQ(partner(t, kUnexpected, {5, 2, 0}), -1);
+}
+
 TEST_P(MatchTableTest, unlinks_what_the_inlined_part_has_linked) {
   Table& t = decided_table();
   Item* first = item(1);
@@ -374,7 +401,7 @@ TEST_P(MatchTableTest, unlinks_what_the_inlined_part_has_linked) {
 TEST(MatchTable, leaves_to_pair_what_threads_may_enter_is_undecided) {
   Table table(16, false);
   Item item;
-  EXPECT_FALSE((table.add_first<detail::TryLock, kPosted>({5, 2, 0}, item)));
+  EXPECT_FALSE((table.add_first<detail::TryLock, kPosted>({5, 2, 0}, [&] { return &item; })));
   ASSERT_EQ(table.pair(kPosted, {5, 2, 0}, [&] { return &item; }).answer, Answer::kept);
   EXPECT_EQ((table.take_first<detail::TryLock, kUnexpected>({5, 2, 0})), nullptr);
   EXPECT_EQ(table.pair(kUnexpected, {5, 2, 0}, none).record, &item);
