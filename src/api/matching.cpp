@@ -96,6 +96,19 @@ bool MatchedCalls<Locking>::post_first_receive(DeviceState& device, std::uint64_
   return device.post_first_receive<Locking>(engine_and_source, tag, data, size, completion, user_data);
 }
 template <class Locking>
+bool MatchedCalls<Locking>::post_first_ordered_receive(DeviceState& device, std::uint64_t engine_and_source,
+                                                       std::uint64_t tag, std::byte* data, std::size_t size,
+                                                       Completion* completion) noexcept {
+  return device.post_first_ordered_receive<Locking>(engine_and_source, tag, data, size, completion);
+}
+template <class Locking>
+bool MatchedCalls<Locking>::post_first_ordered_receive(DeviceState& device, std::uint64_t engine_and_source,
+                                                       std::uint64_t tag, std::byte* data, std::size_t size,
+                                                       Completion* completion, void* user_data) noexcept {
+  return device.post_first_ordered_receive<Locking>(engine_and_source, tag, data, size, completion,
+                                                    user_data);
+}
+template <class Locking>
 Status MatchedCalls<Locking>::post_other_receive(DeviceState& device, int source, std::uint64_t tag,
                                                  std::span<std::byte> buffer, const ReceiveOptions& options) {
   return device.post_other_receive(source, tag, buffer, options);

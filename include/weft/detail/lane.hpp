@@ -80,6 +80,7 @@ static_assert(sizeof(LaneControl) == 128 && offsetof(LaneControl, cold) == 64);
 struct SendStream {
   std::atomic<std::uint32_t> lock{0};
   std::uint32_t next = 0;
+  Bias bias;                           // of the lock
   std::atomic<std::uint32_t> kept{0};  // posts in the backlog, which get their numbers when they leave
 };
 
@@ -350,13 +351,15 @@ template <class Locking>
   bool is_sent = false;
   if (lane.ordered_engine == engine && lane.credits != 0) [[likely]] {
     SendStream& stream = *lane.stream;
-    if (stream.kept.load(std::memory_order_relaxed) == 0 && Locking::acquire(stream.lock)) [[likely]] {
+    auto* const turn =
+        stream.kept.load(std::memory_order_relaxed) == 0 ? enter<Locking>(stream.bias, stream.lock) : nullptr;
+    if (turn != nullptr) [[likely]] {
       const SlotPlace place = find_place(lane);
       is_sent = place.slot != nullptr;
       if (is_sent) [[likely]]
         write_matched_slot(lane, place, tag, bytes,
                            trailer | static_cast<std::uint64_t>(stream.next++) << 32);
-      Locking::release(stream.lock);
+      leave<Locking>(turn);
     }
   }
   leave<Locking>(hold);

@@ -83,7 +83,7 @@ class SlotRun {
   /// Asks for the line of to_fetch(), to be cleared soon: with it the message comes and the line is this
   /// core's at once, instead of one after the other.
   [[gnu::always_inline]] inline void fetch_ahead() const noexcept {
-    if (slot_ < fetch_end_) __builtin_prefetch(slot_ + kFetched, 1);
+    if (slot_ < fetch_end_) prefetch_for_write(slot_ + kFetched);
   }
   /// A slot further on, where that message has probably come; of one that has not, the sender would have to
   /// ask for the line again. nullptr: there is none.

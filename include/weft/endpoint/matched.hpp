@@ -53,6 +53,13 @@ struct MatchedCalls {
   WEFT_API static bool post_first_receive(DeviceState& device, std::uint64_t engine_and_source,
                                           std::uint64_t tag, std::byte* data, std::size_t size,
                                           Completion* completion, void* user_data) noexcept;
+  /// Both on an ordered engine, for a tag that is not any_tag. False, without effect: post_receive() knows.
+  WEFT_API static bool post_first_ordered_receive(DeviceState& device, std::uint64_t engine_and_source,
+                                                  std::uint64_t tag, std::byte* data, std::size_t size,
+                                                  Completion* completion) noexcept;
+  WEFT_API static bool post_first_ordered_receive(DeviceState& device, std::uint64_t engine_and_source,
+                                                  std::uint64_t tag, std::byte* data, std::size_t size,
+                                                  Completion* completion, void* user_data) noexcept;
   WEFT_API static Status post_other_receive(DeviceState& device, int source, std::uint64_t tag,
                                             std::span<std::byte> buffer, const ReceiveOptions& options);
   /// The same with a timeout.
@@ -136,11 +143,12 @@ class MatchedOperations {
                                              const ReceiveOptions& options) {
     // Here, where options are known when the program is compiled.
     const bool has_timeout = options.timeout.count() != 0;
-    if (options.completion != nullptr && options.policy == MatchingPolicy::rank_and_tag &&
-        options.engine < kMatchingEngines && options.handle == nullptr && !has_timeout) [[likely]] {
-      const std::uint64_t engine_and_source = (options.may_complete_now ? detail::kMayCompleteNow : 0) |
-                                              static_cast<std::uint64_t>(options.engine) << 32 |
-                                              static_cast<std::uint32_t>(source);
+    const bool is_usual = options.completion != nullptr && options.policy == MatchingPolicy::rank_and_tag &&
+                          options.handle == nullptr && !has_timeout;
+    const std::uint64_t engine_and_source = (options.may_complete_now ? detail::kMayCompleteNow : 0) |
+                                            static_cast<std::uint64_t>(options.engine) << 32 |
+                                            static_cast<std::uint32_t>(source);
+    if (is_usual && options.engine < kMatchingEngines) [[likely]] {
       const bool is_posted =
           options.user_data == nullptr
               ? Calls::post_first_receive(device(), engine_and_source, tag, buffer.data(), buffer.size(),
@@ -151,6 +159,16 @@ class MatchedOperations {
         return Status::posted();
       const ReceiveOptions given = options;  // as in post_send()
       return Calls::post_other_receive(device(), source, tag, buffer, given);
+    }
+    if (is_usual && options.engine >= kMatchingEngines && tag != any_tag) {
+      const bool is_posted =
+          options.user_data == nullptr
+              ? Calls::post_first_ordered_receive(device(), engine_and_source, tag, buffer.data(),
+                                                  buffer.size(), options.completion)
+              : Calls::post_first_ordered_receive(device(), engine_and_source, tag, buffer.data(),
+                                                  buffer.size(), options.completion, options.user_data);
+      if (is_posted) [[likely]]
+        return Status::posted();
     }
     const ReceiveOptions given = options;
     return has_timeout ? Calls::post_receive_within(device(), source, tag, buffer, given)

@@ -145,20 +145,19 @@ class MatchingEngine {
   template <class Locking>
   [[nodiscard, gnu::always_inline]] inline bool post_first_in_order(const MatchKey& key,
                                                                     std::span<std::byte> buffer,
-                                                                    const ReceiveOptions& options) noexcept {
+                                                                    Completion* completion,
+                                                                    void* user_data = nullptr,
+                                                                    ReceiveHandle* named = nullptr) noexcept {
     OrderedMatching& order = *order_;
-    if (!order.try_enter<Locking>()) [[unlikely]]
+    const OrderedMatching::Hold hold = order.try_enter_decided<Locking>();
+    if (hold == nullptr) [[unlikely]]
       return false;
-    MatchRecord* const record = take_receive<Locking>(buffer, options.completion, options.user_data);
-    bool is_posted = false;
-    if (record != nullptr) [[likely]] {
-      is_posted = order.post_first(key, *record);
-      if (!is_posted) [[unlikely]]
-        records_.put_back<Locking::kExclusive>();
-      else if (options.handle != nullptr)
-        *options.handle = handle(*record);
-    }
-    order.leave<Locking>();
+    const bool is_posted = order.post_first(key, [&] {
+      MatchRecord* const record = take_receive<Locking>(buffer, completion, user_data);
+      if (record != nullptr && named != nullptr) *named = handle(*record);
+      return record;
+    });
+    order.leave<Locking>(hold);
     return is_posted;
   }
   /// The receive that a message with this key meets, unlinked; nullptr: pair() knows.

@@ -5,8 +5,9 @@
 
 namespace weft::core {
 
-void OrderedMatching::enter() noexcept {
-  for (std::uint32_t step = 1; !try_enter(); ++step) {
+auto OrderedMatching::enter() noexcept -> Hold {
+  for (std::uint32_t step = 1;; ++step) {
+    if (const Hold hold = try_enter(); hold != nullptr) return hold;
     if (step % 64 == 0) {
       ::sched_yield();  // its holder may have lost its core
     } else {
@@ -30,8 +31,8 @@ bool OrderedMatching::holds(const ArrivalStream& stream, std::uint32_t number) n
   return last != nullptr && last->order == number;
 }
 
-void OrderedMatching::hold(ArrivalStream& stream, std::uint32_t number, const MatchKey& key,
-                           MatchRecord& message) noexcept {
+void OrderedMatching::keep_held(ArrivalStream& stream, std::uint32_t number, const MatchKey& key,
+                                MatchRecord& message) noexcept {
   message.set_key(key);
   message.order = number;
   stream.held.insert_behind(last_held_until(stream, number), message);
@@ -62,10 +63,10 @@ MatchRecord* OrderedMatching::meet_held(ArrivalStream& stream) noexcept {
 }
 
 MatchRecord* OrderedMatching::take_message(const MatchKey& key) noexcept {
-  enter();
+  const Hold hold = enter();
   MatchRecord* message = find_message(key);
   if (message != nullptr) unlink_message(*message);
-  leave();
+  leave(hold);
   return message;
 }
 

@@ -13,6 +13,7 @@
 #include "core/matching/match_record.hpp"
 #include "core/matching/match_table.hpp"
 
+#include <weft/detail/bias.hpp>
 #include <weft/detail/lane.hpp>
 #include <weft/detail/lock.hpp>
 #include <weft/options.hpp>
@@ -55,50 +56,91 @@ class OrderedMatching {
   /// Receives that went to a backlog and are not posted yet: others stay behind them. Any thread.
   [[nodiscard]] std::atomic<std::uint32_t>& kept_receives() noexcept { return kept_receives_; }
 
-  // The lock of everything below, for those that do not say that they take it. A serial engine has none.
+  // The lock of everything below, for those that do not say that they take it. A serial engine has none; that
+  // of others has a bias (weft/detail/bias.hpp).
+  using Hold = std::atomic<std::uint32_t>*;
 
-  [[nodiscard]] bool try_enter() noexcept {
-    return serial_ ? detail::NoLock::acquire(lock_) : detail::TryLock::acquire(lock_);
-  }
-  // For callers that know whether it is serial. Locking: NoLock then, else TryLock.
-  template <class Locking>
-  [[nodiscard]] bool try_enter() noexcept {
-    return Locking::acquire(lock_);
-  }
-  template <class Locking>
-  void leave() noexcept {
-    Locking::release(lock_);
-  }
+  /// nullptr: another thread is inside.
+  [[nodiscard]] Hold try_enter() noexcept { return detail::enter(bias_, lock_, serial_); }
   /// Waits, for rare calls.
-  void enter() noexcept;
-  void leave() noexcept { serial_ ? detail::NoLock::release(lock_) : detail::TryLock::release(lock_); }
+  [[nodiscard]] Hold enter() noexcept;
+  void leave(Hold hold) noexcept { detail::leave(hold, serial_); }
+  // For callers that know whether it is serial. Locking: NoLock then, else TryLock.
+  /// nullptr also while it is undecided who has the bias, which try_enter() decides.
+  template <class Locking>
+  [[nodiscard, gnu::always_inline]] inline Hold try_enter_decided() noexcept {
+    return detail::enter_decided<Locking>(bias_, lock_);
+  }
+  template <class Locking>
+  [[gnu::always_inline]] static void leave(Hold hold) noexcept {
+    detail::leave<Locking>(hold);
+  }
 
   [[nodiscard]] ArrivalStream& arrivals(int peer, std::uint8_t device) { return arrivals_->at(peer, device); }
   [[nodiscard]] static bool is_wildcard(const MatchKey& key) noexcept {
     return key.source == static_cast<std::uint32_t>(any_source) || key.tag == any_tag;
   }
 
-  /// The receive that the message with this number meets, unlinked, when it is its turn, no other is held, no
-  /// wildcard is posted, and the receive is found at once. nullptr, without effect: arrive() knows.
+  /// Whether it is the turn of the message with this number, no other is held, and no wildcard is posted.
+  [[nodiscard]] bool is_plain_turn(const ArrivalStream& stream, std::uint32_t number) const noexcept {
+    return stream.expected == number && stream.held.first() == nullptr && wildcards_.first() == nullptr;
+  }
+  /// The receive that the message with this number meets, unlinked, when it is a plain turn and the receive
+  /// is found at once. nullptr, without effect: arrive() knows.
   [[nodiscard, gnu::always_inline]] inline MatchRecord* take_first_receive(ArrivalStream& stream,
                                                                            std::uint32_t number,
                                                                            const MatchKey& key) noexcept {
-    if (stream.expected != number || stream.held.first() != nullptr || wildcards_.first() != nullptr)
-        [[unlikely]]
+    if (!is_plain_turn(stream, number)) [[unlikely]]
       return nullptr;
     MatchRecord* const receive = table_.take_first<detail::NoLock, MatchSide::unexpected>(key);
     if (receive != nullptr) [[likely]]
       ++stream.expected;
     return receive;
   }
-  /// Posts a receive without wildcards when its bucket has room for it at once. False, without effect: post()
+  /// The same for the messages that follow it with its key, as MatchTable::take_first_while():
+  /// wants(record, number) says whether the next one has this number.
+  template <class Wants, class Take>
+  [[gnu::always_inline]] inline void take_first_receives(ArrivalStream& stream, const MatchKey& key,
+                                                         const Wants& wants, const Take& take) noexcept {
+    Table::Finder finder(table_, key.origin(), key.tag);
+    std::uint32_t number = stream.expected;
+    stream.expected += table_.take_first_while<detail::NoLock, MatchSide::unexpected>(
+        key, finder, [&](const MatchRecord& receive) { return wants(receive, number++); }, take);
+  }
+  /// Lets a message whose plain turn it is, in the record that make() returns, begin to wait, when no receive
+  /// with its key does and its bucket has room for it at once. False, without effect: arrive() knows; or
+  /// make() returned nullptr.
+  template <class Make>
+  [[nodiscard, gnu::always_inline]] inline bool keep_first(ArrivalStream& stream, const MatchKey& key,
+                                                           const Make& make) noexcept {
+    const bool is_kept = table_.add_first<detail::NoLock, MatchSide::unexpected>(key, [&] {
+      MatchRecord* const message = make();
+      if (message != nullptr) [[likely]]
+        messages_.append(*message);
+      return message;
+    });
+    if (is_kept) [[likely]]
+      ++stream.expected;
+    return is_kept;
+  }
+  /// The message that a receive without wildcards meets, unlinked, when it is found at once. nullptr: post()
   /// knows.
-  [[nodiscard, gnu::always_inline]] inline bool post_first(const MatchKey& key,
-                                                           MatchRecord& receive) noexcept {
-    if (!table_.add_first<detail::NoLock, MatchSide::posted>(key, [&] { return &receive; })) [[unlikely]]
-      return false;
-    receive.order = ++posted_;
-    return true;
+  [[nodiscard, gnu::always_inline]] inline MatchRecord* take_first_message(const MatchKey& key) noexcept {
+    MatchRecord* const message = table_.take_first<detail::NoLock, MatchSide::posted>(key);
+    if (message != nullptr) [[likely]]
+      messages_.remove(*message);
+    return message;
+  }
+  /// Posts a receive without wildcards, which make() returns, when its bucket has room for it at once. False,
+  /// without effect: post() knows; or make() returned nullptr.
+  template <class Make>
+  [[nodiscard, gnu::always_inline]] inline bool post_first(const MatchKey& key, const Make& make) noexcept {
+    return table_.add_first<detail::NoLock, MatchSide::posted>(key, [&] {
+      MatchRecord* const receive = make();
+      if (receive != nullptr) [[likely]]
+        receive->order = ++posted_;
+      return receive;
+    });
   }
   /// The message that a receive meets, unlinked; when there is none, the record that make() returns begins to
   /// wait as a receive.
@@ -153,8 +195,8 @@ class OrderedMatching {
   /// Lets held messages meet their receives, as far as it is their turn. Returns those, as Arrival::due.
   [[nodiscard]] MatchRecord* meet_held(ArrivalStream& stream) noexcept;
   [[nodiscard]] static bool holds(const ArrivalStream& stream, std::uint32_t number) noexcept;
-  static void hold(ArrivalStream& stream, std::uint32_t number, const MatchKey& key,
-                   MatchRecord& message) noexcept;
+  static void keep_held(ArrivalStream& stream, std::uint32_t number, const MatchKey& key,
+                        MatchRecord& message) noexcept;
   [[nodiscard]] static bool fits(const MatchKey& wanted, const MatchKey& message) noexcept {
     return (wanted.source == message.source || wanted.source == static_cast<std::uint32_t>(any_source)) &&
            (wanted.tag == message.tag || wanted.tag == any_tag);
@@ -176,7 +218,8 @@ class OrderedMatching {
   std::unique_ptr<AccountTable<SendStream>> sends_;
   std::unique_ptr<AccountTable<ArrivalStream>> arrivals_;
   std::atomic<std::uint32_t> kept_receives_{0};
-  alignas(64) std::atomic<std::uint32_t> lock_{0};
+  alignas(64) detail::Bias bias_;  // of the lock
+  std::atomic<std::uint32_t> lock_{0};
   std::uint64_t posted_ = 0;  // receives so far
   RecordList wildcards_;      // receives; their order is not 0
   RecordList messages_;       // those in the table
@@ -196,7 +239,8 @@ template <class Make>
 auto OrderedMatching::arrive(int peer, std::uint8_t device, std::uint32_t number, std::uint64_t tag,
                              const Make& make) noexcept -> Arrival {
   Arrival result;
-  if (!try_enter()) return result;
+  const Hold hold = try_enter();
+  if (hold == nullptr) return result;
   ArrivalStream& stream = arrivals(peer, device);
   const MatchKey key{tag, static_cast<std::uint32_t>(peer), 0};
   const std::uint32_t ahead = number - stream.expected;
@@ -211,11 +255,11 @@ auto OrderedMatching::arrive(int peer, std::uint8_t device, std::uint32_t number
       result.due = meet_held(stream);
     }
   } else if (MatchRecord* record = make(); record != nullptr) {
-    hold(stream, number, key, *record);
+    keep_held(stream, number, key, *record);
     result.answer = Arrival::Answer::kept;
     result.due = meet_held(stream);
   }
-  leave();
+  leave(hold);
   return result;
 }
 
@@ -245,24 +289,24 @@ auto OrderedMatching::post(const MatchKey& key, Make&& make) noexcept -> Table::
 
 template <class Still>
 bool OrderedMatching::unlink(MatchRecord& record, const Still& still) noexcept {
-  enter();
+  const Hold hold = enter();
   const bool taken = still() && unlink_here(record);
-  leave();
+  leave(hold);
   return taken;
 }
 
 template <class Visit>
 bool OrderedMatching::visit_message(const MatchKey& key, const Visit& visit) noexcept {
-  enter();
+  const Hold hold = enter();
   const MatchRecord* message = find_message(key);
   if (message != nullptr) visit(*message);
-  leave();
+  leave(hold);
   return message != nullptr;
 }
 
 template <class Visit>
 void OrderedMatching::for_each(const Visit& visit) noexcept {
-  enter();
+  const Hold hold = enter();
   table_.for_each([&](const MatchRecord& record, MatchSide side) { visit(record, side, false); });
   for (const MatchRecord* record = wildcards_.first(); record != nullptr; record = record->next)
     visit(*record, MatchSide::posted, false);
@@ -270,7 +314,7 @@ void OrderedMatching::for_each(const Visit& visit) noexcept {
     for (const MatchRecord* record = stream.held.first(); record != nullptr; record = record->next)
       visit(*record, MatchSide::unexpected, true);
   });
-  leave();
+  leave(hold);
 }
 
 template <class CopyOf>

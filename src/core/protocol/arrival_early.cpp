@@ -1,11 +1,8 @@
 // Messages that arrive one after the other before their receives.
-#include "base/bulk_copy.hpp"
 #include "core/protocol/send_receive.hpp"
-
-#include <weft/detail/copy.hpp>
+#include "core/protocol/take_early.hpp"
 
 #include <cstring>
-#include <type_traits>
 
 namespace weft::core {
 
@@ -21,11 +18,9 @@ constexpr std::uint32_t kTogether = 8;  // messages that take their credits at o
 template <class Locking, class Run>
 std::uint32_t SendReceive::keep_early(Run& run, std::uint32_t trailer, MatchingEngine& engine,
                                       const Backlog& backlog) noexcept {
-  constexpr bool kSerial = Locking::kExclusive;
   const std::size_t size = run.size() - sizeof(MatchTrailer);
   if (size > EarlyBlock::kBytes) [[unlikely]]  // also where there is no trailer
     return 0;
-  const bool needs_block = !std::is_same_v<Run, detail::SlotRun> && size > Arrived::kInside;
   const int peer = run.peer();
   const auto device = static_cast<std::uint8_t>(trailer >> 24);
   CreditLedger& ledger = ledgers_.of(MessageClass::normal);
@@ -33,39 +28,17 @@ std::uint32_t SendReceive::keep_early(Run& run, std::uint32_t trailer, MatchingE
   const std::uint32_t most = run.look_ahead(kTogether - 1, tag) ? kTogether : 1;
   if (!ledger.admit(peer, device, most)) [[unlikely]]
     return 0;
+  const EarlyMessages early{engine, ledger, peer, device, size};
   std::uint32_t kept = 0;
   for (const std::byte* payload = nullptr; kept < most && run.look_for_alike(tag, payload); ++kept) {
     std::uint32_t found = 0;
     std::memcpy(&found, payload + size, sizeof found);
     if (found != trailer || backlog.over_limit()) [[unlikely]]
       break;
-    Unexpected* const note = engine.unexpected().take_first<kSerial>();
-    if (note == nullptr) [[unlikely]]
+    if (!engine.table().add_first<Locking, MatchSide::unexpected>(
+            {tag, static_cast<std::uint32_t>(peer), 0},
+            [&] { return take_early<Locking::kExclusive, Run>(early, tag, payload); })) [[unlikely]]
       break;
-    MatchRecord* const record = engine.records().take_first<kSerial>();
-    EarlyBlock* block = nullptr;
-    if (record != nullptr && needs_block) block = engine.blocks().take_first<kSerial>();
-    if (record == nullptr || (needs_block && block == nullptr)) [[unlikely]] {
-      if (record != nullptr) engine.records().put_back<kSerial>();
-      engine.unexpected().put_back<kSerial>();
-      break;
-    }
-    note->describe(peer, tag, size, device, &ledger);
-    if (std::is_same_v<Run, detail::SlotRun>)
-      detail::copy_small(note->set_inside(), payload, size);
-    else if (!needs_block)
-      std::memcpy(note->set_inside(), payload, size);
-    else
-      base::copy_bulk(note->set_beside(*block), payload, size);
-    MatchingEngine::set_unexpected(*record, *note);
-    if (!engine.table().add_first<Locking, MatchSide::unexpected>({tag, static_cast<std::uint32_t>(peer), 0},
-                                                                  [&] { return record; })) [[unlikely]] {
-      record->unexpected = nullptr;
-      engine.records().put_back<kSerial>();
-      engine.unexpected().put_back<kSerial>();
-      if (note->take_block() != nullptr) engine.blocks().put_back<kSerial>();
-      break;
-    }
     run.fetch_ahead();
     run.advance();
   }

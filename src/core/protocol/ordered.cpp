@@ -8,7 +8,6 @@
 
 #include <weft/detail/message_access.hpp>
 
-#include <bit>
 #include <cstring>
 
 namespace weft::core {
@@ -25,8 +24,8 @@ Status SendReceive::attempt_ordered_send(MatchingEngine& engine, int peer, std::
                                          bool again) noexcept {
   const auto device = static_cast<std::uint8_t>(context_.device);
   SendStream& stream = engine.order()->sends(peer, device);
-  if (!(exclusive ? detail::NoLock::acquire(stream.lock) : detail::TryLock::acquire(stream.lock)))
-    return Status::retry(Reason::lock_contended);
+  auto* const turn = detail::enter(stream.bias, stream.lock, exclusive);
+  if (turn == nullptr) return Status::retry(Reason::lock_contended);
   Status status = Status::retry(Reason::backlog);
   if (again || stream.kept.load(std::memory_order_relaxed) == 0) {
     const MatchTrailer trailer{engine.id(),
@@ -38,7 +37,7 @@ Status SendReceive::attempt_ordered_send(MatchingEngine& engine, int peer, std::
     ++stream.next;
     if (again) stream.kept.fetch_sub(1, std::memory_order_relaxed);
   }
-  exclusive ? detail::NoLock::release(stream.lock) : detail::TryLock::release(stream.lock);
+  detail::leave(turn, exclusive);
   if (!status.is_done() || options.completion == nullptr) return status;
   return ended(context_.port->gone(peer), peer, tag, payload.bytes, options);
 }
@@ -75,11 +74,12 @@ Status SendReceive::attempt_ordered_receive(MatchingEngine& engine, int source, 
   OrderedMatching& order = *engine.order();
   if (!again && order.kept_receives().load(std::memory_order_relaxed) != 0) [[unlikely]]
     return Status::retry(Reason::backlog);
-  if (!order.try_enter()) [[unlikely]]
+  const OrderedMatching::Hold hold = order.try_enter();
+  if (hold == nullptr) [[unlikely]]
     return Status::retry(Reason::lock_contended);
   const auto [answer, record] = order.post({tag, static_cast<std::uint32_t>(source), 0},
                                            [&] { return take_posted(engine, buffer, options); });
-  order.leave();
+  order.leave(hold);
   if (answer == Table::Answer::exhausted) return Status::retry(Reason::no_request);
   if (again) order.kept_receives().fetch_sub(1, std::memory_order_relaxed);
   return answer == Table::Answer::matched ? receive_arrived(engine, *record, buffer, options)
@@ -158,70 +158,6 @@ bool SendReceive::announce_in_order(MatchingEngine& engine, const MatchTrailer& 
   }
   receive_held(engine, result.due);
   return true;
-}
-
-/// The messages of a run that are for the same ordered engine as its first. False: one of them cannot be
-/// taken now.
-bool SendReceive::on_ordered_sends(detail::SlotRun& all, detail::PayloadLender* lender, network::Sink& sink,
-                                   const Backlog& backlog) noexcept {
-  // Fast is what nearly always happens, as in on_sends(): its turn, no wildcard, a receive that waits first
-  // in its bucket. Everything else is on_send()'s.
-  detail::SlotRun run = all;  // in registers
-  const int peer = run.peer();
-  Message message;
-  detail::MessageAccess::set_receive(message, peer);
-  MatchingEngine* engine = nullptr;
-  ArrivalStream* stream = nullptr;
-  std::uint32_t known = 0;  // trailer of the first message, without its number
-  std::uint32_t met = 0;    // not settled yet
-  std::uint64_t fetched = 0;
-  std::uint64_t tag = 0;
-  Bytes payload;
-  bool can_go_on = true;
-  while (run.look(tag, payload) && !backlog.over_limit() && payload.size() >= sizeof(MatchTrailer)) {
-    MatchTrailer trailer;
-    std::memcpy(&trailer, payload.data() + payload.size() - sizeof trailer, sizeof trailer);
-    const auto kind = static_cast<std::uint32_t>(std::bit_cast<std::uint64_t>(trailer));
-    // Looked up anew for each message, because a handler may open an engine.
-    if (MatchingEngine* now = engines_.find(trailer.engine); now != engine) [[unlikely]] {
-      if (engine == nullptr) known = kind;
-      if (kind != known) break;
-      engine = now;
-      stream = &engine->order()->arrivals(peer, trailer.device);
-    }
-    if (kind != known) [[unlikely]]
-      break;
-    if (run.head() >= fetched && engine->is_serial()) [[unlikely]]
-      fetched = run.head() + prefetch(*engine, run);
-    OrderedMatching& order = *engine->order();
-    if (!order.try_enter()) [[unlikely]] {
-      can_go_on = false;
-      break;
-    }
-    MatchRecord* const record =
-        order.take_first_receive(*stream, trailer.order, {tag, static_cast<std::uint32_t>(peer), 0});
-    order.leave();
-    if (record == nullptr) [[unlikely]] {
-      Message arrival;
-      detail::MessageAccess::set_view(arrival, Operation::active_message, peer, tag, payload.data(),
-                                      payload.size(), lender, 0);
-      can_go_on = on_send(tag, arrival, sink);
-      if (!can_go_on) break;
-      run.advance();
-      continue;
-    }
-    ++met;
-    complete(*engine, *record, message, tag, payload.first(payload.size() - sizeof trailer));
-    if (!detail::MessageAccess::is_receive(message, peer)) [[unlikely]] {
-      message = Message();
-      detail::MessageAccess::set_receive(message, peer);
-    }
-    run.fetch_ahead();
-    run.advance();
-  }
-  if (met != 0) settle_met(peer, known, met);
-  all.go_on_behind(run);
-  return can_go_on;
 }
 
 }  // namespace weft::core

@@ -47,7 +47,13 @@ template <class Locking>
 bool SendReceive::receive_first_arrived(MatchingEngine& engine, std::uint64_t tag, std::uint32_t source,
                                         std::span<std::byte> buffer, Completion* completion,
                                         void* user_data) noexcept {
-  MatchRecord* const record = engine.table().take_first<Locking, Table::Side::posted>({tag, source, 0});
+  MatchRecord* record = nullptr;
+  if (OrderedMatching* const order = engine.order(); order == nullptr) {
+    record = engine.table().take_first<Locking, Table::Side::posted>({tag, source, 0});
+  } else if (const OrderedMatching::Hold hold = order->try_enter_decided<Locking>(); hold != nullptr) {
+    record = order->take_first_message({tag, source, 0});
+    order->leave<Locking>(hold);
+  }
   if (record == nullptr) return false;
   Unexpected& note = *record->unexpected;
   const std::size_t length = note.length;

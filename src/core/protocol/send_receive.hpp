@@ -128,6 +128,12 @@ class SendReceive {
   void receive_held(MatchingEngine& engine, MatchRecord* first) noexcept;
   bool on_ordered_send(MatchingEngine& engine, std::uint64_t tag, Message& arrival,
                        const MatchTrailer& trailer, network::Sink& sink) noexcept;
+  static std::uint32_t meet_counted_in_order(detail::SlotRun& all, MatchRecord& first, std::uint64_t tag,
+                                             std::uint32_t kind, MatchingEngine& engine,
+                                             ArrivalStream& stream, OrderedMatching::Hold hold) noexcept;
+  template <class Locking>
+  std::uint32_t keep_early_in_order(detail::SlotRun& run, std::uint64_t trailer, MatchingEngine& engine,
+                                    ArrivalStream& stream) noexcept;
   bool on_ordered_sends(detail::SlotRun& run, detail::PayloadLender* lender, network::Sink& sink,
                         const Backlog& backlog) noexcept;
   template <class Run>

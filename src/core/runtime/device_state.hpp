@@ -109,6 +109,11 @@ class DeviceState final : private network::Sink, private core::PostRetry {
   template <class Locking, class... UserData>
   bool post_first_receive(std::uint64_t engine_and_source, std::uint64_t tag, std::byte* data,
                           std::size_t size, Completion* completion, UserData... user_data) noexcept;
+  /// The same on an ordered engine that locks as `Locking` does, for a tag that is not any_tag. False:
+  /// post_receive() knows.
+  template <class Locking, class... UserData>
+  bool post_first_ordered_receive(std::uint64_t engine_and_source, std::uint64_t tag, std::byte* data,
+                                  std::size_t size, Completion* completion, UserData... user_data) noexcept;
   Status post_other_receive(int source, std::uint64_t tag, std::span<std::byte> buffer,
                             const ReceiveOptions& options);
   Message receive(int source, std::uint64_t tag, std::span<std::byte> buffer, const ReceiveOptions& options,
@@ -220,10 +225,13 @@ class DeviceState final : private network::Sink, private core::PostRetry {
   bool write_packet_message(SendLane& lane, std::uint64_t word, Bytes payload,
                             std::uint64_t trailer) noexcept;
   template <class Locking, class... UserData>
+  bool receive_first_ordered(std::uint64_t engine_and_source, std::uint64_t tag, std::byte* data,
+                             std::size_t size, Completion* completion, UserData... user_data) noexcept;
+  template <class Locking, class... UserData>
   bool post_first_otherwise(std::uint64_t engine_and_source, std::uint64_t tag, std::byte* data,
                             std::size_t size, Completion* completion, UserData... user_data) noexcept;
-  bool receive_first_arrived(int source, std::uint64_t tag, std::span<std::byte> buffer,
-                             const ReceiveOptions& options) noexcept;
+  bool receive_first_arrived(core::MatchingEngine& engine, int source, std::uint64_t tag,
+                             std::span<std::byte> buffer, const ReceiveOptions& options) noexcept;
   Status keep_receive(int peer, int source, std::uint64_t tag, std::span<std::byte> buffer,
                       const ReceiveOptions& options) noexcept;
   // post_ordered.cpp

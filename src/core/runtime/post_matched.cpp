@@ -216,7 +216,9 @@ Status DeviceState::post_receive(int source, std::uint64_t tag, std::span<std::b
 [[gnu::noinline]] Status DeviceState::post_other_receive(int source, std::uint64_t tag,
                                                          std::span<std::byte> buffer,
                                                          const ReceiveOptions& options) {
-  if (receive_first_arrived(source, tag, buffer, options)) return Status::posted();
+  if (core::MatchingEngine* const made = runtime_.matching_engines().find_made(options.engine);
+      made != nullptr && receive_first_arrived(*made, source, tag, buffer, options))
+    return Status::posted();
   core::MatchingEngine& engine = check_receive(source, options, "post_receive");
   if (engine.is_serial()) engine.set_device(index_);
   const Status status = attempt_receive(engine, source, tag, buffer, options, false);
@@ -226,22 +228,22 @@ Status DeviceState::post_receive(int source, std::uint64_t tag, std::span<std::b
   return keep_receive(has_source ? source : runtime_.rank(), source, tag, buffer, options);
 }
 
-/// What nearly always happens to a receive that post_first_receive() has not posted: its message is there,
-/// and the first in its bucket. False, without effect: it is otherwise, or something is unusual.
-bool DeviceState::receive_first_arrived(int source, std::uint64_t tag, std::span<std::byte> buffer,
-                                        const ReceiveOptions& options) noexcept {
-  core::MatchingEngine* const engine = runtime_.matching_engines().find_made(options.engine);
+/// What nearly always happens to a receive that was not posted at once: its message is there, and the first
+/// in its bucket. False, without effect: it is otherwise, or something is unusual. `source` may be any
+/// number.
+bool DeviceState::receive_first_arrived(core::MatchingEngine& engine, int source, std::uint64_t tag,
+                                        std::span<std::byte> buffer, const ReceiveOptions& options) noexcept {
   const auto rank = static_cast<std::uint32_t>(source);
-  if (engine == nullptr || options.policy != MatchingPolicy::rank_and_tag || options.completion == nullptr ||
+  if (options.policy != MatchingPolicy::rank_and_tag || options.completion == nullptr ||
       options.may_complete_now || options.handle != nullptr || options.timeout.count() != 0 ||
       rank >= runtime_.usual_sources())
     return false;
-  const bool was_there = engine->is_serial()
+  const bool was_there = engine.is_serial()
                              ? send_receive_.receive_first_arrived<NoLock>(
-                                   *engine, tag, rank, buffer, options.completion, options.user_data)
+                                   engine, tag, rank, buffer, options.completion, options.user_data)
                              : send_receive_.receive_first_arrived<TryLock>(
-                                   *engine, tag, rank, buffer, options.completion, options.user_data);
-  engine->learn_arrived(was_there);
+                                   engine, tag, rank, buffer, options.completion, options.user_data);
+  engine.learn_arrived(was_there);
   return was_there;
 }
 

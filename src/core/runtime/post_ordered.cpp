@@ -71,6 +71,51 @@ Status DeviceState::post_other_ordered_send(int peer, std::uint64_t tag, const c
   return keep_send(status, peer, tag, payload, packet, options);
 }
 
+template <class Locking, class... UserData>
+bool DeviceState::post_first_ordered_receive(std::uint64_t engine_and_source, std::uint64_t tag,
+                                             std::byte* data, std::size_t size, Completion* completion,
+                                             UserData... user_data) noexcept {
+  RuntimeState& runtime = runtime_;  // read once
+  core::MatchingEngine* const engine =
+      runtime.matching_engines().find_ordered(static_cast<std::uint16_t>(engine_and_source >> 32));
+  const auto source = static_cast<std::uint32_t>(engine_and_source);
+  if (engine == nullptr || source >= runtime.usual_sources() ||
+      engine->order()->kept_receives().load(std::memory_order_relaxed) != 0) [[unlikely]]
+    return false;
+  if (!engine->expects_receives(Locking::kExclusive)) [[unlikely]]
+    return receive_first_ordered<Locking>(engine_and_source, tag, data, size, completion, user_data...);
+  return engine->post_first_in_order<Locking>({tag, source, 0}, {data, size}, completion, user_data...);
+}
+/// The same where messages have come before their receives, or the endpoint does not lock as the engine does.
+template <class Locking, class... UserData>
+[[gnu::noinline]] bool DeviceState::receive_first_ordered(std::uint64_t engine_and_source, std::uint64_t tag,
+                                                          std::byte* data, std::size_t size,
+                                                          Completion* completion,
+                                                          UserData... user_data) noexcept {
+  core::MatchingEngine& engine =
+      *runtime_.matching_engines().find_ordered(static_cast<std::uint16_t>(engine_and_source >> 32));
+  if (engine.is_serial() != Locking::kExclusive) return false;
+  const auto source = static_cast<std::uint32_t>(engine_and_source);
+  void* given = nullptr;
+  ((given = user_data), ...);
+  if (engine.expects_arrived() && (engine_and_source & kMayCompleteNow) == 0 &&
+      send_receive_.receive_first_arrived<Locking>(engine, tag, source, {data, size}, completion, given))
+      [[likely]]
+    return true;
+  const bool is_posted =
+      engine.post_first_in_order<Locking>({tag, source, 0}, {data, size}, completion, given);
+  if (is_posted) engine.learn_arrived(false);
+  return is_posted;
+}
+template bool DeviceState::post_first_ordered_receive<TryLock>(std::uint64_t, std::uint64_t, std::byte*,
+                                                               std::size_t, Completion*) noexcept;
+template bool DeviceState::post_first_ordered_receive<NoLock>(std::uint64_t, std::uint64_t, std::byte*,
+                                                              std::size_t, Completion*) noexcept;
+template bool DeviceState::post_first_ordered_receive<TryLock>(std::uint64_t, std::uint64_t, std::byte*,
+                                                               std::size_t, Completion*, void*) noexcept;
+template bool DeviceState::post_first_ordered_receive<NoLock>(std::uint64_t, std::uint64_t, std::byte*,
+                                                              std::size_t, Completion*, void*) noexcept;
+
 Status DeviceState::post_ordered_receive(int source, std::uint64_t tag, std::span<std::byte> buffer,
                                          const ReceiveOptions& options) {
   core::MatchingEngine* engine = runtime_.matching_engines().find_ordered(options.engine);
@@ -79,9 +124,13 @@ Status DeviceState::post_ordered_receive(int source, std::uint64_t tag, std::spa
       engine->order()->kept_receives().load(std::memory_order_relaxed) != 0) [[unlikely]]
     return post_other_ordered_receive(source, tag, buffer, options);
   const core::MatchKey key{tag, static_cast<std::uint32_t>(source), 0};
-  const bool is_posted = engine->is_serial() ? engine->post_first_in_order<NoLock>(key, buffer, options)
-                                             : engine->post_first_in_order<TryLock>(key, buffer, options);
-  return is_posted ? Status::posted() : post_other_ordered_receive(source, tag, buffer, options);
+  const bool is_posted = engine->is_serial()
+                             ? engine->post_first_in_order<NoLock>(key, buffer, options.completion,
+                                                                   options.user_data, options.handle)
+                             : engine->post_first_in_order<TryLock>(key, buffer, options.completion,
+                                                                    options.user_data, options.handle);
+  if (is_posted || receive_first_arrived(*engine, source, tag, buffer, options)) return Status::posted();
+  return post_other_ordered_receive(source, tag, buffer, options);
 }
 
 [[gnu::noinline]] Status DeviceState::post_other_ordered_receive(int source, std::uint64_t tag,

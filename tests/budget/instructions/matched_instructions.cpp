@@ -3,6 +3,7 @@
 
 #include <array>
 #include <memory>
+#include <type_traits>
 #include <vector>
 
 namespace weft::budget {
@@ -36,7 +37,7 @@ void exchange(std::uint64_t messages, std::uint16_t engine, std::uint64_t tags, 
     const MatchingEngineOptions options{
         .id = engine,
         .order = engine < kMatchingEngines ? MatchOrder::unordered : MatchOrder::ordered,
-        .serial = true};
+        .serial = std::is_same_v<EndpointType, SerialEndpoint>};
     engines[0] = std::make_unique<MatchingEngine>(ranks.sending, options);
     engines[1] = std::make_unique<MatchingEngine>(ranks.receiving, options);
   }
@@ -158,6 +159,10 @@ constexpr Path kPaths[] = {
     {"matched_early_counter_shared", to_counter<Endpoint, 0, Receives::after>},
     {"matched_ordered", to_handler<SerialEndpoint, kOrderedEngine, 1>},
     {"matched_ordered_tags", to_handler<SerialEndpoint, kOrderedEngine, kBurst>},
+    {"matched_ordered_shared", to_handler<Endpoint, kOrderedEngine, 1>},
+    {"matched_ordered_counter", to_counter<SerialEndpoint, kOrderedEngine>},
+    {"matched_ordered_counter_shared", to_counter<Endpoint, kOrderedEngine>},
+    {"matched_ordered_early_counter_shared", to_counter<Endpoint, kOrderedEngine, Receives::after>},
     {"prepared_matched", prepared},
     {"matched_synchronizer", to_synchronizer},
     {"matched_serial_queue", to_queue<SerialCompletionQueue>},

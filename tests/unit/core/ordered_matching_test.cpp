@@ -140,7 +140,8 @@ class Engine {
     }
   }
   int post(const Post& post) {
-    EXPECT_TRUE(order().try_enter());
+    const OrderedMatching::Hold hold = order().try_enter();
+    EXPECT_NE(hold, nullptr);
     ReceiveHandle handle;
     const auto [answer, record] = order().post(key(post), [&] {
       MatchRecord* posted = engine_->records().take();
@@ -149,7 +150,7 @@ class Engine {
       handle = engine_->handle(*posted);
       return posted;
     });
-    order().leave();
+    order().leave(hold);
     if (answer == OrderedMatching::Answer::matched) return take(*record);
     EXPECT_EQ(answer, OrderedMatching::Answer::kept);
     handles_[post.id] = handle;
