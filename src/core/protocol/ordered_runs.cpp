@@ -19,9 +19,11 @@ constexpr std::uint32_t kKeptTogether = 8;      // messages that take their cred
 
 /// The message at the head of a run has met a receive that only counts, and so may those that follow it with
 /// its tag: tells its completion object of them. Returns how many. Inside the order, which it leaves.
-[[gnu::noinline]] std::uint32_t SendReceive::meet_counted_in_order(
-    detail::SlotRun& all, MatchRecord& first, std::uint64_t tag, std::uint32_t kind, MatchingEngine& engine,
-    ArrivalStream& stream, OrderedMatching::Hold hold) noexcept {
+[[gnu::noinline]] std::uint32_t SendReceive::meet_counted_in_order(detail::SlotRun& all, MatchRecord& first,
+                                                                   std::uint64_t tag, std::uint32_t kind,
+                                                                   MatchingEngine& engine,
+                                                                   ArrivalStream& stream,
+                                                                   OrderedMatching::Hold hold) noexcept {
   detail::SlotRun run = all;  // in registers
   const std::size_t size = run.size() - sizeof(MatchTrailer);
   Completion* const completion = first.completion;
@@ -57,8 +59,7 @@ constexpr std::uint32_t kKeptTogether = 8;      // messages that take their cred
 /// whose key nothing waits but such messages. Returns how many are kept; the next one is on_send()'s. Inside
 /// the order. Locking: NoLock when the engine is serial, else TryLock.
 template <class Locking>
-[[gnu::noinline]] std::uint32_t SendReceive::keep_early_in_order(detail::SlotRun& run,
-                                                                 std::uint64_t trailer,
+[[gnu::noinline]] std::uint32_t SendReceive::keep_early_in_order(detail::SlotRun& run, std::uint64_t trailer,
                                                                  MatchingEngine& engine,
                                                                  ArrivalStream& stream) noexcept {
   const auto first = std::bit_cast<MatchTrailer>(trailer);

@@ -23,8 +23,8 @@ struct EarlyMessages {
   std::size_t size;
 };
 
-/// A record that holds the message, which is the caller's to link; nullptr, without effect: there is no room at
-/// once. Run: in which the message came. kSerial: whether the engine is.
+/// A record that holds the message, which is the caller's to link; nullptr, without effect: there is no room
+/// at once. Run: in which the message came. kSerial: whether the engine is.
 template <bool kSerial, class Run>
 [[gnu::always_inline]] inline MatchRecord* take_early(const EarlyMessages& early, std::uint64_t tag,
                                                       const std::byte* payload) noexcept {
