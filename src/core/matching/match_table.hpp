@@ -206,9 +206,8 @@ class MatchTable {
   void remove(Bucket& home, const Place& place, Link& link) noexcept;
   void drop(Bucket& home, Bucket& empty) noexcept;
 
-  const std::uint64_t mask_;  // of bucket numbers
-  const std::uint64_t
-      above_;  // the bits that are not in mask_; kept, or finding a bucket would take a register more
+  const std::uint64_t mask_;   // of bucket numbers
+  const std::uint64_t above_;  // all other bits: at hand, they cost no register
   const bool serial_;
   const std::uint32_t spare_count_;
   ZeroedMemory memory_;

@@ -1,5 +1,5 @@
-// Ordered engines: messages of few tags that come in runs, before and after their receives, against what MPI's
-// order makes of the same posts.
+// Ordered engines: messages of few tags that come in runs, before and after their receives, against what
+// MPI's order makes of the same posts.
 //
 //     WEFT_TEST_SEED=17 build/release/bin/tests/conformance-operations --gtest_filter='OrderedRuns*'
 #include "support/matched.hpp"
