@@ -212,21 +212,23 @@ class MatchingEngine {
   /// announcements: it will never send what they announce. Any thread, of a serial engine its own.
   void end_peer(int rank) noexcept;
 
-  /// Whether the engine is serial, or not, and the message of the last receive had not come before it. Any
-  /// thread; the latter a guess.
+  /// Whether the engine is serial, or not, and not expects_arrived(). Any thread.
   [[nodiscard]] bool expects_receives(bool serial) const noexcept {
-    return expectation_.load(std::memory_order_relaxed) == expectation(serial, 0);
+    return expectation_.load(std::memory_order_relaxed) == expectation(serial, false);
   }
   /// Whether the messages of the last receives had all come before them, so that the next one's probably has,
   /// too. Any thread; a guess.
   [[nodiscard]] bool expects_arrived() const noexcept {
-    return expectation_.load(std::memory_order_relaxed) == expectation(serial_, kExpected);
+    return expectation_.load(std::memory_order_relaxed) == expectation(serial_, true);
   }
-  /// Tells it of a receive: whether its message was there. Written only while that is news.
+  /// Tells it of a receive that did not find its way at once: whether its message was there. Written only
+  /// while that is news.
   void learn_arrived(bool was_there) noexcept {
-    const std::uint32_t before = expectation_.load(std::memory_order_relaxed) % 256;
+    const std::uint32_t before = arrived_in_row_.load(std::memory_order_relaxed);
     const std::uint32_t after = !was_there ? 0 : before < kExpected ? before + 1 : before;
-    if (after != before) expectation_.store(expectation(serial_, after), std::memory_order_relaxed);
+    if (after == before) return;
+    arrived_in_row_.store(static_cast<std::uint8_t>(after), std::memory_order_relaxed);
+    expectation_.store(expectation(serial_, after == kExpected), std::memory_order_relaxed);
   }
 
   /// Whether what waits ends when any rank has failed. Any thread.
@@ -249,15 +251,14 @@ class MatchingEngine {
 
   static constexpr std::uint32_t kMaxBlocks = 65536;  // payloads beyond wait in packets
   static constexpr std::uint32_t kExpected = 4;  // messages in a row; fewer may be the beginning of a window
-  static constexpr std::uint16_t expectation(bool serial, std::uint32_t arrived_in_row) noexcept {
-    return static_cast<std::uint16_t>((serial ? 256 : 0) + arrived_in_row);
+  static constexpr std::uint8_t expectation(bool serial, bool arrived) noexcept {
+    return static_cast<std::uint8_t>((serial ? 2 : 0) + (arrived ? 1 : 0));
   }
 
   const std::uint16_t id_;
   const bool serial_;
-  // How many messages in a row came before their receives, and above that whether the engine is serial: what
-  // a post of a receive asks for, in one comparison.
-  std::atomic<std::uint16_t> expectation_;
+  std::atomic<std::uint8_t> arrived_in_row_{0};  // messages before their receives
+  std::atomic<std::uint8_t> expectation_;        // what a post of a receive asks for, in one comparison
   std::atomic<int> device_{-1};
   std::atomic<bool> needs_all_ranks_{false};
   KeyFunction key_function_ = nullptr;
