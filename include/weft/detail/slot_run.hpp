@@ -80,16 +80,15 @@ class SlotRun {
     word = slot.word;
     return true;
   }
-  /// Asks for the line of to_fetch(), to be cleared soon: with it the message comes and the line is this
-  /// core's at once, instead of one after the other.
+  /// Asks for the line of the slot kFetched places further on, to be cleared soon, where fetches_ahead():
+  /// with it the message comes and the line is this core's at once, instead of one after the other.
   [[gnu::always_inline]] inline void fetch_ahead() const noexcept {
-    if (slot_ < fetch_end_) prefetch_for_write(slot_ + kFetched);
+    if (fetches_ahead()) prefetch_for_write(slot_ + kFetched);
   }
-  /// A slot further on, where that message has probably come; of one that has not, the sender would have to
-  /// ask for the line again. nullptr: there is none.
-  [[nodiscard]] const Slot* to_fetch() const noexcept {
-    return slot_ < fetch_end_ ? slot_ + kFetched : nullptr;
-  }
+  /// Whether a message has probably come there; of one that has not, the sender would have to ask for the
+  /// line again.
+  [[nodiscard]] bool fetches_ahead() const noexcept { return slot_ < fetch_end_; }
+  static constexpr std::uint64_t kFetched = 8;
   /// Of each message.
   [[nodiscard]] static constexpr std::size_t slots() noexcept { return 1; }
   /// Payload bytes of the message that look() has shown last.
@@ -117,7 +116,6 @@ class SlotRun {
 
  private:
   static constexpr std::uint64_t kSize = std::uint64_t{0xffff} << 16;
-  static constexpr std::uint64_t kFetched = 8;
   [[nodiscard]] static std::size_t size_in(std::uint64_t header) noexcept { return header >> 16 & 0xffff; }
 
   Slot* slot_;  // at head()

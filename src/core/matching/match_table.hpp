@@ -223,3 +223,4 @@ class MatchTable {
 }  // namespace weft::core
 
 #include "core/matching/match_table_impl.hpp"
+#include "core/matching/match_table_rare.hpp"

@@ -15,7 +15,7 @@ using Table = MatchingEngine::Table;
 MatchingEngine::MatchingEngine(std::uint16_t id, const MatchingLimits& limits, bool serial)
     : id_(id),
       serial_(serial),
-      expectation_(expectation(serial, 0)),
+      expectation_(expectation(serial, false)),
       // Of an ordered engine the order's lock guards the table, which then holds a key for each record.
       table_(limits.buckets, serial || id >= kMatchingEngines,
              id >= kMatchingEngines ? std::max(limits.records, 16 * limits.buckets) : 0),

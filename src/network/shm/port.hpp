@@ -4,8 +4,8 @@
 // Threads that share the device spread over several lanes for data.
 // Receiving: peers announce their lanes in this device's area; the port polls those that are hot, and learns
 // by doorbell about messages in cold ones. Sources: send.cpp, lane_setup.cpp, poll.cpp, receive.cpp,
-// shuttle.cpp, poll_in_order.cpp, poll_own_first.cpp, dialogues.cpp, doorbell.cpp, access.cpp, failure.cpp,
-// traffic.cpp.
+// receive_rare.cpp, shuttle.cpp, poll_in_order.cpp, poll_own_first.cpp, dialogues.cpp, doorbell.cpp,
+// access.cpp, failure.cpp, traffic.cpp.
 #pragma once
 
 #include "base/log.hpp"

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstddef>
 #include <cstring>
 #include <vector>
 
@@ -135,30 +134,29 @@ TEST_F(SlotRunTest, looks_ahead_of_its_head) {
   EXPECT_FALSE(all.first(1).look_ahead(1, word));
 }
 
-/// How far behind head() lies what is fetched ahead, -1 where nothing is, at each of the first positions of a
-/// run through empty slots.
-std::vector<std::ptrdiff_t> fetched(std::uint64_t head, std::size_t limit, std::size_t expected) {
+/// At which of the first positions of a run through empty slots something is fetched ahead.
+std::vector<bool> fetches(std::uint64_t head, std::size_t limit, std::size_t expected) {
   std::array<Slot, 32> slots{};
   SlotRun run(slots.data(), 31, head, 0, limit, 3, kChannel, 8, expected);
-  std::vector<std::ptrdiff_t> distances;
+  std::vector<bool> positions;
   for (std::uint64_t end = head + std::min<std::size_t>(limit, 32 - head % 32); run.head() != end;
-       run.advance()) {
-    const Slot* const slot = run.to_fetch();
-    distances.push_back(slot == nullptr ? -1 : slot - &slots[run.head() % 32]);
-  }
-  return distances;
+       run.advance())
+    positions.push_back(run.fetches_ahead());
+  return positions;
 }
 
 TEST(SlotRunFetches, only_what_has_probably_come) {
-  EXPECT_EQ(fetched(0, 6, 0), std::vector<std::ptrdiff_t>(6, -1)) << "nothing is known";
-  EXPECT_EQ(fetched(0, 6, 8), std::vector<std::ptrdiff_t>(6, -1)) << "too few to have any that far ahead";
-  EXPECT_EQ(fetched(0, 6, 11), (std::vector<std::ptrdiff_t>{8, 8, 8, -1, -1, -1}));
-  EXPECT_EQ(fetched(0, 6, 1000), std::vector<std::ptrdiff_t>(6, 8));
+  static_assert(SlotRun::kFetched == 8);
+  EXPECT_EQ(fetches(0, 6, 0), std::vector<bool>(6, false)) << "nothing is known";
+  EXPECT_EQ(fetches(0, 6, 8), std::vector<bool>(6, false)) << "too few to have any that far ahead";
+  EXPECT_EQ(fetches(0, 6, 11), (std::vector<bool>{true, true, true, false, false, false}));
+  EXPECT_EQ(fetches(0, 6, 1000), std::vector<bool>(6, true));
 }
 
 TEST(SlotRunFetches, nothing_beyond_the_end_of_the_ring) {
-  EXPECT_EQ(fetched(22, 100, 1000), (std::vector<std::ptrdiff_t>{8, 8, -1, -1, -1, -1, -1, -1, -1, -1}));
-  EXPECT_EQ(fetched(28, 100, 1000), std::vector<std::ptrdiff_t>(4, -1));
+  EXPECT_EQ(fetches(22, 100, 1000),
+            (std::vector<bool>{true, true, false, false, false, false, false, false, false, false}));
+  EXPECT_EQ(fetches(28, 100, 1000), std::vector<bool>(4, false));
 }
 
 }  // namespace
