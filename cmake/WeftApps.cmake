@@ -14,4 +14,8 @@ if(weft_core_type STREQUAL "INTERFACE_LIBRARY")
 endif()
 target_link_libraries(kmer_core ${weft_core_scope} weft::weft CLI11::CLI11 fmt::fmt nlohmann_json::nlohmann_json
   ZLIB::ZLIB tsl::robin_map)
-target_include_directories(kmer_core ${weft_core_scope} "${PROJECT_SOURCE_DIR}/apps" "${PROJECT_SOURCE_DIR}/apps/kmer")
+target_include_directories(kmer_core ${weft_core_scope} "${PROJECT_SOURCE_DIR}/apps" "${PROJECT_SOURCE_DIR}/apps/kmer"
+  "${PROJECT_SOURCE_DIR}/tools")
+# What the applications share with the weft command.
+file(GLOB weft_common_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tools/common/*.cpp")
+target_sources(kmer_core PRIVATE ${weft_common_sources})

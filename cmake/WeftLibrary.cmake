@@ -21,9 +21,9 @@ if(WEFT_WITH_HWLOC STREQUAL "ON" AND NOT WEFT_HAVE_HWLOC)
   message(FATAL_ERROR "hwloc was not found: install libhwloc-dev, or configure with -DWEFT_WITH_HWLOC=OFF")
 endif()
 if(WEFT_HAVE_HWLOC)
-  list(FILTER weft_sources EXCLUDE REGEX "/base/topology_none\\.cpp$")
+  list(FILTER weft_sources EXCLUDE REGEX "/base/host/topology_none\\.cpp$")
 else()
-  list(FILTER weft_sources EXCLUDE REGEX "/base/topology_hwloc\\.cpp$")
+  list(FILTER weft_sources EXCLUDE REGEX "/base/host/topology_hwloc\\.cpp$")
 endif()
 
 # Likewise everything in src/network/ofi but ofi_none.cpp.
@@ -50,6 +50,8 @@ endif()
 
 function(weft_configure_library target)
   weft_target_defaults(${target})
+  # Its headers are C++20. What links it PRIVATE keeps that from its own clients (docs/decisions/029-*.md).
+  target_compile_features(${target} PUBLIC cxx_std_20)
   target_include_directories(${target}
     PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>
     PRIVATE "${PROJECT_SOURCE_DIR}/src")

@@ -5,7 +5,9 @@ check_cxx_compiler_flag(-momit-leaf-frame-pointer WEFT_HAS_OMIT_LEAF_FRAME_POINT
 check_cxx_compiler_flag(-fno-devirtualize-speculatively WEFT_HAS_NO_SPECULATIVE_DEVIRTUALIZATION)
 
 function(weft_target_defaults target)
-  target_compile_features(${target} PUBLIC cxx_std_20)
+  # Of how a target is compiled, not of who links it: layers in front of which clients have headers of an older
+  # standard leave these clients theirs. The library itself says more (weft_configure_library).
+  target_compile_features(${target} PRIVATE cxx_std_20)
   target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion)
   if(WEFT_WERROR)
     target_compile_options(${target} PRIVATE -Werror)

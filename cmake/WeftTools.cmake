@@ -24,7 +24,7 @@ target_compile_definitions(weft_command_core ${weft_core_scope}
 # not installed has no plugin, and is named as left out.
 option(WEFT_PERF_PEERS "Build the plugins of `weft perf` for the libraries that are found (UCX, MPICH, Open MPI)" ON)
 get_target_property(weft_command_sources weft_command_core SOURCES)
-list(FILTER weft_command_sources EXCLUDE REGEX "/perf/plugins/")
+list(FILTER weft_command_sources EXCLUDE REGEX "/perf/(plugins|micro)/")
 set_target_properties(weft_command_core PROPERTIES SOURCES "${weft_command_sources}")
 set(weft_perf_plugin_folder "${CMAKE_INSTALL_LIBDIR}/weft-perf")
 file(RELATIVE_PATH weft_to_plugins "/${CMAKE_INSTALL_BINDIR}" "/${weft_perf_plugin_folder}")

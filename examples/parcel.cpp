@@ -30,7 +30,7 @@ int main() {
 
   std::uint64_t taken = 0;
   std::uint64_t wrong = 0;
-  // The bodies have arrived; the message still has the header.
+  // The parts have arrived; the message still has the header.
   weft::Handler whole([&](weft::Message& message) {
     const std::unique_ptr<Received> received(static_cast<Received*>(message.user_data()));
     std::uint64_t sum = 0;
@@ -38,15 +38,15 @@ int main() {
     if (message.outcome() != weft::Outcome::ok || message.as<Header>().sum != sum) ++wrong;
     ++taken;
   });
-  // The header has arrived, and how long the bodies are.
+  // The header has arrived, and how long the parts are.
   weft::Handler parcels([&](weft::Message& message) {
     auto received = std::make_unique<Received>();
     std::array<weft::MutableBytes, 3> buffers;
     for (std::size_t index = 0; index < buffers.size(); ++index) {
-      received->arrays[index].resize(message.body_sizes()[index] / sizeof(std::uint64_t));
+      received->arrays[index].resize(message.part_sizes()[index] / sizeof(std::uint64_t));
       buffers[index] = std::as_writable_bytes(std::span(received->arrays[index]));
     }
-    endpoint.receive_bodies(std::move(message), buffers, whole, received.release());
+    endpoint.receive_parts(std::move(message), buffers, whole, received.release());
   });
   const weft::RemoteCompletion remote = runtime.expose(parcels, {.id = 1});
 
@@ -57,14 +57,14 @@ int main() {
                                                               std::vector<std::uint64_t>(50'000, number + 1),
                                                               std::vector<std::uint64_t>(number % 4, 7)};
     Header header{number, 0};
-    std::array<weft::Bytes, 3> bodies;
-    for (std::size_t index = 0; index < bodies.size(); ++index) {
+    std::array<weft::Bytes, 3> parts;
+    for (std::size_t index = 0; index < parts.size(); ++index) {
       header.sum = std::accumulate(arrays[index].begin(), arrays[index].end(), header.sum);
-      bodies[index] = weft::bytes_of(std::span(arrays[index]));
+      parts[index] = weft::bytes_of(arrays[index]);
     }
     weft::Counter sent;
     while (
-        endpoint.post_am(neighbour, remote, weft::bytes_of(header), bodies, {.completion = &sent}).is_retry())
+        endpoint.post_am(neighbour, remote, weft::bytes_of(header), parts, {.completion = &sent}).is_retry())
       endpoint.progress();
     endpoint.wait(sent, 1);  // from here on the arrays may be changed
   }

@@ -1,4 +1,4 @@
-// How the program reports what it cannot do: one line, kept until all ranks have agreed to end.
+// Reports failures of the program: one line, kept until all ranks have agreed to end.
 #pragma once
 
 #include <atomic>
@@ -18,18 +18,18 @@ class InputError : public std::runtime_error {
 /// The first failure of this rank, and whether any rank has failed. Any thread.
 class Failure {
  public:
-  /// Keeps the first message; later ones are consequences.
+  /// Keeps the first message; later failures are consequences of it.
   void report(const std::string& message) {
     const std::lock_guard lock(mutex_);
     if (message_.empty()) message_ = message;
     raised_.store(true, std::memory_order_relaxed);
   }
-  /// Another rank has failed and will say why.
+  /// Notes that another rank has failed, which reports the reason.
   void report_elsewhere() noexcept { raised_.store(true, std::memory_order_relaxed); }
 
-  /// Whether work should end early. A hint: the agreement comes at the end of the pass.
+  /// Returns true when work should end early. A hint: the agreement comes at the end of the pass.
   [[nodiscard]] bool raised() const noexcept { return raised_.load(std::memory_order_relaxed); }
-  /// Empty when this rank has not failed.
+  /// The message of the failure; empty when this rank has not failed.
   [[nodiscard]] std::string message() const {
     const std::lock_guard lock(mutex_);
     return message_;

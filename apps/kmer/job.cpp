@@ -1,38 +1,34 @@
 #include "job.hpp"
 
-#include "counts_writer.hpp"
-#include "plot.hpp"
-#include "read_source.hpp"
-#include "receiver.hpp"
-#include "sender.hpp"
+#include "count/counting.hpp"
+#include "count/gather_values.hpp"
+#include "count/sender.hpp"
+#include "count/worker_threads.hpp"
+#include "input/read_source.hpp"
+#include "output/counts_writer.hpp"
+#include "output/plot.hpp"
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cstdio>
-#include <cstring>
-#include <exception>
-#include <new>
 #include <thread>
 
 #include <sys/resource.h>
 
 #include <fmt/format.h>
 
+#include "common/stopwatch.hpp"
+
 namespace kmer {
 
 namespace {
+
+using weft::tools::Stopwatch;
 
 // Filter and table of a shard should stay in a core's second-level cache.
 constexpr std::uint64_t kBasesPerShard = 80U << 10;
 constexpr std::uint64_t kMostShardsPerReceiver = 4096;
 constexpr std::uint64_t kFewestShardsPerReceiver = 16;
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 ShardMap plan_shards(std::uint64_t bases, int receivers) {
   const auto count = static_cast<std::uint64_t>(receivers);
@@ -42,17 +38,28 @@ ShardMap plan_shards(std::uint64_t bases, int receivers) {
   return {each, each * static_cast<std::uint32_t>(receivers)};
 }
 
-template <class Value>
-std::string bytes_of_value(const Value& value) {
-  return std::string(reinterpret_cast<const char*>(&value), sizeof value);
-}
+/// Totals of the reads of a rank's workers in a pass.
+class ReadTally {
+ public:
+  /// Any thread.
+  void add(const Sender& sender) {
+    reads_ += sender.reads();
+    kmers_ += sender.kmers();
+    super_kmers_ += sender.super_kmers();
+    std::uint64_t before = longest_.load();
+    while (before < sender.longest() && !longest_.compare_exchange_weak(before, sender.longest())) {
+    }
+  }
+  void store_in(Totals& totals) const {
+    totals.reads = reads_;
+    totals.kmers = kmers_;
+    totals.super_kmers = super_kmers_;
+    totals.longest_read = longest_;
+  }
 
-template <class Value>
-Value value_of_bytes(const std::string& bytes) {
-  Value value{};
-  std::memcpy(&value, bytes.data(), std::min(sizeof value, bytes.size()));
-  return value;
-}
+ private:
+  std::atomic<std::uint64_t> reads_{0}, kmers_{0}, super_kmers_{0}, longest_{0};
+};
 
 }  // namespace
 
@@ -60,24 +67,7 @@ Job::Job(weft::Runtime& runtime, const CountOptions& options)
     : options_(options),
       exchange_(runtime, {.threads = options.threads, .progress = options.progress, .buffer = options.buffer},
                 failure_),
-      bar_(runtime.rank() == 0) {}
-
-template <class Body>
-void Job::on_all_threads(int threads, const Body& body) {
-  const auto guarded = [&](int thread) {
-    try {
-      body(thread);
-    } catch (const std::bad_alloc&) {
-      failure_.report("out of memory: use more ranks on more hosts, or a smaller --memory");
-    } catch (const std::exception& error) {
-      failure_.report(error.what());
-    }
-  };
-  std::vector<std::thread> others;
-  for (int thread = 1; thread < threads; ++thread) others.emplace_back(guarded, thread);
-  guarded(0);
-  for (std::thread& other : others) other.join();
-}
+      bar_(runtime.rank() == 0, std::chrono::milliseconds(100)) {}
 
 bool Job::agree() {
   for (const std::string& message : exchange_.allgather(failure_.message())) {
@@ -102,147 +92,152 @@ bool Job::prepare() {
 
 template <int Words>
 bool Job::count() {
-  const int k = options_.k;
-  const int workers = exchange_.workers();
-  const int per_rank = exchange_.receivers_per_rank();
-  const auto started = Clock::now();
+  const Stopwatch reading;
+  Counting<Words> counting = plan<Words>();
+  if (!open_receivers(counting) || !exchange_reads(counting) || !check_reads(reading.seconds())) return false;
+  if (!count_shards(counting)) return false;
+  const Histogram histogram = write_kept(counting);
+  gather_totals(histogram, counting.spilled);
+  return agree();
+}
 
-  const auto units = plan_units(files_, exchange_.size(), workers)[exchange_.rank()];
-  const ShardMap shards = plan_shards(estimate_bases(files_), exchange_.receivers());
-  const BloomPlan bloom = plan_bloom(options_.false_positive_rate);
-  std::vector<std::unique_ptr<Receiver<Words>>> receivers;
-  for (int i = 0; i < per_rank; ++i) {
-    receivers.push_back(std::make_unique<Receiver<Words>>(k, shards.per_receiver, bloom,
-                                                          options_.memory / per_rank,
-                                                          estimate_bases(files_) / shards.total + 1));
+template <int Words>
+Counting<Words> Job::plan() const {
+  return {.units = plan_units(files_, exchange_.size(), exchange_.workers())[exchange_.rank()],
+          .shards = plan_shards(estimate_bases(files_), exchange_.receivers()),
+          .bloom = plan_bloom(options_.false_positive_rate)};
+}
+
+template <int Words>
+bool Job::open_receivers(Counting<Words>& counting) {
+  const int count = exchange_.receivers_per_rank();
+  const std::uint64_t expected_keys = estimate_bases(files_) / counting.shards.total + 1;
+  for (int i = 0; i < count; ++i) {
+    counting.receivers.push_back(std::make_unique<Receiver<Words>>(
+        options_.k, counting.shards.per_receiver, counting.bloom, options_.memory / count, expected_keys));
     exchange_.receiver_port(i).set_receiver(
-        [this, receiver = receivers.back().get()](std::span<const std::uint8_t> records) {
+        [this, receiver = counting.receivers.back().get()](std::span<const std::uint8_t> records) {
           if (!receiver->accept(records))
             failure_.report("a damaged message arrived: do all ranks run the same program?");
         });
   }
-  // No rank sends before all can receive.
-  if (!agree()) return false;
+  // No rank sends before all ranks can receive.
+  return agree();
+}
 
+template <int Words>
+bool Job::exchange_reads(Counting<Words>& counting) {
   std::vector<bool> wanted(exchange_.receivers(), true);
-  int spilled = 0;
   for (int pass = 1; pass <= 2; ++pass) {
-    std::unique_ptr<ReadSource> source;
-    try {
-      source = std::make_unique<ReadSource>(files_, units, k);
-    } catch (const InputError& error) {
-      failure_.report(error.what());
-    }
-    std::atomic<std::uint64_t> reads{0}, kmers{0}, runs{0}, longest{0};
-    on_all_threads(exchange_.ports(), [&](int thread) {
-      Port& port = exchange_.port(thread);
-      const int receiver = exchange_.receiver_of(thread);
-      if (thread < workers) {
-        Sender sender(port, k, options_.skip_ends, shards, wanted);
-        try {
-          RecordParser parser(k);
-          TextBatch batch;
-          while (source && !failure_.raised()) {
-            const ReadSource::Answer answer = source->next(batch);
-            if (answer == ReadSource::Answer::exhausted) break;
-            if (answer == ReadSource::Answer::batch) source->parse(batch, parser, sender);
-            if (port.serve() == 0 && answer == ReadSource::Answer::busy) std::this_thread::yield();
-            if (thread == 0) bar_.show(pass == 1 ? "reading" : "again", source->progress());
-          }
-        } catch (const std::bad_alloc&) {
-          failure_.report("out of memory: use more ranks on more hosts, or a smaller --memory");
-        } catch (const std::exception& error) {
-          failure_.report(error.what());
-        }
-        // Whatever has happened, the receivers must learn that this worker is done.
-        port.finish_sending(failure_.raised());
-        reads += sender.reads();
-        kmers += sender.kmers();
-        runs += sender.super_kmers();
-        std::uint64_t before = longest.load();
-        while (before < sender.longest() && !longest.compare_exchange_weak(before, sender.longest())) {
-        }
-      }
-      if (receiver >= 0) {
-        port.finish_receiving();
-        if (!failure_.raised()) receivers[receiver]->end_pass();
-      }
-    });
-    if (pass == 1) {
-      own_.reads = reads;
-      own_.kmers = kmers;
-      own_.super_kmers = runs;
-      own_.longest_read = longest;
-    }
+    make_pass(pass, counting, wanted);
     if (!agree()) return false;
-
     std::string spills;
-    for (const auto& receiver : receivers) spills += receiver->has_spilled() ? '1' : '0';
-    std::string all;
-    for (const std::string& part : exchange_.allgather(spills)) all += part;
-    spilled = static_cast<int>(std::count(all.begin(), all.end(), '1'));
-    if (spilled == 0) break;
-    for (std::size_t i = 0; i < all.size(); ++i) wanted[i] = all[i] == '1';
+    for (const std::string& part : exchange_.allgather(counting.spills())) spills += part;
+    counting.spilled = static_cast<int>(std::count(spills.begin(), spills.end(), '1'));
+    if (counting.spilled == 0) break;
+    for (std::size_t i = 0; i < spills.size(); ++i) wanted[i] = spills[i] == '1';
   }
+  return true;
+}
 
-  // Reads that cannot hold a single k-mer are a mistake worth a word.
+template <int Words>
+void Job::make_pass(int pass, Counting<Words>& counting, const std::vector<bool>& wanted) {
+  std::unique_ptr<ReadSource> source;
+  try {
+    source = std::make_unique<ReadSource>(files_, counting.units, options_.k);
+  } catch (const InputError& error) {
+    failure_.report(error.what());
+  }
+  ReadTally tally;
+  on_all_threads(exchange_.ports(), failure_, [&](int thread) {
+    Port& port = exchange_.port(thread);
+    if (thread < exchange_.workers()) {
+      Sender sender(port, options_.k, options_.skip_ends, counting.shards, wanted);
+      run_guarded(failure_, [&] { send_reads(pass, port, source.get(), sender); });
+      // In any case the receivers must learn that this worker has finished.
+      port.finish_sending(failure_.raised());
+      tally.add(sender);
+    }
+    if (const int receiver = exchange_.receiver_of(thread); receiver >= 0) {
+      port.finish_receiving();
+      if (!failure_.raised()) counting.receivers[receiver]->end_pass();
+    }
+  });
+  if (pass == 1) tally.store_in(own_);
+}
+
+void Job::send_reads(int pass, Port& port, ReadSource* source, Sender& sender) {
+  RecordParser parser(options_.k);
+  TextBatch batch;
+  while (source != nullptr && !failure_.raised()) {
+    const ReadSource::Answer answer = source->next(batch);
+    if (answer == ReadSource::Answer::exhausted) break;
+    if (answer == ReadSource::Answer::batch) source->parse(batch, parser, sender);
+    if (port.serve() == 0 && answer == ReadSource::Answer::busy) std::this_thread::yield();
+    if (&port == &exchange_.port(0)) bar_.show_share(pass == 1 ? "reading" : "again", source->progress());
+  }
+}
+
+bool Job::check_reads(double seconds) {
   Totals sums;
-  for (const std::string& part : exchange_.allgather(bytes_of_value(own_))) {
-    const auto other = value_of_bytes<Totals>(part);
+  for (const Totals& other : gather_values(exchange_, own_)) {
     sums.reads += other.reads;
     sums.kmers += other.kmers;
     sums.longest_read = std::max(sums.longest_read, other.longest_read);
   }
+  const int k = options_.k;
   if (sums.reads == 0)
     error_line_ = fmt::format("{}: no reads", fmt::join(options_.files, ", "));
   else if (sums.longest_read < static_cast<std::uint64_t>(k))
     error_line_ =
         fmt::format("-k {}: longer than every read (the longest has {} bases)", k, sums.longest_read);
   if (!error_line_.empty()) return false;
-  report_.timings.reading = seconds_since(started);
-  tell(fmt::format("read {} reads with {} {}-mers", grouped(sums.reads), grouped(sums.kmers), k),
-       report_.timings.reading);
+  report_.timings.reading = seconds;
+  tell(fmt::format("read {} reads with {} {}-mers", grouped(sums.reads), grouped(sums.kmers), k), seconds);
+  return true;
+}
 
-  const auto counting = Clock::now();
-  std::vector<Kept<Words>> kept(workers);
+template <int Words>
+bool Job::count_shards(Counting<Words>& counting) {
+  const Stopwatch watch;
+  counting.kept.resize(exchange_.workers());
+  const std::size_t per_receiver = counting.shards.per_receiver;
+  const std::size_t tasks = counting.receivers.size() * per_receiver;
   std::atomic<std::size_t> next{0};
-  const std::size_t tasks = static_cast<std::size_t>(per_rank) * shards.per_receiver;
-  on_all_threads(workers, [&](int thread) {
-    ShardCounter<Words> scratch(k, bloom);
+  on_all_threads(exchange_.workers(), failure_, [&](int thread) {
+    ShardCounter<Words> scratch(options_.k, counting.bloom);
     for (std::size_t task;
          (task = next.fetch_add(1, std::memory_order_relaxed)) < tasks && !failure_.raised();) {
-      receivers[task / shards.per_receiver]->count(task % shards.per_receiver, scratch, kept[thread]);
-      if (thread == 0) bar_.show("counting", static_cast<double>(task) / static_cast<double>(tasks));
+      counting.receivers[task / per_receiver]->count(task % per_receiver, scratch, counting.kept[thread]);
+      if (thread == 0) bar_.show_share("counting", static_cast<double>(task) / static_cast<double>(tasks));
     }
   });
   if (!agree()) return false;
-  report_.timings.counting = seconds_since(counting);
-  tell(fmt::format("counted them in {} shards", grouped(shards.total)), report_.timings.counting);
+  report_.timings.counting = watch.seconds();
+  tell(fmt::format("counted them in {} shards", grouped(counting.shards.total)), report_.timings.counting);
+  return true;
+}
 
-  const auto writing = Clock::now();
-  std::vector<std::uint64_t> sizes(workers);
+template <int Words>
+Histogram Job::write_kept(const Counting<Words>& counting) {
+  const Stopwatch watch;
   Histogram histogram;
-  for (int i = 0; i < workers; ++i) {
-    sizes[i] = text_size(kept[i], k);
-    own_.kept += kept[i].entries.size();
-    for (const auto& entry : kept[i].entries) own_.kept_occurrences += entry.count;
-    histogram.add(kept[i].histogram);
+  std::vector<std::uint64_t> ends{0};  // ends of the workers' lines within those of the rank
+  for (const Kept<Words>& kept : counting.kept) {
+    ends.push_back(ends.back() + text_size(kept, options_.k));
+    own_.kept += kept.entries.size();
+    for (const auto& entry : kept.entries) own_.kept_occurrences += entry.count;
+    histogram.add(kept.histogram);
   }
-  std::uint64_t own_size = 0;
-  for (const std::uint64_t size : sizes) own_size += size;
   std::uint64_t offset = 0;
-  const std::vector<std::string> all_sizes = exchange_.allgather(bytes_of_value(own_size));
-  for (int rank = 0; rank < exchange_.rank(); ++rank)
-    offset += value_of_bytes<std::uint64_t>(all_sizes[rank]);
-  on_all_threads(workers, [&](int thread) {
-    std::uint64_t at = offset;
-    for (int i = 0; i < thread; ++i) at += sizes[i];
+  const std::vector<std::uint64_t> sizes = gather_values(exchange_, ends.back());
+  for (int rank = 0; rank < exchange_.rank(); ++rank) offset += sizes[rank];
+  on_all_threads(exchange_.workers(), failure_, [&](int thread) {
     const File file = File::open_output(counts_path_);
-    write_counts(kept[thread], k, file, at);
+    write_counts(counting.kept[thread], options_.k, file, offset + ends[thread]);
   });
-  report_.timings.writing = seconds_since(writing);
-  gather_totals(histogram, spilled);
-  return agree();
+  report_.timings.writing = watch.seconds();
+  return histogram;
 }
 
 void Job::gather_totals(const Histogram& histogram, int spilled) {
@@ -255,8 +250,7 @@ void Job::gather_totals(const Histogram& histogram, int spilled) {
   own_.peak_memory = static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
 
   Totals& totals = report_.totals;
-  for (const std::string& part : exchange_.allgather(bytes_of_value(own_))) {
-    const auto other = value_of_bytes<Totals>(part);
+  for (const Totals& other : gather_values(exchange_, own_)) {
     totals.reads += other.reads;
     totals.longest_read = std::max(totals.longest_read, other.longest_read);
     totals.kmers += other.kmers;
@@ -267,7 +261,7 @@ void Job::gather_totals(const Histogram& histogram, int spilled) {
     totals.message_bytes += other.message_bytes;
     totals.peak_memory += other.peak_memory;
   }
-  // What was not kept occurred once.
+  // K-mers that were not kept occurred once.
   totals.distinct = totals.kmers - totals.kept_occurrences + totals.kept;
   totals.spilled_receivers = spilled;
 
@@ -300,7 +294,7 @@ bool Job::finish() {
 }
 
 bool Job::run() {
-  const auto started = Clock::now();
+  const Stopwatch watch;
   report_.options = options_;
   report_.ranks = exchange_.size();
   const auto counted = [&] {
@@ -318,10 +312,10 @@ bool Job::run() {
   bool good = prepare() && counted();
   bar_.clear();
   if (good) {
-    report_.timings.total = seconds_since(started);
+    report_.timings.total = watch.seconds();
     good = finish();
   }
-  // Temporary files go now: once a rank has ended with an error, a launcher may kill this one.
+  // Temporary files are removed now: once a rank has ended with an error, a launcher may kill this one.
   if (!good) outputs_.reset();
   return good;
 }

@@ -1,7 +1,7 @@
 // Packed canonical k-mers of up to 127 bases in 1 to 4 words.
 #pragma once
 
-#include "bases.hpp"
+#include "input/bases.hpp"
 
 #include <array>
 #include <cstddef>
@@ -11,7 +11,7 @@ namespace kmer {
 
 inline constexpr int kLongest = 127;
 
-/// Words that a k-mer of `k` bases needs.
+/// The number of words of a k-mer of `k` bases.
 [[nodiscard]] constexpr int words_for(int k) noexcept { return (2 * k + 63) / 64; }
 
 /// `k` bases as one number: the first base in the highest bits, word 0 the lowest, so that numeric order is
@@ -30,14 +30,14 @@ struct Kmer {
 
 __extension__ typedef unsigned __int128 Product;
 
-/// High and low half of the full product, folded.
+/// The high and the low half of the full product, combined.
 [[nodiscard]] inline std::uint64_t fold_product(std::uint64_t a, std::uint64_t b) noexcept {
   const Product product = static_cast<Product>(a) * b;
   return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
 }
 
-/// 64 well mixed bits. Their use: high half the Bloom filter's word, low half its bits; the table takes all
-/// of them. The owner comes from the minimizer's hash, which is independent of this one.
+/// 64 well mixed bits. The Bloom filter takes its word from the high half and its bits from the low half; the
+/// table takes all of them. The owner comes from the minimizer's hash, which is independent of this one.
 template <int Words>
 [[nodiscard]] inline std::uint64_t hash_of(const Kmer<Words>& kmer) noexcept {
   std::uint64_t hash = 0x243f6a8885a308d3U;
@@ -93,7 +93,7 @@ class RollingKmer {
 
   /// The smaller of the k-mer and its reverse complement.
   [[nodiscard]] Kmer<Words> canonical() const noexcept {
-    // Which strand is smaller is a coin toss: no branch may depend on it.
+    // Which strand is smaller is random: no branch may depend on it.
     unsigned borrow = 0;
     for (int i = 0; i < Words; ++i) {
       const std::uint64_t difference = forward_.words[i] - reverse_.words[i];
@@ -117,7 +117,7 @@ class RollingKmer {
   }
 
   std::uint64_t top_mask_;  // valid bits of the highest word
-  unsigned top_shift_;      // where the first base lies in the highest word
+  unsigned top_shift_;      // position of the first base in the highest word
   Kmer<Words> forward_;
   Kmer<Words> reverse_;
 };

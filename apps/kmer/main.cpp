@@ -1,9 +1,9 @@
 // weft-kmer: counts k-mers of sequencing reads on any number of ranks and threads.
 #include "failure.hpp"
+#include "input/synth.hpp"
 #include "job.hpp"
 #include "options.hpp"
-#include "report.hpp"
-#include "synth.hpp"
+#include "output/report.hpp"
 
 #include <weft/weft.hpp>
 
@@ -20,7 +20,7 @@
 
 namespace {
 
-/// Says it once, and before any rank ends: a launcher may end the others as soon as one has failed.
+/// Prints the text once, and before any rank ends: a launcher may end the others as soon as one has failed.
 int end_together(weft::Runtime& runtime, const std::string& text, int exit_code) {
   if (runtime.rank() == 0) {
     fmt::print(exit_code == 0 ? stdout : stderr, "{}", text);
@@ -49,7 +49,7 @@ int count(weft::Runtime& runtime, kmer::CountOptions options) {
   return good ? 0 : 1;
 }
 
-/// What the command line says of attributes.
+/// The attributes that the command line sets.
 struct NetworkSetting {
   std::array<weft::AttributeSetting, 1> setting;
   std::size_t used;
@@ -60,7 +60,7 @@ NetworkSetting network_setting(const kmer::CountOptions& options) {
   return {{{{"network", options.network.c_str()}}}, options.network.empty() ? std::size_t{0} : 1};
 }
 
-/// One thread per rank, which brings its own workers.
+/// Runs all ranks in this process: one thread per rank, which starts its own workers.
 int count_in_process(const kmer::CountOptions& options) {
   weft::InProcessJob job(options.ranks);
   const NetworkSetting setting = network_setting(options);
@@ -74,7 +74,7 @@ int count_in_process(const kmer::CountOptions& options) {
         weft::Runtime runtime(job, rank, weft::RuntimeOptions{.attributes = setting.all()});
         results[static_cast<std::size_t>(rank)] = count(runtime, options);
       } catch (const std::exception& caught) {
-        // The others fail as well, because this one has left; the first knows why.
+        // The others fail as well, because this one has left; only the first error tells the reason.
         const std::lock_guard lock(mutex);
         if (error.empty()) error = caught.what();
       }

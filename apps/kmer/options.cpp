@@ -1,8 +1,8 @@
 #include "options.hpp"
 
+#include "count/receiver.hpp"
 #include "failure.hpp"
 #include "kmer.hpp"
-#include "receiver.hpp"
 
 #include <cctype>
 #include <charconv>
@@ -93,18 +93,14 @@ Command parse_synth(int argc, const char* const* argv) {
   return command;
 }
 
-Command parse_count(int argc, const char* const* argv) {
-  Command command;
-  CountOptions& options = command.count;
-  CLI::App app{
-      "Counts the canonical k-mers that occur at least twice in sequencing reads, exactly, on any number of "
-      "ranks and "
-      "threads.\nWrites PREFIX.counts (lines 'KMER COUNT', any order), PREFIX.json and PREFIX.svg "
-      "(histogram).",
-      "weft-kmer"};
+/// Options of `weft-kmer` that are read as text.
+struct TypedCountOptions {
   std::string buffer = "8K";
   std::string memory = "1G";
   std::string progress = "workers";
+};
+
+void add_count_options(CLI::App& app, CountOptions& options, TypedCountOptions& typed) {
   app.add_option("-k", options.k, "Length of the k-mers: odd, 1 to 127")->required()->type_name("K");
   app.add_option("-o,--output", options.prefix,
                  "Prefix of the output files. Existing files are replaced only if PREFIX.json "
@@ -119,17 +115,17 @@ Command parse_count(int argc, const char* const* argv) {
       ->type_name("N");
   app.add_flag("--skip-ends", options.skip_ends,
                "Leave out the first and the last k-mer of each read, as HipMer does");
-  app.add_option("--progress", progress,
+  app.add_option("--progress", typed.progress,
                  "Who receives: 'workers' (every thread sends and serves) or 'dedicated' (one more "
                  "thread per rank serves)")
       ->check(CLI::IsMember({"workers", "dedicated"}))
       ->capture_default_str()
       ->type_name("WHO");
-  app.add_option("--buffer", buffer,
+  app.add_option("--buffer", typed.buffer,
                  "Bytes aggregated per destination, sent as one active message; 256 to 16M")
       ->capture_default_str()
       ->type_name("BYTES");
-  app.add_option("--memory", memory,
+  app.add_option("--memory", typed.memory,
                  "Packed reads that a rank keeps between the passes; beyond, the input is read twice")
       ->capture_default_str()
       ->type_name("BYTES");
@@ -138,10 +134,10 @@ Command parse_count(int argc, const char* const* argv) {
                  "seen; affects memory and time, never the result")
       ->capture_default_str()
       ->type_name("RATE");
-  app.add_option(
-         "--network", options.network,
-         "Network between the ranks: 'shm', 'ofi', or 'sim' with --in-process (default: WEFT_NETWORK)")
-      ->check(CLI::IsMember({"auto", "shm", "ofi", "sim"}))
+  app.add_option("--network", options.network,
+                 "Network between the ranks: 'shm', 'ofi', 'mixed', or 'sim' with --in-process (default: "
+                 "WEFT_NETWORK)")
+      ->check(CLI::IsMember({"auto", "shm", "ofi", "mixed", "sim"}))
       ->type_name("NAME");
   app.add_option("--in-process", options.ranks, "Run N ranks in this process, without a launcher; 2 to 64")
       ->type_name("N");
@@ -150,17 +146,10 @@ Command parse_count(int argc, const char* const* argv) {
       "Examples:\n  weft-kmer -k 51 -o lambda reads_1.fq.gz reads_2.fq.gz\n"
       "  weft run -n 2 -- weft-kmer -k 51 -t 2 -o lambda reads_1.fq.gz reads_2.fq.gz\n"
       "  weft-kmer synth --help      reads of a random genome");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::CallForHelp&) {
-    command.message = app.help();
-    return command;
-  } catch (const CLI::CallForVersion& version) {
-    command.message = fmt::format("{}\n", version.what());
-    return command;
-  } catch (const CLI::ParseError& error) {
-    throw InputError(error.what());
-  }
+}
+
+/// Throws InputError for a value that is not valid.
+void check_count_options(const CLI::App& app, CountOptions& options, const TypedCountOptions& typed) {
   require(options.k >= 1 && options.k <= kLongest,
           fmt::format("-k {}: expected an odd number from 1 to {}", options.k, kLongest));
   require(options.k % 2 == 1,
@@ -173,14 +162,38 @@ Command parse_count(int argc, const char* const* argv) {
           fmt::format("--in-process {}: expected 2 to {}", options.ranks, kMostRanksInProcess));
   require(options.network != "sim" || options.ranks > 0,
           "--network sim: this network connects ranks of one process: add --in-process N");
-  options.progress = progress == "workers" ? Progress::workers : Progress::dedicated;
-  options.buffer = parse_bytes("--buffer", buffer);
+  options.progress = typed.progress == "workers" ? Progress::workers : Progress::dedicated;
+  options.buffer = parse_bytes("--buffer", typed.buffer);
   require(options.buffer >= kSmallestBuffer && options.buffer <= kLargestBuffer,
-          fmt::format("--buffer {}: expected {} bytes to 16M", buffer, kSmallestBuffer));
-  options.memory = parse_bytes("--memory", memory);
+          fmt::format("--buffer {}: expected {} bytes to 16M", typed.buffer, kSmallestBuffer));
+  options.memory = parse_bytes("--memory", typed.memory);
   require(
       options.false_positive_rate >= 0.0001 && options.false_positive_rate <= 0.9,
       fmt::format("--false-positives {}: expected a rate from 0.0001 to 0.9", options.false_positive_rate));
+}
+
+Command parse_count(int argc, const char* const* argv) {
+  Command command;
+  CLI::App app{
+      "Counts the canonical k-mers that occur at least twice in sequencing reads, exactly, on any number of "
+      "ranks and "
+      "threads.\nWrites PREFIX.counts (lines 'KMER COUNT', any order), PREFIX.json and PREFIX.svg "
+      "(histogram).",
+      "weft-kmer"};
+  TypedCountOptions typed;
+  add_count_options(app, command.count, typed);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    command.message = app.help();
+    return command;
+  } catch (const CLI::CallForVersion& version) {
+    command.message = fmt::format("{}\n", version.what());
+    return command;
+  } catch (const CLI::ParseError& error) {
+    throw InputError(error.what());
+  }
+  check_count_options(app, command.count, typed);
   command.kind = Command::Kind::count;
   return command;
 }

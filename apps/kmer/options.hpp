@@ -1,7 +1,7 @@
-// What the user asks for.
+// Options of the command line.
 #pragma once
 
-#include "exchange.hpp"
+#include "count/exchange.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -21,7 +21,7 @@ struct CountOptions {
   std::size_t memory = std::size_t{1} << 30;  ///< bytes of packed reads that a rank keeps between the passes
   double false_positive_rate = 0.05;
   bool skip_ends = false;
-  std::string network;  ///< attribute `network`; empty: as the environment says
+  std::string network;  ///< attribute `network`; empty: from the environment
   int ranks = 0;        ///< as threads of this process; 0: this process is one rank of its job
 };
 
@@ -35,7 +35,7 @@ struct SynthOptions {
   std::string output;
 };
 
-/// What a command line asks for.
+/// A parsed command line.
 struct Command {
   enum class Kind : std::uint8_t { count, synth, message };
   Kind kind = Kind::message;

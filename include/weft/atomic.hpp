@@ -1,4 +1,4 @@
-// What an atomic operation on memory of a peer does, and to which types.
+// The atomic operations on memory of a peer, and their types.
 #pragma once
 
 #include <concepts>
@@ -6,10 +6,10 @@
 
 namespace weft {
 
-/// What becomes of the value there. Integers wrap round.
+/// The change that an atomic operation makes to the value at the peer. Integers wrap round.
 enum class AtomicOperation : std::uint8_t {
   add,
-  swap,  ///< the operand takes its place
+  swap,  ///< the operand replaces the value
   bit_and,
   bit_or,
   bit_xor,
@@ -17,12 +17,12 @@ enum class AtomicOperation : std::uint8_t {
   max,
 };
 
-/// What all operations, and compare-and-swap, are defined on.
+/// The types that have all operations, and compare-and-swap.
 template <class T>
 concept AtomicInteger = std::same_as<T, std::uint32_t> || std::same_as<T, std::int32_t> ||
     std::same_as<T, std::uint64_t> || std::same_as<T, std::int64_t>;
 
-/// Floating-point numbers have add and swap.
+/// All types with atomic operations. Floating-point numbers have add and swap only.
 template <class T>
 concept AtomicValue = AtomicInteger<T> || std::same_as<T, float> || std::same_as<T, double>;
 

@@ -15,17 +15,17 @@ struct AttributeSetting {
   const char* value = nullptr;
 };
 
-/// What a device and its network have agreed on: the effective values, where attributes are wishes.
+/// The effective values of a device and its network; the attributes are only requests.
 struct DeviceAttributes {
   const char* network = "";         ///< "shm", "sim", "ofi"
-  std::uint32_t index = 0;          ///< under which peers address the device
+  std::uint32_t index = 0;          ///< the index under which peers address the device
   bool is_serial = false;           ///< it belongs to a SerialEndpoint
   std::size_t inline_bytes = 0;     ///< payloads up to here travel without a packet
   std::size_t packet_bytes = 0;     ///< payloads up to here travel in one packet, others by rendezvous
-  std::size_t immediate_bytes = 0;  ///< of what a put can announce by itself
+  std::size_t immediate_bytes = 0;  ///< of immediate data that a put can carry
   bool reads_peers = false;         ///< large payloads are read from the sender's memory
   std::uint32_t requests = 0;       ///< operations in flight
-  std::uint32_t backlog = 0;        ///< refused operations kept
+  std::uint32_t backlog = 0;        ///< refused operations that are queued in the backlog, at most
   std::uint32_t unexpected_credits =
       0;  ///< messages towards one device of a peer before their receives are posted
 };
@@ -36,8 +36,8 @@ struct MatchingEngineAttributes {
   bool is_serial = false;
   bool has_make_key = false;
   MatchOrder order = MatchOrder::unordered;
-  std::uint32_t buckets = 0;  ///< of its table
-  std::uint32_t records = 0;  ///< receives posted and messages waiting, at most
+  std::uint32_t buckets = 0;  ///< buckets of its table
+  std::uint32_t records = 0;  ///< posted receives and waiting messages, at most
 };
 
 }  // namespace weft

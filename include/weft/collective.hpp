@@ -17,14 +17,16 @@ namespace weft {
 
 class Collective;
 
-namespace detail {
-
+namespace collective {
 class CollectiveContext;
 class CollectiveRun;
+}  // namespace collective
+
+namespace detail {
 
 enum class CollectiveKind : std::uint8_t { barrier, broadcast, reduce, allreduce };
 
-/// A collective by its parts.
+/// The arguments of a collective.
 struct CollectiveCall {
   CollectiveKind kind = CollectiveKind::barrier;
   int root = 0;
@@ -39,44 +41,54 @@ struct CollectiveCall {
 
 /// Options of a Collective.
 struct CollectiveOptions {
-  /// Id of the matching engine that the context opens for its own messages, 1 to 255; the same on every rank,
-  /// and another one for every context and engine of the program. The context also exposes an object, under
-  /// the id 65279 plus this one.
+  /// Id of the matching engine that the Collective opens for its own messages, 1 to 255; the same on every
+  /// rank, and different for every Collective and engine of the program.
   std::uint16_t engine = 255;
+  static constexpr std::uint32_t kByEngine = ~std::uint32_t{0};
+  /// Id under which the Collective exposes an object of its own (Runtime::expose), 0 to 65535; the same on
+  /// every rank, and different for every Collective and exposed object of the program. By default
+  /// collective_ids + engine.
+  std::uint32_t handle = kByEngine;
 };
 
+/// The base of the ids that Collectives choose by default for the objects that they expose: programs that
+/// leave CollectiveOptions::handle at its default expose nothing of their own under the ids collective_ids +
+/// 1 to collective_ids + 255.
+inline constexpr std::uint32_t collective_ids = 65279;
+
 /// A collective that has been laid out once, as a graph, and may be started any number of times, without
-/// allocation. The buffers that it was made with are borrowed from start() to the end. Its Collective
-/// outlives it.
+/// allocation. The buffers that it was made with are borrowed from start() to the end of the run. Its
+/// Collective must outlive it.
 class WEFT_API CollectiveOperation {
  public:
   CollectiveOperation(CollectiveOperation&&) noexcept;
-  /// The operation has ended.
+  /// The operation must have ended.
   ~CollectiveOperation();
 
-  /// Begins a run; all ranks start the operations of a context in the same order. Never blocks. Throws
-  /// weft::Error while a run is under way.
+  /// Begins a run; all ranks must start the operations of a Collective in the same order. Never blocks.
+  /// Throws weft::Error while a run is under way.
   void start();
-  /// Whether the run has ended, posting again what had been refused. Does not progress.
+  /// Posts again the operations that had been refused. Returns true when the run has ended. Does not
+  /// progress.
   bool test() noexcept;
-  /// Progresses until the run has ended; its outcome: ok, or peer_failed. Throws weft::Error when a rank has
-  /// sent another length than this one expects. (A rank that does not hear from the one with the other length
-  /// does not notice.)
+  /// Progresses until the run has ended. Returns its outcome: ok, or peer_failed. Throws weft::Error when a
+  /// rank has sent another length than this one expects. (A rank that receives nothing from the rank with the
+  /// other length does not notice.)
   Outcome wait();
-  /// The graph that runs: to be waited for, given a completion object, or made a node of another graph. Only
-  /// start() of this object begins a run of its own; a graph that it is a node of begins one as well.
+  /// The graph of the operation, which may be waited for, given a completion object, or made a node of
+  /// another graph. A run is begun by start() of this object, or by a graph that has it as a node.
   [[nodiscard]] Graph& graph() noexcept;
 
  private:
   friend class Collective;
-  explicit CollectiveOperation(std::unique_ptr<detail::CollectiveRun> run) noexcept;
-  std::unique_ptr<detail::CollectiveRun> run_;
+  explicit CollectiveOperation(std::unique_ptr<collective::CollectiveRun> run) noexcept;
+  std::unique_ptr<collective::CollectiveRun> run_;
 };
 
 /// The collectives of a job over one endpoint. All ranks have one with the same engine id, over the device of
-/// the same index, and call the same collectives on it in the same order with the same lengths; what they
-/// send meets no message of the program, nor of another Collective. What waits on one rank waits
-/// on all, and what is made with make_... is so on all. One thread at a time uses it; not handlers.
+/// the same index, and call the same collectives on it in the same order with the same lengths; its messages
+/// never match messages of the program, nor of another Collective. All ranks must use the same form of a
+/// call: the one that waits, or make_... One thread at a time uses a Collective; not handlers.
 ///
 /// Elements are trivially copyable and aligned to at most 16 bytes; operators are associative, commutative
 /// and the same on all ranks (Sum, Product, Min, Max, BitAnd, BitOr, BitXor, or a function object of your
@@ -86,18 +98,18 @@ class WEFT_API CollectiveOperation {
 /// segments or pieces that overlap. An operator of a long allreduce whose caller waits may be called by any
 /// thread that progresses the device.
 ///
-/// The calls that wait return Outcome::ok or peer_failed: once any rank of the job has failed, what has not
-/// ended on this rank ends as that, and so do later calls. All throw weft::Error for a root that is no rank,
-/// for lengths that differ, and for buffers that overlap in part.
+/// The calls that wait return Outcome::ok or peer_failed: once any rank of the job has failed, collectives
+/// that have not ended on this rank end as peer_failed, and so do later calls. All calls throw weft::Error
+/// for a root that is no rank, for lengths that differ, and for buffers that overlap in part.
 class WEFT_API Collective {
  public:
-  /// The endpoint outlives it. Not collective. Throws weft::Error when the engine's id is 0, out of range or
-  /// in use.
+  /// The endpoint must outlive the Collective. Construction is not collective. Throws weft::Error when the id
+  /// of the engine or of the object is out of range (the engine's: 1 to 255) or in use.
   template <class EndpointType>
   Collective(Runtime& runtime, EndpointType& endpoint, const CollectiveOptions& options = {})
       : Collective(runtime, std::make_unique<detail::CollectivePortOf<EndpointType>>(endpoint),
                    static_cast<std::uint8_t>(endpoint.attributes().index), options) {}
-  /// No operation is under way.
+  /// No operation may be under way.
   ~Collective();
   Collective(const Collective&) = delete;
   Collective& operator=(const Collective&) = delete;
@@ -105,38 +117,45 @@ class WEFT_API Collective {
   [[nodiscard]] int rank() const noexcept;
   [[nodiscard]] int size() const noexcept;
 
-  /// Returns when every rank has called it.
+  /// Returns when every rank has called barrier().
   Outcome barrier() { return run({}); }
   [[nodiscard]] CollectiveOperation make_barrier() { return make({}); }
 
-  /// Copies `values` of rank `root` to the others.
+  /// Copies `values` of rank `root` to the other ranks.
   template <class Values>
   Outcome broadcast(Values&& values, int root) {
     return run(broadcast_call(std::span{values}, root));
   }
   template <class Values>
   [[nodiscard]] CollectiveOperation make_broadcast(Values&& values, int root) {
+    check_lasts<Values>();
     return make(broadcast_call(std::span{values}, root));
   }
 
-  /// to[i] on rank `root` becomes what `op` makes of from[i] of all ranks. Elsewhere `to` is not looked at
-  /// and may be empty.
+  /// Reduces from[i] of all ranks by `op` into to[i] on rank `root`. On other ranks `to` is ignored and may
+  /// be empty. With an AnyReduction, whose element type is known at run time only, the buffers are contiguous
+  /// ranges of any type, of the same length in bytes.
   template <class From, class To, class Op>
   Outcome reduce(const From& from, To&& to, const Op& op, int root) {
     return run(reduce_call(detail::CollectiveKind::reduce, std::span{from}, std::span{to}, op, root));
   }
   template <class From, class To, class Op>
-  [[nodiscard]] CollectiveOperation make_reduce(const From& from, To&& to, const Op& op, int root) {
+  [[nodiscard]] CollectiveOperation make_reduce(From&& from, To&& to, const Op& op, int root) {
+    check_lasts<From>();
+    check_lasts<To>();
     return make(reduce_call(detail::CollectiveKind::reduce, std::span{from}, std::span{to}, op, root));
   }
 
-  /// The same on every rank; all get the same bits.
+  /// Reduces from[i] of all ranks by `op` into to[i] on every rank; all ranks get the same bits. Arguments
+  /// are those of reduce().
   template <class From, class To, class Op>
   Outcome allreduce(const From& from, To&& to, const Op& op) {
     return run(reduce_call(detail::CollectiveKind::allreduce, std::span{from}, std::span{to}, op, 0));
   }
   template <class From, class To, class Op>
-  [[nodiscard]] CollectiveOperation make_allreduce(const From& from, To&& to, const Op& op) {
+  [[nodiscard]] CollectiveOperation make_allreduce(From&& from, To&& to, const Op& op) {
+    check_lasts<From>();
+    check_lasts<To>();
     return make(reduce_call(detail::CollectiveKind::allreduce, std::span{from}, std::span{to}, op, 0));
   }
 
@@ -150,6 +169,15 @@ class WEFT_API Collective {
   static void check_element() {
     static_assert(std::is_trivially_copyable_v<T> && alignof(T) <= 16,
                   "elements are trivially copyable and aligned to at most 16 bytes");
+    detail::check_bytes<T>();
+  }
+  /// Checks a buffer that an operation borrows beyond the call that makes it.
+  template <class Range>
+  static void check_lasts() {
+    static_assert(
+        std::is_lvalue_reference_v<Range> || std::ranges::enable_borrowed_range<std::remove_cvref_t<Range>>,
+        "weft: the operation uses its buffers whenever it is started, and a temporary is gone by then: "
+        "give it a name");
   }
   template <class T, std::size_t Extent>
   static detail::CollectiveCall broadcast_call(std::span<T, Extent> values, int root) {
@@ -164,6 +192,17 @@ class WEFT_API Collective {
   template <class From, std::size_t FromExtent, class T, std::size_t Extent, class Op>
   static detail::CollectiveCall reduce_call(detail::CollectiveKind kind, std::span<From, FromExtent> from,
                                             std::span<T, Extent> to, const Op& op, int root) {
+    if constexpr (std::is_same_v<Op, AnyReduction>) {
+      return any_call(kind, std::as_bytes(from), std::as_writable_bytes(to), op, root);
+    } else {
+      return typed_call(kind, from, to, op, root);
+    }
+  }
+  static detail::CollectiveCall any_call(detail::CollectiveKind kind, Bytes from, MutableBytes to,
+                                         const AnyReduction& reduction, int root);
+  template <class From, std::size_t FromExtent, class T, std::size_t Extent, class Op>
+  static detail::CollectiveCall typed_call(detail::CollectiveKind kind, std::span<From, FromExtent> from,
+                                           std::span<T, Extent> to, const Op& op, int root) {
     check_element<T>();
     static_assert(std::is_same_v<std::remove_const_t<From>, T>, "both buffers have elements of one type");
     return {.kind = kind,
@@ -175,7 +214,7 @@ class WEFT_API Collective {
             .reduction = detail::reduction_of<T>(op)};
   }
 
-  std::unique_ptr<detail::CollectiveContext> context_;
+  std::unique_ptr<collective::CollectiveContext> context_;
 };
 
 }  // namespace weft

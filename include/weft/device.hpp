@@ -1,4 +1,4 @@
-// A complete, independent set of network resources.
+// Devices: complete, independent sets of network resources.
 #pragma once
 
 #include <weft/attributes.hpp>
@@ -13,10 +13,12 @@ namespace detail {
 class DeviceState;
 }
 
-/// Opening is not collective; any thread may open devices at any time, and device i may talk to any device
-/// j of a peer. Threads on different devices share no cache line on the data path.
+/// A complete, independent set of network resources. Opening is not collective; any thread may open devices
+/// at any time, and device i may communicate with any device j of a peer. Threads on different devices share
+/// no cache line on the data path.
 ///
-/// Destruction waits, within the attribute drain_timeout, until what the device sent has been consumed.
+/// The destructor waits until living peers have received the messages that this device has accepted for them,
+/// as the destructor of Runtime does.
 class WEFT_API Device {
  public:
   /// Throws weft::Error when the index is out of range or already open.
@@ -27,10 +29,21 @@ class WEFT_API Device {
 
   [[nodiscard]] std::uint32_t index() const noexcept;
   [[nodiscard]] DeviceAttributes attributes() const noexcept;
-  /// What this device has counted since it was opened. Any thread.
+  /// The counters of this device since it was opened. Any thread.
   [[nodiscard]] RuntimeCounters counters() const noexcept;
-  /// A packet of the runtime's pool, or none when it is empty. Any thread.
+  /// Takes a packet from the runtime's pool; returns an empty Packet when the pool is empty. Any thread.
   [[nodiscard]] Packet get_packet() noexcept;
+  /// Returns true when every active message and send that was posted on this device before the call has been
+  /// consumed by its peer, or has ended otherwise. This includes posts in the backlog and large messages,
+  /// also those without a completion object, whose buffers may be reused from then on. A large send counts as
+  /// consumed when its receive has it. Puts, gets and atomic operations (see flush()), receives, and
+  /// operations that are posted meanwhile are not considered. With the attribute rendezvous_device, large
+  /// messages of all devices are considered.
+  ///
+  /// Any thread, also inside handlers; never waits and does not progress: this rank and its peers must
+  /// progress for it to become true. May return false now and then although it holds. Over libfabric it also
+  /// returns true when for one second only the network has still had messages to deliver.
+  [[nodiscard]] bool drained() const noexcept;
 
   [[nodiscard]] detail::DeviceState& state() const noexcept { return *state_; }
 

@@ -7,14 +7,14 @@
 #include <weft/completion/queue.hpp>
 #include <weft/completion/synchronizer.hpp>
 #include <weft/detail/device_path.hpp>
-#include <weft/detail/end_in_post.hpp>
+#include <weft/detail/immediate_completion.hpp>
 #include <weft/detail/wait_condition.hpp>
 #include <weft/device.hpp>
 #include <weft/endpoint/atomic.hpp>
 #include <weft/endpoint/generic.hpp>
 #include <weft/endpoint/matched.hpp>
 #include <weft/endpoint/one_sided.hpp>
-#include <weft/endpoint/prepared.hpp>
+#include <weft/endpoint/persistent.hpp>
 #include <weft/endpoint/vectored.hpp>
 #include <weft/options.hpp>
 #include <weft/packet.hpp>
@@ -30,24 +30,26 @@ namespace weft {
 
 namespace detail {
 
-/// What endpoints call out of line, by lock policy.
+/// The library's side of an endpoint's calls, by lock policy.
 template <class Locking>
 struct EndpointCalls {
   WEFT_API static void open(DeviceState& device);
   WEFT_API static void close(DeviceState& device) noexcept;
   WEFT_API static Status post_am(DeviceState& device, int peer, RemoteCompletion remote, Bytes bytes,
                                  const ActiveMessageOptions& options);
-  /// A payload of more than a slot and up to a packet, of the class normal, where it fits at once:
-  /// arguments in registers, options never in memory. False, without effect: post_am() knows.
-  WEFT_API static bool post_wide_am(DeviceState& device, int peer, RemoteCompletion remote,
-                                    const std::byte* data, std::size_t size, std::uint32_t tag) noexcept;
+  /// Fast path of post_am() for a payload of more than a slot and up to a packet, of the class normal:
+  /// arguments in registers, options never in memory. Returns false, without effect, when the message cannot
+  /// be sent at once; the caller then falls back to post_am().
+  WEFT_API static bool post_multi_slot_am(DeviceState& device, int peer, RemoteCompletion remote,
+                                          const std::byte* data, std::size_t size,
+                                          std::uint32_t tag) noexcept;
   WEFT_API static Status post_packet(DeviceState& device, int peer, RemoteCompletion remote, Packet& packet,
                                      std::size_t size, const ActiveMessageOptions& options);
   WEFT_API static Outcome send_am(DeviceState& device, int peer, RemoteCompletion remote, Bytes bytes,
                                   const ActiveMessageOptions& options, const std::source_location& where);
   WEFT_API static std::size_t progress(DeviceState& device) noexcept;
   WEFT_API static void wait(DeviceState& device, const WaitCondition& condition) noexcept;
-  /// The same for at most so long; whether the condition holds.
+  /// wait() for at most `timeout`. Returns true when the condition holds.
   WEFT_API static bool wait_for(DeviceState& device, const WaitCondition& condition,
                                 Timeout timeout) noexcept;
 };
@@ -57,13 +59,14 @@ extern template struct EndpointCalls<NoLock>;
 
 [[nodiscard]] WEFT_API DevicePath& path_of(DeviceState& device) noexcept;
 [[nodiscard]] WEFT_API DeviceAttributes attributes_of(const DeviceState& device) noexcept;
+[[nodiscard]] WEFT_API bool drained(DeviceState& device) noexcept;
 
 }  // namespace detail
 
 /// A light object that binds a device. Post operations never block; see Status for their answers.
 ///
-/// `Endpoint` may be used by any number of threads; `SerialEndpoint` takes its device for itself, is used
-/// by one thread at a time, and executes no locked instruction of its own. A device has either one
+/// `Endpoint` may be used by any number of threads; `SerialEndpoint` has its device for itself, is used by
+/// one thread at a time, and executes no locked instruction of its own. A device has either one
 /// SerialEndpoint or any number of Endpoints: the constructor throws weft::Error otherwise.
 template <class Locking>
 class BasicEndpoint : public MatchedOperations<BasicEndpoint<Locking>, Locking>,
@@ -73,7 +76,8 @@ class BasicEndpoint : public MatchedOperations<BasicEndpoint<Locking>, Locking>,
                       public VectoredOperations<BasicEndpoint<Locking>, Locking>,
                       public GenericOperation<BasicEndpoint<Locking>> {
  public:
-  /// On the runtime's default device: index 0, opened by the first endpoint that asks for it.
+  /// Binds the runtime's default device: index 0, opened by the first endpoint that uses it. Throws
+  /// weft::Error as described above.
   explicit BasicEndpoint(Runtime& runtime) : BasicEndpoint(default_device(runtime)) {}
   explicit BasicEndpoint(Device& device) : BasicEndpoint(shared_state(device)) {}
   ~BasicEndpoint() {
@@ -104,39 +108,43 @@ class BasicEndpoint : public MatchedOperations<BasicEndpoint<Locking>, Locking>,
   /// allocator. Delivery is not ordered.
   [[gnu::always_inline]] Status post_am(int peer, RemoteCompletion remote, Bytes bytes,
                                         const ActiveMessageOptions& options = {}) {
-    if (post_by_lane(peer, remote, bytes, options)) [[likely]]
-      return detail::end_in_post(*device_, Operation::active_message_sent, peer, options.tag, bytes, options);
+    if (try_post_am(peer, remote, bytes, options)) [[likely]]
+      return detail::complete_immediately(*device_, Operation::active_message_sent, peer, options.tag, bytes,
+                                          options);
     const ActiveMessageOptions given = options;  // as in post_send()
     return Calls::post_am(*device_, peer, remote, bytes, given);
   }
 
-  /// The same with a payload of `size` bytes that was assembled in `packet`, which is taken over unless the
-  /// answer is retry.
+  /// Posts an active message whose payload is the first `size` bytes of `packet`, where the program has
+  /// assembled it. The packet is taken over unless the answer is retry. Arguments, answers and errors are
+  /// those of post_am() with bytes.
   Status post_am(int peer, RemoteCompletion remote, Packet&& packet, std::size_t size,
                  const ActiveMessageOptions& options = {}) {
     return Calls::post_packet(*device_, peer, remote, packet, size, options);
   }
 
   /// post_am that progresses until the post is accepted and, without a completion object, until the payload
-  /// may be reused. Waits for as long as the peer does not consume, or options.timeout; returns how it ended,
-  /// ok where options.completion is told. Inside handlers use post_am.
+  /// may be reused. Waits for as long as the peer does not consume messages, at most options.timeout. Returns
+  /// the outcome of the operation, or ok when options.completion is to be signalled with it. Not inside
+  /// handlers: use post_am there.
   [[gnu::always_inline]] Outcome send_am(
       int peer, RemoteCompletion remote, Bytes bytes, const ActiveMessageOptions& options = {},
       const std::source_location& where = std::source_location::current()) {
-    if (post_by_lane(peer, remote, bytes, options)) [[likely]] {
-      static_cast<void>(
-          detail::end_in_post(*device_, Operation::active_message_sent, peer, options.tag, bytes, options));
+    if (try_post_am(peer, remote, bytes, options)) [[likely]] {
+      static_cast<void>(detail::complete_immediately(*device_, Operation::active_message_sent, peer,
+                                                     options.tag, bytes, options));
       return Outcome::ok;
     }
     const ActiveMessageOptions given = options;
     return Calls::send_am(*device_, peer, remote, bytes, given, where);
   }
 
-  /// Moves communication of the device forward: delivers what has arrived, continues what is under way, never
-  /// blocks. Returns how much it did; 0: nothing to do, and but for the first time nothing is written.
+  /// Moves communication of the device forward: delivers messages that have arrived and continues operations
+  /// that are under way. Never blocks. Returns how much it did; 0: nothing to do, and nothing was written,
+  /// except by the first such call.
   std::size_t progress() noexcept { return Calls::progress(*device_); }
 
-  // Waits tell explanations (docs/diagnosis.md) where they were called from: `where`.
+  // `where` is the place of the call that explanations of waits report (docs/guide/diagnosis.md).
 
   /// Progresses until the queue has a message: spins, yields, then parks.
   template <class Producers, class Consumers>
@@ -146,23 +154,29 @@ class BasicEndpoint : public MatchedOperations<BasicEndpoint<Locking>, Locking>,
     while (!queue.pop(message)) wait_ready(queue, {"a message in a queue", where});
     return message;
   }
-  /// Progresses until the counter has reached `target` signals.
+  /// Progresses until the counter has reached `target` signals. The target belongs to the call: any number of
+  /// threads wait for one counter, each for a target of its own, and what Counter::set_target() has set
+  /// stays.
   void wait(Counter& counter, std::uint64_t target,
             const std::source_location& where = std::source_location::current()) noexcept {
-    counter.set_target(target);
-    if (counter.value() < target) wait_ready(counter, {"a counter", where});
+    if (counter.value() < target) {
+      const CounterTarget context{counter, target};
+      Calls::wait(*device_, condition_of(context, where));
+    }
   }
-  /// Progresses until the synchronizer's round is complete; its messages in order of arrival.
+  /// Progresses until the synchronizer's round is complete. Returns its messages in order of arrival.
   std::span<Message> wait(Synchronizer& synchronizer,
                           const std::source_location& where = std::source_location::current()) noexcept {
     wait_ready(synchronizer, {"a synchronizer", where});
     return synchronizer.messages();
   }
-  /// Progresses until the graph has ended, posting again what had been refused; how it ended.
+  /// Progresses until the graph has ended, and posts again the operations that had been refused. Returns the
+  /// graph's outcome.
   Outcome wait(Graph& graph, const std::source_location& where = std::source_location::current()) noexcept {
     wait_ready(graph, where);
     return graph.outcome();
   }
+  /// Progresses until the graph has ended, as wait(graph) does, without returning its outcome.
   void wait_ready(Graph& graph,
                   const std::source_location& where = std::source_location::current()) noexcept {
     Calls::wait(*device_, condition_of(graph, where));
@@ -173,31 +187,55 @@ class BasicEndpoint : public MatchedOperations<BasicEndpoint<Locking>, Locking>,
     wait_ready(completion, {"a completion object", where});
   }
   /// Progresses until `condition()` holds. Arrivals on this device end a park at once; a condition that
-  /// something else makes true is seen within the attribute park_timeout.
+  /// another event makes true is seen within the attribute park_timeout.
   template <class Condition>
   void wait_until(const Condition& condition,
                   const std::source_location& where = std::source_location::current()) noexcept {
-    if (!condition()) Calls::wait(*device_, condition_of_call(condition, where));
+    if (!condition()) Calls::wait(*device_, condition_of_call(condition, {"a condition", where}));
   }
 
-  /// Progresses until completion.ready(), for at most `timeout`: whether it is. What was posted goes on; an
-  /// operation ends in time with the timeout of its options.
+  /// Progresses until completion.ready(), for at most `timeout`. Returns true when it is ready. Operations
+  /// that were posted go on after a timeout; use the timeout in their options to end them in time.
   bool wait_for(Completion& completion, Timeout timeout,
                 const std::source_location& where = std::source_location::current()) noexcept {
     return Calls::wait_for(*device_, condition_of(completion, {"a completion object", where}), timeout);
   }
+  /// Progresses until the counter has reached `target` signals, for at most `timeout`. Returns true when it
+  /// has.
+  bool wait_for(Counter& counter, std::uint64_t target, Timeout timeout,
+                const std::source_location& where = std::source_location::current()) noexcept {
+    const CounterTarget context{counter, target};
+    return Calls::wait_for(*device_, condition_of(context, where), timeout);
+  }
+  /// Progresses until the graph has ended, for at most `timeout`. Returns true when it has.
   bool wait_for(Graph& graph, Timeout timeout,
                 const std::source_location& where = std::source_location::current()) noexcept {
     return Calls::wait_for(*device_, condition_of(graph, where), timeout);
   }
-  /// The same until `condition()` holds.
+  /// Progresses until `condition()` holds, for at most `timeout`. Returns true when it does.
   template <std::predicate Condition>
   bool wait_for(const Condition& condition, Timeout timeout,
                 const std::source_location& where = std::source_location::current()) noexcept {
-    return Calls::wait_for(*device_, condition_of_call(condition, where), timeout);
+    return Calls::wait_for(*device_, condition_of_call(condition, {"a condition", where}), timeout);
   }
 
-  /// The effective values of the device that the endpoint is bound to.
+  /// Device::drained() of the device that the endpoint is bound to.
+  [[nodiscard]] bool drained() const noexcept { return detail::drained(*device_); }
+  /// Progresses until drained() holds: "are my messages out?". Waits for as long as a peer consumes no
+  /// messages, or a large send has no receive. Not inside handlers.
+  void wait_drained(const std::source_location& where = std::source_location::current()) noexcept {
+    const auto condition = [this] { return drained(); };
+    Calls::wait(*device_, condition_of_call(condition, {"messages to be taken", where}));
+  }
+  /// Progresses until drained() holds, for at most `timeout`. Returns true when it holds. Not inside
+  /// handlers.
+  bool wait_drained(Timeout timeout,
+                    const std::source_location& where = std::source_location::current()) noexcept {
+    const auto condition = [this] { return drained(); };
+    return Calls::wait_for(*device_, condition_of_call(condition, {"messages to be taken", where}), timeout);
+  }
+
+  /// The effective attributes of the device that the endpoint is bound to.
   [[nodiscard]] DeviceAttributes attributes() const noexcept { return detail::attributes_of(*device_); }
 
   [[nodiscard]] detail::DeviceState& state() const noexcept { return *device_; }
@@ -213,12 +251,29 @@ class BasicEndpoint : public MatchedOperations<BasicEndpoint<Locking>, Locking>,
   void wait_ready(Object& completion, const detail::WaitPlace& place) noexcept {
     Calls::wait(*device_, condition_of(completion, place));
   }
-  /// Of the object's own type, which often is final, so that polls need not look its function up.
+  /// The condition that an object is ready. It uses the object's own type, which often is final, so that
+  /// polls can call ready() without a virtual call.
   template <std::derived_from<Completion> Object>
   [[nodiscard]] static detail::WaitCondition condition_of(Object& completion,
                                                           const detail::WaitPlace& place) noexcept {
     return {[](const void* context) noexcept { return static_cast<const Object*>(context)->ready(); },
             &completion, &completion, place};
+  }
+  /// The counter and target of one call of wait(). It lies on the call's stack, so that calls do not disturb
+  /// each other.
+  struct CounterTarget {
+    Counter& counter;
+    std::uint64_t target;
+  };
+  [[nodiscard]] static detail::WaitCondition condition_of(const CounterTarget& wanted,
+                                                          const std::source_location& where) noexcept {
+    return {[](const void* context) noexcept {
+              const auto& call = *static_cast<const CounterTarget*>(context);
+              return call.counter.value() >= call.target;
+            },
+            &wanted,
+            &wanted.counter,
+            {"a counter", where}};
   }
   [[nodiscard]] static detail::WaitCondition condition_of(Graph& graph,
                                                           const std::source_location& where) noexcept {
@@ -230,20 +285,18 @@ class BasicEndpoint : public MatchedOperations<BasicEndpoint<Locking>, Locking>,
   }
   template <class Condition>
   [[nodiscard]] static detail::WaitCondition condition_of_call(const Condition& condition,
-                                                               const std::source_location& where) noexcept {
+                                                               const detail::WaitPlace& place) noexcept {
     return {[](const void* context) noexcept -> bool { return (*static_cast<const Condition*>(context))(); },
-            &condition,
-            nullptr,
-            {"a condition", where}};
+            &condition, nullptr, place};
   }
-  [[nodiscard, gnu::always_inline]] bool post_by_lane(int peer, RemoteCompletion remote, Bytes bytes,
-                                                      const ActiveMessageOptions& options) noexcept {
+  [[nodiscard, gnu::always_inline]] bool try_post_am(int peer, RemoteCompletion remote, Bytes bytes,
+                                                     const ActiveMessageOptions& options) noexcept {
     if (options.message_class != MessageClass::normal) return false;
     if (bytes.size() > detail::kSlotPayload)
-      return Calls::post_wide_am(*device_, peer, remote, bytes.data(), bytes.size(), options.tag);
+      return Calls::post_multi_slot_am(*device_, peer, remote, bytes.data(), bytes.size(), options.tag);
     detail::SendLane* lane = path_->lane(peer, remote.device(), detail::column_of_post<Locking>());
     return lane != nullptr &&
-           detail::post_slot<Locking>(*lane, remote, options.tag, bytes, detail::kActiveMessageChannel);
+           detail::try_post_slot<Locking>(*lane, remote, options.tag, bytes, detail::kActiveMessageChannel);
   }
   WEFT_API static std::shared_ptr<detail::DeviceState> default_device(Runtime& runtime);
   WEFT_API static std::shared_ptr<detail::DeviceState> shared_state(Device& device);

@@ -1,4 +1,4 @@
-// Several ranks in one process.
+// Jobs with several ranks in one process.
 #pragma once
 
 #include <weft/detail/export.hpp>
@@ -12,11 +12,11 @@ class Hub;
 }
 
 /// A job whose ranks are Runtimes of this process: for tests under sanitizers and debuggers, and for trying
-/// out a program without a launcher. Ranks exchange messages through the same shared-memory path as
+/// out a program without a launcher. Its ranks exchange messages through the same shared-memory path as
 /// processes do. Must outlive its runtimes.
 class WEFT_API InProcessJob {
  public:
-  /// `ranks` from 1 to 4096.
+  /// `ranks`: 1 to 4096.
   explicit InProcessJob(int ranks);
   ~InProcessJob();
   InProcessJob(const InProcessJob&) = delete;

@@ -1,4 +1,4 @@
-// Memory that peers put into and get from.
+// Memory regions that peers put into and get from.
 #pragma once
 
 #include <weft/detail/direct_window.hpp>
@@ -33,23 +33,23 @@ class MappedAddress {
   std::uint64_t offset_;
 };
 
-/// What `remote_region.at(offset)` and `mapped_region.at(offset)` return.
+/// The types that `remote_region.at(offset)` and `mapped_region.at(offset)` return.
 template <class T>
 concept RemotePlace = std::same_as<T, RemoteAddress> || std::same_as<T, MappedAddress>;
 
 /// A peer's region as this process has it mapped: puts and gets through it are loads and stores. Freely
-/// copied, valid as long as the runtime. A loop over many accesses is faster with a copy of its own, a local
-/// variable, whose contents it can keep in registers.
+/// copied, valid as long as the runtime. Once the owner has released the region, accesses are refused and the
+/// mapping ends: it costs this process nothing any more, however many objects still refer to it. A loop over
+/// many accesses is faster with a copy of its own, a local variable, whose contents it can keep in registers.
 class MappedRegion {
  public:
   MappedRegion() noexcept = default;
-  MappedRegion(const RemoteRegion& region, const detail::DirectWindow* window) noexcept
-      : region_(region), window_(window) {
+  MappedRegion(const RemoteRegion& region, const detail::DirectWindow* window) noexcept : region_(region) {
     if (window != nullptr) view_ = *window;
   }
 
-  /// Whether the memory is mapped. If it is not, at() works all the same, through the network.
-  [[nodiscard]] bool is_direct() const noexcept { return window_ != nullptr; }
+  /// Returns true when the memory is mapped. If it is not, accesses to at() go through the network.
+  [[nodiscard]] bool is_direct() const noexcept { return view_.base != nullptr; }
   [[nodiscard]] const RemoteRegion& region() const noexcept { return region_; }
   [[nodiscard]] std::size_t size() const noexcept { return region_.bytes; }
   [[nodiscard]] MappedAddress at(std::uint64_t offset) const noexcept { return {*this, offset}; }
@@ -65,23 +65,24 @@ class MappedRegion {
   friend class AtomicOperations;
 
   RemoteRegion region_;
-  const detail::DirectWindow* window_ = nullptr;
-  // What stands in the window, so that a loop has it in registers; allows nothing when there is none.
+  // The mapping, by value, so that a loop has it in registers; allows no access when the region is not
+  // mapped.
   detail::DirectWindow view_ = detail::kNoWindow;
 };
 
 inline MappedAddress::operator RemoteAddress() const noexcept {
-  return {region_->region_, offset_, region_->window_};
+  return {region_->region_, offset_, region_->is_direct()};
 }
 
 /// Memory of this rank that peers may access. Move-only; the destructor ends the access: it returns when no
-/// put or get of a peer is under way in the memory any more, and what arrives later is refused. Registering
-/// and releasing are set-up, not data path; any thread. At most `regions_max` (attribute) at a time. Must be
-/// destroyed before its runtime.
+/// put or get of a peer is under way in the memory any more, and accesses that arrive later are refused.
+/// Registering and releasing are set-up, not data path; any thread. At most `regions_max` (attribute) at a
+/// time. Must be destroyed before its runtime.
 class WEFT_API MemoryRegion {
  public:
   MemoryRegion() noexcept = default;
-  /// Registers memory of the user, which must outlive the region. 0 bytes are a region of length 0. Throws
+  /// Registers memory of the user, which must outlive the region. 0 bytes are a region of length 0. Accesses
+  /// to memory that is read-only, protected or unmapped end with Outcome::refused at their initiator. Throws
   /// weft::Error when there is no free region or the network cannot register it.
   MemoryRegion(Runtime& runtime, std::span<std::byte> memory);
   /// Allocates `size` zeroed bytes, aligned to a page, that peers on this host can map. Throws weft::Error.
@@ -93,7 +94,7 @@ class WEFT_API MemoryRegion {
   [[nodiscard]] explicit operator bool() const noexcept { return runtime_ != nullptr; }
   [[nodiscard]] std::span<std::byte> bytes() const noexcept { return memory_; }
   [[nodiscard]] std::size_t size() const noexcept { return memory_.size(); }
-  /// What peers address it by.
+  /// The key by which peers address the region.
   [[nodiscard]] const RemoteRegion& remote() const noexcept { return remote_; }
 
  private:

@@ -1,4 +1,4 @@
-// What completion objects carry: an arrived message, or the end of a posted operation.
+// Messages that completion objects receive: an arrived message, or the end of a posted operation.
 #pragma once
 
 #include <weft/detail/export.hpp>
@@ -12,17 +12,35 @@
 
 namespace weft {
 
-/// Payloads up to this size are copied into a queue's entry; larger ones are held where they lie.
+/// Payloads up to this size, in bytes, are copied into a queue's entry; larger ones are held where they lie.
 inline constexpr std::size_t kEntryPayload = 48;
 
-/// Supplies and takes back payload memory. allocate() is called by progress for large active messages, from
-/// any thread that progresses; release() from any thread.
+/// Supplies and takes back payload memory. allocate() is called by progress, for large active messages or for
+/// all (AllocatorUse), from any thread that progresses a device to which messages for the object come,
+/// several at a time; release() from any thread.
 class PayloadOwner {
  public:
-  /// `size` bytes aligned to 16, or nullptr: there is no room now, progress will ask again.
+  /// `size` bytes aligned to 16, or nullptr: there is no room now, and progress() will ask again, for as long
+  /// as it takes. An owner that will never have room says so by refusal().
   virtual std::byte* allocate(std::size_t size) noexcept = 0;
-  /// Takes back what a message held. `cookie` is what was stored with the payload.
+  /// Allocates memory for a message that has come to `device`, an index; progress calls this function.
+  /// Override it to keep memory by device, so that threads of different devices share none: release() can
+  /// tell the device by `data`.
+  virtual std::byte* allocate_on(std::size_t size, std::uint32_t device) noexcept {
+    static_cast<void>(device);
+    return allocate(size);
+  }
+  /// Takes back the memory that a message held. `cookie` is the value that was stored with the payload. Any
+  /// thread.
   virtual void release(std::byte* data, std::size_t size, std::uint64_t cookie) noexcept = 0;
+  /// Called when allocate() has returned nullptr for a large active message. Returns nullptr if there may be
+  /// room for `size` bytes later; else the reason why there never will be, a few words in static storage. The
+  /// message then ends: with Outcome::refused at its sender, with a line of the log and
+  /// RuntimeCounters::refused_messages here.
+  [[nodiscard]] virtual const char* refusal(std::size_t size) const noexcept {
+    static_cast<void>(size);
+    return nullptr;
+  }
 
  protected:
   ~PayloadOwner() = default;
@@ -30,17 +48,18 @@ class PayloadOwner {
 
 namespace detail {
 
-/// Lends the payload of a message that is being delivered, and knows how to keep it beyond the delivery.
+/// Lends the payload of a message that is being delivered, and can keep it beyond the delivery.
 class PayloadLender {
  public:
   static constexpr std::size_t kNever = ~std::size_t{0};
 
-  /// Makes the payload permanent: holds what lies at `data`, or copies it and moves `data`. Returns who
-  /// releases it with `cookie`, or nullptr when neither is possible without the heap.
+  /// Makes the payload permanent: holds the memory at `data`, or copies it and changes `data` to the copy.
+  /// Returns the owner that releases it with `cookie`, or nullptr when neither is possible without the heap.
   virtual PayloadOwner* keep(const std::byte*& data, std::size_t size, std::uint64_t& cookie) noexcept = 0;
 
-  /// From how many bytes on a payload, or a part of it, is overwritten by whoever copies it and knows that
-  /// nobody reads it again: its memory is written next by somebody who finds the lines in one cache then.
+  /// The size in bytes from which on a payload, or a part of it, is overwritten by the thread that copies it,
+  /// if that thread knows that it will not be read again: the next writer of the memory then finds its lines
+  /// in one cache.
   [[nodiscard]] std::size_t owned_from() const noexcept { return owned_from_; }
 
  protected:
@@ -53,14 +72,14 @@ class PayloadLender {
 
 struct MessageAccess;
 
-/// What holds the head of a message with bodies.
-class BodiesOwner : public PayloadOwner {
+/// The owner of the head of a multipart message.
+class PartsOwner : public PayloadOwner {
  public:
   [[nodiscard]] std::span<const std::uint64_t> sizes() const noexcept { return sizes_; }
 
  protected:
-  explicit BodiesOwner(std::span<const std::uint64_t> sizes) noexcept : sizes_(sizes) {}
-  ~BodiesOwner() = default;
+  explicit PartsOwner(std::span<const std::uint64_t> sizes) noexcept : sizes_(sizes) {}
+  ~PartsOwner() = default;
 
  private:
   const std::span<const std::uint64_t> sizes_;
@@ -68,7 +87,7 @@ class BodiesOwner : public PayloadOwner {
 
 }  // namespace detail
 
-/// What a Message reports.
+/// The kind of event that a Message reports.
 enum class Operation : std::uint8_t {
   active_message,       ///< arrived from peer()
   active_message_sent,  ///< an own post_am has ended: data() is the buffer that was posted
@@ -81,14 +100,46 @@ enum class Operation : std::uint8_t {
   atomic,               ///< an own atomic operation has ended: data() is the old value, if that was asked for
   atomic_arrived,       ///< peer() has changed a value in a region of this rank atomically, with this signal
   graph,                ///< a graph has ended; there is no peer()
-  /// arrived from peer() with bodies that are still there: data() is the head, body_sizes() tells of them,
-  /// and Endpoint::receive_bodies fetches them. Destroying the message refuses them.
-  vectored_message,
-  bodies,  ///< an own receive_bodies has ended: data() is the head, body_sizes() what the sender had sent
+  /// arrived from peer() with parts that are still at the sender: data() is the head, part_sizes() gives
+  /// their sizes, and Endpoint::receive_parts fetches them. Destroying the message refuses them.
+  multipart_message,
+  parts,  ///< an own receive_parts has ended: data() is the head, part_sizes() what the sender had sent
   peer_failure,  ///< peer() has failed: its process has ended without leaving the job
 };
 
-/// One message as a completion object sees it.
+/// A payload that was taken out of its message (Message::release), with the owner that frees it. These are
+/// plain values, so that they can be stored anywhere; they are used once, by free() or by a Message that is
+/// made of them, and before the runtime ends.
+struct Payload {
+  std::byte* data = nullptr;
+  std::size_t size = 0;           ///< bytes
+  PayloadOwner* owner = nullptr;  ///< nullptr: the memory is the program's own
+  std::uint64_t cookie = 0;       ///< names the memory to its owner
+
+  [[nodiscard]] MutableBytes bytes() const noexcept { return {data, size}; }
+  /// Frees the memory, which may be written to until then. Any thread; once.
+  void free() const noexcept {
+    if (owner != nullptr) owner->release(data, size, cookie);
+  }
+};
+
+/// The fields of which a program makes a Message, to signal completion objects with it.
+struct MessageFields {
+  Operation operation = Operation::active_message;
+  Outcome outcome = Outcome::ok;
+  int peer = -1;
+  std::uint64_t tag = 0;  ///< 32 bits of it with the operations that arrive: active_message and ..._arrived
+  /// The payload, borrowed: completion objects that keep a message copy the payload of an active_message, and
+  /// no other. With the operations receive, get and atomic it is memory that mutable_data() gives for
+  /// writing.
+  Bytes bytes{};
+  void* user_data = nullptr;
+  std::uint32_t device = 0;   ///< 0 to 255
+  RemoteCompletion remote{};  ///< with the operations that arrive
+  std::size_t length = 0;     ///< of a receive; less than bytes.size() counts as that
+};
+
+/// A message that a completion object receives.
 ///
 /// Inside a handler, or signal() of a completion object, the payload may be a view into the slot or packet
 /// that is only valid until the call returns; take() keeps it. A Message that was popped from a queue owns
@@ -96,27 +147,44 @@ enum class Operation : std::uint8_t {
 class Message {
  public:
   Message() noexcept = default;
+  /// A message that the program makes itself: Completion::signal() passes it to any completion object, from
+  /// any thread that may signal it.
+  WEFT_API explicit Message(const MessageFields& fields) noexcept;
+  /// A message that the program makes, and that owns `payload` from now on; `fields.bytes` is ignored. Not
+  /// for the operations that have part_sizes(). Threads: any that may signal the completion object.
+  WEFT_API Message(const MessageFields& fields, const Payload& payload) noexcept;
   Message(Message&& other) noexcept { move_from(other); }
   Message& operator=(Message&& other) noexcept {
     if (this != &other) {
-      release();
+      free_payload();
       move_from(other);
     }
     return *this;
   }
   Message(const Message&) = delete;
   Message& operator=(const Message&) = delete;
-  ~Message() { release(); }
+  ~Message() { free_payload(); }
 
   [[nodiscard]] Outcome outcome() const noexcept {
-    return static_cast<Outcome>(kind_ >> kOutcomeShift & 0xff);
+    return static_cast<Outcome>(kind_ >> kOutcomeShift & 0xf);
   }
   [[nodiscard]] Operation operation() const noexcept {
-    return static_cast<Operation>(kind_ >> kOperationShift & 0xff);
+    return static_cast<Operation>(kind_ >> kOperationShift & 0x7f);
   }
   /// The rank at the other end.
   [[nodiscard]] int peer() const noexcept { return static_cast<std::int32_t>(kind_); }
-  /// 32 bits for active messages and signals, 64 for receives and sends.
+  /// Index of the device at which the message arrived, or whose operation ended. 0 where no device takes
+  /// part: graphs and failed peers.
+  [[nodiscard]] std::uint32_t device() const noexcept { return kind_ >> kDeviceShift & 0xff; }
+  /// The handle to which an active message or a signal was sent, as its sender names it for this device: the
+  /// one of Runtime::expose, on_device(device()). Empty for own operations.
+  [[nodiscard]] RemoteCompletion remote() const noexcept {
+    return handle_ == 0
+               ? RemoteCompletion()
+               : RemoteCompletion(static_cast<std::uint16_t>(handle_ >> 16),
+                                  static_cast<std::uint16_t>(handle_), static_cast<std::uint8_t>(device()));
+  }
+  /// The tag: 32 bits for active messages and signals, 64 for receives and sends.
   [[nodiscard]] std::uint64_t tag() const noexcept { return tag_; }
   /// The user_data of the own post that ended; nullptr for arrivals.
   [[nodiscard]] void* user_data() const noexcept { return user_data_; }
@@ -124,24 +192,27 @@ class Message {
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
   /// The length that the sender sent; more than size() when a receive was truncated.
   [[nodiscard]] std::size_t length() const noexcept {
-    return operation() == Operation::receive ? static_cast<std::size_t>(cookie_) : size_;
+    return operation() == Operation::receive && holding() == Holding::view ? static_cast<std::size_t>(cookie_)
+                                                                           : size_;
   }
   [[nodiscard]] const std::byte* data() const noexcept { return data_; }
   [[nodiscard]] Bytes bytes() const noexcept { return {data_, size_}; }
 
-  /// The sizes in bytes of the bodies that were sent with a head (Operation::vectored_message and bodies);
+  /// The sizes in bytes of the parts that were sent with a head (Operation::multipart_message and parts);
   /// empty for all other messages. Valid as long as the message.
-  [[nodiscard]] std::span<const std::uint64_t> body_sizes() const noexcept {
-    const bool has_bodies = operation() == Operation::vectored_message || operation() == Operation::bodies;
-    return has_bodies && is_owner() ? static_cast<const detail::BodiesOwner*>(owner_)->sizes()
-                                    : std::span<const std::uint64_t>();
+  [[nodiscard]] std::span<const std::uint64_t> part_sizes() const noexcept {
+    const bool has_parts = operation() == Operation::multipart_message || operation() == Operation::parts;
+    return has_parts && is_owner() ? static_cast<const detail::PartsOwner*>(owner_)->sizes()
+                                   : std::span<const std::uint64_t>();
   }
 
   /// The payload's first sizeof(T) bytes as a value. A shorter payload is a broken premise (assert); in
-  /// release builds what is missing reads as zero.
+  /// release builds missing bytes read as zero. Pointers and views are refused by the compiler: they would
+  /// refer to memory of another process (bytes_of()).
   template <class T>
   requires std::is_trivially_copyable_v<T>
   [[nodiscard]] T as() const noexcept {
+    detail::check_bytes<T>();
     assert(size_ >= sizeof(T));
     if (size_ == sizeof(T)) {
       alignas(T) std::byte storage[sizeof(T)];
@@ -153,32 +224,50 @@ class Message {
     return *reinterpret_cast<T*>(storage);
   }
 
-  /// Whether the payload stays valid after the handler returns.
+  /// Returns true when the payload stays valid after the handler returns.
   [[nodiscard]] bool is_owner() const noexcept { return holding() != Holding::view; }
 
   /// A message that owns its payload. Up to kEntryPayload bytes are copied; a packet is held as it is, within
-  /// the quota of its sender (attribute held_packets), and copied out beyond. Do not use this one afterwards.
+  /// the quota of its sender (attribute held_packets), and copied out beyond. Do not use this message
+  /// afterwards.
   [[nodiscard]] WEFT_API Message take() noexcept;
 
-  /// The user may write into a large payload that the message owns (an allocator's buffer).
+  /// The payload if it may be written to, else nullptr. Payloads that the message owns may be written to, and
+  /// the program's own buffer that a receive, a get or an atomic operation has filled.
   [[nodiscard]] std::byte* mutable_data() noexcept {
-    return is_owner() ? const_cast<std::byte*>(data_) : nullptr;
+    return is_owner() || is_in_own_buffer() ? const_cast<std::byte*>(data_) : nullptr;
   }
+  /// The payload that may be written to, see mutable_data(), as a span; else an empty span.
+  [[nodiscard]] MutableBytes mutable_bytes() noexcept {
+    std::byte* const data = mutable_data();
+    return data != nullptr ? MutableBytes(data, size_) : MutableBytes();
+  }
+
+  /// Takes the payload out of the message, together with its owner. A payload that the message owns, a packet
+  /// or a large buffer, is not copied; a view, or a payload inside the message, is kept as take() does, or
+  /// copied to the heap. The program's own buffers come without an owner: those of receives and gets, and
+  /// those of sends, which must not be written to. Afterwards the message has no payload, size() is 0; all
+  /// else stays. Any thread. (Of a message with parts it is the head; freeing it refuses the parts.)
+  [[nodiscard]] WEFT_API Payload release() noexcept;
 
  private:
   friend struct detail::MessageAccess;
   enum class Holding : std::uint8_t { view, in_place, owner };
-  // Where the parts of kind_ lie, above the peer.
-  static constexpr int kOutcomeShift = 32;
-  static constexpr int kOperationShift = 40;
-  static constexpr int kHoldingShift = 48;
+  // The places of the parts of kind_, above the peer.
+  static constexpr int kOperationShift = 32;  // 7 bits, and one that is set when the program made the message
+  static constexpr int kDeviceShift = 40;     // 8 bits
+  static constexpr int kOutcomeShift = 48;    // 4 bits
+  static constexpr int kHoldingShift = 52;    // 2 bits
+  static constexpr std::uint64_t kHolding = std::uint64_t{3} << kHoldingShift;
+  static constexpr std::uint64_t kMade = std::uint64_t{0x80} << kOperationShift;
 
-  [[nodiscard]] Holding holding() const noexcept {
-    return static_cast<Holding>(kind_ >> kHoldingShift & 0xff);
-  }
+  [[nodiscard]] Holding holding() const noexcept { return static_cast<Holding>(kind_ >> kHoldingShift & 3); }
   void set_holding(Holding holding) noexcept {
-    kind_ = (kind_ & ~(std::uint64_t{0xff} << kHoldingShift)) | static_cast<std::uint64_t>(holding)
-                                                                    << kHoldingShift;
+    kind_ = (kind_ & ~kHolding) | static_cast<std::uint64_t>(holding) << kHoldingShift;
+  }
+  [[nodiscard]] bool is_in_own_buffer() const noexcept {
+    return operation() == Operation::receive || operation() == Operation::get ||
+           operation() == Operation::atomic;
   }
   void move_from(Message& other) noexcept {
     size_ = other.size_;
@@ -186,6 +275,7 @@ class Message {
     tag_ = other.tag_;
     kind_ = other.kind_;
     data_ = other.data_;
+    handle_ = other.handle_;
     if (holding() == Holding::in_place) {
       std::memcpy(place_, other.place_, sizeof place_);
       data_ = place_;
@@ -199,8 +289,9 @@ class Message {
     other.data_ = nullptr;
     other.size_ = 0;
   }
-  // Inlined, always: a message whose address no call gets need not exist in memory (Arrivals::for_each).
-  [[gnu::always_inline]] void release() noexcept {
+  // Always inlined: a message whose address is passed to no call need not exist in memory
+  // (Arrivals::for_each).
+  [[gnu::always_inline]] void free_payload() noexcept {
     if (holding() == Holding::owner) {
       set_holding(Holding::view);
       owner_->release(const_cast<std::byte*>(data_), size_, cookie_);
@@ -211,12 +302,14 @@ class Message {
   std::size_t size_ = 0;
   void* user_data_ = nullptr;
   std::uint64_t tag_ = 0;
-  // peer(32) | outcome(8) | operation(8) | holding(8). One word: it is compared as a whole, and a comparison
-  // of what was written in parts waits until all that was written before has left the core.
+  // peer(32) | operation(8) | device(8) | outcome(4) | holding(2), and 8 bits that entries of queues use. One
+  // word: it is compared as a whole, and a comparison of a word that was written in parts waits until all
+  // earlier stores have left the core.
   std::uint64_t kind_ = 0;
-  PayloadOwner* owner_ = nullptr;            // who releases, when holding() == owner
-  detail::PayloadLender* lender_ = nullptr;  // who can keep it, when holding() == view
+  PayloadOwner* owner_ = nullptr;            // releases the payload, when holding() == owner
+  detail::PayloadLender* lender_ = nullptr;  // can keep the payload, when holding() == view
   std::uint64_t cookie_ = 0;  // names the payload to owner_ or lender_; of a receive: the sender's length
+  std::uint32_t handle_ = 0;  // the handle it was sent to: id(16) | generation(16), or 0
   alignas(16) std::byte place_[kEntryPayload];  // valid when holding() == in_place
 };
 

@@ -1,4 +1,4 @@
-// Which networks a build of weft has, for tools that tell.
+// The networks that a build of weft has, for tools that list them.
 #pragma once
 
 #include <weft/detail/export.hpp>
@@ -11,12 +11,12 @@ namespace weft {
 /// A network that attribute `network` may name.
 struct NetworkDescription {
   std::string name;
-  bool present = false;  ///< whether this build has it and this host can run it
-  std::string remark;    ///< what it connects, or why it is absent
+  bool present = false;  ///< true when this build has the network and this host can run it
+  std::string remark;    ///< what the network connects, or why it is absent
 };
 
-/// All networks that weft knows. Looks at this host, which may take some milliseconds. Throws weft::Error
-/// when the environment sets an attribute wrongly.
+/// Returns all networks that weft knows. Inspects this host, which may take some milliseconds. Throws
+/// weft::Error when the environment sets an attribute wrongly.
 [[nodiscard]] WEFT_API std::vector<NetworkDescription> describe_networks();
 
 }  // namespace weft

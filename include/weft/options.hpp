@@ -11,75 +11,78 @@ class Completion;
 class MatchingEngine;
 class Message;
 
-/// What a message travels with. Each class has lanes, credits and places in the backlog of its own, towards
-/// each device of each peer, so none waits for room that another one has used up. A progress call delivers
-/// control before normal and normal before bulk, and of bulk a bounded amount (docs/classes.md). Nothing
-/// orders messages of different classes, but for ordered matching engines.
+/// The traffic class of a message. Each class has lanes, credits and places in the backlog of its own,
+/// towards each device of each peer, so no class waits for room that another one has used up. A progress call
+/// delivers control before normal and normal before bulk, and of bulk a bounded amount
+/// (docs/guide/classes.md). Messages of different classes are not ordered, except by ordered matching
+/// engines.
 enum class MessageClass : std::uint8_t {
   normal,   ///< the fastest
   control,  ///< small and urgent: delivered first
-  bulk,     ///< much of it: delivered when there is time, through a bounded share of the packets
+  bulk,     ///< for large amounts: delivered when there is time, through a bounded share of the packets
 };
 
 /// Options of post_am and send_am.
 struct ActiveMessageOptions {
-  /// Signalled exactly once when the payload may be reused; none: the post itself says when (done), or the
-  /// operation ends unobserved. It outlives the operation, which ends with the runtime at the latest.
+  /// Signalled exactly once when the payload may be reused. nullptr: the answer is done when it may be reused
+  /// at once; otherwise the operation ends unobserved, and its payload, of any size, was copied. Operations
+  /// that name an object which dies are cancelled or waited for: Completion::retire().
   Completion* completion = nullptr;
-  /// Comes back in Message::user_data() of the completion above; does not travel.
+  /// Returned by Message::user_data() of the completion above; does not travel.
   void* user_data = nullptr;
   /// Travels with the message; Message::tag() at the receiver.
   std::uint32_t tag = 0;
-  /// false: a refused operation goes to the backlog (status posted) while that has room. Inside handlers
-  /// this is always so.
+  /// false: a refused operation goes to the backlog (status posted) while that has room, or always with the
+  /// attribute backlog_grows. Posts inside handlers always go to the backlog, independent of the call that
+  /// runs the handler.
   bool may_retry = true;
   /// true: when the operation ends during the post, the answer is done and the completion object is not
   /// signalled. The faster choice.
   bool may_complete_now = false;
-  /// Of a message that is too large for a packet: of its announcement; its payload travels as bulk, unless
-  /// this is control.
+  /// The traffic class. For a message that is too large for a packet it is the class of its RTS; the payload
+  /// travels as bulk, unless this is control.
   MessageClass message_class = MessageClass::normal;
   /// Counted from the post: an operation that has not ended by then ends with Outcome::timed_out as soon as
-  /// the peer cannot need the payload any more (docs/deadlines.md). 0: none. Less: it is tried once. Needs a
-  /// completion object; not for messages with bodies.
+  /// the peer cannot need the payload any more (docs/guide/deadlines.md). 0: no timeout. Less than 0: the
+  /// operation is tried once. Needs a completion object; not for multipart messages.
   Timeout timeout{};
 };
 
-/// What a receive and a send have to have in common. The policy is part of what is compared: a send with one
-/// policy never meets a receive with another.
+/// The fields that a receive and a send must have in common to match. The policy itself is compared, too: a
+/// send with one policy never matches a receive with another.
 enum class MatchingPolicy : std::uint8_t {
   rank_and_tag,  ///< the sender's rank and the tag
   rank_only,     ///< the sender's rank; the tag is information
-  tag_only,      ///< the tag, whoever sends
+  tag_only,      ///< the tag, from any sender
   any,           ///< nothing but the policy
-  user,          ///< what the engine's make_key makes of the sender's rank and the tag
+  user,          ///< the key that the engine's make_key computes of the sender's rank and the tag
 };
 
-/// Whether a matching engine keeps MPI's order.
+/// The order in which a matching engine matches.
 enum class MatchOrder : std::uint8_t {
-  unordered,  ///< first come first served under one key, nothing between keys
-  /// What MPI promises (MPI 4.1, section 3.5) with wildcards: sends of one device to the engine are matched
-  /// in the order of their posts, whatever their size, path and device of arrival; of the receives that a
-  /// message fits, the one posted first gets it; of the messages that a receive fits, it gets the one that
-  /// came first.
+  unordered,  ///< first come first served under one key, no order between keys
+  /// The order of MPI (MPI 4.1, section 3.5), with wildcards: sends of one device to the engine are matched
+  /// in the order of their posts, independent of their size, path and device of arrival; a message goes to
+  /// the receive that was posted first among those that match it; a receive gets the message that came first
+  /// among those that match it.
   ordered,
 };
 
 /// Ids of unordered matching engines are below this. Ordered ones have the ids from here to kEngineIds - 1,
-/// so that every post and every message tells by the id alone what it needs.
+/// so that the id alone tells whether an engine is ordered.
 inline constexpr std::uint32_t kMatchingEngines = 256;
 inline constexpr std::uint32_t kEngineIds = 512;
 
-/// As source of a receive or probe on an ordered engine: whoever sends.
+/// The source of a receive or probe on an ordered engine that matches any sender.
 inline constexpr int any_source = -1;
-/// As tag of a receive or probe on an ordered engine: whatever tag. Its value is a tag like any other on
-/// unordered engines, and none that can be sent on ordered ones.
+/// The tag of a receive or probe on an ordered engine that matches any tag. Its value is an ordinary tag on
+/// unordered engines, and cannot be sent on ordered ones.
 struct AnyTag {
   constexpr operator std::uint64_t() const noexcept { return ~std::uint64_t{0}; }
 };
 inline constexpr AnyTag any_tag;
 
-/// What a probe tells of a message that has arrived and is not received yet.
+/// The description, by a probe, of a message that has arrived and is not received yet.
 struct ProbedMessage {
   int peer = -1;
   std::uint64_t tag = 0;
@@ -88,20 +91,20 @@ struct ProbedMessage {
 
 /// Options of post_send and send.
 struct SendOptions {
-  /// As in ActiveMessageOptions.
+  /// See ActiveMessageOptions::completion.
   Completion* completion = nullptr;
   void* user_data = nullptr;
   MatchingPolicy policy = MatchingPolicy::rank_and_tag;
-  /// The engine of this and of the peer's runtime that pairs the message, by its explicit id; 0: the default
-  /// one; from kMatchingEngines on: an ordered one.
+  /// The id of the engine that matches the message, in this and in the peer's runtime; 0: the default engine;
+  /// from kMatchingEngines on: an ordered engine.
   std::uint16_t engine = 0;
   /// Device of the peer that the message arrives on.
   std::uint8_t device = 0;
   bool may_retry = true;
   bool may_complete_now = false;
-  /// As in ActiveMessageOptions. Receives do not look at it.
+  /// See ActiveMessageOptions::message_class. Receives ignore it.
   MessageClass message_class = MessageClass::normal;
-  /// As in ActiveMessageOptions.
+  /// See ActiveMessageOptions::timeout.
   Timeout timeout{};
 };
 
@@ -115,47 +118,48 @@ struct ReceiveHandle {
 /// Options of post_receive and receive.
 struct ReceiveOptions {
   /// Signalled exactly once with the message, whose data() is the posted buffer. Needed unless
-  /// may_complete_now is true and the caller is content with retry. It outlives the receive: one that is
-  /// still posted when the runtime ends is cancelled then.
+  /// may_complete_now is true and the caller accepts retry. A receive that is still posted when the object
+  /// dies (Completion::retire), or the runtime ends, is cancelled.
   Completion* completion = nullptr;
   void* user_data = nullptr;
   MatchingPolicy policy = MatchingPolicy::rank_and_tag;
   std::uint16_t engine = 0;
-  /// As in ActiveMessageOptions.
+  /// See ActiveMessageOptions::may_retry.
   bool may_retry = true;
-  /// true: a message that has arrived already may be taken during the post; the answer is done then,
-  /// `arrived` tells about it, and the completion object is not signalled.
+  /// true: a message that has arrived already may be received during the post; the answer is then done,
+  /// `arrived` describes the message, and the completion object is not signalled.
   bool may_complete_now = false;
-  /// Where a receive that is done during the post tells what it has received; may be null.
+  /// Filled with the message when a receive is done during the post; may be null.
   Message* arrived = nullptr;
-  /// Filled when the answer is posted; names nothing when the message was there already. May be null.
+  /// Filled when the answer is posted; names no receive when the message had arrived already. May be null.
   ReceiveHandle* handle = nullptr;
-  /// Counted from the post: a receive that has not met its message by then ends with Outcome::timed_out, as
-  /// if it had been cancelled. 0: none. Less: only a message that has come already is received.
+  /// Counted from the post: a receive that has not matched a message by then ends with Outcome::timed_out, as
+  /// if it had been cancelled. 0: no timeout. Less than 0: only a message that has arrived already is
+  /// received.
   Timeout timeout{};
 };
 
 /// Options of puts, gets and atomic operations.
 struct AccessOptions {
   /// Signalled exactly once: after a put, when the source may be reused and the bytes are at the target;
-  /// after a get, when the bytes are here; after an atomic operation, when it has been carried out and the
-  /// old value, if asked for, is here; or with Outcome::refused or peer_failed.
+  /// after a get, when the bytes are in the local buffer; after an atomic operation, when it has been carried
+  /// out and the old value, if requested, is stored; or with Outcome::refused or peer_failed.
   Completion* completion = nullptr;
   void* user_data = nullptr;
   /// Unless empty: this object of the region's owner is signalled as well, after a put when the bytes are
   /// visible there, after a get when they have been read, after an atomic operation when it has been carried
-  /// out. Nothing is signalled after a refused access.
+  /// out. A refused access does not signal it.
   RemoteCompletion signal{};
-  /// Travels with the signal; Message::tag() there.
+  /// Travels with the signal; Message::tag() at the peer.
   std::uint32_t tag = 0;
-  /// Device of the peer that takes part where the network does not reach the region by itself.
+  /// Device of the peer that takes part if the network does not reach the region by itself.
   std::uint8_t device = 0;
   bool may_retry = true;
   /// true: when the access ends well during the post, the answer is done and the completion object is not
   /// signalled. The faster choice.
   bool may_complete_now = false;
-  /// As in ActiveMessageOptions. The local buffer may be reused when it has passed; whether the peer's memory
-  /// was accessed is unknown then.
+  /// See ActiveMessageOptions::timeout. The local buffer may be reused when the timeout has passed; it is
+  /// then unknown whether the peer's memory was accessed.
   Timeout timeout{};
 };
 

@@ -19,8 +19,8 @@ class PacketSource {
 };
 }  // namespace detail
 
-/// Owns one packet of a device's pool, or none. A post that accepts the packet takes it over; one that
-/// answers retry leaves it with its owner. Destruction gives it back; any thread.
+/// Owns one packet of a device's pool, or none. A post that accepts the packet takes it over; a post that
+/// answers retry leaves it with this object. Destruction releases the packet to its pool; any thread.
 class Packet {
  public:
   Packet() noexcept = default;
@@ -39,19 +39,20 @@ class Packet {
   }
   ~Packet() { reset(); }
 
-  /// False for a packet that was refused (pool empty) or given away.
+  /// False when there was no packet (pool empty), or it has been posted or released.
   [[nodiscard]] explicit operator bool() const noexcept { return source_ != nullptr; }
-  /// Room for the payload, in bytes (attribute packet_size).
+  /// The room for the payload, in bytes (attribute packet_size).
   [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }
   [[nodiscard]] std::byte* data() const noexcept { return data_; }
   [[nodiscard]] std::span<std::byte> bytes() const noexcept { return {data_, capacity_}; }
   [[nodiscard]] std::uint32_t index() const noexcept { return index_; }
 
-  /// Gives the packet back to its pool.
+  /// Releases the packet to its pool.
   void reset() noexcept {
     if (source_ != nullptr) std::exchange(source_, nullptr)->put_packet(index_);
   }
-  /// Forgets the packet: somebody else gives it back.
+  /// Ends this object's ownership without releasing the packet to its pool; the program gets it back by
+  /// Runtime::packet_of(data()). Returns index().
   std::uint32_t release() noexcept {
     source_ = nullptr;
     return index_;

@@ -1,4 +1,4 @@
-// A thread of its own that progresses a device.
+// Progress threads: each progresses one device.
 #pragma once
 
 #include <weft/device.hpp>
@@ -10,12 +10,13 @@
 namespace weft {
 
 struct ProgressThreadOptions {
-  /// What the thread may run on, see topology.hpp; empty: what the thread that makes it may run on.
+  /// The processors that the thread may run on, see topology.hpp; empty: those of the thread that constructs
+  /// it.
   std::vector<int> processors;
 };
 
-/// Progresses one device until it is destroyed: spins, yields, then parks until something arrives. The
-/// device must be used through Endpoints (any thread), not a SerialEndpoint.
+/// Progresses one device until this object is destroyed: spins, yields, then parks until a message arrives.
+/// The device must be used through Endpoints (any thread), not a SerialEndpoint.
 class WEFT_API ProgressThread {
  public:
   /// Throws weft::Error when the thread cannot run on options.processors.

@@ -1,4 +1,4 @@
-// How memory of a peer is named.
+// Keys and addresses of memory of a peer.
 #pragma once
 
 #include <weft/types.hpp>
@@ -8,15 +8,12 @@
 
 namespace weft {
 
-namespace detail {
-struct DirectWindow;
-}
 struct RemoteAddress;
 
 /// The key by which peers address a memory region. Trivially copyable: it travels by allgather or in a
-/// message. An access beyond the region's end, or after the region is gone, ends with Outcome::refused.
+/// message. An access beyond the region's end, or after the region was released, ends with Outcome::refused.
 struct RemoteRegion {
-  std::int32_t rank = -1;  ///< the owner; -1: names nothing
+  std::int32_t rank = -1;  ///< the owner; -1: an empty key
   std::uint32_t index = 0;
   std::uint32_t generation = 0;
   std::uint32_t reserved = 0;
@@ -25,16 +22,17 @@ struct RemoteRegion {
   std::uint64_t key = 0;
 
   [[nodiscard]] std::size_t size() const noexcept { return bytes; }
-  /// The place `offset` bytes into the region.
+  /// Returns the address `offset` bytes into the region.
   [[nodiscard]] RemoteAddress at(std::uint64_t offset) const noexcept;
 };
 static_assert(sizeof(RemoteRegion) == 40);
 
-/// A place in a peer's region: the target of a put or an atomic operation, the source of a get.
+/// An address in a peer's region: the target of a put or an atomic operation, the source of a get.
 struct RemoteAddress {
   RemoteRegion region;
   std::uint64_t offset = 0;
-  const detail::DirectWindow* window = nullptr;  ///< where it is mapped; null: reached by the network
+  /// true: mapped by map(), so that accesses are loads and stores; false: reached by the network
+  bool is_mapped = false;
 };
 
 /// A part of a vectored put: `from` goes to `to`.
@@ -48,8 +46,6 @@ struct GetPiece {
   MutableBytes to;
 };
 
-inline RemoteAddress RemoteRegion::at(std::uint64_t offset) const noexcept {
-  return {*this, offset, nullptr};
-}
+inline RemoteAddress RemoteRegion::at(std::uint64_t offset) const noexcept { return {*this, offset, false}; }
 
 }  // namespace weft

@@ -1,38 +1,42 @@
-// What a post answers, and how an operation ends.
+// The answers of posts, and the outcomes of operations.
 #pragma once
 
 #include <cstdint>
 
 namespace weft {
 
-/// How far a post got. Fatal errors are exceptions (weft::Error), never a state.
+/// The state of an operation after its post. Fatal errors are exceptions (weft::Error), never a state.
 enum class State : std::uint8_t {
   done,    ///< finished: the buffer may be reused, no completion will be signalled
   posted,  ///< accepted: the completion object, if one was passed, is signalled exactly once
   retry,   ///< refused without effect: try again after progress
 };
 
-/// Why a post was refused.
+/// The reason why a post was refused.
 enum class Reason : std::uint8_t {
   none,
   no_slot,         ///< the lane to the peer is full: the peer has not consumed earlier messages
   no_packet,       ///< the packet pool is empty
   no_credit,       ///< the peer stopped its senders (a full queue), or too many large messages are under way
   no_request,      ///< the device's table of operations in flight is full
-  lock_contended,  ///< another thread of this process is posting to the same lane at this moment
+  lock_contended,  ///< another thread of this process is posting to the same lane at this moment; never of
+                   ///< receives
   backlog,         ///< the backlog for this peer is full, or not empty yet
   not_ready,       ///< the peer has not opened the device or exposed the handle yet
-  in_flight,       ///< the prepared receive has not ended since it was started
+  in_flight,       ///< the persistent receive has not ended since it was started
 };
 
-/// How an operation ended.
+/// The outcome with which an operation ended.
 enum class Outcome : std::uint8_t {
   ok,
   truncated,
   cancelled,
   timed_out,
-  peer_failed,
-  refused,  ///< the peer's region is smaller than the access, or not there any more; nothing was accessed
+  peer_failed,  ///< the peer has failed, or has left the job
+  /// the peer's region is smaller than the access, or has been released, and nothing was accessed; or its
+  /// owner has made its memory inaccessible, and a part may have been accessed; or the peer can never have
+  /// memory for the large active message, which was not delivered
+  refused,
 };
 
 /// The answer of a post: done, posted, or retry with its reason.

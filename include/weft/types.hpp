@@ -1,6 +1,8 @@
 // Small value types that every other header uses.
 #pragma once
 
+#include <weft/bytes.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -8,30 +10,12 @@
 
 namespace weft {
 
-/// A read-only view of bytes, the form in which every post takes its payload.
-using Bytes = std::span<const std::byte>;
-
-/// Memory that an operation fills.
-using MutableBytes = std::span<std::byte>;
-
-/// The bytes of one trivially copyable object; the view lives as long as `value`.
-template <class T>
-requires std::is_trivially_copyable_v<T>
-[[nodiscard]] constexpr Bytes bytes_of(const T& value) noexcept {
-  return {reinterpret_cast<const std::byte*>(&value), sizeof(T)};
-}
-
-/// The bytes of a contiguous range of trivially copyable elements.
-template <class T, std::size_t Extent>
-requires std::is_trivially_copyable_v<T>
-[[nodiscard]] constexpr Bytes bytes_of(std::span<T, Extent> values) noexcept { return std::as_bytes(values); }
-
-/// How long something may take, in nanoseconds. Every std::chrono duration of whole nanoseconds converts to
-/// it, so that programs write 5ms, and those that do not need <chrono> do not get it.
+/// The longest time that an operation or a wait may take, in nanoseconds. Every std::chrono duration of whole
+/// nanoseconds converts to it, so that programs can write 5ms, while this header does not include <chrono>.
 class Timeout {
  public:
   constexpr Timeout() noexcept = default;
-  /// What is too long to be counted in nanoseconds becomes the longest that can be.
+  /// A duration that is too long to be counted in nanoseconds becomes the longest possible one.
   template <class Duration>
   requires std::is_integral_v<typename Duration::rep> &&
       (1'000'000'000 % Duration::period::den ==
@@ -53,7 +37,7 @@ class Timeout {
   std::int64_t nanoseconds_ = 0;
 };
 
-/// Names a completion object of a peer: what travels in a message instead of a pointer.
+/// A handle of a completion object of a peer, which travels in messages instead of a pointer.
 ///
 /// A handle is the same on every rank that has exposed its object under the same id the same number of
 /// times; it may be copied freely and sent in messages. `device` is the home device: the device of the
@@ -67,13 +51,13 @@ class RemoteCompletion {
   [[nodiscard]] constexpr std::uint16_t id() const noexcept {
     return static_cast<std::uint16_t>(bits_ >> 48);
   }
-  /// Counts the exposures under this id, from 1; 0 marks a handle that names nothing.
+  /// Counts the exposures under this id, from 1; 0 marks an empty handle.
   [[nodiscard]] constexpr std::uint16_t generation() const noexcept {
     return static_cast<std::uint16_t>(bits_ >> 32);
   }
   [[nodiscard]] constexpr std::uint8_t device() const noexcept { return static_cast<std::uint8_t>(bits_); }
 
-  /// The same object reached through another device of the peer.
+  /// Returns the handle of the same object, to be reached through another device of the peer.
   [[nodiscard]] constexpr RemoteCompletion on_device(std::uint8_t device) const noexcept {
     return {id(), generation(), device};
   }

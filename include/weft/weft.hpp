@@ -1,8 +1,9 @@
-// Everything.
+// Includes the public headers of weft except networks.hpp, sim.hpp and topology.hpp.
 #pragma once
 
 #include <weft/atomic.hpp>
 #include <weft/attributes.hpp>
+#include <weft/bytes.hpp>
 #include <weft/collective.hpp>
 #include <weft/completion/arrivals.hpp>
 #include <weft/completion/completion.hpp>
@@ -13,6 +14,7 @@
 #include <weft/completion/synchronizer.hpp>
 #include <weft/device.hpp>
 #include <weft/endpoint.hpp>
+#include <weft/endpoint/persistent.hpp>
 #include <weft/error.hpp>
 #include <weft/in_process.hpp>
 #include <weft/matching.hpp>
@@ -20,7 +22,6 @@
 #include <weft/message.hpp>
 #include <weft/options.hpp>
 #include <weft/packet.hpp>
-#include <weft/prepared.hpp>
 #include <weft/progress_thread.hpp>
 #include <weft/remote_region.hpp>
 #include <weft/runtime.hpp>

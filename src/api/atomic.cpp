@@ -1,6 +1,6 @@
 #include <weft/endpoint/atomic.hpp>
 
-#include "api/accesses.hpp"
+#include "core/protocol/one_sided/accesses.hpp"
 
 namespace weft::detail {
 

@@ -1,7 +1,7 @@
 #include <weft/endpoint.hpp>
 
+#include "core/deadline/timeout.hpp"
 #include "core/runtime/device_state.hpp"
-#include "core/runtime/patience.hpp"
 #include "core/runtime/runtime_state.hpp"
 
 namespace weft {
@@ -22,10 +22,10 @@ Status EndpointCalls<Locking>::post_am(DeviceState& device, int peer, RemoteComp
   return device.post_am(peer, remote, bytes, options, Locking::kExclusive);
 }
 template <class Locking>
-bool EndpointCalls<Locking>::post_wide_am(DeviceState& device, int peer, RemoteCompletion remote,
-                                          const std::byte* data, std::size_t size,
-                                          std::uint32_t tag) noexcept {
-  return device.post_wide_am<Locking>(peer, remote, data, size, tag);
+bool EndpointCalls<Locking>::post_multi_slot_am(DeviceState& device, int peer, RemoteCompletion remote,
+                                                const std::byte* data, std::size_t size,
+                                                std::uint32_t tag) noexcept {
+  return device.post_multi_slot_am<Locking>(peer, remote, data, size, tag);
 }
 template <class Locking>
 Status EndpointCalls<Locking>::post_packet(DeviceState& device, int peer, RemoteCompletion remote,
@@ -41,7 +41,7 @@ Outcome EndpointCalls<Locking>::send_am(DeviceState& device, int peer, RemoteCom
 }
 template <class Locking>
 std::size_t EndpointCalls<Locking>::progress(DeviceState& device) noexcept {
-  return device.progress(Locking::kExclusive);
+  return device.poll(Locking::kExclusive);
 }
 template <class Locking>
 void EndpointCalls<Locking>::wait(DeviceState& device, const WaitCondition& condition) noexcept {
@@ -59,13 +59,15 @@ bool EndpointCalls<Locking>::wait_for(DeviceState& device, const WaitCondition& 
 template struct EndpointCalls<TryLock>;
 template struct EndpointCalls<NoLock>;
 
-Status tell_end(DeviceState& device, Operation operation, int peer, std::uint64_t tag, Bytes bytes,
-                Completion& completion, void* user_data) noexcept {
-  return device.tell_end(operation, peer, tag, bytes, completion, user_data);
+Status signal_completion(DeviceState& device, Operation operation, int peer, std::uint64_t tag, Bytes bytes,
+                         Completion& completion, void* user_data) noexcept {
+  return device.signal_completion(operation, peer, tag, bytes, completion, user_data);
 }
 
 DevicePath& path_of(DeviceState& device) noexcept { return device.path(); }
 DeviceAttributes attributes_of(const DeviceState& device) noexcept { return device.attributes(); }
+
+bool drained(DeviceState& device) noexcept { return device.drained(); }
 
 }  // namespace detail
 

@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "base/fork_watch.hpp"
 #include "core/runtime/device_state.hpp"
 #include "core/runtime/runtime_state.hpp"
 
@@ -12,6 +13,7 @@ namespace weft {
 
 MatchingEngine::MatchingEngine(Runtime& runtime, const MatchingEngineOptions& options)
     : runtime_(runtime.state()), id_(options.id) {
+  base::refuse_in_forked_copy("MatchingEngine");
   runtime_.matching_engines()
       .open(options.id, options.order, options.serial, options.make_key, options.context)
       .set_needs_all_ranks(options.needs_all_ranks);
@@ -27,9 +29,11 @@ MatchingEngineAttributes MatchingEngine::attributes() const noexcept {
   return runtime_.matching_engines().find(id_)->attributes();
 }
 
-MatchingEngine::~MatchingEngine() { runtime_.close_matching_engine(id_); }
+MatchingEngine::~MatchingEngine() {
+  if (!base::is_forked_copy()) runtime_.close_matching_engine(id_);
+}
 
-ArrivedMessage& ArrivedMessage::operator=(ArrivedMessage&& other) noexcept {
+MatchedMessage& MatchedMessage::operator=(MatchedMessage&& other) noexcept {
   if (this != &other) {
     drop();
     device_ = other.device_;
@@ -40,8 +44,9 @@ ArrivedMessage& ArrivedMessage::operator=(ArrivedMessage&& other) noexcept {
   return *this;
 }
 
-void ArrivedMessage::drop() noexcept {
-  if (record_ != nullptr) device_->drop(*engine_, *std::exchange(record_, nullptr));
+void MatchedMessage::drop() noexcept {
+  core::MatchRecord* const record = std::exchange(record_, nullptr);
+  if (record != nullptr && !base::is_forked_copy()) device_->drop(*engine_, *record);
 }
 
 namespace detail {
@@ -59,14 +64,14 @@ Status MatchedCalls<Locking>::post_send(DeviceState& device, int peer, std::uint
   if (options.engine >= kMatchingEngines)
     return device.post_ordered_send(peer, tag, bytes, options, Locking::kExclusive);
   if (device.post_with_new_credits<Locking>(peer, tag, bytes, options))
-    return end_in_post(device, Operation::send, peer, tag, bytes, options);
+    return complete_immediately(device, Operation::send, peer, tag, bytes, options);
   return device.post_send(peer, tag, bytes, options, Locking::kExclusive);
 }
 template <class Locking>
-bool MatchedCalls<Locking>::post_wide_send(DeviceState& device, std::uint64_t peer_and_device,
-                                           std::uint64_t tag, const std::byte* data, std::size_t size,
-                                           std::uint64_t trailer) noexcept {
-  return device.post_wide_send<Locking>(peer_and_device, tag, data, size, trailer);
+bool MatchedCalls<Locking>::post_multi_slot_send(DeviceState& device, std::uint64_t peer_and_device,
+                                                 std::uint64_t tag, const std::byte* data, std::size_t size,
+                                                 std::uint64_t trailer) noexcept {
+  return device.post_multi_slot_send<Locking>(peer_and_device, tag, data, size, trailer);
 }
 template <class Locking>
 Status MatchedCalls<Locking>::post_send_packet(DeviceState& device, int peer, std::uint64_t tag,
@@ -84,34 +89,33 @@ Status MatchedCalls<Locking>::post_receive(DeviceState& device, int source, std:
   return device.post_receive(source, tag, buffer, options);
 }
 template <class Locking>
-bool MatchedCalls<Locking>::post_first_receive(DeviceState& device, std::uint64_t engine_and_source,
-                                               std::uint64_t tag, std::byte* data, std::size_t size,
-                                               Completion* completion) noexcept {
-  return device.post_first_receive<Locking>(engine_and_source, tag, data, size, completion);
+bool MatchedCalls<Locking>::try_post_receive(DeviceState& device, std::uint64_t engine_and_source,
+                                             std::uint64_t tag, std::byte* data, std::size_t size,
+                                             Completion* completion) noexcept {
+  return device.try_post_receive<Locking>(engine_and_source, tag, data, size, completion);
 }
 template <class Locking>
-bool MatchedCalls<Locking>::post_first_receive(DeviceState& device, std::uint64_t engine_and_source,
-                                               std::uint64_t tag, std::byte* data, std::size_t size,
-                                               Completion* completion, void* user_data) noexcept {
-  return device.post_first_receive<Locking>(engine_and_source, tag, data, size, completion, user_data);
+bool MatchedCalls<Locking>::try_post_receive(DeviceState& device, std::uint64_t engine_and_source,
+                                             std::uint64_t tag, std::byte* data, std::size_t size,
+                                             Completion* completion, void* user_data) noexcept {
+  return device.try_post_receive<Locking>(engine_and_source, tag, data, size, completion, user_data);
 }
 template <class Locking>
-bool MatchedCalls<Locking>::post_first_ordered_receive(DeviceState& device, std::uint64_t engine_and_source,
-                                                       std::uint64_t tag, std::byte* data, std::size_t size,
-                                                       Completion* completion) noexcept {
-  return device.post_first_ordered_receive<Locking>(engine_and_source, tag, data, size, completion);
+bool MatchedCalls<Locking>::try_post_ordered_receive(DeviceState& device, std::uint64_t engine_and_source,
+                                                     std::uint64_t tag, std::byte* data, std::size_t size,
+                                                     Completion* completion) noexcept {
+  return device.try_post_ordered_receive<Locking>(engine_and_source, tag, data, size, completion);
 }
 template <class Locking>
-bool MatchedCalls<Locking>::post_first_ordered_receive(DeviceState& device, std::uint64_t engine_and_source,
-                                                       std::uint64_t tag, std::byte* data, std::size_t size,
-                                                       Completion* completion, void* user_data) noexcept {
-  return device.post_first_ordered_receive<Locking>(engine_and_source, tag, data, size, completion,
-                                                    user_data);
+bool MatchedCalls<Locking>::try_post_ordered_receive(DeviceState& device, std::uint64_t engine_and_source,
+                                                     std::uint64_t tag, std::byte* data, std::size_t size,
+                                                     Completion* completion, void* user_data) noexcept {
+  return device.try_post_ordered_receive<Locking>(engine_and_source, tag, data, size, completion, user_data);
 }
 template <class Locking>
-Status MatchedCalls<Locking>::post_other_receive(DeviceState& device, int source, std::uint64_t tag,
-                                                 std::span<std::byte> buffer, const ReceiveOptions& options) {
-  return device.post_other_receive(source, tag, buffer, options);
+Status MatchedCalls<Locking>::post_receive_slow(DeviceState& device, int source, std::uint64_t tag,
+                                                std::span<std::byte> buffer, const ReceiveOptions& options) {
+  return device.post_receive_slow(source, tag, buffer, options);
 }
 template <class Locking>
 Status MatchedCalls<Locking>::post_receive_within(DeviceState& device, int source, std::uint64_t tag,
@@ -135,12 +139,12 @@ bool MatchedCalls<Locking>::probe(DeviceState& device, int source, std::uint64_t
   return device.probe(source, tag, options, found);
 }
 template <class Locking>
-ArrivedMessage MatchedCalls<Locking>::take_arrived(DeviceState& device, int source, std::uint64_t tag,
-                                                   const ReceiveOptions& options) {
-  ArrivedMessage arrived;
-  const auto [engine, record] = device.take_arrived(source, tag, options);
+MatchedMessage MatchedCalls<Locking>::matched_probe(DeviceState& device, int source, std::uint64_t tag,
+                                                    const ReceiveOptions& options) {
+  MatchedMessage arrived;
+  const auto [engine, record] = device.matched_probe(source, tag, options);
   if (record == nullptr) return arrived;
-  const core::Arrived& content = *record->unexpected;
+  const core::UnexpectedPayload& content = *record->unexpected;
   arrived.device_ = &device;
   arrived.engine_ = engine;
   arrived.record_ = record;
@@ -148,16 +152,16 @@ ArrivedMessage MatchedCalls<Locking>::take_arrived(DeviceState& device, int sour
   return arrived;
 }
 template <class Locking>
-Status MatchedCalls<Locking>::post_receive_arrived(DeviceState& device, ArrivedMessage& message,
-                                                   std::span<std::byte> buffer,
-                                                   const ReceiveOptions& options) {
-  if (!message) throw Error("post_receive: this ArrivedMessage holds no message");
+Status MatchedCalls<Locking>::post_receive_probed(DeviceState& device, MatchedMessage& message,
+                                                  std::span<std::byte> buffer,
+                                                  const ReceiveOptions& options) {
+  if (!message) throw Error("post_receive: this MatchedMessage holds no message");
   if (options.completion == nullptr)
     throw Error(
         "post_receive: a completion object is needed, or nobody would learn that the message has come");
   if (options.timeout.count() != 0)
-    throw Error("post_receive: a message that take_arrived() took has arrived: there is no timeout");
-  return device.receive_arrived(*message.engine_, *std::exchange(message.record_, nullptr), buffer, options);
+    throw Error("post_receive: a message that matched_probe() took has arrived: there is no timeout");
+  return device.receive_probed(*message.engine_, *std::exchange(message.record_, nullptr), buffer, options);
 }
 
 template struct MatchedCalls<TryLock>;

@@ -3,8 +3,10 @@
 #include <weft/error.hpp>
 #include <weft/runtime.hpp>
 
+#include "base/fork_watch.hpp"
 #include "core/runtime/runtime_state.hpp"
 
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -22,11 +24,14 @@ void note(const detail::RuntimeState& runtime, const char* what, const RemoteReg
 }  // namespace
 
 MemoryRegion::MemoryRegion(Runtime& runtime, std::span<std::byte> memory)
-    : runtime_(&runtime.state()), memory_(memory), remote_(runtime_->regions().add(memory)) {
+    : runtime_((base::refuse_in_forked_copy("MemoryRegion"), &runtime.state())),
+      memory_(memory),
+      remote_(runtime_->regions().add(memory)) {
   note(*runtime_, "is registered", remote_);
 }
 
 MemoryRegion MemoryRegion::allocate(Runtime& runtime, std::size_t size) {
+  base::refuse_in_forked_copy("MemoryRegion::allocate");
   MemoryRegion region;
   region.remote_ = runtime.state().regions().allocate(size, region.memory_);
   region.runtime_ = &runtime.state();
@@ -49,7 +54,7 @@ MemoryRegion& MemoryRegion::operator=(MemoryRegion&& other) noexcept {
 }
 
 void MemoryRegion::release() noexcept {
-  if (runtime_ != nullptr) {
+  if (runtime_ != nullptr && !base::is_forked_copy()) {
     runtime_->regions().remove(remote_.index);
     note(*runtime_, "is withdrawn", remote_);
   }
@@ -57,23 +62,24 @@ void MemoryRegion::release() noexcept {
 }
 
 MappedRegion map(Runtime& runtime, const RemoteRegion& region) {
+  base::refuse_in_forked_copy("map");
   detail::RuntimeState& state = runtime.state();
   if (region.rank < 0 || region.rank >= state.size())
     throw Error("map: the region's rank " + std::to_string(region.rank) +
                 " is not a rank of this job (0 to " + std::to_string(state.size() - 1) + ")");
-  // A trace tells of accesses that are calls.
+  // A trace shows only accesses that are calls, so regions are not mapped while one is made.
   const bool is_hidden = state.tracer() != nullptr;
   const bool by_messages =
       static_cast<core::AccessPath>(state.attributes().integer(base::Attribute::one_sided)) ==
       core::AccessPath::message;
-  const detail::DirectWindow* window =
+  const std::optional<detail::DirectWindow> window =
       by_messages || is_hidden
-          ? nullptr
+          ? std::nullopt
           : state.network().map_memory(
                 region.rank,
                 {{region.index, region.generation}, {region.address, region.key}, region.bytes, 0, 0});
-  note(state, window != nullptr ? "is mapped" : "cannot be mapped: accesses are calls", region);
-  return {region, window};
+  note(state, window ? "is mapped" : "cannot be mapped: accesses are calls", region);
+  return {region, window ? &*window : nullptr};
 }
 
 }  // namespace weft

@@ -10,6 +10,7 @@ std::vector<NetworkDescription> describe_networks() {
   return {{"shm", true, "memory shared by the ranks of one host"},
           {"sim", true, "simulated, between the ranks of one process"},
           {"ofi", ofi.present, ofi.remark},
+          {"mixed", ofi.present, ofi.present ? "shm within a host, ofi between hosts" : ofi.remark},
           {"ibv", false, "not in this build"}};
 }
 

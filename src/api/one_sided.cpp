@@ -2,7 +2,7 @@
 
 #include <weft/error.hpp>
 
-#include "api/accesses.hpp"
+#include "core/protocol/one_sided/accesses.hpp"
 #include "core/runtime/device_state.hpp"
 #include "core/runtime/runtime_state.hpp"
 

@@ -1,5 +1,6 @@
 #include <weft/progress_thread.hpp>
 
+#include "base/fork_watch.hpp"
 #include "core/runtime/device_state.hpp"
 
 #include <weft/topology.hpp>
@@ -11,7 +12,7 @@
 namespace weft {
 
 struct ProgressThread::State {
-  /// Signalled by nothing but stop(): the thread waits for it, and progresses while it waits.
+  /// A completion object that only stop() signals: the thread waits for it, and progresses while it waits.
   class Stop final : public Completion {
    public:
     ~Stop() override { withdraw(); }
@@ -62,6 +63,10 @@ ProgressThread::ProgressThread(Endpoint endpoint, const ProgressThreadOptions& o
     : state_(std::make_unique<State>(std::move(endpoint), options.processors)) {}
 
 ProgressThread::~ProgressThread() {
+  if (base::is_forked_copy()) {
+    static_cast<void>(state_.release());  // in a forked child the thread belongs to the parent
+    return;
+  }
   Message nothing;
   state_->stop.signal(nothing);
   state_->thread.join();

@@ -1,13 +1,15 @@
-// Runtime, and the choice of its network: the one place that names backends.
+// Runtime, and the choice of its network: the only place that names backends.
 #include <weft/error.hpp>
 #include <weft/in_process.hpp>
 #include <weft/runtime.hpp>
 
 #include "api/simulation.hpp"
 #include "base/attributes.hpp"
+#include "base/fork_watch.hpp"
 #include "bootstrap/in_process/hub.hpp"
 #include "bootstrap/select.hpp"
 #include "core/runtime/runtime_state.hpp"
+#include "network/mixed/mixed_network.hpp"
 #include "network/ofi/ofi.hpp"
 #include "network/shm/shm_network.hpp"
 #include "network/sim/sim_network.hpp"
@@ -20,17 +22,31 @@ namespace weft {
 
 namespace {
 
+/// Shared memory within a host, libfabric between hosts.
+std::unique_ptr<network::Network> make_mixed_network(bootstrap::Bootstrap& bootstrap,
+                                                     const base::Attributes& attributes,
+                                                     detail::PayloadLender& copier) {
+  auto local = std::make_unique<network::shm::ShmNetwork>(bootstrap, attributes, copier,
+                                                          network::shm::OutOfReach::is_told);
+  auto remote = network::ofi::make_network(bootstrap, attributes, copier, local->packet_memory());
+  const base::Log log(attributes, bootstrap.rank(), base::LogModule::mixed);
+  return std::make_unique<network::mixed::MixedNetwork>(bootstrap.size(), std::move(local), std::move(remote),
+                                                        log);
+}
+
 std::unique_ptr<network::Network> make_network(bootstrap::Bootstrap& bootstrap,
                                                const base::Attributes& attributes,
                                                detail::PayloadLender& copier) {
   const std::string_view name = attributes.text(base::Attribute::network);
   if (name == "auto" || name == "shm")
     return std::make_unique<network::shm::ShmNetwork>(bootstrap, attributes, copier);
+  if (name == "mixed") return make_mixed_network(bootstrap, attributes, copier);
   if (name == "sim") return std::make_unique<network::sim::SimNetwork>(bootstrap, attributes, copier);
   return network::ofi::make_network(bootstrap, attributes, copier);
 }
 
-void check_abi(std::uint32_t abi_version) {
+void check_process(std::uint32_t abi_version) {
+  base::refuse_in_forked_copy("Runtime");
   if (abi_version != detail::kAbiVersion)
     throw Error("this program was compiled with headers of weft ABI version " + std::to_string(abi_version) +
                 " and runs with a library of version " + std::to_string(detail::kAbiVersion) +
@@ -40,39 +56,49 @@ void check_abi(std::uint32_t abi_version) {
 }  // namespace
 
 Runtime::Runtime(const RuntimeOptions& options, std::uint32_t abi_version) {
-  check_abi(abi_version);
+  check_process(abi_version);
   auto attributes = base::Attributes::load(options.attributes);
-  auto bootstrap = bootstrap::select_bootstrap(attributes);
+  auto bootstrap = bootstrap::select_bootstrap(attributes, options.name);
   state_ = std::make_unique<detail::RuntimeState>(std::move(attributes), std::move(bootstrap), make_network);
 }
 
 Runtime::Runtime(InProcessJob& job, int rank, const RuntimeOptions& options, std::uint32_t abi_version) {
-  check_abi(abi_version);
+  check_process(abi_version);
   auto attributes = base::Attributes::load(options.attributes);
-  state_ = std::make_unique<detail::RuntimeState>(std::move(attributes), job.hub().join(rank), make_network);
+  state_ = std::make_unique<detail::RuntimeState>(std::move(attributes), job.hub().join(rank, options.name),
+                                                  make_network);
 }
 
 Runtime::Runtime(sim::Simulation& simulation, int rank, const RuntimeOptions& options,
                  std::uint32_t abi_version) {
-  check_abi(abi_version);
+  check_process(abi_version);
   sim::Simulation::State& simulated = simulation.state();
   auto attributes = base::Attributes::load(simulated.settings(options.attributes));
-  const auto join_world = [&](bootstrap::Bootstrap& bootstrap, const base::Attributes& effective,
-                              detail::PayloadLender& copier) {
-    return std::make_unique<network::sim::SimNetwork>(bootstrap, effective, copier, simulated.world);
+  const auto join_fabric = [&](bootstrap::Bootstrap& bootstrap, const base::Attributes& effective,
+                               detail::PayloadLender& copier) {
+    return std::make_unique<network::sim::SimNetwork>(bootstrap, effective, copier, simulated.fabric);
   };
-  state_ = std::make_unique<detail::RuntimeState>(std::move(attributes), simulated.job.hub().join(rank),
-                                                  join_world);
+  state_ = std::make_unique<detail::RuntimeState>(std::move(attributes),
+                                                  simulated.job.hub().join(rank, options.name), join_fabric);
 }
 
-Runtime::~Runtime() = default;
+Runtime::~Runtime() {
+  // In a forked child the membership belongs to the parent: no process is notified, and the state is not
+  // freed.
+  if (base::is_forked_copy()) static_cast<void>(state_.release());
+}
 Runtime::Runtime(Runtime&&) noexcept = default;
 
 int Runtime::rank() const noexcept { return state_->rank(); }
 int Runtime::size() const noexcept { return state_->size(); }
 const char* Runtime::network() const noexcept { return state_->network().name(); }
 
+DeviceAttributes Runtime::device_limits() const noexcept { return state_->device_limits(); }
+
+Packet Runtime::packet_of(const void* address) noexcept { return state_->pool().packet_of(address); }
+
 RemoteCompletion Runtime::expose(Completion& completion, const ExposeOptions& options) {
+  base::refuse_in_forked_copy("expose");
   const auto devices = static_cast<std::uint32_t>(state_->attributes().integer(base::Attribute::devices_max));
   if (options.id > 65535)
     throw Error("expose: id " + std::to_string(options.id) + " is out of range: 0 to 65535");
@@ -85,6 +111,7 @@ RemoteCompletion Runtime::expose(Completion& completion, const ExposeOptions& op
 }
 
 void Runtime::barrier(const std::source_location& where) {
+  base::refuse_in_forked_copy("barrier");
   const detail::WaitPlace place{detail::kBarrierWait, where};
   core::WaitScope explained(state_->waits(), place, nullptr, core::WaitingThread::kNoDevice);
   explained.enter();
@@ -96,6 +123,7 @@ void Runtime::allgather(Bytes mine, std::span<std::byte> all, const std::source_
     throw Error("allgather: " + std::to_string(all.size()) + " bytes of room for " + std::to_string(size()) +
                 " ranks with " + std::to_string(mine.size()) + " bytes each: " +
                 std::to_string(mine.size() * static_cast<std::size_t>(size())) + " are needed");
+  base::refuse_in_forked_copy("allgather");
   const detail::WaitPlace place{detail::kAllgatherWait, where};
   core::WaitScope explained(state_->waits(), place, nullptr, core::WaitingThread::kNoDevice);
   explained.enter();
@@ -103,7 +131,11 @@ void Runtime::allgather(Bytes mine, std::span<std::byte> all, const std::source_
 }
 
 void Runtime::abort(int exit_code, const char* reason) {
-  state_->bootstrap().abort(exit_code, reason);
+  // A forked child cannot abort the job; only the child ends.
+  if (base::is_forked_copy())
+    state_->log().error("abort in a child made by fork(): " + std::string(reason));
+  else
+    state_->bootstrap().abort(exit_code, reason);
   std::_Exit(exit_code != 0 ? exit_code : 1);
 }
 

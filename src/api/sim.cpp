@@ -9,7 +9,7 @@ namespace weft::sim {
 
 namespace {
 
-/// The options that are set, as attributes.
+/// Returns the options that are set, as attributes.
 base::Attributes attributes_of(const Options& options) {
   std::vector<std::pair<const char*, std::string>> values;
   const auto add = [&](const char* name, const auto& option) {
@@ -37,19 +37,19 @@ Simulation::Simulation(const Options& options)
     : state_(std::make_unique<State>(options, attributes_of(options))) {}
 Simulation::~Simulation() = default;
 
-int Simulation::ranks() const noexcept { return state_->world->size(); }
-std::uint64_t Simulation::seed() const noexcept { return state_->world->knobs().seed; }
-std::uint64_t Simulation::now() const noexcept { return state_->world->now(); }
-std::uint64_t Simulation::fingerprint() const noexcept { return state_->world->fingerprint(); }
+int Simulation::ranks() const noexcept { return state_->fabric->size(); }
+std::uint64_t Simulation::seed() const noexcept { return state_->fabric->parameters().seed; }
+std::uint64_t Simulation::now() const noexcept { return state_->fabric->now(); }
+std::uint64_t Simulation::schedule_hash() const noexcept { return state_->fabric->schedule_hash(); }
 
 Counters Simulation::counters() const noexcept {
-  const network::sim::Counts counts = state_->world->counts();
+  const network::sim::Counts counts = state_->fabric->counts();
   return {counts.sent,      counts.delivered, counts.lost,    counts.in_flight,
           counts.reordered, counts.refused,   counts.accesses};
 }
 
-void Simulation::kill(int rank) { state_->world->kill(rank); }
-void Simulation::pause(int rank, std::uint64_t ticks) { state_->world->pause(rank, ticks); }
-void Simulation::slow(int rank, std::uint32_t percent) { state_->world->slow(rank, percent); }
+void Simulation::kill(int rank) { state_->fabric->kill(rank); }
+void Simulation::pause(int rank, std::uint64_t ticks) { state_->fabric->pause(rank, ticks); }
+void Simulation::slow(int rank, std::uint32_t percent) { state_->fabric->slow(rank, percent); }
 
 }  // namespace weft::sim

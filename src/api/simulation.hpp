@@ -1,11 +1,11 @@
-// What a simulation holds.
+// The state of a simulation.
 #pragma once
 
 #include <weft/in_process.hpp>
 #include <weft/sim.hpp>
 
 #include "base/attributes.hpp"
-#include "network/sim/world.hpp"
+#include "network/sim/simulated_fabric.hpp"
 
 #include <memory>
 #include <span>
@@ -17,9 +17,11 @@ struct Simulation::State {
   State(const Options& options, base::Attributes effective)
       : attributes(std::move(effective)),
         job(options.ranks),
-        world(std::make_shared<network::sim::World>(network::sim::Knobs(attributes), options.ranks)) {}
+        fabric(std::make_shared<network::sim::SimulatedFabric>(network::sim::SimulationParameters(attributes),
+                                                               options.ranks)) {}
 
-  /// What a runtime of this simulation is set to: `others`, and what all ranks must have in common.
+  /// Returns the settings of a runtime of this simulation: `others`, and the settings that all ranks must
+  /// have in common.
   [[nodiscard]] std::vector<AttributeSetting> settings(std::span<const AttributeSetting> others) const {
     std::vector<AttributeSetting> all(others.begin(), others.end());
     all.push_back({"network", "sim"});
@@ -30,7 +32,7 @@ struct Simulation::State {
 
   const base::Attributes attributes;
   InProcessJob job;
-  const std::shared_ptr<network::sim::World> world;
+  const std::shared_ptr<network::sim::SimulatedFabric> fabric;
 };
 
 }  // namespace weft::sim

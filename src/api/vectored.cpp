@@ -9,8 +9,8 @@ namespace weft::detail {
 
 template <class Locking>
 Status VectoredCalls<Locking>::post_am(DeviceState& device, int peer, RemoteCompletion remote, Bytes head,
-                                       std::span<const Bytes> bodies, const ActiveMessageOptions& options) {
-  return device.post_am_with_bodies(peer, remote, head, bodies, options, Locking::kExclusive);
+                                       std::span<const Bytes> parts, const ActiveMessageOptions& options) {
+  return device.post_multipart_am(peer, remote, head, parts, options, Locking::kExclusive);
 }
 
 template <class Locking>
@@ -51,17 +51,17 @@ Message VectoredCalls<Locking>::receive(DeviceState& device, int source, std::ui
 template struct VectoredCalls<TryLock>;
 template struct VectoredCalls<NoLock>;
 
-void receive_bodies(Message& message, std::span<const MutableBytes> buffers, Completion& completion,
-                    void* user_data) {
-  if (!core::VectoredMessages::has_bodies(message))
+void receive_parts(Message& message, std::span<const MutableBytes> buffers, Completion& completion,
+                   void* user_data) {
+  if (!core::MultipartMessages::has_parts(message))
     throw Error(
-        "receive_bodies: the message has no bodies that could be received: its operation is not "
-        "vectored_message, or it was moved from");
-  if (buffers.size() != message.body_sizes().size())
-    throw Error("receive_bodies: " + std::to_string(buffers.size()) + " buffers for a message with " +
-                std::to_string(message.body_sizes().size()) + " bodies: each needs one, be it empty");
-  if (!core::VectoredMessages::receive(message, buffers, completion, user_data))
-    throw Error("receive_bodies: the device that the message has come to is closed");
+        "receive_parts: the message has no parts that could be received: its operation is not "
+        "multipart_message, or it was moved from");
+  if (buffers.size() != message.part_sizes().size())
+    throw Error("receive_parts: " + std::to_string(buffers.size()) + " buffers for a message with " +
+                std::to_string(message.part_sizes().size()) + " parts: each needs one, be it empty");
+  if (!core::MultipartMessages::receive(message, buffers, completion, user_data))
+    throw Error("receive_parts: the device that the message has come to is closed");
 }
 
 }  // namespace weft::detail

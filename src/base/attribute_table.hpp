@@ -25,15 +25,18 @@ enum class Attribute : std::uint8_t {
   unexpected_credits,
   backlog,
   backlog_peer,
+  backlog_grows,
   held_packets,
   devices_max,
   segment_size,
   rendezvous,
+  rendezvous_bytes,
   rendezvous_device,
   one_sided,
   regions_max,
   spin,
   yield,
+  poll_yield,
   park_timeout,
   drain_timeout,
   bootstrap_timeout,
@@ -57,6 +60,7 @@ enum class Attribute : std::uint8_t {
   trace_events,
   explain,
   explain_after,
+  host_id,
 };
 
 enum class AttributeType : std::uint8_t { boolean, integer, size, seconds, choice, text };
@@ -65,7 +69,7 @@ enum class AttributeType : std::uint8_t { boolean, integer, size, seconds, choic
 /// and the documentation are made from it.
 struct AttributeRow {
   Attribute id;
-  std::string_view name;  ///< the environment variable is WEFT_ and this in capitals
+  std::string_view name;  ///< the environment variable is WEFT_ and the name in capitals
   AttributeType type;
   std::string_view default_value;  ///< written as a user would write it
   std::string_view unit = {};
@@ -83,7 +87,7 @@ inline constexpr std::int64_t kGibi = 1024 * kMebi;
 // clang-format off
 inline constexpr std::array kAttributeTable = {
   AttributeRow{.id = Attribute::network, .name = "network", .type = AttributeType::choice, .default_value = "auto",
-    .choices = "auto|shm|sim|ofi", .help = "network that carries messages between ranks: shared memory, the simulated one (in-process ranks only), libfabric; auto: shm"},
+    .choices = "auto|shm|sim|ofi|mixed", .help = "network that carries messages between ranks: shared memory, the simulated one (in-process ranks only), libfabric, or shared memory within a host and libfabric between hosts (mixed); auto: shm"},
   AttributeRow{.id = Attribute::packet_size, .name = "packet_size", .type = AttributeType::size, .default_value = "32K",
     .unit = "bytes", .minimum = kKibi, .maximum = kMebi, .help = "payload that one packet holds; larger messages go by rendezvous; network ofi: at most 15K of it"},
   AttributeRow{.id = Attribute::packets, .name = "packets", .type = AttributeType::integer, .default_value = "1024",
@@ -97,7 +101,7 @@ inline constexpr std::array kAttributeTable = {
   AttributeRow{.id = Attribute::lane_slots_max, .name = "lane_slots_max", .type = AttributeType::integer, .default_value = "16384",
     .unit = "slots", .minimum = 64, .maximum = 65536, .power_of_two = true, .help = "slots up to which a lane grows when it is full, 4096 at most for messages in several slots; grown lanes leave half of the segment to new ones"},
   AttributeRow{.id = Attribute::lanes_max, .name = "lanes_max", .type = AttributeType::integer, .default_value = "1024",
-    .unit = "lanes", .minimum = 1, .maximum = 1024, .help = "lanes that may lead into one rank"},
+    .unit = "lanes", .minimum = 1, .maximum = 1024, .help = "lanes that may lead into one device, before the devices of each rank share one for each kind of traffic"},
   AttributeRow{.id = Attribute::thread_lanes, .name = "thread_lanes", .type = AttributeType::integer, .default_value = "8",
     .unit = "lanes", .minimum = 1, .maximum = 15, .help = "lanes from a device that threads share to each device of a peer, over which these threads spread; fewer in jobs of many ranks, one while a trace is made"},
   AttributeRow{.id = Attribute::inline_max, .name = "inline_max", .type = AttributeType::size, .default_value = "2096",
@@ -116,6 +120,8 @@ inline constexpr std::array kAttributeTable = {
     .unit = "operations", .minimum = 1, .maximum = 1 << 20, .help = "refused operations that one device keeps for retry"},
   AttributeRow{.id = Attribute::backlog_peer, .name = "backlog_peer", .type = AttributeType::integer, .default_value = "256",
     .unit = "operations", .minimum = 1, .maximum = 1 << 20, .help = "part of a device's backlog that one peer may fill"},
+  AttributeRow{.id = Attribute::backlog_grows, .name = "backlog_grows", .type = AttributeType::boolean, .default_value = "no",
+    .help = "keep refused operations beyond backlog and backlog_peer as well, in memory of their own"},
   AttributeRow{.id = Attribute::held_packets, .name = "held_packets", .type = AttributeType::integer, .default_value = "64",
     .unit = "packets", .minimum = 1, .maximum = 65536, .help = "packets of one peer that queued messages may hold before they are copied out"},
   AttributeRow{.id = Attribute::devices_max, .name = "devices_max", .type = AttributeType::integer, .default_value = "64",
@@ -124,20 +130,24 @@ inline constexpr std::array kAttributeTable = {
     .unit = "bytes", .minimum = kMebi, .maximum = 1024 * kGibi, .help = "address range of a rank's shared segment; memory is used only when touched"},
   AttributeRow{.id = Attribute::rendezvous, .name = "rendezvous", .type = AttributeType::choice, .default_value = "auto",
     .choices = "auto|read|copy", .help = "how large messages move: read from the sender's memory (cross-memory attach, where permitted), copied through packets; auto: copy"},
+  AttributeRow{.id = Attribute::rendezvous_bytes, .name = "rendezvous_bytes", .type = AttributeType::size, .default_value = "0",
+    .unit = "bytes", .minimum = 0, .maximum = kGibi, .help = "large active messages of one peer that one device fetches into buffers at a time, in bytes that have not come yet; whatever it is, one message is; 0: what the caches hold, shared by the peers that have more"},
   AttributeRow{.id = Attribute::rendezvous_device, .name = "rendezvous_device", .type = AttributeType::integer, .default_value = "-1",
-    .unit = "device", .minimum = -1, .maximum = 255, .help = "device of both ranks that payloads of large messages move on, while their announcements travel as ever; -1: the one of the message"},
+    .unit = "device", .minimum = -1, .maximum = 255, .help = "device of both ranks that payloads of large messages move on, while their RTS messages travel as usual; -1: the one of the message"},
   AttributeRow{.id = Attribute::one_sided, .name = "one_sided", .type = AttributeType::choice, .default_value = "auto",
     .choices = "auto|direct|message", .help = "how puts and gets move: by the network itself where it reaches the region, else by messages (auto); never by messages (direct); always by messages (message)"},
   AttributeRow{.id = Attribute::regions_max, .name = "regions_max", .type = AttributeType::integer, .default_value = "4096",
     .unit = "regions", .minimum = 1, .maximum = 65536, .help = "memory regions that a rank may have at a time"},
   AttributeRow{.id = Attribute::spin, .name = "spin", .type = AttributeType::integer, .default_value = "5",
-    .unit = "microseconds", .minimum = 0, .maximum = 1 << 20, .help = "time in which a waiting thread polls in vain before it yields; at most 2 on a core that others want, and three polls where those have not helped"},
+    .unit = "microseconds", .minimum = 0, .maximum = 1 << 20, .help = "time in which a waiting thread polls without success before it yields; at most 2 on a core that others want, and three polls where those have not helped"},
   AttributeRow{.id = Attribute::yield, .name = "yield", .type = AttributeType::integer, .default_value = "16",
     .unit = "yields", .minimum = 0, .maximum = 1 << 20, .help = "yields of a waiting thread, each after a spin, before it parks"},
+  AttributeRow{.id = Attribute::poll_yield, .name = "poll_yield", .type = AttributeType::boolean, .default_value = "yes",
+    .help = "whether progress() gives way when it stays empty on a core that others want; a core of its own is tried once a millisecond"},
   AttributeRow{.id = Attribute::park_timeout, .name = "park_timeout", .type = AttributeType::seconds, .default_value = "0.05",
     .unit = "seconds", .minimum = 0, .maximum = 60, .help = "longest time that a parked thread sleeps before it polls again"},
   AttributeRow{.id = Attribute::drain_timeout, .name = "drain_timeout", .type = AttributeType::seconds, .default_value = "5",
-    .unit = "seconds", .minimum = 0, .maximum = 3600, .help = "time that a runtime's destructor gives its own operations to end"},
+    .unit = "seconds", .minimum = 0, .maximum = 3600, .help = "time that the end of a device or runtime waits for peers that cannot take anything: whose process has ended unnoticed, or that end as well; what was accepted for a living peer is waited for"},
   AttributeRow{.id = Attribute::bootstrap_timeout, .name = "bootstrap_timeout", .type = AttributeType::seconds, .default_value = "30",
     .unit = "seconds", .minimum = 0, .maximum = 86400, .help = "longest wait for the launcher or for a value of another rank"},
   AttributeRow{.id = Attribute::sim_seed, .name = "sim_seed", .type = AttributeType::integer, .default_value = "1",
@@ -180,6 +190,8 @@ inline constexpr std::array kAttributeTable = {
     .help = "whether SIGUSR1, unless the program handles it, makes a rank print its waiting threads and pending operations"},
   AttributeRow{.id = Attribute::explain_after, .name = "explain_after", .type = AttributeType::seconds, .default_value = "0",
     .unit = "seconds", .minimum = 0, .maximum = 86400, .help = "age at which a wait makes its rank print the same, once; 0: never"},
+  AttributeRow{.id = Attribute::host_id, .name = "host_id", .type = AttributeType::text, .default_value = "auto",
+    .help = "name of this rank's host: only ranks whose names are equal share memory; %r: rank, %r/N and %r%N: rank divided by N, and the remainder; auto: the host that the kernel tells"},
 };
 // clang-format on
 

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <limits>
 
+#include "base/job_variables.hpp"
 #include "base/log.hpp"
 #include "base/parse.hpp"
 
@@ -33,6 +34,16 @@ const AttributeRow* find_row_of_variable(std::string_view variable) {
   return nullptr;
 }
 
+// Names are suggested for up to two inserted, deleted or replaced letters, as in typing mistakes. No
+// attribute is that near to WEFT_ROOT.
+constexpr std::size_t kNear = 2;
+
+/// Returns "did you mean NAME? ", or an empty text when the nearest name is not near enough.
+std::string suggestion(std::string_view variable, const AttributeRow& nearest, std::string_view shown) {
+  if (edit_distance(variable, environment_name(nearest)) > kNear) return {};
+  return "did you mean " + std::string(shown) + "? ";
+}
+
 const AttributeRow& nearest_row(std::string_view variable) {
   const AttributeRow* best = nullptr;
   std::size_t best_distance = std::numeric_limits<std::size_t>::max();
@@ -46,7 +57,7 @@ const AttributeRow& nearest_row(std::string_view variable) {
   return *best;
 }
 
-// The index of `text` in "a|b|c", or -1.
+// Returns the index of `text` in "a|b|c", or -1.
 std::int64_t choice_index(std::string_view choices, std::string_view text) {
   for (std::int64_t index = 0;; ++index) {
     const std::size_t bar = choices.find('|');
@@ -118,11 +129,7 @@ std::string range_text(const AttributeRow& row) {
 }
 
 bool is_reserved_variable(std::string_view name) {
-  constexpr std::string_view kReserved[] = {"WEFT_RANK",          "WEFT_SIZE",    "WEFT_JOB",
-                                            "WEFT_BOOTSTRAP",     "WEFT_BIN_DIR", "WEFT_SOURCE_DIR",
-                                            "WEFT_EXPLAIN_SOCKET"};
-  return std::find(std::begin(kReserved), std::end(kReserved), name) != std::end(kReserved) ||
-         name.starts_with("WEFT_TEST_");
+  return std::find(kJobVariables.begin(), kJobVariables.end(), name) != kJobVariables.end();
 }
 
 Attributes::Value Attributes::parse(const AttributeRow& row, std::string_view text,
@@ -235,8 +242,11 @@ Attributes Attributes::load(std::span<const AttributeSetting> program_settings,
     if (is_reserved_variable(name)) continue;
     const AttributeRow* row = find_row_of_variable(name);
     if (row == nullptr) {
-      throw Error("the environment variable " + std::string(name) + " names no attribute: did you mean " +
-                  environment_name(nearest_row(name)) + "? (`weft info` lists all)");
+      const AttributeRow& nearest = nearest_row(name);
+      result.unknown_variables_.push_back(
+          "the environment variable " + std::string(name) + " names no attribute and has no effect: " +
+          suggestion(name, nearest, environment_name(nearest)) + "`weft info` lists all");
+      continue;
     }
     result.set(*row, entry.substr(equals + 1), name, Source::environment);
   }
@@ -247,9 +257,10 @@ Attributes Attributes::load(std::span<const AttributeSetting> program_settings,
     if (row == nullptr) {
       std::string variable{kPrefix};
       for (const char c : name) variable += capital(c);
-      throw Error("the program sets the attribute \"" + std::string(name) +
-                  "\", which does not exist: did you mean \"" + std::string(nearest_row(variable).name) +
-                  "\"? (`weft info` lists all)");
+      const AttributeRow& nearest = nearest_row(variable);
+      throw Error("the program sets the attribute \"" + std::string(name) + "\", which does not exist: " +
+                  suggestion(variable, nearest, "\"" + std::string(nearest.name) + '"') +
+                  "`weft info` lists all");
     }
     result.set(*row, setting.value == nullptr ? "" : setting.value, name, Source::program);
   }

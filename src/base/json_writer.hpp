@@ -9,7 +9,7 @@
 
 namespace weft::base {
 
-/// Appends to a text. The caller balances begin_ and end_; commas come by themselves.
+/// Appends JSON to a text. The caller balances begin_ and end_ calls; commas are added automatically.
 class JsonWriter {
  public:
   explicit JsonWriter(std::string& text) noexcept : text_(text) {}
@@ -18,7 +18,7 @@ class JsonWriter {
   void end_object() { close('}'); }
   void begin_array() { open('['); }
   void end_array() { close(']'); }
-  /// The name of the value that comes next, in an object.
+  /// Writes the name of the next value of an object.
   JsonWriter& name(std::string_view name) {
     separate();
     quote(name);
@@ -38,7 +38,7 @@ class JsonWriter {
     separate();
     text_ += std::to_string(value);
   }
-  /// Text that is JSON already.
+  /// Writes text that is JSON already.
   void literal(std::string_view value) {
     separate();
     text_ += value;
@@ -47,7 +47,8 @@ class JsonWriter {
     separate();
     text_ += std::to_string(value);
   }
-  /// With six digits behind the point; what is not finite becomes null, as JSON has no such number.
+  /// Writes a number with six digits behind the point; infinities and NaN become null, as JSON has no such
+  /// numbers.
   void real(double value) {
     separate();
     char digits[64];

@@ -1,4 +1,4 @@
-// Lines on standard error: what for, how important, from which part of the library.
+// Log lines on standard error, by level and module of the library.
 #pragma once
 
 #include <array>
@@ -11,23 +11,24 @@ namespace weft::base {
 
 class Attributes;
 
-/// From the most important on.
+/// The levels, the most important first.
 enum class LogLevel : std::uint8_t { error, warn, info, debug, trace };
 
-/// Who writes: a part of the library, as the attribute `log` names it.
+/// The part of the library that writes, as the attribute `log` names it.
 enum class LogModule : std::uint8_t {
   runtime,  ///< runtimes and devices: made, drained, ended
   bootstrap,
   shm,
   ofi,
   sim,
+  mixed,     ///< the choice of a network for each peer
   memory,    ///< regions
   matching,  ///< engines and credits
   protocol,  ///< large messages, puts, gets and atomic operations
   backlog,
-  failure,  ///< of ranks
+  failure,  ///< failures of ranks
 };
-inline constexpr std::size_t kLogModules = 10;
+inline constexpr std::size_t kLogModules = 11;
 
 std::string_view to_string(LogLevel level);
 std::string_view to_string(LogModule module);
@@ -58,10 +59,10 @@ class Log {
       : Log(LogLevels(level), rank, LogModule::runtime) {}
   Log(const LogLevels& levels, int rank, LogModule module) noexcept
       : levels_(levels), module_(module), rank_(rank) {}
-  /// As the attribute `log` says.
+  /// A log with the levels of the attribute `log`.
   Log(const Attributes& attributes, int rank, LogModule module);
 
-  /// The same for another part of the library.
+  /// Returns a log with the same levels and rank for another module.
   [[nodiscard]] Log in(LogModule module) const noexcept { return {levels_, rank_, module}; }
 
   [[nodiscard]] bool enabled(LogLevel level) const noexcept { return level <= levels_.of(module_); }
@@ -70,7 +71,8 @@ class Log {
 
   void error(std::string_view text) const { write(LogLevel::error, text); }
   void warn(std::string_view text) const { write(LogLevel::warn, text); }
-  // Usually not written: `make()` returns the text, and is called only if it is.
+  // These levels are usually not written: `make()` returns the text, and is called only if the level is
+  // enabled.
   void info(const std::invocable auto& make) const { write_made(LogLevel::info, make); }
   void debug(const std::invocable auto& make) const { write_made(LogLevel::debug, make); }
   void trace(const std::invocable auto& make) const { write_made(LogLevel::trace, make); }

@@ -7,15 +7,15 @@
 
 namespace weft::base {
 
-// Each parses the whole text or gives nothing; no locale, no leading or trailing blanks.
+// Each parse function parses the whole text or returns nullopt; no locale, no leading or trailing blanks.
 
-/// Decimal, with an optional sign.
+/// A decimal integer, with an optional sign.
 std::optional<std::int64_t> parse_integer(std::string_view text);
 /// Bytes: a decimal number with an optional suffix K, M, G or T (powers of 1024; also KiB, kB and so on).
 std::optional<std::int64_t> parse_size(std::string_view text);
 /// A finite decimal number, not negative; a suffix s, ms or us is accepted.
 std::optional<double> parse_seconds(std::string_view text);
-/// yes, no, true, false, on, off, 1, 0.
+/// Accepts yes, no, true, false, on, off, 1, 0.
 std::optional<bool> parse_boolean(std::string_view text);
 
 /// 8192 as "8K", 1000 as "1000": the shortest exact spelling that parse_size() reads back.
@@ -23,7 +23,7 @@ std::string size_text(std::int64_t bytes);
 /// The shortest spelling that parse_seconds() reads back to the same number.
 std::string seconds_text(double seconds);
 
-/// Insertions, deletions and replacements that turn one text into the other.
+/// The number of insertions, deletions and replacements that turn one text into the other.
 std::size_t edit_distance(std::string_view a, std::string_view b);
 
 }  // namespace weft::base

@@ -6,7 +6,7 @@
 
 namespace weft::bootstrap {
 
-// Arguments that every implementation refuses alike, with weft::Error.
+// Checks of arguments that all implementations share. They throw weft::Error.
 
 void check_rank(int rank, int size);
 void check_key(std::string_view key);

@@ -17,14 +17,12 @@ std::string absent(int rank, const std::string& how, CollectiveKind kind) {
 
 }  // namespace
 
-Exchange::Exchange(int size) : gone_(index(size)), next_number_(index(size), 0) {}
+Exchange::Exchange(int size) : gone_(index(size)), absent_(index(size)), next_number_(index(size), 0) {}
 
 void Exchange::leave(int rank, std::string how) {
   if (has_left(rank)) return;
+  end_collectives(rank, how);
   for (Collective& collective : collectives_) {
-    if (!collective.arrived[index(rank)] && collective.error.empty()) {
-      collective.error = absent(rank, how, collective.kind);
-    }
     if (!collective.taken[index(rank)]) {
       collective.taken[index(rank)] = true;
       --collective.untaken;
@@ -32,6 +30,19 @@ void Exchange::leave(int rank, std::string how) {
   }
   gone_[index(rank)] = std::move(how);
   drop_finished();
+}
+
+void Exchange::begin_to_leave(int rank, const std::string& how) {
+  if (absent_[index(rank)].has_value()) return;
+  end_collectives(rank, how);
+}
+
+void Exchange::end_collectives(int rank, const std::string& how) {
+  absent_[index(rank)] = how;
+  for (Collective& collective : collectives_) {
+    if (!collective.arrived[index(rank)] && collective.error.empty())
+      collective.error = absent(rank, how, collective.kind);
+  }
 }
 
 bool Exchange::put(int rank, std::string_view key, std::span<const std::byte> value) {
@@ -60,8 +71,9 @@ Exchange::Collective& Exchange::open(int rank, CollectiveKind kind, std::size_t 
                         .data = nullptr,
                         .error = {}};
   for (int other = 0; other < size(); ++other) {
+    if (const auto& how = absent_[index(other)]; how && collective.error.empty())
+      collective.error = absent(other, *how, kind);
     if (!has_left(other)) continue;
-    if (collective.error.empty()) collective.error = absent(other, *gone_[index(other)], kind);
     collective.taken[index(other)] = true;
     --collective.untaken;
   }

@@ -16,7 +16,7 @@ namespace weft::bootstrap {
 
 using Bytes = std::vector<std::byte>;
 
-/// Orders (rank, key) pairs; lookups need no std::string.
+/// An order of (rank, key) pairs; lookups need no std::string.
 struct RankedKeyLess {
   using is_transparent = void;
   template <typename A, typename B>
@@ -27,40 +27,43 @@ struct RankedKeyLess {
 
 enum class CollectiveKind : std::uint8_t { barrier, allgather };
 
-/// What the ranks of one job have told each other: published values and collectives in progress. A pure state
-/// machine without locks, waiting or input and output, so that processes (through the launcher) and
-/// in-process ranks (through the hub) follow the same rules. Ranks passed in are valid.
+/// The published values and the collectives in progress of one job. It is a pure state machine without locks,
+/// waiting or input and output, so that processes (through the launcher) and in-process ranks (through the
+/// hub) follow the same rules. Callers pass valid ranks only.
 class Exchange {
  public:
   explicit Exchange(int size);
 
   int size() const { return static_cast<int>(gone_.size()); }
 
-  /// From now on the rank can neither publish nor arrive; `how` completes "rank 1 ..." ("exited with code
-  /// 0"). Only the first reason counts.
+  /// The rank leaves: from now on it can neither publish nor arrive. `how` completes "rank 1 ..." ("exited
+  /// with code 0"). Only the first reason counts.
   void leave(int rank, std::string how);
   bool has_left(int rank) const { return gone_[index(rank)].has_value(); }
+  /// The rank begins to leave: from now on it arrives at no collective, but its values, also those that it
+  /// still publishes, remain valid.
+  void begin_to_leave(int rank, const std::string& how);
 
-  /// False when the rank has already published this key.
+  /// Publishes a value. Returns false when the rank has already published this key.
   bool put(int rank, std::string_view key, std::span<const std::byte> value);
   const Bytes* find(int rank, std::string_view key) const;
-  /// Why the key will never be published, or nothing while it still may.
+  /// Returns the reason why the key will never be published, or nullopt while it still may be.
   std::optional<std::string> why_never(int rank, std::string_view key) const;
 
   struct Outcome {
     std::shared_ptr<const Bytes> gathered;  ///< null for a barrier or after an error
     std::string error;
   };
-  /// The rank joins its next collective and learns that collective's number.
+  /// The rank joins its next collective. Returns that collective's number.
   std::uint64_t arrive(int rank, CollectiveKind kind, std::span<const std::byte> mine);
   bool is_decided(std::uint64_t number) const;
-  /// The outcome for this rank, once, when it is decided.
+  /// Returns the outcome for this rank, once, when it is decided; else nullopt.
   std::optional<Outcome> take(int rank, std::uint64_t number);
 
  private:
   struct Collective {
     CollectiveKind kind;
-    std::size_t bytes;  // per rank, as the first arrival said
+    std::size_t bytes;  // per rank, as given by the first rank to arrive
     int first_rank;
     int missing;  // ranks that have not arrived
     int untaken;  // ranks that may still ask for the outcome
@@ -76,7 +79,12 @@ class Exchange {
   Collective& open(int rank, CollectiveKind kind, std::size_t bytes);
   void drop_finished();
 
+  /// Makes collectives that wait for the rank fail, and later ones, too.
+  void end_collectives(int rank, const std::string& how);
+
   std::vector<std::optional<std::string>> gone_;
+  // By rank: why it takes part in no further collective; nullopt while it does.
+  std::vector<std::optional<std::string>> absent_;
   std::map<std::pair<int, std::string>, Bytes, RankedKeyLess> values_;
   std::deque<Collective> collectives_;  // the first has the number first_number_
   std::uint64_t first_number_ = 0;

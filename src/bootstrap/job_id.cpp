@@ -6,7 +6,8 @@
 
 #include <array>
 #include <cerrno>
-#include <cstring>
+
+#include "base/system_call.hpp"
 
 namespace weft::bootstrap {
 namespace {
@@ -23,7 +24,7 @@ std::string random_job_id() {
     filled = getrandom(random.data(), random.size(), 0);
   } while (filled < 0 && errno == EINTR);
   if (filled != static_cast<ssize_t>(random.size())) {
-    throw Error(std::string("the kernel gave no random job id: ") + std::strerror(errno));
+    throw Error("the kernel gave no random job id: " + base::failed_call("getrandom", errno));
   }
   std::string id;
   for (const unsigned char byte : random) {

@@ -6,10 +6,11 @@
 
 namespace weft::bootstrap {
 
-/// 32 random hexadecimal digits from the kernel: also the secret that only the job's processes know.
+/// Returns 32 random hexadecimal digits from the kernel. The id is also the secret that only the job's
+/// processes know.
 std::string random_job_id();
 
-/// The id of the i-th runtime of a job: 24 digits of the job's id, then the instance number.
+/// Returns the id of the i-th runtime of a job: 24 digits of the job's id, then the instance number.
 std::string instance_id(std::string_view job_id, std::uint32_t instance);
 
 bool is_job_id(std::string_view text);

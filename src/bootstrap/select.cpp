@@ -13,7 +13,7 @@
 namespace weft::bootstrap {
 namespace {
 
-// These alone say that a launcher started the program as one of its ranks.
+// Each of these variables alone shows that a launcher started the program as one of its ranks.
 constexpr const char* kRankVariables[] = {"PMI_FD",
                                           "PMI_RANK",
                                           "PMI_PORT",
@@ -27,7 +27,8 @@ constexpr const char* kRankVariables[] = {"PMI_FD",
                                           "JSM_NAMESPACE_RANK",
                                           "FLUX_TASK_RANK"};
 
-// These are also present where one process runs alone (a batch script is task 0 of 1), so the size decides.
+// These variables are also present when one process runs alone (a batch script is task 0 of 1), so the size
+// decides.
 constexpr struct {
   const char* rank;
   const char* size;
@@ -52,9 +53,10 @@ const char* find_foreign_launcher() {
   return nullptr;
 }
 
-std::unique_ptr<Bootstrap> select_bootstrap(const base::Attributes& attributes) {
+std::unique_ptr<Bootstrap> select_bootstrap(const base::Attributes& attributes, std::string_view name) {
   const double timeout = attributes.seconds(base::Attribute::bootstrap_timeout);
-  if (std::getenv("WEFT_BOOTSTRAP") != nullptr) return join_local(local_job_from_environment(), timeout);
+  if (std::getenv("WEFT_BOOTSTRAP") != nullptr)
+    return join_local(local_job_from_environment(), timeout, name);
   if (const char* variable = find_foreign_launcher()) {
     throw Error("the environment variable " + std::string(variable) + "=" + std::getenv(variable) +
                 " shows that another launcher (PMI, PMIx or Slurm) started this program, and this build "
@@ -62,7 +64,7 @@ std::unique_ptr<Bootstrap> select_bootstrap(const base::Attributes& attributes) 
                 "of `weft run`: start it with `weft run -n N program`, or unset the variable to run a job of "
                 "one rank");
   }
-  return join_alone(Hub{1, timeout}.join(0));
+  return join_alone(Hub{1, timeout}.join(0, name));
 }
 
 }  // namespace weft::bootstrap

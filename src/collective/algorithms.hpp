@@ -1,10 +1,11 @@
-// The algorithms, as steps that are carried out at once (at_once.hpp) or become a graph (run.cpp).
+// The algorithms of collectives, as steps that are carried out at once (at_once.hpp) or become a graph
+// (run.cpp).
 //
-// `Steps` offers: send(peer, bytes, step), receive(peer, buffer, step, early), which go on at the same time
-// until join(); compute(to, a, b, elements) and copy(to, from, bytes) after everything before;
-// scratch(bytes); receive_part(peer, bytes, step), which is both with an early receive;
-// begin_segment(), from which on steps do not wait for those of the segments before. An early
-// receive does not wait for anything: nothing else uses its buffer before the message has come.
+// `Steps` offers: send(peer, bytes, step) and receive(peer, buffer, step, early), which run at the same time
+// until join(); compute(to, a, b, elements) and copy(to, from, bytes), which run after all earlier steps;
+// scratch(bytes); receive_part(peer, bytes, step), which is scratch() and an early receive into it;
+// begin_segment(), after which steps do not wait for those of earlier segments. An early receive waits for no
+// other step: no step uses its buffer before the message has arrived.
 #pragma once
 
 #include <weft/collective.hpp>
@@ -15,15 +16,16 @@
 #include <cstdint>
 #include <span>
 
-namespace weft::detail {
+namespace weft::collective {
 
-inline constexpr std::size_t kAtOnceBytes = 32 << 10;  // up to here latency counts, and beyond it throughput
+// Up to this size algorithms are chosen for latency, beyond it for throughput.
+inline constexpr std::size_t kAtOnceBytes = 32 << 10;
 inline constexpr std::size_t kSegmentBytes = 128 << 10;
-inline constexpr std::size_t kSegments = 16;  // at most: operations under way
+inline constexpr std::size_t kSegments = 16;  // at most, which limits the operations under way
 
-/// Calls `segment(first, elements)` for parts of about the same length; once for nothing.
+/// Calls `segment(first, elements)` for parts of about the same length; once for an empty buffer.
 template <class Segment>
-void for_each_segment(const CollectiveCall& call, const Segment& segment) {
+void for_each_segment(const detail::CollectiveCall& call, const Segment& segment) {
   const std::size_t bytes = call.count * call.reduction.element;
   const std::size_t count = std::clamp(bytes / kSegmentBytes, std::size_t{1}, kSegments);
   for (std::size_t number = 0; number < count; ++number) {
@@ -42,9 +44,10 @@ void lay_out_barrier(Steps& steps, int rank, int size) {
   }
 }
 
-/// Along a binomial tree: the parent of a rank (counted from the root) is the rank without its lowest bit.
+/// Broadcast along a binomial tree: the parent of a rank (counted from the root) is the rank without its
+/// lowest bit.
 template <class Steps>
-void lay_out_broadcast(Steps& steps, const CollectiveCall& call, int rank, int size) {
+void lay_out_broadcast(Steps& steps, const detail::CollectiveCall& call, int rank, int size) {
   const int place = (rank + size - call.root) % size;
   const auto rank_at = [&](int other) { return (other + call.root) % size; };
   const int lowest =
@@ -64,7 +67,7 @@ void lay_out_broadcast(Steps& steps, const CollectiveCall& call, int rank, int s
 }
 
 template <class Steps>
-void lay_out_reduce(Steps& steps, const CollectiveCall& call, int rank, int size) {
+void lay_out_reduce(Steps& steps, const detail::CollectiveCall& call, int rank, int size) {
   const std::size_t width = call.reduction.element;
   const int place = (rank + size - call.root) % size;
   const auto rank_at = [&](int other) { return (other + call.root) % size; };
@@ -90,10 +93,10 @@ void lay_out_reduce(Steps& steps, const CollectiveCall& call, int rank, int size
   });
 }
 
-/// By recursive doubling. The ranks beyond the largest power of two lend their elements to a neighbour first,
-/// and get the result from it at the end.
+/// Allreduce by recursive doubling. The ranks beyond the largest power of two first send their elements to a
+/// neighbour, and get the result from it at the end.
 template <class Steps>
-void lay_out_short_allreduce(Steps& steps, const CollectiveCall& call, int rank, int size) {
+void lay_out_short_allreduce(Steps& steps, const detail::CollectiveCall& call, int rank, int size) {
   const std::size_t bytes = call.count * call.reduction.element;
   const int core = static_cast<int>(std::bit_floor(static_cast<unsigned>(size)));
   const int extra = size - core;
@@ -132,9 +135,9 @@ void lay_out_short_allreduce(Steps& steps, const CollectiveCall& call, int rank,
   }
 }
 
-/// Around a ring: first each rank collects the sum of one block, then the sums go round.
+/// Allreduce around a ring: first each rank collects the sum of one block, then the sums go around.
 template <class Steps>
-void lay_out_long_allreduce(Steps& steps, const CollectiveCall& call, int rank, int size) {
+void lay_out_long_allreduce(Steps& steps, const detail::CollectiveCall& call, int rank, int size) {
   const std::size_t width = call.reduction.element;
   const int right = (rank + 1) % size;
   const int left = (rank + size - 1) % size;
@@ -156,7 +159,7 @@ void lay_out_long_allreduce(Steps& steps, const CollectiveCall& call, int rank, 
       steps.join();
       steps.compute(call.to + offset(in), call.from + offset(in), place, begin(in + 1) - begin(in));
     }
-    // A sum comes back only when this rank's part of it has been read long ago.
+    // A sum comes back only after this rank's part of it has been read.
     for (int round = 0; round < size - 1; ++round, ++step) {
       const int out = (rank + 1 + size - round) % size;
       const int in = (rank + size - round) % size;
@@ -168,19 +171,19 @@ void lay_out_long_allreduce(Steps& steps, const CollectiveCall& call, int rank, 
 }
 
 template <class Steps>
-void lay_out(Steps& steps, const CollectiveCall& call, int rank, int size) {
+void lay_out(Steps& steps, const detail::CollectiveCall& call, int rank, int size) {
   const std::size_t bytes = call.count * call.reduction.element;
   switch (call.kind) {
-    case CollectiveKind::barrier:
+    case detail::CollectiveKind::barrier:
       return lay_out_barrier(steps, rank, size);
-    case CollectiveKind::broadcast:
+    case detail::CollectiveKind::broadcast:
       return lay_out_broadcast(steps, call, rank, size);
-    case CollectiveKind::reduce:
+    case detail::CollectiveKind::reduce:
       return lay_out_reduce(steps, call, rank, size);
-    case CollectiveKind::allreduce:
+    case detail::CollectiveKind::allreduce:
       if (size == 1 || bytes <= kAtOnceBytes) return lay_out_short_allreduce(steps, call, rank, size);
       return lay_out_long_allreduce(steps, call, rank, size);
   }
 }
 
-}  // namespace weft::detail
+}  // namespace weft::collective

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <thread>
 
-namespace weft::detail {
+namespace weft::collective {
 
 void AtOnce::Pending::signal(Message& message) noexcept {
   if (message.operation() == Operation::receive && message.length() != expected &&
       (message.outcome() == Outcome::ok || message.outcome() == Outcome::truncated)) {
-    // Goes on, so that the ranks with the right length are not left waiting.
+    // The collective goes on, so that the ranks with the right length do not wait for ever.
     if (mismatch.peer < 0) mismatch = {message.peer(), message.length(), expected};
   } else if (message.outcome() != Outcome::ok) {
     outcome.store(message.outcome(), std::memory_order_relaxed);
@@ -24,9 +24,9 @@ void AtOnce::post(const Post& post) {
   for (std::uint32_t idle = 0; status.is_retry(); status = post()) {
     if (context_.port().progress() != 0)
       idle = 0;
-    else if (++idle > CollectivePort::eager_polls())
+    else if (++idle > detail::CollectivePort::spin_budget())
       std::this_thread::yield();
-    if (context_.has_lost_a_rank()) {  // the peer may have given up, and return no credit
+    if (context_.has_lost_a_rank()) {  // the peer may have given up, and then returns no credit
       pending_.outcome.store(Outcome::peer_failed, std::memory_order_relaxed);
       return;
     }
@@ -71,10 +71,10 @@ void AtOnceByMailbox::receive(int peer, std::span<std::byte> buffer, std::uint32
 }
 
 void AtOnceByMailbox::join() {
-  CollectivePort& port = matched_.context_.port();
+  detail::CollectivePort& port = matched_.context_.port();
   if (source_ >= 0 && !matched_.has_failed()) {
     if (!mailbox_.has_arrived()) {
-      for (std::uint32_t polls = CollectivePort::eager_polls(); polls != 0 && !mailbox_.has_arrived();
+      for (std::uint32_t polls = detail::CollectivePort::spin_budget(); polls != 0 && !mailbox_.has_arrived();
            --polls)
         port.progress();
       if (!mailbox_.has_arrived()) [[unlikely]]
@@ -93,11 +93,11 @@ void AtOnceByMailbox::join() {
 }
 
 void AtOnceByMailbox::wait_long() {
-  CollectivePort& port = matched_.context_.port();
+  detail::CollectivePort& port = matched_.context_.port();
   ReceiveHandle handle;
   ReceiveOptions options = matched_.context_.receive_options(mailbox_);
   options.handle = &handle;
-  // Nobody sends to it, unless a message of another length.
+  // No rank sends a message to this receive, except one of another length.
   while (port.post_receive(source_, matched_.tag_ | step_, {}, options).is_retry()) port.progress();
   port.wait(mailbox_);
   if (mailbox_.has_arrived()) {
@@ -107,7 +107,7 @@ void AtOnceByMailbox::wait_long() {
   }
   if (mailbox_.guard_outcome() == Outcome::ok || mailbox_.guard_outcome() == Outcome::truncated) {
     matched_.pending_.mismatch = {source_, mailbox_.guard_length(), buffer_.size()};
-    // The other one waits for a matched message, and learns from this one that the lengths differ.
+    // The peer waits for a matched message, and learns from this one that the lengths differ.
     matched_.send(source_, {mailbox_.data_of(turn_ + step_), buffer_.size()}, step_);
     matched_.pending_.outcome = Outcome::truncated;
   } else {
@@ -115,4 +115,4 @@ void AtOnceByMailbox::wait_long() {
   }
 }
 
-}  // namespace weft::detail
+}  // namespace weft::collective

@@ -1,21 +1,21 @@
 // A short collective whose caller waits, carried out step by step without a graph.
 #pragma once
 
-#include "collective/context.hpp"
+#include "collective/collective_context.hpp"
 
 #include <atomic>
 #include <cstring>
 #include <span>
 
-namespace weft::detail {
+namespace weft::collective {
 
-/// Over matched messages.
+/// The steps of a short collective, over matched messages.
 class AtOnce {
  public:
-  AtOnce(CollectiveContext& context, const CollectiveCall& call) noexcept
+  AtOnce(CollectiveContext& context, const detail::CollectiveCall& call) noexcept
       : context_(context), call_(call), tag_(context.next_run() << kRunShift) {}
 
-  void begin_segment() noexcept {}  // all of it is one
+  void begin_segment() noexcept {}  // the whole collective is one segment
   void send(int peer, Bytes bytes, std::uint32_t step);
   void receive(int peer, std::span<std::byte> buffer, std::uint32_t step, bool early);
   [[nodiscard]] std::byte* receive_part(int peer, std::size_t bytes, std::uint32_t step) {
@@ -23,7 +23,7 @@ class AtOnce {
     receive(peer, {part, bytes}, step, true);
     return part;
   }
-  /// Waits until what was sent and received has ended.
+  /// Waits until the sends and receives since the last join() have ended.
   void join() noexcept;
   void compute(std::byte* to, const std::byte* a, const std::byte* b, std::size_t elements) {
     call_.reduction.apply(to, a, b, elements, call_.reduction.operator_bytes);
@@ -33,7 +33,7 @@ class AtOnce {
   }
   [[nodiscard]] std::byte* scratch(std::size_t bytes) { return context_.scratch(scratch_++, bytes); }
 
-  /// How it ended; throws weft::Error for a message of another length.
+  /// Returns the outcome of the collective; throws weft::Error for a message of another length.
   Outcome end() const;
 
  private:
@@ -47,13 +47,14 @@ class AtOnce {
       // Pairs with the release in signal().
       return ended.load(std::memory_order_acquire) == posted;
     }
-    std::uint32_t posted = 0;  // of the thread that waits
+    std::uint32_t posted = 0;  // counted by the thread that waits
     std::atomic<std::uint32_t> ended{0};
     std::atomic<Outcome> outcome{Outcome::ok};
     std::size_t expected = 0;  // bytes of the receive
-    Mismatch mismatch;         // of the first receive that had one; receives do not overlap
+    Mismatch mismatch;  // of the first receive with a message of another length; receives do not overlap
   };
-  /// Whether going on makes sense: a rank that has failed answers nothing any more.
+  /// Returns true when an operation has failed: going on makes no sense, since a rank that has failed does
+  /// not answer any more.
   [[nodiscard]] bool has_failed() const noexcept {
     return pending_.outcome.load(std::memory_order_relaxed) != Outcome::ok;
   }
@@ -61,16 +62,16 @@ class AtOnce {
   void post(const Post& post);
 
   CollectiveContext& context_;
-  const CollectiveCall& call_;
+  const detail::CollectiveCall& call_;
   const std::uint64_t tag_;
   std::size_t scratch_ = 0;
   Pending pending_;
 };
 
-/// Over the mailbox: of barrier and allreduce, up to Mailbox::kBytes.
+/// The steps of a barrier or an allreduce of up to Mailbox::kBytes, over the mailbox.
 class AtOnceByMailbox {
  public:
-  AtOnceByMailbox(CollectiveContext& context, const CollectiveCall& call) noexcept
+  AtOnceByMailbox(CollectiveContext& context, const detail::CollectiveCall& call) noexcept
       : matched_(context, call), mailbox_(context.mailbox()), turn_(mailbox_.next_turn()) {}
 
   void begin_segment() noexcept {}
@@ -96,13 +97,13 @@ class AtOnceByMailbox {
   /// Waits for the message, or learns that its sender has left.
   void wait_long();
 
-  AtOnce matched_;  // for what it keeps
+  AtOnce matched_;  // for its state: context, tag, pending operations
   Mailbox& mailbox_;
   const std::uint32_t turn_;
-  // Of the receive before the next join; -1: there is none.
+  // The receive before the next join; source_ is -1 when there is none.
   int source_ = -1;
   std::uint32_t step_ = 0;
   std::span<std::byte> buffer_;
 };
 
-}  // namespace weft::detail
+}  // namespace weft::collective

@@ -2,19 +2,24 @@
 
 #include "collective/algorithms.hpp"
 #include "collective/at_once.hpp"
-#include "collective/context.hpp"
+#include "collective/collective_context.hpp"
 #include "collective/run.hpp"
 
+#include <weft/error.hpp>
+
+#include <string>
 #include <utility>
 
 namespace weft {
 
 namespace {
 
+constexpr std::size_t kLargestElement = std::size_t{1} << 30;
+
 template <class Steps>
-Outcome at_once(detail::CollectiveContext& context, const detail::CollectiveCall& call) {
+Outcome at_once(collective::CollectiveContext& context, const detail::CollectiveCall& call) {
   Steps steps(context, call);
-  detail::lay_out(steps, call, context.rank(), context.size());
+  collective::lay_out(steps, call, context.rank(), context.size());
   return steps.end();
 }
 
@@ -22,7 +27,7 @@ Outcome at_once(detail::CollectiveContext& context, const detail::CollectiveCall
 
 Collective::Collective(Runtime& runtime, std::unique_ptr<detail::CollectivePort> port, std::uint8_t device,
                        const CollectiveOptions& options)
-    : context_(std::make_unique<detail::CollectiveContext>(runtime, std::move(port), device, options)) {}
+    : context_(std::make_unique<collective::CollectiveContext>(runtime, std::move(port), device, options)) {}
 
 Collective::~Collective() = default;
 
@@ -30,29 +35,50 @@ int Collective::rank() const noexcept { return context_->rank(); }
 
 int Collective::size() const noexcept { return context_->size(); }
 
+detail::CollectiveCall Collective::any_call(detail::CollectiveKind kind, Bytes from, MutableBytes to,
+                                            const AnyReduction& reduction, int root) {
+  const std::size_t element = reduction.element_size;
+  if (element == 0 || element > kLargestElement)
+    throw Error("AnyReduction: element_size " + std::to_string(element) + " is out of range: 1 to " +
+                std::to_string(kLargestElement) + " bytes");
+  if (reduction.apply == nullptr) throw Error("AnyReduction: it has no apply()");
+  for (const std::size_t size : {from.size(), to.size()})
+    if (size % element != 0)
+      throw Error("AnyReduction: a buffer of " + std::to_string(size) +
+                  " bytes is no number of elements of " + std::to_string(element) + " bytes");
+  return {.kind = kind,
+          .root = root,
+          .from = from.data(),
+          .to = to.data(),
+          .count = from.size() / element,
+          .to_count = to.size() / element,
+          .reduction = detail::reduction_of(reduction)};
+}
+
 Outcome Collective::run(const detail::CollectiveCall& call) {
   context_->check(call);
   if (context_->has_lost_a_rank()) return Outcome::peer_failed;
-  if (call.count * call.reduction.element > detail::kAtOnceBytes) {
-    if (call.kind == detail::CollectiveKind::allreduce && size() > 1 && detail::Ring::can_run(call, size()))
+  if (call.count * call.reduction.element > collective::kAtOnceBytes) {
+    if (call.kind == detail::CollectiveKind::allreduce && size() > 1 &&
+        collective::Ring::can_run(call, size()))
       return context_->ring().run(*context_, call);
-    detail::CollectiveRun& run = context_->long_run(call);
+    collective::CollectiveRun& run = context_->long_run(call);
     run.start();
     return run.wait();
   }
   const bool meets_all =
       call.kind == detail::CollectiveKind::barrier || call.kind == detail::CollectiveKind::allreduce;
-  if (meets_all && call.count * call.reduction.element <= detail::Mailbox::kBytes)
-    return at_once<detail::AtOnceByMailbox>(*context_, call);
-  return at_once<detail::AtOnce>(*context_, call);
+  if (meets_all && call.count * call.reduction.element <= collective::Mailbox::kBytes)
+    return at_once<collective::AtOnceByMailbox>(*context_, call);
+  return at_once<collective::AtOnce>(*context_, call);
 }
 
 CollectiveOperation Collective::make(const detail::CollectiveCall& call) {
   context_->check(call);
-  return CollectiveOperation(std::make_unique<detail::CollectiveRun>(*context_, call));
+  return CollectiveOperation(std::make_unique<collective::CollectiveRun>(*context_, call));
 }
 
-CollectiveOperation::CollectiveOperation(std::unique_ptr<detail::CollectiveRun> run) noexcept
+CollectiveOperation::CollectiveOperation(std::unique_ptr<collective::CollectiveRun> run) noexcept
     : run_(std::move(run)) {}
 CollectiveOperation::CollectiveOperation(CollectiveOperation&&) noexcept = default;
 CollectiveOperation::~CollectiveOperation() = default;

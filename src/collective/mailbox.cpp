@@ -5,25 +5,23 @@
 #include <bit>
 #include <cstring>
 
-namespace weft::detail {
+namespace weft::collective {
 
 namespace {
 
-// Ids of exposed objects from here on belong to collectives, by engine.
-constexpr std::uint32_t kFirstId = 65279;
-
-/// Of any algorithm: the rounds of doubling, and two to include ranks beyond the largest power of two.
+/// The largest number of steps of any algorithm: the rounds of doubling, and two to include ranks beyond the
+/// largest power of two.
 std::uint32_t steps_of(int ranks) noexcept {
   return static_cast<std::uint32_t>(std::bit_width(static_cast<unsigned>(ranks))) + 2;
 }
 
 }  // namespace
 
-Mailbox::Mailbox(Runtime& runtime, std::uint16_t engine, std::uint8_t device, Ring& ring)
+Mailbox::Mailbox(Runtime& runtime, std::uint32_t id, std::uint8_t device, Ring& ring)
     : ring_(ring),
       steps_(steps_of(runtime.size())),
       places_(std::make_unique<Place[]>(std::size_t{2} * steps_)),
-      remote_(runtime.expose(*this, {.id = kFirstId + engine, .device = device})) {}
+      remote_(runtime.expose(*this, {.id = id, .device = device})) {}
 
 void Mailbox::signal(Message& message) noexcept {
   if (message.operation() == Operation::receive) {
@@ -48,4 +46,4 @@ void Mailbox::signal(Message& message) noexcept {
   notify_waiters_of(this);
 }
 
-}  // namespace weft::detail
+}  // namespace weft::collective

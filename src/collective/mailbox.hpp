@@ -1,4 +1,4 @@
-// Where the short messages of collectives arrive that synchronize all ranks and whose callers wait.
+// The mailbox: receives the short messages of collectives that synchronize all ranks and whose callers wait.
 #pragma once
 
 #include <weft/completion/completion.hpp>
@@ -10,28 +10,28 @@
 #include <cstdint>
 #include <memory>
 
-namespace weft::detail {
+namespace weft::collective {
 
 class Ring;
 
-/// A barrier or allreduce ends on no rank before all have begun it. So messages of two such runs (turns) at
-/// most may be here at a time, one of each step; two sets of places, used in turn, hold them, and active
-/// messages, which are faster than matched ones, need no receives.
+/// A barrier or allreduce ends on no rank before all ranks have begun it. So messages of at most two such
+/// runs (turns) may be in the mailbox at a time, one of each step; two sets of places, used in turn, hold
+/// them. Active messages, which are faster than matched ones, therefore need no receives.
 class Mailbox final : public Completion {
  public:
-  static constexpr std::size_t kBytes = 4096;  // of a message, at most
+  static constexpr std::size_t kBytes = 4096;  // the largest message
 
-  /// `ring` gets the messages that are its own.
-  Mailbox(Runtime& runtime, std::uint16_t engine, std::uint8_t device, Ring& ring);
+  /// `ring` gets the messages with Ring::kTag.
+  Mailbox(Runtime& runtime, std::uint32_t id, std::uint8_t device, Ring& ring);
   ~Mailbox() override { withdraw(); }
 
-  /// Active messages, by tag; and the end of a guard (see below).
+  /// Accepts active messages, by tag; and the end of a guard (see below).
   void signal(Message& message) noexcept override;
-  /// Whether what await() has named is here, or the guard has ended.
+  /// Returns true when the message that await() has named has arrived, or the guard has ended.
   [[nodiscard]] bool ready() const noexcept override { return has_arrived() || guard_ended(); }
 
   [[nodiscard]] RemoteCompletion remote() const noexcept { return remote_; }
-  /// The tags of a new turn are this plus the step; equal on all ranks.
+  /// Begins a turn and returns its base: tags are the base plus the step, equal on all ranks.
   [[nodiscard]] std::uint32_t next_turn() noexcept { return (turn_++ & 0x7fffff) << 8; }
 
   void await(std::uint32_t tag) noexcept {
@@ -45,15 +45,16 @@ class Mailbox final : public Completion {
   [[nodiscard]] std::byte* data_of(std::uint32_t tag) noexcept { return place(tag).data; }
   [[nodiscard]] std::size_t arrived_size() const noexcept { return place(awaited_).size; }
 
-  // A rank that has left sends nothing, and an active message that does not come has no end. Whoever waits
-  // for long posts a receive from the same rank beside it, which ends when the rank has left: the guard.
+  // A rank that has left sends nothing, and waiting for its active message would never end. A thread that
+  // waits for long therefore posts a receive from the same rank, which ends when the rank has left: the
+  // guard.
   [[nodiscard]] bool guard_ended() const noexcept { return guard_ended_.load(std::memory_order_acquire); }
   [[nodiscard]] Outcome guard_outcome() const noexcept { return guard_outcome_; }
   [[nodiscard]] std::size_t guard_length() const noexcept { return guard_length_; }
 
  private:
   struct Place {
-    std::atomic<std::uint32_t> full{0};  // the tag that came last, plus 1
+    std::atomic<std::uint32_t> full{0};  // the tag of the last message, plus 1
     std::uint32_t size = 0;
     alignas(16) std::byte data[kBytes];
   };
@@ -72,4 +73,4 @@ class Mailbox final : public Completion {
   RemoteCompletion remote_;
 };
 
-}  // namespace weft::detail
+}  // namespace weft::collective

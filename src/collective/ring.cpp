@@ -1,6 +1,6 @@
 #include "collective/ring.hpp"
 
-#include "collective/context.hpp"
+#include "collective/collective_context.hpp"
 
 #include <weft/error.hpp>
 
@@ -11,33 +11,35 @@
 #include <thread>
 #include <utility>
 
-namespace weft::detail {
+namespace weft::collective {
 
 namespace {
 
-constexpr std::size_t kPieceBytes = 32 << 10;  // a packet, by default; smaller ones cost more than they gain
-constexpr std::uint32_t kBeforeBegun = 16;     // pieces that a neighbour has to keep
-constexpr std::uint32_t kPolls = 256;          // before a thread lets others run
-// How long a neighbour may refuse to hear that this rank gives up: one whose threads do not run for a while,
-// or that has not met this rank yet (libfabric), refuses for milliseconds. The error is worth more than the
-// notice.
+// The size of a packet, by default; smaller pieces cost more than they gain.
+constexpr std::size_t kPieceBytes = 32 << 10;
+// Pieces that may be sent to a neighbour that has not begun, which keeps them.
+constexpr std::uint32_t kBeforeBegun = 16;
+constexpr std::uint32_t kPolls = 256;  // empty polls before a thread waits or yields
+// The longest time for which notices to neighbours are retried when this rank gives up: a neighbour whose
+// threads do not run for a while, or that has no connection to this rank yet (libfabric), refuses for
+// milliseconds. After that the error is reported without the notice, since it matters more.
 constexpr std::chrono::seconds kUntilTold{10};
 constexpr std::uint32_t kGuardStep = (1U << kSegmentShift) - 1;
 
-std::size_t elements_of_piece(const CollectiveCall& call) noexcept {
+std::size_t elements_of_piece(const detail::CollectiveCall& call) noexcept {
   return std::max<std::size_t>(1, kPieceBytes / call.reduction.element);
 }
 
-std::size_t begin_of(const CollectiveCall& call, int block, int size) noexcept {
+std::size_t begin_of(const detail::CollectiveCall& call, int block, int size) noexcept {
   const auto blocks = static_cast<std::size_t>(size);
   const auto number = static_cast<std::size_t>(block);
-  // Not count * number / blocks, which may overflow.
+  // Not computed as count * number / blocks, which may overflow.
   return call.count / blocks * number + call.count % blocks * number / blocks;
 }
 
 }  // namespace
 
-bool Ring::can_run(const CollectiveCall& call, int size) noexcept {
+bool Ring::can_run(const detail::CollectiveCall& call, int size) noexcept {
   const std::size_t widest = call.count / static_cast<std::size_t>(size) + 1;
   const std::size_t pieces = widest / elements_of_piece(call) + 1;
   return pieces < kNotice / (2 * static_cast<std::size_t>(size));
@@ -53,14 +55,14 @@ Ring::Piece Ring::piece_of(int block, std::uint32_t piece) const noexcept {
   return {first, std::min(piece_elements_, begin_of(call_, block + 1, size_) - first)};
 }
 
-/// The block whose pieces arrive in a round; in the next one they leave.
+/// The block whose pieces arrive in a round; in the next round they are sent on.
 int Ring::block_in(std::uint32_t round) const noexcept {
   return static_cast<int>((static_cast<std::uint32_t>(rank_) + 2U * static_cast<std::uint32_t>(size_) - 1 -
                            round % static_cast<std::uint32_t>(size_)) %
                           static_cast<std::uint32_t>(size_));
 }
 
-void Ring::begin(CollectiveContext& context, const CollectiveCall& call) {
+void Ring::begin(CollectiveContext& context, const detail::CollectiveCall& call) {
   context_ = &context;
   call_ = call;
   rank_ = context.rank();
@@ -75,7 +77,7 @@ void Ring::begin(CollectiveContext& context, const CollectiveCall& call) {
   const auto rounds = 2 * static_cast<std::uint32_t>(size_ - 1);
   expected_ = 0;
   for (std::uint32_t round = 0; round < rounds; ++round) expected_ += pieces_of(block_in(round));
-  // All that arrives is passed on, but for the last round.
+  // All pieces that arrive are passed on, except those of the last round.
   const std::uint32_t passed_on = expected_ - pieces_of(block_in(rounds - 1));
   to_send_ = own_ + passed_on;
   if (passed_on > capacity_) {
@@ -85,9 +87,9 @@ void Ring::begin(CollectiveContext& context, const CollectiveCall& call) {
   for (std::uint32_t place = 0; place < passed_on; ++place)
     outbox_[place].store(0, std::memory_order_relaxed);
   is_blocked_ = false;
-  for (auto* counter : {&sent_, &noticed_, &posted_, &arrived_, &ended_, &begun_, &queued_})
+  for (auto* counter : {&sent_, &noticed_, &posted_, &arrived_, &ended_, &queued_})
     counter->store(0, std::memory_order_relaxed);
-  right_has_begun_.store(false, std::memory_order_relaxed);
+  for (auto& has_begun : has_begun_) has_begun.store(false, std::memory_order_relaxed);
   outcome_.store(Outcome::ok, std::memory_order_relaxed);
   other_length_.store(-1, std::memory_order_relaxed);
 
@@ -96,7 +98,7 @@ void Ring::begin(CollectiveContext& context, const CollectiveCall& call) {
     const std::lock_guard lock(mutex_);
     turn_ = next_turn_;
     next_turn_ = (next_turn_ + 1) % kTurns;
-    // Pairs with the load in arrive(): all of the above is visible to who delivers.
+    // Pairs with the load in arrive(): all of the above is visible to the threads that deliver.
     active_.store(turn_, std::memory_order_seq_cst);
     held.swap(held_);
   }
@@ -111,7 +113,7 @@ void Ring::arrive(Message& message) noexcept {
   if (!is_now) {
     const std::lock_guard lock(mutex_);
     is_now = active_.load(std::memory_order_relaxed) == turn;
-    // Of a turn that has ended: its sender has not heard yet that this rank gave it up.
+    // A message of a turn that has ended: its sender does not know yet that this rank gave up.
     const bool is_over = (next_turn_ + kTurns - 1 - turn) % kTurns < kTurns / 2;
     if (!is_now && !is_over) held_.push_back(message.take());
   }
@@ -128,7 +130,7 @@ void Ring::take(Message& message) noexcept {
   const int block = block_in(round);
   const std::uint32_t number = sequence % pieces_;
   const std::size_t width = call_.reduction.element;
-  // Where lengths differ, pieces do as well; the notices tell.
+  // If lengths differ, pieces do as well; the notices report it.
   if (round >= rounds || number >= pieces_of(block)) return;
   const Piece piece = piece_of(block, number);
   if (message.size() != piece.elements * width) return;
@@ -140,7 +142,7 @@ void Ring::take(Message& message) noexcept {
     std::memcpy(to, message.data(), message.size());
   if (round + 1 < rounds) {
     const std::uint32_t place = queued_.fetch_add(1, std::memory_order_relaxed);
-    if (place >= capacity_) return;  // more pieces than there are
+    if (place >= capacity_) return;  // more pieces than the run has
     // Pairs with the acquire in may_send().
     outbox_[place].store((round + 1) * pieces_ + number + 1, std::memory_order_release);
   }
@@ -160,16 +162,16 @@ void Ring::take_notice(const Message& message) noexcept {
       outcome_.store(Outcome::truncated, std::memory_order_release);
     }
   } else {
-    if (message.peer() == neighbour_[0]) right_has_begun_.store(true, std::memory_order_relaxed);
-    begun_.fetch_add(1, std::memory_order_release);
+    has_begun_[message.peer() == neighbour_[0] ? 0 : 1].store(true, std::memory_order_release);
   }
 }
 
 void Ring::signal(Message& message) noexcept {
   const Outcome outcome = message.outcome();
   if (message.operation() == Operation::receive) {
-    if (outcome != Outcome::cancelled) outcome_.store(Outcome::peer_failed, std::memory_order_release);
-    static_cast<Guard*>(message.user_data())->ended.store(true, std::memory_order_release);
+    auto& guard = *static_cast<Guard*>(message.user_data());
+    guard.is_lost.store(outcome != Outcome::cancelled, std::memory_order_relaxed);
+    guard.ended.store(true, std::memory_order_release);
   } else {
     if (outcome != Outcome::ok) outcome_.store(Outcome::peer_failed, std::memory_order_release);
     ended_.fetch_add(1, std::memory_order_release);
@@ -179,24 +181,39 @@ void Ring::signal(Message& message) noexcept {
 
 bool Ring::may_send() const noexcept {
   const std::uint32_t sent = sent_.load(std::memory_order_relaxed);
-  if (sent == to_send_ || (sent >= kBeforeBegun && !right_has_begun_.load(std::memory_order_relaxed)))
-    return false;
+  if (sent == to_send_ || (sent >= kBeforeBegun && !has_begun(0))) return false;
   return sent < own_ || outbox_[sent - own_].load(std::memory_order_acquire) != 0;
 }
 
-bool Ring::ready() const noexcept { return has_failed() || is_complete() || may_send(); }
+/// Returns true when a neighbour that this rank still needs has left or failed. The right neighbour may
+/// finish before this rank does, and leave; messages of the left neighbour have arrived before its guard
+/// ends.
+bool Ring::has_lost_neighbour() const noexcept {
+  const auto is_lost = [this](std::size_t place) {
+    // Pairs with the release in signal().
+    return guards_[place].ended.load(std::memory_order_acquire) &&
+           guards_[place].is_lost.load(std::memory_order_relaxed);
+  };
+  const std::size_t left = neighbours_ - 1;
+  return (is_lost(0) && (!has_begun(0) || sent_.load(std::memory_order_relaxed) != to_send_)) ||
+         (is_lost(left) && (!has_begun(left) || arrived_.load(std::memory_order_acquire) != expected_));
+}
+
+bool Ring::ready() const noexcept {
+  return has_failed() || is_complete() || may_send() || (has_guards_ && has_lost_neighbour());
+}
 
 Status Ring::post(int peer, Bytes bytes, std::uint32_t sequence) {
   const ActiveMessageOptions options{
       .completion = this, .tag = kTag | turn_ << 24 | sequence, .may_complete_now = true};
-  // Counted first: it may end before the call returns.
+  // Counted before the post, since the message may end before the call returns.
   posted_.fetch_add(1, std::memory_order_relaxed);
   const Status status = context_->port().post_am(peer, context_->mailbox().remote(), bytes, options);
   if (!status.is_posted()) posted_.fetch_sub(1, std::memory_order_relaxed);
   return status;
 }
 
-/// To every neighbour that has not been told yet. False: a post was refused.
+/// Posts a notice to every neighbour that has not got one yet. Returns false when a post was refused.
 bool Ring::post_notices(Note note) {
   for (std::uint32_t place = noticed_.load(std::memory_order_relaxed); place < neighbours_; ++place) {
     const Notice notice{note, call_.count * call_.reduction.element};
@@ -206,7 +223,7 @@ bool Ring::post_notices(Note note) {
   return true;
 }
 
-/// Whether it has sent something.
+/// Sends notices and pieces as far as possible. Returns true when a piece was sent.
 bool Ring::send_some() {
   is_blocked_ = !post_notices(Note::begun);
   if (is_blocked_) return false;
@@ -226,13 +243,14 @@ bool Ring::send_some() {
   return has_sent;
 }
 
-/// Receives of what nobody sends, which end when a neighbour has left.
+/// Posts the guards: receives to which no rank sends, and which end when a neighbour has left.
 void Ring::post_guards() {
   if (has_guards_) return;
   has_guards_ = true;
   for (std::uint32_t place = 0; place < neighbours_; ++place) {
     Guard& guard = guards_[place];
     guard.peer = neighbour_[place];
+    guard.is_lost.store(false, std::memory_order_relaxed);
     guard.ended.store(false, std::memory_order_relaxed);
     ReceiveOptions options = context_->receive_options(*this);
     options.user_data = &guard;
@@ -250,11 +268,13 @@ void Ring::end_guards() {
       while (!guard.ended.load(std::memory_order_acquire)) context_->port().progress();
 }
 
-Outcome Ring::run(CollectiveContext& context, const CollectiveCall& call) {
+Outcome Ring::run(CollectiveContext& context, const detail::CollectiveCall& call) {
   begin(context, call);
-  CollectivePort& port = context.port();
+  detail::CollectivePort& port = context.port();
   for (std::uint32_t idle = 0; !has_failed() && !is_complete();) {
-    if (const bool has_sent = send_some(); port.progress() != 0 || has_sent) {
+    if (has_guards_ && has_lost_neighbour()) {
+      outcome_.store(Outcome::peer_failed, std::memory_order_release);
+    } else if (const bool has_sent = send_some(); port.progress() != 0 || has_sent) {
       idle = 0;
     } else if (++idle > kPolls) {
       if (is_blocked_) {
@@ -269,11 +289,11 @@ Outcome Ring::run(CollectiveContext& context, const CollectiveCall& call) {
 }
 
 Outcome Ring::end() {
-  CollectivePort& port = context_->port();
+  detail::CollectivePort& port = context_->port();
   end_guards();
   const Outcome outcome = outcome_.load(std::memory_order_acquire);
   if (outcome != Outcome::ok) {
-    // Neighbours have to know this rank's length to see that theirs is another one.
+    // Neighbours need this rank's length to see that theirs differs.
     const auto deadline = std::chrono::steady_clock::now() + kUntilTold;
     const auto tell = [&](Note note) {
       while (!post_notices(note) && std::chrono::steady_clock::now() < deadline)
@@ -295,4 +315,4 @@ Outcome Ring::end() {
               " gave up, because ranks have called it with different lengths");
 }
 
-}  // namespace weft::detail
+}  // namespace weft::collective

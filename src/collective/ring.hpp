@@ -13,17 +13,17 @@
 #include <mutex>
 #include <vector>
 
-namespace weft::detail {
+namespace weft::collective {
 
 class CollectiveContext;
 
 /// The elements are cut into a block for each rank, and blocks into pieces. Each piece starts at the rank of
 /// its block, goes once around the ring and is added to at every rank, and goes around again as the sum. A
-/// rank adds a piece to its elements where it lies when it arrives (in a packet), and passes the result on at
-/// once; so all ranks work on different pieces at a time.
+/// rank adds an arriving piece, where it lies (in a packet), to its elements, and passes the result on at
+/// once; so all ranks work on different pieces at the same time.
 ///
 /// Pieces are active messages, by the mailbox's handle. A rank may begin before its right neighbour has: it
-/// sends no more than a few pieces until that one says that it has begun, too.
+/// sends no more than a few pieces until that neighbour has sent a notice that it has begun, too.
 class Ring final : public Completion {
  public:
   /// Set in the tags of its messages: 1 | turn (7 bits) | round and piece (24).
@@ -32,21 +32,21 @@ class Ring final : public Completion {
   Ring() = default;
   ~Ring() override { withdraw(); }
 
-  /// Whether it can carry the call out; the same on all ranks.
-  [[nodiscard]] static bool can_run(const CollectiveCall& call, int size) noexcept;
-  /// As Collective::allreduce.
-  Outcome run(CollectiveContext& context, const CollectiveCall& call);
+  /// Returns true when the ring can carry out the call; the result is the same on all ranks.
+  [[nodiscard]] static bool can_run(const detail::CollectiveCall& call, int size) noexcept;
+  /// Carries out an allreduce; answers and errors are those of Collective::allreduce.
+  Outcome run(CollectiveContext& context, const detail::CollectiveCall& call);
 
-  /// A message with kTag. Any thread that progresses.
+  /// Accepts a message with kTag. Any thread that progresses.
   void arrive(Message& message) noexcept;
-  /// Ends of own sends and of guards (mailbox.hpp says what those are for).
+  /// Accepts the ends of own sends and of guards (see mailbox.hpp).
   void signal(Message& message) noexcept override;
-  /// Whether there is something to do for run().
+  /// Returns true when run() can continue.
   [[nodiscard]] bool ready() const noexcept override;
 
  private:
   enum class Note : std::uint64_t { begun, gave_up, gave_up_for_lengths };
-  struct Notice {  // the payload of what is not a piece
+  struct Notice {  // the payload of messages that are not pieces
     Note note;
     std::uint64_t bytes;  // of the call
   };
@@ -60,10 +60,11 @@ class Ring final : public Completion {
   struct Guard {
     int peer = -1;
     ReceiveHandle handle{};
+    std::atomic<bool> is_lost{false};  // the neighbour has left or failed: it may have done its part
     std::atomic<bool> ended{false};
   };
 
-  void begin(CollectiveContext& context, const CollectiveCall& call);
+  void begin(CollectiveContext& context, const detail::CollectiveCall& call);
   Outcome end();
   void take(Message& message) noexcept;
   void take_notice(const Message& message) noexcept;
@@ -78,10 +79,13 @@ class Ring final : public Completion {
   [[nodiscard]] bool has_failed() const noexcept {
     return outcome_.load(std::memory_order_acquire) != Outcome::ok;
   }
+  [[nodiscard]] bool has_begun(std::size_t place) const noexcept {
+    return has_begun_[place].load(std::memory_order_acquire);
+  }
   [[nodiscard]] bool is_complete() const noexcept {
-    // Pairs with the release with which each of them is counted.
-    return arrived_.load(std::memory_order_acquire) == expected_ &&
-           begun_.load(std::memory_order_acquire) == neighbours_ && all_sent() &&
+    // Pairs with the releases with which pieces and ends are counted.
+    return arrived_.load(std::memory_order_acquire) == expected_ && has_begun(0) &&
+           has_begun(neighbours_ - 1) && all_sent() &&
            ended_.load(std::memory_order_acquire) == posted_.load(std::memory_order_relaxed);
   }
   [[nodiscard]] bool all_sent() const noexcept {
@@ -89,19 +93,20 @@ class Ring final : public Completion {
            noticed_.load(std::memory_order_relaxed) == neighbours_;
   }
   [[nodiscard]] bool may_send() const noexcept;
+  [[nodiscard]] bool has_lost_neighbour() const noexcept;
 
-  // Of the run that is under way; set by begin().
+  // State of the run that is under way; set by begin().
   CollectiveContext* context_ = nullptr;
-  CollectiveCall call_{};
+  detail::CollectiveCall call_{};
   int rank_ = 0;
   int size_ = 1;
   std::array<int, 2> neighbour_{};  // right, left
-  std::uint32_t neighbours_ = 0;    // that are different ranks
+  std::uint32_t neighbours_ = 0;    // number of different ranks among them
   std::uint64_t run_ = 0;
   std::uint32_t turn_ = 0;
   std::size_t piece_elements_ = 1;
   std::uint32_t pieces_ = 0;    // of the widest block
-  std::uint32_t own_ = 0;       // pieces of this rank's block, which begin here
+  std::uint32_t own_ = 0;       // pieces of this rank's block, which start at this rank
   std::uint32_t expected_ = 0;  // pieces that arrive
   std::uint32_t to_send_ = 0;
   bool is_blocked_ = false;  // the last post was refused
@@ -110,26 +115,26 @@ class Ring final : public Completion {
 
   // Written by the thread that runs, read by ready().
   std::atomic<std::uint32_t> sent_{0};     // pieces: own ones first, then those of the outbox
-  std::atomic<std::uint32_t> noticed_{0};  // neighbours that have been told
-  std::atomic<std::uint32_t> posted_{0};   // sends that end later
+  std::atomic<std::uint32_t> noticed_{0};  // neighbours that have got a notice
+  std::atomic<std::uint32_t> posted_{0};   // sends that end after their post
 
-  // Written by whoever delivers.
+  // Written by threads that deliver.
   alignas(64) std::atomic<std::uint32_t> active_{kNoTurn};
   std::atomic<std::uint32_t> inside_{0};  // threads that deliver
   std::atomic<std::uint32_t> arrived_{0};
   std::atomic<std::uint32_t> ended_{0};
-  std::atomic<std::uint32_t> begun_{0};
-  std::atomic<bool> right_has_begun_{false};
+  std::array<std::atomic<bool>, 2> has_begun_{};  // the neighbours, by place
   std::atomic<Outcome> outcome_{Outcome::ok};
-  std::atomic<int> other_length_{-1};  // the rank that has told it ...
-  std::uint64_t other_bytes_ = 0;      // ... and what it has said; 0: that others do not agree
+  std::atomic<int> other_length_{-1};  // the rank that has reported another length ...
+  // ... and that length; this rank's length if the other rank gave up for lengths
+  std::uint64_t other_bytes_ = 0;
   std::atomic<std::uint32_t> queued_{0};
   std::unique_ptr<std::atomic<std::uint32_t>[]> outbox_;  // sequence + 1 of pieces to be passed on
   std::uint32_t capacity_ = 0;
 
-  std::mutex mutex_;  // of what follows: messages of a turn that has not begun here
+  std::mutex mutex_;  // protects the members below: messages of a turn that has not begun here
   std::uint32_t next_turn_ = 0;
   std::vector<Message> held_;
 };
 
-}  // namespace weft::detail
+}  // namespace weft::collective

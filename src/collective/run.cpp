@@ -4,9 +4,9 @@
 
 #include <cstring>
 
-namespace weft::detail {
+namespace weft::collective {
 
-CollectiveRun::CollectiveRun(CollectiveContext& context, const CollectiveCall& call)
+CollectiveRun::CollectiveRun(CollectiveContext& context, const detail::CollectiveCall& call)
     : context_(context), call_(call) {
   begin_ = graph_.add_function([this] {
     number_ = context_.next_run();
@@ -65,7 +65,7 @@ Outcome CollectiveRun::judge(const Message& message, std::size_t expected) noexc
   const Outcome outcome = message.outcome();
   if (message.length() == expected || (outcome != Outcome::ok && outcome != Outcome::truncated))
     return outcome;
-  // Goes on, so that the ranks with the right length are not left waiting.
+  // The run goes on, so that the ranks with the right length do not wait for ever.
   if (!has_mismatch_.exchange(true, std::memory_order_relaxed))
     mismatch_ = {message.peer(), message.length(), expected};
   return Outcome::ok;
@@ -73,7 +73,8 @@ Outcome CollectiveRun::judge(const Message& message, std::size_t expected) noexc
 
 void CollectiveRun::join() {
   if (group_.empty()) return;
-  // What was before an early receive is not before it, and has to be remembered.
+  // An early receive does not come after the previous group, so the next steps must also be ordered after
+  // that group.
   if (has_early_) group_.insert(group_.end(), last_.begin(), last_.end());
   last_.swap(group_);
   group_.clear();
@@ -101,4 +102,4 @@ std::byte* CollectiveRun::scratch(std::size_t bytes) {
   return scratch_.back().get();
 }
 
-}  // namespace weft::detail
+}  // namespace weft::collective

@@ -1,7 +1,7 @@
 // A collective as a graph.
 #pragma once
 
-#include "collective/context.hpp"
+#include "collective/collective_context.hpp"
 
 #include <weft/completion/graph.hpp>
 
@@ -10,17 +10,19 @@
 #include <span>
 #include <vector>
 
-namespace weft::detail {
+namespace weft::collective {
 
-/// Also the steps from which it is built (algorithms.hpp).
+/// A collective that is laid out as a graph. It is also the `Steps` object from which it is built
+/// (algorithms.hpp).
 class CollectiveRun {
  public:
-  CollectiveRun(CollectiveContext& context, const CollectiveCall& call);
+  CollectiveRun(CollectiveContext& context, const detail::CollectiveCall& call);
 
-  [[nodiscard]] const CollectiveCall& call() const noexcept { return call_; }
+  [[nodiscard]] const detail::CollectiveCall& call() const noexcept { return call_; }
   [[nodiscard]] Graph& graph() noexcept { return graph_; }
   void start() { graph_.start(); }
-  /// Progresses until the end; throws weft::Error for a message of another length.
+  /// Progresses until the end of the run and returns its outcome; throws weft::Error for a message of another
+  /// length.
   Outcome wait();
 
   void begin_segment();
@@ -44,19 +46,19 @@ class CollectiveRun {
   [[nodiscard]] Outcome judge(const Message& message, std::size_t expected) noexcept;
 
   CollectiveContext& context_;
-  const CollectiveCall call_;
+  const detail::CollectiveCall call_;
   std::vector<std::unique_ptr<std::byte[]>> scratch_;
-  std::uint64_t number_ = 0;  // of the run
+  std::uint64_t number_ = 0;  // the number of the run
   std::atomic<bool> has_mismatch_{false};
   Mismatch mismatch_;
-  // While it is built.
-  Graph::Node begin_;               // numbers the run; before everything
-  std::vector<Graph::Node> last_;   // what the next step comes after
-  std::vector<Graph::Node> group_;  // since the last join
-  bool has_early_ = false;          // in the group
+  // Used while the graph is built.
+  Graph::Node begin_;               // numbers the run; precedes all other nodes
+  std::vector<Graph::Node> last_;   // the predecessors of the next step
+  std::vector<Graph::Node> group_;  // the nodes since the last join
+  bool has_early_ = false;          // group_ has an early receive
   std::uint64_t segment_ = 0;
   std::uint64_t segments_ = 0;
-  Graph graph_;  // its nodes use everything above
+  Graph graph_;  // its nodes use the members above
 };
 
-}  // namespace weft::detail
+}  // namespace weft::collective

@@ -1,4 +1,4 @@
-// A bounded pool of indices: who takes one owns it.
+// A bounded pool of indices: the thread that takes an index owns it.
 #pragma once
 
 #include <atomic>
@@ -7,9 +7,9 @@
 
 namespace weft::concurrent {
 
-/// A lock-free stack of the indices 0 to capacity - 1, all free at first. Any thread takes and puts; the
-/// last one put is the first one taken. A tag in the head, changed by every operation, keeps a take that was
-/// overtaken from succeeding. The atomic type is a parameter so that tests can drive schedules.
+/// A lock-free stack of the indices 0 to capacity - 1, all free at first. Any thread takes and puts; the last
+/// index put is the first one taken. A tag in the head, changed by every operation, makes a take fail that
+/// another operation has overtaken. The atomic type is a parameter so that tests can drive schedules.
 template <template <class> class Atomic = std::atomic>
 class IndexPool {
  public:
@@ -22,9 +22,9 @@ class IndexPool {
     head_.store(pack(capacity > 0 ? 0 : kNone, 0), std::memory_order_relaxed);
   }
 
-  /// kNone when the pool is empty.
+  /// Takes an index; returns kNone when the pool is empty.
   [[nodiscard]] std::uint32_t take() noexcept {
-    // Pairs with the release in put(): what its last owner did is visible.
+    // Pairs with the release in put(): writes of the last owner are visible.
     std::uint64_t head = head_.load(std::memory_order_acquire);
     for (;;) {
       const std::uint32_t index = index_of(head);

@@ -2,6 +2,7 @@
 
 #include <linux/membarrier.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 #include <atomic>
 
@@ -31,7 +32,12 @@ bool has_private_barrier() noexcept {
 
 void private_barrier() noexcept {
   std::atomic_thread_fence(std::memory_order_seq_cst);
-  membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
+  if (!membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED)) {
+    // A system call filter that was installed later forbids the call. Wait instead: no processor keeps a
+    // store to itself for so long.
+    const timespec moment{0, 1'000'000};
+    ::nanosleep(&moment, nullptr);
+  }
   std::atomic_thread_fence(std::memory_order_seq_cst);
 }
 

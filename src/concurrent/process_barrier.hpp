@@ -3,14 +3,15 @@
 
 namespace weft::concurrent {
 
-/// Prepares this process for process_barrier() calls of any process; false where the kernel lacks it.
+/// Prepares this process for process_barrier() calls of any process. Returns false when the kernel lacks the
+/// barrier.
 bool register_process_barrier() noexcept;
-/// A full memory barrier in every running thread of every registered process; of this thread only where the
+/// A full memory barrier in every running thread of every registered process; in this thread only, when the
 /// kernel lacks it.
 void process_barrier() noexcept;
-/// The same for the threads of this process.
+/// A full memory barrier in the threads of this process.
 void private_barrier() noexcept;
-/// Whether private_barrier() reaches the others; prepares it.
+/// Returns true when private_barrier() reaches the other threads. Also prepares the process for it.
 [[nodiscard]] bool has_private_barrier() noexcept;
 
 }  // namespace weft::concurrent

@@ -1,12 +1,12 @@
-// What the core asks of a network. A backend is a folder below this one.
+// Interface between the core and a network. Each backend is a folder below this one.
 #pragma once
 
-#include "network/wide_slots.hpp"
+#include "network/batch.hpp"
+#include "network/multi_slots.hpp"
 
 #include <weft/detail/device_path.hpp>
 #include <weft/detail/direct_window.hpp>
 #include <weft/detail/message_access.hpp>
-#include <weft/detail/slot_run.hpp>
 #include <weft/message.hpp>
 #include <weft/types.hpp>
 
@@ -14,24 +14,27 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace weft::network {
 
-/// Traffic classes with buffers of their own: none waits behind another one that is not consumed.
+/// Traffic classes. Each has buffers of its own: no class waits behind messages of another class that are not
+/// consumed.
 enum class TrafficClass : std::uint8_t {
-  data,     // messages of the class normal
-  control,  // of protocols, and always taken
-  urgent,   // messages of the class control
-  bulk,     // messages of the class bulk
-  chunks,   // payloads of large messages; always taken
+  data,             // messages of the class normal
+  control,          // messages of protocols; always taken
+  urgent,           // messages of the class control
+  bulk,             // messages of the class bulk
+  rendezvous_data,  // payloads of large messages; always taken
 };
 inline constexpr std::size_t kTrafficClasses = 5;
 
-/// In which order a poll delivers what has arrived: all of the first, then of the second, and of the last at
-/// most kBulkPerPoll messages, from all peers together.
-enum class Urgency : std::uint8_t { first, usual, last };
+/// Order in which a poll delivers messages: all messages of `first`, then of `normal`, then at most
+/// kBulkPerPoll messages of `last`, from all peers together.
+enum class Urgency : std::uint8_t { first, normal, last };
 inline constexpr std::size_t kUrgencies = 3;
 inline constexpr std::size_t kBulkPerPoll = 8;
 [[nodiscard]] constexpr Urgency urgency_of(TrafficClass traffic) noexcept {
@@ -39,16 +42,16 @@ inline constexpr std::size_t kBulkPerPoll = 8;
     case TrafficClass::urgent:
       return Urgency::first;
     case TrafficClass::bulk:
-    case TrafficClass::chunks:
+    case TrafficClass::rendezvous_data:
       return Urgency::last;
     case TrafficClass::data:
     case TrafficClass::control:
       break;
   }
-  return Urgency::usual;
+  return Urgency::normal;
 }
 
-/// A message on its way out. `channel` and `word` are the protocol's; the network carries them.
+/// A message to be sent. `channel` and `word` belong to the protocol; the network only carries them.
 struct Outgoing {
   int peer;
   std::uint8_t device;  // of the peer
@@ -56,8 +59,8 @@ struct Outgoing {
   std::uint8_t channel;
   bool to_handle;  // `word` starts with a handle that must be open at the peer
   std::uint64_t word;
-  bool keeps_room = false;  // others wait behind this one: inlined posts shall not overtake them
-  bool in_order = false;    // better where it arrives in the order in which its kind was sent
+  bool reserves_room = false;  // posts wait behind this one: the next inlined post asks for room anew
+  bool in_order = false;       // messages of its kind should arrive in the order in which they were sent
 };
 
 enum class SendResult : std::uint8_t {
@@ -66,120 +69,125 @@ enum class SendResult : std::uint8_t {
   no_credit,
   lock_contended,
   not_ready,
-  peer_gone,  // the peer has left the job: nothing will ever arrive there
+  peer_left,  // the peer has left the job: nothing will ever arrive there
 };
 
-/// What a network delivers to.
+/// Receiver of what a network delivers.
 class Sink {
  public:
-  /// `message` views the payload; whoever keeps it beyond the call uses Message::take(). Its tag is the low
-  /// half of `word`. False: the message cannot be taken now; it stays where it is, and so does what is
-  /// behind it.
+  /// Delivers a message. `message` views the payload; a sink that keeps it beyond the call uses
+  /// Message::take(). The message's tag is the low half of `word`. Returns false when the message cannot be
+  /// taken now; it stays in the network, and so do the messages behind it.
   virtual bool deliver(std::uint8_t channel, std::uint64_t word, Message& message) noexcept = 0;
-  /// Whether an active message would be taken now, and its delivery if so, which then cannot fail: for
-  /// networks that need the place of the message again before its handler runs.
+  /// Returns true when take_active_message() may be called now, which then cannot fail. For networks that
+  /// need the place of the message again before its handler runs.
   [[nodiscard]] virtual bool takes_active_messages() const noexcept { return false; }
   virtual void take_active_message(std::uint64_t, Message&) noexcept {}
-  /// The same for the messages of a run, one after the other, as far as they can be taken. `lender` can keep
-  /// their payloads. A network that has several gives the sink the chance to do once what they have in
-  /// common.
-  virtual void deliver_run(detail::SlotRun& run, detail::PayloadLender* lender) noexcept {
-    deliver_each(run, lender);
+  /// Delivers messages in order, as far as they can be taken; see deliver(). A network with several messages
+  /// at hand uses it so that the sink does the work they share only once.
+  virtual void deliver_batch(Batch& batch) noexcept {
+    if (batch.slots() != nullptr)
+      deliver_each(*batch.slots(), batch.lender());
+    else
+      deliver_each(*batch.multi_slots(), batch.lender());
   }
-  /// The same for messages in several slots each.
-  virtual void deliver_run(detail::WideRun& run, detail::PayloadLender* lender) noexcept {
-    deliver_each(run, lender);
-  }
-  /// The peer wrote something impossible; the message was discarded.
+  /// Reports that the peer wrote something impossible; the message was discarded.
   virtual void reject(int peer, const char* what, std::uint64_t value) noexcept = 0;
 
-  /// An own put or get that was answered with posted has ended: ok, refused or peer_failed. A put that ended
-  /// well is visible at the target.
+  /// Reports that a put or get of this rank that was answered with `posted` has ended: ok, refused or
+  /// peer_failed. A put that ended with ok is visible at the target.
   virtual void access_ended(std::uint64_t token, Outcome outcome) noexcept = 0;
-  /// The immediate of a put whose bytes are visible here.
+  /// Reports the immediate of a put by a peer; the bytes of the put are visible here.
   virtual void immediate_arrived(std::uint64_t immediate) noexcept = 0;
 
  protected:
   ~Sink() = default;
-  template <class Run>
-  void deliver_each(Run& run, detail::PayloadLender* lender) noexcept {
+  template <class Messages>
+  void deliver_each(Messages& batch, detail::PayloadLender* lender) noexcept {
     std::uint64_t word = 0;
     Bytes payload;
-    for (; run.look(word, payload); run.advance()) {
+    for (; batch.look(word, payload); batch.advance()) {
       Message message;
-      detail::MessageAccess::set_view(message, Operation::active_message, run.peer(),
+      detail::MessageAccess::set_view(message, Operation::active_message, batch.peer(),
                                       static_cast<std::uint32_t>(word), payload.data(), payload.size(),
                                       lender, 0);
-      if (!deliver(run.channel(), word, message)) return;
+      if (!deliver(batch.channel(), word, message)) return;
     }
   }
 };
 
-/// What senders know of a peer's handle.
+/// State of a peer's handle as senders see it.
 enum class HandleState : std::uint8_t {
   open,
-  stopped,    // senders shall stop
-  withdrawn,  // what is sent is refused on arrival
+  stopped,    // senders must stop
+  withdrawn,  // messages to the handle are refused on arrival
 };
 
 struct Capabilities {
-  std::size_t inline_bytes = 0;     // up to here send() is cheaper than a packet
-  bool can_read = false;            // read() works between ranks of this network
-  std::size_t immediate_bytes = 0;  // of what put() can announce to the target: 0, 4 or 8
-  bool keeps_order = false;         // of messages between two devices in one traffic class
+  std::size_t inline_bytes = 0;     // up to this size send() is cheaper than a packet
+  bool can_read = false;            // read() works, at least with some of the peers
+  std::size_t immediate_bytes = 0;  // size of the immediate that put() can deliver to the target: 0, 4 or 8
+  bool keeps_order = false;         // messages between two devices in one traffic class keep their order
 };
 
-/// Sizes up to here are not added up: inlined posts send them.
+/// The bytes of messages up to this size are not counted: inlined posts send them.
 inline constexpr std::size_t kShortMessage = detail::kSlotPayload;
 
-/// send() takes payloads of this size from every protocol, however small inline_bytes is.
+/// send() takes payloads of this size from every protocol, even when inline_bytes is smaller.
 inline constexpr std::size_t kSmallestSend = 64;
 
-/// A region of a rank as the wire names it; a stale generation is refused.
+/// Name of a region of a rank on the wire; a stale generation is refused.
 struct RegionName {
   std::uint32_t index = 0;
   std::uint32_t generation = 0;
 };
 
-/// What a network adds to the name of a region so that peers can reach it without its owner's help.
+/// Keys that a network adds to the name of a region so that peers can reach it without its owner's help.
 struct RegionKeys {
   std::uint64_t address = 0;
   std::uint64_t key = 0;
 };
 
-/// Bytes of a peer's region, from `offset` on. `region_size` is what the owner said of it.
+/// Bytes of a peer's region, from `offset` on. `region_size` is the size that the owner has told.
 struct RemoteMemory {
   RegionName region;
   RegionKeys keys;
   std::uint64_t region_size = 0;
   std::uint64_t offset = 0;
-  std::uint8_t device = 0;  // of the peer: whose Sink gets the immediate of a put
+  std::uint8_t device = 0;  // of the peer: its Sink gets the immediate of a put
 };
 
 enum class AccessResult : std::uint8_t {
-  done,     // the bytes are where they belong, visible to the peer
-  posted,   // Sink::access_ended will say when they are
+  done,     // the bytes are copied; a put is visible to the peer
+  posted,   // Sink::access_ended() will be called at the end
   no_slot,  // no room now; without effect
   lock_contended,
-  not_ready,  // the peer has not come that far yet
-  refused,    // out of the region's bounds, or the region is not there any more; without effect
-  peer_gone,
-  unsupported,  // this network cannot reach that region by itself: the core sends messages instead
+  not_ready,  // the peer is not ready yet
+  refused,    // outside the region's bounds, or the region is closed; without effect
+  peer_left,
+  unsupported,  // this network cannot reach the region by itself: the core sends messages instead
 };
 
-/// What a network contributes to one device. Calls with `exclusive` true are made by one thread at a time;
-/// all others by any thread. No call but poll() enters the Sink, except put() and get() for their own token.
+/// Part of a network that belongs to one device. Calls with `exclusive` true are made by one thread at a
+/// time; all other calls by any thread. Only poll() enters the Sink, and put() and get() for their own token.
 class Port {
  public:
   virtual ~Port() = default;
   [[nodiscard]] virtual const Capabilities& capabilities() const noexcept = 0;
+  /// Returns what the port can do with this peer. It differs from capabilities() where peers are reached by
+  /// different networks: that is what holds for all of them, but for can_read.
+  [[nodiscard]] virtual const Capabilities& peer_capabilities(int peer) noexcept {
+    static_cast<void>(peer);
+    return capabilities();
+  }
 
   /// Copies the payload, at most inline_bytes or kSmallestSend, and sends it.
   virtual SendResult send(const Outgoing& outgoing, Bytes payload, bool exclusive) noexcept = 0;
-  /// Sends the first `size` bytes of a packet and takes it over when the answer is sent.
+  /// Sends the first `size` bytes of a packet. When the result is `sent`, the packet belongs to the network.
   virtual SendResult send_packet(const Outgoing& outgoing, std::uint32_t packet, std::size_t size,
                                  bool exclusive) noexcept = 0;
-  /// Copies from an address in the peer's process; false when the peer or the range is gone.
+  /// Copies from an address in the peer's process; returns false when the peer has left or the range is not
+  /// mapped.
   virtual bool read(int peer, std::uint64_t address, std::span<std::byte> local) noexcept = 0;
 
   /// Copies into a peer's region. `immediate`, unless null, reaches the Sink of `to.device` after the bytes
@@ -191,60 +199,77 @@ class Port {
   virtual AccessResult get(int peer, const RemoteMemory& from, std::span<std::byte> to, std::uint64_t token,
                            bool exclusive) noexcept = 0;
 
-  /// Finds where this process has `size` bytes of a peer's region mapped, for loads, stores and atomic
-  /// operations: at `place` after done, for as long as the network lives. Else not_ready, lock_contended,
-  /// refused, peer_gone; unsupported where a region of its kind is not mapped, whoever asks.
+  /// Finds the place where this process has `size` bytes of a peer's region mapped, for loads, stores and
+  /// atomic operations: `place` is set when the result is `done`, and is valid for the life of the network.
+  /// Other results: not_ready, lock_contended, refused, peer_left; unsupported when regions of its kind are
+  /// not mapped by any rank.
   virtual AccessResult locate(int, const RemoteMemory&, std::size_t, std::byte*&) noexcept {
     return AccessResult::unsupported;
   }
 
-  /// Whether the peer has left the job, or has failed.
-  [[nodiscard]] virtual bool gone(int peer) noexcept = 0;
-  /// After Network::peer_failed(): gives up what is kept for the peer, without waiting. True once nothing of
-  /// it will be delivered any more; else poll() still has something, or another thread was in the way, and
-  /// the call is to be repeated. One thread at a time.
-  virtual bool bury(int peer, bool exclusive) noexcept {
+  /// Returns true when the peer has left the job, or has failed.
+  [[nodiscard]] virtual bool has_left(int peer) noexcept = 0;
+  /// Returns true when this rank itself is dead, as ranks of a simulation may be: has_left() then holds for
+  /// all peers, although none of them has left, and nothing is delivered any more.
+  [[nodiscard]] virtual bool is_cut_off() noexcept { return false; }
+  /// Reclaims the resources that are held for the peer, without waiting; called after
+  /// Network::peer_departed(). Returns true once nothing from the peer will be delivered any more. Returns
+  /// false when poll() still has messages or another thread held a lock; the call must then be repeated. One
+  /// thread at a time.
+  virtual bool reclaim(int peer, bool exclusive) noexcept {
     static_cast<void>(peer);
     static_cast<void>(exclusive);
     return true;
   }
 
-  /// Delivers up to about `limit` messages of each lane, in the order of Urgency; returns how many. Between
-  /// two lanes it looks again for what comes first.
+  /// Delivers up to about `limit` messages of each lane, in the order of Urgency; returns their number.
+  /// Between two lanes it polls the lanes of Urgency::first again.
   virtual std::size_t poll(Sink& sink, std::size_t limit, bool exclusive) noexcept = 0;
 
-  /// Arranges that arrivals ring; false when something has arrived meanwhile. Pays the process-wide barrier.
+  /// Makes arrivals ring the doorbell; returns false when a message has arrived meanwhile. Costs a
+  /// process-wide barrier.
   virtual bool prepare_park(bool exclusive) noexcept = 0;
-  /// A token that changes with every ring or wake.
+  /// Returns a token that changes with every ring of the doorbell and every wake().
   [[nodiscard]] virtual std::uint32_t park_token() const noexcept = 0;
-  /// Sleeps unless something has arrived or the token has changed; woken by arrivals and by wake() with a
+  /// Sleeps unless a message has arrived or the token has changed. Woken by arrivals, and by wake() with a
   /// common bit in `bits`.
   virtual void park(std::uint32_t token, std::uint32_t bits, std::chrono::nanoseconds limit) noexcept = 0;
   virtual void wake(std::uint32_t bits) noexcept = 0;
-  /// Whether threads are parked; only reads.
+  /// Returns true when threads are parked; only reads.
   [[nodiscard]] virtual bool has_parked() const noexcept = 0;
 
-  /// What the network knows of the traffic since the port was opened, without having counted each message.
+  /// Counters of the traffic since the port was opened; messages are not counted one by one.
   struct Traffic {
-    std::uint64_t inlined = 0;          // messages sent by inlined posts
-    std::uint64_t wide_messages = 0;    // by write_wide() and write_packet(), without a trailer
-    std::uint64_t wide_sends = 0;       // with one
-    std::uint64_t wide_bytes = 0;       // of both, trailers included
-    std::uint64_t delivered = 0;        // messages that the sink has taken
-    std::uint64_t delivered_bytes = 0;  // of those of more than kShortMessage
-    std::uint64_t lanes = 0;            // to peers
+    std::uint64_t inlined = 0;              // messages sent by inlined posts
+    std::uint64_t multi_slot_messages = 0;  // of write_multi_slot() and write_packet(), without a trailer
+    std::uint64_t multi_slot_sends = 0;  // messages of write_multi_slot() and write_packet() with a trailer
+    std::uint64_t multi_slot_bytes = 0;  // bytes of these two, trailers included
+    std::uint64_t delivered = 0;         // messages that the sink has taken
+    std::uint64_t delivered_bytes = 0;   // bytes of delivered messages of more than kShortMessage
+    std::uint64_t lanes = 0;             // lanes to peers
     std::uint64_t lanes_grown = 0;
   };
-  /// Any thread; exact while nothing moves.
+  /// Any thread. The counters are exact while no thread sends or polls.
   [[nodiscard]] virtual Traffic traffic() noexcept { return {}; }
 
   /// Returns once no deliver() that began before the call is running in another thread.
   virtual void quiesce() noexcept = 0;
-  /// Whether closing this port loses nothing: peers have consumed the messages, or the network goes on
-  /// carrying them. Peers that are gone do not count.
+  /// Returns true when closing this port loses nothing: the peers have consumed the messages, or the network
+  /// goes on carrying them. Peers that have left do not count. Any thread; never waits, and returns false
+  /// when it cannot tell.
   [[nodiscard]] virtual bool drained() noexcept = 0;
-  /// One phrase per peer that has not consumed what was sent: "2 messages to rank 1". Empty when drained.
+  /// Returns one phrase per peer that has not consumed what was sent: "2 messages to rank 1". Empty when
+  /// drained.
   [[nodiscard]] virtual std::string undelivered() = 0;
+  /// Messages of this port that a peer has not consumed.
+  struct Unconsumed {
+    int peer;
+    std::uint64_t messages;  // upper bound
+    bool has_left;           // the peer has left: the messages are lost
+    bool needs_sender;       // parts of an exchange, which the peer gives up when this rank has left
+  };
+  /// Returns one entry for each such peer, peers that have left included. Any thread.
+  [[nodiscard]] virtual std::vector<Unconsumed> unconsumed() { return {}; }
 };
 
 /// A rank's membership of a network.
@@ -253,10 +278,32 @@ class Network {
   virtual ~Network() = default;
   [[nodiscard]] virtual const char* name() const noexcept = 0;
 
-  /// Room in every packet behind the attribute packet_size, for what protocols add to a payload.
+  /// Returns the capabilities of this network's ports, also before one is open.
+  [[nodiscard]] virtual Capabilities capabilities() const noexcept { return {}; }
+
+  /// Where a peer is, as far as this network can tell.
+  enum class Reach : std::uint8_t {
+    unknown,      // the peer has not joined yet, or left before it was ever contacted
+    local,        // this network reaches the peer
+    remote,       // the peer is on another host, which this network does not reach
+    unreachable,  // the peer is on this host, and yet this network does not reach it
+  };
+  /// Finds out whether this network reaches the peer; makes first contact when it does. An answer other than
+  /// unknown is final. Any thread; asks the bootstrap at most once per millisecond.
+  [[nodiscard]] virtual Reach reach(int peer) noexcept {
+    static_cast<void>(peer);
+    return Reach::local;
+  }
+  /// Returns the reason of an answer of reach() that is final, as a part of a sentence.
+  [[nodiscard]] virtual std::string reason_of_reach(int peer) {
+    static_cast<void>(peer);
+    return {};
+  }
+
+  /// Bytes in every packet behind the attribute packet_size, for the data that protocols add to a payload.
   static constexpr std::size_t kPacketTrailer = 16;
-  /// Registered memory of the packet pool: `count` packets, `stride` bytes apart, of `payload` bytes each:
-  /// packet_size + kPacketTrailer.
+  /// Registered memory of the packet pool: `count` packets, `stride` bytes apart, of `payload` bytes each
+  /// (packet_size + kPacketTrailer).
   struct PacketMemory {
     std::byte* base = nullptr;
     std::size_t stride = 0;
@@ -264,34 +311,69 @@ class Network {
     std::size_t payload = 0;
   };
   [[nodiscard]] virtual PacketMemory packet_memory() const noexcept = 0;
-  /// Moves indices of packets that peers have given back into `indices`; returns how many.
+  /// Moves the indices of packets that peers have returned into `indices`; returns their number.
   virtual std::size_t reclaim_packets(std::span<std::uint32_t> indices) noexcept = 0;
 
-  /// Memory for a region of this rank that peers can reach as directly as this network allows; zeroed,
-  /// aligned to a page. Throws weft::Error when there is none.
+  /// Allocates memory for a region of this rank that peers can reach as directly as this network allows;
+  /// zeroed, aligned to a page. Throws weft::Error when there is none.
   virtual std::byte* allocate_memory(RegionName name, std::size_t size) = 0;
-  /// Makes memory reachable for peers: the user's own (`allocated` false), or what allocate_memory()
-  /// returned.
+  /// Makes memory reachable for peers: memory of the user (`allocated` false), or memory from
+  /// allocate_memory().
   virtual RegionKeys register_memory(RegionName name, std::span<std::byte> memory, bool allocated) = 0;
-  /// Ends the reachability; accesses that come later are refused. Frees memory that was allocated here.
+  /// Ends the registration; later accesses are refused. Frees memory from allocate_memory().
   virtual void release_memory(RegionName name, std::span<std::byte> memory, bool allocated) noexcept = 0;
-  /// The peer's region mapped into this process, or nullptr where that is impossible or the peer is not there
-  /// yet. Lives as long as the network.
-  virtual const detail::DirectWindow* map_memory(int peer, const RemoteMemory& memory) = 0;
+  /// Returns the window by which the peer's region is mapped in this process; std::nullopt when it cannot be
+  /// mapped, the region is closed, or the peer is not ready yet. An access through the window has no effect
+  /// once the owner has released the region. A caller that asks allows() before each access may use the
+  /// window for the life of the network.
+  virtual std::optional<detail::DirectWindow> map_memory(int peer, const RemoteMemory& memory) = 0;
 
-  /// Fills `path` with lanes as peers are contacted.
+  /// Opens a port, which fills `path` with lanes as peers are contacted.
   virtual std::unique_ptr<Port> open_port(std::uint32_t index, detail::DevicePath& path) = 0;
-  /// Counts the peers that this network knows to have failed, where it finds that out by itself; nullptr: the
-  /// bootstrap knows. As Bootstrap::failures().
+  /// The number of peers that this network knows to have failed, when it detects failures by itself; nullptr
+  /// when the bootstrap detects them. See Bootstrap::failures().
   [[nodiscard]] virtual const std::atomic<std::uint32_t>* failures() const noexcept { return nullptr; }
   [[nodiscard]] virtual bool has_failed(int peer) noexcept {
     static_cast<void>(peer);
     return false;
   }
-  /// The peer has failed, its process has ended: Port::gone() holds from now on. Once for each.
-  virtual void peer_failed(int peer) noexcept { static_cast<void>(peer); }
+  /// The number of peers that have departed: failed, or left in order. See Bootstrap::departures().
+  [[nodiscard]] virtual const std::atomic<std::uint32_t>* departures() const noexcept { return nullptr; }
+  [[nodiscard]] virtual bool has_left(int peer) noexcept {
+    static_cast<void>(peer);
+    return false;
+  }
+  /// Tells the network that the peer has failed or has left: Port::has_left() holds from now on. Called once
+  /// for each peer.
+  virtual void peer_departed(int peer) noexcept { static_cast<void>(peer); }
 
-  /// Tells peers the state of a handle.
+  /// Progress of this rank's shutdown, published to peers.
+  enum class Closing : std::uint8_t {
+    no,
+    devices,  // all open devices are being closed
+    runtime,  // the runtime is being closed as well: nothing is opened or received any more
+  };
+  virtual void publish_closing(Closing how) noexcept { static_cast<void>(how); }
+  /// State of a peer as a possible receiver of messages.
+  enum class Taker : std::uint8_t {
+    living,   // the peer's process is running, even if it is slow or stopped
+    closing,  // the peer has published that it is closing: it takes only what needs no call of its program
+    nobody,   // the peer's process has ended without another notice, or the peer is this rank, whose only
+              // thread asks
+  };
+  [[nodiscard]] virtual Taker taker_of(int peer) noexcept {
+    static_cast<void>(peer);
+    return Taker::living;
+  }
+  /// Returns true when this rank has ever sent to itself, or may have.
+  [[nodiscard]] virtual bool has_contacted_itself() noexcept { return true; }
+  /// Returns true when a message that was sent stays available to the peer after this rank has left.
+  [[nodiscard]] virtual bool keeps_messages_for(int peer) noexcept {
+    static_cast<void>(peer);
+    return false;
+  }
+
+  /// Publishes the state of a handle to peers.
   virtual void publish_handle(std::uint16_t id, std::uint16_t generation, HandleState state) noexcept = 0;
 };
 

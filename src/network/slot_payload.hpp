@@ -1,4 +1,5 @@
-// How a payload lies over several slots: in one piece, headers of all but the first slot included.
+// Layout of a payload over several slots: one contiguous range, which includes the headers of all slots but
+// the first.
 #pragma once
 
 #include <weft/detail/copy.hpp>
@@ -15,28 +16,29 @@ namespace weft::network {
 inline constexpr std::size_t kSlot = sizeof(detail::Slot);
 inline constexpr std::size_t kHeader = sizeof(std::uint64_t);
 
-/// What is behind the header of a slot that is not the first.
-inline std::byte* body_of(detail::Slot& slot) noexcept {
+/// The bytes behind the header of a slot that is not the first.
+inline std::byte* part_of(detail::Slot& slot) noexcept {
   return reinterpret_cast<std::byte*>(&slot) + kHeader;
 }
-/// Its header as a part of the payload, the rest zero.
+/// Stores `size` bytes of the payload into the slot's header and zeroes the rest of the header.
 inline void store_header(detail::Slot& slot, const std::byte* from, std::size_t size) noexcept {
   std::uint64_t head = 0;
   std::memcpy(&head, from, size);
   slot.header.store(head, std::memory_order_relaxed);
 }
 
-/// From here on a payload is copied as a whole, which takes half of the stores (docs/decisions/024). What a
-/// poll with an old position in its hands then reads as a header may be anything; it takes nothing without
-/// looking again inside the lane. ThreadSanitizer is shown headers that are stored as atomics.
+/// Payloads of at least this size are copied as a whole, which takes half of the stores (docs/decisions/024).
+/// A poll with an old position may then read any value as a header; it acts only after it has read again with
+/// the lane entered. Under ThreadSanitizer headers are always stored as atomics.
 #ifdef __SANITIZE_THREAD__
 inline constexpr std::size_t kCopiedAsOne = ~std::size_t{0};
 #else
 inline constexpr std::size_t kCopiedAsOne = 257;
 #endif
 
-/// Lays a payload over a slot and those that follow. By vectors, not by words as copy_small(): of what a loop
-/// has written element by element some processors guess wrong which load gets which.
+/// Writes a payload over a slot and those that follow. It copies by vectors, not by words as copy_small()
+/// does: some processors predict wrongly which store a load depends on when a loop has written the data
+/// element by element.
 [[gnu::always_inline]] inline void write_payload(detail::Slot* slot, Bytes payload) noexcept {
   const std::byte* from = payload.data();
   if (payload.size() <= detail::kSlotPayload) {
@@ -53,7 +55,7 @@ inline constexpr std::size_t kCopiedAsOne = 257;
   for (; rest >= kSlot; rest -= kSlot, from += kSlot) {
     ++slot;
     store_header(*slot, from, kHeader);
-    std::memcpy(body_of(*slot), from + kHeader, kSlot - kHeader);
+    std::memcpy(part_of(*slot), from + kHeader, kSlot - kHeader);
   }
   if (rest == 0) return;
   ++slot;
@@ -61,7 +63,7 @@ inline constexpr std::size_t kCopiedAsOne = 257;
   store_header(*slot, from, kHeader);
   rest -= kHeader;
   from += kHeader;
-  std::byte* const to = body_of(*slot);
+  std::byte* const to = part_of(*slot);
   if (rest <= detail::kSlotPayload) {
     detail::copy_small(to, from, rest);
   } else {
@@ -70,7 +72,7 @@ inline constexpr std::size_t kCopiedAsOne = 257;
   }
 }
 
-/// Writes what is behind a payload of `size` bytes that begins in `first`.
+/// Writes the trailer behind a payload of `size` bytes that begins in `first`.
 [[gnu::always_inline]] inline void write_trailer(detail::Slot* first, std::size_t size,
                                                  std::uint64_t trailer) noexcept {
   const std::size_t place = offsetof(detail::Slot, payload) + size;
@@ -84,7 +86,7 @@ inline constexpr std::size_t kCopiedAsOne = 257;
     const std::uint64_t before = in_slot == 0 ? 0 : slot.header.load(std::memory_order_relaxed);
     slot.header.store(before | trailer << 8 * in_slot, std::memory_order_relaxed);
     if (in_slot != 0)
-      std::memcpy(body_of(slot), reinterpret_cast<const std::byte*>(&trailer) + kHeader - in_slot, in_slot);
+      std::memcpy(part_of(slot), reinterpret_cast<const std::byte*>(&trailer) + kHeader - in_slot, in_slot);
   } else {
     const std::size_t here = kSlot - in_slot;
     std::memcpy(at, &trailer, here);

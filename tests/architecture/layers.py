@@ -1,4 +1,4 @@
-"""The layer rule: reads the table of docs/architecture.md and checks the includes of a source tree against it.
+"""The layer rule: reads the table of docs/internals/architecture.md and checks the includes of a source tree against it.
 
 Grammar of the table's folder column: patterns in backquotes, separated by commas. A pattern ending in / covers what lies
 below it, any other one names files. `*` stands for one folder or file name, `{a,b}` for one of several. A row whose pattern
@@ -101,7 +101,7 @@ def resolve(root, includer, quoted, public):
 
 
 def source_files(root):
-    for top in ("include", "src", "bindings", "tools", "apps", "examples", "tests", "bench"):
+    for top in ("include", "src", "bindings", "tools", "apps", "examples", "tests"):
         for path in sorted((root / top).rglob("*")):
             if path.suffix in SOURCE_SUFFIXES and path.is_file():
                 yield path.relative_to(root)
@@ -114,7 +114,7 @@ def check_includes(root, layers):
     for path in source_files(root):
         place = place_of(path.as_posix(), layers)
         if place is None:
-            faults.append(f"{path}: lies in no row of the layer table of docs/architecture.md")
+            faults.append(f"{path}: lies in no row of the layer table of docs/internals/architecture.md")
             continue
         for number, line in enumerate((root / path).read_text(errors="replace").splitlines(), 1):
             match = INCLUDE.match(line)

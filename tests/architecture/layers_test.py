@@ -1,4 +1,4 @@
-"""Includes follow the layer table of docs/architecture.md, and files stay short."""
+"""Includes follow the layer table of docs/internals/architecture.md, and files stay short."""
 
 import os
 import subprocess
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import layers
 
-ROOT = Path(os.environ.get("WEFT_SOURCE_DIR", Path(__file__).resolve().parents[2]))
+ROOT = Path(os.environ.get("WEFTDEV_SOURCE_DIR", Path(__file__).resolve().parents[2]))
 NORMAL_LENGTH = 400
 GREATEST_LENGTH = 600
 COUNTED_SUFFIXES = layers.SOURCE_SUFFIXES | {".py", ".sh", ".cmake"}
@@ -30,7 +30,7 @@ TABLE = """
 
 class TheTreeOfThisProject(unittest.TestCase):
     def test_includes_point_down(self):
-        table = layers.read_table((ROOT / "docs" / "architecture.md").read_text())
+        table = layers.read_table((ROOT / "docs" / "internals" / "architecture.md").read_text())
         faults = layers.check_includes(ROOT, table)
         if faults:
             self.fail("\n" + "\n".join(faults))

@@ -31,7 +31,7 @@ void exchange(Table& table, RecordPool<Record>& pool) {
     const auto result =
         table.pair(MatchSide::unexpected, {tag / 2, 1, 0}, []() -> Record* { return nullptr; });
     if (result.answer != Table::Answer::matched) ::_exit(4);
-    pool.give_back(*result.record);
+    pool.release(*result.record);
   }
 }
 

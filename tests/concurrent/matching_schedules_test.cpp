@@ -35,15 +35,15 @@ using detail::TryLock;
 int pair(Table& table, MatchSide side, const MatchKey& key, Record& record, bool short_cuts) {
   for (;;) {
     if (short_cuts && side == MatchSide::posted &&
-        table.add_first<TryLock, MatchSide::posted>(key, [&] { return &record; }))
+        table.try_add<TryLock, MatchSide::posted>(key, [&] { return &record; }))
       return 0;
     if (short_cuts && side == MatchSide::unexpected) {
       if (record.number % 2 == 0) {
-        if (Record* partner = table.take_first<TryLock, MatchSide::unexpected>(key)) return partner->number;
+        if (Record* partner = table.try_take<TryLock, MatchSide::unexpected>(key)) return partner->number;
       } else {
         int partner = 0;
         Table::Finder finder(table, key.origin(), key.tag);
-        if (table.take_first_while<TryLock, MatchSide::unexpected>(
+        if (table.try_take_while<TryLock, MatchSide::unexpected>(
                 key, finder, [&](const Record&) { return partner == 0; },
                 [&](Record& taken) { partner = taken.number; }) != 0)
           return partner;
@@ -133,7 +133,7 @@ TEST(MatchTable, gives_a_record_to_its_partner_or_to_who_unlinks_it_under_all_sc
                         schedule.report("matched under another key");
                       result.record->number = 77;
                       ++matched;
-                      pool.give_back(*result.record, 2);
+                      pool.release(*result.record, 2);
                     }
                   },
                   [&] {
@@ -148,7 +148,7 @@ TEST(MatchTable, gives_a_record_to_its_partner_or_to_who_unlinks_it_under_all_sc
                         continue;
                       handle.record->number = 88;
                       ++cancelled;
-                      pool.give_back(*handle.record, 3);
+                      pool.release(*handle.record, 3);
                     }
                   }});
     int left = 0;
@@ -167,7 +167,8 @@ struct SlowRecord : core::BasicPooledRecord<model::Atomic> {
 TEST(RecordPool, finds_no_record_before_it_is_made_under_all_schedules) {
   WEFT_NEEDS_FIBERS();
   expect_sound([](Schedule& schedule) {
-    core::RecordPool<SlowRecord, model::Atomic> pool(4, false);
+    using SlowPool = core::RecordPool<SlowRecord, model::Atomic>;
+    SlowPool pool(4, false, SlowPool::Idle::unreachable);
     const auto take = [&](std::uint32_t as) { static_cast<void>(pool.take(as)); };
     schedule.run({[&] { take(1); }, [&] { take(300); },
                   [&] {
@@ -186,7 +187,7 @@ TEST(RecordPool, finds_no_record_before_it_is_made_under_all_schedules) {
 TEST(RecordPool, gives_each_record_to_one_owner_under_all_schedules) {
   WEFT_NEEDS_FIBERS();
   expect_sound([](Schedule& schedule) {
-    Pool pool(4, false);
+    Pool pool(4, false, Pool::Idle::unreachable);
     bool owned[4] = {};
     // One thread each with and without magazine takes from what others give back.
     const auto use = [&](std::uint32_t as) {
@@ -202,7 +203,7 @@ TEST(RecordPool, gives_each_record_to_one_owner_under_all_schedules) {
         }
         for (Record* record : taken) {
           owned[record->index()] = false;
-          pool.give_back(*record, as);
+          pool.release(*record, as);
         }
         taken.clear();
       }

@@ -33,10 +33,10 @@ struct Handle {
   std::size_t number;
 };
 
-template <class Body>
-void in_threads(const Body& body) {
+template <class Part>
+void in_threads(const Part& part) {
   std::vector<std::thread> threads;
-  for (int thread = 0; thread < kThreads; ++thread) threads.emplace_back([&, thread] { body(thread); });
+  for (int thread = 0; thread < kThreads; ++thread) threads.emplace_back([&, thread] { part(thread); });
   for (std::thread& thread : threads) thread.join();
 }
 
@@ -72,7 +72,7 @@ TEST(MatchTableStress, ends_every_record_once_by_its_partner_or_by_who_cancels_i
         ++matches;
         if (result.record->side == side || result.record->key() != key) ++wrong_side;
         ++ended[result.record->number];
-        pool.give_back(*result.record);
+        pool.release(*result.record);
       }
       if (handles.empty() || random() % 3 != 0) continue;
       const std::size_t which = random() % handles.size();
@@ -88,7 +88,7 @@ TEST(MatchTableStress, ends_every_record_once_by_its_partner_or_by_who_cancels_i
       ++cancels;
       if (record->number != handle.number) ++wrong_number;
       ++ended[record->number];
-      pool.give_back(*record);
+      pool.release(*record);
     }
   });
   table.clear([&](Record& record, MatchSide) { ++ended[record.number]; });
@@ -136,7 +136,7 @@ TEST(MatchTableStress, keeps_the_order_of_one_poster_under_one_key) {
       if (result.record->number != next) out_of_order = true;
       ++next;
       ++received;
-      pool.give_back(*result.record);
+      pool.release(*result.record);
     }
   });
   EXPECT_FALSE(out_of_order);
@@ -157,14 +157,14 @@ TEST(RecordPoolStress, gives_each_record_to_one_owner) {
           owned.push_back(record);
         }
       } else if (!owned.empty()) {
-        pool.give_back(*owned.back());
+        pool.release(*owned.back());
         owned.pop_back();
       }
     }
-    for (Record* record : owned) pool.give_back(*record);
+    for (Record* record : owned) pool.release(*record);
   });
   std::size_t sum = 0;
-  for (std::uint32_t index = 0; index < 100; ++index)
+  for (std::uint32_t index = 0; index < pool.made(); ++index)
     if (const Record* record = pool.find(index); record != nullptr) sum += record->number;
   EXPECT_EQ(sum, uses);
 }

@@ -204,7 +204,7 @@ TEST(QueueEnd, belongs_to_its_only_threads_until_others_come_under_all_schedules
   WEFT_NEEDS_FIBERS();
   constexpr int kLater = 4;
   bool was_alone = false;
-  bool was_alone_in_vain = false;
+  bool was_alone_and_found_nothing = false;
   expect_sound([&](Schedule& schedule) {
     Chain<ManyThreads, ManyThreads> chain(128);
     Popped popped(schedule, 3);
@@ -226,14 +226,14 @@ TEST(QueueEnd, belongs_to_its_only_threads_until_others_come_under_all_schedules
                   },
                   [&] {
                     for (int count = 1; count <= kLater; ++count)
-                      was_alone_in_vain = chain.push(200 + count) || was_alone_in_vain;
+                      was_alone_and_found_nothing = chain.push(200 + count) || was_alone_and_found_nothing;
                   },
                   [&] { pop(1, kTotal); }});
     pop(2, kTotal);
     if (popped.count() != kTotal) schedule.report("an item is lost");
   });
   EXPECT_TRUE(was_alone) << "no schedule has told a thread that it is alone";
-  EXPECT_FALSE(was_alone_in_vain);
+  EXPECT_FALSE(was_alone_and_found_nothing);
 }
 
 TEST(QueueEnd, waits_for_the_last_push_before_it_is_destroyed_under_all_schedules) {

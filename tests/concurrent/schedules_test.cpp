@@ -2,7 +2,7 @@
 // its releases, and then its acquires, taken away: a model that does not notice would prove nothing.
 #include "support/schedules.hpp"
 #include "concurrent/index_pool.hpp"
-#include "concurrent/intake.hpp"
+#include "concurrent/mpsc_list.hpp"
 
 #include <weft/detail/lane.hpp>
 
@@ -81,19 +81,19 @@ TEST(IndexPool, gives_each_index_to_one_owner_under_all_schedules) {
   });
 }
 
-TEST(Intake, hands_over_every_item_once_under_all_schedules) {
+TEST(MpscList, hands_over_every_item_once_under_all_schedules) {
   WEFT_NEEDS_FIBERS();
   struct Item {
     Cell<Item*> next{nullptr};
     Cell<int> value{0};
   };
   expect_sound([](Schedule& schedule) {
-    concurrent::Intake<Item, model::Atomic> intake;
+    concurrent::MpscList<Item, model::Atomic> mpsc_list;
     Item items[6];
     std::map<int, int> seen;
     std::map<int, int> last;
     const auto take = [&] {
-      for (Item* item = intake.take_all(); item != nullptr;) {
+      for (Item* item = mpsc_list.take_all(); item != nullptr;) {
         const int value = item->value;
         ++seen[value];
         if (value <= last[value / 100]) schedule.report("one thread's items are out of order");
@@ -105,7 +105,7 @@ TEST(Intake, hands_over_every_item_once_under_all_schedules) {
       for (int count = 0; count < 3; ++count) {
         Item& item = items[thread * 3 + count];
         item.value = (thread + 1) * 100 + count + 1;
-        intake.put(item);
+        mpsc_list.put(item);
       }
     };
     schedule.run({[&] { put(0); }, [&] { put(1); },
@@ -116,12 +116,12 @@ TEST(Intake, hands_over_every_item_once_under_all_schedules) {
     if (seen.size() != 6) schedule.report("an item is lost");
     for (const auto& [value, count] : seen)
       if (count != 1) schedule.report("an item came twice");
-    if (!intake.empty()) schedule.report("not empty");
+    if (!mpsc_list.empty()) schedule.report("not empty");
   });
 }
 
-/// The lane's protocol as detail::post_slot and the receiver in src/network/shm follow it: header last and
-/// with release, cleared after reading, credit with release a quarter of the ring at a time.
+/// The lane's protocol as detail::try_post_slot and the receiver in src/network/shm follow it: header last
+/// and with release, cleared after reading, credit with release a quarter of the ring at a time.
 void lane_scenario(Schedule& schedule) {
   constexpr std::uint64_t kSlots = 8;
   constexpr std::uint64_t kMask = kSlots - 1;

@@ -1,6 +1,6 @@
 // The same structures under real threads, for ThreadSanitizer and for what a model cannot show.
 #include "concurrent/index_pool.hpp"
-#include "concurrent/intake.hpp"
+#include "concurrent/mpsc_list.hpp"
 #include "concurrent/thread_number.hpp"
 
 #include <weft/completion/counter.hpp>
@@ -28,10 +28,10 @@ constexpr int kRounds = 5'000;
 constexpr int kRounds = 50'000;
 #endif
 
-template <class Body>
-void in_threads(int count, const Body& body) {
+template <class Part>
+void in_threads(int count, const Part& part) {
   std::vector<std::thread> threads;
-  for (int thread = 0; thread < count; ++thread) threads.emplace_back([&, thread] { body(thread); });
+  for (int thread = 0; thread < count; ++thread) threads.emplace_back([&, thread] { part(thread); });
   for (std::thread& thread : threads) thread.join();
 }
 
@@ -55,13 +55,13 @@ TEST(IndexPoolStress, gives_each_index_to_one_owner) {
   EXPECT_EQ(pool.take(), pool.kNone);
 }
 
-TEST(IntakeStress, hands_over_every_item_once) {
+TEST(MpscListStress, hands_over_every_item_once) {
   struct Item {
     Item* next = nullptr;
     int thread = 0;
     int number = 0;
   };
-  concurrent::Intake<Item> intake;
+  concurrent::MpscList<Item> mpsc_list;
   std::vector<Item> items(static_cast<std::size_t>(kThreads * kRounds));
   std::atomic<int> running{kThreads};
   int taken = 0;
@@ -69,7 +69,7 @@ TEST(IntakeStress, hands_over_every_item_once) {
   std::thread taker([&] {
     for (bool last = false; !last;) {
       last = running == 0;
-      for (Item* item = intake.take_all(); item != nullptr; item = item->next) {
+      for (Item* item = mpsc_list.take_all(); item != nullptr; item = item->next) {
         EXPECT_EQ(item->number, next[static_cast<std::size_t>(item->thread)]++);
         ++taken;
       }
@@ -80,7 +80,7 @@ TEST(IntakeStress, hands_over_every_item_once) {
       Item& item = items[static_cast<std::size_t>(thread * kRounds + number)];
       item.thread = thread;
       item.number = number;
-      intake.put(item);
+      mpsc_list.put(item);
     }
     --running;
   });

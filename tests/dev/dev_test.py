@@ -8,8 +8,8 @@ import tempfile
 import unittest
 from pathlib import Path
 
-ROOT = Path(os.environ["WEFT_SOURCE_DIR"])
-VERBS = ["build", "run", "test", "bench", "format", "check", "clean"]
+ROOT = Path(os.environ["WEFTDEV_SOURCE_DIR"])
+VERBS = ["build", "run", "test", "bench", "docs", "format", "check", "clean"]
 
 
 def dev(*arguments, **options):

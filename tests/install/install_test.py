@@ -1,5 +1,6 @@
 """Programs outside the tree find, link and run the installed library, in every way that the README names."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -7,8 +8,8 @@ import tempfile
 import unittest
 from pathlib import Path
 
-SOURCE = Path(os.environ["WEFT_SOURCE_DIR"])
-BUILD = Path(os.environ["WEFT_BIN_DIR"]).parent
+SOURCE = Path(os.environ["WEFTDEV_SOURCE_DIR"])
+BUILD = Path(os.environ["WEFTDEV_BIN_DIR"]).parent
 HERE = Path(__file__).resolve().parent
 HANG_GUARD_S = 600
 
@@ -29,10 +30,10 @@ def configure(source, build, *settings):
 
 
 def compile_all(build):
-    run("cmake", "--build", build, "-j", "2")
+    run("cmake", "--build", build, "-j", "1")  # the other tests need a processor, too
 
 
-@unittest.skipIf(os.environ.get("WEFT_TEST_SANITIZER"), "clients of a sanitized library need its flags; release tests this")
+@unittest.skipIf(os.environ.get("WEFTDEV_TEST_SANITIZER"), "clients of a sanitized library need its flags; release tests this")
 class InstalledLibrary(unittest.TestCase):
     def setUp(self):
         directory = tempfile.TemporaryDirectory(prefix="weft-install-")
@@ -70,6 +71,24 @@ class InstalledLibrary(unittest.TestCase):
         self.install()
         self.check_ring(self.build_with_find_package(), weft=self.prefix / "bin" / "weft")
 
+    def test_a_client_of_a_compiled_layer_keeps_its_own_standard(self):
+        self.install()
+        configure(HERE / "layer_consumer", self.build, f"-DCMAKE_PREFIX_PATH={self.prefix}")
+        compile_all(self.build)
+        commands = {Path(each["file"]).name: each["command"]
+                    for each in json.loads((self.build / "compile_commands.json").read_text())}
+        self.assertRegex(commands["client.cpp"], r"-std=(gnu|c)\+\+17\b")
+        self.assertRegex(commands["layer.cpp"], r"-std=(gnu|c)\+\+(20|2a)\b")
+        self.assertNotIn(str(self.prefix), commands["client.cpp"])  # nor does it see weft's headers
+        self.assertEqual(run(self.build / "client"), "2 after 1 ranks\n")
+        self.assertEqual(run(self.prefix / "bin" / "weft", "run", "-n", "3", "--", self.build / "client"), "4 after 3 ranks\n")
+
+    def test_layers_of_this_project_pass_no_standard_on(self):
+        # What target_compile_features says PUBLIC reaches every client, whatever it includes: the library alone may.
+        said = [line for path in sorted((SOURCE / "cmake").glob("*.cmake")) for line in path.read_text().splitlines()
+                if "target_compile_features" in line and ("PUBLIC" in line or "INTERFACE" in line)]
+        self.assertEqual(len(said), 1, said)
+
     @unittest.skipUnless(shutil.which("pkg-config") and shutil.which("make"), "pkg-config or make is missing")
     def test_pkg_config_gives_the_static_library(self):
         self.install()
@@ -85,7 +104,7 @@ class InstalledLibrary(unittest.TestCase):
     def test_fetch_content_builds_the_library_alone_and_shared(self):
         # One build for two ways, since a build takes minutes: as a part of the client's, and installed from there.
         part = self.directory / "part"
-        configure(HERE / "fetch_content", part, f"-DWEFT_SOURCE_DIR={SOURCE}", f"-DFETCHCONTENT_SOURCE_DIR_WEFT={SOURCE}",
+        configure(HERE / "fetch_content", part, f"-DWEFTDEV_SOURCE_DIR={SOURCE}", f"-DFETCHCONTENT_SOURCE_DIR_WEFT={SOURCE}",
                   "-DBUILD_SHARED_LIBS=ON", "-DWEFT_INSTALL=ON", "-DCMAKE_CXX_FLAGS_RELEASE=-O0 -DNDEBUG",
                   "-DCMAKE_DISABLE_FIND_PACKAGE_CLI11=ON", "-DCMAKE_DISABLE_FIND_PACKAGE_fmt=ON",
                   "-DCMAKE_DISABLE_FIND_PACKAGE_Hwloc=ON", "-DCMAKE_DISABLE_FIND_PACKAGE_GTest=ON")

@@ -39,7 +39,7 @@ class FakePort final : public network::Port {
                             bool) noexcept override {
     return network::AccessResult::unsupported;
   }
-  [[nodiscard]] bool gone(int peer) noexcept override { return on_gone(peer); }
+  [[nodiscard]] bool has_left(int peer) noexcept override { return on_gone(peer); }
   std::size_t poll(network::Sink&, std::size_t, bool) noexcept override { return 0; }
   bool prepare_park(bool) noexcept override { return true; }
   [[nodiscard]] std::uint32_t park_token() const noexcept override { return 0; }
@@ -54,7 +54,7 @@ class FakePort final : public network::Port {
   network::Capabilities capabilities_;
 };
 
-class FakeNetwork final : public network::Network {
+class FakeNetwork : public network::Network {
  public:
   [[nodiscard]] const char* name() const noexcept override { return "fake"; }
   [[nodiscard]] PacketMemory packet_memory() const noexcept override { return {}; }
@@ -62,7 +62,9 @@ class FakeNetwork final : public network::Network {
   std::byte* allocate_memory(network::RegionName, std::size_t) override { return nullptr; }
   network::RegionKeys register_memory(network::RegionName, std::span<std::byte>, bool) override { return {}; }
   void release_memory(network::RegionName, std::span<std::byte>, bool) noexcept override {}
-  const detail::DirectWindow* map_memory(int, const network::RemoteMemory&) override { return nullptr; }
+  std::optional<detail::DirectWindow> map_memory(int, const network::RemoteMemory&) override {
+    return std::nullopt;
+  }
   std::unique_ptr<network::Port> open_port(std::uint32_t, detail::DevicePath&) override { return nullptr; }
   void publish_handle(std::uint16_t, std::uint16_t, network::HandleState) noexcept override {}
 };

@@ -101,6 +101,12 @@ inline const std::vector<AttributeSetting> kNoSurprises = {
          std::string_view(runtime.attribute("sim_reorder")) == "0";
 }
 
+/// Whether libfabric may carry messages between the ranks of a job: they then arrive some time after a post.
+[[nodiscard]] inline bool uses_libfabric(const Runtime& runtime) {
+  const std::string_view network = runtime.network();
+  return network == "ofi" || network == "mixed";
+}
+
 /// All ranks of an in-process job with an endpoint each, driven by the thread that owns this object.
 template <class EndpointType = Endpoint>
 class Ranks {

@@ -3,7 +3,7 @@
 import os
 import subprocess
 
-WEFT = os.path.join(os.environ["WEFT_BIN_DIR"], "weft")
+WEFT = os.path.join(os.environ["WEFTDEV_BIN_DIR"], "weft")
 HANG_GUARD = 100  # seconds; generous, no test waits for it to pass
 # For programs whose ranks live in one process: reports are switched off for jobs of several (tests/CMakeLists.txt).
 RACE_REPORTS = {"TSAN_OPTIONS": os.environ.get("TSAN_OPTIONS", "").replace("report_bugs=0:", "")}
@@ -13,13 +13,13 @@ FOREIGN = ("WEFT_", "PMI", "SLURM_", "OMPI_")
 def environment(**changes):
     """This process's environment without what a launcher around the tests may have set."""
     kept = {key: value for key, value in os.environ.items()
-            if not key.startswith(FOREIGN) or key in ("WEFT_BIN_DIR", "WEFT_TEST_BIN_DIR", "WEFT_TEST_SANITIZER")}
+            if not key.startswith(FOREIGN)}
     kept.update(changes)
     return kept
 
 
 def program(name):
-    return os.path.join(os.environ["WEFT_TEST_BIN_DIR"], name)
+    return os.path.join(os.environ["WEFTDEV_TEST_BIN_DIR"], name)
 
 
 def run(ranks, *command, guard=HANG_GUARD, env=None):

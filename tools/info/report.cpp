@@ -3,6 +3,8 @@
 #include <weft/networks.hpp>
 #include <weft/version.hpp>
 
+#include "base/log.hpp"
+
 namespace weft::tools::info {
 namespace {
 
@@ -25,6 +27,7 @@ std::vector<BuildOption> build_options() {
 
 std::vector<AttributeState> attribute_states() {
   const base::Attributes attributes = base::Attributes::load();
+  for (const std::string& line : attributes.unknown_variables()) base::Log{}.warn(line);
   std::vector<AttributeState> states;
   for (const base::AttributeRow& row : base::kAttributeTable) {
     states.push_back({.name = std::string(row.name),

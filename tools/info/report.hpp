@@ -13,7 +13,7 @@ namespace weft::tools::info {
 struct Component {
   std::string name;
   bool present = false;
-  std::string remark;  ///< what it does, or the reason for its absence
+  std::string remark;  ///< its purpose, or the reason for its absence
 };
 
 struct BuildOption {
@@ -33,7 +33,7 @@ struct AttributeState {
   std::string help;
 };
 
-/// Everything that `weft info` shows.
+/// The data that `weft info` shows.
 struct Report {
   std::string version;
   std::vector<BuildOption> build;
@@ -43,7 +43,7 @@ struct Report {
   std::vector<AttributeState> attributes;
 };
 
-/// Throws weft::Error when the environment sets an attribute wrongly.
+/// Makes the report. Throws weft::Error when the environment sets an attribute wrongly.
 Report make_report();
 
 std::string as_table(const Report& report);

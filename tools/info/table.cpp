@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "base/parse.hpp"
+#include "common/text_table.hpp"
 #include "info/report.hpp"
 
 namespace weft::tools::info {
@@ -57,31 +58,11 @@ void append_components(std::string& text, const char* title, const std::vector<C
 }
 
 void append_attributes(std::string& text, const std::vector<AttributeState>& attributes) {
-  struct Column {
-    const char* title;
-    std::string AttributeState::*field;
-    std::size_t width = 0;
-  };
-  Column columns[] = {{"variable", &AttributeState::variable}, {"value", &AttributeState::value},
-                      {"source", &AttributeState::source},     {"range", &AttributeState::range},
-                      {"unit", &AttributeState::unit},         {"meaning", &AttributeState::help}};
-  for (Column& column : columns) {
-    column.width = std::string_view{column.title}.size();
-    for (const AttributeState& state : attributes)
-      column.width = std::max(column.width, (state.*column.field).size());
-  }
-  const auto append_line = [&text](const std::string& line) {
-    text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
-  };
+  std::vector<TextRow> rows = {{"variable", "value", "source", "range", "unit", "meaning"}};
+  for (const AttributeState& state : attributes)
+    rows.push_back({state.variable, state.value, state.source, state.range, state.unit, state.help});
   text += "\nattributes (set by the program, else by the environment variable, else the default)\n";
-  std::string line = "  ";
-  for (const Column& column : columns) line += fmt::format("{:<{}}  ", column.title, column.width);
-  append_line(line);
-  for (const AttributeState& state : attributes) {
-    line = "  ";
-    for (const Column& column : columns) line += fmt::format("{:<{}}  ", state.*column.field, column.width);
-    append_line(line);
-  }
+  text += text_table(rows, std::vector<TextColumn>(rows.front().size(), {TextColumn::Align::left}));
 }
 
 }  // namespace

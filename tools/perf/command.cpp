@@ -9,16 +9,18 @@
 #include <cstring>
 #include <string_view>
 
+#include "perf/command_line.hpp"
 #include "perf/comparison.hpp"
-#include "perf/options.hpp"
-#include "perf/report.hpp"
-#include "perf/report_folder.hpp"
-#include "perf/task.hpp"
+#include "perf/measure/task.hpp"
+#include "perf/report/report_folder.hpp"
+#include "perf/report/report_formats.hpp"
+#include "perf/worker.hpp"
 
 namespace weft::tools {
 namespace {
 
-/// Opened before measuring: a name that cannot be written must not cost a minute first.
+/// The file of --json. Opened before measuring, so that a name that cannot be written does not cost a minute
+/// first.
 class JsonFile {
  public:
   explicit JsonFile(const std::string& name)
@@ -40,7 +42,7 @@ class JsonFile {
   std::FILE* file_;
 };
 
-/// What the user typed, nearly.
+/// The command line, nearly as the user typed it.
 std::string command_line(int argc, char** argv) {
   std::string text = "weft perf";
   for (int i = 1; i < argc; ++i) text += std::string(" ") + argv[i];
@@ -52,16 +54,16 @@ std::string command_line(int argc, char** argv) {
 int command_perf(int argc, char** argv) {
   if (argc == 3 && std::string_view{argv[1]} == "--worker")
     return perf::run_worker(perf::parse_task(argv[2]));
-  const perf::Parsed parsed = perf::parse_options(argc, argv);
+  const perf::Parsed parsed = perf::parse_command_line(argc, argv);
   if (parsed.exit_code) return *parsed.exit_code;
   const perf::Options& options = parsed.options;
-  if (options.verify) return perf::verify(options) ? 0 : 1;
+  if (options.verify) return perf::verify(options, parsed.measurements) ? 0 : 1;
 
   std::optional<JsonFile> json;
   if (options.json) json.emplace(*options.json);
   std::optional<perf::ReportFolder> report;
   if (options.report) report.emplace(*options.report);
-  const perf::Results results = perf::compare(options);
+  const perf::Results results = perf::compare(options, parsed.measurements);
   if (report) report->write(results, command_line(argc, argv));
   if (json) json->write(perf::as_json(results));
   if (options.brief) {

@@ -8,15 +8,17 @@
 #include <algorithm>
 #include <utility>
 
-#include "perf/availability.hpp"
-#include "perf/bars.hpp"
-#include "perf/pinning.hpp"
-#include "perf/progress_bar.hpp"
-#include "perf/ring.hpp"
-#include "perf/round.hpp"
-#include "perf/stopwatch.hpp"
-#include "perf/ucx.hpp"
+#include "common/pinning.hpp"
+#include "common/progress_bar.hpp"
+#include "common/stopwatch.hpp"
+#include "perf/libraries/availability.hpp"
+#include "perf/libraries/ucx_perftest.hpp"
+#include "perf/limits/machine_probe.hpp"
+#include "perf/limits/ring_limit.hpp"
+#include "perf/report/bars.hpp"
 #include "perf/variants.hpp"
+#include "perf/worker_process.hpp"
+#include "perf/workloads/variant_text.hpp"
 
 namespace weft::tools::perf {
 namespace {
@@ -54,20 +56,20 @@ Task task_of(const Series& series, const Options& options, const std::vector<int
   return task;
 }
 
-/// Whether figures of one are divided by figures of the other, round by round.
+/// Returns true when figures of one series are divided by figures of the other, round by round.
 bool are_compared(const Series& one, const Series& other) {
   const Workload workload = one.measurement->workload;
   const Workload another = other.measurement->workload;
   return workload == another || (is_stream_of_threads(workload) && is_stream_of_threads(another));
 }
 
-/// Whether a thread of its own may progress what is measured.
+/// Returns true when the measurement can be made with --progress-thread.
 bool takes_progress_thread(const Measurement& measurement) {
-  if (measurement.over->role != Role::weft) return true;  // as it is
+  if (measurement.over->role != Role::weft) return true;  // peers and limits: as they are
   return measurement.transport().starts_with("weft") && !measurement.transport().ends_with("-serial");
 }
 
-/// Whether payloads of what is measured may be written right before their posts.
+/// Returns true when payloads of the measurement may be written right before their posts.
 bool takes_fresh(const Measurement& measurement) {
   switch (measurement.workload) {
     case Workload::rate:
@@ -85,8 +87,11 @@ int count_cores() { return static_cast<int>(read_topology().cores.size()); }
 
 class Comparison {
  public:
-  explicit Comparison(const Options& options)
-      : processors_(choose_processors()), ucx_(processors_, options.seconds), cores_(count_cores()) {
+  Comparison(const Options& options, const std::vector<const Measurement*>& measurements)
+      : measurements_(measurements),
+        processors_(choose_processors()),
+        ucx_(processors_, options.seconds),
+        cores_(count_cores()) {
     results_.options = options;
     results_.processors = processors_;
   }
@@ -94,27 +99,27 @@ class Comparison {
   Results run() {
     choose();
     const int planned = results_.options.rounds;
-    ProgressBar bar(static_cast<std::size_t>(planned) * results_.series.size());
+    steps_ = static_cast<std::size_t>(planned) * results_.series.size();
     int pass = 0;
-    for (; pass < planned; ++pass) make_pass(pass, all_series(), bar);
+    for (; pass < planned; ++pass) make_pass(pass, all_series());
     judge_rounds(results_);
-    // A machine that changed its state has spoilt rounds: make up for them, within reason.
+    // A machine that changed its state has spoilt rounds: make further passes for them, within reason.
     for (; pass < 2 * planned; ++pass) {
       const std::vector<Series*> again = series_that_lack_rounds();
       if (again.empty()) break;
-      bar.extend(again.size());
-      make_pass(pass, again, bar);
+      steps_ += again.size();
+      make_pass(pass, again);
       judge_rounds(results_);
     }
-    decide(pass, bar);
-    bar.finish();
+    decide(pass);
+    bar_.clear();
     remark();
     return std::move(results_);
   }
 
  private:
   void choose() {
-    for (const Measurement* measurement : results_.options.measurements) {
+    for (const Measurement* measurement : measurements_) {
       const WorkloadInfo& workload = info_of(measurement->workload);
       for (const Variant& variant : variants_of(workload, results_.options)) {
         if (!is_possible(*measurement, variant)) continue;
@@ -164,21 +169,21 @@ class Comparison {
     return all;
   }
 
-  /// A round of each.
-  void make_pass(int pass, const std::vector<Series*>& selected, ProgressBar& bar) {
+  /// Makes one round of each selected series.
+  void make_pass(int pass, const std::vector<Series*>& selected) {
     const bool reversed = pass % 2 == 1;
     pass_ = static_cast<std::uint64_t>(pass);
     const std::size_t count = selected.size();
     for (std::size_t i = 0; i < count; ++i) {
       Series& series = *selected[reversed ? count - 1 - i : i];
-      bar.show(series.measurement->name);
+      bar_.show_steps(done_, steps_, series.measurement->name);
       try {
         series.rounds.push_back(make_round(series, reversed));
       } catch (const Error& error) {
         if (!series.measurement->is_peer()) throw;
         series.failure = error.what();
       }
-      bar.advance();
+      ++done_;
     }
     std::erase_if(results_.series, [this](const Series& series) {
       if (series.failure.empty()) return false;
@@ -210,7 +215,7 @@ class Comparison {
     for (const Outcome& outcome : start_worker(measurement, task)) {
       round.core_share = std::min(round.core_share, outcome.core_share);
       note_library(measurement, outcome.peer_library);
-      // Where both ranks have a figure, the receiver's is the one that counts.
+      // When both ranks have a figure, the receiver's counts.
       if (outcome.role == "sender" && round.value > 0) {
         round.sender = outcome.value;
       } else if (outcome.value > 0) {
@@ -239,7 +244,8 @@ class Comparison {
       results_.remarks.push_back(remark);
   }
 
-  /// Together with what they are compared with, so that all of these have as many rounds.
+  /// Returns the series that lack rounds, together with the series that they are compared with, so that all
+  /// of these have as many rounds.
   std::vector<Series*> series_that_lack_rounds() {
     const auto lacks = [this](const Series& series) {
       return 2 * std::ranges::count(series.rounds, true, &Round::kept) <= results_.options.rounds - 1;
@@ -253,9 +259,9 @@ class Comparison {
     return found;
   }
 
-  /// Further passes over what undecided bars compare. Which these are is looked at once, not after each pass:
-  /// whoever looks until an interval is where it should be finds it there by chance.
-  void decide(int pass, ProgressBar& bar) {
+  /// Makes further passes over the series that undecided bars compare. The undecided bars are chosen once,
+  /// not after each pass: repeating until an interval lies where it should would find it there by chance.
+  void decide(int pass) {
     const double end = results_.options.minutes * 60;
     if (end <= 0) return;
     const std::vector<Which> undecided = compared_by_undecided_bars();
@@ -265,8 +271,8 @@ class Comparison {
       const std::vector<Series*> again = series_of(undecided);
       if (again.empty()) break;
       const double began = watch_.seconds();
-      bar.extend(again.size());
-      make_pass(pass + further, again, bar);
+      steps_ += again.size();
+      make_pass(pass + further, again);
       pass_takes = watch_.seconds() - began;
     }
     judge_rounds(results_);
@@ -276,7 +282,7 @@ class Comparison {
                       undecided.size()));
   }
 
-  /// A measurement of a variant: series move when one of them fails.
+  /// Names a series: series move in memory when one of them fails.
   using Which = std::pair<const Measurement*, Variant>;
   std::vector<Which> compared_by_undecided_bars() {
     std::vector<Which> found;
@@ -311,24 +317,31 @@ class Comparison {
   }
 
   const Stopwatch watch_;
+  const std::vector<const Measurement*>& measurements_;
   std::vector<int> processors_;
   UcxPeer ucx_;
   const int cores_;
   Results results_;
   std::uint64_t pass_ = 0;
+  ProgressBar bar_;
+  std::size_t steps_ = 0;  // rounds that are planned
+  std::size_t done_ = 0;
 };
 
 }  // namespace
 
-Results compare(const Options& options) { return Comparison(options).run(); }
+Results compare(const Options& options, const std::vector<const Measurement*>& measurements) {
+  return Comparison(options, measurements).run();
+}
 
-bool verify(const Options& options) {
+bool verify(const Options& options, const std::vector<const Measurement*>& measurements) {
   const std::vector<int> processors = choose_processors();
   const int cores = count_cores();
   bool well = true;
-  for (const Measurement* measurement : options.measurements) {
-    const bool unordered =
-        measurement->transport().starts_with("weft-am") && !is_stream_of_threads(measurement->workload);
+  for (const Measurement* measurement : measurements) {
+    const bool unordered = measurement->transport().starts_with("weft-am") &&
+                           !is_stream_of_threads(measurement->workload) &&
+                           !is_large_stream(measurement->workload);
     if (measurement->workload == Workload::latency || measurement->is_ucx_perftest() || unordered) continue;
     if (!why_absent(*measurement->over).empty()) continue;
     const WorkloadInfo& workload = info_of(measurement->workload);

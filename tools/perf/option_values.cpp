@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "base/parse.hpp"
-#include "perf/catalogue.hpp"
+#include "perf/libraries/catalogue.hpp"
 
 namespace weft::tools::perf {
 namespace {
@@ -25,7 +25,7 @@ std::string bound_text(std::int64_t bound) {
   return bound > kLargestWindow ? base::size_text(bound) : std::to_string(bound);
 }
 
-/// Values of a list, each once; `sweep`: what the word of that name stands for.
+/// Parses the values of a list, each once; `sweep`: the values that the word "sweep" stands for.
 template <class Value, class Parse>
 std::vector<Value> parse_list(const std::vector<std::string>& texts, const char* option, const char* what,
                               const std::vector<Value>& sweep, std::int64_t least, std::int64_t most,

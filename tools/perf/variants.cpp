@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "base/parse.hpp"
+#include "perf/workloads/variant_text.hpp"
 
 namespace weft::tools::perf {
 namespace {
@@ -21,9 +22,10 @@ std::string names_of(bool (*takes)(Workload)) {
   return names;
 }
 
-void check_taken(const Options& options, bool given, const char* option, bool (*takes)(Workload)) {
-  if (!given || std::ranges::any_of(options.measurements,
-                                    [&](const Measurement* each) { return takes(each->workload); }))
+void check_taken(const std::vector<const Measurement*>& measurements, bool given, const char* option,
+                 bool (*takes)(Workload)) {
+  if (!given ||
+      std::ranges::any_of(measurements, [&](const Measurement* each) { return takes(each->workload); }))
     return;
   throw Error(fmt::format("{} concerns none of the selected workloads, only {}", option, names_of(takes)));
 }
@@ -61,38 +63,21 @@ std::vector<Variant> variants_of(const WorkloadInfo& workload, const Options& op
   };
   if (takes_size(workload.workload)) vary(options.sizes, &Variant::size);
   if (takes_window(workload.workload)) vary(options.windows, &Variant::window);
+  // Two windows, because a change that helps one may harm the other.
+  if (is_polling(workload.workload) && options.windows.empty())
+    vary(std::vector<std::size_t>{1, 64}, &Variant::window);
   if (takes_ranks(workload.workload)) vary(options.ranks, &Variant::ranks);
   return variants;
 }
 
-void check_variants(const Options& options) {
-  check_taken(options, !options.sizes.empty(), "--size", takes_size);
-  check_taken(options, !options.windows.empty(), "--window", takes_window);
-  check_taken(options, !options.ranks.empty(), "--ranks", takes_ranks);
-  for (const Measurement* each : options.measurements) {
+void check_variants(const Options& options, const std::vector<const Measurement*>& measurements) {
+  check_taken(measurements, !options.sizes.empty(), "--size", takes_size);
+  check_taken(measurements, !options.windows.empty(), "--window", takes_window);
+  check_taken(measurements, !options.ranks.empty(), "--ranks", takes_ranks);
+  for (const Measurement* each : measurements) {
     const WorkloadInfo& workload = info_of(each->workload);
     for (const Variant& variant : variants_of(workload, options)) check_variant(workload, variant);
   }
-}
-
-std::string bytes_text(std::size_t size) {
-  return size < 65536 ? fmt::format("{} bytes", size) : base::size_text(static_cast<std::int64_t>(size));
-}
-
-std::string text_of(const Variant& variant, const WorkloadInfo& workload) {
-  const Variant own = workload.own();
-  std::string text;
-  const auto add = [&text](const std::string& part) {
-    text.append(text.empty() ? " at " : ", ").append(part);
-  };
-  if (variant.size != own.size) add(bytes_text(variant.size));
-  if (variant.window != own.window) add(fmt::format("window {}", variant.window));
-  if (variant.ranks != own.ranks) add(fmt::format("{} ranks", variant.ranks));
-  return text;
-}
-
-std::size_t buffers_of(const WorkloadInfo& workload, const Variant& variant) {
-  return workload.buffers == workload.window ? variant.window : workload.buffers;
 }
 
 }  // namespace weft::tools::perf

@@ -1,11 +1,13 @@
+#include "perf/worker.hpp"
+
 #include <weft/error.hpp>
 
 #include <fmt/core.h>
 
-#include "perf/catalogue.hpp"
-#include "perf/plugin_host.hpp"
-#include "perf/self_made.hpp"
-#include "perf/task.hpp"
+#include "perf/libraries/catalogue.hpp"
+#include "perf/libraries/plugin_host.hpp"
+#include "perf/libraries/weft/weft_rounds.hpp"
+#include "perf/limits/limits.hpp"
 
 namespace weft::tools::perf {
 

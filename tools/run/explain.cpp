@@ -25,7 +25,7 @@ std::string conclude_circle(const std::vector<int>& circle) {
                      name_ranks(sorted), circle.size() > 2 ? " in a circle" : "", path);
 }
 
-/// Where chains of waits end: ranks that are waited for and wait for nobody.
+/// Names the ends of chains of waits: ranks that others wait for and that wait for no rank.
 std::string conclude_chains(const std::vector<ObservedRank>& ranks,
                             const std::vector<std::vector<Reason>>& reasons) {
   std::set<int> awaited;
@@ -61,7 +61,7 @@ std::string explain(const std::vector<RankAnswer>& answers) {
   const auto reasons = reasons_of(ranks, kWaitsOfARank);
   const std::vector<int> circle = find_circle(reasons);
 
-  // Those of the circle first: they are what has to be read.
+  // The ranks of the circle come first: they are the cause.
   std::vector<int> order = circle;
   for (int rank = 0; rank < static_cast<int>(reasons.size()); ++rank)
     if (!reasons[static_cast<std::size_t>(rank)].empty() &&
@@ -73,7 +73,16 @@ std::string explain(const std::vector<RankAnswer>& answers) {
       text += (text.empty() ? "" : " ") + reason.sentence + '.';
   if (order.size() > kDescribedRanks)
     text += fmt::format(" {} more ranks wait.", order.size() - kDescribedRanks);
-  if (order.empty()) text += "No rank waits in a call of weft: they compute, or wait for something else.";
+  if (order.empty())
+    text += "No rank waits in a call of weft: they compute, poll, or wait for something else.";
+  std::size_t described = 0;
+  for (int rank = 0; rank < static_cast<int>(ranks.size()) && described < kDescribedRanks; ++rank) {
+    if (!ranks[static_cast<std::size_t>(rank)].report) continue;
+    const std::string undone = left_undone(ranks, rank);
+    if (undone.empty()) continue;
+    ++described;
+    text += ' ' + undone + '.';
+  }
   text += circle.empty() ? conclude_chains(ranks, reasons) : conclude_circle(circle);
   if (!ended.empty())
     text += fmt::format(" Of {} nothing is to be expected: {} ended.", name_ranks(ended),

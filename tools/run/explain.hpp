@@ -1,4 +1,4 @@
-// Who waits for whom: the reports of the ranks, made one paragraph.
+// Which ranks wait for which: the reports of the ranks, combined into one paragraph.
 #pragma once
 
 #include <optional>
@@ -7,14 +7,15 @@
 
 namespace weft::tools::run {
 
-/// What the launcher knows of a rank.
+/// The launcher's knowledge of a rank.
 struct RankAnswer {
-  std::optional<std::string> report;  ///< what the rank has told: one JSON object (docs/diagnosis.md)
-  std::string end;                    ///< "exited with code 0"; empty while it runs
+  std::optional<std::string> report;  ///< the rank's report: one JSON object (docs/guide/diagnosis.md)
+  std::string end;                    ///< "exited with code 0"; empty while the rank runs
 };
 
-/// One paragraph without line breaks: where ranks wait, for which messages of which ranks, and whether they
-/// wait for each other in a circle. `answers`: by rank. A report that is not understood counts as none.
+/// Returns one paragraph without line breaks: where ranks wait, for which messages of which ranks, and
+/// whether they wait for each other in a circle. `answers`: by rank. A report that is not understood counts
+/// as none.
 std::string explain(const std::vector<RankAnswer>& answers);
 
 }  // namespace weft::tools::run

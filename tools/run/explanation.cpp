@@ -6,11 +6,16 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
+
+#include "base/system_call.hpp"
 
 namespace weft::tools::run {
 namespace {
@@ -20,19 +25,32 @@ constexpr std::size_t kLongestReport = std::size_t{1} << 20;
 
 }  // namespace
 
+void close_channel_of_outer_job() {
+  const char* const text = std::getenv("WEFT_EXPLAIN_SOCKET");
+  int descriptor = -1;
+  unsigned long long inode = 0;
+  struct stat status {};
+  // Only if the descriptor is the one that the variable means: its number may be used for another file by
+  // now.
+  if (text != nullptr && std::sscanf(text, "%d:%llu", &descriptor, &inode) == 2 &&
+      ::fstat(descriptor, &status) == 0 && S_ISSOCK(status.st_mode) && status.st_ino == inode)
+    ::close(descriptor);
+}
+
 Explanation::Explanation(int ranks, double seconds)
     : epoll_(::epoll_create1(EPOLL_CLOEXEC)),
       sockets_(static_cast<std::size_t>(ranks)),
       answers_(static_cast<std::size_t>(ranks)),
       look_at_(seconds / 2),
       ask_at_(seconds) {
-  if (!epoll_) throw Error(std::string("epoll is not available: ") + std::strerror(errno));
+  if (!epoll_)
+    throw Error("the launcher cannot wait for its ranks: " + base::failed_call("epoll_create1", errno));
 }
 
 Explanation::RankEnd Explanation::open(int rank) {
   int ends[2] = {-1, -1};
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
-    throw Error(std::string("a socket cannot be opened: ") + std::strerror(errno));
+    throw Error("a socket cannot be opened: " + base::failed_call("socketpair", errno));
   Descriptor& own = sockets_[static_cast<std::size_t>(rank)];
   own = Descriptor{ends[0]};
   Descriptor theirs{ends[1]};
@@ -48,6 +66,11 @@ Explanation::RankEnd Explanation::open(int rank) {
 
 void Explanation::rank_ended(int rank, std::string how) {
   answers_[static_cast<std::size_t>(rank)].end = std::move(how);
+}
+
+void Explanation::postpone(std::int64_t by_ns) {
+  for (auto* deadline : {&look_at_, &ask_at_, &answer_until_})
+    if (*deadline) (*deadline)->postpone(by_ns);
 }
 
 std::int64_t Explanation::remaining_ms() const {
@@ -76,7 +99,7 @@ void Explanation::receive(std::size_t rank) {
   std::string text(kLongestReport, '\0');
   const ssize_t size = ::recv(sockets_[rank].get(), text.data(), text.size(), MSG_DONTWAIT);
   if (size < 0 && (errno == EAGAIN || errno == EINTR)) return;
-  if (size <= 0) {  // nobody holds the other end any more
+  if (size <= 0) {  // the other end is closed
     sockets_[rank].close();
     return;
   }

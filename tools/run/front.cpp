@@ -7,7 +7,6 @@
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,15 +15,17 @@
 #include <cstring>
 #include <set>
 
+#include "base/system_call.hpp"
+#include "run/explanation.hpp"
 #include "run/guardian.hpp"
 #include "run/processes.hpp"
 
 namespace weft::tools::run {
 namespace {
 
-constexpr int kForwarded[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
+constexpr int kForwarded[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP};
 
-// A pipe must not get one of the numbers 0 to 2.
+// Opens descriptors 0 to 2 if they are closed, so that no pipe gets one of these numbers.
 void open_missing_standard_descriptors() {
   int descriptor = 0;
   do {
@@ -33,7 +34,8 @@ void open_missing_standard_descriptors() {
   if (descriptor >= 0) ::close(descriptor);
 }
 
-// Signals that this process was started to ignore (nohup, background jobs of a shell) stay ignored.
+// The signals that are forwarded. Signals that this process was started to ignore (nohup, background jobs of
+// a shell) stay ignored.
 sigset_t forwarded_signals() {
   sigset_t set;
   sigemptyset(&set);
@@ -58,8 +60,9 @@ OriginalState take_over(const sigset_t& forwarded, int ranks, bool explains) {
   rlimit raised = original.descriptors;
   raised.rlim_cur = raised.rlim_max;
   ::setrlimit(RLIMIT_NOFILE, &raised);
-  // Two pipes and at least one connection per rank, and what the launcher itself and a starting rank need.
-  const rlim_t needed = (explains ? 4 : 3) * static_cast<rlim_t>(ranks) + 32;
+  // Two pipes, a socket, at least one connection and the lent files per rank, plus the descriptors of the
+  // launcher itself and of a starting rank.
+  const rlim_t needed = (explains ? 6 : 5) * static_cast<rlim_t>(ranks) + 32;
   if (raised.rlim_cur < needed) {
     throw Error(fmt::format("{} ranks need {} open files, but the limit is {}: raise `ulimit -n`", ranks,
                             needed, raised.rlim_cur));
@@ -69,6 +72,10 @@ OriginalState take_over(const sigset_t& forwarded, int ranks, bool explains) {
 
 int guard(JobDescription job) {
   ::setsid();
+  sigset_t going_on;  // SIGCONT, which would have no visible effect unless it is blocked
+  sigemptyset(&going_on);
+  sigaddset(&going_on, SIGCONT);
+  ::sigprocmask(SIG_BLOCK, &going_on, nullptr);
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   ::prctl(PR_SET_NAME, "weft-guardian");
   try {
@@ -80,7 +87,7 @@ int guard(JobDescription job) {
   }
 }
 
-// Waits for the guardian's end and passes signals on meanwhile; the result is its wait status.
+// Waits for the guardian's end and passes signals on meanwhile; returns its wait status.
 int wait_for(pid_t guardian, sigset_t signals) {
   sigaddset(&signals, SIGCHLD);
   for (;;) {
@@ -89,33 +96,41 @@ int wait_for(pid_t guardian, sigset_t signals) {
     if (ended == guardian) return status;
     const int signal = ::sigwaitinfo(&signals, nullptr);
     if (signal > 0 && signal != SIGCHLD) ::kill(guardian, signal);
+    if (signal == SIGTSTP) {
+      ::raise(SIGSTOP);  // returns when this process goes on, and the job with it
+      ::kill(guardian, SIGCONT);
+    }
   }
 }
 
 }  // namespace
 
 int run_job(Options options, std::string program_path) {
+  close_channel_of_outer_job();
   open_missing_standard_descriptors();
   const std::vector<pid_t> present = descendants();  // an exec may have given this process children
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   const sigset_t forwarded = forwarded_signals();
   const OriginalState original = take_over(forwarded, options.ranks, options.explain_seconds.has_value());
 
-  // The system call itself, since C libraries before glibc 2.36 have no function for it.
-  Descriptor self{static_cast<int>(::syscall(SYS_pidfd_open, ::getpid(), 0))};
-  if (!self) throw Error(std::string("this kernel has no pidfd_open (Linux 5.3): ") + std::strerror(errno));
+  int life[2] = {-1, -1};  // this process holds one end for as long as it lives
+  if (::pipe2(life, O_CLOEXEC) != 0)
+    throw Error("a pipe cannot be opened: " + base::failed_call("pipe2", errno));
+  Descriptor watched{life[0]};
+  Descriptor held{life[1]};
   std::fflush(nullptr);
   const pid_t guardian = ::fork();
-  if (guardian < 0) throw Error(std::string("a process cannot be started: ") + std::strerror(errno));
+  if (guardian < 0) throw Error("a process cannot be started: " + base::failed_call("fork", errno));
   if (guardian == 0) {
+    held.close();
     const int exit_code = guard({.options = std::move(options),
                                  .program_path = std::move(program_path),
                                  .original = original,
                                  .forwarded = forwarded,
-                                 .front = std::move(self)});
+                                 .front = std::move(watched)});
     ::_exit(exit_code);
   }
-  self.close();
+  watched.close();
   const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
   if (nothing >= 0) ::dup2(nothing, STDIN_FILENO);
 

@@ -6,8 +6,8 @@
 
 namespace weft::tools::run {
 
-/// Runs a job: forks the guardian, which does the work, and stands in for it towards the user: passes signals
-/// on, returns its exit code, and cleans up after it should it die. Each of the two ends everything when the
+/// Runs a job: forks the guardian, which does the work, and represents it towards the user: passes signals
+/// on, returns its exit code, and cleans up if it dies. Each of the two processes ends everything when the
 /// other is killed.
 int run_job(Options options, std::string program_path);
 

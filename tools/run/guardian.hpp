@@ -23,12 +23,13 @@ struct JobDescription {
   std::string program_path;
   OriginalState original;
   sigset_t forwarded{};  ///< signals that go to the ranks; blocked in this process
-  Descriptor front;      ///< pidfd of the process that the user sees; readable when that has died
+  Descriptor front;      ///< of a pipe; hung up when the process that the user sees has died
 };
 
-/// The process that owns a job: parent of all ranks, server of their bootstrap, carrier of their output. One
-/// thread, one loop, nothing that blocks. It has a session of its own, so that a terminal's signals reach the
-/// ranks only through the front process, and adopts orphans, so that grandchildren are found and ended.
+/// The process that owns a job: it is the parent of all ranks, serves their bootstrap, and carries their
+/// output. One thread, one loop, no blocking calls. It has a session of its own, so that a terminal's signals
+/// reach the ranks only through the front process, and adopts orphans, so that grandchildren are found and
+/// ended.
 class Guardian {
  public:
   explicit Guardian(JobDescription job);
@@ -41,22 +42,29 @@ class Guardian {
   struct Rank {
     pid_t process = 0;
     bool ended = false;
+    bool failed = false;  // the rank has failed, and that has been reported
   };
 
   [[nodiscard]] std::vector<int> processors_of_rank(const Topology& host, int rank) const;
   void start_ranks();
-  std::vector<std::string> environment_of(int rank, const std::string& explain_socket) const;
+  std::vector<std::string> environment_of(int rank, const std::string& socket,
+                                          const std::string& explain_socket) const;
   void wait_for_work();
   int wait_limit_ms() const;
   void take_signals();
   void reap();
   void rank_ended(int rank, int status);
+  void check_unfinished();
+  void fail(int rank, int exit_code, const std::string& how);
   void tell_failures();
+  void tell_losses();
   void check_abort();
   void check_time();
   void check_explanation();
   void decide(int exit_code, const std::string& line);
   void signal_ranks(int signal);
+  void stop();
+  void go_on();
   bool front_has_died();
   bool finish_output();
 
@@ -68,12 +76,13 @@ class Guardian {
   std::vector<Rank> ranks_;
   std::map<pid_t, int> rank_of_;
   int running_ = 0;
-  std::optional<int> verdict_;         // the exit code, once something failed
-  std::vector<std::string> failures_;  // with --keep-going: who failed, and how
-  int first_failure_ = 0;              // its exit code
+  std::optional<int> verdict_;         // the exit code, once a rank has failed
+  std::vector<std::string> failures_;  // with --keep-going: the ranks that failed, and how
+  int first_failure_ = 0;              // exit code of the first failure
   std::optional<Explanation> explanation_;
   std::optional<base::Deadline> time_limit_;
-  std::optional<base::Deadline> grace_;  // after it, what still runs is killed
+  std::optional<base::Deadline> grace_;  // at its end, processes that still run are killed
+  std::optional<std::int64_t> stopped_since_ns_;
 };
 
 }  // namespace weft::tools::run

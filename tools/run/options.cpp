@@ -7,6 +7,7 @@
 
 #include <cstdio>
 
+#include "base/job_variables.hpp"
 #include "base/parse.hpp"
 #include "command.hpp"
 
@@ -45,7 +46,7 @@ std::pair<std::string, std::string> parse_variable(const std::string& text) {
     throw Error(fmt::format("--env {} is not valid: it must be NAME=VALUE", text));
   }
   std::pair<std::string, std::string> variable{text.substr(0, equals), text.substr(equals + 1)};
-  for (const char* own : {"WEFT_RANK", "WEFT_SIZE", "WEFT_JOB", "WEFT_BOOTSTRAP", "WEFT_EXPLAIN_SOCKET"}) {
+  for (const std::string_view own : base::kJobVariables) {
     if (variable.first == own)
       throw Error(fmt::format("--env {} is not valid: `weft run` sets {} itself", text, own));
   }

@@ -7,7 +7,7 @@
 
 namespace weft::tools::run {
 
-/// Where ranks may run: anywhere, on one core each, or on the cores of one NUMA node each.
+/// Binding of ranks: they may run anywhere, on one core each, or on the cores of one NUMA node each.
 enum class Binding : std::uint8_t { none, core, node };
 
 struct Options {
@@ -22,7 +22,7 @@ struct Options {
   std::vector<std::string> arguments;                            ///< without the program's name
 };
 
-/// What is to be done, or the exit code of a run that ends here (help, or a wrong command line with its
+/// The parsed command line, or the exit code of a run that ends here (help, or a wrong command line with its
 /// message).
 struct Parsed {
   Options options;

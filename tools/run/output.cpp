@@ -14,25 +14,28 @@
 #include <cerrno>
 #include <climits>
 #include <cstring>
+
 #include <vector>
+#include "base/system_call.hpp"
 
 namespace weft::tools::run {
 
 Output::Output(int target, bool tagged)
     : target_(target), write_limit_(kBufferLimit), tagged_(tagged), epoll_(::epoll_create1(EPOLL_CLOEXEC)) {
-  if (!epoll_) throw Error(std::string("epoll is not available: ") + std::strerror(errno));
+  if (!epoll_)
+    throw Error("the launcher cannot wait for its ranks: " + base::failed_call("epoll_create1", errno));
   struct stat status {};
   if (::fstat(target, &status) != 0) return;
   is_socket_ = S_ISSOCK(status.st_mode);
   if (!S_ISFIFO(status.st_mode) && !S_ISCHR(status.st_mode)) return;
-  // A description of its own can be non-blocking without a change for the other processes that use this
-  // output.
+  // An open file description of its own can be non-blocking without a change for other processes that use
+  // this output.
   reopened_ = Descriptor{
       ::open(fmt::format("/proc/self/fd/{}", target).c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY)};
   if (reopened_) {
     target_ = reopened_.get();
   } else {
-    write_limit_ = PIPE_BUF;  // a pipe that polls as writable takes this much without blocking
+    write_limit_ = PIPE_BUF;  // a pipe that is reported as writable takes this much without blocking
   }
 }
 
@@ -131,7 +134,7 @@ void Output::write_pending() {
   }
 }
 
-// Nobody reads this output any more: the ranks get SIGPIPE, as they would without a launcher.
+// The output has no reader any more: the ranks get SIGPIPE, as they would without a launcher.
 void Output::abandon() {
   broken_ = true;
   if (errno != EPIPE) failure_ = std::strerror(errno);

@@ -12,7 +12,7 @@ namespace weft::tools::run {
 using bootstrap::local::Descriptor;
 
 /// One output of the job (standard output or standard error) that the ranks share, each through a pipe of its
-/// own. Lines of different ranks are never mixed in one line; of a line longer than 64 KiB the pieces may be
+/// own. Lines of different ranks are never mixed in one line; the pieces of a line longer than 64 KiB may be
 /// separated, and are then on lines of their own. Never blocks: while the target is slow, wants_input() is
 /// false and the ranks wait in their writes.
 class Output {
@@ -21,23 +21,24 @@ class Output {
 
   void add(int rank, Descriptor pipe);
 
-  /// Readable when read_sources() has something to read.
+  /// A descriptor that is readable when read_sources() has something to read.
   int sources() const { return epoll_.get(); }
   bool wants_input() const { return buffer_.size() - written_ < kBufferLimit; }
   void read_sources();
 
-  /// A line of the launcher itself.
+  /// Writes a line of the launcher itself.
   void say(std::string_view line);
 
-  /// To be waited for with POLLOUT while has_pending().
+  /// The descriptor to wait for with POLLOUT while has_pending().
   int target() const { return target_; }
   bool has_pending() const { return written_ < buffer_.size(); }
   void write_pending();
 
-  /// Takes what the pipes still hold, and unfinished lines, after the last writer has ended.
+  /// Takes the remaining content of the pipes, and unfinished lines, after the last writer has ended.
   void finish_sources();
 
-  /// Why the target took no more, for example a full disk; empty also when its reader has merely gone.
+  /// The reason why the target took no more, for example a full disk; empty when there is none, also when the
+  /// target's reader has merely ended.
   const std::string& failure() const { return failure_; }
 
  private:
@@ -49,7 +50,7 @@ class Output {
   struct Source {
     int rank;
     Descriptor pipe;
-    std::string partial;  // the begin of a line whose end has not come yet
+    std::string partial;  // the beginning of a line whose end has not come yet
   };
 
   enum class Read { some, nothing, end };
@@ -68,7 +69,7 @@ class Output {
   std::map<int, Source> sources_;  // by descriptor
   std::string buffer_;
   std::size_t written_ = 0;
-  int open_line_of_ = kNobody;  // whose line the output ends with, if that line is not finished
+  int open_line_of_ = kNobody;  // source of the line with which the output ends, if that line is not finished
 };
 
 }  // namespace weft::tools::run

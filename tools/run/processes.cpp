@@ -20,7 +20,7 @@
 namespace weft::tools::run {
 namespace {
 
-// The parent of a process, or 0 when it is gone or has ended and waits to be reaped by its parent.
+// The parent of a process, or 0 when the process does not exist any more or waits to be reaped by its parent.
 pid_t parent_of(const char* pid) {
   std::array<char, 512> text{};
   const int file = ::open(fmt::format("/proc/{}/stat", pid).c_str(), O_RDONLY | O_CLOEXEC);
@@ -28,7 +28,7 @@ pid_t parent_of(const char* pid) {
   const ssize_t length = ::read(file, text.data(), text.size() - 1);
   ::close(file);
   if (length <= 0) return 0;
-  // pid (name) state parent ...; the name may contain parentheses and blanks.
+  // The format is: pid (name) state parent ...; the name may contain parentheses and blanks.
   const char* end = std::strrchr(text.data(), ')');
   char state = 0;
   int parent = 0;
@@ -83,9 +83,9 @@ bool kill_descendants(const std::set<pid_t>& spared) {
     do {
       reaped = ::waitpid(-1, nullptr, WNOHANG);
     } while (reaped > 0 || (reaped < 0 && errno == EINTR));
-    if (reaped < 0) return true;  // no children at all
+    if (reaped < 0) return true;  // there are no children at all
 
-    // Killing a process makes its children ours, so the next round finds what this one missed.
+    // The children of a killed process become ours, so the next round finds those that this one missed.
     const std::vector<pid_t> found = descendants_except(spared);
     if (found.empty() && !spared.empty()) return true;
     for (const pid_t process : found) ::kill(process, SIGKILL);

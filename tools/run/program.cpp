@@ -15,7 +15,7 @@ namespace {
 constexpr int kNotFound = 127;
 constexpr int kNotExecutable = 126;
 
-// Empty when the file can be executed, otherwise why not.
+// Returns the reason why the file cannot be executed; empty when it can.
 std::string obstacle(const std::string& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) return std::strerror(errno);

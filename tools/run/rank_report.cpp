@@ -26,7 +26,14 @@ std::optional<RankReport> parse_report(const std::string& text) {
                                    .has_tag = operation.at("has_tag"),
                                    .tag = operation.at("tag"),
                                    .size = operation.at("size"),
-                                   .completion = operation.at("completion")});
+                                   .completion = operation.at("completion"),
+                                   .seconds = operation.value("seconds", 0.0)});
+    const json none = json::array();
+    for (const json& queue : parsed.value("queues", none))
+      report.queues.push_back(
+          {.exposed = queue.at("exposed"), .messages = queue.at("messages"), .seconds = queue.at("seconds")});
+    for (const json& refusals : parsed.value("refusals", none))
+      report.refusals.push_back({.reason = refusals.at("reason"), .count = refusals.at("count")});
   } catch (const json::exception&) {
     return std::nullopt;
   }

@@ -16,7 +16,7 @@ struct WaitReport {
   std::int64_t exposed = -1;
   double seconds = 0;
   std::string completion;
-  bool is_for_all = false;  ///< it ends when all ranks wait for the same
+  bool is_for_all = false;  ///< it ends when all ranks are in the same wait
 };
 
 struct OperationReport {
@@ -27,14 +27,31 @@ struct OperationReport {
   std::uint64_t tag = 0;
   std::uint64_t size = 0;
   std::string completion;
+  double seconds = 0;  ///< time since an earlier check saw it
+};
+
+/// Messages in an exposed object that no thread has taken for `seconds`; 0: not seen before.
+struct QueueReport {
+  std::int64_t exposed = -1;
+  std::uint64_t messages = 0;
+  double seconds = 0;
+};
+
+/// Posts that were refused since the last check.
+struct RefusalsReport {
+  std::string reason;
+  std::uint64_t count = 0;
 };
 
 struct RankReport {
   std::vector<WaitReport> waits;
   std::vector<OperationReport> operations;
+  std::vector<QueueReport> queues;
+  std::vector<RefusalsReport> refusals;
 };
 
-/// Nothing for a text that is no such report: what another process has written is not trusted.
+/// Parses a report. Returns std::nullopt for a text that is none: data written by another process is not
+/// trusted.
 std::optional<RankReport> parse_report(const std::string& text);
 
 }  // namespace weft::tools::run

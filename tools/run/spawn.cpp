@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <fmt/core.h>
+#include <fmt/format.h>
 #include <sched.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -11,6 +12,8 @@
 
 #include <cerrno>
 #include <cstring>
+
+#include "base/system_call.hpp"
 
 namespace weft::tools::run {
 namespace {
@@ -23,7 +26,7 @@ struct Pipe {
 Pipe make_pipe() {
   int ends[2] = {-1, -1};
   if (::pipe2(ends, O_CLOEXEC) != 0)
-    throw Error(std::string("a pipe cannot be opened: ") + std::strerror(errno));
+    throw Error("a pipe cannot be opened: " + base::failed_call("pipe2", errno));
   return {Descriptor{ends[0]}, Descriptor{ends[1]}};
 }
 
@@ -41,29 +44,70 @@ cpu_set_t set_of(const std::vector<int>& processors) {
   return set;
 }
 
-// Between fork and exec: system calls only.
+/// Steps of a rank before its program runs, and the text for the failure of each.
+enum class Step : int { input, output, processors, files, inherited, program };
+
+struct Failure {
+  Step step;
+  int error;
+};
+
+std::string describe(const Failure& failure, const RankStart& start, const OriginalState& original) {
+  const char* const reason = std::strerror(failure.error);
+  switch (failure.step) {
+    case Step::input:
+      return fmt::format("its standard input cannot be opened on /dev/null: {}", reason);
+    case Step::output:
+      return fmt::format("its output cannot be connected to the launcher: {}", reason);
+    case Step::processors:
+      return fmt::format(
+          "it cannot be bound to the processors {} (--bind): {}; what hwloc tells of this host and what this "
+          "process may use do not agree",
+          fmt::join(start.processors, ","), reason);
+    case Step::files:
+      return fmt::format("its limit of open files cannot be set back to {} (`ulimit -n`): {}",
+                         original.descriptors.rlim_cur, reason);
+    case Step::inherited:
+      return fmt::format("the descriptors {} cannot be passed on: {}", fmt::join(start.inherited, ","),
+                         reason);
+    case Step::program:
+      break;
+  }
+  // The file itself was checked before: what is missing is the interpreter that it names.
+  if (failure.error == ENOENT)
+    return fmt::format(
+        "the program {} cannot be executed: the interpreter or loader that it names is not there",
+        start.path);
+  return fmt::format("the program {} cannot be executed: {}", start.path, reason);
+}
+
+// Runs between fork and exec: system calls only.
 [[noreturn]] void become(const char* path, char* const* arguments, char* const* environment,
                          const RankStart& start, const cpu_set_t& processors, const OriginalState& original,
                          pid_t launcher, int output, int errors, int report) {
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != launcher) ::_exit(1);  // it died before the line above
+  if (::getppid() != launcher) ::_exit(1);  // the launcher died before the line above
 
-  bool ready = true;
+  const auto require = [report](bool holds, Step step) {
+    if (holds) return;
+    const Failure failure{step, errno};
+    static_cast<void>(!::write(report, &failure, sizeof failure));
+    ::_exit(126);
+  };
   if (!start.inherits_input) {
     const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
-    ready = nothing >= 0 && ::dup2(nothing, STDIN_FILENO) >= 0;
+    require(nothing >= 0 && ::dup2(nothing, STDIN_FILENO) >= 0, Step::input);
   }
-  ready = ready && ::dup2(output, STDOUT_FILENO) >= 0 && ::dup2(errors, STDERR_FILENO) >= 0;
-  if (!start.processors.empty()) ready = ready && ::sched_setaffinity(0, sizeof processors, &processors) == 0;
-  ::setrlimit(RLIMIT_NOFILE, &original.descriptors);
+  require(::dup2(output, STDOUT_FILENO) >= 0 && ::dup2(errors, STDERR_FILENO) >= 0, Step::output);
+  if (!start.processors.empty())
+    require(::sched_setaffinity(0, sizeof processors, &processors) == 0, Step::processors);
+  require(::setrlimit(RLIMIT_NOFILE, &original.descriptors) == 0, Step::files);
   ::signal(SIGPIPE, original.ignores_broken_pipes ? SIG_IGN : SIG_DFL);
+  for (const int descriptor : start.inherited) require(::fcntl(descriptor, F_SETFD, 0) == 0, Step::inherited);
   ::sigprocmask(SIG_SETMASK, &original.signal_mask, nullptr);
-  if (start.inherited >= 0) ready = ready && ::fcntl(start.inherited, F_SETFD, 0) == 0;
-  if (ready) ::execve(path, arguments, environment);
-
-  const int reason = errno;
-  static_cast<void>(!::write(report, &reason, sizeof reason));
+  ::execve(path, arguments, environment);
+  require(false, Step::program);
   ::_exit(126);
 }
 
@@ -79,22 +123,22 @@ StartedRank start_rank(const RankStart& start, const OriginalState& original) {
   const pid_t launcher = ::getpid();
 
   const pid_t process = ::fork();
-  if (process < 0) throw Error(std::string("a process cannot be started: ") + std::strerror(errno));
+  if (process < 0) throw Error("a process cannot be started: " + base::failed_call("fork", errno));
   if (process == 0) {
     become(start.path.c_str(), arguments.data(), environment.data(), start, processors, original, launcher,
            output.write_end.get(), errors.write_end.get(), report.write_end.get());
   }
-  ::setpgid(process, process);  // also here: a signal may have to be forwarded before the child gets so far
+  ::setpgid(process, process);  // also here: a signal may have to be forwarded before that
 
   report.write_end.close();
-  int reason = 0;
+  Failure failure{};
   ssize_t length = 0;
   do {
-    length = ::read(report.read_end.get(), &reason, sizeof reason);
+    length = ::read(report.read_end.get(), &failure, sizeof failure);
   } while (length < 0 && errno == EINTR);
   if (length > 0) {
     ::waitpid(process, nullptr, 0);
-    throw Error(fmt::format("the program {} cannot be executed: {}", start.path, std::strerror(reason)));
+    throw Error(fmt::format("rank {} cannot be started: {}", start.rank, describe(failure, start, original)));
   }
   for (const Descriptor* end : {&output.read_end, &errors.read_end}) ::fcntl(end->get(), F_SETFL, O_NONBLOCK);
   return {.process = process, .output = std::move(output.read_end), .errors = std::move(errors.read_end)};

@@ -13,7 +13,7 @@ namespace weft::tools::run {
 
 using bootstrap::local::Descriptor;
 
-/// What a rank gets back of the state that the launcher changed for itself.
+/// State that the launcher changed for itself and that a rank gets back.
 struct OriginalState {
   sigset_t signal_mask{};
   bool ignores_broken_pipes = false;
@@ -21,12 +21,13 @@ struct OriginalState {
 };
 
 struct RankStart {
+  int rank = 0;
   std::string path;
   std::vector<std::string> arguments;    ///< with the program's name
   std::vector<std::string> environment;  ///< NAME=VALUE
   std::vector<int> processors;           ///< to run on; empty for no change
   bool inherits_input = false;
-  int inherited = -1;  ///< a descriptor that the rank gets under the same number; negative: none
+  std::vector<int> inherited;  ///< descriptors that the rank gets under the same numbers
 };
 
 struct StartedRank {
@@ -36,7 +37,7 @@ struct StartedRank {
 };
 
 /// Starts a process in a group of its own, which the kernel kills when this process dies. Returns after the
-/// program has been loaded; throws weft::Error when it cannot be.
+/// program has been loaded; throws weft::Error when it cannot be loaded.
 StartedRank start_rank(const RankStart& start, const OriginalState& original);
 
 }  // namespace weft::tools::run

@@ -9,7 +9,7 @@ namespace weft::tools::run {
 namespace {
 
 constexpr std::size_t kNamedRanks = 8;
-constexpr std::size_t kNamedOperations = 3;  // of one wait
+constexpr std::size_t kNamedOperations = 3;  // operations named per wait
 
 using Ranks = std::vector<ObservedRank>;
 
@@ -22,7 +22,7 @@ std::string tag_of(const OperationReport& operation) {
   return operation.has_tag ? fmt::format("tag {}", operation.tag) : "any tag";
 }
 
-/// The send of `from` that would meet a receive of rank `to`, if it is still under way.
+/// The send of `from` that would match a receive of rank `to`, if it is still under way.
 const OperationReport* find_send(const ObservedRank& from, int to, const OperationReport& receive) {
   if (!from.report) return nullptr;
   for (const OperationReport& operation : from.report->operations)
@@ -32,7 +32,9 @@ const OperationReport* find_send(const ObservedRank& from, int to, const Operati
   return nullptr;
 }
 
-std::string held_messages(const RankReport& report, int rank, std::int64_t peer) {
+/// Describes unexpected messages: "2 messages from rank 1 with tag 3 (8 bytes), ..."; empty when there are
+/// none.
+std::string held_messages(const RankReport& report, std::int64_t peer) {
   std::string text;
   std::size_t count = 0;
   for (const OperationReport& operation : report.operations) {
@@ -43,11 +45,11 @@ std::string held_messages(const RankReport& report, int rank, std::int64_t peer)
   }
   if (count == 0) return "";
   if (count > kNamedOperations) text += fmt::format(" and {} more", count - kNamedOperations);
-  return fmt::format("; what rank {} holds meanwhile fits no receive: {} from{}", rank,
-                     count == 1 ? "a message" : "messages", text);
+  return fmt::format("{} from{}", count == 1 ? "a message" : "messages", text);
 }
 
-std::string describe_receive(const Ranks& ranks, int rank, const OperationReport& receive) {
+/// Describes a receive. `with_held`: also the unexpected messages, which match no receive.
+std::string describe_receive(const Ranks& ranks, int rank, const OperationReport& receive, bool with_held) {
   const RankReport& own = *ranks[static_cast<std::size_t>(rank)].report;
   std::string text = receive.peer < 0
                          ? fmt::format("a message from any rank with {}", tag_of(receive))
@@ -60,11 +62,21 @@ std::string describe_receive(const Ranks& ranks, int rank, const OperationReport
     else if (peer->report)
       text += fmt::format(", which rank {} has not sent", receive.peer);
   }
-  return text + held_messages(own, rank, receive.peer);
+  if (const std::string held = with_held ? held_messages(own, receive.peer) : ""; !held.empty())
+    text += fmt::format("; what rank {} holds meanwhile fits no receive: {}", rank, held);
+  return text;
+}
+
+/// Returns true when the operation waits for memory of its own rank: no other rank can end it.
+bool lacks_memory(const OperationReport& operation) {
+  return operation.kind == "arrival" && operation.state.starts_with("no memory");
 }
 
 std::string describe(const Ranks& ranks, int rank, const OperationReport& operation) {
-  if (operation.kind == "receive") return describe_receive(ranks, rank, operation);
+  if (operation.kind == "receive") return describe_receive(ranks, rank, operation, true);
+  if (lacks_memory(operation))
+    return fmt::format("memory for a large message of {} bytes from rank {} with {} ({})", operation.size,
+                       operation.peer, tag_of(operation), operation.state);
   if (operation.kind == "arrival")
     return fmt::format("the rest of a large message from rank {} with {} ({} bytes: {})", operation.peer,
                        tag_of(operation), operation.size, operation.state);
@@ -77,7 +89,7 @@ std::string describe(const Ranks& ranks, int rank, const OperationReport& operat
                      operation.state);
 }
 
-/// What `wait` of `rank` is for, and who could end it.
+/// The purpose of a `wait` of `rank`, and the ranks that could end it.
 Reason reason_of(const Ranks& ranks, int rank, const WaitReport& wait) {
   const RankReport& own = *ranks[static_cast<std::size_t>(rank)].report;
   Reason reason;
@@ -109,8 +121,8 @@ Reason reason_of(const Ranks& ranks, int rank, const WaitReport& wait) {
     if (wait.exposed >= 0)
       reason.sentence +=
           fmt::format(", to which ranks send as id {}: no operation of its own will signal it", wait.exposed);
-    // Without a link from operations to the wait, as with graphs and handlers, all of the rank's come into
-    // question.
+    // Graphs and handlers have no link from operations to the wait: then all operations of the rank are
+    // considered.
     for (const OperationReport& operation : own.operations)
       if (operation.kind != "held message" && (wait.peer < 0 || operation.peer == wait.peer) &&
           wait.exposed < 0)
@@ -118,7 +130,8 @@ Reason reason_of(const Ranks& ranks, int rank, const WaitReport& wait) {
     if (!causes.empty()) reason.sentence += "; pending there: ";
   }
   for (std::size_t number = 0; number < causes.size(); ++number) {
-    if (causes[number]->peer >= 0) reason.awaited.push_back(static_cast<int>(causes[number]->peer));
+    if (causes[number]->peer >= 0 && !lacks_memory(*causes[number]))
+      reason.awaited.push_back(static_cast<int>(causes[number]->peer));
     if (number >= kNamedOperations) continue;
     reason.sentence += (number == 0 ? ""
                         : is_direct ? ", and for "
@@ -155,6 +168,40 @@ std::vector<std::vector<Reason>> reasons_of(const std::vector<ObservedRank>& ran
     }
   }
   return reasons;
+}
+
+std::string left_undone(const std::vector<ObservedRank>& ranks, int rank) {
+  const RankReport& report = *ranks[static_cast<std::size_t>(rank)].report;
+  std::vector<std::string> parts;
+  if (report.waits.empty()) {
+    std::vector<const OperationReport*> receives;
+    for (const OperationReport& operation : report.operations)
+      if (operation.kind == "receive" && operation.seconds > 0) receives.push_back(&operation);
+    std::sort(receives.begin(), receives.end(),
+              [](const auto* one, const auto* other) { return one->seconds > other->seconds; });
+    std::string text;
+    for (std::size_t number = 0; number < std::min(receives.size(), kNamedOperations); ++number)
+      text += fmt::format("{} for at least {:.1f} s a receive of {}", number == 0 ? "has posted" : ", and",
+                          receives[number]->seconds, describe_receive(ranks, rank, *receives[number], false));
+    if (receives.size() > kNamedOperations)
+      text += fmt::format(" (and {} receives more)", receives.size() - kNamedOperations);
+    if (!text.empty()) parts.push_back(text);
+    if (const std::string held = held_messages(report, -1); !held.empty())
+      parts.push_back("holds " + held + " that no receive fits");
+  }
+  for (std::size_t number = 0; number < std::min(report.queues.size(), kNamedOperations); ++number)
+    if (const QueueReport& queue = report.queues[number]; queue.seconds > 0)
+      parts.push_back(fmt::format(
+          "has {} {} in the object exposed as id {}, of which nobody has taken one for "
+          "at least {:.1f} s",
+          queue.messages, queue.messages == 1 ? "message" : "messages", queue.exposed, queue.seconds));
+  for (const RefusalsReport& refusals : report.refusals)
+    parts.push_back(fmt::format("was refused {} {} since the last look ({})", refusals.count,
+                                refusals.count == 1 ? "post" : "posts", refusals.reason));
+  std::string text;
+  for (const std::string& part : parts)
+    text += (text.empty() ? fmt::format("Rank {} ", rank) : "; it ") + part;
+  return text;
 }
 
 std::vector<int> find_circle(const std::vector<std::vector<Reason>>& reasons) {

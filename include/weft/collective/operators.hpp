@@ -1,4 +1,4 @@
-// Operators of reductions, and reductions as what is not a template sees them.
+// Operators of reductions, and reductions in the form that code without templates uses.
 #pragma once
 
 #include <concepts>
@@ -8,8 +8,8 @@
 
 namespace weft {
 
-// Any function object or function pointer that combines two elements, is trivially copyable, associative and
-// commutative will do as well as these.
+// Besides these operators, a reduction accepts any function object or function pointer that combines two
+// elements and is trivially copyable, associative and commutative.
 
 struct Sum {
   template <class T>
@@ -54,6 +54,21 @@ struct BitXor {
   }
 };
 
+/// A reduction whose element type is known at run time only, for layers in C, Python or of other interfaces:
+/// the operator of Collective::reduce and allreduce, whose buffers then are any contiguous ranges, counted in
+/// bytes; weft::Error when their length is no multiple of element_size.
+struct AnyReduction {
+  /// to[i] = to[i] op from[i], for `count` elements. Each range begins at an element of a buffer of the
+  /// program, or of a buffer that is aligned to 16 bytes; the ranges do not overlap. Must be associative,
+  /// commutative and the same on all ranks, and must not throw.
+  using Apply = void (*)(void* to, const void* from, std::size_t count, void* context);
+
+  std::size_t element_size = 0;  ///< bytes, 1 to 2^30; weft::Error otherwise
+  Apply apply = nullptr;         ///< weft::Error when null
+  /// Passed to apply(); must outlive the operation. Any thread that progresses the device may call apply().
+  void* context = nullptr;
+};
+
 namespace detail {
 
 /// Element type and operator of a reduction.
@@ -68,6 +83,21 @@ struct Reduction {
   std::size_t operator_size = 0;
   alignas(16) std::byte operator_bytes[kOperatorBytes] = {};
 };
+
+[[nodiscard]] inline Reduction reduction_of(const AnyReduction& any) noexcept {
+  Reduction reduction;
+  reduction.element = any.element_size;
+  reduction.operator_size = sizeof any;
+  std::memcpy(reduction.operator_bytes, &any, sizeof any);
+  reduction.apply = [](std::byte* to, const std::byte* a, const std::byte* b, std::size_t count,
+                       const std::byte* bytes) {
+    const AnyReduction& any_of = *reinterpret_cast<const AnyReduction*>(bytes);
+    if (count == 0) return;
+    if (to != a) std::memcpy(to, a, count * any_of.element_size);
+    any_of.apply(to, b, count, any_of.context);
+  };
+  return reduction;
+}
 
 template <class T, class Op>
 [[nodiscard]] Reduction reduction_of(const Op& op) noexcept {

@@ -1,4 +1,4 @@
-// What collectives need of an endpoint of either kind.
+// The interface that collectives use of an endpoint of either kind.
 #pragma once
 
 #include <weft/completion/graph.hpp>
@@ -24,8 +24,8 @@ class CollectivePort {
   virtual std::size_t progress() noexcept = 0;
   virtual void wait(Completion& completion) noexcept = 0;
   virtual void wait(Graph& graph) noexcept = 0;
-  /// How often the calling thread had better poll in vain before it waits.
-  [[nodiscard]] static std::uint32_t eager_polls() noexcept { return detail::eager_polls(); }
+  /// Returns the number of empty polls that the calling thread should make before it waits.
+  [[nodiscard]] static std::uint32_t spin_budget() noexcept { return detail::spin_budget(); }
 };
 
 template <class EndpointType>

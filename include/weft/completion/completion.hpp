@@ -9,17 +9,56 @@
 
 namespace weft {
 
-template <class Run>
-class BasicArrivals;
+class Arrivals;
 
 namespace detail {
-class SlotRun;
-class WideRun;
+
+/// Records that a receive, or an operation with a timeout, was posted with a completion object, which may
+/// be null.
+struct NamedCompletion {
+  template <class Object>
+  static void note(Object* completion) noexcept {
+    // Written only once, so that the object of many receives stays in the caches of all threads that post
+    // with it.
+    if (completion != nullptr && !completion->is_named_.load(std::memory_order_relaxed)) [[unlikely]]
+      completion->is_named_.store(true, std::memory_order_relaxed);
+  }
+  /// Returns true when note() was ever called for the object.
+  template <class Object>
+  [[nodiscard]] static bool is_noted(const Object& completion) noexcept {
+    return completion.is_named_.load(std::memory_order_relaxed);
+  }
+
+  /// Notes that a device keeps another operation that names the object, which may be null. Devices are
+  /// numbered from 1 in the process.
+  template <class Object>
+  static void note_named_by(Object* completion, std::uint32_t device) noexcept {
+    if (completion == nullptr) return;
+    std::uint32_t before = completion->named_by_.load(std::memory_order_relaxed);
+    while (before != device && before != kSeveral)
+      [[unlikely]] if (completion->named_by_.compare_exchange_weak(before, before == 0 ? device : kSeveral,
+                                                                   std::memory_order_relaxed)) return;
+  }
+  /// Returns true when note_named_by() was ever called for the object and this device.
+  template <class Object>
+  [[nodiscard]] static bool is_named_by(const Object& completion, std::uint32_t device) noexcept {
+    const std::uint32_t named_by = completion.named_by_.load(std::memory_order_relaxed);
+    return named_by == device || named_by == kSeveral;
+  }
+
+ private:
+  static constexpr std::uint32_t kSeveral = ~std::uint32_t{0};
+};
+
+class SlotBatch;
+class MultiSlotBatch;
 struct ParkedThread;
 class Exposures;
+struct AllocatorAccess;
 
-/// Threads that are parked in waits of this process, by the address of what they wait for. Not part of the
-/// object: whoever signals must not touch an object that its waiter may already have destroyed.
+/// The threads of this process that are parked in waits, by the address of the object that they wait for. The
+/// lists are not part of the object, since a signalling thread must not touch an object that its waiter may
+/// already have destroyed.
 inline constexpr std::size_t kParkedLists = 256;
 WEFT_API extern std::atomic<ParkedThread*> parked_threads[kParkedLists];
 [[nodiscard]] inline std::atomic<ParkedThread*>& parked_list(const void* object) noexcept {
@@ -31,57 +70,98 @@ WEFT_API void wake_parked(const void* object) noexcept;
 [[nodiscard]] WEFT_API PayloadOwner& heap_payloads() noexcept;
 }  // namespace detail
 
-/// Active messages of up to 48 bytes each, one behind the other.
-using Arrivals = BasicArrivals<detail::SlotRun>;
-/// The same of more than 48 bytes, all of one size.
-using WideArrivals = BasicArrivals<detail::WideRun>;
+/// The payloads that a completion object's allocator supplies memory for.
+enum class AllocatorUse : std::uint8_t {
+  large_messages,  ///< messages of more than packet_size
+  every_size,      ///< all messages with a payload
+};
 
-/// Something that is signalled when an operation ends or a message arrives.
+/// An object that is signalled when an operation ends or a message arrives.
 ///
 /// Derive from it for completion objects of your own: implement signal() and ready(), call
-/// notify_waiters() at the end of signal(), and withdraw() first thing in the destructor.
+/// notify_waiters() at the end of signal(), and retire() first thing in the destructor.
+///
+/// Objects may die in any order, and while operations name them: see retire(), which every destructor calls.
 class WEFT_API Completion {
  public:
   Completion() noexcept = default;
   Completion(const Completion&) = delete;
   Completion& operator=(const Completion&) = delete;
-  /// Exposed objects are withdrawn; messages that arrive later are refused and counted.
-  virtual ~Completion() { withdraw(); }
+  virtual ~Completion() { retire(); }
 
-  /// Called once per ended operation or arrived message, inside progress() or a post, by any thread that
-  /// does either. Must not throw and must not block. Whoever wants the payload longer than the call keeps
-  /// it with message.take().
+  /// Called once per ended operation or arrived message, inside progress(), a post or cancel(), by any thread
+  /// that does one of these. Must not throw and must not block. May post: refused operations go to the
+  /// backlog. A signal() that needs the payload beyond the call keeps it with message.take().
+  ///
+  /// Operations that end during such a post are signalled inside it, nested up to four deep on a thread.
+  /// Operations that end deeper are signalled by the next progress() of their device, by any thread that
+  /// calls it (waits progress), or before the device closes. So a chain of operations of any length needs a
+  /// bounded stack.
   virtual void signal(Message& message) noexcept = 0;
-  /// The same for active messages that have arrived one after the other, in one call. An object that
-  /// overrides it takes them with arrivals.for_each() and does once what they have in common; signal() is
-  /// called for single ones all the same, and for what it leaves. Without it signal() is called for each.
-  virtual void signal_all(Arrivals& arrivals) noexcept;
-  /// The same for longer ones, each of which takes several slots of its lane.
-  virtual void signal_all_wide(WideArrivals& arrivals) noexcept;
-  /// The same for `count` operations that have ended, of an object that only counts them: whoever brings the
-  /// ends may call it instead of signal(), and then spares what a Message takes.
+  /// Called instead of signal() for a batch of active messages that have arrived one after the other. An
+  /// override takes them with arrivals.for_each() and does work that they have in common once; signal() is
+  /// still called for single messages, and for messages that the override leaves. The default calls signal()
+  /// for each message.
+  virtual void signal_batch(Arrivals& arrivals) noexcept;
+  /// Called instead of signal() for `count` operations that have ended, if the object only counts them
+  /// (counts_only()). It saves the cost of making a Message.
   virtual void signal_count(std::uint64_t count) noexcept;
-  /// Whether signal_count() may be called.
+  /// Returns true when signal_count() may be called.
   [[nodiscard]] bool counts_only() const noexcept { return counts_only_; }
 
-  /// Whether a wait for this object is over. Only reads; any thread.
+  /// Returns true when a wait for this object is over. Only reads; any thread.
   [[nodiscard]] virtual bool ready() const noexcept = 0;
 
-  /// Where the buffers of large active messages to this object come from; the heap by default. Set it
-  /// before exposing the object; it must outlive every message.
-  void set_allocator(PayloadOwner& allocator) noexcept { allocator_ = &allocator; }
+  /// The messages that lie in this object until the program takes them. For explanations: approximate, only
+  /// reads, any thread.
+  struct AtRest {
+    std::uint64_t messages = 0;
+    std::uint64_t taken = 0;  // taken by the program since construction
+  };
+  [[nodiscard]] virtual AtRest at_rest() const noexcept { return {}; }
+
+  /// Sets the allocator of memory for payloads of active messages to this object; the heap by default. It
+  /// must outlive every message. May be called after the object was exposed, by any thread, as long as no
+  /// memory has been requested: weft::Error, without effect, once a message has arrived that needed memory.
+  ///
+  /// every_size: each payload except empty ones is copied into memory of the allocator before the object is
+  /// signalled, and the Message owns it; when allocate() returns nullptr, the message waits, and so do later
+  /// messages of its sender. The heads of multipart messages are not copied.
+  void set_allocator(PayloadOwner& allocator, AllocatorUse use = AllocatorUse::large_messages);
   [[nodiscard]] PayloadOwner& allocator() const noexcept {
-    return allocator_ != nullptr ? *allocator_ : detail::heap_payloads();
+    auto* const allocator =
+        reinterpret_cast<PayloadOwner*>(allocator_.load(std::memory_order_acquire) & ~kAllocatorBits);
+    return allocator != nullptr ? *allocator : detail::heap_payloads();
+  }
+  /// Returns true when payloads of every size go to the allocator.
+  [[nodiscard]] bool allocates_every_size() const noexcept {
+    return (allocator_.load(std::memory_order_relaxed) & kEverySize) != 0;
   }
 
-  /// Takes the object back from every handle that names it. Returns when no progress call is inside
-  /// signal() any more (except the caller's own); therefore not to be called by handlers of several threads
-  /// at a time, which would wait for each other. Idempotent.
+  /// Withdraws the object from every handle that names it. Returns when no progress call is inside signal()
+  /// any more (except the caller's own); therefore handlers in several threads must not call it at the same
+  /// time, since they would wait for each other. Idempotent.
   void withdraw() noexcept;
 
+  /// Removes every reference of the library to the object, for good: no new operation may name it. The object
+  /// is withdrawn; receives that name it and have not matched a message are cancelled, also those in a
+  /// backlog and those with a timeout, and it is not signalled for them; it is not signalled for failures of
+  /// peers any more, and no graph and no persistent receive passes a signal on to it. Other operations that
+  /// name it go on without it, and are waited for, because peers may be using their buffers: retire()
+  /// progresses their devices until they have ended, for at most the attribute drain_timeout. Operations that
+  /// go on after that, or when this is called inside a handler, which cannot wait, are named on standard
+  /// error, and end without a signal.
+  ///
+  /// Destructors call it, those of derived classes first thing: the call in the base's destructor comes too
+  /// late for threads that are signalling the object. It costs some tens of nanoseconds; for an object with
+  /// which receives were posted, one or two more for each receive, counting the most that were posted at the
+  /// same time. Not while another thread uses a SerialEndpoint whose operations name the object, or posts
+  /// with it. Idempotent.
+  void retire() noexcept;
+
  protected:
-  /// For objects that look at no Message, neither at its payload nor at its outcome, and have their own
-  /// signal_count().
+  /// For objects that use no Message, neither its payload nor its outcome, and have their own signal_count(),
+  /// which posts nothing.
   struct CountsOnly {};
   explicit Completion(CountsOnly) noexcept : counts_only_(true) {}
 
@@ -89,26 +169,37 @@ class WEFT_API Completion {
   /// signal() does: from the moment that ready() holds, a waiter may return and destroy the object, which
   /// this call does not touch.
   void notify_waiters() const noexcept { notify_waiters_of(this); }
-  /// The same where the object may be gone by now, and with it the right to call its members: only the
-  /// address is used.
+  /// notify_waiters() for an object that may have been destroyed by now, so that its members must not be
+  /// called: only the address is used.
   static void notify_waiters_of(const Completion* object) noexcept {
-    // Pairs with the process-wide barrier of the thread that parks (core/runtime/waiting.cpp): either it
-    // sees what signal() stored, or this load sees it parked.
+    // Pairs with the process-wide barrier of the thread that parks (core/wait/waiting.cpp): either that
+    // thread sees what signal() stored, or this load sees it parked.
     std::atomic_signal_fence(std::memory_order_seq_cst);
     if (detail::parked_list(object).load(std::memory_order_relaxed) != nullptr) [[unlikely]]
       detail::wake_parked(object);
   }
-  /// Tells remote senders to stop (their posts answer retry(no_credit)) or to go on. False: handles are being
-  /// exposed or withdrawn at this moment; try again later.
+  /// Tells remote senders to stop (their posts answer retry(no_credit)) or to go on. Returns false when
+  /// handles are being exposed or withdrawn at this moment; try again later.
   bool stop_senders(bool stop) noexcept;
+  /// For an owner that knows that no operation names the object: its destructor then skips the search.
+  void set_unnamed() noexcept { is_retired_ = true; }
 
  private:
   friend class detail::Exposures;
+  friend struct detail::AllocatorAccess;
+  friend struct detail::NamedCompletion;
+  static constexpr std::uintptr_t kAllocatorUsed = 1;
+  static constexpr std::uintptr_t kEverySize = 2;
+  static constexpr std::uintptr_t kAllocatorBits = 3;
   std::atomic<detail::Exposures*> exposures_{nullptr};
   std::atomic<std::uint32_t> first_exposure_{
       0};  // id + 1 of the first handle that names this object, 0: none
   const bool counts_only_ = false;
-  PayloadOwner* allocator_ = nullptr;
+  std::atomic<bool> is_named_{
+      false};  // a receive, or an operation with a timeout, was posted with this object
+  bool is_retired_ = false;
+  std::atomic<std::uint32_t> named_by_{0};  // the device that keeps an operation which names it, or kSeveral
+  std::atomic<std::uintptr_t> allocator_{0};  // the allocator's address, and the bits above
 };
 
 }  // namespace weft

@@ -1,8 +1,9 @@
-// Operations, functions and other graphs, each begun when those before it have ended.
+// Graphs of operations, functions and other graphs, each of which begins when its predecessors have ended.
 #pragma once
 
 #include <weft/completion/completion.hpp>
 #include <weft/completion/graph_node.hpp>
+#include <weft/detail/completion_link.hpp>
 #include <weft/options.hpp>
 #include <weft/remote_region.hpp>
 #include <weft/status.hpp>
@@ -27,13 +28,13 @@ namespace weft {
 ///     graph.start();
 ///     endpoint.wait(graph);
 ///
-/// A node begins as soon as all nodes before it have ended, in the thread that has ended the last of them;
-/// those without predecessors begin in start(). A node ends well with Outcome::ok. Any other outcome fails
-/// the graph: its outcome is that of the first node that failed, nodes that have not begun are cancelled, and
-/// the graph ends when those that have begun have ended.
+/// A node begins as soon as all its predecessors have ended, in the thread that has ended the last of them;
+/// nodes without predecessors begin in start(). A node succeeds with Outcome::ok. Any other outcome fails the
+/// graph: its outcome is that of the first node that failed, nodes that have not begun are cancelled, and the
+/// graph ends when all nodes that have begun have ended.
 ///
 /// One thread builds and starts a graph; its operations may end in any threads. Between start() and its end a
-/// graph must not be changed, started or destroyed. Building allocates; a graph that has been prepared runs
+/// graph must not be changed or started. Building allocates; a graph that has been prepared runs
 /// without allocation.
 class WEFT_API Graph final : public Completion {
  public:
@@ -52,37 +53,39 @@ class WEFT_API Graph final : public Completion {
   };
 
   Graph();
-  /// The graph is not running.
+  /// If the graph is running, nodes that have not begun are cancelled, nodes that have begun are retired
+  /// (Completion::retire), and the end of the run is not signalled.
   ~Graph() override;
 
-  /// A node that posts an operation: `post(Completion& node)` returns what the post answered, and has passed
-  /// `node` on as the operation's completion object. done: the node has ended. posted: it ends when `node` is
-  /// signalled, once. retry: `post` is called again later, see test(); with may_retry = false a post answers
-  /// that only when even the backlog is full. weft::Error thrown by `post` is reported on standard error and
-  /// fails the graph with Outcome::refused.
+  /// Adds a node that posts an operation: `post(Completion& node)` passes `node` on as the operation's
+  /// completion object and returns the post's answer. done: the node has ended. posted: it ends when `node`
+  /// is signalled, once. retry: `post` is called again by progress(), see test(); with may_retry = false a
+  /// post answers that only when even the backlog is full. weft::Error thrown by `post` is reported on
+  /// standard error and fails the graph with Outcome::refused.
   template <class Post>
   Node add(Post post) {
     return add(std::move(post), [](Message&) {});
   }
-  /// The same, with a function that is called with the message that ends the operation (also inside handlers,
-  /// by any thread that progresses), and may return an Outcome that counts instead of the message's. The post
-  /// must not say done then: may_complete_now = false.
+  /// Adds a node that posts an operation, and whose `judge` is called with the message that ends the
+  /// operation (also inside handlers, by any thread that progresses); it may return an Outcome, which
+  /// replaces the message's. The post must not answer done then: may_complete_now = false.
   template <class Post, class Judge>
   Node add(Post post, Judge judge) {
     return adopt(std::make_unique<detail::PostTask<Post, Judge>>(std::move(post), std::move(judge)));
   }
-  /// A node that calls `function()`, which returns nothing or an Outcome, must not wait for other nodes of
-  /// the graph, and may run inside progress().
+  /// Adds a node that calls `function()`, which returns nothing or an Outcome, must not wait for other nodes
+  /// of the graph, and may run inside progress().
   template <class Function>
   Node add_function(Function function) {
     return adopt(std::make_unique<detail::FunctionTask<Function>>(std::move(function)));
   }
-  /// A node that starts another graph and ends with it. `inner` outlives this graph; it may stand in several
-  /// nodes, whose runs then wait for each other.
+  /// Adds a node that starts another graph and ends with it. `inner` must outlive this graph; it may belong
+  /// to several nodes, whose runs then wait for each other.
   Node add_graph(Graph& inner);
 
-  /// Nodes for the operations of an endpoint, which outlives the graph. Arguments as there; completion,
-  /// may_retry and may_complete_now of the options are the graph's, whatever they say.
+  /// From here to add_get(): nodes for the operations of an endpoint, which must outlive the graph. The
+  /// arguments are those of the endpoint's post; the graph overrides completion, may_retry and
+  /// may_complete_now of the options.
   template <class EndpointType>
   Node add_send(EndpointType& endpoint, int peer, std::uint64_t tag, Bytes bytes, SendOptions options = {}) {
     return add_post(options, [&endpoint, peer, tag, bytes](const SendOptions& with) {
@@ -103,7 +106,7 @@ class WEFT_API Graph final : public Completion {
       return endpoint.post_am(peer, remote, bytes, with);
     });
   }
-  /// `to`: RemoteRegion::at() or MappedRegion::at(), whose region outlives the graph.
+  /// `to`: RemoteRegion::at() or MappedRegion::at(), whose region must outlive the graph.
   template <class EndpointType, class Address>
   Node add_put(EndpointType& endpoint, int peer, Address to, Bytes from, AccessOptions options = {}) {
     return add_post(options, [&endpoint, peer, to, from](const AccessOptions& with) {
@@ -118,34 +121,38 @@ class WEFT_API Graph final : public Completion {
     });
   }
 
-  /// `after` does not begin before `before` has ended. Throws weft::Error for nodes of other graphs, for a
-  /// node after itself, and while the graph runs.
+  /// Makes `before` a predecessor of `after`, which does not begin before `before` has ended. Throws
+  /// weft::Error for nodes of other graphs, for a node after itself, and while the graph runs.
   void order(Node before, Node after);
 
-  /// Whom to tell of the end of every run, with Operation::graph and the graph's outcome; nullptr: nobody. It
-  /// is signalled after ready() holds. Another graph is started by the signal. Throws weft::Error while the
-  /// graph runs.
+  /// Sets the completion object that is signalled at the end of every run, with Operation::graph and the
+  /// graph's outcome; nullptr: none. It is signalled after ready() holds. If it is another graph, the signal
+  /// starts that graph. When the ends of graphs start others that end at once, few of them nest on a thread:
+  /// a graph deeper in such a chain ends, and signals its end, before the call returns that began the chain.
+  /// Throws weft::Error while the graph runs.
   void set_completion(Completion* completion, void* user_data = nullptr);
 
-  /// Checks what has been built and allocates what running needs, inner graphs included. Throws weft::Error
-  /// when nodes wait for each other in a circle, or the graph contains itself. start() does it when it has
-  /// to.
+  /// Checks the graph and allocates the memory that runs need, inner graphs included. Throws weft::Error when
+  /// nodes wait for each other in a circle, or the graph contains itself. start() calls it when the graph has
+  /// changed.
   void prepare();
-  /// Begins a run. Returns when all nodes without predecessors, and what ended with them, have begun. Throws
-  /// weft::Error while the graph runs, and what prepare() throws.
+  /// Begins a run. Returns when all nodes without predecessors have begun, and all nodes that became ready
+  /// meanwhile. Throws weft::Error while the graph runs, and the errors of prepare().
   void start();
-  /// Posts again what had been refused, and says whether the run has ended. Does not progress. A refused node
-  /// is also tried again when another node of the graph ends, and by Endpoint::wait(graph); call this where
-  /// neither happens. Any thread that may post with the nodes' endpoints.
+  /// Posts again the operations that had been refused. Returns true when the run has ended. Does not
+  /// progress. A refused node is also tried again by progress of the device that has refused it, and when
+  /// another node of the graph ends. (A node whose callable answers retry without a refused post is tried
+  /// again by progress of any Endpoint, and by every progress call of the thread that has tried it.) Any
+  /// thread that may post with the nodes' endpoints.
   bool test() noexcept;
-  /// Whether the last run has ended; false before the first.
+  /// Returns true when the last run has ended; false before the first run.
   [[nodiscard]] bool ready() const noexcept override {
-    // Pairs with the release in finish(): what the nodes did is visible.
+    // Pairs with the release in finish(): the writes of the nodes are visible.
     return state_.load(std::memory_order_acquire) == State::ended;
   }
-  /// How the last run ended.
+  /// The outcome of the last run.
   [[nodiscard]] Outcome outcome() const noexcept { return outcome_.load(std::memory_order_relaxed); }
-  /// How a node ended in the last run; cancelled: it was not begun.
+  /// The outcome of a node in the last run; cancelled: the node was not begun.
   [[nodiscard]] Outcome outcome(Node node) const;
   [[nodiscard]] std::uint32_t size() const noexcept;
 
@@ -159,6 +166,7 @@ class WEFT_API Graph final : public Completion {
  private:
   friend class detail::GraphTask;
   friend struct detail::GraphRun;
+  friend class detail::GraphEnds;
   struct Parts;
   enum class State : std::uint8_t { changed, prepared, running, ended };
 
@@ -174,22 +182,27 @@ class WEFT_API Graph final : public Completion {
   Node adopt(std::unique_ptr<detail::GraphTask> task);
   void check_changeable(const char* call) const;
   [[nodiscard]] detail::GraphTask& task_of(Node node, const char* call) const;
-  /// Takes the graph for a run; false: it runs, or has not been prepared.
+  /// Claims the graph for a run. Returns false when it is running, or has not been prepared.
   [[nodiscard]] bool claim() noexcept;
   void begin(Completion* parent, Outcome outcome) noexcept;
   void fail(Outcome outcome) noexcept;
   void finish() noexcept;
+  void end_run() noexcept;
 
   std::unique_ptr<Parts> parts_;
-  Completion* completion_ = nullptr;
+  detail::CompletionLink completion_;
   void* user_data_ = nullptr;
   Completion* parent_ = nullptr;  // the node of another graph that has started this run
+  Graph* next_ended_ = nullptr;   // the graph whose run a thread ends after this one's
   std::uint32_t size_ = 0;
   bool preparing_ = false;
   std::atomic<State> state_{State::changed};
   std::atomic<Outcome> outcome_{Outcome::ok};
   std::atomic<std::uint64_t> lost_{0};
   std::atomic<detail::GraphTask*> refused_{nullptr};
+  // Neighbours in the ring of graphs with refused nodes; written under its lock, while this run is held open.
+  Graph* next_listed_ = nullptr;
+  Graph* previous_listed_ = nullptr;
   alignas(64) std::atomic<std::uint32_t> remaining_{0};  // nodes that have not ended in this run
 };
 

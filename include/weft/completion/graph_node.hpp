@@ -1,4 +1,4 @@
-// What the nodes of a graph are made of.
+// The nodes of a graph.
 #pragma once
 
 #include <weft/completion/completion.hpp>
@@ -15,17 +15,19 @@ class Graph;
 namespace detail {
 
 struct GraphRun;
+class GraphEnds;
+class NodeRefusals;
 
 /// A node: a completion object of its own, signalled by the operation that it posts.
 class WEFT_API GraphTask : public Completion {
  public:
   GraphTask() noexcept = default;
-  ~GraphTask() override { withdraw(); }
+  ~GraphTask() override { retire(); }
 
-  /// Begins the node's work. done: it has ended, with outcome(); posted: signal() follows, or has come
-  /// already; retry: nothing has happened.
+  /// Begins the node's work. done: the work has ended, with outcome(); posted: signal() follows, or has been
+  /// called already; retry: refused without effect.
   virtual Status fire() = 0;
-  /// Looks at how the operation ended, and says how the node ends.
+  /// Returns the outcome of the node for the message that ended its operation.
   virtual Outcome judge(Message& message) { return message.outcome(); }
   /// The graph that the node stands for, if any.
   [[nodiscard]] virtual Graph* inner() noexcept { return nullptr; }
@@ -43,19 +45,22 @@ class WEFT_API GraphTask : public Completion {
   friend class GraphTasks;
 
   Graph* graph_ = nullptr;
-  GraphTask* next_ = nullptr;  // in a list of those that are ready, or refused
+  GraphTask* next_ = nullptr;  // in a list of nodes that are ready, or refused
   GraphTask* const* successors_ = nullptr;
   std::uint32_t successor_count_ = 0;
   std::uint32_t predecessors_ = 0;
   std::uint32_t index_ = 0;
+  std::uint32_t refused_in_ = 0;  // the thread that has tried the node; valid while it is refused
+  // The device that refused the node; nullptr: its callable answered retry by itself.
+  NodeRefusals* refused_by_ = nullptr;
   Outcome outcome_ = Outcome::ok;
   std::atomic<std::uint32_t> waiting_{0};  // predecessors that have not ended in this run
-  // Of a posted operation: its signal, and the return of fire(). The node ends with the second of them, so
-  // that a graph which has ended is not inside a callable of its own any more.
+  // For a posted operation, counts its signal and the return of fire(). The node ends with the second of
+  // them, so that a graph which has ended is not inside a callable of its own any more.
   std::atomic<std::uint32_t> pending_{0};
 };
 
-/// A node that posts an operation; `Judge` looks at the message that ends it.
+/// A node that posts an operation; `Judge` is called with the message that ends it.
 template <class Post, class Judge>
 class PostTask final : public GraphTask {
  public:

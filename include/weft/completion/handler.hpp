@@ -1,4 +1,4 @@
-// A callable that runs inside progress().
+// Handlers: callables that run inside progress(), or inside a post whose operation ends at once.
 #pragma once
 
 #include <weft/completion/arrivals.hpp>
@@ -8,30 +8,28 @@
 
 namespace weft {
 
-/// Calls `Function(Message&)` for every message; stored once, called without allocation or type erasure
-/// beyond one virtual call, for messages that come in runs one per run.
+/// Calls `Function(Message&)` for every message. The function is stored once and called without allocation or
+/// type erasure except for one virtual call; for messages that come in batches, one per batch.
 ///
-/// The function must be noexcept in effect, may be called by every thread that progresses (on a device with
-/// a SerialEndpoint: by that thread only), may post (what is refused goes to the backlog) and may call
-/// progress (on its own device that returns at once).
+/// The function must be noexcept in effect, may be called by every thread that progresses (on a device with a
+/// SerialEndpoint: by that thread only), may post (refused operations go to the backlog, and operations that
+/// end at once nest to a small bound: Completion::signal) and may call progress (which returns at once on its
+/// own device). It must not wait.
 template <class Function>
 class Handler final : public Completion {
  public:
   explicit Handler(Function function) : function_(std::move(function)) {}
-  ~Handler() override { withdraw(); }
+  ~Handler() override { retire(); }
 
   void signal(Message& message) noexcept override { function_(message); }
-  void signal_all(Arrivals& arrivals) noexcept override { take_each(arrivals); }
-  void signal_all_wide(WideArrivals& arrivals) noexcept override { take_each(arrivals); }
-  /// A handler has nothing to wait for by itself: use Endpoint::wait_until with a condition of your own.
+  void signal_batch(Arrivals& arrivals) noexcept override {
+    arrivals.for_each([this](Message & message) __attribute__((always_inline)) { function_(message); });
+  }
+  /// Always returns true, since a handler has no condition to wait for: use Endpoint::wait_until with a
+  /// condition of your own.
   [[nodiscard]] bool ready() const noexcept override { return true; }
 
  private:
-  template <class Run>
-  [[gnu::always_inline]] void take_each(BasicArrivals<Run>& arrivals) noexcept {
-    arrivals.for_each([this](Message & message) __attribute__((always_inline)) { function_(message); });
-  }
-
   Function function_;
 };
 

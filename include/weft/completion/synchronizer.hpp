@@ -1,4 +1,4 @@
-// Waits for a fixed number of operations and keeps how each of them ended.
+// Synchronizers: wait for a fixed number of operations and keep their messages.
 #pragma once
 
 #include <weft/completion/completion.hpp>
@@ -10,7 +10,7 @@
 
 namespace weft {
 
-/// Becomes ready after a number of signals and keeps what they carried, in order of arrival and by slot: the
+/// Becomes ready after a number of signals and keeps their messages, in order of arrival and by slot: the
 /// synchronizer of the LCI paper. Any number of threads signal; one at a time waits, reads and resets.
 ///
 ///     weft::Synchronizer both{2};
@@ -21,39 +21,39 @@ namespace weft {
 ///     both.reset();
 ///
 /// Signals that come before reset() count towards the next round, in order of arrival; there is room for one
-/// whole round. What comes when that is full as well is a mistake of the program: its message is dropped,
-/// reported on standard error (the first time), and counted by lost().
+/// whole round. A signal that comes when that is full as well is a mistake of the program: its message is
+/// dropped, reported on standard error (the first time), and counted by lost().
 class WEFT_API Synchronizer final : public Completion {
  public:
   static constexpr std::uint32_t kMaxSignals = 1U << 24;
 
-  /// `signals`: of a round, 1 to kMaxSignals; weft::Error otherwise. Allocates everything that is ever
-  /// needed.
+  /// `signals`: the number of signals of a round, 1 to kMaxSignals; weft::Error otherwise. Allocates all
+  /// memory that the object ever needs.
   explicit Synchronizer(std::uint32_t signals = 1);
-  ~Synchronizer() override { withdraw(); }
+  ~Synchronizer() override { retire(); }
 
-  /// Keeps the message; payloads as a queue does (Message::take).
+  /// Keeps the message; its payload is kept as a queue does (Message::take).
   void signal(Message& message) noexcept override;
   [[nodiscard]] bool ready() const noexcept override { return rounds_.ready(); }
-  /// The same under the name that the papers use. Only reads; does not progress.
+  /// ready() under the name that the papers use. Only reads; does not progress.
   [[nodiscard]] bool test() const noexcept { return ready(); }
 
   /// A user_data that puts the message of the operation that it is posted with into slot `index`, 0 to
-  /// signals() - 1. It is an address inside this object's memory, which is what tells it from other
+  /// signals() - 1. It is an address inside this object's memory, which distinguishes it from other
   /// user_data, and is valid in every round.
   [[nodiscard]] void* slot(std::uint32_t index) noexcept;
 
   /// The messages of the round in order of arrival, once it is ready; until reset().
   [[nodiscard]] std::span<Message> messages() noexcept;
   /// The message of the operation that was posted with slot(index), once the round is ready; nullptr when
-  /// this round had none. When there were several, the one that came last.
+  /// this round had none. If there were several, the last one to arrive.
   [[nodiscard]] Message* by_slot(std::uint32_t index) noexcept;
 
   /// Destroys the messages and begins the next round, once the current one is ready.
   void reset() noexcept;
 
   [[nodiscard]] std::uint32_t signals() const noexcept { return rounds_.signals(); }
-  /// Signals that found both rounds full.
+  /// The number of signals that found both rounds full.
   [[nodiscard]] std::uint64_t lost() const noexcept { return lost_.load(std::memory_order_relaxed); }
 
  private:

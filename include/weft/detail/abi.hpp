@@ -1,4 +1,4 @@
-// The version of what headers inline and the library must agree on.
+// The version of the layouts that inlined headers and the library must agree on.
 #pragma once
 
 #include <cstdint>
@@ -6,6 +6,6 @@
 namespace weft::detail {
 
 /// Changes with every change of the layout of lanes, slots, entries, messages or devices in detail/.
-inline constexpr std::uint32_t kAbiVersion = 14;
+inline constexpr std::uint32_t kAbiVersion = 18;
 
 }  // namespace weft::detail

@@ -10,10 +10,10 @@
 
 namespace weft::detail {
 
-/// Has two operands, and therefore calls of its own.
+/// Compare-and-swap has two operands, and therefore calls of its own.
 inline constexpr AtomicOperation kCompareSwap = AtomicOperation{7};
 
-/// As it travels.
+/// The type of an atomic operation's value, as a number that travels in messages.
 enum class AtomicType : std::uint8_t { uint32, int32, uint64, int64, float32, float64 };
 
 template <AtomicValue T>
@@ -24,7 +24,7 @@ inline constexpr AtomicType kAtomicType = std::same_as<T, std::uint32_t>   ? Ato
                                           : std::same_as<T, float>         ? AtomicType::float32
                                                                            : AtomicType::float64;
 
-/// An operation with its operands: as values of their type in the first bytes of a word.
+/// An operation with its operands, which are values of their type in the first bytes of a word.
 struct AtomicUpdate {
   AtomicOperation operation = AtomicOperation::add;
   AtomicType type = AtomicType::uint64;
@@ -53,7 +53,8 @@ template <AtomicValue T>
   return (reinterpret_cast<std::uintptr_t>(place) & (size - 1)) == 0;
 }
 
-/// Replaces the value by what `change` makes of it, unless that is the same; returns what was there.
+/// Replaces the value by the result of `change`, unless that is the same. Returns the value before the
+/// change.
 template <AtomicValue T, class Change>
 inline T change_atomically(std::atomic_ref<T> value, const Change& change) noexcept {
   T old = value.load(std::memory_order_acquire);
@@ -65,8 +66,8 @@ inline T change_atomically(std::atomic_ref<T> value, const Change& change) noexc
   }
 }
 
-/// Carries an operation out on the aligned value at `place`; `old` becomes what was there. False without
-/// effect: T does not have that operation.
+/// Carries an operation out on the aligned value at `place`, and stores the value before it in `old`. Returns
+/// false, without effect, when T does not have that operation.
 template <AtomicValue T>
 [[nodiscard, gnu::always_inline]] inline bool apply_atomically(std::byte* place, AtomicOperation operation,
                                                                T operand, T expected, T& old) noexcept {

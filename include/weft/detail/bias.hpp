@@ -1,4 +1,4 @@
-// Try-locks that their only user takes without a locked instruction.
+// Biased try-locks: a thread that is the only user of a lock acquires it without a locked instruction.
 #pragma once
 
 #include <weft/detail/export.hpp>
@@ -9,36 +9,38 @@
 
 namespace weft::detail {
 
-/// What a bias needs to know of the threads of the process.
+/// The facts about the threads of the process that a bias needs.
 struct WEFT_API ProcessThreads {
-  /// Identifies the calling thread among those that live; never 0, and a multiple of 8.
+  /// Identifies the calling thread among the living threads; never 0, and a multiple of 8.
   [[nodiscard, gnu::always_inline]] static inline std::uintptr_t mark() noexcept {
     return reinterpret_cast<std::uintptr_t>(__builtin_thread_pointer());
   }
-  /// A full barrier in all of them.
+  /// A full memory barrier in all threads of the process.
   static void barrier() noexcept;
-  /// Whether the kernel has one; without it nothing may be biased.
+  /// Returns true when the kernel has such a barrier; without it nothing may be biased.
   [[nodiscard]] static bool have_barrier() noexcept;
   /// Lets other threads run.
   static void yield() noexcept;
 };
 
-/// Makes try-locks (words that are 0 when free) cheap for the only thread that takes them. A thread that has
-/// taken them often enough, and nobody else, owns the bias: it then says that it is inside by a plain store.
-/// The first other thread takes the bias away for good, by a barrier in all threads, and the words are locked
-/// by exchange from then on. One bias may stand for many words, of which its owner takes one at a time.
+/// Makes try-locks (words that are 0 when free) cheap when only one thread acquires them. A thread that has
+/// acquired them often enough, while no other thread did, owns the bias: it then marks itself as inside by a
+/// plain store. The first other thread revokes the bias for good, by a barrier in all threads, and the words
+/// are locked by exchange from then on. One bias may stand for many words, of which its owner acquires one at
+/// a time.
 ///
-/// docs/concurrency.md says why no two threads are inside at the same time. The atomic type and the threads
-/// are parameters so that tests can drive schedules.
+/// docs/internals/structures/biased-lock.md says why no two threads are inside at the same time. The atomic
+/// type and the threads are parameters so that tests can drive schedules.
 template <template <class> class Atomic = std::atomic, class Threads = ProcessThreads>
 class BasicBias {
  public:
-  /// What says that the lock is held: release() clears it. nullptr: it is not, another thread is inside.
+  /// The word that marks the lock as held; release() clears it. nullptr: not acquired, another thread is
+  /// inside.
   using Hold = Atomic<std::uint32_t>*;
 
   BasicBias() noexcept : owner_(Threads::have_barrier() ? kNobody : kShared) {}
 
-  /// A miss never waits.
+  /// Acquires the lock, or returns nullptr at once when another thread holds it.
   [[nodiscard, gnu::always_inline]] Hold acquire(Atomic<std::uint32_t>& word) noexcept {
     const std::uintptr_t me = Threads::mark();
     const std::uintptr_t owner = owner_.load(std::memory_order_acquire);
@@ -50,8 +52,8 @@ class BasicBias {
     }
     return acquire_undecided(word, me);
   }
-  /// The same for a fast way that calls nothing: it also misses while it is undecided who has the bias, which
-  /// acquire(), in the slow way, decides.
+  /// acquire() for a fast path that calls no function: it also fails while it is undecided which thread has
+  /// the bias. acquire(), on the slow path, decides that.
   [[nodiscard, gnu::always_inline]] Hold acquire_decided(Atomic<std::uint32_t>& word) noexcept {
     const std::uintptr_t me = Threads::mark();
     const std::uintptr_t owner = owner_.load(std::memory_order_acquire);
@@ -59,9 +61,9 @@ class BasicBias {
       return acquire_own(word, me);
     return owner == kShared ? lock(word) : nullptr;
   }
-  /// For what many threads may use at a time, in a dearer way, too: never misses. Whoever holds what
-  /// is_alone() says so of is the only one inside; everybody else, with or without a hold, takes the dearer
-  /// way. Waits only while a thread that has just lost the bias is still inside, once in the life of a bias.
+  /// For objects that many threads may use at the same time at a higher cost: never fails. A thread whose
+  /// hold is_alone() is the only one inside; all other threads, with or without a hold, must use the costlier
+  /// path. Waits only while a thread that has just lost the bias is still inside, once in the life of a bias.
   [[nodiscard, gnu::always_inline]] Hold acquire_or_share(Atomic<std::uint32_t>& word) noexcept {
     const std::uintptr_t me = Threads::mark();
     const std::uintptr_t owner = owner_.load(std::memory_order_acquire);
@@ -73,30 +75,33 @@ class BasicBias {
     }
     return share(word, me);
   }
-  /// Only for the thread that owns the bias already, and when nobody holds the word; ended by
-  /// release_owned(). False: it is another one, or undecided, which the other ways find out.
+  /// Acquires the lock only if the calling thread owns the bias already and no thread holds the word; ended
+  /// by release_owned(). Returns false when another thread owns the bias or the owner is undecided, which the
+  /// other functions resolve.
   [[nodiscard, gnu::always_inline]] bool acquire_owned(Atomic<std::uint32_t>& word) noexcept {
     const std::uintptr_t me = Threads::mark();
     return owner_.load(std::memory_order_acquire) == me && acquire_own(word, me) != nullptr;
   }
   [[gnu::always_inline]] void release_owned() noexcept { release(&inside_); }
   [[nodiscard, gnu::always_inline]] bool is_alone(Hold hold) const noexcept { return hold == &inside_; }
-  /// Whether a thread has not yet released what it holds by the bias. For destructors.
+  /// Returns true while a thread has not released a lock that it holds by the bias. For destructors.
   [[nodiscard]] bool has_thread_inside() const noexcept {
     return inside_.load(std::memory_order_acquire) != 0;
   }
   [[gnu::always_inline]] static void release(Hold hold) noexcept {
-    // Pairs with the acquires of `inside_` and of the word: the holder's writes are visible to the next one.
+    // Pairs with the acquires of `inside_` and of the word: the holder's writes are visible to the next
+    // holder.
     hold->store(0, std::memory_order_release);
   }
 
  private:
-  // owner_: the mark of the thread that owns the bias, or one of these, or a candidate: the mark of the
-  // thread that came last, how often it has come, and how often the candidate has changed.
+  // owner_ holds the mark of the thread that owns the bias, or one of these constants, or a candidate: the
+  // mark of the thread that acquired the lock last, how often it has done so, and how often the candidate has
+  // changed.
   static constexpr std::uintptr_t kNobody = 0;
   static constexpr std::uintptr_t kShared = 1;    // for good
-  static constexpr std::uintptr_t kRevoking = 2;  // the former owner may not have noticed
-  static constexpr std::uintptr_t kLeaving = 3;   // it enters no more, but may be inside
+  static constexpr std::uintptr_t kRevoking = 2;  // the former owner may not have noticed the revocation
+  static constexpr std::uintptr_t kLeaving = 3;   // the former owner may still be inside
   static constexpr int kMarkBits = 48;
   static constexpr std::uintptr_t kMark = (std::uintptr_t{1} << kMarkBits) - 1;
   static constexpr std::uintptr_t kVisit = std::uintptr_t{1} << kMarkBits;
@@ -107,9 +112,14 @@ class BasicBias {
 
   [[nodiscard, gnu::always_inline]] Hold acquire_own(Atomic<std::uint32_t>& word,
                                                      std::uintptr_t me) noexcept {
+#if defined(__SANITIZE_THREAD__)
+    // When a new thread has the mark of a thread that has ended, the kernel orders their accesses, which the
+    // sanitizer does not see.
+    static_cast<void>(inside_.load(std::memory_order_acquire));
+#endif
     inside_.store(1, std::memory_order_relaxed);
     // Pairs with the barrier in acquire_undecided(): either this thread sees that it has lost the bias, or
-    // the other one sees it inside.
+    // the other thread sees this one inside.
     std::atomic_signal_fence(std::memory_order_seq_cst);
     const bool is_free = static_cast<unsigned>(owner_.load(std::memory_order_relaxed) == me) &
                          static_cast<unsigned>(word.load(std::memory_order_acquire) == 0);
@@ -127,7 +137,8 @@ class BasicBias {
   [[nodiscard, gnu::noinline]] Hold acquire_undecided(Atomic<std::uint32_t>& word,
                                                       std::uintptr_t me) noexcept {
     std::uintptr_t seen = owner_.load(std::memory_order_acquire);
-    if (seen == me || seen == kRevoking) return nullptr;  // of mine, another thread holds this word still
+    // If this thread owns the bias, another thread still holds this word.
+    if (seen == me || seen == kRevoking) return nullptr;
     if (seen > kLeaving && (seen & kCandidate) == 0) {
       if (!owner_.compare_exchange_strong(seen, kRevoking, std::memory_order_acq_rel,
                                           std::memory_order_acquire))
@@ -141,8 +152,8 @@ class BasicBias {
     }
     Hold hold = lock(word);
     if (hold == nullptr || seen == kShared) return hold;
-    // A locked instruction on the owner's word, after that on the lock: whoever makes itself the owner later
-    // sees that the lock is held, and whoever did so before is noticed here.
+    // A locked instruction on owner_, after the one on the lock: a thread that becomes the owner later sees
+    // that the lock is held, and one that became the owner before is noticed here.
     if (owner_.compare_exchange_strong(seen, next_after(seen, me), std::memory_order_acq_rel,
                                        std::memory_order_acquire))
       return hold;
@@ -153,9 +164,10 @@ class BasicBias {
     for (;;) {
       if (Hold hold = acquire_undecided(word, me)) return hold;
       std::uintptr_t seen = owner_.load(std::memory_order_acquire);
-      // Of mine, another thread holds the word still, and therefore goes the dearer way.
+      // If this thread owns the bias, another thread still holds the word; that thread uses the costlier
+      // path.
       if (seen == kShared || seen == me) return nullptr;
-      // Nobody has the bias, and another thread holds the word: nobody shall have it.
+      // No thread has the bias, and another thread holds the word: the lock becomes shared for good.
       const bool undecided = seen == kNobody || (seen & kCandidate) != 0;
       if (undecided && owner_.compare_exchange_strong(seen, kShared, std::memory_order_acq_rel))
         return nullptr;
@@ -174,19 +186,19 @@ class BasicBias {
 };
 using Bias = BasicBias<>;
 
-/// By lock policy: the bias is for TryLock; of NoLock only the word is used.
+/// Acquires a lock by lock policy: TryLock uses the bias; NoLock uses only the word.
 template <class Locking, class AnyBias, class Word>
 [[nodiscard, gnu::always_inline]] inline Word* enter(AnyBias& bias, Word& word) noexcept {
   if constexpr (Locking::kExclusive) {
-    static_cast<void>(Locking::acquire(word));  // which never fails
+    static_cast<void>(Locking::acquire(word));  // never fails
     Word* const hold = &word;
-    if (hold == nullptr) __builtin_unreachable();  // spares callers the test
+    if (hold == nullptr) __builtin_unreachable();  // spares callers a test for null
     return hold;
   } else {
     return bias.acquire(word);
   }
 }
-/// As acquire_decided().
+/// Acquires a lock by lock policy, as acquire_decided() does.
 template <class Locking, class AnyBias, class Word>
 [[nodiscard, gnu::always_inline]] inline Word* enter_decided(AnyBias& bias, Word& word) noexcept {
   if constexpr (Locking::kExclusive)

@@ -16,7 +16,7 @@ template <class Word>
   std::memcpy(to, &word, sizeof word);
 }
 
-/// Copies `size` <= 48 bytes, which the compiler does not know. By words that overlap.
+/// Copies `size` <= 48 bytes, when the size is not a constant, by words that overlap.
 inline void copy_some_words(std::byte* to, const std::byte* from, std::size_t size) noexcept {
   if (size == 8) {
     copy_word<std::uint64_t>(to, from);
@@ -44,10 +44,10 @@ inline void copy_some_words(std::byte* to, const std::byte* from, std::size_t si
 
 /// Copies `size` <= 48 bytes; the ranges must not overlap. Reads and writes nothing outside them.
 ///
-/// By words of 8 bytes, not by vectors: what a program has just written member by member, as it does before a
-/// post, is on its way to the cache, and a load gets it from there only where one store has written all that
-/// it loads. Otherwise it waits until everything that was written before has arrived, the slot of the last
-/// post included: docs/decisions/024.
+/// By words of 8 bytes, not by vectors: data that a program has just written member by member, as it does
+/// before a post, is still in the store buffer, and a load is served from there only if one store has written
+/// all the bytes that it loads. Otherwise the load waits until all earlier stores have reached the cache,
+/// those to the slot of the last post included: docs/decisions/024.
 [[gnu::always_inline]] inline void copy_small(std::byte* to, const std::byte* from,
                                               std::size_t size) noexcept {
   if (!__builtin_constant_p(size)) return copy_some_words(to, from, size);
@@ -70,8 +70,8 @@ inline void copy_some_words(std::byte* to, const std::byte* from, std::size_t si
   std::memcpy(&word, from, sizeof word);
   return word;
 }
-/// Writes two words that are neighbours by one store. Stores wait inside the core until it has their line,
-/// and there is room for few of them: docs/decisions/026.
+/// Writes two neighbouring words by one store. Stores wait inside the core until it has their line, and there
+/// is room for few of them: docs/decisions/026.
 [[gnu::always_inline]] inline void store_words(std::byte* to, std::uint64_t first,
                                                std::uint64_t second) noexcept {
   using Words = std::uint64_t __attribute__((vector_size(16)));
@@ -79,7 +79,7 @@ inline void copy_some_words(std::byte* to, const std::byte* from, std::size_t si
   std::memcpy(to, &words, sizeof words);
 }
 
-/// As copy_behind(), where the compiler does not know `size`.
+/// copy_behind() for a size that is not a constant.
 inline void copy_some_behind(std::byte* to, std::uint64_t word, const std::byte* from,
                              std::size_t size) noexcept {
   if (size < 8) {
@@ -98,7 +98,8 @@ inline void copy_some_behind(std::byte* to, std::uint64_t word, const std::byte*
   store_words(to + size - 8, word_at(from + size - 16), word_at(from + size - 8));
 }
 
-/// Writes `word`, and behind it what copy_small() copies, by fewer stores: it loads by words, too.
+/// Writes `word`, and behind it the bytes that copy_small() would copy, by fewer stores. It loads by words,
+/// too.
 [[gnu::always_inline]] inline void copy_behind(std::byte* to, std::uint64_t word, const std::byte* from,
                                                std::size_t size) noexcept {
   if (!__builtin_constant_p(size)) return copy_some_behind(to, word, from, size);
@@ -108,13 +109,13 @@ inline void copy_some_behind(std::byte* to, std::uint64_t word, const std::byte*
     store_words(to + at, word, word_at(from + at));
     if (at + 16 <= size) word = word_at(from + at + 8);
   }
-  if (at <= size) std::memcpy(to + at, &word, sizeof word);  // it has no neighbour
+  if (at <= size) std::memcpy(to + at, &word, sizeof word);  // a word without a neighbour
   const std::size_t whole = size / 8 * 8;
   copy_small(to + 8 + whole, from + whole, size % 8);
 }
 
-/// Copies more than kBulkCopy bytes between places that do not overlap: fast wherever they lie, as
-/// std::memcpy is not on all processors.
+/// Copies more than kBulkCopy bytes between ranges that do not overlap. It is fast for every alignment of the
+/// two, which std::memcpy is not on all processors.
 WEFT_API void copy_bulk(std::byte* to, const std::byte* from, std::size_t size) noexcept;
 inline constexpr std::size_t kBulkCopy = 2048;
 

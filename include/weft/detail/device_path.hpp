@@ -1,4 +1,4 @@
-// The part of a device that posts reach without a call.
+// The part of a device that inlined posts use without a call.
 #pragma once
 
 #include <weft/detail/export.hpp>
@@ -9,17 +9,17 @@
 
 namespace weft::detail {
 
-/// Lanes of a device by (device of the peer, peer, column), null until first contact or where the peer is not
+/// Lanes of a device by (device of the peer, peer, column); null until first contact, or when the peer is not
 /// reached by lanes. Written by the library, read by inlined posts.
 ///
-/// Threads that share the device spread over columns, so that each has a lane to itself; who has the device
-/// for itself uses the first. Where a device has fewer lanes to one place than columns, several hold the same
-/// lane.
+/// Threads that share the device spread over columns, so that each has a lane to itself; the thread of a
+/// SerialEndpoint uses the first column. If a device has fewer lanes to one peer's device than columns,
+/// several columns hold the same lane.
 struct DevicePath {
   static constexpr std::uint32_t kMaxDevices = 256;
   static constexpr std::uint32_t kColumns = 16;
   static constexpr std::uint32_t kFirstColumn = 0;
-  static constexpr std::uint32_t kNoColumn = kColumns - 1;  // of threads that have none yet: never a lane
+  static constexpr std::uint32_t kNoColumn = kColumns - 1;  // of threads without a column: never holds a lane
   using LaneRow = std::atomic<SendLane*>;
 
   std::uint32_t ranks = 0;
@@ -40,10 +40,11 @@ struct DevicePath {
   }
 };
 
-/// The column of the calling thread: its number, from 0 round and round, once it has been through a call.
+/// The column of the calling thread, given in turn from 0 and wrapping around, once the thread has made a
+/// call into the library.
 extern WEFT_API constinit thread_local std::uint32_t thread_column [[gnu::tls_model("initial-exec")]];
 
-/// The column of a post: by lock policy.
+/// Returns the column of a post, by lock policy.
 template <class Locking>
 [[nodiscard, gnu::always_inline]] inline std::uint32_t column_of_post() noexcept {
   if constexpr (Locking::kExclusive)

@@ -7,17 +7,21 @@
 
 #include <atomic>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <new>
 
 namespace weft::detail {
 
-/// A message at rest. Up to kEntryPayload bytes lie in `place`; else `place` holds an External.
+/// A message in a queue. A payload of up to kEntryPayload bytes lies in `place`, and behind it the handle to
+/// which the message was sent, if there is room (kWithHandle); else `place` holds an External.
 struct alignas(64) QueueEntry {
   std::atomic<std::uint32_t> sequence;
   std::uint32_t tag;   // of an in-place payload
-  std::uint64_t kind;  // the message's; above it the size of an in-place payload
+  std::uint64_t kind;  // the kind of the message; above it the size of an in-place payload
   alignas(16) std::byte place[kEntryPayload];
+
+  static constexpr std::size_t kWithHandle = kEntryPayload - sizeof(std::uint32_t);
 
   struct External {
     const std::byte* data;
@@ -25,15 +29,21 @@ struct alignas(64) QueueEntry {
     void* user_data;
     PayloadOwner* owner;
     std::uint64_t cookie;
-    std::uint64_t tag;
+    std::uint64_t tag;  // of an arrival, above bit 32 the handle
   };
   static_assert(sizeof(External) <= kEntryPayload);
 
+  /// A message that is stored as an External, independent of its size.
+  struct Apart {
+    Message& message;
+  };
+
   void store(Message& message) noexcept;
+  void store(Apart& apart) noexcept { store_external(apart.message); }
   void load(Message& message) noexcept;
-  /// Whether store() copies the message's payload into the entry, as store_in_place() does.
+  /// Returns true when store() copies the message's payload into the entry, as store_in_place() does.
   [[nodiscard]] static bool fits(const Message& message) noexcept {
-    return message.operation() == Operation::active_message && message.size() <= kEntryPayload;
+    return MessageAccess::is_plain_arrival(message) && message.size() <= kEntryPayload;
   }
   void store_in_place(const Message& message) noexcept;
 
@@ -47,6 +57,8 @@ inline void QueueEntry::store_in_place(const Message& message) noexcept {
   const std::size_t size = message.size();
   tag = static_cast<std::uint32_t>(message.tag());
   kind = MessageAccess::kind_in_place(message) | static_cast<std::uint64_t>(size) << MessageAccess::kKindBits;
+  const std::uint32_t handle = MessageAccess::handle(message);
+  std::memcpy(place + kWithHandle, &handle, sizeof handle);  // overwritten by a payload that needs its room
   copy_small(place, message.data(), size);
 }
 
@@ -62,24 +74,26 @@ inline void QueueEntry::load(Message& message) noexcept {
   MessageAccess::set_kind(message, stored & MessageAccess::kKind);
   if (MessageAccess::holding(message) == MessageAccess::Holding::in_place) [[likely]] {
     const std::size_t size = stored >> MessageAccess::kKindBits;
-    copy_small(MessageAccess::set_arrived_in_place(message, tag, size), place, size);
+    std::uint32_t handle = 0;
+    std::memcpy(&handle, place + kWithHandle, sizeof handle);
+    copy_small(MessageAccess::set_arrived_in_place(message, tag, size, handle), place, size);
     return;
   }
   load_external(message);
 }
 
-/// Bounded first-in-first-out ring; each entry's sequence number says whose turn it is: `position` when it
-/// is empty, `position + 1` when it is full. A thread that is `alone`, the only one that pushes or the only
-/// one that pops while it does, needs no locked instruction. The atomic type is a parameter so that tests can
-/// drive schedules; `Entry` needs `sequence`, `store` and `load`.
+/// Bounded first-in-first-out ring. The sequence number of each entry is `position` when the entry is empty,
+/// `position + 1` when it is full. A thread that is `alone`, the only one that pushes or pops during its
+/// call, needs no locked instruction. The atomic type is a parameter so that tests can drive schedules;
+/// `Entry` needs `sequence`, `store` and `load`.
 template <class Entry = QueueEntry, template <class> class Atomic = std::atomic>
 class EntryRing {
  public:
   enum class Push : std::uint8_t { pushed, full, closed };
   static constexpr std::uint64_t kClosed = std::uint64_t{1} << 63;
 
-  /// `capacity` is a power of two from 2 up: with one entry, full for one position reads as empty for the
-  /// next.
+  /// `capacity` is a power of two, at least 2: with a single entry, "full" for one position would read as
+  /// "empty" for the next.
   explicit EntryRing(std::uint32_t capacity) : mask_(capacity - 1), entries_(new Entry[capacity]) {
     for (std::uint32_t index = 0; index < capacity; ++index)
       entries_[index].sequence.store(index, std::memory_order_relaxed);
@@ -111,9 +125,8 @@ class EntryRing {
     }
   }
 
-  /// The part of push() that is nearly always enough, for a thread that is alone: `fill(Entry&)` writes the
-  /// entry. False, and nothing was done: the ring is full or closed, or its next position has none of the
-  /// bits of `mask`.
+  /// Fast path of push() for a thread that is alone: `fill(Entry&)` writes the entry. Returns false, without
+  /// effect, when the ring is full or closed, or its next position has none of the bits of `mask`.
   template <class Fill>
   [[nodiscard, gnu::always_inline]] bool push_alone(std::uint64_t mask, Fill&& fill) noexcept {
     const std::uint64_t tail = tail_.load(std::memory_order_relaxed);
@@ -121,7 +134,7 @@ class EntryRing {
       return false;
     const auto position = static_cast<std::uint32_t>(tail);
     Entry& entry = entries_[position & mask_];
-    // As in push(), both.
+    // The acquire and the release pair as in push().
     if (entry.sequence.load(std::memory_order_acquire) != position) [[unlikely]]
       return false;
     tail_.store(tail + 1, std::memory_order_relaxed);
@@ -130,7 +143,7 @@ class EntryRing {
     return true;
   }
 
-  /// Where the next pop finds its entry. Valid while nobody else pops.
+  /// The entry of the next pop. Valid while no other thread pops.
   struct Front {
     Entry* entry;
     std::uint64_t position;
@@ -143,7 +156,7 @@ class EntryRing {
                                                 static_cast<std::uint32_t>(head + 1));
     return {&entry, head, turn >= 0};
   }
-  /// pop() of a thread that has been alone since it found that entry full.
+  /// pop() for a thread that has been alone since front() returned that entry as full.
   template <class Item>
   [[gnu::always_inline]] void pop_alone(const Front& front, Item& item) noexcept {
     head_.store(front.position + 1, std::memory_order_relaxed);
@@ -172,26 +185,28 @@ class EntryRing {
     }
   }
 
-  /// Only reads. Exact when nobody pushes or pops at the moment.
+  /// Returns true when the ring is empty. Only reads. Exact while no thread pushes or pops.
   [[nodiscard]] bool empty() const noexcept { return !front().is_full; }
   [[nodiscard]] std::uint64_t size_guess() const noexcept {
     const std::uint64_t head = head_.load(std::memory_order_relaxed);
     const std::uint64_t tail = tail_.load(std::memory_order_relaxed) & ~kClosed;
     return tail > head ? tail - head : 0;
   }
+  /// Position of the next pop, approximately.
+  [[nodiscard]] std::uint64_t head_guess() const noexcept { return head_.load(std::memory_order_relaxed); }
   /// Position of the next push, approximately.
   [[nodiscard]] std::uint64_t tail_guess() const noexcept { return tail_.load(std::memory_order_relaxed); }
   [[nodiscard]] std::uint32_t capacity() const noexcept { return mask_ + 1; }
 
-  /// No push succeeds afterwards. By a producer: alone, where one is alone.
+  /// Closes the ring: no push succeeds afterwards. Called by a producer, by the only one if it is alone.
   void close() noexcept { tail_.fetch_or(kClosed, std::memory_order_relaxed); }
-  /// Whether the ring is closed and everything that was pushed has been claimed by pops.
+  /// Returns true when the ring is closed and every entry that was pushed has been claimed by a pop.
   [[nodiscard]] bool drained() const noexcept {
     const std::uint64_t tail = tail_.load(std::memory_order_relaxed);
     return (tail & kClosed) != 0 && (tail & ~kClosed) == head_.load(std::memory_order_relaxed);
   }
 
-  Atomic<EntryRing*> next{nullptr};  // the larger ring that took over
+  Atomic<EntryRing*> next{nullptr};  // the larger ring that replaces this one
 
  private:
   template <class Item>

@@ -2,7 +2,7 @@
 //
 // Sender and receiver agree on the position by counting; there is no shared index. A slot's header is written
 // last, with release, and cleared by the receiver after it has read the slot. How a lane is set up, received,
-// grown and retired is in src/network/shm; docs/wire.md has the layout bit by bit.
+// grown and retired is in src/network/shm; docs/internals/wire.md has the layout bit by bit.
 #pragma once
 
 #include <weft/detail/bias.hpp>
@@ -19,18 +19,18 @@ namespace weft::detail {
 
 inline constexpr std::size_t kSlotPayload = 48;
 
-/// What a slot carries. Zero is never a kind, so that a cleared header is empty.
+/// The kind of a slot's contents. Zero is never a kind, so that a cleared header is empty.
 enum class SlotKind : std::uint8_t {
   message = 1,  ///< payload in this and the following slots
   packet,       ///< payload in a packet of the sender
-  skip,         ///< nothing up to the end of the ring
-  moved,        ///< the lane goes on in a larger ring
-  closed,       ///< the sender will not use this lane any more
+  padding,      ///< unused slots up to the end of the ring
+  resized,      ///< the lane goes on in a larger ring
+  end,          ///< the sender will not use this lane any more
 };
 
 struct alignas(64) Slot {
   std::atomic<std::uint64_t> header;  // see slot_header(); 0: empty
-  std::uint64_t word;                 // handle(32) and tag(32), or what the channel says
+  std::uint64_t word;                 // handle(32) and tag(32), or as the channel defines it
   std::byte payload[kSlotPayload];
 };
 static_assert(sizeof(Slot) == 64 && offsetof(Slot, payload) == 16);
@@ -38,25 +38,25 @@ static_assert(sizeof(Slot) == 64 && offsetof(Slot, payload) == 16);
 /// Channel of active messages in a slot's header; see src/core/protocol/wire.hpp for the others.
 inline constexpr std::uint8_t kActiveMessageChannel = 1;
 
-/// Where the lap of a ring begins in which a position lies.
+/// The position at which the lap of `position` begins.
 [[nodiscard]] constexpr std::uint64_t lap_of(std::uint64_t position, std::uint64_t mask) noexcept {
   return position & ~mask;
 }
-/// Messages that a lane has sent by its shuttle are counted modulo so many, and laps begin at multiples of
-/// it. Slots name lap and count in one number, so that a receiver notices where a message in the shuttle
-/// comes before the next one in the ring.
+/// Messages that a lane has sent by its reply slot are counted modulo kPassed, and laps begin at multiples of
+/// it. The header of a slot holds lap and count in one number, so that a receiver sees when a message in the
+/// reply slot comes before the next one in the ring.
 inline constexpr std::uint32_t kPassed = 64;
 
-/// lap(32) | size(16) | channel(8) | kind(8). `lap`: lap_of() the slot's position, plus what has passed by
-/// the shuttle; of a message in a shuttle its turn. `channel` tells the protocol what the payload is; the
-/// lane does not look at it.
+/// lap(32) | size(16) | channel(8) | kind(8). `lap`: lap_of() the slot's position, plus the count of messages
+/// that were sent by the reply slot; for a message in a reply slot, its turn. `channel` tells the protocol
+/// what the payload is; the lane ignores it.
 [[nodiscard]] constexpr std::uint64_t slot_header(std::uint64_t lap, std::size_t size, std::uint8_t channel,
                                                   SlotKind kind) noexcept {
   return lap << 32 | static_cast<std::uint64_t>(size) << 16 | static_cast<std::uint64_t>(channel) << 8 |
          static_cast<std::uint64_t>(kind);
 }
 
-/// Of a header in a shuttle.
+/// Returns the turn in the header of a reply slot.
 [[nodiscard]] constexpr std::uint32_t turn_of(std::uint64_t header) noexcept {
   return static_cast<std::uint32_t>(header >> 32);
 }
@@ -64,19 +64,19 @@ inline constexpr std::uint32_t kPassed = 64;
   return static_cast<SlotKind>(header & 0xff) == SlotKind::message;
 }
 
-/// What the receiver of a lane writes. The sender looks at `cold` after each message and has to have it in
-/// its own cache; `credit` changes every quarter of the ring, and is looked at when no more slots are known
-/// to be free.
+/// The words of a lane that its receiver writes. The sender reads `cold` after each message and needs it in
+/// its own cache; `credit` changes every quarter of the ring, and is read when no more slots are known to be
+/// free.
 struct LaneControl {
   alignas(64) std::atomic<std::uint64_t> credit;  // slots consumed so far
-  std::atomic<std::uint32_t> shuttle_turn;        // of the last message taken from the lane's shuttle
+  std::atomic<std::uint32_t> reply_slot_turn;     // of the last message taken from the lane's reply slot
   alignas(64) std::atomic<std::uint32_t> cold;  // 1: the receiver does not poll this lane; ring the doorbell
   std::atomic<std::uint32_t> released;          // 1: the receiver has left this ring for good
 };
 static_assert(sizeof(LaneControl) == 128 && offsetof(LaneControl, cold) == 64);
 
-/// Where the sends of one device to an ordered matching engine of one peer get their numbers. Under its lock:
-/// the next number, and that messages go to the network in the order of their numbers.
+/// Numbers the sends of one device to an ordered matching engine of one peer. Its lock protects the next
+/// number and ensures that messages go to the network in the order of their numbers.
 struct SendStream {
   std::atomic<std::uint32_t> lock{0};
   std::uint32_t next = 0;
@@ -84,19 +84,19 @@ struct SendStream {
   std::atomic<std::uint32_t> kept{0};  // posts in the backlog, which get their numbers when they leave
 };
 
-/// The sender's private half of a lane. What inlined posts use is in its first line.
+/// The sender's private half of a lane. The members that inlined posts use are in its first cache line.
 struct alignas(64) SendLane {
-  // Where the next message is written.
+  // The slot for the next message.
   Slot* next = nullptr;
-  // == next: no more slots are free as far as is known, or the ring ends here.
+  // When equal to `next`: no more slots are known to be free, or the ring ends here.
   const Slot* end = nullptr;
   // slot_header() of an empty message of no kind in this lap.
   std::uint64_t mark = 0;
   LaneControl* control = nullptr;
-  // The peer's, by id: open_handle() or closed_handle().
+  // The peer's table of handles, by id: open_handle() or closed_handle().
   const std::atomic<std::uint32_t>* open_handles = nullptr;
   std::atomic<std::uint32_t> lock{0};
-  // Messages that post_matched_slot() may still send to the peer's matching engines.
+  // Messages that try_post_matched_slot() may still send to the peer's matching engines.
   std::uint32_t credits = 0;
   Bias bias;  // of the lock
 
@@ -104,16 +104,17 @@ struct alignas(64) SendLane {
   std::uint64_t lap = 0;    // lap_of() all positions up to the ring's end
   std::uint64_t limit = 0;  // first position that may not be written yet
   std::uint32_t mask = 0;
-  // The ordered engine that was sent to last, and its stream, which lives as long as the runtime.
+  // The ordered engine of the last ordered send, and its stream, which lives as long as the runtime.
   std::uint32_t ordered_engine = 0;
   SendStream* stream = nullptr;
-  // Odd while what tells the tail is being changed, for whoever looks on without the lock.
+  // Odd while the members that define the tail are being changed, for threads that read them without the
+  // lock.
   std::atomic<std::uint32_t> moves{0};
-  std::uint32_t passed = 0;  // messages by the shuttle, modulo kPassed
-  // While the shuttle is here: where the next message is written instead. The receiving half hands it over
-  // when it is null; the sender, under the lock, takes it.
-  std::atomic<Slot*> shuttle{nullptr};
-  std::uint64_t shuttle_mark = 0;  // as `mark`, with the turn in place of the lap
+  std::uint32_t passed = 0;  // messages sent by the reply slot, modulo kPassed
+  // The reply slot, while the sender may use it: the next message is written there instead. The receiving
+  // half stores it when this is null; the sender, under the lock, uses it and stores null.
+  std::atomic<Slot*> reply_slot{nullptr};
+  std::uint64_t reply_slot_mark = 0;  // as `mark`, with the turn in place of the lap
 
   [[nodiscard]] Slot& at(std::uint64_t position) const noexcept { return slots[position & mask]; }
   /// Next position to write.
@@ -124,7 +125,7 @@ struct alignas(64) SendLane {
     end_move();
     set_limit(new_limit);
   }
-  /// Around changes of what tells the tail.
+  /// begin_move() and end_move() enclose changes of the members that define the tail.
   void begin_move() noexcept {
     moves.store(moves.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     std::atomic_thread_fence(std::memory_order_release);
@@ -141,7 +142,7 @@ struct alignas(64) SendLane {
                                         SlotKind kind) const noexcept {
     return slot_header(lap_of(position, mask) | passed, size, channel, kind);
   }
-  /// The next message in the ring comes after one in the shuttle.
+  /// Notes that the next message in the ring comes after one in the reply slot.
   void pass() noexcept {
     passed = (passed + 1) % kPassed;
     mark = slot_header(lap | passed, 0, 0, SlotKind{});
@@ -151,11 +152,11 @@ struct alignas(64) SendLane {
     const std::uint64_t slots_of_lap = std::uint64_t{mask} + 1;
     end = slots + (limit - lap < slots_of_lap ? limit - lap : slots_of_lap);
   }
-  /// Looks how far the receiver has read.
+  /// Reads how far the receiver has read, and moves the limit accordingly.
   void learn_credit() noexcept {
-    // Pairs with the release with which the receiver says that it has read what it credits.
+    // Pairs with the release with which the receiver publishes the credit: it has read those slots.
     const std::uint64_t credit = control->credit.load(std::memory_order_acquire);
-    // One slot stays free for the marker of a larger ring, or of the end.
+    // One slot stays free for the slot kinds resized and end.
     if (const std::uint64_t written = tail(); credit <= written && written - credit <= mask)
       set_limit(credit + mask);
   }
@@ -170,27 +171,28 @@ static_assert(offsetof(SendLane, slots) == 64 && sizeof(SendLane) == 128);
 [[nodiscard]] constexpr std::uint32_t open_handle(std::uint64_t handle_word) noexcept {
   return static_cast<std::uint32_t>(handle_word >> 32);
 }
-/// What stands in a table of open handles for an id that is not open: a word that no handle with this id
-/// has, whatever its generation. Zero but for id 0.
+/// The entry of a table of open handles for an id that is not open: a word that no handle with this id has,
+/// in any generation. Zero except for id 0.
 [[nodiscard]] constexpr std::uint32_t closed_handle(std::uint16_t id) noexcept {
   return id == 0 ? 0x10000U : 0;
 }
 
-/// Tells the receiver of a cold lane that it is not empty any more; wakes it when it is parked.
+/// Notifies the receiver of a cold lane that the lane is not empty any more; wakes it when it is parked.
 WEFT_API void ring_doorbell(SendLane& lane) noexcept;
 
-/// For a lane that was entered and whose `next` is its `end`: learns how far its receiver has read, and goes
-/// on at the ring's first slot where that is due. False: no more slots are free.
-WEFT_API bool find_slot(SendLane& lane) noexcept;
-/// Whether there is a next slot to write in a lane that was entered.
+/// For a lane that is locked and whose `next` is its `end`: reads how far its receiver has read, and goes on
+/// at the ring's first slot when the ring has ended. Returns false when no more slots are free.
+WEFT_API bool reserve_slot(SendLane& lane) noexcept;
+/// Returns true when a locked lane has a free slot to write.
 [[nodiscard, gnu::always_inline]] inline bool has_slot(SendLane& lane) noexcept {
   if (lane.next != lane.end) [[likely]]
     return true;
-  return find_slot(lane);
+  return reserve_slot(lane);
 }
 
 /// Asks for exclusive ownership of a line. On x86-64 the compiler's builtin would only ask for a shared copy
-/// unless the program is built for a processor that is known to have the instruction; all of them accept it.
+/// unless the program is built for a processor that is known to have the instruction; all x86-64 processors
+/// accept it.
 inline void prefetch_for_write(const void* line) noexcept {
 #if defined(__x86_64__)
   asm volatile("prefetchw %0" : : "m"(*static_cast<const char*>(line)));
@@ -199,137 +201,145 @@ inline void prefetch_for_write(const void* line) noexcept {
 #endif
 }
 
-/// Slots ahead of those being written whose lines are fetched for writing, by messages in several slots or a
+/// The distance, in slots, at which lines are prefetched for writing by messages in several slots or a
 /// packet. Rings have pages of their own with as much room behind them.
 inline constexpr std::uint64_t kPrefetchDistance = 16;
 
-/// A slot that is being written.
-struct SlotPlace {
+/// A claimed slot, which is being written.
+struct SlotClaim {
   Slot* slot;
-  std::uint64_t mark;  // header of an empty message of no kind there
-  Slot* next;          // the lane's, once it is published
+  std::uint64_t mark;  // header of an empty message of no kind at that slot
+  Slot* next;          // the lane's `next` after the commit
 };
 
-/// For a lane that was entered: its shuttle, when that is here, else the next slot of its ring. A null slot:
-/// there is none. The lines of slots further on are not asked for: a receiver that is near has them already,
-/// and would take them back. docs/decisions/026.
-[[nodiscard, gnu::always_inline]] inline SlotPlace find_place(SendLane& lane) noexcept {
-  // Pairs with the release in ShmPort::hand_shuttle(): the message before has been read. Single messages, to
-  // which a jump is nothing, make way for streams.
-  if (Slot* const shuttle = lane.shuttle.load(std::memory_order_acquire); shuttle != nullptr) [[unlikely]] {
-    lane.shuttle.store(nullptr, std::memory_order_relaxed);
+/// Claims a slot of a lane that is locked: the reply slot when the sender has it, else the next slot of the
+/// ring. Returns a null slot when none is free. The lines of later slots are not prefetched: a nearby
+/// receiver has them already, and would fetch them back. docs/decisions/026.
+[[nodiscard, gnu::always_inline]] inline SlotClaim claim_slot(SendLane& lane) noexcept {
+  // Pairs with the release in ShmPort::hand_reply_slot(): the previous message has been read. The branch is
+  // marked unlikely in favour of streams; its cost does not matter to single messages.
+  if (Slot* const reply_slot = lane.reply_slot.load(std::memory_order_acquire); reply_slot != nullptr)
+      [[unlikely]] {
+    lane.reply_slot.store(nullptr, std::memory_order_relaxed);
     lane.pass();
-    return {shuttle, lane.shuttle_mark, lane.next};
+    return {reply_slot, lane.reply_slot_mark, lane.next};
   }
   if (!has_slot(lane)) [[unlikely]]
     return {nullptr, 0, nullptr};
   Slot* const slot = lane.next;
-  if (slot == nullptr) __builtin_unreachable();  // spares callers the test
+  if (slot == nullptr) __builtin_unreachable();  // spares callers a test for null
   return {slot, lane.mark, slot + 1};
 }
-/// Makes what was written into it visible, and moves on.
-[[gnu::always_inline]] inline void publish_slot(SendLane& lane, const SlotPlace& place, std::size_t size,
-                                                std::uint8_t channel,
-                                                SlotKind kind = SlotKind::message) noexcept {
+/// Commits a slot: makes its contents visible to the receiver, and moves the lane on to `next`. The only
+/// place where a slot's header is published; the slot has been filled before.
+[[gnu::always_inline]] inline void commit(SendLane& lane, Slot& slot, std::uint64_t header,
+                                          Slot* next) noexcept {
   // Pairs with the acquire of the receiver's poll: payload and word are visible with the header.
-  place.slot->header.store(place.mark | slot_header(0, size, channel, kind), std::memory_order_release);
-  lane.next = place.next;
-  // Pairs with the process-wide barrier of a receiver that stops polling this lane: either it still finds
-  // the slot, or this load sees that it is cold.
+  slot.header.store(header, std::memory_order_release);
+  lane.next = next;
+  // Pairs with the process-wide barrier of a receiver that stops polling this lane: either the receiver still
+  // finds the slot, or this load sees that the lane is cold.
   std::atomic_signal_fence(std::memory_order_seq_cst);
   if (lane.control->cold.load(std::memory_order_relaxed) != 0) [[unlikely]]
     ring_doorbell(lane);
 }
+/// Commits a claimed slot with a message of `size` bytes on a channel.
+[[gnu::always_inline]] inline void commit_slot(SendLane& lane, const SlotClaim& place, std::size_t size,
+                                               std::uint8_t channel,
+                                               SlotKind kind = SlotKind::message) noexcept {
+  commit(lane, *place.slot, place.mark | slot_header(0, size, channel, kind), place.next);
+}
 
-/// Word and payload of a slot, which are neighbours.
+/// Writes word and payload of a slot, which are neighbours.
 [[gnu::always_inline]] inline void fill_slot(Slot& slot, std::uint64_t word, Bytes bytes) noexcept {
   static_assert(offsetof(Slot, payload) == offsetof(Slot, word) + sizeof word);
   copy_behind(reinterpret_cast<std::byte*>(&slot) + offsetof(Slot, word), word, bytes.data(), bytes.size());
 }
 
-/// Writes one slot whose word and `size` bytes of payload fill(slot, word) writes, once it is certain that
-/// the slot will be sent; what else it writes is visible to whoever has read the slot. False without effect
-/// when the lane is contended or full, or the handle is not open: the caller then takes the slow way, which
-/// finds out.
+/// Sends one slot whose word and `size` bytes of payload are written by fill(slot, word), which is called
+/// once it is certain that the slot will be sent; its other writes are visible to the thread that has read
+/// the slot. Returns false, without effect, when the lane is contended or full, or the handle is not open;
+/// the caller then falls back to the slow path, which determines the reason.
 template <class Locking, class Fill>
-[[nodiscard, gnu::always_inline]] inline bool post_filled_slot(SendLane& lane, RemoteCompletion remote,
-                                                               std::uint32_t tag, std::size_t size,
-                                                               std::uint8_t channel,
-                                                               const Fill& fill) noexcept {
+[[nodiscard, gnu::always_inline]] inline bool try_post_filled_slot(SendLane& lane, RemoteCompletion remote,
+                                                                   std::uint32_t tag, std::size_t size,
+                                                                   std::uint8_t channel,
+                                                                   const Fill& fill) noexcept {
   if (lane.open_handles[remote.id()].load(std::memory_order_relaxed) != open_handle(remote.bits()))
       [[unlikely]]
     return false;
   auto* const hold = enter<Locking>(lane.bias, lane.lock);
   if (hold == nullptr) [[unlikely]]
     return false;
-  const SlotPlace place = find_place(lane);
+  const SlotClaim place = claim_slot(lane);
   if (place.slot == nullptr) [[unlikely]] {
     leave<Locking>(hold);
     return false;
   }
   fill(*place.slot, handle_word(remote, tag));
-  publish_slot(lane, place, size, channel);
+  commit_slot(lane, place, size, channel);
   leave<Locking>(hold);
   return true;
 }
 
-/// The same without a payload: calls first() before it writes the word.
+/// try_post_filled_slot() without a payload: calls first() before it writes the word.
 template <class Locking, class First>
-[[nodiscard, gnu::always_inline]] inline bool post_slot_after(SendLane& lane, RemoteCompletion remote,
-                                                              std::uint32_t tag, std::uint8_t channel,
-                                                              const First& first) noexcept {
-  return post_filled_slot<Locking>(
+[[nodiscard, gnu::always_inline]] inline bool try_post_slot_after(SendLane& lane, RemoteCompletion remote,
+                                                                  std::uint32_t tag, std::uint8_t channel,
+                                                                  const First& first) noexcept {
+  return try_post_filled_slot<Locking>(
       lane, remote, tag, 0, channel, [&](Slot & slot, std::uint64_t word) __attribute__((always_inline)) {
         first();
         slot.word = word;
       });
 }
 
-/// The same with a payload of at most kSlotPayload that is there already.
+/// try_post_filled_slot() with a payload in memory, of at most kSlotPayload bytes.
 template <class Locking>
-[[nodiscard, gnu::always_inline]] inline bool post_slot(SendLane& lane, RemoteCompletion remote,
-                                                        std::uint32_t tag, Bytes bytes,
-                                                        std::uint8_t channel) noexcept {
-  return post_filled_slot<Locking>(
+[[nodiscard, gnu::always_inline]] inline bool try_post_slot(SendLane& lane, RemoteCompletion remote,
+                                                            std::uint32_t tag, Bytes bytes,
+                                                            std::uint8_t channel) noexcept {
+  return try_post_filled_slot<Locking>(
       lane, remote, tag, bytes.size(),
       channel, [&](Slot & slot, std::uint64_t word) __attribute__((always_inline)) {
         fill_slot(slot, word, bytes);
       });
 }
 
-/// Where in the header of a match trailer its parts lie; src/core/protocol/wire.hpp has the layout.
+/// Composes the first word of a match trailer of its parts; src/core/protocol/wire.hpp has the layout.
 [[nodiscard]] constexpr std::uint64_t match_trailer(std::uint16_t engine, std::uint8_t policy,
                                                     std::uint8_t device) noexcept {
   return static_cast<std::uint64_t>(device) << 24 | static_cast<std::uint64_t>(policy) << 16 | engine;
 }
 inline constexpr std::size_t kMatchTrailer = 8;
-/// Above engine and source in an argument of MatchedCalls::post_first_receive():
-/// ReceiveOptions::may_complete_now.
+/// The bit for ReceiveOptions::may_complete_now, above engine and source in an argument of
+/// MatchedCalls::try_post_receive().
 inline constexpr std::uint64_t kMayCompleteNow = std::uint64_t{1} << 48;
 /// Channel of sends that come with their payload.
 inline constexpr std::uint8_t kSendChannel = 7;
 
-/// Writes a send into a slot of a lane that was entered, and uses up a credit.
-[[gnu::always_inline]] inline void write_matched_slot(SendLane& lane, const SlotPlace& place,
+/// Writes a send into a slot of a locked lane, and uses up a credit.
+[[gnu::always_inline]] inline void write_matched_slot(SendLane& lane, const SlotClaim& place,
                                                       std::uint64_t tag, Bytes bytes,
                                                       std::uint64_t trailer) noexcept {
   --lane.credits;
   fill_slot(*place.slot, tag, bytes);
   std::memcpy(place.slot->payload + bytes.size(), &trailer, sizeof trailer);
-  publish_slot(lane, place, bytes.size() + kMatchTrailer, kSendChannel);
+  commit_slot(lane, place, bytes.size() + kMatchTrailer, kSendChannel);
 }
 
-/// Writes one slot with a send: `bytes`, at most kSlotPayload - kMatchTrailer, and the trailer behind them.
-/// False without effect when the lane is contended or full, or its share of credits is used up.
+/// Sends one slot with a send: `bytes`, at most kSlotPayload - kMatchTrailer, and the trailer behind them.
+/// Returns false, without effect, when the lane is contended or full, or its share of credits is used up.
 template <class Locking>
-[[nodiscard, gnu::always_inline]] inline bool post_matched_slot(SendLane& lane, std::uint64_t tag,
-                                                                Bytes bytes, std::uint64_t trailer) noexcept {
+[[nodiscard, gnu::always_inline]] inline bool try_post_matched_slot(SendLane& lane, std::uint64_t tag,
+                                                                    Bytes bytes,
+                                                                    std::uint64_t trailer) noexcept {
   auto* const hold = enter<Locking>(lane.bias, lane.lock);
   if (hold == nullptr) [[unlikely]]
     return false;
   bool is_sent = false;
   if (lane.credits != 0) [[likely]] {
-    const SlotPlace place = find_place(lane);
+    const SlotClaim place = claim_slot(lane);
     is_sent = place.slot != nullptr;
     if (is_sent) [[likely]]
       write_matched_slot(lane, place, tag, bytes, trailer);
@@ -338,9 +348,9 @@ template <class Locking>
   return is_sent;
 }
 
-/// The same to an ordered engine: the trailer gets the next number of the stream. False also when the lane
-/// knows another engine's stream, when the stream is contended, and when sends wait in the backlog for their
-/// numbers.
+/// try_post_matched_slot() to an ordered engine: the trailer gets the next number of the stream. Also returns
+/// false when the lane holds the stream of another engine, when the stream is contended, and when sends in
+/// the backlog wait for their numbers.
 template <class Locking>
 [[nodiscard, gnu::always_inline]] inline bool post_ordered_slot(SendLane& lane, std::uint64_t tag,
                                                                 Bytes bytes, std::uint64_t trailer,
@@ -354,7 +364,7 @@ template <class Locking>
     auto* const turn =
         stream.kept.load(std::memory_order_relaxed) == 0 ? enter<Locking>(stream.bias, stream.lock) : nullptr;
     if (turn != nullptr) [[likely]] {
-      const SlotPlace place = find_place(lane);
+      const SlotClaim place = claim_slot(lane);
       is_sent = place.slot != nullptr;
       if (is_sent) [[likely]]
         write_matched_slot(lane, place, tag, bytes,

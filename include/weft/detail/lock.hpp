@@ -1,4 +1,4 @@
-// The two lock policies that Endpoint and SerialEndpoint are made with.
+// The lock policies of Endpoint (TryLock) and SerialEndpoint (NoLock).
 #pragma once
 
 #include <weft/detail/export.hpp>
@@ -9,7 +9,7 @@
 
 namespace weft::detail {
 
-/// For objects that any thread may use: a miss is reported, never waited for.
+/// For objects that any thread may use: acquire() returns false when the lock is held, and never waits.
 struct WEFT_API TryLock {
   static constexpr bool kExclusive = false;
   template <class Word>
@@ -24,8 +24,8 @@ struct WEFT_API TryLock {
 };
 
 /// For objects that one thread at a time uses by contract: no locked instruction. Programs compiled with
-/// assertions notice a second thread inside, if not always: a locked instruction would make posts half as
-/// fast in all that are compiled without NDEBUG.
+/// assertions notice a second thread inside, though not always: a locked instruction would make posts half as
+/// fast in all programs that are compiled without NDEBUG.
 struct WEFT_API NoLock {
   static constexpr bool kExclusive = true;
   template <class Word>

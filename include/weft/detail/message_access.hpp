@@ -1,4 +1,4 @@
-// How completion objects and the library take messages apart and put them together.
+// Access to the private parts of messages, for completion objects and the library.
 #pragma once
 
 #include <weft/message.hpp>
@@ -11,21 +11,21 @@ namespace weft::detail {
 struct MessageAccess {
   using Holding = Message::Holding;
 
-  /// The outcome stays as it was: ok, in a new message.
+  /// Makes the message a view of `data`. Its outcome is unchanged; it is ok in a new message.
   static void set_view(Message& message, Operation operation, int peer, std::uint64_t tag,
                        const std::byte* data, std::size_t size, PayloadLender* lender,
                        std::uint64_t cookie) noexcept {
-    constexpr std::uint64_t kKept = std::uint64_t{0xff} << Message::kOutcomeShift;
-    message.kind_ = (message.kind_ & kKept) | kind_of(peer, operation);
+    constexpr std::uint64_t kKept = std::uint64_t{0xf} << Message::kOutcomeShift;
+    message.kind_ = (message.kind_ & kKept) | kind_of(peer, operation, 0);
     message.tag_ = tag;
     message.data_ = data;
     message.size_ = size;
     message.lender_ = lender;
     message.cookie_ = cookie;
   }
-  /// Makes it the one of a receive that ended well, with set_received() to follow.
-  static void set_receive(Message& message, int peer) noexcept {
-    set_kind(message, peer, Operation::receive);
+  /// Makes the message that of a receive that ended with ok; set_received() must follow.
+  static void set_receive(Message& message, int peer, std::uint32_t device) noexcept {
+    message.kind_ = kind_of(peer, Operation::receive, device);
   }
   static void set_received(Message& message, std::uint64_t tag, const std::byte* data, std::size_t size,
                            std::size_t length, void* user_data) noexcept {
@@ -36,27 +36,64 @@ struct MessageAccess {
     message.cookie_ = length;
     message.user_data_ = user_data;
   }
-  /// All that is neither payload nor tag, as one word of so many bits.
+  /// Sets the device at which an operation ended or a message arrived; after set_view(), which sets device 0.
+  static void set_device(Message& message, std::uint32_t device) noexcept {
+    message.kind_ |= std::uint64_t{device} << Message::kDeviceShift;
+  }
+  /// Sets the device of an arrival, and the handle that its word from the wire names.
+  static void set_came_by(Message& message, std::uint64_t handle_word, std::uint32_t device) noexcept {
+    set_device(message, device);
+    message.handle_ = static_cast<std::uint32_t>(handle_word >> 32);
+  }
+  static std::uint32_t handle(const Message& message) noexcept { return message.handle_; }
+  static void set_handle(Message& message, std::uint32_t handle) noexcept { message.handle_ = handle; }
+  /// Returns true when the message has arrived from a peer, and so may have a handle.
+  static bool has_come(const Message& message) noexcept {
+    switch (message.operation()) {
+      case Operation::active_message:
+      case Operation::put_arrived:
+      case Operation::get_arrived:
+      case Operation::atomic_arrived:
+      case Operation::multipart_message:
+        return true;
+      default:
+        return false;
+    }
+  }
+  /// Returns true for an active message whose payload is a view or lies inside the message, and that the
+  /// program did not make (it has no user_data).
+  static bool is_plain_arrival(const Message& message) noexcept {
+    static_assert(static_cast<int>(Operation::active_message) == 0 && static_cast<int>(Holding::owner) == 2);
+    constexpr std::uint64_t kNot =
+        std::uint64_t{0xff} << Message::kOperationShift | std::uint64_t{2} << Message::kHoldingShift;
+    return (message.kind_ & kNot) == 0;
+  }
+  /// The word of all fields that are neither payload nor tag; it has kKindBits bits.
   static constexpr int kKindBits = 56;
   static constexpr std::uint64_t kKind = (std::uint64_t{1} << kKindBits) - 1;
   static std::uint64_t kind(const Message& message) noexcept { return message.kind_; }
+  static std::uint64_t kind_of_view(const Message& message) noexcept {
+    return message.kind_ & ~Message::kHolding;
+  }
+  static constexpr std::uint64_t kOwner = std::uint64_t{2} << Message::kHoldingShift;
   static std::uint64_t kind_in_place(const Message& message) noexcept {
-    constexpr std::uint64_t kHolding = std::uint64_t{0xff} << Message::kHoldingShift;
-    return (message.kind_ & ~kHolding) | static_cast<std::uint64_t>(Holding::in_place)
-                                             << Message::kHoldingShift;
+    return (message.kind_ & ~Message::kHolding) | static_cast<std::uint64_t>(Holding::in_place)
+                                                      << Message::kHoldingShift;
   }
   static void set_kind(Message& message, std::uint64_t kind) noexcept { message.kind_ = kind; }
-  /// Whether the message is still what set_receive() made it, whatever a completion object has done to it.
-  static bool is_receive(const Message& message, int peer) noexcept {
-    return message.kind_ == kind_of(peer, Operation::receive);
+  /// Returns true when the message is still as set_receive() made it, so that no completion object has
+  /// changed its kind.
+  static bool is_receive(const Message& message, int peer, std::uint32_t device) noexcept {
+    return message.kind_ == kind_of(peer, Operation::receive, device);
   }
-  /// The same of an active message, after set_arrival().
-  static bool is_arrival(const Message& message, int peer) noexcept {
-    return message.kind_ == kind_of(peer, Operation::active_message);
+  /// Returns true when an active message is still as set_arrival() made it.
+  static bool is_arrival(const Message& message, int peer, std::uint32_t device) noexcept {
+    return message.kind_ == kind_of(peer, Operation::active_message, device);
   }
-  /// Makes it an active message, with set_arrived() to follow.
-  static void set_arrival(Message& message, int peer) noexcept {
-    set_kind(message, peer, Operation::active_message);
+  /// Makes the message an active message; set_arrived() must follow. `handle`: the one to which it was sent.
+  static void set_arrival(Message& message, int peer, std::uint32_t device, std::uint32_t handle) noexcept {
+    message.kind_ = kind_of(peer, Operation::active_message, device);
+    message.handle_ = handle;
     message.user_data_ = nullptr;
     message.cookie_ = 0;
   }
@@ -67,7 +104,7 @@ struct MessageAccess {
     message.size_ = size;
     message.lender_ = lender;
   }
-  /// The part of set_view() that differs between messages of one peer.
+  /// Sets only those fields of set_view() that differ between messages of one peer.
   static void set_payload(Message& message, std::uint32_t tag, const std::byte* data, std::size_t size,
                           PayloadLender* lender) noexcept {
     set_arrived(message, tag, data, size, lender);
@@ -80,20 +117,25 @@ struct MessageAccess {
     message.lender_ = nullptr;
   }
   static void set_outcome(Message& message, Outcome outcome) noexcept {
-    constexpr std::uint64_t kMask = std::uint64_t{0xff} << Message::kOutcomeShift;
+    constexpr std::uint64_t kMask = std::uint64_t{0xf} << Message::kOutcomeShift;
     message.kind_ = (message.kind_ & ~kMask) | static_cast<std::uint64_t>(outcome) << Message::kOutcomeShift;
   }
   static void set_user_data(Message& message, void* user_data) noexcept { message.user_data_ = user_data; }
-  /// What take() or a completion has made of a message; after set_kind().
+  /// Restores a message that take() or a completion has made; after set_kind().
   static void set_external(Message& message, std::uint64_t tag, const std::byte* data, std::size_t size,
-                           void* user_data, PayloadOwner* owner, std::uint64_t cookie) noexcept {
+                           void* user_data, PayloadOwner* owner, std::uint64_t cookie,
+                           std::uint32_t handle) noexcept {
     set_received(message, tag, data, size, cookie, user_data);
     message.owner_ = owner;
+    message.handle_ = handle;
   }
-  /// An arrival with the payload inside, to be written to what is returned; after set_kind().
-  static std::byte* set_arrived_in_place(Message& message, std::uint32_t tag, std::size_t size) noexcept {
+  /// Makes the message an arrival whose payload lies inside it. Returns the place to write the payload to;
+  /// after set_kind().
+  static std::byte* set_arrived_in_place(Message& message, std::uint32_t tag, std::size_t size,
+                                         std::uint32_t handle) noexcept {
     set_arrived(message, tag, message.place_, size, nullptr);
     message.user_data_ = nullptr;
+    message.handle_ = handle;
     return message.place_;
   }
   static std::byte* set_in_place(Message& message, std::size_t size) noexcept {
@@ -103,30 +145,29 @@ struct MessageAccess {
     message.size_ = size;
     return message.place_;
   }
-  /// Nobody reads the payload any more, and its memory has been overwritten.
+  /// Removes the payload, which is not read any more and whose memory has been overwritten.
   static void clear_payload(Message& message) noexcept { message.size_ = 0; }
-  /// Whether a view's payload was made permanent where it lies: its lender must not release it.
+  /// Returns true when a view's payload was made permanent where it lies: its lender must not release it.
   static bool was_kept(const Message& message) noexcept { return message.lender_ == nullptr; }
   static Holding holding(const Message& message) noexcept { return message.holding(); }
   static PayloadLender* lender(const Message& message) noexcept { return message.lender_; }
   static void clear_lender(Message& message) noexcept { message.lender_ = nullptr; }
   static PayloadOwner* owner(const Message& message) noexcept { return message.owner_; }
   static std::uint64_t cookie(const Message& message) noexcept { return message.cookie_; }
-  /// Gives up ownership without releasing: the caller has stored owner, data and cookie elsewhere.
+  /// Ends the message's ownership without releasing the payload: the caller has stored owner, data and cookie
+  /// elsewhere.
   static void disown(Message& message) noexcept {
     message.set_holding(Holding::view);
     message.lender_ = nullptr;
   }
 
  private:
-  /// Of a view that has ended well.
-  [[nodiscard]] static std::uint64_t kind_of(int peer, Operation operation) noexcept {
+  /// The kind of a view with outcome ok.
+  [[nodiscard]] static std::uint64_t kind_of(int peer, Operation operation, std::uint32_t device) noexcept {
     static_assert(static_cast<int>(Outcome::ok) == 0 && static_cast<int>(Holding::view) == 0);
-    return static_cast<std::uint32_t>(peer) | static_cast<std::uint64_t>(operation)
-                                                  << Message::kOperationShift;
-  }
-  static void set_kind(Message& message, int peer, Operation operation) noexcept {
-    message.kind_ = kind_of(peer, operation);
+    return static_cast<std::uint32_t>(peer) |
+           static_cast<std::uint64_t>(operation) << Message::kOperationShift |
+           std::uint64_t{device} << Message::kDeviceShift;
   }
 };
 

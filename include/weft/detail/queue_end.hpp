@@ -1,4 +1,4 @@
-// Who is at one end of a queue: threads that push, or threads that pop.
+// One end of a queue, and the threads that use it: those that push, or those that pop.
 #pragma once
 
 #include <weft/detail/bias.hpp>
@@ -9,13 +9,13 @@
 
 namespace weft::detail {
 
-/// How many threads may be at one end of a queue at the same time.
-// Exported, so that what a shared library instantiates with them is.
+/// Tags for the number of threads that may use one end of a queue at the same time.
+// Exported, so that templates that a shared library instantiates with them are exported, too.
 struct WEFT_API OneThread {};
 struct WEFT_API ManyThreads {};
 
-/// Tells a thread that comes to the end whether it is alone there. Of many threads the only one that ever
-/// comes is told so, too, by a bias of this end (docs/concurrency.md).
+/// Tells a thread that enters the end whether it is alone there. With ManyThreads, a thread that is the only
+/// one that ever enters is alone as well, by a bias of this end (docs/internals/completion/queue.md).
 template <class Users, template <class> class Atomic = std::atomic, class Threads = ProcessThreads>
 class QueueEnd;
 
@@ -43,23 +43,23 @@ class alignas(64) QueueEnd<ManyThreads, Atomic, Threads> {
     const auto hold = bias_.acquire_or_share(word_);
     return {hold, bias_.is_alone(hold)};
   }
-  /// The last access of a visit to this object.
+  /// Ends a visit; this is its last access to this object.
   [[gnu::always_inline]] static void leave(Visit visit) noexcept {
     if (visit.hold != nullptr) BasicBias<Atomic, Threads>::release(visit.hold);
   }
-  /// For a short way that calls nothing: false unless this thread is known to be alone, and then enter() says
-  /// how it may come in. Ended by leave_alone(), which is the last access to this object as well.
+  /// For a fast path that calls no function: returns false unless this thread is known to be alone; the
+  /// caller then uses enter(). Ended by leave_alone(), which is the last access to this object as well.
   [[nodiscard, gnu::always_inline]] bool enter_alone() noexcept { return bias_.acquire_owned(word_); }
   [[gnu::always_inline]] void leave_alone() noexcept { bias_.release_owned(); }
-  /// Returns when nobody is inside any more. Before what the visitors used is destroyed: a pushed message may
-  /// be popped before its push has returned.
+  /// Returns when no thread is inside any more. Called before the parts that threads use inside are
+  /// destroyed: a message may be popped before its push has returned.
   void await_leaving() const noexcept {
     while (bias_.has_thread_inside() || word_.load(std::memory_order_acquire) != 0) Threads::yield();
   }
 
  private:
   BasicBias<Atomic, Threads> bias_;
-  Atomic<std::uint32_t> word_{0};  // held by one of those that come before it is decided who is alone
+  Atomic<std::uint32_t> word_{0};  // held by a thread that enters before the bias has an owner
 };
 
 }  // namespace weft::detail

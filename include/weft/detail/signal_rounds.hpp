@@ -1,4 +1,4 @@
-// Counting signals in rounds: what a synchronizer is made of.
+// Signals counted in rounds: the basis of a synchronizer.
 #pragma once
 
 #include <atomic>
@@ -6,10 +6,10 @@
 
 namespace weft::detail {
 
-/// Gives every signal a place of its own, and says when all of a round have been filled. Two rounds have
-/// places: the one that is waited for, and the next one, for signals that come early. Any number of threads
-/// claim and finish; one at a time waits and resets. The atomic type is a parameter so that tests can drive
-/// schedules.
+/// Gives every signal a place of its own, and tells when all places of a round have been filled. Two rounds
+/// have places: the current one, which is waited for, and the next one, for signals that come before reset().
+/// Any number of threads claim and finish; one at a time waits and resets. The atomic type is a parameter so
+/// that tests can drive schedules.
 template <template <class> class Atomic = std::atomic>
 class SignalRounds {
  public:
@@ -17,11 +17,12 @@ class SignalRounds {
 
   explicit SignalRounds(std::uint32_t signals) noexcept : signals_(signals) {}
 
-  /// The number of a signal since construction, the caller's until finish(); kNone when both rounds are full.
+  /// Claims the number of a signal, counted since construction; it belongs to the caller until finish().
+  /// Returns kNone when both rounds are full.
   [[nodiscard]] std::uint64_t claim() noexcept {
     std::uint64_t number = claimed_.load(std::memory_order_relaxed);
     for (;;) {
-      // Pairs with the release in reset(): the places of the round before are empty again.
+      // Pairs with the release in reset(): the places of the previous round are empty again.
       const std::uint64_t end = (round_.load(std::memory_order_acquire) + 2) * signals_;
       if (number >= end) return kNone;
       if (claimed_.compare_exchange_weak(number, number + 1, std::memory_order_relaxed,
@@ -29,15 +30,15 @@ class SignalRounds {
         return number;
     }
   }
-  /// The place has been filled. True: the round is complete. The caller must not touch the object any more
-  /// in either case, because a waiter may have destroyed it.
+  /// Notes that the place has been filled. Returns true when the round is complete. The caller must not touch
+  /// the object any more in either case, because a waiter may have destroyed it.
   bool finish(std::uint64_t number) noexcept {
     const std::uint64_t signals = signals_;  // read before: a waiter may destroy the object right after
-    // Pairs with the acquire in ready(), for every signal of the round: each goes on with the same release
-    // sequence.
+    // Pairs with the acquire in ready(), for every signal of the round: each fetch_add continues the same
+    // release sequence.
     return filled_[number / signals % 2].fetch_add(1, std::memory_order_release) + 1 == signals;
   }
-  /// Whether all places of the current round are filled. Only reads.
+  /// Returns true when all places of the current round are filled. Only reads.
   [[nodiscard]] bool ready() const noexcept {
     const std::uint64_t round = round_.load(std::memory_order_relaxed);
     return filled_[round % 2].load(std::memory_order_acquire) == signals_;
@@ -50,7 +51,7 @@ class SignalRounds {
     round_.store(round + 1, std::memory_order_release);
   }
 
-  /// Where a signal is kept: 0 to twice the signals of a round, less 1.
+  /// The index of a signal's place: 0 to twice the signals of a round, less 1.
   [[nodiscard]] std::uint64_t place(std::uint64_t number) const noexcept { return number % (2 * signals_); }
   /// The first place of the current round.
   [[nodiscard]] std::uint64_t first_place() const noexcept {

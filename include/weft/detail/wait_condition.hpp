@@ -1,4 +1,4 @@
-// What a wait waits for.
+// The condition of a wait, and its description for explanations.
 #pragma once
 
 #include <weft/detail/export.hpp>
@@ -13,30 +13,32 @@ class Completion;
 
 namespace detail {
 
-/// WaitPlace::what of calls that wait for all ranks: the launcher knows them by these words.
+/// WaitPlace::what of calls that wait for all ranks; the launcher recognises them by these words.
 inline constexpr const char* kBarrierWait = "the barrier of the runtime";
 inline constexpr const char* kAllgatherWait = "the allgather of the runtime";
 
-/// What a wait tells about itself when it is explained (docs/diagnosis.md).
+/// The description of a wait in explanations (docs/guide/diagnosis.md).
 struct WaitPlace {
   const char* what = "a condition";  // a phrase: "a counter"
   std::source_location where{};      // of the caller's call; line 0: unknown
-  std::int32_t peer = -1;            // that it is about, when that is known
-  bool is_idle = false;              // by design, until the program ends it: nothing to explain
+  std::int32_t peer = -1;            // the peer that is waited for, if known
+  bool is_idle = false;              // the wait is idle by design, until the program ends it: not explained
 };
 
-/// A condition as a wait sees it: what to check, and what to be woken by (may be null).
+/// The condition of a wait: the function to check, and the completion object whose signal wakes the wait (may
+/// be null).
 struct WaitCondition {
   bool (*holds)(const void* context) noexcept;
   const void* context;
   Completion* completion;
   WaitPlace place{};
-  /// When the wait ends anyway, in nanoseconds of the steady clock.
+  /// The time at which the wait ends even if the condition does not hold, in nanoseconds of the steady clock.
   std::int64_t until = std::numeric_limits<std::int64_t>::max();
 };
 
-/// How often the calling thread had better poll in vain before it waits: seldom where others want its core.
-WEFT_API std::uint32_t eager_polls() noexcept;
+/// Returns the spin budget: how many empty polls the calling thread should make before it waits; few when
+/// other threads want its core.
+WEFT_API std::uint32_t spin_budget() noexcept;
 
 }  // namespace detail
 }  // namespace weft

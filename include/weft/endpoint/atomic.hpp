@@ -5,8 +5,8 @@
 #include <weft/detail/atomic_update.hpp>
 #include <weft/detail/device_path.hpp>
 #include <weft/detail/direct_window.hpp>
-#include <weft/detail/end_in_post.hpp>
 #include <weft/detail/export.hpp>
+#include <weft/detail/immediate_completion.hpp>
 #include <weft/detail/lane.hpp>
 #include <weft/detail/lock.hpp>
 #include <weft/memory.hpp>
@@ -23,7 +23,7 @@ namespace detail {
 
 class DeviceState;
 
-/// What atomic operations call out of line, by lock policy. `old` may be null.
+/// The library's side of atomic operations, by lock policy. `old` may be null.
 template <class Locking>
 struct AtomicCalls {
   WEFT_API static Status post(DeviceState& device, int peer, const RemoteAddress& where,
@@ -37,7 +37,7 @@ extern template struct AtomicCalls<NoLock>;
 
 }  // namespace detail
 
-/// What Endpoint and SerialEndpoint inherit.
+/// The atomic operations of Endpoint and SerialEndpoint, which inherit them.
 ///
 /// An atomic operation names a peer (a rank, oneself included) and a place in one of its regions; T is the
 /// type of the value there, which must be aligned to its size. All atomic operations on a region are atomic
@@ -46,11 +46,12 @@ extern template struct AtomicCalls<NoLock>;
 /// are not atomic against them. In memory that weft allocated and that is mapped they are operations of this
 /// processor; in memory of the user they are carried out by the owner when it progresses.
 ///
-/// They are posted as puts are (same answers, options, threads and errors), not ordered, and covered by
-/// flush(). One that is not all inside the region, not aligned, or whose region is gone changes nothing and
-/// ends with Outcome::refused. Also throws weft::Error when T does not have the operation.
+/// Atomic operations are posted as puts are (same answers, options, threads and errors), not ordered, and
+/// covered by flush(). An operation whose place is not all inside the region, or not aligned, or whose region
+/// has been released, changes nothing and ends with Outcome::refused. Also throws weft::Error when T does not
+/// have the operation.
 ///
-/// T is spelled where nothing tells it: post_atomic<std::uint64_t>(peer, counters.at(8),
+/// T must be given where no argument determines it: post_atomic<std::uint64_t>(peer, counters.at(8),
 /// AtomicOperation::add, 1).
 template <class Derived, class Locking>
 class AtomicOperations {
@@ -59,7 +60,7 @@ class AtomicOperations {
 
  public:
   /// Changes the value at `where` by `operation` and `operand`. Never blocks. done: the operation needs
-  /// nothing of the caller any more; by message it may still be under way, until flush().
+  /// nothing of the caller any more; where it travels by message it may still be under way, until flush().
   template <AtomicValue T, RemotePlace Place>
   Status post_atomic(int peer, const Place& where, AtomicOperation operation, Value<T> operand,
                      const AccessOptions& options) {
@@ -72,8 +73,9 @@ class AtomicOperations {
     return post_unobserved<T>(peer, where, operation, operand, T{}, ignored, false);
   }
 
-  /// The same, and brings what was there before into `old`, which is borrowed until done or completion;
-  /// without a completion object, until flush(). After a refused operation it is as it was.
+  /// Changes the value at `where` by `operation` and `operand`, and stores the value before the change in
+  /// `old`, which is borrowed until done or completion; without a completion object, until flush(). A refused
+  /// operation leaves `old` as it was. Never blocks.
   template <AtomicValue T, RemotePlace Place>
   Status post_fetch_atomic(int peer, const Place& where, AtomicOperation operation, Value<T> operand, T& old,
                            const AccessOptions& options) {
@@ -85,22 +87,25 @@ class AtomicOperations {
     return post_unobserved<T>(peer, where, operation, operand, T{}, old, true);
   }
 
-  /// Puts `desired` where `expected` is, else changes nothing; both end with Outcome::ok.
+  /// Compare-and-swap: stores `desired` at `where` if the value there equals `expected`, else changes
+  /// nothing. The outcome is Outcome::ok in both cases.
   template <AtomicInteger T, RemotePlace Place>
   Status post_compare_swap(int peer, const Place& where, Value<T> expected, Value<T> desired,
                            const AccessOptions& options = {}) {
     T ignored;
     return post<T>(peer, where, detail::kCompareSwap, desired, expected, ignored, false, options);
   }
-  /// The same; it has swapped if `old` becomes `expected`.
+  /// Compare-and-swap that also stores the value before it in `old`; the swap has happened if `old` equals
+  /// `expected`. `old` is borrowed as in post_fetch_atomic().
   template <AtomicInteger T, RemotePlace Place>
   Status post_fetch_compare_swap(int peer, const Place& where, Value<T> expected, Value<T> desired, T& old,
                                  const AccessOptions& options = {}) {
     return post<T>(peer, where, detail::kCompareSwap, desired, expected, old, true, options);
   }
 
-  /// The same operations progressing until they have been carried out. Return ok, refused or peer_failed;
-  /// options.completion, if any, is signalled as well. Not for handlers.
+  /// From here to fetch_max(): the operations of the posts above, progressing until they have been carried
+  /// out. They return ok, refused or peer_failed; options.completion, if any, is signalled as well. Not for
+  /// handlers.
   template <AtomicValue T, RemotePlace Place>
   Outcome atomic(int peer, const Place& where, AtomicOperation operation, Value<T> operand,
                  const AccessOptions& options = {}) {
@@ -174,18 +179,18 @@ class AtomicOperations {
                          T& old, bool fetches) {
     if (directly(peer, where, operation, operand, expected, old)) [[likely]]
       return Status::done();
-    return post_otherwise(peer, where, operation, operand, expected, fetches ? &old : nullptr);
+    return post_slow(peer, where, operation, operand, expected, fetches ? &old : nullptr);
   }
-  // By itself, so that a loop over operations of this processor keeps its registers.
+  // A function of its own, so that a loop over operations of this processor keeps its registers.
   template <class T, class Place>
-  [[gnu::cold, gnu::noinline]] Status post_otherwise(int peer, const Place& where, AtomicOperation operation,
-                                                     T operand, T expected, T* old) {
+  [[gnu::cold, gnu::noinline]] Status post_slow(int peer, const Place& where, AtomicOperation operation,
+                                                T operand, T expected, T* old) {
     return Calls::post(device(), peer, where, detail::atomic_update(operation, operand, expected), old, {});
   }
   template <class T, class Place>
   Outcome perform(int peer, const Place& where, AtomicOperation operation, T operand, T expected, T& old,
                   bool fetches, const AccessOptions& options) {
-    if (!detail::tells(options) && at_once(peer, where, operation, operand, expected, old, options))
+    if (!detail::needs_signal(options) && at_once(peer, where, operation, operand, expected, old, options))
         [[likely]]
       return Outcome::ok;
     return Calls::perform(device(), peer, where, detail::atomic_update(operation, operand, expected),
@@ -195,8 +200,8 @@ class AtomicOperations {
   template <class T>
   [[nodiscard]] Status ended(int peer, const T& old, bool fetches,
                              const AccessOptions& options) const noexcept {
-    return detail::end_in_post(device(), Operation::atomic, peer, options.tag,
-                               fetches ? bytes_of(old) : Bytes(), options);
+    return detail::complete_immediately(device(), Operation::atomic, peer, options.tag,
+                                        fetches ? bytes_of(old) : Bytes(), options);
   }
 
   template <class T>
@@ -223,12 +228,12 @@ class AtomicOperations {
     detail::SendLane* lane = static_cast<const Derived*>(this)->path().lane(
         peer, options.signal.device(), detail::column_of_post<Locking>());
     return lane != nullptr &&
-           detail::post_slot_after<Locking>(
+           detail::try_post_slot_after<Locking>(
                *lane, options.signal, options.tag, detail::kAtomicSignalChannel, [&] {
                  static_cast<void>(detail::apply_atomically(place, operation, operand, expected, old));
                });
   }
-  /// Where the value is mapped; nullptr: it is not, or may not be accessed.
+  /// Returns the address where the value is mapped; nullptr when it is not mapped or may not be accessed.
   template <class T>
   [[nodiscard]] static std::byte* place_of(int peer, MappedAddress where) noexcept {
     const MappedRegion& region = where.region();

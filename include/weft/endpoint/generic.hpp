@@ -13,10 +13,10 @@
 
 namespace weft {
 
-/// Which way the local buffer's bytes go.
+/// The direction in which the local buffer's bytes go.
 enum class Direction : std::uint8_t { out, in };
 
-/// An operation by its parts. Direction, remote buffer and remote completion say which one it is:
+/// The parameters of an operation. Direction, remote buffer and remote completion determine the operation:
 ///
 ///   out  -    -    send                  in   -    -    receive
 ///   out  -    yes  active message        in   -    yes  (there is none: weft::Error)
@@ -27,8 +27,8 @@ enum class Direction : std::uint8_t { out, in };
 struct Communication {
   Direction direction = Direction::out;
   int peer = 0;                          ///< of a receive: the source
-  Bytes source{};                        ///< out: the bytes
-  std::span<std::byte> target{};         ///< in: where they go
+  Bytes source{};                        ///< out: the bytes to be sent
+  std::span<std::byte> target{};         ///< in: the buffer to be filled
   RemoteAddress remote_buffer{};         ///< region.rank -1: none
   RemoteCompletion remote_completion{};  ///< generation 0: none
   std::uint64_t tag = 0;                 ///< 32 bits unless it is a send or receive
@@ -37,7 +37,7 @@ struct Communication {
   bool may_retry = true;
   bool may_complete_now = false;
   MessageClass message_class = MessageClass::normal;  ///< of sends and active messages
-  /// What only sends and receives have.
+  /// Options that only sends and receives have.
   struct Matching {
     MatchingPolicy policy = MatchingPolicy::rank_and_tag;
     std::uint16_t engine = 0;
@@ -53,12 +53,12 @@ namespace detail {
 WEFT_API void check(const Communication& communication);
 }  // namespace detail
 
-/// What Endpoint and SerialEndpoint inherit.
+/// The operation post_comm() of Endpoint and SerialEndpoint, which inherit it.
 template <class Derived>
 class GenericOperation {
  public:
-  /// Posts what `communication` describes; same answers, threads and errors as the operation's own call,
-  /// which is the shorter and faster way where the operation is known.
+  /// Posts the operation that `communication` describes. Answers, threads and errors are those of the
+  /// operation's own call, which is shorter and faster where the operation is known.
   Status post_comm(const Communication& communication) {
     const Communication& c = communication;
     detail::check(c);

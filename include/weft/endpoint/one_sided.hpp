@@ -4,8 +4,8 @@
 #include <weft/detail/copy.hpp>
 #include <weft/detail/device_path.hpp>
 #include <weft/detail/direct_window.hpp>
-#include <weft/detail/end_in_post.hpp>
 #include <weft/detail/export.hpp>
+#include <weft/detail/immediate_completion.hpp>
 #include <weft/detail/lane.hpp>
 #include <weft/detail/lock.hpp>
 #include <weft/memory.hpp>
@@ -23,7 +23,7 @@ namespace detail {
 
 class DeviceState;
 
-/// What one-sided operations call out of line, by lock policy.
+/// The library's side of one-sided operations, by lock policy.
 template <class Locking>
 struct OneSidedCalls {
   WEFT_API static Status post_put(DeviceState& device, int peer, const RemoteAddress& to, Bytes from,
@@ -41,10 +41,10 @@ struct OneSidedCalls {
 extern template struct OneSidedCalls<TryLock>;
 extern template struct OneSidedCalls<NoLock>;
 
-/// Up to here an access is copied while the lane of its signal is held.
+/// An access with a signal is copied while the lane of its signal is locked if it has up to so many bytes.
 inline constexpr std::size_t kCopiedInLane = 4096;
 
-/// Up to 48 bytes without a call.
+/// Copies an access; up to 48 bytes without a call.
 inline void copy_access(std::byte* to, const std::byte* from, std::size_t size) noexcept {
   if (size == 8) [[likely]]
     std::memcpy(to, from, 8);
@@ -58,12 +58,12 @@ inline void copy_access(std::byte* to, const std::byte* from, std::size_t size) 
 
 }  // namespace detail
 
-/// What Endpoint and SerialEndpoint inherit.
+/// The puts and gets of Endpoint and SerialEndpoint, which inherit them.
 ///
 /// An access names a peer (a rank, oneself included) and a place in one of its regions:
 /// `remote_region.at(offset)`, or `mapped_region.at(offset)`, which is loads and stores where the region is
 /// mapped. Sizes are in bytes, 0 to 2^62, without alignment; offsets count from the region's start. An access
-/// that is not all inside the region, or whose region is gone, touches nothing and ends with
+/// that is not all inside the region, or whose region has been released, touches nothing and ends with
 /// Outcome::refused. Accesses are not ordered; overlapping ones that run at the same time leave any mixture
 /// of their bytes. All calls throw weft::Error when `peer` is not a rank of the job or does not own the
 /// region.
@@ -80,13 +80,13 @@ class OneSidedOperations {
     return Calls::post_put(device(), peer, to, from, options);
   }
   Status post_put(int peer, MappedAddress to, Bytes from, const AccessOptions& options) {
-    if (!put_at_once(peer, to, from, options)) [[unlikely]]
-      return put_otherwise(peer, to, from, options);
-    return detail::end_in_post(device(), Operation::put, peer, options.tag, from, options);
+    if (!try_put(peer, to, from, options)) [[unlikely]]
+      return put_slow(peer, to, from, options);
+    return detail::complete_immediately(device(), Operation::put, peer, options.tag, from, options);
   }
   Status post_put(int peer, MappedAddress to, Bytes from) {
     if (!put_directly(peer, to, from)) [[unlikely]]
-      return put_otherwise(peer, to, from);
+      return put_slow(peer, to, from);
     return Status::done();
   }
 
@@ -98,13 +98,13 @@ class OneSidedOperations {
     return Calls::post_get(device(), peer, from, to, options);
   }
   Status post_get(int peer, MappedAddress from, std::span<std::byte> to, const AccessOptions& options) {
-    if (!get_at_once(peer, from, to, options)) [[unlikely]]
-      return get_otherwise(peer, from, to, options);
-    return detail::end_in_post(device(), Operation::get, peer, options.tag, to, options);
+    if (!try_get_value(peer, from, to, options)) [[unlikely]]
+      return get_slow(peer, from, to, options);
+    return detail::complete_immediately(device(), Operation::get, peer, options.tag, to, options);
   }
   Status post_get(int peer, MappedAddress from, std::span<std::byte> to) {
     if (!get_directly(peer, from, to)) [[unlikely]]
-      return get_otherwise(peer, from, to);
+      return get_slow(peer, from, to);
     return Status::done();
   }
 
@@ -115,29 +115,31 @@ class OneSidedOperations {
     return Calls::put(device(), peer, to, from, options);
   }
   Outcome put(int peer, MappedAddress to, Bytes from, const AccessOptions& options = {}) {
-    if (!detail::tells(options) && put_at_once(peer, to, from, options)) [[likely]]
+    if (!detail::needs_signal(options) && try_put(peer, to, from, options)) [[likely]]
       return Outcome::ok;
     return Calls::put(device(), peer, to, from, options);
   }
-  /// post_get that progresses until the bytes are here, or the access has failed; as put().
+  /// post_get that progresses until the bytes are in `to`, or the access has failed. Outcomes, completion and
+  /// threads are those of put().
   Outcome get(int peer, const RemoteAddress& from, std::span<std::byte> to,
               const AccessOptions& options = {}) {
     return Calls::get(device(), peer, from, to, options);
   }
   Outcome get(int peer, MappedAddress from, std::span<std::byte> to, const AccessOptions& options = {}) {
-    if (!detail::tells(options) && get_at_once(peer, from, to, options)) [[likely]]
+    if (!detail::needs_signal(options) && try_get_value(peer, from, to, options)) [[likely]]
       return Outcome::ok;
     return Calls::get(device(), peer, from, to, options);
   }
 
   /// Progresses until every put, get and atomic operation that was posted on this device towards `peer`
-  /// before the call has ended: what they change is visible there, what they read is here. Returns as well
-  /// when the peer has left. Signals of these accesses may still be under way. Does not wait for what other
-  /// threads post meanwhile. Not for handlers, inside of which their own device does not progress.
+  /// before the call has ended: their changes are visible at the peer, and the values that they read are in
+  /// local memory. Returns as well when the peer has left. Signals of these accesses may still be under way.
+  /// Does not wait for operations that other threads post meanwhile. Not for handlers, inside of which their
+  /// own device does not progress.
   void flush(int peer, const std::source_location& where = std::source_location::current()) {
     Calls::flush(device(), peer, where);
   }
-  /// The same towards all peers.
+  /// flush() towards all peers.
   void flush(const std::source_location& where = std::source_location::current()) noexcept {
     Calls::flush(device(), where);
   }
@@ -151,39 +153,40 @@ class OneSidedOperations {
   [[nodiscard]] detail::DeviceState& device() const noexcept {
     return static_cast<const Derived*>(this)->state();
   }
-  // By themselves, so that a loop over accesses that are copies keeps its registers; and with a RemoteAddress
-  // that is made for the call: a mapped region that the loop has as a local object stays in them, too.
-  [[gnu::cold, gnu::noinline]] Status put_otherwise(int peer, const RemoteAddress& to, Bytes from,
-                                                    const AccessOptions& options) {
+  // Functions of their own, so that a loop over accesses that are copies keeps its registers; and with a
+  // RemoteAddress that is made for the call, so that a mapped region that is a local object of the loop stays
+  // in registers, too.
+  [[gnu::cold, gnu::noinline]] Status put_slow(int peer, const RemoteAddress& to, Bytes from,
+                                               const AccessOptions& options) {
     return Calls::post_put(device(), peer, to, from, options);
   }
-  [[gnu::cold, gnu::noinline]] Status put_otherwise(int peer, const RemoteAddress& to, Bytes from) {
+  [[gnu::cold, gnu::noinline]] Status put_slow(int peer, const RemoteAddress& to, Bytes from) {
     return Calls::post_put(device(), peer, to, from, {});
   }
-  [[gnu::cold, gnu::noinline]] Status get_otherwise(int peer, const RemoteAddress& from,
-                                                    std::span<std::byte> to, const AccessOptions& options) {
+  [[gnu::cold, gnu::noinline]] Status get_slow(int peer, const RemoteAddress& from, std::span<std::byte> to,
+                                               const AccessOptions& options) {
     return Calls::post_get(device(), peer, from, to, options);
   }
-  [[gnu::cold, gnu::noinline]] Status get_otherwise(int peer, const RemoteAddress& from,
-                                                    std::span<std::byte> to) {
+  [[gnu::cold, gnu::noinline]] Status get_slow(int peer, const RemoteAddress& from, std::span<std::byte> to) {
     return Calls::post_get(device(), peer, from, to, {});
   }
-  [[nodiscard]] bool put_at_once(int peer, MappedAddress to, Bytes from,
-                                 const AccessOptions& options) const noexcept {
+  [[nodiscard]] bool try_put(int peer, MappedAddress to, Bytes from,
+                             const AccessOptions& options) const noexcept {
     if (options.signal == RemoteCompletion()) return put_directly(peer, to, from);
     return allows(peer, to, from.size()) &&
            with_signal(peer, options, detail::kPutSignalChannel, from.size(),
                        [&] { detail::copy_access(place_of(to), from.data(), from.size()); });
   }
-  [[nodiscard]] bool get_at_once(int peer, MappedAddress from, std::span<std::byte> to,
-                                 const AccessOptions& options) const noexcept {
+  [[nodiscard]] bool try_get_value(int peer, MappedAddress from, std::span<std::byte> to,
+                                   const AccessOptions& options) const noexcept {
     if (options.signal == RemoteCompletion()) return get_directly(peer, from, to);
     return allows(peer, from, to.size()) &&
            with_signal(peer, options, detail::kGetSignalChannel, to.size(),
                        [&] { detail::copy_access(to.data(), place_of(from), to.size()); });
   }
-  /// Copies and sends the signal into the lane to its home device: whoever sees it there has acquired what
-  /// was copied. False without effect: somebody has to wait, or the handle is not open.
+  /// Copies and sends the signal into the lane to its home device: the thread that receives it there has
+  /// acquired the bytes that were copied. Returns false, without effect, when the lane is contended or full,
+  /// or the handle is not open.
   template <class Copy>
   [[nodiscard]] bool with_signal(int peer, const AccessOptions& options, std::uint8_t channel,
                                  std::size_t size, const Copy& copy) const noexcept {
@@ -191,20 +194,20 @@ class OneSidedOperations {
     detail::SendLane* lane = static_cast<const Derived*>(this)->path().lane(
         peer, options.signal.device(), detail::column_of_post<Locking>());
     return lane != nullptr &&
-           detail::post_slot_after<Locking>(*lane, options.signal, options.tag, channel, copy);
+           detail::try_post_slot_after<Locking>(*lane, options.signal, options.tag, channel, copy);
   }
   [[nodiscard]] static bool allows(int peer, MappedAddress address, std::size_t size) noexcept {
     const MappedRegion& region = address.region();
     return region.view_.allows(address.offset(), size, difference(peer, region));
   }
-  /// 0 when the region is the peer's.
+  /// Returns 0 when the region belongs to the peer.
   [[nodiscard]] static std::uint32_t difference(int peer, const MappedRegion& region) noexcept {
     return static_cast<std::uint32_t>(peer) ^ static_cast<std::uint32_t>(region.region_.rank);
   }
   [[nodiscard]] static std::byte* place_of(MappedAddress address) noexcept {
     return address.region().view_.base + address.offset();
   }
-  // The bounds are the window's, which come from the owner's table, not the key's.
+  // The bounds are those of the window, which come from the owner's table, not those of the key.
   [[nodiscard]] static bool put_directly(int peer, MappedAddress to, Bytes from) noexcept {
     const MappedRegion& region = to.region();
     if (!region.view_.allows(to.offset(), from.size(), difference(peer, region))) [[unlikely]]

@@ -18,11 +18,11 @@
 
 namespace weft {
 
-/// A list of buffers: std::vector<Bytes>, std::array<Bytes, N>, std::span<const Bytes>.
+/// A list of buffers to be read: std::vector<Bytes>, std::array<Bytes, N>, std::span<const Bytes>.
 template <class List>
 concept BytesList = std::convertible_to<const List&, std::span<const Bytes>> &&
     !std::convertible_to<const List&, ActiveMessageOptions>;
-/// The same of buffers to be filled: std::vector<MutableBytes>, ...
+/// A list of buffers to be filled: std::vector<MutableBytes>, ...
 template <class List>
 concept MutableBytesList = std::convertible_to<const List&, std::span<const MutableBytes>>;
 
@@ -30,11 +30,11 @@ namespace detail {
 
 class DeviceState;
 
-/// What endpoints call out of line, by lock policy.
+/// The library's side of vectored operations, by lock policy.
 template <class Locking>
 struct VectoredCalls {
   WEFT_API static Status post_am(DeviceState& device, int peer, RemoteCompletion remote, Bytes head,
-                                 std::span<const Bytes> bodies, const ActiveMessageOptions& options);
+                                 std::span<const Bytes> parts, const ActiveMessageOptions& options);
   WEFT_API static Status post_send(DeviceState& device, int peer, std::uint64_t tag,
                                    std::span<const Bytes> parts, const SendOptions& options);
   WEFT_API static Outcome send(DeviceState& device, int peer, std::uint64_t tag, std::span<const Bytes> parts,
@@ -53,60 +53,60 @@ struct VectoredCalls {
 extern template struct VectoredCalls<TryLock>;
 extern template struct VectoredCalls<NoLock>;
 
-WEFT_API void receive_bodies(Message& message, std::span<const MutableBytes> buffers, Completion& completion,
-                             void* user_data);
+WEFT_API void receive_parts(Message& message, std::span<const MutableBytes> buffers, Completion& completion,
+                            void* user_data);
 
 }  // namespace detail
 
-/// What Endpoint and SerialEndpoint inherit.
+/// The vectored operations of Endpoint and SerialEndpoint, which inherit them.
 template <class Derived, class Locking>
 class VectoredOperations {
  public:
-  /// Posts an active message with a head, which the receiver can read at once, and any number of bodies,
-  /// which it fetches into buffers of its own once it has read the head (Operation::vectored_message,
-  /// Endpoint::receive_bodies): a parcel with zero-copy chunks. Never blocks; any thread that may use the
+  /// Posts an active message with a head, which the receiver can read at once, and any number of parts,
+  /// which it fetches into buffers of its own once it has read the head (Operation::multipart_message,
+  /// Endpoint::receive_parts): a parcel with zero-copy chunks. Never blocks; any thread that may use the
   /// endpoint.
   ///
-  /// head: 0 bytes up to packet_bytes (DeviceAttributes). bodies: up to 1,048,576, each 0 to 2^62 bytes, and
-  /// no more than that together. weft::Error beyond, and when `peer` is not a rank of the job. Without bodies
-  /// it is post_am(peer, remote, head). The list of bodies may be reused when the call returns; head and
-  /// bodies are borrowed until options.completion is signalled, once: Operation::active_message_sent, ok when
-  /// the receiver has taken the bodies or does not want them, peer_failed when it has left. The receiver
-  /// decides when; a message that it keeps occupies one of this device's `requests`. weft::Error with a
-  /// timeout.
+  /// head: 0 bytes up to packet_bytes (DeviceAttributes). parts: up to 1,048,576, each 0 to 2^62 bytes, and
+  /// no more than that together. weft::Error beyond, and when `peer` is not a rank of the job. Without parts
+  /// it is post_am(peer, remote, head). The list of parts may be reused when the call returns; head and parts
+  /// are borrowed until options.completion is signalled, once: Operation::active_message_sent, ok when the
+  /// receiver has taken the parts or does not want them, peer_failed when it has left. The receiver decides
+  /// when; until then the message occupies one of this device's `requests`. weft::Error with a timeout.
   template <BytesList List>
-  Status post_am(int peer, RemoteCompletion remote, Bytes head, const List& bodies,
+  Status post_am(int peer, RemoteCompletion remote, Bytes head, const List& parts,
                  const ActiveMessageOptions& options = {}) {
-    return Calls::post_am(device(), peer, remote, head, bodies, options);
+    return Calls::post_am(device(), peer, remote, head, parts, options);
   }
 
-  /// Receives the bodies of a message with Operation::vectored_message, which becomes empty, into
-  /// `buffers`: one for each of message.body_sizes(), in their order. From the handler that was given the
+  /// Receives the parts of a message with Operation::multipart_message, which becomes empty, into
+  /// `buffers`: one for each of message.part_sizes(), in their order. From the handler that was given the
   /// message, or later from any thread. Never answers retry, and does not progress.
   ///
   /// The list of buffers may be reused when the call returns; the buffers are borrowed until `completion` is
-  /// signalled, once, with Operation::bodies, `user_data`, and the head as the payload: ok when all bodies
-  /// are there whole; truncated when a buffer is shorter than its body (its rest is dropped, an empty buffer
-  /// takes nothing); peer_failed when the sender has left. weft::Error, without effect, when the message has
-  /// no bodies to be received, when there are not as many buffers as bodies, or when the device that the
-  /// message has come to is closed.
-  void receive_bodies(Message&& message, std::span<const MutableBytes> buffers, Completion& completion,
-                      void* user_data = nullptr) {
-    detail::receive_bodies(message, buffers, completion, user_data);
+  /// signalled, once, with Operation::parts, `user_data`, and the head as the payload: ok when all parts are
+  /// there whole; truncated when a buffer is shorter than its part (the rest of the part is dropped, an empty
+  /// buffer receives nothing); peer_failed when the sender has left. weft::Error, without effect, when the
+  /// message has no parts to be received, when there are not as many buffers as parts, or when the device
+  /// that received the message is closed.
+  void receive_parts(Message&& message, std::span<const MutableBytes> buffers, Completion& completion,
+                     void* user_data = nullptr) {
+    detail::receive_parts(message, buffers, completion, user_data);
   }
 
   /// Posts a send whose payload is `parts`, one behind the other: the receiver cannot tell it from a send of
-  /// one buffer with the same bytes. Everything is as in post_send(peer, tag, bytes), but for this: the list
-  /// may be reused when the call returns, the parts are borrowed until done or completion, whose Message has
-  /// no data. Up to packet_size in all is copied when it is posted; more is copied part by part into the
-  /// packets in which it travels, without the receiver reading it from this rank's memory (attribute
-  /// `rendezvous`).
+  /// one buffer with the same bytes. Arguments, answers and errors are those of post_send(peer, tag, bytes),
+  /// except that the list may be reused when the call returns, and that the parts are borrowed until done or
+  /// completion, whose Message has no data. Up to packet_size in all is copied when it is posted; more is
+  /// copied part by part into the packets in which it travels, without the receiver reading it from this
+  /// rank's memory (attribute `rendezvous`).
   template <BytesList List>
   Status post_send(int peer, std::uint64_t tag, const List& parts, const SendOptions& options = {}) {
     return Calls::post_send(device(), peer, tag, parts, options);
   }
   /// post_send that progresses until the post is accepted and, without a completion object, until the parts
-  /// may be reused, or options.timeout has passed; as send(peer, tag, bytes). Not inside handlers.
+  /// may be reused, or options.timeout has passed. Returns the same outcomes as send(peer, tag, bytes). Not
+  /// inside handlers.
   template <BytesList List>
   Outcome send(int peer, std::uint64_t tag, const List& parts, const SendOptions& options = {},
                const std::source_location& where = std::source_location::current()) {
@@ -117,21 +117,23 @@ class VectoredOperations {
   /// post_receive(source, tag, buffer) does. The list may be reused when the call returns; the buffers are
   /// borrowed until options.completion is signalled: data() and size() of its Message are the part in the
   /// first buffer, length() is what the sender sent, and the outcome is truncated when that is more than all
-  /// buffers hold. A message that is there already is received during the post, but with more than one buffer
-  /// the answer is then not done: may_complete_now and `arrived` have no effect. retry(no_request): as many
-  /// receives with lists are posted as the engine has records. weft::Error with more than 2^62 bytes of room.
+  /// buffers hold. A message that has arrived already is received during the post, but with more than one
+  /// buffer the answer is then not done: may_complete_now and `arrived` have no effect. retry(no_request): as
+  /// many receives with lists are posted as the engine has records. weft::Error with more than 2^62 bytes of
+  /// room.
   template <MutableBytesList List>
   Status post_receive(int source, std::uint64_t tag, const List& buffers, const ReceiveOptions& options) {
     return Calls::post_receive(device(), source, tag, buffers, options);
   }
-  /// The same for whatever tag, on an ordered engine.
+  /// Posts a receive into a list of buffers that matches any tag, on an ordered engine; weft::Error when the
+  /// engine is not an ordered one.
   template <MutableBytesList List>
   Status post_receive(int source, AnyTag tag, const List& buffers, const ReceiveOptions& options) {
     detail::require_ordered(options.engine, "post_receive");
     return Calls::post_receive(device(), source, tag, buffers, options);
   }
-  /// Progresses until the message is in `buffers`, or options.timeout has passed. options.completion is not
-  /// used. Not inside handlers.
+  /// Receives a message: progresses until it is in `buffers`, or options.timeout has passed.
+  /// options.completion is not used. Not inside handlers.
   template <MutableBytesList List>
   Message receive(int source, std::uint64_t tag, const List& buffers, const ReceiveOptions& options = {},
                   const std::source_location& where = std::source_location::current()) {
@@ -147,18 +149,19 @@ class VectoredOperations {
   /// Puts all of `pieces` into regions of one peer, under one completion. Never blocks. A piece means what it
   /// means in post_put(peer, to, from), and so do the options; the pieces are not ordered.
   ///
-  /// All pieces are checked before any starts (weft::Error). The list may be reused when the call returns;
-  /// the sources are borrowed until done or completion, or without a completion object until flush().
-  /// options.completion is signalled once, with Operation::put and no data: ok when all bytes are at the
-  /// target; else as the first piece that failed, refused or peer_failed, when no other is under way any
-  /// more. Pieces that had not started by then are not carried out; others may have been. options.signal is
-  /// signalled once, after all pieces; not after a failure. retry: nothing has started. A post that may not
-  /// retry answers that only when 256 of the device are under way. No pieces: it ends at once
-  /// (weft::Error with a signal).
+  /// All pieces are checked before any of them starts (weft::Error). The list may be reused when the call
+  /// returns; the sources are borrowed until done or completion, or without a completion object until
+  /// flush(). options.completion is signalled once, with Operation::put and no data: ok when all bytes are at
+  /// the target; else the outcome of the first piece that failed, refused or peer_failed, once no other piece
+  /// is under way. Pieces that had not started by then are not carried out; others may have been.
+  /// options.signal is signalled once, after all pieces; not after a failure. retry: nothing has started. A
+  /// post with may_retry = false answers retry only when 256 vectored accesses of the device are under way.
+  /// Without pieces the operation ends at once (weft::Error with a signal).
   Status post_put(int peer, std::span<const PutPiece> pieces, const AccessOptions& options = {}) {
     return Calls::post_put(device(), peer, pieces, options);
   }
-  /// The same for gets: Operation::get.
+  /// Gets all of `pieces` from regions of one peer, under one completion, which is signalled with
+  /// Operation::get. See post_put(peer, pieces) for arguments, answers and errors.
   Status post_get(int peer, std::span<const GetPiece> pieces, const AccessOptions& options = {}) {
     return Calls::post_get(device(), peer, pieces, options);
   }

@@ -3,41 +3,52 @@
 #include <weft/error.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <map>
 #include <mutex>
+#include <set>
 
 #include "bootstrap/checks.hpp"
 #include "bootstrap/exchange.hpp"
 #include "bootstrap/job_id.hpp"
+#include "bootstrap/open_names.hpp"
 
 namespace weft::bootstrap {
 namespace {
 
 struct Instance {
-  explicit Instance(std::string job_id, int size) : id(std::move(job_id)), exchange(size) {}
+  explicit Instance(std::string job_id, int size)
+      : id(std::move(job_id)), exchange(size), left(static_cast<std::size_t>(size)) {}
 
   const std::string id;
   std::mutex mutex;
-  std::condition_variable changed;  // for every change of what follows
+  std::condition_variable changed;  // notified at every change of the members below
   Exchange exchange;
   std::map<std::pair<int, std::string>, std::shared_ptr<void>, RankedKeyLess> shared;
   std::map<std::string, std::shared_ptr<void>, std::less<>> shared_by_all;
   std::string aborted;
+  std::set<std::pair<int, std::string>> kept;  // entries of `shared` that stay until all ranks have left
+  std::vector<std::atomic<bool>> left;         // by rank; written before `departures` counts the rank
+  std::atomic<std::uint32_t> departures{0};
 };
 
 class InProcess final : public Bootstrap {
  public:
-  InProcess(std::shared_ptr<Instance> instance, int rank, double timeout_seconds)
-      : instance_(std::move(instance)), rank_(rank), timeout_(timeout_seconds) {}
+  InProcess(std::shared_ptr<Instance> instance, int rank, double timeout_seconds, OpenNames::Hold name)
+      : name_(std::move(name)), instance_(std::move(instance)), rank_(rank), timeout_(timeout_seconds) {}
 
   ~InProcess() override {
     const std::lock_guard lock{instance_->mutex};
     instance_->exchange.leave(rank_, "has left the job");
-    for (auto entry = instance_->shared.begin(); entry != instance_->shared.end();) {
-      entry = entry->first.first == rank_ ? instance_->shared.erase(entry) : std::next(entry);
-    }
+    instance_->left[static_cast<std::size_t>(rank_)].store(true, std::memory_order_relaxed);
+    // Pairs with the acquire of threads that read the count of departures.
+    const bool is_last = instance_->departures.fetch_add(1, std::memory_order_release) + 1 ==
+                         static_cast<std::uint32_t>(instance_->exchange.size());
+    std::erase_if(instance_->shared, [&](const auto& entry) {
+      return is_last || (entry.first.first == rank_ && !instance_->kept.contains(entry.first));
+    });
     instance_->changed.notify_all();
   }
 
@@ -85,6 +96,16 @@ class InProcess final : public Bootstrap {
     collective(CollectiveKind::allgather, mine, all);
   }
 
+  const std::atomic<std::uint32_t>* departures() const noexcept override { return &instance_->departures; }
+  bool has_left(int rank) const noexcept override {
+    return instance_->left[static_cast<std::size_t>(rank)].load(std::memory_order_relaxed);
+  }
+  void begin_to_leave() noexcept override {
+    const std::lock_guard lock{instance_->mutex};
+    instance_->exchange.begin_to_leave(rank_, "has left the job");
+    instance_->changed.notify_all();
+  }
+
   void abort(int code, std::string_view reason) override {
     const std::lock_guard lock{instance_->mutex};
     if (!instance_->aborted.empty()) return;
@@ -106,6 +127,11 @@ class InProcess final : public Bootstrap {
     const std::lock_guard lock{instance_->mutex};
     const auto found = instance_->shared.find(std::pair<int, std::string_view>{rank, key});
     return found == instance_->shared.end() ? nullptr : found->second;
+  }
+
+  void keep_shared(std::string_view key) noexcept override {
+    const std::lock_guard lock{instance_->mutex};
+    instance_->kept.emplace(rank_, key);
   }
 
   std::shared_ptr<void> share_once(std::string_view key,
@@ -137,6 +163,7 @@ class InProcess final : public Bootstrap {
       std::copy(outcome->gathered->begin(), outcome->gathered->end(), all.begin());
   }
 
+  const OpenNames::Hold name_;
   const std::shared_ptr<Instance> instance_;
   const int rank_;
   const double timeout_;
@@ -149,8 +176,11 @@ struct Hub::Job {
   int size = 0;
   double timeout_seconds = 0;
   std::mutex mutex;
-  std::vector<std::shared_ptr<Instance>> instances;
-  std::vector<std::size_t> joins;  // by rank
+  // The key of an instance: its name, and the number of earlier instances of that name.
+  using Matched = std::pair<std::string, std::size_t>;
+  std::map<Matched, std::shared_ptr<Instance>> instances;
+  std::vector<std::map<std::string, std::size_t, std::less<>>> joins;  // by rank, then name
+  std::vector<OpenNames> open;                                         // by rank
 };
 
 Hub::Hub(int ranks, double timeout_seconds) : job_(std::make_shared<Job>()) {
@@ -159,19 +189,23 @@ Hub::Hub(int ranks, double timeout_seconds) : job_(std::make_shared<Job>()) {
   job_->size = ranks;
   job_->timeout_seconds = timeout_seconds;
   job_->joins.resize(static_cast<std::size_t>(ranks));
+  job_->open = std::vector<OpenNames>(static_cast<std::size_t>(ranks));
 }
 
 Hub::~Hub() = default;
 
-std::unique_ptr<Bootstrap> Hub::join(int rank) {
+std::unique_ptr<Bootstrap> Hub::join(int rank, std::string_view name) {
   check_rank(rank, job_->size);
+  const auto place = static_cast<std::size_t>(rank);
+  // The only rank of a job needs no order of its runtimes.
+  OpenNames::Hold hold = job_->size > 1 ? job_->open[place].take(name) : OpenNames::Hold();
   const std::lock_guard lock{job_->mutex};
-  const std::size_t number = job_->joins[static_cast<std::size_t>(rank)]++;
-  if (number == job_->instances.size()) {
-    job_->instances.push_back(
-        std::make_shared<Instance>(instance_id(job_->id, static_cast<std::uint32_t>(number)), job_->size));
-  }
-  return std::make_unique<InProcess>(job_->instances[number], rank, job_->timeout_seconds);
+  const std::size_t before = job_->joins[place][std::string(name)]++;
+  auto& instance = job_->instances[{std::string(name), before}];
+  if (instance == nullptr)
+    instance = std::make_shared<Instance>(
+        instance_id(job_->id, static_cast<std::uint32_t>(job_->instances.size() - 1)), job_->size);
+  return std::make_unique<InProcess>(instance, rank, job_->timeout_seconds, std::move(hold));
 }
 
 }  // namespace weft::bootstrap

@@ -2,55 +2,53 @@
 
 #include <weft/error.hpp>
 
-#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 #include <string>
+
+#include "base/memory/memory_file.hpp"
+#include "base/system_call.hpp"
 
 namespace weft::bootstrap::local {
 namespace {
 
-constexpr std::uint64_t kMagic = 0x313044524f424657;  // "WFBORD01"
+constexpr std::uint64_t kMagic = 0x323044524f424657;  // "WFBORD02"
 
 }  // namespace
 
-Board::Board(std::string_view job_id, int size) : file_(::memfd_create("weft-board", MFD_CLOEXEC)) {
-  const auto bytes = static_cast<off_t>(sizeof(Page) + static_cast<std::size_t>(size));
-  if (!file_ || ::ftruncate(file_.get(), bytes) != 0 || !map(size, true))
-    throw Error(std::string("the board of the job's ranks cannot be made: ") + std::strerror(errno));
+Board::Board(std::string_view job_id, int size)
+    : file_(base::make_memory_file("weft-board", sizeof(Page) + static_cast<std::size_t>(size), 0,
+                                   "the board of the job's ranks")) {
+  map(size, true);
   page_->magic = kMagic;
   page_->size = size;
   job_id.copy(page_->job_id.data(), page_->job_id.size() - 1);
 }
 
-std::unique_ptr<Board> Board::open(const Welcome& welcome, std::string_view job_id, int size) {
+std::unique_ptr<Board> Board::open(Descriptor file, std::string_view job_id, int size) {
   std::unique_ptr<Board> board(new Board);
-  const std::string path =
-      "/proc/" + std::to_string(welcome.launcher) + "/fd/" + std::to_string(welcome.board);
-  board->file_ = Descriptor{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+  board->file_ = std::move(file);
   struct stat information {};
-  if (!board->file_ || ::fstat(board->file_.get(), &information) != 0 ||
-      information.st_size != static_cast<off_t>(sizeof(Page) + static_cast<std::size_t>(size)) ||
-      !board->map(size, false))
-    return nullptr;
+  if (::fstat(board->file_.get(), &information) != 0 ||
+      information.st_size != static_cast<off_t>(sizeof(Page) + static_cast<std::size_t>(size)))
+    throw Error("what the launcher sent is no board of " + std::to_string(size) + " ranks");
+  board->map(size, false);
   board->file_.close();
   const Page& page = *board->page_;
   if (page.magic != kMagic || page.size != size || std::string_view(page.job_id.data()) != job_id)
-    return nullptr;
+    throw Error("what the launcher sent is the board of another job");
   return board;
 }
 
-bool Board::map(int size, bool writes) {
+void Board::map(int size, bool writes) {
   bytes_ = sizeof(Page) + static_cast<std::size_t>(size);
   void* page =
       ::mmap(nullptr, bytes_, writes ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED, file_.get(), 0);
-  if (page == MAP_FAILED) return false;
+  if (page == MAP_FAILED)
+    throw Error("the board of the job's ranks cannot be mapped: " + base::failed_call("mmap", errno));
   page_ = static_cast<Page*>(page);
-  return true;
 }
 
 Board::~Board() {
@@ -58,9 +56,20 @@ Board::~Board() {
 }
 
 void Board::mark_failed(int rank) noexcept {
-  if (failed(rank).exchange(1, std::memory_order_relaxed) != 0) return;
-  // Pairs with the acquire of whoever counts the failures.
+  if (!mark(rank, End::failed)) return;
+  // Pairs with the acquire of threads that read the count of failures.
   page_->failures.fetch_add(1, std::memory_order_release);
+  page_->departures.fetch_add(1, std::memory_order_release);
+}
+
+void Board::mark_left(int rank) noexcept {
+  // Pairs with the acquire of threads that read the count of departures.
+  if (mark(rank, End::left)) page_->departures.fetch_add(1, std::memory_order_release);
+}
+
+bool Board::mark(int rank, End how) noexcept {
+  auto none = End::none;
+  return end(rank).compare_exchange_strong(none, how, std::memory_order_relaxed);
 }
 
 }  // namespace weft::bootstrap::local

@@ -11,49 +11,63 @@
 
 namespace weft::bootstrap::local {
 
-/// What the launcher tells with its welcome.
+/// The payload of the launcher's answer to hello.
 struct Welcome {
   std::uint32_t instance;
-  std::int32_t launcher;  ///< process
-  std::int32_t board;     ///< descriptor in the launcher, of the instance's board
+  std::uint32_t unused;
+  std::uint64_t user_namespace;  ///< of the launcher; 0: unknown
+  std::uint64_t pid_namespace;
 };
 
-/// Says which ranks of an instance of the job have failed: ended without leaving it. A page that the launcher
-/// writes and every rank maps, so that a rank learns of a death by a load, without asking and without traffic
-/// towards the dead. Lies in a memory file, of which nothing is left when the last process has ended.
+/// Records which ranks of an instance of the job have failed, which means ended without leaving it, or have
+/// left in order. It is a page that the launcher writes and every rank maps, so that a rank learns of a
+/// departure by a load, without a request and without traffic towards the rank that has left. It lies in a
+/// memory file, which the kernel frees when the last process has ended.
 class Board {
  public:
-  /// Of the launcher. Throws weft::Error.
+  /// Makes the board, in the launcher. Throws weft::Error.
   Board(std::string_view job_id, int size);
-  /// Of a rank: maps the launcher's. Nothing when that cannot be opened (a rank that sees another /proc), or
-  /// is not the board of this job.
-  static std::unique_ptr<Board> open(const Welcome& welcome, std::string_view job_id, int size);
+  /// Maps the launcher's board in a rank; `file` came with the welcome. Throws weft::Error, also when it is
+  /// not the board of this job.
+  static std::unique_ptr<Board> open(Descriptor file, std::string_view job_id, int size);
   ~Board();
   Board(const Board&) = delete;
   Board& operator=(const Board&) = delete;
 
-  /// In the launcher's process; -1 in ranks.
+  /// The board's memory file in the launcher's process; -1 in ranks.
   int descriptor() const { return file_.get(); }
 
-  /// Any thread of the launcher, once per rank.
+  /// Mark a rank as failed, or as left. Any thread of the launcher. For one rank only the first call of
+  /// either function has an effect.
   void mark_failed(int rank) noexcept;
-  /// How many ranks have failed. Any thread.
+  void mark_left(int rank) noexcept;
+  /// The number of ranks that have failed. Any thread.
   const std::atomic<std::uint32_t>& failures() const noexcept { return page_->failures; }
-  /// Everybody who counts a failure (acquire) sees which rank it was.
-  bool has_failed(int rank) const noexcept { return failed(rank).load(std::memory_order_relaxed) != 0; }
+  /// Returns true when the rank has failed. A thread that has read failures() with acquire sees all ranks
+  /// that were counted.
+  bool has_failed(int rank) const noexcept {
+    return end(rank).load(std::memory_order_relaxed) == End::failed;
+  }
+  /// The number of ranks that have failed or left in order. Any thread; has_left() tells which ones have left
+  /// in order.
+  const std::atomic<std::uint32_t>& departures() const noexcept { return page_->departures; }
+  bool has_left(int rank) const noexcept { return end(rank).load(std::memory_order_relaxed) == End::left; }
 
  private:
-  struct Page {  // behind it, a byte for each rank
+  enum class End : std::uint8_t { none, failed, left };
+  struct Page {  // followed by an End for each rank
     std::uint64_t magic;
     std::int32_t size;
     std::atomic<std::uint32_t> failures;
+    std::atomic<std::uint32_t> departures;
     std::array<char, 64> job_id;
   };
   Board() = default;
-  bool map(int size, bool writes);
-  std::atomic<std::uint8_t>& failed(int rank) const noexcept {
-    return reinterpret_cast<std::atomic<std::uint8_t>*>(page_ + 1)[rank];
+  void map(int size, bool writes);
+  std::atomic<End>& end(int rank) const noexcept {
+    return reinterpret_cast<std::atomic<End>*>(page_ + 1)[rank];
   }
+  bool mark(int rank, End how) noexcept;
 
   Descriptor file_;
   Page* page_ = nullptr;

@@ -4,6 +4,7 @@
 
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
 
 #include <algorithm>
@@ -12,21 +13,35 @@
 #include <chrono>
 #include <cstring>
 #include <limits>
+#include <string>
+
+#include "base/fork_watch.hpp"
+#include "base/system_call.hpp"
 
 namespace weft::bootstrap::local {
 namespace {
 
 constexpr const char* kLauncherGone = "the launcher (`weft run`) of this job has ended";
 
-void send_all(int socket, std::array<iovec, 3> parts) {
+/// Returns the reason why the connection is broken, from errno. A launcher ends its ranks before it ends, so
+/// a rank that goes on without it shows that the launcher was killed; all other errors are this process's
+/// own.
+std::string why_broken(const char* call, int error) {
+  if (error == EPIPE || error == ECONNRESET) return kLauncherGone;
+  std::string why =
+      "the connection to the launcher (`weft run`) cannot be used: " + base::failed_call(call, error);
+  if (error == EBADF || error == ENOTSOCK || error == ENOTCONN)
+    why += "; the program has closed a descriptor that it did not open";
+  return why;
+}
+
+void send_all(int socket, std::array<iovec, 3> parts, int descriptor) {
   std::size_t part = 0;
   while (part < parts.size()) {
-    msghdr message{};
-    message.msg_iov = parts.data() + part;
-    message.msg_iovlen = parts.size() - part;
-    ssize_t sent = ::sendmsg(socket, &message, MSG_NOSIGNAL);
+    ssize_t sent = send_parts(socket, parts.data() + part, parts.size() - part, descriptor, 0);
     if (sent < 0 && errno == EINTR) continue;
-    if (sent < 0) throw Error(kLauncherGone);
+    if (sent < 0) throw Error(why_broken("sendmsg", errno));
+    descriptor = -1;  // the descriptor is sent with the first byte
     while (part < parts.size() && static_cast<std::size_t>(sent) >= parts[part].iov_len) {
       sent -= static_cast<ssize_t>(parts[part].iov_len);
       ++part;
@@ -43,8 +58,27 @@ iovec part_of(std::span<const std::byte> bytes) {
 
 }  // namespace
 
+Channel::Channel(Descriptor socket) : socket_(std::move(socket)) {
+  struct stat status {};
+  if (::fstat(socket_.get(), &status) == 0) inode_ = status.st_ino;
+}
+
+Channel::~Channel() {
+  if (!has_socket()) static_cast<void>(socket_.release());  // the number now belongs to a file of the program
+}
+
+bool Channel::has_socket() const noexcept {
+  struct stat status {};
+  return ::fstat(socket_.get(), &status) == 0 && S_ISSOCK(status.st_mode) && status.st_ino == inode_;
+}
+
 std::uint32_t Channel::send(Message message, std::int32_t argument, std::span<const std::byte> first,
-                            std::span<const std::byte> second, bool expects_answer) {
+                            std::span<const std::byte> second, int descriptor, bool expects_answer) {
+  base::refuse_in_forked_copy("bootstrap");
+  if (!has_socket()) {
+    const std::lock_guard lock{mutex_};
+    fail_locked(why_broken("fstat", EBADF));
+  }
   const std::lock_guard send_lock{send_mutex_};
   Header header{.length = static_cast<std::uint32_t>(first.size() + second.size()),
                 .request = 0,
@@ -57,7 +91,8 @@ std::uint32_t Channel::send(Message message, std::int32_t argument, std::span<co
     if (expects_answer) pending_.try_emplace(header.request);
   }
   try {
-    send_all(socket_.get(), {part_of(std::as_bytes(std::span{&header, 1})), part_of(first), part_of(second)});
+    send_all(socket_.get(), {part_of(std::as_bytes(std::span{&header, 1})), part_of(first), part_of(second)},
+             descriptor);
   } catch (const Error& error) {
     const std::lock_guard lock{mutex_};
     pending_.erase(header.request);
@@ -67,18 +102,18 @@ std::uint32_t Channel::send(Message message, std::int32_t argument, std::span<co
   return header.request;
 }
 
-void Channel::tell(Message message) {
+void Channel::tell(Message message, std::span<const std::byte> payload) {
   try {
-    send(message, 0, {}, {}, false);
+    send(message, 0, payload, {}, -1, false);
   } catch (const Error&) {
-    // The one message of this kind says that this rank leaves, which a launcher that has gone need not know.
+    // Messages without an answer report how this rank leaves, which a launcher that has ended need not know.
   }
 }
 
 std::optional<Answer> Channel::ask(Message message, std::int32_t argument, std::span<const std::byte> first,
                                    std::span<const std::byte> second,
-                                   const std::optional<base::Deadline>& deadline) {
-  const std::uint32_t request = send(message, argument, first, second, true);
+                                   const std::optional<base::Deadline>& deadline, int descriptor) {
+  const std::uint32_t request = send(message, argument, first, second, descriptor, true);
   std::unique_lock lock{mutex_};
   const auto entry = pending_.find(request);
   while (!entry->second.has_value() && broken_.empty()) {
@@ -105,7 +140,7 @@ std::optional<Answer> Channel::ask(Message message, std::int32_t argument, std::
     lock.lock();
     reading_ = false;
     if (!failure.empty()) fail_locked(std::move(failure));
-    // Whoever waits may now find its answer, or has to become the reader.
+    // A waiting thread may now find its answer, or has to become the reader.
     changed_.notify_all();
   }
   std::optional<Answer> answer = std::move(entry->second);
@@ -128,9 +163,10 @@ void Channel::read_once(std::int64_t timeout_ms) {
     target = payload_.data() + (received_ - sizeof header_);
     wanted = payload_.size() - (received_ - sizeof header_);
   }
-  const ssize_t count = ::recv(socket_.get(), target, wanted, MSG_DONTWAIT);
+  const ssize_t count = receive_part(socket_.get(), target, wanted, passed_, MSG_DONTWAIT);
   if (count < 0 && (errno == EINTR || errno == EAGAIN)) return;
-  if (count <= 0) throw Error(kLauncherGone);
+  if (count < 0) throw Error(why_broken("recvmsg", errno));
+  if (count == 0) throw Error(kLauncherGone);
   received_ += static_cast<std::size_t>(count);
   if (received_ == sizeof header_) {
     if (header_.length > kMaximumAnswer) throw Error("the launcher sent an answer of impossible length");
@@ -142,8 +178,10 @@ void Channel::read_once(std::int64_t timeout_ms) {
 void Channel::deliver() {
   const std::lock_guard lock{mutex_};
   const auto entry = pending_.find(header_.request);
-  if (entry != pending_.end()) entry->second = Answer{header_.message, std::move(payload_)};
+  if (entry != pending_.end())
+    entry->second = Answer{header_.message, std::move(payload_), std::move(passed_)};
   payload_ = {};
+  passed_.close();
   received_ = 0;
 }
 

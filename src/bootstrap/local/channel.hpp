@@ -11,48 +11,59 @@
 #include <vector>
 
 #include "base/clock.hpp"
+#include "bootstrap/local/launcher_protocol.hpp"
 #include "bootstrap/local/socket.hpp"
-#include "bootstrap/local/wire.hpp"
 
 namespace weft::bootstrap::local {
 
 struct Answer {
   Message message{};
   std::vector<std::byte> payload;
+  Descriptor descriptor;  // that came with the answer
 };
 
-/// Requests of any number of threads over one connection, without a thread of its own: among the threads that
-/// wait for answers, one reads the socket for all. Thus a thread in a barrier does not delay
-/// another one's try_get.
+/// Sends requests of any number of threads over one connection, without a thread of its own: one of the
+/// threads that wait for answers reads the socket for all. Thus a thread in a barrier does not delay another
+/// thread's try_get.
 class Channel {
  public:
-  explicit Channel(Descriptor socket) : socket_(std::move(socket)) {}
+  explicit Channel(Descriptor socket);
+  ~Channel();
 
-  /// Sends a request and waits for its answer; nothing when the deadline passes first. The payload is `first`
-  /// followed by `second`. Throws weft::Error when the launcher has gone.
+  /// Sends a request and waits for its answer; returns nullopt when the deadline passes first. The payload is
+  /// `first` followed by `second`; `descriptor`, unless negative, is sent with it. Throws weft::Error, with
+  /// the reason, when the connection is broken.
   std::optional<Answer> ask(Message message, std::int32_t argument, std::span<const std::byte> first,
-                            std::span<const std::byte> second, const std::optional<base::Deadline>& deadline);
-  /// Sends a message that is not answered; a launcher that has gone is no error.
-  void tell(Message message);
+                            std::span<const std::byte> second, const std::optional<base::Deadline>& deadline,
+                            int descriptor = -1);
+  /// Closes the socket in a forked child: the launcher would take messages of the child for its parent's, and
+  /// would not see the connection end while the child lives.
+  void close_in_forked_child() noexcept { socket_.close(); }
+  /// Sends a message that is not answered; it is no error when the launcher has ended.
+  void tell(Message message, std::span<const std::byte> payload = {});
 
  private:
   std::uint32_t send(Message message, std::int32_t argument, std::span<const std::byte> first,
-                     std::span<const std::byte> second, bool expects_answer);
+                     std::span<const std::byte> second, int descriptor, bool expects_answer);
   void read_once(std::int64_t timeout_ms);
   void deliver();
   void fail_locked(std::string reason);
+  [[nodiscard]] bool has_socket() const noexcept;
 
-  const Descriptor socket_;
-  std::mutex send_mutex_;  // taken before mutex_ where both are held
+  Descriptor socket_;
+  std::uint64_t inode_ =
+      0;  // of the socket: the program may close the socket, and its number may then belong to another file
+  std::mutex send_mutex_;  // locked before mutex_ when both are held
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  bool reading_ = false;  // a thread is in read_once(), which alone touches header_, payload_ and received_
+  bool reading_ = false;  // a thread is in read_once(), which alone uses the members after broken_
   std::uint32_t next_request_ = 1;
   std::map<std::uint32_t, std::optional<Answer>> pending_;
-  std::string broken_;  // why the connection is of no use any more
+  std::string broken_;  // the reason why the connection is broken; empty while it is not
 
   Header header_;
+  Descriptor passed_;
   std::vector<std::byte> payload_;
   std::size_t received_ = 0;  // bytes of header_ and payload_ together
 };

@@ -5,14 +5,21 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <map>
+#include <mutex>
+#include <string>
+#include <utility>
 
 #include "base/clock.hpp"
+#include "base/fork_watch.hpp"
+#include "base/host/host.hpp"
 #include "base/log.hpp"
 #include "base/parse.hpp"
 #include "bootstrap/checks.hpp"
 #include "bootstrap/job_id.hpp"
 #include "bootstrap/local/board.hpp"
 #include "bootstrap/local/channel.hpp"
+#include "bootstrap/open_names.hpp"
 
 namespace weft::bootstrap {
 namespace {
@@ -26,25 +33,34 @@ std::string text_of(const std::vector<std::byte>& bytes) {
 
 std::span<const std::byte> bytes_of(std::string_view text) { return std::as_bytes(std::span{text}); }
 
+/// Returns the names of this process as one rank of a job; tests are several ranks at a time.
+OpenNames& names_of(const LocalJob& job) {
+  static std::mutex& mutex = *new std::mutex;  // never destroyed: runtimes may be static objects
+  static auto& names = *new std::map<std::pair<std::string, int>, OpenNames>;
+  const std::lock_guard lock(mutex);
+  return names[{job.id, job.rank}];
+}
+
 class LocalClient final : public Bootstrap {
  public:
-  LocalClient(const LocalJob& job, double timeout_seconds)
-      : rank_(job.rank),
+  LocalClient(const LocalJob& job, double timeout_seconds, std::string_view name)
+      : name_(job.size > 1 ? names_of(job).take(name) : OpenNames::Hold()),
+        rank_(job.rank),
         size_(job.size),
         timeout_(timeout_seconds),
-        channel_(local::connect_abstract(job.socket_name)) {
-    const Answer welcome = ask(Message::hello, rank_, bytes_of(job.id));
+        channel_(local::connect_launcher(job.socket_name, job.inherited_socket)) {
+    Answer welcome = ask(Message::hello, rank_, bytes_of(job.id), bytes_of(name));
     local::Welcome content{};
-    if (welcome.payload.size() != sizeof content) throw Error("the launcher's welcome is not valid");
+    if (welcome.payload.size() != sizeof content || !welcome.descriptor)
+      throw Error("the launcher's welcome is not valid: the program and `weft run` must be of one version");
     std::memcpy(&content, welcome.payload.data(), sizeof content);
     id_ = instance_id(job.id, content.instance);
-    board_ = local::Board::open(content, job.id, job.size);
-    if (board_ == nullptr)
-      base::Log{base::LogLevel::warn, rank_}
-          .in(base::LogModule::bootstrap)
-          .warn("the launcher's board cannot be opened at /proc/" + std::to_string(content.launcher) +
-                "/fd/" + std::to_string(content.board) +
-                ": ranks that fail are not noticed; ranks must run as the same user and see the same /proc");
+    const auto is_same = [](std::uint64_t mine, std::uint64_t launchers) {
+      return mine != 0 && mine == launchers;
+    };
+    is_apart_ = !is_same(base::read_user_namespace(), content.user_namespace) ||
+                !is_same(base::read_pid_namespace(), content.pid_namespace) || !base::has_own_proc();
+    board_ = local::Board::open(std::move(welcome.descriptor), job.id, job.size);
   }
 
   ~LocalClient() override { channel_.tell(Message::leave); }
@@ -75,6 +91,23 @@ class LocalClient final : public Bootstrap {
     return std::move(checked(*answer).payload);
   }
 
+  bool lend(std::string_view key, int descriptor) override {
+    check_key(key);
+    auto answer = channel_.ask(Message::lend, 0, bytes_of(key), {}, base::Deadline{timeout_}, descriptor);
+    return answer && checked(*answer).message == Message::done;
+  }
+  void take_back(std::string_view key) override {
+    check_key(key);
+    ask(Message::take_back, 0, bytes_of(key));
+  }
+  base::Descriptor borrow(int rank, std::string_view key) override {
+    check_rank(rank, size_);
+    check_key(key);
+    return std::move(ask(Message::borrow, rank, bytes_of(key)).descriptor);
+  }
+
+  bool is_apart() const noexcept override { return is_apart_; }
+
   void barrier() override {
     auto answer = channel_.ask(Message::barrier, 0, {}, {}, std::nullopt);
     checked(*answer);
@@ -93,10 +126,18 @@ class LocalClient final : public Bootstrap {
   }
   bool has_failed(int rank) const noexcept override { return board_ != nullptr && board_->has_failed(rank); }
 
+  const std::atomic<std::uint32_t>* departures() const noexcept override {
+    return board_ != nullptr ? &board_->departures() : nullptr;
+  }
+  bool has_left(int rank) const noexcept override { return board_ != nullptr && board_->has_left(rank); }
+  void begin_to_leave() noexcept override { channel_.tell(Message::ending); }
+  void report_loss(std::string_view what) noexcept override {
+    channel_.tell(Message::loss, bytes_of(what.substr(0, kLongestReason)));
+  }
+
   void abort(int code, std::string_view reason) override {
-    constexpr std::size_t kLongestReason = 4096;
     try {
-      // The answer means that the launcher knows the reason; it then ends this process, unless that ends
+      // The answer means that the launcher has the reason; it then ends this process, unless the process ends
       // itself first.
       channel_.ask(Message::abort, code, bytes_of(reason.substr(0, kLongestReason)), {}, base::Deadline{2.0});
     } catch (const Error&) {
@@ -108,12 +149,14 @@ class LocalClient final : public Bootstrap {
   }
 
  private:
+  static constexpr std::size_t kLongestReason = 4096;
+
   static Answer& checked(Answer& answer) {
     if (answer.message == Message::failed) throw Error(text_of(answer.payload));
     return answer;
   }
 
-  // For requests that the launcher answers at once.
+  // Sends a request that the launcher answers at once.
   Answer ask(Message message, std::int32_t argument, std::span<const std::byte> first,
              std::span<const std::byte> second = {}) {
     auto answer = channel_.ask(message, argument, first, second, base::Deadline{timeout_});
@@ -124,12 +167,17 @@ class LocalClient final : public Bootstrap {
     return std::move(checked(*answer));
   }
 
+  const OpenNames::Hold name_;
   const int rank_;
   const int size_;
   const double timeout_;
+  bool is_apart_ = true;
   std::string id_;
   std::unique_ptr<local::Board> board_;
   local::Channel channel_;
+  const base::ForkWatch fork_watch_{
+      [](void* channel) noexcept { static_cast<local::Channel*>(channel)->close_in_forked_child(); },
+      &channel_};
 };
 
 std::string required(const char* name) {
@@ -157,6 +205,7 @@ LocalJob local_job_from_environment() {
   constexpr std::int64_t kMostRanks = 1 << 20;
   LocalJob job;
   job.socket_name = required("WEFT_BOOTSTRAP");
+  if (const char* inherited = std::getenv("WEFT_BOOTSTRAP_SOCKET")) job.inherited_socket = inherited;
   job.id = required("WEFT_JOB");
   if (!is_job_id(job.id))
     throw Error("WEFT_JOB=" + job.id + " is not valid: it must be 32 hexadecimal digits");
@@ -165,8 +214,8 @@ LocalJob local_job_from_environment() {
   return job;
 }
 
-std::unique_ptr<Bootstrap> join_local(const LocalJob& job, double timeout_seconds) {
-  return std::make_unique<LocalClient>(job, timeout_seconds);
+std::unique_ptr<Bootstrap> join_local(const LocalJob& job, double timeout_seconds, std::string_view name) {
+  return std::make_unique<LocalClient>(job, timeout_seconds, name);
 }
 
 }  // namespace weft::bootstrap

@@ -2,8 +2,11 @@
 
 #include <weft/error.hpp>
 
+#include <fcntl.h>
 #include <sys/epoll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <array>
@@ -12,20 +15,29 @@
 #include <utility>
 
 #include "base/clock.hpp"
+#include "base/system_call.hpp"
 #include "bootstrap/job_id.hpp"
 #include "bootstrap/local/server_state.hpp"
 
 namespace weft::bootstrap::local {
 namespace {
 
-constexpr double kDepartureGrace = 0.3;  // seconds; failures are promised within one
+/// Returns half of the number of files that this process may have open: the rest is for connections and
+/// output.
+std::size_t most_lent() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 0;
+  return static_cast<std::size_t>(std::min<rlim_t>(limit.rlim_cur / 2, rlim_t{1} << 20));
+}
+
+constexpr double kDepartureGrace = 0.3;  // seconds; failures are promised within one second
 
 void watch(int epoll, int operation, int descriptor, std::uint32_t events) {
   epoll_event event{};
   event.events = events;
   event.data.fd = descriptor;
   if (::epoll_ctl(epoll, operation, descriptor, &event) != 0) {
-    throw Error(std::string("a socket of the launcher cannot be watched: ") + std::strerror(errno));
+    throw Error("a socket of the launcher cannot be watched: " + base::failed_call("epoll_ctl", errno));
   }
 }
 
@@ -37,8 +49,11 @@ Server::Server(std::string job_id, int size)
       size_(size),
       epoll_(::epoll_create1(EPOLL_CLOEXEC)),
       listener_(listen_abstract(name_)),
-      joins_(static_cast<std::size_t>(size), 0) {
-  if (!epoll_) throw Error(std::string("epoll is not available: ") + std::strerror(errno));
+      joins_(static_cast<std::size_t>(size)),
+      most_lent_(most_lent()),
+      is_known_unfinished_(static_cast<std::size_t>(size), false) {
+  if (!epoll_)
+    throw Error("the launcher cannot wait for its ranks: " + base::failed_call("epoll_create1", errno));
   watch(epoll_.get(), EPOLL_CTL_ADD, listener_.get(), EPOLLIN);
 }
 
@@ -55,6 +70,8 @@ void Server::serve() {
     const Departure departure = departures_.front();
     departures_.pop_front();
     if (auto& instance = instances_[departure.instance]) {
+      if (instance->member(departure.rank) == Membership::lost)
+        instance->member(departure.rank) = Membership::cut_off;
       leave(*instance, departure.rank, "has left the job (its runtime ended)");
     }
   }
@@ -65,6 +82,10 @@ void Server::serve() {
     const int descriptor = events[static_cast<std::size_t>(i)].data.fd;
     if (descriptor == listener_.get()) {
       accept_all();
+      continue;
+    }
+    if (rank_sockets_.contains(descriptor)) {
+      accept_passed(descriptor);
       continue;
     }
     const auto found = connections_.find(descriptor);
@@ -80,10 +101,47 @@ void Server::accept_all() {
   for (;;) {
     Descriptor socket{::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK)};
     if (!socket) return;
-    if (!peer_is_same_user(socket.get())) continue;
-    const int descriptor = socket.get();
-    watch(epoll_.get(), EPOLL_CTL_ADD, descriptor, EPOLLIN);
-    connections_.emplace(descriptor, std::make_unique<Connection>(std::move(socket)));
+    if (peer_is_same_user(socket.get())) admit(std::move(socket));
+  }
+}
+
+void Server::admit(Descriptor socket) {
+  const int descriptor = socket.get();
+  watch(epoll_.get(), EPOLL_CTL_ADD, descriptor, EPOLLIN);
+  connections_.emplace(descriptor, std::make_unique<Connection>(std::move(socket)));
+}
+
+Server::RankEnd Server::open_for_rank() {
+  int ends[2] = {-1, -1};
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) != 0)
+    throw Error("a socket for a rank cannot be opened: " + base::failed_call("socketpair", errno));
+  Descriptor own{ends[0]};
+  Descriptor theirs{ends[1]};
+  struct stat status {};
+  if (::fstat(theirs.get(), &status) != 0)
+    throw Error("a socket for a rank cannot be opened: " + base::failed_call("fstat", errno));
+  watch(epoll_.get(), EPOLL_CTL_ADD, own.get(), EPOLLIN);
+  const int descriptor = own.get();
+  rank_sockets_.emplace(descriptor, std::move(own));
+  std::string name = std::to_string(theirs.get()) + ":" + std::to_string(status.st_ino);
+  return {std::move(theirs), std::move(name)};
+}
+
+/// Accepts connections that a rank has made and passes on. A process that has inherited the socket belongs to
+/// the job, independent of its user.
+void Server::accept_passed(int rank_socket) {
+  for (;;) {
+    char byte = 0;
+    Descriptor socket;
+    const ssize_t count = receive_part(rank_socket, &byte, sizeof byte, socket, MSG_DONTWAIT);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0 && errno == EAGAIN) return;
+    if (count <= 0) {  // the other end is closed
+      rank_sockets_.erase(rank_socket);
+      return;
+    }
+    if (!socket || ::fcntl(socket.get(), F_SETFL, O_NONBLOCK) != 0) continue;
+    admit(std::move(socket));
   }
 }
 
@@ -97,7 +155,7 @@ void Server::receive(Connection& connection) {
       target = connection.payload.data() + offset;
       wanted = connection.payload.size() - offset;
     }
-    const ssize_t count = ::recv(connection.socket.get(), target, wanted, 0);
+    const ssize_t count = receive_part(connection.socket.get(), target, wanted, connection.passed, 0);
     if (count < 0 && errno == EINTR) continue;
     if (count < 0 && errno == EAGAIN) return;
     if (count <= 0) {
@@ -118,6 +176,7 @@ void Server::receive(Connection& connection) {
       continue;
     if (!handle(connection)) doom(connection);
     connection.payload = {};
+    connection.passed.close();
     connection.received = 0;
   }
 }
@@ -126,43 +185,65 @@ void Server::leave(Instance& instance, int rank, std::string how) {
   if (instance.exchange.has_left(rank)) return;
   instance.exchange.leave(rank, std::move(how));
   ++instance.left;
+  lent_ -= std::erase_if(instance.lent, [rank](const auto& entry) { return entry.first.first == rank; });
   settle_all(instance);
   if (instance.left < size_) return;
   stored_bytes_ -= instance.stored_bytes;
   instances_[instance.number].reset();
 }
 
-bool Server::has_said_that_it_leaves(const Instance& instance, int rank) const {
-  if (instance.exchange.has_left(rank)) return true;  // or failed, and was marked then
-  const auto is_of_rank = [&](const auto& entry) {
-    return entry.second->rank == rank && entry.second->instance == instance.number && entry.second->has_left;
-  };
-  return std::any_of(connections_.begin(), connections_.end(), is_of_rank) ||
-         std::any_of(departures_.begin(), departures_.end(), [&](const Departure& departure) {
-           return departure.rank == rank && departure.instance == instance.number;
-         });
-}
-
 void Server::rank_ended(int rank, std::string how) {
   ended_.emplace(rank, how);
-  // Its last word may not have been read yet.
+  // The last messages of the rank may not have been read yet.
   for (const auto& [descriptor, connection] : connections_)
     if (connection->rank == rank) receive(*connection);
+  bool has_stayed = false;
+  bool is_cut_off = false;
   for (std::size_t i = 0; i < instances_.size(); ++i) {
     if (instances_[i] == nullptr) continue;
-    if (!has_said_that_it_leaves(*instances_[i], rank)) instances_[i]->board.mark_failed(rank);
-    leave(*instances_[i], rank, how);
+    Instance& instance = *instances_[i];
+    const Membership member = instance.member(rank);
+    has_stayed = has_stayed || member == Membership::joined || member == Membership::lost ||
+                 member == Membership::cut_off;
+    is_cut_off = is_cut_off || member == Membership::cut_off;
+    if (member == Membership::joined || member == Membership::absent) instance.board.mark_failed(rank);
+    find_absent(instance);
+    leave(instance, rank, how);
+  }
+  if (has_stayed && !is_known_unfinished_[static_cast<std::size_t>(rank)]) {
+    is_known_unfinished_[static_cast<std::size_t>(rank)] = true;
+    unfinished_.push_back({rank, true, -1, is_cut_off});
   }
 }
 
+/// Finds ranks that have ended and never joined, though others have joined this instance.
+void Server::find_absent(const Instance& instance) {
+  const int other = instance.any_member();
+  if (other < 0) return;
+  for (const auto& [rank, how] : ended_) {
+    const auto place = static_cast<std::size_t>(rank);
+    if (!joins_[place].by_name.empty() || is_known_unfinished_[place]) continue;
+    is_known_unfinished_[place] = true;
+    unfinished_.push_back({rank, false, other});
+  }
+}
+
+std::optional<Server::Unfinished> Server::take_unfinished() {
+  if (unfinished_.empty()) return std::nullopt;
+  const Unfinished next = unfinished_.front();
+  unfinished_.pop_front();
+  return next;
+}
+
 void Server::answer(Connection& connection, std::uint32_t request, Message message,
-                    std::shared_ptr<const Bytes> payload) {
+                    std::shared_ptr<const Bytes> payload, std::shared_ptr<const Descriptor> descriptor) {
   const std::size_t length = payload == nullptr ? 0 : payload->size();
   connection.outgoing.push_back({.header = {.length = static_cast<std::uint32_t>(length),
                                             .request = request,
                                             .message = message,
                                             .argument = 0},
-                                 .payload = std::move(payload)});
+                                 .payload = std::move(payload),
+                                 .descriptor = std::move(descriptor)});
   if (!connection.waits_for_room) flush(connection);
 }
 
@@ -176,17 +257,16 @@ void Server::flush(Connection& connection) {
     Connection::Outgoing& next = connection.outgoing.front();
     const std::size_t length = next.payload == nullptr ? 0 : next.payload->size();
     std::array<iovec, 2> parts{};
-    msghdr message{};
-    message.msg_iov = parts.data();
+    std::size_t count = 0;
     if (next.sent < sizeof(Header)) {
-      parts[message.msg_iovlen++] = {reinterpret_cast<std::byte*>(&next.header) + next.sent,
-                                     sizeof(Header) - next.sent};
+      parts[count++] = {reinterpret_cast<std::byte*>(&next.header) + next.sent, sizeof(Header) - next.sent};
     }
     const std::size_t offset = next.sent < sizeof(Header) ? 0 : next.sent - sizeof(Header);
     if (length > offset) {
-      parts[message.msg_iovlen++] = {const_cast<std::byte*>(next.payload->data()) + offset, length - offset};
+      parts[count++] = {const_cast<std::byte*>(next.payload->data()) + offset, length - offset};
     }
-    const ssize_t sent = ::sendmsg(connection.socket.get(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+    const int descriptor = next.sent == 0 && next.descriptor != nullptr ? next.descriptor->get() : -1;
+    const ssize_t sent = send_parts(connection.socket.get(), parts.data(), count, descriptor, MSG_DONTWAIT);
     if (sent < 0 && errno == EINTR) continue;
     if (sent < 0 && errno != EAGAIN) {
       doom(connection);
@@ -202,7 +282,7 @@ void Server::flush(Connection& connection) {
   watch(epoll_.get(), EPOLL_CTL_MOD, connection.socket.get(), wants_room ? EPOLLIN | EPOLLOUT : EPOLLIN);
 }
 
-// Closing waits until nobody refers to the connection, at the end of serve().
+// Marks a connection to be closed at the end of serve(), when no code refers to it any more.
 void Server::doom(Connection& connection) {
   if (connection.doomed) return;
   connection.doomed = true;
@@ -213,11 +293,13 @@ void Server::close(int descriptor) {
   const auto found = connections_.find(descriptor);
   const int rank = found->second->rank;
   const std::uint32_t number = found->second->instance;
-  const bool has_failed = !found->second->has_left;
   connections_.erase(found);
   if (rank < 0 || instances_[number] == nullptr) return;
   Instance& instance = *instances_[number];
-  if (has_failed) instance.board.mark_failed(rank);
+  if (instance.member(rank) == Membership::joined) {
+    instance.member(rank) = Membership::lost;
+    instance.board.mark_failed(rank);
+  }
   const auto is_of_closed = [descriptor](const auto& entry) { return entry.second.descriptor == descriptor; };
   std::erase_if(instance.getters, is_of_closed);
   std::erase_if(instance.gatherers, is_of_closed);

@@ -1,10 +1,17 @@
-// The requests of ranks, and when those that wait are answered.
+// The requests of ranks, and the answers to requests that wait.
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <limits>
 
+#include "base/host/host.hpp"
+#include "base/system_call.hpp"
 #include "bootstrap/job_id.hpp"
 #include "bootstrap/local/server_state.hpp"
 
@@ -13,9 +20,17 @@ namespace {
 
 constexpr std::size_t kMaximumStored = std::size_t{1} << 30;
 
+/// Returns true when a process has not ended; a zombie, for which its parent has not waited yet, has ended.
+bool is_running(pid_t process) {
+  const Descriptor handle{static_cast<int>(::syscall(SYS_pidfd_open, process, 0))};
+  if (!handle) return errno != ESRCH && (::kill(process, 0) == 0 || errno == EPERM);
+  pollfd end{.fd = handle.get(), .events = POLLIN, .revents = 0};
+  return ::poll(&end, 1, 0) == 0;
+}
+
 }  // namespace
 
-// False when the connection is of no further use.
+// Handles a request. Returns false when the connection must be closed.
 bool Server::handle(Connection& connection) {
   const Header& header = connection.header;
   if (connection.rank < 0) return header.message == Message::hello && hello(connection);
@@ -37,6 +52,15 @@ bool Server::handle(Connection& connection) {
     case Message::allgather:
       collective(connection, CollectiveKind::allgather);
       return true;
+    case Message::lend:
+      lend(connection);
+      return true;
+    case Message::take_back:
+      take_back(connection);
+      return true;
+    case Message::borrow:
+      borrow(connection);
+      return true;
     case Message::abort:
       if (!aborted_) {
         const int code = header.argument & 0xff;
@@ -45,25 +69,48 @@ bool Server::handle(Connection& connection) {
       answer(connection, header.request, Message::done, nullptr);
       return true;
     case Message::leave:
-      connection.has_left = true;
+      instances_[connection.instance]->member(connection.rank) = Membership::left;
+      instances_[connection.instance]->board.mark_left(connection.rank);
       return false;
+    case Message::ending:
+      instances_[connection.instance]->exchange.begin_to_leave(connection.rank,
+                                                               "has left the job (its runtime ended)");
+      settle_all(*instances_[connection.instance]);
+      return true;
+    case Message::loss:
+      losses_.push_back({connection.rank, std::string(connection.text())});
+      return true;
     default:
-      return false;  // everything that this protocol does not know
+      return false;  // messages that this protocol does not have
   }
 }
 
 bool Server::hello(Connection& connection) {
   const Header& header = connection.header;
   const int rank = header.argument;
-  if (connection.text() != job_id_ || rank < 0 || rank >= size_) {
+  if (connection.text().substr(0, job_id_.size()) != job_id_ || rank < 0 || rank >= size_) {
     refuse(connection, header.request,
            "the launcher does not know this job or rank: check WEFT_JOB and WEFT_RANK");
     return true;
   }
-  const std::uint32_t number = joins_[static_cast<std::size_t>(rank)]++;
-  while (instances_.size() <= number) {
-    instances_.push_back(
-        std::make_unique<Instance>(static_cast<std::uint32_t>(instances_.size()), job_id_, size_));
+  Joins& joins = joins_[static_cast<std::size_t>(rank)];
+  const pid_t process = peer_process(connection.socket.get());
+  if (process != 0 && joins.process != 0 && process != joins.process && is_running(joins.process)) {
+    refuse(
+        connection, header.request,
+        "process " + std::to_string(process) + " asks to join the job as rank " + std::to_string(rank) +
+            ", which process " + std::to_string(joins.process) +
+            " is, and that one still runs: a program that a rank starts is no rank; without WEFT_BOOTSTRAP "
+            "in its environment (env -u WEFT_BOOTSTRAP) it runs as a job of its own");
+    return true;
+  }
+  joins.process = process;
+  const std::string name{connection.text(job_id_.size())};
+  const auto [known, is_new] =
+      numbers_.try_emplace({name, joins.by_name[name]++}, static_cast<std::uint32_t>(instances_.size()));
+  const std::uint32_t number = known->second;
+  if (is_new) {
+    instances_.push_back(std::make_unique<Instance>(number, job_id_, size_));
     Instance& created = *instances_.back();
     for (const auto& [ended_rank, how] : ended_) {
       created.exchange.leave(ended_rank, how);
@@ -78,11 +125,54 @@ bool Server::hello(Connection& connection) {
   }
   connection.rank = rank;
   connection.instance = number;
-  const Welcome welcome{number, ::getpid(), instances_[number]->board.descriptor()};
+  instances_[number]->member(rank) = Membership::joined;
+  find_absent(*instances_[number]);
+  const Welcome welcome{number, 0, base::read_user_namespace(), base::read_pid_namespace()};
   auto payload = std::make_shared<Bytes>(sizeof welcome);
   std::memcpy(payload->data(), &welcome, sizeof welcome);
-  answer(connection, header.request, Message::done, std::move(payload));
+  // Passed as a descriptor, not by the number of a process or file: ranks may see another /proc, or none.
+  auto board =
+      std::make_shared<const Descriptor>(::fcntl(instances_[number]->board.descriptor(), F_DUPFD_CLOEXEC, 0));
+  if (!*board)
+    refuse(connection, header.request,
+           "the launcher cannot pass on its board: " + base::failed_call("fcntl(F_DUPFD)", errno));
+  else
+    answer(connection, header.request, Message::done, std::move(payload), std::move(board));
   return true;
+}
+
+void Server::lend(Connection& connection) {
+  Instance& instance = *instances_[connection.instance];
+  const std::string key{connection.text()};
+  if (!connection.passed || key.empty() || key.size() > kMaximumKey) {
+    refuse(connection, connection.header.request, "the launcher received a loan without key or descriptor");
+    return;
+  }
+  const auto [entry, is_new] = instance.lent.try_emplace({connection.rank, key});
+  if (is_new && lent_ >= most_lent_) {
+    instance.lent.erase(entry);
+    answer(connection, connection.header.request, Message::missing, nullptr);
+    return;
+  }
+  if (is_new) ++lent_;
+  entry->second = std::make_shared<const Descriptor>(std::move(connection.passed));
+  answer(connection, connection.header.request, Message::done, nullptr);
+}
+
+void Server::take_back(Connection& connection) {
+  Instance& instance = *instances_[connection.instance];
+  lent_ -= instance.lent.erase({connection.rank, std::string(connection.text())});
+  answer(connection, connection.header.request, Message::done, nullptr);
+}
+
+void Server::borrow(Connection& connection) {
+  const Instance& instance = *instances_[connection.instance];
+  const auto lent =
+      instance.lent.find(std::pair<int, std::string_view>{connection.header.argument, connection.text()});
+  if (lent == instance.lent.end())
+    answer(connection, connection.header.request, Message::missing, nullptr);
+  else
+    answer(connection, connection.header.request, Message::done, nullptr, lent->second);
 }
 
 void Server::put(Connection& connection) {
@@ -162,7 +252,7 @@ void Server::settle_all(Instance& instance) {
   std::erase_if(instance.gatherers, [&](const auto& entry) { return settle(instance, entry.second); });
 }
 
-// Answers a waiter if its time has come.
+// Answers a waiter if its answer is ready. Returns true when the waiter can be removed.
 bool Server::settle(Instance& instance, const Waiter& waiter) {
   const auto found = connections_.find(waiter.descriptor);
   if (found == connections_.end()) return true;

@@ -21,6 +21,7 @@ struct Server::Connection {
   struct Outgoing {
     Header header;
     std::shared_ptr<const Bytes> payload;
+    std::shared_ptr<const Descriptor> descriptor;
     std::size_t sent = 0;  // of header and payload together
   };
 
@@ -29,11 +30,11 @@ struct Server::Connection {
   std::uint32_t instance = 0;
   Header header;
   Bytes payload;
+  Descriptor passed;         // that has come with the message being received
   std::size_t received = 0;  // of header and payload together
   std::deque<Outgoing> outgoing;
   bool waits_for_room = false;  // registered for EPOLLOUT
   bool doomed = false;          // see Server::doom
-  bool has_left = false;        // it said so before it went
 
   std::string_view text(std::size_t from = 0) const {
     return std::string_view{reinterpret_cast<const char*>(payload.data()), payload.size()}.substr(from);
@@ -43,21 +44,43 @@ struct Server::Connection {
 struct Server::Waiter {
   int descriptor;
   std::uint32_t request;
-  int rank;              // who waits
-  int target = -1;       // for a get: whose value
+  int rank;              // the rank that waits
+  int target = -1;       // for a get: the rank whose value is requested
   std::string key = {};  // for a get
   std::uint64_t number = 0;
 };
 
+/// The state of a rank in an instance of the job.
+enum class Membership : std::uint8_t {
+  absent,  ///< has not joined
+  joined,
+  left,     ///< in order, with a message
+  lost,     ///< its connection ended without that message, as it does when its process ends
+  cut_off,  ///< its connection ended without that message, and the process has gone on for a while
+};
+
 struct Server::Instance {
   Instance(std::uint32_t own_number, std::string_view job_id, int size)
-      : number(own_number), exchange(size), board(job_id, size) {}
+      : number(own_number),
+        exchange(size),
+        board(job_id, size),
+        members(static_cast<std::size_t>(size), Membership::absent) {}
+
+  Membership& member(int rank) { return members[static_cast<std::size_t>(rank)]; }
+  /// Returns a rank that has joined, in any later state; -1 when none has.
+  int any_member() const {
+    for (std::size_t rank = 0; rank < members.size(); ++rank)
+      if (members[rank] != Membership::absent) return static_cast<int>(rank);
+    return -1;
+  }
 
   std::uint32_t number;
   Exchange exchange;
   Board board;
-  int left = 0;  // ranks that have joined and left, or can never join
+  std::vector<Membership> members;  // by rank
+  int left = 0;                     // ranks that have joined and left, or can never join
   std::size_t stored_bytes = 0;
+  std::map<std::pair<int, std::string>, std::shared_ptr<const Descriptor>, RankedKeyLess> lent;
   std::multimap<std::pair<int, std::string>, Waiter, RankedKeyLess> getters;
   std::multimap<std::uint64_t, Waiter> gatherers;  // by number of the collective
 };

@@ -6,8 +6,8 @@
 
 namespace weft::bootstrap {
 
-/// A job of one rank, for a program that was started without a launcher: an in-process job of one rank whose
-/// abort ends the process.
+/// Makes a job of one rank, for a program that was started without a launcher: an in-process job of one rank
+/// whose abort ends the process.
 std::unique_ptr<Bootstrap> join_alone(std::unique_ptr<Bootstrap> in_process);
 
 }  // namespace weft::bootstrap

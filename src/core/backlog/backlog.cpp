@@ -1,16 +1,27 @@
 #include "core/backlog/backlog.hpp"
 
+#include <weft/completion/completion.hpp>
+
+#include <new>
+
 namespace weft::core {
 
 namespace {
+
+[[nodiscard]] bool is_message(const PendingPost& post) noexcept {
+  return post.operation == Operation::active_message_sent || post.operation == Operation::send ||
+         post.operation == Operation::multipart_message;
+}
 
 constexpr std::array kInTurn{MessageClass::control, MessageClass::normal, MessageClass::bulk};
 
 }  // namespace
 
-Backlog::Backlog(int ranks, std::uint32_t limit, std::uint32_t peer_limit)
+Backlog::Backlog(int ranks, std::uint32_t limit, std::uint32_t peer_limit, bool grows, std::uint32_t keeper)
     : limit_(limit),
       peer_limit_(peer_limit),
+      grows_(grows),
+      keeper_(keeper),
       records_(limit * 3 + 2 * share(limit, MessageClass::bulk)),
       free_(records_),
       posts_(new PendingPost[records_]),
@@ -19,48 +30,81 @@ Backlog::Backlog(int ranks, std::uint32_t limit, std::uint32_t peer_limit)
   for (std::uint32_t index = 0; index < records_; ++index) posts_[index].index = index;
 }
 
+Backlog::~Backlog() {
+  if (grows_ && !empty()) take_out([](const PendingPost&) { return true; }, [](PendingPost&) {});
+}
+
 PendingPost* Backlog::take(int peer, bool from_handler, MessageClass message_class) noexcept {
+  PendingPost* post = take_record(peer, from_handler, message_class);
+  if (post == nullptr && grows_ && (post = new (std::nothrow) PendingPost) != nullptr)
+    post->index = PendingPost::kOwnMemory;
+  if (post == nullptr) return nullptr;
+  peers_[static_cast<std::size_t>(peer)].of(message_class).count.fetch_add(1, std::memory_order_relaxed);
+  post->peer = peer;
+  post->from_handler = from_handler;
+  post->in_order = false;
+  post->message_class = message_class;
+  post->operation = Operation::active_message_sent;
+  return post;
+}
+
+/// Returns a free record, if the limits allow it.
+PendingPost* Backlog::take_record(int peer, bool from_handler, MessageClass message_class) noexcept {
   ClassQueue& queue = peers_[static_cast<std::size_t>(peer)].of(message_class);
   const auto requests_of = [&](MessageClass each) {
     return requests_[static_cast<std::size_t>(each)].load(std::memory_order_relaxed);
   };
-  // What handlers add leaves the records of the other classes alone.
+  // Posts of handlers use none of the records of the other classes.
   if (from_handler
           ? answers_.load(std::memory_order_relaxed) + requests_of(MessageClass::normal) >= 3 * limit_
           : queue.count.load(std::memory_order_relaxed) >= share(peer_limit_, message_class) ||
                 requests_of(message_class) >= share(limit_, message_class))
     return nullptr;
   const std::uint32_t index = free_.take();
-  if (index == concurrent::IndexPool<>::kNone) return nullptr;
-  queue.count.fetch_add(1, std::memory_order_relaxed);
-  PendingPost& post = posts_[index];
-  post.peer = peer;
-  post.from_handler = from_handler;
-  post.in_order = false;
-  post.message_class = message_class;
-  post.operation = Operation::active_message_sent;
-  return &post;
+  return index == concurrent::IndexPool<>::kNone ? nullptr : &posts_[index];
+}
+
+Completion*& completion_of(PendingPost& post) noexcept {
+  // A record may still hold the data of an earlier post of another kind.
+  if (post.operation == Operation::send) {
+    if (auto* send = std::get_if<PendingSend>(&post.other)) return send->options.completion;
+  } else if (post.operation == Operation::receive) {
+    if (auto* receive = std::get_if<PendingReceive>(&post.other)) return receive->options.completion;
+  } else if (auto* access = std::get_if<PendingAccess>(&post.other);
+             access != nullptr && (post.operation == Operation::put || post.operation == Operation::get ||
+                                   post.operation == Operation::atomic)) {
+    return access->options.completion;
+  }
+  return post.options.completion;
 }
 
 void Backlog::add(PendingPost& post) noexcept {
+  detail::NamedCompletion::note_named_by(completion_of(post), keeper_);
   const std::uint32_t kept = count_.fetch_add(1, std::memory_order_relaxed) + 1;
+  if (is_message(post)) messages_.fetch_add(1, std::memory_order_relaxed);
   added_.fetch_add(1, std::memory_order_relaxed);
   std::uint32_t highest = highest_.load(std::memory_order_relaxed);
   while (highest < kept && !highest_.compare_exchange_weak(highest, kept, std::memory_order_relaxed)) {
   }
   (post.from_handler ? answers_ : requests_[static_cast<std::size_t>(post.message_class)])
       .fetch_add(1, std::memory_order_relaxed);
-  intake_.put(post);
+  list_.put(post);
 }
 
-/// The post is in no list any more.
+/// Releases a post that is in no list any more.
 void Backlog::release(PendingPost& post, PeerQueue& queue) noexcept {
   post.packet.reset();
+  post.long_copy.reset();
   queue.of(post.message_class).count.fetch_sub(1, std::memory_order_relaxed);
   count_.fetch_sub(1, std::memory_order_relaxed);
+  // Pairs with the acquire in has_no_messages().
+  if (is_message(post)) messages_.fetch_sub(1, std::memory_order_release);
   (post.from_handler ? answers_ : requests_[static_cast<std::size_t>(post.message_class)])
       .fetch_sub(1, std::memory_order_relaxed);
-  free_.put(post.index);
+  if (post.index == PendingPost::kOwnMemory)
+    delete &post;
+  else
+    free_.put(post.index);
 }
 
 Status Backlog::retry_list(List& list, PeerQueue& queue, PostRetry& retry, bool exclusive,
@@ -79,8 +123,8 @@ Status Backlog::retry_list(List& list, PeerQueue& queue, PostRetry& retry, bool 
   return Status::done();
 }
 
-void Backlog::sort_intake() noexcept {
-  for (PendingPost* post = intake_.take_all(); post != nullptr;) {
+void Backlog::sort_list() noexcept {
+  for (PendingPost* post = list_.take_all(); post != nullptr;) {
     PendingPost* next = post->next;
     post->next = nullptr;
     PeerQueue& queue = peers_[static_cast<std::size_t>(post->peer)];
@@ -96,18 +140,18 @@ void Backlog::sort_intake() noexcept {
 }
 
 std::size_t Backlog::work(PostRetry& retry, bool exclusive) noexcept {
-  sort_intake();
+  sort_list();
   std::size_t accepted = 0;
   for (int peer = 0; peer < ranks_; ++peer) {
     PeerQueue& queue = peers_[static_cast<std::size_t>(peer)];
     if (queue.receives.first != nullptr)
       static_cast<void>(retry_list(queue.receives, queue, retry, exclusive, accepted));
-    // Requests stay behind answers that wait for room, and not behind those that wait for something else.
+    // Requests stay behind answers that wait for room, but not behind answers that wait for another reason.
     std::array<bool, kClasses> waits{};
     const auto retry_one = [&](List& list, std::size_t message_class) {
       if (list.first == nullptr || waits[message_class]) return;
       const Status refusal = retry_list(list, queue, retry, exclusive, accepted);
-      // A list in order has posts of all classes: what counts is the one that was refused.
+      // An ordered list has posts of all classes: the refused one counts.
       if (refusal.is_retry() && refusal.reason() == Reason::no_slot)
         waits[static_cast<std::size_t>(list.first->message_class)] = true;
     };

@@ -1,4 +1,4 @@
-// What waits in a backlog, for explanations.
+// Lists the posts in a backlog, for explanations.
 #include "core/backlog/backlog.hpp"
 
 namespace weft::core {
@@ -53,9 +53,9 @@ PendingOperation operation_of(const PendingPost& post, Backlog::ShowReceive show
                                                         : PendingKind::atomic;
     operation.completion = access->options.completion;
   } else {
-    if (const auto* bodies = std::get_if<PendingBodies>(&post.other);
-        post.operation == Operation::vectored_message && bodies)
-      operation.size += bodies->size;
+    if (const auto* parts = std::get_if<PendingParts>(&post.other);
+        post.operation == Operation::multipart_message && parts)
+      operation.size += parts->size;
     operation.kind = PendingKind::active_message;
     operation.has_tag = true;
     operation.tag = post.options.tag;
@@ -68,7 +68,7 @@ PendingOperation operation_of(const PendingPost& post, Backlog::ShowReceive show
 
 void Backlog::describe(PendingList& list, ShowReceive show_receive) noexcept {
   if (empty()) return;
-  sort_intake();
+  sort_list();
   for (int peer = 0; peer < ranks_; ++peer) {
     const PeerQueue& queue = peers_[static_cast<std::size_t>(peer)];
     const auto& [normal, control, bulk] = queue.classes;
@@ -78,7 +78,7 @@ void Backlog::describe(PendingList& list, ShowReceive show_receive) noexcept {
         PendingOperation operation = operation_of(*post, show_receive);
         operation.state =
             post == each->first ? state_of(each->refusal) : "waits in the backlog behind others";
-        // Records of the backlog have no generation: a later use of the same one may look like this one.
+        // Records of the backlog have no generation: a later use of the same record may look like this one.
         operation.identity = std::uint64_t{1} << 63 | post->index;
         list.add(operation);
       }

@@ -1,15 +1,19 @@
 #include <weft/completion/arrivals.hpp>
 #include <weft/completion/completion.hpp>
 
+#include "base/fork_watch.hpp"
+#include "core/completion/allocator_access.hpp"
 #include "core/completion/exposures.hpp"
+#include "core/completion/object_end.hpp"
+
+#include <weft/detail/completion_link.hpp>
+#include <weft/error.hpp>
+
+#include <utility>
 
 namespace weft {
 
-void Completion::signal_all(Arrivals& arrivals) noexcept {
-  arrivals.for_each([this](Message& message) { signal(message); });
-}
-
-void Completion::signal_all_wide(WideArrivals& arrivals) noexcept {
+void Completion::signal_batch(Arrivals& arrivals) noexcept {
   arrivals.for_each([this](Message& message) { signal(message); });
 }
 
@@ -20,8 +24,31 @@ void Completion::signal_count(std::uint64_t count) noexcept {
   }
 }
 
+void Completion::set_allocator(PayloadOwner& allocator, AllocatorUse use) {
+  std::uintptr_t word = reinterpret_cast<std::uintptr_t>(&allocator);
+  if (use == AllocatorUse::every_size) {
+    word |= kEverySize;
+    detail::AllocatorAccess::any_every_size.store(true, std::memory_order_relaxed);
+  }
+  std::uintptr_t before = allocator_.load(std::memory_order_relaxed);
+  do {
+    if ((before & kAllocatorUsed) != 0)
+      throw Error(
+          "set_allocator: memory for a message to this completion object has been asked for already; "
+          "set the allocator before the first message comes");
+  } while (!allocator_.compare_exchange_weak(before, word, std::memory_order_acq_rel));
+}
+
 void Completion::withdraw() noexcept {
-  if (detail::Exposures* exposures = exposures_.load(std::memory_order_relaxed)) exposures->withdraw(*this);
+  detail::Exposures* exposures = exposures_.load(std::memory_order_relaxed);
+  if (exposures != nullptr && !base::is_forked_copy()) exposures->withdraw(*this);
+}
+
+void Completion::retire() noexcept {
+  withdraw();
+  if (std::exchange(is_retired_, true) || base::is_forked_copy()) return;
+  detail::CompletionLink::cut(*this);
+  core::Keepers::all().forget_object(*this);
 }
 
 bool Completion::stop_senders(bool stop) noexcept {

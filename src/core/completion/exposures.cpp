@@ -22,6 +22,13 @@ bool Exposures::is_open(std::uint16_t id) const noexcept {
   return entries_[id].open.load(std::memory_order_relaxed) != closed_handle(id);
 }
 
+bool Exposures::is_lowest_of(const Completion& completion, std::size_t id) const noexcept {
+  std::uint32_t next = completion.first_exposure_.load(std::memory_order_relaxed);
+  for (; next != 0; next = entries_[next - 1].next.load(std::memory_order_relaxed))
+    if (next - 1 < id) return false;
+  return true;
+}
+
 std::int32_t Exposures::id_of(const void* completion) const noexcept {
   for (std::size_t id = 0; id < kEntries; ++id)
     if (entries_[id].completion.load(std::memory_order_relaxed) == completion &&
@@ -36,7 +43,7 @@ Exposures::~Exposures() {
     // Objects may outlive the runtime: they must not find this table any more.
     if (!is_open(static_cast<std::uint16_t>(id))) continue;
     Completion* completion = entries_[id].completion.load(std::memory_order_relaxed);
-    // Peers find out at the first post that nobody is here any more.
+    // Peers learn at the first post that the object is not exposed any more.
     network_.publish_handle(static_cast<std::uint16_t>(id), generations_[id].load(std::memory_order_relaxed),
                             network::HandleState::withdrawn);
     completion->exposures_.store(nullptr, std::memory_order_relaxed);
@@ -66,7 +73,7 @@ RemoteCompletion Exposures::expose(Completion& completion, std::uint16_t id, std
   const RemoteCompletion remote(id, generation, device);
   // Pairs with the acquire in find().
   entry.open.store(open_handle(remote.bits()), std::memory_order_release);
-  // Pairs with the acquire in is_to_come(): whoever finds that it has come finds it open.
+  // Pairs with the acquire in is_to_come(): a thread that finds that the handle was exposed finds it open.
   generations_[id].store(generation, std::memory_order_release);
   network_.publish_handle(id, generation, network::HandleState::open);
   return remote;

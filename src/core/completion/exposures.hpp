@@ -1,4 +1,4 @@
-// Which completion object a handle names.
+// The table that maps handles to completion objects.
 #pragma once
 
 #include <weft/completion/completion.hpp>
@@ -26,13 +26,14 @@ class Exposures {
 
   /// Throws weft::Error when the id or the object is exposed already.
   RemoteCompletion expose(Completion& completion, std::uint16_t id, std::uint8_t device);
-  /// Takes back every handle of `completion`.
+  /// Withdraws every handle of `completion`.
   void withdraw(Completion& completion) noexcept;
-  /// Sets or clears the stop mark of every handle of `completion`. False without effect when handles are
-  /// being exposed or withdrawn at the moment.
+  /// Sets or clears the stop mark of every handle of `completion`. Returns false, without effect, while
+  /// handles are being exposed or withdrawn.
   bool stop_senders(const Completion& completion, bool stop) noexcept;
 
-  /// The object that a word from the wire names, or nullptr when it is stale, withdrawn or forged.
+  /// Returns the object that a word from the wire names, or nullptr when the word is stale, withdrawn or
+  /// forged.
   [[nodiscard]] Completion* find(std::uint64_t handle_word) const noexcept {
     const Entry& entry = entries_[handle_word >> 48];
     // Pairs with the release in expose().
@@ -41,16 +42,33 @@ class Exposures {
     return entry.completion.load(std::memory_order_relaxed);
   }
 
-  /// What find() compares with the word's upper half: other than that once the object has been withdrawn.
+  /// The value that find() compares with the word's upper half: it differs once the object has been
+  /// withdrawn.
   [[nodiscard]] const std::atomic<std::uint32_t>& open(std::uint64_t handle_word) const noexcept {
     return entries_[handle_word >> 48].open;
   }
 
-  /// The lowest id under which an object is exposed, or -1. A look at the whole table, for explanations;
-  /// `completion` is not followed. Any thread.
+  /// Returns the lowest id under which an object is exposed, or -1. Searches the whole table, for
+  /// explanations; `completion` is not dereferenced. Any thread.
   [[nodiscard]] std::int32_t id_of(const void* completion) const noexcept;
 
-  /// Whether a handle has not been exposed yet, so that it may still come.
+  /// Calls visit(id, object) for each exposed object, by the lowest of its ids; the object is not destroyed
+  /// meanwhile. For explanations; returns false, without effect, while handles are being exposed or
+  /// withdrawn.
+  template <class Visit>
+  bool try_for_each(const Visit& visit) {
+    // withdraw(), which every object calls before it is destroyed, waits for the lock.
+    const std::unique_lock lock(mutex_, std::try_to_lock);
+    if (!lock.owns_lock()) return false;
+    for (std::size_t id = 0; id < used_; ++id) {
+      if (!is_open(static_cast<std::uint16_t>(id))) continue;
+      Completion& completion = *entries_[id].completion.load(std::memory_order_relaxed);
+      if (is_lowest_of(completion, id)) visit(static_cast<std::uint16_t>(id), completion);
+    }
+    return true;
+  }
+
+  /// Returns true when a handle has not been exposed yet, so that it may be exposed later.
   [[nodiscard]] bool is_to_come(std::uint64_t handle_word) const noexcept {
     return generations_[handle_word >> 48].load(std::memory_order_acquire) <
            static_cast<std::uint16_t>(handle_word >> 32);
@@ -58,6 +76,7 @@ class Exposures {
 
  private:
   [[nodiscard]] bool is_open(std::uint16_t id) const noexcept;
+  [[nodiscard]] bool is_lowest_of(const Completion& completion, std::size_t id) const noexcept;
 
   struct Entry {
     std::atomic<std::uint32_t> open;  // open_handle(), or closed_handle()
@@ -72,7 +91,7 @@ class Exposures {
   // Both tables are zero pages until used.
   Entry* entries_;
   std::atomic<std::uint16_t>* generations_;  // of the last exposure of each id
-  std::size_t used_ = 0;                     // ids below may have been exposed
+  std::size_t used_ = 0;                     // only ids below this may have been exposed
 };
 
 }  // namespace weft::detail

@@ -1,4 +1,4 @@
-// Building graphs, and what they refuse.
+// Building graphs, and the errors in them.
 #include <weft/completion/graph.hpp>
 
 #include "core/completion/graph_parts.hpp"
@@ -12,7 +12,7 @@ namespace weft {
 
 namespace {
 
-/// A node that stands for a graph.
+/// A node that runs another graph.
 class InnerGraph final : public detail::GraphTask {
  public:
   using Start = Status (*)(Graph&, Completion&);
@@ -29,7 +29,19 @@ class InnerGraph final : public detail::GraphTask {
 
 Graph::Graph() : parts_(std::make_unique<Parts>()) {}
 
-Graph::~Graph() { withdraw(); }
+Graph::~Graph() {
+  retire();
+  if (state_.load(std::memory_order_acquire) != State::running) {
+    for (const auto& task : parts_->tasks) task->set_unnamed();
+    return;
+  }
+  completion_.set(nullptr);
+  parent_ = nullptr;
+  for (detail::GraphTask* task : parts_->inner)
+    if (Graph& inner = *task->inner(); inner.parent_ == task) inner.parent_ = nullptr;
+  fail(Outcome::cancelled);
+  for (const auto& task : parts_->tasks) task->retire();
+}
 
 void Graph::check_changeable(const char* call) const {
   if (state_.load(std::memory_order_relaxed) == State::running)
@@ -81,7 +93,7 @@ void Graph::order(Node before, Node after) {
 
 void Graph::set_completion(Completion* completion, void* user_data) {
   check_changeable("set_completion");
-  completion_ = completion;
+  completion_.set(completion);
   user_data_ = user_data;
 }
 
@@ -97,7 +109,7 @@ void Graph::prepare() {
     ~Mark() { mark_ = false; }
     bool& mark_;
   } mark{preparing_};
-  // Also when nothing has changed here: it may have in there.
+  // Also when nothing has changed in this graph: an inner graph may have changed.
   for (detail::GraphTask* task : parts_->inner)
     if (Graph& inner = *task->inner(); inner.state_.load(std::memory_order_relaxed) != State::running)
       inner.prepare();
@@ -137,7 +149,8 @@ void Graph::Parts::check_acyclic() const {
         free.push_back(after);
   if (free.size() == tasks.size()) return;
 
-  // Each of the others waits for another of them: going back from any of them ends in a circle.
+  // Each of the remaining nodes waits for another of them: following the edges back from any of them ends in
+  // a circle.
   std::vector<std::uint32_t> before(tasks.size());
   for (const Edge& edge : edges)
     if (waits[edge.before] != 0) before[edge.after] = edge.before;

@@ -1,4 +1,4 @@
-// What a graph is built from, out of its header.
+// The parts of a graph, kept out of its header.
 #pragma once
 
 #include <weft/completion/graph.hpp>
@@ -21,8 +21,8 @@ struct Graph::Parts {
 
   std::vector<std::unique_ptr<detail::GraphTask>> tasks;
   std::vector<Edge> edges;
-  std::vector<detail::GraphTask*> inner;  // those of tasks that stand for graphs
-  // Since the last prepare().
+  std::vector<detail::GraphTask*> inner;  // the tasks that stand for graphs
+  // Valid since the last prepare():
   std::vector<detail::GraphTask*> successors;
   std::vector<detail::GraphTask*> roots;
 };

@@ -1,6 +1,9 @@
-// Running graphs: a loop per thread that has ended a node, over what has become ready by that.
+// Running graphs: each thread that has ended a node loops over the nodes that became ready by that.
+#include "core/completion/graph_run.hpp"
 #include "base/log.hpp"
 #include "core/completion/graph_parts.hpp"
+#include "core/completion/immediate_ends.hpp"
+#include "core/completion/refused_nodes.hpp"
 
 #include <weft/completion/graph.hpp>
 #include <weft/detail/message_access.hpp>
@@ -13,72 +16,10 @@ namespace weft {
 
 namespace detail {
 
-namespace {
-// Refused nodes that are tried again at a time, so that many of them do not take a time that grows with the
-// square of their number.
-constexpr std::uint32_t kRetriedByEnd = 8;
-constexpr std::uint32_t kRetriedByTest = 64;
-}  // namespace
-
-/// Nodes that are ready, first in, first out; of one thread.
-class GraphTasks {
- public:
-  void put(GraphTask& task) noexcept {
-    task.next_ = nullptr;
-    (first_ == nullptr ? first_ : last_->next_) = &task;
-    last_ = &task;
-  }
-  [[nodiscard]] GraphTask* take() noexcept {
-    GraphTask* task = first_;
-    if (task != nullptr) first_ = task->next_;
-    return task;
-  }
-
- private:
-  GraphTask* first_ = nullptr;
-  GraphTask* last_ = nullptr;
-};
-
-/// A loop over ready nodes of one graph, so that a chain of nodes needs no stack. It lives on the stack of
-/// its thread, where start() finds it: a graph that is started again by its own end goes on in the same loop.
-struct GraphRun {
-  explicit GraphRun(Graph& graph) noexcept : of(&graph), outer(innermost) { innermost = this; }
-  ~GraphRun() { innermost = outer; }
-  GraphRun(const GraphRun&) = delete;
-  GraphRun& operator=(const GraphRun&) = delete;
-
-  [[nodiscard]] static GraphRun* find(const Graph& graph) noexcept {
-    GraphRun* run = innermost;
-    while (run != nullptr && run->of != &graph) run = run->outer;
-    return run;
-  }
-
-  /// Takes the turn of every node in the list. The graph may have ended, and be gone, after any of them.
-  void loop() noexcept {
-    while (GraphTask* task = ready.take()) turn(*task);
-  }
-  void turn(GraphTask& task) noexcept;
-  /// The task has ended: lets those after it begin that waited only for it.
-  void end(GraphTask& task) noexcept;
-  void leave(Graph& graph) noexcept;
-  /// Keeps a node that was refused.
-  void refuse(GraphTask& task) noexcept;
-  /// Puts up to `limit` of the refused nodes into the list, all when they are to be cancelled; the others,
-  /// linked, are the caller's to give back.
-  [[nodiscard]] GraphTask* take_refused(Graph& graph, std::uint32_t limit) noexcept;
-  void give_back(Graph& graph, GraphTask& first) noexcept;
-  static Status fire(GraphTask& task) noexcept;
-
-  static thread_local GraphRun* innermost;
-
-  const Graph* of;  // only compared
-  GraphRun* outer;
-  GraphTasks ready;
-};
-
 thread_local GraphRun* GraphRun::innermost = nullptr;
 
 Status GraphRun::fire(GraphTask& task) noexcept {
+  NodeRefusals::forget_last();
   try {
     return task.fire();
   } catch (const std::exception& error) {
@@ -104,7 +45,7 @@ void GraphRun::turn(GraphTask& task) noexcept {
     task.pending_.store(0, std::memory_order_relaxed);
     end(task);
   } else if (status.is_posted()) {
-    // Pairs with the one in signal(): whoever comes second sees what the first has done.
+    // Pairs with the fetch_sub in signal(): the thread that comes second sees the effects of the first.
     if (task.pending_.fetch_sub(1, std::memory_order_acq_rel) == 1) end(task);
   } else {
     refuse(task);
@@ -115,27 +56,31 @@ void GraphRun::end(GraphTask& task) noexcept {
   Graph& graph = *task.graph_;
   if (task.outcome_ != Outcome::ok) graph.fail(task.outcome_);
   for (std::uint32_t each = 0; each < task.successor_count_; ++each)
-    // Each goes on with the release of those before, so that whoever begins the node sees what they did.
+    // Each node continues the release sequence of those before, so that the thread that begins it sees their
+    // effects.
     if (GraphTask* after = task.successors_[each];
         after->waiting_.fetch_sub(1, std::memory_order_acq_rel) == 1)
       ready.put(*after);
   if (graph.refused_.load(std::memory_order_seq_cst) != nullptr) [[unlikely]]
-    if (GraphTask* rest = take_refused(graph, kRetriedByEnd); rest != nullptr) give_back(graph, *rest);
+    if (GraphTask* rest = take_refused(graph, kRetriedByEnd); rest != nullptr) release(graph, *rest);
   leave(graph);
 }
 
 void GraphRun::leave(Graph& graph) noexcept {
-  // Release: what this node did; acquire in the last one: what all have done.
+  // Release: the effects of this node; acquire in the last one: the effects of all nodes.
   if (graph.remaining_.fetch_sub(1, std::memory_order_acq_rel) == 1) graph.finish();
 }
 
 void GraphRun::refuse(GraphTask& task) noexcept {
+  ++refused;
+  note_refused(task);
+  list(*task.graph_);
   task.next_ = nullptr;
-  give_back(*task.graph_, task);
+  release(*task.graph_, task);
 }
 
-void GraphRun::give_back(Graph& graph, GraphTask& first) noexcept {
-  // Others may take the nodes out at once and end the run, which therefore waits for this call too.
+void GraphRun::release(Graph& graph, GraphTask& first) noexcept {
+  // Other threads may take the nodes out at once and end the run, which therefore waits for this call too.
   graph.remaining_.fetch_add(1, std::memory_order_relaxed);
   GraphTask* head = nullptr;
   if (!graph.refused_.compare_exchange_strong(head, &first, std::memory_order_seq_cst,
@@ -147,7 +92,7 @@ void GraphRun::give_back(Graph& graph, GraphTask& first) noexcept {
     } while (!graph.refused_.compare_exchange_weak(head, &first, std::memory_order_seq_cst,
                                                    std::memory_order_relaxed));
   }
-  // Either the node that fails the graph finds these ones refused, or its failure is seen here.
+  // Either the node that fails the graph finds these refused nodes, or this thread sees its failure.
   if (graph.outcome_.load(std::memory_order_seq_cst) != Outcome::ok)
     static_cast<void>(take_refused(graph, 0));
   leave(graph);
@@ -158,6 +103,7 @@ GraphTask* GraphRun::take_refused(Graph& graph, std::uint32_t limit) noexcept {
   const bool failed = graph.outcome_.load(std::memory_order_seq_cst) != Outcome::ok;
   for (std::uint32_t count = 0; task != nullptr && (failed || count < limit); ++count) {
     GraphTask* next = task->next_;
+    note_retried(*task);
     ready.put(*task);
     task = next;
   }
@@ -167,7 +113,7 @@ GraphTask* GraphRun::take_refused(Graph& graph, std::uint32_t limit) noexcept {
 void GraphTask::signal(Message& message) noexcept {
   assert(pending_.load(std::memory_order_relaxed) != 0 && "a node's completion object is signalled once");
   outcome_ = judge(message);
-  // Pairs with the one in GraphRun::turn().
+  // Pairs with the fetch_sub in GraphRun::turn().
   if (pending_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
   GraphRun run(*graph_);
   run.end(*this);
@@ -187,7 +133,7 @@ bool Graph::claim() noexcept {
   State state = state_.load(std::memory_order_relaxed);
   do {
     if (state == State::running || state == State::changed) return false;
-    // Pairs with the release in finish(): what the run before has left is seen.
+    // Pairs with the release in finish(): the effects of the previous run are visible.
   } while (!state_.compare_exchange_weak(state, State::running, std::memory_order_acquire,
                                          std::memory_order_relaxed));
   return true;
@@ -201,7 +147,7 @@ void Graph::begin(Completion* parent, Outcome outcome) noexcept {
     finish();
     return;
   }
-  // All of them into the list before the first one begins: with the last one the graph may have ended.
+  // All roots enter the list before the first one begins: with the last one the graph may have ended.
   if (detail::GraphRun* run = detail::GraphRun::find(*this)) {
     for (detail::GraphTask* root : parts_->roots) run->ready.put(*root);
     return;
@@ -214,11 +160,11 @@ void Graph::begin(Completion* parent, Outcome outcome) noexcept {
 bool Graph::test() noexcept {
   if (refused_.load(std::memory_order_relaxed) != nullptr) {
     detail::GraphRun run(*this);
-    detail::GraphTask* rest = run.take_refused(*this, detail::kRetriedByTest);
+    detail::GraphTask* rest = run.take_refused(*this, detail::GraphRun::kRetriedByTest);
     run.loop();
-    // On top of those that were refused again: the next call begins with them.
+    // On top of nodes that were refused again: the next call begins with these.
     if (rest != nullptr) {
-      run.give_back(*this, *rest);
+      run.release(*this, *rest);
       run.loop();
     }
   }
@@ -243,14 +189,58 @@ void Graph::fail(Outcome outcome) noexcept {
   outcome_.compare_exchange_strong(ok, outcome, std::memory_order_seq_cst, std::memory_order_relaxed);
 }
 
-void Graph::finish() noexcept {
-  // Read before: from the store on a waiter may start the graph again, or destroy it.
-  Completion* const told[] = {completion_, parent_};
+/// A completion object that is signalled at the end may start the next graph, whose functions and operations
+/// end at once, and so on: a few such ends nest on a thread; further ones wait until the outermost has
+/// returned.
+class detail::GraphEnds {
+ public:
+  static void finish(Graph& graph) noexcept {
+    if (depth_ == kDepth) {
+      graph.next_ended_ = nullptr;
+      (first_ == nullptr ? first_ : last_->next_ended_) = &graph;
+      last_ = &graph;
+      return;
+    }
+    end_run(graph);
+    while (depth_ == 0 && first_ != nullptr) {
+      Graph& next = *first_;
+      first_ = next.next_ended_;
+      end_run(next);
+    }
+  }
+
+ private:
+  static constexpr std::uint32_t kDepth = 2;
+
+  static void end_run(Graph& graph) noexcept {
+    ++depth_;
+    graph.end_run();
+    --depth_;
+  }
+
+  static thread_local std::uint32_t depth_;
+  static thread_local Graph* first_;
+  static thread_local Graph* last_;
+};
+
+thread_local std::uint32_t detail::GraphEnds::depth_ = 0;
+thread_local Graph* detail::GraphEnds::first_ = nullptr;
+thread_local Graph* detail::GraphEnds::last_ = nullptr;
+
+void Graph::finish() noexcept { detail::GraphEnds::finish(*this); }
+
+void Graph::end_run() noexcept {
+  // Read before the store: after it a waiter may start the graph again, or destroy it.
+  Completion* const told[] = {completion_.get(), parent_};
   void* const user_data = user_data_;
   const Outcome outcome = outcome_.load(std::memory_order_relaxed);
+  // A thread that has listed the graph did so before it left the run.
+  if (next_listed_ != nullptr) [[unlikely]]
+    detail::GraphRun::unlist(*this);
   // Pairs with the acquire in ready() and claim().
   state_.store(State::ended, std::memory_order_release);
   notify_waiters_of(this);
+  const core::SignalScope scope;
   for (Completion* completion : told) {
     if (completion == nullptr) continue;
     Message message;

@@ -1,7 +1,9 @@
-// What queues do rarely: grow, move on, stop and resume their senders.
+// The slow paths of queues: grow, advance to the next ring, stop and resume their senders.
 #include <weft/completion/arrivals.hpp>
 #include <weft/completion/queue.hpp>
 #include <weft/error.hpp>
+
+#include "base/fork_watch.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -33,6 +35,7 @@ std::uint32_t checked_initial(const QueueOptions& options) {
 template <class Producers, class Consumers>
 BasicCompletionQueue<Producers, Consumers>::BasicCompletionQueue(const QueueOptions& options)
     : capacity_(checked_capacity(options)),
+      capacity_bytes_(options.capacity_bytes),
       check_mask_(capacity_ >= 256 ? 63 : 0),
       first_(new Ring(std::max(checked_initial(options), 2U))),
       head_ring_(first_),
@@ -40,8 +43,10 @@ BasicCompletionQueue<Producers, Consumers>::BasicCompletionQueue(const QueueOpti
 
 template <class Producers, class Consumers>
 BasicCompletionQueue<Producers, Consumers>::~BasicCompletionQueue() {
-  this->withdraw();
-  // Whoever has pushed what this thread popped may not have returned.
+  this->retire();
+  // Threads of the parent that were inside never leave in this process.
+  if (base::is_forked_copy()) return;
+  // The thread that has pushed the last popped message may not have returned.
   producers_.await_leaving();
   consumers_.await_leaving();
   Message message;
@@ -53,10 +58,10 @@ BasicCompletionQueue<Producers, Consumers>::~BasicCompletionQueue() {
   }
 }
 
-/// Calls nothing where a thread is alone at its end and the message fits its entry.
+/// Makes no further call when a single thread pushes and the message fits its entry.
 template <class Producers, class Consumers>
 void BasicCompletionQueue<Producers, Consumers>::signal(Message& message) noexcept {
-  if (detail::QueueEntry::fits(message) && producers_.enter_alone()) [[likely]] {
+  if (fits(message) && producers_.enter_alone()) [[likely]] {
     const bool is_pushed = push_alone(message);
     producers_.leave_alone();
     if (is_pushed) [[likely]]
@@ -81,14 +86,13 @@ template <class Producers, class Consumers>
   });
 }
 
-/// Enters the queue and looks for waiters once. (A thread that comes meanwhile for the first time waits, once
-/// in the life of the queue, until all of them have been pushed.)
+/// Pushes a batch: enters the queue and checks for waiters once. (A thread that enters meanwhile for the
+/// first time waits, once in the life of the queue, until all of them have been pushed.)
 template <class Producers, class Consumers>
-template <class Run>
-void BasicCompletionQueue<Producers, Consumers>::push_all(BasicArrivals<Run>& arrivals) noexcept {
+void BasicCompletionQueue<Producers, Consumers>::signal_batch(Arrivals& arrivals) noexcept {
   const auto visit = producers_.enter();
   arrivals.for_each([&](Message& message) {
-    if (!visit.alone || !detail::QueueEntry::fits(message) || !push_alone(message)) [[unlikely]]
+    if (!visit.alone || !fits(message) || !push_alone(message)) [[unlikely]]
       push_slow(message, visit.alone);
   });
   producers_.leave(visit);
@@ -96,35 +100,44 @@ void BasicCompletionQueue<Producers, Consumers>::push_all(BasicArrivals<Run>& ar
 }
 
 template <class Producers, class Consumers>
-void BasicCompletionQueue<Producers, Consumers>::signal_all(Arrivals& arrivals) noexcept {
-  push_all(arrivals);
-}
-
-template <class Producers, class Consumers>
-void BasicCompletionQueue<Producers, Consumers>::signal_all_wide(WideArrivals& arrivals) noexcept {
-  push_all(arrivals);
-}
-
-template <class Producers, class Consumers>
 inline void BasicCompletionQueue<Producers, Consumers>::push(Message& message, bool alone) noexcept {
+  if (capacity_bytes_ != 0) [[unlikely]]
+    count_pushed(message);
   for (;;) {
     Ring* ring = tail_ring_.load(std::memory_order_acquire);
-    // Before the push: whoever pops the end of an own operation may then destroy the queue.
+    // Checked before the push: the thread that pops the end of its own operation may then destroy the queue.
     if ((ring->tail_guess() & check_mask_) == 0) stop_if_full();
-    const auto result = ring->push(message, alone);
+    const auto result = [&] {
+      if (!is_apart(message)) [[likely]]
+        return ring->push(message, alone);
+      detail::QueueEntry::Apart apart{message};
+      return ring->push(apart, alone);
+    }();
     if (result == Ring::Push::pushed) [[likely]]
       return;
     if (result == Ring::Push::full) grow(ring);
     Ring* next = ring->next.load(std::memory_order_acquire);
     if (next != nullptr) {
       ring->close();
-      // Whoever comes first moves the tail; pairs with the acquire above.
+      // The first thread to do so moves the tail; pairs with the acquire above.
       tail_ring_.compare_exchange_strong(ring, next, std::memory_order_acq_rel);
     }
   }
 }
 
-/// Apart, so that the loop that calls it stays small.
+/// Returns true when the message's entry would have no room for the handle by which it came, nor the queue.
+template <class Producers, class Consumers>
+inline bool BasicCompletionQueue<Producers, Consumers>::is_apart(const Message& message) noexcept {
+  if (message.size() <= detail::QueueEntry::kWithHandle || !detail::QueueEntry::fits(message)) [[likely]]
+    return false;
+  const std::uint32_t handle = detail::MessageAccess::handle(message);
+  std::uint32_t known = kUndecided;
+  return handle == kUndecided ||
+         (!handle_of_long_.compare_exchange_strong(known, handle, std::memory_order_relaxed) &&
+          known != handle);
+}
+
+/// Not inlined, so that the loop that calls it stays small.
 template <class Producers, class Consumers>
 void BasicCompletionQueue<Producers, Consumers>::push_slow(Message& message, bool alone) noexcept {
   push(message, alone);
@@ -145,11 +158,12 @@ void BasicCompletionQueue<Producers, Consumers>::grow(Ring* full) noexcept {
 template <class Producers, class Consumers>
 inline bool BasicCompletionQueue<Producers, Consumers>::pop_from(Ring* ring, Message& message) noexcept {
   if (ring->empty()) return false;
-  // Whatever the last pop left there. Before the visit, because its release may be the program's own and use
-  // this queue.
+  // Releases what the last pop left in `message`. Before entering, because the release may be the program's
+  // own and use this queue.
   if (detail::MessageAccess::holding(message) == detail::MessageAccess::Holding::owner) message = Message();
   const auto visit = consumers_.enter();
   const bool popped = ring->pop(message, visit.alone);
+  if (popped && message.size() > detail::QueueEntry::kWithHandle) popped_long(message);
   consumers_.leave(visit);
   return popped;
 }
@@ -188,6 +202,31 @@ std::size_t BasicCompletionQueue<Producers, Consumers>::size_guess() const noexc
 }
 
 template <class Producers, class Consumers>
+void BasicCompletionQueue<Producers, Consumers>::count_pushed(const Message& message) noexcept {
+  if (message.operation() != Operation::active_message || message.size() <= kEntryPayload) return;
+  const std::uint64_t size = message.size();
+  if (bytes_.fetch_add(size, std::memory_order_relaxed) + size <= capacity_bytes_) return;
+  if (!stopped_.load(std::memory_order_relaxed) && this->stop_senders(true))
+    stopped_.store(true, std::memory_order_release);
+}
+
+template <class Producers, class Consumers>
+void BasicCompletionQueue<Producers, Consumers>::count_popped(const Message& message) noexcept {
+  if (message.operation() == Operation::active_message && message.size() > kEntryPayload)
+    bytes_.fetch_sub(message.size(), std::memory_order_relaxed);
+}
+
+template <class Producers, class Consumers>
+Completion::AtRest BasicCompletionQueue<Producers, Consumers>::at_rest() const noexcept {
+  AtRest result;
+  for (const Ring* ring = first_; ring != nullptr; ring = ring->next.load(std::memory_order_acquire)) {
+    result.messages += ring->size_guess();
+    result.taken += ring->head_guess();
+  }
+  return result;
+}
+
+template <class Producers, class Consumers>
 void BasicCompletionQueue<Producers, Consumers>::stop_if_full() noexcept {
   if (size_guess() < capacity_) return;
   if (this->stop_senders(true)) stopped_.store(true, std::memory_order_release);
@@ -197,6 +236,7 @@ template <class Producers, class Consumers>
 void BasicCompletionQueue<Producers, Consumers>::resume_if_drained() noexcept {
   // A stop that is being set at this moment is seen by the next pop, which ready() asks for.
   if (size_guess() > capacity_ / 2) return;
+  if (capacity_bytes_ != 0 && bytes_.load(std::memory_order_relaxed) > capacity_bytes_ / 2) return;
   stopped_.store(false, std::memory_order_relaxed);
   if (!this->stop_senders(false)) stopped_.store(true, std::memory_order_relaxed);
 }

@@ -1,5 +1,7 @@
-// Telling a completion object that an operation of its poster has ended.
+// Signals a completion object that an operation of its poster has ended.
 #pragma once
+
+#include "core/completion/immediate_ends.hpp"
 
 #include <weft/completion/completion.hpp>
 #include <weft/detail/message_access.hpp>
@@ -9,18 +11,21 @@
 
 namespace weft::core {
 
-/// Answers posted: the post may.
-inline Status signal_end(Operation operation, int peer, std::uint64_t tag, Bytes bytes,
-                         Completion& completion, void* user_data, Outcome outcome) noexcept {
+/// Returns posted, which the post may return in turn.
+[[gnu::always_inline]] inline Status signal_end(ImmediateEnds& ends, Operation operation, int peer,
+                                                std::uint64_t tag, Bytes bytes, Completion& completion,
+                                                void* user_data, Outcome outcome,
+                                                std::uint32_t device) noexcept {
   if (completion.counts_only()) {
     completion.signal_count(1);
     return Status::posted();
   }
   Message message;
   detail::MessageAccess::set_view(message, operation, peer, tag, bytes.data(), bytes.size(), nullptr, 0);
+  detail::MessageAccess::set_device(message, device);
   detail::MessageAccess::set_user_data(message, user_data);
   detail::MessageAccess::set_outcome(message, outcome);
-  completion.signal(message);
+  ends.signal(completion, message);
   return Status::posted();
 }
 

@@ -37,7 +37,7 @@ void Synchronizer::signal(Message& message) noexcept {
       slot < signals() && offset % sizeof arrival_[0] == 0)
     arrival_[first + slot].store(static_cast<std::uint32_t>(place - first + 1), std::memory_order_relaxed);
   messages_[place] = message.take();
-  // From here on a waiter may have destroyed this object; notify_waiters_of() does not touch it.
+  // From here on a waiter may have destroyed this object; notify_waiters_of() does not access it.
   if (rounds_.finish(number)) notify_waiters_of(this);
 }
 

@@ -14,7 +14,7 @@ constexpr std::int64_t kLongestPause = 100'000'000;
 
 void Deadlines::Node::signal(Message& message) noexcept {
   Completion& to = this->to();
-  // Before the message is passed on: whoever gets it may post again.
+  // Before the message is passed on: the thread that gets it may post again.
   owner_->ended(*this);
   to.signal(message);
 }
@@ -44,6 +44,7 @@ Deadlines::Node* Deadlines::take(Completion& to, std::int64_t time) noexcept {
   Node& node = pool->nodes[index];
   node.receive = {};
   node.to_.store(&to, std::memory_order_relaxed);
+  detail::NamedCompletion::note(&to);
   node.time_ = time;
   node.pause_ = kFirstPause;
   node.word_.store(0, std::memory_order_relaxed);
@@ -51,7 +52,7 @@ Deadlines::Node* Deadlines::take(Completion& to, std::int64_t time) noexcept {
   return &node;
 }
 
-void Deadlines::give_back(Node& node) noexcept {
+void Deadlines::release(Node& node) noexcept {
   Pool& pool = *pool_.load(std::memory_order_relaxed);
   count_.fetch_sub(1, std::memory_order_relaxed);
   pool.free.put(static_cast<std::uint32_t>(&node - pool.nodes.get()));
@@ -59,14 +60,14 @@ void Deadlines::give_back(Node& node) noexcept {
 
 bool Deadlines::arm(Node& node) noexcept {
   if ((node.word_.fetch_or(kArmed | kQueued, std::memory_order_acq_rel) & kEnded) != 0) {
-    give_back(node);
+    release(node);
     return false;
   }
   changed_.put(node);
   return true;
 }
 
-/// From here on a node that is not armed is the poster's again, any other one that of update().
+/// From here on a node that is not armed belongs to the poster again, an armed one to update().
 void Deadlines::ended(Node& node) noexcept {
   std::uint32_t before = node.word_.load(std::memory_order_relaxed);
   bool is_put = false;
@@ -80,13 +81,20 @@ void Deadlines::ended(Node& node) noexcept {
 Deadlines::Node* Deadlines::node_of(const Completion* completion) const noexcept {
   const Pool* pool = pool_.load(std::memory_order_acquire);
   if (pool == nullptr) return nullptr;
-  // Any pointer may be asked for: it is only compared.
+  // Any pointer may be passed: it is only compared.
   const std::less<> before;
   Node* const first = pool->nodes.get();
   if (before(completion, static_cast<const Completion*>(first)) ||
       !before(completion, static_cast<const Completion*>(first + limit_)))
     return nullptr;
   return static_cast<Node*>(const_cast<Completion*>(completion));
+}
+
+bool Deadlines::may_name(const Completion& object) const noexcept {
+  const Pool* pool = count() != 0 ? pool_.load(std::memory_order_acquire) : nullptr;
+  for (std::uint32_t index = 0; pool != nullptr && index < limit_; ++index)
+    if (pool->nodes[index].to_.load(std::memory_order_relaxed) == &object) return true;
+  return false;
 }
 
 std::uint32_t Deadlines::update() noexcept {
@@ -97,7 +105,7 @@ std::uint32_t Deadlines::update() noexcept {
       insert(*node);
     } else {
       if (node->place_ != 0) remove(*node);
-      give_back(*node);
+      release(*node);
       ++freed;
     }
     node = next;
@@ -124,7 +132,8 @@ Deadlines::Node* Deadlines::take_due(std::int64_t now) noexcept {
 void Deadlines::put_back(Node* first, std::int64_t now) noexcept {
   for (Node* node = first; node != nullptr; node = node->next_due) {
     node->is_due_ = false;
-    // One that has ended is in the intake, or about to be, and stays this thread's until update().
+    // A node whose operation has ended is in the list, or about to be, and stays this thread's until
+    // update().
     if ((node->word_.load(std::memory_order_acquire) & kEnded) != 0) continue;
     node->time_ = now + node->pause_;
     node->pause_ = std::min(2 * node->pause_, kLongestPause);
@@ -146,7 +155,7 @@ void Deadlines::remove(Node& node) noexcept {
   if (&last != &node) move(place, last);
 }
 
-/// Puts a node at a place that is free, then where it belongs.
+/// Puts a node at a free place, then moves it to where it belongs.
 void Deadlines::move(std::size_t place, Node& node) noexcept {
   Pool& pool = *pool_.load(std::memory_order_relaxed);
   Node** const heap = pool.heap.get();

@@ -1,15 +1,15 @@
 // The operations of a device that have a deadline.
 //
-// Each has a node, which is the completion object of the operation and passes the message that ends it on to
-// that of the user. Nodes say when an operation is due; to end it is for the runtime, which cancels it where
+// Each operation has a node, which is its completion object and passes the message that ends it on to the
+// user's completion object. Nodes tell when an operation is due; the runtime ends it by cancelling it where
 // it is. So an operation ends once, by its own rules, whether its deadline passes or not.
 //
-// Any thread takes and arms nodes and signals them. What is armed or has ended reaches, through an intake,
-// the heap of one thread at a time: whoever works on what is not in a lane.
+// Any thread takes, arms and signals nodes. Nodes that were armed or have ended pass through a list to the
+// heap of one thread at a time: the thread that works on what is not in a lane.
 #pragma once
 
 #include "concurrent/index_pool.hpp"
-#include "concurrent/intake.hpp"
+#include "concurrent/mpsc_list.hpp"
 
 #include <weft/completion/completion.hpp>
 #include <weft/options.hpp>
@@ -26,79 +26,100 @@ namespace weft::core {
 
 class Deadlines {
  public:
-  /// A time that does not come.
+  /// A time that is never reached.
   static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 
-  /// One operation; what it signals.
+  /// The node of one operation, and its completion object.
   class alignas(64) Node final : public Completion {
    public:
-    ~Node() override { withdraw(); }
-    /// Passes the message on. The node may be that of another operation afterwards.
+    ~Node() override { set_unnamed(); }
+    /// Passes the message on. The node may belong to another operation afterwards.
     void signal(Message& message) noexcept override;
     [[nodiscard]] bool ready() const noexcept override { return to().ready(); }
 
-    /// Of a receive, filled by whoever posts it.
+    /// The handle of a receive, filled by the thread that posts it.
     ReceiveHandle receive;
-    /// Links what take_due() returned, for its caller.
+    /// Links the nodes that take_due() returned, for its caller.
     Node* next_due = nullptr;
 
    private:
     friend class Deadlines;
-    friend class concurrent::Intake<Node>;
+    friend class concurrent::MpscList<Node>;
     Deadlines* owner_ = nullptr;
     [[nodiscard]] Completion& to() const noexcept { return *to_.load(std::memory_order_relaxed); }
 
-    std::atomic<Completion*> to_{nullptr};  // atomic, because explanations ask for it
-    Node* next = nullptr;                   // in the intake
+    std::atomic<Completion*> to_{nullptr};  // atomic, because explanations read it
+    Node* next = nullptr;                   // in the list
     std::int64_t time_ = 0;                 // when it is due
-    std::int64_t pause_ = 0;                // until it is looked at again, once it has been due
+    std::int64_t pause_ = 0;                // until it is checked again, once it has been due
     std::uint32_t place_ = 0;               // in the heap, from 1; 0: none
     bool is_due_ = false;
     std::atomic<std::uint32_t> word_{0};
   };
 
-  /// `limit`: operations at a time. Their memory is taken with the first.
+  /// `limit`: operations at a time. Their memory is allocated with the first one.
   explicit Deadlines(std::uint32_t limit) noexcept : limit_(limit) {}
   Deadlines(const Deadlines&) = delete;
   Deadlines& operator=(const Deadlines&) = delete;
 
-  // By whoever posts an operation. Times are those of base::now_ns().
+  // For threads that post operations. Times are those of base::now_ns().
 
-  /// A node for an operation that signals `to`, or nullptr: all are in use.
+  /// Returns a node for an operation that signals `to`, or nullptr when all are in use.
   [[nodiscard]] Node* take(Completion& to, std::int64_t time) noexcept;
-  /// The operation was not accepted, or has ended, without a signal.
-  void give_back(Node& node) noexcept;
-  /// The operation was posted; it may have ended by now. Whether the node waits for its time.
+  /// Releases the node of an operation that was not accepted, or has ended, without a signal.
+  void release(Node& node) noexcept;
+  /// Called when the operation was posted; it may have ended by now. Returns true when the node waits for its
+  /// time.
   bool arm(Node& node) noexcept;
 
-  // By any thread.
+  // For any thread.
 
-  /// The node that a completion object is, or nullptr.
+  /// Returns the node that a completion object is, or nullptr.
   [[nodiscard]] Node* node_of(const Completion* completion) const noexcept;
-  /// Whether the completion object is the node of an operation that take_due() has returned.
+  /// Returns true when the completion object is the node of an operation that take_due() has returned.
   [[nodiscard]] bool is_due(const Completion* completion) const noexcept {
     const Node* node = node_of(completion);
     return node != nullptr && node->is_due_;
   }
-  /// What a completion object stands for, if it is a node in use: only to be shown, never followed.
+  /// Returns the completion object behind a node in use, else the object itself: only to be shown, never
+  /// dereferenced.
   [[nodiscard]] const Completion* behind(const Completion* completion) const noexcept {
     const Node* node = node_of(completion);
     return node != nullptr ? node->to_.load(std::memory_order_relaxed) : completion;
   }
-  /// Nodes in use.
+  /// Returns true when an operation with a deadline may signal the object. Cheap while there are none.
+  [[nodiscard]] bool may_name(const Completion& object) const noexcept;
+  /// The object is being destroyed: its nodes pass on to `instead`; calls each(node) for every one.
+  template <class Each>
+  void pass_on(const Completion& object, Completion& instead, const Each& each) noexcept {
+    const Pool* pool = pool_.load(std::memory_order_acquire);
+    for (std::uint32_t index = 0; pool != nullptr && index < limit_; ++index) {
+      Node& node = pool->nodes[index];
+      Completion* expected = const_cast<Completion*>(&object);
+      if (node.to_.compare_exchange_strong(expected, &instead, std::memory_order_acq_rel) &&
+          (node.word_.load(std::memory_order_relaxed) & kEnded) == 0)
+        each(node);
+    }
+  }
+  /// Returns true when a completion object is a node that passes on to `instead`. Any thread.
+  [[nodiscard]] bool passes_on(const Completion* completion, const Completion& instead) const noexcept {
+    const Node* node = node_of(completion);
+    return node != nullptr && node->to_.load(std::memory_order_relaxed) == &instead;
+  }
+  /// The number of nodes in use.
   [[nodiscard]] std::uint32_t count() const noexcept { return count_.load(std::memory_order_relaxed); }
-  /// When to look next, as far as that is known; changes come through has_changed().
+  /// The time of the next check, as far as it is known; has_changed() tells of changes.
   [[nodiscard]] std::int64_t next_time() const noexcept { return next_time_.load(std::memory_order_relaxed); }
   [[nodiscard]] bool has_changed() const noexcept { return !changed_.empty(); }
 
-  // By one thread at a time.
+  // For one thread at a time.
 
-  /// Takes in what was armed and what has ended. Returns how many nodes are free again.
+  /// Takes in nodes that were armed or have ended. Returns the number of nodes that are free again.
   std::uint32_t update() noexcept;
-  /// The operations whose time has come, linked through next_due; nullptr: none.
+  /// Returns the operations whose time has come, linked through next_due; nullptr: none.
   [[nodiscard]] Node* take_due(std::int64_t now) noexcept;
-  /// Those of take_due() that have not ended become due again: later each time, from a millisecond to a tenth
-  /// of a second.
+  /// The operations of take_due() that have not ended become due again: later each time, from a millisecond
+  /// to a tenth of a second.
   void put_back(Node* first, std::int64_t now) noexcept;
 
  private:
@@ -126,7 +147,7 @@ class Deadlines {
   std::atomic<Pool*> pool_{nullptr};
   std::atomic<std::uint32_t> count_{0};
   std::atomic<std::int64_t> next_time_{kNever};
-  concurrent::Intake<Node> changed_;
+  concurrent::MpscList<Node> changed_;
 };
 
 }  // namespace weft::core

@@ -1,5 +1,5 @@
-// What a device counts: where a call is made anyway, so that inlined posts and the delivery of what fits into
-// a slot count nothing. The rest is derived when somebody asks (core/runtime/counters.cpp).
+// The counts of a device. Only calls that are made anyway count, so that inlined posts and the delivery of
+// messages that fit into a slot count nothing. The rest is derived on demand (core/diagnosis/counters.cpp).
 #pragma once
 
 #include <weft/status.hpp>
@@ -13,7 +13,7 @@ namespace weft::core {
 
 class Count {
  public:
-  /// Returns the value before.
+  /// Adds and returns the value before.
   std::uint64_t add(std::uint64_t amount = 1) noexcept {
     return value_.fetch_add(amount, std::memory_order_relaxed);
   }
@@ -30,7 +30,7 @@ class Count {
   std::atomic<std::uint64_t> value_{0};
 };
 
-/// Messages of one direction by channel of the protocols.
+/// Counts the messages of one direction by channel of the protocols.
 class ChannelCounts {
  public:
   static constexpr std::size_t kChannels = 32;
@@ -44,7 +44,7 @@ class ChannelCounts {
   [[nodiscard]] std::uint64_t messages(Channel channel) const noexcept {
     return by_channel_[static_cast<std::size_t>(channel)].messages.value();
   }
-  /// Of messages that need more than a slot.
+  /// The bytes of messages that need more than a slot.
   template <class Channel>
   [[nodiscard]] std::uint64_t bytes(Channel channel) const noexcept {
     return by_channel_[static_cast<std::size_t>(channel)].bytes.value();
@@ -60,7 +60,7 @@ class ChannelCounts {
     return sum;
   }
 
-  /// Sizes up to here are not counted anywhere, because nobody sees those that inlined posts send.
+  /// Messages up to this size are not counted anywhere, because inlined posts send them uncounted.
   static constexpr std::size_t kShort = 48;
 
  private:
@@ -74,7 +74,7 @@ class ChannelCounts {
 struct DeviceCounts {
   static constexpr std::size_t kReasons = static_cast<std::size_t>(Reason::in_flight) + 1;
 
-  ChannelCounts sent;  // by calls, not by inlined posts
+  ChannelCounts sent;  // sent by calls, not by inlined posts
   Count lock_misses;
   std::array<Count, kReasons> refusals;  // of posts
   Count large_sent;
@@ -84,7 +84,7 @@ struct DeviceCounts {
   Count get_bytes;
   Count atomics;
   Count accesses_by_messages;
-  alignas(64) ChannelCounts received;  // but for active messages and sends
+  alignas(64) ChannelCounts received;  // except active messages and sends
   Count large_received;
   Count large_bytes_read;
   Count parks;

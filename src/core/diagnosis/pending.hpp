@@ -1,4 +1,4 @@
-// Operations that have not ended, as an explanation lists them.
+// Operations that have not ended, in the form in which an explanation lists them.
 #pragma once
 
 #include <array>
@@ -10,7 +10,7 @@ namespace weft::core {
 
 enum class PendingKind : std::uint8_t {
   receive,
-  held_message,  // has arrived, and no receive fits
+  held_message,  // has arrived, and matches no posted receive
   send,
   active_message,
   arrival,  // a large message of a peer
@@ -45,16 +45,16 @@ inline constexpr std::size_t kPendingKinds = 8;
 struct PendingOperation {
   static constexpr std::int32_t kAnybody = -1;
   PendingKind kind = PendingKind::receive;
-  const char* state = "";        // of static storage
-  std::int32_t peer = kAnybody;  // of a receive: the source
-  bool has_tag = false;          // false: whatever tag, or none
+  const char* state = "";        // static text
+  std::int32_t peer = kAnybody;  // for a receive: the source
+  bool has_tag = false;          // false: any tag, or none
   std::uint64_t tag = 0;
-  std::uint64_t size = 0;            // bytes; of a receive: its room
+  std::uint64_t size = 0;            // bytes; for a receive: the size of its buffer
   std::uint64_t moved = 0;           // bytes that have been moved so far
-  const void* completion = nullptr;  // that is signalled at the end; never followed
-  std::int32_t engine = -1;          // that matches it
+  const void* completion = nullptr;  // signalled at the end; never dereferenced
+  std::int32_t engine = -1;          // the engine that matches it
   std::int32_t device = -1;
-  std::uint64_t identity = 0;  // with kind, engine and device: tells that it is the one of an earlier look
+  std::uint64_t identity = 0;  // with kind, engine and device: identifies an operation of an earlier report
 };
 
 /// Collects up to a limit of each kind, and counts all. Allocates at construction only, because it is filled
@@ -66,7 +66,7 @@ class PendingList {
     if (counts_[static_cast<std::size_t>(operation.kind)]++ < limit_) operations_.push_back(operation);
   }
   [[nodiscard]] const std::vector<PendingOperation>& operations() const noexcept { return operations_; }
-  /// Shows instead(completion) instead of each completion object.
+  /// Replaces each completion object by instead(completion).
   template <class Instead>
   void replace_completions(const Instead& instead) noexcept {
     for (PendingOperation& operation : operations_) operation.completion = instead(operation.completion);

@@ -1,5 +1,6 @@
 #include "core/diagnosis/report_channel.hpp"
 
+#include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 
@@ -13,7 +14,7 @@ namespace weft::core {
 
 namespace {
 
-std::atomic<bool> is_taken{false};  // the descriptor is the process's
+std::atomic<bool> is_taken{false};  // a runtime of this process uses the descriptor
 
 bool is_number(const char* variable, int number) {
   const char* const text = std::getenv(variable);
@@ -28,16 +29,21 @@ ReportChannel::ReportChannel(int rank, int size) {
   int descriptor = -1;
   unsigned long long inode = 0;
   struct stat status {};
-  // A program in between may have closed it, and its number may be something else's.
+  // A program in between may have closed it, and its number may belong to something else.
   if (std::sscanf(text, "%d:%llu", &descriptor, &inode) != 2 || ::fstat(descriptor, &status) != 0 ||
       !S_ISSOCK(status.st_mode) || status.st_ino != inode || is_taken.exchange(true))
     return;
   descriptor_ = descriptor;
   is_owner_ = true;
+  // Programs that this one starts meanwhile are other processes. A program that replaces this one by exec is
+  // the same rank.
+  ::fcntl(descriptor_, F_SETFD, FD_CLOEXEC);
 }
 
 ReportChannel::~ReportChannel() {
-  if (is_owner_) is_taken.store(false);
+  if (!is_owner_) return;
+  if (descriptor_ >= 0) ::fcntl(descriptor_, F_SETFD, 0);
+  is_taken.store(false);
 }
 
 bool ReportChannel::receive(ReportRequest& request) noexcept {

@@ -17,7 +17,7 @@ namespace {
 constexpr int kPlaces = 256;  // runtimes of one process
 
 struct Place {
-  std::atomic<int> descriptor{-1};  // once opened, for good
+  std::atomic<int> descriptor{-1};  // once opened, never closed
   std::atomic<bool> hears{false};
   bool is_taken = false;  // under the mutex
 };

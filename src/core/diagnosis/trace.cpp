@@ -25,7 +25,7 @@ bool is_folder(const std::string& path) {
   return ::stat(path.c_str(), &found) == 0 && S_ISDIR(found.st_mode);
 }
 
-/// Chrome's unit, without the rounding of a double.
+/// Formats microseconds, Chrome's unit, without the rounding of a double.
 std::string microseconds(std::int64_t nanoseconds) {
   char digits[40];
   std::snprintf(digits, sizeof digits, "%lld.%03d", static_cast<long long>(nanoseconds / 1000),
@@ -39,7 +39,7 @@ std::string hexadecimal(std::uint64_t value) {
   return digits;
 }
 
-/// Writes the events of one rank, one per line, so that files can be put together line by line.
+/// Writes the events of one rank, one per line, so that files can be merged line by line.
 class Writer {
  public:
   Writer(std::string& text, int rank) : text_(text), rank_(rank) {}
@@ -100,7 +100,7 @@ class Writer {
     place(json, thread);
     json.name("ts").literal(microseconds(event.begin_ns));
   }
-  /// An arrow from the slice of the sender to that of the receiver, both of which it is bound to by its time.
+  /// Writes an arrow from the sender's slice to the receiver's; its times bind it to both.
   void flow(const TraceEvent& event, std::uint32_t thread) {
     line([&](base::JsonWriter& json) {
       json.name("name").text("message");
@@ -181,6 +181,7 @@ Tracer::~Tracer() {
 Tracer::Buffer* Tracer::own_buffer() noexcept {
   const std::uint32_t thread = concurrent::thread_number();
   if (thread >= kThreads) return nullptr;
+  static_assert(kThreads <= concurrent::kReusedNumbers, "buffers have one owner at a time");
   // Only the thread with this number makes it; an earlier thread with the number has ended.
   Buffer* buffer = buffers_[thread].load(std::memory_order_acquire);
   if (buffer == nullptr) try {
@@ -214,7 +215,7 @@ void Tracer::add_repeating(const TraceEvent& event) noexcept {
   if (last.phase != event.phase || last.name != event.name || last.detail != event.detail ||
       last.peer != event.peer || last.device != event.device || last.tag != event.tag)
     return add(event);
-  // Taken back for a moment, so that write() does not read what changes.
+  // The lock keeps write() from reading the event while it changes.
   const std::lock_guard lock(writing_);
   ++last.times;
   last.duration_ns = event.begin_ns - last.begin_ns;
@@ -259,7 +260,7 @@ void trace_operation(Tracer& tracer, std::uint32_t device, TraceEvent::Phase pha
   event.begin_ns = base::now_ns();
   event.has_size = true;
   event.size = size;
-  // Devices count their operations by themselves.
+  // Each device numbers its operations separately.
   event.id = std::uint64_t{device} << 56 | (id & 0xffffffffffffff);
   tracer.add(event);
 }

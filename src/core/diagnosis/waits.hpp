@@ -1,4 +1,4 @@
-// Threads that wait, for explanations.
+// The threads that wait, for explanations.
 #pragma once
 
 #include <weft/detail/wait_condition.hpp>
@@ -14,17 +14,17 @@ namespace weft::core {
 struct WaitingThread {
   static constexpr std::int32_t kNoDevice = -1;
   detail::WaitPlace place;
-  const void* completion;  // never followed
+  const void* completion;  // never dereferenced
   std::int32_t device;
   std::uint32_t thread;
   std::int64_t since_ns;
-  bool is_explained = false;  // by the time limit
+  bool is_explained = false;  // because its time limit has passed
   WaitingThread* next = nullptr;
   WaitingThread* previous = nullptr;
 };
 
-/// The waits of a runtime that have lasted for so long that their threads park. Exists only while
-/// explanations are asked for; any thread.
+/// The waits of a runtime that have lasted so long that their threads park. Exists only while explanations
+/// are enabled; any thread.
 class Waits {
  public:
   void add(WaitingThread& thread) noexcept {
@@ -38,7 +38,7 @@ class Waits {
     (thread.previous != nullptr ? thread.previous->next : first_) = thread.next;
     if (thread.next != nullptr) thread.next->previous = thread.previous;
   }
-  /// visit(WaitingThread&), under the lock.
+  /// Calls visit(WaitingThread&) for every waiting thread, under the lock.
   template <class Visit>
   void for_each(const Visit& visit) {
     const std::lock_guard lock(mutex_);
@@ -46,14 +46,14 @@ class Waits {
   }
 
  private:
-  std::mutex mutex_;  // taken by threads that are about to park, and by the one that explains
+  std::mutex mutex_;  // locked by threads that are about to park, and by the explainer
   WaitingThread* first_ = nullptr;
 };
 
 /// One wait of this thread; costs nothing until enter().
 class WaitScope {
  public:
-  /// `waits` null: nobody asks.
+  /// `waits` null: waits are not recorded.
   WaitScope(Waits* waits, const detail::WaitPlace& place, const void* completion,
             std::int32_t device) noexcept
       : waits_(waits), place_(place), completion_(completion), device_(device) {}

@@ -1,9 +1,9 @@
-// Credits: how many messages that nobody has posted a receive for yet a rank keeps for each of its peers.
+// Credits: the number of unexpected messages that a rank stores for each of its peers.
 //
 // A sender takes a credit for every message that travels with its payload, and gets it back when the message
-// has met its receive. Credits return an eighth at a time from each of three words, so that at most three
-// eighths of them are ever on hold (settled by the thread of a serial endpoint, by the first other one, and
-// by the rest).
+// has matched its receive. Credits return an eighth at a time from each of three words, so that at most three
+// eighths of them are ever on hold (counted by the thread of a serial endpoint, by the first other thread,
+// and by all others).
 #pragma once
 
 #include <weft/detail/bias.hpp>
@@ -19,7 +19,7 @@
 
 namespace weft::core {
 
-/// Counters by (device of the peer, peer); rows are made when first used.
+/// Counters by (device of the peer, peer); rows are allocated at first use.
 template <class Account>
 class AccountTable {
  public:
@@ -61,7 +61,7 @@ class Credits {
 
   [[nodiscard]] std::uint32_t limit() const noexcept { return limit_; }
 
-  /// Takes up to `count` at once; returns how many.
+  /// Takes up to `count` credits; returns the number taken.
   [[nodiscard]] std::uint32_t take_up_to(std::uint32_t count, int peer, std::uint8_t device) noexcept {
     Account& account = accounts_.at(peer, device);
     std::uint64_t taken = account.taken.load(std::memory_order_relaxed);
@@ -74,18 +74,18 @@ class Credits {
         return granted;
     }
   }
-  /// Called for each refusal: whether there were many since a credit last came back.
-  [[nodiscard]] bool is_out_of_patience(int peer, std::uint8_t device) noexcept {
+  /// Called for each refusal; returns true when there were many since a credit last came back.
+  [[nodiscard]] bool has_waited_too_long(int peer, std::uint8_t device) noexcept {
     Account& account = accounts_.at(peer, device);
     const std::uint32_t refusals = account.refusals.load(std::memory_order_relaxed) + 1;
     account.refusals.store(refusals, std::memory_order_relaxed);
-    return refusals > kPatience;
+    return refusals > kRefusalLimit;
   }
-  /// Gives back what was not needed.
+  /// Gives up credits that were not needed.
   void undo(std::uint32_t count, int peer, std::uint8_t device) noexcept {
     accounts_.at(peer, device).taken.fetch_sub(count, std::memory_order_relaxed);
   }
-  /// False: the peer returns more than it has.
+  /// Counts returned credits. Returns false when the peer returns more than it has.
   bool give(int peer, std::uint8_t device, std::uint32_t count) noexcept {
     Account& account = accounts_.at(peer, device);
     const std::uint64_t out =
@@ -95,7 +95,7 @@ class Credits {
     account.refusals.store(0, std::memory_order_relaxed);
     return true;
   }
-  /// Credits that were ever taken and not given up again.
+  /// The number of credits that were ever taken and not given up again.
   [[nodiscard]] std::uint64_t taken() noexcept {
     std::uint64_t sum = 0;
     accounts_.for_each([&](int, std::uint8_t, const Account& account) {
@@ -105,7 +105,8 @@ class Credits {
   }
 
  private:
-  static constexpr std::uint32_t kPatience = 2000;  // some tens of microseconds of a thread that tries again
+  static constexpr std::uint32_t kRefusalLimit =
+      2000;  // some tens of microseconds of a thread that tries again
   struct Account {
     std::atomic<std::uint64_t> taken{0};     // by senders
     std::atomic<std::uint64_t> returned{0};  // by progress
@@ -115,11 +116,11 @@ class Credits {
   const std::uint32_t limit_;
 };
 
-/// What a receiving device owes the devices of its peers, of one message class. It outlives the device:
-/// messages that arrived there may meet their receives later.
+/// The credits that a receiving device owes the devices of its peers, for one message class. It outlives the
+/// device: messages that arrived there may match their receives later.
 class CreditLedger {
  public:
-  /// `kept`: counts what ledgers of the device have kept for collect().
+  /// `kept`: the number of credits that the ledgers of the device have stored for collect().
   CreditLedger(int ranks, std::uint32_t device, std::uint32_t limit, std::atomic<std::uint32_t>& kept,
                std::uint8_t message_class = 0) noexcept
       : accounts_(ranks),
@@ -129,26 +130,27 @@ class CreditLedger {
         message_class_(message_class),
         kept_(kept) {}
 
-  /// As many messages have met their receives. Returns how many credits are to be sent back now; 0: none yet.
-  /// `exclusive`: the caller is the one thread that progresses the device.
-  [[nodiscard]] std::uint32_t settle(int peer, std::uint8_t device, std::uint32_t messages,
-                                     bool exclusive) noexcept {
+  /// Counts messages that have matched their receives. Returns the number of credits to return to the peer
+  /// now; 0: none yet. `exclusive`: the caller is the only thread that progresses the device.
+  [[nodiscard]] std::uint32_t consume(int peer, std::uint8_t device, std::uint32_t messages,
+                                      bool exclusive) noexcept {
     Account& account = accounts_.at(peer, device);
     if (!exclusive) return whole_batches(add(account, messages * kSettled) / kSettled, messages);
-    const std::uint64_t before = account.settled.load(std::memory_order_relaxed);
-    account.settled.store(before + messages, std::memory_order_relaxed);
+    const std::uint64_t before = account.consumed.load(std::memory_order_relaxed);
+    account.consumed.store(before + messages, std::memory_order_relaxed);
     return whole_batches(before, messages);
   }
-  /// The same for one that was admitted and waits no longer. Any thread.
-  [[nodiscard]] std::uint32_t settle_waiting(int peer, std::uint8_t device) noexcept {
+  /// consume() for one message that was admitted and waits no longer. Any thread.
+  [[nodiscard]] std::uint32_t consume_waiting(int peer, std::uint8_t device) noexcept {
     return whole_batches(add(accounts_.at(peer, device), kSettled - 1) / kSettled, 1);
   }
-  /// As many messages begin to wait for their receives. False: the peer has no credits for that. Any thread;
-  /// of a peer that sends without credits, threads that ask at the same time may admit what each of them may.
+  /// Counts messages that begin to wait for their receives. Returns false when the peer has no credits for
+  /// them. Any thread; for a peer that sends without credits, threads that call this at the same time may
+  /// each admit as many as one of them may.
   [[nodiscard]] bool admit(int peer, std::uint8_t device, std::uint32_t messages = 1) noexcept {
     Account& account = accounts_.at(peer, device);
     if (is_own(account)) {
-      // Nobody else changes its own word, so the sum has been true.
+      // Only this thread changes its own word, so the sum was true at a moment.
       const std::uint64_t sum =
           account.own.load(std::memory_order_relaxed) + account.by_any.load(std::memory_order_acquire);
       if (waiting_in(sum) + messages > limit_) return false;
@@ -164,13 +166,13 @@ class CreditLedger {
   void forget(int peer, std::uint8_t device, std::uint32_t messages = 1) noexcept {
     add(accounts_.at(peer, device), std::uint64_t{0} - messages);
   }
-  /// The network had no room for a return: keeps it for collect().
+  /// The network had no room for returned credits: stores them for collect().
   void keep(int peer, std::uint8_t device, std::uint32_t count) noexcept {
     accounts_.at(peer, device).kept.fetch_add(count, std::memory_order_relaxed);
     // Pairs with the acquire in CreditLedgers::has_kept().
     kept_.fetch_add(count, std::memory_order_release);
   }
-  /// Calls send(peer, device, count) for all that is kept, until it answers false.
+  /// Calls send(peer, device, count) for all stored credits, until it returns false.
   template <class Send>
   std::size_t collect(const Send& send) noexcept {
     std::size_t sent = 0;
@@ -186,7 +188,8 @@ class CreditLedger {
     });
     return sent;
   }
-  /// Messages with a credit that have arrived, and those of them that wait for their receives.
+  /// Numbers of messages with a credit that have arrived, and of those among them that wait for their
+  /// receives.
   struct Arrivals {
     std::uint64_t all = 0;
     std::uint64_t waiting = 0;
@@ -195,7 +198,7 @@ class CreditLedger {
     Arrivals sum;
     accounts_.for_each([&](int, std::uint8_t, const Account& account) {
       sum.waiting += waiting(account);
-      sum.all += account.settled.load(std::memory_order_relaxed) +
+      sum.all += account.consumed.load(std::memory_order_relaxed) +
                  account.own.load(std::memory_order_relaxed) / kSettled +
                  account.by_any.load(std::memory_order_relaxed) / kSettled;
     });
@@ -207,28 +210,29 @@ class CreditLedger {
   [[nodiscard]] std::uint8_t message_class() const noexcept { return message_class_; }
 
  private:
-  // In one number, because a message that meets its late receive changes both: what has been settled, and how
-  // many messages of the peer wait. Each of two such words may say less than nothing of the latter, because
-  // what one thread has admitted another may settle; their sum is what counts.
+  // Two counts in one number, because a message that matches its late receive changes both: the number of
+  // messages consumed, and the number of messages of the peer that wait. Each of two such words may hold a
+  // negative number of waiting messages, because one thread may consume what another has admitted; their sum
+  // is valid.
   static constexpr std::uint64_t kSettled = 1U << 24;  // far more than a peer has credits
   static constexpr std::uint64_t kWaiting = kSettled - 1;
-  static constexpr std::uint64_t kNone = kSettled / 2;  // how a word begins, and around which it is kept
+  static constexpr std::uint64_t kNone = kSettled / 2;  // initial value of a word, around which it is kept
   struct Account {
-    std::atomic<std::uint64_t> settled{0};  // by the one thread that progresses the device
-    std::atomic<std::uint64_t> own{kNone};  // by the thread that came first, without locked instructions
+    std::atomic<std::uint64_t> consumed{0};  // by the one thread that progresses the device
+    std::atomic<std::uint64_t> own{kNone};   // by the thread that came first, without locked instructions
     std::atomic<std::uint64_t> by_any{kNone};
     std::atomic<std::uintptr_t> owner{0};  // mark of the thread that came first
     std::atomic<std::uint32_t> kept{0};
   };
 
-  /// Whether `own` is the calling thread's.
+  /// Returns true when `own` is the calling thread's.
   [[nodiscard]] static bool is_own(Account& account) noexcept {
     const std::uintptr_t me = detail::ProcessThreads::mark();
     std::uintptr_t owner = account.owner.load(std::memory_order_relaxed);
     return owner == me ||
            (owner == 0 && account.owner.compare_exchange_strong(owner, me, std::memory_order_relaxed));
   }
-  /// Changes the word that is the calling thread's, and returns what it was.
+  /// Changes the calling thread's word, and returns its value before.
   static std::uint64_t add(Account& account, std::uint64_t change) noexcept {
     return is_own(account) ? add_own(account, change)
                            : account.by_any.fetch_add(change, std::memory_order_acq_rel);
@@ -241,9 +245,9 @@ class CreditLedger {
       balance(account);
     return before;
   }
-  /// Moves what `own` says of waiting messages to the other word: where one thread only admits and another
-  /// only settles, both words would run away. By the owner. For a moment the sum is too small, never too
-  /// large: nobody is refused for that.
+  /// Moves the number of waiting messages from `own` to the other word: where one thread only admits and
+  /// another only consumes, both words would drift without bound. Only for the owner. For a moment the sum is
+  /// too small, never too large: no message is refused because of that.
   [[gnu::noinline]] static void balance(Account& account) noexcept {
     const std::uint64_t own = account.own.load(std::memory_order_relaxed);
     const std::uint64_t waiting = own & kWaiting;
@@ -255,7 +259,7 @@ class CreditLedger {
       account.own.store(own + (kNone - waiting), std::memory_order_release);
     }
   }
-  /// What both words say, at a moment during the call.
+  /// Returns the number of waiting messages in both words, at a moment during the call.
   [[nodiscard]] static std::uint64_t waiting(const Account& account) noexcept {
     for (;;) {
       const std::uint64_t own = account.own.load(std::memory_order_acquire);
@@ -263,12 +267,14 @@ class CreditLedger {
       if (account.own.load(std::memory_order_relaxed) == own) return waiting_in(own + by_any);
     }
   }
-  /// Of the sum of both words, in which the two kNone cancel out; less than nothing counts as nothing.
+  /// Returns the number of waiting messages in the sum of both words, in which the two kNone cancel out; a
+  /// negative number counts as 0.
   [[nodiscard]] static std::uint64_t waiting_in(std::uint64_t sum) noexcept {
     const std::uint64_t waiting = sum & kWaiting;
     return waiting < kNone ? waiting : 0;
   }
-  /// Of credits that are returned, when `messages` more than `before` have been settled.
+  /// Returns the number of credits in the batches that become full when `messages` more than `before` are
+  /// consumed.
   [[nodiscard]] std::uint32_t whole_batches(std::uint64_t before, std::uint32_t messages) const noexcept {
     const std::uint64_t whole = ~(std::uint64_t{batch_} - 1);
     return static_cast<std::uint32_t>(((before + messages) & whole) - (before & whole));

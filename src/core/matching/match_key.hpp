@@ -1,4 +1,4 @@
-// What sends and receives are compared by, and where a table keeps it.
+// The key by which sends and receives match, and its bucket in a table.
 #pragma once
 
 #include <bit>
@@ -19,15 +19,15 @@ struct MatchKey {
   friend constexpr bool operator==(const MatchKey&, const MatchKey&) noexcept = default;
 };
 
-/// What the keys of one origin add to the choice of their buckets.
+/// Returns what the origin of a key contributes to the choice of its bucket.
 [[nodiscard]] constexpr std::uint64_t bucket_part(std::uint64_t origin) noexcept {
   return std::rotl(origin, 40);  // away from the bits in which tags differ
 }
-/// The bucket of a tag with the bucket_part() of its origin. `mask`: the number of buckets, a power of two,
-/// less 1; `above`: the other bits, for who has them at hand.
+/// Returns the bucket of a tag with the bucket_part() of its origin. `mask`: the number of buckets, a power
+/// of two, less 1; `above`: the other bits, for callers that have them at hand.
 ///
-/// The lowest bits of a tag stay: the tags of a loop lie in adjacent buckets, which are fetched together and
-/// never collide. Everything else moves that window by an amount that looks random, so that strided tags,
+/// The lowest bits of a tag are kept: the tags of a loop lie in adjacent buckets, which are fetched together
+/// and never collide. Everything else moves that window by an amount that looks random, so that strided tags,
 /// fields within tags, and many sources spread like random keys at worst. The upper half of a product alone
 /// would be linear in small numbers; the highest bits of the lower half make up for that.
 [[nodiscard, gnu::always_inline]] constexpr std::uint64_t bucket_of(std::uint64_t tag, std::uint64_t part,

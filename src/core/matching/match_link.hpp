@@ -1,4 +1,4 @@
-// What a record needs to wait in a match table.
+// The part of a record by which it waits in a match table.
 #pragma once
 
 #include "core/matching/match_key.hpp"
@@ -17,25 +17,27 @@ class MatchTable;
 template <template <class> class Atomic = std::atomic>
 class BasicMatchLink {
  public:
-  /// The key under which the record is, or was last, linked. For whoever owns the record.
+  /// The key under which the record is, or was last, linked. Only for the owner of the record.
   [[nodiscard]] MatchKey key() const noexcept {
     const std::uint64_t origin = origin_.load(std::memory_order_relaxed);
     return {tag_.load(std::memory_order_relaxed), static_cast<std::uint32_t>(origin),
             static_cast<std::uint32_t>(origin >> 32)};
   }
-  /// Of a record that waits elsewhere than in a table.
+  /// Sets the key of a record that waits elsewhere than in a table.
   void set_key(const MatchKey& key) noexcept {
     tag_.store(key.tag, std::memory_order_relaxed);
     origin_.store(key.origin(), std::memory_order_relaxed);
   }
-  /// Whether it is in a table. For whoever keeps others out of that.
+  /// Returns true when the record is in a table. Only for a caller that keeps other threads from linking or
+  /// unlinking it.
   [[nodiscard]] bool is_linked() const noexcept { return linked_.load(std::memory_order_relaxed) != 0; }
 
  private:
   template <class Record, template <class> class, class Threads>
   friend class MatchTable;
 
-  // A ring of the records with one key: the oldest one's previous is the newest. Under the bucket's lock.
+  // A ring of the records with one key: the oldest one's previous is the newest. Guarded by the bucket's
+  // lock.
   BasicMatchLink* next_ = nullptr;
   BasicMatchLink* previous_ = nullptr;
   // Atomic because unlink() reads them before it knows which bucket to lock.

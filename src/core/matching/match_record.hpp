@@ -1,9 +1,9 @@
-// What waits in a matching engine.
+// The records that wait in a matching engine.
 #pragma once
 
 #include "core/matching/match_link.hpp"
 #include "core/matching/record_pool.hpp"
-#include "core/matching/unexpected.hpp"
+#include "core/matching/unexpected_message.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -17,34 +17,33 @@ namespace weft::core {
 
 class MatchingEngine;
 
-/// One posted receive, or one message that came before its receive.
-/// Two lines, because thousands of them may be in use at a time.
-/// What messages need is in the first.
+/// One posted receive, or one unexpected message. Two cache lines, because thousands of records may be in use
+/// at a time. The first line holds what messages need.
 struct alignas(128) MatchRecord : MatchLink, PooledRecord {
-  Unexpected* unexpected = nullptr;  // of a message, and of a receive that has met an announcement
+  Unexpected* unexpected = nullptr;  // of a message, and of a receive that has matched an RTS
   std::span<std::byte> buffer;       // of a receive
-  Completion* completion = nullptr;  // likewise
-  void* user_data = nullptr;         // likewise
+  Completion* completion = nullptr;  // of a receive
+  void* user_data = nullptr;         // of a receive
   MatchingEngine* engine = nullptr;  // while it waits for a transfer
-  MatchRecord* next = nullptr;       // likewise, and in a RecordList
-  // Of ordered engines.
+  MatchRecord* next = nullptr;       // while it waits for a transfer, and in a RecordList
+  // For ordered engines:
   MatchRecord* previous = nullptr;  // in a RecordList
-  std::uint64_t order = 0;          // of a receive: of its post; of a message that is held: its number
+  std::uint64_t order = 0;          // of a receive: number of its post; of a held message: its number
 
-  /// Of a record that waits: whether it is that of a receive.
+  /// Returns true when a waiting record is that of a receive.
   [[nodiscard]] bool is_receive() const noexcept { return unexpected == nullptr; }
 };
 
 static_assert(sizeof(MatchRecord) == 128);
 
-/// Records in an order, through next and previous. A record is in one list at most.
+/// An ordered list of records, through next and previous. A record is in one list at most.
 class RecordList {
  public:
   [[nodiscard]] MatchRecord* first() const noexcept { return first_; }
   [[nodiscard]] MatchRecord* last() const noexcept { return last_; }
 
   void append(MatchRecord& record) noexcept { insert_behind(last_, record); }
-  /// `before`: null: as the first.
+  /// Inserts the record behind `before`; null: as the first.
   void insert_behind(MatchRecord* before, MatchRecord& record) noexcept {
     MatchRecord* const after = before != nullptr ? before->next : first_;
     record.previous = before;

@@ -1,12 +1,12 @@
 // The table in which sends and receives wait for each other.
 #pragma once
 
+#include "concurrent/backoff.hpp"
 #include "core/matching/match_link.hpp"
 #include "core/matching/zeroed_memory.hpp"
 
 #include <weft/detail/bias.hpp>
 
-#include <sched.h>
 #include <algorithm>
 #include <bit>
 #include <cassert>
@@ -18,10 +18,12 @@
 namespace weft::core {
 
 /// Pairs records of two sides by key: the oldest first under each key, unordered between keys. Records derive
-/// from MatchLink and belong to the table while they are linked; the other side's thread gets them.
+/// from MatchLink and belong to the table while they are linked; the thread of the other side that matches
+/// them becomes their owner.
 ///
-/// A hash table of cache lines under a try-lock each: a thread that finds another one in a bucket is told so
-/// and never waits. Nothing is allocated after construction, and only what was used is resident.
+/// A hash table of cache lines, each with a try-lock: a call that finds another thread in a bucket returns
+/// contended and never waits. Nothing is allocated after construction, and only memory that was used is
+/// resident.
 template <class Record, template <class> class Atomic = std::atomic, class Threads = detail::ProcessThreads>
 class MatchTable {
   using Link = BasicMatchLink<Atomic>;
@@ -32,7 +34,7 @@ class MatchTable {
   using Side = MatchSide;
   enum class Answer : std::uint8_t {
     matched,    ///< record: the oldest of the other side, which is the caller's now
-    kept,       ///< record: what make() returned; it belongs to the table, and may be gone already
+    kept,       ///< record: what make() returned; it belongs to the table, and may have been matched already
     contended,  ///< another thread is in the bucket; without effect
     exhausted,  ///< make() returned nullptr, or there is no room for one more key; without effect
   };
@@ -41,9 +43,9 @@ class MatchTable {
     Record* record;
   };
 
-  /// `buckets`: a power of two; three keys fit in each, more spill over into `overflow` further ones (by
+  /// `buckets`: a power of two; three keys fit in each, further keys go to `overflow` additional ones (by
   /// default 16 for each bucket, and 65536 at least). `serial`: by contract one thread at a time uses the
-  /// table, so it executes no locked instruction. Throws weft::Error without address space.
+  /// table, so it executes no locked instruction. Throws weft::Error when there is no address space.
   MatchTable(std::uint32_t buckets, bool serial, std::uint32_t overflow = 0);
   ~MatchTable();
   MatchTable(const MatchTable&) = delete;
@@ -74,35 +76,37 @@ class MatchTable {
     Bucket* bucket_;
   };
 
-  // The part of pair() that is nearly always enough, small so that it is inlined. Locking: NoLock for a
-  // serial table, else TryLock.
+  // Fast paths of pair(), small so that they are inlined. Locking: NoLock for a serial table, else TryLock.
 
-  /// The oldest record of the side that is not `kSide`, unlinked, when the first slot of its bucket holds it.
-  /// nullptr: pair() knows. `finder`: of this table and the key's origin.
+  /// Unlinks the oldest record of the side that is not `kSide`, when the first slot of its bucket holds it.
+  /// Returns nullptr, without effect, when it does not; the caller then falls back to pair(). `finder`: of
+  /// this table and the key's origin.
   template <class Locking, Side kSide>
-  [[nodiscard]] Record* take_first(const MatchKey& key, Finder& finder) noexcept;
+  [[nodiscard]] Record* try_take(const MatchKey& key, Finder& finder) noexcept;
   template <class Locking, Side kSide>
-  [[nodiscard, gnu::always_inline]] inline Record* take_first(const MatchKey& key) noexcept {
+  [[nodiscard, gnu::always_inline]] inline Record* try_take(const MatchKey& key) noexcept {
     Finder finder(*this, key.origin(), key.tag);
-    return take_first<Locking, kSide>(key, finder);
+    return try_take<Locking, kSide>(key, finder);
   }
-  /// The same for several under one hold: the oldest ones, as long as wants(record); each is take(record)'s,
-  /// which may already give it to others. Both run under the bucket's lock: they must be short and must not
-  /// use the table. Returns how many were taken; 0 also when pair() knows more.
+  /// try_take() for several records under one hold of the bucket: unlinks the oldest ones, as long as
+  /// wants(record) returns true, and passes each to take(record), which may already pass it on to another
+  /// thread. Both run under the bucket's lock: they must be short and must not use the table. Returns the
+  /// number of records taken; it may be 0 although pair() would find one.
   template <class Locking, Side kSide, class Wants, class Take>
-  [[nodiscard]] std::uint32_t take_first_while(const MatchKey& key, Finder& finder, const Wants& wants,
-                                               const Take& take) noexcept;
+  [[nodiscard]] std::uint32_t try_take_while(const MatchKey& key, Finder& finder, const Wants& wants,
+                                             const Take& take) noexcept;
   /// Links the record that make() returns, when the key's bucket is empty or its first slot holds records of
-  /// the same key and side. False, without effect: pair() knows; or make() returned nullptr. make() is called
-  /// only when there is room, under the bucket's lock: as that of pair().
+  /// the same key and side. Returns false, without effect, when it does not, or when make() returned nullptr;
+  /// the caller then falls back to pair(). make() is called only when there is room, under the bucket's lock:
+  /// it must be short and must not use the table.
   template <class Locking, Side kSide, class Make>
-  [[nodiscard]] bool add_first(const MatchKey& key, const Make& make) noexcept;
+  [[nodiscard]] bool try_add(const MatchKey& key, const Make& make) noexcept;
 
-  /// Asks for the cache line that pair() will look at.
+  /// Prefetches the cache line that pair() will read.
   void prefetch(const MatchKey& key) const noexcept { __builtin_prefetch(&home_of(key), 1); }
 
-  /// A record that pair() will probably look at, to be prefetched and not to be relied on; nullptr: none, or
-  /// the table is not serial, so that another thread may be in the bucket.
+  /// Returns a record that pair() will probably read, as a hint for prefetching only; nullptr when there is
+  /// none, or when the table is not serial, so that another thread may be in the bucket.
   [[nodiscard]] const Record* peek(const MatchKey& key) const noexcept {
     if (!serial_) return nullptr;
     const Bucket& home = home_of(key);
@@ -111,27 +115,29 @@ class MatchTable {
     return nullptr;
   }
 
-  // What follows is for rare calls, which wait for threads in the bucket, a few instructions each.
+  // The functions below are for rare calls; they wait for threads in the bucket, a few instructions each.
 
-  /// Takes the record out; false when it is not linked any more. `still()` says, under the bucket's lock,
-  /// whether the record is in the use that the caller means (its generation, asked first; then what else
-  /// belongs to it), because it may have been matched and linked again meanwhile.
+  /// Unlinks the record; returns false when it is not linked any more. `still()` returns true, under the
+  /// bucket's lock, when the record is in the use that the caller means (its generation, checked first; then
+  /// what else belongs to it), because it may have been matched and linked again meanwhile.
   template <class Still>
   [[nodiscard]] bool unlink(Record& record, Still&& still) noexcept;
-  /// The oldest record of `side`, unlinked, or nullptr.
+  /// Unlinks and returns the oldest record of `side`, or returns nullptr.
   [[nodiscard]] Record* take(Side side, const MatchKey& key) noexcept;
-  /// Calls visit(record) for the oldest record of `side` under the bucket's lock; false when there is none.
+  /// Calls visit(record) for the oldest record of `side` under the bucket's lock; returns false when there is
+  /// none.
   template <class Visit>
   bool visit_oldest(Side side, const MatchKey& key, Visit&& visit) noexcept;
-  /// Calls visit(record, side) for every record, under the lock of its bucket, as a look at what waits: what
-  /// is linked or unlinked meanwhile may be missed. Of a serial table: when no other thread uses it.
+  /// Calls visit(record, side) for every record, under the lock of its bucket: records that are linked or
+  /// unlinked meanwhile may be missed. For a serial table only when no other thread uses it.
   template <class Visit>
   void for_each(Visit&& visit) noexcept;
   /// Unlinks everything and calls each(record, side). No other thread may use the table.
   template <class Each>
   void clear(Each&& each) noexcept;
 
-  /// Searches that went on in a bucket of overflow; approximate where several threads search. Any thread.
+  /// The number of searches that continued in an overflow bucket; approximate where several threads search.
+  /// Any thread.
   [[nodiscard]] std::uint64_t long_searches() const noexcept {
     return long_searches_.load(std::memory_order_relaxed);
   }
@@ -143,17 +149,17 @@ class MatchTable {
   static constexpr std::uint32_t kOccupied = 1U << 0;
   static constexpr std::uint32_t kUnexpected = 1U << 4;
   static constexpr std::uint32_t kAllOccupied = 0b111;
-  static constexpr std::uint32_t kContinued = 1U << 8;  // by a bucket of overflow
+  static constexpr std::uint32_t kContinued = 1U << 8;  // continues in an overflow bucket
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
 
   struct Slot {
     std::uint64_t tag = 0;
-    Link* oldest = nullptr;  // of the records with this key, whose origin tells keys with one tag apart
+    Link* oldest = nullptr;  // of its key, whose origin tells keys with one tag apart
   };
   struct alignas(64) Bucket {
     Atomic<std::uint32_t> lock{0};
     std::uint32_t state = 0;
-    std::uint32_t overflow = 0;  // the bucket that continues this one; of a free bucket: the next free one
+    std::uint32_t overflow = 0;  // the bucket that continues this one; in a free bucket: the next free one
     Slot slots[kSlots];
   };
   // The representation of an empty bucket is all zeros, which fresh memory has already.
@@ -172,13 +178,13 @@ class MatchTable {
 
   [[nodiscard, gnu::always_inline]] Bucket& home_of(std::uint64_t tag, std::uint64_t part) const noexcept {
     Bucket* const home = home_ + bucket_of(tag, part, mask_, above_);
-    if (home == nullptr) __builtin_unreachable();  // which the compiler does not see
+    if (home == nullptr) __builtin_unreachable();  // tells the compiler that it is not null
     return *home;
   }
   [[nodiscard]] Bucket& home_of(const MatchKey& key) const noexcept {
     return home_of(key.tag, bucket_part(key.origin()));
   }
-  // The lock of the list of spare buckets.
+  // Enters and leaves the lock of the list of spare buckets.
   [[nodiscard]] bool enter(Atomic<std::uint32_t>& lock) const noexcept {
     return serial_ ? detail::NoLock::acquire(lock) : detail::TryLock::acquire(lock);
   }
@@ -186,7 +192,8 @@ class MatchTable {
     serial_ ? detail::NoLock::release(lock) : detail::TryLock::release(lock);
   }
   [[nodiscard]] Hold enter_waiting(Atomic<std::uint32_t>& lock) noexcept;
-  /// A hint, taken without the lock, that is acted upon only under it; ThreadSanitizer is told so.
+  /// A hint, read without the lock, that is acted upon only under it; the annotation tells ThreadSanitizer
+  /// so.
   __attribute__((no_sanitize("thread"))) static bool may_be_used(const Bucket& bucket) noexcept {
     return *const_cast<const volatile std::uint32_t*>(&bucket.state) != 0;
   }
@@ -207,20 +214,20 @@ class MatchTable {
   void drop(Bucket& home, Bucket& empty) noexcept;
 
   const std::uint64_t mask_;   // of bucket numbers
-  const std::uint64_t above_;  // all other bits: at hand, they cost no register
+  const std::uint64_t above_;  // all other bits: a member costs no register
   const bool serial_;
   const std::uint32_t spare_count_;
   ZeroedMemory memory_;
   Bucket* const home_;
-  Bucket* const spare_;                                  // of overflow
+  Bucket* const spare_;                                  // the overflow buckets
   alignas(64) detail::BasicBias<Atomic, Threads> bias_;  // of the buckets' locks
   alignas(64) Atomic<std::uint32_t> spare_lock_{0};
-  std::uint32_t spare_free_ = kNone;  // first of a list through Bucket::overflow
-  std::uint32_t spare_used_ = 0;      // those beyond have never been used
+  std::uint32_t spare_free_ = kNone;  // first of a list linked through Bucket::overflow
+  std::uint32_t spare_used_ = 0;      // the buckets from this one on have never been used
   mutable std::atomic<std::uint64_t> long_searches_{0};
 };
 
 }  // namespace weft::core
 
-#include "core/matching/match_table_impl.hpp"
-#include "core/matching/match_table_rare.hpp"
+#include "core/matching/match_table.inl.hpp"
+#include "core/matching/match_table_slow.inl.hpp"

@@ -1,5 +1,8 @@
 #include "core/matching/matching_engine.hpp"
 
+#include "concurrent/racy_read.hpp"
+#include "core/completion/immediate_ends.hpp"
+
 #include <weft/completion/completion.hpp>
 #include <weft/detail/message_access.hpp>
 #include <weft/error.hpp>
@@ -16,15 +19,31 @@ MatchingEngine::MatchingEngine(std::uint16_t id, const MatchingLimits& limits, b
     : id_(id),
       serial_(serial),
       expectation_(expectation(serial, false)),
-      // Of an ordered engine the order's lock guards the table, which then holds a key for each record.
+      // The lock of an ordered engine's order guards the table, which then holds a key for each record.
       table_(limits.buckets, serial || id >= kMatchingEngines,
              id >= kMatchingEngines ? std::max(limits.records, 16 * limits.buckets) : 0),
       records_(limits.records, serial),
       unexpected_(limits.records, serial),
-      blocks_(std::min(limits.records, kMaxBlocks), serial),
+      blocks_(std::min(limits.records, kMaxBlocks), serial, RecordPool<UnexpectedBlock>::Idle::unreachable),
       order_(id >= kMatchingEngines
                  ? std::make_unique<OrderedMatching>(table_, records_, limits.ranks, serial)
                  : nullptr) {}
+
+WEFT_READS_RACILY bool MatchingEngine::may_name(const Completion& object) const noexcept {
+  const std::uint32_t made = std::min(records_.made(), records_.limit());
+  for (std::uint32_t index = 0; index < made; ++index)
+    if (const MatchRecord* record = records_.find(index);
+        record != nullptr && concurrent::racy_read(record->completion) == &object &&
+        (record->is_linked() || (order_ != nullptr && concurrent::racy_read(record->order) != 0)) &&
+        concurrent::racy_read(record->unexpected) == nullptr)
+      return true;
+  if (!scattered_.load(std::memory_order_acquire)) return false;
+  for (std::uint32_t index = 0; index < scattered_receives_->made(); ++index)
+    if (const ScatteredReceive* receive = scattered_receives_->find(index);
+        receive != nullptr && receive->passes_on_to(object))
+      return true;
+  return false;
+}
 
 MatchRecord* MatchingEngine::cancel(const ReceiveHandle& handle) noexcept {
   MatchRecord* record = records_.find(handle.index);
@@ -34,35 +53,67 @@ MatchRecord* MatchingEngine::cancel(const ReceiveHandle& handle) noexcept {
 }
 
 ScatteredReceive::Pool& MatchingEngine::scattered_receives() {
-  // Of many threads also where the engine is serial: a large message may end on another device.
+  // Used by many threads even where the engine is serial: a large message may end on another device.
   std::call_once(scattered_once_, [this] {
     scattered_receives_ = std::make_unique<ScatteredReceive::Pool>(records_.limit(), false);
+    scattered_.store(true, std::memory_order_release);
   });
   return *scattered_receives_;
 }
 
-void end_unmatched(MatchingEngine& engine, MatchRecord& record, Outcome outcome) noexcept {
+void end_unmatched(MatchingEngine& engine, MatchRecord& record, Outcome outcome, std::uint32_t device,
+                   ImmediateEnds* ends) noexcept {
   Message message;
   const MatchKey key = record.key();
   detail::MessageAccess::set_view(message, Operation::receive, static_cast<int>(key.source), key.tag,
                                   record.buffer.data(), 0, nullptr, 0);
+  detail::MessageAccess::set_device(message, device);
   detail::MessageAccess::set_user_data(message, record.user_data);
   detail::MessageAccess::set_outcome(message, outcome);
   Completion* completion = record.completion;
   engine.release(record);
+  if (ends != nullptr) return ends->signal(*completion, message);
+  const SignalScope scope;
   completion->signal(message);
 }
 
-void MatchingEngine::end_peer(int rank) noexcept {
-  const auto is_of_peer = [this, rank](const MatchRecord& record) {
-    // Otherwise somebody else may be using it.
-    if (!record.is_linked()) return false;
+namespace {
+
+/// Returns true when a receive names this rank as its only source.
+bool names(const MatchKey& key, int rank) noexcept {
+  const auto policy = static_cast<MatchingPolicy>(key.policy);
+  return (policy == MatchingPolicy::rank_and_tag || policy == MatchingPolicy::rank_only) &&
+         key.source == static_cast<std::uint32_t>(rank);
+}
+
+/// Returns true when only a key function determines whose messages match the key.
+bool is_of_user(const MatchKey& key) noexcept {
+  return static_cast<MatchingPolicy>(key.policy) == MatchingPolicy::user;
+}
+
+}  // namespace
+
+/// Returns true when the record is in the table, or is a receive with a wildcard that has not matched a
+/// message.
+bool MatchingEngine::waits(const MatchRecord& record) const noexcept {
+  return record.is_linked() || (order_ != nullptr && record.is_receive() && record.order != 0 &&
+                                OrderedMatching::is_wildcard(record.key()));
+}
+
+void MatchingEngine::end_all_but(int own) noexcept {
+  unlink_where(
+      [this, own](const MatchRecord& record) {
+        return waits(record) && record.is_receive() && !names(record.key(), own) && !is_of_user(record.key());
+      },
+      [this](MatchRecord& record) { end_unmatched(*this, record, Outcome::peer_failed); });
+}
+
+void MatchingEngine::end_peer(int rank, bool has_failed) noexcept {
+  const auto is_of_peer = [this, rank, has_failed](const MatchRecord& record) {
+    // Otherwise another thread may be using the record.
+    if (!waits(record)) return false;
     if (!record.is_receive()) return record.unexpected->is_announced() && record.unexpected->peer == rank;
-    if (needs_all_ranks()) return true;
-    const MatchKey key = record.key();
-    const auto policy = static_cast<MatchingPolicy>(key.policy);
-    return (policy == MatchingPolicy::rank_and_tag || policy == MatchingPolicy::rank_only) &&
-           key.source == static_cast<std::uint32_t>(rank);
+    return (has_failed && needs_all_ranks()) || names(record.key(), rank);
   };
   unlink_where(is_of_peer, [this](MatchRecord& record) {
     if (record.is_receive())
@@ -70,88 +121,6 @@ void MatchingEngine::end_peer(int rank) noexcept {
     else
       release(record);
   });
-}
-
-MatchingEngines::~MatchingEngines() {
-  for (auto& engine : engines_) delete engine.load(std::memory_order_relaxed);
-}
-
-MatchingEngine* MatchingEngines::make(std::uint32_t id) {
-  const std::lock_guard lock(mutex_);
-  MatchingEngine* engine = engines_[id].load(std::memory_order_relaxed);
-  if (engine != nullptr) return engine;
-  engine = new MatchingEngine(static_cast<std::uint16_t>(id), limits_, false);
-  // Pairs with the acquire in find().
-  engines_[id].store(engine, std::memory_order_release);
-  return engine;
-}
-
-MatchingEngine& MatchingEngines::open(std::uint32_t id, MatchOrder order, bool serial, KeyFunction function,
-                                      const void* context) {
-  const bool is_ordered = order == MatchOrder::ordered;
-  const std::uint32_t first = is_ordered ? kMatchingEngines : 0;
-  const std::uint32_t end = is_ordered ? kEngineIds : kMatchingEngines;
-  if (id < first || id >= end)
-    throw Error("matching engine " + std::to_string(id) +
-                " is out of range: " + (is_ordered ? "ordered engines have the ids " : "") +
-                std::to_string(first) + " to " + std::to_string(end - 1) +
-                (!is_ordered && id < kEngineIds ? "; ordered engines need MatchOrder::ordered" : ""));
-  if (is_ordered && function != nullptr)
-    throw Error("matching engine " + std::to_string(id) +
-                " is ordered: it matches by rank and tag, not by a make_key");
-  const std::lock_guard lock(mutex_);
-  if (open_[id]) throw Error("matching engine " + std::to_string(id) + " is open already in this runtime");
-  MatchingEngine* old = engines_[id].load(std::memory_order_relaxed);
-  MatchingEngine* engine = old;
-  if (old == nullptr || old->attributes().is_serial != serial) {
-    // Of two engines one is serial, the one that an early message made or the one that was closed before: by
-    // its contract no other thread is near.
-    engine = new MatchingEngine(static_cast<std::uint16_t>(id), limits_, serial);
-    if (old != nullptr) move_all(*old, *engine);
-    engines_[id].store(engine, std::memory_order_release);
-    // Records that wait for a transfer may still be its own.
-    if (old != nullptr) replaced_.emplace_back(old);
-  }
-  engine->set_key_function(function, context);
-  open_[id] = true;
-  return *engine;
-}
-
-void MatchingEngines::move_all(MatchingEngine& from, MatchingEngine& to) {
-  const auto copy_of = [&](MatchRecord& record) -> MatchRecord* {
-    MatchRecord* copy = record.unexpected != nullptr ? to.take_unexpected() : to.records().take();
-    if (copy == nullptr) return nullptr;
-    copy->buffer = record.buffer;
-    copy->completion = record.completion;
-    copy->user_data = record.user_data;
-    if (record.unexpected == nullptr) return copy;
-    const bool has_block = record.unexpected->kept() == Arrived::Kept::beside;
-    EarlyBlock* const block = has_block ? to.blocks().take() : nullptr;
-    if (has_block && block == nullptr) {
-      to.release(*copy);
-      return nullptr;
-    }
-    copy->unexpected->take_over(record.unexpected->content(), block);
-    return copy;
-  };
-  if (from.order() != nullptr) {
-    to.order()->take_over(*from.order(), [&](MatchRecord& record) {
-      MatchRecord* copy = copy_of(record);
-      from.release(record);
-      return copy;
-    });
-    return;
-  }
-  from.table().clear([&](MatchRecord& record, MatchSide side) {
-    const auto moved = to.table().pair(side, record.key(), [&] { return copy_of(record); });
-    static_cast<void>(moved);
-    from.release(record);
-  });
-}
-
-void MatchingEngines::close(std::uint32_t id) noexcept {
-  const std::lock_guard lock(mutex_);
-  open_[id] = false;
 }
 
 }  // namespace weft::core

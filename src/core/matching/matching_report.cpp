@@ -1,4 +1,4 @@
-// What waits in a matching engine, for explanations.
+// Lists what waits in a matching engine, for explanations.
 #include "core/matching/matching_engine.hpp"
 
 namespace weft::core {
@@ -50,7 +50,7 @@ void MatchingEngine::describe(PendingList& list) noexcept {
     if (side == MatchSide::unexpected && record.unexpected == nullptr) return;
     PendingOperation operation =
         side == MatchSide::posted ? receive_of(record) : message_of(*record.unexpected, is_held);
-    // Tags of ordered engines: any_tag is all ones.
+    // In ordered engines any_tag is all ones.
     if (order_ != nullptr && operation.tag == any_tag) operation.has_tag = false;
     operation.engine = id_;
     operation.identity = std::uint64_t{record.index()} << 32 | record.generation();

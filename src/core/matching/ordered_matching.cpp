@@ -1,24 +1,19 @@
 #include "core/matching/ordered_matching.hpp"
 
-#include <sched.h>
+#include "concurrent/backoff.hpp"
+
 #include <utility>
 
 namespace weft::core {
 
 auto OrderedMatching::enter() noexcept -> Hold {
-  for (std::uint32_t step = 1;; ++step) {
+  for (concurrent::Backoff backoff;; backoff.wait())
     if (const Hold hold = try_enter(); hold != nullptr) return hold;
-    if (step % 64 == 0) {
-      ::sched_yield();  // its holder may have lost its core
-    } else {
-      __builtin_ia32_pause();
-    }
-  }
 }
 
-/// The last held message whose number is not beyond this one, or nullptr.
+/// Returns the last held message whose number is not beyond `number`, or nullptr.
 MatchRecord* OrderedMatching::last_held_until(const ArrivalStream& stream, std::uint32_t number) noexcept {
-  // By distance: numbers wrap round.
+  // Compared by distance, because numbers wrap round.
   const std::uint32_t ahead = number - stream.expected;
   MatchRecord* before = stream.held.last();
   while (before != nullptr && static_cast<std::uint32_t>(before->order) - stream.expected > ahead)
@@ -38,24 +33,24 @@ void OrderedMatching::keep_held(ArrivalStream& stream, std::uint32_t number, con
   stream.held.insert_behind(last_held_until(stream, number), message);
 }
 
-MatchRecord* OrderedMatching::meet_held(ArrivalStream& stream) noexcept {
+MatchRecord* OrderedMatching::match_held(ArrivalStream& stream) noexcept {
   MatchRecord* first = nullptr;
   MatchRecord* last = nullptr;
   for (;;) {
     MatchRecord* const message = stream.held.first();
     if (message == nullptr || message->order != stream.expected) return first;
-    const auto [answer, receive] = meet(message->key(), [&] {
+    const auto [answer, receive] = match(message->key(), [&] {
       stream.held.remove(*message);
       return message;
     });
-    // No room for its key: it stays held, and is tried again with the next arrival.
+    // No room for its key: the message stays held, and is tried again with the next arrival.
     if (answer == Answer::exhausted) [[unlikely]]
       return first;
     ++stream.expected;
     if (answer != Answer::matched) continue;
     stream.held.remove(*message);
     receive->unexpected = std::exchange(message->unexpected, nullptr);
-    records_.give_back(*message);
+    records_.release(*message);
     receive->next = nullptr;
     (first == nullptr ? first : last->next) = receive;
     last = receive;
@@ -85,7 +80,8 @@ void OrderedMatching::unlink_message(MatchRecord& message) noexcept {
   messages_.remove(message);
 }
 
-/// Null: no wildcard fits, or a receive of the table was posted before it.
+/// Returns the oldest wildcard receive that the key matches; null when there is none, or when a receive of
+/// the table was posted before it.
 MatchRecord* OrderedMatching::take_receive_among_wildcards(const MatchKey& key) noexcept {
   MatchRecord* found = wildcards_.first();
   while (found != nullptr && !fits(found->key(), key)) found = found->next;
@@ -100,7 +96,7 @@ MatchRecord* OrderedMatching::take_receive_among_wildcards(const MatchKey& key) 
 bool OrderedMatching::unlink_here(MatchRecord& record) noexcept {
   const bool is_receive = record.is_receive();
   if (is_receive && is_wildcard(record.key())) {
-    // 0: it has met its message.
+    // 0: the receive has matched its message.
     if (record.order == 0) return false;
     remove_wildcard(record);
     return true;

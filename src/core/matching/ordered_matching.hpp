@@ -1,12 +1,12 @@
-// What makes a matching engine an ordered one: MPI's order, and wildcards.
+// The order of an ordered matching engine: MPI's order, and wildcards.
 //
 // Receives of one source and tag and messages wait in the engine's table, as in unordered engines. Receives
-// with wildcards wait in a list of their own, by posting; messages in the table are in a list as well, by
-// arrival, which only receives with wildcards walk. A message that a receive of the table and one of the list
-// fit takes the one that was posted first, which their numbers tell.
+// with wildcards wait in a list of their own, in the order of posting; messages in the table are in a list as
+// well, in the order of arrival, which only receives with wildcards walk. A message that matches both a
+// receive of the table and one of the list takes the one that was posted first, which their numbers tell.
 //
-// Sends carry a number for each stream, which leads from one device to one engine. A message that comes
-// before one with a lower number is held, and nobody finds it, until that one has come.
+// Sends carry a number for each stream, which leads from one device to one engine. A message that arrives
+// before one with a lower number is held, and cannot be matched, until that one has arrived.
 #pragma once
 
 #include "core/matching/credits.hpp"
@@ -26,13 +26,13 @@
 
 namespace weft::core {
 
-/// Where a stream begins.
+/// The sending end of a stream.
 using detail::SendStream;
 
-/// Where a stream ends. Under the lock of the engine's order.
+/// The receiving end of a stream. Guarded by the lock of the engine's order.
 struct ArrivalStream {
   std::uint32_t expected = 0;  // number of the next message
-  RecordList held;             // messages behind that, by number
+  RecordList held;             // messages with later numbers, by number
 };
 
 class OrderedMatching {
@@ -50,23 +50,24 @@ class OrderedMatching {
   OrderedMatching(const OrderedMatching&) = delete;
   OrderedMatching& operator=(const OrderedMatching&) = delete;
 
-  /// Of sends of the own device to a peer. Any thread.
+  /// The stream of sends of the own device to a peer. Any thread.
   [[nodiscard]] SendStream& sends(int peer, std::uint8_t own_device) { return sends_->at(peer, own_device); }
 
-  /// Receives that went to a backlog and are not posted yet: others stay behind them. Any thread.
-  [[nodiscard]] std::atomic<std::uint32_t>& kept_receives() noexcept { return kept_receives_; }
+  /// The number of receives that are queued in a backlog and not posted yet: later receives stay behind them.
+  /// Any thread.
+  [[nodiscard]] std::atomic<std::uint32_t>& queued_receives() noexcept { return queued_receives_; }
 
-  // The lock of everything below, for those that do not say that they take it. A serial engine has none; that
-  // of others has a bias (weft/detail/bias.hpp).
+  // The lock of everything below, except for functions that say that they take it. A serial engine has none;
+  // the lock of other engines has a bias (weft/detail/bias.hpp).
   using Hold = std::atomic<std::uint32_t>*;
 
-  /// nullptr: another thread is inside.
+  /// Returns nullptr when another thread holds the lock.
   [[nodiscard]] Hold try_enter() noexcept { return detail::enter(bias_, lock_, serial_); }
-  /// Waits, for rare calls.
+  /// Waits for the lock; for rare calls.
   [[nodiscard]] Hold enter() noexcept;
   void leave(Hold hold) noexcept { detail::leave(hold, serial_); }
-  // For callers that know whether it is serial. Locking: NoLock then, else TryLock.
-  /// nullptr also while it is undecided who has the bias, which try_enter() decides.
+  /// For callers that know whether the engine is serial. Locking: NoLock then, else TryLock. Returns nullptr
+  /// also while it is undecided which thread has the bias, which try_enter() decides.
   template <class Locking>
   [[nodiscard, gnu::always_inline]] inline Hold try_enter_decided() noexcept {
     return detail::enter_decided<Locking>(bias_, lock_);
@@ -81,39 +82,41 @@ class OrderedMatching {
     return key.source == static_cast<std::uint32_t>(any_source) || key.tag == any_tag;
   }
 
-  /// Whether it is the turn of the message with this number, no other is held, and no wildcard is posted.
+  /// Returns true when it is the turn of the message with this number, no other is held, and no wildcard is
+  /// posted.
   [[nodiscard]] bool is_plain_turn(const ArrivalStream& stream, std::uint32_t number) const noexcept {
     return stream.expected == number && stream.held.first() == nullptr && wildcards_.first() == nullptr;
   }
-  /// The receive that the message with this number meets, unlinked, when it is a plain turn and the receive
-  /// is found at once. nullptr, without effect: arrive() knows.
-  [[nodiscard, gnu::always_inline]] inline MatchRecord* take_first_receive(ArrivalStream& stream,
-                                                                           std::uint32_t number,
-                                                                           const MatchKey& key) noexcept {
+  /// Unlinks and returns the receive that the message with this number matches, when it is a plain turn and
+  /// the receive is found at once. Returns nullptr, without effect, otherwise; the caller then falls back to
+  /// arrive().
+  [[nodiscard, gnu::always_inline]] inline MatchRecord* try_take_receive(ArrivalStream& stream,
+                                                                         std::uint32_t number,
+                                                                         const MatchKey& key) noexcept {
     if (!is_plain_turn(stream, number)) [[unlikely]]
       return nullptr;
-    MatchRecord* const receive = table_.take_first<detail::NoLock, MatchSide::unexpected>(key);
+    MatchRecord* const receive = table_.try_take<detail::NoLock, MatchSide::unexpected>(key);
     if (receive != nullptr) [[likely]]
       ++stream.expected;
     return receive;
   }
-  /// The same for the messages that follow it with its key, as MatchTable::take_first_while():
-  /// wants(record, number) says whether the next one has this number.
+  /// try_take_receive() for the messages that follow it with its key, as MatchTable::try_take_while():
+  /// wants(record, number) returns true when the next message has this number.
   template <class Wants, class Take>
-  [[gnu::always_inline]] inline void take_first_receives(ArrivalStream& stream, const MatchKey& key,
-                                                         const Wants& wants, const Take& take) noexcept {
+  [[gnu::always_inline]] inline void try_take_receives(ArrivalStream& stream, const MatchKey& key,
+                                                       const Wants& wants, const Take& take) noexcept {
     Table::Finder finder(table_, key.origin(), key.tag);
     std::uint32_t number = stream.expected;
-    stream.expected += table_.take_first_while<detail::NoLock, MatchSide::unexpected>(
+    stream.expected += table_.try_take_while<detail::NoLock, MatchSide::unexpected>(
         key, finder, [&](const MatchRecord& receive) { return wants(receive, number++); }, take);
   }
-  /// Lets a message whose plain turn it is, in the record that make() returns, begin to wait, when no receive
-  /// with its key does and its bucket has room for it at once. False, without effect: arrive() knows; or
-  /// make() returned nullptr.
+  /// Stores a message whose plain turn it is, in the record that make() returns, when no receive with its key
+  /// waits and its bucket has room for it at once. Returns false, without effect, otherwise, or when make()
+  /// returned nullptr; the caller then falls back to arrive().
   template <class Make>
-  [[nodiscard, gnu::always_inline]] inline bool keep_first(ArrivalStream& stream, const MatchKey& key,
-                                                           const Make& make) noexcept {
-    const bool is_kept = table_.add_first<detail::NoLock, MatchSide::unexpected>(key, [&] {
+  [[nodiscard, gnu::always_inline]] inline bool try_store(ArrivalStream& stream, const MatchKey& key,
+                                                          const Make& make) noexcept {
+    const bool is_kept = table_.try_add<detail::NoLock, MatchSide::unexpected>(key, [&] {
       MatchRecord* const message = make();
       if (message != nullptr) [[likely]]
         messages_.append(*message);
@@ -123,77 +126,78 @@ class OrderedMatching {
       ++stream.expected;
     return is_kept;
   }
-  /// The message that a receive without wildcards meets, unlinked, when it is found at once. nullptr: post()
-  /// knows.
-  [[nodiscard, gnu::always_inline]] inline MatchRecord* take_first_message(const MatchKey& key) noexcept {
-    MatchRecord* const message = table_.take_first<detail::NoLock, MatchSide::posted>(key);
+  /// Unlinks and returns the message that a receive without wildcards matches, when it is found at once.
+  /// Returns nullptr, without effect, otherwise; the caller then falls back to post().
+  [[nodiscard, gnu::always_inline]] inline MatchRecord* try_take_message(const MatchKey& key) noexcept {
+    MatchRecord* const message = table_.try_take<detail::NoLock, MatchSide::posted>(key);
     if (message != nullptr) [[likely]]
       messages_.remove(*message);
     return message;
   }
-  /// Posts a receive without wildcards, which make() returns, when its bucket has room for it at once. False,
-  /// without effect: post() knows; or make() returned nullptr.
+  /// Posts a receive without wildcards, which make() returns, when its bucket has room for it at once.
+  /// Returns false, without effect, otherwise, or when make() returned nullptr; the caller then falls back to
+  /// post().
   template <class Make>
-  [[nodiscard, gnu::always_inline]] inline bool post_first(const MatchKey& key, const Make& make) noexcept {
-    return table_.add_first<detail::NoLock, MatchSide::posted>(key, [&] {
+  [[nodiscard, gnu::always_inline]] inline bool try_post(const MatchKey& key, const Make& make) noexcept {
+    return table_.try_add<detail::NoLock, MatchSide::posted>(key, [&] {
       MatchRecord* const receive = make();
       if (receive != nullptr) [[likely]]
         receive->order = ++posted_;
       return receive;
     });
   }
-  /// The message that a receive meets, unlinked; when there is none, the record that make() returns begins to
-  /// wait as a receive.
+  /// Unlinks and returns the message that a receive matches; when there is none, the record that make()
+  /// returns begins to wait as a receive.
   template <class Make>
   [[nodiscard]] Table::Result post(const MatchKey& key, Make&& make) noexcept;
 
-  /// What an arrival led to.
+  /// The result of an arrival.
   struct Arrival {
     enum class Answer : std::uint8_t {
       matched,   ///< record: the receive, unlinked
       kept,      ///< the record that make() returned waits for its receive, or for its turn
-      later,     ///< another thread is inside, or make() returned nullptr; without effect
+      later,     ///< another thread holds the lock, or make() returned nullptr; without effect
       rejected,  ///< no message may have this number; without effect
     };
     Answer answer = Answer::later;
     MatchRecord* record = nullptr;
-    /// Receives that messages have met whose turn came with this one, linked through `next`, each with its
-    /// message in `unexpected`.
+    /// Receives that have matched held messages whose turn came with this one, linked through `next`, each
+    /// with its message in `unexpected`.
     MatchRecord* due = nullptr;
   };
-  /// A message arrives, from this device of a peer. make() makes the record in which it waits. Takes the
-  /// lock, which it only tries.
+  /// Handles a message that arrives from this device of a peer. make() makes the record in which it waits.
+  /// Takes the lock, by one attempt.
   template <class Make>
   [[nodiscard]] Arrival arrive(int peer, std::uint8_t device, std::uint32_t number, std::uint64_t tag,
                                const Make& make) noexcept;
 
-  // Each of these takes the lock itself and waits for it.
+  // Each of the functions below takes the lock itself and waits for it.
 
-  /// As MatchTable's, for wildcards too.
+  /// MatchTable::unlink(), for wildcards too.
   template <class Still>
   [[nodiscard]] bool unlink(MatchRecord& record, const Still& still) noexcept;
-  /// The message that a receive would meet, unlinked, or nullptr.
+  /// Unlinks and returns the message that a receive would match, or returns nullptr.
   [[nodiscard]] MatchRecord* take_message(const MatchKey& key) noexcept;
-  /// Calls visit(message) under the lock; false when there is none.
+  /// Calls visit(message) under the lock; returns false when there is none.
   template <class Visit>
   bool visit_message(const MatchKey& key, const Visit& visit) noexcept;
 
-  /// Calls visit(record, side, is_held) for everything that waits; is_held: its turn has not come.
+  /// Calls visit(record, side, is_held) for everything that waits; is_held: the message's turn has not come.
   template <class Visit>
   void for_each(const Visit& visit) noexcept;
 
-  /// Moves everything here, into an order that is new. copy_of(record) makes a record of this engine, or
-  /// nullptr, of one of the other, which it gives back. No other thread may use either.
+  /// Moves everything from another order into this new one. copy_of(record) makes a record of this engine of
+  /// one of the other, which it releases, or returns nullptr. No other thread may use either.
   template <class CopyOf>
   void take_over(OrderedMatching& from, const CopyOf& copy_of);
 
  private:
-  /// The receive that a message meets whose turn it is, unlinked; when there is none, the record that make()
-  /// returns begins to wait as a message.
+  /// Unlinks and returns the receive that a message whose turn it is matches; when there is none, the record
+  /// that make() returns begins to wait as a message.
   template <class Make>
-  [[nodiscard]] Table::Result meet(const MatchKey& key, Make&& make) noexcept;
-  /// Lets held messages meet their receives, as far as it is their turn. Returns those, as Arrival::due.
-  [[nodiscard]] MatchRecord* meet_held(ArrivalStream& stream) noexcept;
+  [[nodiscard]] Table::Result match(const MatchKey& key, Make&& make) noexcept;
+  /// Matches held messages with their receives, as far as it is their turn. Returns those, as Arrival::due.
+  [[nodiscard]] MatchRecord* match_held(ArrivalStream& stream) noexcept;
   [[nodiscard]] static bool holds(const ArrivalStream& stream, std::uint32_t number) noexcept;
   static void keep_held(ArrivalStream& stream, std::uint32_t number, const MatchKey& key,
                         MatchRecord& message) noexcept;
@@ -217,16 +221,16 @@ class OrderedMatching {
   const bool serial_;
   std::unique_ptr<AccountTable<SendStream>> sends_;
   std::unique_ptr<AccountTable<ArrivalStream>> arrivals_;
-  std::atomic<std::uint32_t> kept_receives_{0};
+  std::atomic<std::uint32_t> queued_receives_{0};
   alignas(64) detail::Bias bias_;  // of the lock
   std::atomic<std::uint32_t> lock_{0};
-  std::uint64_t posted_ = 0;  // receives so far
-  RecordList wildcards_;      // receives; their order is not 0
-  RecordList messages_;       // those in the table
+  std::uint64_t posted_ = 0;  // number of receives so far
+  RecordList wildcards_;      // receives; their `order` is not 0
+  RecordList messages_;       // messages in the table
 };
 
 template <class Make>
-auto OrderedMatching::meet(const MatchKey& key, Make&& make) noexcept -> Table::Result {
+auto OrderedMatching::match(const MatchKey& key, Make&& make) noexcept -> Table::Result {
   if (wildcards_.first() != nullptr) [[unlikely]]
     if (MatchRecord* receive = take_receive_among_wildcards(key); receive != nullptr)
       return {Answer::matched, receive};
@@ -247,17 +251,17 @@ auto OrderedMatching::arrive(int peer, std::uint8_t device, std::uint32_t number
   if (ahead >> 31 != 0 || holds(stream, number)) {
     result.answer = Arrival::Answer::rejected;
   } else if (ahead == 0) {
-    const auto [answer, record] = meet(key, make);
+    const auto [answer, record] = match(key, make);
     if (answer != Answer::exhausted) {
       result.answer = answer == Answer::matched ? Arrival::Answer::matched : Arrival::Answer::kept;
       result.record = record;
       ++stream.expected;
-      result.due = meet_held(stream);
+      result.due = match_held(stream);
     }
   } else if (MatchRecord* record = make(); record != nullptr) {
     keep_held(stream, number, key, *record);
     result.answer = Arrival::Answer::kept;
-    result.due = meet_held(stream);
+    result.due = match_held(stream);
   }
   leave(hold);
   return result;
@@ -334,11 +338,11 @@ void OrderedMatching::take_over(OrderedMatching& from, const CopyOf& copy_of) {
   }
   for (MatchRecord* record = from.messages_.first(); record != nullptr;) {
     MatchRecord* const next = record->next;
-    static_cast<void>(meet(record->key(), [&] { return copy_of(*record); }));
+    static_cast<void>(match(record->key(), [&] { return copy_of(*record); }));
     record = next;
   }
   from.wildcards_ = from.messages_ = {};
-  kept_receives_.store(from.kept_receives_.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  queued_receives_.store(from.queued_receives_.load(std::memory_order_relaxed), std::memory_order_relaxed);
   sends_ = std::move(from.sends_);
   arrivals_ = std::move(from.arrivals_);
   arrivals_->for_each([&](int, std::uint8_t, ArrivalStream& stream) {

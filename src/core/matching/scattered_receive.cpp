@@ -24,7 +24,8 @@ bool ScatteredReceive::assign(std::span<const MutableBytes> buffers, std::size_t
     start += buffer.size();
   }
   total_ = total;
-  completion_ = options.completion;
+  completion_.store(options.completion, std::memory_order_relaxed);
+  detail::NamedCompletion::note(options.completion);
   user_data_ = options.user_data;
   pool_ = &pool;
   return true;
@@ -44,6 +45,7 @@ void ScatteredReceive::fill(Bytes payload) noexcept {
 
 void ScatteredReceive::signal(Message& message) noexcept {
   const std::size_t length = message.length();
+  const std::uint32_t device = message.device();
   const bool has_come = message.outcome() == Outcome::ok || message.outcome() == Outcome::truncated;
   if (message.data() == entry_.word.data() && message.size() == entry_.word.size())
     scatter(parts(), 0, message.bytes());
@@ -51,10 +53,11 @@ void ScatteredReceive::signal(Message& message) noexcept {
   const ScatterPart& first = parts_[0];
   detail::MessageAccess::set_view(message, Operation::receive, message.peer(), message.tag(), first.buffer,
                                   std::min(first.room, received), nullptr, length);
+  detail::MessageAccess::set_device(message, device);
   detail::MessageAccess::set_user_data(message, user_data_);
   if (has_come && length > total_) detail::MessageAccess::set_outcome(message, Outcome::truncated);
-  Completion* const completion = completion_;
-  pool_->give_back(*this);
+  Completion* const completion = completion_.exchange(nullptr, std::memory_order_acq_rel);
+  pool_->release(*this);
   completion->signal(message);
 }
 

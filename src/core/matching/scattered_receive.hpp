@@ -1,7 +1,8 @@
 // A posted receive whose room is a list of buffers.
 //
-// It stands between the receive and the completion object of the program, and lends the receive a buffer that
-// tells, where a payload is copied, that it belongs into the list. So receives with one buffer pay nothing.
+// It stands between the receive and the completion object of the program, and lends the receive a special
+// buffer. Code that copies payloads recognises that buffer and copies into the list. So receives with one
+// buffer cost nothing more.
 #pragma once
 
 #include "core/diagnosis/pending.hpp"
@@ -24,36 +25,45 @@ class ScatteredReceive final : public Completion, public PooledRecord {
  public:
   using Pool = RecordPool<ScatteredReceive>;
 
-  ~ScatteredReceive() override { withdraw(); }
+  ~ScatteredReceive() override { set_unnamed(); }
 
-  /// Copies the list, which is not empty; its memory stays with the record and is reused. False: there is no
-  /// memory for it. `total`: the sum of the sizes, at most 2^62.
+  /// Copies the list, which is not empty; its memory stays with the record and is reused. Returns false when
+  /// there is no memory for it. `total`: the sum of the sizes, at most 2^62.
   [[nodiscard]] bool assign(std::span<const MutableBytes> buffers, std::size_t total,
                             const ReceiveOptions& options, Pool& pool) noexcept;
-  /// What is posted. Its size is larger than any payload.
+  /// The buffer to post. Its size is larger than any payload.
   [[nodiscard]] MutableBytes buffer() noexcept { return {entry_.word.data(), kScattered | total_}; }
-  /// The receive that lent such a buffer; nullptr for memory of the program.
+  /// Returns the receive that lent such a buffer; nullptr for memory of the program.
   [[nodiscard]] static ScatteredReceive* of(MutableBytes buffer) noexcept {
     return (buffer.size() & kScattered) == 0 ? nullptr : reinterpret_cast<Entry*>(buffer.data())->receive;
   }
 
-  /// Makes what an explanation tells of a receive with such a buffer that of the program's.
+  /// Replaces, in an explanation, the data of a receive with such a buffer by those of the program's receive.
   static void show(MutableBytes buffer, PendingOperation& receive) noexcept;
 
   [[nodiscard]] std::size_t total() const noexcept { return total_; }
-  /// Copies a payload that came whole.
+  /// `object` is being destroyed: signals `instead` in its place. Returns true when it was the object of this
+  /// receive. Any thread.
+  bool pass_on(const Completion& object, Completion& instead) noexcept {
+    Completion* expected = const_cast<Completion*>(&object);
+    return completion_.compare_exchange_strong(expected, &instead, std::memory_order_acq_rel);
+  }
+  [[nodiscard]] bool passes_on_to(const Completion& object) const noexcept {
+    return completion_.load(std::memory_order_relaxed) == &object;
+  }
+  /// Copies a payload that arrived in one message.
   void fill(Bytes payload) noexcept;
-  /// The list for a payload that lies at `address` of its sender; 0: nobody can read it there.
+  /// Returns the list for a payload that lies at `address` in its sender; 0: it cannot be read there.
   [[nodiscard]] std::span<const ScatterPart> parts_from(std::uint64_t address) noexcept;
 
-  /// The receive has ended: the program's completion object learns it, and the record is free.
+  /// Called when the receive has ended: signals the program's completion object, and releases the record.
   void signal(Message& message) noexcept override;
   [[nodiscard]] bool ready() const noexcept override { return true; }
 
  private:
   static constexpr std::size_t kScattered = std::size_t{1} << 63;
-  /// A payload of one word is stored without a look at the size of the buffer (complete.hpp): it goes here
-  /// first, and signal() copies it.
+  /// A payload of one word is stored without a check of the buffer's size (matched/complete_receive.hpp): it
+  /// goes to `word` first, and signal() copies it.
   struct Entry {
     std::array<std::byte, sizeof(std::uint64_t)> word;
     ScatteredReceive* receive;
@@ -67,7 +77,7 @@ class ScatteredReceive final : public Completion, public PooledRecord {
   std::size_t capacity_ = 0;
   std::size_t count_ = 0;
   std::size_t total_ = 0;
-  Completion* completion_ = nullptr;
+  std::atomic<Completion*> completion_{nullptr};  // null once it has ended
   void* user_data_ = nullptr;
   Pool* pool_ = nullptr;
 };

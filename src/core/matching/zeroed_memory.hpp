@@ -5,8 +5,8 @@
 
 namespace weft::core {
 
-/// Zeroed, aligned to pages, of fixed size: a bound in address space, of which pages become resident when
-/// they are written first. So tables and pools never move what they hold and never allocate later.
+/// Zeroed, page-aligned memory of fixed size: a bound in address space, whose pages become resident when they
+/// are first written. So tables and pools never move their contents and never allocate later.
 class ZeroedMemory {
  public:
   /// Throws weft::Error, which names `purpose`.

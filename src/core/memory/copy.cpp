@@ -1,4 +1,4 @@
-#include "base/bulk_copy.hpp"
+#include "base/memory/bulk_copy.hpp"
 
 #include <weft/detail/copy.hpp>
 

@@ -1,7 +1,7 @@
-// The source of a large message: pieces of memory that travel one behind the other.
+// The source of a large message: pieces of memory that are sent one behind the other.
 #pragma once
 
-#include "base/bulk_copy.hpp"
+#include "base/memory/bulk_copy.hpp"
 
 #include <weft/types.hpp>
 
@@ -17,7 +17,8 @@ namespace weft::core {
 /// stays with the record that it belongs to: once grown, it is reused without allocation.
 class GatherList {
  public:
-  /// Starts at the beginning of `parts`. False: there is no memory for the list.
+  /// Copies the list, and starts at the beginning of `parts`. Returns false when there is no memory for the
+  /// list.
   [[nodiscard]] bool assign(std::span<const Bytes> parts) noexcept {
     std::byte* memory = reserve(parts.size_bytes());
     if (memory == nullptr) return false;
@@ -26,7 +27,8 @@ class GatherList {
     part_ = done_ = 0;
     return true;
   }
-  /// Instead of a list: room for `size` bytes that are put together here; nullptr: there is none.
+  /// Provides memory, in place of a list, for `size` bytes that the caller writes; returns nullptr when there
+  /// is none.
   [[nodiscard]] std::byte* stage(std::size_t size) noexcept {
     count_ = 0;
     return reserve(size);
@@ -40,7 +42,21 @@ class GatherList {
   }
   [[nodiscard]] bool has_parts() const noexcept { return count_ != 0; }
 
-  /// Copies the next `size` bytes of the parts, which have as many left.
+  /// Copies all of `bytes`, or of `parts` unless that is empty, `size` bytes together, into staged memory;
+  /// returns it, or nullptr.
+  [[nodiscard]] const std::byte* stage(Bytes bytes, std::span<const Bytes> parts, std::size_t size) noexcept {
+    std::byte* const staged = stage(size);
+    if (staged == nullptr) return nullptr;
+    if (parts.empty() && size != 0) base::copy_bulk(staged, bytes.data(), size);
+    std::byte* to = staged;
+    for (const Bytes& part : parts) {
+      if (!part.empty()) base::copy_bulk(to, part.data(), part.size());
+      to += part.size();
+    }
+    return staged;
+  }
+
+  /// Copies the next `size` bytes of the parts, which have at least as many left.
   void copy(std::byte* to, std::size_t size) noexcept {
     while (size != 0) {
       Bytes part;
@@ -59,7 +75,7 @@ class GatherList {
   }
 
  private:
-  static constexpr std::size_t kKept = std::size_t{64} << 10;  // larger lists are given back
+  static constexpr std::size_t kKept = std::size_t{64} << 10;  // the memory of larger lists is freed
 
   [[nodiscard]] std::byte* reserve(std::size_t size) noexcept {
     if (size > capacity_ || memory_ == nullptr) {
@@ -74,8 +90,8 @@ class GatherList {
   std::unique_ptr<std::byte[]> memory_;
   std::size_t capacity_ = 0;
   std::size_t count_ = 0;
-  std::size_t part_ = 0;  // the next one to be copied ...
-  std::size_t done_ = 0;  // ... and how much of it has been
+  std::size_t part_ = 0;  // the next part to be copied ...
+  std::size_t done_ = 0;  // ... and the number of its bytes that have been copied
 };
 
 }  // namespace weft::core

@@ -14,7 +14,7 @@ Regions::Regions(network::Network& network, int rank, std::uint32_t capacity, st
       capacity_(capacity),
       quiesce_(std::move(quiesce)),
       entries_(new Entry[capacity]) {
-  free_.reserve(capacity);  // so that giving back never allocates
+  free_.reserve(capacity);  // so that releasing an index never allocates
 }
 
 RegionName Regions::take() {
@@ -34,7 +34,7 @@ RegionName Regions::take() {
   return {index, entry.generation};
 }
 
-void Regions::give_back(RegionName name) noexcept {
+void Regions::release(RegionName name) noexcept {
   const std::lock_guard lock(mutex_);
   free_.push_back(name.index);
 }
@@ -50,13 +50,13 @@ RemoteRegion Regions::open(RegionName name, std::span<std::byte> memory, bool al
 }
 
 RemoteRegion Regions::add(std::span<std::byte> memory) {
-  // Even a region of no bytes has a place: where nullptr is found, there is no region.
+  // Even a region of 0 bytes has an address: nullptr means that there is no region.
   if (memory.data() == nullptr) memory = {&nowhere_, 0};
   const RegionName name = take();
   try {
     return open(name, memory, false);
   } catch (...) {
-    give_back(name);
+    release(name);
     throw;
   }
 }
@@ -72,7 +72,7 @@ RemoteRegion Regions::allocate(std::size_t size, std::span<std::byte>& memory) {
       throw;
     }
   } catch (...) {
-    give_back(name);
+    release(name);
     throw;
   }
 }
@@ -84,7 +84,7 @@ void Regions::remove(std::uint32_t index) noexcept {
   // Deliveries that found it open end first; those that begin later find it closed.
   quiesce_();
   network_.release_memory(name, entry.memory, entry.allocated);
-  give_back(name);
+  release(name);
 }
 
 }  // namespace weft::core

@@ -14,7 +14,7 @@
 
 namespace weft::core {
 
-/// Looking up is wait-free; adding and removing are set-up and may wait.
+/// The table of regions. Looking up is wait-free; adding and removing are set-up and may wait.
 class Regions {
  public:
   /// `quiesce` returns once no delivery that began before is running in another thread.
@@ -22,15 +22,17 @@ class Regions {
   Regions(const Regions&) = delete;
   Regions& operator=(const Regions&) = delete;
 
-  /// Opens memory of the user to peers. Throws weft::Error when the table is full or the network cannot.
+  /// Opens memory of the user to peers. Throws weft::Error when the table is full or the network cannot
+  /// register it.
   RemoteRegion add(std::span<std::byte> memory);
-  /// The same with memory that the network allocates; `memory` becomes its place.
+  /// Opens memory that the network allocates; `memory` becomes its place. Throws as add().
   RemoteRegion allocate(std::size_t size, std::span<std::byte>& memory);
-  /// Closes a region. On return no access of a peer is under way any more, and what was allocated is freed.
+  /// Closes a region. On return no access of a peer is in progress any more, and memory from allocate() is
+  /// freed.
   void remove(std::uint32_t index) noexcept;
 
-  /// `size` bytes at `offset` of an own region, or nullptr when the name is stale or forged, or the bytes are
-  /// not all inside. Valid until the end of the delivery, or of the step, that asks.
+  /// Returns `size` bytes at `offset` of a region of this rank, or nullptr when the name is stale or forged,
+  /// or the bytes are not all inside. Valid until the end of the calling delivery or step.
   [[nodiscard]] std::byte* find(network::RegionName name, std::uint64_t offset,
                                 std::uint64_t size) const noexcept {
     if (name.index >= capacity_) return nullptr;
@@ -39,6 +41,11 @@ class Regions {
     if (name.generation == 0 || entry.open.load(std::memory_order_acquire) != name.generation) return nullptr;
     if (offset > entry.memory.size() || size > entry.memory.size() - offset) return nullptr;
     return entry.memory.data() + offset;
+  }
+  /// Returns true when a region that find() has just found is memory of the program, which may have made it
+  /// read-only or unmapped it since: base/memory/guarded_copy.hpp accesses it.
+  [[nodiscard]] bool is_of_program(network::RegionName name) const noexcept {
+    return !entries_[name.index].allocated;
   }
 
  private:
@@ -50,7 +57,7 @@ class Regions {
   };
 
   network::RegionName take();
-  void give_back(network::RegionName name) noexcept;
+  void release(network::RegionName name) noexcept;
   RemoteRegion open(network::RegionName name, std::span<std::byte> memory, bool allocated);
 
   network::Network& network_;
@@ -59,7 +66,7 @@ class Regions {
   const std::function<void()> quiesce_;
   const std::unique_ptr<Entry[]> entries_;
   std::byte nowhere_{};
-  std::mutex mutex_;                 // guards what follows
+  std::mutex mutex_;                 // guards the members below
   std::vector<std::uint32_t> free_;  // indices used before
   std::uint32_t used_ = 0;           // indices below have been used
 };

@@ -1,7 +1,7 @@
 // The target of a payload: pieces of memory that take consecutive parts of it.
 #pragma once
 
-#include "base/bulk_copy.hpp"
+#include "base/memory/bulk_copy.hpp"
 
 #include <weft/types.hpp>
 
@@ -13,16 +13,16 @@
 
 namespace weft::core {
 
-/// One part of a message and where it goes. Parts lie one behind the other: `start` never decreases.
+/// One part of a message and its destination. Parts lie one behind the other: `start` never decreases.
 struct ScatterPart {
   std::uint64_t address = 0;  // of the part in the sender's process, where it can be read; else 0
   std::uint64_t start = 0;    // of the part in the message
   std::uint64_t size = 0;     // of the part
   std::byte* buffer = nullptr;
-  std::size_t room = 0;  // of the buffer; what does not fit is dropped
+  std::size_t room = 0;  // size of the buffer; bytes that do not fit are dropped
 };
 
-/// The part that byte `offset` of the message is in; there is one.
+/// Returns the index of the part that contains byte `offset` of the message; there is one.
 [[nodiscard]] inline std::size_t part_at(std::span<const ScatterPart> parts, std::uint64_t offset) noexcept {
   const auto behind =
       std::upper_bound(parts.begin(), parts.end(), offset,
@@ -30,7 +30,7 @@ struct ScatterPart {
   return static_cast<std::size_t>(behind - parts.begin()) - 1;
 }
 
-/// Copies bytes that stand at `offset` in the message to where they belong.
+/// Copies bytes from `offset` in the message to their buffers.
 inline void scatter(std::span<const ScatterPart> parts, std::uint64_t offset, Bytes bytes) noexcept {
   for (std::size_t index = part_at(parts, offset); !bytes.empty() && index < parts.size(); ++index) {
     const ScatterPart& part = parts[index];
@@ -43,7 +43,8 @@ inline void scatter(std::span<const ScatterPart> parts, std::uint64_t offset, By
   }
 }
 
-/// How many bytes of the message have to travel so that every buffer gets what fits into it.
+/// Returns the number of bytes of the message that have to be sent so that every buffer gets what fits into
+/// it.
 [[nodiscard]] inline std::uint64_t wanted_of(std::span<const ScatterPart> parts) noexcept {
   for (std::size_t index = parts.size(); index-- > 0;) {
     const ScatterPart& part = parts[index];

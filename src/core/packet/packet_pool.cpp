@@ -1,6 +1,6 @@
 #include "core/packet/packet_pool.hpp"
 
-#include "base/bulk_copy.hpp"
+#include "base/memory/bulk_copy.hpp"
 #include "concurrent/thread_number.hpp"
 
 #include <weft/detail/lock.hpp>
@@ -16,6 +16,7 @@ using detail::TryLock;
 void PacketPool::attach(network::Network& network) {
   network_ = &network;
   memory_ = network.packet_memory();
+  is_kept_ = std::make_unique<std::atomic<bool>[]>(memory_.count);
   bulk_.set_up(memory_.count, std::min(bulk_limit_, memory_.count - memory_.count / 4));
   for (Shard& shard : shards_) shard.indices = std::make_unique<std::uint32_t[]>(memory_.count);
   // Lowest index on top, so that few pages are touched while few packets are in use.
@@ -24,23 +25,20 @@ void PacketPool::attach(network::Network& network) {
     shard.indices[shard.count++] = index;
   }
   // All magazines exist from the start: taking a packet allocates nothing.
-  for (std::uint32_t thread = 0; thread < kMagazines; ++thread) {
-    owned_[thread] = std::make_unique<Magazine>();
-    magazines_[thread].store(owned_[thread].get(), std::memory_order_relaxed);
-  }
+  magazines_ = std::make_unique<Magazine[]>(kMagazines);
 }
 
 [[gnu::noinline]] Packet PacketPool::get_slowly() noexcept {
   const std::uint32_t thread = concurrent::thread_number();
-  Magazine* magazine = thread < kMagazines ? magazines_[thread].load(std::memory_order_relaxed) : nullptr;
-  if (magazine != nullptr && magazine->count > 0) return packet(magazine->indices[--magazine->count]);
-  const std::uint32_t index = refill(magazine, thread);
+  std::uint32_t index = kNone;
+  if (thread < kMagazines && magazines_[thread].take(index)) return packet(index);
+  index = refill(thread);
   return index != kNone ? packet(index) : Packet();
 }
 
 Packet PacketPool::get_from_share(BulkPackets::Use use) noexcept {
   if (!bulk_.admit(use)) {
-    // Peers may have given some back that nobody has looked for yet.
+    // Peers may have returned packets that have not been reclaimed yet.
     std::array<std::uint32_t, kMagazineSize> returned;
     const std::size_t count = reclaim(returned);
     if (count != 0) spill(returned.data(), static_cast<std::uint32_t>(count), concurrent::thread_number());
@@ -63,33 +61,59 @@ std::size_t PacketPool::reclaim(std::span<std::uint32_t> indices) noexcept {
   return count;
 }
 
-std::uint32_t PacketPool::take_from(Shard& shard, Magazine* magazine) noexcept {
-  if (!TryLock::acquire(shard.lock)) return kNone;
-  std::uint32_t index = kNone;
-  if (shard.count > 0) index = shard.indices[--shard.count];
-  if (magazine != nullptr)
-    while (shard.count > 0 && magazine->count < magazine_limit_ / 2)
-      magazine->indices[magazine->count++] = shard.indices[--shard.count];
-  TryLock::release(shard.lock);
-  return index;
+std::uint32_t PacketPool::refill(std::uint32_t thread) noexcept {
+  // Packets that peers have returned come first: they were used last, and so no more memory is touched than
+  // is in use at once.
+  std::array<std::uint32_t, kMagazineSize> returned;
+  if (const std::size_t count = reclaim(returned); count != 0)
+    return share_out(returned.data(), static_cast<std::uint32_t>(count), thread);
+  std::uint32_t index = take_from_shards(thread);
+  if (index == kNone) index = take_from_magazines(thread);
+  // Another thread may have moved surplus packets to the shards meanwhile.
+  return index != kNone ? index : take_from_shards(thread);
 }
 
-std::uint32_t PacketPool::refill(Magazine* magazine, std::uint32_t thread) noexcept {
-  // What peers have given back first: it was used last, and no more memory is touched than is in use at once.
-  std::array<std::uint32_t, kMagazineSize> returned;
-  const std::size_t count = reclaim(returned);
-  if (count == 0) {
-    for (std::uint32_t step = 0; step < kShards; ++step)
-      if (const std::uint32_t index = take_from(shards_[(thread + step) % kShards], magazine); index != kNone)
-        return index;
-    return kNone;
+std::uint32_t PacketPool::take_from_shards(std::uint32_t thread) noexcept {
+  for (std::uint32_t step = 0; step < kShards; ++step) {
+    Shard& shard = shards_[(thread + step) % kShards];
+    if (!TryLock::acquire(shard.lock)) continue;
+    const auto next = [&shard](std::uint32_t& index) {
+      if (shard.count == 0) return false;
+      index = shard.indices[--shard.count];
+      return true;
+    };
+    std::uint32_t index = kNone;
+    if (next(index) && thread < kMagazines) magazines_[thread].fill(magazine_limit_ / 2, next);
+    TryLock::release(shard.lock);
+    if (index != kNone) return index;
   }
-  std::size_t next = 1;
-  if (magazine != nullptr)
-    while (next < count && magazine->count < magazine_limit_ / 2)
-      magazine->indices[magazine->count++] = returned[next++];
-  if (next < count) spill(returned.data() + next, static_cast<std::uint32_t>(count - next), thread);
-  return returned[0];
+  return kNone;
+}
+
+std::uint32_t PacketPool::take_from_magazines(std::uint32_t thread) noexcept {
+  const std::uint32_t end = std::min(concurrent::thread_numbers_used(), kMagazines);
+  std::array<std::uint32_t, kMagazineSize> indices;
+  for (std::uint32_t step = 1; step <= end; ++step) {
+    const std::uint32_t other = (thread + step) % end;
+    if (other == thread || !magazines_[other].seems_filled()) continue;
+    if (const std::uint32_t count = magazines_[other].take_all(indices.data()); count != 0)
+      return share_out(indices.data(), count, thread);
+  }
+  return kNone;
+}
+
+/// Distributes packets without an owner: the caller gets the first, its magazine some, the shards the rest.
+std::uint32_t PacketPool::share_out(const std::uint32_t* indices, std::uint32_t count,
+                                    std::uint32_t thread) noexcept {
+  std::uint32_t next = 1;
+  if (thread < kMagazines)
+    magazines_[thread].fill(magazine_limit_ / 2, [&](std::uint32_t& index) {
+      if (next == count) return false;
+      index = indices[next++];
+      return true;
+    });
+  if (next < count) spill(indices + next, count - next, thread);
+  return indices[0];
 }
 
 void PacketPool::spill(const std::uint32_t* indices, std::uint32_t count, std::uint32_t thread) noexcept {
@@ -103,28 +127,35 @@ void PacketPool::spill(const std::uint32_t* indices, std::uint32_t count, std::u
   }
 }
 
+Packet PacketPool::packet_of(const void* address) noexcept {
+  // Compared as numbers: pointers to other objects have no order.
+  const std::uintptr_t offset =
+      reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(memory_.base);
+  if (memory_.stride == 0 || offset % memory_.stride != 0 || offset / memory_.stride >= memory_.count)
+    return {};
+  const auto index = static_cast<std::uint32_t>(offset / memory_.stride);
+  if (is_kept_[index].exchange(false, std::memory_order_relaxed))
+    kept_.fetch_sub(1, std::memory_order_relaxed);
+  return packet(index);
+}
+
 void PacketPool::put_packet(std::uint32_t index) noexcept {
   const std::uint32_t thread = concurrent::known_thread_number();
-  if (thread < kMagazines) [[likely]] {
-    Magazine& magazine = *magazines_[thread].load(std::memory_order_relaxed);
-    if (magazine.count != magazine_limit_) [[likely]] {
-      magazine.indices[magazine.count++] = index;
-      return;
-    }
-  }
+  if (thread < kMagazines && magazines_[thread].put(index, magazine_limit_)) [[likely]]
+    return;
   put_slowly(index);
 }
 
 [[gnu::noinline]] void PacketPool::put_slowly(std::uint32_t index) noexcept {
   const std::uint32_t thread = concurrent::thread_number();
   if (thread >= kMagazines) return spill(&index, 1, thread);
-  Magazine& magazine = *magazines_[thread].load(std::memory_order_relaxed);
-  if (magazine.count == magazine_limit_) {
-    const std::uint32_t half = magazine_limit_ / 2 + magazine_limit_ % 2;
-    magazine.count -= half;
-    spill(&magazine.indices[magazine.count], half, thread);
-  }
-  magazine.indices[magazine.count++] = index;
+  Magazine& magazine = magazines_[thread];
+  if (magazine.put(index, magazine_limit_)) return;
+  std::array<std::uint32_t, kMagazineSize> indices;
+  if (const std::uint32_t count = magazine.drain(magazine_limit_ / 2, indices.data()); count != 0)
+    spill(indices.data(), count, thread);
+  // Not when another thread is emptying the magazine.
+  if (!magazine.put(index, magazine_limit_)) spill(&index, 1, thread);
 }
 
 PayloadOwner* PacketPool::keep(const std::byte*& data, std::size_t size, std::uint64_t& cookie) noexcept {
@@ -141,10 +172,12 @@ PayloadOwner* PacketPool::keep(const std::byte*& data, std::size_t size, std::ui
   base::copy_bulk(packet.data(), data, size);
   data = packet.data();
   cookie = packet.release();
+  is_kept_[cookie].store(true, std::memory_order_relaxed);
   return this;
 }
 
 void PacketPool::release(std::byte*, std::size_t, std::uint64_t cookie) noexcept {
+  is_kept_[cookie].store(false, std::memory_order_relaxed);
   put_packet(static_cast<std::uint32_t>(cookie));
   kept_.fetch_sub(1, std::memory_order_relaxed);
 }

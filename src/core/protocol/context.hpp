@@ -1,15 +1,17 @@
-// What the protocols of a device work with.
+// The state of a device that its protocols share.
 #pragma once
 
 #include "base/log.hpp"
 #include "core/completion/exposures.hpp"
+#include "core/completion/immediate_ends.hpp"
 #include "core/diagnosis/device_counts.hpp"
+#include "core/diagnosis/losses.hpp"
 #include "core/diagnosis/pending.hpp"
 #include "core/diagnosis/trace.hpp"
 #include "core/memory/regions.hpp"
 #include "core/packet/packet_pool.hpp"
 #include "core/protocol/observed_port.hpp"
-#include "core/protocol/select.hpp"
+#include "core/protocol/protocol_select.hpp"
 #include "network/network.hpp"
 
 #include <atomic>
@@ -24,7 +26,7 @@ enum class Transfer : std::uint8_t { read, copy };
 /// How puts and gets reach a region: by the network or else by messages, or only by one of them.
 enum class AccessPath : std::uint8_t { automatic, direct, message };
 
-/// What was refused or dropped, of a whole runtime.
+/// Counts of what was refused or dropped in a whole runtime.
 struct Counters {
   std::atomic<std::uint64_t> refused_handles{0};
   std::atomic<std::uint64_t> refused_messages{0};
@@ -48,24 +50,32 @@ struct Context {
   AccessPath access_path;
   int rank;
   int ranks;
-  PayloadDevice* payloads = nullptr;  // that moves payloads in place of this device; null: this one does
-  DeviceCounts* counts = nullptr;     // null: nobody asks
-  Tracer* tracer = nullptr;           // likewise
+  ImmediateEnds& ends;
+  PayloadDevice* payloads = nullptr;  // moves payloads for this device; null: this one does
+  DeviceCounts* counts = nullptr;     // null: nothing is counted
+  Tracer* tracer = nullptr;           // null: no trace
+  Losses* losses = nullptr;           // null: losses are not reported
+  std::size_t fetched_bytes = 0;      // attribute rendezvous_bytes
+  std::uint32_t keeper = 0;           // number of the device in the process
 
-  /// Tells a trace, if there is one, about an operation: that it begins or ends under an id that is unique
-  /// among those of its name, or that something has come of it.
+  /// Records an operation in the trace, if there is one: that it begins or ends under an id that is unique
+  /// among those of its name, or that it has made progress.
   void trace(TraceEvent::Phase phase, const char* name, int peer, std::uint64_t size, std::uint64_t id,
              const char* detail = nullptr) const noexcept {
     if (tracer != nullptr) [[unlikely]]
       trace_operation(*tracer, device, phase, name, peer, size, id, detail);
   }
-  /// Returns the count before.
+  /// Reports that an operation of this rank ends because its peer has left or failed.
+  void lose(int peer, const char* what) const noexcept {
+    if (losses != nullptr) losses->add(peer, what);
+  }
+  /// Adds to a count and returns its value before.
   std::uint64_t count(Count DeviceCounts::*which, std::uint64_t amount = 1) const noexcept {
     return counts != nullptr ? (counts->*which).add(amount) : 0;
   }
 };
 
-/// Whether a count is one at which a repeating problem is reported again: 1, 2, 4, 8, ...
+/// Returns true when a repeating problem is reported again at this count: 1, 2, 4, 8, ...
 [[nodiscard]] constexpr bool is_reported(std::uint64_t count) noexcept { return (count & (count - 1)) == 0; }
 
 }  // namespace weft::core

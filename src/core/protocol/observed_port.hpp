@@ -1,4 +1,4 @@
-// The network as the protocols of a device see it: its port, and a count of what it is given.
+// The network as the protocols of a device see it: its port, and a count of the messages that it accepts.
 #pragma once
 
 #include "core/diagnosis/device_counts.hpp"
@@ -8,13 +8,15 @@
 
 namespace weft::core {
 
-/// Stands for a pointer to a port. Calls that send are counted by what came of them.
+/// Stands for a pointer to a port. Calls that send are counted by their result.
 class ObservedPort {
  public:
   // NOLINTNEXTLINE(google-explicit-constructor): takes the place of the pointer
   ObservedPort(network::Port* port, DeviceCounts* counts = nullptr) noexcept : port_(port), counts_(counts) {}
 
   [[nodiscard]] const ObservedPort* operator->() const noexcept { return this; }
+  /// From now on this object stands for another port.
+  void replace(network::Port& port) noexcept { port_ = &port; }
 
   network::SendResult send(const network::Outgoing& outgoing, Bytes payload, bool exclusive) const noexcept {
     return counted(port_->send(outgoing, payload, exclusive), outgoing, payload.size(), exclusive);
@@ -40,7 +42,10 @@ class ObservedPort {
     return port_->locate(peer, memory, size, place);
   }
   [[nodiscard]] const network::Capabilities& capabilities() const noexcept { return port_->capabilities(); }
-  [[nodiscard]] bool gone(int peer) const noexcept { return port_->gone(peer); }
+  [[nodiscard]] const network::Capabilities& peer_capabilities(int peer) const noexcept {
+    return port_->peer_capabilities(peer);
+  }
+  [[nodiscard]] bool has_left(int peer) const noexcept { return port_->has_left(peer); }
   [[nodiscard]] bool has_parked() const noexcept { return port_->has_parked(); }
   void wake(std::uint32_t bits) const noexcept { port_->wake(bits); }
 

@@ -1,7 +1,7 @@
-// Records that step() has to continue.
+// Lists of records that step() has to continue.
 #pragma once
 
-#include "concurrent/intake.hpp"
+#include "concurrent/mpsc_list.hpp"
 
 #include <atomic>
 #include <cstddef>
@@ -9,11 +9,11 @@
 
 namespace weft::core {
 
-/// What one step of a record did.
+/// The result of one step of a record.
 enum class Step : std::uint8_t { idle, moved, finished };
 
-/// Records linked through Record::next: any thread adds, one thread at a time runs. `count`: of the records
-/// in all lists of an owner, who raises it before add().
+/// Records linked through Record::next. Any thread may call add(); one thread at a time may call run().
+/// `count` is the number of records in all lists of an owner, which raises it before add().
 template <class Record>
 class WorkList {
  public:
@@ -22,16 +22,11 @@ class WorkList {
   /// Advances every record by one step; those that have finished leave the list. Returns how many moved.
   template <class Advance>
   std::size_t run(std::atomic<std::uint32_t>& count, const Advance& advance) noexcept {
-    for (Record* record = ready_.take_all(); record != nullptr;) {
-      Record* next = record->next;
-      record->next = active_;
-      active_ = record;
-      record = next;
-    }
+    take_in();
     std::size_t moved = 0;
     for (Record** link = &active_; *link != nullptr;) {
       Record* record = *link;
-      Record* next = record->next;  // a finished record belongs to somebody else
+      Record* next = record->next;  // a finished record may belong to another thread
       const Step result = advance(*record);
       moved += result == Step::idle ? 0 : 1;
       if (result == Step::finished) {
@@ -44,8 +39,24 @@ class WorkList {
     return moved;
   }
 
+  /// Calls visit(record) for all records. Only for the thread that may call run().
+  template <class Visit>
+  void for_each(const Visit& visit) noexcept {
+    take_in();
+    for (Record* record = active_; record != nullptr; record = record->next) visit(*record);
+  }
+
  private:
-  concurrent::Intake<Record> ready_;
+  void take_in() noexcept {
+    for (Record* record = ready_.take_all(); record != nullptr;) {
+      Record* next = record->next;
+      record->next = active_;
+      active_ = record;
+      record = next;
+    }
+  }
+
+  concurrent::MpscList<Record> ready_;
   Record* active_ = nullptr;  // owned by run()
 };
 

@@ -1,8 +1,8 @@
-// What follows when the deadline of an operation passes, on one device.
+// What a device does when the deadline of an operation passes.
 //
-// The operation is cancelled where it is: among the receives, in the backlog, or under way. Where it cannot
+// The operation is cancelled where it is: among the receives, in the backlog, or in progress. Where it cannot
 // be cancelled, because it has ended or is about to, or because a peer may be reading its buffer, it is
-// looked at again some time later. All of this happens inside `working_`: who looks owns the backlog's lists
+// checked again some time later. All of this happens inside `working_`: its holder owns the backlog's lists
 // and the operations that are continued step by step.
 #include "base/clock.hpp"
 #include "concurrent/thread_number.hpp"
@@ -16,15 +16,15 @@ using core::PendingPost;
 
 namespace {
 
-/// What a kept post signals when it ends.
-struct KeptPost {
+/// What a queued post signals when it ends.
+struct QueuedPost {
   Unposted unposted;
   Completion* completion;
   void* user_data;
 };
 
-KeptPost kept_post(const PendingPost& post) noexcept {
-  KeptPost kept{
+QueuedPost queued_post(const PendingPost& post) noexcept {
+  QueuedPost kept{
       {post.operation, post.peer, 0, post.packet ? nullptr : post.data, post.size}, nullptr, nullptr};
   const auto take = [&](const auto& options, std::uint64_t tag) {
     kept.unposted.tag = tag;
@@ -76,7 +76,7 @@ void DeviceState::look_at_deadlines(bool exclusive) noexcept {
 
 void DeviceState::update_deadlines() noexcept {
   if (const std::uint32_t freed = deadlines_.update(); freed != 0)
-    large_messages_.awaiting().fetch_sub(freed, std::memory_order_relaxed);
+    rendezvous_.awaiting().fetch_sub(freed, std::memory_order_relaxed);
 }
 
 void DeviceState::end_due(core::Deadlines::Node* first, bool exclusive) noexcept {
@@ -89,25 +89,25 @@ void DeviceState::end_due(core::Deadlines::Node* first, bool exclusive) noexcept
   if (are_receives) return;
   const auto is_due = [this](const Completion* completion) noexcept { return deadlines_.is_due(completion); };
   if (!backlog_.empty())
-    backlog_.take_out([&](const PendingPost& post) { return is_due(kept_post(post).completion); },
-                      [&](PendingPost& post) { end_kept(post, Outcome::timed_out); });
-  large_messages_.withdraw(deadlines_, failures_->load(std::memory_order_relaxed) != 0, exclusive);
+    backlog_.take_out([&](const PendingPost& post) { return is_due(queued_post(post).completion); },
+                      [&](PendingPost& post) { end_queued(post, Outcome::timed_out); });
+  rendezvous_.cancel(deadlines_, runtime_.failures().count() != 0, exclusive);
   vectored_accesses_.expire(deadlines_);  // with all other accesses
 }
 
-/// A peer's deadline has passed.
-void DeviceState::on_withdraw(std::uint64_t word, const Message& message) noexcept {
-  core::Withdraw withdraw{};
-  if (!core::LargeMessages::read_withdraw(message, withdraw, *this)) return;
+/// Handles a cancel: the deadline of a peer's operation has passed.
+void DeviceState::on_cancel(std::uint64_t word, const Message& message) noexcept {
+  core::Cancel cancel{};
+  if (!core::Rendezvous::read_cancel(message, cancel, *this)) return;
   if (word == 1)
-    send_receive_.forget_announced(message.peer(), withdraw);
+    send_receive_.forget_announced(message.peer(), cancel);
   else
-    large_messages_.forget_arrived(message.peer(), withdraw);
+    rendezvous_.forget_unexpected(message.peer(), cancel);
 }
 
 /// Ends a post that was taken out of the backlog.
-void DeviceState::end_kept(PendingPost& post, Outcome outcome) noexcept {
-  const KeptPost kept = kept_post(post);
+void DeviceState::end_queued(PendingPost& post, Outcome outcome) noexcept {
+  const QueuedPost kept = queued_post(post);
   if (post.in_order) {
     if (const auto* send = std::get_if<core::PendingSend>(&post.other))
       runtime_.matching_engines()
@@ -119,7 +119,7 @@ void DeviceState::end_kept(PendingPost& post, Outcome outcome) noexcept {
       runtime_.matching_engines()
           .find(receive->options.engine)
           ->order()
-          ->kept_receives()
+          ->queued_receives()
           .fetch_sub(1, std::memory_order_relaxed);
   }
   if (const auto* access = std::get_if<core::PendingAccess>(&post.other);
@@ -127,7 +127,7 @@ void DeviceState::end_kept(PendingPost& post, Outcome outcome) noexcept {
                             post.operation == Operation::atomic))
     one_sided_.flushes().leave(post.peer, access->flush_epoch);
   post.other = std::monostate();
-  end_unposted(kept.unposted, *kept.completion, kept.user_data, outcome);
+  end_unposted(ends_, kept.unposted, *kept.completion, kept.user_data, outcome, index_);
 }
 
 }  // namespace weft::detail

@@ -1,12 +1,15 @@
-// What follows from the failure of a peer, on one device.
+// What a device does when a peer has left, by failure or in order.
 //
-// 1. The port stops sending to the peer and delivers what had arrived of it (Port::bury).
-// 2. Large messages and one-sided accesses under way end, as do posts in the backlog with their next try.
-// 3. When no open device can still deliver anything of the peer, the receives end that only it could match,
-//    and whatever waits in engines for which all ranks are needed.
+// 1. The port stops sending to the peer and delivers what had arrived from it (Port::reclaim).
+// 2. Large messages and one-sided accesses in progress end once that is done, as do posts in the backlog with
+//    their next retry.
+// 3. When no open device can still deliver anything from the peer, receives end: those that only the peer can
+//    match; those of any source when no other peer is left; and after a failure whatever waits in engines for
+//    which all ranks are needed. A rank that has left in order may have done its part in operations that the
+//    other ranks have not ended.
 //
-// A receive that is posted meanwhile by a thread which has not noticed yet is found by one of the looks that
-// go on from time to time.
+// A receive that is posted meanwhile by a thread that has not noticed yet is found by one of the checks that
+// are repeated from time to time.
 #include "concurrent/thread_number.hpp"
 #include "core/runtime/device_state.hpp"
 #include "core/runtime/runtime_state.hpp"
@@ -19,9 +22,10 @@ namespace weft::detail {
 
 namespace {
 
-// Progress calls of a thread while peers are awaited; prime, so that each of several devices gets its turn.
+// Progress calls of a thread between checks while peers are awaited; prime, so that each of several devices
+// gets its turn.
 constexpr std::uint32_t kLookForLostEvery = 251;
-constexpr std::int64_t kLookAgainEvery = 10'000'000;  // nanoseconds, once a peer has failed
+constexpr std::int64_t kLookAgainEvery = 10'000'000;  // nanoseconds, once a peer has left
 
 }  // namespace
 
@@ -36,26 +40,35 @@ void DeviceState::look_for_lost(bool exclusive) noexcept {
 }
 
 void DeviceState::end_lost_operations(bool exclusive) noexcept {
+  // Also called by waits, outside of progress.
+  const core::SignalScope scope(ends_);
   if (const std::uint32_t failures = failures_->load(std::memory_order_relaxed); failures != 0)
     handle_failures(failures, exclusive);
-  large_messages_.end_lost_operations();
-  one_sided_.end_lost_operations();
+  if (port_->is_cut_off()) expect_nothing_of_peers();
+  rendezvous_.end_lost_operations(buried_.get());
+  one_sided_.end_lost_operations(buried_.get());
+}
+
+/// The departure of a peer will not be reported any more, or nothing is delivered any more: has_left() is
+/// final.
+void DeviceState::expect_nothing_of_peers() noexcept {
+  for (int peer = 0; peer < runtime_.size(); ++peer) buried_[peer].store(true, std::memory_order_release);
 }
 
 void DeviceState::handle_failures(std::uint32_t failures, bool exclusive) noexcept {
-  if (!burying_.enter(concurrent::thread_number())) return;
+  if (!reclaiming_.enter(concurrent::thread_number())) return;
   PeerFailures& peers = runtime_.failures();
   bool is_complete = true;
   if (failures != handled_failures_.load(std::memory_order_relaxed)) {
     if (!peers.update()) {
-      burying_.leave();
+      reclaiming_.leave();
       return;
     }
-    for (std::size_t place = 0; place < peers.count(); ++place) {
-      const int peer = peers.at(place);
+    for (std::size_t place = 0; place < peers.left_count(); ++place) {
+      const int peer = peers.left_at(place);
       std::atomic<bool>& is_buried = buried_[peer];
       if (is_buried.load(std::memory_order_relaxed)) continue;
-      const bool is_over = port_->bury(peer, exclusive);
+      const bool is_over = port_->reclaim(peer, exclusive);
       if (is_over)
         // Pairs with the acquire in has_buried().
         is_buried.store(true, std::memory_order_release);
@@ -64,11 +77,11 @@ void DeviceState::handle_failures(std::uint32_t failures, bool exclusive) noexce
       if (is_over)
         runtime_.log().in(base::LogModule::failure).info([&] {
           return "device " + std::to_string(index_) + " has given up what it kept for rank " +
-                 std::to_string(peer) + ", which has failed";
+                 std::to_string(peer) + (peers.knows(peer) ? ", which has failed" : ", which has left");
         });
     }
-    large_messages_.end_lost_operations();
-    one_sided_.end_lost_operations();
+    rendezvous_.end_lost_operations(buried_.get());
+    one_sided_.end_lost_operations(buried_.get());
     if (is_complete) handled_failures_.store(failures, std::memory_order_relaxed);
     runtime_.find_silent_peers();
   }
@@ -78,12 +91,13 @@ void DeviceState::handle_failures(std::uint32_t failures, bool exclusive) noexce
     ended_silent_ = silent;
     runtime_.find_silent_peers();
     runtime_.end_receives_from_silent_peers(index_);
-    end_what_needs_all_ranks(exclusive);
+    if (peers.count() != 0) end_what_needs_all_ranks(exclusive);
   }
-  burying_.leave();
+  reclaiming_.leave();
 }
 
-/// Receives that are posted are not of this device alone; here end posts that are kept, and sends.
+/// Ends queued posts and announced sends that need all ranks. Posted receives belong to no single device;
+/// they end elsewhere.
 void DeviceState::end_what_needs_all_ranks(bool exclusive) noexcept {
   core::MatchingEngines& engines = runtime_.matching_engines();
   bool is_used = false;
@@ -102,8 +116,8 @@ void DeviceState::end_what_needs_all_ranks(bool exclusive) noexcept {
   };
   if (!backlog_.empty())
     backlog_.take_out(needs_all_ranks,
-                      [&](core::PendingPost& post) { end_kept(post, Outcome::peer_failed); });
-  large_messages_.withdraw(deadlines_, true, exclusive);
+                      [&](core::PendingPost& post) { end_queued(post, Outcome::peer_failed); });
+  rendezvous_.cancel(deadlines_, true, exclusive);
   working_.leave();
 }
 
@@ -112,9 +126,12 @@ Status DeviceState::attempt_receive(core::MatchingEngine& engine, int source, st
                                     bool again) noexcept {
   const bool can_be_alone =
       options.policy == MatchingPolicy::rank_and_tag || options.policy == MatchingPolicy::rank_only;
-  const bool is_lost = runtime_.failures().silent() != 0 &&
-                       (engine.needs_all_ranks() ||
-                        (can_be_alone && source != any_source && runtime_.failures().is_silent(source)));
+  const PeerFailures& peers = runtime_.failures();
+  const bool names_one = can_be_alone && source != any_source;
+  const bool is_of_user = options.policy == MatchingPolicy::user;
+  const bool is_lost =
+      peers.silent() != 0 && ((engine.needs_all_ranks() && peers.silent_failed() != 0) ||
+                              (names_one ? peers.is_silent(source) : !is_of_user && runtime_.is_alone()));
   ReceiveHandle handle;
   ReceiveOptions named = options;
   if (is_lost) named.handle = &handle;
@@ -123,9 +140,9 @@ Status DeviceState::attempt_receive(core::MatchingEngine& engine, int source, st
                             : send_receive_.attempt_receive(engine, source, tag, buffer, named);
   if (!is_lost) return status;
   if (options.handle != nullptr) *options.handle = handle;
-  // It is posted all the same, because the peer may have sent the message before it failed.
+  // The receive is posted all the same, because the peer may have sent the message before it failed.
   core::MatchRecord* record = handle.generation != 0 ? engine.cancel(handle) : nullptr;
-  if (record != nullptr) core::end_unmatched(engine, *record, Outcome::peer_failed);
+  if (record != nullptr) core::end_unmatched(engine, *record, Outcome::peer_failed, index_, &ends_);
   return status;
 }
 

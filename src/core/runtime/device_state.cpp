@@ -2,8 +2,9 @@
 
 #include "base/clock.hpp"
 #include "concurrent/thread_number.hpp"
+#include "core/diagnosis/traced_port.hpp"
+#include "core/runtime/forked_port.hpp"
 #include "core/runtime/runtime_state.hpp"
-#include "core/runtime/traced_port.hpp"
 
 #include <weft/error.hpp>
 
@@ -16,14 +17,16 @@ using base::Attribute;
 
 namespace {
 
-constexpr std::uint32_t kYieldsOfDrain = 32;  // rounds, before it sleeps in between
+/// The next number for a device; numbers are unique in the process, over all runtimes.
+std::atomic<std::uint32_t> next_keeper{1};
 
 std::chrono::nanoseconds to_nanoseconds(double seconds) {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(seconds));
 }
 
 core::Context make_context(RuntimeState& runtime, network::Port& port, core::DeviceCounts& counts,
-                           std::uint32_t index) {
+                           core::ImmediateEnds& ends, core::Losses& losses, std::uint32_t index,
+                           std::uint32_t keeper) {
   const base::Attributes& attributes = runtime.attributes();
   const bool read = attributes.text(Attribute::rendezvous) == "read" && port.capabilities().can_read;
   return {{&port, &counts},
@@ -39,9 +42,13 @@ core::Context make_context(RuntimeState& runtime, network::Port& port, core::Dev
           static_cast<core::AccessPath>(attributes.integer(Attribute::one_sided)),
           runtime.rank(),
           runtime.size(),
+          ends,
           runtime.payload_device_index() == index ? nullptr : runtime.payload_device(),
           &counts,
-          runtime.tracer()};
+          runtime.tracer(),
+          &losses,
+          static_cast<std::size_t>(attributes.integer(Attribute::rendezvous_bytes)),
+          keeper};
 }
 
 std::unique_ptr<network::Port> open_port(RuntimeState& runtime, std::uint32_t index, DevicePath& path) {
@@ -57,53 +64,61 @@ DeviceState::DeviceState(RuntimeState& runtime, std::uint32_t index)
       index_(index),
       hidden_path_(runtime.tracer() != nullptr ? std::make_unique<DevicePath>() : nullptr),
       port_(open_port(runtime, index, hidden_path_ != nullptr ? *hidden_path_ : path_)),
+      keeper_(next_keeper.fetch_add(1, std::memory_order_relaxed)),
+      ends_(*port_, keeper_),
       arrivals_before_(runtime.credit_ledgers(index).arrivals().all),
-      context_(make_context(runtime, *port_, counts_, index)),
-      large_messages_(context_),
-      vectored_messages_(context_, large_messages_),
+      context_(make_context(runtime, *port_, counts_, ends_, losses_, index, keeper_)),
+      rendezvous_(context_),
+      vectored_messages_(context_, rendezvous_),
       one_sided_(context_),
       send_receive_(context_, hidden_path_ != nullptr ? *hidden_path_ : path_, runtime.matching_engines(),
-                    runtime.credit_ledgers(index), large_messages_, runtime.size(),
+                    runtime.credit_ledgers(index), rendezvous_, runtime.size(),
                     static_cast<std::uint32_t>(runtime.attributes().integer(Attribute::unexpected_credits))),
       backlog_(runtime.size(), static_cast<std::uint32_t>(runtime.attributes().integer(Attribute::backlog)),
-               static_cast<std::uint32_t>(runtime.attributes().integer(Attribute::backlog_peer))),
-      vectored_accesses_(context_, one_sided_, backlog_, large_messages_.working()),
+               static_cast<std::uint32_t>(runtime.attributes().integer(Attribute::backlog_peer)),
+               runtime.attributes().boolean(Attribute::backlog_grows), keeper_),
+      vectored_accesses_(context_, one_sided_, backlog_, rendezvous_.working()),
       deadlines_(runtime.deadlines(index)),
       spin_ns_(runtime.attributes().integer(Attribute::spin) * 1000),
       yield_(static_cast<std::uint32_t>(runtime.attributes().integer(Attribute::yield))),
+      poll_yield_(runtime.attributes().boolean(Attribute::poll_yield)),
       park_(to_nanoseconds(runtime.attributes().seconds(Attribute::park_timeout))),
       failures_(&runtime.failures().word()),
       buried_(new std::atomic<bool>[static_cast<std::size_t>(runtime.size())]()) {
+  ends_.set_working(rendezvous_.working());
+  if (!runtime.failures().is_told()) expect_nothing_of_peers();
   path_.own_device = static_cast<std::uint8_t>(index);
-  if (runtime.payload_device_index() == index) runtime.payload_device()->open(large_messages_);
+  if (runtime.payload_device_index() == index) runtime.payload_device()->open(rendezvous_);
   // Receives of an earlier device with this index may still have a deadline.
-  large_messages_.awaiting().fetch_add(deadlines_.count(), std::memory_order_relaxed);
+  rendezvous_.awaiting().fetch_add(deadlines_.count(), std::memory_order_relaxed);
 }
 
 DeviceState::~DeviceState() {
-  // Messages that are posted from now on find none; what it has taken on it ends below.
+  runtime_.stop_visits(*this);
+  // Messages that are posted from now on do not find the device; those that it has accepted end below.
   if (runtime_.payload_device_index() == index_) runtime_.payload_device()->close();
   drain();
   runtime_.forget_device(index_);
 }
 
 DeviceAttributes DeviceState::attributes() const noexcept {
-  const auto number = [this](Attribute attribute) {
-    return static_cast<std::uint32_t>(runtime_.attributes().integer(attribute));
-  };
-  return {.network = runtime_.network().name(),
-          .index = index_,
-          .is_serial = endpoints_.load(std::memory_order_relaxed) < 0,
-          .inline_bytes = context_.limits.inline_bytes,
-          .packet_bytes = context_.limits.packet_bytes,
-          .immediate_bytes = port_->capabilities().immediate_bytes,
-          .reads_peers = context_.transfer == core::Transfer::read,
-          .requests = context_.requests,
-          .backlog = number(Attribute::backlog),
-          .unexpected_credits = number(Attribute::unexpected_credits)};
+  DeviceAttributes attributes = runtime_.device_limits();
+  attributes.index = index_;
+  attributes.is_serial = endpoints_.load(std::memory_order_relaxed) < 0;
+  return attributes;
+}
+
+void DeviceState::close_in_forked_child() noexcept {
+  network::Port& forked = ForkedPort::instance();
+  // The parent's network stays as it is; this process has only a copy of the parent's state.
+  static_cast<void>(port_.release());
+  port_.reset(&forked);
+  context_.port.replace(forked);
+  context_.ranks = 0;  // there are no peers: accesses are refused
 }
 
 void DeviceState::open_endpoint(bool exclusive) {
+  base::refuse_in_forked_copy("Endpoint");
   std::int32_t open = endpoints_.load(std::memory_order_relaxed);
   do {
     if (exclusive && open != 0)
@@ -123,41 +138,15 @@ void DeviceState::close_endpoint(bool exclusive) noexcept {
     endpoints_.fetch_sub(1, std::memory_order_release);
 }
 
-void DeviceState::drain() noexcept {
-  // Nobody uses the device any more: this thread has it for itself, whatever its endpoints were.
-  const auto deadline = std::chrono::steady_clock::now() +
-                        to_nanoseconds(runtime_.attributes().seconds(Attribute::drain_timeout));
-  const auto finished = [&] {
-    return backlog_.empty() && large_messages_.outstanding() == 0 && one_sided_.outstanding() == 0 &&
-           vectored_accesses_.outstanding() == 0 && port_->drained();
-  };
-  const std::int64_t begin = base::now_ns();
-  for (std::uint32_t round = 0; !finished(); ++round) {
-    if (progress(false) != 0) continue;
-    end_lost_operations(false);
-    if (std::chrono::steady_clock::now() > deadline) {
-      std::string what = port_->undelivered();
-      const auto add = [&](std::uint32_t count, const char* kind) {
-        if (count != 0) what += (what.empty() ? "" : ", ") + std::to_string(count) + kind;
-      };
-      add(backlog_.size(), " refused operations in the backlog");
-      add(large_messages_.outstanding(), " large messages under way");
-      add(one_sided_.outstanding(), " puts and gets under way");
-      add(vectored_accesses_.outstanding(), " vectored puts and gets under way");
-      runtime_.log().warn("device " + std::to_string(index_) +
-                          " closes with operations that have not ended within " +
-                          std::string(runtime_.attributes().text(Attribute::drain_timeout)) + ": " + what);
-      return;
-    }
-    if (round < kYieldsOfDrain)
-      std::this_thread::yield();
-    else
-      std::this_thread::sleep_for(std::chrono::microseconds(50));
+bool DeviceState::drained() noexcept {
+  // In the order in which a message moves on: a message that is counted in the next place before it leaves
+  // the previous one is not missed.
+  if (!backlog_.has_no_messages() || rendezvous_.sending() != 0) return false;
+  if (context_.payloads != nullptr) {
+    const core::PayloadDevice::Visit visit(context_.payloads);
+    if (visit.device() != nullptr && visit.device()->sending() != 0) return false;
   }
-  runtime_.log().info([&] {
-    return "device " + std::to_string(index_) + " closes, drained in " +
-           std::to_string((base::now_ns() - begin) / 1000) + " microseconds";
-  });
+  return port_->drained();
 }
 
 void DeviceState::quiesce() noexcept {

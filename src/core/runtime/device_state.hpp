@@ -1,17 +1,20 @@
-// A device: its port, its protocols, and the four things that are done with it: post, progress, wait, drain.
+// A device: its port, its protocols, and its four operations: post, progress, wait, drain.
 //
-// Sources: post.cpp, progress.cpp, waiting.cpp, device_state.cpp (opening, draining).
+// Sources: named above the functions that they hold.
 #pragma once
 
-#include "concurrent/entrance.hpp"
+#include "base/fork_watch.hpp"
+#include "concurrent/owned_try_lock.hpp"
 #include "core/backlog/backlog.hpp"
+#include "core/completion/immediate_ends.hpp"
+#include "core/completion/refused_nodes.hpp"
 #include "core/deadline/deadlines.hpp"
 #include "core/protocol/context.hpp"
-#include "core/protocol/large_message.hpp"
-#include "core/protocol/one_sided.hpp"
-#include "core/protocol/send_receive.hpp"
-#include "core/protocol/vectored_access.hpp"
-#include "core/protocol/vectored_message.hpp"
+#include "core/protocol/matched/matched_messages.hpp"
+#include "core/protocol/multipart/multipart.hpp"
+#include "core/protocol/one_sided/one_sided.hpp"
+#include "core/protocol/one_sided/vectored.hpp"
+#include "core/protocol/rendezvous/rendezvous.hpp"
 #include "network/network.hpp"
 
 #include <weft/attributes.hpp>
@@ -24,9 +27,11 @@
 
 #include <atomic>
 #include <chrono>
+#include <map>
 #include <memory>
 #include <source_location>
 #include <span>
+#include <string>
 #include <utility>
 
 namespace weft::detail {
@@ -37,7 +42,7 @@ struct Unposted;
 class DeviceState final : private network::Sink, private core::PostRetry {
  public:
   DeviceState(RuntimeState& runtime, std::uint32_t index);
-  /// Drains for at most the attribute drain_timeout and names what it drops.
+  /// Waits until living peers have what was accepted for them, and reports what is dropped: drain.cpp.
   ~DeviceState();
   DeviceState(const DeviceState&) = delete;
   DeviceState& operator=(const DeviceState&) = delete;
@@ -46,14 +51,14 @@ class DeviceState final : private network::Sink, private core::PostRetry {
   [[nodiscard]] std::uint32_t index() const noexcept { return index_; }
   [[nodiscard]] DeviceAttributes attributes() const noexcept;
   [[nodiscard]] RuntimeState& runtime() noexcept { return runtime_; }
-  /// What it has counted since it was opened. Any thread. In counters.cpp.
+  /// The counts since the device was opened. Any thread. In core/diagnosis/counters.cpp.
   [[nodiscard]] RuntimeCounters counters() noexcept;
   [[nodiscard]] core::OneSided& one_sided() noexcept { return one_sided_; }
   [[nodiscard]] core::Backlog& backlog() noexcept { return backlog_; }
-  /// Whether this thread is inside a progress call: posts do not answer retry then while the backlog has
-  /// room.
-  [[nodiscard]] static bool in_handler() noexcept { return frames != nullptr; }
-  /// Told what every attempt of a post has come to that was not inlined: for counters, and for a trace.
+  /// Returns true when this thread is inside a signal of a completion object, or inside progress: posts do
+  /// not return retry then while the backlog has room.
+  [[nodiscard]] static bool in_handler() noexcept { return core::SignalScope::is_inside(); }
+  /// Called with the result of every attempt of a post that was not inlined: for counters, and for a trace.
   void observe(Operation operation, int peer, std::uint64_t tag, std::size_t size, Status status) noexcept {
     if (status.is_retry()) [[unlikely]]
       note_refusal(status.reason());
@@ -61,37 +66,38 @@ class DeviceState final : private network::Sink, private core::PostRetry {
       trace_post(operation, peer, tag, size, status);
   }
 
-  /// One serial endpoint, or any number of shared ones; throws weft::Error otherwise.
+  /// Opens one serial endpoint, or any number of shared ones; throws weft::Error otherwise.
   void open_endpoint(bool exclusive);
   void close_endpoint(bool exclusive) noexcept;
 
-  // post.cpp
+  // post_active_message.cpp
   Status post_am(int peer, RemoteCompletion remote, Bytes bytes, const ActiveMessageOptions& options,
                  bool exclusive);
   Status post_packet(int peer, RemoteCompletion remote, Packet& packet, std::size_t size,
                      const ActiveMessageOptions& options, bool exclusive);
-  Status tell_end(Operation operation, int peer, std::uint64_t tag, Bytes bytes, Completion& completion,
-                  void* user_data) noexcept;
-  // post_wide.cpp: what nearly always happens to payloads of more than a slot and up to a packet. False,
-  // without effect: post_am() and post_send() know.
+  Status signal_completion(Operation operation, int peer, std::uint64_t tag, Bytes bytes,
+                           Completion& completion, void* user_data) noexcept;
+  // post_multi_slot.cpp (send_am: post_active_message.cpp): fast path of payloads larger than a slot and up
+  // to a packet. Returns false, without effect, when it does not apply; the caller then falls back to
+  // post_am() or post_send().
   template <class Locking>
-  bool post_wide_am(int peer, RemoteCompletion remote, const std::byte* data, std::size_t size,
-                    std::uint32_t tag) noexcept;
+  bool post_multi_slot_am(int peer, RemoteCompletion remote, const std::byte* data, std::size_t size,
+                          std::uint32_t tag) noexcept;
   template <class Locking>
-  bool post_wide_send(std::uint64_t peer_and_device, std::uint64_t tag, const std::byte* data,
-                      std::size_t size, std::uint64_t trailer) noexcept;
+  bool post_multi_slot_send(std::uint64_t peer_and_device, std::uint64_t tag, const std::byte* data,
+                            std::size_t size, std::uint64_t trailer) noexcept;
   Outcome send_am(int peer, RemoteCompletion remote, Bytes bytes, const ActiveMessageOptions& options,
                   const std::source_location& where, bool exclusive);
   // post_vectored.cpp
-  Status post_am_with_bodies(int peer, RemoteCompletion remote, Bytes head, std::span<const Bytes> bodies,
-                             const ActiveMessageOptions& options, bool exclusive);
+  Status post_multipart_am(int peer, RemoteCompletion remote, Bytes head, std::span<const Bytes> parts,
+                           const ActiveMessageOptions& options, bool exclusive);
   Status post_put(int peer, std::span<const PutPiece> pieces, const AccessOptions& options, bool exclusive);
   Status post_get(int peer, std::span<const GetPiece> pieces, const AccessOptions& options, bool exclusive);
   Status post_send(int peer, std::uint64_t tag, std::span<const Bytes> parts, const SendOptions& options,
                    bool exclusive);
   Status post_receive(int source, std::uint64_t tag, std::span<const MutableBytes> buffers,
                       const ReceiveOptions& options);
-  // post_matched.cpp
+  // post_matched.cpp; try_post_ordered_receive: post_ordered.cpp
   template <class Locking>
   bool post_with_new_credits(int peer, std::uint64_t tag, Bytes bytes, const SendOptions& options) noexcept;
   Status post_send(int peer, std::uint64_t tag, Bytes bytes, const SendOptions& options, bool exclusive);
@@ -103,19 +109,20 @@ class DeviceState final : private network::Sink, private core::PostRetry {
                const std::source_location& where, bool exclusive);
   Status post_receive(int source, std::uint64_t tag, std::span<std::byte> buffer,
                       const ReceiveOptions& options);
-  /// What nearly always happens to a receive by rank and tag on an unordered engine, with a completion object
-  /// and without a handle or timeout: it waits first in its bucket. Engine above bit 32, source below. False,
-  /// without effect: post_other_receive() knows.
+  /// Fast path of a receive by rank and tag on an unordered engine, with a completion object and without a
+  /// handle or timeout, that finds room, or its unexpected message, first in its bucket. `engine_and_source`:
+  /// engine above bit 32, source below. Returns false, without effect, when it does not apply; the caller
+  /// then falls back to post_receive_slow().
   template <class Locking, class... UserData>
-  bool post_first_receive(std::uint64_t engine_and_source, std::uint64_t tag, std::byte* data,
-                          std::size_t size, Completion* completion, UserData... user_data) noexcept;
-  /// The same on an ordered engine that locks as `Locking` does, for a tag that is not any_tag. False:
-  /// post_receive() knows.
+  bool try_post_receive(std::uint64_t engine_and_source, std::uint64_t tag, std::byte* data, std::size_t size,
+                        Completion* completion, UserData... user_data) noexcept;
+  /// Fast path of a receive on an ordered engine that locks as `Locking` does, for a tag that is not any_tag.
+  /// Returns false, without effect, when it does not apply; the caller then falls back to post_receive().
   template <class Locking, class... UserData>
-  bool post_first_ordered_receive(std::uint64_t engine_and_source, std::uint64_t tag, std::byte* data,
-                                  std::size_t size, Completion* completion, UserData... user_data) noexcept;
-  Status post_other_receive(int source, std::uint64_t tag, std::span<std::byte> buffer,
-                            const ReceiveOptions& options);
+  bool try_post_ordered_receive(std::uint64_t engine_and_source, std::uint64_t tag, std::byte* data,
+                                std::size_t size, Completion* completion, UserData... user_data) noexcept;
+  Status post_receive_slow(int source, std::uint64_t tag, std::span<std::byte> buffer,
+                           const ReceiveOptions& options);
   Message receive(int source, std::uint64_t tag, std::span<std::byte> buffer, const ReceiveOptions& options,
                   const std::source_location& where, bool exclusive);
   Message receive(int source, std::uint64_t tag, std::span<const MutableBytes> buffers,
@@ -123,15 +130,17 @@ class DeviceState final : private network::Sink, private core::PostRetry {
   // post_ordered.cpp
   Status post_ordered_send(int peer, std::uint64_t tag, Bytes bytes, const SendOptions& options,
                            bool exclusive);
-  // post_within.cpp: with a timeout; the others take none but for sends and active messages
+  // post_within.cpp: posts with a timeout. The functions above ignore timeouts, except those of sends and
+  // active messages.
   Status post_receive_within(int source, std::uint64_t tag, std::span<std::byte> buffer,
                              const ReceiveOptions& options);
   Status post_receive_within(int source, std::uint64_t tag, std::span<const MutableBytes> buffers,
                              const ReceiveOptions& options) {
-    return post_receive(source, tag, buffers, options);  // which takes either
+    return post_receive(source, tag, buffers, options);  // which accepts either
   }
   Status post_access_within(const core::OneSided::Access& access, bool exclusive);
-  // what prepared operations check once; the errors name `operation`
+  // post_active_message.cpp, post_matched.cpp: checks that persistent operations make once; the errors name
+  // `operation`.
   void check_target(int peer, RemoteCompletion remote, const char* operation) const;
   static void check_class(MessageClass message_class, const char* operation);
   void check_send(int peer, const SendOptions& options, const char* operation);
@@ -139,42 +148,57 @@ class DeviceState final : private network::Sink, private core::PostRetry {
   // probe.cpp
   bool cancel(const ReceiveHandle& handle) noexcept;
   bool probe(int source, std::uint64_t tag, const ReceiveOptions& options, ProbedMessage& found);
-  /// The engine and the record of the message; nullptr: there is none.
-  std::pair<core::MatchingEngine*, core::MatchRecord*> take_arrived(int source, std::uint64_t tag,
-                                                                    const ReceiveOptions& options);
-  Status receive_arrived(core::MatchingEngine& engine, core::MatchRecord& record, std::span<std::byte> buffer,
-                         const ReceiveOptions& options);
+  /// Returns the engine and the record of the message; nullptr: there is no message.
+  std::pair<core::MatchingEngine*, core::MatchRecord*> matched_probe(int source, std::uint64_t tag,
+                                                                     const ReceiveOptions& options);
+  Status receive_probed(core::MatchingEngine& engine, core::MatchRecord& record, std::span<std::byte> buffer,
+                        const ReceiveOptions& options);
   void drop(core::MatchingEngine& engine, core::MatchRecord& record) noexcept;
   // progress.cpp
   std::size_t progress(bool exclusive) noexcept;
-  // waiting.cpp
+  /// progress() for a program that calls it in its own loop: yields where polls stay empty on a core that
+  /// other threads want.
+  std::size_t poll(bool exclusive) noexcept;
+  // core/wait/waiting.cpp; wait_for: post_active_message.cpp; quiesce, drained: device_state.cpp
   void wait(const WaitCondition& condition, bool exclusive) noexcept;
   void wait_for(Completion& completion, const WaitPlace& place, bool exclusive) noexcept;
-  /// Progresses until `post` is accepted; see until_accepted.hpp.
+  /// Progresses until `post` is accepted; see core/wait/until_accepted.hpp.
   template <class Post>
   Status until_accepted(const Post& post, const WaitPlace& place, bool exclusive);
   void quiesce() noexcept;
-  // pending_operations.cpp
-  /// Lists operations that have not ended. Any thread. False: a thread stays inside of what would have to be
-  /// looked at.
+  /// Returns true when peers have accepted every message that was posted here. Any thread; only tries locks.
+  [[nodiscard]] bool drained() noexcept;
+  // core/diagnosis/pending_operations.cpp
+  /// Lists operations that have not ended. Any thread. Returns false when a thread stays inside progress, so
+  /// that the backlog could not be read.
   bool describe(core::PendingList& list) noexcept;
-  /// Whether nothing of a failed peer will be delivered any more.
+  void describe_refusals(std::vector<std::string>& notes) const { rendezvous_.describe_refusals(notes); }
+  // device_objects.cpp: completion objects that are destroyed
+  /// Returns true when an operation of the device may signal the object. Any thread; never waits.
+  [[nodiscard]] bool may_name(const Completion& object) const noexcept;
+  /// Ends the operations that name the object, or makes them signal `instead`. Any thread.
+  void forget_object(const Completion& object, core::Orphans& instead) noexcept;
+  /// One progress call, by any thread that may make it.
+  void progress_for_end() noexcept;
+  /// Marks that a thread works in the device for an object that is being destroyed; the device does not end
+  /// meanwhile. begin_visit() needs the lock of Keepers, and the device must be listed by the runtime.
+  void begin_visit() noexcept { visitors_.fetch_add(1, std::memory_order_relaxed); }
+  void end_visit() noexcept { visitors_.fetch_sub(1, std::memory_order_release); }
+  [[nodiscard]] bool is_visited() const noexcept;
+  /// Returns true when nothing of a failed peer will be delivered any more.
   [[nodiscard]] bool has_buried(int peer) const noexcept {
     return buried_[peer].load(std::memory_order_acquire);
   }
 
  private:
-  struct Frame;  // one progress call of one thread
-  static thread_local Frame* frames;
-
-  // counters.cpp
+  // core/diagnosis/counters.cpp
   void note_refusal(Reason reason) noexcept;
-  void note_first_kept(int peer, Status refused) noexcept;
-  // tracing.cpp
+  void count_first_queued(int peer, Status refused) noexcept;
+  // core/diagnosis/tracing.cpp
   void trace_post(Operation operation, int peer, std::uint64_t tag, std::size_t size, Status status) noexcept;
   void trace_wait(const WaitPlace& place, std::int64_t begin_ns) noexcept;
   void trace_retries(std::size_t accepted) noexcept;
-  // post.cpp
+  // post_active_message.cpp
   void check_peer(int peer, const char* operation) const;
   static void check_packet(const Packet& packet, std::size_t size, const char* operation);
   Status attempt(int peer, RemoteCompletion remote, Bytes bytes, const ActiveMessageOptions& options,
@@ -186,27 +210,28 @@ class DeviceState final : private network::Sink, private core::PostRetry {
                   const ActiveMessageOptions& options) noexcept;
   core::PendingPost* take_pending(int peer, MessageClass message_class, Bytes bytes, Packet* packet,
                                   bool is_borrowed, Status& refused) noexcept;
-  Status keep_for_retry(Status refusal, int peer, RemoteCompletion remote, Bytes bytes, Packet* packet,
-                        const ActiveMessageOptions& options) noexcept;
+  Status enqueue(Status refusal, int peer, RemoteCompletion remote, Bytes bytes, Packet* packet,
+                 const ActiveMessageOptions& options) noexcept;
   Status post_again(core::PendingPost& post, bool exclusive) noexcept override;
   // post_within.cpp
   template <class Options, class Post>
   Status post_within(const char* operation, const Unposted& unposted, const Options& options,
                      const Post& post);
   void forget(core::Deadlines::Node& node) noexcept;
-  // device_deadlines.cpp
+  // device_deadlines.cpp; end_receive: probe.cpp
   [[gnu::noinline]] void look_at_deadlines(bool exclusive) noexcept;
   void end_due(core::Deadlines::Node* first, bool exclusive) noexcept;
-  void end_kept(core::PendingPost& post, Outcome outcome) noexcept;
+  void end_queued(core::PendingPost& post, Outcome outcome) noexcept;
   void update_deadlines() noexcept;
-  void on_withdraw(std::uint64_t word, const Message& message) noexcept;
+  void on_cancel(std::uint64_t word, const Message& message) noexcept;
   [[nodiscard]] bool end_receive(const ReceiveHandle& handle, Outcome outcome) noexcept;
   // post_vectored.cpp
-  Status attempt_with_bodies(const core::VectoredMessages::Outbound& outbound, bool exclusive) noexcept;
-  Status keep_with_bodies(Status refused, const core::VectoredMessages::Outbound& outbound) noexcept;
+  Status attempt_multipart(const core::MultipartMessages::Outbound& outbound, bool exclusive) noexcept;
+  Status enqueue_multipart(Status refused, const core::MultipartMessages::Outbound& outbound) noexcept;
   Status post_vectored_again(core::PendingPost& post, bool exclusive) noexcept;
-  // post_matched.cpp
-  /// The engine of a post; makes it when it is not there yet. Throws weft::Error.
+  // post_matched.cpp; try_receive_ordered: post_ordered.cpp; write_multi_slot_message, write_packet_message:
+  // post_multi_slot.cpp
+  /// Returns the engine of a post; makes it when it does not exist yet. Throws weft::Error.
   core::MatchingEngine& check_engine(std::uint32_t engine, MatchingPolicy policy, const char* operation);
   void check_source(int source, MatchingPolicy policy, const char* operation) const;
   Status post_payload(int peer, std::uint64_t tag, const core::SendPayload& payload, Packet* packet,
@@ -220,26 +245,27 @@ class DeviceState final : private network::Sink, private core::PostRetry {
   Message receive_patiently(int source, std::uint64_t tag, const Buffer& buffer,
                             const ReceiveOptions& options, const std::source_location& where, bool exclusive);
   template <class Locking, bool kIsSend>
-  bool write_wide_message(SendLane& lane, std::uint64_t word, Bytes payload, std::uint64_t trailer) noexcept;
+  bool write_multi_slot_message(SendLane& lane, std::uint64_t word, Bytes payload,
+                                std::uint64_t trailer) noexcept;
   template <class Locking, bool kIsSend>
   bool write_packet_message(SendLane& lane, std::uint64_t word, Bytes payload,
                             std::uint64_t trailer) noexcept;
   template <class Locking, class... UserData>
-  bool receive_first_ordered(std::uint64_t engine_and_source, std::uint64_t tag, std::byte* data,
-                             std::size_t size, Completion* completion, UserData... user_data) noexcept;
+  bool try_receive_ordered(std::uint64_t engine_and_source, std::uint64_t tag, std::byte* data,
+                           std::size_t size, Completion* completion, UserData... user_data) noexcept;
   template <class Locking, class... UserData>
-  bool post_first_otherwise(std::uint64_t engine_and_source, std::uint64_t tag, std::byte* data,
-                            std::size_t size, Completion* completion, UserData... user_data) noexcept;
-  bool receive_first_arrived(core::MatchingEngine& engine, int source, std::uint64_t tag,
-                             std::span<std::byte> buffer, const ReceiveOptions& options) noexcept;
+  bool try_post_receive_slow(std::uint64_t engine_and_source, std::uint64_t tag, std::byte* data,
+                             std::size_t size, Completion* completion, UserData... user_data) noexcept;
+  bool try_receive_unexpected(core::MatchingEngine& engine, int source, std::uint64_t tag,
+                              std::span<std::byte> buffer, const ReceiveOptions& options) noexcept;
   Status keep_receive(int peer, int source, std::uint64_t tag, std::span<std::byte> buffer,
                       const ReceiveOptions& options) noexcept;
-  // post_ordered.cpp
+  // post_ordered.cpp; post_matched_again: post_matched.cpp
   void remember_stream(int peer, const SendOptions& options, bool exclusive) noexcept;
-  Status post_other_ordered_send(int peer, std::uint64_t tag, const core::SendPayload& payload,
-                                 Packet* packet, const SendOptions& options, bool exclusive);
-  Status post_other_ordered_receive(int source, std::uint64_t tag, std::span<std::byte> buffer,
-                                    const ReceiveOptions& options);
+  Status post_ordered_send_slow(int peer, std::uint64_t tag, const core::SendPayload& payload, Packet* packet,
+                                const SendOptions& options, bool exclusive);
+  Status post_ordered_receive_slow(int source, std::uint64_t tag, std::span<std::byte> buffer,
+                                   const ReceiveOptions& options);
   Status post_ordered_receive(int source, std::uint64_t tag, std::span<std::byte> buffer,
                               const ReceiveOptions& options);
   core::MatchingEngine& check_ordered(std::uint32_t id, MatchingPolicy policy, const char* operation);
@@ -251,60 +277,82 @@ class DeviceState final : private network::Sink, private core::PostRetry {
   void end_lost_operations(bool exclusive) noexcept;
   void handle_failures(std::uint32_t failures, bool exclusive) noexcept;
   void end_what_needs_all_ranks(bool exclusive) noexcept;
-  /// One attempt of any engine; ends a receive that only a failed peer could match. `again`: it comes from
-  /// the backlog.
+  void expect_nothing_of_peers() noexcept;
+  /// One attempt to receive, for any engine; ends a receive that only a failed peer could match. `again`: the
+  /// post comes from the backlog.
   Status attempt_receive(core::MatchingEngine& engine, int source, std::uint64_t tag,
                          std::span<std::byte> buffer, const ReceiveOptions& options, bool again) noexcept;
-  // waiting.cpp
-  void wait_long(const WaitCondition& condition, bool exclusive, bool gives_way_first) noexcept;
+  // core/wait/waiting.cpp
+  void wait_long(const WaitCondition& condition, bool exclusive, bool yields_first) noexcept;
   void leave_wait(bool exclusive) noexcept;
   // progress.cpp
+  std::size_t progress_once(bool exclusive) noexcept;
+  [[gnu::noinline]] void give_way_when_due() noexcept;
   [[nodiscard]] bool takes_active_messages() const noexcept override;
   void take_active_message(std::uint64_t word, Message& message) noexcept override;
-  void deliver_run(SlotRun& run, PayloadLender* lender) noexcept override;
-  void deliver_run(WideRun& run, PayloadLender* lender) noexcept override;
-  template <class Run>
-  void hand_over_run(Run& run, PayloadLender* lender) noexcept;
+  void deliver_batch(network::Batch& batch) noexcept override;
+  template <class Messages>
+  void take_batch(Messages& messages, PayloadLender* lender) noexcept;
+  template <class Batch>
+  void hand_over_batch(Batch& batch, PayloadLender* lender) noexcept;
   bool deliver(std::uint8_t channel, std::uint64_t word, Message& message) noexcept override;
-  void hand_over(std::uint64_t word, Message& message) noexcept;
-  bool deliver_rare(std::uint8_t channel, std::uint64_t word, Message& message) noexcept;
+  bool hand_over(std::uint64_t word, Message& message) noexcept;
+  [[gnu::noinline]] bool hand_over_copy(Completion& completion, std::uint64_t word,
+                                        const Message& message) noexcept;
+  bool deliver_slow(std::uint8_t channel, std::uint64_t word, Message& message) noexcept;
   bool deliver_control(std::uint8_t channel, std::uint64_t word, Message& message) noexcept;
   void refuse(std::uint64_t word, int peer) noexcept;
   void reject(int peer, const char* what, std::uint64_t value) noexcept override;
   void access_ended(std::uint64_t token, Outcome outcome) noexcept override;
   void immediate_arrived(std::uint64_t immediate) noexcept override;
   std::size_t work(bool exclusive) noexcept;
-  // device_state.cpp
+  // drain.cpp; close_in_forked_child: device_state.cpp
   void drain() noexcept;
+  void close_in_forked_child() noexcept;
+  [[nodiscard]] bool is_drained() noexcept;
+  [[nodiscard]] bool need_not_be_awaited(const network::Port::Unconsumed& messages) noexcept;
+  /// Returns what has not ended, by peer; kAnybody where the peer is not known.
+  [[nodiscard]] std::map<int, std::string> pending_by_peer() noexcept;
+  [[nodiscard]] bool has_living_taker() noexcept;
+  void name_losses(bool is_over) noexcept;
 
   RuntimeState& runtime_;
   const std::uint32_t index_;
   DevicePath path_;
-  // While a trace is made, what path_ is otherwise: inlined posts find no lane and take the slow way.
+  // While a trace is made, holds the real path, and path_ is empty: inlined posts find no lane and take the
+  // slow path.
   const std::unique_ptr<DevicePath> hidden_path_;
   std::unique_ptr<network::Port> port_;
   core::DeviceCounts counts_;
-  const std::uint64_t arrivals_before_;  // in the credit ledger
+  core::Losses losses_;
+  const std::uint32_t keeper_;  // the number of this device in the process
+  core::ImmediateEnds ends_;
+  const std::uint64_t arrivals_before_;  // the credit ledger's count when the device was opened
   core::Context context_;
-  core::LargeMessages large_messages_;
-  core::VectoredMessages vectored_messages_;
+  core::Rendezvous rendezvous_;
+  core::MultipartMessages vectored_messages_;
   core::OneSided one_sided_;
-  core::SendReceive send_receive_;
+  core::MatchedMessages send_receive_;
   core::Backlog backlog_;
   core::VectoredAccesses vectored_accesses_;
   core::Deadlines& deadlines_;
-  std::atomic<std::int32_t> endpoints_{0};  // -1: one that is serial
+  std::atomic<std::int32_t> endpoints_{0};  // -1: one serial endpoint
   std::int64_t spin_ns_;
   std::uint32_t yield_;
+  bool poll_yield_;
   std::chrono::nanoseconds park_;
   const std::atomic<std::uint32_t>* failures_;  // PeerFailures::word()
   std::atomic<std::uint32_t> handled_failures_{0};
-  alignas(64) concurrent::Entrance<> working_;         // on what is not in a lane
-  concurrent::Entrance<> burying_;                     // on what failed peers have left, and on what follows
+  alignas(64) concurrent::OwnedTryLock<> working_;     // guards what is not in a lane
+  concurrent::OwnedTryLock<> reclaiming_;              // guards reclaiming what failed peers have left
   const std::unique_ptr<std::atomic<bool>[]> buried_;  // by rank
-  std::atomic<std::uint32_t> parking_{0};              // threads that park or are about to
-  std::uint32_t ended_silent_ = 0;                     // peers from which receives have been ended
+  std::atomic<std::uint32_t> visitors_{0};
+  std::atomic<std::uint32_t> parking_{0};  // threads that park or are about to
+  NodeRefusals refused_nodes_;             // refused nodes of graphs
+  std::uint32_t ended_silent_ = 0;         // peers from which receives have been ended
   std::int64_t next_look_ = 0;
+  const base::ForkWatch fork_watch_{
+      [](void* device) noexcept { static_cast<DeviceState*>(device)->close_in_forked_child(); }, this};
 };
 
 }  // namespace weft::detail

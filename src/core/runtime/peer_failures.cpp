@@ -1,5 +1,7 @@
 #include "core/runtime/peer_failures.hpp"
 
+#include "core/completion/immediate_ends.hpp"
+
 #include <weft/detail/message_access.hpp>
 
 #include <algorithm>
@@ -8,59 +10,107 @@ namespace weft::detail {
 
 namespace {
 
-constexpr std::atomic<std::uint32_t> kNoFailures{0};
+constexpr std::atomic<std::uint32_t> kNobodyGone{0};
+
+void append(std::atomic<std::size_t>& count, std::atomic<int>* order, int rank) noexcept {
+  const std::size_t place = count.load(std::memory_order_relaxed);
+  order[place].store(rank, std::memory_order_relaxed);
+  // Pairs with the acquire of a thread that reads the count.
+  count.store(place + 1, std::memory_order_release);
+}
 
 }  // namespace
 
 PeerFailures::PeerFailures(bootstrap::Bootstrap& bootstrap, network::Network& network)
     : bootstrap_(bootstrap),
       network_(network),
-      word_(network.failures() != nullptr     ? network.failures()
-            : bootstrap.failures() != nullptr ? bootstrap.failures()
-                                              : &kNoFailures),
+      word_(network.departures() != nullptr     ? network.departures()
+            : bootstrap.departures() != nullptr ? bootstrap.departures()
+                                                : &kNobodyGone),
       ranks_(bootstrap.size()),
       states_(new std::atomic<State>[static_cast<std::size_t>(bootstrap.size())]()),
-      order_(new std::atomic<int>[static_cast<std::size_t>(bootstrap.size())]()) {}
+      order_(new std::atomic<int>[static_cast<std::size_t>(bootstrap.size())]()),
+      left_order_(new std::atomic<int>[static_cast<std::size_t>(bootstrap.size())]()) {}
+
+bool PeerFailures::is_told() const noexcept { return word_ != &kNobodyGone; }
 
 bool PeerFailures::knows(int rank) const noexcept {
   return network_.failures() != nullptr ? network_.has_failed(rank) : bootstrap_.has_failed(rank);
 }
 
+bool PeerFailures::has_left(int rank) const noexcept {
+  return network_.departures() != nullptr ? network_.has_left(rank) : bootstrap_.has_left(rank);
+}
+
+void PeerFailures::set_silent(int rank) noexcept {
+  auto failed = State::failed;
+  auto left = State::left;
+  if (states_[rank].compare_exchange_strong(failed, State::silent_failed, std::memory_order_acq_rel))
+    silent_failed_.fetch_add(1, std::memory_order_release);
+  else if (!states_[rank].compare_exchange_strong(left, State::silent_left, std::memory_order_acq_rel))
+    return;
+  silent_.fetch_add(1, std::memory_order_release);
+}
+
 bool PeerFailures::update() noexcept {
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock.owns_lock()) return false;
-  // Pairs with the release of whoever counts: the flags behind the count are read below.
+  // Pairs with the release of the thread that counts: the flags behind the count are read below.
   static_cast<void>(word_->load(std::memory_order_acquire));
   for (int rank = 0; rank < ranks_; ++rank) {
-    if (rank == bootstrap_.rank() || has_failed(rank) || !knows(rank)) continue;
-    const std::size_t place = count_.load(std::memory_order_relaxed);
-    order_[place].store(rank, std::memory_order_relaxed);
-    states_[rank].store(State::failed, std::memory_order_release);
-    // Pairs with the acquire in count().
-    count_.store(place + 1, std::memory_order_release);
-    network_.peer_failed(rank);
-    // By index: a watcher may change the list.
-    for (std::size_t index = 0; index < watchers_.size(); ++index) signal(*watchers_[index], rank);
+    if (rank == bootstrap_.rank() || states_[rank].load(std::memory_order_relaxed) != State::sound) continue;
+    const bool has_failed = knows(rank);
+    if (!has_failed && !has_left(rank)) continue;
+    states_[rank].store(has_failed ? State::failed : State::left, std::memory_order_release);
+    append(left_count_, left_order_.get(), rank);
+    if (has_failed) append(count_, order_.get(), rank);
+    network_.peer_departed(rank);
+    if (!has_failed) continue;
+    tell();
   }
   return true;
 }
 
-void PeerFailures::signal(Completion& completion, int rank) const noexcept {
-  Message message;
-  MessageAccess::set_view(message, Operation::peer_failure, rank, 0, nullptr, 0, nullptr, 0);
-  MessageAccess::set_outcome(message, Outcome::peer_failed);
-  completion.signal(message);
+/// Signals the watchers that have not been notified of every failure. Watchers that are added inside a signal
+/// are notified by the running loop: a chain of them needs no stack. Called with the lock.
+void PeerFailures::tell() noexcept {
+  if (is_telling_) return;
+  is_telling_ = true;
+  const core::SignalScope scope;
+  for (bool goes_on = true; goes_on;) {
+    goes_on = false;
+    // By index: a watcher may change the list.
+    for (std::size_t index = 0; index < watchers_.size(); ++index) {
+      if (watchers_[index].told >= count()) continue;
+      goes_on = true;
+      Message message;
+      MessageAccess::set_view(message, Operation::peer_failure, at(watchers_[index].told++), 0, nullptr, 0,
+                              nullptr, 0);
+      MessageAccess::set_outcome(message, Outcome::peer_failed);
+      watchers_[index].completion->signal(message);
+    }
+  }
+  is_telling_ = false;
+}
+
+void PeerFailures::show_watchers() noexcept {
+  for (std::size_t place = 0; place < known_.size(); ++place)
+    known_[place].store(place < watchers_.size() ? watchers_[place].completion : nullptr,
+                        std::memory_order_relaxed);
+  watching_.store(watchers_.size(), std::memory_order_relaxed);
 }
 
 void PeerFailures::watch(Completion& completion) {
   const std::lock_guard lock(mutex_);
-  watchers_.push_back(&completion);
-  for (std::size_t place = 0; place < count(); ++place) signal(completion, at(place));
+  watchers_.push_back({&completion, 0});
+  show_watchers();
+  tell();
 }
 
 void PeerFailures::unwatch(Completion& completion) noexcept {
   const std::lock_guard lock(mutex_);
-  std::erase(watchers_, &completion);
+  std::erase_if(watchers_, [&](const Watcher& watcher) { return watcher.completion == &completion; });
+  show_watchers();
 }
 
 }  // namespace weft::detail

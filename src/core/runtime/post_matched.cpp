@@ -1,14 +1,15 @@
 // Sends and receives: checks, refusals, the backlog, and the calls that wait.
+#include "core/deadline/timeout.hpp"
 #include "core/runtime/device_state.hpp"
-#include "core/runtime/one_message.hpp"
-#include "core/runtime/patience.hpp"
 #include "core/runtime/post_within.hpp"
 #include "core/runtime/runtime_state.hpp"
-#include "core/runtime/until_accepted.hpp"
+#include "core/wait/one_message.hpp"
+#include "core/wait/until_accepted.hpp"
 
 #include <weft/error.hpp>
 
 #include <algorithm>
+#include <memory>
 #include <new>
 #include <string>
 #include <utility>
@@ -28,6 +29,8 @@ core::MatchingEngine& DeviceState::check_engine(std::uint32_t id, MatchingPolicy
 }
 
 void DeviceState::check_source(int source, MatchingPolicy policy, const char* operation) const {
+  if (runtime_.reachable() == 0) [[unlikely]]
+    base::refuse_in_forked_copy(operation);
   if (policy == MatchingPolicy::tag_only || policy == MatchingPolicy::any) return;
   if (source < 0 || source >= runtime_.size()) [[unlikely]]
     throw Error(std::string(operation) + ": source " + std::to_string(source) +
@@ -35,20 +38,22 @@ void DeviceState::check_source(int source, MatchingPolicy policy, const char* op
                 (source == any_source ? "; any_source needs an ordered matching engine" : ""));
 }
 
-/// What an inlined post leaves when its lane's share of the credits is used up: takes another share, and
-/// posts again. False, without effect: it is otherwise, or others wait for what the peer gives back.
+/// Continues an inlined post whose lane has used up its share of the credits: takes another share, and posts
+/// again. Returns false, without effect, when that is not the reason, or when queued posts wait for the
+/// credits that the peer returns.
 template <class Locking>
 bool DeviceState::post_with_new_credits(int peer, std::uint64_t tag, Bytes bytes,
                                         const SendOptions& options) noexcept {
   if (bytes.size() > kSlotPayload - kMatchTrailer || options.policy == MatchingPolicy::user ||
-      options.message_class != MessageClass::normal || options.timeout.count() != 0 || frames != nullptr ||
+      options.message_class != MessageClass::normal || options.timeout.count() != 0 || in_handler() ||
       !backlog_.empty())
     return false;
   SendLane* const lane = path_.lane(peer, options.device, column_of_post<Locking>());
   if (lane == nullptr || !send_receive_.refill<Locking>(*lane, peer, options.device)) return false;
-  return post_matched_slot<Locking>(*lane, tag, bytes,
-                                    match_trailer(options.engine, static_cast<std::uint8_t>(options.policy),
-                                                  static_cast<std::uint8_t>(index_)));
+  return try_post_matched_slot<Locking>(
+      *lane, tag, bytes,
+      match_trailer(options.engine, static_cast<std::uint8_t>(options.policy),
+                    static_cast<std::uint8_t>(index_)));
 }
 template bool DeviceState::post_with_new_credits<TryLock>(int, std::uint64_t, Bytes,
                                                           const SendOptions&) noexcept;
@@ -60,11 +65,11 @@ Status DeviceState::post_send(int peer, std::uint64_t tag, Bytes bytes, const Se
   return post_payload(peer, tag, {bytes}, nullptr, options, exclusive);
 }
 
-/// `packet` holds the payload already, unless null, and is taken over when the answer is not retry.
+/// `packet`, unless null, holds the payload already, and is taken over unless the status is retry.
 Status DeviceState::post_payload(int peer, std::uint64_t tag, const core::SendPayload& payload,
                                  Packet* packet, const SendOptions& options, bool exclusive) {
   if (options.engine >= kMatchingEngines) [[unlikely]]
-    return post_other_ordered_send(peer, tag, payload, packet, options, exclusive);
+    return post_ordered_send_slow(peer, tag, payload, packet, options, exclusive);
   check_peer(peer, "post_send");
   check_class(options.message_class, "post_send");
   const core::MatchingEngine& engine = check_engine(options.engine, options.policy, "post_send");
@@ -84,7 +89,7 @@ Status DeviceState::post_payload(int peer, std::uint64_t tag, const core::SendPa
     if (packet != nullptr) packet->reset();
     return status;
   }
-  if (options.may_retry && frames == nullptr) [[likely]]
+  if (options.may_retry && !in_handler()) [[likely]]
     return status;
   return keep_send(status, peer, tag, payload, packet, options);
 }
@@ -101,6 +106,7 @@ Status DeviceState::keep_send(Status refused, int peer, std::uint64_t tag, const
   core::PendingSend pending{tag, options};
   Bytes bytes = payload.bytes;
   Packet gathered;
+  std::unique_ptr<std::byte[]> gathered_long;
   if (!payload.parts.empty() && options.completion != nullptr) {
     pending.parts.reset(new (std::nothrow) Bytes[payload.parts.size()]);
     if (pending.parts == nullptr) return refused;
@@ -108,17 +114,21 @@ Status DeviceState::keep_send(Status refused, int peer, std::uint64_t tag, const
     pending.parts_count = payload.parts.size();
     bytes = {static_cast<const std::byte*>(nullptr), payload.parts_size};
   } else if (!payload.parts.empty()) {
-    // Nobody could tell the poster when its buffers are free: they move into a packet, or the post fails.
-    if (payload.parts_size > context_.limits.packet_bytes ||
-        !(gathered = context_.pool.get_for(options.message_class)))
-      return refused;
-    payload.copy_to(gathered.data());
-    bytes = {gathered.data(), payload.parts_size};
-    packet = &gathered;
+    // Without a completion object the poster does not learn when its buffers are free: they move into a
+    // packet, or, where the backlog grows, into memory of its own; else the post fails.
+    if (payload.parts_size <= context_.limits.packet_bytes)
+      gathered = context_.pool.get_for(options.message_class);
+    if (!gathered && backlog_.grows()) gathered_long.reset(new (std::nothrow) std::byte[payload.parts_size]);
+    if (!gathered && gathered_long == nullptr) return refused;
+    std::byte* const to = gathered ? gathered.data() : gathered_long.get();
+    payload.copy_to(to);
+    bytes = {to, payload.parts_size};
+    if (gathered) packet = &gathered;
   }
-  core::PendingPost* post =
-      take_pending(peer, options.message_class, bytes, packet, options.completion != nullptr, refused);
+  const bool is_borrowed = options.completion != nullptr || gathered_long != nullptr;
+  core::PendingPost* post = take_pending(peer, options.message_class, bytes, packet, is_borrowed, refused);
   if (post == nullptr) return refused;
+  if (gathered_long != nullptr) post->long_copy = std::move(gathered_long);
   post->operation = Operation::send;
   post->other = std::move(pending);
   if (options.engine >= kMatchingEngines) {
@@ -150,54 +160,53 @@ core::MatchingEngine& DeviceState::check_receive(int source, const ReceiveOption
 
 /// `user_data`: one or none, so that the arguments of most receives travel in registers.
 template <class Locking, class... UserData>
-bool DeviceState::post_first_receive(std::uint64_t engine_and_source, std::uint64_t tag, std::byte* data,
-                                     std::size_t size, Completion* completion,
-                                     UserData... user_data) noexcept {
+bool DeviceState::try_post_receive(std::uint64_t engine_and_source, std::uint64_t tag, std::byte* data,
+                                   std::size_t size, Completion* completion, UserData... user_data) noexcept {
   RuntimeState& runtime = runtime_;  // read once
   const auto id = static_cast<std::uint8_t>(engine_and_source >> 32);
   static_assert(kMatchingEngines == 256);
   core::MatchingEngine* const engine = runtime.matching_engines().place(id).load(std::memory_order_acquire);
   const auto source = static_cast<std::uint32_t>(engine_and_source);
-  if (engine == nullptr || source >= runtime.usual_sources()) [[unlikely]]
+  if (engine == nullptr || source >= runtime.fast_path_sources()) [[unlikely]]
     return false;
   if (!engine->expects_receives(Locking::kExclusive)) [[unlikely]]
-    return post_first_otherwise<Locking>(engine_and_source, tag, data, size, completion, user_data...);
-  return engine->post_first<Locking>({tag, source, 0}, {data, size}, completion, user_data...);
+    return try_post_receive_slow<Locking>(engine_and_source, tag, data, size, completion, user_data...);
+  return engine->try_post<Locking>({tag, source, 0}, {data, size}, completion, user_data...);
 }
 
-/// The same where the endpoint does not lock as the engine does, or messages have come before their receives.
-/// With the same arguments, so that post_first_receive() only jumps.
+/// Slow path of try_post_receive(), where the endpoint does not lock as the engine does, or messages arrive
+/// before their receives. Has the same arguments, so that try_post_receive() only jumps.
 template <class Locking, class... UserData>
-[[gnu::noinline]] bool DeviceState::post_first_otherwise(std::uint64_t engine_and_source, std::uint64_t tag,
-                                                         std::byte* data, std::size_t size,
-                                                         Completion* completion,
-                                                         UserData... user_data) noexcept {
+[[gnu::noinline]] bool DeviceState::try_post_receive_slow(std::uint64_t engine_and_source, std::uint64_t tag,
+                                                          std::byte* data, std::size_t size,
+                                                          Completion* completion,
+                                                          UserData... user_data) noexcept {
   using Other = std::conditional_t<Locking::kExclusive, TryLock, NoLock>;
   core::MatchingEngine& engine = *runtime_.matching_engines()
                                       .place(static_cast<std::uint8_t>(engine_and_source >> 32))
                                       .load(std::memory_order_acquire);
   if (engine.is_serial() != Locking::kExclusive)
-    return post_first_receive<Other>(engine_and_source, tag, data, size, completion, user_data...);
+    return try_post_receive<Other>(engine_and_source, tag, data, size, completion, user_data...);
   const auto source = static_cast<std::uint32_t>(engine_and_source);
-  if (engine.expects_arrived() && (engine_and_source & detail::kMayCompleteNow) == 0) {
+  if (engine.expects_unexpected() && (engine_and_source & detail::kMayCompleteNow) == 0) {
     void* given = nullptr;
     ((given = user_data), ...);
-    if (send_receive_.receive_first_arrived<Locking>(engine, tag, source, {data, size}, completion, given))
+    if (send_receive_.try_receive_unexpected<Locking>(engine, tag, source, {data, size}, completion, given))
         [[likely]]
       return true;
   }
-  const bool is_posted = engine.post_first<Locking>({tag, source, 0}, {data, size}, completion, user_data...);
-  if (is_posted) engine.learn_arrived(false);
+  const bool is_posted = engine.try_post<Locking>({tag, source, 0}, {data, size}, completion, user_data...);
+  if (is_posted) engine.learn_unexpected(false);
   return is_posted;
 }
-template bool DeviceState::post_first_receive<TryLock>(std::uint64_t, std::uint64_t, std::byte*, std::size_t,
-                                                       Completion*) noexcept;
-template bool DeviceState::post_first_receive<NoLock>(std::uint64_t, std::uint64_t, std::byte*, std::size_t,
-                                                      Completion*) noexcept;
-template bool DeviceState::post_first_receive<TryLock>(std::uint64_t, std::uint64_t, std::byte*, std::size_t,
-                                                       Completion*, void*) noexcept;
-template bool DeviceState::post_first_receive<NoLock>(std::uint64_t, std::uint64_t, std::byte*, std::size_t,
-                                                      Completion*, void*) noexcept;
+template bool DeviceState::try_post_receive<TryLock>(std::uint64_t, std::uint64_t, std::byte*, std::size_t,
+                                                     Completion*) noexcept;
+template bool DeviceState::try_post_receive<NoLock>(std::uint64_t, std::uint64_t, std::byte*, std::size_t,
+                                                    Completion*) noexcept;
+template bool DeviceState::try_post_receive<TryLock>(std::uint64_t, std::uint64_t, std::byte*, std::size_t,
+                                                     Completion*, void*) noexcept;
+template bool DeviceState::try_post_receive<NoLock>(std::uint64_t, std::uint64_t, std::byte*, std::size_t,
+                                                    Completion*, void*) noexcept;
 
 Status DeviceState::post_receive(int source, std::uint64_t tag, std::span<std::byte> buffer,
                                  const ReceiveOptions& options) {
@@ -205,51 +214,51 @@ Status DeviceState::post_receive(int source, std::uint64_t tag, std::span<std::b
   core::MatchingEngine* engine = runtime_.matching_engines().find_made(options.engine);
   const core::MatchKey key{tag, static_cast<std::uint32_t>(source), 0};
   if (engine != nullptr && options.completion != nullptr && options.policy == MatchingPolicy::rank_and_tag &&
-      key.source < runtime_.usual_sources() &&
-      (engine->is_serial() ? engine->post_first<NoLock>(key, buffer, options)
-                           : engine->post_first<TryLock>(key, buffer, options))) [[likely]]
+      key.source < runtime_.fast_path_sources() &&
+      (engine->is_serial() ? engine->try_post<NoLock>(key, buffer, options)
+                           : engine->try_post<TryLock>(key, buffer, options))) [[likely]]
     return Status::posted();
-  return post_other_receive(source, tag, buffer, options);
+  return post_receive_slow(source, tag, buffer, options);
 }
 
-/// Out of line, so that post_receive() has nothing to save for it.
-[[gnu::noinline]] Status DeviceState::post_other_receive(int source, std::uint64_t tag,
-                                                         std::span<std::byte> buffer,
-                                                         const ReceiveOptions& options) {
+/// Out of line, so that post_receive() saves no registers for it.
+[[gnu::noinline]] Status DeviceState::post_receive_slow(int source, std::uint64_t tag,
+                                                        std::span<std::byte> buffer,
+                                                        const ReceiveOptions& options) {
   if (core::MatchingEngine* const made = runtime_.matching_engines().find_made(options.engine);
-      made != nullptr && receive_first_arrived(*made, source, tag, buffer, options))
+      made != nullptr && try_receive_unexpected(*made, source, tag, buffer, options))
     return Status::posted();
   core::MatchingEngine& engine = check_receive(source, options, "post_receive");
   if (engine.is_serial()) engine.set_device(index_);
   const Status status = attempt_receive(engine, source, tag, buffer, options, false);
   observe(Operation::receive, source, tag, buffer.size(), status);
-  if (!status.is_retry() || (options.may_retry && frames == nullptr)) return status;
+  if (!status.is_retry() || (options.may_retry && !in_handler())) return status;
   const bool has_source = source >= 0 && source < runtime_.size();
   return keep_receive(has_source ? source : runtime_.rank(), source, tag, buffer, options);
 }
 
-/// What nearly always happens to a receive that was not posted at once: its message is there, and the first
-/// in its bucket. False, without effect: it is otherwise, or something is unusual. `source` may be any
-/// number.
-bool DeviceState::receive_first_arrived(core::MatchingEngine& engine, int source, std::uint64_t tag,
-                                        std::span<std::byte> buffer, const ReceiveOptions& options) noexcept {
+/// Fast path of a receive that was not posted at once: its unexpected message is the first in its bucket.
+/// Returns false, without effect, when it does not apply. `source` may be any number.
+bool DeviceState::try_receive_unexpected(core::MatchingEngine& engine, int source, std::uint64_t tag,
+                                         std::span<std::byte> buffer,
+                                         const ReceiveOptions& options) noexcept {
   const auto rank = static_cast<std::uint32_t>(source);
   if (options.policy != MatchingPolicy::rank_and_tag || options.completion == nullptr ||
       options.may_complete_now || options.handle != nullptr || options.timeout.count() != 0 ||
-      rank >= runtime_.usual_sources())
+      rank >= runtime_.fast_path_sources())
     return false;
   const bool was_there = engine.is_serial()
-                             ? send_receive_.receive_first_arrived<NoLock>(
+                             ? send_receive_.try_receive_unexpected<NoLock>(
                                    engine, tag, rank, buffer, options.completion, options.user_data)
-                             : send_receive_.receive_first_arrived<TryLock>(
+                             : send_receive_.try_receive_unexpected<TryLock>(
                                    engine, tag, rank, buffer, options.completion, options.user_data);
-  engine.learn_arrived(was_there);
+  engine.learn_unexpected(was_there);
   return was_there;
 }
 
 Status DeviceState::keep_receive(int peer, int source, std::uint64_t tag, std::span<std::byte> buffer,
                                  const ReceiveOptions& options) noexcept {
-  core::PendingPost* post = backlog_.take(peer, frames != nullptr);
+  core::PendingPost* post = backlog_.take(peer, in_handler());
   if (post == nullptr) return Status::retry(Reason::backlog);
   post->operation = Operation::receive;
   core::PendingReceive pending{source, tag, buffer, options};
@@ -261,7 +270,7 @@ Status DeviceState::keep_receive(int peer, int source, std::uint64_t tag, std::s
     runtime_.matching_engines()
         .find(options.engine)
         ->order()
-        ->kept_receives()
+        ->queued_receives()
         .fetch_add(1, std::memory_order_relaxed);
   }
   backlog_.add(*post);
@@ -269,7 +278,7 @@ Status DeviceState::keep_receive(int peer, int source, std::uint64_t tag, std::s
 }
 
 Status DeviceState::post_matched_again(core::PendingPost& post, bool exclusive) noexcept {
-  // The poster was told that it was posted.
+  // The poster was told that the receive was posted.
   if (auto* receive = std::get_if<core::PendingReceive>(&post.other)) {
     receive->options.may_complete_now = false;
     if (core::Deadlines::Node* node = deadlines_.node_of(receive->options.completion); node != nullptr)
@@ -304,10 +313,10 @@ Outcome DeviceState::send_patiently(int peer, const SendOptions& options, const 
     patient.may_complete_now = true;
   }
   const WaitPlace place{"a send", where, peer};
-  const Patience patience(options.timeout);
+  const TimeLeft time_left(options.timeout);
   const Status status = until_accepted(
       [&] {
-        patient.timeout = patience.left();
+        patient.timeout = time_left.left();
         return post(patient);
       },
       place, exclusive);
@@ -343,10 +352,10 @@ Message DeviceState::receive_patiently(int source, std::uint64_t tag, const Buff
   patient.may_complete_now = true;
   patient.arrived = &arrived;
   const WaitPlace place{"a receive", where};
-  const Patience patience(options.timeout);
+  const TimeLeft time_left(options.timeout);
   const Status status = until_accepted(
       [&] {
-        patient.timeout = patience.left();
+        patient.timeout = time_left.left();
         return patient.timeout.count() == 0 ? post_receive(source, tag, buffer, patient)
                                             : post_receive_within(source, tag, buffer, patient);
       },

@@ -22,11 +22,11 @@ core::MatchingEngine& DeviceState::check_ordered(std::uint32_t id, MatchingPolic
 core::MatchingEngine& DeviceState::check_ordered_receive(int source, const ReceiveOptions& options,
                                                          const char* operation) {
   core::MatchingEngine& engine = check_ordered(options.engine, options.policy, operation);
-  if (source != any_source) check_source(source, options.policy, operation);
+  if (source != any_source || runtime_.reachable() == 0) check_source(source, options.policy, operation);
   return engine;
 }
 
-/// Lets the lane know the stream of the engine, so that the next short sends are written by the endpoint.
+/// Stores the stream of the engine in the lane, so that the endpoint writes the next short sends itself.
 void DeviceState::remember_stream(int peer, const SendOptions& options, bool exclusive) noexcept {
   core::MatchingEngine* engine = runtime_.matching_engines().find_ordered(options.engine);
   SendLane* lane = path_.lane(peer, options.device);
@@ -40,13 +40,13 @@ void DeviceState::remember_stream(int peer, const SendOptions& options, bool exc
 
 Status DeviceState::post_ordered_send(int peer, std::uint64_t tag, Bytes bytes, const SendOptions& options,
                                       bool exclusive) {
-  const Status status = post_other_ordered_send(peer, tag, {bytes}, nullptr, options, exclusive);
+  const Status status = post_ordered_send_slow(peer, tag, {bytes}, nullptr, options, exclusive);
   if (status.is_accepted()) remember_stream(peer, options, exclusive);
   return status;
 }
 
-Status DeviceState::post_other_ordered_send(int peer, std::uint64_t tag, const core::SendPayload& payload,
-                                            Packet* packet, const SendOptions& options, bool exclusive) {
+Status DeviceState::post_ordered_send_slow(int peer, std::uint64_t tag, const core::SendPayload& payload,
+                                           Packet* packet, const SendOptions& options, bool exclusive) {
   check_peer(peer, "post_send");
   check_class(options.message_class, "post_send");
   core::MatchingEngine& engine = check_ordered(options.engine, options.policy, "post_send");
@@ -56,7 +56,7 @@ Status DeviceState::post_other_ordered_send(int peer, std::uint64_t tag, const c
   if (options.timeout.count() != 0) [[unlikely]]
     return post_within("post_send", unposted_send(peer, tag, payload, packet), options,
                        [&](const SendOptions& within) {
-                         return post_other_ordered_send(peer, tag, payload, packet, within, exclusive);
+                         return post_ordered_send_slow(peer, tag, payload, packet, within, exclusive);
                        });
   const Status status = backlog_.waits_for_room(peer, options.message_class)
                             ? Status::retry(Reason::backlog)
@@ -67,75 +67,74 @@ Status DeviceState::post_other_ordered_send(int peer, std::uint64_t tag, const c
     if (packet != nullptr) packet->reset();
     return status;
   }
-  if (options.may_retry && frames == nullptr) return status;
+  if (options.may_retry && !in_handler()) return status;
   return keep_send(status, peer, tag, payload, packet, options);
 }
 
 template <class Locking, class... UserData>
-bool DeviceState::post_first_ordered_receive(std::uint64_t engine_and_source, std::uint64_t tag,
-                                             std::byte* data, std::size_t size, Completion* completion,
-                                             UserData... user_data) noexcept {
+bool DeviceState::try_post_ordered_receive(std::uint64_t engine_and_source, std::uint64_t tag,
+                                           std::byte* data, std::size_t size, Completion* completion,
+                                           UserData... user_data) noexcept {
   RuntimeState& runtime = runtime_;  // read once
   core::MatchingEngine* const engine =
       runtime.matching_engines().find_ordered(static_cast<std::uint16_t>(engine_and_source >> 32));
   const auto source = static_cast<std::uint32_t>(engine_and_source);
-  if (engine == nullptr || source >= runtime.usual_sources() ||
-      engine->order()->kept_receives().load(std::memory_order_relaxed) != 0) [[unlikely]]
+  if (engine == nullptr || source >= runtime.fast_path_sources() ||
+      engine->order()->queued_receives().load(std::memory_order_relaxed) != 0) [[unlikely]]
     return false;
   if (!engine->expects_receives(Locking::kExclusive)) [[unlikely]]
-    return receive_first_ordered<Locking>(engine_and_source, tag, data, size, completion, user_data...);
-  return engine->post_first_in_order<Locking>({tag, source, 0}, {data, size}, completion, user_data...);
+    return try_receive_ordered<Locking>(engine_and_source, tag, data, size, completion, user_data...);
+  return engine->try_post_in_order<Locking>({tag, source, 0}, {data, size}, completion, user_data...);
 }
-/// The same where messages have come before their receives, or the endpoint does not lock as the engine does.
+/// Slow path where messages arrive before their receives, or the endpoint does not lock as the engine does.
 template <class Locking, class... UserData>
-[[gnu::noinline]] bool DeviceState::receive_first_ordered(std::uint64_t engine_and_source, std::uint64_t tag,
-                                                          std::byte* data, std::size_t size,
-                                                          Completion* completion,
-                                                          UserData... user_data) noexcept {
+[[gnu::noinline]] bool DeviceState::try_receive_ordered(std::uint64_t engine_and_source, std::uint64_t tag,
+                                                        std::byte* data, std::size_t size,
+                                                        Completion* completion,
+                                                        UserData... user_data) noexcept {
   core::MatchingEngine& engine =
       *runtime_.matching_engines().find_ordered(static_cast<std::uint16_t>(engine_and_source >> 32));
   if (engine.is_serial() != Locking::kExclusive) return false;
   const auto source = static_cast<std::uint32_t>(engine_and_source);
   void* given = nullptr;
   ((given = user_data), ...);
-  if (engine.expects_arrived() && (engine_and_source & kMayCompleteNow) == 0 &&
-      send_receive_.receive_first_arrived<Locking>(engine, tag, source, {data, size}, completion, given))
+  if (engine.expects_unexpected() && (engine_and_source & kMayCompleteNow) == 0 &&
+      send_receive_.try_receive_unexpected<Locking>(engine, tag, source, {data, size}, completion, given))
       [[likely]]
     return true;
-  const bool is_posted =
-      engine.post_first_in_order<Locking>({tag, source, 0}, {data, size}, completion, given);
-  if (is_posted) engine.learn_arrived(false);
+  const bool is_posted = engine.try_post_in_order<Locking>({tag, source, 0}, {data, size}, completion, given);
+  if (is_posted) engine.learn_unexpected(false);
   return is_posted;
 }
-template bool DeviceState::post_first_ordered_receive<TryLock>(std::uint64_t, std::uint64_t, std::byte*,
-                                                               std::size_t, Completion*) noexcept;
-template bool DeviceState::post_first_ordered_receive<NoLock>(std::uint64_t, std::uint64_t, std::byte*,
-                                                              std::size_t, Completion*) noexcept;
-template bool DeviceState::post_first_ordered_receive<TryLock>(std::uint64_t, std::uint64_t, std::byte*,
-                                                               std::size_t, Completion*, void*) noexcept;
-template bool DeviceState::post_first_ordered_receive<NoLock>(std::uint64_t, std::uint64_t, std::byte*,
-                                                              std::size_t, Completion*, void*) noexcept;
+template bool DeviceState::try_post_ordered_receive<TryLock>(std::uint64_t, std::uint64_t, std::byte*,
+                                                             std::size_t, Completion*) noexcept;
+template bool DeviceState::try_post_ordered_receive<NoLock>(std::uint64_t, std::uint64_t, std::byte*,
+                                                            std::size_t, Completion*) noexcept;
+template bool DeviceState::try_post_ordered_receive<TryLock>(std::uint64_t, std::uint64_t, std::byte*,
+                                                             std::size_t, Completion*, void*) noexcept;
+template bool DeviceState::try_post_ordered_receive<NoLock>(std::uint64_t, std::uint64_t, std::byte*,
+                                                            std::size_t, Completion*, void*) noexcept;
 
 Status DeviceState::post_ordered_receive(int source, std::uint64_t tag, std::span<std::byte> buffer,
                                          const ReceiveOptions& options) {
   core::MatchingEngine* engine = runtime_.matching_engines().find_ordered(options.engine);
   if (engine == nullptr || options.completion == nullptr || options.policy != MatchingPolicy::rank_and_tag ||
-      static_cast<std::uint32_t>(source) >= runtime_.usual_sources() || tag == any_tag ||
-      engine->order()->kept_receives().load(std::memory_order_relaxed) != 0) [[unlikely]]
-    return post_other_ordered_receive(source, tag, buffer, options);
+      static_cast<std::uint32_t>(source) >= runtime_.fast_path_sources() || tag == any_tag ||
+      engine->order()->queued_receives().load(std::memory_order_relaxed) != 0) [[unlikely]]
+    return post_ordered_receive_slow(source, tag, buffer, options);
   const core::MatchKey key{tag, static_cast<std::uint32_t>(source), 0};
   const bool is_posted = engine->is_serial()
-                             ? engine->post_first_in_order<NoLock>(key, buffer, options.completion,
-                                                                   options.user_data, options.handle)
-                             : engine->post_first_in_order<TryLock>(key, buffer, options.completion,
-                                                                    options.user_data, options.handle);
-  if (is_posted || receive_first_arrived(*engine, source, tag, buffer, options)) return Status::posted();
-  return post_other_ordered_receive(source, tag, buffer, options);
+                             ? engine->try_post_in_order<NoLock>(key, buffer, options.completion,
+                                                                 options.user_data, options.handle)
+                             : engine->try_post_in_order<TryLock>(key, buffer, options.completion,
+                                                                  options.user_data, options.handle);
+  if (is_posted || try_receive_unexpected(*engine, source, tag, buffer, options)) return Status::posted();
+  return post_ordered_receive_slow(source, tag, buffer, options);
 }
 
-[[gnu::noinline]] Status DeviceState::post_other_ordered_receive(int source, std::uint64_t tag,
-                                                                 std::span<std::byte> buffer,
-                                                                 const ReceiveOptions& options) {
+[[gnu::noinline]] Status DeviceState::post_ordered_receive_slow(int source, std::uint64_t tag,
+                                                                std::span<std::byte> buffer,
+                                                                const ReceiveOptions& options) {
   core::MatchingEngine& engine = check_ordered_receive(source, options, "post_receive");
   if (options.completion == nullptr)
     throw Error(
@@ -143,8 +142,8 @@ Status DeviceState::post_ordered_receive(int source, std::uint64_t tag, std::spa
   if (engine.is_serial()) engine.set_device(index_);
   const Status status = attempt_receive(engine, source, tag, buffer, options, false);
   observe(Operation::receive, source, tag, buffer.size(), status);
-  if (!status.is_retry() || (options.may_retry && frames == nullptr)) return status;
-  // All in one list, so that they stay in order.
+  if (!status.is_retry() || (options.may_retry && !in_handler())) return status;
+  // All receives are in one list, so that they stay in order.
   return keep_receive(runtime_.rank(), source, tag, buffer, options);
 }
 

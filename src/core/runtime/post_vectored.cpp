@@ -1,7 +1,6 @@
 // Posts of lists of buffers.
 #include "core/runtime/device_state.hpp"
 #include "core/runtime/post_within.hpp"
-#include "core/runtime/progress_frame.hpp"
 #include "core/runtime/runtime_state.hpp"
 
 #include <weft/error.hpp>
@@ -12,12 +11,12 @@
 
 namespace weft::detail {
 
-using core::LargeMessages;
-using core::VectoredMessages;
+using core::MultipartMessages;
+using core::Rendezvous;
 
 namespace {
 
-/// The sum of the buffers' sizes; throws weft::Error when a message cannot have so many bytes.
+/// Returns the sum of the buffers' sizes; throws weft::Error when a message cannot have so many bytes.
 template <class Buffer>
 std::size_t size_of(std::span<const Buffer> buffers, const char* operation) {
   std::uint64_t size = 0;
@@ -32,72 +31,72 @@ std::size_t size_of(std::span<const Buffer> buffers, const char* operation) {
 
 }  // namespace
 
-Status DeviceState::attempt_with_bodies(const VectoredMessages::Outbound& outbound, bool exclusive) noexcept {
+Status DeviceState::attempt_multipart(const MultipartMessages::Outbound& outbound, bool exclusive) noexcept {
   Status refused;
-  bool is_gone = false;
-  switch (vectored_messages_.start(outbound, exclusive, refused, is_gone)) {
-    case LargeMessages::Start::started:
+  bool has_left = false;
+  switch (vectored_messages_.start(outbound, exclusive, refused, has_left)) {
+    case Rendezvous::Start::started:
       return Status::posted();
-    case LargeMessages::Start::no_request:
+    case Rendezvous::Start::no_request:
       return Status::retry(Reason::no_request);
-    case LargeMessages::Start::refused:
+    case Rendezvous::Start::refused:
       break;
   }
-  if (!is_gone) return refused;
-  return accepted(network::SendResult::peer_gone, outbound.peer, outbound.head.data(), 0, outbound.options);
+  if (!has_left) return refused;
+  return accepted(network::SendResult::peer_left, outbound.peer, outbound.head.data(), 0, outbound.options);
 }
 
-Status DeviceState::post_am_with_bodies(int peer, RemoteCompletion remote, Bytes head,
-                                        std::span<const Bytes> bodies, const ActiveMessageOptions& options,
-                                        bool exclusive) {
+Status DeviceState::post_multipart_am(int peer, RemoteCompletion remote, Bytes head,
+                                      std::span<const Bytes> parts, const ActiveMessageOptions& options,
+                                      bool exclusive) {
   if (head.size() > context_.limits.packet_bytes)
     throw Error("post_am: a head of " + std::to_string(head.size()) + " bytes is larger than a packet (" +
-                std::to_string(context_.limits.packet_bytes) + "): make it a body");
+                std::to_string(context_.limits.packet_bytes) + "): make it a part");
   if (options.timeout.count() != 0)
-    throw Error("post_am: a message with bodies takes no timeout: its receiver decides when it fetches them");
-  if (bodies.empty()) return post_am(peer, remote, head, options, exclusive);
+    throw Error("post_am: a message with parts takes no timeout: its receiver decides when it fetches them");
+  if (parts.empty()) return post_am(peer, remote, head, options, exclusive);
   check_target(peer, remote, "post_am");
   check_class(options.message_class, "post_am");
-  if (bodies.size() > core::kMostBodies)
-    throw Error("post_am: " + std::to_string(bodies.size()) + " bodies are more than a message can have (" +
-                std::to_string(core::kMostBodies) + ")");
-  const VectoredMessages::Outbound outbound{peer, remote, head, bodies, size_of(bodies, "post_am"), options};
+  if (parts.size() > core::kMostParts)
+    throw Error("post_am: " + std::to_string(parts.size()) + " parts are more than a message can have (" +
+                std::to_string(core::kMostParts) + ")");
+  const MultipartMessages::Outbound outbound{peer, remote, head, parts, size_of(parts, "post_am"), options};
   const Status status = backlog_.waits_for_room(peer, options.message_class)
                             ? Status::retry(Reason::backlog)
-                            : attempt_with_bodies(outbound, exclusive);
-  observe(Operation::vectored_message, peer, options.tag, outbound.bodies_size, status);
-  if (!status.is_retry() || (options.may_retry && frames == nullptr)) return status;
-  return keep_with_bodies(status, outbound);
+                            : attempt_multipart(outbound, exclusive);
+  observe(Operation::multipart_message, peer, options.tag, outbound.parts_size, status);
+  if (!status.is_retry() || (options.may_retry && !in_handler())) return status;
+  return enqueue_multipart(status, outbound);
 }
 
-Status DeviceState::keep_with_bodies(Status refused, const VectoredMessages::Outbound& outbound) noexcept {
-  // Without a completion object nobody could tell the poster when the buffers are free.
+Status DeviceState::enqueue_multipart(Status refused, const MultipartMessages::Outbound& outbound) noexcept {
+  // Without a completion object the poster does not learn when the buffers are free.
   if (outbound.options.completion == nullptr) return refused;
-  std::unique_ptr<Bytes[]> bodies(new (std::nothrow) Bytes[outbound.bodies.size()]);
-  if (bodies == nullptr) return refused;
+  std::unique_ptr<Bytes[]> parts(new (std::nothrow) Bytes[outbound.parts.size()]);
+  if (parts == nullptr) return refused;
   core::PendingPost* post =
       take_pending(outbound.peer, outbound.options.message_class, outbound.head, nullptr, true, refused);
   if (post == nullptr) return refused;
-  std::copy(outbound.bodies.begin(), outbound.bodies.end(), bodies.get());
-  post->operation = Operation::vectored_message;
+  std::copy(outbound.parts.begin(), outbound.parts.end(), parts.get());
+  post->operation = Operation::multipart_message;
   post->remote = outbound.remote;
   post->options = outbound.options;
-  post->other = core::PendingBodies{std::move(bodies), outbound.bodies.size(), outbound.bodies_size};
+  post->other = core::PendingParts{std::move(parts), outbound.parts.size(), outbound.parts_size};
   backlog_.add(*post);
   return Status::posted();
 }
 
 Status DeviceState::post_vectored_again(core::PendingPost& post, bool exclusive) noexcept {
-  const auto& pending = std::get<core::PendingBodies>(post.other);
+  const auto& pending = std::get<core::PendingParts>(post.other);
   ActiveMessageOptions options = post.options;
   options.may_complete_now = false;  // the poster was told that it was posted
-  const Status status = attempt_with_bodies({post.peer,
-                                             post.remote,
-                                             {post.data, post.size},
-                                             {pending.bodies.get(), pending.count},
-                                             pending.size,
-                                             options},
-                                            exclusive);
+  const Status status = attempt_multipart({post.peer,
+                                           post.remote,
+                                           {post.data, post.size},
+                                           {pending.parts.get(), pending.count},
+                                           pending.size,
+                                           options},
+                                          exclusive);
   if (!status.is_retry()) post.other = std::monostate();
   return status;
 }
@@ -132,7 +131,7 @@ Status DeviceState::post_receive(int source, std::uint64_t tag, std::span<const 
     status = has_timeout ? post_receive_within(source, tag, receive->buffer(), own)
                          : post_receive(source, tag, receive->buffer(), own);
   }
-  if (status.is_retry()) pool.give_back(*receive);
+  if (status.is_retry()) pool.release(*receive);
   return status;
 }
 
@@ -149,7 +148,7 @@ Status DeviceState::post_put(int peer, std::span<const PutPiece> pieces, const A
         const PutPiece& piece = pieces[index];
         return {piece.to, const_cast<std::byte*>(piece.from.data()), piece.from.size()};
       },
-      options, frames != nullptr, exclusive);
+      options, in_handler(), exclusive);
 }
 
 Status DeviceState::post_get(int peer, std::span<const GetPiece> pieces, const AccessOptions& options,
@@ -165,7 +164,7 @@ Status DeviceState::post_get(int peer, std::span<const GetPiece> pieces, const A
         const GetPiece& piece = pieces[index];
         return {piece.from, piece.to.data(), piece.to.size()};
       },
-      options, frames != nullptr, exclusive);
+      options, in_handler(), exclusive);
 }
 
 }  // namespace weft::detail

@@ -4,19 +4,20 @@
 
 namespace weft::detail {
 
-void end_unposted(const Unposted& unposted, Completion& completion, void* user_data,
-                  Outcome outcome) noexcept {
+void end_unposted(core::ImmediateEnds& ends, const Unposted& unposted, Completion& completion,
+                  void* user_data, Outcome outcome, std::uint32_t device) noexcept {
   Message message;
   MessageAccess::set_view(message, unposted.operation, unposted.peer, unposted.tag, unposted.data,
                           unposted.data != nullptr ? unposted.size : 0, nullptr, 0);
+  MessageAccess::set_device(message, device);
   MessageAccess::set_user_data(message, user_data);
   MessageAccess::set_outcome(message, outcome);
-  completion.signal(message);
+  ends.signal(completion, message);
 }
 
 void DeviceState::forget(core::Deadlines::Node& node) noexcept {
-  deadlines_.give_back(node);
-  large_messages_.awaiting().fetch_sub(1, std::memory_order_relaxed);
+  deadlines_.release(node);
+  rendezvous_.awaiting().fetch_sub(1, std::memory_order_relaxed);
 }
 
 Status DeviceState::post_receive_within(int source, std::uint64_t tag, std::span<std::byte> buffer,
@@ -33,7 +34,7 @@ Status DeviceState::post_access_within(const core::OneSided::Access& access, boo
                      access.options, [&](const AccessOptions& within) {
                        core::OneSided::Access posted = access;
                        posted.options = within;
-                       const Status status = one_sided_.post(posted, backlog_, frames != nullptr, exclusive);
+                       const Status status = one_sided_.post(posted, backlog_, in_handler(), exclusive);
                        observe(posted.operation, posted.peer, posted.options.tag, posted.size, status);
                        return status;
                      });

@@ -1,14 +1,18 @@
-// Progress: what has arrived is delivered, what is under way goes on.
+// Progress: delivers what has arrived, and continues operations in progress.
+#include "base/memory/bulk_copy.hpp"
 #include "concurrent/thread_number.hpp"
-#include "core/runtime/progress_frame.hpp"
+#include "core/completion/allocator_access.hpp"
+#include "core/runtime/device_state.hpp"
 #include "core/runtime/runtime_state.hpp"
+#include "core/wait/poller.hpp"
+#include "core/wait/waiting.hpp"
 
 #include <weft/completion/arrivals.hpp>
 #include <weft/detail/lock.hpp>
 #include <weft/detail/message_access.hpp>
 
+#include <sched.h>
 #include <string>
-#include <type_traits>
 
 namespace weft::detail {
 
@@ -18,29 +22,58 @@ namespace {
 
 constexpr std::size_t kMessagesPerCall = 64;  // of one lane, so that a flood does not keep a thread inside
 
+constinit thread_local Poller poller;
+
 }  // namespace
 
-thread_local DeviceState::Frame* DeviceState::frames = nullptr;
-
-std::size_t DeviceState::progress(bool exclusive) noexcept {
-  if (frames != nullptr && Frame::inside(*this)) [[unlikely]]
+[[gnu::always_inline]] inline std::size_t DeviceState::progress_once(bool exclusive) noexcept {
+  if (core::SignalScope::is_inside() && core::SignalScope::is_inside(ends_)) [[unlikely]]
     return 0;
-  const Frame frame(*this);
+  const core::SignalScope scope(ends_);
   std::size_t count = port_->poll(*this, kMessagesPerCall, exclusive);
-  if (large_messages_.has_work() || one_sided_.has_work() || send_receive_.has_work() || !backlog_.empty())
+  if (rendezvous_.has_work() || one_sided_.has_work() || send_receive_.has_work() || !backlog_.empty())
       [[unlikely]]
     count += work(exclusive);
-  if (large_messages_.awaits_peers() || one_sided_.awaits_peers() ||
+  if (rendezvous_.awaits_peers() || one_sided_.awaits_peers() ||
       failures_->load(std::memory_order_relaxed) != 0) [[unlikely]]
     look_for_lost(exclusive);
+  if (NodeRefusals::any() && scope.is_outermost()) [[unlikely]]
+    count += refused_nodes_.retry(exclusive);
   return count;
+}
+
+std::size_t DeviceState::progress(bool exclusive) noexcept { return progress_once(exclusive); }
+
+std::size_t DeviceState::poll(bool exclusive) noexcept {
+  const std::size_t count = progress_once(exclusive);
+  // Counted only after the call: a handler may have waited, and resumed in another thread.
+  if (count != 0)
+    poller.found();
+  else if (poller.count()) [[unlikely]]
+    give_way_when_due();
+  return count;
+}
+
+void DeviceState::give_way_when_due() noexcept {
+  // A handler shall not give up its core while its caller could use it.
+  if (!poll_yield_ || core::SignalScope::is_inside()) return poller.leave_to_wait();
+  const std::int64_t before = base::now_ns();
+  if (!poller.look(before)) return;
+  ::sched_yield();
+  poller.gave_way(before, base::now_ns());
+}
+
+std::uint32_t spin_budget() noexcept {
+  poller.leave_to_wait();
+  return core_share().spin_budget();
 }
 
 std::size_t DeviceState::work(bool exclusive) noexcept {
   if (!working_.enter(concurrent::thread_number())) return 0;
-  // What receivers have decided first: it goes on as a large message.
-  std::size_t count = vectored_messages_.step();
-  count += large_messages_.step(exclusive) + one_sided_.step(exclusive) + send_receive_.step(exclusive) +
+  std::size_t count = ends_.kept() != 0 ? ends_.deliver() : 0;
+  // The decisions of multipart receivers first: the parts continue as a large message.
+  count += vectored_messages_.step();
+  count += rendezvous_.step(exclusive) + one_sided_.step(exclusive) + send_receive_.step(exclusive) +
            vectored_accesses_.step(exclusive);
   const std::size_t retried = backlog_.work(*this, exclusive);
   count += retried;
@@ -50,88 +83,127 @@ std::size_t DeviceState::work(bool exclusive) noexcept {
   return count;
 }
 
-[[gnu::always_inline]] inline void DeviceState::hand_over(std::uint64_t word, Message& message) noexcept {
+[[gnu::always_inline]] inline bool DeviceState::hand_over(std::uint64_t word, Message& message) noexcept {
   Completion* completion = context_.exposures.find(word);
-  if (completion != nullptr) [[likely]]
-    completion->signal(message);
-  else
+  if (completion == nullptr) [[unlikely]] {
     refuse(word, message.peer());
+    return true;
+  }
+  if (completion->allocates_every_size()) [[unlikely]]
+    return hand_over_copy(*completion, word, message);
+  MessageAccess::set_came_by(message, word, index_);
+  completion->signal(message);
+  return true;
+}
+
+/// Delivers a copy to an object whose allocator supplies memory for payloads. Returns false when there is no
+/// room now.
+bool DeviceState::hand_over_copy(Completion& completion, std::uint64_t word,
+                                 const Message& message) noexcept {
+  Message copy;
+  const std::size_t size = message.size();
+  std::byte* data = nullptr;
+  if (size != 0) {
+    PayloadOwner& owner = AllocatorAccess::use(completion);
+    data = owner.allocate_on(size, index_);
+    if (data == nullptr) return false;
+    base::copy_bulk(data, message.data(), size);
+    MessageAccess::set_view(copy, Operation::active_message, message.peer(), message.tag(), data, size,
+                            nullptr, 0);
+    MessageAccess::set_owner(copy, &owner, 0);
+  } else {
+    MessageAccess::set_view(copy, Operation::active_message, message.peer(), message.tag(), nullptr, 0,
+                            nullptr, 0);
+  }
+  MessageAccess::set_came_by(copy, word, index_);
+  completion.signal(copy);
+  return true;
 }
 
 bool DeviceState::deliver(std::uint8_t channel, std::uint64_t word, Message& message) noexcept {
   if (channel == kActiveMessageChannel) [[likely]] {
     if (backlog_.over_limit()) [[unlikely]]
       return false;
-    hand_over(word, message);
-    return true;
+    return hand_over(word, message);
   }
   if (channel == static_cast<std::uint8_t>(Channel::send))
     return !backlog_.over_limit() && send_receive_.on_send(word, message, *this);
-  return deliver_rare(channel, word, message);
+  return deliver_slow(channel, word, message);
 }
 
-bool DeviceState::takes_active_messages() const noexcept { return !backlog_.over_limit(); }
+bool DeviceState::takes_active_messages() const noexcept {
+  // A message for which an allocator has no room stays where it is.
+  return !backlog_.over_limit() && !AllocatorAccess::any_takes_every_size();
+}
 
 void DeviceState::take_active_message(std::uint64_t word, Message& message) noexcept {
-  hand_over(word, message);
+  if (hand_over(word, message)) [[likely]]
+    return;
+  // The allocator was set between the two calls, and has no room.
+  Completion* completion = context_.exposures.find(word);
+  MessageAccess::set_came_by(message, word, index_);
+  if (completion != nullptr) completion->signal(message);
 }
 
-void DeviceState::deliver_run(SlotRun& run, PayloadLender* lender) noexcept {
-  if (run.channel() == kActiveMessageChannel)
-    hand_over_run(run, lender);
-  else if (run.channel() == static_cast<std::uint8_t>(Channel::send)) [[likely]]
-    send_receive_.on_sends(run, lender, *this, backlog_);
+// Only jumps: what takes the messages is a function for each kind of batch.
+void DeviceState::deliver_batch(network::Batch& batch) noexcept {
+  if (batch.slots() != nullptr) [[likely]]
+    return take_batch(*batch.slots(), batch.lender());
+  return take_batch(*batch.multi_slots(), batch.lender());
+}
+
+template <class Messages>
+[[gnu::noinline]] void DeviceState::take_batch(Messages& messages, PayloadLender* lender) noexcept {
+  if (messages.channel() == kActiveMessageChannel)
+    hand_over_batch(messages, lender);
+  else if (messages.channel() == static_cast<std::uint8_t>(Channel::send)) [[likely]]
+    send_receive_.on_sends(messages, lender, *this, backlog_);
   else
-    Sink::deliver_run(run, lender);
+    deliver_each(messages, lender);
 }
 
-void DeviceState::deliver_run(WideRun& run, PayloadLender* lender) noexcept {
-  if (run.channel() == static_cast<std::uint8_t>(Channel::send))
-    send_receive_.on_sends(run, lender, *this, backlog_);
-  else if (run.channel() == kActiveMessageChannel)
-    hand_over_run(run, lender);
-  else
-    Sink::deliver_run(run, lender);
-}
-
-/// The same as deliver() of active messages, with one call for those behind each other to one object.
-template <class Run>
-inline void DeviceState::hand_over_run(Run& run, PayloadLender* lender) noexcept {
+/// Delivers active messages as deliver() does, but with one call for consecutive messages to one object.
+template <class Batch>
+inline void DeviceState::hand_over_batch(Batch& batch, PayloadLender* lender) noexcept {
   std::uint64_t word = 0;
   Bytes payload;
-  while (run.look(word, payload) && !backlog_.over_limit()) {
+  while (batch.look(word, payload) && !backlog_.over_limit()) {
     Completion* completion = context_.exposures.find(word);
     if (completion == nullptr) [[unlikely]] {
-      refuse(word, run.peer());
-      run.advance();
+      refuse(word, batch.peer());
+      batch.advance();
       continue;
     }
-    BasicArrivals<Run> arrivals(
-        run,
-        {open_handle(word), &context_.exposures.open(word), &backlog_.posts_of_handlers(), backlog_.limit()},
-        lender);
-    const std::uint64_t before = run.head();
-    if constexpr (std::is_same_v<Run, SlotRun>)
-      completion->signal_all(arrivals);
-    else
-      completion->signal_all_wide(arrivals);
-    // Withdrawn meanwhile, or an object that leaves them: the next visit begins with a single one.
-    if (run.head() == before) [[unlikely]]
+    if (completion->allocates_every_size()) [[unlikely]] {
+      Message message;
+      MessageAccess::set_view(message, Operation::active_message, batch.peer(),
+                              static_cast<std::uint32_t>(word), payload.data(), payload.size(), nullptr, 0);
+      if (!hand_over_copy(*completion, word, message)) return;
+      batch.advance();
+      continue;
+    }
+    Arrivals arrivals(batch,
+                      {open_handle(word), &context_.exposures.open(word), &backlog_.posts_of_handlers(),
+                       backlog_.limit(), index_},
+                      lender);
+    const std::uint64_t before = batch.head();
+    completion->signal_batch(arrivals);
+    // The object was withdrawn meanwhile, or leaves the messages: the next poll begins with a single one.
+    if (batch.head() == before) [[unlikely]]
       return;
   }
 }
 
-bool DeviceState::deliver_rare(std::uint8_t channel, std::uint64_t word, Message& message) noexcept {
+bool DeviceState::deliver_slow(std::uint8_t channel, std::uint64_t word, Message& message) noexcept {
   switch (static_cast<Channel>(channel)) {
     case Channel::answer:
-      // Taken where requests are not: the poster's handlers wait for it, and so may requests to them.
-      if (backlog_.almost_full()) return false;
-      hand_over(word, message);
-      return true;
+      // Accepted when requests are not: the poster's handlers wait for the answer, and requests to them may,
+      // too.
+      return !backlog_.almost_full() && hand_over(word, message);
     case Channel::put_signal:
     case Channel::get_signal:
     case Channel::atomic_signal:
-      // Taken while requests are not, as answers are: the operations of handlers end by them.
+      // Accepted when requests are not, as answers are: the operations of handlers end by these signals.
       if (backlog_.almost_full()) return false;
       return one_sided_.deliver(static_cast<Channel>(channel), word, message, *this);
     default:
@@ -143,21 +215,21 @@ bool DeviceState::deliver_rare(std::uint8_t channel, std::uint64_t word, Message
   return is_taken;
 }
 
-/// What protocols tell each other.
+/// Delivers messages between protocols.
 bool DeviceState::deliver_control(std::uint8_t channel, std::uint64_t word, Message& message) noexcept {
   switch (static_cast<Channel>(channel)) {
-    case Channel::large_message:
-      return !backlog_.over_limit() && large_messages_.on_announcement(word, message, *this);
-    case Channel::vectored_message:
-      return !backlog_.over_limit() && vectored_messages_.on_announcement(word, message, *this);
-    case Channel::clear_to_send:
-      large_messages_.on_clear_to_send(message, *this);
+    case Channel::rts:
+      return !backlog_.over_limit() && rendezvous_.on_rts(word, message, *this);
+    case Channel::multipart_rts:
+      return !backlog_.over_limit() && vectored_messages_.on_rts(word, message, *this);
+    case Channel::cts:
+      rendezvous_.on_cts(message, *this);
       return true;
-    case Channel::chunk:
-      large_messages_.on_chunk(word, message, *this);
+    case Channel::rendezvous_data:
+      rendezvous_.on_data(word, message, *this);
       return true;
-    case Channel::finished:
-      large_messages_.on_finished(message, *this);
+    case Channel::fin:
+      rendezvous_.on_fin(message, *this);
       return true;
     case Channel::put:
     case Channel::atomic:
@@ -168,13 +240,16 @@ bool DeviceState::deliver_control(std::uint8_t channel, std::uint64_t word, Mess
     case Channel::access_ended:
     case Channel::atomic_ended:
       return one_sided_.deliver(static_cast<Channel>(channel), word, message, *this);
-    case Channel::large_send:
-      return !backlog_.over_limit() && send_receive_.on_large_send(word, message, *this);
-    case Channel::withdraw:
-      on_withdraw(word, message);
+    case Channel::send_rts:
+      return !backlog_.over_limit() && send_receive_.on_send_rts(word, message, *this);
+    case Channel::cancel:
+      on_cancel(word, message);
       return true;
-    case Channel::withdrawn:
-      large_messages_.on_withdrawn(message, failures_->load(std::memory_order_relaxed) != 0, *this);
+    case Channel::cancelled:
+      rendezvous_.on_cancelled(message, runtime_.failures().count() != 0, *this);
+      return true;
+    case Channel::refused:
+      rendezvous_.on_refused(message, *this);
       return true;
     case Channel::credit:
       send_receive_.on_credit(word, message, *this);

@@ -28,6 +28,13 @@ std::string chosen_attributes(const base::Attributes& attributes) {
   return text.empty() ? " none" : text;
 }
 
+/// Warns once in a process, and in one rank of a job, because all ranks have the same environment.
+void warn_of_unknown_variables(const base::Attributes& attributes, const base::Log& log, int rank) {
+  static std::atomic<bool> has_warned{false};
+  if (rank != 0 || attributes.unknown_variables().empty() || has_warned.exchange(true)) return;
+  for (const std::string& line : attributes.unknown_variables()) log.warn(line);
+}
+
 std::unique_ptr<core::Tracer> make_tracer(const base::Attributes& attributes,
                                           const bootstrap::Bootstrap& bootstrap) {
   const std::string_view where = attributes.text(Attribute::trace);
@@ -45,6 +52,7 @@ RuntimeState::RuntimeState(base::Attributes attributes, std::unique_ptr<bootstra
       bootstrap_(std::move(bootstrap)),
       rank_(bootstrap_->rank()),
       size_(bootstrap_->size()),
+      reachable_(size_),
       log_(attributes_, rank_, base::LogModule::runtime),
       tracer_(make_tracer(attributes_, *bootstrap_)),
       pool_(static_cast<std::uint32_t>(attributes_.integer(Attribute::packet_magazine)),
@@ -58,11 +66,12 @@ RuntimeState::RuntimeState(base::Attributes attributes, std::unique_ptr<bootstra
                          static_cast<std::uint32_t>(attributes_.integer(Attribute::matching_records)),
                          size_}),
       failures_(*bootstrap_, *network_),
-      // A trace tells of every receive: none is posted in the usual way then.
-      usual_sources_(tracer_ != nullptr ? 0 : static_cast<std::uint32_t>(size_)),
+      // A trace records every receive: then no receive takes the fast path.
+      fast_path_sources_(tracer_ != nullptr ? 0 : static_cast<std::uint32_t>(size_)),
       devices_(static_cast<std::size_t>(attributes_.integer(Attribute::devices_max))),
       credit_ledgers_(devices_.size()) {
   pool_.attach(*network_);
+  warn_of_unknown_variables(attributes_, log_, rank_);
   log_.in(base::LogModule::bootstrap).info([&] {
     return "process " + std::to_string(::getpid()) + " is rank " + std::to_string(rank_) + " of " +
            std::to_string(size_) + " in job " + std::string(bootstrap_->job_id());
@@ -74,13 +83,21 @@ RuntimeState::RuntimeState(base::Attributes attributes, std::unique_ptr<bootstra
   });
   log_.debug([&] { return "attributes other than by default:" + chosen_attributes(attributes_); });
   explainer_ = Explainer::make(*this);
+  core::Keepers::all().add(*this);
 }
 
 RuntimeState::~RuntimeState() {
+  is_ending_ = true;
+  {
+    const std::lock_guard lock(mutex_);
+    publish_closing();
+  }
+  // Ranks that wait for this one in a collective of the bootstrap learn that it will not come.
+  bootstrap_->begin_to_leave();
   default_device_.reset();
   print_counters();
   std::uint64_t receives = 0;
-  std::uint64_t messages = 0;
+  std::uint64_t messages = unreceived_;
   matching_engines_.for_each([&](core::MatchingEngine& engine) {
     engine.unlink_all([&](core::MatchRecord& record) {
       const bool is_receive = record.is_receive();
@@ -95,12 +112,30 @@ RuntimeState::~RuntimeState() {
     log_.warn("the runtime ends with " + std::to_string(messages) + " messages that nobody has received");
   if (receives != 0)
     log_.warn("the runtime ends with " + std::to_string(receives) + " posted receives, which were cancelled");
+  // Last, because signals above may have ended other objects.
+  core::Keepers::all().remove(*this);
   log_.info([] { return "the runtime ends"; });
   if (tracer_ != nullptr && !tracer_->write())
     log_.error("the trace could not be written to " + tracer_->path());
 }
 
+DeviceAttributes RuntimeState::device_limits() const noexcept {
+  const auto number = [this](Attribute attribute) {
+    return static_cast<std::uint32_t>(attributes_.integer(attribute));
+  };
+  const network::Capabilities capabilities = network_->capabilities();
+  return {.network = network_->name(),
+          .inline_bytes = capabilities.inline_bytes,
+          .packet_bytes = pool_.payload(),
+          .immediate_bytes = capabilities.immediate_bytes,
+          .reads_peers = attributes_.text(Attribute::rendezvous) == "read" && capabilities.can_read,
+          .requests = number(Attribute::requests),
+          .backlog = number(Attribute::backlog),
+          .unexpected_credits = number(Attribute::unexpected_credits)};
+}
+
 std::shared_ptr<DeviceState> RuntimeState::open_device(std::int32_t index) {
+  base::refuse_in_forked_copy("Device");
   const std::lock_guard lock(mutex_);
   const auto count = static_cast<std::int32_t>(devices_.size());
   if (index == DeviceOptions::kNextFree)
@@ -112,8 +147,11 @@ std::shared_ptr<DeviceState> RuntimeState::open_device(std::int32_t index) {
   if (slot != nullptr) throw Error("device " + std::to_string(index) + " is open already in this runtime");
   auto device = std::make_shared<DeviceState>(*this, static_cast<std::uint32_t>(index));
   slot = device.get();
+  publish_closing();
   const std::lock_guard counting(counting_mutex_);
+  const std::lock_guard asking(core::Keepers::all().lock());
   counted_.push_back(slot);
+  visited_.push_back(slot);
   log_.info([&] { return "device " + std::to_string(index) + " is open"; });
   return device;
 }
@@ -134,16 +172,20 @@ core::CreditLedgers& RuntimeState::credit_ledgers(std::uint32_t index) {
 
 core::Deadlines& RuntimeState::deadlines(std::uint32_t index) {
   auto& deadlines = deadlines_[index];
-  if (deadlines == nullptr)
-    deadlines = std::make_unique<core::Deadlines>(
+  if (deadlines == nullptr) {
+    auto made = std::make_unique<core::Deadlines>(
         static_cast<std::uint32_t>(attributes_.integer(Attribute::deadlines)));
+    const std::lock_guard asking(core::Keepers::all().lock());
+    made_deadlines_.push_back(made.get());
+    deadlines = std::move(made);
+  }
   return *deadlines;
 }
 
 void RuntimeState::close_matching_engine(std::uint32_t id) noexcept {
   core::MatchingEngine& engine = *matching_engines_.find(id);
   const std::lock_guard lock(mutex_);
-  DeviceState* device = nullptr;  // that tells the senders
+  DeviceState* device = nullptr;  // the device that tells the senders
   for (DeviceState* open : devices_)
     if (device == nullptr) device = open;
   engine.unlink_all([&](core::MatchRecord& record) {
@@ -161,24 +203,31 @@ void RuntimeState::close_matching_engine(std::uint32_t id) noexcept {
 void RuntimeState::find_silent_peers() noexcept {
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock.owns_lock()) return;
-  for (std::size_t place = 0; place < failures_.count(); ++place) {
-    const int peer = failures_.at(place);
+  for (std::size_t place = 0; place < failures_.left_count(); ++place) {
+    const int peer = failures_.left_at(place);
     const auto has_buried = [peer](const DeviceState* device) {
       return device == nullptr || device->has_buried(peer);
     };
     if (std::all_of(devices_.begin(), devices_.end(), has_buried)) failures_.set_silent(peer);
   }
-  if (failures_.silent() != 0) usual_sources_.store(0, std::memory_order_relaxed);
+  if (failures_.silent() != 0) fast_path_sources_.store(0, std::memory_order_relaxed);
 }
 
+bool RuntimeState::is_alone() noexcept { return failures_.is_alone() && !network_->has_contacted_itself(); }
+
 void RuntimeState::end_receives_from_silent_peers(std::uint32_t device) noexcept {
-  for (std::size_t place = 0; place < failures_.count(); ++place) {
-    const int peer = failures_.at(place);
-    if (!failures_.is_silent(peer)) continue;
+  const auto for_each_engine = [&](const auto& visit) {
     matching_engines_.for_each([&](core::MatchingEngine& engine) {
-      if (!engine.is_serial() || engine.device() == static_cast<int>(device)) engine.end_peer(peer);
+      if (!engine.is_serial() || engine.device() == static_cast<int>(device)) visit(engine);
     });
+  };
+  for (std::size_t place = 0; place < failures_.left_count(); ++place) {
+    const int peer = failures_.left_at(place);
+    if (!failures_.is_silent(peer)) continue;
+    const bool has_failed = failures_.is_silent_failed(peer);
+    for_each_engine([&](core::MatchingEngine& engine) { engine.end_peer(peer, has_failed); });
   }
+  if (is_alone()) for_each_engine([&](core::MatchingEngine& engine) { engine.end_all_but(rank_); });
 }
 
 void RuntimeState::forget_device(std::uint32_t index) noexcept {
@@ -187,8 +236,40 @@ void RuntimeState::forget_device(std::uint32_t index) noexcept {
   RuntimeCounters last = devices_[index]->counters();
   last.lanes = last.backlog_now = last.unexpected_now = 0;
   core::add(of_closed_devices_, last);
-  std::erase(counted_, devices_[index]);
+  {
+    const std::lock_guard asking(core::Keepers::all().lock());
+    std::erase(counted_, devices_[index]);
+  }
   devices_[index] = nullptr;
+  --closing_devices_;
+  publish_closing();
+}
+
+void RuntimeState::device_closes() noexcept {
+  const std::lock_guard lock(mutex_);
+  ++closing_devices_;
+  publish_closing();
+}
+
+/// Called under mutex_.
+void RuntimeState::publish_closing() noexcept {
+  using enum network::Network::Closing;
+  const auto open = std::count_if(devices_.begin(), devices_.end(),
+                                  [](const DeviceState* device) { return device != nullptr; });
+  network_->publish_closing(is_ending_                                                          ? runtime
+                            : closing_devices_ != 0 && open == std::ptrdiff_t{closing_devices_} ? devices
+                                                                                                : no);
+}
+
+void RuntimeState::drop_unreceived(DeviceState& device) noexcept {
+  matching_engines_.for_each([&](core::MatchingEngine& engine) {
+    engine.unlink_where(
+        [](const core::MatchRecord& record) { return record.is_linked() && !record.is_receive(); },
+        [&](core::MatchRecord& record) {
+          ++unreceived_;
+          device.drop(engine, record);
+        });
+  });
 }
 
 void RuntimeState::quiesce() noexcept {

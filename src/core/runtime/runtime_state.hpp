@@ -2,20 +2,23 @@
 #pragma once
 
 #include "base/attributes.hpp"
+#include "base/fork_watch.hpp"
 #include "base/log.hpp"
 #include "bootstrap/bootstrap.hpp"
 #include "core/completion/exposures.hpp"
+#include "core/completion/object_end.hpp"
 #include "core/deadline/deadlines.hpp"
+#include "core/diagnosis/explainer.hpp"
 #include "core/matching/credits.hpp"
-#include "core/matching/matching_engine.hpp"
+#include "core/matching/matching_engines.hpp"
 #include "core/memory/regions.hpp"
 #include "core/packet/packet_pool.hpp"
 #include "core/protocol/context.hpp"
-#include "core/protocol/payload_device.hpp"
-#include "core/runtime/explainer.hpp"
+#include "core/protocol/rendezvous/payload_device.hpp"
 #include "core/runtime/peer_failures.hpp"
 #include "network/network.hpp"
 
+#include <weft/attributes.hpp>
 #include <weft/counters.hpp>
 
 #include <atomic>
@@ -29,11 +32,11 @@ namespace weft::detail {
 
 class DeviceState;
 
-/// Makes the network that attributes and job call for; api/ supplies it, which knows the backends.
+/// Makes the network that attributes and job ask for; supplied by api/, which knows the backends.
 using NetworkFactory = std::function<std::unique_ptr<network::Network>(
     bootstrap::Bootstrap&, const base::Attributes&, PayloadLender& copier)>;
 
-class RuntimeState {
+class RuntimeState final : private core::OperationKeeper {
  public:
   RuntimeState(base::Attributes attributes, std::unique_ptr<bootstrap::Bootstrap> bootstrap,
                const NetworkFactory& make_network);
@@ -49,87 +52,124 @@ class RuntimeState {
   [[nodiscard]] Exposures& exposures() noexcept { return exposures_; }
   [[nodiscard]] core::Regions& regions() noexcept { return regions_; }
   [[nodiscard]] core::Counters& counters() noexcept { return counters_; }
-  /// Of all devices, and of what they share. Any thread, also inside handlers. In counters.cpp.
+  /// The counters of all devices, and of what they share. Any thread, also inside handlers. In
+  /// core/diagnosis/counters.cpp.
   [[nodiscard]] RuntimeCounters all_counters() noexcept;
   [[nodiscard]] core::MatchingEngines& matching_engines() noexcept { return matching_engines_; }
-  /// Cancels its receives and drops its messages.
+  /// Cancels the engine's receives and drops its messages.
   void close_matching_engine(std::uint32_t id) noexcept;
   /// The device that moves payloads of large messages for the others; null: each moves its own.
   [[nodiscard]] core::PayloadDevice* payload_device() noexcept {
     return payload_device_index() < 0 ? nullptr : &payload_device_;
   }
-  /// Its index; -1: there is none.
+  /// The index of the payload device; -1: there is none.
   [[nodiscard]] std::int64_t payload_device_index() const noexcept {
     return attributes_.integer(base::Attribute::rendezvous_device);
   }
-  /// What the device `index` owes its peers; made at the first call.
+  /// The credits that the device `index` owes its peers; made at the first call.
   core::CreditLedgers& credit_ledgers(std::uint32_t index);
   /// The operations with a timeout of the device `index`; made at the first call.
   core::Deadlines& deadlines(std::uint32_t index);
   [[nodiscard]] int rank() const noexcept { return rank_; }
   [[nodiscard]] int size() const noexcept { return size_; }
-  /// The sources from 0 up of which a receive may be posted without a look at who has failed: all ranks, or
-  /// none once one has.
-  [[nodiscard]] std::uint32_t usual_sources() const noexcept {
-    return usual_sources_.load(std::memory_order_relaxed);
+  /// Ranks below this one may be posted to; 0 in a forked child.
+  [[nodiscard]] int reachable() const noexcept { return reachable_; }
+  /// A receive from a source below this number may be posted without a check for failed ranks: all ranks, or
+  /// none once one has failed.
+  [[nodiscard]] std::uint32_t fast_path_sources() const noexcept {
+    return fast_path_sources_.load(std::memory_order_relaxed);
   }
   [[nodiscard]] PeerFailures& failures() noexcept { return failures_; }
-  /// Finds the failed peers of which no open device will deliver anything any more. Only tries a lock.
+  /// Returns true when all other ranks have left and nothing more will arrive from them, and this rank does
+  /// not send to itself: then no rank could match a receive that does not name this rank.
+  [[nodiscard]] bool is_alone() noexcept;
+  /// Finds the peers that have left and from which no open device will deliver anything any more. Only tries
+  /// a lock.
   void find_silent_peers() noexcept;
-  /// Ends the receives that only they could match, as far as the thread of this device may: those of engines
-  /// that are shared, and of serial ones that are used with the device.
+  /// Ends the receives that only these peers could match, as far as the thread of this device may: those of
+  /// shared engines, and of serial engines that are used with the device.
   void end_receives_from_silent_peers(std::uint32_t device) noexcept;
   [[nodiscard]] const core::Limits& limits() const noexcept { return limits_; }
 
-  /// Opens the device `index`, or the lowest that is not open. Throws weft::Error.
+  /// Limits that all devices have in common, also before one is open. Any thread.
+  [[nodiscard]] DeviceAttributes device_limits() const noexcept;
+  /// Opens the device `index`, or the lowest one that is not open. Throws weft::Error.
   std::shared_ptr<DeviceState> open_device(std::int32_t index);
-  /// The device that endpoints use which name none: 0, opened at the first call.
+  /// The device of endpoints that name none: device 0, opened at the first call.
   std::shared_ptr<DeviceState> default_device();
+  /// A device begins to close; it is closing until forget_device().
+  void device_closes() noexcept;
+  void stop_visits(DeviceState& device) noexcept;  // runtime_objects.cpp
   void forget_device(std::uint32_t index) noexcept;
-  /// Where threads that are about to park say what they wait for; null: nobody asks.
+  /// Returns true when the destructor has begun: from then on only handlers post or receive.
+  [[nodiscard]] bool is_ending() const noexcept { return is_ending_; }
+  /// Called when the runtime ends: drops messages that have arrived and were never received; `device` tells
+  /// their senders.
+  void drop_unreceived(DeviceState& device) noexcept;
+  /// Threads that are about to park record here what they wait for; null: not recorded.
   [[nodiscard]] core::Waits* waits() noexcept {
     return explainer_ != nullptr ? &explainer_->waits() : nullptr;
   }
-  /// Lists operations that have not ended, and in `notes` what could not be looked at. Any thread. In
-  /// pending_operations.cpp.
+  /// Lists operations that have not ended, and in `notes` what could not be read. Any thread. In
+  /// core/diagnosis/pending_operations.cpp.
   void describe(core::PendingList& list, std::vector<std::string>& notes);
   /// Null unless the attribute `trace` asks for one.
   [[nodiscard]] core::Tracer* tracer() noexcept { return tracer_.get(); }
-  /// Keeps a completion object that operations may still signal until there are none any more.
+  /// Keeps a completion object until no operation may signal it any more.
   void destroy_at_end(std::unique_ptr<Completion> completion) noexcept;
 
  private:
   void quiesce() noexcept;
+  // runtime_objects.cpp: completion objects that are destroyed
+  [[nodiscard]] bool may_name(const Completion& object) noexcept override;
+  void forget_object(Completion& object) noexcept override;
+  void await_orphans(const core::Orphans& orphans, std::span<DeviceState* const> devices) noexcept;
+  void name_orphans(std::unique_ptr<core::Orphans> orphans, const Completion& object) noexcept;
   void print_counters() noexcept;
+  void publish_closing() noexcept;
 
   const base::Attributes attributes_;
   const std::unique_ptr<bootstrap::Bootstrap> bootstrap_;
   const int rank_;
   const int size_;
+  int reachable_;
   const base::Log log_;
-  const std::unique_ptr<core::Tracer> tracer_;  // written when all else has ended
+  const std::unique_ptr<core::Tracer> tracer_;  // written after everything else has ended
   core::Counters counters_;
   core::PacketPool pool_;
   const std::unique_ptr<network::Network> network_;
   Exposures exposures_;
   core::Regions regions_;
   core::Limits limits_{};
-  // By device. Receives signal them until the engines are gone.
+  // By device. Receives signal them until the engines are destroyed.
   std::vector<std::unique_ptr<core::Deadlines>> deadlines_;
   core::MatchingEngines matching_engines_;
   PeerFailures failures_;
-  std::atomic<std::uint32_t> usual_sources_;
+  std::atomic<std::uint32_t> fast_path_sources_;
+  bool is_ending_ = false;
+  std::uint64_t unreceived_ = 0;  // messages dropped by drop_unreceived()
   core::PayloadDevice payload_device_;
-  std::mutex mutex_;  // guards what follows; taken by set-up only
+  std::mutex mutex_;  // guards the members below; taken by set-up only
   std::vector<DeviceState*> devices_;
+  std::uint32_t closing_devices_ = 0;
   std::vector<std::unique_ptr<Completion>> kept_completions_;
   std::vector<std::unique_ptr<core::CreditLedgers>> credit_ledgers_;  // by device
-  std::mutex counting_mutex_;          // guards the two below; nothing waits for others while it is held
-  std::vector<DeviceState*> counted_;  // devices that are open
+  std::mutex counting_mutex_;  // guards the two below; no thread waits while it holds this
+  std::vector<DeviceState*> counted_;
+  // Changed with the lock of core::Keepers as well: the elements of deadlines_, and the devices that are not
+  // closing.
+  std::vector<core::Deadlines*> made_deadlines_;
+  std::vector<DeviceState*> visited_;
   RuntimeCounters of_closed_devices_;
-  std::mutex default_device_mutex_;  // guards what follows; taken before mutex_
+  std::mutex default_device_mutex_;  // guards the member below; taken before mutex_
   std::shared_ptr<DeviceState> default_device_;
-  std::unique_ptr<Explainer> explainer_;  // the last: its thread looks at all of the above
+  std::unique_ptr<Explainer> explainer_;  // its thread reads all of the above
+  const base::ForkWatch fork_watch_{[](void* runtime) noexcept {
+                                      static_cast<RuntimeState*>(runtime)->reachable_ = 0;
+                                      static_cast<RuntimeState*>(runtime)->fast_path_sources_.store(
+                                          0, std::memory_order_relaxed);
+                                    },
+                                    this};
 };
 
 }  // namespace weft::detail

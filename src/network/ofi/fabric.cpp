@@ -14,12 +14,12 @@ namespace {
 
 constexpr std::uint32_t kInterface = FI_VERSION(1, 17);
 
-/// In the order in which "auto" takes them. Sockets first: their processes can be killed at any moment
-/// without leaving anything behind, and idle ranks sleep on a descriptor.
+/// Providers in the order in which "auto" tries them. Those with sockets come first: their processes can be
+/// killed at any moment without leaving anything behind, and idle ranks sleep on a descriptor.
 constexpr std::array<const char*, 5> kPreferred = {"tcp;ofi_rxm", "tcp", "net", "verbs;ofi_rxm", "shm"};
 
-/// Transfers under way in each direction of an endpoint. Providers allocate in proportion, some of them a
-/// page and more for each.
+/// Transfers under way in each direction of an endpoint. Providers allocate memory in proportion, some of
+/// them a page and more for each.
 constexpr std::size_t kTransfers = 256;
 
 bool uses_sockets(std::string_view provider) noexcept {
@@ -28,7 +28,7 @@ bool uses_sockets(std::string_view provider) noexcept {
 }
 
 Info make_hints(std::string_view provider, std::string_view address) {
-  // What fi_allocinfo() does, which is inlined and would need the library at link time.
+  // Equal to fi_allocinfo(), which is inlined and would need the library at link time.
   Info hints(library().dupinfo(nullptr));
   if (hints == nullptr) throw Error("ofi: no memory for libfabric's hints");
   hints->caps = FI_MSG | FI_RMA;
@@ -41,7 +41,7 @@ Info make_hints(std::string_view provider, std::string_view address) {
   hints->rx_attr->msg_order = FI_ORDER_SAS;
   hints->tx_attr->size = kTransfers;
   hints->rx_attr->size = kTransfers;
-  // libfabric frees both.
+  // libfabric frees the provider's name and the address.
   hints->fabric_attr->prov_name = ::strdup(std::string(provider).c_str());
   if (uses_sockets(provider)) {
     sockaddr_in own{};
@@ -58,7 +58,7 @@ Info make_hints(std::string_view provider, std::string_view address) {
   return hints;
 }
 
-/// What libfabric offers under exactly this name, or nothing.
+/// Returns the information that libfabric has for exactly this provider, or nothing.
 Info find(std::string_view provider, std::string_view address) {
   const Info hints = make_hints(provider, address);
   fi_info* found = nullptr;
@@ -111,7 +111,7 @@ Fabric::Fabric(std::string_view provider, std::string_view address) {
 }
 
 Owned<fid_mr> Fabric::open_registration(std::span<std::byte> memory, std::uint64_t access) {
-  // The provider ignores the key where it makes its own.
+  // A provider that makes its own keys ignores this one.
   const std::uint64_t key = next_key_.fetch_add(1, std::memory_order_relaxed);
   fid_mr* registration = nullptr;
   const int result =

@@ -12,13 +12,14 @@
 
 namespace weft::network::ofi {
 
-/// Names of the providers of this host that weft can use, the preferred one first. Empty where there is none.
+/// The names of the providers of this host that weft can use, the preferred one first; empty when there is
+/// none.
 [[nodiscard]] std::vector<std::string> usable_providers(std::string_view address);
 
 class Fabric {
  public:
   /// `provider`: a name as fi_info(1) shows it, or "auto". `address`: the IPv4 address that providers with
-  /// sockets listen on. Throws weft::Error naming what is wrong.
+  /// sockets listen on. Throws weft::Error that names the problem.
   Fabric(std::string_view provider, std::string_view address);
 
   [[nodiscard]] fi_info& info() const noexcept { return *info_; }
@@ -28,9 +29,10 @@ class Fabric {
 
   /// Registers memory for peers (and for itself). Throws weft::Error.
   [[nodiscard]] Owned<fid_mr> register_memory(std::span<std::byte> memory);
-  /// Registers memory that only this rank's own transfers use; empty where the provider needs no such thing.
+  /// Registers memory that only this rank's own transfers use; returns nothing when the provider needs no
+  /// registration.
   [[nodiscard]] Owned<fid_mr> register_local(std::span<std::byte> memory);
-  /// Whether remote addresses are the owner's pointers instead of offsets in the registration.
+  /// Returns true when remote addresses are the owner's pointers instead of offsets in the registration.
   [[nodiscard]] bool has_virtual_addresses() const noexcept {
     return (info_->domain_attr->mr_mode & FI_MR_VIRT_ADDR) != 0;
   }
@@ -44,7 +46,7 @@ class Fabric {
   std::atomic<std::uint64_t> next_key_{1};
 };
 
-/// What transfers from registered memory pass to libfabric.
+/// The descriptor that transfers from registered memory pass to libfabric.
 [[nodiscard]] inline void* descriptor_of(const Owned<fid_mr>& registration) noexcept {
   return registration != nullptr ? ::fi_mr_desc(registration.get()) : nullptr;
 }

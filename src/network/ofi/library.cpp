@@ -19,11 +19,11 @@ void find(void* handle, const char* name, Function& function) {
 }
 
 Library load() {
-  // Providers for hardware that is not there would write a stack trace into the working directory of every
-  // program that ends by a signal.
+  // Otherwise providers for missing hardware would write a stack trace into the working directory of every
+  // program that is ended by a signal.
   ::setenv("IPATH_NO_BACKTRACE", "1", 0);
   ::setenv("HFI_NO_BACKTRACE", "1", 0);
-  // Never closed: its providers keep threads and thread-local objects.
+  // Never closed: its providers have threads and thread-local objects.
   void* const handle = ::dlopen(kName, RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr)
     throw Error("ofi: libfabric cannot be loaded (" + std::string(::dlerror()) + "): install libfabric1");

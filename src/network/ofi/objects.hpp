@@ -21,7 +21,7 @@ struct CloseObject {
     ::fi_close(&object->fid);
   }
 };
-/// Closed in the order in which C++ destroys members: declare what depends on others after them.
+/// Objects close in the order in which C++ destroys members: declare an object behind those it depends on.
 template <class Object>
 using Owned = std::unique_ptr<Object, CloseObject>;
 
@@ -30,7 +30,7 @@ struct FreeInfo {
 };
 using Info = std::unique_ptr<fi_info, FreeInfo>;
 
-/// "Connection refused": what a negative result of libfabric means.
+/// The text of a negative result of libfabric, such as "Connection refused".
 [[nodiscard]] inline std::string error_text(long result) {
   return library().strerror(static_cast<int>(result < 0 ? -result : result));
 }

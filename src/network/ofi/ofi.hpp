@@ -1,4 +1,4 @@
-// The network over libfabric as the rest of the library sees it; a build without libfabric has ofi_none.cpp.
+// Interface of the network over libfabric; a build without libfabric uses ofi_none.cpp.
 #pragma once
 
 #include "base/attributes.hpp"
@@ -10,13 +10,16 @@
 
 namespace weft::network::ofi {
 
-/// Throws weft::Error where there is no libfabric, or no provider as the attributes ask for.
+/// Makes the network. `packets`: packets of another network, which this one sends as well, without writing
+/// into them; with null base, it makes packets of its own. Throws weft::Error when there is no libfabric, or
+/// no provider that fits the attributes.
 std::unique_ptr<Network> make_network(bootstrap::Bootstrap& bootstrap, const base::Attributes& attributes,
-                                      detail::PayloadLender& copier);
+                                      detail::PayloadLender& copier,
+                                      const Network::PacketMemory& packets = {});
 
 struct Availability {
   bool present = false;
-  std::string remark;  // the providers, or why there is none
+  std::string remark;  // the providers, or the reason why there is none
 };
 [[nodiscard]] Availability availability(const base::Attributes& attributes);
 

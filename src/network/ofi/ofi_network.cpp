@@ -3,7 +3,7 @@
 #include "base/clock.hpp"
 #include "concurrent/process_barrier.hpp"
 #include "network/ofi/ofi.hpp"
-#include "network/ofi/port.hpp"
+#include "network/session/session_port.hpp"
 
 #include <weft/error.hpp>
 
@@ -22,7 +22,7 @@ Number number(const base::Attributes& attributes, Attribute attribute) {
   return static_cast<Number>(attributes.integer(attribute));
 }
 
-/// Longer messages leave the providers' eager protocols (16 KiB in ofi_rxm, with its header), whose
+/// Longer messages would leave the providers' eager protocols (16 KiB in ofi_rxm, with its header), and their
 /// rendezvous does not end over tcp;ofi_rxm.
 constexpr std::size_t kLongestPacket = 15 * 1024;
 
@@ -30,7 +30,8 @@ std::size_t packet_bytes_of(const base::Attributes& attributes) {
   return std::min(number<std::size_t>(attributes, Attribute::packet_size), kLongestPacket);
 }
 
-/// Here a payload without a packet is copied into a buffer of the network, which saves nothing beyond that.
+/// Payloads up to this size are copied into a buffer of the network instead of a packet; for larger ones the
+/// copy saves nothing.
 constexpr std::size_t kLongestCopied = 432;
 
 std::size_t inline_bytes_of(const base::Attributes& attributes) {
@@ -40,27 +41,23 @@ std::size_t inline_bytes_of(const base::Attributes& attributes) {
 
 }  // namespace
 
-OfiNetwork::Resources::Resources(const base::Attributes& attributes)
+OfiNetwork::Resources::Resources(const base::Attributes& attributes, const Network::PacketMemory& foreign)
     : fabric(attributes.text(Attribute::ofi_provider), attributes.text(Attribute::ofi_address)),
       packets(fabric, number<std::uint32_t>(attributes, Attribute::packets),
-              packet_bytes_of(attributes) + kPacketTrailer) {}
+              packet_bytes_of(attributes) + kPacketTrailer, foreign) {}
 
 OfiNetwork::OfiNetwork(bootstrap::Bootstrap& bootstrap, const base::Attributes& attributes,
-                       detail::PayloadLender& copier)
-    : drain_seconds_(attributes.seconds(Attribute::drain_timeout)),
+                       detail::PayloadLender& copier, const Network::PacketMemory& packets)
+    : bootstrap_(bootstrap),
+      drain_seconds_(attributes.seconds(Attribute::drain_timeout)),
       log_(attributes, bootstrap.rank(), base::LogModule::ofi),
-      resources_(std::make_shared<Resources>(attributes)),
-      peers_(bootstrap, resources_->fabric.provider(),
-             sizeof(Header) + std::max(resources_->packets.layout().payload, inline_bytes_of(attributes)),
+      resources_(std::make_shared<Resources>(attributes, packets)),
+      peers_(bootstrap, {"ofi", resources_->fabric.provider(), "ofi_provider (WEFT_OFI_PROVIDER)"},
+             sizeof(session::Header) +
+                 std::max(resources_->packets.layout().payload, inline_bytes_of(attributes)),
              log_),
-      shared_{resources_->fabric,
-              peers_,
-              board_,
-              resources_->packets,
-              copier,
-              log_,
-              inline_bytes_of(attributes),
-              number<std::uint32_t>(attributes, Attribute::ofi_credits),
+      context_{resources_->fabric, peers_, resources_->packets, copier, log_, inline_bytes_of(attributes)},
+      shared_{peers_, board_, log_, number<std::uint32_t>(attributes, Attribute::ofi_credits),
               std::min(number<std::uint32_t>(attributes, Attribute::held_packets),
                        std::max(number<std::uint32_t>(attributes, Attribute::ofi_credits) / 4, 1U))} {
   concurrent::register_process_barrier();
@@ -73,11 +70,23 @@ OfiNetwork::OfiNetwork(bootstrap::Bootstrap& bootstrap, const base::Attributes& 
 OfiNetwork::~OfiNetwork() {
   const std::int64_t until = base::now_ns() + base::seconds_to_ns(drain_seconds_);
   for (auto& device : resources_->devices)
-    if (device != nullptr) device->finish(until);
+    if (device != nullptr)
+      if (const std::string lost = device->finish(until); !lost.empty()) {
+        log_.error("what was accepted is dropped: its receivers cannot be reached: " + lost);
+        bootstrap_.report_loss(lost);
+      }
   for (auto& device : resources_->devices)
     if (device != nullptr) device->say_goodbye();
-  // Endpoints of this provider write directly into those of the same process, closed or not.
+  // Endpoints of this provider write directly into endpoints of the same process, also into closed ones.
   if (resources_->fabric.provider() == "shm") peers_.keep_for_others(resources_);
+}
+
+bool OfiNetwork::has_contacted_itself() noexcept {
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  return !lock.owns_lock() ||
+         std::any_of(resources_->devices.begin(), resources_->devices.end(), [this](const auto& device) {
+           return device != nullptr && device->has_contacted(bootstrap_.rank());
+         });
 }
 
 std::byte* OfiNetwork::allocate_memory(RegionName, std::size_t size) {
@@ -95,18 +104,24 @@ void OfiNetwork::release_memory(RegionName, std::span<std::byte> memory, bool al
   if (allocated) ::munmap(memory.data(), std::max(memory.size(), std::size_t{1}));
 }
 
+Capabilities OfiNetwork::capabilities() const noexcept {
+  Capabilities capabilities;
+  capabilities.inline_bytes = context_.inline_bytes;
+  return capabilities;
+}
+
 std::unique_ptr<Port> OfiNetwork::open_port(std::uint32_t index, detail::DevicePath& path) {
   const std::lock_guard lock(mutex_);
   auto& device = resources_->devices[index];
-  if (device == nullptr) device = std::make_unique<OfiDevice>(shared_, index);
-  Capabilities capabilities;
-  capabilities.inline_bytes = shared_.inline_bytes;
-  return std::make_unique<OfiPort>(*device, peers_, capabilities, path);
+  if (device == nullptr)
+    device = std::make_unique<session::SessionDevice>(shared_, index,
+                                                      std::make_unique<OfiEndpoint>(context_, index));
+  return std::make_unique<session::SessionPort>(*device, peers_, capabilities(), path);
 }
 
 std::unique_ptr<Network> make_network(bootstrap::Bootstrap& bootstrap, const base::Attributes& attributes,
-                                      detail::PayloadLender& copier) {
-  return std::make_unique<OfiNetwork>(bootstrap, attributes, copier);
+                                      detail::PayloadLender& copier, const Network::PacketMemory& packets) {
+  return std::make_unique<OfiNetwork>(bootstrap, attributes, copier, packets);
 }
 
 Availability availability(const base::Attributes& attributes) try {

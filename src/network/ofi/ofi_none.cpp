@@ -5,11 +5,11 @@
 
 namespace weft::network::ofi {
 
-std::unique_ptr<Network> make_network(bootstrap::Bootstrap&, const base::Attributes&,
-                                      detail::PayloadLender&) {
+std::unique_ptr<Network> make_network(bootstrap::Bootstrap&, const base::Attributes&, detail::PayloadLender&,
+                                      const Network::PacketMemory&) {
   throw Error(
-      "attribute network is \"ofi\", but this weft was built without libfabric: install libfabric-dev and "
-      "build again, or take shm");
+      "attribute network is \"ofi\" or \"mixed\", but this weft was built without libfabric: install "
+      "libfabric-dev and build again, or take shm");
 }
 
 Availability availability(const base::Attributes&) { return {false, "built without libfabric"}; }

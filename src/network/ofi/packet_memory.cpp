@@ -3,37 +3,43 @@
 #include <weft/error.hpp>
 
 #include <sys/mman.h>
+#include <algorithm>
 #include <string>
 
 namespace weft::network::ofi {
 
-PacketMemory::PacketMemory(Fabric& fabric, std::uint32_t count, std::size_t payload)
-    : count_(count),
-      payload_(payload),
-      stride_(kFront + (payload + 63) / 64 * 64),
-      nodes_(std::make_unique<Node[]>(count)) {
+PacketMemory::PacketMemory(Fabric& fabric, std::uint32_t count, std::size_t payload,
+                           const Network::PacketMemory& foreign)
+    : is_own_(foreign.base == nullptr),
+      count_(is_own_ ? count : foreign.count),
+      payload_(is_own_ ? payload : std::min(payload, foreign.payload)),
+      stride_(is_own_ ? kFront + (payload + 63) / 64 * 64 : foreign.stride),
+      nodes_(std::make_unique<Node[]>(count_)),
+      base_(foreign.base) {
+  if (!is_own_) {
+    registration_ = fabric.register_local({base_, stride_ * (count_ - 1) + payload_});
+    return;
+  }
   const std::size_t bytes = stride_ * count_;
   void* memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED)
     throw Error("ofi: " + std::to_string(count) + " packets of " + std::to_string(payload) +
                 " bytes cannot be allocated");
-  memory_ = static_cast<std::byte*>(memory);
+  base_ = static_cast<std::byte*>(memory) + kFront;
   try {
-    registration_ = fabric.register_local({memory_, bytes});
+    registration_ = fabric.register_local({static_cast<std::byte*>(memory), bytes});
   } catch (...) {
-    ::munmap(memory_, bytes);
+    ::munmap(memory, bytes);
     throw;
   }
 }
 
 PacketMemory::~PacketMemory() {
   registration_.reset();
-  ::munmap(memory_, stride_ * count_);
+  if (is_own_) ::munmap(base_ - kFront, stride_ * count_);
 }
 
-Network::PacketMemory PacketMemory::layout() const noexcept {
-  return {memory_ + kFront, stride_, count_, payload_};
-}
+Network::PacketMemory PacketMemory::layout() const noexcept { return {base_, stride_, count_, payload_}; }
 
 std::size_t PacketMemory::reclaim(std::span<std::uint32_t> indices) noexcept {
   std::size_t count = 0;
@@ -42,7 +48,7 @@ std::size_t PacketMemory::reclaim(std::span<std::uint32_t> indices) noexcept {
     if (count < indices.size())
       indices[count++] = static_cast<std::uint32_t>(node - nodes_.get());
     else
-      returned_.put(*node);  // comes with the next call
+      returned_.put(*node);  // taken by the next call
     node = next;
   }
   return count;

@@ -7,14 +7,14 @@
 
 namespace weft::network::ofi {
 
-ReceiveBuffers::~ReceiveBuffers() {
+OfiReceiveBuffers::~OfiReceiveBuffers() {
   for (Slab& slab : slabs_) {
     slab.registration.reset();
     ::munmap(slab.memory, slab.bytes);
   }
 }
 
-void ReceiveBuffers::grow(std::uint32_t count, std::uint32_t held) {
+void OfiReceiveBuffers::grow(std::uint32_t count, std::uint32_t held) {
   slabs_.reserve(slabs_.size() + 1);
   auto buffers = std::make_unique<ReceiveBuffer[]>(count);
   const std::size_t bytes = stride_ * count;
@@ -33,15 +33,16 @@ void ReceiveBuffers::grow(std::uint32_t count, std::uint32_t held) {
   quota_.fetch_add(held, std::memory_order_relaxed);
 }
 
-PayloadOwner* ReceiveBuffers::keep(const std::byte*& data, std::size_t size, std::uint64_t& cookie) noexcept {
+PayloadOwner* OfiReceiveBuffers::keep(const std::byte*& data, std::size_t size,
+                                      std::uint64_t& cookie) noexcept {
   if (held_.fetch_add(1, std::memory_order_relaxed) < quota_.load(std::memory_order_relaxed)) return this;
   held_.fetch_sub(1, std::memory_order_relaxed);
   return copier_.keep(data, size, cookie);
 }
 
-void ReceiveBuffers::release(std::byte*, std::size_t, std::uint64_t cookie) noexcept {
+void OfiReceiveBuffers::release(std::byte*, std::size_t, std::uint64_t cookie) noexcept {
   held_.fetch_sub(1, std::memory_order_relaxed);
-  give_back(*reinterpret_cast<ReceiveBuffer*>(cookie));
+  release(*reinterpret_cast<session::ReceivedMessage*>(cookie));
 }
 
 }  // namespace weft::network::ofi

@@ -1,6 +1,9 @@
 #include "network/shm/shm_network.hpp"
 
+#include "base/host/host_id.hpp"
 #include "concurrent/process_barrier.hpp"
+
+#include <weft/error.hpp>
 
 #include <algorithm>
 #include <string>
@@ -11,16 +14,24 @@ using base::Attribute;
 
 namespace {
 
-SegmentGeometry geometry_of(const base::Attributes& attributes) {
+SegmentGeometry geometry_of(const base::Attributes& attributes, int ranks) {
+  constexpr int kMostRanks = static_cast<int>(kMaxLanes / kLanesOfRank) - 1;
+  if (ranks > kMostRanks)
+    throw Error("shm: a job of " + std::to_string(ranks) + " ranks is too large for one host: at most " +
+                std::to_string(kMostRanks) + " ranks have lanes to each other");
+  const std::uint32_t most = kMaxLanes - static_cast<std::uint32_t>(ranks) * kLanesOfRank;
   return {static_cast<std::uint64_t>(attributes.integer(Attribute::segment_size)),
           static_cast<std::uint32_t>(attributes.integer(Attribute::devices_max)),
           static_cast<std::uint32_t>(attributes.integer(Attribute::regions_max)),
           static_cast<std::uint32_t>(attributes.integer(Attribute::packets)),
-          static_cast<std::uint64_t>(attributes.integer(Attribute::packet_size)) + Network::kPacketTrailer};
+          static_cast<std::uint64_t>(attributes.integer(Attribute::packet_size)) + Network::kPacketTrailer,
+          std::min(static_cast<std::uint32_t>(attributes.integer(Attribute::lanes_max)), most),
+          static_cast<std::uint32_t>(ranks)};
 }
 
-/// So many that the lanes of all ranks fill no more than a quarter of a device's announcements. A trace tells
-/// which arrival belongs to which send by their order, which only one lane keeps.
+/// The number of lanes for the threads of a sender: the lanes of all ranks together fill no more than a
+/// quarter of a device's announcements. With a trace it is 1, because a trace finds the send of each arrival
+/// by their order, which only a single lane keeps.
 std::uint32_t thread_lanes(const base::Attributes& attributes, int ranks) {
   if (attributes.text(Attribute::trace) != "off") return 1;
   const std::int64_t most = attributes.integer(Attribute::lanes_max) / (4 * std::int64_t{ranks});
@@ -31,16 +42,22 @@ std::uint32_t thread_lanes(const base::Attributes& attributes, int ranks) {
 }  // namespace
 
 ShmNetwork::ShmNetwork(bootstrap::Bootstrap& bootstrap, const base::Attributes& attributes,
-                       detail::PayloadLender& copier)
-    : copier_(copier),
-      segment_(std::make_shared<Segment>(bootstrap.rank(), bootstrap.job_id(), geometry_of(attributes))),
+                       detail::PayloadLender& copier, OutOfReach out_of_reach)
+    : rank_(bootstrap.rank()),
+      bootstrap_(bootstrap),
+      copier_(copier),
+      segment_(std::make_shared<Segment>(bootstrap.rank(), bootstrap.job_id(),
+                                         geometry_of(attributes, bootstrap.size()))),
       memory_(std::make_shared<AllocatedMemory>(
           static_cast<std::uint32_t>(attributes.integer(Attribute::regions_max)))),
-      peers_(bootstrap, segment_, memory_, {attributes, bootstrap.rank(), base::LogModule::shm}),
-      remote_windows_(bootstrap.size()),
-      packet_returns_(segment_) {
+      peers_(bootstrap, segment_, memory_,
+             base::host_id_of_rank(attributes.text(Attribute::host_id), bootstrap.rank()), out_of_reach,
+             {attributes, bootstrap.rank(), base::LogModule::shm}),
+      remote_windows_(bootstrap.rank(), bootstrap.size(), segment_),
+      packet_returns_(segment_),
+      rank_lanes_(shared_, bootstrap.size()) {
   const bool has_barrier = concurrent::register_process_barrier();
-  // All ranks together hold at most half of a rank's packets: messages at rest must not keep it from sending.
+  // All ranks together hold at most half of a rank's packets: held messages must not keep it from sending.
   const auto share =
       static_cast<std::uint32_t>(attributes.integer(Attribute::packets) / (2 * bootstrap.size()));
   const auto quota =
@@ -52,10 +69,10 @@ ShmNetwork::ShmNetwork(bootstrap::Bootstrap& bootstrap, const base::Attributes& 
              &remote_windows_,
              &peer_packets_,
              &packet_returns_,
+             &rank_lanes_,
              static_cast<std::size_t>(attributes.integer(Attribute::inline_max)),
              static_cast<std::uint32_t>(attributes.integer(Attribute::lane_slots)),
              static_cast<std::uint32_t>(attributes.integer(Attribute::lane_slots_max)),
-             static_cast<std::uint32_t>(attributes.integer(Attribute::lanes_max)),
              thread_lanes(attributes, bootstrap.size()),
              has_barrier,
              {attributes, bootstrap.rank(), base::LogModule::shm}};
@@ -69,7 +86,7 @@ ShmNetwork::ShmNetwork(bootstrap::Bootstrap& bootstrap, const base::Attributes& 
 }
 
 ShmNetwork::~ShmNetwork() {
-  // Pairs with the acquire in Peer::gone(): peers stop sending to this rank.
+  // Pairs with the acquire in Peer::has_left(): peers stop sending to this rank.
   segment_->mapping().header().presence.store(Presence::closed, std::memory_order_release);
 }
 
@@ -83,7 +100,11 @@ std::size_t ShmNetwork::reclaim_packets(std::span<std::uint32_t> indices) noexce
   return packet_returns_.take(indices);
 }
 
-void ShmNetwork::peer_failed(int peer) noexcept { peers_.mark_failed(peer); }
+void ShmNetwork::peer_departed(int peer) noexcept { peers_.mark_departed(peer); }
+
+void ShmNetwork::publish_closing(Closing how) noexcept {
+  segment_->mapping().header().closing.store(static_cast<std::uint32_t>(how), std::memory_order_relaxed);
+}
 
 std::unique_ptr<Port> ShmNetwork::open_port(std::uint32_t index, detail::DevicePath& path) {
   return std::make_unique<ShmPort>(shared_, index, path, copier_);

@@ -4,8 +4,12 @@
 #include "base/attributes.hpp"
 #include "bootstrap/bootstrap.hpp"
 #include "network/network.hpp"
+#include "network/shm/memory/remote_windows.hpp"
 #include "network/shm/port.hpp"
-#include "network/shm/remote_windows.hpp"
+#include "network/shm/ring/rank_lanes.hpp"
+
+#include <mutex>
+#include <set>
 
 namespace weft::network::shm {
 
@@ -13,21 +17,39 @@ class ShmNetwork final : public Network {
  public:
   /// `copier` keeps payloads that exceed the quota of their sender; it must outlive the network.
   ShmNetwork(bootstrap::Bootstrap& bootstrap, const base::Attributes& attributes,
-             detail::PayloadLender& copier);
+             detail::PayloadLender& copier, OutOfReach out_of_reach = OutOfReach::ends_job);
   ~ShmNetwork() override;
 
   [[nodiscard]] const char* name() const noexcept override { return "shm"; }
+  [[nodiscard]] Capabilities capabilities() const noexcept override { return capabilities_of(shared_); }
+  [[nodiscard]] Reach reach(int peer) noexcept override { return peers_.reach(peer); }
+  [[nodiscard]] std::string reason_of_reach(int peer) override { return peers_.reason_of_reach(peer); }
   [[nodiscard]] PacketMemory packet_memory() const noexcept override;
   std::size_t reclaim_packets(std::span<std::uint32_t> indices) noexcept override;
   std::byte* allocate_memory(RegionName name, std::size_t size) override;
   RegionKeys register_memory(RegionName name, std::span<std::byte> memory, bool allocated) override;
   void release_memory(RegionName name, std::span<std::byte> memory, bool allocated) noexcept override;
-  const detail::DirectWindow* map_memory(int peer, const RemoteMemory& memory) override;
+  std::optional<detail::DirectWindow> map_memory(int peer, const RemoteMemory& memory) override;
   std::unique_ptr<Port> open_port(std::uint32_t index, detail::DevicePath& path) override;
   void publish_handle(std::uint16_t id, std::uint16_t generation, HandleState state) noexcept override;
-  void peer_failed(int peer) noexcept override;
+  void peer_departed(int peer) noexcept override;
+  void publish_closing(Closing how) noexcept override;
+  [[nodiscard]] Taker taker_of(int peer) noexcept override { return peers_.taker_of(peer); }
+  [[nodiscard]] bool has_contacted_itself() noexcept override {
+    return peers_.has_contact(segment_->mapping().header().rank);
+  }
+  [[nodiscard]] bool keeps_messages_for(int peer) noexcept override {
+    return peers_.is_of_this_process(peer);
+  }
 
  private:
+  void notify_mappers(const RegionEntry& entry) noexcept;
+
+  void lend(RegionName name, int descriptor);
+  void take_back(RegionName name) noexcept;
+
+  const int rank_;
+  bootstrap::Bootstrap& bootstrap_;
   detail::PayloadLender& copier_;
   const std::shared_ptr<Segment> segment_;
   const std::shared_ptr<AllocatedMemory> memory_;
@@ -36,6 +58,9 @@ class ShmNetwork final : public Network {
   PacketReturns packet_returns_;
   std::vector<std::unique_ptr<PeerPackets>> peer_packets_;
   Shared shared_;
+  std::mutex lent_mutex_;         // guards what follows; held over a round trip to the launcher
+  std::set<std::uint32_t> lent_;  // indices of regions
+  RankLanes rank_lanes_;
 };
 
 }  // namespace weft::network::shm

@@ -8,7 +8,7 @@ void HandleBoard::publish(std::uint16_t id, std::uint16_t generation, HandleStat
                           std::uint64_t visible_at) {
   std::vector<Entry>& history = entries_[id];
   if (!history.empty()) visible_at = std::max(visible_at, history.back().visible_at);
-  // Of what everybody can see already, only the last matters.
+  // Of the states that peers can see already, only the last one counts.
   std::size_t seen = 0;
   while (seen + 1 < history.size() && history[seen + 1].visible_at <= now) ++seen;
   history.erase(history.begin(), history.begin() + static_cast<std::ptrdiff_t>(seen));

@@ -1,4 +1,4 @@
-// What peers see of a rank's handles.
+// The states of a rank's handles as peers see them.
 #pragma once
 
 #include "network/network.hpp"
@@ -10,12 +10,12 @@
 
 namespace weft::network::sim {
 
-/// States reach the peers some ticks after they were published, in the order of publication.
+/// Peers see states some ticks after their publication, in the order of publication.
 class HandleBoard {
  public:
   void publish(std::uint16_t id, std::uint16_t generation, HandleState state, std::uint64_t now,
                std::uint64_t visible_at);
-  /// What a sender's look at the handle in `word` says about sending to it now.
+  /// Tells whether a message may be sent now to the handle in `word`, as a sender sees it.
   [[nodiscard]] SendResult admission(std::uint64_t word, std::uint64_t now) const noexcept;
 
  private:

@@ -1,7 +1,7 @@
 // Packets of one peer that messages of this rank hold.
 #pragma once
 
-#include "network/sim/world.hpp"
+#include "network/sim/simulated_fabric.hpp"
 
 #include <weft/message.hpp>
 
@@ -9,12 +9,12 @@
 
 namespace weft::network::sim {
 
-/// Lets messages keep up to a quota of a peer's packets, and gives them back. Any thread.
+/// Lets messages hold up to a quota of a peer's packets, and returns the packets. Any thread.
 class LentPackets final : public detail::PayloadLender, public PayloadOwner {
  public:
   /// Beyond `quota` packets, payloads are kept by `copier` instead.
-  LentPackets(World& world, int owner, std::uint32_t quota, detail::PayloadLender& copier) noexcept
-      : world_(world), owner_(owner), quota_(quota), copier_(copier) {}
+  LentPackets(SimulatedFabric& fabric, int owner, std::uint32_t quota, detail::PayloadLender& copier) noexcept
+      : fabric_(fabric), owner_(owner), quota_(quota), copier_(copier) {}
 
   PayloadOwner* keep(const std::byte*& data, std::size_t size, std::uint64_t& cookie) noexcept override {
     if (held_.fetch_add(1, std::memory_order_relaxed) < quota_) return this;
@@ -23,12 +23,12 @@ class LentPackets final : public detail::PayloadLender, public PayloadOwner {
   }
   std::byte* allocate(std::size_t) noexcept override { return nullptr; }
   void release(std::byte*, std::size_t, std::uint64_t cookie) noexcept override {
-    world_.return_packet(owner_, static_cast<std::uint32_t>(cookie));
+    fabric_.return_packet(owner_, static_cast<std::uint32_t>(cookie));
     held_.fetch_sub(1, std::memory_order_relaxed);
   }
 
  private:
-  World& world_;
+  SimulatedFabric& fabric_;
   const int owner_;
   const std::uint32_t quota_;
   detail::PayloadLender& copier_;

@@ -1,9 +1,9 @@
-// One device's share of the simulated network.
+// The part of the simulated network that belongs to one device.
 #pragma once
 
 #include "network/network.hpp"
 #include "network/sim/lent_packets.hpp"
-#include "network/sim/world.hpp"
+#include "network/sim/simulated_fabric.hpp"
 
 #include <memory>
 #include <vector>
@@ -12,7 +12,7 @@ namespace weft::network::sim {
 
 class SimPort final : public Port {
  public:
-  SimPort(World& world, Place place, std::vector<std::unique_ptr<LentPackets>>& lent,
+  SimPort(SimulatedFabric& fabric, Place place, std::vector<std::unique_ptr<LentPackets>>& lent,
           detail::PayloadLender& copier);
   ~SimPort() override;
 
@@ -25,22 +25,25 @@ class SimPort final : public Port {
                    std::uint64_t token, bool exclusive) noexcept override;
   AccessResult get(int peer, const RemoteMemory& from, std::span<std::byte> to, std::uint64_t token,
                    bool exclusive) noexcept override;
-  [[nodiscard]] bool gone(int peer) noexcept override { return world_.gone(place_.rank, peer); }
+  [[nodiscard]] bool has_left(int peer) noexcept override { return fabric_.has_left(place_.rank, peer); }
+  [[nodiscard]] bool is_cut_off() noexcept override { return fabric_.is_killed(place_.rank); }
+  bool reclaim(int peer, bool) noexcept override { return !fabric_.has_traffic(peer, place_); }
   std::size_t poll(Sink& sink, std::size_t limit, bool exclusive) noexcept override;
   bool prepare_park(bool exclusive) noexcept override;
   [[nodiscard]] std::uint32_t park_token() const noexcept override;
   void park(std::uint32_t token, std::uint32_t bits, std::chrono::nanoseconds limit) noexcept override;
   void wake(std::uint32_t bits) noexcept override;
   [[nodiscard]] bool has_parked() const noexcept override;
-  void quiesce() noexcept override { world_.quiesce(mailbox_); }
-  [[nodiscard]] bool drained() noexcept override { return world_.drained(place_); }
-  [[nodiscard]] std::string undelivered() override { return world_.undelivered(place_); }
+  void quiesce() noexcept override { fabric_.quiesce(mailbox_); }
+  [[nodiscard]] bool drained() noexcept override { return fabric_.drained(place_); }
+  [[nodiscard]] std::string undelivered() override;
+  [[nodiscard]] std::vector<Unconsumed> unconsumed() override { return fabric_.unconsumed(place_); }
   [[nodiscard]] Traffic traffic() noexcept override;
 
  private:
   bool hand_over(Sink& sink, Delivery& delivery) noexcept;
 
-  World& world_;
+  SimulatedFabric& fabric_;
   const Place place_;
   std::vector<std::unique_ptr<LentPackets>>& lent_;  // by rank
   detail::PayloadLender& copier_;

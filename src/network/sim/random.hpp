@@ -1,4 +1,4 @@
-// The one source of chance of a simulated network.
+// The only source of randomness of a simulated network.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +11,9 @@ class Random {
   explicit Random(std::uint64_t seed) noexcept : state_(seed) {}
 
   std::uint64_t next() noexcept { return mix(state_ += 0x9e3779b97f4a7c15); }
-  /// 0 to `bound` - 1; 0 when the bound is 0.
+  /// A number from 0 to `bound` - 1; 0 when the bound is 0.
   std::uint64_t below(std::uint64_t bound) noexcept { return bound == 0 ? 0 : next() % bound; }
-  /// True in `percent` of 100 cases. Draws nothing when the answer is certain.
+  /// Returns true in `percent` of 100 cases. Draws no number when the answer is certain.
   bool chance(std::uint32_t percent) noexcept {
     return percent != 0 && (percent >= 100 || below(100) < percent);
   }

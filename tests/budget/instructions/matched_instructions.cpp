@@ -110,7 +110,7 @@ void prepared(std::uint64_t messages) {
   const std::uint64_t value = 1;
   std::uint64_t buffers[kBurst] = {};
   auto send = ranks.sender.prepare_send(1, 0, bytes_of(value), {.engine = kSerialEngine});
-  std::vector<PreparedReceive<detail::NoLock>> receives;
+  std::vector<PersistentReceive<detail::NoLock>> receives;
   for (std::uint64_t& buffer : buffers)
     receives.push_back(ranks.receiver.prepare_receive(0, 0, std::as_writable_bytes(std::span(&buffer, 1)),
                                                       {.completion = &handler, .engine = kSerialEngine}));
@@ -156,21 +156,21 @@ constexpr Path kPaths[] = {
     {"matched_shared", to_handler<Endpoint, 0, 1>},
     {"matched_counter", to_counter<SerialEndpoint, kSerialEngine>},
     {"matched_counter_shared", to_counter<Endpoint, 0>},
-    {"matched_early_counter_shared", to_counter<Endpoint, 0, Receives::after>},
+    {"matched_unexpected_counter_shared", to_counter<Endpoint, 0, Receives::after>},
     {"matched_ordered", to_handler<SerialEndpoint, kOrderedEngine, 1>},
     {"matched_ordered_tags", to_handler<SerialEndpoint, kOrderedEngine, kBurst>},
     {"matched_ordered_shared", to_handler<Endpoint, kOrderedEngine, 1>},
     {"matched_ordered_counter", to_counter<SerialEndpoint, kOrderedEngine>},
     {"matched_ordered_counter_shared", to_counter<Endpoint, kOrderedEngine>},
-    {"matched_ordered_early_counter_shared", to_counter<Endpoint, kOrderedEngine, Receives::after>},
+    {"matched_ordered_unexpected_counter_shared", to_counter<Endpoint, kOrderedEngine, Receives::after>},
     {"prepared_matched", prepared},
     {"matched_synchronizer", to_synchronizer},
     {"matched_serial_queue", to_queue<SerialCompletionQueue>},
     {"matched_queue", to_queue<CompletionQueue>},
-    {"matched_early", to_handler<SerialEndpoint, kSerialEngine, 1, 8, Receives::after>},
-    {"matched_early_shared", to_handler<Endpoint, 0, 1, 8, Receives::after>},
-    {"matched_early_64", to_handler<SerialEndpoint, kSerialEngine, 1, 64, Receives::after>},
-    {"matched_early_64_shared", to_handler<Endpoint, 0, 1, 64, Receives::after>},
+    {"matched_unexpected", to_handler<SerialEndpoint, kSerialEngine, 1, 8, Receives::after>},
+    {"matched_unexpected_shared", to_handler<Endpoint, 0, 1, 8, Receives::after>},
+    {"matched_unexpected_64", to_handler<SerialEndpoint, kSerialEngine, 1, 64, Receives::after>},
+    {"matched_unexpected_64_shared", to_handler<Endpoint, 0, 1, 64, Receives::after>},
     {"matched_64", to_handler<SerialEndpoint, kSerialEngine, 1, 64>},
     {"matched_64_shared", to_handler<Endpoint, 0, 1, 64>},
     {"matched_told", told<SerialEndpoint, kSerialEngine, 8>},

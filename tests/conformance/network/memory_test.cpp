@@ -114,7 +114,7 @@ TEST_P(Memory, that_was_released_is_refused) {
 }
 
 TEST_P(Memory, announces_immediates_after_the_bytes) {
-  const std::size_t width = stage_.port(0).capabilities().immediate_bytes;
+  const std::size_t width = stage_.port(0).peer_capabilities(1).immediate_bytes;
   if (width == 0) GTEST_SKIP() << "this network has no immediates";
   const std::uint64_t immediate = width == 4 ? 0x89abcdef : 0x0123456789abcdef;
   const auto bytes = weft::test::payload(5000, 4);
@@ -128,13 +128,35 @@ TEST_P(Memory, announces_immediates_after_the_bytes) {
   EXPECT_EQ(stage_.notes(1).immediates, std::vector<std::uint64_t>{immediate});
 }
 
+TEST_P(Memory, that_is_located_is_the_same_memory) {
+  std::byte* place = nullptr;
+  const auto locate = [&](std::uint64_t offset, std::size_t size) {
+    AccessResult result = AccessResult::not_ready;
+    EXPECT_TRUE(stage_.until([&] {
+      result = stage_.port(0).locate(1, at(offset), size, place);
+      return result != AccessResult::not_ready && result != AccessResult::lock_contended;
+    }));
+    return result;
+  };
+  const AccessResult first = locate(8, 8);
+  if (first == AccessResult::unsupported) GTEST_SKIP() << "this network maps no such regions";
+  ASSERT_EQ(first, AccessResult::done);
+  const auto bytes = weft::test::payload(8, 6);
+  std::copy(bytes.begin(), bytes.end(), place);
+  EXPECT_TRUE(weft::test::matches(memory_.subspan(8, 8), 6));
+  EXPECT_EQ(locate(kSize - 8, 8), AccessResult::done);
+  EXPECT_EQ(locate(kSize - 7, 8), AccessResult::refused);
+  release();
+  EXPECT_EQ(locate(8, 8), AccessResult::refused);
+}
+
 TEST_P(Memory, that_is_mapped_is_the_same_memory) {
-  const detail::DirectWindow* window = nullptr;
-  for (int round = 0; round < 100 && window == nullptr; ++round) {
+  std::optional<detail::DirectWindow> window;
+  for (int round = 0; round < 100 && !window; ++round) {
     window = stage_[0].network->map_memory(1, at(0));
     stage_.poll();
   }
-  if (window == nullptr) GTEST_SKIP() << "this network does not map such regions";
+  if (!window) GTEST_SKIP() << "this network does not map such regions";
   ASSERT_EQ(window->size, kSize);
   weft::test::fill(memory_, 8);
   EXPECT_TRUE(weft::test::matches({window->base, window->size}, 8));
@@ -153,7 +175,7 @@ TEST(Reads, copy_from_the_peers_memory_where_they_are_offered) {
   Stage stage(2);
   ASSERT_EQ(stage.send(0, Stage::to(1, 1), {}), SendResult::sent);
   ASSERT_TRUE(stage.until([&] { return stage.notes(1).arrivals.size() == 1; }));
-  if (!stage.port(1).capabilities().can_read) GTEST_SKIP() << "this network does not read";
+  if (!stage.port(1).peer_capabilities(0).can_read) GTEST_SKIP() << "this network does not read";
   const auto bytes = weft::test::payload(70'000, 2);
   std::vector<std::byte> copy(bytes.size());
   ASSERT_TRUE(stage.port(1).read(0, reinterpret_cast<std::uint64_t>(bytes.data()), copy));

@@ -16,7 +16,7 @@ std::vector<std::byte> payload(std::size_t size, std::uint64_t word) {
 }
 
 constexpr std::array kAll{TrafficClass::data, TrafficClass::control, TrafficClass::urgent, TrafficClass::bulk,
-                          TrafficClass::chunks};
+                          TrafficClass::rendezvous_data};
 static_assert(kAll.size() == kTrafficClasses);
 
 TEST(Messages, of_every_size_arrive_once_and_whole_in_every_class) {
@@ -219,10 +219,10 @@ TEST(Messages, towards_a_rank_that_has_left_have_nobody_to_go_to) {
   Stage stage(2);
   ASSERT_EQ(stage.send(0, Stage::to(1, 1), payload(8, 1)), SendResult::sent);
   ASSERT_TRUE(stage.until([&] { return stage.drained(); }));
-  EXPECT_FALSE(stage.port(0).gone(1));
+  EXPECT_FALSE(stage.port(0).has_left(1));
   stage.leave(1);
-  ASSERT_TRUE(stage.until([&] { return stage.port(0).gone(1); }));
-  EXPECT_EQ(stage.send(0, Stage::to(1, 2), payload(8, 2)), SendResult::peer_gone);
+  ASSERT_TRUE(stage.until([&] { return stage.port(0).has_left(1); }));
+  EXPECT_EQ(stage.send(0, Stage::to(1, 2), payload(8, 2)), SendResult::peer_left);
   ASSERT_TRUE(stage.until([&] { return stage.port(0).drained(); }));
 }
 

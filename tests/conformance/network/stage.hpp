@@ -5,6 +5,7 @@
 #include "base/attributes.hpp"
 #include "bootstrap/in_process/hub.hpp"
 #include "core/packet/packet_pool.hpp"
+#include "network/mixed/mixed_network.hpp"
 #include "network/network.hpp"
 #include "network/ofi/ofi.hpp"
 #include "network/shm/shm_network.hpp"
@@ -65,6 +66,12 @@ inline std::unique_ptr<Network> make(bootstrap::Bootstrap& bootstrap, const base
   const std::string_view name = attributes.text(base::Attribute::network);
   if (name == "sim") return std::make_unique<sim::SimNetwork>(bootstrap, attributes, copier);
   if (name == "ofi") return ofi::make_network(bootstrap, attributes, copier);
+  if (name == "mixed") {
+    auto local = std::make_unique<shm::ShmNetwork>(bootstrap, attributes, copier, shm::OutOfReach::is_told);
+    auto remote = ofi::make_network(bootstrap, attributes, copier, local->packet_memory());
+    const base::Log log(attributes, bootstrap.rank(), base::LogModule::mixed);
+    return std::make_unique<mixed::MixedNetwork>(bootstrap.size(), std::move(local), std::move(remote), log);
+  }
   return std::make_unique<shm::ShmNetwork>(bootstrap, attributes, copier);
 }
 
@@ -143,7 +150,7 @@ class Stage {
 
  private:
   static bool is_final(SendResult result) {
-    return result == SendResult::sent || result == SendResult::peer_gone;
+    return result == SendResult::sent || result == SendResult::peer_left;
   }
   base::Attributes attributes_;
   bootstrap::Hub hub_;

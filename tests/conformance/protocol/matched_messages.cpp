@@ -134,10 +134,10 @@ void MatchedMessages::post(Sent& sent) {
 void MatchedMessages::post(Receive& receive) {
   ReceiveOptions options = receive.options;
   if (receive.way == Way::probed) {
-    ArrivedMessage arrived = job_.with(receive.key.to, receive.device, [&](auto& endpoint) {
+    MatchedMessage arrived = job_.with(receive.key.to, receive.device, [&](auto& endpoint) {
       ProbedMessage found;
       static_cast<void>(endpoint.probe(receive.source, receive.tag, found, options));
-      return endpoint.take_arrived(receive.source, receive.tag, options);
+      return endpoint.matched_probe(receive.source, receive.tag, options);
     });
     if (!arrived) return unposted_.push_back(&receive);
     receive.buffer.resize(buffer_size(arrived.info().length));

@@ -1,8 +1,8 @@
 // All operations at once on the simulated network, under many seeds: nothing is lost, duplicated, mismatched,
 // torn or leaked, and nothing hangs.
 //
-//     WEFT_TEST_SEED=17 build/release/bin/tests/conformance-protocol    one seed, as it was
-//     WEFT_TEST_SOAK=1 build/release/bin/tests/conformance-protocol     10,000 seeds
+//     WEFTDEV_TEST_SEED=17 build/release/bin/tests/conformance-protocol    one seed, as it was
+//     WEFTDEV_NIGHTLY=1 build/release/bin/tests/conformance-protocol     10,000 seeds
 #include "conformance/protocol/accesses.hpp"
 #include "conformance/protocol/active_messages.hpp"
 #include "conformance/protocol/atomics.hpp"
@@ -21,7 +21,7 @@ constexpr std::uint64_t kTicks = 2'000'000;  // many times what the slowest sche
 struct Result {
   std::string fault;
   std::string description;
-  std::uint64_t fingerprint = 0;
+  std::uint64_t schedule_hash = 0;
 };
 
 /// Packets that are in the pool of a rank.
@@ -111,7 +111,7 @@ Result result_of(std::uint64_t seed, bool dies = false) {
     run(job);
     result.fault = job.fault();
     result.description = job.describe();
-    result.fingerprint = job.simulation().fingerprint();
+    result.schedule_hash = job.simulation().schedule_hash();
   }
   const std::string log = testing::internal::GetCapturedStderr();
   // Receives from a rank that has died are cancelled at the end, which is reported.
@@ -124,13 +124,13 @@ void expect_no_fault(std::uint64_t first, std::uint64_t last, bool dies = false)
   for (std::uint64_t seed = first; seed <= last; ++seed) {
     const Result result = result_of(seed, dies);
     EXPECT_EQ(result.fault, "") << "seed " << seed << ": " << result.description
-                                << "\nto see it again: WEFT_TEST_SEED=" << seed << " conformance-protocol";
+                                << "\nto see it again: WEFTDEV_TEST_SEED=" << seed << " conformance-protocol";
     if (testing::Test::HasFailure()) return;
   }
 }
 
 TEST(Protocol, keeps_its_promises_under_every_seed) {
-  const char* seed = std::getenv("WEFT_TEST_SEED");
+  const char* seed = std::getenv("WEFTDEV_TEST_SEED");
   if (seed != nullptr) {
     const std::uint64_t only = std::strtoull(seed, nullptr, 10);
     return expect_no_fault(only, only);
@@ -140,16 +140,16 @@ TEST(Protocol, keeps_its_promises_under_every_seed) {
 
 TEST(Protocol, takes_the_same_course_under_the_same_seed) {
   for (const std::uint64_t seed : {1U, 2U, 3U, 4U, 5U})
-    EXPECT_EQ(result_of(seed).fingerprint, result_of(seed).fingerprint) << "seed " << seed;
+    EXPECT_EQ(result_of(seed).schedule_hash, result_of(seed).schedule_hash) << "seed " << seed;
 }
 
 bool is_soak() {
-  const char* soak = std::getenv("WEFT_TEST_SOAK");
+  const char* soak = std::getenv("WEFTDEV_NIGHTLY");
   return soak != nullptr && std::string(soak) == "1";
 }
 
 TEST(Protocol, keeps_its_promises_to_those_that_remain_when_a_rank_dies) {
-  const char* seed = std::getenv("WEFT_TEST_SEED");
+  const char* seed = std::getenv("WEFTDEV_TEST_SEED");
   if (seed != nullptr) {
     const std::uint64_t only = std::strtoull(seed, nullptr, 10);
     return expect_no_fault(only, only, true);
@@ -158,7 +158,7 @@ TEST(Protocol, keeps_its_promises_to_those_that_remain_when_a_rank_dies) {
 }
 
 TEST(Protocol, soak_keeps_its_promises_under_ten_thousand_seeds) {
-  if (!is_soak()) GTEST_SKIP() << "10,000 seeds run with WEFT_TEST_SOAK=1";
+  if (!is_soak()) GTEST_SKIP() << "10,000 seeds run with WEFTDEV_NIGHTLY=1";
   expect_no_fault(501, 10'000);
 }
 

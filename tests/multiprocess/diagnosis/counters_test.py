@@ -1,4 +1,4 @@
-"""What ranks have counted, as they write it at the end (docs/observation.md)."""
+"""What ranks have counted, as they write it at the end (docs/guide/observation.md)."""
 
 import json
 import os
@@ -6,7 +6,7 @@ import re
 import sys
 import unittest
 
-sys.path.insert(0, os.path.join(os.environ["WEFT_SOURCE_DIR"], "tests/multiprocess/diagnosis"))
+sys.path.insert(0, os.path.join(os.environ["WEFTDEV_SOURCE_DIR"], "tests/multiprocess/diagnosis"))
 
 from traffic import ACTIVE, LARGE, LARGE_BYTES, MATCHED, PACKETS, PUT_BYTES, run_traffic  # noqa: E402
 

@@ -2,6 +2,8 @@
 #include <weft/weft.hpp>
 
 #include <signal.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -22,6 +24,26 @@ void say_ready() { static_cast<void>(!::write(STDOUT_FILENO, "ready\n", 6)); }
 void wait_for_message(weft::Endpoint& endpoint, int from, std::uint64_t tag) {
   std::uint64_t value = 0;
   static_cast<void>(endpoint.receive(from, tag, std::as_writable_bytes(std::span(&value, 1))));
+}
+
+/// Has no room, now and always, but does not say that.
+class Full final : public weft::PayloadOwner {
+ public:
+  std::byte* allocate(std::size_t) noexcept override { return nullptr; }
+  void release(std::byte*, std::size_t, std::uint64_t) noexcept override {}
+};
+
+/// The address space of this process ends soon.
+void limit_memory(std::size_t bytes) {
+  const rlimit limit{bytes, bytes};
+  if (::setrlimit(RLIMIT_AS, &limit) != 0) std::perror("diagnosis_rank: setrlimit");
+}
+
+/// Addresses that nobody writes to, which take no memory.
+std::span<const std::byte> reserve(std::size_t bytes) {
+  void* const memory = ::mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) std::perror("diagnosis_rank: mmap");
+  return {static_cast<const std::byte*>(memory), bytes};
 }
 
 void answer_signal_itself(int) { static_cast<void>(!::write(STDOUT_FILENO, "own handler\n", 12)); }
@@ -54,6 +76,28 @@ int main(int argc, char** argv) {
     say_ready();
     if (rank == 1) sleep_forever();
     endpoint.send(1, 8, bytes);
+  } else if (mode == "no_memory") {  // rank 0's message finds no buffer at rank 1, which waits for it
+    Full full;
+    weft::CompletionQueue inbox;
+    inbox.set_allocator(full);
+    const weft::RemoteCompletion remote = runtime.expose(inbox, {.id = 18});
+    const std::vector<std::byte> bytes(1 << 20);
+    say_ready();
+    if (rank == 0) static_cast<void>(endpoint.send_am(1, remote, bytes, {.tag = 8}));
+    static_cast<void>(endpoint.wait(inbox));
+  } else if (mode == "too_large") {  // for rank 1's address space
+    constexpr std::size_t kSize = std::size_t{5} << 30;
+    weft::CompletionQueue inbox;
+    const weft::RemoteCompletion remote = runtime.expose(inbox, {.id = 18});
+    runtime.barrier();
+    if (rank == 1) limit_memory(std::size_t{4} << 30);
+    runtime.barrier();
+    if (rank == 0) {
+      const weft::Outcome outcome = endpoint.send_am(1, remote, reserve(kSize));
+      std::printf("%s\n", weft::name_of(outcome));
+    }
+    runtime.barrier();
+    if (rank == 1) std::printf("%d refused\n", static_cast<int>(runtime.counters().refused_messages));
   } else if (mode == "barrier") {  // rank 0 does not come
     say_ready();
     if (rank == 0) wait_for_message(endpoint, 1, 3);
@@ -61,6 +105,19 @@ int main(int argc, char** argv) {
   } else if (mode == "ended") {  // rank 1 goes away
     if (rank == 0) say_ready();
     if (rank == 0) wait_for_message(endpoint, 1, 4);
+  } else if (mode == "polls") {  // nobody waits: rank 0 takes nothing of what rank 1 sends again and again
+    weft::CompletionQueue inbox({.capacity = 16});
+    const weft::RemoteCompletion remote = runtime.expose(inbox, {.id = 17});
+    std::uint64_t value = 0;
+    const auto buffer = std::as_writable_bytes(std::span(&value, 1));
+    weft::Counter ended;
+    if (rank == 0) static_cast<void>(endpoint.post_receive(1, 5, buffer, {.completion = &ended}));
+    if (rank == 1) endpoint.send(0, 6, weft::bytes_of(rank));
+    say_ready();
+    for (;;) {
+      if (rank == 1) static_cast<void>(endpoint.post_am(0, remote, weft::bytes_of(value)));
+      endpoint.progress();
+    }
   } else if (mode == "own_handler") {
     say_ready();
     wait_for_message(endpoint, next, 1);

@@ -1,11 +1,11 @@
-"""What ranks write to standard error when the attribute `log` asks for it (docs/observation.md)."""
+"""What ranks write to standard error when the attribute `log` asks for it (docs/guide/observation.md)."""
 
 import os
 import re
 import sys
 import unittest
 
-sys.path.insert(0, os.path.join(os.environ["WEFT_SOURCE_DIR"], "tests/multiprocess/diagnosis"))
+sys.path.insert(0, os.path.join(os.environ["WEFTDEV_SOURCE_DIR"], "tests/multiprocess/diagnosis"))
 
 from traffic import run_traffic  # noqa: E402
 

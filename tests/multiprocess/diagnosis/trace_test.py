@@ -1,4 +1,4 @@
-"""What the attribute `trace` records agrees with what a program did (docs/observation.md)."""
+"""What the attribute `trace` records agrees with what a program did (docs/guide/observation.md)."""
 
 import collections
 import json
@@ -7,7 +7,7 @@ import sys
 import tempfile
 import unittest
 
-sys.path.insert(0, os.path.join(os.environ["WEFT_SOURCE_DIR"], "tests/multiprocess/diagnosis"))
+sys.path.insert(0, os.path.join(os.environ["WEFTDEV_SOURCE_DIR"], "tests/multiprocess/diagnosis"))
 
 from traffic import LARGE, MATCHED, PACKETS, SHORT, run_traffic  # noqa: E402
 
@@ -89,12 +89,12 @@ class Trace(unittest.TestCase):
 
     def test_protocol_steps_are_told_at_both_ranks(self):
         for rank, name, count in ((0, "send active message", SHORT + PACKETS), (1, "deliver active message", SHORT + PACKETS),
-                                  (0, "send announcement", LARGE), (1, "deliver announcement", LARGE),
+                                  (0, "send RTS", LARGE), (1, "deliver RTS", LARGE),
                                   (0, "send matched message", MATCHED), (1, "deliver matched message", MATCHED),
                                   (1, "receive ended", MATCHED), (1, "large message delivered", LARGE)):
             self.assertEqual(len(self.of(rank, name)), count, name)
-        self.assertGreaterEqual(len(self.of(1, "send clear-to-send")), LARGE)
-        self.assertEqual(len(self.of(0, "send chunk")), len(self.of(1, "deliver chunk")))
+        self.assertGreaterEqual(len(self.of(1, "send CTS")), LARGE)
+        self.assertEqual(len(self.of(0, "send fragment")), len(self.of(1, "deliver fragment")))
         begun = [event for event in self.of(0, "large message to a peer") if event["ph"] == "b"]
         self.assertEqual([event["args"]["size"] for event in begun], [300_000] * LARGE)
         self.assertTrue(self.of(1, "poll"))

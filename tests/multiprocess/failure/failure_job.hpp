@@ -15,8 +15,8 @@ namespace weft::failure_test {
 inline constexpr std::size_t kBlock = 70'000;  // of a region, for each peer and device
 inline constexpr std::uint64_t kLast = 1U << 30;
 inline constexpr std::size_t kHead = 16;
-inline constexpr std::uint64_t kWithBodies = 5;  // every so manieth active message has bodies
-inline constexpr int kEnds = 5;                  // of each operation, towards the dead: every form of it
+inline constexpr std::uint64_t kWithParts = 5;  // every so manieth active message has parts
+inline constexpr int kEnds = 5;                 // of each operation, towards the dead: every form of it
 inline constexpr std::array<std::size_t, 8> kSizes = {16, 40, 48, 100, 1'000, 8'000, 50'000, 300'000};
 
 enum class Kind : std::uint8_t { active_message, send, receive, put, get, atomic };

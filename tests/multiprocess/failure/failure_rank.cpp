@@ -79,7 +79,7 @@ class Worker {
     [[nodiscard]] bool is_complete() const { return last != ~0U && complete == last + 1; }
   };
 
-  /// A message with bodies that is being received: head and bodies, one behind the other.
+  /// A message with parts that is being received: head and parts, one behind the other.
   struct Parcel final : Completion {
     explicit Parcel(Worker& receiver) noexcept : worker(receiver) {}
     ~Parcel() override { withdraw(); }
@@ -87,7 +87,7 @@ class Worker {
       if (message.outcome() == Outcome::ok)
         worker.arrive(message.peer(), bytes);
       else
-        require(message.outcome() == Outcome::peer_failed, "bodies end in another way");
+        require(message.outcome() == Outcome::peer_failed, "parts end in another way");
       is_idle = true;
     }
     [[nodiscard]] bool ready() const noexcept override { return is_idle; }
@@ -97,9 +97,9 @@ class Worker {
   };
 
   void arrive(Message& message) {
-    if (message.operation() != Operation::vectored_message) return arrive(message.peer(), message.bytes());
-    const auto sizes = message.body_sizes();
-    require(sizes.size() == 2 && message.size() == kHead, "a head comes with other bodies");
+    if (message.operation() != Operation::multipart_message) return arrive(message.peer(), message.bytes());
+    const auto sizes = message.part_sizes();
+    require(sizes.size() == 2 && message.size() == kHead, "a head comes with other parts");
     auto parcel =
         std::find_if(parcels_.begin(), parcels_.end(), [](const Parcel& each) { return each.is_idle; });
     if (parcel == parcels_.end()) {
@@ -111,7 +111,7 @@ class Worker {
     std::memcpy(parcel->bytes.data(), message.data(), kHead);
     const std::span<std::byte> rest = std::span(parcel->bytes).subspan(kHead);
     const std::array<MutableBytes, 2> buffers = {rest.first(sizes[0]), rest.subspan(sizes[0])};
-    endpoint_.receive_bodies(std::move(message), buffers, *parcel);
+    endpoint_.receive_parts(std::move(message), buffers, *parcel);
   }
 
   void arrive(int sender, Bytes message) {
@@ -142,9 +142,9 @@ class Worker {
         .completion = &slot, .may_retry = slot.number % 2 == 0, .message_class = class_of(slot.number)};
     const Bytes bytes = slot.bytes;
     const std::size_t half = (bytes.size() - kHead) / 2;
-    const std::array bodies = {bytes.subspan(kHead, half), bytes.subspan(kHead + half)};
-    const Status status = slot.number % kWithBodies == kWithBodies - 1
-                              ? endpoint_.post_am(to(slot), inbox_, bytes.first(kHead), bodies, options)
+    const std::array parts = {bytes.subspan(kHead, half), bytes.subspan(kHead + half)};
+    const Status status = slot.number % kWithParts == kWithParts - 1
+                              ? endpoint_.post_am(to(slot), inbox_, bytes.first(kHead), parts, options)
                               : endpoint_.post_am(to(slot), inbox_, bytes, options);
     if (status.is_accepted()) ++peer.active;
     return status;
@@ -227,6 +227,8 @@ class Worker {
                              std::to_string(rank_) + " with rank " + std::to_string(slot.peer) +
                              " ended as " + name_of(outcome);
     if (outcome == Outcome::peer_failed) {
+      // Those that are through leave, and end receives that nobody else will match.
+      if (slot.kind == Kind::receive && victim_ < job_.ranks && slot.peer != victim_) return;
       // libfabric may lose a peer a moment before the launcher sees its end.
       require(test::until([&] { return job_.runtime.has_failed(to(slot)); }, [] {}), name);
       if (slot.kind == Kind::get) slot.kind = Kind::put;

@@ -14,7 +14,7 @@ from weft_job import HANG_GUARD, WEFT, environment, program, shared_memory
 
 TRAFFIC = (program("failure_rank"), "traffic")
 COLLECTIVES = (program("collective_failure_rank"),)
-ROUNDS = 20 if os.environ.get("WEFT_TEST_SOAK") == "1" else 3
+ROUNDS = 20 if os.environ.get("WEFTDEV_NIGHTLY") == "1" else 3
 
 
 def has_ofi():
@@ -74,6 +74,11 @@ class KilledRank(unittest.TestCase):
         if not has_ofi():
             self.skipTest("no libfabric here")
         self.rounds(*TRAFFIC, WEFT_NETWORK="ofi", WEFT_OFI_PROVIDER="tcp;ofi_rxm")
+
+    def test_over_shared_memory_within_hosts_and_libfabric_between_them(self):
+        if not has_ofi():
+            self.skipTest("no libfabric here")
+        self.rounds(*TRAFFIC, WEFT_NETWORK="mixed", WEFT_OFI_PROVIDER="tcp;ofi_rxm", WEFT_HOST_ID="host%r/2")
 
     def test_in_collectives(self):
         self.rounds(*COLLECTIVES)

@@ -12,7 +12,7 @@ from kmer_program import BOWTIE_READS, VELVET_EXAMPLES, VELVET_PAIRS
 
 SHAPES = [(1, 1), (2, 1), (1, 2), (2, 2), (4, 2)]
 # A sanitizer makes everything ten times slower; it looks for races, not for k-mers.
-IS_SANITIZED = bool(os.environ.get("WEFT_TEST_SANITIZER"))
+IS_SANITIZED = bool(os.environ.get("WEFTDEV_TEST_SANITIZER"))
 
 
 class Counts(unittest.TestCase):
@@ -81,6 +81,17 @@ class Counts(unittest.TestCase):
             with self.subTest(in_process=network):
                 result = kmer_program.run(["-k", 31, "-t", 1, "-o", self.prefix, "--network", network,
                                            "--in-process", 2, reads])
+                self.assertEqual((result.returncode, result.stderr), (0, ""), result.stdout)
+                self.assertTrue(kmer_program.counted_lines(self.prefix) == expected, "counts differ")
+
+    def test_ranks_of_two_hosts_count_the_same(self):
+        if not kmer_program.has_network("mixed"):
+            self.skipTest("no libfabric here")
+        reads = BOWTIE_READS / "reads_1.fq.gz"
+        expected = kmer_program.jellyfish_counts(31, [reads], self.folder.name)
+        for hosts in ("host%r/2", "host%r%2"):
+            with self.subTest(hosts=hosts):
+                result = kmer_program.run(["-k", 31, "-t", 1, "-o", self.prefix, "--network", "mixed", reads], 4, WEFT_HOST_ID=hosts)
                 self.assertEqual((result.returncode, result.stderr), (0, ""), result.stdout)
                 self.assertTrue(kmer_program.counted_lines(self.prefix) == expected, "counts differ")
 

@@ -9,7 +9,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-BIN = Path(os.environ["WEFT_BIN_DIR"])
+BIN = Path(os.environ["WEFTDEV_BIN_DIR"])
 HANG_GUARD_S = 120
 FOREIGN = re.compile(r"(WEFT_(RANK|SIZE|JOB|BOOTSTRAP)|PMI.*|SLURM_.*|OMPI_.*)$")
 ENVIRONMENT = {key: value for key, value in os.environ.items() if not FOREIGN.match(key)}
@@ -29,13 +29,13 @@ def require_packages():
         raise AssertionError(f"install the Debian packages {' '.join(missing)}: the counts are compared with theirs")
 
 
-def run(arguments, ranks=None, directory=None):
+def run(arguments, ranks=None, directory=None, **variables):
     """Runs weft-kmer, under `weft run` when ranks are given. A hang ends in subprocess.TimeoutExpired."""
     command = [BIN / "weft-kmer", *arguments]
     if ranks is not None:
         command = [BIN / "weft", "run", "-n", str(ranks), "--", *command]
     return subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=HANG_GUARD_S,
-                          env=ENVIRONMENT, check=False, cwd=directory)
+                          env=ENVIRONMENT | variables, check=False, cwd=directory)
 
 
 def has_network(name):

@@ -57,7 +57,7 @@ class CommandLineTest(unittest.TestCase):
     def test_too_few_open_files_for_the_ranks_are_noticed_before_anything_starts(self):
         result = subprocess.run(["sh", "-c", f'ulimit -n 64; exec "{WEFT}" run -n 40 echo started'], capture_output=True,
                                 text=True, timeout=HANG_GUARD, env=environment())
-        self.expect_refusal(result, 1, "40 ranks need 152 open files", "the limit is 64")
+        self.expect_refusal(result, 1, "40 ranks need 232 open files", "the limit is 64")
 
     def test_options_after_the_program_belong_to_the_program(self):
         result = run("-n", 1, "echo", "-n", "5", "--timeout", "x")

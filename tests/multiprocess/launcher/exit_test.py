@@ -15,6 +15,11 @@ class ExitTest(unittest.TestCase):
     def test_a_rank_finds_its_number_and_the_size_in_its_environment(self):
         result = shell(3, "echo $WEFT_RANK/$WEFT_SIZE")
         self.assertEqual(sorted(result.stdout.split()), ["0/3", "1/3", "2/3"])
+        self.assertEqual(shell(1, "echo $WEFT_RANK/$WEFT_SIZE").stdout, "0/1\n")
+
+    def test_what_a_rank_starts_finds_them_too(self):
+        result = shell(2, "sh -c 'sh -c \"echo \\$WEFT_RANK/\\$WEFT_SIZE\"'")
+        self.assertEqual((result.returncode, sorted(result.stdout.split())), (0, ["0/2", "1/2"]))
 
     def test_the_exit_code_of_a_failing_rank_is_named_and_returned_and_the_others_are_ended(self):
         result = shell(3, "if [ $WEFT_RANK = 1 ]; then exit 3; fi; exec sleep 1000")

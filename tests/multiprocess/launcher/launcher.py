@@ -6,8 +6,8 @@ import subprocess
 import time
 import uuid
 
-WEFT = os.path.join(os.environ["WEFT_BIN_DIR"], "weft")
-RANK = os.path.join(os.environ["WEFT_TEST_BIN_DIR"], "launcher_rank")
+WEFT = os.path.join(os.environ["WEFTDEV_BIN_DIR"], "weft")
+RANK = os.path.join(os.environ["WEFTDEV_TEST_BIN_DIR"], "launcher_rank")
 HANG_GUARD = 100  # seconds; generous, no test waits for it to pass
 
 
@@ -54,7 +54,7 @@ class Job:
     """A `weft run` in the background whose processes, descendants included, carry a mark in their environment."""
 
     def __init__(self, ranks, *command, options=()):
-        self.mark = "WEFT_TEST_MARK=" + uuid.uuid4().hex
+        self.mark = "WEFTDEV_TEST_MARK=" + uuid.uuid4().hex
         name, value = self.mark.split("=")
         self.front = subprocess.Popen([WEFT, "run", "-n", str(ranks), *options, "--", *command], stdin=subprocess.DEVNULL,
                                       stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,

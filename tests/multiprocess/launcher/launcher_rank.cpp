@@ -37,7 +37,18 @@ void gather(Bootstrap& bootstrap) {
   bootstrap.barrier();
 }
 
+bool is_last_rank() {
+  const char* const rank = std::getenv("WEFT_RANK");
+  const char* const size = std::getenv("WEFT_SIZE");
+  return rank != nullptr && size != nullptr && std::atoi(rank) + 1 == std::atoi(size);
+}
+
 int behave(std::string_view what) {
+  if (what == "last-never-joins" && is_last_rank()) return 0;
+  if (what == "others-join-later") {
+    if (is_last_rank()) return 0;
+    ::usleep(300'000);
+  }
   const auto bootstrap = join();
   const std::string name =
       "rank " + std::to_string(bootstrap->rank()) + " of " + std::to_string(bootstrap->size());
@@ -51,8 +62,12 @@ int behave(std::string_view what) {
     const auto second = join();
     gather(*second);
     say(std::string(bootstrap->job_id()) + " " + std::string(second->job_id()));
-  } else if (what == "last-leaves-early") {
+  } else if (what == "last-exits-inside" || what == "last-exits-inside-a-barrier") {
     if (bootstrap->rank() == bootstrap->size() - 1) std::_Exit(0);
+    if (what == "last-exits-inside-a-barrier") bootstrap->barrier();
+    ::pause();
+  } else if (what == "last-leaves-early") {
+    if (bootstrap->rank() == bootstrap->size() - 1) return 0;
     bootstrap->barrier();
   } else if (what == "last-aborts") {
     if (bootstrap->rank() == bootstrap->size() - 1) bootstrap->abort(7, "the input is broken");
@@ -63,6 +78,13 @@ int behave(std::string_view what) {
       ::raise(SIGSEGV);
     }
     bootstrap->barrier();
+  } else if (what == "last-never-joins" || what == "others-join-later") {
+    ::pause();
+  } else if (what == "counts") {
+    for (int count = 0;; ++count) {
+      say(std::to_string(count));
+      ::usleep(20'000);
+    }
   } else if (what == "wait") {
     say(name);
     ::pause();

@@ -71,7 +71,7 @@ class LeftoversTest(unittest.TestCase):
 
     def test_an_outsider_that_the_launcher_inherited_is_left_alone(self):
         # The shell's child becomes a child of `weft run` by exec, and belongs to no job.
-        weft = f'"{os.environ["WEFT_BIN_DIR"]}/weft"'
+        weft = f'"{os.environ["WEFTDEV_BIN_DIR"]}/weft"'
         job = Job(1, "sh", "-c", f"sleep 1000 & echo $!; exec {weft} run -n 2 true")
         with job:
             # The inner `weft run` returns although the sleep still runs; the outer one then ends it.

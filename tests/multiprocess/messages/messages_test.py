@@ -44,7 +44,7 @@ class Messages(unittest.TestCase):
         result = self.succeeds(2, "idle")
         shares = [float(line.split()[1]) for line in result.stdout.splitlines() if line.startswith("idle")]
         self.assertEqual(len(shares), 2, result.stdout)
-        if not os.environ.get("WEFT_TEST_SANITIZER"):
+        if not os.environ.get("WEFTDEV_TEST_SANITIZER"):
             self.assertLess(max(shares), 0.2, "an idle rank uses a fifth of a core")
 
     def test_a_killed_rank_ends_those_that_wait_for_it(self):

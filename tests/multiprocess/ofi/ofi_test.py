@@ -37,7 +37,7 @@ class OfiTest(unittest.TestCase):
                 self.assertEqual(orphans() - before, set(), "left in /dev/shm")
 
     def test_a_token_goes_round(self):
-        ring = os.path.join(os.environ["WEFT_BIN_DIR"], "example-ring")
+        ring = os.path.join(os.environ["WEFTDEV_BIN_DIR"], "example-ring")
         for provider in PROVIDERS:
             for ranks in (1, 2, 4):
                 with self.subTest(provider=provider, ranks=ranks):

@@ -28,6 +28,14 @@ class EveryContentOfLargeMessagesTest(unittest.TestCase):
     def test_nothing_is_lost_duplicated_or_torn_of_the_largest(self):
         self.assertEqual(self.verified(LARGEST, "weft"), {f"{workload}/weft" for workload in LARGEST})
 
+    def test_nothing_is_lost_duplicated_or_torn_of_active_messages(self):
+        workloads = ("am-64k", "am-fresh-64k", "am-16m", "am-fresh-1m")
+        ours = ("weft-am", "weft-am-16", "weft-am-unbounded")
+        verified = self.verified(workloads, ",".join((*ours, "ucp", "mpich", "openmpi", "ofi")))
+        for workload in workloads:
+            for transport in ours:
+                self.assertIn(f"{workload}/{transport}", verified)
+
 
 if __name__ == "__main__":
     unittest.main()

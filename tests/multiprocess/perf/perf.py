@@ -4,7 +4,7 @@ import os
 import subprocess
 import tempfile
 
-WEFT = os.path.join(os.environ["WEFT_BIN_DIR"], "weft")
+WEFT = os.path.join(os.environ["WEFTDEV_BIN_DIR"], "weft")
 HANG_GUARD = 170  # seconds; generous, no test waits for it to pass
 SHORT = ("--rounds", "2", "--seconds", "0.01")
 # Rounds are compared only within one state of the machine: with two, none may be comparable.

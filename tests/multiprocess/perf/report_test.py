@@ -39,6 +39,9 @@ class ReportTest(unittest.TestCase):
             self.assertEqual((result.returncode, result.stderr), (0, ""))
             with open(os.path.join(folder, "perf.html"), encoding="utf-8") as file:
                 page = file.read()
+            self.picture = None
+            if os.path.exists(picture := os.path.join(folder, "message-rate.svg")):
+                self.picture = xml.dom.minidom.parse(picture)
         found = {}
         for section in page.split("<h2>")[1:]:
             if "<svg" not in section:
@@ -60,6 +63,7 @@ class ReportTest(unittest.TestCase):
                          {"Message rate against threads, resources of their own": 1, "Message rate against threads, shared resources": 1,
                           "Windows against threads, resources of their own": 1, "Windows against threads, shared resources": 1,
                           "Round trips against threads, resources of their own": 1})
+        self.assertTrue(self.picture.getElementsByTagName("path"), "the first as a file of its own")
 
     def test_a_folder_that_cannot_be_written_is_an_error_before_measuring(self):
         result = perf("--report", "/proc/nothing")

@@ -82,11 +82,11 @@ class VerifyTest(unittest.TestCase):
 
     def test_a_killed_perf_leaves_no_process(self):
         value = uuid.uuid4().hex
-        mark = f"WEFT_TEST_MARK={value}"
+        mark = f"WEFTDEV_TEST_MARK={value}"
         for measurement in ("rate/ring", "rate/serial-handler"):
             with self.subTest(measurement):
                 front = subprocess.Popen([WEFT, "perf", "--only", measurement, "--seconds", "20"], stdout=subprocess.DEVNULL,
-                                         stderr=subprocess.DEVNULL, env={**os.environ, "WEFT_TEST_MARK": value})
+                                         stderr=subprocess.DEVNULL, env={**os.environ, "WEFTDEV_TEST_MARK": value})
                 try:
                     wait_until(lambda: len(processes_with(mark)) >= 3, "the round runs")
                 finally:

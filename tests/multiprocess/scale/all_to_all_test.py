@@ -13,7 +13,7 @@ MOST_KIB = 16 << 10  # the budget of a rank; of pages that ranks share, its part
 
 class AllToAll(unittest.TestCase):
     def test_of_64_ranks_ends_within_the_memory_budget(self):
-        is_sanitized = bool(os.environ.get("WEFT_TEST_SANITIZER"))
+        is_sanitized = bool(os.environ.get("WEFTDEV_TEST_SANITIZER"))
         ranks, messages = (12, 60) if is_sanitized else (RANKS, MESSAGES)
         before = shared_memory()
         result = run(ranks, program("all_to_all_rank"), "--messages", messages, guard=400)

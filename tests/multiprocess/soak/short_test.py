@@ -1,4 +1,5 @@
-"""A few seconds of mixed traffic: nothing lost, duplicated or torn. soak_test.py is the long form."""
+"""A few seconds of mixed traffic, and of everything made and destroyed at once: nothing lost, duplicated or torn. soak_test.py is
+the long form."""
 
 import subprocess
 import unittest
@@ -27,6 +28,18 @@ class ShortRun(unittest.TestCase):
     def test_small_limits(self):
         self.soak(2, 3, 3, WEFT_LANE_SLOTS="64", WEFT_LANE_SLOTS_MAX="64", WEFT_PACKETS="64", WEFT_REQUESTS="16",
                   WEFT_BACKLOG="8", WEFT_BACKLOG_PEER="4", WEFT_HELD_PACKETS="2", WEFT_RENDEZVOUS="copy")
+
+    def churn(self, ranks, **attributes):
+        result = run(ranks, program("churn"), "--seconds", 4, env=environment(**attributes))
+        self.assertEqual(result.returncode, 0, f"{result.stdout}\n{result.stderr}")
+        self.assertEqual(result.stdout.count("runtimes"), ranks, result.stdout)
+
+    def test_threads_devices_regions_queues_and_runtimes_come_and_go(self):
+        self.churn(2)
+
+    def test_they_come_and_go_with_small_limits(self):
+        self.churn(3, WEFT_LANE_SLOTS="64", WEFT_LANE_SLOTS_MAX="64", WEFT_PACKETS="64", WEFT_REQUESTS="16", WEFT_REGIONS_MAX="4",
+                   WEFT_DEVICES_MAX="2")
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@
 // soak --seconds S --threads T --seed N [--in-process RANKS]: each rank has one device for each thread with a
 // SerialEndpoint or, for odd threads, an Endpoint that the next odd thread helps with; and sends to all
 // devices of all ranks.
+#include "received.hpp"
 #include "support/rank_program.hpp"
 
 #include <atomic>
@@ -14,6 +15,7 @@ namespace {
 using namespace weft;
 using test::fill;
 using test::matches;
+using test::Received;
 using test::require;
 
 constexpr std::uint32_t kTargets = 5;  // kinds of completion objects on each device
@@ -22,30 +24,6 @@ struct Header {
   std::uint32_t sender;  // of the whole job
   std::uint32_t target;
   std::uint64_t number;  // from this sender to this target
-};
-
-/// Which numbers of one sender have arrived. A lane keeps them nearly in order, so the window stays small.
-class Received {
- public:
-  void note(std::uint64_t number) {
-    require(number >= begin_, "message " + std::to_string(number) + " came twice");
-    const std::uint64_t place = number - begin_;
-    if (place >= seen_.size()) seen_.resize(place + 1);
-    require(!seen_[place], "message " + std::to_string(number) + " came twice");
-    seen_[place] = true;
-    ++count_;
-    std::size_t complete = 0;
-    while (complete < seen_.size() && seen_[complete]) ++complete;
-    if (complete < 1024) return;
-    seen_.erase(seen_.begin(), seen_.begin() + static_cast<std::ptrdiff_t>(complete));
-    begin_ += complete;
-  }
-  [[nodiscard]] std::uint64_t count() const { return count_; }
-
- private:
-  std::uint64_t begin_ = 0;
-  std::uint64_t count_ = 0;
-  std::vector<bool> seen_;
 };
 
 /// What arrives at one target, by sender; any thread.

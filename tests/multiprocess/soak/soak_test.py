@@ -1,4 +1,5 @@
-"""Ten minutes of mixed traffic: nothing lost, duplicated or torn. Only with WEFT_TEST_SOAK=1."""
+"""Ten minutes of mixed traffic, and ten in which everything is made and destroyed at once: nothing lost, duplicated or torn, and
+what the ranks hold levels off. Only with WEFTDEV_NIGHTLY=1."""
 
 import os
 import unittest
@@ -14,7 +15,7 @@ SHARES = [  # ranks, threads, attributes
 ]
 
 
-@unittest.skipUnless(os.environ.get("WEFT_TEST_SOAK") == "1", "ten minutes of traffic run with WEFT_TEST_SOAK=1")
+@unittest.skipUnless(os.environ.get("WEFTDEV_NIGHTLY") == "1", "ten minutes of traffic run with WEFTDEV_NIGHTLY=1")
 class TenMinutes(unittest.TestCase):
     def test_nothing_is_lost_duplicated_or_torn(self):
         seconds = 600 / len(SHARES)
@@ -25,6 +26,11 @@ class TenMinutes(unittest.TestCase):
                 self.assertEqual(result.returncode, 0, f"{result.stdout}\n{result.stderr}")
                 self.assertEqual(result.stdout.count("arrived"), ranks * threads, result.stdout)
                 print(result.stdout)
+
+    def test_what_ranks_hold_levels_off_while_everything_comes_and_goes(self):
+        result = run(2, program("churn"), "--seconds", 600, "--levels", "yes", guard=800, env=environment())
+        self.assertEqual(result.returncode, 0, f"{result.stdout}\n{result.stderr}")
+        print(result.stdout)
 
 
 if __name__ == "__main__":

@@ -28,13 +28,13 @@ class ArrivalsTest : public testing::Test {
     slot.header.store(detail::slot_header(0, size, detail::kActiveMessageChannel, detail::SlotKind::message));
   }
   void hand_over(Completion& completion) {
-    Arrivals arrivals(run_, {kHandle, &open_, &posted_, 2}, nullptr);
-    completion.signal_all(arrivals);
+    Arrivals arrivals(batch_, {kHandle, &open_, &posted_, 2, 0}, nullptr);
+    completion.signal_batch(arrivals);
   }
   [[nodiscard]] bool is_free(std::size_t position) const { return slots_[position].header.load() == 0; }
 
   std::array<detail::Slot, 8> slots_{};
-  detail::SlotRun run_{slots_.data(), 7, 0, 0, 100, kPeer, detail::kActiveMessageChannel};
+  detail::SlotBatch batch_{slots_.data(), 7, 0, 0, 100, kPeer, detail::kActiveMessageChannel};
   std::atomic<std::uint32_t> open_{kHandle};
   std::atomic<std::uint32_t> posted_{0};
 };
@@ -68,7 +68,7 @@ TEST_F(ArrivalsTest, end_before_a_message_to_another_object) {
   Handler handler([&](Message&) noexcept { ++count; });
   hand_over(handler);
   EXPECT_EQ(count, 2);
-  EXPECT_EQ(run_.head(), 2U);
+  EXPECT_EQ(batch_.head(), 2U);
   EXPECT_FALSE(is_free(2));
 }
 
@@ -92,17 +92,17 @@ TEST_F(ArrivalsTest, end_when_a_handler_has_destroyed_its_object) {
   object.emplace(&open_, &object, &count);
   hand_over(*object);
   EXPECT_EQ(count, 2);
-  EXPECT_EQ(run_.head(), 2U);
+  EXPECT_EQ(batch_.head(), 2U);
 }
 
 TEST_F(ArrivalsTest, end_when_handlers_have_filled_the_backlog) {
   for (std::uint64_t position = 0; position < 8; ++position) write(position);
   Handler handler([&](Message&) noexcept { ++posted_; });
   hand_over(handler);
-  EXPECT_EQ(run_.head(), 3U);  // one more than the limit
+  EXPECT_EQ(batch_.head(), 3U);  // one more than the limit
   posted_ = 0;
   hand_over(handler);
-  EXPECT_EQ(run_.head(), 6U);
+  EXPECT_EQ(batch_.head(), 6U);
 }
 
 TEST_F(ArrivalsTest, are_themselves_again_after_a_handler_has_replaced_its_message) {
@@ -160,7 +160,7 @@ TEST_F(ArrivalsTest, reach_an_object_that_takes_single_ones_one_by_one) {
 }
 
 /// The same of messages in two slots each, of which the ring below has room for four.
-class WideArrivalsTest : public testing::Test {
+class MultiSlotArrivalsTest : public testing::Test {
  protected:
   static constexpr std::size_t kSize = 100;
 
@@ -171,8 +171,8 @@ class WideArrivalsTest : public testing::Test {
     slot.header.store(detail::slot_header(0, size, detail::kActiveMessageChannel, detail::SlotKind::message));
   }
   void hand_over(Completion& completion) {
-    WideArrivals arrivals(run_, {kHandle, &open_, &posted_, 2}, nullptr);
-    completion.signal_all_wide(arrivals);
+    Arrivals arrivals(batch_, {kHandle, &open_, &posted_, 2, 0}, nullptr);
+    completion.signal_batch(arrivals);
   }
   void expect_free_before(std::size_t number) {
     for (std::size_t slot = 0; slot < slots_.size(); ++slot)
@@ -180,12 +180,12 @@ class WideArrivalsTest : public testing::Test {
   }
 
   std::array<detail::Slot, 8> slots_{};
-  detail::WideRun run_{slots_.data(), 7, 0, 0, 100, kPeer, detail::kActiveMessageChannel, kSize};
+  detail::MultiSlotBatch batch_{slots_.data(), 7, 0, 0, 100, kPeer, detail::kActiveMessageChannel, kSize};
   std::atomic<std::uint32_t> open_{kHandle};
   std::atomic<std::uint32_t> posted_{0};
 };
 
-TEST_F(WideArrivalsTest, reach_a_handler_in_order_and_free_all_their_slots) {
+TEST_F(MultiSlotArrivalsTest, reach_a_handler_in_order_and_free_all_their_slots) {
   for (std::uint64_t number = 0; number < 4; ++number) write(number);
   std::size_t count = 0;
   Handler handler([&](Message& message) noexcept {
@@ -201,14 +201,14 @@ TEST_F(WideArrivalsTest, reach_a_handler_in_order_and_free_all_their_slots) {
   expect_free_before(4);
 }
 
-TEST_F(WideArrivalsTest, end_before_another_object_another_size_and_a_full_backlog) {
+TEST_F(MultiSlotArrivalsTest, end_before_another_object_another_size_and_a_full_backlog) {
   for (int what = 0; what < 3; ++what) {
     SCOPED_TRACE(what);
     for (std::uint64_t number = 0; number < 4; ++number) write(number);
     if (what == 0) write(2, kSize, kOther);
     if (what == 1) write(2, kSize - 1);
     posted_ = what == 2 ? 1 : 0;
-    run_.go_on_behind({slots_.data(), 7, 0, 0, 100, kPeer, detail::kActiveMessageChannel, kSize});
+    batch_.go_on_behind({slots_.data(), 7, 0, 0, 100, kPeer, detail::kActiveMessageChannel, kSize});
     int count = 0;
     Handler handler([&](Message&) noexcept {
       ++count;
@@ -216,12 +216,12 @@ TEST_F(WideArrivalsTest, end_before_another_object_another_size_and_a_full_backl
     });
     hand_over(handler);
     EXPECT_EQ(count, 2);
-    EXPECT_EQ(run_.head(), 4U);
+    EXPECT_EQ(batch_.head(), 4U);
     expect_free_before(2);
   }
 }
 
-TEST_F(WideArrivalsTest, are_kept_by_a_queue_counted_and_taken_one_by_one) {
+TEST_F(MultiSlotArrivalsTest, are_kept_by_a_queue_counted_and_taken_one_by_one) {
   for (std::uint64_t number = 0; number < 4; ++number) write(number);
   CompletionQueue queue({.initial = 2});
   hand_over(queue);
@@ -235,9 +235,9 @@ TEST_F(WideArrivalsTest, are_kept_by_a_queue_counted_and_taken_one_by_one) {
   }
   EXPECT_FALSE(queue.pop(message));
 
-  const detail::WideRun all{slots_.data(), 7, 0, 0, 100, kPeer, detail::kActiveMessageChannel, kSize};
+  const detail::MultiSlotBatch all{slots_.data(), 7, 0, 0, 100, kPeer, detail::kActiveMessageChannel, kSize};
   for (std::uint64_t number = 0; number < 4; ++number) write(number);
-  run_.go_on_behind(all);
+  batch_.go_on_behind(all);
   Counter counter;
   hand_over(counter);
   EXPECT_EQ(counter.value(), 4U);
@@ -248,7 +248,7 @@ TEST_F(WideArrivalsTest, are_kept_by_a_queue_counted_and_taken_one_by_one) {
     [[nodiscard]] bool ready() const noexcept override { return true; }
   };
   for (std::uint64_t number = 0; number < 4; ++number) write(number);
-  run_.go_on_behind(all);
+  batch_.go_on_behind(all);
   Object object;
   hand_over(object);
   EXPECT_EQ(object.tags, (std::vector<std::uint64_t>{0, 1, 2, 3}));

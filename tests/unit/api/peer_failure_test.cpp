@@ -1,5 +1,6 @@
 // What ranks learn of one that fails, on the simulated network.
 #include "support/ranks.hpp"
+#include "support/small_stack.hpp"
 
 #include <weft/sim.hpp>
 
@@ -84,7 +85,7 @@ TEST_F(PeerFailure, ends_vectored_operations_once) {
   constexpr std::size_t kKinds = 3;
   std::vector<std::byte> memory(kSize);
   const MemoryRegion region(runtime(1), memory);
-  Recorder inbox;  // receives no bodies
+  Recorder inbox;  // receives no parts
   const RemoteCompletion remote = runtime(1).expose(inbox, {.id = 1});
   std::vector<std::byte> buffer(kSize);
   const auto source = test::payload(kSize, 1);
@@ -100,8 +101,8 @@ TEST_F(PeerFailure, ends_vectored_operations_once) {
                                  GetPiece{region.remote().at(half), std::span(buffer).subspan(half)}};
       return endpoint(0).post_get(1, pieces, {.completion = &completion});
     }
-    const std::array bodies = {Bytes(source).first(half), Bytes(source).subspan(half)};
-    return endpoint(0).post_am(1, remote, Bytes(source).first(16), bodies, {.completion = &completion});
+    const std::array parts = {Bytes(source).first(half), Bytes(source).subspan(half)};
+    return endpoint(0).post_am(1, remote, Bytes(source).first(16), parts, {.completion = &completion});
   };
   std::deque<Recorder> ended;
   for (std::size_t count = 0; count < 30; ++count) {
@@ -277,6 +278,62 @@ TEST(PeerFailureThreads, ends_waits_for_the_dead_and_no_others) {
   is_dead.store(true);
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(failures.load(), 3);
+}
+
+/// What is posted to a rank that has failed ends at once, and so does what is watched; chains of either nest
+/// little.
+TEST_F(PeerFailure, ends_chains_of_posts_and_of_watchers_on_a_small_stack) {
+  constexpr int kLength = 3000;
+  Counter inbox;
+  const RemoteCompletion remote = runtime(1).expose(inbox, {.id = 1});
+  ASSERT_TRUE(until([&] { return endpoint(0).post_am(1, remote, {}).is_accepted(); }));
+  ASSERT_TRUE(kill(1));
+  int count = 0;
+  int depth = 0;
+  int deepest = 0;
+  std::function<Status()> post;
+  const auto goes_on = [&](Message& message) {
+    EXPECT_EQ(message.outcome(), Outcome::peer_failed);
+    deepest = std::max(deepest, ++depth);
+    if (++count % kLength != 0) {
+      EXPECT_TRUE(post().is_posted());
+    }
+    --depth;
+  };
+  Handler ended{goes_on};
+  std::function<void()> watch_next;
+  std::deque<Handler<std::function<void(Message&)>>> watchers;
+  for (int each = 0; each < kLength; ++each)
+    watchers.emplace_back([&](Message&) {
+      deepest = std::max(deepest, ++depth);
+      ++count;
+      watch_next();
+      --depth;
+    });
+  std::size_t watched = 0;
+  watch_next = [&] {
+    if (watched < watchers.size()) runtime(0).on_peer_failure(watchers[watched++]);
+  };
+  bool is_over = false;
+  auto whole = [&] {
+    const std::function<Status()> posts[] = {
+        [&] { return endpoint(0).post_am(1, remote, {}, {.completion = &ended}); },
+        [&] { return endpoint(0).post_send(1, 7, {}, {.completion = &ended}); },
+        [&] { return endpoint(0).post_receive(1, 7, {}, {.completion = &ended}); }};
+    for (const auto& each : posts) {
+      post = each;
+      count = 0;
+      ASSERT_TRUE(until([&] { return post().is_posted(); }));
+      ASSERT_TRUE(until([&] { return count == kLength; }));
+    }
+    count = 0;
+    watch_next();
+    is_over = count == kLength;
+  };
+  ASSERT_TRUE(test::on_small_stack(whole));
+  EXPECT_TRUE(is_over) << count;
+  EXPECT_LE(deepest, 6);
+  for (auto& watcher : watchers) runtime(0).forget_peer_failures(watcher);
 }
 
 }  // namespace

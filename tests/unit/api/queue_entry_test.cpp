@@ -60,7 +60,7 @@ TYPED_TEST(QueuedMessages, keep_what_they_are_when_the_same_message_is_popped_in
   EXPECT_EQ(message.length(), 16U);
   EXPECT_EQ(message.user_data(), &context);
   EXPECT_FALSE(message.is_owner());  // the buffer is the poster's
-  EXPECT_EQ(message.mutable_data(), nullptr);
+  EXPECT_EQ(message.mutable_data(), buffer.data());
   const Message moved = std::move(message);
   EXPECT_EQ(moved.data(), buffer.data());
 

@@ -41,7 +41,7 @@ struct Simulated {
 };
 
 struct Schedule {
-  std::uint64_t fingerprint;
+  std::uint64_t schedule_hash;
   sim::Counters counters;
 };
 
@@ -67,15 +67,15 @@ Schedule exchange(std::uint64_t seed) {
   }
   EXPECT_TRUE(job.within(100'000, [&] { return job.simulation.counters().in_flight == 0; }));
   for (const auto& counter : arrived) EXPECT_EQ(counter->value(), 20U);
-  return {job.simulation.fingerprint(), job.simulation.counters()};
+  return {job.simulation.schedule_hash(), job.simulation.counters()};
 }
 
 TEST(Simulation, replays_a_seed_event_by_event) {
   const Schedule first = exchange(5);
   const Schedule again = exchange(5);
   const Schedule other = exchange(6);
-  EXPECT_EQ(first.fingerprint, again.fingerprint);
-  EXPECT_NE(first.fingerprint, other.fingerprint);
+  EXPECT_EQ(first.schedule_hash, again.schedule_hash);
+  EXPECT_NE(first.schedule_hash, other.schedule_hash);
   EXPECT_EQ(first.counters.sent, again.counters.sent);
   EXPECT_EQ(first.counters.refused, again.counters.refused);
   EXPECT_EQ(first.counters.sent, first.counters.delivered);

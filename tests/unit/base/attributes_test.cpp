@@ -54,13 +54,37 @@ TEST(Attributes, the_program_wins_over_the_environment) {
   EXPECT_EQ(attributes.source(Attribute::spin), Source::program);
 }
 
-TEST(Attributes, an_unknown_variable_is_an_error_that_suggests_the_nearest_name) {
-  EXPECT_EQ(error_of({"WEFT_PACKETSIZE=8K"}),
-            "the environment variable WEFT_PACKETSIZE names no attribute: did you mean WEFT_PACKET_SIZE? "
-            "(`weft info` lists all)");
+std::vector<std::string> unknown_of(std::initializer_list<const char*> environment) {
+  const Attributes attributes = load(environment);
+  return {attributes.unknown_variables().begin(), attributes.unknown_variables().end()};
+}
+
+TEST(Attributes, an_unknown_variable_is_remembered_with_the_name_that_was_probably_meant) {
+  EXPECT_EQ(unknown_of({"WEFT_PACKETSIZE=8K", "WEFT_SPIN=9"}),
+            std::vector<std::string>{"the environment variable WEFT_PACKETSIZE names no attribute and has no "
+                                     "effect: did you mean WEFT_PACKET_SIZE? `weft info` lists all"});
+}
+
+TEST(Attributes, a_variable_that_is_near_to_no_name_is_somebody_elses_and_suggests_nothing) {
+  for (const char* variable :
+       {"WEFT_ROOT=/opt/weft", "WEFT_DIR=/opt/weft", "WEFT_INCLUDE_DIR=/x", "WEFT_HOME=/x"}) {
+    const auto unknown = unknown_of({variable});
+    ASSERT_EQ(unknown.size(), 1U) << variable;
+    EXPECT_EQ(unknown.front().find("did you mean"), std::string::npos) << unknown.front();
+  }
+}
+
+TEST(Attributes, a_wrong_value_is_an_error_beside_unknown_names) {
+  EXPECT_NE(error_of({"WEFT_ROOT=/opt/weft", "WEFT_SPIN=soon"}), "no error");
+}
+
+TEST(Attributes, an_unknown_name_of_the_program_is_an_error_that_suggests_a_near_name) {
   EXPECT_EQ(error_of({}, {{"spins", "1"}}),
             "the program sets the attribute \"spins\", which does not exist: did you mean \"spin\"? "
-            "(`weft info` lists all)");
+            "`weft info` lists all");
+  EXPECT_EQ(
+      error_of({}, {{"colour of the sky", "1"}}),
+      "the program sets the attribute \"colour of the sky\", which does not exist: `weft info` lists all");
 }
 
 TEST(Attributes, a_null_name_or_value_from_the_program_is_an_error_and_no_crash) {
@@ -68,9 +92,8 @@ TEST(Attributes, a_null_name_or_value_from_the_program_is_an_error_and_no_crash)
   EXPECT_NE(error_of({}, {{"spin", nullptr}}), "no error");
 }
 
-TEST(Attributes, the_variables_of_launcher_and_tests_are_no_attributes) {
-  EXPECT_EQ(error_of({"WEFT_RANK=1", "WEFT_SIZE=2", "WEFT_JOB=x", "WEFT_BOOTSTRAP=y", "WEFT_TEST_SOAK=1"}),
-            "no error");
+TEST(Attributes, the_variables_of_the_launcher_are_no_attributes) {
+  EXPECT_TRUE(unknown_of({"WEFT_RANK=1", "WEFT_SIZE=2", "WEFT_JOB=x", "WEFT_BOOTSTRAP=y"}).empty());
 }
 
 TEST(Attributes, a_bad_value_is_an_error_that_names_variable_value_and_range) {
@@ -81,7 +104,7 @@ TEST(Attributes, a_bad_value_is_an_error_that_names_variable_value_and_range) {
   EXPECT_EQ(error_of({"WEFT_LANE_SLOTS=100"}),
             "WEFT_LANE_SLOTS=100 is not valid: it must be an integer from 64 to 4096 and a power of two");
   EXPECT_EQ(error_of({"WEFT_NETWORK=ethernet"}),
-            "WEFT_NETWORK=ethernet is not valid: it must be auto, shm, sim or ofi");
+            "WEFT_NETWORK=ethernet is not valid: it must be auto, shm, sim, ofi or mixed");
   EXPECT_EQ(error_of({"WEFT_COUNTERS="}), "WEFT_COUNTERS= is not valid: it must be off, table or json");
   EXPECT_EQ(error_of({"WEFT_PARK_TIMEOUT=-1"}),
             "WEFT_PARK_TIMEOUT=-1 is not valid: it must be a number of seconds from 0 to 60");

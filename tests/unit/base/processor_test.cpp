@@ -1,4 +1,4 @@
-#include "base/processor.hpp"
+#include "base/host/processor.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,7 @@
 #include "bootstrap/local/server.hpp"
 
+#include <weft/error.hpp>
+
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 
@@ -39,7 +41,8 @@ class RawRank {
   Message receive() {
     server_.serve();
     Header header;
-    if (::recv(socket_.get(), &header, sizeof header, MSG_DONTWAIT) != static_cast<ssize_t>(sizeof header))
+    if (receive_part(socket_.get(), &header, sizeof header, passed_, MSG_DONTWAIT) !=
+        static_cast<ssize_t>(sizeof header))
       return {};
     text_.resize(header.length);
     static_cast<void>(::recv(socket_.get(), text_.data(), text_.size(), MSG_DONTWAIT));
@@ -53,10 +56,13 @@ class RawRank {
     return count == 0 || (count < 0 && errno == ECONNRESET);
   }
   const std::string& text() const { return text_; }
+  /// The descriptor that came last.
+  Descriptor take_passed() { return std::move(passed_); }
 
  private:
   Server& server_;
   Descriptor socket_;
+  Descriptor passed_;
   std::string text_;
 };
 
@@ -74,7 +80,7 @@ TEST(Server, a_rank_is_welcomed_by_its_job_only) {
 TEST(Server, impossible_lengths_end_the_connection_and_nothing_else) {
   Server server{random_job_id(), 2};
   RawRank stranger{server};
-  stranger.send({.length = 65, .request = 1, .message = Message::hello, .argument = 0}, "");
+  stranger.send({.length = kMaximumHello + 1, .request = 1, .message = Message::hello, .argument = 0}, "");
   EXPECT_TRUE(stranger.is_closed());
   RawRank member{server};
   ASSERT_EQ(member.hello(0), Message::done);
@@ -146,10 +152,8 @@ class FailureBoard : public ::testing::Test {
  protected:
   std::unique_ptr<Board> board_of(RawRank& rank, int number) {
     EXPECT_EQ(rank.hello(number), Message::done);
-    Welcome welcome{};
-    EXPECT_EQ(rank.text().size(), sizeof welcome);
-    std::memcpy(&welcome, rank.text().data(), sizeof welcome);
-    return Board::open(welcome, server_.job_id(), 4);
+    EXPECT_EQ(rank.text().size(), sizeof(Welcome));
+    return Board::open(rank.take_passed(), server_.job_id(), 4);
   }
   Server server_{random_job_id(), 4};
 };
@@ -193,13 +197,14 @@ TEST_F(FailureBoard, tells_of_a_rank_that_ends_without_ever_joining) {
 }
 
 TEST_F(FailureBoard, of_another_job_is_not_opened) {
-  RawRank observer{server_};
-  ASSERT_EQ(observer.hello(0), Message::done);
-  Welcome welcome{};
-  std::memcpy(&welcome, observer.text().data(), sizeof welcome);
-  EXPECT_EQ(Board::open(welcome, random_job_id(), 4), nullptr);
-  EXPECT_EQ(Board::open(welcome, server_.job_id(), 5), nullptr);
-  EXPECT_EQ(Board::open({0, welcome.launcher, 100000}, server_.job_id(), 4), nullptr);
+  const auto board = [this] {
+    RawRank observer{server_};
+    EXPECT_EQ(observer.hello(0), Message::done);
+    return observer.take_passed();
+  };
+  EXPECT_THROW(Board::open(board(), random_job_id(), 4), Error);
+  EXPECT_THROW(Board::open(board(), server_.job_id(), 5), Error);
+  EXPECT_THROW(Board::open(Descriptor{}, server_.job_id(), 4), Error);
 }
 
 TEST(Server, an_abort_has_a_code_that_is_a_failure) {

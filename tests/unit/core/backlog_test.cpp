@@ -57,7 +57,7 @@ TEST(Backlog, gives_out_what_is_not_wanted_any_more) {
   Network network;
   EXPECT_EQ(backlog.work(network, false), 0U);
   EXPECT_TRUE(backlog.waits_for_room(1));
-  ASSERT_TRUE(add(backlog, 1, 5));  // still in the intake
+  ASSERT_TRUE(add(backlog, 1, 5));  // still in the list
   std::vector<std::uint32_t> out;
   const auto end = [&](PendingPost& post) { out.push_back(post.options.tag); };
   EXPECT_EQ(backlog.take_out([](const PendingPost& post) { return post.options.tag % 2 == 1; }, end), 4U);

@@ -1,8 +1,8 @@
 // What a thread learns of its core, from made-up yields and polls.
-#include "core/runtime/core_share.hpp"
+#include "core/wait/core_share.hpp"
 
 #include "base/clock.hpp"
-#include "core/runtime/spin.hpp"
+#include "core/wait/spin.hpp"
 
 #include <gtest/gtest.h>
 
@@ -25,7 +25,7 @@ int polls_of_a_wait(CoreShare& share) {
 
 void yield(CoreShare& share, std::int64_t nanoseconds) { share.yielded(0, nanoseconds); }
 
-void poll_in_vain(CoreShare& share, int times) {
+void poll_empty(CoreShare& share, int times) {
   for (int time = 0; time < times; ++time) share.polled(false);
 }
 
@@ -50,17 +50,17 @@ TEST(CoreShare, believes_that_it_is_alone_again_after_several_yields_that_let_no
 
 TEST(CoreShare, alone_it_polls_long_however_often_that_was_in_vain) {
   CoreShare share;
-  poll_in_vain(share, 100);
+  poll_empty(share, 100);
   EXPECT_EQ(polls_of_a_wait(share), kMany);
-  EXPECT_EQ(share.eager_polls(), CoreShare::kEagerPolls);
+  EXPECT_EQ(share.spin_budget(), CoreShare::kSpinBudget);
 }
 
 TEST(CoreShare, where_others_want_the_core_and_polls_are_in_vain_it_gives_way_soon_and_now_and_then_tries) {
   CoreShare share;
   yield(share, kSwitched);
   EXPECT_EQ(polls_of_a_wait(share), kMany) << "polls have not been in vain yet";
-  poll_in_vain(share, 10);
-  EXPECT_EQ(share.eager_polls(), CoreShare::kFewPolls);
+  poll_empty(share, 10);
+  EXPECT_EQ(share.spin_budget(), CoreShare::kFewPolls);
   int long_waits = 0;
   for (int wait = 0; wait < 640; ++wait) {
     yield(share, kSwitched);
@@ -89,12 +89,12 @@ TEST(CoreShare, polls_no_longer_than_a_switch_takes_but_for_trials) {
 TEST(CoreShare, one_trial_that_finds_what_was_waited_for_gives_hope_and_one_spin_in_vain_takes_it) {
   CoreShare share;
   yield(share, kSwitched);
-  poll_in_vain(share, 10);
+  poll_empty(share, 10);
   yield(share, kLongTurn);
   share.polled(true);
-  EXPECT_EQ(share.eager_polls(), CoreShare::kEagerPolls);
+  EXPECT_EQ(share.spin_budget(), CoreShare::kSpinBudget);
   share.polled(false);
-  EXPECT_EQ(share.eager_polls(), CoreShare::kFewPolls);
+  EXPECT_EQ(share.spin_budget(), CoreShare::kFewPolls);
 }
 
 /// Whether it is told that its turn is over when it last came back so long ago.
@@ -127,7 +127,7 @@ TEST(CoreShare, four_short_spins_count_as_one_towards_sleeping) {
     EXPECT_TRUE(patient.counts());
   }
   yield(share, kSwitched);
-  poll_in_vain(share, 10);
+  poll_empty(share, 10);
   Spin hasty(kLongTime, share);
   int counted = 0;
   for (int spins = 0; spins < 8; ++spins) {
@@ -141,7 +141,7 @@ TEST(CoreShare, four_short_spins_count_as_one_towards_sleeping) {
 TEST(CoreShare, waits_that_polls_bring_to_their_ends_make_it_patient_again) {
   CoreShare share;
   yield(share, kSwitched);
-  poll_in_vain(share, 10);
+  poll_empty(share, 10);
   for (int time = 0; time < 10; ++time) {
     Spin spin(kLongTime, share);
     ASSERT_TRUE(spin.goes_on());
@@ -153,18 +153,18 @@ TEST(CoreShare, waits_that_polls_bring_to_their_ends_make_it_patient_again) {
 TEST(CoreShare, what_is_there_at_once_after_others_have_run_says_nothing_of_polls) {
   CoreShare share;
   yield(share, kSwitched);
-  poll_in_vain(share, 10);
+  poll_empty(share, 10);
   for (int time = 0; time < 100; ++time) {
     Spin spin(kLongTime, share);
     spin.end();
   }
-  EXPECT_EQ(share.eager_polls(), CoreShare::kFewPolls);
+  EXPECT_EQ(share.spin_budget(), CoreShare::kFewPolls);
 }
 
 TEST(CoreShare, what_polls_find_but_does_not_end_the_wait_says_nothing_of_them) {
   CoreShare share;
   yield(share, kSwitched);
-  poll_in_vain(share, 10);
+  poll_empty(share, 10);
   for (int time = 0; time < 100; ++time) {
     Spin spin(kLongTime, share);
     ASSERT_TRUE(spin.goes_on());
@@ -173,7 +173,7 @@ TEST(CoreShare, what_polls_find_but_does_not_end_the_wait_says_nothing_of_them) 
     yield(share, kSwitched);
     spin.end();
   }
-  EXPECT_EQ(share.eager_polls(), CoreShare::kFewPolls);
+  EXPECT_EQ(share.spin_budget(), CoreShare::kFewPolls);
 }
 
 TEST(CoreShare, a_partner_that_loses_its_core_now_and_then_is_still_worth_polls) {
@@ -182,7 +182,7 @@ TEST(CoreShare, a_partner_that_loses_its_core_now_and_then_is_still_worth_polls)
   for (int round = 0; round < 100; ++round) {
     for (int time = 0; time < 8; ++time) share.polled(true);
     share.polled(false);
-    ASSERT_EQ(share.eager_polls(), CoreShare::kEagerPolls);
+    ASSERT_EQ(share.spin_budget(), CoreShare::kSpinBudget);
   }
 }
 

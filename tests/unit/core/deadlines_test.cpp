@@ -80,7 +80,7 @@ TEST(Deadlines, that_end_before_they_are_armed_are_free_at_once) {
   EXPECT_FALSE(deadlines.arm(*node));
   node = deadlines.take(told, 5);
   ASSERT_NE(node, nullptr);
-  deadlines.give_back(*node);
+  deadlines.release(*node);
   EXPECT_FALSE(deadlines.has_changed());
   EXPECT_NE(deadlines.take(told, 5), nullptr);
 }

@@ -32,7 +32,9 @@ class Notes final : public network::Network {
     events.append("-").append(std::to_string(name.index));
     if (allocated) delete[] memory.data();
   }
-  const detail::DirectWindow* map_memory(int, const network::RemoteMemory&) override { return nullptr; }
+  std::optional<detail::DirectWindow> map_memory(int, const network::RemoteMemory&) override {
+    return std::nullopt;
+  }
   std::unique_ptr<network::Port> open_port(std::uint32_t, detail::DevicePath&) override { return nullptr; }
   void publish_handle(std::uint16_t, std::uint16_t, network::HandleState) noexcept override {}
 

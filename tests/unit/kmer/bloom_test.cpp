@@ -1,4 +1,4 @@
-#include "bloom.hpp"
+#include "count/bloom.hpp"
 
 #include "kmer.hpp"
 

@@ -1,6 +1,6 @@
-#include "histogram.hpp"
+#include "output/histogram.hpp"
 
-#include "plot.hpp"
+#include "output/plot.hpp"
 
 #include <algorithm>
 #include <string>

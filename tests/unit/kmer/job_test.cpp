@@ -1,6 +1,6 @@
 #include "job.hpp"
 
-#include "synth.hpp"
+#include "input/synth.hpp"
 #include "test_files.hpp"
 
 #include <algorithm>

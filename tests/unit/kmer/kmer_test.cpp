@@ -1,6 +1,6 @@
 #include "kmer.hpp"
 
-#include "super_kmer.hpp"
+#include "count/super_kmer.hpp"
 
 #include <algorithm>
 #include <map>

@@ -1,7 +1,7 @@
 #include "options.hpp"
 
 #include "failure.hpp"
-#include "synth.hpp"
+#include "input/synth.hpp"
 #include "test_files.hpp"
 
 #include <string>

@@ -1,8 +1,8 @@
-#include "outputs.hpp"
+#include "output/outputs.hpp"
 
-#include "counts_writer.hpp"
 #include "failure.hpp"
-#include "report.hpp"
+#include "output/counts_writer.hpp"
+#include "output/report.hpp"
 #include "test_files.hpp"
 
 #include <filesystem>

@@ -1,4 +1,4 @@
-#include "read_source.hpp"
+#include "input/read_source.hpp"
 
 #include "failure.hpp"
 #include "test_files.hpp"

@@ -1,6 +1,6 @@
-#include "table.hpp"
+#include "count/table.hpp"
 
-#include "receiver.hpp"
+#include "count/receiver.hpp"
 
 #include <map>
 #include <random>

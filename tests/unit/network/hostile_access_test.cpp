@@ -28,7 +28,7 @@ class HostileAccess : public testing::Test {
     test::fill(memory_, 1);
   }
   SendLane& lane() { return *detail::path_of(ranks_.endpoint(0).state()).lane(1, 0); }
-  /// Writes a message of one slot as a sender would.
+  /// Writes a message as a sender would, into as many slots as it takes.
   void write(Channel channel, std::uint64_t word, Bytes payload) {
     SendLane& to = lane();
     Slot& slot = to.at(to.tail());
@@ -37,7 +37,7 @@ class HostileAccess : public testing::Test {
     slot.header.store(
         slot_header(to.lap, payload.size(), static_cast<std::uint8_t>(channel), SlotKind::message),
         std::memory_order_release);
-    to.move_to(to.tail() + 1, to.limit);
+    to.move_to(to.tail() + detail::slots_for(payload.size()), to.limit);
     for (int round = 0; round < 50; ++round) ranks_.endpoint(1).progress();
   }
   std::uint64_t refused() { return ranks_.runtime(1).counters().refused_messages; }
@@ -88,6 +88,25 @@ TEST_F(HostileAccess, whose_place_wraps_round_touches_nothing) {
   // The answers go to requests that do not exist.
   for (int round = 0; round < 50; ++round) ranks_.endpoint(0).progress();
   EXPECT_EQ(ranks_.runtime(0).counters().refused_messages, 8U);
+  expect_alive();
+}
+
+TEST_F(HostileAccess, whose_piece_reaches_beyond_its_access_touches_nothing) {
+  const MemoryRegion region(ranks_.runtime(1), memory_);
+  const core::RequestName name{region.remote().index, region.remote().generation};
+  struct Put {
+    AccessPiece piece;
+    std::uint64_t data;
+  };
+  // Inside the region, so that a write shows; and behind its end.
+  for (const std::uint64_t offset : {std::uint64_t{100}, std::uint64_t{992}}) {
+    const AccessPiece piece{name, offset, 8, 4, {}, 8, 0, 0};
+    write(Channel::put, 0, bytes_of(Put{piece, ~std::uint64_t{0}}));
+    write(Channel::get, 0, bytes_of(piece));
+  }
+  EXPECT_TRUE(test::matches(memory_, 1));
+  for (int round = 0; round < 50; ++round) ranks_.endpoint(0).progress();
+  EXPECT_EQ(ranks_.runtime(0).counters().refused_messages, 4U) << "answers to requests that do not exist";
   expect_alive();
 }
 

@@ -1,7 +1,7 @@
 // What a peer writes into a lane is never trusted: impossible slots are refused and counted, and nothing
 // breaks.
 #include "core/protocol/wire.hpp"
-#include "network/shm/layout.hpp"
+#include "network/shm/segment/layout.hpp"
 #include "support/ranks.hpp"
 
 #include <gtest/gtest.h>
@@ -112,16 +112,15 @@ TEST_F(HostilePeer, that_answers_operations_that_do_not_exist_is_refused) {
   const core::RequestName names[] = {{0, 1}, {0, 77}, {1'000'000, 1}, {~0U, ~0U}};
   for (const core::RequestName name : names) {
     const std::uint64_t before = refused();
-    write_message(Channel::finished, 0, name);
-    write_message(Channel::clear_to_send, 0, core::ClearToSend{name, name, 8, 8, 0, 0});
-    write_message(Channel::chunk, core::word_of(name), core::Chunk{0, 0});
+    write_message(Channel::fin, 0, name);
+    write_message(Channel::cts, 0, core::Cts{name, name, 8, 8, 0, 0});
+    write_message(Channel::rendezvous_data, core::word_of(name), core::DataHeader{0, 0});
     progress_receiver();
     EXPECT_EQ(refused(), before + 3);
   }
   const std::uint64_t before = refused();
   const std::uint32_t too_short = 0;
-  for (const Channel channel :
-       {Channel::finished, Channel::clear_to_send, Channel::chunk, Channel::large_message})
+  for (const Channel channel : {Channel::fin, Channel::cts, Channel::rendezvous_data, Channel::rts})
     write_message(channel, 0, too_short);
   progress_receiver();
   EXPECT_EQ(refused(), before + 4);
@@ -147,14 +146,12 @@ TEST_F(HostilePeer, that_announces_more_than_a_message_can_be_gets_no_memory) {
   constexpr std::uint64_t kMost = std::uint64_t{1} << 62;
   for (const std::uint64_t size : {~std::uint64_t{0}, ~std::uint64_t{0} - 1000, kMost + 1}) {
     const std::uint64_t before = refused();
-    write_message(Channel::large_message, detail::handle_word(remote, 0),
-                  core::LargeMessage{0x1000, size, {0, 1}, 0});
+    write_message(Channel::rts, detail::handle_word(remote, 0), core::Rts{0x1000, size, {0, 1}, 0});
     progress_receiver();
     EXPECT_EQ(refused(), before + 1) << size;
     EXPECT_EQ(allocator.asked, 0U);
   }
-  write_message(Channel::large_message, detail::handle_word(remote, 0),
-                core::LargeMessage{0x1000, kMost, {0, 1}, 0});
+  write_message(Channel::rts, detail::handle_word(remote, 0), core::Rts{0x1000, kMost, {0, 1}, 0});
   progress_receiver();
   EXPECT_EQ(allocator.asked, kMost) << "possible, if there were room";
   EXPECT_EQ(target.value(), 0U);
@@ -163,12 +160,12 @@ TEST_F(HostilePeer, that_announces_more_than_a_message_can_be_gets_no_memory) {
 
 TEST_F(HostilePeer, that_invents_message_classes_is_refused) {
   struct {
-    core::LargeMessage announcement{0x1000, 100'000, {0, 1}, 0, 3};
+    core::Rts announcement{0x1000, 100'000, {0, 1}, 0, 3};
     core::MatchTrailer trailer{0, 0, 0, 0};
   } const large_send;
   const std::uint64_t before = refused();
-  write_message(Channel::large_message, detail::handle_word(remote_, 0), large_send.announcement);
-  write_message(Channel::large_send, 7, large_send);
+  write_message(Channel::rts, detail::handle_word(remote_, 0), large_send.announcement);
+  write_message(Channel::send_rts, 7, large_send);
   write_message(Channel::send, 7, core::MatchTrailer{0, 0x30, 0, 0});
   write_message(Channel::send, 7, core::MatchTrailer{256, 0xf0, 0, 0});
   write(slot_header(lane().lap, 0, static_cast<std::uint8_t>(Channel::credit), SlotKind::message),
@@ -190,7 +187,7 @@ TEST_F(HostilePeer, that_leaves_the_sequence_loses_its_lane_and_no_more) {
 
 TEST_F(HostilePeer, that_moves_its_ring_out_of_its_segment_loses_its_lane_and_no_more) {
   const RingMarker marker{~std::uint64_t{0} - 63, 1024};
-  write(slot_header(lane().lap, sizeof marker, 0, SlotKind::moved), 0, bytes_of(marker));
+  write(slot_header(lane().lap, sizeof marker, 0, SlotKind::resized), 0, bytes_of(marker));
   progress_receiver();
   EXPECT_EQ(refused(), 1U);
   ASSERT_TRUE(ranks_.post(1, 1, remote_, {}).has_value());

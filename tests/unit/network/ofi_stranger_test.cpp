@@ -2,7 +2,7 @@
 // breaks. Also: what the constructor refuses.
 #include "bootstrap/in_process/hub.hpp"
 #include "network/ofi/fabric.hpp"
-#include "network/ofi/wire.hpp"
+#include "network/session/message_format.hpp"
 #include "support/ranks.hpp"
 
 #include <gtest/gtest.h>
@@ -11,6 +11,8 @@
 #include <string>
 
 namespace weft::network::ofi {
+
+using namespace session;
 namespace {
 
 /// Rank 2 of the job, which speaks to rank 1 with a bare endpoint.

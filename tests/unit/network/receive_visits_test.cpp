@@ -18,7 +18,7 @@ TEST(ReceiveVisits, as_much_as_last_time_has_probably_come) {
 TEST(ReceiveVisits, nothing_has_probably_come_where_somebody_has_waited_for_it) {
   ReceiveLane lane;
   lane.visited(64);
-  lane.looked_in_vain();
+  lane.found_empty();
   EXPECT_EQ(lane.expected_of_visit(), 0U);
   static_cast<void>(lane.most_of_visit(1000));  // the visit takes note of it
   lane.visited(64);

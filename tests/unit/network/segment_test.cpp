@@ -1,9 +1,11 @@
 // What a segment allocates inside itself: rings of new lanes, and rings that take the place of smaller ones.
-#include "network/shm/segment.hpp"
+#include "network/shm/segment/segment.hpp"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
+#include <vector>
 
 namespace weft::network::shm {
 namespace {
@@ -62,6 +64,60 @@ TEST(Segment, RingsDoNotShareAPage) {
          ++page)
       EXPECT_TRUE(pages.insert(page).second);
   }
+}
+
+TEST(Segment, RingsOfAReceiverThatHasLeftAreUsedAgain) {
+  Segment segment(0, "job", kSmall);
+  std::atomic<Presence> receiver{Presence::open};
+  const std::uint64_t before = segment.used_bytes();
+  segment.retire_ring(segment.allocate_ring(64), 0, &receiver);
+  EXPECT_GT(segment.used_bytes(), before);
+  receiver.store(Presence::closed);
+  EXPECT_EQ(segment.used_bytes(), before);
+}
+
+TEST(Segment, RoomOfSmallRingsBecomesThatOfLargeOnes) {
+  Segment segment(0, "job", kSmall);
+  std::vector<Segment::Ring> rings;
+  while (true) {
+    const Segment::Ring ring = segment.allocate_ring(64);
+    if (ring.offset == 0) break;
+    segment.slots(ring)[0].word = 1;
+    rings.push_back(ring);
+  }
+  EXPECT_TRUE(segment.allocate_ring(1024).is_full);
+  for (const Segment::Ring& ring : rings) {
+    segment.control(ring).released.store(1);
+    segment.retire_ring(ring);
+  }
+  const Segment::Ring large = segment.allocate_ring(4096);
+  ASSERT_NE(large.offset, 0U);
+  for (std::uint32_t slot = 0; slot < large.slots; ++slot) ASSERT_EQ(segment.slots(large)[slot].word, 0U);
+}
+
+TEST(Segment, LanesOfDevicesLeaveAQuarterToThoseOfTheRank) {
+  Segment segment(0, "job", kSmall);
+  std::size_t of_devices = 0;
+  while (segment.allocate_device_ring(64).offset != 0) ++of_devices;
+  std::size_t of_the_rank = 0;
+  while (segment.allocate_ring(64).offset != 0) ++of_the_rank;
+  EXPECT_GE(of_the_rank, of_devices / 3);
+}
+
+TEST(Segment, AReplySlotIsFreeWhenBothOfItsLanesHaveEnded) {
+  Segment segment(0, "job", kSmall);
+  const Segment::Ring ring = segment.allocate_ring(64);
+  const std::uint64_t reply_slot = segment.allocate_reply_slot();
+  ASSERT_NE(reply_slot, 0U);
+  segment.retire_ring(ring, reply_slot);
+  segment.control(ring).released.store(1);
+  std::vector<std::uint64_t> others;
+  for (int count = 0; count < 8; ++count) others.push_back(segment.allocate_reply_slot());
+  EXPECT_EQ(std::ranges::count(others, reply_slot), 0);
+  segment.release_reply_slot(reply_slot);
+  segment.release_reply_slot(reply_slot);  // not known any more
+  EXPECT_EQ(segment.allocate_reply_slot(), reply_slot);
+  EXPECT_NE(segment.allocate_reply_slot(), reply_slot);
 }
 
 }  // namespace

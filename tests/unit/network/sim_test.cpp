@@ -65,10 +65,10 @@ class Job {
   explicit Job(int ranks, const Settings& settings = {})
       : attributes_(base::Attributes::load(settings, nullptr)),
         hub_(ranks),
-        world(std::make_shared<World>(Knobs(attributes_), ranks)) {
+        fabric(std::make_shared<SimulatedFabric>(SimulationParameters(attributes_), ranks)) {
     for (int rank = 0; rank < ranks; ++rank) {
       bootstraps_.push_back(hub_.join(rank));
-      networks.push_back(std::make_unique<SimNetwork>(*bootstraps_.back(), attributes_, copier_, world));
+      networks.push_back(std::make_unique<SimNetwork>(*bootstraps_.back(), attributes_, copier_, fabric));
       paths_.push_back(std::make_unique<detail::DevicePath>());
       ports.push_back(networks.back()->open_port(0, *paths_.back()));
       inboxes.push_back(std::make_unique<Inbox>());
@@ -112,7 +112,7 @@ class Job {
   std::vector<std::unique_ptr<detail::DevicePath>> paths_;
 
  public:
-  std::shared_ptr<World> world;
+  std::shared_ptr<SimulatedFabric> fabric;
   std::vector<std::unique_ptr<SimNetwork>> networks;
   std::vector<std::unique_ptr<Port>> ports;
   std::vector<std::unique_ptr<Inbox>> inboxes;
@@ -141,22 +141,22 @@ TEST(SimNetwork, delivers_every_message_once_whatever_the_seed) {
     std::sort(words.begin(), words.end());
     EXPECT_EQ(words, expected) << "seed " << seed;
     EXPECT_EQ(job.inbox(2).words.size(), 30U);
-    EXPECT_EQ(job.world->counts().in_flight, 0U);
-    EXPECT_EQ(job.world->counts().delivered, 60U);
+    EXPECT_EQ(job.fabric->counts().in_flight, 0U);
+    EXPECT_EQ(job.fabric->counts().delivered, 60U);
   }
 }
 
-std::uint64_t fingerprint_of(const char* seed) {
+std::uint64_t schedule_hash_of(const char* seed) {
   Job job(2, {{"sim_seed", seed}, {"sim_refuse", "20"}});
   for (std::uint64_t word = 0; word < 50; ++word) job.send_patiently(0, 1, word);
   job.poll_all(100);
-  return job.world->fingerprint();
+  return job.fabric->schedule_hash();
 }
 
 TEST(SimNetwork, gives_equal_schedules_for_equal_seeds_and_others_for_others) {
-  EXPECT_EQ(fingerprint_of("1"), fingerprint_of("1"));
-  EXPECT_EQ(fingerprint_of("77"), fingerprint_of("77"));
-  EXPECT_NE(fingerprint_of("1"), fingerprint_of("77"));
+  EXPECT_EQ(schedule_hash_of("1"), schedule_hash_of("1"));
+  EXPECT_EQ(schedule_hash_of("77"), schedule_hash_of("77"));
+  EXPECT_NE(schedule_hash_of("1"), schedule_hash_of("77"));
 }
 
 TEST(SimNetwork, lets_messages_overtake_each_other_only_when_asked_to) {
@@ -167,7 +167,7 @@ TEST(SimNetwork, lets_messages_overtake_each_other_only_when_asked_to) {
     const std::vector<std::uint64_t>& words = job.inbox(1).words;
     EXPECT_EQ(words.size(), 200U);
     EXPECT_EQ(std::is_sorted(words.begin(), words.end()), std::string(reorder) == "0");
-    EXPECT_EQ(job.world->counts().reordered == 0, std::string(reorder) == "0");
+    EXPECT_EQ(job.fabric->counts().reordered == 0, std::string(reorder) == "0");
   }
 }
 
@@ -306,10 +306,10 @@ TEST_F(SimMemory, refuses_what_is_out_of_bounds_stale_or_gone) {
 
 TEST_F(SimMemory, ends_as_peer_failed_when_the_peer_dies) {
   ASSERT_EQ(job.port(0).put(1, at(0), local, nullptr, 1, true), AccessResult::posted);
-  job.world->kill(1);
+  job.fabric->kill(1);
   EXPECT_EQ(end_of(1), Outcome::peer_failed);
-  EXPECT_TRUE(job.port(0).gone(1));
-  EXPECT_EQ(job.port(0).put(1, at(0), local, nullptr, 2, true), AccessResult::peer_gone);
+  EXPECT_TRUE(job.port(0).has_left(1));
+  EXPECT_EQ(job.port(0).put(1, at(0), local, nullptr, 2, true), AccessResult::peer_left);
 }
 
 TEST(SimNetwork, leaves_accesses_to_the_core_when_asked_to) {
@@ -324,18 +324,18 @@ TEST(SimNetwork, shows_a_death_after_its_time) {
   Job job(3, patient({{"sim_gone", "10"}}));
   job.send_patiently(0, 1, 1);
   job.send_patiently(1, 2, 2);
-  job.world->kill(1);
-  EXPECT_FALSE(job.port(0).gone(1));
+  job.fabric->kill(1);
+  EXPECT_FALSE(job.port(0).has_left(1));
   EXPECT_EQ(job.send(0, 1, 3), SendResult::sent) << "nobody knows yet";
-  EXPECT_EQ(job.send(1, 0, 4), SendResult::peer_gone);
+  EXPECT_EQ(job.send(1, 0, 4), SendResult::peer_left);
   job.poll_all(4);
-  EXPECT_TRUE(job.port(0).gone(1));
-  EXPECT_FALSE(job.port(0).gone(2));
-  EXPECT_EQ(job.send(0, 1, 5), SendResult::peer_gone);
+  EXPECT_TRUE(job.port(0).has_left(1));
+  EXPECT_FALSE(job.port(0).has_left(2));
+  EXPECT_EQ(job.send(0, 1, 5), SendResult::peer_left);
   EXPECT_TRUE(job.inbox(1).words.empty());
   EXPECT_TRUE(job.inbox(2).words.empty());
   EXPECT_TRUE(job.port(0).drained());
-  EXPECT_EQ(job.world->counts().lost, 3U);
+  EXPECT_EQ(job.fabric->counts().lost, 3U);
 }
 
 TEST(SimNetwork, delivers_what_a_rank_has_sent_before_it_left) {
@@ -343,8 +343,8 @@ TEST(SimNetwork, delivers_what_a_rank_has_sent_before_it_left) {
   job.send_patiently(0, 1, 1);
   job.ports[0].reset();
   job.networks[0].reset();
-  EXPECT_TRUE(job.port(1).gone(0));
-  EXPECT_EQ(job.send(1, 0, 2), SendResult::peer_gone);
+  EXPECT_TRUE(job.port(1).has_left(0));
+  EXPECT_EQ(job.send(1, 0, 2), SendResult::peer_left);
   job.poll(1);
   EXPECT_EQ(job.inbox(1).words, std::vector<std::uint64_t>{1});
   job.ports[0] = nullptr;

@@ -150,8 +150,8 @@ TEST_F(ThreadLanes, are_emptied_by_any_thread_before_it_finds_nothing_to_do) {
   }
 }
 
-/// A thread begins to poll when others have made lanes and a shuttle, and knows of them by what it reads of
-/// them alone: a build for ThreadSanitizer tells what would not be ordered by that.
+/// A thread begins to poll when others have made lanes and a reply slot, and knows of them by what it reads
+/// of them alone: a build for ThreadSanitizer tells what would not be ordered by that.
 TEST_F(ThreadLanes, are_polled_by_threads_that_have_not_seen_them_made) {
   Ranks<Endpoint> ranks(2);
   const RemoteCompletion remote = ranks.runtime(1).expose(arrived_, {.id = 1});

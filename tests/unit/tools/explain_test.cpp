@@ -53,6 +53,19 @@ TEST(Explain, FindsACircleBehindRanksThatOnlyLeadToIt) {
   EXPECT_EQ(text.find("Rank 1 waits"), 0U) << "the circle comes first: " << text;
 }
 
+TEST(Explain, SaysThatARankLacksMemoryAndBlamesNobodyElse) {
+  const std::string text = explain(
+      {{waiting("a counter", operation("active message", 1, 7, "announced")), ""},
+       {waiting("a queue", operation("arrival", 0, 7, "no memory for it: its allocator has no room"), 4),
+        ""}});
+  EXPECT_NE(
+      text.find("Rank 1 waits at a.cpp:4 (2.0 s) for memory for a large message of 8 bytes from rank 0 with "
+                "tag 7 (no memory for it"),
+      std::string::npos)
+      << text;
+  EXPECT_EQ(text.find("wait for each other"), std::string::npos) << text;
+}
+
 TEST(Explain, TellsAWaitForItself) {
   const std::string text = explain({{waiting("a counter", operation("receive", 0, 1, "posted")), ""}});
   EXPECT_NE(text.find("So rank 0 waits for itself"), std::string::npos) << text;
@@ -79,10 +92,41 @@ TEST(Explain, TakesAllPendingOperationsWhereNoneNamesTheWait) {
       << text;
 }
 
+TEST(Explain, TellsWhatRanksThatPollLeaveUndone) {
+  const std::string polls =
+      R"({"waits":[],"operations":[)"
+      R"({"kind":"receive","state":"posted","peer":1,"has_tag":true,"tag":7,"size":8,"completion":"5","seconds":1.5},)"
+      R"({"kind":"receive","state":"posted","peer":1,"has_tag":true,"tag":8,"size":8,"completion":"5","seconds":0},)" +
+      operation("held message", 1, 9, "no receive fits it", "0") +
+      R"(],"queues":[{"exposed":3,"messages":12,"seconds":1.5},{"exposed":4,"messages":1,"seconds":0}],)" +
+      R"("refusals":[{"reason":"no_slot","count":1}]})";
+  EXPECT_EQ(
+      explain({{polls, ""}, {kComputes, ""}}),
+      "No rank waits in a call of weft: they compute, poll, or wait for something else. Rank 0 has posted "
+      "for "
+      "at least 1.5 s a receive of a message from rank 1 with tag 7, which rank 1 has not sent; it holds a "
+      "message from rank 1 with tag 9 (8 bytes) that no receive fits; it has 12 messages in the object "
+      "exposed "
+      "as id 3, of which nobody has taken one for at least 1.5 s; it was refused 1 post since the last look "
+      "(no_slot).");
+}
+
+TEST(Explain, TellsOfARankThatWaitsWhatItLeavesUndoneBesides) {
+  std::string report = waiting("a counter", operation("receive", 1, 7, "posted"));
+  report.back() = ',';
+  report += R"("queues":[{"exposed":3,"messages":1,"seconds":2}],"refusals":[]})";
+  const std::string text = explain({{report, ""}, {kComputes, ""}});
+  EXPECT_NE(text.find("Rank 0 waits at a.cpp:3"), std::string::npos) << text;
+  EXPECT_NE(text.find("Rank 0 has 1 message in the object exposed as id 3"), std::string::npos) << text;
+  EXPECT_EQ(text.find("has posted for at least"), std::string::npos)
+      << "its wait tells of the receive: " << text;
+}
+
 TEST(Explain, TrustsNoReport) {
   for (const char* report :
        {"", "{", "[]", "{}", R"({"waits":3,"operations":[]})", R"({"waits":[{"what":1}],"operations":[]})",
-        R"({"waits":[],"operations":[{"kind":"receive","peer":99}]})"})
+        R"({"waits":[],"operations":[{"kind":"receive","peer":99}]})",
+        R"({"waits":[],"operations":[],"queues":[{}]})", R"({"waits":[],"operations":[],"refusals":3})"})
     EXPECT_NE(explain({{std::string(report), ""}}).find("No answer came from rank 0"), std::string::npos)
         << report;
   // A peer that is no rank of the job.

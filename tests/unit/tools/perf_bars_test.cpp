@@ -1,4 +1,4 @@
-#include "perf/bars.hpp"
+#include "perf/report/bars.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Which probes of a machine belong to one state.
-#include "perf/probe.hpp"
+#include "perf/measure/machine_state.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "perf/statistics.hpp"
+#include "common/statistics.hpp"
 
 #include <gtest/gtest.h>
 

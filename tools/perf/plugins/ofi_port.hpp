@@ -1,4 +1,4 @@
-// An endpoint of libfabric and what it takes to have one, connected to the peer's.
+// An endpoint of libfabric with all that it needs, connected to the peer's.
 #pragma once
 
 #include <rdma/fabric.h>
@@ -17,7 +17,8 @@
 #include <memory>
 #include <string>
 
-#include "perf/transport.hpp"
+#include "perf/libraries/plugin_call.hpp"
+#include "perf/workloads/transport.hpp"
 
 namespace weft::tools::perf {
 
@@ -27,13 +28,13 @@ class OfiPort {
     void operator()(fid_mr* region) const { fi_close(&region->fid); }
   };
   using Region = std::unique_ptr<fid_mr, Close>;
-  /// Memory, as the peer names it.
+  /// Memory, as named by the peer.
   struct Remote {
     std::uint64_t address = 0;
     std::uint64_t key = 0;
   };
 
-  /// `shared`: by several threads. `window`: receives that are posted at a time.
+  /// `shared`: used by several threads. `window`: receives that are posted at a time.
   OfiPort(const std::string& provider, bool shared, std::size_t window, Meeting& meeting)
       : meeting_(meeting), provider_(provider) {
     find(shared, window);
@@ -81,7 +82,7 @@ class OfiPort {
     const bool by_address = (info_->domain_attr->mr_mode & FI_MR_VIRT_ADDR) != 0;
     return {by_address ? reinterpret_cast<std::uint64_t>(memory.data()) : 0, fi_mr_key(region)};
   }
-  /// Throws weft::Error; with the queue's word where it has one.
+  /// Throws weft::Error, with the error of the queue when there is one.
   [[noreturn]] void fail(ssize_t result, const char* what) {
     fi_cq_err_entry error{};
     if (result == -FI_EAVAIL && fi_cq_readerr(completions, &error, 0) > 0) result = -error.err;
@@ -96,7 +97,7 @@ class OfiPort {
 
  private:
   void find(bool shared, std::size_t window) {
-    constexpr std::size_t kUsual = 1024;  // receives, at which every provider is content
+    constexpr std::size_t kUsual = 1024;  // receives, a number that every provider accepts
     fi_info* const hints = fi_allocinfo();
     hints->caps = FI_MSG | FI_TAGGED | FI_RMA;
     hints->ep_attr->type = FI_EP_RDM;
@@ -107,7 +108,7 @@ class OfiPort {
     if (window > kUsual) hints->rx_attr->size = 2 * window;
     hints->fabric_attr->prov_name = ::strdup(provider_.c_str());
     const bool is_socket = provider_.starts_with("tcp");
-    // Of this host, as everything here.
+    // An address of this host, since all ranks run on it.
     const int result = fi_getinfo(FI_VERSION(1, 17), is_socket ? "127.0.0.1" : nullptr, nullptr,
                                   is_socket ? FI_SOURCE : 0, hints, &info_);
     fi_freeinfo(hints);

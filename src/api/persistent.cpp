@@ -1,0 +1,54 @@
+#include <weft/endpoint/persistent.hpp>
+
+#include "core/runtime/device_state.hpp"
+#include "core/runtime/runtime_state.hpp"
+
+namespace weft::detail {
+
+void Preparation::check_active_message(DeviceState& device, int peer, RemoteCompletion remote,
+                                       MessageClass message_class) {
+  device.check_target(peer, remote, "prepare_am");
+  DeviceState::check_class(message_class, "prepare_am");
+}
+void Preparation::check_send(DeviceState& device, int peer, const SendOptions& options) {
+  device.check_send(peer, options, "prepare_send");
+}
+PersistentMatch Preparation::prepare_receive(DeviceState& device, int source, std::uint64_t tag,
+                                             std::span<std::byte> buffer, const ReceiveOptions& options) {
+  // check_receive() also makes the engine if it does not exist yet.
+  device.check_receive(source, options, "prepare_receive");
+  return {&device.runtime().matching_engines().place(options.engine),
+          source,
+          tag,
+          buffer,
+          options,
+          options.engine < kMatchingEngines && options.policy == MatchingPolicy::rank_and_tag &&
+              options.timeout.count() == 0};
+}
+Status Preparation::start_receive(DeviceState& device, const PersistentMatch& match) {
+  core::MatchingEngine& engine = *match.engine->load(std::memory_order_acquire);
+  // Fast path of a start; post_receive() handles all other cases, and the order of ordered engines.
+  if (engine.is_serial() && match.fits_fast_path &&
+      engine.try_post<NoLock>({match.tag, static_cast<std::uint32_t>(match.source), 0}, match.buffer,
+                              match.options)) [[likely]]
+    return Status::posted();
+  if (match.options.timeout.count() != 0)
+    return device.post_receive_within(match.source, match.tag, match.buffer, match.options);
+  return device.post_receive(match.source, match.tag, match.buffer, match.options);
+}
+void Preparation::check_access(DeviceState& device, Operation operation, int peer,
+                               const RemoteAddress& where) {
+  device.one_sided().check({operation, peer, where, nullptr, 0, {}});
+}
+DirectWindow Preparation::window_of(DeviceState& device, const RemoteRegion& region) {
+  return device.runtime()
+      .network()
+      .map_memory(region.rank,
+                  {{region.index, region.generation}, {region.address, region.key}, region.bytes, 0, 0})
+      .value_or(kNoWindow);
+}
+void Preparation::destroy_at_end(DeviceState& device, std::unique_ptr<Completion> completion) noexcept {
+  device.runtime().destroy_at_end(std::move(completion));
+}
+
+}  // namespace weft::detail

@@ -1,0 +1,98 @@
+#include "collective/collective_context.hpp"
+
+#include "collective/run.hpp"
+
+#include <weft/error.hpp>
+
+#include <cstring>
+#include <functional>
+#include <string>
+#include <utility>
+
+namespace weft::collective {
+
+namespace {
+
+const char* name_of(detail::CollectiveKind kind) noexcept {
+  switch (kind) {
+    case detail::CollectiveKind::barrier:
+      return "barrier";
+    case detail::CollectiveKind::broadcast:
+      return "broadcast";
+    case detail::CollectiveKind::reduce:
+      return "reduce";
+    case detail::CollectiveKind::allreduce:
+      return "allreduce";
+  }
+  return "collective";
+}
+
+std::uint16_t checked_engine(const CollectiveOptions& options) {
+  if (options.engine == 0)
+    throw Error("Collective: engine 0 belongs to the program's own messages; choose 1 to " +
+                std::to_string(kMatchingEngines - 1));
+  return options.engine;
+}
+
+bool are_same(const detail::CollectiveCall& a, const detail::CollectiveCall& b) noexcept {
+  return a.kind == b.kind && a.root == b.root && a.from == b.from && a.to == b.to && a.count == b.count &&
+         a.reduction.element == b.reduction.element && a.reduction.apply == b.reduction.apply &&
+         std::memcmp(a.reduction.operator_bytes, b.reduction.operator_bytes, a.reduction.operator_size) == 0;
+}
+
+}  // namespace
+
+CollectiveContext::CollectiveContext(Runtime& runtime, std::unique_ptr<detail::CollectivePort> port,
+                                     std::uint8_t device, const CollectiveOptions& options)
+    : runtime_(runtime),
+      rank_(runtime.rank()),
+      size_(runtime.size()),
+      port_(std::move(port)),
+      device_(device),
+      engine_(runtime, {.id = checked_engine(options), .needs_all_ranks = true}),
+      mailbox_(
+          runtime,
+          options.handle == CollectiveOptions::kByEngine ? collective_ids + options.engine : options.handle,
+          device, ring_) {}
+
+CollectiveContext::~CollectiveContext() = default;
+
+std::byte* CollectiveContext::scratch(std::size_t number, std::size_t bytes) {
+  if (number >= scratch_.size()) scratch_.resize(number + 1);
+  Block& block = scratch_[number];
+  if (block.size < bytes || block.memory == nullptr) {
+    block.memory = std::make_unique<std::byte[]>(bytes);
+    block.size = bytes;
+  }
+  return block.memory.get();
+}
+
+CollectiveRun& CollectiveContext::long_run(const detail::CollectiveCall& call) {
+  if (last_long_ == nullptr || !are_same(last_long_->call(), call))
+    last_long_ = std::make_unique<CollectiveRun>(*this, call);
+  return *last_long_;
+}
+
+void CollectiveContext::check(const detail::CollectiveCall& call) const {
+  const auto name = [&] { return std::string(name_of(call.kind)); };
+  if (call.root < 0 || call.root >= size_)
+    throw Error(name() + ": root " + std::to_string(call.root) + " is not a rank of this job (0 to " +
+                std::to_string(size_ - 1) + ")");
+  if (call.kind == detail::CollectiveKind::reduce && call.root != rank_) return;
+  if (call.count != call.to_count)
+    throw Error(name() + ": the result has room for " + std::to_string(call.to_count) + " elements, but " +
+                std::to_string(call.count) + " are reduced; both buffers have the same length");
+  const std::size_t bytes = call.count * call.reduction.element;
+  if (call.from != call.to && std::less<>()(call.from, call.to + bytes) &&
+      std::less<>()(static_cast<const std::byte*>(call.to), call.from + bytes))
+    throw Error(name() + ": the buffers overlap in part; they must be the same or apart");
+}
+
+void CollectiveContext::report(const detail::CollectiveCall& call, const Mismatch& mismatch) {
+  throw Error(std::string(name_of(call.kind)) + ": rank " + std::to_string(mismatch.peer) + " sent " +
+              std::to_string(mismatch.sent) + " bytes where this rank expects " +
+              std::to_string(mismatch.expected) +
+              "; all ranks call the same collectives in the same order with the same lengths");
+}
+
+}  // namespace weft::collective

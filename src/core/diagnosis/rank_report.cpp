@@ -1,0 +1,164 @@
+#include "core/diagnosis/rank_report.hpp"
+
+#include <weft/detail/wait_condition.hpp>
+
+#include "base/json_writer.hpp"
+
+#include <cstdio>
+#include <string_view>
+
+namespace weft::core {
+
+namespace {
+
+std::string seconds_of(double seconds) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f s", seconds);
+  return text;
+}
+
+std::string line_of(const ReportedOperation& reported) {
+  const PendingOperation& operation = reported.operation;
+  const bool is_inward = operation.kind == PendingKind::receive ||
+                         operation.kind == PendingKind::held_message ||
+                         operation.kind == PendingKind::arrival || operation.kind == PendingKind::get;
+  std::string line = to_string(operation.kind);
+  line += is_inward ? " from " : " to ";
+  line += operation.peer < 0 ? "any rank" : "rank " + std::to_string(operation.peer);
+  if (operation.has_tag)
+    line += ", tag " + std::to_string(operation.tag);
+  else if (operation.kind == PendingKind::receive)
+    line += ", any tag";
+  line += operation.kind == PendingKind::receive ? ", room for " : ", ";
+  line += std::to_string(operation.size) + " bytes";
+  if (operation.moved != 0) line += " (" + std::to_string(operation.moved) + " moved)";
+  line += ": ";
+  line += operation.state;
+  if (operation.engine >= 0) line += "; engine " + std::to_string(operation.engine);
+  if (operation.device >= 0) line += "; device " + std::to_string(operation.device);
+  if (reported.seconds > 0) line += "; for at least " + seconds_of(reported.seconds);
+  return line;
+}
+
+bool belongs_to_a_wait(const Report& report, const ReportedOperation& reported) {
+  if (reported.operation.completion == nullptr) return false;
+  for (const ReportedWait& wait : report.waits)
+    if (wait.completion == reported.operation.completion) return true;
+  return false;
+}
+
+void add_wait(std::string& text, const Report& report, const ReportedWait& wait) {
+  text += "  thread " + std::to_string(wait.thread) + " has waited for " + seconds_of(wait.seconds) +
+          " for " + wait.what;
+  if (wait.exposed >= 0) text += " (exposed as id " + std::to_string(wait.exposed) + ")";
+  if (wait.peer >= 0) text += ", rank " + std::to_string(wait.peer);
+  if (wait.line != 0)
+    text += std::string(", at ") + wait.file + ":" + std::to_string(wait.line) + " in " + wait.function;
+  if (wait.device >= 0) text += "; device " + std::to_string(wait.device);
+  text += '\n';
+  if (wait.completion == nullptr) return;
+  for (const ReportedOperation& reported : report.operations)
+    if (reported.operation.completion == wait.completion)
+      text += "    signalled by: " + line_of(reported) + '\n';
+}
+
+bool waits_for_all(const ReportedWait& wait) {
+  const std::string_view what = wait.what;
+  return what == detail::kBarrierWait || what == detail::kAllgatherWait;
+}
+
+std::string number_of(const void* completion) {
+  return std::to_string(reinterpret_cast<std::uintptr_t>(completion));
+}
+
+}  // namespace
+
+std::string to_text(const Report& report, const char* cause) {
+  std::string text = "weft[rank " + std::to_string(report.rank) + "] what is pending in process " +
+                     std::to_string(report.process) + " (" + cause + "):\n";
+  for (const ReportedWait& wait : report.waits) add_wait(text, report, wait);
+  if (report.waits.empty()) text += "  no thread waits in a call of weft\n";
+  bool has_operations = !report.operations.empty();
+  for (const ReportedOperation& reported : report.operations)
+    if (!belongs_to_a_wait(report, reported)) text += "  " + line_of(reported) + '\n';
+  for (const ReportedQueue& queue : report.queues)
+    text +=
+        "  " + std::to_string(queue.messages) + " messages lie in the object exposed as id " +
+        std::to_string(queue.exposed) +
+        (queue.seconds > 0 ? ", and nobody has taken one for at least " + seconds_of(queue.seconds) : "") +
+        '\n';
+  for (const ReportedRefusals& refusals : report.refusals)
+    text += "  " + std::to_string(refusals.count) + " posts refused since the last look: " + refusals.reason +
+            '\n';
+  for (const std::string& note : report.notes) text += "  " + note + '\n';
+  if (!has_operations) text += "  no operation is pending\n";
+  return text;
+}
+
+std::string to_json(const Report& report) {
+  std::string text;
+  base::JsonWriter json(text);
+  const auto integer = [&](const char* name, std::int64_t value) { json.name(name).number(value); };
+  json.begin_object();
+  integer("rank", report.rank);
+  integer("size", report.size);
+  integer("process", report.process);
+  json.name("waits").begin_array();
+  for (const ReportedWait& wait : report.waits) {
+    json.begin_object();
+    json.name("what").text(wait.what);
+    json.name("file").text(wait.file);
+    json.name("function").text(wait.function);
+    integer("line", wait.line);
+    integer("thread", wait.thread);
+    integer("device", wait.device);
+    integer("peer", wait.peer);
+    json.name("seconds").real(wait.seconds);
+    json.name("completion").text(number_of(wait.completion));
+    integer("exposed", wait.exposed);
+    json.name("is_for_all").boolean(waits_for_all(wait));
+    json.end_object();
+  }
+  json.end_array();
+  json.name("operations").begin_array();
+  for (const auto& [operation, seconds] : report.operations) {
+    json.begin_object();
+    json.name("kind").text(to_string(operation.kind));
+    json.name("state").text(operation.state);
+    integer("peer", operation.peer);
+    json.name("has_tag").boolean(operation.has_tag);
+    json.name("tag").number(operation.tag);
+    json.name("size").number(operation.size);
+    json.name("moved").number(operation.moved);
+    json.name("completion").text(number_of(operation.completion));
+    integer("engine", operation.engine);
+    integer("device", operation.device);
+    json.name("seconds").real(seconds);
+    json.end_object();
+  }
+  json.end_array();
+  json.name("queues").begin_array();
+  for (const ReportedQueue& queue : report.queues) {
+    json.begin_object();
+    integer("exposed", queue.exposed);
+    json.name("messages").number(queue.messages);
+    json.name("seconds").real(queue.seconds);
+    json.end_object();
+  }
+  json.end_array();
+  json.name("refusals").begin_array();
+  for (const ReportedRefusals& refusals : report.refusals) {
+    json.begin_object();
+    json.name("reason").text(refusals.reason);
+    json.name("count").number(refusals.count);
+    json.end_object();
+  }
+  json.end_array();
+  json.name("notes").begin_array();
+  for (const std::string& note : report.notes) json.text(note);
+  json.end_array();
+  json.end_object();
+  return text;
+}
+
+}  // namespace weft::core

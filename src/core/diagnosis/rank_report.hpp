@@ -1,0 +1,60 @@
+// The report of one rank, for explanations: what it waits for, and which operations are in progress.
+#pragma once
+
+#include "core/diagnosis/pending.hpp"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace weft::core {
+
+/// A copy of a waiting thread's record.
+struct ReportedWait {
+  const char* what = "";
+  const char* file = "";
+  const char* function = "";
+  std::uint32_t line = 0;  // 0: the place is unknown
+  std::uint32_t thread = 0;
+  std::int32_t device = -1;
+  std::int32_t peer = -1;
+  double seconds = 0;
+  const void* completion = nullptr;
+  std::int32_t exposed = -1;  // the id under which peers reach the completion object
+};
+
+struct ReportedOperation {
+  PendingOperation operation;
+  double seconds = 0;  // since it was first seen, by an earlier report; 0: not seen before
+};
+
+/// An exposed object with messages that were not taken since an earlier report.
+struct ReportedQueue {
+  std::int32_t exposed = -1;  // the id under which peers reach it
+  std::uint64_t messages = 0;
+  double seconds = 0;  // since it was first seen like this; 0: not seen before
+};
+
+/// The number of posts that were refused since the last report.
+struct ReportedRefusals {
+  const char* reason = "";
+  std::uint64_t count = 0;
+};
+
+struct Report {
+  int rank = 0;
+  int size = 1;
+  int process = 0;
+  std::vector<ReportedWait> waits;
+  std::vector<ReportedOperation> operations;
+  std::vector<ReportedQueue> queues;
+  std::vector<ReportedRefusals> refusals;
+  std::vector<std::string> notes;  // what is left out, and what could not be read
+};
+
+/// Returns several lines for readers, each ended by a line break. `cause`: "SIGUSR1", for example.
+[[nodiscard]] std::string to_text(const Report& report, const char* cause);
+/// Returns one JSON object; docs/guide/diagnosis.md has its members.
+[[nodiscard]] std::string to_json(const Report& report);
+
+}  // namespace weft::core

@@ -1,0 +1,101 @@
+#include "core/matching/matching_engines.hpp"
+
+#include <weft/error.hpp>
+
+#include <string>
+
+namespace weft::core {
+
+MatchingEngines::~MatchingEngines() {
+  for (auto& engine : engines_) delete engine.load(std::memory_order_relaxed);
+}
+
+MatchingEngine* MatchingEngines::make(std::uint32_t id) {
+  const std::lock_guard lock(mutex_);
+  MatchingEngine* engine = engines_[id].load(std::memory_order_relaxed);
+  if (engine != nullptr) return engine;
+  engine = new MatchingEngine(static_cast<std::uint16_t>(id), limits_, false);
+  note_used(id);
+  // Pairs with the acquire in find().
+  engines_[id].store(engine, std::memory_order_release);
+  return engine;
+}
+
+void MatchingEngines::note_used(std::uint32_t id) noexcept {
+  const std::uint32_t used = used_.load(std::memory_order_relaxed);
+  used_ids_[used] = static_cast<std::uint16_t>(id);
+  used_.store(used + 1, std::memory_order_release);
+}
+
+MatchingEngine& MatchingEngines::open(std::uint32_t id, MatchOrder order, bool serial, KeyFunction function,
+                                      const void* context) {
+  const bool is_ordered = order == MatchOrder::ordered;
+  const std::uint32_t first = is_ordered ? kMatchingEngines : 0;
+  const std::uint32_t end = is_ordered ? kEngineIds : kMatchingEngines;
+  if (id < first || id >= end)
+    throw Error("matching engine " + std::to_string(id) +
+                " is out of range: " + (is_ordered ? "ordered engines have the ids " : "") +
+                std::to_string(first) + " to " + std::to_string(end - 1) +
+                (!is_ordered && id < kEngineIds ? "; ordered engines need MatchOrder::ordered" : ""));
+  if (is_ordered && function != nullptr)
+    throw Error("matching engine " + std::to_string(id) +
+                " is ordered: it matches by rank and tag, not by a make_key");
+  const std::lock_guard lock(mutex_);
+  if (open_[id]) throw Error("matching engine " + std::to_string(id) + " is open already in this runtime");
+  MatchingEngine* old = engines_[id].load(std::memory_order_relaxed);
+  MatchingEngine* engine = old;
+  if (old == nullptr || old->attributes().is_serial != serial) {
+    // One of the two engines is serial, either the one that an early message made or the one that was closed
+    // before: by its contract no other thread uses it now.
+    engine = new MatchingEngine(static_cast<std::uint16_t>(id), limits_, serial);
+    if (old != nullptr)
+      move_all(*old, *engine);
+    else
+      note_used(id);
+    engines_[id].store(engine, std::memory_order_release);
+    // Records that wait for a transfer may still belong to the old engine.
+    if (old != nullptr) replaced_.emplace_back(old);
+  }
+  engine->set_key_function(function, context);
+  open_[id] = true;
+  return *engine;
+}
+
+void MatchingEngines::move_all(MatchingEngine& from, MatchingEngine& to) {
+  const auto copy_of = [&](MatchRecord& record) -> MatchRecord* {
+    MatchRecord* copy = record.unexpected != nullptr ? to.take_unexpected() : to.records().take();
+    if (copy == nullptr) return nullptr;
+    copy->buffer = record.buffer;
+    copy->completion = record.completion;
+    copy->user_data = record.user_data;
+    if (record.unexpected == nullptr) return copy;
+    const bool has_block = record.unexpected->storage() == UnexpectedPayload::Storage::beside;
+    UnexpectedBlock* const block = has_block ? to.blocks().take() : nullptr;
+    if (has_block && block == nullptr) {
+      to.release(*copy);
+      return nullptr;
+    }
+    copy->unexpected->take_over(record.unexpected->content(), block);
+    return copy;
+  };
+  if (from.order() != nullptr) {
+    to.order()->take_over(*from.order(), [&](MatchRecord& record) {
+      MatchRecord* copy = copy_of(record);
+      from.release(record);
+      return copy;
+    });
+    return;
+  }
+  from.table().clear([&](MatchRecord& record, MatchSide side) {
+    const auto moved = to.table().pair(side, record.key(), [&] { return copy_of(record); });
+    static_cast<void>(moved);
+    from.release(record);
+  });
+}
+
+void MatchingEngines::close(std::uint32_t id) noexcept {
+  const std::lock_guard lock(mutex_);
+  open_[id] = false;
+}
+
+}  // namespace weft::core

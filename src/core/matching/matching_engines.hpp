@@ -1,0 +1,90 @@
+// The matching engines of a runtime.
+#pragma once
+
+#include "core/matching/matching_engine.hpp"
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+namespace weft::core {
+
+/// The engines of a runtime by id. An engine that a message names before it was opened is made at that time,
+/// so that no start-up barrier is needed.
+class MatchingEngines {
+ public:
+  static constexpr std::uint32_t kMaxEngines = kMatchingEngines;  // unordered ones
+
+  explicit MatchingEngines(const MatchingLimits& limits) noexcept : limits_(limits) {}
+  ~MatchingEngines();
+  MatchingEngines(const MatchingEngines&) = delete;
+  MatchingEngines& operator=(const MatchingEngines&) = delete;
+
+  /// Returns the unordered engine when it exists already, else nullptr.
+  [[nodiscard]] MatchingEngine* find_made(std::uint32_t id) const noexcept {
+    // Pairs with the release in make().
+    return id < kMaxEngines ? engines_[id].load(std::memory_order_acquire) : nullptr;
+  }
+  /// Returns the ordered engine when it exists already, else nullptr.
+  [[nodiscard]] MatchingEngine* find_ordered(std::uint32_t id) const noexcept {
+    return id - kMatchingEngines < kEngineIds - kMatchingEngines
+               ? engines_[id].load(std::memory_order_acquire)
+               : nullptr;
+  }
+  /// The place of the pointer to an engine, to be loaded with acquire; `id` must be in range.
+  [[nodiscard]] const std::atomic<MatchingEngine*>& place(std::uint32_t id) const noexcept {
+    return engines_[id];
+  }
+  /// Returns the engine; makes it, which allocates, when it does not exist yet. nullptr when the id is out of
+  /// range.
+  [[nodiscard]] MatchingEngine* find(std::uint32_t id) {
+    if (id >= kEngineIds) [[unlikely]]
+      return nullptr;
+    // Pairs with the release in make().
+    MatchingEngine* engine = engines_[id].load(std::memory_order_acquire);
+    return engine != nullptr ? engine : make(id);
+  }
+  /// Opens an engine for an object of the user. Throws weft::Error when it is open already, or when its id is
+  /// out of range for its order.
+  MatchingEngine& open(std::uint32_t id, MatchOrder order, bool serial, KeyFunction function,
+                       const void* context);
+  void close(std::uint32_t id) noexcept;
+  /// Calls each(engine) for the engines in the order in which their ids were first used; cheap, for frequent
+  /// calls.
+  template <class Each>
+  void for_each_used(const Each& each) noexcept {
+    const std::uint32_t used = used_.load(std::memory_order_acquire);
+    for (std::uint32_t place = 0; place < used; ++place)
+      if (MatchingEngine* made = engines_[used_ids_[place]].load(std::memory_order_acquire); made != nullptr)
+        each(*made);
+  }
+  template <class Each>
+  void for_each(const Each& each) noexcept {
+    for (auto& engine : engines_)
+      if (MatchingEngine* made = engine.load(std::memory_order_acquire); made != nullptr) each(*made);
+  }
+  /// Calls each(engine) for every engine while none is made, opened or closed.
+  template <class Each>
+  void for_each_made(const Each& each) {
+    const std::lock_guard lock(mutex_);
+    for_each(each);
+  }
+
+ private:
+  MatchingEngine* make(std::uint32_t id);
+  void note_used(std::uint32_t id) noexcept;
+  static void move_all(MatchingEngine& from, MatchingEngine& to);
+
+  const MatchingLimits limits_;
+  std::mutex mutex_;  // making and opening; set-up and first contact only
+  std::array<std::atomic<MatchingEngine*>, kEngineIds> engines_{};
+  std::array<bool, kEngineIds> open_{};
+  std::array<std::uint16_t, kEngineIds> used_ids_{};
+  std::atomic<std::uint32_t> used_{0};
+  std::vector<std::unique_ptr<MatchingEngine>> replaced_;
+};
+
+}  // namespace weft::core

@@ -1,0 +1,173 @@
+// Fast path of incoming sends of an ordered matching engine: a batch of messages from one peer.
+#include "core/protocol/matched/complete_receive.hpp"
+#include "core/protocol/matched/matched_messages.hpp"
+#include "core/protocol/matched/store_unexpected.hpp"
+
+#include <weft/detail/message_access.hpp>
+
+#include <bit>
+#include <cstring>
+
+namespace weft::core {
+
+namespace {
+
+constexpr std::uint32_t kCountedTogether = 32;  // beside the first, in one hold of the order
+constexpr std::uint32_t kKeptTogether = 8;      // messages that take their credits at once
+
+}  // namespace
+
+/// The message at the head of a batch has matched a receive whose completion object only counts; matches
+/// those that follow it with its tag and do likewise, and signals the completion object. Returns the number
+/// of messages matched. Called with the lock of the order, which it releases.
+[[gnu::noinline]] std::uint32_t MatchedMessages::match_counted_in_order(
+    detail::SlotBatch& all, MatchRecord& first, std::uint64_t tag, std::uint32_t kind, MatchingEngine& engine,
+    ArrivalStream& stream, OrderedMatching::Hold hold) noexcept {
+  detail::SlotBatch batch = all;  // in registers
+  const std::size_t size = batch.size() - sizeof(MatchTrailer);
+  Completion* const completion = first.completion;
+  std::uint32_t count = 0;
+  std::uint64_t found_tag = tag;
+  const std::byte* payload = nullptr;
+  const auto is_next = [&](const MatchRecord& receive, std::uint32_t number) {
+    if (receive.completion != completion || count > kCountedTogether ||
+        !batch.peek_alike(found_tag, payload) || found_tag != tag)
+      return false;
+    std::uint64_t found = 0;
+    std::memcpy(&found, payload + size, sizeof found);
+    return found == (static_cast<std::uint64_t>(number) << 32 | kind);
+  };
+  const auto match = [&](MatchRecord& receive) {
+    fill_receive(receive, {payload, size});
+    engine.release_receive(receive);
+    batch.fetch_ahead();
+    batch.advance();
+    ++count;
+  };
+  static_cast<void>(batch.peek_alike(found_tag, payload));
+  match(first);
+  OrderedMatching& order = *engine.order();
+  order.try_take_receives(stream, {tag, static_cast<std::uint32_t>(batch.peer()), 0}, is_next, match);
+  order.leave(hold);
+  all.go_on_behind(batch);
+  completion->signal_count(count);
+  return count;
+}
+
+/// Stores unexpected messages from the head of a batch while it is their turn, their kind and size are those
+/// of the first, and only unexpected messages wait with their key. Returns the number of messages stored;
+/// on_send() handles the next one. Called with the lock of the order. Locking: NoLock when the engine is
+/// serial, else TryLock.
+template <class Locking>
+[[gnu::noinline]] std::uint32_t MatchedMessages::store_unexpected_in_order(detail::SlotBatch& batch,
+                                                                           std::uint64_t trailer,
+                                                                           MatchingEngine& engine,
+                                                                           ArrivalStream& stream) noexcept {
+  const auto first = std::bit_cast<MatchTrailer>(trailer);
+  OrderedMatching& order = *engine.order();
+  if (!order.is_plain_turn(stream, first.order)) return 0;
+  const std::size_t size = batch.size() - sizeof(MatchTrailer);
+  const auto peer = static_cast<std::uint32_t>(batch.peer());
+  CreditLedger& ledger = ledgers_.of(MessageClass::normal);
+  std::uint64_t tag = 0;
+  const std::uint32_t most = batch.peek_ahead(kKeptTogether - 1, tag) ? kKeptTogether : 1;
+  if (!ledger.admit(batch.peer(), first.device, most)) [[unlikely]]
+    return 0;
+  const UnexpectedSends sends{engine, ledger, batch.peer(), first.device, size};
+  MatchTrailer next = first;
+  std::uint32_t kept = 0;
+  for (const std::byte* payload = nullptr; kept < most && batch.peek_alike(tag, payload); ++kept) {
+    if (std::memcmp(payload + size, &next, sizeof next) != 0) [[unlikely]]
+      break;
+    if (!order.try_store(stream, {tag, peer, 0}, [&] {
+          return take_unexpected<Locking::kExclusive, detail::SlotBatch>(sends, tag, payload);
+        })) [[unlikely]]
+      break;
+    ++next.order;
+    batch.fetch_ahead();
+    batch.advance();
+  }
+  if (kept != most) ledger.forget(batch.peer(), first.device, most - kept);
+  return kept;
+}
+
+/// Handles the messages of a batch that are for the same ordered engine as its first. Returns false when one
+/// of them cannot be accepted now.
+bool MatchedMessages::on_ordered_sends(detail::SlotBatch& all, detail::PayloadLender* lender,
+                                       network::Sink& sink, const Backlog& backlog) noexcept {
+  // Fast path, as in on_sends(): the message's turn has come, no wildcard is posted, and the receive waits
+  // first in its bucket. on_send() handles everything else.
+  detail::SlotBatch batch = all;  // a copy, to stay in registers
+  const int peer = batch.peer();
+  Message message;
+  detail::MessageAccess::set_receive(message, peer, context_.device);
+  MatchingEngine* engine = nullptr;
+  ArrivalStream* stream = nullptr;
+  std::uint32_t known = 0;    // trailer of the first message, without its number
+  std::uint32_t matched = 0;  // credits not returned yet
+  std::uint64_t fetched = 0;
+  std::uint64_t tag = 0;
+  Bytes payload;
+  bool can_go_on = true;
+  while (batch.look(tag, payload) && !backlog.over_limit() && payload.size() >= sizeof(MatchTrailer)) {
+    MatchTrailer trailer;
+    std::memcpy(&trailer, payload.data() + payload.size() - sizeof trailer, sizeof trailer);
+    const auto bits = std::bit_cast<std::uint64_t>(trailer);
+    const auto kind = static_cast<std::uint32_t>(bits);
+    // Looked up anew for each message, because a handler may open an engine.
+    if (MatchingEngine* now = engines_.find(trailer.engine); now != engine) [[unlikely]] {
+      if (engine == nullptr) known = kind;
+      if (kind != known) break;
+      engine = now;
+      stream = &engine->order()->arrivals(peer, trailer.device);
+    }
+    if (kind != known) [[unlikely]]
+      break;
+    if (batch.head() >= fetched && engine->is_serial()) [[unlikely]]
+      fetched = batch.head() + prefetch(*engine, batch);
+    OrderedMatching& order = *engine->order();
+    const OrderedMatching::Hold hold = order.try_enter();
+    if (hold == nullptr) [[unlikely]] {
+      can_go_on = false;
+      break;
+    }
+    MatchRecord* const record =
+        order.try_take_receive(*stream, trailer.order, {tag, static_cast<std::uint32_t>(peer), 0});
+    if (record != nullptr && record->completion->counts_only()) {
+      all.go_on_behind(batch);
+      matched += match_counted_in_order(all, *record, tag, known, *engine, *stream, hold);
+      batch.go_on_behind(all);
+      continue;
+    }
+    if (record == nullptr) [[unlikely]] {
+      all.go_on_behind(batch);
+      const std::uint32_t kept =
+          engine->is_serial() ? store_unexpected_in_order<detail::NoLock>(all, bits, *engine, *stream)
+                              : store_unexpected_in_order<detail::TryLock>(all, bits, *engine, *stream);
+      batch.go_on_behind(all);
+      order.leave(hold);
+      if (kept != 0) continue;
+      Message arrival;
+      detail::MessageAccess::set_view(arrival, Operation::active_message, peer, tag, payload.data(),
+                                      payload.size(), lender, 0);
+      can_go_on = on_send(tag, arrival, sink);
+      if (!can_go_on) break;
+      batch.advance();
+      continue;
+    }
+    order.leave(hold);
+    ++matched;
+    complete(*engine, *record, message, tag, payload.first(payload.size() - sizeof trailer));
+    if (!detail::MessageAccess::is_receive(message, peer, context_.device)) [[unlikely]] {
+      message = Message();
+      detail::MessageAccess::set_receive(message, peer, context_.device);
+    }
+    batch.fetch_ahead();
+    batch.advance();
+  }
+  if (matched != 0) credit_matched(peer, known, matched);
+  all.go_on_behind(batch);
+  return can_go_on;
+}
+
+}  // namespace weft::core

@@ -1,0 +1,213 @@
+// Posting receives, and completing them from unexpected messages.
+#include "concurrent/backoff.hpp"
+#include "core/protocol/matched/matched_messages.hpp"
+
+#include <weft/detail/message_access.hpp>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace weft::core {
+
+using Table = MatchingEngine::Table;
+
+/// Returns a record for a receive, or nullptr.
+MatchRecord* MatchedMessages::take_posted(MatchingEngine& engine, std::span<std::byte> buffer,
+                                          const ReceiveOptions& options) noexcept {
+  MatchRecord* posted = engine.records().take();
+  if (posted == nullptr) return nullptr;
+  posted->buffer = buffer;
+  posted->completion = options.completion;
+  detail::NamedCompletion::note(options.completion);
+  posted->user_data = options.user_data;
+  if (options.handle != nullptr) *options.handle = engine.handle(*posted);
+  return posted;
+}
+
+Status MatchedMessages::attempt_receive(MatchingEngine& engine, int source, std::uint64_t tag,
+                                        std::span<std::byte> buffer, const ReceiveOptions& options) noexcept {
+  const MatchKey key = engine.key(source, tag, options.policy);
+  // Retries while another thread holds the bucket: the caller cannot change that, and a receive that it does
+  // not post again hangs the sender.
+  for (concurrent::Backoff backoff;; backoff.wait()) {
+    const auto [answer, record] =
+        engine.table().pair(Table::Side::posted, key, [&] { return take_posted(engine, buffer, options); });
+    switch (answer) {
+      case Table::Answer::matched:
+        return receive_probed(engine, *record, buffer, options);
+      case Table::Answer::kept:
+        return Status::posted();
+      case Table::Answer::exhausted:
+        return Status::retry(Reason::no_request);
+      case Table::Answer::contended:
+        break;
+    }
+  }
+}
+
+/// Only for short payloads, which lie in the note of the message: they need nothing of what receive_probed()
+/// does for packets, RTS messages, and receives that may complete at once.
+template <class Locking>
+bool MatchedMessages::try_receive_unexpected(MatchingEngine& engine, std::uint64_t tag, std::uint32_t source,
+                                             std::span<std::byte> buffer, Completion* completion,
+                                             void* user_data) noexcept {
+  MatchRecord* record = nullptr;
+  if (OrderedMatching* const order = engine.order(); order == nullptr) {
+    record = engine.table().try_take<Locking, Table::Side::posted>({tag, source, 0});
+  } else if (const OrderedMatching::Hold hold = order->try_enter_decided<Locking>(); hold != nullptr) {
+    record = order->try_take_message({tag, source, 0});
+    order->leave<Locking>(hold);
+  }
+  if (record == nullptr) return false;
+  Unexpected& note = *record->unexpected;
+  const std::size_t length = note.length;
+  if (note.storage() > UnexpectedPayload::Storage::beside || buffer.size() < length ||
+      context_.tracer != nullptr) [[unlikely]] {
+    static_cast<void>(
+        receive_probed(engine, *record, buffer, {.completion = completion, .user_data = user_data}));
+    return true;
+  }
+  if (length == sizeof(std::uint64_t))
+    std::memcpy(buffer.data(), note.payload(), sizeof(std::uint64_t));
+  else
+    copy(buffer, note.payload(), length);
+  const int peer = note.peer;
+  const std::uint8_t device = note.sender_device;
+  CreditLedger& ledger = *note.ledger;
+  if (UnexpectedBlock* const block = note.take_block(); block != nullptr)
+    engine.blocks().release<Locking::kExclusive>(*block);
+  engine.unexpected().release<Locking::kExclusive>(note);
+  record->unexpected = nullptr;
+  engine.records().release<Locking::kExclusive>(*record);
+  if (const std::uint32_t credits = ledger.consume_waiting(peer, device); credits != 0) [[unlikely]]
+    return_batch(ledger, peer, device, credits, false);
+  if (completion->counts_only()) {
+    completion->signal_count(1);
+    return true;
+  }
+  Message message;
+  detail::MessageAccess::set_receive(message, peer, context_.device);
+  detail::MessageAccess::set_received(message, tag, buffer.data(), length, length, user_data);
+  context_.ends.signal(*completion, message);
+  return true;
+}
+template bool MatchedMessages::try_receive_unexpected<detail::TryLock>(MatchingEngine&, std::uint64_t,
+                                                                       std::uint32_t, std::span<std::byte>,
+                                                                       Completion*, void*) noexcept;
+template bool MatchedMessages::try_receive_unexpected<detail::NoLock>(MatchingEngine&, std::uint64_t,
+                                                                      std::uint32_t, std::span<std::byte>,
+                                                                      Completion*, void*) noexcept;
+
+Status MatchedMessages::receive_probed(MatchingEngine& engine, MatchRecord& record,
+                                       std::span<std::byte> buffer, const ReceiveOptions& options) noexcept {
+  const UnexpectedPayload& arrived = *record.unexpected;
+  if (arrived.is_announced()) {
+    record.buffer = buffer;
+    record.completion = options.completion;
+    record.user_data = options.user_data;
+    fetch(engine, record);
+    return Status::posted();
+  }
+  const std::size_t size = std::min(arrived.length, buffer.size());
+  if (size != 0) copy(buffer, arrived.payload(), size);
+  Message message;
+  detail::MessageAccess::set_view(message, Operation::receive, arrived.peer, arrived.tag, buffer.data(), size,
+                                  nullptr, arrived.length);
+  detail::MessageAccess::set_device(message, context_.device);
+  detail::MessageAccess::set_user_data(message, options.user_data);
+  context_.trace(TraceEvent::Phase::instant, "receive ended", arrived.peer, size, 0, "had arrived before");
+  if (size < arrived.length) detail::MessageAccess::set_outcome(message, Outcome::truncated);
+  CreditLedger& ledger = *arrived.ledger;
+  const std::uint32_t credits = ledger.consume_waiting(arrived.peer, arrived.sender_device);
+  if (credits != 0) return_batch(ledger, arrived.peer, arrived.sender_device, credits, false);
+  engine.release(record);
+  if (options.may_complete_now && (options.arrived != nullptr || message.outcome() == Outcome::ok)) {
+    if (options.arrived != nullptr) *options.arrived = std::move(message);
+    return Status::done();
+  }
+  context_.ends.signal(*options.completion, message);
+  return Status::posted();
+}
+
+void MatchedMessages::drop_probed(MatchingEngine& engine, MatchRecord& record) noexcept {
+  const UnexpectedPayload& arrived = *record.unexpected;
+  context_.counters.refused_messages.fetch_add(1, std::memory_order_relaxed);
+  if (arrived.is_announced()) {
+    record.buffer = {};
+    record.completion = nullptr;
+    fetch(engine, record);
+    return;
+  }
+  // step() returns the credits: the caller may be any thread, even beside the one that has the device for
+  // itself.
+  CreditLedger& ledger = *arrived.ledger;
+  const std::uint32_t count = ledger.consume_waiting(arrived.peer, arrived.sender_device);
+  if (count != 0) ledger.keep(arrived.peer, arrived.sender_device, count);
+  engine.release(record);
+}
+
+void MatchedMessages::forget_announced(int peer, const Cancel& cancel) noexcept {
+  MatchingEngine* const engine =
+      cancel.engine < kEngineIds ? engines_.place(cancel.engine).load(std::memory_order_acquire) : nullptr;
+  if (engine == nullptr) return;
+  const auto is_meant = [&](const MatchRecord& record) {
+    // Otherwise another thread may be using the record.
+    if (!record.is_linked() || record.is_receive() || !record.unexpected->is_announced() ||
+        record.unexpected->peer != peer)
+      return false;
+    const auto rts = record.unexpected->rts<Rts>();
+    return rts.request.index == cancel.request.index && rts.request.generation == cancel.request.generation;
+  };
+  rendezvous_.forget_queued(peer, cancel, [&] {
+    bool is_found = false;
+    engine->unlink_where(is_meant, [&](MatchRecord& record) {
+      engine->release(record);
+      is_found = true;
+    });
+    return is_found;
+  });
+}
+
+void MatchedMessages::fetch(MatchingEngine& engine, MatchRecord& record) noexcept {
+  record.engine = &engine;
+  if (try_fetch(record)) return;
+  waiting_.fetch_add(1, std::memory_order_relaxed);
+  announced_.put(record);
+}
+
+bool MatchedMessages::try_fetch(MatchRecord& record) noexcept {
+  const auto rts = record.unexpected->rts<Rts>();
+  Rendezvous::Claim claim{record.unexpected->peer, rts,
+                          record.unexpected->tag,  record.buffer,
+                          record.completion,       record.user_data};
+  if (ScatteredReceive* scattered = ScatteredReceive::of(record.buffer); scattered != nullptr) {
+    claim.buffer = {static_cast<std::byte*>(nullptr), scattered->total()};
+    claim.parts = scattered->parts_from(rts.address);
+  }
+  if (!rendezvous_.fetch_payload(claim)) return false;
+  record.engine->release(record);
+  return true;
+}
+
+std::size_t MatchedMessages::step(bool exclusive) noexcept {
+  std::size_t moved = 0;
+  for (MatchRecord* record = announced_.take_all(); record != nullptr;) {
+    MatchRecord* next = record->next;
+    if (try_fetch(*record)) {
+      waiting_.fetch_sub(1, std::memory_order_relaxed);
+      ++moved;
+    } else {
+      announced_.put(*record);
+    }
+    record = next;
+  }
+  if (ledgers_.has_kept())
+    for (CreditLedger& ledger : ledgers_.all())
+      moved += ledger.collect([&](int peer, std::uint8_t device, std::uint32_t count) {
+        return return_credits(ledger, peer, device, count, exclusive);
+      });
+  return moved;
+}
+
+}  // namespace weft::core

@@ -1,0 +1,227 @@
+// Posts of one-sided accesses: by the network (RMA), else by messages, else into the backlog.
+#include "base/fork_watch.hpp"
+#include "base/memory/bulk_copy.hpp"
+#include "core/protocol/one_sided/records.hpp"
+#include "core/protocol/one_sided/signal.hpp"
+#include "core/protocol/to_status.hpp"
+
+#include <weft/error.hpp>
+
+#include <cstring>
+#include <string>
+
+namespace weft::core {
+
+using network::AccessResult;
+using network::RemoteMemory;
+
+namespace {
+
+const char* name_of_post(Operation operation) noexcept {
+  return operation == Operation::put ? "post_put" : operation == Operation::get ? "post_get" : "post_atomic";
+}
+
+}  // namespace
+
+Reason OneSided::reason_of(AccessResult result) noexcept {
+  switch (result) {
+    case AccessResult::no_slot:
+      return Reason::no_slot;
+    case AccessResult::lock_contended:
+      return Reason::lock_contended;
+    default:
+      return Reason::not_ready;
+  }
+}
+
+void OneSided::check(const Access& access) const {
+  const RemoteRegion& region = access.where.region;
+  const std::string post = name_of_post(access.operation);
+  if (access.peer < 0 || access.peer >= context_.ranks) {
+    base::refuse_in_forked_copy(post.c_str());
+    throw Error(post + ": peer " + std::to_string(access.peer) + " is not a rank of this job (0 to " +
+                std::to_string(context_.ranks - 1) + ")");
+  }
+  if (region.rank < 0 || region.generation == 0)
+    throw Error(post + ": the region names nothing; use what MemoryRegion::remote() returned at rank " +
+                std::to_string(access.peer));
+  if (region.rank != access.peer)
+    throw Error(post + ": the region belongs to rank " + std::to_string(region.rank) + ", not to peer " +
+                std::to_string(access.peer));
+  const AtomicOperation update = access.update.operation;
+  const AtomicType type = access.update.type;
+  if (access.operation == Operation::atomic && !is_possible(update, type))
+    throw Error(post + ": there is no " + weft::name_of(update) + " (" +
+                std::to_string(static_cast<int>(update)) + ") for " + name_of(type) +
+                ": integers have add, swap, compare-and-swap, bit_and, bit_or, bit_xor, min and max, "
+                "floating-point numbers add and swap");
+}
+
+Status OneSided::post(const Access& access, Backlog& backlog, bool in_handler, bool exclusive) {
+  const RemoteRegion& region = access.where.region;
+  if (access.peer < 0 || access.peer >= context_.ranks || region.rank != access.peer ||
+      region.generation == 0 ||
+      (access.operation == Operation::atomic && !is_possible(access.update.operation, access.update.type)))
+      [[unlikely]]
+    check(access);
+  Origin origin{nullptr, in_handler, !backlog.empty(), backlog.waits_for_room(access.peer),
+                flushes_.enter(access.peer)};
+  const Status status = attempt(access, origin, exclusive);
+  if (!status.is_retry()) return status;
+  if (!access.options.may_retry || in_handler) return enqueue(access, backlog, origin);
+  flushes_.leave(access.peer, origin.epoch);
+  return status;
+}
+
+Status OneSided::attempt(const Access& access, const Origin& origin, bool exclusive) noexcept {
+  Request* request = take(access, origin);
+  if (request == nullptr) return Status::retry(Reason::no_request);
+  bool is_reached = access.where.is_mapped || context_.access_path != AccessPath::message;
+  if (is_reached) {
+    const Status status = access.where.is_mapped || access.operation == Operation::atomic
+                              ? attempt_located(*request, origin, is_reached)
+                              : attempt_directly(*request, origin, exclusive, is_reached);
+    if (is_reached) return status;
+  }
+  if (context_.access_path == AccessPath::direct) {
+    context_.log.error("attribute one_sided is direct, but this network does not reach region " +
+                       std::to_string(access.where.region.index) + " of rank " + std::to_string(access.peer) +
+                       " by itself: the access is refused");
+    return finish(*request, Outcome::refused, true);
+  }
+  if (origin.waits_for_room) return give_up(*request, origin, Reason::backlog);
+  return attempt_by_messages(*request, origin, exclusive);
+}
+
+/// Carries out an access by loads, stores and atomic operations of this process.
+Status OneSided::attempt_in_place(Request& request, std::byte* place) noexcept {
+  if (request.operation == Operation::atomic) {
+    if (!detail::is_aligned(place, request.size)) return finish(request, Outcome::refused, true);
+    const std::uint64_t old = carry_out(request.update, place);
+    if (request.data != nullptr) std::memcpy(request.data, &old, request.size);
+  } else if (request.size != 0) {
+    if (request.operation == Operation::put)
+      base::copy_bulk(place, request.data, request.size);
+    else
+      base::copy_bulk(request.data, place, request.size);
+  }
+  return finish(request, Outcome::ok, true);
+}
+
+/// Attempts an access by the network. `is_reached` becomes false when the network cannot reach the region.
+Status OneSided::attempt_directly(Request& request, const Origin& origin, bool exclusive,
+                                  bool& is_reached) noexcept {
+  using namespace request_word;
+  const AccessOptions& options = request.options;
+  const RemoteRegion& region = request.where.region;
+  const bool is_put = request.operation == Operation::put;
+  const RemoteMemory memory{{region.index, region.generation},
+                            {region.address, region.key},
+                            region.bytes,
+                            request.where.offset,
+                            options.signal.generation() != 0 ? options.signal.device() : options.device};
+  const int peer = region.rank;
+  const std::uint64_t immediate = immediate_of(options.signal, context_.rank, options.tag);
+  request.is_signalled = select_signal({options.signal.generation() != 0, is_put,
+                                        context_.port->peer_capabilities(peer).immediate_bytes, context_.rank,
+                                        options.tag}) == SignalBy::immediate;
+  request.word.fetch_or(kAtNetwork, std::memory_order_relaxed);
+  const std::uint64_t token = word_of(request.name());
+  const AccessResult result =
+      is_put ? context_.port->put(peer, memory, {request.data, request.size},
+                                  request.is_signalled ? &immediate : nullptr, token, exclusive)
+             : context_.port->get(peer, memory, {request.data, request.size}, token, exclusive);
+  switch (result) {
+    case AccessResult::done:
+      return finish(request, Outcome::ok, true);
+    case AccessResult::refused:
+      return finish(request, Outcome::refused, true);
+    case AccessResult::peer_left:
+      return finish(request, Outcome::peer_failed, true);
+    case AccessResult::posted: {
+      // From here on access_ended() may end the request, unless it has been called already.
+      const std::uint64_t after = update(request.word, [](std::uint64_t word) { return word & ~kPosting; });
+      if ((after & kUnderWay) != 0) return Status::posted();
+      return finish(request, outcome_of(after), true);
+    }
+    case AccessResult::unsupported:
+      request.is_signalled = false;
+      request.word.fetch_and(~kAtNetwork, std::memory_order_relaxed);
+      is_reached = false;
+      return Status::retry(Reason::none);
+    case AccessResult::no_slot:
+    case AccessResult::lock_contended:
+    case AccessResult::not_ready:
+      break;
+  }
+  return give_up(request, origin, reason_of(result));
+}
+
+/// Frees a request of which the network has accepted nothing.
+Status OneSided::give_up(Request& request, const Origin& origin, Reason reason) noexcept {
+  if (request.source) origin.pending->packet = std::move(request.source);
+  free(request);
+  return Status::retry(reason);
+}
+
+Status OneSided::attempt_by_messages(Request& request, const Origin& origin, bool exclusive) noexcept {
+  using namespace request_word;
+  const bool is_single = request.is_single();
+  // The only message holds a copy of the source, which is free again; without a result or a completion object
+  // the post is done.
+  const bool has_result = request.operation == Operation::get ||
+                          (request.operation == Operation::atomic && request.data != nullptr);
+  const bool is_done = is_single && !has_result && request.options.completion == nullptr;
+  request.by_messages = true;
+  waiting_.fetch_add(1, std::memory_order_relaxed);
+  bool has_left = false;
+  const Status status = send_piece(request, origin.reserves_room, exclusive, has_left);
+  if (has_left) return finish(request, Outcome::peer_failed, true);
+  if (status.is_retry()) return give_up(request, origin, status.reason());
+  if (!is_single) {
+    // step() sends the remaining pieces.
+    working_.fetch_add(1, std::memory_order_relaxed);
+    advancing_.add(request);
+    return Status::posted();
+  }
+  const std::uint64_t after = update(request.word, [](std::uint64_t word) { return word & ~kPosting; });
+  if ((after & kUnderWay) == 0) return finish(request, outcome_of(after), true);
+  return is_done ? Status::done() : Status::posted();
+}
+
+Status OneSided::enqueue(const Access& access, Backlog& backlog, const Origin& origin) noexcept {
+  // Without a completion object only a flush tells when the source is free: small sources are copied.
+  const bool is_copied = access.operation == Operation::put && access.options.completion == nullptr;
+  Packet packet;
+  if (is_copied && access.size > PendingPost::kCopied && access.size <= context_.limits.packet_bytes)
+    packet = context_.pool.get();
+  PendingPost* post = backlog.take(access.peer, origin.from_handler);
+  if (post == nullptr) {
+    flushes_.leave(access.peer, origin.epoch);
+    return Status::retry(Reason::backlog);
+  }
+  post->operation = access.operation;
+  post->other = PendingAccess{access.where, access.options, origin.epoch, access.update};
+  post->data = access.data;
+  post->size = access.size;
+  if (packet) {
+    base::copy_bulk(packet.data(), access.data, access.size);
+    post->data = packet.data();
+    post->packet = std::move(packet);
+  } else if (is_copied && access.size <= PendingPost::kCopied) {
+    if (access.size != 0) std::memcpy(post->copy, access.data, access.size);
+    post->data = post->copy;
+  }
+  backlog.add(*post);
+  return Status::posted();
+}
+
+Status OneSided::post_again(PendingPost& post, bool exclusive) noexcept {
+  const PendingAccess& pending = std::get<PendingAccess>(post.other);
+  Access access{post.operation, post.peer,       pending.where, const_cast<std::byte*>(post.data),
+                post.size,      pending.options, pending.update};
+  access.options.may_complete_now = false;  // the poster was told that it was posted
+  return attempt(access, {&post, post.from_handler, true, false, pending.flush_epoch}, exclusive);
+}
+
+}  // namespace weft::core

@@ -1,0 +1,139 @@
+// A runtime as keeper of completion objects: handles objects that are destroyed while its operations name
+// them.
+//
+// Receives without a message are cancelled. Operations in which a peer may take part continue, signal Orphans
+// instead, and are awaited: their buffers are usually destroyed next.
+#include "core/completion/immediate_ends.hpp"
+#include "core/completion/object_end.hpp"
+#include "core/runtime/device_state.hpp"
+#include "core/runtime/runtime_state.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <memory>
+#include <shared_mutex>
+#include <span>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace weft::detail {
+
+using base::Attribute;
+
+namespace {
+
+constexpr std::size_t kNamedOperations = 64;
+constexpr int kYieldsOfEnd = 32;  // rounds, before it sleeps in between
+
+/// Returns a text such as "2 sends, 1 put to rank 3" that lists the operations that signal the object.
+std::string operations_of(const core::PendingList& list, const void* object) {
+  std::string text;
+  for (std::size_t kind = 0; kind < core::kPendingKinds; ++kind) {
+    std::size_t count = 0;
+    std::int32_t peer = core::PendingOperation::kAnybody;
+    for (const core::PendingOperation& operation : list.operations())
+      if (operation.completion == object && operation.kind == static_cast<core::PendingKind>(kind)) {
+        ++count;
+        peer = operation.peer;
+      }
+    if (count == 0) continue;
+    text += (text.empty() ? "" : ", ") + std::to_string(count) + " " +
+            core::to_string(static_cast<core::PendingKind>(kind)) + (count == 1 ? "" : "s");
+    if (count == 1 && peer >= 0) text += " with rank " + std::to_string(peer);
+  }
+  return text;
+}
+
+}  // namespace
+
+bool RuntimeState::may_name(const Completion& object) noexcept {
+  if (failures_.may_name(object)) return true;
+  bool found = false;
+  // Most objects are not noted, and need no search through the receives.
+  if (NamedCompletion::is_noted(object)) {
+    matching_engines_.for_each_used(
+        [&](const core::MatchingEngine& engine) { found = found || engine.may_name(object); });
+    for (const core::Deadlines* deadlines : made_deadlines_) found = found || deadlines->may_name(object);
+  }
+  for (const DeviceState* device : visited_) found = found || device->may_name(object);
+  return found;
+}
+
+void RuntimeState::forget_object(Completion& object) noexcept {
+  auto orphans = std::make_unique<core::Orphans>();
+  failures_.unwatch(object);
+  std::vector<DeviceState*> devices;
+  std::vector<core::Deadlines*> deadlines;
+  bool has_deadline = false;
+  {
+    const std::shared_lock asking(core::Keepers::all().lock().own());
+    for (DeviceState* device : visited_)
+      if (device->may_name(object)) {
+        device->begin_visit();
+        devices.push_back(device);
+      }
+    deadlines = made_deadlines_;
+    for (core::Deadlines* each : deadlines)
+      each->pass_on(object, *orphans, [&](const core::Deadlines::Node&) {
+        orphans->adopt();
+        has_deadline = true;
+      });
+  }
+  const auto is_passed_on = [&](const Completion* completion) {
+    return std::ranges::any_of(
+        deadlines, [&](const core::Deadlines* each) { return each->passes_on(completion, *orphans); });
+  };
+  matching_engines_.for_each_used([&](core::MatchingEngine& engine) {
+    if (has_deadline || engine.may_name(object)) engine.forget_object(object, *orphans, is_passed_on);
+  });
+  for (DeviceState* device : devices) device->forget_object(object, *orphans);
+  await_orphans(*orphans, devices);
+  for (DeviceState* device : devices) device->end_visit();
+  if (!orphans->ready()) name_orphans(std::move(orphans), object);
+}
+
+/// Waits until the operations that continue without the object have ended, as far as waiting is allowed.
+void RuntimeState::await_orphans(const core::Orphans& orphans,
+                                 std::span<DeviceState* const> devices) noexcept {
+  if (orphans.ready()) return;
+  // A thread inside the runtime may have read the object that it signals before that was changed.
+  quiesce();
+  if (core::SignalScope::is_inside()) return;
+  const auto limit = std::chrono::duration<double>(attributes_.seconds(Attribute::drain_timeout));
+  const auto end = std::chrono::steady_clock::now() + limit;
+  for (int round = 0; !orphans.ready() && std::chrono::steady_clock::now() < end; ++round) {
+    for (DeviceState* device : devices) device->progress_for_end();
+    if (round < kYieldsOfEnd)
+      std::this_thread::yield();
+    else
+      std::this_thread::sleep_for(std::chrono::microseconds(50));
+  }
+}
+
+/// A device closes: from now on no thread works in it for objects that are destroyed. The device itself ends
+/// its operations in progress.
+void RuntimeState::stop_visits(DeviceState& device) noexcept {
+  {
+    const std::lock_guard asking(core::Keepers::all().lock());
+    std::erase(visited_, &device);
+  }
+  while (device.is_visited()) std::this_thread::yield();
+}
+
+void RuntimeState::name_orphans(std::unique_ptr<core::Orphans> orphans, const Completion& object) noexcept {
+  core::PendingList list(kNamedOperations);
+  std::vector<std::string> notes;
+  describe(list, notes);
+  const std::string named = operations_of(list, orphans.get());
+  char address[32];
+  static_cast<void>(std::snprintf(address, sizeof address, "%p", static_cast<const void*>(&object)));
+  log_.warn("completion object " + std::string(address) + " dies while " + std::to_string(orphans->left()) +
+            (orphans->left() == 1 ? " operation that names it is" : " operations that name it are") +
+            " under way" + (named.empty() ? "" : " (" + named + ")") +
+            "; they end without a signal, and until then their buffers must stay");
+  destroy_at_end(std::move(orphans));
+}
+
+}  // namespace weft::detail

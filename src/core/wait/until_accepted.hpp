@@ -1,0 +1,29 @@
+// Blocking posts: post again, and progress, until the post is accepted.
+#pragma once
+
+#include "core/runtime/device_state.hpp"
+#include "core/runtime/runtime_state.hpp"
+#include "core/wait/spin.hpp"
+#include "core/wait/waiting.hpp"
+
+namespace weft::detail {
+
+template <class Post>
+Status DeviceState::until_accepted(const Post& post, const WaitPlace& place, bool exclusive) {
+  core::WaitScope explained(runtime_.waits(), place, nullptr, static_cast<std::int32_t>(index_));
+  Spin spin(spin_ns_, core_share());
+  std::uint32_t idle = 0;
+  for (;;) {
+    const Status status = post();
+    if (status.is_accepted()) return status;
+    if (progress(exclusive) != 0) {
+      spin.restart();
+      idle = 0;
+    } else if (!spin.goes_on()) {
+      explained.enter();
+      pause_idle(spin, spin.counts() ? idle++ : idle);
+    }
+  }
+}
+
+}  // namespace weft::detail

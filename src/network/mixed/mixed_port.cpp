@@ -1,0 +1,138 @@
+#include "network/mixed/mixed_port.hpp"
+
+#include "base/clock.hpp"
+
+#include <algorithm>
+
+namespace weft::network::mixed {
+
+namespace {
+
+/// Longest sleep on one network while the other may get messages.
+constexpr std::chrono::nanoseconds kSleep = std::chrono::milliseconds(1);
+
+}  // namespace
+
+MixedPort::MixedPort(Network& local, Network& remote, Routes& routes, const Capabilities& of_all,
+                     std::uint32_t index, detail::DevicePath& path)
+    : routes_(routes),
+      of_all_(of_all),
+      local_(local.open_port(index, path)),
+      remote_(remote.open_port(index, no_path_)) {}
+
+SendResult MixedPort::send(const Outgoing& outgoing, Bytes payload, bool exclusive) noexcept {
+  if (!routes_.is_remote(outgoing.peer)) return local_->send(outgoing, payload, exclusive);
+  turns_.use();
+  return remote_->send(outgoing, payload, exclusive);
+}
+
+SendResult MixedPort::send_packet(const Outgoing& outgoing, std::uint32_t packet, std::size_t size,
+                                  bool exclusive) noexcept {
+  if (!routes_.is_remote(outgoing.peer)) return local_->send_packet(outgoing, packet, size, exclusive);
+  turns_.use();
+  return remote_->send_packet(outgoing, packet, size, exclusive);
+}
+
+bool MixedPort::has_left(int peer) noexcept {
+  switch (routes_.of(peer)) {
+    case Route::local:
+      return local_->has_left(peer);
+    case Route::remote:
+      return remote_->has_left(peer);
+    case Route::unknown:
+      break;
+  }
+  return local_->has_left(peer) || remote_->has_left(peer);
+}
+
+/// Both, whatever the route: a peer may have chosen the other network for its own messages.
+bool MixedPort::reclaim(int peer, bool exclusive) noexcept {
+  const bool is_local_over = local_->reclaim(peer, exclusive);
+  return remote_->reclaim(peer, exclusive) && is_local_over;
+}
+
+std::size_t MixedPort::poll(Sink& sink, std::size_t limit, bool exclusive) noexcept {
+  std::size_t count = local_->poll(sink, limit, exclusive);
+  // A second look at once costs less than the way back here, and makes up for the detour over this port.
+  if (count == 0) count = local_->poll(sink, limit, exclusive);
+  thread_local Polls polls;
+  polls.count(count != 0);
+  if (!turns_.may_be_due(polls)) [[likely]]
+    return count;
+  return count + poll_remote(sink, limit, exclusive, polls);
+}
+
+[[gnu::noinline]] std::size_t MixedPort::poll_remote(Sink& sink, std::size_t limit, bool exclusive,
+                                                     const Polls& polls) noexcept {
+  if (!routes_.needs_remote()) {
+    if (turns_.is_in_use()) turns_.end_use();
+    return 0;
+  }
+  if (!turns_.is_due(polls, [] { return base::now_ns(); })) return 0;
+  const std::size_t count = remote_->poll(sink, limit, exclusive);
+  // Without local peers it stays in use: then nobody waits for its turns.
+  if (count != 0 || !routes_.are_all_remote()) turns_.polled(count);
+  return count;
+}
+
+bool MixedPort::prepare_park(bool exclusive) noexcept {
+  return local_->prepare_park(exclusive) && (!routes_.needs_remote() || remote_->prepare_park(exclusive));
+}
+
+/// Each half only grows, so the sum changes with either.
+std::uint32_t MixedPort::park_token() const noexcept { return local_->park_token() + remote_->park_token(); }
+
+void MixedPort::park(std::uint32_t token, std::uint32_t bits, std::chrono::nanoseconds limit) noexcept {
+  const std::uint32_t local = local_->park_token();
+  const std::uint32_t remote = remote_->park_token();
+  if (local + remote != token) return;
+  if (!routes_.needs_remote()) return local_->park(local, bits, limit);
+  // A thread sleeps on the network from which it probably awaits something, and briefly, because the other
+  // one does not wake it. Both are ready for a sleep, so nothing is missed when it looks again.
+  limit = std::min(limit, kSleep);
+  if (routes_.are_all_remote() || turns_.was_last())
+    remote_->park(remote, bits, limit);
+  else
+    local_->park(local, bits, limit);
+}
+
+void MixedPort::wake(std::uint32_t bits) noexcept {
+  local_->wake(bits);
+  if (routes_.needs_remote()) remote_->wake(bits);
+}
+
+Port::Traffic MixedPort::traffic() noexcept {
+  Traffic sum = local_->traffic();
+  const Traffic remote = remote_->traffic();
+  sum.delivered += remote.delivered;
+  sum.delivered_bytes += remote.delivered_bytes;
+  return sum;
+}
+
+void MixedPort::quiesce() noexcept {
+  local_->quiesce();
+  remote_->quiesce();
+}
+
+bool MixedPort::drained() noexcept {
+  const bool is_local_drained = local_->drained();
+  return remote_->drained() && is_local_drained;
+}
+
+std::string MixedPort::undelivered() {
+  std::string text = local_->undelivered();
+  const std::string remote = remote_->undelivered();
+  if (!text.empty() && !remote.empty()) text += ", ";
+  return text + remote;
+}
+
+std::vector<Port::Unconsumed> MixedPort::unconsumed() {
+  std::vector<Unconsumed> all = local_->unconsumed();
+  // A network that carries on what it has accepted is drained before its peers have consumed it.
+  if (remote_->drained()) return all;
+  const std::vector<Unconsumed> remote = remote_->unconsumed();
+  all.insert(all.end(), remote.begin(), remote.end());
+  return all;
+}
+
+}  // namespace weft::network::mixed

@@ -1,0 +1,74 @@
+// A device that reaches some peers by a local network and the others by a remote one.
+#pragma once
+
+#include "network/mixed/remote_turns.hpp"
+#include "network/mixed/routes.hpp"
+#include "network/network.hpp"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace weft::network::mixed {
+
+class MixedPort final : public Port {
+ public:
+  /// `path` gets the lanes of the local network; peers of the remote one have none there.
+  MixedPort(Network& local, Network& remote, Routes& routes, const Capabilities& of_all, std::uint32_t index,
+            detail::DevicePath& path);
+
+  [[nodiscard]] const Capabilities& capabilities() const noexcept override { return of_all_; }
+  [[nodiscard]] const Capabilities& peer_capabilities(int peer) noexcept override {
+    return port_to(peer).peer_capabilities(peer);
+  }
+  SendResult send(const Outgoing& outgoing, Bytes payload, bool exclusive) noexcept override;
+  SendResult send_packet(const Outgoing& outgoing, std::uint32_t packet, std::size_t size,
+                         bool exclusive) noexcept override;
+  bool read(int peer, std::uint64_t address, std::span<std::byte> local) noexcept override {
+    return port_to(peer).read(peer, address, local);
+  }
+  AccessResult put(int peer, const RemoteMemory& to, Bytes from, const std::uint64_t* immediate,
+                   std::uint64_t token, bool exclusive) noexcept override {
+    return port_to(peer).put(peer, to, from, immediate, token, exclusive);
+  }
+  AccessResult get(int peer, const RemoteMemory& from, std::span<std::byte> to, std::uint64_t token,
+                   bool exclusive) noexcept override {
+    return port_to(peer).get(peer, from, to, token, exclusive);
+  }
+  AccessResult locate(int peer, const RemoteMemory& memory, std::size_t size,
+                      std::byte*& place) noexcept override {
+    return port_to(peer).locate(peer, memory, size, place);
+  }
+  [[nodiscard]] bool has_left(int peer) noexcept override;
+  [[nodiscard]] bool is_cut_off() noexcept override { return local_->is_cut_off() || remote_->is_cut_off(); }
+  bool reclaim(int peer, bool exclusive) noexcept override;
+  std::size_t poll(Sink& sink, std::size_t limit, bool exclusive) noexcept override;
+  bool prepare_park(bool exclusive) noexcept override;
+  [[nodiscard]] std::uint32_t park_token() const noexcept override;
+  void park(std::uint32_t token, std::uint32_t bits, std::chrono::nanoseconds limit) noexcept override;
+  void wake(std::uint32_t bits) noexcept override;
+  [[nodiscard]] bool has_parked() const noexcept override {
+    return local_->has_parked() || remote_->has_parked();
+  }
+  [[nodiscard]] Traffic traffic() noexcept override;
+  void quiesce() noexcept override;
+  [[nodiscard]] bool drained() noexcept override;
+  [[nodiscard]] std::string undelivered() override;
+  [[nodiscard]] std::vector<Unconsumed> unconsumed() override;
+
+ private:
+  /// The port for what this rank sends to the peer; the local one for a peer that has not joined yet, which
+  /// answers so.
+  [[nodiscard]] Port& port_to(int peer) noexcept { return routes_.is_remote(peer) ? *remote_ : *local_; }
+
+  std::size_t poll_remote(Sink& sink, std::size_t limit, bool exclusive, const Polls& polls) noexcept;
+
+  Routes& routes_;
+  const Capabilities of_all_;
+  RemoteTurns turns_;
+  detail::DevicePath no_path_;  // of the remote network, whose peers have no lanes
+  const std::unique_ptr<Port> local_;
+  const std::unique_ptr<Port> remote_;
+};
+
+}  // namespace weft::network::mixed

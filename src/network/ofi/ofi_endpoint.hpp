@@ -1,0 +1,84 @@
+// A libfabric endpoint as the transport of a session device.
+// Sources: ofi_endpoint.cpp, transfers.cpp, completions.cpp.
+#pragma once
+
+#include "base/log.hpp"
+#include "network/ofi/fabric.hpp"
+#include "network/ofi/packet_memory.hpp"
+#include "network/ofi/receive_buffers.hpp"
+#include "network/session/link.hpp"
+#include "network/session/peers.hpp"
+#include "network/session/transport.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace weft::network::ofi {
+
+/// Resources that the endpoints of a rank share.
+struct EndpointContext {
+  Fabric& fabric;
+  session::Peers& peers;
+  PacketMemory& packets;
+  detail::PayloadLender& copier;
+  const base::Log& log;
+  std::size_t inline_bytes;  // longest payload that is copied into a buffer of the endpoint
+};
+
+class OfiEndpoint final : public session::Transport {
+ public:
+  /// Opens the endpoint of a device index and publishes its address. Throws weft::Error.
+  OfiEndpoint(const EndpointContext& context, std::uint32_t index);
+  ~OfiEndpoint() override;
+
+  // ofi_endpoint.cpp
+  bool connect(session::Link& link, std::span<const std::byte> address) noexcept override;
+  [[nodiscard]] session::ReceiveBuffers& buffers() noexcept override { return buffers_; }
+  [[nodiscard]] int wait_descriptor() const noexcept override { return wait_descriptor_; }
+  [[nodiscard]] bool may_sleep() noexcept override;
+  [[nodiscard]] bool is_carrying() const noexcept override;
+  // transfers.cpp
+  session::Sent transmit(session::Link& link, const session::Header& header, Bytes payload) noexcept override;
+  session::Sent transmit_packet(session::Link& link, const session::Header& header, std::uint32_t packet,
+                                std::size_t size) noexcept override;
+  [[nodiscard]] bool has_room_for_bulk() const noexcept override;
+  // completions.cpp
+  void drive(session::SessionDevice& device) noexcept override;
+
+ private:
+  /// A transfer of this endpoint that libfabric has not finished.
+  struct Sending : Transfer {
+    session::Link* link = nullptr;
+    std::uint32_t packet = 0;
+    std::byte* bytes = nullptr;  // room for a message of sending_bytes_
+  };
+
+  session::Sent outcome(session::Link& link, ssize_t result) noexcept;
+  [[nodiscard]] ssize_t send_packet(const session::Link& link, const session::Header& header,
+                                    Sending& sending, std::size_t size) noexcept;
+  [[nodiscard]] Sending* take_sending() noexcept;
+  void end(Sending& sending) noexcept;
+  void post_receives() noexcept;
+  void on_completion(const fi_cq_data_entry& entry, session::SessionDevice& device) noexcept;
+  void on_error() noexcept;
+
+  const EndpointContext& context_;
+  OfiReceiveBuffers buffers_;
+  Owned<fid_av> addresses_;
+  Owned<fid_cq> completions_;
+  Owned<fid_ep> endpoint_;
+  int wait_descriptor_ = -1;
+  std::size_t inject_bytes_ = 0;
+  bool has_two_pieces_ = false;        // a message may be sent as two pieces of memory
+  std::size_t sending_bytes_ = 0;      // longest message that a Sending has room for, without its header
+  ReceiveBuffer* unposted_ = nullptr;  // free buffers that libfabric has not accepted yet
+  std::unique_ptr<std::byte[]> sending_memory_;
+  Owned<fid_mr> sending_registration_;
+  std::vector<Sending> sendings_;
+  std::vector<Sending*> free_sendings_;
+};
+
+}  // namespace weft::network::ofi

@@ -1,0 +1,163 @@
+// Contact between devices: greetings, and the messages by which they publish handles. Serves the links.
+#include "network/session/session_device.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+namespace weft::network::session {
+
+namespace {
+
+constexpr std::uint32_t kForTheNetwork = 8;  // messages of the network itself that a link may have under way
+constexpr std::size_t kChangesPerMessage = 32;
+/// Credits are returned in batches; the rest is returned when the device is idle, so that a peer that drains
+/// learns that everything has been taken.
+constexpr std::uint32_t kIdleAfter = 4096;  // empty polls: longer than a peer takes to reply
+constexpr std::uint32_t kMostCredits = 1U << 20;
+
+}  // namespace
+
+Link* SessionDevice::find(int rank, std::uint8_t device) const noexcept {
+  // Both loads pair with the releases in contact().
+  const Row* row = rows_[device].load(std::memory_order_acquire);
+  return row == nullptr ? nullptr : row[rank].load(std::memory_order_acquire);
+}
+
+Link* SessionDevice::contact(int rank, std::uint8_t device, std::span<const std::byte> address) noexcept try {
+  auto link = std::make_unique<Link>();
+  link->rank = rank;
+  link->device = device;
+  link->peer = &shared_.peers.peer(rank);
+  owned_links_.reserve(owned_links_.size() + 1);
+  auto& row = owned_rows_[device];
+  if (row == nullptr) {
+    row = std::make_unique<Row[]>(static_cast<std::size_t>(shared_.peers.size()));
+    rows_[device].store(row.get(), std::memory_order_release);
+  }
+  std::uint32_t most = 0;
+  for (std::size_t next = 0; next < kTrafficClasses; ++next)
+    most += link->lanes[next].grants = credits_of(static_cast<TrafficClass>(next), shared_.credits);
+  link->lane(TrafficClass::urgent).is_urgent = true;
+  buffers_.grow(most + kForTheNetwork + shared_.held, shared_.held);
+  if (!transport_->connect(*link, address)) {
+    shared_.peers.mark_left(rank, "its address cannot be used");
+    return nullptr;
+  }
+  link->next = links_.load(std::memory_order_relaxed);
+  owned_links_.push_back(std::move(link));
+  Link* ready = owned_links_.back().get();
+  links_.store(ready, std::memory_order_release);
+  row[static_cast<std::size_t>(rank)].store(ready, std::memory_order_release);
+  links_need_service_ = true;
+  shared_.log.debug([&] {
+    return "a link between device " + std::to_string(index_) + " and device " + std::to_string(device) +
+           " of rank " + std::to_string(rank);
+  });
+  return ready;
+} catch (const std::exception& error) {
+  shared_.log.warn("no contact with rank " + std::to_string(rank) + " yet: " + error.what());
+  return nullptr;
+}
+
+void SessionDevice::serve_links() noexcept {
+  if (changes_seen_ != shared_.board.changes()) {
+    changes_seen_ = shared_.board.changes();
+    links_need_service_ = true;
+  }
+  // Pairs with the release in deliver().
+  if (credit_is_due_.load(std::memory_order_relaxed) &&
+      credit_is_due_.exchange(false, std::memory_order_acquire))
+    links_need_service_ = true;
+  if (idle_drives_ == kIdleAfter) returns_all_credit_ = true;
+  if (!links_need_service_ && !returns_all_credit_) return;
+  links_need_service_ = false;
+  for (Link* link = links_.load(std::memory_order_relaxed); link != nullptr; link = link->next)
+    if (!link->peer->has_left.load(std::memory_order_relaxed) && !serve(*link)) links_need_service_ = true;
+  if (!links_need_service_) returns_all_credit_ = false;
+}
+
+bool SessionDevice::serve(Link& link) noexcept {
+  if (!link.hello_sent && send_hello(link) == Sent::later) {
+    static_cast<void>(shared_.peers.has_left(link.rank));  // notices a peer that has ended
+    return false;
+  }
+  if (!link.open.load(std::memory_order_relaxed)) return true;
+  if (owes_credit(link) && send_credit(link) == Sent::later) return false;
+  return link.changes_sent != link.changes_taken || !shared_.board.has_news(link.cursor) ||
+         send_news(link) != Sent::later;
+}
+
+Sent SessionDevice::send_hello(Link& link) noexcept {
+  Hello hello{kMagic, kWireVersion, shared_.credits, 0, {}};
+  shared_.peers.job_id().copy(hello.job_id.data(), hello.job_id.size() - 1);
+  const Sent sent = transport_->transmit(link, header(Kind::hello, 0, 0), bytes_of(hello));
+  if (sent == Sent::yes) {
+    link.hello_sent = true;
+    open_if_both_spoke(link);
+  }
+  return sent;
+}
+
+void SessionDevice::open_if_both_spoke(Link& link) noexcept {
+  if (!link.hello_sent || !link.hello_heard) return;
+  // Pairs with the acquire in submit(): the credits are visible.
+  link.open.store(true, std::memory_order_release);
+  links_need_service_ = true;
+}
+
+Sent SessionDevice::send_news(Link& link) noexcept {
+  std::array<HandleChange, kChangesPerMessage> news;
+  HandleCursor cursor = link.cursor;
+  const std::size_t count = shared_.board.take_news(cursor, news);
+  Sent sent = Sent::yes;
+  if (count != 0)
+    sent = transport_->transmit(link, header(Kind::handles, 0, 0), bytes_of(std::span(news.data(), count)));
+  if (sent == Sent::later) return sent;
+  link.cursor = cursor;
+  if (count != 0) ++link.changes_sent;
+  return sent;
+}
+
+void SessionDevice::on_hello(const Header& header, Bytes payload) noexcept {
+  const int rank = static_cast<int>(header.rank);
+  Hello hello{};
+  if (!read_payload(hello, payload) || hello.magic != kMagic)
+    return reject(rank, "greeting of a wrong form", payload.size());
+  if (hello.version != kWireVersion)
+    return reject(rank, "greeting in another version of the wire format", hello.version);
+  hello.job_id.back() = '\0';
+  if (shared_.peers.job_id() != hello.job_id.data())
+    return reject(rank, "greeting of another job", hello.version);
+  if (hello.credits == 0 || hello.credits > kMostCredits)
+    return reject(rank, "greeting with an impossible number of credits", hello.credits);
+  Link* link = find(rank, header.device);
+  if (link == nullptr) {
+    const auto address = shared_.peers.find(rank, header.device);
+    if (!address.has_value()) return reject(rank, "greeting of a device without an address", header.device);
+    link = contact(rank, header.device, *address);
+    if (link == nullptr) return;
+  }
+  if (link->hello_heard) return reject(rank, "second greeting of a device", header.device);
+  link->hello_heard = true;
+  for (std::size_t next = 0; next < kTrafficClasses; ++next)
+    link->lanes[next].granted = credits_of(static_cast<TrafficClass>(next), hello.credits);
+  open_if_both_spoke(*link);
+}
+
+void SessionDevice::on_handles(Link& link, Bytes payload) noexcept {
+  if (payload.empty() || payload.size() % sizeof(HandleChange) != 0)
+    return reject(link.rank, "handles of a wrong length", payload.size());
+  ++link.changes_heard;
+  links_need_service_ = true;
+  for (; !payload.empty(); payload = payload.subspan(sizeof(HandleChange))) {
+    HandleChange change{};
+    std::memcpy(&change, payload.data(), sizeof change);
+    if (change.state > static_cast<std::uint16_t>(HandleState::withdrawn) || change.version == 0)
+      return reject(link.rank, "handle in an unknown state", change.state);
+    if (!link.peer->handles.learn(change))
+      shared_.log.warn("no memory for the handles of rank " + std::to_string(link.rank));
+  }
+}
+
+}  // namespace weft::network::session

@@ -1,0 +1,62 @@
+// A device's connection to a device of a peer.
+#pragma once
+
+#include "concurrent/mpsc_list.hpp"
+#include "concurrent/owned_try_lock.hpp"
+#include "network/session/handle_board.hpp"
+#include "network/session/peers.hpp"
+#include "network/session/received_message.hpp"
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+
+namespace weft::network::session {
+
+/// One traffic class of a link, both directions. Counts are modulo 2^32.
+struct Lane {
+  bool is_urgent = false;  // of the class urgent; set before the link is public
+
+  // Under the device's lock:
+  std::uint32_t sent = 0;
+  std::uint32_t returned = 0;  // of the messages sent: taken by the peer, as far as it has returned credit
+  std::uint32_t granted = 0;   // messages that may be under way to the peer
+  std::uint32_t grants = 0;    // messages of the peer that may be under way to this device
+  std::uint32_t asked_at = 0;  // value of `sent` when the peer was last asked for credit
+  std::uint32_t received = 0;
+  std::uint32_t told = 0;    // of the messages received: taken, as far as the peer knows
+  std::uint32_t wanted = 0;  // the peer wants credit as soon as so many have been taken
+
+  // Shared by the thread that reads completions and the thread that delivers:
+  concurrent::MpscList<ReceivedMessage> arrived;
+  std::atomic<std::uint32_t> pending{0};  // messages received and not delivered
+  std::atomic<std::uint32_t> taken{0};    // messages delivered; written with the lane entered
+
+  concurrent::OwnedTryLock<> lock;
+  ReceivedMessage* waiting = nullptr;  // messages received and refused so far; used with the lane entered
+
+  [[nodiscard]] std::uint32_t under_way() const noexcept { return sent - returned; }
+};
+
+struct Link {
+  int rank = -1;
+  std::uint8_t device = 0;  // of the peer
+  Peer* peer = nullptr;
+  std::uint64_t address = 0;                // of the transport
+  Link* next = nullptr;                     // in the device's list
+  std::array<Lane, kTrafficClasses> lanes;  // by TrafficClass
+  std::atomic<bool> open{false};            // hello sent, and the peer's hello received
+
+  // Under the device's lock:
+  bool hello_sent = false;
+  bool hello_heard = false;
+  HandleCursor cursor;              // position up to which the peer knows this rank's handles
+  std::uint32_t changes_sent = 0;   // messages of kind handles; at most one is under way
+  std::uint32_t changes_taken = 0;  // of these, taken by the peer as far as it has told
+  std::uint32_t changes_heard = 0;  // messages of kind handles from the peer
+  std::uint32_t changes_told = 0;   // of these, taken as far as the peer knows
+
+  [[nodiscard]] Lane& lane(TrafficClass traffic) noexcept { return lanes[static_cast<std::size_t>(traffic)]; }
+};
+
+}  // namespace weft::network::session

@@ -1,0 +1,77 @@
+#include "network/session/parking.hpp"
+
+#include <weft/error.hpp>
+
+#include <linux/futex.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <cstring>
+#include <ctime>
+#include <string>
+
+namespace weft::network::session {
+
+namespace {
+
+constexpr std::chrono::nanoseconds kWithoutDescriptor = std::chrono::milliseconds(1);
+
+timespec to_timespec(std::chrono::nanoseconds time) noexcept {
+  return {static_cast<time_t>(time.count() / 1'000'000'000), static_cast<long>(time.count() % 1'000'000'000)};
+}
+
+}  // namespace
+
+Parking::Parking() : event_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  if (event_ < 0) throw Error(std::string("no descriptor for waking threads: ") + std::strerror(errno));
+}
+
+Parking::~Parking() { ::close(event_); }
+
+void Parking::watch(int network, std::uint32_t token, std::chrono::nanoseconds limit) noexcept {
+  if (network < 0) limit = std::min(limit, kWithoutDescriptor);
+  const timespec time = to_timespec(limit);
+  pollfd sources[] = {{event_, POLLIN, 0}, {network, POLLIN, 0}};
+  if (bell_.load(std::memory_order_seq_cst) == token) ::ppoll(sources, 2, &time, nullptr);
+  std::uint64_t count = 0;
+  while (::read(event_, &count, sizeof count) > 0) {
+  }
+}
+
+void Parking::park(int network, std::uint32_t token, std::uint32_t bits,
+                   std::chrono::nanoseconds limit) noexcept {
+  parked_.fetch_add(1, std::memory_order_seq_cst);
+  if (!watched_.exchange(true, std::memory_order_seq_cst)) {
+    watch(network, token, limit);
+    watched_.store(false, std::memory_order_seq_cst);
+    // Another parked thread must watch the descriptor now.
+    if (parked_.load(std::memory_order_seq_cst) > 1) {
+      bell_.fetch_add(1, std::memory_order_seq_cst);
+      ::syscall(SYS_futex, &bell_, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
+    }
+  } else {
+    timespec until{};
+    ::clock_gettime(CLOCK_MONOTONIC, &until);
+    const long long nanoseconds = until.tv_nsec + limit.count();
+    until.tv_sec += static_cast<time_t>(nanoseconds / 1'000'000'000);
+    until.tv_nsec = static_cast<long>(nanoseconds % 1'000'000'000);
+    ::syscall(SYS_futex, &bell_, FUTEX_WAIT_BITSET_PRIVATE, token, &until, nullptr, bits);
+  }
+  parked_.fetch_sub(1, std::memory_order_seq_cst);
+}
+
+void Parking::wake(std::uint32_t bits) noexcept {
+  bell_.fetch_add(1, std::memory_order_seq_cst);
+  if (watched_.load(std::memory_order_seq_cst)) {
+    const std::uint64_t one = 1;
+    // Fails only when the counter is full, and then it is readable anyway.
+    [[maybe_unused]] const auto written = ::write(event_, &one, sizeof one);
+  }
+  ::syscall(SYS_futex, &bell_, FUTEX_WAKE_BITSET_PRIVATE, INT_MAX, nullptr, nullptr, bits);
+}
+
+}  // namespace weft::network::session

@@ -1,0 +1,75 @@
+// Sending of messages: contact, admission of handles, credits, then the transport.
+#include "network/session/session_device.hpp"
+
+namespace weft::network::session {
+
+SendResult SessionDevice::approach(const Outgoing& outgoing, bool exclusive) noexcept {
+  Guard guard(*this, exclusive);
+  if (!guard) return SendResult::lock_contended;
+  Link* link = find(outgoing.peer, outgoing.device);
+  if (link == nullptr) {
+    const auto address = shared_.peers.find_now_and_then(outgoing.peer, outgoing.device);
+    if (address.has_value()) link = contact(outgoing.peer, outgoing.device, *address);
+  }
+  // A thread that only posts must also read the peer's hello.
+  drive();
+  if (link != nullptr && link->open.load(std::memory_order_relaxed)) return SendResult::sent;
+  return shared_.peers.has_left(outgoing.peer) ? SendResult::peer_left : SendResult::not_ready;
+}
+
+template <class Transmit>
+SendResult SessionDevice::submit(const Outgoing& outgoing, bool exclusive,
+                                 const Transmit& transmit) noexcept {
+  Link* link = find(outgoing.peer, outgoing.device);
+  // Pairs with the release in open_if_both_spoke().
+  if (link == nullptr || !link->open.load(std::memory_order_acquire)) [[unlikely]] {
+    const SendResult contacted = approach(outgoing, exclusive);
+    if (contacted != SendResult::sent) return contacted;
+    link = find(outgoing.peer, outgoing.device);
+  }
+  if (link->peer->has_left.load(std::memory_order_relaxed)) return SendResult::peer_left;
+  Guard guard(*this, exclusive);
+  if (!guard) return SendResult::lock_contended;
+  const auto refuse = [&](SendResult why) {
+    return shared_.peers.has_left(outgoing.peer) ? SendResult::peer_left : why;
+  };
+  if (outgoing.to_handle && link->peer->handles.admission(outgoing.word) != SendResult::sent) [[unlikely]] {
+    drive();
+    const SendResult admitted = link->peer->handles.admission(outgoing.word);
+    if (admitted != SendResult::sent) return refuse(admitted);
+  }
+  Lane& lane = link->lane(outgoing.traffic);
+  const auto has_room = [&] {
+    return lane.under_way() < lane.granted &&
+           (urgency_of(outgoing.traffic) != Urgency::last || transport_->has_room_for_bulk());
+  };
+  if (!has_room()) {
+    drive();
+    if (!has_room()) return refuse(SendResult::no_slot);
+  }
+  const Header message = header(kind_of(outgoing.traffic), outgoing.channel, outgoing.word);
+  Sent sent = transmit(*link, message);
+  if (sent == Sent::later) {
+    drive();
+    sent = transmit(*link, message);
+  }
+  if (sent == Sent::never) return SendResult::peer_left;
+  if (sent == Sent::later) return refuse(SendResult::no_slot);
+  ++lane.sent;
+  return SendResult::sent;
+}
+
+SendResult SessionDevice::send(const Outgoing& outgoing, Bytes payload, bool exclusive) noexcept {
+  return submit(outgoing, exclusive, [&](Link& link, const Header& header) {
+    return transport_->transmit(link, header, payload);
+  });
+}
+
+SendResult SessionDevice::send_packet(const Outgoing& outgoing, std::uint32_t packet, std::size_t size,
+                                      bool exclusive) noexcept {
+  return submit(outgoing, exclusive, [&](Link& link, const Header& header) {
+    return transport_->transmit_packet(link, header, packet, size);
+  });
+}
+
+}  // namespace weft::network::session

@@ -1,0 +1,174 @@
+// One device index of a rank on a message network: links to devices of peers, credits per class, handles,
+// deliveries. What carries the bytes is its transport. A device lives as long as the network, so that its
+// address stays the same when it is closed and opened again.
+//
+// One lock guards the transport and the links. Threads only try it: a thread that fails to get it returns
+// lock_contended or polls nothing. Deliveries run outside the lock, one thread at a time in each lane.
+// Sources: session_device.cpp, contact.cpp, link_credits.cpp, send.cpp, arrivals.cpp, delivery.cpp,
+// leave.cpp.
+#pragma once
+
+#include "base/log.hpp"
+#include "network/session/link.hpp"
+#include "network/session/message_format.hpp"
+#include "network/session/parking.hpp"
+#include "network/session/transport.hpp"
+
+#include <weft/detail/device_path.hpp>
+#include <weft/detail/lock.hpp>
+
+#include <array>
+#include <atomic>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace weft::network::session {
+
+/// Resources that the devices of a rank share.
+struct Shared {
+  Peers& peers;
+  HandleBoard& board;
+  const base::Log& log;
+  std::uint32_t credits;  // messages that may be under way between two devices in one class
+  std::uint32_t held;     // received messages of each peer's device that the program may hold
+};
+
+class SessionDevice {
+ public:
+  SessionDevice(const Shared& shared, std::uint32_t index, std::unique_ptr<Transport> transport);
+  SessionDevice(const SessionDevice&) = delete;
+  SessionDevice& operator=(const SessionDevice&) = delete;
+
+  // send.cpp
+  SendResult send(const Outgoing& outgoing, Bytes payload, bool exclusive) noexcept;
+  SendResult send_packet(const Outgoing& outgoing, std::uint32_t packet, std::size_t size,
+                         bool exclusive) noexcept;
+  [[nodiscard]] std::vector<Port::Unconsumed> unconsumed();
+  // delivery.cpp
+  std::size_t poll(Sink& sink, std::size_t limit, bool exclusive) noexcept;
+  void quiesce() noexcept;
+  // arrivals.cpp, for the transport, under the lock
+  /// Takes a message that has come; one that is refused, or that needs no delivery, is released at once.
+  void accept(ReceivedMessage& message) noexcept;
+  // session_device.cpp
+  bool prepare_park(bool exclusive) noexcept;
+  void park(std::uint32_t token, std::uint32_t bits, std::chrono::nanoseconds limit) noexcept;
+  [[nodiscard]] Parking& parking() noexcept { return parking_; }
+  /// Returns true when a device of the rank has been contacted. Any thread.
+  [[nodiscard]] bool has_contacted(int rank) const noexcept;
+  [[nodiscard]] Port::Traffic traffic() const noexcept {
+    return {.delivered = delivered_.load(std::memory_order_relaxed),
+            .delivered_bytes = delivered_bytes_.load(std::memory_order_relaxed)};
+  }
+  // leave.cpp
+  /// Returns all credit that is due, so that no peer waits for it.
+  void close() noexcept;
+  [[nodiscard]] bool drained() noexcept;
+  [[nodiscard]] std::string undelivered();
+  /// Waits until peers have taken all messages, or the time `until` (of base::now_ns()) has come; names the
+  /// messages that are left.
+  [[nodiscard]] std::string finish(std::int64_t until) noexcept;
+  [[nodiscard]] bool awaits_watched() noexcept;
+  /// Tells every peer that this rank leaves, and gives the network a moment to carry the messages.
+  void say_goodbye() noexcept;
+
+ private:
+  /// An error that poll() reports to the Sink.
+  struct Rejection {
+    int rank;
+    const char* what;
+    std::uint64_t value;
+  };
+
+  /// Tries the device's lock and holds it until release(); false when another thread has it.
+  class Guard {
+   public:
+    Guard(SessionDevice& device, bool exclusive) noexcept
+        : word_(device.lock_),
+          exclusive_(exclusive),
+          owns_(exclusive ? detail::NoLock::acquire(word_) : detail::TryLock::acquire(word_)) {}
+    ~Guard() { release(); }
+    void try_again() noexcept {
+      if (!owns_) owns_ = exclusive_ ? detail::NoLock::acquire(word_) : detail::TryLock::acquire(word_);
+    }
+    Guard(const Guard&) = delete;
+    Guard& operator=(const Guard&) = delete;
+    void release() noexcept {
+      if (!owns_) return;
+      owns_ = false;
+      exclusive_ ? detail::NoLock::release(word_) : detail::TryLock::release(word_);
+    }
+    explicit operator bool() const noexcept { return owns_; }
+
+   private:
+    std::atomic<std::uint32_t>& word_;
+    const bool exclusive_;
+    bool owns_;
+  };
+
+  using Row = std::atomic<Link*>;
+
+  // session_device.cpp, under the lock
+  void drive() noexcept;
+  [[nodiscard]] Header header(Kind kind, std::uint8_t channel, std::uint64_t word) const noexcept;
+  // contact.cpp, all under the lock but find()
+  [[nodiscard]] Link* find(int rank, std::uint8_t device) const noexcept;
+  Link* contact(int rank, std::uint8_t device, std::span<const std::byte> address) noexcept;
+  void serve_links() noexcept;
+  [[nodiscard]] bool serve(Link& link) noexcept;
+  Sent send_hello(Link& link) noexcept;
+  Sent send_news(Link& link) noexcept;
+  void open_if_both_spoke(Link& link) noexcept;
+  void on_hello(const Header& header, Bytes payload) noexcept;
+  void on_handles(Link& link, Bytes payload) noexcept;
+  // link_credits.cpp, under the lock
+  [[nodiscard]] bool owes_credit(const Link& link) const noexcept;
+  Sent send_credit(Link& link) noexcept;
+  Sent send_ask(Link& link) noexcept;
+  void on_credit(Link& link, Bytes payload) noexcept;
+  void on_ask(Link& link, Bytes payload) noexcept;
+  // send.cpp, under the lock but for submit()
+  template <class Transmit>
+  SendResult submit(const Outgoing& outgoing, bool exclusive, const Transmit& transmit) noexcept;
+  [[nodiscard]] SendResult approach(const Outgoing& outgoing, bool exclusive) noexcept;
+  // arrivals.cpp, under the lock
+  bool keeps(ReceivedMessage& message, const Header& header) noexcept;
+  void reject(int rank, const char* what, std::uint64_t value) noexcept;
+  // delivery.cpp
+  std::size_t deliver_urgent(Sink& sink, std::size_t limit) noexcept;
+  std::size_t deliver_bulk(Sink& sink) noexcept;
+  std::size_t deliver(Lane& lane, Sink& sink, std::size_t limit) noexcept;
+  // leave.cpp, under the lock
+  [[nodiscard]] bool is_taken(bool by_itself_too) noexcept;
+
+  const Shared& shared_;
+  const std::uint8_t index_;
+  const std::unique_ptr<Transport> transport_;
+  ReceiveBuffers& buffers_;
+  Parking parking_;
+
+  alignas(64) std::atomic<std::uint32_t> lock_{0};
+  std::vector<Rejection> rejections_;
+  std::vector<std::unique_ptr<Link>> owned_links_;
+  std::array<std::unique_ptr<Row[]>, detail::DevicePath::kMaxDevices> owned_rows_;
+  std::uint64_t changes_seen_ = 0;
+  std::uint32_t idle_drives_ = 0;  // calls of drive() since a message came
+  bool returns_all_credit_ = false;
+  std::int64_t drain_asked_ = 0;  // time at which peers were last asked for credit
+  bool links_need_service_ = false;
+
+  // Written under the lock, read without it:
+  alignas(64) std::array<std::atomic<Row*>, detail::DevicePath::kMaxDevices> rows_{};  // by the peer's device
+  std::atomic<Link*> links_{nullptr};
+  std::atomic<bool> has_rejections_{false};
+  alignas(64) std::atomic<std::uint32_t> pending_{0};  // messages that wait for their delivery, of all lanes
+  std::atomic<std::uint32_t> pending_urgent_{0};       // of these, the urgent ones
+  std::atomic<bool> credit_is_due_{false};             // set by deliveries
+  std::atomic<Link*> bulk_turn_{nullptr};              // link with which the next delivery of bulk begins
+  std::atomic<std::uint64_t> delivered_{0};
+  std::atomic<std::uint64_t> delivered_bytes_{0};
+};
+
+}  // namespace weft::network::session

@@ -1,0 +1,56 @@
+// A device of the core on top of a SessionDevice.
+#pragma once
+
+#include "network/session/session_device.hpp"
+
+#include <memory>
+
+namespace weft::network::session {
+
+class SessionPort final : public Port {
+ public:
+  SessionPort(SessionDevice& device, Peers& peers, const Capabilities& capabilities,
+              detail::DevicePath& path);
+  ~SessionPort() override { device_.close(); }
+
+  [[nodiscard]] const Capabilities& capabilities() const noexcept override { return capabilities_; }
+  SendResult send(const Outgoing& outgoing, Bytes payload, bool exclusive) noexcept override {
+    return device_.send(outgoing, payload, exclusive);
+  }
+  SendResult send_packet(const Outgoing& outgoing, std::uint32_t packet, std::size_t size,
+                         bool exclusive) noexcept override {
+    return device_.send_packet(outgoing, packet, size, exclusive);
+  }
+  /// Always false: an address alone is not enough to read from a peer over a message network.
+  bool read(int, std::uint64_t, std::span<std::byte>) noexcept override { return false; }
+  AccessResult put(int peer, const RemoteMemory& to, Bytes from, const std::uint64_t* immediate,
+                   std::uint64_t token, bool exclusive) noexcept override;
+  AccessResult get(int peer, const RemoteMemory& from, std::span<std::byte> to, std::uint64_t token,
+                   bool exclusive) noexcept override;
+  [[nodiscard]] bool has_left(int peer) noexcept override { return peers_.has_left(peer); }
+  std::size_t poll(Sink& sink, std::size_t limit, bool exclusive) noexcept override {
+    return device_.poll(sink, limit, exclusive);
+  }
+  bool prepare_park(bool exclusive) noexcept override { return device_.prepare_park(exclusive); }
+  [[nodiscard]] std::uint32_t park_token() const noexcept override { return device_.parking().token(); }
+  void park(std::uint32_t token, std::uint32_t bits, std::chrono::nanoseconds limit) noexcept override {
+    device_.park(token, bits, limit);
+  }
+  void wake(std::uint32_t bits) noexcept override { device_.parking().wake(bits); }
+  [[nodiscard]] bool has_parked() const noexcept override { return device_.parking().has_parked(); }
+  void quiesce() noexcept override { device_.quiesce(); }
+  [[nodiscard]] bool drained() noexcept override { return device_.drained(); }
+  [[nodiscard]] std::string undelivered() override { return device_.undelivered(); }
+  [[nodiscard]] std::vector<Unconsumed> unconsumed() override { return device_.unconsumed(); }
+  [[nodiscard]] Traffic traffic() noexcept override;
+
+ private:
+  SessionDevice& device_;
+  Peers& peers_;
+  const Capabilities capabilities_;
+  const Traffic before_;  // traffic before the port was opened
+  const std::unique_ptr<detail::DevicePath::LaneRow[]>
+      no_lanes_;  // empty: posts cannot write into a message network
+};
+
+}  // namespace weft::network::session

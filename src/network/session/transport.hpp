@@ -1,0 +1,51 @@
+// What a message network needs from its transport: a session makes links, credits, handles and classes of it.
+#pragma once
+
+#include "network/session/message_format.hpp"
+#include "network/session/received_message.hpp"
+
+#include <weft/types.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace weft::network::session {
+
+class SessionDevice;
+
+/// Result of an attempt to send: accepted, to be tried again, or impossible for good (the peer is marked as
+/// left).
+enum class Sent : std::uint8_t { yes, later, never };
+
+/// The transport of one device. All calls but those that say otherwise are made under the device's lock.
+class Transport {
+ public:
+  virtual ~Transport() = default;
+
+  /// Makes `link.address` from the address that the peer's device has published. Returns false when the
+  /// address cannot be used.
+  virtual bool connect(Link& link, std::span<const std::byte> address) noexcept = 0;
+  /// Sends a message, whose header and payload are copied.
+  virtual Sent transmit(Link& link, const Header& header, Bytes payload) noexcept = 0;
+  /// Sends the first `size` bytes of a packet. After Sent::yes the transport gives the packet back to its
+  /// owner when the transfer has ended.
+  virtual Sent transmit_packet(Link& link, const Header& header, std::uint32_t packet,
+                               std::size_t size) noexcept = 0;
+  /// Returns false when what is left is for messages that are more urgent than bulk.
+  [[nodiscard]] virtual bool has_room_for_bulk() const noexcept = 0;
+  /// Moves transfers forward and passes each message that has come to `device.accept()`.
+  virtual void drive(SessionDevice& device) noexcept = 0;
+  /// Returns true while transfers to peers that have not left are under way.
+  [[nodiscard]] virtual bool is_carrying() const noexcept = 0;
+
+  [[nodiscard]] virtual ReceiveBuffers& buffers() noexcept = 0;
+
+  /// The descriptor that is readable when a message has come; negative when there is none. Any thread.
+  [[nodiscard]] virtual int wait_descriptor() const noexcept = 0;
+  /// Returns false when a message has come that drive() has not read. Any thread, before a sleep.
+  [[nodiscard]] virtual bool may_sleep() noexcept = 0;
+};
+
+}  // namespace weft::network::session

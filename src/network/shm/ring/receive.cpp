@@ -1,0 +1,355 @@
+// Receiving from a lane: from a header that is not zero to Sink::deliver(). poll.cpp decides which lane is
+// polled, and when.
+#include "base/memory/bulk_copy.hpp"
+#include "network/shm/port.hpp"
+
+#include <weft/detail/copy.hpp>
+#include <weft/detail/message_access.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <string>
+
+namespace weft::network::shm {
+
+using detail::Slot;
+using detail::SlotBatch;
+using detail::SlotKind;
+
+namespace {
+
+/// A receiver that keeps up with its sender takes every line while the sender is about to write it, and the
+/// sender waits for each line (180 million messages/s instead of 290). While messages stream, the receiver of
+/// a single lane keeps a distance to the sender, which it checks by reading a slot further on; and it never
+/// prefetches.
+constexpr std::uint64_t kStreamBegins = 256;  // messages without a gap; fewer may be a window
+constexpr std::uint64_t kDistance = 192;      // slots
+constexpr std::uint64_t kBlock = 32;          // slots between two checks of the distance
+constexpr std::uint64_t kStreamGoesOn = 4;    // messages after a pause
+constexpr int kPauses = 32;                   // up to a microsecond
+/// Size up to which a receiver keeps its distance to a sender of active messages. Longer messages take the
+/// sender longer than the receiver, which would only wait; sends take the receiver longer.
+constexpr std::size_t kFollowed = 640;
+
+/// Size up to which an active message may be copied out of the reply slot before its handler runs.
+constexpr std::size_t kCopiedOut = 2112;
+constexpr std::uint32_t kTrial = 32;  // messages, of which one tests whether handlers answer
+
+void let_sender_ahead() noexcept {
+  for (int count = 0; count < kPauses; ++count) __builtin_ia32_pause();
+}
+
+/// Returns true when a message has been written at the position. Reads a line that the sender may be about to
+/// write.
+bool is_written(const ReceiveLane& lane, std::uint64_t position) noexcept {
+  const std::uint64_t header = lane.slots[position & lane.mask].header.load(std::memory_order_relaxed);
+  const std::uint32_t lap = static_cast<std::uint32_t>(header >> 32) & ~(detail::kPassed - 1);
+  return header != 0 && lap == static_cast<std::uint32_t>(detail::lap_of(position, lane.mask));
+}
+
+/// Target of ReceiveLane::next while credit is due: it makes the next poll enter the lane.
+constinit const Slot owes_credit{.header = 1, .word = 0, .payload = {}};
+
+/// Returns true when the sender has written on since the receiver last waited for it. A sender that has
+/// stopped, perhaps because it has lost its core, is not waited for again while the remaining messages are
+/// taken.
+bool goes_on(const ReceiveLane& lane, std::uint64_t head) noexcept {
+  return lane.awaited <= head || is_written(lane, lane.awaited);
+}
+
+/// Returns true when the ring is long enough for keep_distance().
+bool has_distance(const ReceiveLane& lane) noexcept { return lane.mask > 2 * kDistance; }
+
+/// Called before messages of `slots` slots each are taken from `head` on: waits once when the sender is
+/// nearer than kDistance.
+inline void keep_distance(ReceiveLane& lane, std::uint64_t head, std::uint64_t slots) noexcept {
+  const std::uint64_t ahead = head + kDistance / slots * slots;
+  // When the ring ends before, no message begins at that position.
+  if (slots != 1 && (ahead & lane.mask) < (head & lane.mask)) return;
+  if (is_written(lane, ahead) || !goes_on(lane, head)) return;
+  let_sender_ahead();
+  lane.awaited = ahead;
+}
+
+}  // namespace
+
+/// Notes that the message in the reply slot has been read, and hands the reply slot to the lane that goes
+/// back. With the lane entered.
+[[gnu::always_inline]] inline void ShmPort::reply_slot_is_read(ReceiveLane& lane, Slot& reply_slot,
+                                                               std::uint32_t turn,
+                                                               std::size_t size) noexcept {
+  ++lane.earlier;
+  lane.turn.store(turn + 2, std::memory_order_relaxed);
+  lane.passed = (lane.passed + 1) % detail::kPassed;
+  const std::uint64_t detour = lane.head - lane.reply_slot_head;  // messages that came by the ring meanwhile
+  const bool is_ping_pong = detour == 0;
+  lane.is_ping_pong.store(is_ping_pong, std::memory_order_relaxed);
+  lane.reply_slot_head = lane.head;
+  // Pairs with the acquire in has_read_reply_slot().
+  lane.control->reply_slot_turn.store(turn, std::memory_order_release);
+  if (SendState* const back = lane.back.load(std::memory_order_relaxed);
+      back != nullptr && !lane.peer->has_left() && !lets_reply_slot_rest(lane, detour, size)) {
+    hand_reply_slot(*back, reply_slot, turn + 1);
+    lane.first_look.store(is_ping_pong, std::memory_order_relaxed);
+  }
+  if (turn / 2 % PollDelay::kEpoch == 0) [[unlikely]]
+    end_epoch(lane, turn / 2 / PollDelay::kEpoch);
+}
+
+/// Delivers the message in the reply slot. Returns false when the sink did not take it. With the lane
+/// entered.
+inline bool ShmPort::receive_reply_slot(ReceiveLane& lane, Sink& sink) noexcept {
+  // Pairs with the release in offer_reply_slot() and accept_reply_slot().
+  Slot& reply_slot = *lane.reply_slot.load(std::memory_order_acquire);
+  // Pairs with the release in detail::commit_slot().
+  const std::uint64_t header = reply_slot.header.load(std::memory_order_acquire);
+  const std::uint32_t turn = detail::turn_of(header);
+  const std::size_t size = header >> 16 & 0xffff;
+  const auto channel = static_cast<std::uint8_t>(header >> 8);
+  if (!detail::is_message(header) || size > kReplySlotPayload) [[unlikely]] {
+    sink.reject(lane.peer->rank, "message in a reply slot that is none, or too long for it",
+                header & 0xffffff);
+    reply_slot_is_read(lane, reply_slot, turn, size);
+    return true;
+  }
+  const std::uint64_t word = reply_slot.word;
+  Message message;
+  if (channel == detail::kActiveMessageChannel && size <= detail::kSlotPayload &&
+      sink.takes_active_messages()) {
+    // The reply slot must be free for the answer that the handler posts.
+    alignas(16) std::byte payload[detail::kSlotPayload];
+    detail::copy_small(payload, reply_slot.payload, size);
+    reply_slot_is_read(lane, reply_slot, turn, size);
+    detail::MessageAccess::set_view(message, Operation::active_message, lane.peer->rank,
+                                    static_cast<std::uint32_t>(word), payload, size, &copier_, 0);
+    sink.take_active_message(word, message);
+    return true;
+  }
+  if (size > detail::kSlotPayload) {
+    for (std::size_t line = 1; line < slots_for(size); ++line) __builtin_prefetch(&reply_slot + line);
+    if (channel == detail::kActiveMessageChannel && size <= kCopiedOut &&
+        (lane.handlers_answer || lane.detours != 0 || turn / 2 % kTrial == 0) &&
+        sink.takes_active_messages()) {
+      take_copied_out(lane, reply_slot, header, sink);
+      return true;
+    }
+  }
+  detail::MessageAccess::set_view(message, Operation::active_message, lane.peer->rank,
+                                  static_cast<std::uint32_t>(word), reply_slot.payload, size, &copier_, 0);
+  if (!sink.deliver(channel, word, message)) [[unlikely]]
+    return false;
+  if (size > kShortMessage) lane.bytes += size;
+  reply_slot_is_read(lane, reply_slot, turn, size);
+  return true;
+}
+
+/// Copies an active message of more than a slot out of the reply slot and delivers it. Used when the handlers
+/// of the last messages have posted answers: the copy costs less than an answer by the ring.
+[[gnu::noinline]] void ShmPort::take_copied_out(ReceiveLane& lane, Slot& reply_slot, std::uint64_t header,
+                                                Sink& sink) noexcept {
+  const std::size_t size = header >> 16 & 0xffff;
+  const std::uint64_t word = reply_slot.word;
+  alignas(64) std::byte payload[kCopiedOut];
+  base::copy_bulk(payload, reply_slot.payload, size);
+  lane.bytes += size;
+  reply_slot_is_read(lane, reply_slot, detail::turn_of(header), size);
+  Message message;
+  detail::MessageAccess::set_view(message, Operation::active_message, lane.peer->rank,
+                                  static_cast<std::uint32_t>(word), payload, size, &copier_, 0);
+  sink.take_active_message(word, message);
+  const SendState* const back = lane.back.load(std::memory_order_relaxed);
+  lane.handlers_answer =
+      back != nullptr && lane.rests_until == 0 && back->reply_slot.load(std::memory_order_relaxed) == nullptr;
+}
+
+/// Takes messages from the lane; returns their number. With the lane entered.
+[[gnu::noinline]] std::size_t ShmPort::receive(ReceiveLane& lane, Sink& sink, std::size_t limit,
+                                               bool alone) noexcept {
+  // Messages that are in the ring now may have been sent before the message in the reply slot. So the reply
+  // slot is read first, then the ring.
+  const bool is_due = has_reply_slot_message(lane);
+  if (is_due && lane.slots[lane.head & lane.mask].header.load(std::memory_order_acquire) == 0)
+    return receive_reply_slot(lane, sink) ? 1 : 0;
+  return receive_ring(lane, sink, limit, alone, is_due);
+}
+
+/// Takes messages from the ring and, when the ring is empty and `is_due` is true, the message in the reply
+/// slot. Returns their number.
+[[gnu::noinline]] std::size_t ShmPort::receive_ring(ReceiveLane& lane, Sink& sink, std::size_t limit,
+                                                    bool alone, bool is_due) noexcept {
+  std::size_t count = 0;
+  Message message;
+  detail::MessageAccess::set_view(message, Operation::active_message, lane.peer->rank, 0, nullptr, 0,
+                                  &copier_, 0);
+  detail::PayloadLender* const copier = &copier_;
+  std::uint64_t head = lane.head;
+  std::uint64_t streamed = lane.streamed;
+  std::uint64_t paused_at = streamed;  // `streamed` at the last pause of this call
+  const std::size_t probably_come = lane.expected_of_visit();
+  limit = lane.most_of_visit(limit);
+  if (head > lane.credit_at) [[unlikely]]
+    publish_credit(lane, head);
+  while (count < limit) {
+    Slot& slot = lane.slots[head & lane.mask];
+    // Pairs with the release in detail::try_post_slot and send_slots().
+    const std::uint64_t header = slot.header.load(std::memory_order_acquire);
+    if (header == 0) {
+      if (is_due) [[unlikely]] {
+        is_due = false;
+        lane.head = head;
+        if (!receive_reply_slot(lane, sink)) break;
+        ++count;
+        continue;
+      }
+      if (streamed < kStreamBegins || !alone || streamed - paused_at < kStreamGoesOn) {
+        streamed = 0;
+        break;
+      }
+      paused_at = streamed;
+      let_sender_ahead();
+      continue;
+    }
+    if (head > lane.credit_at) [[unlikely]]
+      publish_credit(lane, head);
+    const std::size_t size = header >> 16 & 0xffff;
+    // The lap and the kind are the expected ones, and the payload is in this slot.
+    const std::uint64_t expected =
+        detail::slot_header(detail::lap_of(head, lane.mask) | lane.passed, 0, 0, SlotKind::message);
+    const bool is_message = (header & 0xffffffff000000ffU) == expected;
+    if (is_message && size <= detail::kSlotPayload) [[likely]] {
+      const auto channel = static_cast<std::uint8_t>(header >> 8);
+      // A single active message is delivered faster outside a batch, and its sender is probably waiting for
+      // the answer.
+      if (channel == detail::kSendChannel || (channel == detail::kActiveMessageChannel && count != 0)) {
+        // A batch ends where credit is due.
+        std::uint64_t most = std::min<std::uint64_t>(limit - count, lane.credit_at + 1 - head);
+        if (streamed >= kStreamBegins && alone && has_distance(lane)) {
+          most = std::min(most, kBlock);
+          keep_distance(lane, head, 1);
+        }
+        SlotBatch batch(lane.slots, lane.mask, head, lane.passed, most, lane.peer->rank, channel, size,
+                        probably_come > count ? probably_come - count : 0);
+        Batch messages(batch, copier);
+        sink.deliver_batch(messages);
+        const std::size_t taken = batch.head() - head;
+        if (taken == 0) [[unlikely]]
+          break;
+        head += taken;
+        count += taken - 1;
+        streamed += taken - 1;
+      } else {
+        const std::uint64_t word = slot.word;
+        detail::MessageAccess::set_payload(message, static_cast<std::uint32_t>(word), slot.payload, size,
+                                           copier);
+        if (!sink.deliver(channel, word, message)) [[unlikely]]
+          break;
+        // A cleared header costs the sender's next write less than a header that it must compare.
+        slot.header.store(0, std::memory_order_relaxed);
+        ++head;
+      }
+    } else if (is_message && (head & lane.mask) + slots_for(size) <= lane.mask + 1) {
+      std::uint64_t most = limit - count;
+      if (streamed >= kStreamBegins && alone && has_distance(lane) && size <= kFollowed &&
+          static_cast<std::uint8_t>(header >> 8) == detail::kActiveMessageChannel) {
+        const std::uint64_t slots = slots_for(size);
+        most = std::min(most, std::max<std::uint64_t>(kBlock / slots, 1));
+        keep_distance(lane, head, slots);
+      }
+      const std::uint64_t taken = deliver_multi_slot(lane, header, head, most, sink);
+      if (taken == 0) break;
+      count += taken - 1;
+      streamed += taken - 1;
+    } else {
+      lane.head = head;
+      if (!deliver_slow(lane, slot, header, sink)) break;
+      head = lane.head;
+      is_due = is_due && has_reply_slot_message(lane);
+    }
+    ++count;
+    ++streamed;
+  }
+  lane.head = head;
+  lane.visited(count);
+  if (lane.rests_until != 0 && head >= lane.rests_until) [[unlikely]]
+    end_rest(lane);
+  // Due credit is returned with the next message or by the next poll: an answer that is about to be sent then
+  // does not wait in this core for the line of the credit, which the sender has.
+  const Slot* const next = &lane.slots[head & lane.mask];
+  lane.next.store(head > lane.credit_at ? &owes_credit : next, std::memory_order_relaxed);
+  lane.streamed = streamed;
+  return count;
+}
+
+/// Returns credit for the slots before `head`, which have been read; done every quarter of the ring.
+[[gnu::noinline]] void ShmPort::publish_credit(ReceiveLane& lane, std::uint64_t head) noexcept {
+  // Pairs with the acquire in learn_credit().
+  lane.control->credit.store(head, std::memory_order_release);
+  lane.credit_at = head + lane.mask / 4;
+  if (!lane.is_paired.load(std::memory_order_relaxed) && has_stripes_.load(std::memory_order_relaxed))
+    find_answers(lane, head);
+}
+
+/// Delivers messages of several slots each, beginning with the one at `head`, and moves `head` behind those
+/// taken. Returns the number of messages taken.
+[[gnu::noinline]] std::uint64_t ShmPort::deliver_multi_slot(ReceiveLane& lane, std::uint64_t header,
+                                                            std::uint64_t& head, std::size_t limit,
+                                                            Sink& sink) noexcept {
+  const std::size_t size = header >> 16 & 0xffff;
+  const std::uint64_t slots = slots_for(size);
+  // Up to where credit is due, or a little further.
+  const std::uint64_t most = std::min<std::uint64_t>(limit, (lane.credit_at - head) / slots + 1);
+  detail::MultiSlotBatch batch(lane.slots, lane.mask, head, lane.passed, most, lane.peer->rank,
+                               static_cast<std::uint8_t>(header >> 8), size);
+  Batch messages(batch, &copier_);
+  sink.deliver_batch(messages);
+  const std::uint64_t taken = (batch.head() - head) / slots;
+  head = batch.head();
+  lane.other += taken * (slots - 1);
+  lane.bytes += taken * size;
+  return taken;
+}
+
+bool ShmPort::deliver_slow(ReceiveLane& lane, Slot& slot, std::uint64_t header, Sink& sink) noexcept {
+  const std::size_t size = header >> 16 & 0xffff;
+  std::uint64_t used = 1;
+  const auto lap = static_cast<std::uint32_t>(detail::lap_of(lane.head, lane.mask));
+  if (header >> 32 != (lap | lane.passed)) {
+    const std::uint32_t passed = (lane.passed + 1) % detail::kPassed;
+    if (header >> 32 == (lap | passed) && has_reply_slot_message(lane)) return receive_reply_slot(lane, sink);
+    sink.reject(lane.peer->rank, "slot of another lap of its ring", header >> 32);
+    detach(lane, Announcement::State::claimed);
+    return false;
+  }
+  switch (static_cast<SlotKind>(header & 0xff)) {
+    case SlotKind::message:
+      sink.reject(lane.peer->rank, "message beyond the end of its ring", size);
+      break;
+    case SlotKind::packet:
+      if (!deliver_packet(lane, slot, header, sink)) return false;
+      break;
+    case SlotKind::padding:
+      used = lane.mask + 1 - (lane.head & lane.mask);
+      lane.other += used;
+      break;
+    case SlotKind::resized:
+      follow(lane, slot, sink);
+      return !lane.lock.closed();
+    case SlotKind::end:
+      // The sender may have closed the lane before the reply slot's message was read.
+      if (has_reply_slot_message(lane) && !receive_reply_slot(lane, sink)) return false;
+      detach(lane, Announcement::State::free);
+      slot.header.store(0, std::memory_order_relaxed);
+      // Pairs with the acquire in Segment::reclaim().
+      lane.control->released.store(1, std::memory_order_release);
+      return false;
+    default:
+      sink.reject(lane.peer->rank, "slot of unknown kind", header & 0xff);
+      break;
+  }
+  slot.header.store(0, std::memory_order_relaxed);
+  lane.head += used;
+  return true;
+}
+
+}  // namespace weft::network::shm

@@ -1,0 +1,45 @@
+// What a matching engine expects of the next receive.
+#include "core/matching/matching_engine.hpp"
+
+#include <gtest/gtest.h>
+
+namespace weft::core {
+namespace {
+
+class Expectation : public testing::TestWithParam<bool> {
+ protected:
+  MatchingEngine engine_{1, {.buckets = 16, .records = 64}, GetParam()};
+};
+
+TEST_P(Expectation, receives_come_first_to_begin_with_and_by_endpoints_of_the_engines_kind) {
+  EXPECT_TRUE(engine_.expects_receives(GetParam()));
+  EXPECT_FALSE(engine_.expects_receives(!GetParam()));
+  EXPECT_FALSE(engine_.expects_unexpected());
+}
+
+TEST_P(Expectation, messages_come_first_when_several_in_a_row_did) {
+  for (int message = 0; message < 3; ++message) {
+    engine_.learn_unexpected(true);
+    EXPECT_TRUE(engine_.expects_receives(GetParam())) << "may be the beginning of a window";
+    EXPECT_FALSE(engine_.expects_unexpected());
+  }
+  for (int message = 0; message < 300; ++message) {
+    engine_.learn_unexpected(true);
+    EXPECT_TRUE(engine_.expects_unexpected());
+    EXPECT_FALSE(engine_.expects_receives(GetParam()));
+  }
+}
+
+TEST_P(Expectation, one_receive_that_came_first_ends_the_row) {
+  for (int message = 0; message < 10; ++message) engine_.learn_unexpected(true);
+  engine_.learn_unexpected(false);
+  EXPECT_FALSE(engine_.expects_unexpected());
+  EXPECT_TRUE(engine_.expects_receives(GetParam()));
+  EXPECT_EQ(engine_.is_serial(), GetParam());
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, Expectation, testing::Bool(),
+                         [](const auto& kind) { return kind.param ? "serial" : "shared"; });
+
+}  // namespace
+}  // namespace weft::core

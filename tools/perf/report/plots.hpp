@@ -1,0 +1,21 @@
+#pragma once
+
+#include <string>
+
+#include "perf/report/results.hpp"
+
+namespace weft::tools::perf {
+
+/// The section of a workload in the page of --report: bars, or, when it was measured at several sizes,
+/// windows or numbers of ranks, curves over each of them. Empty when it was not measured.
+std::string plots_of(const Results& results, const WorkloadInfo& workload);
+
+/// Rates against the number of threads, with resources of their own and shared: a section for each family
+/// that was measured with at least two numbers of threads.
+std::string plots_against_threads(const Results& results);
+
+/// The first of these sections as an SVG file of its own: active messages, resources of their own. Empty when
+/// that was not measured.
+std::string picture_of_message_rate(const Results& results);
+
+}  // namespace weft::tools::perf

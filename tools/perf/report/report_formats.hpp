@@ -1,0 +1,27 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "perf/report/results.hpp"
+
+namespace weft::tools::perf {
+
+/// For readers: one table per workload, the bars, and the remarks.
+std::string as_table(const Results& results);
+/// Three lines: rate, latency, and both compared with the bare limits.
+std::string as_brief(const Results& results);
+/// For programs: every round, with the figures of the table.
+std::string as_json(const Results& results);
+/// For spreadsheets: one line per round.
+std::string as_csv(const Results& results);
+/// For browsers: one page with a plot per workload. `command`: the command line.
+std::string as_html(const Results& results, std::string_view command);
+
+// Texts that several formats share.
+std::string title_of(const WorkloadInfo& workload, const Variant& variant);
+const char* unit_of(Workload workload);
+/// Now, in UTC.
+std::string date_text();
+
+}  // namespace weft::tools::perf

@@ -1,0 +1,136 @@
+#include "perf/report/results.hpp"
+
+#include <algorithm>
+
+namespace weft::tools::perf {
+namespace {
+
+template <class Value>
+std::vector<double> values_of(const Series& series, const Value& value) {
+  std::vector<double> values;
+  for (const Round& round : series.rounds) {
+    if (round.kept || series.disturbed) values.push_back(value(round));
+  }
+  return values;
+}
+
+bool is_comparable(const Series& one, const Series& other) {
+  return one.measurement->workload == other.measurement->workload && one.variant == other.variant;
+}
+
+bool counts(const Series& series, std::size_t pass) {
+  return pass < series.rounds.size() && (series.rounds[pass].kept || series.disturbed);
+}
+
+}  // namespace
+
+void judge_rounds(Results& results) {
+  std::vector<double> probes;
+  for (const Series& series : results.series) {
+    for (const Round& round : series.rounds) {
+      probes.push_back(round.before_ns);
+      probes.push_back(round.after_ns);
+    }
+  }
+  results.state = majority_state(std::move(probes));
+  for (Series& series : results.series) {
+    for (Round& round : series.rounds) {
+      round.kept = results.state.contains(round.before_ns) && results.state.contains(round.after_ns);
+    }
+    series.disturbed = std::ranges::none_of(series.rounds, &Round::kept);
+  }
+}
+
+std::size_t left_out(const Series& series) {
+  if (series.disturbed) return 0;
+  return static_cast<std::size_t>(std::ranges::count(series.rounds, false, &Round::kept));
+}
+
+const Series* find_series(const Results& results, std::string_view name) {
+  const Series* first = nullptr;
+  for (const Series& series : results.series) {
+    if (series.measurement->name != name) continue;
+    if (series.variant == info_of(series.measurement->workload).own()) return &series;
+    if (first == nullptr) first = &series;
+  }
+  return first;
+}
+
+std::vector<Variant> measured_variants(const Results& results, Workload workload) {
+  std::vector<Variant> variants;
+  for (const Series& series : results.series) {
+    if (series.measurement->workload == workload &&
+        std::ranges::find(variants, series.variant) == variants.end())
+      variants.push_back(series.variant);
+  }
+  return variants;
+}
+
+double figure_of(const Series& series, const Round& round, Figure figure) {
+  const WorkloadInfo& workload = info_of(series.measurement->workload);
+  switch (figure) {
+    case Figure::value:
+      return round.value;
+    case Figure::p99:
+      return round.percentiles_ns.size() > 1 ? round.percentiles_ns[1] : 0;
+    case Figure::share:
+      if (workload.threads == 1 || round.parts.empty() || round.value <= 0) return 0;
+      return std::ranges::min(round.parts) * workload.threads / round.value;
+    case Figure::median_window:
+      return is_window(workload.workload) && !round.parts.empty() ? round.parts[0] : 0;
+  }
+  return 0;
+}
+
+bool smaller_is_better(const Series& series, Figure figure) {
+  if (figure == Figure::p99) return true;
+  return figure != Figure::share && info_of(series.measurement->workload).smaller_is_better();
+}
+
+Spread spread_of(const Series& series, Figure figure) {
+  std::vector<double> values =
+      values_of(series, [&](const Round& round) { return figure_of(series, round, figure); });
+  std::erase(values, 0);
+  return spread_of(std::move(values));
+}
+
+Spread ratio_of(const Series& series, const Series* base, Figure figure) {
+  if (base == nullptr || base == &series) return {};
+  std::vector<double> ratios;
+  for (std::size_t pass = 0; pass < series.rounds.size(); ++pass) {
+    if (!counts(series, pass) || !counts(*base, pass)) continue;
+    const double own = figure_of(series, series.rounds[pass], figure);
+    const double other = figure_of(*base, base->rounds[pass], figure);
+    if (own > 0 && other > 0) ratios.push_back(own / other);
+  }
+  return spread_of(std::move(ratios));
+}
+
+Spread thread_ratio_of(const Series& series, std::size_t thread) {
+  return spread_of(values_of(series, [thread](const Round& round) {
+    const double alone = round.parts.size() > 2 * thread + 1 ? round.parts[2 * thread] : 0;
+    return alone > 0 ? round.parts[2 * thread + 1] / alone : 0;
+  }));
+}
+
+const Series* limit_of(const Results& results, const Series& series) {
+  for (const Series& other : results.series)
+    if (is_comparable(other, series) && other.measurement->over->role == Role::limit) return &other;
+  return nullptr;
+}
+
+const Series* best_peer_of(const Results& results, const Series& own, Figure figure) {
+  const Series* best = nullptr;
+  for (const Series& series : results.series) {
+    if (!is_comparable(series, own) || !series.measurement->is_peer()) continue;
+    const Spread spread = spread_of(series, figure);
+    if (spread.count == 0) continue;
+    const bool smaller = smaller_is_better(series, figure);
+    if (best == nullptr || (smaller ? spread.median < spread_of(*best, figure).median
+                                    : spread.median > spread_of(*best, figure).median))
+      best = &series;
+  }
+  return best;
+}
+
+}  // namespace weft::tools::perf
