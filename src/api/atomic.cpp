@@ -17,12 +17,14 @@ core::OneSided::Access access_of(int peer, const RemoteAddress& where, const Ato
 template <class Locking>
 Status AtomicCalls<Locking>::post(DeviceState& device, int peer, const RemoteAddress& where,
                                   const AtomicUpdate& update, void* old, const AccessOptions& options) {
-  return post_access(device, access_of(peer, where, update, old, options), Locking::kExclusive);
+  return core::post_access(device, access_of(peer, where, update, old, options),
+                           core::Caller::of_endpoint(Locking::kExclusive));
 }
 template <class Locking>
 Outcome AtomicCalls<Locking>::perform(DeviceState& device, int peer, const RemoteAddress& where,
                                       const AtomicUpdate& update, void* old, const AccessOptions& options) {
-  return perform_access(device, access_of(peer, where, update, old, options), Locking::kExclusive);
+  return core::perform_access(device, access_of(peer, where, update, old, options),
+                              core::Caller::of_endpoint(Locking::kExclusive));
 }
 
 template struct AtomicCalls<TryLock>;

@@ -1,12 +1,16 @@
 #include <weft/endpoint.hpp>
 
 #include "core/deadline/timeout.hpp"
+#include "core/protocol/immediate_completion.hpp"
 #include "core/runtime/device_state.hpp"
 #include "core/runtime/runtime_state.hpp"
+#include "core/wait/blocking.hpp"
 
 namespace weft {
 
 namespace detail {
+
+using core::Caller;
 
 template <class Locking>
 void EndpointCalls<Locking>::open(DeviceState& device) {
@@ -19,25 +23,27 @@ void EndpointCalls<Locking>::close(DeviceState& device) noexcept {
 template <class Locking>
 Status EndpointCalls<Locking>::post_am(DeviceState& device, int peer, RemoteCompletion remote, Bytes bytes,
                                        const ActiveMessageOptions& options) {
-  return device.post_am(peer, remote, bytes, options, Locking::kExclusive);
+  return device.active_messages().post(peer, remote, bytes, options,
+                                       Caller::of_endpoint(Locking::kExclusive));
 }
 template <class Locking>
 bool EndpointCalls<Locking>::post_multi_slot_am(DeviceState& device, int peer, RemoteCompletion remote,
                                                 const std::byte* data, std::size_t size,
                                                 std::uint32_t tag) noexcept {
-  return device.post_multi_slot_am<Locking>(peer, remote, data, size, tag);
+  return device.active_messages().try_post_multi_slot<Locking>(peer, remote, data, size, tag);
 }
 template <class Locking>
 Status EndpointCalls<Locking>::post_packet(DeviceState& device, int peer, RemoteCompletion remote,
                                            Packet& packet, std::size_t size,
                                            const ActiveMessageOptions& options) {
-  return device.post_packet(peer, remote, packet, size, options, Locking::kExclusive);
+  return device.active_messages().post_packet(peer, remote, packet, size, options,
+                                              Caller::of_endpoint(Locking::kExclusive));
 }
 template <class Locking>
 Outcome EndpointCalls<Locking>::send_am(DeviceState& device, int peer, RemoteCompletion remote, Bytes bytes,
                                         const ActiveMessageOptions& options,
                                         const std::source_location& where) {
-  return device.send_am(peer, remote, bytes, options, where, Locking::kExclusive);
+  return core::send_am(device, peer, remote, bytes, options, where, Caller::of_endpoint(Locking::kExclusive));
 }
 template <class Locking>
 std::size_t EndpointCalls<Locking>::progress(DeviceState& device) noexcept {
@@ -61,7 +67,7 @@ template struct EndpointCalls<NoLock>;
 
 Status signal_completion(DeviceState& device, Operation operation, int peer, std::uint64_t tag, Bytes bytes,
                          Completion& completion, void* user_data) noexcept {
-  return device.signal_completion(operation, peer, tag, bytes, completion, user_data);
+  return core::signal_completion(device.posts().context, operation, peer, tag, bytes, completion, user_data);
 }
 
 DevicePath& path_of(DeviceState& device) noexcept { return device.path(); }

@@ -10,6 +10,7 @@
 
 namespace weft::detail {
 
+using core::Caller;
 using core::OneSided;
 
 namespace {
@@ -44,22 +45,24 @@ void flush_peer(DeviceState& device, int peer, const std::source_location& where
 template <class Locking>
 Status OneSidedCalls<Locking>::post_put(DeviceState& device, int peer, const RemoteAddress& to, Bytes from,
                                         const AccessOptions& options) {
-  return post_access(device, put_of(peer, to, from, options), Locking::kExclusive);
+  return core::post_access(device, put_of(peer, to, from, options), Caller::of_endpoint(Locking::kExclusive));
 }
 template <class Locking>
 Status OneSidedCalls<Locking>::post_get(DeviceState& device, int peer, const RemoteAddress& from,
                                         std::span<std::byte> to, const AccessOptions& options) {
-  return post_access(device, get_of(peer, from, to, options), Locking::kExclusive);
+  return core::post_access(device, get_of(peer, from, to, options), Caller::of_endpoint(Locking::kExclusive));
 }
 template <class Locking>
 Outcome OneSidedCalls<Locking>::put(DeviceState& device, int peer, const RemoteAddress& to, Bytes from,
                                     const AccessOptions& options) {
-  return perform_access(device, put_of(peer, to, from, options), Locking::kExclusive);
+  return core::perform_access(device, put_of(peer, to, from, options),
+                              Caller::of_endpoint(Locking::kExclusive));
 }
 template <class Locking>
 Outcome OneSidedCalls<Locking>::get(DeviceState& device, int peer, const RemoteAddress& from,
                                     std::span<std::byte> to, const AccessOptions& options) {
-  return perform_access(device, get_of(peer, from, to, options), Locking::kExclusive);
+  return core::perform_access(device, get_of(peer, from, to, options),
+                              Caller::of_endpoint(Locking::kExclusive));
 }
 template <class Locking>
 void OneSidedCalls<Locking>::flush(DeviceState& device, int peer, const std::source_location& where) {

@@ -1,5 +1,6 @@
 #include <weft/endpoint/persistent.hpp>
 
+#include "core/protocol/post_checks.hpp"
 #include "core/runtime/device_state.hpp"
 #include "core/runtime/runtime_state.hpp"
 
@@ -7,8 +8,8 @@ namespace weft::detail {
 
 void Preparation::check_active_message(DeviceState& device, int peer, RemoteCompletion remote,
                                        MessageClass message_class) {
-  device.check_target(peer, remote, "prepare_am");
-  DeviceState::check_class(message_class, "prepare_am");
+  core::check_target(peer, remote, device.posts().context, "prepare_am");
+  core::check_class(message_class, "prepare_am");
 }
 void Preparation::check_send(DeviceState& device, int peer, const SendOptions& options) {
   device.check_send(peer, options, "prepare_send");

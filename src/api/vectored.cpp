@@ -1,27 +1,31 @@
 #include <weft/endpoint.hpp>
 #include <weft/error.hpp>
 
+#include "core/protocol/one_sided/accesses.hpp"
 #include "core/runtime/device_state.hpp"
 
 #include <string>
 
 namespace weft::detail {
 
+using core::Caller;
+
 template <class Locking>
 Status VectoredCalls<Locking>::post_am(DeviceState& device, int peer, RemoteCompletion remote, Bytes head,
                                        std::span<const Bytes> parts, const ActiveMessageOptions& options) {
-  return device.post_multipart_am(peer, remote, head, parts, options, Locking::kExclusive);
+  return device.multipart_posts().post(peer, remote, head, parts, options,
+                                       Caller::of_endpoint(Locking::kExclusive));
 }
 
 template <class Locking>
 Status VectoredCalls<Locking>::post_put(DeviceState& device, int peer, std::span<const PutPiece> pieces,
                                         const AccessOptions& options) {
-  return device.post_put(peer, pieces, options, Locking::kExclusive);
+  return core::post_pieces(device, peer, pieces, options, Caller::of_endpoint(Locking::kExclusive));
 }
 template <class Locking>
 Status VectoredCalls<Locking>::post_get(DeviceState& device, int peer, std::span<const GetPiece> pieces,
                                         const AccessOptions& options) {
-  return device.post_get(peer, pieces, options, Locking::kExclusive);
+  return core::post_pieces(device, peer, pieces, options, Caller::of_endpoint(Locking::kExclusive));
 }
 
 template <class Locking>

@@ -19,6 +19,7 @@ ROLES = {
     "one_sided": "puts and gets: the calls of the public interface, and the protocol behind them",
     "peers": "the peers of a rank as a network knows them",
     "port": "a device of a network",
+    "post": "the posts of a protocol: checks, the attempt, the backlog",
     "receive": "the receiving half of a protocol or a network",
     "records": "the records of operations that a protocol has under way",
     "report": "what a protocol tells explanations of its operations",

@@ -97,23 +97,6 @@ RuntimeCounters DeviceState::counters() noexcept {
   return result;
 }
 
-[[gnu::noinline]] void DeviceState::note_refusal(Reason reason) noexcept {
-  refused_nodes_.note_refused_post();
-  if (counts_.refusals[static_cast<std::size_t>(reason)].add() != 0) return;
-  const bool is_of_matching = reason == Reason::no_credit;
-  runtime_.log().in(is_of_matching ? base::LogModule::matching : base::LogModule::runtime).info([&] {
-    return "device " + std::to_string(index_) + " refuses its first post for the reason " + name_of(reason);
-  });
-}
-
-void DeviceState::count_first_queued(int peer, Status refused) noexcept {
-  if (backlog_.added() != 0) return;
-  runtime_.log().in(base::LogModule::backlog).info([&] {
-    return "device " + std::to_string(index_) + " keeps its first refused post, towards rank " +
-           std::to_string(peer) + ": " + name_of(refused.reason());
-  });
-}
-
 RuntimeCounters RuntimeState::all_counters() noexcept {
   const std::lock_guard counting(counting_mutex_);
   RuntimeCounters result = of_closed_devices_;

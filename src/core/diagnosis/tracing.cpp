@@ -1,10 +1,8 @@
-// Trace events of posts and waits of a device; its port adds those of the network (traced_port.cpp).
+#include "core/diagnosis/tracing.hpp"
+
 #include "base/clock.hpp"
-#include "core/runtime/device_state.hpp"
 
-namespace weft::detail {
-
-using core::TraceEvent;
+namespace weft::core {
 
 namespace {
 
@@ -40,22 +38,23 @@ TraceEvent event_of(std::uint32_t device, const char* category, const char* name
 
 }  // namespace
 
-void DeviceState::trace_post(Operation operation, int peer, std::uint64_t tag, std::size_t size,
-                             Status status) noexcept {
-  TraceEvent event = event_of(index_, "post", name_of_post(operation));
+void trace_post(Tracer& tracer, std::uint32_t device, Operation operation, int peer, std::uint64_t tag,
+                std::size_t size, Status status) noexcept {
+  TraceEvent event = event_of(device, "post", name_of_post(operation));
   event.peer = peer;
   event.has_tag = event.has_size = true;
   event.tag = tag;
   event.size = size;
   event.detail = status.is_done() ? "done" : status.is_posted() ? "posted" : name_of(status.reason());
   if (status.is_retry())
-    context_.tracer->add_repeating(event);
+    tracer.add_repeating(event);
   else
-    context_.tracer->add(event);
+    tracer.add(event);
 }
 
-void DeviceState::trace_wait(const WaitPlace& place, std::int64_t begin_ns) noexcept {
-  TraceEvent event = event_of(index_, "wait", place.what);
+void trace_wait(Tracer& tracer, std::uint32_t device, const detail::WaitPlace& place,
+                std::int64_t begin_ns) noexcept {
+  TraceEvent event = event_of(device, "wait", place.what);
   event.phase = TraceEvent::Phase::slice;
   event.peer = place.peer;
   event.duration_ns = event.begin_ns - begin_ns;
@@ -64,14 +63,14 @@ void DeviceState::trace_wait(const WaitPlace& place, std::int64_t begin_ns) noex
     event.detail = place.where.file_name();
     event.line = place.where.line();
   }
-  context_.tracer->add(event);
+  tracer.add(event);
 }
 
-void DeviceState::trace_retries(std::size_t accepted) noexcept {
-  TraceEvent event = event_of(index_, "protocol", "posts of the backlog accepted");
+void trace_retries(Tracer& tracer, std::uint32_t device, std::size_t accepted) noexcept {
+  TraceEvent event = event_of(device, "protocol", "posts of the backlog accepted");
   event.has_size = true;
   event.size = accepted;
-  context_.tracer->add(event);
+  tracer.add(event);
 }
 
-}  // namespace weft::detail
+}  // namespace weft::core

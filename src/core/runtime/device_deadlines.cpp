@@ -6,8 +6,8 @@
 // and the operations that are continued step by step.
 #include "base/clock.hpp"
 #include "concurrent/thread_number.hpp"
+#include "core/deadline/timed_posts.hpp"
 #include "core/runtime/device_state.hpp"
-#include "core/runtime/post_within.hpp"
 #include "core/runtime/runtime_state.hpp"
 
 namespace weft::detail {
@@ -18,7 +18,7 @@ namespace {
 
 /// What a queued post signals when it ends.
 struct QueuedPost {
-  Unposted unposted;
+  core::Unposted unposted;
   Completion* completion;
   void* user_data;
 };
@@ -127,7 +127,7 @@ void DeviceState::end_queued(PendingPost& post, Outcome outcome) noexcept {
                             post.operation == Operation::atomic))
     one_sided_.flushes().leave(post.peer, access->flush_epoch);
   post.other = std::monostate();
-  end_unposted(ends_, kept.unposted, *kept.completion, kept.user_data, outcome, index_);
+  core::end_unposted(context_, kept.unposted, *kept.completion, kept.user_data, outcome);
 }
 
 }  // namespace weft::detail

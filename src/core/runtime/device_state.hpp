@@ -9,11 +9,15 @@
 #include "core/completion/immediate_ends.hpp"
 #include "core/completion/refused_nodes.hpp"
 #include "core/deadline/deadlines.hpp"
+#include "core/deadline/timed_posts.hpp"
+#include "core/protocol/active_message/active_messages.hpp"
 #include "core/protocol/context.hpp"
 #include "core/protocol/matched/matched_messages.hpp"
 #include "core/protocol/multipart/multipart.hpp"
+#include "core/protocol/multipart/post.hpp"
 #include "core/protocol/one_sided/one_sided.hpp"
 #include "core/protocol/one_sided/vectored.hpp"
+#include "core/protocol/post_context.hpp"
 #include "core/protocol/rendezvous/rendezvous.hpp"
 #include "network/network.hpp"
 
@@ -37,7 +41,6 @@
 namespace weft::detail {
 
 class RuntimeState;
-struct Unposted;
 
 class DeviceState final : private network::Sink, private core::PostRetry {
  public:
@@ -53,46 +56,28 @@ class DeviceState final : private network::Sink, private core::PostRetry {
   [[nodiscard]] RuntimeState& runtime() noexcept { return runtime_; }
   /// The counts since the device was opened. Any thread. In core/diagnosis/counters.cpp.
   [[nodiscard]] RuntimeCounters counters() noexcept;
+  // The protocols, which own their operations from post to report.
+  [[nodiscard]] core::ActiveMessages& active_messages() noexcept { return active_messages_; }
+  [[nodiscard]] core::MultipartPosts& multipart_posts() noexcept { return multipart_posts_; }
   [[nodiscard]] core::OneSided& one_sided() noexcept { return one_sided_; }
+  [[nodiscard]] core::VectoredAccesses& vectored_accesses() noexcept { return vectored_accesses_; }
+  [[nodiscard]] core::TimedPosts& timed_posts() noexcept { return timed_posts_; }
   [[nodiscard]] core::Backlog& backlog() noexcept { return backlog_; }
+  [[nodiscard]] const core::PostContext& posts() const noexcept { return posts_; }
   /// Returns true when this thread is inside a signal of a completion object, or inside progress: posts do
   /// not return retry then while the backlog has room.
   [[nodiscard]] static bool in_handler() noexcept { return core::SignalScope::is_inside(); }
-  /// Called with the result of every attempt of a post that was not inlined: for counters, and for a trace.
-  void observe(Operation operation, int peer, std::uint64_t tag, std::size_t size, Status status) noexcept {
-    if (status.is_retry()) [[unlikely]]
-      note_refusal(status.reason());
-    if (context_.tracer != nullptr) [[unlikely]]
-      trace_post(operation, peer, tag, size, status);
-  }
 
   /// Opens one serial endpoint, or any number of shared ones; throws weft::Error otherwise.
   void open_endpoint(bool exclusive);
   void close_endpoint(bool exclusive) noexcept;
 
-  // post_active_message.cpp
-  Status post_am(int peer, RemoteCompletion remote, Bytes bytes, const ActiveMessageOptions& options,
-                 bool exclusive);
-  Status post_packet(int peer, RemoteCompletion remote, Packet& packet, std::size_t size,
-                     const ActiveMessageOptions& options, bool exclusive);
-  Status signal_completion(Operation operation, int peer, std::uint64_t tag, Bytes bytes,
-                           Completion& completion, void* user_data) noexcept;
-  // post_multi_slot.cpp (send_am: post_active_message.cpp): fast path of payloads larger than a slot and up
-  // to a packet. Returns false, without effect, when it does not apply; the caller then falls back to
-  // post_am() or post_send().
-  template <class Locking>
-  bool post_multi_slot_am(int peer, RemoteCompletion remote, const std::byte* data, std::size_t size,
-                          std::uint32_t tag) noexcept;
+  // post_multi_slot.cpp: fast path of payloads larger than a slot and up to a packet. Returns false, without
+  // effect, when it does not apply; the caller then falls back to post_send().
   template <class Locking>
   bool post_multi_slot_send(std::uint64_t peer_and_device, std::uint64_t tag, const std::byte* data,
                             std::size_t size, std::uint64_t trailer) noexcept;
-  Outcome send_am(int peer, RemoteCompletion remote, Bytes bytes, const ActiveMessageOptions& options,
-                  const std::source_location& where, bool exclusive);
   // post_vectored.cpp
-  Status post_multipart_am(int peer, RemoteCompletion remote, Bytes head, std::span<const Bytes> parts,
-                           const ActiveMessageOptions& options, bool exclusive);
-  Status post_put(int peer, std::span<const PutPiece> pieces, const AccessOptions& options, bool exclusive);
-  Status post_get(int peer, std::span<const GetPiece> pieces, const AccessOptions& options, bool exclusive);
   Status post_send(int peer, std::uint64_t tag, std::span<const Bytes> parts, const SendOptions& options,
                    bool exclusive);
   Status post_receive(int source, std::uint64_t tag, std::span<const MutableBytes> buffers,
@@ -138,11 +123,7 @@ class DeviceState final : private network::Sink, private core::PostRetry {
                              const ReceiveOptions& options) {
     return post_receive(source, tag, buffers, options);  // which accepts either
   }
-  Status post_access_within(const core::OneSided::Access& access, bool exclusive);
-  // post_active_message.cpp, post_matched.cpp: checks that persistent operations make once; the errors name
-  // `operation`.
-  void check_target(int peer, RemoteCompletion remote, const char* operation) const;
-  static void check_class(MessageClass message_class, const char* operation);
+  // post_matched.cpp: checks that persistent operations make once; the errors name `operation`.
   void check_send(int peer, const SendOptions& options, const char* operation);
   core::MatchingEngine& check_receive(int source, const ReceiveOptions& options, const char* operation);
   // probe.cpp
@@ -159,7 +140,7 @@ class DeviceState final : private network::Sink, private core::PostRetry {
   /// progress() for a program that calls it in its own loop: yields where polls stay empty on a core that
   /// other threads want.
   std::size_t poll(bool exclusive) noexcept;
-  // core/wait/waiting.cpp; wait_for: post_active_message.cpp; quiesce, drained: device_state.cpp
+  // core/wait/waiting.cpp; quiesce, drained: device_state.cpp
   void wait(const WaitCondition& condition, bool exclusive) noexcept;
   void wait_for(Completion& completion, const WaitPlace& place, bool exclusive) noexcept;
   /// Progresses until `post` is accepted; see core/wait/until_accepted.hpp.
@@ -191,33 +172,7 @@ class DeviceState final : private network::Sink, private core::PostRetry {
   }
 
  private:
-  // core/diagnosis/counters.cpp
-  void note_refusal(Reason reason) noexcept;
-  void count_first_queued(int peer, Status refused) noexcept;
-  // core/diagnosis/tracing.cpp
-  void trace_post(Operation operation, int peer, std::uint64_t tag, std::size_t size, Status status) noexcept;
-  void trace_wait(const WaitPlace& place, std::int64_t begin_ns) noexcept;
-  void trace_retries(std::size_t accepted) noexcept;
-  // post_active_message.cpp
-  void check_peer(int peer, const char* operation) const;
-  static void check_packet(const Packet& packet, std::size_t size, const char* operation);
-  Status attempt(int peer, RemoteCompletion remote, Bytes bytes, const ActiveMessageOptions& options,
-                 bool from_handler, bool exclusive) noexcept;
-  Status attempt_packet(int peer, RemoteCompletion remote, Packet& packet, std::size_t size,
-                        const std::byte* source, const ActiveMessageOptions& options, bool from_handler,
-                        bool exclusive) noexcept;
-  Status accepted(network::SendResult result, int peer, const std::byte* data, std::size_t size,
-                  const ActiveMessageOptions& options) noexcept;
-  core::PendingPost* take_pending(int peer, MessageClass message_class, Bytes bytes, Packet* packet,
-                                  bool is_borrowed, Status& refused) noexcept;
-  Status enqueue(Status refusal, int peer, RemoteCompletion remote, Bytes bytes, Packet* packet,
-                 const ActiveMessageOptions& options) noexcept;
   Status post_again(core::PendingPost& post, bool exclusive) noexcept override;
-  // post_within.cpp
-  template <class Options, class Post>
-  Status post_within(const char* operation, const Unposted& unposted, const Options& options,
-                     const Post& post);
-  void forget(core::Deadlines::Node& node) noexcept;
   // device_deadlines.cpp; end_receive: probe.cpp
   [[gnu::noinline]] void look_at_deadlines(bool exclusive) noexcept;
   void end_due(core::Deadlines::Node* first, bool exclusive) noexcept;
@@ -225,12 +180,7 @@ class DeviceState final : private network::Sink, private core::PostRetry {
   void update_deadlines() noexcept;
   void on_cancel(std::uint64_t word, const Message& message) noexcept;
   [[nodiscard]] bool end_receive(const ReceiveHandle& handle, Outcome outcome) noexcept;
-  // post_vectored.cpp
-  Status attempt_multipart(const core::MultipartMessages::Outbound& outbound, bool exclusive) noexcept;
-  Status enqueue_multipart(Status refused, const core::MultipartMessages::Outbound& outbound) noexcept;
-  Status post_vectored_again(core::PendingPost& post, bool exclusive) noexcept;
-  // post_matched.cpp; try_receive_ordered: post_ordered.cpp; write_multi_slot_message, write_packet_message:
-  // post_multi_slot.cpp
+  // post_matched.cpp; try_receive_ordered: post_ordered.cpp
   /// Returns the engine of a post; makes it when it does not exist yet. Throws weft::Error.
   core::MatchingEngine& check_engine(std::uint32_t engine, MatchingPolicy policy, const char* operation);
   void check_source(int source, MatchingPolicy policy, const char* operation) const;
@@ -244,12 +194,6 @@ class DeviceState final : private network::Sink, private core::PostRetry {
   template <class Buffer>
   Message receive_patiently(int source, std::uint64_t tag, const Buffer& buffer,
                             const ReceiveOptions& options, const std::source_location& where, bool exclusive);
-  template <class Locking, bool kIsSend>
-  bool write_multi_slot_message(SendLane& lane, std::uint64_t word, Bytes payload,
-                                std::uint64_t trailer) noexcept;
-  template <class Locking, bool kIsSend>
-  bool write_packet_message(SendLane& lane, std::uint64_t word, Bytes payload,
-                            std::uint64_t trailer) noexcept;
   template <class Locking, class... UserData>
   bool try_receive_ordered(std::uint64_t engine_and_source, std::uint64_t tag, std::byte* data,
                            std::size_t size, Completion* completion, UserData... user_data) noexcept;
@@ -293,15 +237,9 @@ class DeviceState final : private network::Sink, private core::PostRetry {
   void deliver_batch(network::Batch& batch) noexcept override;
   template <class Messages>
   void take_batch(Messages& messages, PayloadLender* lender) noexcept;
-  template <class Batch>
-  void hand_over_batch(Batch& batch, PayloadLender* lender) noexcept;
   bool deliver(std::uint8_t channel, std::uint64_t word, Message& message) noexcept override;
-  bool hand_over(std::uint64_t word, Message& message) noexcept;
-  [[gnu::noinline]] bool hand_over_copy(Completion& completion, std::uint64_t word,
-                                        const Message& message) noexcept;
   bool deliver_slow(std::uint8_t channel, std::uint64_t word, Message& message) noexcept;
   bool deliver_control(std::uint8_t channel, std::uint64_t word, Message& message) noexcept;
-  void refuse(std::uint64_t word, int peer) noexcept;
   void reject(int peer, const char* what, std::uint64_t value) noexcept override;
   void access_ended(std::uint64_t token, Outcome outcome) noexcept override;
   void immediate_arrived(std::uint64_t immediate) noexcept override;
@@ -336,6 +274,11 @@ class DeviceState final : private network::Sink, private core::PostRetry {
   core::Backlog backlog_;
   core::VectoredAccesses vectored_accesses_;
   core::Deadlines& deadlines_;
+  core::TimedPosts timed_posts_;
+  const core::PostContext posts_;
+  core::ActiveMessages active_messages_;
+  core::MultipartPosts multipart_posts_;
+  core::MultiSlotWriter multi_slot_;
   std::atomic<std::int32_t> endpoints_{0};  // -1: one serial endpoint
   std::int64_t spin_ns_;
   std::uint32_t yield_;
@@ -347,9 +290,8 @@ class DeviceState final : private network::Sink, private core::PostRetry {
   concurrent::OwnedTryLock<> reclaiming_;              // guards reclaiming what failed peers have left
   const std::unique_ptr<std::atomic<bool>[]> buried_;  // by rank
   std::atomic<std::uint32_t> visitors_{0};
-  std::atomic<std::uint32_t> parking_{0};  // threads that park or are about to
-  NodeRefusals refused_nodes_;             // refused nodes of graphs
-  std::uint32_t ended_silent_ = 0;         // peers from which receives have been ended
+  NodeRefusals refused_nodes_;      // refused nodes of graphs
+  std::uint32_t ended_silent_ = 0;  // peers from which receives have been ended
   std::int64_t next_look_ = 0;
   const base::ForkWatch fork_watch_{
       [](void* device) noexcept { static_cast<DeviceState*>(device)->close_in_forked_child(); }, this};

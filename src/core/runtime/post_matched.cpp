@@ -1,7 +1,10 @@
 // Sends and receives: checks, refusals, the backlog, and the calls that wait.
+#include "core/deadline/timed_posts.hpp"
 #include "core/deadline/timeout.hpp"
+#include "core/protocol/enqueue.hpp"
+#include "core/protocol/post_checks.hpp"
+#include "core/protocol/submit.hpp"
 #include "core/runtime/device_state.hpp"
-#include "core/runtime/post_within.hpp"
 #include "core/runtime/runtime_state.hpp"
 #include "core/wait/one_message.hpp"
 #include "core/wait/until_accepted.hpp"
@@ -70,34 +73,33 @@ Status DeviceState::post_payload(int peer, std::uint64_t tag, const core::SendPa
                                  Packet* packet, const SendOptions& options, bool exclusive) {
   if (options.engine >= kMatchingEngines) [[unlikely]]
     return post_ordered_send_slow(peer, tag, payload, packet, options, exclusive);
-  check_peer(peer, "post_send");
-  check_class(options.message_class, "post_send");
+  core::check_peer(peer, context_, "post_send");
+  core::check_class(options.message_class, "post_send");
   const core::MatchingEngine& engine = check_engine(options.engine, options.policy, "post_send");
   if (options.timeout.count() != 0) [[unlikely]]
-    return post_within("post_send", unposted_send(peer, tag, payload, packet), options,
-                       [&](const SendOptions& within) {
-                         return post_payload(peer, tag, payload, packet, within, exclusive);
-                       });
+    return timed_posts_.post("post_send", core::unposted_send(peer, tag, payload, packet), options,
+                             [&](const SendOptions& within) {
+                               return post_payload(peer, tag, payload, packet, within, exclusive);
+                             });
   if (options.policy == MatchingPolicy::user) [[unlikely]]
     tag = engine.user_key(runtime_.rank(), tag);
-  const Status status =
-      backlog_.waits_for_room(peer, options.message_class)
-          ? Status::retry(Reason::backlog)
-          : send_receive_.attempt_send(peer, tag, payload, options, packet, !backlog_.empty(), exclusive);
-  observe(Operation::send, peer, tag, payload.size(), status);
-  if (!status.is_retry()) [[likely]] {
-    if (packet != nullptr) packet->reset();
-    return status;
-  }
-  if (options.may_retry && !in_handler()) [[likely]]
-    return status;
-  return keep_send(status, peer, tag, payload, packet, options);
+  return core::submit(
+      posts_,
+      {Operation::send, peer, tag, payload.size(), backlog_.waits_for_room(peer, options.message_class),
+       options.may_retry},
+      [&] {
+        const Status status =
+            send_receive_.attempt_send(peer, tag, payload, options, packet, !backlog_.empty(), exclusive);
+        if (packet != nullptr && !status.is_retry()) packet->reset();
+        return status;
+      },
+      [&](Status refused) { return keep_send(refused, peer, tag, payload, packet, options); });
 }
 
 Status DeviceState::post_send_packet(int peer, std::uint64_t tag, Packet& packet, std::size_t size,
                                      const SendOptions& options, bool exclusive) {
-  check_peer(peer, "post_send");
-  check_packet(packet, size, "post_send");
+  core::check_peer(peer, context_, "post_send");
+  core::check_packet(packet, size, "post_send");
   return post_payload(peer, tag, {{packet.data(), size}}, &packet, options, exclusive);
 }
 
@@ -126,7 +128,8 @@ Status DeviceState::keep_send(Status refused, int peer, std::uint64_t tag, const
     if (gathered) packet = &gathered;
   }
   const bool is_borrowed = options.completion != nullptr || gathered_long != nullptr;
-  core::PendingPost* post = take_pending(peer, options.message_class, bytes, packet, is_borrowed, refused);
+  core::PendingPost* post =
+      core::take_pending(posts_, peer, options.message_class, bytes, packet, is_borrowed, refused);
   if (post == nullptr) return refused;
   if (gathered_long != nullptr) post->long_copy = std::move(gathered_long);
   post->operation = Operation::send;
@@ -144,8 +147,8 @@ Status DeviceState::keep_send(Status refused, int peer, std::uint64_t tag, const
 }
 
 void DeviceState::check_send(int peer, const SendOptions& options, const char* operation) {
-  check_peer(peer, operation);
-  check_class(options.message_class, operation);
+  core::check_peer(peer, context_, operation);
+  core::check_class(options.message_class, operation);
   check_engine(options.engine, options.policy, operation);
 }
 
@@ -221,6 +224,13 @@ Status DeviceState::post_receive(int source, std::uint64_t tag, std::span<std::b
   return post_receive_slow(source, tag, buffer, options);
 }
 
+Status DeviceState::post_receive_within(int source, std::uint64_t tag, std::span<std::byte> buffer,
+                                        const ReceiveOptions& options) {
+  return timed_posts_.post(
+      "post_receive", {Operation::receive, source, tag, buffer.data(), 0}, options,
+      [&](const ReceiveOptions& within) { return post_receive(source, tag, buffer, within); });
+}
+
 /// Out of line, so that post_receive() saves no registers for it.
 [[gnu::noinline]] Status DeviceState::post_receive_slow(int source, std::uint64_t tag,
                                                         std::span<std::byte> buffer,
@@ -230,11 +240,13 @@ Status DeviceState::post_receive(int source, std::uint64_t tag, std::span<std::b
     return Status::posted();
   core::MatchingEngine& engine = check_receive(source, options, "post_receive");
   if (engine.is_serial()) engine.set_device(index_);
-  const Status status = attempt_receive(engine, source, tag, buffer, options, false);
-  observe(Operation::receive, source, tag, buffer.size(), status);
-  if (!status.is_retry() || (options.may_retry && !in_handler())) return status;
-  const bool has_source = source >= 0 && source < runtime_.size();
-  return keep_receive(has_source ? source : runtime_.rank(), source, tag, buffer, options);
+  return core::submit(
+      posts_, {Operation::receive, source, tag, buffer.size(), false, options.may_retry},
+      [&] { return attempt_receive(engine, source, tag, buffer, options, false); },
+      [&](Status) {
+        const bool has_source = source >= 0 && source < runtime_.size();
+        return keep_receive(has_source ? source : runtime_.rank(), source, tag, buffer, options);
+      });
 }
 
 /// Fast path of a receive that was not posted at once: its unexpected message is the first in its bucket.
@@ -275,6 +287,23 @@ Status DeviceState::keep_receive(int peer, int source, std::uint64_t tag, std::s
   }
   backlog_.add(*post);
   return Status::posted();
+}
+
+Status DeviceState::post_again(core::PendingPost& post, bool exclusive) noexcept {
+  const core::Caller caller{exclusive, post.from_handler, true, true};
+  switch (post.operation) {
+    case Operation::send:
+    case Operation::receive:
+      return post_matched_again(post, exclusive);
+    case Operation::put:
+    case Operation::get:
+    case Operation::atomic:
+      return one_sided_.post_again(post, exclusive);
+    case Operation::multipart_message:
+      return multipart_posts_.post_again(post, caller);
+    default:
+      return active_messages_.post_again(post, caller);
+  }
 }
 
 Status DeviceState::post_matched_again(core::PendingPost& post, bool exclusive) noexcept {

@@ -1,6 +1,9 @@
 // Sends and receives of ordered engines: checks, refusals and the backlog.
+#include "core/deadline/timed_posts.hpp"
+#include "core/protocol/enqueue.hpp"
+#include "core/protocol/post_checks.hpp"
+#include "core/protocol/submit.hpp"
 #include "core/runtime/device_state.hpp"
-#include "core/runtime/post_within.hpp"
 #include "core/runtime/runtime_state.hpp"
 
 #include <weft/error.hpp>
@@ -47,28 +50,28 @@ Status DeviceState::post_ordered_send(int peer, std::uint64_t tag, Bytes bytes, 
 
 Status DeviceState::post_ordered_send_slow(int peer, std::uint64_t tag, const core::SendPayload& payload,
                                            Packet* packet, const SendOptions& options, bool exclusive) {
-  check_peer(peer, "post_send");
-  check_class(options.message_class, "post_send");
+  core::check_peer(peer, context_, "post_send");
+  core::check_class(options.message_class, "post_send");
   core::MatchingEngine& engine = check_ordered(options.engine, options.policy, "post_send");
   if (tag == any_tag) [[unlikely]]
     throw Error("post_send: tag " + std::to_string(tag) +
                 " is any_tag, which no message to an ordered matching engine can have");
   if (options.timeout.count() != 0) [[unlikely]]
-    return post_within("post_send", unposted_send(peer, tag, payload, packet), options,
-                       [&](const SendOptions& within) {
-                         return post_ordered_send_slow(peer, tag, payload, packet, within, exclusive);
-                       });
-  const Status status = backlog_.waits_for_room(peer, options.message_class)
-                            ? Status::retry(Reason::backlog)
-                            : send_receive_.attempt_ordered_send(engine, peer, tag, payload, options, packet,
+    return timed_posts_.post("post_send", core::unposted_send(peer, tag, payload, packet), options,
+                             [&](const SendOptions& within) {
+                               return post_ordered_send_slow(peer, tag, payload, packet, within, exclusive);
+                             });
+  return core::submit(
+      posts_,
+      {Operation::send, peer, tag, payload.size(), backlog_.waits_for_room(peer, options.message_class),
+       options.may_retry},
+      [&] {
+        const Status status = send_receive_.attempt_ordered_send(engine, peer, tag, payload, options, packet,
                                                                  !backlog_.empty(), exclusive, false);
-  observe(Operation::send, peer, tag, payload.size(), status);
-  if (!status.is_retry()) [[likely]] {
-    if (packet != nullptr) packet->reset();
-    return status;
-  }
-  if (options.may_retry && !in_handler()) return status;
-  return keep_send(status, peer, tag, payload, packet, options);
+        if (packet != nullptr && !status.is_retry()) packet->reset();
+        return status;
+      },
+      [&](Status refused) { return keep_send(refused, peer, tag, payload, packet, options); });
 }
 
 template <class Locking, class... UserData>
@@ -140,11 +143,11 @@ Status DeviceState::post_ordered_receive(int source, std::uint64_t tag, std::spa
     throw Error(
         "post_receive: a completion object is needed, or nobody would learn that the message has come");
   if (engine.is_serial()) engine.set_device(index_);
-  const Status status = attempt_receive(engine, source, tag, buffer, options, false);
-  observe(Operation::receive, source, tag, buffer.size(), status);
-  if (!status.is_retry() || (options.may_retry && !in_handler())) return status;
-  // All receives are in one list, so that they stay in order.
-  return keep_receive(runtime_.rank(), source, tag, buffer, options);
+  // All receives are in one list of the backlog, so that they stay in order.
+  return core::submit(
+      posts_, {Operation::receive, source, tag, buffer.size(), false, options.may_retry},
+      [&] { return attempt_receive(engine, source, tag, buffer, options, false); },
+      [&](Status) { return keep_receive(runtime_.rank(), source, tag, buffer, options); });
 }
 
 }  // namespace weft::detail

@@ -1,15 +1,14 @@
 // Progress: delivers what has arrived, and continues operations in progress.
-#include "base/memory/bulk_copy.hpp"
 #include "concurrent/thread_number.hpp"
 #include "core/completion/allocator_access.hpp"
+#include "core/diagnosis/tracing.hpp"
+#include "core/protocol/active_message/deliver.inl.hpp"
 #include "core/runtime/device_state.hpp"
 #include "core/runtime/runtime_state.hpp"
 #include "core/wait/poller.hpp"
 #include "core/wait/waiting.hpp"
 
-#include <weft/completion/arrivals.hpp>
 #include <weft/detail/lock.hpp>
-#include <weft/detail/message_access.hpp>
 
 #include <sched.h>
 #include <string>
@@ -78,53 +77,16 @@ std::size_t DeviceState::work(bool exclusive) noexcept {
   const std::size_t retried = backlog_.work(*this, exclusive);
   count += retried;
   if (retried != 0 && context_.tracer != nullptr) [[unlikely]]
-    trace_retries(retried);
+    core::trace_retries(*context_.tracer, index_, retried);
   working_.leave();
   return count;
-}
-
-[[gnu::always_inline]] inline bool DeviceState::hand_over(std::uint64_t word, Message& message) noexcept {
-  Completion* completion = context_.exposures.find(word);
-  if (completion == nullptr) [[unlikely]] {
-    refuse(word, message.peer());
-    return true;
-  }
-  if (completion->allocates_every_size()) [[unlikely]]
-    return hand_over_copy(*completion, word, message);
-  MessageAccess::set_came_by(message, word, index_);
-  completion->signal(message);
-  return true;
-}
-
-/// Delivers a copy to an object whose allocator supplies memory for payloads. Returns false when there is no
-/// room now.
-bool DeviceState::hand_over_copy(Completion& completion, std::uint64_t word,
-                                 const Message& message) noexcept {
-  Message copy;
-  const std::size_t size = message.size();
-  std::byte* data = nullptr;
-  if (size != 0) {
-    PayloadOwner& owner = AllocatorAccess::use(completion);
-    data = owner.allocate_on(size, index_);
-    if (data == nullptr) return false;
-    base::copy_bulk(data, message.data(), size);
-    MessageAccess::set_view(copy, Operation::active_message, message.peer(), message.tag(), data, size,
-                            nullptr, 0);
-    MessageAccess::set_owner(copy, &owner, 0);
-  } else {
-    MessageAccess::set_view(copy, Operation::active_message, message.peer(), message.tag(), nullptr, 0,
-                            nullptr, 0);
-  }
-  MessageAccess::set_came_by(copy, word, index_);
-  completion.signal(copy);
-  return true;
 }
 
 bool DeviceState::deliver(std::uint8_t channel, std::uint64_t word, Message& message) noexcept {
   if (channel == kActiveMessageChannel) [[likely]] {
     if (backlog_.over_limit()) [[unlikely]]
       return false;
-    return hand_over(word, message);
+    return active_messages_.deliver(word, message);
   }
   if (channel == static_cast<std::uint8_t>(Channel::send))
     return !backlog_.over_limit() && send_receive_.on_send(word, message, *this);
@@ -137,12 +99,7 @@ bool DeviceState::takes_active_messages() const noexcept {
 }
 
 void DeviceState::take_active_message(std::uint64_t word, Message& message) noexcept {
-  if (hand_over(word, message)) [[likely]]
-    return;
-  // The allocator was set between the two calls, and has no room.
-  Completion* completion = context_.exposures.find(word);
-  MessageAccess::set_came_by(message, word, index_);
-  if (completion != nullptr) completion->signal(message);
+  active_messages_.deliver_at_once(word, message);
 }
 
 // Only jumps: what takes the messages is a function for each kind of batch.
@@ -155,43 +112,11 @@ void DeviceState::deliver_batch(network::Batch& batch) noexcept {
 template <class Messages>
 [[gnu::noinline]] void DeviceState::take_batch(Messages& messages, PayloadLender* lender) noexcept {
   if (messages.channel() == kActiveMessageChannel)
-    hand_over_batch(messages, lender);
+    active_messages_.deliver_batch(messages, lender);
   else if (messages.channel() == static_cast<std::uint8_t>(Channel::send)) [[likely]]
     send_receive_.on_sends(messages, lender, *this, backlog_);
   else
     deliver_each(messages, lender);
-}
-
-/// Delivers active messages as deliver() does, but with one call for consecutive messages to one object.
-template <class Batch>
-inline void DeviceState::hand_over_batch(Batch& batch, PayloadLender* lender) noexcept {
-  std::uint64_t word = 0;
-  Bytes payload;
-  while (batch.look(word, payload) && !backlog_.over_limit()) {
-    Completion* completion = context_.exposures.find(word);
-    if (completion == nullptr) [[unlikely]] {
-      refuse(word, batch.peer());
-      batch.advance();
-      continue;
-    }
-    if (completion->allocates_every_size()) [[unlikely]] {
-      Message message;
-      MessageAccess::set_view(message, Operation::active_message, batch.peer(),
-                              static_cast<std::uint32_t>(word), payload.data(), payload.size(), nullptr, 0);
-      if (!hand_over_copy(*completion, word, message)) return;
-      batch.advance();
-      continue;
-    }
-    Arrivals arrivals(batch,
-                      {open_handle(word), &context_.exposures.open(word), &backlog_.posts_of_handlers(),
-                       backlog_.limit(), index_},
-                      lender);
-    const std::uint64_t before = batch.head();
-    completion->signal_batch(arrivals);
-    // The object was withdrawn meanwhile, or leaves the messages: the next poll begins with a single one.
-    if (batch.head() == before) [[unlikely]]
-      return;
-  }
 }
 
 bool DeviceState::deliver_slow(std::uint8_t channel, std::uint64_t word, Message& message) noexcept {
@@ -199,7 +124,7 @@ bool DeviceState::deliver_slow(std::uint8_t channel, std::uint64_t word, Message
     case Channel::answer:
       // Accepted when requests are not: the poster's handlers wait for the answer, and requests to them may,
       // too.
-      return !backlog_.almost_full() && hand_over(word, message);
+      return !backlog_.almost_full() && active_messages_.deliver(word, message);
     case Channel::put_signal:
     case Channel::get_signal:
     case Channel::atomic_signal:
@@ -267,14 +192,6 @@ void DeviceState::access_ended(std::uint64_t token, Outcome outcome) noexcept {
 
 void DeviceState::immediate_arrived(std::uint64_t immediate) noexcept {
   one_sided_.immediate_arrived(immediate);
-}
-
-void DeviceState::refuse(std::uint64_t word, int peer) noexcept {
-  const std::uint64_t count = context_.counters.refused_handles.fetch_add(1, std::memory_order_relaxed) + 1;
-  if (!core::is_reported(count)) return;
-  context_.log.warn("refused a message from rank " + std::to_string(peer) + " for id " +
-                    std::to_string(word >> 48) + ", generation " + std::to_string(word >> 32 & 0xffff) +
-                    ": stale, withdrawn or forged (" + std::to_string(count) + " so far)");
 }
 
 void DeviceState::reject(int peer, const char* what, std::uint64_t value) noexcept {

@@ -2,6 +2,7 @@
 
 #include "base/clock.hpp"
 #include "concurrent/thread_number.hpp"
+#include "core/diagnosis/tracing.hpp"
 #include "core/runtime/device_state.hpp"
 #include "core/runtime/runtime_state.hpp"
 #include "core/wait/spin.hpp"
@@ -65,7 +66,7 @@ class ParkedEntry {
 class Parking {
  public:
   explicit Parking(std::atomic<std::uint32_t>& count) noexcept : count_(count) {
-    // Pairs with the fetch_add in post_within(): one of the two sees what the other did before.
+    // Pairs with the fetch_add in TimedPosts: one of the two sees what the other did before.
     count_.fetch_add(1, std::memory_order_seq_cst);
   }
   ~Parking() { count_.fetch_sub(1, std::memory_order_relaxed); }
@@ -139,7 +140,7 @@ void DeviceState::wait(const WaitCondition& condition, bool exclusive) noexcept 
       const std::uint32_t bits = 1U << (concurrent::thread_number() % 32);
       const std::uint32_t token = port_->park_token();
       // From here on a thread that posts an operation with an earlier deadline wakes this thread.
-      const Parking parking(parking_);
+      const Parking parking(timed_posts_.parking());
       const ParkedEntry entry(condition.completion, *port_, bits);
       // prepare_park() runs a barrier in all threads: a thread that signals the object or fills a lane from
       // here on sees this thread, and what it did before is seen below.
@@ -166,7 +167,7 @@ void DeviceState::wait(const WaitCondition& condition, bool exclusive) noexcept 
   }
   if (!is_late) spin.end();
   if (context_.tracer != nullptr) [[unlikely]]
-    trace_wait(condition.place, traced_since);
+    core::trace_wait(*context_.tracer, index_, condition.place, traced_since);
   leave_wait(exclusive);
 }
 
@@ -174,6 +175,12 @@ void DeviceState::leave_wait(bool exclusive) noexcept {
   // No thread polls the lanes that this thread has made hot any more: their arrivals must ring for threads
   // that are still parked.
   if (port_->has_parked() && !port_->prepare_park(exclusive)) port_->wake(~std::uint32_t{0});
+}
+
+void DeviceState::wait_for(Completion& completion, const WaitPlace& place, bool exclusive) noexcept {
+  wait({[](const void* object) noexcept { return static_cast<const Completion*>(object)->ready(); },
+        &completion, &completion, place},
+       exclusive);
 }
 
 }  // namespace weft::detail

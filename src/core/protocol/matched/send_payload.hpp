@@ -2,7 +2,9 @@
 #pragma once
 
 #include "base/memory/bulk_copy.hpp"
+#include "core/deadline/timed_posts.hpp"
 
+#include <weft/packet.hpp>
 #include <weft/types.hpp>
 
 #include <cstddef>
@@ -29,5 +31,13 @@ struct SendPayload {
     }
   }
 };
+
+/// The description of a send that ends before it was accepted; `packet`, unless null, holds the payload.
+[[nodiscard]] inline Unposted unposted_send(int peer, std::uint64_t tag, const SendPayload& payload,
+                                            const Packet* packet) noexcept {
+  // For a list of buffers, or a packet that was taken over, the end carries no data.
+  const bool has_data = payload.parts.empty() && packet == nullptr;
+  return {Operation::send, peer, tag, has_data ? payload.bytes.data() : nullptr, payload.size()};
+}
 
 }  // namespace weft::core

@@ -2,12 +2,13 @@
 
 #include <weft/completion/completion.hpp>
 
-#include "core/deadline/timeout.hpp"
+#include "core/deadline/timed_posts.hpp"
+#include "core/protocol/post_checks.hpp"
 #include "core/wait/until_accepted.hpp"
 
 #include <atomic>
 
-namespace weft::detail {
+namespace weft::core {
 
 namespace {
 
@@ -34,38 +35,80 @@ class Ending final : public Completion {
 
 }  // namespace
 
-Status post_access(DeviceState& device, const core::OneSided::Access& access, bool exclusive) {
-  if (access.options.timeout.count() != 0) [[unlikely]]
-    return device.post_access_within(access, exclusive);
+Status post_access(detail::DeviceState& device, const OneSided::Access& access, Caller caller) {
+  if (access.options.timeout.count() != 0) [[unlikely]] {
+    const char* const name = access.operation == Operation::put   ? "post_put"
+                             : access.operation == Operation::get ? "post_get"
+                                                                  : "post_atomic";
+    return device.timed_posts().post(
+        name, {access.operation, access.peer, access.options.tag, access.data, access.size}, access.options,
+        [&](const AccessOptions& within) {
+          OneSided::Access posted = access;
+          posted.options = within;
+          return post_access(device, posted, caller);
+        });
+  }
   const Status status =
-      device.one_sided().post(access, device.backlog(), DeviceState::in_handler(), exclusive);
-  device.observe(access.operation, access.peer, access.options.tag, access.size, status);
+      device.one_sided().post(access, device.backlog(), caller.from_handler, caller.exclusive);
+  device.posts().observe(access.operation, access.peer, access.options.tag, access.size, status);
   return status;
 }
 
-Outcome perform_access(DeviceState& device, core::OneSided::Access access, bool exclusive) {
+Outcome perform_access(detail::DeviceState& device, OneSided::Access access, Caller caller) {
   Ending ending(access.options.completion);
   const bool is_observed = access.options.completion != nullptr;
   access.options.completion = &ending;
   access.options.may_complete_now = access.options.may_complete_now || !is_observed;
   access.options.may_retry = true;
-  const TimeLeft time_left(access.options.timeout);
-  const WaitPlace place{access.operation == Operation::put   ? "a put"
-                        : access.operation == Operation::get ? "a get"
-                                                             : "an atomic operation",
-                        {},
-                        access.peer};
+  const detail::TimeLeft time_left(access.options.timeout);
+  const detail::WaitPlace place{access.operation == Operation::put   ? "a put"
+                                : access.operation == Operation::get ? "a get"
+                                                                     : "an atomic operation",
+                                {},
+                                access.peer};
   const Status status = device.until_accepted(
       [&] {
         access.options.timeout = time_left.left();
-        return post_access(device, access, exclusive);
+        return post_access(device, access, caller);
       },
-      place, exclusive);
+      place, caller.exclusive);
   if (status.is_done()) return Outcome::ok;
-  device.wait_for(ending, place, exclusive);
+  device.wait_for(ending, place, caller.exclusive);
   if (!is_observed && ending.outcome() != Outcome::ok)
     device.one_sided().count_failure(access.operation, access.where, access.size, ending.outcome());
   return ending.outcome();
 }
 
-}  // namespace weft::detail
+Status post_pieces(detail::DeviceState& device, int peer, std::span<const PutPiece> pieces,
+                   const AccessOptions& options, Caller caller) {
+  check_peer(peer, device.posts().context, "post_put");
+  if (options.timeout.count() != 0)
+    return device.timed_posts().post(
+        "post_put", {Operation::put, peer, options.tag, nullptr, 0}, options,
+        [&](const AccessOptions& within) { return post_pieces(device, peer, pieces, within, caller); });
+  return device.vectored_accesses().post(
+      Operation::put, peer, pieces.size(),
+      [&](std::size_t index) -> VectoredAccesses::Piece {
+        const PutPiece& piece = pieces[index];
+        return {piece.to, const_cast<std::byte*>(piece.from.data()), piece.from.size()};
+      },
+      options, caller.from_handler, caller.exclusive);
+}
+
+Status post_pieces(detail::DeviceState& device, int peer, std::span<const GetPiece> pieces,
+                   const AccessOptions& options, Caller caller) {
+  check_peer(peer, device.posts().context, "post_get");
+  if (options.timeout.count() != 0)
+    return device.timed_posts().post(
+        "post_get", {Operation::get, peer, options.tag, nullptr, 0}, options,
+        [&](const AccessOptions& within) { return post_pieces(device, peer, pieces, within, caller); });
+  return device.vectored_accesses().post(
+      Operation::get, peer, pieces.size(),
+      [&](std::size_t index) -> VectoredAccesses::Piece {
+        const GetPiece& piece = pieces[index];
+        return {piece.from, piece.to.data(), piece.to.size()};
+      },
+      options, caller.from_handler, caller.exclusive);
+}
+
+}  // namespace weft::core

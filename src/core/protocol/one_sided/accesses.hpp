@@ -1,13 +1,24 @@
-// Posts one one-sided access for an endpoint, or carries one out while the caller waits. A layer above the
+// Posts one-sided accesses for an endpoint, or carries one out while the caller waits. A layer above the
 // protocol: includes the device.
 #pragma once
 
+#include "core/protocol/caller.hpp"
 #include "core/runtime/device_state.hpp"
 
-namespace weft::detail {
+#include <weft/options.hpp>
 
-Status post_access(DeviceState& device, const core::OneSided::Access& access, bool exclusive);
+#include <span>
+
+namespace weft::core {
+
+Status post_access(detail::DeviceState& device, const OneSided::Access& access, Caller caller);
 /// Posts an access, and progresses until it has ended.
-Outcome perform_access(DeviceState& device, core::OneSided::Access access, bool exclusive);
+Outcome perform_access(detail::DeviceState& device, OneSided::Access access, Caller caller);
 
-}  // namespace weft::detail
+// Accesses of several pieces.
+Status post_pieces(detail::DeviceState& device, int peer, std::span<const PutPiece> pieces,
+                   const AccessOptions& options, Caller caller);
+Status post_pieces(detail::DeviceState& device, int peer, std::span<const GetPiece> pieces,
+                   const AccessOptions& options, Caller caller);
+
+}  // namespace weft::core

@@ -1,0 +1,105 @@
+// Posting with a timeout.
+#pragma once
+
+#include "core/deadline/deadlines.hpp"
+#include "core/deadline/timeout.hpp"
+#include "core/protocol/context.hpp"
+
+#include <weft/completion/completion.hpp>
+#include <weft/error.hpp>
+#include <weft/message.hpp>
+#include <weft/options.hpp>
+#include <weft/status.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+namespace weft::core {
+
+/// The description of an operation that ends before it was accepted.
+struct Unposted {
+  Operation operation;
+  int peer;
+  std::uint64_t tag;
+  const std::byte* data;
+  std::size_t size;
+};
+/// Signals the end of such an operation.
+void end_unposted(const Context& context, const Unposted& unposted, Completion& completion, void* user_data,
+                  Outcome outcome) noexcept;
+
+/// The posts of a device that have a timeout, until they are accepted; device_deadlines.hpp ends them when
+/// that has passed.
+class TimedPosts {
+ public:
+  /// `awaiting`: raised while operations have a deadline, so that progress looks at the time.
+  TimedPosts(const Context& context, Deadlines& deadlines, std::atomic<std::uint32_t>& awaiting) noexcept
+      : context_(context), deadlines_(deadlines), awaiting_(awaiting) {}
+
+  /// Posts by post(options), whose options have no timeout, and name a node of the device's deadlines in
+  /// place of the completion object of `options`.
+  template <class Options, class Post>
+  Status post(const char* operation, const Unposted& unposted, const Options& options, const Post& post);
+
+  [[nodiscard]] Deadlines& deadlines() noexcept { return deadlines_; }
+  /// The number of threads that park or are about to: they are woken for deadlines before the next one.
+  [[nodiscard]] std::atomic<std::uint32_t>& parking() noexcept { return parking_; }
+
+ private:
+  void forget(Deadlines::Node& node) noexcept;
+  void wake_for(std::int64_t time) noexcept;
+
+  const Context& context_;
+  Deadlines& deadlines_;
+  std::atomic<std::uint32_t>& awaiting_;
+  std::atomic<std::uint32_t> parking_{0};
+};
+
+template <class Options, class Post>
+Status TimedPosts::post(const char* operation, const Unposted& unposted, const Options& options,
+                        const Post& post) {
+  constexpr bool kIsReceive = std::is_same_v<Options, ReceiveOptions>;
+  if (options.completion == nullptr)
+    throw Error(std::string(operation) +
+                ": a timeout needs a completion object, or nobody would learn that it has passed");
+  const std::int64_t time = detail::time_after(options.timeout);
+  Deadlines::Node* const node = deadlines_.take(*options.completion, time);
+  if (node == nullptr) return Status::retry(Reason::no_request);
+  awaiting_.fetch_add(1, std::memory_order_relaxed);
+  Options within = options;
+  within.completion = node;
+  within.timeout = {};
+  ReceiveHandle handle;
+  if constexpr (kIsReceive) within.handle = &handle;
+  Status status;
+  try {
+    status = post(std::as_const(within));
+  } catch (...) {
+    forget(*node);
+    throw;
+  }
+  if (!status.is_posted()) {
+    forget(*node);
+    if (!status.is_retry() || options.timeout.count() > 0) return status;
+    end_unposted(context_, unposted, *options.completion, options.user_data, Outcome::timed_out);
+    return Status::posted();
+  }
+  if constexpr (kIsReceive) {
+    // A receive that is queued for retry has no handle yet: the thread that posts it fills in the node's.
+    if (handle.generation != 0) {
+      node->receive = handle;
+      if (options.handle != nullptr) *options.handle = handle;
+    }
+  }
+  if (!deadlines_.arm(*node)) {
+    awaiting_.fetch_sub(1, std::memory_order_relaxed);
+    return status;
+  }
+  wake_for(time);
+  return status;
+}
+
+}  // namespace weft::core

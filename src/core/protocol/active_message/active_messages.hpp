@@ -1,0 +1,75 @@
+// Active messages of one device: their posts, and their delivery to the objects that they name.
+#pragma once
+
+#include "core/completion/exposures.hpp"
+#include "core/protocol/caller.hpp"
+#include "core/protocol/multi_slot.hpp"
+#include "core/protocol/post_context.hpp"
+#include "core/protocol/rendezvous/rendezvous.hpp"
+#include "network/network.hpp"
+
+#include <weft/completion/completion.hpp>
+#include <weft/options.hpp>
+#include <weft/packet.hpp>
+#include <weft/status.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace weft::core {
+
+class ActiveMessages {
+ public:
+  ActiveMessages(const PostContext& posts, Rendezvous& rendezvous) noexcept;
+
+  // Posts throw weft::Error for invalid arguments. A refused post is queued in the backlog when its options
+  // ask for that, or when a handler posts.
+
+  Status post(int peer, RemoteCompletion remote, Bytes bytes, const ActiveMessageOptions& options,
+              Caller caller);
+  /// Posts the first `size` bytes of the packet, which is taken over unless the status is retry.
+  Status post_packet(int peer, RemoteCompletion remote, Packet& packet, std::size_t size,
+                     const ActiveMessageOptions& options, Caller caller);
+  /// Fast path of payloads larger than a slot and up to a packet. Returns false, without effect, when it does
+  /// not apply; the caller then falls back to post().
+  template <class Locking>
+  bool try_post_multi_slot(int peer, RemoteCompletion remote, const std::byte* data, std::size_t size,
+                           std::uint32_t tag) noexcept;
+  /// Posts a message from the backlog again.
+  Status post_again(PendingPost& post, Caller caller) noexcept;
+  /// Returns true when a message of this size is copied by its post, so that its buffer is free after it.
+  [[nodiscard]] bool is_copied(std::size_t size) const noexcept {
+    return select(size, posts_.context.limits) != Protocol::rendezvous;
+  }
+  /// Ends a post that the network has accepted, or whose peer has left. Returns the status of the post.
+  Status end_post(bool is_lost, int peer, const std::byte* data, std::size_t size,
+                  const ActiveMessageOptions& options) noexcept;
+
+  /// Delivers a message to the object that `word` names. Returns false when there is no room for it now. In
+  /// deliver.inl.hpp.
+  bool deliver(std::uint64_t word, Message& message) noexcept;
+  /// Delivers as deliver() does, but with one call for consecutive messages to one object, until the backlog
+  /// is over its limit. In deliver.inl.hpp.
+  template <class Batch>
+  void deliver_batch(Batch& batch, detail::PayloadLender* lender) noexcept;
+  /// Delivers a message that cannot be left with the network.
+  void deliver_at_once(std::uint64_t word, Message& message) noexcept;
+
+ private:
+  Status attempt(int peer, RemoteCompletion remote, Bytes bytes, const ActiveMessageOptions& options,
+                 Caller caller) noexcept;
+  Status attempt_packet(int peer, RemoteCompletion remote, Packet& packet, std::size_t size,
+                        const std::byte* source, const ActiveMessageOptions& options, Caller caller) noexcept;
+  Status enqueue(Status refused, int peer, RemoteCompletion remote, Bytes bytes, Packet* packet,
+                 const ActiveMessageOptions& options) noexcept;
+  bool deliver_copy(Completion& completion, std::uint64_t word, const Message& message) noexcept;
+  void refuse(std::uint64_t word, int peer) noexcept;
+
+  const PostContext posts_;
+  Rendezvous& rendezvous_;
+  detail::Exposures& exposures_;
+  const std::uint32_t device_;
+  MultiSlotWriter multi_slot_;
+};
+
+}  // namespace weft::core

@@ -1,0 +1,57 @@
+// Delivery of active messages, for the calls that bring them up from the network.
+#pragma once
+
+#include "core/protocol/active_message/active_messages.hpp"
+
+#include <weft/completion/arrivals.hpp>
+#include <weft/detail/message_access.hpp>
+
+namespace weft::core {
+
+[[gnu::always_inline]] inline bool ActiveMessages::deliver(std::uint64_t word, Message& message) noexcept {
+  Completion* completion = exposures_.find(word);
+  if (completion == nullptr) [[unlikely]] {
+    refuse(word, message.peer());
+    return true;
+  }
+  if (completion->allocates_every_size()) [[unlikely]]
+    return deliver_copy(*completion, word, message);
+  detail::MessageAccess::set_came_by(message, word, device_);
+  completion->signal(message);
+  return true;
+}
+
+template <class Batch>
+inline void ActiveMessages::deliver_batch(Batch& batch, detail::PayloadLender* lender) noexcept {
+  Backlog& backlog = posts_.backlog;
+  std::uint64_t word = 0;
+  Bytes payload;
+  while (batch.look(word, payload) && !backlog.over_limit()) {
+    Completion* completion = exposures_.find(word);
+    if (completion == nullptr) [[unlikely]] {
+      refuse(word, batch.peer());
+      batch.advance();
+      continue;
+    }
+    if (completion->allocates_every_size()) [[unlikely]] {
+      Message message;
+      detail::MessageAccess::set_view(message, Operation::active_message, batch.peer(),
+                                      static_cast<std::uint32_t>(word), payload.data(), payload.size(),
+                                      nullptr, 0);
+      if (!deliver_copy(*completion, word, message)) return;
+      batch.advance();
+      continue;
+    }
+    Arrivals arrivals(batch,
+                      {detail::open_handle(word), &exposures_.open(word), &backlog.posts_of_handlers(),
+                       backlog.limit(), device_},
+                      lender);
+    const std::uint64_t before = batch.head();
+    completion->signal_batch(arrivals);
+    // The object was withdrawn meanwhile, or leaves the messages: the next poll begins with a single one.
+    if (batch.head() == before) [[unlikely]]
+      return;
+  }
+}
+
+}  // namespace weft::core
