@@ -8,6 +8,7 @@
 #include "base/fork_watch.hpp"
 #include "core/runtime/device_state.hpp"
 #include "core/runtime/runtime_state.hpp"
+#include "core/wait/blocking.hpp"
 
 namespace weft {
 
@@ -46,10 +47,13 @@ MatchedMessage& MatchedMessage::operator=(MatchedMessage&& other) noexcept {
 
 void MatchedMessage::drop() noexcept {
   core::MatchRecord* const record = std::exchange(record_, nullptr);
-  if (record != nullptr && !base::is_forked_copy()) device_->drop(*engine_, *record);
+  if (record != nullptr && !base::is_forked_copy())
+    device_->matched_messages().drop_probed(*engine_, *record);
 }
 
 namespace detail {
+
+using core::Caller;
 
 void require_ordered(std::uint16_t engine, const char* operation) {
   if (engine < kMatchingEngines)
@@ -61,88 +65,89 @@ void require_ordered(std::uint16_t engine, const char* operation) {
 template <class Locking>
 Status MatchedCalls<Locking>::post_send(DeviceState& device, int peer, std::uint64_t tag, Bytes bytes,
                                         const SendOptions& options) {
-  if (options.engine >= kMatchingEngines)
-    return device.post_ordered_send(peer, tag, bytes, options, Locking::kExclusive);
-  if (device.post_with_new_credits<Locking>(peer, tag, bytes, options))
+  core::SendPosts& sends = device.sends();
+  if (options.engine < kMatchingEngines && sends.post_with_new_credits<Locking>(peer, tag, bytes, options))
     return complete_immediately(device, Operation::send, peer, tag, bytes, options);
-  return device.post_send(peer, tag, bytes, options, Locking::kExclusive);
+  return sends.post(peer, tag, bytes, options, Caller::of_endpoint(Locking::kExclusive));
 }
 template <class Locking>
 bool MatchedCalls<Locking>::post_multi_slot_send(DeviceState& device, std::uint64_t peer_and_device,
                                                  std::uint64_t tag, const std::byte* data, std::size_t size,
                                                  std::uint64_t trailer) noexcept {
-  return device.post_multi_slot_send<Locking>(peer_and_device, tag, data, size, trailer);
+  return device.sends().try_post_multi_slot<Locking>(peer_and_device, tag, data, size, trailer);
 }
 template <class Locking>
 Status MatchedCalls<Locking>::post_send_packet(DeviceState& device, int peer, std::uint64_t tag,
                                                Packet& packet, std::size_t size, const SendOptions& options) {
-  return device.post_send_packet(peer, tag, packet, size, options, Locking::kExclusive);
+  return device.sends().post_packet(peer, tag, packet, size, options,
+                                    Caller::of_endpoint(Locking::kExclusive));
 }
 template <class Locking>
 Outcome MatchedCalls<Locking>::send(DeviceState& device, int peer, std::uint64_t tag, Bytes bytes,
                                     const SendOptions& options, const std::source_location& where) {
-  return device.send(peer, tag, bytes, options, where, Locking::kExclusive);
+  return core::send(device, peer, tag, bytes, options, where, Caller::of_endpoint(Locking::kExclusive));
 }
 template <class Locking>
 Status MatchedCalls<Locking>::post_receive(DeviceState& device, int source, std::uint64_t tag,
                                            std::span<std::byte> buffer, const ReceiveOptions& options) {
-  return device.post_receive(source, tag, buffer, options);
+  return device.receives().post(source, tag, buffer, options);
 }
 template <class Locking>
 bool MatchedCalls<Locking>::try_post_receive(DeviceState& device, std::uint64_t engine_and_source,
                                              std::uint64_t tag, std::byte* data, std::size_t size,
                                              Completion* completion) noexcept {
-  return device.try_post_receive<Locking>(engine_and_source, tag, data, size, completion);
+  return device.receives().try_post<Locking>(engine_and_source, tag, data, size, completion);
 }
 template <class Locking>
 bool MatchedCalls<Locking>::try_post_receive(DeviceState& device, std::uint64_t engine_and_source,
                                              std::uint64_t tag, std::byte* data, std::size_t size,
                                              Completion* completion, void* user_data) noexcept {
-  return device.try_post_receive<Locking>(engine_and_source, tag, data, size, completion, user_data);
+  return device.receives().try_post<Locking>(engine_and_source, tag, data, size, completion, user_data);
 }
 template <class Locking>
 bool MatchedCalls<Locking>::try_post_ordered_receive(DeviceState& device, std::uint64_t engine_and_source,
                                                      std::uint64_t tag, std::byte* data, std::size_t size,
                                                      Completion* completion) noexcept {
-  return device.try_post_ordered_receive<Locking>(engine_and_source, tag, data, size, completion);
+  return device.receives().try_post_ordered<Locking>(engine_and_source, tag, data, size, completion);
 }
 template <class Locking>
 bool MatchedCalls<Locking>::try_post_ordered_receive(DeviceState& device, std::uint64_t engine_and_source,
                                                      std::uint64_t tag, std::byte* data, std::size_t size,
                                                      Completion* completion, void* user_data) noexcept {
-  return device.try_post_ordered_receive<Locking>(engine_and_source, tag, data, size, completion, user_data);
+  return device.receives().try_post_ordered<Locking>(engine_and_source, tag, data, size, completion,
+                                                     user_data);
 }
 template <class Locking>
 Status MatchedCalls<Locking>::post_receive_slow(DeviceState& device, int source, std::uint64_t tag,
                                                 std::span<std::byte> buffer, const ReceiveOptions& options) {
-  return device.post_receive_slow(source, tag, buffer, options);
+  return device.receives().post_slow(source, tag, buffer, options);
 }
 template <class Locking>
 Status MatchedCalls<Locking>::post_receive_within(DeviceState& device, int source, std::uint64_t tag,
                                                   std::span<std::byte> buffer,
                                                   const ReceiveOptions& options) {
-  return device.post_receive_within(source, tag, buffer, options);
+  return device.receives().post_within(source, tag, buffer, options);
 }
 template <class Locking>
 Message MatchedCalls<Locking>::receive(DeviceState& device, int source, std::uint64_t tag,
                                        std::span<std::byte> buffer, const ReceiveOptions& options,
                                        const std::source_location& where) {
-  return device.receive(source, tag, buffer, options, where, Locking::kExclusive);
+  return core::receive(device, source, tag, buffer, options, where, Caller::of_endpoint(Locking::kExclusive));
 }
 template <class Locking>
 bool MatchedCalls<Locking>::cancel(DeviceState& device, const ReceiveHandle& handle) noexcept {
-  return device.cancel(handle);
+  return device.receives().end(handle, Outcome::cancelled);
 }
 template <class Locking>
 bool MatchedCalls<Locking>::probe(DeviceState& device, int source, std::uint64_t tag, ProbedMessage& found,
                                   const ReceiveOptions& options) {
-  return device.probe(source, tag, options, found);
+  return device.receives().probe(source, tag, options, found);
 }
 template <class Locking>
 MatchedMessage MatchedCalls<Locking>::matched_probe(DeviceState& device, int source, std::uint64_t tag,
                                                     const ReceiveOptions& options) {
   MatchedMessage arrived;
-  const auto [engine, record] = device.matched_probe(source, tag, options);
+  const auto [engine, record] = device.receives().matched_probe(source, tag, options);
   if (record == nullptr) return arrived;
   const core::UnexpectedPayload& content = *record->unexpected;
   arrived.device_ = &device;
@@ -161,7 +166,8 @@ Status MatchedCalls<Locking>::post_receive_probed(DeviceState& device, MatchedMe
         "post_receive: a completion object is needed, or nobody would learn that the message has come");
   if (options.timeout.count() != 0)
     throw Error("post_receive: a message that matched_probe() took has arrived: there is no timeout");
-  return device.receive_probed(*message.engine_, *std::exchange(message.record_, nullptr), buffer, options);
+  return device.matched_messages().receive_probed(*message.engine_, *std::exchange(message.record_, nullptr),
+                                                  buffer, options);
 }
 
 template struct MatchedCalls<TryLock>;

@@ -12,12 +12,12 @@ void Preparation::check_active_message(DeviceState& device, int peer, RemoteComp
   core::check_class(message_class, "prepare_am");
 }
 void Preparation::check_send(DeviceState& device, int peer, const SendOptions& options) {
-  device.check_send(peer, options, "prepare_send");
+  device.sends().check(peer, options, "prepare_send");
 }
 PersistentMatch Preparation::prepare_receive(DeviceState& device, int source, std::uint64_t tag,
                                              std::span<std::byte> buffer, const ReceiveOptions& options) {
-  // check_receive() also makes the engine if it does not exist yet.
-  device.check_receive(source, options, "prepare_receive");
+  // check() also makes the engine if it does not exist yet.
+  device.receives().check(source, options, "prepare_receive");
   return {&device.runtime().matching_engines().place(options.engine),
           source,
           tag,
@@ -28,14 +28,14 @@ PersistentMatch Preparation::prepare_receive(DeviceState& device, int source, st
 }
 Status Preparation::start_receive(DeviceState& device, const PersistentMatch& match) {
   core::MatchingEngine& engine = *match.engine->load(std::memory_order_acquire);
-  // Fast path of a start; post_receive() handles all other cases, and the order of ordered engines.
+  // Fast path of a start; post() handles all other cases, and the order of ordered engines.
   if (engine.is_serial() && match.fits_fast_path &&
       engine.try_post<NoLock>({match.tag, static_cast<std::uint32_t>(match.source), 0}, match.buffer,
                               match.options)) [[likely]]
     return Status::posted();
   if (match.options.timeout.count() != 0)
-    return device.post_receive_within(match.source, match.tag, match.buffer, match.options);
-  return device.post_receive(match.source, match.tag, match.buffer, match.options);
+    return device.receives().post_within(match.source, match.tag, match.buffer, match.options);
+  return device.receives().post(match.source, match.tag, match.buffer, match.options);
 }
 void Preparation::check_access(DeviceState& device, Operation operation, int peer,
                                const RemoteAddress& where) {

@@ -140,7 +140,7 @@ void Runtime::abort(int exit_code, const char* reason) {
 }
 
 std::size_t Runtime::failed_peers(std::span<int> ranks) const noexcept {
-  const detail::PeerFailures& failures = state_->failures();
+  const core::PeerFailures& failures = state_->failures();
   const std::size_t count = failures.count();
   for (std::size_t place = 0; place < count && place < ranks.size(); ++place)
     ranks[place] = failures.at(place);

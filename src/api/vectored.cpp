@@ -3,6 +3,7 @@
 
 #include "core/protocol/one_sided/accesses.hpp"
 #include "core/runtime/device_state.hpp"
+#include "core/wait/blocking.hpp"
 
 #include <string>
 
@@ -31,25 +32,26 @@ Status VectoredCalls<Locking>::post_get(DeviceState& device, int peer, std::span
 template <class Locking>
 Status VectoredCalls<Locking>::post_send(DeviceState& device, int peer, std::uint64_t tag,
                                          std::span<const Bytes> parts, const SendOptions& options) {
-  return device.post_send(peer, tag, parts, options, Locking::kExclusive);
+  return device.sends().post(peer, tag, parts, options, Caller::of_endpoint(Locking::kExclusive));
 }
 template <class Locking>
 Outcome VectoredCalls<Locking>::send(DeviceState& device, int peer, std::uint64_t tag,
                                      std::span<const Bytes> parts, const SendOptions& options,
                                      const std::source_location& where) {
-  return device.send(peer, tag, parts, options, where, Locking::kExclusive);
+  return core::send(device, peer, tag, parts, options, where, Caller::of_endpoint(Locking::kExclusive));
 }
 template <class Locking>
 Status VectoredCalls<Locking>::post_receive(DeviceState& device, int source, std::uint64_t tag,
                                             std::span<const MutableBytes> buffers,
                                             const ReceiveOptions& options) {
-  return device.post_receive(source, tag, buffers, options);
+  return device.receives().post_parts(source, tag, buffers, options);
 }
 template <class Locking>
 Message VectoredCalls<Locking>::receive(DeviceState& device, int source, std::uint64_t tag,
                                         std::span<const MutableBytes> buffers, const ReceiveOptions& options,
                                         const std::source_location& where) {
-  return device.receive(source, tag, buffers, options, where, Locking::kExclusive);
+  return core::receive(device, source, tag, buffers, options, where,
+                       Caller::of_endpoint(Locking::kExclusive));
 }
 
 template struct VectoredCalls<TryLock>;

@@ -58,9 +58,10 @@ class TimedPosts {
   std::atomic<std::uint32_t> parking_{0};
 };
 
+/// Out of line, so that posts without a timeout have no stack for it: handlers that post nest.
 template <class Options, class Post>
-Status TimedPosts::post(const char* operation, const Unposted& unposted, const Options& options,
-                        const Post& post) {
+[[gnu::noinline]] Status TimedPosts::post(const char* operation, const Unposted& unposted,
+                                          const Options& options, const Post& post) {
   constexpr bool kIsReceive = std::is_same_v<Options, ReceiveOptions>;
   if (options.completion == nullptr)
     throw Error(std::string(operation) +

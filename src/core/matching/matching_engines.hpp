@@ -34,6 +34,14 @@ class MatchingEngines {
                ? engines_[id].load(std::memory_order_acquire)
                : nullptr;
   }
+  /// A receive from a source below this number may be posted without a check for failed ranks: all ranks, or
+  /// none once one has failed.
+  [[nodiscard]] std::uint32_t fast_path_sources() const noexcept {
+    return fast_path_sources_.load(std::memory_order_relaxed);
+  }
+  void set_fast_path_sources(std::uint32_t sources) noexcept {
+    fast_path_sources_.store(sources, std::memory_order_relaxed);
+  }
   /// The place of the pointer to an engine, to be loaded with acquire; `id` must be in range.
   [[nodiscard]] const std::atomic<MatchingEngine*>& place(std::uint32_t id) const noexcept {
     return engines_[id];
@@ -79,6 +87,7 @@ class MatchingEngines {
   static void move_all(MatchingEngine& from, MatchingEngine& to);
 
   const MatchingLimits limits_;
+  std::atomic<std::uint32_t> fast_path_sources_{0};
   std::mutex mutex_;  // making and opening; set-up and first contact only
   std::array<std::atomic<MatchingEngine*>, kEngineIds> engines_{};
   std::array<bool, kEngineIds> open_{};

@@ -57,7 +57,7 @@ void DeviceState::expect_nothing_of_peers() noexcept {
 
 void DeviceState::handle_failures(std::uint32_t failures, bool exclusive) noexcept {
   if (!reclaiming_.enter(concurrent::thread_number())) return;
-  PeerFailures& peers = runtime_.failures();
+  core::PeerFailures& peers = runtime_.failures();
   bool is_complete = true;
   if (failures != handled_failures_.load(std::memory_order_relaxed)) {
     if (!peers.update()) {
@@ -116,34 +116,9 @@ void DeviceState::end_what_needs_all_ranks(bool exclusive) noexcept {
   };
   if (!backlog_.empty())
     backlog_.take_out(needs_all_ranks,
-                      [&](core::PendingPost& post) { end_queued(post, Outcome::peer_failed); });
+                      [&](core::PendingPost& post) { queued_posts_.end(post, Outcome::peer_failed); });
   rendezvous_.cancel(deadlines_, true, exclusive);
   working_.leave();
-}
-
-Status DeviceState::attempt_receive(core::MatchingEngine& engine, int source, std::uint64_t tag,
-                                    std::span<std::byte> buffer, const ReceiveOptions& options,
-                                    bool again) noexcept {
-  const bool can_be_alone =
-      options.policy == MatchingPolicy::rank_and_tag || options.policy == MatchingPolicy::rank_only;
-  const PeerFailures& peers = runtime_.failures();
-  const bool names_one = can_be_alone && source != any_source;
-  const bool is_of_user = options.policy == MatchingPolicy::user;
-  const bool is_lost =
-      peers.silent() != 0 && ((engine.needs_all_ranks() && peers.silent_failed() != 0) ||
-                              (names_one ? peers.is_silent(source) : !is_of_user && runtime_.is_alone()));
-  ReceiveHandle handle;
-  ReceiveOptions named = options;
-  if (is_lost) named.handle = &handle;
-  const Status status = engine.order() != nullptr
-                            ? send_receive_.attempt_ordered_receive(engine, source, tag, buffer, named, again)
-                            : send_receive_.attempt_receive(engine, source, tag, buffer, named);
-  if (!is_lost) return status;
-  if (options.handle != nullptr) *options.handle = handle;
-  // The receive is posted all the same, because the peer may have sent the message before it failed.
-  core::MatchRecord* record = handle.generation != 0 ? engine.cancel(handle) : nullptr;
-  if (record != nullptr) core::end_unmatched(engine, *record, Outcome::peer_failed, index_, &ends_);
-  return status;
 }
 
 }  // namespace weft::detail

@@ -15,7 +15,7 @@ bool DeviceState::may_name(const Completion& object) const noexcept {
   return NamedCompletion::is_named_by(object, keeper_) &&
          (ends_.kept() != 0 || !backlog_.empty() || one_sided_.may_name(object) ||
           rendezvous_.may_name(object) || vectored_accesses_.may_name(object) ||
-          vectored_messages_.may_name(object));
+          multipart_messages_.may_name(object));
 }
 
 void DeviceState::forget_object(const Completion& object, core::Orphans& instead) noexcept {
@@ -28,7 +28,7 @@ void DeviceState::forget_object(const Completion& object, core::Orphans& instead
   const bool is_inside = working_.is_inside(thread);
   while (!is_inside && !working_.enter(thread)) ::sched_yield();
   ends_.forget_object(object);
-  vectored_messages_.forget_object(object, instead);
+  multipart_messages_.forget_object(object, instead);
   if (!backlog_.empty()) {
     const auto is_orphaned = [&](const Completion* completion, std::span<std::byte> buffer) {
       const core::ScatteredReceive* const scattered = core::ScatteredReceive::of(buffer);
@@ -48,7 +48,7 @@ void DeviceState::forget_object(const Completion& object, core::Orphans& instead
             const auto& receive = std::get<core::PendingReceive>(post.other);
             return is_orphaned(receive.options.completion, receive.buffer);
           },
-          [&](PendingPost& post) { end_queued(post, Outcome::cancelled); });
+          [&](PendingPost& post) { queued_posts_.end(post, Outcome::cancelled); });
   }
   if (!is_inside) working_.leave();
 }

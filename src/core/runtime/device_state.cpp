@@ -69,11 +69,12 @@ DeviceState::DeviceState(RuntimeState& runtime, std::uint32_t index)
       arrivals_before_(runtime.credit_ledgers(index).arrivals().all),
       context_(make_context(runtime, *port_, counts_, ends_, losses_, index, keeper_)),
       rendezvous_(context_),
-      vectored_messages_(context_, rendezvous_),
+      multipart_messages_(context_, rendezvous_),
       one_sided_(context_),
-      send_receive_(context_, hidden_path_ != nullptr ? *hidden_path_ : path_, runtime.matching_engines(),
-                    runtime.credit_ledgers(index), rendezvous_, runtime.size(),
-                    static_cast<std::uint32_t>(runtime.attributes().integer(Attribute::unexpected_credits))),
+      matched_messages_(
+          context_, hidden_path_ != nullptr ? *hidden_path_ : path_, runtime.matching_engines(),
+          runtime.credit_ledgers(index), rendezvous_, runtime.size(),
+          static_cast<std::uint32_t>(runtime.attributes().integer(Attribute::unexpected_credits))),
       backlog_(runtime.size(), static_cast<std::uint32_t>(runtime.attributes().integer(Attribute::backlog)),
                static_cast<std::uint32_t>(runtime.attributes().integer(Attribute::backlog_peer)),
                runtime.attributes().boolean(Attribute::backlog_grows), keeper_),
@@ -82,8 +83,10 @@ DeviceState::DeviceState(RuntimeState& runtime, std::uint32_t index)
       timed_posts_(context_, deadlines_, rendezvous_.awaiting()),
       posts_{context_, path_, backlog_, timed_posts_, refused_nodes_},
       active_messages_(posts_, rendezvous_),
-      multipart_posts_(posts_, vectored_messages_, active_messages_),
-      multi_slot_(backlog_, context_.pool, context_.limits),
+      sends_(posts_, runtime.matching_engines(), matched_messages_),
+      receives_(posts_, runtime.matching_engines(), runtime.failures(), matched_messages_),
+      multipart_posts_(posts_, multipart_messages_, active_messages_),
+      queued_posts_(context_, active_messages_, sends_, receives_, multipart_posts_, one_sided_),
       spin_ns_(runtime.attributes().integer(Attribute::spin) * 1000),
       yield_(static_cast<std::uint32_t>(runtime.attributes().integer(Attribute::yield))),
       poll_yield_(runtime.attributes().boolean(Attribute::poll_yield)),
@@ -133,7 +136,7 @@ void DeviceState::open_endpoint(bool exclusive) {
       throw Error("device " + std::to_string(index_) +
                   " belongs to a SerialEndpoint: open another device for " + "this Endpoint");
   } while (!endpoints_.compare_exchange_weak(open, exclusive ? -1 : open + 1, std::memory_order_acq_rel));
-  send_receive_.set_exclusive(exclusive);
+  matched_messages_.set_exclusive(exclusive);
 }
 
 void DeviceState::close_endpoint(bool exclusive) noexcept {

@@ -30,7 +30,7 @@ constinit thread_local Poller poller;
     return 0;
   const core::SignalScope scope(ends_);
   std::size_t count = port_->poll(*this, kMessagesPerCall, exclusive);
-  if (rendezvous_.has_work() || one_sided_.has_work() || send_receive_.has_work() || !backlog_.empty())
+  if (rendezvous_.has_work() || one_sided_.has_work() || matched_messages_.has_work() || !backlog_.empty())
       [[unlikely]]
     count += work(exclusive);
   if (rendezvous_.awaits_peers() || one_sided_.awaits_peers() ||
@@ -71,10 +71,10 @@ std::size_t DeviceState::work(bool exclusive) noexcept {
   if (!working_.enter(concurrent::thread_number())) return 0;
   std::size_t count = ends_.kept() != 0 ? ends_.deliver() : 0;
   // The decisions of multipart receivers first: the parts continue as a large message.
-  count += vectored_messages_.step();
-  count += rendezvous_.step(exclusive) + one_sided_.step(exclusive) + send_receive_.step(exclusive) +
+  count += multipart_messages_.step();
+  count += rendezvous_.step(exclusive) + one_sided_.step(exclusive) + matched_messages_.step(exclusive) +
            vectored_accesses_.step(exclusive);
-  const std::size_t retried = backlog_.work(*this, exclusive);
+  const std::size_t retried = backlog_.work(queued_posts_, exclusive);
   count += retried;
   if (retried != 0 && context_.tracer != nullptr) [[unlikely]]
     core::trace_retries(*context_.tracer, index_, retried);
@@ -89,7 +89,7 @@ bool DeviceState::deliver(std::uint8_t channel, std::uint64_t word, Message& mes
     return active_messages_.deliver(word, message);
   }
   if (channel == static_cast<std::uint8_t>(Channel::send))
-    return !backlog_.over_limit() && send_receive_.on_send(word, message, *this);
+    return !backlog_.over_limit() && matched_messages_.on_send(word, message, *this);
   return deliver_slow(channel, word, message);
 }
 
@@ -114,7 +114,7 @@ template <class Messages>
   if (messages.channel() == kActiveMessageChannel)
     active_messages_.deliver_batch(messages, lender);
   else if (messages.channel() == static_cast<std::uint8_t>(Channel::send)) [[likely]]
-    send_receive_.on_sends(messages, lender, *this, backlog_);
+    matched_messages_.on_sends(messages, lender, *this, backlog_);
   else
     deliver_each(messages, lender);
 }
@@ -146,7 +146,7 @@ bool DeviceState::deliver_control(std::uint8_t channel, std::uint64_t word, Mess
     case Channel::rts:
       return !backlog_.over_limit() && rendezvous_.on_rts(word, message, *this);
     case Channel::multipart_rts:
-      return !backlog_.over_limit() && vectored_messages_.on_rts(word, message, *this);
+      return !backlog_.over_limit() && multipart_messages_.on_rts(word, message, *this);
     case Channel::cts:
       rendezvous_.on_cts(message, *this);
       return true;
@@ -166,7 +166,7 @@ bool DeviceState::deliver_control(std::uint8_t channel, std::uint64_t word, Mess
     case Channel::atomic_ended:
       return one_sided_.deliver(static_cast<Channel>(channel), word, message, *this);
     case Channel::send_rts:
-      return !backlog_.over_limit() && send_receive_.on_send_rts(word, message, *this);
+      return !backlog_.over_limit() && matched_messages_.on_send_rts(word, message, *this);
     case Channel::cancel:
       on_cancel(word, message);
       return true;
@@ -177,7 +177,7 @@ bool DeviceState::deliver_control(std::uint8_t channel, std::uint64_t word, Mess
       rendezvous_.on_refused(message, *this);
       return true;
     case Channel::credit:
-      send_receive_.on_credit(word, message, *this);
+      matched_messages_.on_credit(word, message, *this);
       return true;
     default:
       break;

@@ -66,10 +66,10 @@ RuntimeState::RuntimeState(base::Attributes attributes, std::unique_ptr<bootstra
                          static_cast<std::uint32_t>(attributes_.integer(Attribute::matching_records)),
                          size_}),
       failures_(*bootstrap_, *network_),
-      // A trace records every receive: then no receive takes the fast path.
-      fast_path_sources_(tracer_ != nullptr ? 0 : static_cast<std::uint32_t>(size_)),
       devices_(static_cast<std::size_t>(attributes_.integer(Attribute::devices_max))),
       credit_ledgers_(devices_.size()) {
+  // A trace records every receive: then no receive takes the fast path.
+  matching_engines_.set_fast_path_sources(tracer_ != nullptr ? 0 : static_cast<std::uint32_t>(size_));
   pool_.attach(*network_);
   warn_of_unknown_variables(attributes_, log_, rank_);
   log_.in(base::LogModule::bootstrap).info([&] {
@@ -192,7 +192,7 @@ void RuntimeState::close_matching_engine(std::uint32_t id) noexcept {
     if (record.is_receive())
       core::end_unmatched(engine, record, Outcome::cancelled);
     else if (device != nullptr)
-      device->drop(engine, record);
+      device->matched_messages().drop_probed(engine, record);
     else
       engine.release(record);
   });
@@ -210,10 +210,8 @@ void RuntimeState::find_silent_peers() noexcept {
     };
     if (std::all_of(devices_.begin(), devices_.end(), has_buried)) failures_.set_silent(peer);
   }
-  if (failures_.silent() != 0) fast_path_sources_.store(0, std::memory_order_relaxed);
+  if (failures_.silent() != 0) matching_engines_.set_fast_path_sources(0);
 }
-
-bool RuntimeState::is_alone() noexcept { return failures_.is_alone() && !network_->has_contacted_itself(); }
 
 void RuntimeState::end_receives_from_silent_peers(std::uint32_t device) noexcept {
   const auto for_each_engine = [&](const auto& visit) {
@@ -227,7 +225,7 @@ void RuntimeState::end_receives_from_silent_peers(std::uint32_t device) noexcept
     const bool has_failed = failures_.is_silent_failed(peer);
     for_each_engine([&](core::MatchingEngine& engine) { engine.end_peer(peer, has_failed); });
   }
-  if (is_alone()) for_each_engine([&](core::MatchingEngine& engine) { engine.end_all_but(rank_); });
+  if (failures_.is_alone()) for_each_engine([&](core::MatchingEngine& engine) { engine.end_all_but(rank_); });
 }
 
 void RuntimeState::forget_device(std::uint32_t index) noexcept {
@@ -267,7 +265,7 @@ void RuntimeState::drop_unreceived(DeviceState& device) noexcept {
         [](const core::MatchRecord& record) { return record.is_linked() && !record.is_receive(); },
         [&](core::MatchRecord& record) {
           ++unreceived_;
-          device.drop(engine, record);
+          device.matched_messages().drop_probed(engine, record);
         });
   });
 }

@@ -13,9 +13,9 @@
 #include "core/matching/matching_engines.hpp"
 #include "core/memory/regions.hpp"
 #include "core/packet/packet_pool.hpp"
+#include "core/peer/peer_failures.hpp"
 #include "core/protocol/context.hpp"
 #include "core/protocol/rendezvous/payload_device.hpp"
-#include "core/runtime/peer_failures.hpp"
 #include "network/network.hpp"
 
 #include <weft/attributes.hpp>
@@ -74,15 +74,7 @@ class RuntimeState final : private core::OperationKeeper {
   [[nodiscard]] int size() const noexcept { return size_; }
   /// Ranks below this one may be posted to; 0 in a forked child.
   [[nodiscard]] int reachable() const noexcept { return reachable_; }
-  /// A receive from a source below this number may be posted without a check for failed ranks: all ranks, or
-  /// none once one has failed.
-  [[nodiscard]] std::uint32_t fast_path_sources() const noexcept {
-    return fast_path_sources_.load(std::memory_order_relaxed);
-  }
-  [[nodiscard]] PeerFailures& failures() noexcept { return failures_; }
-  /// Returns true when all other ranks have left and nothing more will arrive from them, and this rank does
-  /// not send to itself: then no rank could match a receive that does not name this rank.
-  [[nodiscard]] bool is_alone() noexcept;
+  [[nodiscard]] core::PeerFailures& failures() noexcept { return failures_; }
   /// Finds the peers that have left and from which no open device will deliver anything any more. Only tries
   /// a lock.
   void find_silent_peers() noexcept;
@@ -144,8 +136,7 @@ class RuntimeState final : private core::OperationKeeper {
   // By device. Receives signal them until the engines are destroyed.
   std::vector<std::unique_ptr<core::Deadlines>> deadlines_;
   core::MatchingEngines matching_engines_;
-  PeerFailures failures_;
-  std::atomic<std::uint32_t> fast_path_sources_;
+  core::PeerFailures failures_;
   bool is_ending_ = false;
   std::uint64_t unreceived_ = 0;  // messages dropped by drop_unreceived()
   core::PayloadDevice payload_device_;
@@ -164,12 +155,12 @@ class RuntimeState final : private core::OperationKeeper {
   std::mutex default_device_mutex_;  // guards the member below; taken before mutex_
   std::shared_ptr<DeviceState> default_device_;
   std::unique_ptr<Explainer> explainer_;  // its thread reads all of the above
-  const base::ForkWatch fork_watch_{[](void* runtime) noexcept {
-                                      static_cast<RuntimeState*>(runtime)->reachable_ = 0;
-                                      static_cast<RuntimeState*>(runtime)->fast_path_sources_.store(
-                                          0, std::memory_order_relaxed);
-                                    },
-                                    this};
+  const base::ForkWatch fork_watch_{
+      [](void* runtime) noexcept {
+        static_cast<RuntimeState*>(runtime)->reachable_ = 0;
+        static_cast<RuntimeState*>(runtime)->matching_engines_.set_fast_path_sources(0);
+      },
+      this};
 };
 
 }  // namespace weft::detail

@@ -148,7 +148,7 @@ void DeviceState::wait(const WaitCondition& condition, bool exclusive) noexcept 
         yields = 0;
         continue;
       }
-      const bool working = rendezvous_.has_work() || one_sided_.has_work() || send_receive_.has_work() ||
+      const bool working = rendezvous_.has_work() || one_sided_.has_work() || matched_messages_.has_work() ||
                            !backlog_.empty() || NodeRefusals::any();
       end_lost_operations(exclusive);
       if (condition.holds(condition.context)) continue;

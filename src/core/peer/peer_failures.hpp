@@ -17,7 +17,7 @@
 #include <span>
 #include <vector>
 
-namespace weft::detail {
+namespace weft::core {
 
 class PeerFailures {
  public:
@@ -62,9 +62,11 @@ class PeerFailures {
   [[nodiscard]] std::uint32_t silent_failed() const noexcept {
     return silent_failed_.load(std::memory_order_acquire);
   }
-  /// Returns true when all ranks but this one are silent, and there are others.
+  /// Returns true when all ranks but this one are silent, and there are others, and this rank does not send
+  /// to itself: then no rank could match a receive that does not name this rank.
   [[nodiscard]] bool is_alone() const noexcept {
-    return ranks_ > 1 && silent() + 1 == static_cast<std::uint32_t>(ranks_);
+    return ranks_ > 1 && silent() + 1 == static_cast<std::uint32_t>(ranks_) &&
+           !network_.has_contacted_itself();
   }
   void set_silent(int rank) noexcept;
 
@@ -112,4 +114,4 @@ class PeerFailures {
   std::atomic<std::size_t> watching_{0};
 };
 
-}  // namespace weft::detail
+}  // namespace weft::core

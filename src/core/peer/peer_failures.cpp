@@ -1,4 +1,4 @@
-#include "core/runtime/peer_failures.hpp"
+#include "core/peer/peer_failures.hpp"
 
 #include "core/completion/immediate_ends.hpp"
 
@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-namespace weft::detail {
+namespace weft::core {
 
 namespace {
 
@@ -76,7 +76,7 @@ bool PeerFailures::update() noexcept {
 void PeerFailures::tell() noexcept {
   if (is_telling_) return;
   is_telling_ = true;
-  const core::SignalScope scope;
+  const SignalScope scope;
   for (bool goes_on = true; goes_on;) {
     goes_on = false;
     // By index: a watcher may change the list.
@@ -84,9 +84,9 @@ void PeerFailures::tell() noexcept {
       if (watchers_[index].told >= count()) continue;
       goes_on = true;
       Message message;
-      MessageAccess::set_view(message, Operation::peer_failure, at(watchers_[index].told++), 0, nullptr, 0,
-                              nullptr, 0);
-      MessageAccess::set_outcome(message, Outcome::peer_failed);
+      detail::MessageAccess::set_view(message, Operation::peer_failure, at(watchers_[index].told++), 0,
+                                      nullptr, 0, nullptr, 0);
+      detail::MessageAccess::set_outcome(message, Outcome::peer_failed);
       watchers_[index].completion->signal(message);
     }
   }
@@ -113,4 +113,4 @@ void PeerFailures::unwatch(Completion& completion) noexcept {
   show_watchers();
 }
 
-}  // namespace weft::detail
+}  // namespace weft::core

@@ -1,0 +1,43 @@
+#include "core/protocol/matched/engine_checks.hpp"
+
+#include "base/fork_watch.hpp"
+
+#include <weft/error.hpp>
+
+#include <string>
+
+namespace weft::core {
+
+MatchingEngine& check_engine(MatchingEngines& engines, std::uint32_t id, MatchingPolicy policy,
+                             const char* operation) {
+  MatchingEngine* engine = engines.find(id);
+  if (engine == nullptr) [[unlikely]]
+    throw Error(std::string(operation) + ": matching engine " + std::to_string(id) +
+                " is out of range: 0 to " + std::to_string(kEngineIds - 1));
+  if (policy == MatchingPolicy::user && !engine->has_key_function()) [[unlikely]]
+    throw Error(std::string(operation) + ": matching engine " + std::to_string(id) +
+                " was not opened with a make_key, which MatchingPolicy::user needs");
+  return *engine;
+}
+
+MatchingEngine& check_ordered_engine(MatchingEngines& engines, std::uint32_t id, MatchingPolicy policy,
+                                     const char* operation) {
+  MatchingEngine& engine = check_engine(engines, id, MatchingPolicy::rank_and_tag, operation);
+  if (policy != MatchingPolicy::rank_and_tag) [[unlikely]]
+    throw Error(std::string(operation) + ": matching engine " + std::to_string(id) +
+                " is ordered and matches by MatchingPolicy::rank_and_tag only; receives may name any_source "
+                "and any_tag");
+  return engine;
+}
+
+void check_source(int source, MatchingPolicy policy, const Context& context, const char* operation) {
+  if (context.ranks == 0) [[unlikely]]
+    base::refuse_in_forked_copy(operation);
+  if (policy == MatchingPolicy::tag_only || policy == MatchingPolicy::any) return;
+  if (source < 0 || source >= context.ranks) [[unlikely]]
+    throw Error(std::string(operation) + ": source " + std::to_string(source) +
+                " is not a rank of this job (0 to " + std::to_string(context.ranks - 1) + ")" +
+                (source == any_source ? "; any_source needs an ordered matching engine" : ""));
+}
+
+}  // namespace weft::core

@@ -1,0 +1,96 @@
+// Posts of receives on ordered engines.
+#include "core/deadline/timed_posts.hpp"
+#include "core/protocol/matched/engine_checks.hpp"
+#include "core/protocol/matched/receive_posts.hpp"
+#include "core/protocol/submit.hpp"
+
+#include <weft/error.hpp>
+
+namespace weft::core {
+
+using detail::NoLock;
+using detail::TryLock;
+
+MatchingEngine& ReceivePosts::check_ordered(int source, const ReceiveOptions& options,
+                                            const char* operation) {
+  MatchingEngine& engine = check_ordered_engine(engines_, options.engine, options.policy, operation);
+  if (source != any_source || posts_.context.ranks == 0)
+    check_source(source, options.policy, posts_.context, operation);
+  return engine;
+}
+
+template <class Locking, class... UserData>
+bool ReceivePosts::try_post_ordered(std::uint64_t engine_and_source, std::uint64_t tag, std::byte* data,
+                                    std::size_t size, Completion* completion,
+                                    UserData... user_data) noexcept {
+  MatchingEngines& engines = engines_;  // read once
+  MatchingEngine* const engine = engines.find_ordered(static_cast<std::uint16_t>(engine_and_source >> 32));
+  const auto source = static_cast<std::uint32_t>(engine_and_source);
+  if (engine == nullptr || source >= engines.fast_path_sources() ||
+      engine->order()->queued_receives().load(std::memory_order_relaxed) != 0) [[unlikely]]
+    return false;
+  if (!engine->expects_receives(Locking::kExclusive)) [[unlikely]]
+    return try_post_ordered_slow<Locking>(engine_and_source, tag, data, size, completion, user_data...);
+  return engine->try_post_in_order<Locking>({tag, source, 0}, {data, size}, completion, user_data...);
+}
+/// Slow path where messages arrive before their receives, or the endpoint does not lock as the engine does.
+template <class Locking, class... UserData>
+[[gnu::noinline]] bool ReceivePosts::try_post_ordered_slow(std::uint64_t engine_and_source, std::uint64_t tag,
+                                                           std::byte* data, std::size_t size,
+                                                           Completion* completion,
+                                                           UserData... user_data) noexcept {
+  MatchingEngine& engine = *engines_.find_ordered(static_cast<std::uint16_t>(engine_and_source >> 32));
+  if (engine.is_serial() != Locking::kExclusive) return false;
+  const auto source = static_cast<std::uint32_t>(engine_and_source);
+  void* given = nullptr;
+  ((given = user_data), ...);
+  if (engine.expects_unexpected() && (engine_and_source & detail::kMayCompleteNow) == 0 &&
+      messages_.try_receive_unexpected<Locking>(engine, tag, source, {data, size}, completion, given))
+      [[likely]]
+    return true;
+  const bool is_posted = engine.try_post_in_order<Locking>({tag, source, 0}, {data, size}, completion, given);
+  if (is_posted) engine.learn_unexpected(false);
+  return is_posted;
+}
+template bool ReceivePosts::try_post_ordered<TryLock>(std::uint64_t, std::uint64_t, std::byte*, std::size_t,
+                                                      Completion*) noexcept;
+template bool ReceivePosts::try_post_ordered<NoLock>(std::uint64_t, std::uint64_t, std::byte*, std::size_t,
+                                                     Completion*) noexcept;
+template bool ReceivePosts::try_post_ordered<TryLock>(std::uint64_t, std::uint64_t, std::byte*, std::size_t,
+                                                      Completion*, void*) noexcept;
+template bool ReceivePosts::try_post_ordered<NoLock>(std::uint64_t, std::uint64_t, std::byte*, std::size_t,
+                                                     Completion*, void*) noexcept;
+
+Status ReceivePosts::post_ordered(int source, std::uint64_t tag, std::span<std::byte> buffer,
+                                  const ReceiveOptions& options) {
+  MatchingEngine* engine = engines_.find_ordered(options.engine);
+  if (engine == nullptr || options.completion == nullptr || options.policy != MatchingPolicy::rank_and_tag ||
+      static_cast<std::uint32_t>(source) >= engines_.fast_path_sources() || tag == any_tag ||
+      engine->order()->queued_receives().load(std::memory_order_relaxed) != 0) [[unlikely]]
+    return post_ordered_slow(source, tag, buffer, options);
+  const MatchKey key{tag, static_cast<std::uint32_t>(source), 0};
+  const bool is_posted = engine->is_serial()
+                             ? engine->try_post_in_order<NoLock>(key, buffer, options.completion,
+                                                                 options.user_data, options.handle)
+                             : engine->try_post_in_order<TryLock>(key, buffer, options.completion,
+                                                                  options.user_data, options.handle);
+  if (is_posted || try_receive_unexpected(*engine, source, tag, buffer, options)) return Status::posted();
+  return post_ordered_slow(source, tag, buffer, options);
+}
+
+[[gnu::noinline]] Status ReceivePosts::post_ordered_slow(int source, std::uint64_t tag,
+                                                         std::span<std::byte> buffer,
+                                                         const ReceiveOptions& options) {
+  MatchingEngine& engine = check_ordered(source, options, "post_receive");
+  if (options.completion == nullptr)
+    throw Error(
+        "post_receive: a completion object is needed, or nobody would learn that the message has come");
+  if (engine.is_serial()) engine.set_device(posts_.context.device);
+  // All receives are in one list of the backlog, so that they stay in order.
+  return submit(
+      posts_, {Operation::receive, source, tag, buffer.size(), false, options.may_retry},
+      [&] { return attempt(engine, source, tag, buffer, options, false); },
+      [&](Status) { return enqueue(posts_.context.rank, source, tag, buffer, options); });
+}
+
+}  // namespace weft::core

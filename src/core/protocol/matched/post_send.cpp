@@ -1,0 +1,172 @@
+// Posts of sends: checks, refusals, the backlog.
+#include "core/deadline/timed_posts.hpp"
+#include "core/protocol/enqueue.hpp"
+#include "core/protocol/matched/engine_checks.hpp"
+#include "core/protocol/matched/send_posts.hpp"
+#include "core/protocol/post_checks.hpp"
+#include "core/protocol/submit.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <new>
+#include <utility>
+
+namespace weft::core {
+
+using detail::SendLane;
+
+void SendPosts::check(int peer, const SendOptions& options, const char* operation) {
+  check_peer(peer, posts_.context, operation);
+  check_class(options.message_class, operation);
+  check_engine(engines_, options.engine, options.policy, operation);
+}
+
+template <class Locking>
+bool SendPosts::post_with_new_credits(int peer, std::uint64_t tag, Bytes bytes,
+                                      const SendOptions& options) noexcept {
+  if (bytes.size() > detail::kSlotPayload - detail::kMatchTrailer || options.policy == MatchingPolicy::user ||
+      options.message_class != MessageClass::normal || options.timeout.count() != 0 ||
+      SignalScope::is_inside() || !posts_.backlog.empty())
+    return false;
+  SendLane* const lane = posts_.path.lane(peer, options.device, detail::column_of_post<Locking>());
+  if (lane == nullptr || !messages_.refill<Locking>(*lane, peer, options.device)) return false;
+  return detail::try_post_matched_slot<Locking>(
+      *lane, tag, bytes,
+      detail::match_trailer(options.engine, static_cast<std::uint8_t>(options.policy),
+                            static_cast<std::uint8_t>(posts_.context.device)));
+}
+template bool SendPosts::post_with_new_credits<detail::TryLock>(int, std::uint64_t, Bytes,
+                                                                const SendOptions&) noexcept;
+template bool SendPosts::post_with_new_credits<detail::NoLock>(int, std::uint64_t, Bytes,
+                                                               const SendOptions&) noexcept;
+
+template <class Locking>
+bool SendPosts::try_post_multi_slot(std::uint64_t peer_and_device, std::uint64_t tag, const std::byte* data,
+                                    std::size_t size, std::uint64_t trailer) noexcept {
+  const auto device = static_cast<std::uint8_t>(peer_and_device >> 32);
+  SendLane* const lane =
+      posts_.path.lane(static_cast<int>(peer_and_device), device, detail::column_of_post<Locking>());
+  if (lane == nullptr) return false;
+  if (multi_slot_.try_write<Locking, true>(*lane, tag, {data, size}, trailer)) [[likely]]
+    return true;
+  // Perhaps only the lane's share of the credits is used up.
+  return messages_.refill<Locking>(*lane, static_cast<int>(peer_and_device), device) &&
+         try_post_multi_slot<Locking>(peer_and_device, tag, data, size, trailer);
+}
+template bool SendPosts::try_post_multi_slot<detail::TryLock>(std::uint64_t, std::uint64_t, const std::byte*,
+                                                              std::size_t, std::uint64_t) noexcept;
+template bool SendPosts::try_post_multi_slot<detail::NoLock>(std::uint64_t, std::uint64_t, const std::byte*,
+                                                             std::size_t, std::uint64_t) noexcept;
+
+Status SendPosts::post(int peer, std::uint64_t tag, Bytes bytes, const SendOptions& options, Caller caller) {
+  if (options.engine < kMatchingEngines) return post_unordered(peer, tag, {bytes}, nullptr, options, caller);
+  const Status status = post_ordered(peer, tag, {bytes}, nullptr, options, caller);
+  if (status.is_accepted()) remember_stream(peer, options, caller);
+  return status;
+}
+
+Status SendPosts::post(int peer, std::uint64_t tag, std::span<const Bytes> parts, const SendOptions& options,
+                       Caller caller) {
+  return post_payload(peer, tag, {{}, parts, size_of(parts, "post_send")}, nullptr, options, caller);
+}
+
+Status SendPosts::post_packet(int peer, std::uint64_t tag, Packet& packet, std::size_t size,
+                              const SendOptions& options, Caller caller) {
+  check_peer(peer, posts_.context, "post_send");
+  check_packet(packet, size, "post_send");
+  return post_payload(peer, tag, {{packet.data(), size}}, &packet, options, caller);
+}
+
+Status SendPosts::post_payload(int peer, std::uint64_t tag, const SendPayload& payload, Packet* packet,
+                               const SendOptions& options, Caller caller) {
+  return options.engine < kMatchingEngines ? post_unordered(peer, tag, payload, packet, options, caller)
+                                           : post_ordered(peer, tag, payload, packet, options, caller);
+}
+
+/// Out of line, so that posts without a timeout have no stack for it: handlers that post nest.
+[[gnu::noinline]] Status SendPosts::post_within(int peer, std::uint64_t tag, const SendPayload& payload,
+                                                Packet* packet, const SendOptions& options, Caller caller) {
+  return posts_.timed.post(
+      "post_send", unposted_send(peer, tag, payload, packet), options,
+      [&](const SendOptions& within) { return post_payload(peer, tag, payload, packet, within, caller); });
+}
+
+Status SendPosts::post_unordered(int peer, std::uint64_t tag, const SendPayload& payload, Packet* packet,
+                                 const SendOptions& options, Caller caller) {
+  check_peer(peer, posts_.context, "post_send");
+  check_class(options.message_class, "post_send");
+  const MatchingEngine& engine = check_engine(engines_, options.engine, options.policy, "post_send");
+  if (options.timeout.count() != 0) [[unlikely]]
+    return post_within(peer, tag, payload, packet, options, caller);
+  if (options.policy == MatchingPolicy::user) [[unlikely]]
+    tag = engine.user_key(posts_.context.rank, tag);
+  return submit(
+      posts_,
+      {Operation::send, peer, tag, payload.size(), posts_.backlog.waits_for_room(peer, options.message_class),
+       options.may_retry},
+      [&] {
+        const Status status = messages_.attempt_send(peer, tag, payload, options, packet,
+                                                     !posts_.backlog.empty(), caller.exclusive);
+        if (packet != nullptr && !status.is_retry()) packet->reset();
+        return status;
+      },
+      [&](Status refused) { return enqueue(refused, peer, tag, payload, packet, options); });
+}
+
+Status SendPosts::enqueue(Status refused, int peer, std::uint64_t tag, const SendPayload& payload,
+                          Packet* packet, const SendOptions& options) noexcept {
+  const Context& context = posts_.context;
+  PendingSend pending{tag, options};
+  Bytes bytes = payload.bytes;
+  Packet gathered;
+  std::unique_ptr<std::byte[]> gathered_long;
+  if (!payload.parts.empty() && options.completion != nullptr) {
+    pending.parts.reset(new (std::nothrow) Bytes[payload.parts.size()]);
+    if (pending.parts == nullptr) return refused;
+    std::copy(payload.parts.begin(), payload.parts.end(), pending.parts.get());
+    pending.parts_count = payload.parts.size();
+    bytes = {static_cast<const std::byte*>(nullptr), payload.parts_size};
+  } else if (!payload.parts.empty()) {
+    // Without a completion object the poster does not learn when its buffers are free: they move into a
+    // packet, or, where the backlog grows, into memory of its own; else the post fails.
+    if (payload.parts_size <= context.limits.packet_bytes)
+      gathered = context.pool.get_for(options.message_class);
+    if (!gathered && posts_.backlog.grows())
+      gathered_long.reset(new (std::nothrow) std::byte[payload.parts_size]);
+    if (!gathered && gathered_long == nullptr) return refused;
+    std::byte* const to = gathered ? gathered.data() : gathered_long.get();
+    payload.copy_to(to);
+    bytes = {to, payload.parts_size};
+    if (gathered) packet = &gathered;
+  }
+  const bool is_borrowed = options.completion != nullptr || gathered_long != nullptr;
+  PendingPost* post = take_pending(posts_, peer, options.message_class, bytes, packet, is_borrowed, refused);
+  if (post == nullptr) return refused;
+  if (gathered_long != nullptr) post->long_copy = std::move(gathered_long);
+  post->operation = Operation::send;
+  post->other = std::move(pending);
+  if (options.engine >= kMatchingEngines) {
+    post->in_order = true;
+    stream_of(*post).kept.fetch_add(1, std::memory_order_relaxed);
+  }
+  posts_.backlog.add(*post);
+  return Status::posted();
+}
+
+Status SendPosts::post_again(PendingPost& post, Caller caller) noexcept {
+  auto& send = std::get<PendingSend>(post.other);
+  send.options.may_complete_now = false;  // the poster was told that it was posted
+  const SendPayload payload = send.parts != nullptr
+                                  ? SendPayload{{}, {send.parts.get(), send.parts_count}, post.size}
+                                  : SendPayload{{post.packet ? post.packet.data() : post.data, post.size}};
+  Packet* const packet = post.packet ? &post.packet : nullptr;
+  const Status status =
+      send.options.engine < kMatchingEngines
+          ? messages_.attempt_send(post.peer, send.tag, payload, send.options, packet, true, caller.exclusive)
+          : messages_.attempt_ordered_send(*engines_.find(send.options.engine), post.peer, send.tag, payload,
+                                           send.options, packet, true, caller.exclusive, true);
+  if (!status.is_retry()) send.parts.reset();
+  return status;
+}
+
+}  // namespace weft::core

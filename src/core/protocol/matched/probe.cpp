@@ -1,0 +1,41 @@
+// Cancelling receives, and probing for unexpected messages.
+#include "core/protocol/matched/engine_checks.hpp"
+#include "core/protocol/matched/receive_posts.hpp"
+
+namespace weft::core {
+
+using Table = MatchingEngine::Table;
+
+bool ReceivePosts::end(const ReceiveHandle& handle, Outcome outcome) noexcept {
+  MatchingEngine* engine = engines_.find(handle.engine);
+  MatchRecord* record = engine != nullptr ? engine->cancel(handle) : nullptr;
+  if (record == nullptr) return false;
+  end_unmatched(*engine, *record, outcome, posts_.context.device, &posts_.context.ends);
+  return true;
+}
+
+bool ReceivePosts::probe(int source, std::uint64_t tag, const ReceiveOptions& options, ProbedMessage& found) {
+  const auto tell = [&](const MatchRecord& record) {
+    found = {record.unexpected->peer, record.unexpected->tag, record.unexpected->length};
+  };
+  if (options.engine >= kMatchingEngines) {
+    MatchingEngine& ordered = check_ordered(source, options, "probe");
+    return ordered.order()->visit_message({tag, static_cast<std::uint32_t>(source), 0}, tell);
+  }
+  check_source(source, options.policy, posts_.context, "probe");
+  MatchingEngine& engine = check_engine(engines_, options.engine, options.policy, "probe");
+  return engine.table().visit_oldest(Table::Side::unexpected, engine.key(source, tag, options.policy), tell);
+}
+
+std::pair<MatchingEngine*, MatchRecord*> ReceivePosts::matched_probe(int source, std::uint64_t tag,
+                                                                     const ReceiveOptions& options) {
+  if (options.engine >= kMatchingEngines) {
+    MatchingEngine& ordered = check_ordered(source, options, "matched_probe");
+    return {&ordered, ordered.order()->take_message({tag, static_cast<std::uint32_t>(source), 0})};
+  }
+  check_source(source, options.policy, posts_.context, "matched_probe");
+  MatchingEngine& engine = check_engine(engines_, options.engine, options.policy, "matched_probe");
+  return {&engine, engine.table().take(Table::Side::unexpected, engine.key(source, tag, options.policy))};
+}
+
+}  // namespace weft::core

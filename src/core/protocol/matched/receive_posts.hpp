@@ -1,0 +1,94 @@
+// Posts of receives, cancelling them, and probing for unexpected messages.
+//
+// Sources: post_receive.cpp, post_ordered_receive.cpp (on ordered engines), probe.cpp.
+#pragma once
+
+#include "core/peer/peer_failures.hpp"
+#include "core/protocol/matched/matched_messages.hpp"
+#include "core/protocol/post_context.hpp"
+
+#include <weft/options.hpp>
+#include <weft/status.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+
+namespace weft::core {
+
+class ReceivePosts {
+ public:
+  ReceivePosts(const PostContext& posts, MatchingEngines& engines, const PeerFailures& failures,
+               MatchedMessages& messages) noexcept
+      : engines_(engines), posts_(posts), failures_(failures), messages_(messages) {}
+
+  // Fast paths. `engine_and_source`: engine above bit 32, source below. They return false, without effect,
+  // when they do not apply; the caller then falls back to post_slow(), or to post() on an ordered engine.
+
+  /// For a receive by rank and tag on an unordered engine, with a completion object and without a handle or
+  /// timeout, that finds room, or its unexpected message, first in its bucket.
+  template <class Locking, class... UserData>
+  bool try_post(std::uint64_t engine_and_source, std::uint64_t tag, std::byte* data, std::size_t size,
+                Completion* completion, UserData... user_data) noexcept;
+  /// For a receive on an ordered engine that locks as `Locking` does, for a tag that is not any_tag.
+  template <class Locking, class... UserData>
+  bool try_post_ordered(std::uint64_t engine_and_source, std::uint64_t tag, std::byte* data, std::size_t size,
+                        Completion* completion, UserData... user_data) noexcept;
+
+  // Posts throw weft::Error for invalid arguments. A refused post is queued in the backlog when its options
+  // ask for that, or when a handler posts.
+
+  /// Makes once the checks of a persistent receive; returns its engine.
+  MatchingEngine& check(int source, const ReceiveOptions& options, const char* operation);
+  /// Ignores the timeout of the options.
+  Status post(int source, std::uint64_t tag, std::span<std::byte> buffer, const ReceiveOptions& options);
+  /// post() after try_post(), or on an engine where that does not apply.
+  Status post_slow(int source, std::uint64_t tag, std::span<std::byte> buffer, const ReceiveOptions& options);
+  /// post() with a timeout.
+  Status post_within(int source, std::uint64_t tag, std::span<std::byte> buffer,
+                     const ReceiveOptions& options);
+  /// Posts a receive into a list of buffers, with or without a timeout.
+  Status post_parts(int source, std::uint64_t tag, std::span<const MutableBytes> buffers,
+                    const ReceiveOptions& options);
+
+  /// Posts a receive from the backlog again.
+  Status post_again(PendingPost& post) noexcept;
+  /// A receive is taken out of the backlog without having been posted.
+  void leave_backlog(const PendingPost& post) noexcept;
+
+  /// Ends a posted receive. Returns false when it has matched its message, or has ended.
+  bool end(const ReceiveHandle& handle, Outcome outcome) noexcept;
+  bool probe(int source, std::uint64_t tag, const ReceiveOptions& options, ProbedMessage& found);
+  /// Returns the engine and the record of the message; nullptr: there is no message.
+  std::pair<MatchingEngine*, MatchRecord*> matched_probe(int source, std::uint64_t tag,
+                                                         const ReceiveOptions& options);
+
+ private:
+  MatchingEngine& check_ordered(int source, const ReceiveOptions& options, const char* operation);
+  template <class Locking, class... UserData>
+  bool try_post_slow(std::uint64_t engine_and_source, std::uint64_t tag, std::byte* data, std::size_t size,
+                     Completion* completion, UserData... user_data) noexcept;
+  template <class Locking, class... UserData>
+  bool try_post_ordered_slow(std::uint64_t engine_and_source, std::uint64_t tag, std::byte* data,
+                             std::size_t size, Completion* completion, UserData... user_data) noexcept;
+  bool try_receive_unexpected(MatchingEngine& engine, int source, std::uint64_t tag,
+                              std::span<std::byte> buffer, const ReceiveOptions& options) noexcept;
+  Status post_ordered(int source, std::uint64_t tag, std::span<std::byte> buffer,
+                      const ReceiveOptions& options);
+  Status post_ordered_slow(int source, std::uint64_t tag, std::span<std::byte> buffer,
+                           const ReceiveOptions& options);
+  /// One attempt to receive, for any engine; ends a receive that only a failed peer could match. `again`: the
+  /// post comes from the backlog.
+  Status attempt(MatchingEngine& engine, int source, std::uint64_t tag, std::span<std::byte> buffer,
+                 const ReceiveOptions& options, bool again) noexcept;
+  Status enqueue(int peer, int source, std::uint64_t tag, std::span<std::byte> buffer,
+                 const ReceiveOptions& options) noexcept;
+
+  MatchingEngines& engines_;
+  const PostContext posts_;
+  const PeerFailures& failures_;
+  MatchedMessages& messages_;
+};
+
+}  // namespace weft::core
