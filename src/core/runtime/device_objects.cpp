@@ -53,11 +53,9 @@ void DeviceState::forget_object(const Completion& object, core::Orphans& instead
   if (!is_inside) working_.leave();
 }
 
-bool DeviceState::is_visited() const noexcept { return visitors_.load(std::memory_order_acquire) != 0; }
-
 void DeviceState::progress_for_end() noexcept {
   const bool exclusive = endpoints_.load(std::memory_order_relaxed) < 0;
-  if (progress(exclusive) == 0) end_lost_operations(exclusive);
+  if (progress(exclusive) == 0) device_failures_.end_lost_operations(exclusive);
 }
 
 }  // namespace weft::detail

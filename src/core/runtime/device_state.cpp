@@ -91,10 +91,11 @@ DeviceState::DeviceState(RuntimeState& runtime, std::uint32_t index)
       yield_(static_cast<std::uint32_t>(runtime.attributes().integer(Attribute::yield))),
       poll_yield_(runtime.attributes().boolean(Attribute::poll_yield)),
       park_(to_nanoseconds(runtime.attributes().seconds(Attribute::park_timeout))),
-      failures_(&runtime.failures().word()),
-      buried_(new std::atomic<bool>[static_cast<std::size_t>(runtime.size())]()) {
+      device_deadlines_(deadlines_, {receives_, queued_posts_, backlog_, rendezvous_, vectored_accesses_},
+                        runtime.failures(), working_),
+      device_failures_(runtime, context_, port_,
+                       {rendezvous_, one_sided_, backlog_, queued_posts_, deadlines_}, working_) {
   ends_.set_working(rendezvous_.working());
-  if (!runtime.failures().is_told()) expect_nothing_of_peers();
   path_.own_device = static_cast<std::uint8_t>(index);
   if (runtime.payload_device_index() == index) runtime.payload_device()->open(rendezvous_);
   // Receives of an earlier device with this index may still have a deadline.

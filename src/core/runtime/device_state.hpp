@@ -1,6 +1,5 @@
-// A device: its port, its protocols, and its four operations: post, progress, wait, drain.
-//
-// Sources: named above the functions that they hold.
+// A device: composes its port and its protocols, and drives them: progress, wait, drain. Posts are functions
+// of the protocols.
 #pragma once
 
 #include "base/fork_watch.hpp"
@@ -9,7 +8,9 @@
 #include "core/completion/immediate_ends.hpp"
 #include "core/completion/refused_nodes.hpp"
 #include "core/deadline/deadlines.hpp"
+#include "core/deadline/device_deadlines.hpp"
 #include "core/deadline/timed_posts.hpp"
+#include "core/peer/device_failures.hpp"
 #include "core/protocol/active_message/active_messages.hpp"
 #include "core/protocol/context.hpp"
 #include "core/protocol/matched/matched_messages.hpp"
@@ -45,10 +46,24 @@ namespace weft::detail {
 
 class RuntimeState;
 
+/// The threads that work in a device for objects that are being destroyed; the device does not end meanwhile.
+class Visitors {
+ public:
+  /// Needs the lock of Keepers, and the device must be listed by the runtime.
+  void enter() noexcept { count_.fetch_add(1, std::memory_order_relaxed); }
+  void leave() noexcept { count_.fetch_sub(1, std::memory_order_release); }
+  [[nodiscard]] bool any() const noexcept { return count_.load(std::memory_order_acquire) != 0; }
+
+ private:
+  std::atomic<std::uint32_t> count_{0};
+};
+
 class DeviceState final : private network::Sink {
+  class Drain;  // what drain() does
+
  public:
   DeviceState(RuntimeState& runtime, std::uint32_t index);
-  /// Waits until living peers have what was accepted for them, and reports what is dropped: drain.cpp.
+  /// Waits until living peers have what was accepted for them, and reports what is dropped.
   ~DeviceState();
   DeviceState(const DeviceState&) = delete;
   DeviceState& operator=(const DeviceState&) = delete;
@@ -57,7 +72,7 @@ class DeviceState final : private network::Sink {
   [[nodiscard]] std::uint32_t index() const noexcept { return index_; }
   [[nodiscard]] DeviceAttributes attributes() const noexcept;
   [[nodiscard]] RuntimeState& runtime() noexcept { return runtime_; }
-  /// The counts since the device was opened. Any thread. In core/diagnosis/counters.cpp.
+  /// The counts since the device was opened. Any thread.
   [[nodiscard]] RuntimeCounters counters() noexcept;
   // The protocols, which own their operations from post to report.
   [[nodiscard]] core::ActiveMessages& active_messages() noexcept { return active_messages_; }
@@ -68,6 +83,7 @@ class DeviceState final : private network::Sink {
   [[nodiscard]] core::OneSided& one_sided() noexcept { return one_sided_; }
   [[nodiscard]] core::VectoredAccesses& vectored_accesses() noexcept { return vectored_accesses_; }
   [[nodiscard]] core::TimedPosts& timed_posts() noexcept { return timed_posts_; }
+  [[nodiscard]] const core::DeviceFailures& failures() const noexcept { return device_failures_; }
   [[nodiscard]] core::Backlog& backlog() noexcept { return backlog_; }
   [[nodiscard]] const core::PostContext& posts() const noexcept { return posts_; }
 
@@ -75,12 +91,10 @@ class DeviceState final : private network::Sink {
   void open_endpoint(bool exclusive);
   void close_endpoint(bool exclusive) noexcept;
 
-  // progress.cpp
   std::size_t progress(bool exclusive) noexcept;
   /// progress() for a program that calls it in its own loop: yields where polls stay empty on a core that
   /// other threads want.
   std::size_t poll(bool exclusive) noexcept;
-  // core/wait/waiting.cpp; quiesce, drained: device_state.cpp
   void wait(const WaitCondition& condition, bool exclusive) noexcept;
   void wait_for(Completion& completion, const WaitPlace& place, bool exclusive) noexcept;
   /// Progresses until `post` is accepted; see core/wait/until_accepted.hpp.
@@ -89,44 +103,26 @@ class DeviceState final : private network::Sink {
   void quiesce() noexcept;
   /// Returns true when peers have accepted every message that was posted here. Any thread; only tries locks.
   [[nodiscard]] bool drained() noexcept;
-  // core/diagnosis/pending_operations.cpp
   /// Lists operations that have not ended. Any thread. Returns false when a thread stays inside progress, so
   /// that the backlog could not be read.
   bool describe(core::PendingList& list) noexcept;
   void describe_refusals(std::vector<std::string>& notes) const { rendezvous_.describe_refusals(notes); }
-  // device_objects.cpp: completion objects that are destroyed
+
+  // Completion objects that are destroyed.
+
   /// Returns true when an operation of the device may signal the object. Any thread; never waits.
   [[nodiscard]] bool may_name(const Completion& object) const noexcept;
   /// Ends the operations that name the object, or makes them signal `instead`. Any thread.
   void forget_object(const Completion& object, core::Orphans& instead) noexcept;
   /// One progress call, by any thread that may make it.
   void progress_for_end() noexcept;
-  /// Marks that a thread works in the device for an object that is being destroyed; the device does not end
-  /// meanwhile. begin_visit() needs the lock of Keepers, and the device must be listed by the runtime.
-  void begin_visit() noexcept { visitors_.fetch_add(1, std::memory_order_relaxed); }
-  void end_visit() noexcept { visitors_.fetch_sub(1, std::memory_order_release); }
-  [[nodiscard]] bool is_visited() const noexcept;
-  /// Returns true when nothing of a failed peer will be delivered any more.
-  [[nodiscard]] bool has_buried(int peer) const noexcept {
-    return buried_[peer].load(std::memory_order_acquire);
-  }
+  [[nodiscard]] Visitors& visitors() noexcept { return visitors_; }
 
  private:
-  // device_deadlines.cpp
-  [[gnu::noinline]] void look_at_deadlines(bool exclusive) noexcept;
-  void end_due(core::Deadlines::Node* first, bool exclusive) noexcept;
-  void update_deadlines() noexcept;
-  void on_cancel(std::uint64_t word, const Message& message) noexcept;
-  // device_failures.cpp
-  [[gnu::noinline]] void look_for_lost(bool exclusive) noexcept;
-  void end_lost_operations(bool exclusive) noexcept;
-  void handle_failures(std::uint32_t failures, bool exclusive) noexcept;
-  void end_what_needs_all_ranks(bool exclusive) noexcept;
-  void expect_nothing_of_peers() noexcept;
-  // core/wait/waiting.cpp
   void wait_long(const WaitCondition& condition, bool exclusive, bool yields_first) noexcept;
   void leave_wait(bool exclusive) noexcept;
-  // progress.cpp
+  void on_cancel(std::uint64_t word, const Message& message) noexcept;
+  [[gnu::noinline]] void check_deadlines_and_peers(bool exclusive) noexcept;
   std::size_t progress_once(bool exclusive) noexcept;
   [[gnu::noinline]] void give_way_when_due() noexcept;
   [[nodiscard]] bool takes_active_messages() const noexcept override;
@@ -141,15 +137,8 @@ class DeviceState final : private network::Sink {
   void access_ended(std::uint64_t token, Outcome outcome) noexcept override;
   void immediate_arrived(std::uint64_t immediate) noexcept override;
   std::size_t work(bool exclusive) noexcept;
-  // drain.cpp; close_in_forked_child: device_state.cpp
   void drain() noexcept;
   void close_in_forked_child() noexcept;
-  [[nodiscard]] bool is_drained() noexcept;
-  [[nodiscard]] bool need_not_be_awaited(const network::Port::Unconsumed& messages) noexcept;
-  /// Returns what has not ended, by peer; kAnybody where the peer is not known.
-  [[nodiscard]] std::map<int, std::string> pending_by_peer() noexcept;
-  [[nodiscard]] bool has_living_taker() noexcept;
-  void name_losses(bool is_over) noexcept;
 
   RuntimeState& runtime_;
   const std::uint32_t index_;
@@ -183,15 +172,11 @@ class DeviceState final : private network::Sink {
   std::uint32_t yield_;
   bool poll_yield_;
   std::chrono::nanoseconds park_;
-  const std::atomic<std::uint32_t>* failures_;  // PeerFailures::word()
-  std::atomic<std::uint32_t> handled_failures_{0};
-  alignas(64) concurrent::OwnedTryLock<> working_;     // guards what is not in a lane
-  concurrent::OwnedTryLock<> reclaiming_;              // guards reclaiming what failed peers have left
-  const std::unique_ptr<std::atomic<bool>[]> buried_;  // by rank
-  std::atomic<std::uint32_t> visitors_{0};
-  NodeRefusals refused_nodes_;      // refused nodes of graphs
-  std::uint32_t ended_silent_ = 0;  // peers from which receives have been ended
-  std::int64_t next_look_ = 0;
+  alignas(64) concurrent::OwnedTryLock<> working_;  // guards what is not in a lane
+  core::DeviceDeadlines device_deadlines_;
+  core::DeviceFailures device_failures_;
+  Visitors visitors_;
+  NodeRefusals refused_nodes_;  // refused nodes of graphs
   const base::ForkWatch fork_watch_{
       [](void* device) noexcept { static_cast<DeviceState*>(device)->close_in_forked_child(); }, this};
 };

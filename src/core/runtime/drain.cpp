@@ -46,40 +46,63 @@ std::string all_of(const std::map<int, std::string>& by_peer) {
 
 }  // namespace
 
+class DeviceState::Drain {
+ public:
+  explicit Drain(DeviceState& device) noexcept
+      : device_(device), runtime_(device.runtime_), port_(*device.port_), rendezvous_(device.rendezvous_) {}
+
+  void run() noexcept;
+
+ private:
+  [[nodiscard]] bool need_not_be_awaited(const network::Port::Unconsumed& messages) noexcept;
+  [[nodiscard]] bool is_drained() noexcept;
+  /// Returns what has not ended, by peer; kAnybody where the peer is not known.
+  [[nodiscard]] std::map<int, std::string> pending_by_peer() noexcept;
+  [[nodiscard]] bool has_living_taker() noexcept;
+  void name_losses(bool is_over) noexcept;
+
+  DeviceState& device_;
+  RuntimeState& runtime_;
+  network::Port& port_;
+  core::Rendezvous& rendezvous_;
+};
+
+void DeviceState::drain() noexcept { Drain(*this).run(); }
+
 /// Returns true when the messages are lost, or may stay where the peer finds them. Messages that need their
 /// sender may stay only where no process could receive them.
-bool DeviceState::need_not_be_awaited(const network::Port::Unconsumed& messages) noexcept {
+bool DeviceState::Drain::need_not_be_awaited(const network::Port::Unconsumed& messages) noexcept {
   network::Network& network = runtime_.network();
   return messages.has_left || (network.keeps_messages_for(messages.peer) &&
                                (!messages.needs_sender || network.taker_of(messages.peer) == Taker::nobody));
 }
 
-bool DeviceState::is_drained() noexcept {
-  if (!backlog_.empty() || ends_.kept() != 0 || rendezvous_.outstanding() != 0 ||
-      one_sided_.outstanding() != 0 || vectored_accesses_.outstanding() != 0)
+bool DeviceState::Drain::is_drained() noexcept {
+  if (!device_.backlog_.empty() || device_.ends_.kept() != 0 || rendezvous_.outstanding() != 0 ||
+      device_.one_sided_.outstanding() != 0 || device_.vectored_accesses_.outstanding() != 0)
     return false;
   // An answer that still has to be sent ends an operation of a peer.
   if (runtime_.is_ending() && rendezvous_.has_work()) return false;
-  if (port_->drained()) return true;
+  if (port_.drained()) return true;
   const auto stays = [this](const network::Port::Unconsumed& each) { return need_not_be_awaited(each); };
-  const auto unconsumed = port_->unconsumed();
+  const auto unconsumed = port_.unconsumed();
   return !unconsumed.empty() && std::all_of(unconsumed.begin(), unconsumed.end(), stays);
 }
 
-std::map<int, std::string> DeviceState::pending_by_peer() noexcept {
+std::map<int, std::string> DeviceState::Drain::pending_by_peer() noexcept {
   std::map<int, std::map<const char*, std::uint64_t>> operations;
   core::PendingList list(kListedInDrain);
-  static_cast<void>(describe(list));
+  static_cast<void>(device_.describe(list));
   for (const core::PendingOperation& each : list.operations()) {
     // Large messages of peers count while this rank has to answer them.
     if (each.kind != core::PendingKind::arrival || each.completion != nullptr || runtime_.is_ending())
       ++operations[each.peer][core::to_string(each.kind)];
   }
   std::map<int, std::string> all;
-  for (const network::Port::Unconsumed& each : port_->unconsumed())
+  for (const network::Port::Unconsumed& each : port_.unconsumed())
     if (!need_not_be_awaited(each)) append(all[each.peer], messages(each.messages));
   for (const auto& [peer, kinds] : operations) {
-    if (peer >= 0 && port_->has_left(peer)) continue;
+    if (peer >= 0 && port_.has_left(peer)) continue;
     for (const auto& [kind, count] : kinds)
       append(all[peer], std::to_string(count) + " " + kind + (count == 1 ? "" : "s"));
   }
@@ -88,12 +111,12 @@ std::map<int, std::string> DeviceState::pending_by_peer() noexcept {
 
 /// Returns true when waiting makes sense: a process may receive what is left, or the operations are about to
 /// end because their peer has left.
-bool DeviceState::has_living_taker() noexcept {
+bool DeviceState::Drain::has_living_taker() noexcept {
   core::PendingList list(kListedInDrain);
-  static_cast<void>(describe(list));
+  static_cast<void>(device_.describe(list));
   for (const core::PendingOperation& each : list.operations())
     if ((each.kind != core::PendingKind::arrival || each.completion != nullptr) && each.peer >= 0 &&
-        port_->has_left(each.peer))
+        port_.has_left(each.peer))
       return true;
   const auto pending = pending_by_peer();
   return std::any_of(pending.begin(), pending.end(), [this](const auto& each) {
@@ -101,14 +124,14 @@ bool DeviceState::has_living_taker() noexcept {
   });
 }
 
-void DeviceState::drain() noexcept {
+void DeviceState::Drain::run() noexcept {
   // The device has no other users any more: this thread has it for itself, whatever its endpoints were.
-  losses_.open();
+  device_.losses_.open();
   runtime_.device_closes();
   if (runtime_.is_ending()) rendezvous_.decline_what_has_no_memory();
   const std::int64_t limit = base::seconds_to_ns(runtime_.attributes().seconds(Attribute::drain_timeout));
   const WaitPlace place{kDrainWait, std::source_location::current()};
-  core::WaitScope explained(runtime_.waits(), place, nullptr, static_cast<std::int32_t>(index_));
+  core::WaitScope explained(runtime_.waits(), place, nullptr, static_cast<std::int32_t>(device_.index_));
   const std::int64_t begin = base::now_ns();
   std::int64_t moved = begin;
   std::int64_t next_look = begin + std::min(kLookEvery, limit);
@@ -116,10 +139,10 @@ void DeviceState::drain() noexcept {
   std::int64_t next_word = begin + std::max(limit, kFirstWord);
   bool is_over = false;
   for (std::uint32_t idle = 0; !is_over && !is_drained(); ++idle) {
-    const bool has_moved = progress(false) != 0;
+    const bool has_moved = device_.progress(false) != 0;
     const std::int64_t now = base::now_ns();
     if (runtime_.is_ending() && now >= next_drop) {
-      runtime_.drop_unreceived(*this);
+      runtime_.drop_unreceived(device_);
       next_drop = now + kDropEvery;
     }
     if (has_moved) {
@@ -127,14 +150,14 @@ void DeviceState::drain() noexcept {
       idle = 0;
       continue;
     }
-    end_lost_operations(false);
+    device_.device_failures_.end_lost_operations(false);
     if (now >= next_look) {
       explained.enter();
       next_look = now + std::min(kLookEvery, limit);
       is_over = now - moved >= limit && !has_living_taker() && !is_drained();
     }
     if (!is_over && now >= next_word) {
-      runtime_.log().warn("device " + std::to_string(index_) + " closes and has waited for " +
+      runtime_.log().warn("device " + std::to_string(device_.index_) + " closes and has waited for " +
                           std::to_string((now - begin) / 1'000'000'000) +
                           " s for what its peers have not taken: " + all_of(pending_by_peer()));
       next_word = now + 2 * (now - begin);
@@ -147,20 +170,20 @@ void DeviceState::drain() noexcept {
   name_losses(is_over);
   if (is_over) return;
   runtime_.log().info([&] {
-    return "device " + std::to_string(index_) + " closes, drained in " +
+    return "device " + std::to_string(device_.index_) + " closes, drained in " +
            std::to_string((base::now_ns() - begin) / 1000) + " microseconds";
   });
 }
 
-void DeviceState::name_losses(bool is_over) noexcept try {
+void DeviceState::Drain::name_losses(bool is_over) noexcept try {
   std::map<int, std::string> failed;
   std::map<int, std::string> unreceived;  // by ranks that have left, or leave as well
   const auto lost = [&](int peer) -> std::string& {
     return (runtime_.failures().knows(peer) ? failed : unreceived)[peer];
   };
-  for (const network::Port::Unconsumed& each : port_->unconsumed())
+  for (const network::Port::Unconsumed& each : port_.unconsumed())
     if (each.has_left && each.peer != runtime_.rank()) append(lost(each.peer), messages(each.messages));
-  losses_.for_each([&](int peer, const std::string& what) { append(lost(peer), what); });
+  device_.losses_.for_each([&](int peer, const std::string& what) { append(lost(peer), what); });
   if (is_over) {
     for (const auto& [peer, what] : pending_by_peer()) {
       const bool is_closing =
@@ -168,7 +191,7 @@ void DeviceState::name_losses(bool is_over) noexcept try {
       append((is_closing ? unreceived : failed)[peer], what);
     }
   }
-  const std::string name = "device " + std::to_string(index_) + " closes ";
+  const std::string name = "device " + std::to_string(device_.index_) + " closes ";
   if (!unreceived.empty()) runtime_.log().warn(name + "with what nobody has received: " + all_of(unreceived));
   if (failed.empty()) return;
   const std::string what = all_of(failed);

@@ -33,9 +33,8 @@ constinit thread_local Poller poller;
   if (rendezvous_.has_work() || one_sided_.has_work() || matched_messages_.has_work() || !backlog_.empty())
       [[unlikely]]
     count += work(exclusive);
-  if (rendezvous_.awaits_peers() || one_sided_.awaits_peers() ||
-      failures_->load(std::memory_order_relaxed) != 0) [[unlikely]]
-    look_for_lost(exclusive);
+  if (rendezvous_.awaits_peers() || one_sided_.awaits_peers() || device_failures_.any()) [[unlikely]]
+    check_deadlines_and_peers(exclusive);
   if (NodeRefusals::any() && scope.is_outermost()) [[unlikely]]
     count += refused_nodes_.retry(exclusive);
   return count;
@@ -65,6 +64,11 @@ void DeviceState::give_way_when_due() noexcept {
 std::uint32_t spin_budget() noexcept {
   poller.leave_to_wait();
   return core_share().spin_budget();
+}
+
+void DeviceState::check_deadlines_and_peers(bool exclusive) noexcept {
+  if (deadlines_.count() != 0) device_deadlines_.check(exclusive);
+  device_failures_.check(exclusive);
 }
 
 std::size_t DeviceState::work(bool exclusive) noexcept {
@@ -184,6 +188,16 @@ bool DeviceState::deliver_control(std::uint8_t channel, std::uint64_t word, Mess
   }
   reject(message.peer(), "message on an unknown channel", channel);
   return true;
+}
+
+/// Handles a cancel: the deadline of a peer's operation has passed.
+void DeviceState::on_cancel(std::uint64_t word, const Message& message) noexcept {
+  core::Cancel cancel{};
+  if (!core::Rendezvous::read_cancel(message, cancel, *this)) return;
+  if (word == 1)
+    matched_messages_.forget_announced(message.peer(), cancel);
+  else
+    rendezvous_.forget_unexpected(message.peer(), cancel);
 }
 
 void DeviceState::access_ended(std::uint64_t token, Outcome outcome) noexcept {

@@ -71,7 +71,7 @@ void RuntimeState::forget_object(Completion& object) noexcept {
     const std::shared_lock asking(core::Keepers::all().lock().own());
     for (DeviceState* device : visited_)
       if (device->may_name(object)) {
-        device->begin_visit();
+        device->visitors().enter();
         devices.push_back(device);
       }
     deadlines = made_deadlines_;
@@ -90,7 +90,7 @@ void RuntimeState::forget_object(Completion& object) noexcept {
   });
   for (DeviceState* device : devices) device->forget_object(object, *orphans);
   await_orphans(*orphans, devices);
-  for (DeviceState* device : devices) device->end_visit();
+  for (DeviceState* device : devices) device->visitors().leave();
   if (!orphans->ready()) name_orphans(std::move(orphans), object);
 }
 
@@ -119,7 +119,7 @@ void RuntimeState::stop_visits(DeviceState& device) noexcept {
     const std::lock_guard asking(core::Keepers::all().lock());
     std::erase(visited_, &device);
   }
-  while (device.is_visited()) std::this_thread::yield();
+  while (device.visitors().any()) std::this_thread::yield();
 }
 
 void RuntimeState::name_orphans(std::unique_ptr<core::Orphans> orphans, const Completion& object) noexcept {

@@ -206,7 +206,7 @@ void RuntimeState::find_silent_peers() noexcept {
   for (std::size_t place = 0; place < failures_.left_count(); ++place) {
     const int peer = failures_.left_at(place);
     const auto has_buried = [peer](const DeviceState* device) {
-      return device == nullptr || device->has_buried(peer);
+      return device == nullptr || device->failures().has_buried(peer);
     };
     if (std::all_of(devices_.begin(), devices_.end(), has_buried)) failures_.set_silent(peer);
   }

@@ -150,7 +150,7 @@ void DeviceState::wait(const WaitCondition& condition, bool exclusive) noexcept 
       }
       const bool working = rendezvous_.has_work() || one_sided_.has_work() || matched_messages_.has_work() ||
                            !backlog_.empty() || NodeRefusals::any();
-      end_lost_operations(exclusive);
+      device_failures_.end_lost_operations(exclusive);
       if (condition.holds(condition.context)) continue;
       std::chrono::nanoseconds limit = working ? std::chrono::nanoseconds(kSleepWithWork) : park_;
       if (const std::int64_t next = std::min(condition.until, deadlines_.next_time());

@@ -45,11 +45,10 @@ class ActiveMessages {
   Status end_post(bool is_lost, int peer, const std::byte* data, std::size_t size,
                   const ActiveMessageOptions& options) noexcept;
 
-  /// Delivers a message to the object that `word` names. Returns false when there is no room for it now. In
-  /// deliver.inl.hpp.
+  /// Delivers a message to the object that `word` names. Returns false when there is no room for it now.
   bool deliver(std::uint64_t word, Message& message) noexcept;
   /// Delivers as deliver() does, but with one call for consecutive messages to one object, until the backlog
-  /// is over its limit. In deliver.inl.hpp.
+  /// is over its limit.
   template <class Batch>
   void deliver_batch(Batch& batch, detail::PayloadLender* lender) noexcept;
   /// Delivers a message that cannot be left with the network.

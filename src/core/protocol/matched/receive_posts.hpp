@@ -1,6 +1,4 @@
 // Posts of receives, cancelling them, and probing for unexpected messages.
-//
-// Sources: post_receive.cpp, post_ordered_receive.cpp (on ordered engines), probe.cpp.
 #pragma once
 
 #include "core/peer/peer_failures.hpp"

@@ -1,6 +1,4 @@
 // Posts of sends.
-//
-// Sources: post_send.cpp, post_ordered_send.cpp (to ordered engines).
 #pragma once
 
 #include "core/protocol/caller.hpp"
