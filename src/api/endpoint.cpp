@@ -67,7 +67,7 @@ template struct EndpointCalls<NoLock>;
 
 Status signal_completion(DeviceState& device, Operation operation, int peer, std::uint64_t tag, Bytes bytes,
                          Completion& completion, void* user_data) noexcept {
-  return core::signal_completion(device.posts().context, operation, peer, tag, bytes, completion, user_data);
+  return core::signal_completion(device.context(), operation, peer, tag, bytes, completion, user_data);
 }
 
 DevicePath& path_of(DeviceState& device) noexcept { return device.path(); }

@@ -8,7 +8,7 @@ namespace weft::detail {
 
 void Preparation::check_active_message(DeviceState& device, int peer, RemoteCompletion remote,
                                        MessageClass message_class) {
-  core::check_target(peer, remote, device.posts().context, "prepare_am");
+  core::check_target(peer, remote, device.context(), "prepare_am");
   core::check_class(message_class, "prepare_am");
 }
 void Preparation::check_send(DeviceState& device, int peer, const SendOptions& options) {

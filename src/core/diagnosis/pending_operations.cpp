@@ -55,7 +55,8 @@ void RuntimeState::describe(core::PendingList& list, std::vector<std::string>& n
   for (std::size_t index = 0; index < devices_.size(); ++index)
     if (devices_[index] != nullptr && !devices_[index]->describe(list))
       notes.push_back(
-          "device " + std::to_string(index) + " has " + std::to_string(devices_[index]->backlog().size()) +
+          "device " + std::to_string(index) + " has " +
+          std::to_string(devices_[index]->posts().backlog.size()) +
           " refused operations, which are not shown because a thread stays inside of progress (in "
           "a handler?)");
   // Operations with a timeout name nodes: threads wait for the objects behind them.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/completion/immediate_ends.hpp"
+#include "core/protocol/caller.hpp"
 #include "core/protocol/post_context.hpp"
 
 namespace weft::core {
@@ -15,12 +16,13 @@ struct Submission {
   bool may_retry;       // as its options say
 };
 
-/// Attempts a post by attempt(), and reports the result to counters and trace. A refused post answers retry
-/// or, where it may not, and in handlers, which cannot wait, is queued by enqueue(status).
+/// Attempts a post by attempt(caller), and reports the result to counters and trace. A refused post answers
+/// retry or, where it may not, and in handlers, which cannot wait, is queued by enqueue(status).
 template <class Attempt, class Enqueue>
-[[gnu::always_inline]] inline Status submit(const PostContext& posts, const Submission& post,
+[[gnu::always_inline]] inline Status submit(const PostContext& posts, const Submission& post, Caller caller,
                                             const Attempt& attempt, const Enqueue& enqueue) {
-  const Status status = post.waits_for_room ? Status::retry(Reason::backlog) : attempt();
+  caller.reserves_room = !posts.backlog.empty();
+  const Status status = post.waits_for_room ? Status::retry(Reason::backlog) : attempt(caller);
   posts.observe(post.operation, post.peer, post.tag, post.size, status);
   if (!status.is_retry() || (post.may_retry && !SignalScope::is_inside())) [[likely]]
     return status;

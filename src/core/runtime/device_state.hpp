@@ -82,9 +82,8 @@ class DeviceState final : private network::Sink {
   [[nodiscard]] core::MultipartPosts& multipart_posts() noexcept { return multipart_posts_; }
   [[nodiscard]] core::OneSided& one_sided() noexcept { return one_sided_; }
   [[nodiscard]] core::VectoredAccesses& vectored_accesses() noexcept { return vectored_accesses_; }
-  [[nodiscard]] core::TimedPosts& timed_posts() noexcept { return timed_posts_; }
   [[nodiscard]] const core::DeviceFailures& failures() const noexcept { return device_failures_; }
-  [[nodiscard]] core::Backlog& backlog() noexcept { return backlog_; }
+  [[nodiscard]] const core::Context& context() const noexcept { return context_; }
   [[nodiscard]] const core::PostContext& posts() const noexcept { return posts_; }
 
   /// Opens one serial endpoint, or any number of shared ones; throws weft::Error otherwise.
@@ -160,7 +159,6 @@ class DeviceState final : private network::Sink {
   core::Backlog backlog_;
   core::VectoredAccesses vectored_accesses_;
   core::Deadlines& deadlines_;
-  core::TimedPosts timed_posts_;
   const core::PostContext posts_;
   core::ActiveMessages active_messages_;
   core::SendPosts sends_;
@@ -173,6 +171,7 @@ class DeviceState final : private network::Sink {
   bool poll_yield_;
   std::chrono::nanoseconds park_;
   alignas(64) concurrent::OwnedTryLock<> working_;  // guards what is not in a lane
+  core::TimedPosts timed_posts_;
   core::DeviceDeadlines device_deadlines_;
   core::DeviceFailures device_failures_;
   Visitors visitors_;

@@ -57,11 +57,11 @@ Status QueuedPosts::post_again(PendingPost& post, bool exclusive) noexcept {
     case Operation::send:
       return sends_.post_again(post, caller);
     case Operation::receive:
-      return receives_.post_again(post);
+      return receives_.post_again(post, caller);
     case Operation::put:
     case Operation::get:
     case Operation::atomic:
-      return one_sided_.post_again(post, exclusive);
+      return one_sided_.post_again(post, caller);
     case Operation::multipart_message:
       return multipart_.post_again(post, caller);
     default:

@@ -71,7 +71,7 @@ Status ActiveMessages::attempt(int peer, RemoteCompletion remote, Bytes bytes,
   switch (select(bytes.size(), context.limits)) {
     case Protocol::inject: {
       const SendResult result = send_or_answer(
-          active_message(peer, remote, options, !posts_.backlog.empty()), caller,
+          active_message(peer, remote, options, caller.reserves_room), caller,
           [&](const Outgoing& outgoing) { return context.port->send(outgoing, bytes, caller.exclusive); });
       const Status status = to_status(result);
       return status.is_retry()
@@ -117,7 +117,7 @@ Status ActiveMessages::attempt_packet(int peer, RemoteCompletion remote, Packet&
                                       const std::byte* source, const ActiveMessageOptions& options,
                                       Caller caller) noexcept {
   const SendResult result = send_or_answer(
-      active_message(peer, remote, options, !posts_.backlog.empty()), caller, [&](const Outgoing& outgoing) {
+      active_message(peer, remote, options, caller.reserves_room), caller, [&](const Outgoing& outgoing) {
         return posts_.context.port->send_packet(outgoing, packet.index(), size, caller.exclusive);
       });
   const Status status = to_status(result);
@@ -138,7 +138,7 @@ Status ActiveMessages::post(int peer, RemoteCompletion remote, Bytes bytes,
       posts_,
       {Operation::active_message_sent, peer, options.tag, bytes.size(),
        posts_.backlog.waits_for_room(peer, options.message_class), options.may_retry},
-      [&] { return attempt(peer, remote, bytes, options, caller); },
+      caller, [&](Caller by) { return attempt(peer, remote, bytes, options, by); },
       [&](Status refused) { return enqueue(refused, peer, remote, bytes, nullptr, options); });
 }
 
@@ -159,10 +159,11 @@ Status ActiveMessages::post_packet(int peer, RemoteCompletion remote, Packet& pa
       posts_,
       {Operation::active_message_sent, peer, options.tag, size,
        posts_.backlog.waits_for_room(peer, options.message_class), options.may_retry},
-      [&] {
+      caller,
+      [&](Caller by) {
         const Status status = size <= detail::kSlotPayload
-                                  ? attempt(peer, remote, bytes, options, caller)
-                                  : attempt_packet(peer, remote, packet, size, bytes.data(), options, caller);
+                                  ? attempt(peer, remote, bytes, options, by)
+                                  : attempt_packet(peer, remote, packet, size, bytes.data(), options, by);
         if (!status.is_retry()) packet.reset();
         return status;
       },

@@ -9,6 +9,7 @@
 #include "core/backlog/backlog.hpp"
 #include "core/matching/credits.hpp"
 #include "core/matching/matching_engines.hpp"
+#include "core/protocol/caller.hpp"
 #include "core/protocol/context.hpp"
 #include "core/protocol/matched/send_payload.hpp"
 #include "core/protocol/rendezvous/rendezvous.hpp"
@@ -42,9 +43,9 @@ class MatchedMessages {
 
   /// One attempt to send, with checked arguments. `packet`, unless null, holds the payload already, and is
   /// taken over unless the status is retry. `may_complete_now` false: the completion object is signalled in
-  /// any case. `reserves_room`: other messages wait for room: the next inlined post asks for room anew.
+  /// any case.
   Status attempt_send(int peer, std::uint64_t tag, const SendPayload& payload, const SendOptions& options,
-                      Packet* packet, bool reserves_room, bool exclusive) noexcept;
+                      Packet* packet, Caller caller) noexcept;
   Status attempt_receive(MatchingEngine& engine, int source, std::uint64_t tag, std::span<std::byte> buffer,
                          const ReceiveOptions& options) noexcept;
 
@@ -55,13 +56,12 @@ class MatchedMessages {
                               std::span<std::byte> buffer, Completion* completion, void* user_data) noexcept;
 
   // attempt_send() and attempt_receive() for an ordered engine; `engine` is this rank's engine with the id of
-  // the send's. `again`: the post comes from the backlog.
+  // the send's.
   Status attempt_ordered_send(MatchingEngine& engine, int peer, std::uint64_t tag, const SendPayload& payload,
-                              const SendOptions& options, Packet* packet, bool reserves_room, bool exclusive,
-                              bool again) noexcept;
+                              const SendOptions& options, Packet* packet, Caller caller) noexcept;
   Status attempt_ordered_receive(MatchingEngine& engine, int source, std::uint64_t tag,
                                  std::span<std::byte> buffer, const ReceiveOptions& options,
-                                 bool again) noexcept;
+                                 Caller caller) noexcept;
 
   /// Fills a lane that has used up its share of the credits. Returns false when the lane has credits, when
   /// there are none, or when another thread holds the lane.
@@ -115,18 +115,16 @@ class MatchedMessages {
     return goes_without_packet(size) || size <= context_.limits.packet_bytes;
   }
   Status send_at_once(int peer, std::uint64_t tag, const SendPayload& payload, const MatchTrailer& trailer,
-                      const SendOptions& options, Packet* packet, bool reserves_room,
-                      bool exclusive) noexcept;
+                      const SendOptions& options, Packet* packet, Caller caller) noexcept;
   Status announce(int peer, std::uint64_t tag, const SendPayload& payload, const MatchTrailer& trailer,
-                  const SendOptions& options, bool exclusive) noexcept;
+                  const SendOptions& options, Caller caller) noexcept;
   Status start_large(int peer, std::uint64_t tag, const SendPayload& payload, const MatchTrailer& trailer,
-                     const SendOptions& options, bool exclusive, network::SendResult& result) noexcept;
+                     const SendOptions& options, Caller caller, network::SendResult& result) noexcept;
   Status sent(network::SendResult result, int peer, std::uint64_t tag, Bytes bytes,
               const SendOptions& options) noexcept;
   Status ended(bool lost, int peer, std::uint64_t tag, Bytes bytes, const SendOptions& options) noexcept;
   Status send_silently(int peer, std::uint64_t tag, const SendPayload& payload, const MatchTrailer& trailer,
-                       const SendOptions& options, Packet* packet, bool reserves_room,
-                       bool exclusive) noexcept;
+                       const SendOptions& options, Packet* packet, Caller caller) noexcept;
   static MatchRecord* take_posted(MatchingEngine& engine, std::span<std::byte> buffer,
                                   const ReceiveOptions& options) noexcept;
   bool announce_in_order(MatchingEngine& engine, const MatchTrailer& trailer, Unexpected& stored,

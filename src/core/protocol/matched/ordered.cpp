@@ -20,24 +20,23 @@ using Arrival = OrderedMatching::Arrival;
 
 Status MatchedMessages::attempt_ordered_send(MatchingEngine& engine, int peer, std::uint64_t tag,
                                              const SendPayload& payload, const SendOptions& options,
-                                             Packet* packet, bool reserves_room, bool exclusive,
-                                             bool again) noexcept {
+                                             Packet* packet, Caller caller) noexcept {
   const auto device = static_cast<std::uint8_t>(context_.device);
   SendStream& stream = engine.order()->sends(peer, device);
-  auto* const turn = detail::enter(stream.bias, stream.lock, exclusive);
+  auto* const turn = detail::enter(stream.bias, stream.lock, caller.exclusive);
   if (turn == nullptr) return Status::retry(Reason::lock_contended);
   Status status = Status::retry(Reason::backlog);
-  if (again || stream.kept.load(std::memory_order_relaxed) == 0) {
+  if (caller.again || stream.kept.load(std::memory_order_relaxed) == 0) {
     const MatchTrailer trailer{engine.id(),
                                policy_and_class(MatchingPolicy::rank_and_tag, options.message_class), device,
                                stream.next};
-    status = send_silently(peer, tag, payload, trailer, options, packet, reserves_room, exclusive);
+    status = send_silently(peer, tag, payload, trailer, options, packet, caller);
   }
   if (!status.is_retry()) {
     ++stream.next;
-    if (again) stream.kept.fetch_sub(1, std::memory_order_relaxed);
+    if (caller.again) stream.kept.fetch_sub(1, std::memory_order_relaxed);
   }
-  detail::leave(turn, exclusive);
+  detail::leave(turn, caller.exclusive);
   if (!status.is_done() || options.completion == nullptr) return status;
   return ended(context_.port->has_left(peer), peer, tag, payload.bytes, options);
 }
@@ -45,29 +44,27 @@ Status MatchedMessages::attempt_ordered_send(MatchingEngine& engine, int peer, s
 /// As attempt_send(), but the caller signals the completion object when the message was sent.
 Status MatchedMessages::send_silently(int peer, std::uint64_t tag, const SendPayload& payload,
                                       const MatchTrailer& trailer, const SendOptions& options, Packet* packet,
-                                      bool reserves_room, bool exclusive) noexcept {
+                                      Caller caller) noexcept {
   if (goes_at_once(payload.size())) {
     SendOptions silent = options;
     silent.completion = nullptr;
-    if (take_credit(peer, options, exclusive)) [[likely]] {
-      const Status status =
-          send_at_once(peer, tag, payload, trailer, silent, packet, reserves_room, exclusive);
+    if (take_credit(peer, options, caller.exclusive)) [[likely]] {
+      const Status status = send_at_once(peer, tag, payload, trailer, silent, packet, caller);
       if (status.is_retry()) credits_of(options).undo(1, peer, options.device);
       return status;
     }
     if (context_.port->has_left(peer)) return sent(SendResult::peer_left, peer, tag, payload.bytes, silent);
     if (!credits_of(options).has_waited_too_long(peer, options.device))
       return Status::retry(Reason::no_credit);
-    if (take_credit_of_others(peer, options, exclusive)) {
-      const Status status =
-          send_at_once(peer, tag, payload, trailer, silent, packet, reserves_room, exclusive);
+    if (take_credit_of_others(peer, options, caller.exclusive)) {
+      const Status status = send_at_once(peer, tag, payload, trailer, silent, packet, caller);
       if (status.is_retry()) credits_of(options).undo(1, peer, options.device);
       return status;
     }
     if (options.completion == nullptr || packet != nullptr) return Status::retry(Reason::no_credit);
   }
   SendResult result = SendResult::sent;
-  const Status status = start_large(peer, tag, payload, trailer, options, exclusive, result);
+  const Status status = start_large(peer, tag, payload, trailer, options, caller, result);
   if (result == SendResult::peer_left)
     context_.counters.dropped_sends.fetch_add(1, std::memory_order_relaxed);
   return status;
@@ -77,16 +74,16 @@ Status MatchedMessages::send_silently(int peer, std::uint64_t tag, const SendPay
 
 Status MatchedMessages::attempt_ordered_receive(MatchingEngine& engine, int source, std::uint64_t tag,
                                                 std::span<std::byte> buffer, const ReceiveOptions& options,
-                                                bool again) noexcept {
+                                                Caller caller) noexcept {
   OrderedMatching& order = *engine.order();
-  if (!again && order.queued_receives().load(std::memory_order_relaxed) != 0) [[unlikely]]
+  if (!caller.again && order.queued_receives().load(std::memory_order_relaxed) != 0) [[unlikely]]
     return Status::retry(Reason::backlog);
   const OrderedMatching::Hold hold = order.enter();
   const auto [answer, record] = order.post({tag, static_cast<std::uint32_t>(source), 0},
                                            [&] { return take_posted(engine, buffer, options); });
   order.leave(hold);
   if (answer == Table::Answer::exhausted) return Status::retry(Reason::no_request);
-  if (again) order.queued_receives().fetch_sub(1, std::memory_order_relaxed);
+  if (caller.again) order.queued_receives().fetch_sub(1, std::memory_order_relaxed);
   return answer == Table::Answer::matched ? receive_probed(engine, *record, buffer, options)
                                           : Status::posted();
 }

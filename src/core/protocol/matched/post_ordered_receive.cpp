@@ -88,8 +88,8 @@ Status ReceivePosts::post_ordered(int source, std::uint64_t tag, std::span<std::
   if (engine.is_serial()) engine.set_device(posts_.context.device);
   // All receives are in one list of the backlog, so that they stay in order.
   return submit(
-      posts_, {Operation::receive, source, tag, buffer.size(), false, options.may_retry},
-      [&] { return attempt(engine, source, tag, buffer, options, false); },
+      posts_, {Operation::receive, source, tag, buffer.size(), false, options.may_retry}, kFirstAttempt,
+      [&](Caller by) { return attempt(engine, source, tag, buffer, options, by); },
       [&](Status) { return enqueue(posts_.context.rank, source, tag, buffer, options); });
 }
 

@@ -36,9 +36,9 @@ Status SendPosts::post_ordered(int peer, std::uint64_t tag, const SendPayload& p
       posts_,
       {Operation::send, peer, tag, payload.size(), posts_.backlog.waits_for_room(peer, options.message_class),
        options.may_retry},
-      [&] {
-        const Status status = messages_.attempt_ordered_send(
-            engine, peer, tag, payload, options, packet, !posts_.backlog.empty(), caller.exclusive, false);
+      caller,
+      [&](Caller by) {
+        const Status status = messages_.attempt_ordered_send(engine, peer, tag, payload, options, packet, by);
         if (packet != nullptr && !status.is_retry()) packet->reset();
         return status;
       },

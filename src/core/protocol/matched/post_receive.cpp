@@ -95,8 +95,8 @@ Status ReceivePosts::post(int source, std::uint64_t tag, std::span<std::byte> bu
   const Context& context = posts_.context;
   if (engine.is_serial()) engine.set_device(context.device);
   return submit(
-      posts_, {Operation::receive, source, tag, buffer.size(), false, options.may_retry},
-      [&] { return attempt(engine, source, tag, buffer, options, false); },
+      posts_, {Operation::receive, source, tag, buffer.size(), false, options.may_retry}, kFirstAttempt,
+      [&](Caller by) { return attempt(engine, source, tag, buffer, options, by); },
       [&](Status) {
         const bool has_source = source >= 0 && source < context.ranks;
         return enqueue(has_source ? source : context.rank, source, tag, buffer, options);
@@ -157,7 +157,7 @@ bool ReceivePosts::try_receive_unexpected(MatchingEngine& engine, int source, st
 
 Status ReceivePosts::attempt(MatchingEngine& engine, int source, std::uint64_t tag,
                              std::span<std::byte> buffer, const ReceiveOptions& options,
-                             bool again) noexcept {
+                             Caller caller) noexcept {
   const bool can_be_alone =
       options.policy == MatchingPolicy::rank_and_tag || options.policy == MatchingPolicy::rank_only;
   const bool names_one = can_be_alone && source != any_source;
@@ -169,7 +169,7 @@ Status ReceivePosts::attempt(MatchingEngine& engine, int source, std::uint64_t t
   ReceiveOptions named = options;
   if (is_lost) named.handle = &handle;
   const Status status = engine.order() != nullptr
-                            ? messages_.attempt_ordered_receive(engine, source, tag, buffer, named, again)
+                            ? messages_.attempt_ordered_receive(engine, source, tag, buffer, named, caller)
                             : messages_.attempt_receive(engine, source, tag, buffer, named);
   if (!is_lost) return status;
   if (options.handle != nullptr) *options.handle = handle;
@@ -197,13 +197,13 @@ Status ReceivePosts::enqueue(int peer, int source, std::uint64_t tag, std::span<
   return Status::posted();
 }
 
-Status ReceivePosts::post_again(PendingPost& post) noexcept {
+Status ReceivePosts::post_again(PendingPost& post, Caller caller) noexcept {
   auto& receive = std::get<PendingReceive>(post.other);
   receive.options.may_complete_now = false;  // the poster was told that it was posted
   if (Deadlines::Node* node = posts_.timed.deadlines().node_of(receive.options.completion); node != nullptr)
     receive.options.handle = &node->receive;
   return attempt(*engines_.find(receive.options.engine), receive.source, receive.tag, receive.buffer,
-                 receive.options, true);
+                 receive.options, caller);
 }
 
 void ReceivePosts::leave_backlog(const PendingPost& post) noexcept {

@@ -104,9 +104,9 @@ Status SendPosts::post_unordered(int peer, std::uint64_t tag, const SendPayload&
       posts_,
       {Operation::send, peer, tag, payload.size(), posts_.backlog.waits_for_room(peer, options.message_class),
        options.may_retry},
-      [&] {
-        const Status status = messages_.attempt_send(peer, tag, payload, options, packet,
-                                                     !posts_.backlog.empty(), caller.exclusive);
+      caller,
+      [&](Caller by) {
+        const Status status = messages_.attempt_send(peer, tag, payload, options, packet, by);
         if (packet != nullptr && !status.is_retry()) packet->reset();
         return status;
       },
@@ -162,9 +162,9 @@ Status SendPosts::post_again(PendingPost& post, Caller caller) noexcept {
   Packet* const packet = post.packet ? &post.packet : nullptr;
   const Status status =
       send.options.engine < kMatchingEngines
-          ? messages_.attempt_send(post.peer, send.tag, payload, send.options, packet, true, caller.exclusive)
+          ? messages_.attempt_send(post.peer, send.tag, payload, send.options, packet, caller)
           : messages_.attempt_ordered_send(*engines_.find(send.options.engine), post.peer, send.tag, payload,
-                                           send.options, packet, true, caller.exclusive, true);
+                                           send.options, packet, caller);
   if (!status.is_retry()) send.parts.reset();
   return status;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/peer/peer_failures.hpp"
+#include "core/protocol/caller.hpp"
 #include "core/protocol/matched/matched_messages.hpp"
 #include "core/protocol/post_context.hpp"
 
@@ -51,7 +52,7 @@ class ReceivePosts {
                     const ReceiveOptions& options);
 
   /// Posts a receive from the backlog again.
-  Status post_again(PendingPost& post) noexcept;
+  Status post_again(PendingPost& post, Caller caller) noexcept;
   /// A receive is taken out of the backlog without having been posted.
   void leave_backlog(const PendingPost& post) noexcept;
 
@@ -63,6 +64,8 @@ class ReceivePosts {
                                                          const ReceiveOptions& options);
 
  private:
+  static constexpr Caller kFirstAttempt{.exclusive = false};  // receives need no more of their caller
+
   MatchingEngine& check_ordered(int source, const ReceiveOptions& options, const char* operation);
   template <class Locking, class... UserData>
   bool try_post_slow(std::uint64_t engine_and_source, std::uint64_t tag, std::byte* data, std::size_t size,
@@ -76,10 +79,9 @@ class ReceivePosts {
                       const ReceiveOptions& options);
   Status post_ordered_slow(int source, std::uint64_t tag, std::span<std::byte> buffer,
                            const ReceiveOptions& options);
-  /// One attempt to receive, for any engine; ends a receive that only a failed peer could match. `again`: the
-  /// post comes from the backlog.
+  /// One attempt to receive, for any engine; ends a receive that only a failed peer could match.
   Status attempt(MatchingEngine& engine, int source, std::uint64_t tag, std::span<std::byte> buffer,
-                 const ReceiveOptions& options, bool again) noexcept;
+                 const ReceiveOptions& options, Caller caller) noexcept;
   Status enqueue(int peer, int source, std::uint64_t tag, std::span<std::byte> buffer,
                  const ReceiveOptions& options) noexcept;
 

@@ -22,15 +22,14 @@ constexpr std::uint32_t kParts = 4;       // 1 / kParts of them may lie in the f
 constexpr std::uint32_t kOtherParts = 2 * detail::DevicePath::kColumns;  // ... and in each other one
 constexpr std::size_t kLargestInline = 4096;  // the attribute inline_max allows no more
 
-Outgoing matched_message(int peer, std::uint64_t tag, const SendOptions& options,
-                         bool reserves_room) noexcept {
+Outgoing matched_message(int peer, std::uint64_t tag, const SendOptions& options, Caller caller) noexcept {
   return {peer,
           options.device,
           traffic_of(options.message_class),
           static_cast<std::uint8_t>(Channel::send),
           false,
           tag,
-          reserves_room,
+          caller.reserves_room,
           options.engine >= kMatchingEngines};
 }
 
@@ -56,12 +55,11 @@ bool MatchedMessages::goes_without_packet(std::size_t size) const noexcept {
 }
 
 Status MatchedMessages::attempt_send(int peer, std::uint64_t tag, const SendPayload& payload,
-                                     const SendOptions& options, Packet* packet, bool reserves_room,
-                                     bool exclusive) noexcept {
+                                     const SendOptions& options, Packet* packet, Caller caller) noexcept {
   const MatchTrailer trailer{options.engine, policy_and_class(options.policy, options.message_class),
                              static_cast<std::uint8_t>(context_.device), 0};
-  if (!goes_at_once(payload.size())) return announce(peer, tag, payload, trailer, options, exclusive);
-  if (!take_credit(peer, options, exclusive)) [[unlikely]] {
+  if (!goes_at_once(payload.size())) return announce(peer, tag, payload, trailer, options, caller);
+  if (!take_credit(peer, options, caller.exclusive)) [[unlikely]] {
     // A peer that has left returns no credit.
     if (context_.port->has_left(peer)) return sent(SendResult::peer_left, peer, tag, payload.bytes, options);
     // The peer stores no more unexpected messages of this rank, or other lanes have the credits. The peer may
@@ -70,12 +68,12 @@ Status MatchedMessages::attempt_send(int peer, std::uint64_t tag, const SendPayl
     // tell when the buffer is free.
     if (!credits_of(options).has_waited_too_long(peer, options.device))
       return Status::retry(Reason::no_credit);
-    if (!take_credit_of_others(peer, options, exclusive)) {
+    if (!take_credit_of_others(peer, options, caller.exclusive)) {
       if (options.completion == nullptr || packet != nullptr) return Status::retry(Reason::no_credit);
-      return announce(peer, tag, payload, trailer, options, exclusive);
+      return announce(peer, tag, payload, trailer, options, caller);
     }
   }
-  const Status status = send_at_once(peer, tag, payload, trailer, options, packet, reserves_room, exclusive);
+  const Status status = send_at_once(peer, tag, payload, trailer, options, packet, caller);
   if (status.is_retry()) [[unlikely]]
     credits_of(options).undo(1, peer, options.device);
   return status;
@@ -154,13 +152,13 @@ namespace {
 
 Status MatchedMessages::send_at_once(int peer, std::uint64_t tag, const SendPayload& payload,
                                      const MatchTrailer& trailer, const SendOptions& options, Packet* packet,
-                                     bool reserves_room, bool exclusive) noexcept {
+                                     Caller caller) noexcept {
   const std::size_t size = payload.size();
-  const Outgoing outgoing = matched_message(peer, tag, options, reserves_room);
+  const Outgoing outgoing = matched_message(peer, tag, options, caller);
   const std::size_t whole = size + sizeof trailer;
   SendResult result;
   if (goes_without_packet(size)) {
-    result = send_in_slots(context_.port, outgoing, payload, trailer, exclusive);
+    result = send_in_slots(context_.port, outgoing, payload, trailer, caller.exclusive);
   } else {
     Packet own;
     if (packet == nullptr) {
@@ -170,7 +168,7 @@ Status MatchedMessages::send_at_once(int peer, std::uint64_t tag, const SendPayl
       packet = &own;
     }
     std::memcpy(packet->data() + size, &trailer, sizeof trailer);
-    result = context_.port->send_packet(outgoing, packet->index(), whole, exclusive);
+    result = context_.port->send_packet(outgoing, packet->index(), whole, caller.exclusive);
     if (result == SendResult::sent) packet->release();
   }
   const Status status = to_status(result);
@@ -179,16 +177,16 @@ Status MatchedMessages::send_at_once(int peer, std::uint64_t tag, const SendPayl
 
 Status MatchedMessages::announce(int peer, std::uint64_t tag, const SendPayload& payload,
                                  const MatchTrailer& trailer, const SendOptions& options,
-                                 bool exclusive) noexcept {
+                                 Caller caller) noexcept {
   SendResult result = SendResult::sent;
-  const Status status = start_large(peer, tag, payload, trailer, options, exclusive, result);
+  const Status status = start_large(peer, tag, payload, trailer, options, caller, result);
   return status.is_done() ? sent(result, peer, tag, payload.bytes, options) : status;
 }
 
 /// Returns posted when the rendezvous has started, done when the peer has left (`result`); the completion
 /// object is not signalled then.
 Status MatchedMessages::start_large(int peer, std::uint64_t tag, const SendPayload& payload,
-                                    const MatchTrailer& trailer, const SendOptions& options, bool exclusive,
+                                    const MatchTrailer& trailer, const SendOptions& options, Caller caller,
                                     SendResult& result) noexcept {
   const MatchingEngine* const engine = engines_.place(options.engine).load(std::memory_order_acquire);
   const Rendezvous::Outbound outbound{peer,
@@ -205,7 +203,7 @@ Status MatchedMessages::start_large(int peer, std::uint64_t tag, const SendPaylo
                                       payload.parts,
                                       payload.parts_size,
                                       engine != nullptr && engine->needs_all_ranks()};
-  switch (rendezvous_.start(outbound, exclusive, result)) {
+  switch (rendezvous_.start(outbound, caller.exclusive, result)) {
     case Rendezvous::Start::started:
       return Status::posted();
     case Rendezvous::Start::no_request:

@@ -8,6 +8,7 @@
 // Sources: send.cpp, receive.cpp.
 #pragma once
 
+#include "core/protocol/caller.hpp"
 #include "core/protocol/context.hpp"
 #include "core/protocol/rendezvous/rendezvous.hpp"
 #include "core/protocol/wire.hpp"
@@ -42,7 +43,7 @@ class MultipartMessages {
     const ActiveMessageOptions& options;
   };
   /// One attempt to send. When refused, `refusal` is the reason, or `has_left` says that the peer has left.
-  Rendezvous::Start start(const Outbound& outbound, bool exclusive, Status& refusal, bool& has_left) noexcept;
+  Rendezvous::Start start(const Outbound& outbound, Caller caller, Status& refusal, bool& has_left) noexcept;
 
   /// Arrival of an RTS. Returns false when the message cannot be accepted now.
   bool on_rts(std::uint64_t word, const Message& arrival, network::Sink& sink) noexcept;
@@ -74,7 +75,7 @@ class MultipartMessages {
   struct Ends;     // the completion objects of the large messages
 
   [[nodiscard]] Status announce(const Outbound& outbound, const MultipartRts& rts, const std::byte* copy,
-                                bool exclusive, bool& has_left) noexcept;
+                                Caller caller, bool& has_left) noexcept;
   void front_arrived(Arrival& arrival, Outcome outcome) noexcept;
   void parts_arrived(Arrival& arrival, Outcome outcome) noexcept;
   void deliver(Arrival& arrival) noexcept;

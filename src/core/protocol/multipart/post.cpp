@@ -16,7 +16,7 @@ namespace weft::core {
 Status MultipartPosts::attempt(const MultipartMessages::Outbound& outbound, Caller caller) noexcept {
   Status refused;
   bool has_left = false;
-  switch (messages_.start(outbound, caller.exclusive, refused, has_left)) {
+  switch (messages_.start(outbound, caller, refused, has_left)) {
     case Rendezvous::Start::started:
       return Status::posted();
     case Rendezvous::Start::no_request:
@@ -47,7 +47,8 @@ Status MultipartPosts::post(int peer, RemoteCompletion remote, Bytes head, std::
       posts_,
       {Operation::multipart_message, peer, options.tag, outbound.parts_size,
        posts_.backlog.waits_for_room(peer, options.message_class), options.may_retry},
-      [&] { return attempt(outbound, caller); }, [&](Status refused) { return enqueue(refused, outbound); });
+      caller, [&](Caller by) { return attempt(outbound, by); },
+      [&](Status refused) { return enqueue(refused, outbound); });
 }
 
 Status MultipartPosts::enqueue(Status refused, const MultipartMessages::Outbound& outbound) noexcept {

@@ -35,7 +35,7 @@ void write_front(std::byte* to, const MultipartMessages::Outbound& outbound, con
 
 /// Sends the RTS. Returns retry, or done when it was sent or when the peer has left (`has_left`).
 Status MultipartMessages::announce(const Outbound& outbound, const MultipartRts& rts, const std::byte* copy,
-                                   bool exclusive, bool& has_left) noexcept {
+                                   Caller caller, bool& has_left) noexcept {
   const Outgoing outgoing{outbound.peer,
                           outbound.remote.device(),
                           traffic_of(outbound.options.message_class),
@@ -50,20 +50,20 @@ Status MultipartMessages::announce(const Outbound& outbound, const MultipartRts&
     std::array<std::byte, kStackAnnouncement> content;
     std::memcpy(content.data(), &rts, sizeof rts);
     if (rts.has_front != 0) write_front(content.data() + sizeof rts, outbound, copy);
-    result = context_.port->send(outgoing, {content.data(), size}, exclusive);
+    result = context_.port->send(outgoing, {content.data(), size}, caller.exclusive);
   } else {
     Packet packet = context_.pool.get_for(outbound.options.message_class);
     if (!packet) return Status::retry(Reason::no_packet);
     std::memcpy(packet.data(), &rts, sizeof rts);
     write_front(packet.data() + sizeof rts, outbound, copy);
-    result = context_.port->send_packet(outgoing, packet.index(), size, exclusive);
+    result = context_.port->send_packet(outgoing, packet.index(), size, caller.exclusive);
     if (result == SendResult::sent) packet.release();
   }
   has_left = result == SendResult::peer_left;
   return to_status(result);
 }
 
-Rendezvous::Start MultipartMessages::start(const Outbound& outbound, bool exclusive, Status& refused,
+Rendezvous::Start MultipartMessages::start(const Outbound& outbound, Caller caller, Status& refused,
                                            bool& has_left) noexcept {
   using Start = Rendezvous::Start;
   const ActiveMessageOptions& options = outbound.options;
@@ -101,7 +101,7 @@ Rendezvous::Start MultipartMessages::start(const Outbound& outbound, bool exclus
     rts.has_front = 0;
   }
   has_left = false;
-  refused = announce(outbound, rts, copy, exclusive, has_left);
+  refused = announce(outbound, rts, copy, caller, has_left);
   if (!refused.is_retry() && !has_left) return Start::started;
   if (front != Rendezvous::kNoRequest) static_cast<void>(rendezvous_.abandon(front));
   // Another thread may have ended the request meanwhile because the peer has left: then it was signalled.

@@ -40,7 +40,7 @@ Status post_access(detail::DeviceState& device, const OneSided::Access& access, 
     const char* const name = access.operation == Operation::put   ? "post_put"
                              : access.operation == Operation::get ? "post_get"
                                                                   : "post_atomic";
-    return device.timed_posts().post(
+    return device.posts().timed.post(
         name, {access.operation, access.peer, access.options.tag, access.data, access.size}, access.options,
         [&](const AccessOptions& within) {
           OneSided::Access posted = access;
@@ -48,8 +48,7 @@ Status post_access(detail::DeviceState& device, const OneSided::Access& access, 
           return post_access(device, posted, caller);
         });
   }
-  const Status status =
-      device.one_sided().post(access, device.backlog(), caller.from_handler, caller.exclusive);
+  const Status status = device.one_sided().post(access, device.posts().backlog, caller);
   device.posts().observe(access.operation, access.peer, access.options.tag, access.size, status);
   return status;
 }
@@ -81,9 +80,9 @@ Outcome perform_access(detail::DeviceState& device, OneSided::Access access, Cal
 
 Status post_pieces(detail::DeviceState& device, int peer, std::span<const PutPiece> pieces,
                    const AccessOptions& options, Caller caller) {
-  check_peer(peer, device.posts().context, "post_put");
+  check_peer(peer, device.context(), "post_put");
   if (options.timeout.count() != 0)
-    return device.timed_posts().post(
+    return device.posts().timed.post(
         "post_put", {Operation::put, peer, options.tag, nullptr, 0}, options,
         [&](const AccessOptions& within) { return post_pieces(device, peer, pieces, within, caller); });
   return device.vectored_accesses().post(
@@ -92,14 +91,14 @@ Status post_pieces(detail::DeviceState& device, int peer, std::span<const PutPie
         const PutPiece& piece = pieces[index];
         return {piece.to, const_cast<std::byte*>(piece.from.data()), piece.from.size()};
       },
-      options, caller.from_handler, caller.exclusive);
+      options, caller);
 }
 
 Status post_pieces(detail::DeviceState& device, int peer, std::span<const GetPiece> pieces,
                    const AccessOptions& options, Caller caller) {
-  check_peer(peer, device.posts().context, "post_get");
+  check_peer(peer, device.context(), "post_get");
   if (options.timeout.count() != 0)
-    return device.timed_posts().post(
+    return device.posts().timed.post(
         "post_get", {Operation::get, peer, options.tag, nullptr, 0}, options,
         [&](const AccessOptions& within) { return post_pieces(device, peer, pieces, within, caller); });
   return device.vectored_accesses().post(
@@ -108,7 +107,7 @@ Status post_pieces(detail::DeviceState& device, int peer, std::span<const GetPie
         const GetPiece& piece = pieces[index];
         return {piece.from, piece.to.data(), piece.to.size()};
       },
-      options, caller.from_handler, caller.exclusive);
+      options, caller);
 }
 
 }  // namespace weft::core

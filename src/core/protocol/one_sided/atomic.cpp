@@ -39,7 +39,7 @@ Status OneSided::attempt_located(Request& request, const Origin& origin, bool& i
   return give_up(request, origin, reason_of(result));
 }
 
-Status OneSided::send_atomic(Request& request, bool reserves_room, bool exclusive, bool& has_left) noexcept {
+Status OneSided::send_atomic(Request& request, Caller caller, bool& has_left) noexcept {
   const RemoteRegion& region = request.where.region;
   const AtomicRequest message{{region.index, region.generation},
                               request.where.offset,
@@ -52,9 +52,10 @@ Status OneSided::send_atomic(Request& request, bool reserves_room, bool exclusiv
                               static_cast<std::uint16_t>(request.from_handler ? 1 : 0),
                               0};
   const bool carries_signal = request.options.signal.generation() != 0;
-  return send_to_target(
-      request, Channel::atomic, carries_signal, reserves_room, has_left,
-      [&](const Outgoing& outgoing) { return context_.port->send(outgoing, bytes_of(message), exclusive); });
+  return send_to_target(request, Channel::atomic, carries_signal, caller, has_left,
+                        [&](const Outgoing& outgoing) {
+                          return context_.port->send(outgoing, bytes_of(message), caller.exclusive);
+                        });
 }
 
 bool OneSided::on_atomic(std::uint64_t word, const Message& arrival, network::Sink& sink) noexcept {

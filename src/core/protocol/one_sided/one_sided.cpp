@@ -50,7 +50,7 @@ OneSided::Request* OneSided::take(const Access& access, const Origin& origin) no
   detail::NamedCompletion::note_named_by(access.options.completion, context_.keeper);
   Request& request = requests_[index];
   request.epoch = origin.epoch;
-  request.from_handler = origin.from_handler;
+  request.from_handler = origin.caller.from_handler;
   request.by_messages = request.signals = request.is_signalled = false;
   request.operation = access.operation;
   request.peer.store(access.peer, std::memory_order_relaxed);
@@ -143,7 +143,7 @@ Status OneSided::finish(Request& request, Outcome outcome, bool in_post) noexcep
   flushes_.leave(peer, request.epoch);
   const bool wants_signal =
       outcome == Outcome::ok && options.signal.generation() != 0 && !request.is_signalled;
-  if (wants_signal && !send_signal(request, false)) {
+  if (wants_signal && !send_signal(request, Caller{.exclusive = false})) {
     request.signals = true;
     working_.fetch_add(1, std::memory_order_relaxed);
     advancing_.add(request);
@@ -155,7 +155,7 @@ Status OneSided::finish(Request& request, Outcome outcome, bool in_post) noexcep
   return Status::posted();
 }
 
-bool OneSided::send_signal(Request& request, bool exclusive) noexcept {
+bool OneSided::send_signal(Request& request, Caller caller) noexcept {
   const AccessOptions& options = request.options;
   Outgoing outgoing{};
   outgoing.peer = request.peer.load(std::memory_order_relaxed);
@@ -167,10 +167,10 @@ bool OneSided::send_signal(Request& request, bool exclusive) noexcept {
                                                                       : Channel::atomic_signal);
   outgoing.to_handle = true;
   outgoing.word = detail::handle_word(options.signal, options.tag);
-  SendResult result = context_.port->send(outgoing, {}, exclusive);
+  SendResult result = context_.port->send(outgoing, {}, caller.exclusive);
   if (result == SendResult::no_slot && request.from_handler) {
     outgoing.traffic = TrafficClass::control;
-    result = context_.port->send(outgoing, {}, exclusive);
+    result = context_.port->send(outgoing, {}, caller.exclusive);
   }
   if (result == SendResult::peer_left)
     context_.counters.dropped_sends.fetch_add(1, std::memory_order_relaxed);

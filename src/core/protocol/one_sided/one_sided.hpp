@@ -18,6 +18,7 @@
 #include "concurrent/index_pool.hpp"
 #include "core/backlog/backlog.hpp"
 #include "core/deadline/deadlines.hpp"
+#include "core/protocol/caller.hpp"
 #include "core/protocol/context.hpp"
 #include "core/protocol/one_sided/atomic_update.hpp"
 #include "core/protocol/one_sided/flush.hpp"
@@ -54,10 +55,10 @@ class OneSided {
   /// Throws weft::Error for invalid arguments.
   void check(const Access& access) const;
   /// Posts an access. A refused access is queued in the backlog when the options ask for that, or when
-  /// `in_handler`. Throws what check() throws.
-  Status post(const Access& access, Backlog& backlog, bool in_handler, bool exclusive);
+  /// a handler posts. Throws what check() throws.
+  Status post(const Access& access, Backlog& backlog, Caller caller);
   /// Posts an access from the backlog again.
-  Status post_again(PendingPost& post, bool exclusive) noexcept;
+  Status post_again(PendingPost& post, Caller caller) noexcept;
 
   /// Counts and reports a failed access that has no completion object.
   void count_failure(Operation operation, const RemoteAddress& where, std::size_t size,
@@ -109,18 +110,17 @@ class OneSided {
   /// How an attempt to post is made.
   struct Origin {
     PendingPost* pending;  // its copy of the source moves to the request; null: the source is the user's
-    bool from_handler;
-    bool reserves_room;   // as in network::Outgoing
+    Caller caller;
     bool waits_for_room;  // messages have to queue behind the backlog
     std::uint8_t epoch;   // epoch of the flushes
   };
 
   // post.cpp
   [[nodiscard]] static Reason reason_of(network::AccessResult result) noexcept;
-  Status attempt(const Access& access, const Origin& origin, bool exclusive) noexcept;
-  Status attempt_directly(Request& request, const Origin& origin, bool exclusive, bool& is_reached) noexcept;
+  Status attempt(const Access& access, const Origin& origin) noexcept;
+  Status attempt_directly(Request& request, const Origin& origin, bool& is_reached) noexcept;
   Status attempt_in_place(Request& request, std::byte* place) noexcept;
-  Status attempt_by_messages(Request& request, const Origin& origin, bool exclusive) noexcept;
+  Status attempt_by_messages(Request& request, const Origin& origin) noexcept;
   Status give_up(Request& request, const Origin& origin, Reason reason) noexcept;
   Status enqueue(const Access& access, Backlog& backlog, const Origin& origin) noexcept;
   // one_sided.cpp
@@ -128,7 +128,7 @@ class OneSided {
   void count_success(const Request& request) noexcept;
   Status finish(Request& request, Outcome outcome, bool in_post) noexcept;
   void free(Request& request) noexcept;
-  [[nodiscard]] bool send_signal(Request& request, bool exclusive) noexcept;
+  [[nodiscard]] bool send_signal(Request& request, Caller caller) noexcept;
   [[nodiscard]] Request* claim(RequestName name, int peer, Operation operation) noexcept;
   void settle(Request& request, Outcome outcome, bool counts) noexcept;
   void signal(std::uint64_t word, Operation operation, int peer) noexcept;
@@ -137,20 +137,18 @@ class OneSided {
   void unknown(const Message& arrival, const char* what, std::uint64_t word, network::Sink& sink) noexcept;
   // pieces.cpp
   [[nodiscard]] AccessPiece next_piece(const Request& request, std::uint64_t size) const noexcept;
-  Status send_piece(Request& request, bool reserves_room, bool exclusive, bool& has_left) noexcept;
+  Status send_piece(Request& request, Caller caller, bool& has_left) noexcept;
   template <class Send>
-  static Status send_to_target(Request& request, Channel channel, bool carries_signal, bool reserves_room,
+  static Status send_to_target(Request& request, Channel channel, bool carries_signal, Caller caller,
                                bool& has_left, const Send& send) noexcept;
-  Status send_put(Request& request, std::uint64_t size, bool reserves_room, bool exclusive,
-                  bool& has_left) noexcept;
-  Status send_get(Request& request, std::uint64_t size, bool reserves_room, bool exclusive,
-                  bool& has_left) noexcept;
+  Status send_put(Request& request, std::uint64_t size, Caller caller, bool& has_left) noexcept;
+  Status send_get(Request& request, std::uint64_t size, Caller caller, bool& has_left) noexcept;
   Step advance(Request& request, bool exclusive) noexcept;
   void on_access_ended(std::uint64_t word, const Message& arrival, network::Sink& sink) noexcept;
   void on_get_data(std::uint64_t word, const Message& arrival, network::Sink& sink) noexcept;
   // atomic.cpp
   Status attempt_located(Request& request, const Origin& origin, bool& is_reached) noexcept;
-  Status send_atomic(Request& request, bool reserves_room, bool exclusive, bool& has_left) noexcept;
+  Status send_atomic(Request& request, Caller caller, bool& has_left) noexcept;
   bool on_atomic(std::uint64_t word, const Message& arrival, network::Sink& sink) noexcept;
   void on_atomic_ended(std::uint64_t word, const Message& arrival, network::Sink& sink) noexcept;
   // target.cpp

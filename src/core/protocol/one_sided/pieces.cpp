@@ -30,14 +30,13 @@ AccessPiece OneSided::next_piece(const Request& request, std::uint64_t size) con
 }
 
 /// Sends the next piece. `has_left` becomes true when the peer has left.
-Status OneSided::send_piece(Request& request, bool reserves_room, bool exclusive, bool& has_left) noexcept {
+Status OneSided::send_piece(Request& request, Caller caller, bool& has_left) noexcept {
   const std::uint64_t size = std::min<std::uint64_t>(request.size - request.sent, request.piece);
   // Counted before the send: the answer may arrive before it returns.
   request.word.fetch_add(1, std::memory_order_relaxed);
-  const Status status =
-      request.operation == Operation::put   ? send_put(request, size, reserves_room, exclusive, has_left)
-      : request.operation == Operation::get ? send_get(request, size, reserves_room, exclusive, has_left)
-                                            : send_atomic(request, reserves_room, exclusive, has_left);
+  const Status status = request.operation == Operation::put   ? send_put(request, size, caller, has_left)
+                        : request.operation == Operation::get ? send_get(request, size, caller, has_left)
+                                                              : send_atomic(request, caller, has_left);
   if (status.is_done() && !has_left)
     request.sent += size;
   else
@@ -45,8 +44,7 @@ Status OneSided::send_piece(Request& request, bool reserves_room, bool exclusive
   return status;
 }
 
-Status OneSided::send_put(Request& request, std::uint64_t size, bool reserves_room, bool exclusive,
-                          bool& has_left) noexcept {
+Status OneSided::send_put(Request& request, std::uint64_t size, Caller caller, bool& has_left) noexcept {
   const AccessPiece piece = next_piece(request, size);
   const std::size_t length = sizeof piece + size;
   const auto assemble = [&](std::byte* to) {
@@ -63,29 +61,28 @@ Status OneSided::send_put(Request& request, std::uint64_t size, bool reserves_ro
   }
   // The signal travels with a put of one piece; pieces of several may overtake each other.
   const bool carries_signal = request.options.signal.generation() != 0 && request.is_single();
-  return send_to_target(request, Channel::put, carries_signal, reserves_room, has_left,
-                        [&](const Outgoing& outgoing) {
-                          if (length <= inline_limit_)
-                            return context_.port->send(outgoing, Bytes(message).first(length), exclusive);
-                          const SendResult result =
-                              context_.port->send_packet(outgoing, request.packet.index(), length, exclusive);
-                          if (result == SendResult::sent) request.packet.release();
-                          return result;
-                        });
+  return send_to_target(
+      request, Channel::put, carries_signal, caller, has_left, [&](const Outgoing& outgoing) {
+        if (length <= inline_limit_)
+          return context_.port->send(outgoing, Bytes(message).first(length), caller.exclusive);
+        const SendResult result =
+            context_.port->send_packet(outgoing, request.packet.index(), length, caller.exclusive);
+        if (result == SendResult::sent) request.packet.release();
+        return result;
+      });
 }
 
-Status OneSided::send_get(Request& request, std::uint64_t size, bool reserves_room, bool exclusive,
-                          bool& has_left) noexcept {
+Status OneSided::send_get(Request& request, std::uint64_t size, Caller caller, bool& has_left) noexcept {
   const AccessPiece piece = next_piece(request, size);
-  return send_to_target(request, Channel::get, false, reserves_room, has_left, [&](const Outgoing& outgoing) {
-    return context_.port->send(outgoing, bytes_of(piece), exclusive);
+  return send_to_target(request, Channel::get, false, caller, has_left, [&](const Outgoing& outgoing) {
+    return context_.port->send(outgoing, bytes_of(piece), caller.exclusive);
   });
 }
 
 Step OneSided::advance(Request& request, bool exclusive) noexcept {
   using namespace request_word;
   if (request.signals) {
-    if (!send_signal(request, exclusive)) return Step::idle;
+    if (!send_signal(request, Caller{exclusive})) return Step::idle;
     free(request);
     return Step::finished;
   }
@@ -99,7 +96,7 @@ Step OneSided::advance(Request& request, bool exclusive) noexcept {
     } else if ((word & kPieces) >= kPiecesUnderWay) {
       has_left = context_.port->has_left(request.where.region.rank);
       if (!has_left) return result;
-    } else if (send_piece(request, false, exclusive, has_left).is_retry()) {
+    } else if (send_piece(request, Caller{exclusive}, has_left).is_retry()) {
       return result;
     } else {
       result = Step::moved;

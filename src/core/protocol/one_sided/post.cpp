@@ -57,30 +57,30 @@ void OneSided::check(const Access& access) const {
                 "floating-point numbers add and swap");
 }
 
-Status OneSided::post(const Access& access, Backlog& backlog, bool in_handler, bool exclusive) {
+Status OneSided::post(const Access& access, Backlog& backlog, Caller caller) {
   const RemoteRegion& region = access.where.region;
   if (access.peer < 0 || access.peer >= context_.ranks || region.rank != access.peer ||
       region.generation == 0 ||
       (access.operation == Operation::atomic && !is_possible(access.update.operation, access.update.type)))
       [[unlikely]]
     check(access);
-  Origin origin{nullptr, in_handler, !backlog.empty(), backlog.waits_for_room(access.peer),
-                flushes_.enter(access.peer)};
-  const Status status = attempt(access, origin, exclusive);
+  caller.reserves_room = !backlog.empty();
+  const Origin origin{nullptr, caller, backlog.waits_for_room(access.peer), flushes_.enter(access.peer)};
+  const Status status = attempt(access, origin);
   if (!status.is_retry()) return status;
-  if (!access.options.may_retry || in_handler) return enqueue(access, backlog, origin);
+  if (!access.options.may_retry || caller.from_handler) return enqueue(access, backlog, origin);
   flushes_.leave(access.peer, origin.epoch);
   return status;
 }
 
-Status OneSided::attempt(const Access& access, const Origin& origin, bool exclusive) noexcept {
+Status OneSided::attempt(const Access& access, const Origin& origin) noexcept {
   Request* request = take(access, origin);
   if (request == nullptr) return Status::retry(Reason::no_request);
   bool is_reached = access.where.is_mapped || context_.access_path != AccessPath::message;
   if (is_reached) {
     const Status status = access.where.is_mapped || access.operation == Operation::atomic
                               ? attempt_located(*request, origin, is_reached)
-                              : attempt_directly(*request, origin, exclusive, is_reached);
+                              : attempt_directly(*request, origin, is_reached);
     if (is_reached) return status;
   }
   if (context_.access_path == AccessPath::direct) {
@@ -90,7 +90,7 @@ Status OneSided::attempt(const Access& access, const Origin& origin, bool exclus
     return finish(*request, Outcome::refused, true);
   }
   if (origin.waits_for_room) return give_up(*request, origin, Reason::backlog);
-  return attempt_by_messages(*request, origin, exclusive);
+  return attempt_by_messages(*request, origin);
 }
 
 /// Carries out an access by loads, stores and atomic operations of this process.
@@ -109,9 +109,9 @@ Status OneSided::attempt_in_place(Request& request, std::byte* place) noexcept {
 }
 
 /// Attempts an access by the network. `is_reached` becomes false when the network cannot reach the region.
-Status OneSided::attempt_directly(Request& request, const Origin& origin, bool exclusive,
-                                  bool& is_reached) noexcept {
+Status OneSided::attempt_directly(Request& request, const Origin& origin, bool& is_reached) noexcept {
   using namespace request_word;
+  const bool exclusive = origin.caller.exclusive;
   const AccessOptions& options = request.options;
   const RemoteRegion& region = request.where.region;
   const bool is_put = request.operation == Operation::put;
@@ -164,7 +164,7 @@ Status OneSided::give_up(Request& request, const Origin& origin, Reason reason) 
   return Status::retry(reason);
 }
 
-Status OneSided::attempt_by_messages(Request& request, const Origin& origin, bool exclusive) noexcept {
+Status OneSided::attempt_by_messages(Request& request, const Origin& origin) noexcept {
   using namespace request_word;
   const bool is_single = request.is_single();
   // The only message holds a copy of the source, which is free again; without a result or a completion object
@@ -175,7 +175,7 @@ Status OneSided::attempt_by_messages(Request& request, const Origin& origin, boo
   request.by_messages = true;
   waiting_.fetch_add(1, std::memory_order_relaxed);
   bool has_left = false;
-  const Status status = send_piece(request, origin.reserves_room, exclusive, has_left);
+  const Status status = send_piece(request, origin.caller, has_left);
   if (has_left) return finish(request, Outcome::peer_failed, true);
   if (status.is_retry()) return give_up(request, origin, status.reason());
   if (!is_single) {
@@ -195,7 +195,7 @@ Status OneSided::enqueue(const Access& access, Backlog& backlog, const Origin& o
   Packet packet;
   if (is_copied && access.size > PendingPost::kCopied && access.size <= context_.limits.packet_bytes)
     packet = context_.pool.get();
-  PendingPost* post = backlog.take(access.peer, origin.from_handler);
+  PendingPost* post = backlog.take(access.peer, origin.caller.from_handler);
   if (post == nullptr) {
     flushes_.leave(access.peer, origin.epoch);
     return Status::retry(Reason::backlog);
@@ -216,12 +216,12 @@ Status OneSided::enqueue(const Access& access, Backlog& backlog, const Origin& o
   return Status::posted();
 }
 
-Status OneSided::post_again(PendingPost& post, bool exclusive) noexcept {
+Status OneSided::post_again(PendingPost& post, Caller caller) noexcept {
   const PendingAccess& pending = std::get<PendingAccess>(post.other);
   Access access{post.operation, post.peer,       pending.where, const_cast<std::byte*>(post.data),
                 post.size,      pending.options, pending.update};
   access.options.may_complete_now = false;  // the poster was told that it was posted
-  return attempt(access, {&post, post.from_handler, true, false, pending.flush_epoch}, exclusive);
+  return attempt(access, {&post, caller, false, pending.flush_epoch});
 }
 
 }  // namespace weft::core

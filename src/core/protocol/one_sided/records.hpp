@@ -99,7 +99,7 @@ struct OneSided::Answer {
 /// handlers post use the lane of answers when there is no room, so that handlers of two ranks cannot wait for
 /// each other. `has_left` becomes true when the peer has left.
 template <class Send>
-Status OneSided::send_to_target(Request& request, Channel channel, bool carries_signal, bool reserves_room,
+Status OneSided::send_to_target(Request& request, Channel channel, bool carries_signal, Caller caller,
                                 bool& has_left, const Send& send) noexcept {
   const AccessOptions& options = request.options;
   network::Outgoing outgoing{};
@@ -109,7 +109,7 @@ Status OneSided::send_to_target(Request& request, Channel channel, bool carries_
   outgoing.channel = static_cast<std::uint8_t>(channel);
   outgoing.to_handle = carries_signal;
   outgoing.word = carries_signal ? detail::handle_word(options.signal, options.tag) : 0;
-  outgoing.reserves_room = reserves_room;
+  outgoing.reserves_room = caller.reserves_room;
   request.is_signalled = carries_signal;
   network::SendResult result = send(outgoing);
   if (result == network::SendResult::no_slot && request.from_handler) {

@@ -100,7 +100,7 @@ void VectoredAccesses::check_signal(std::size_t count, const AccessOptions& opti
 }
 
 Status VectoredAccesses::start(Record& record, Operation operation, int peer, const AccessOptions& options,
-                               bool in_handler, bool exclusive) {
+                               Caller caller) {
   record.operation = operation;
   record.peer = peer;
   record.options = options;
@@ -112,9 +112,9 @@ Status VectoredAccesses::start(Record& record, Operation operation, int peer, co
   record.result.store((record.result.load(std::memory_order_relaxed) | 0xff) + 1, std::memory_order_release);
   record.epoch = one_sided_.flushes().enter(peer);
   outstanding_.fetch_add(1, std::memory_order_relaxed);
-  const Status status = post_pieces(record, exclusive);
+  const Status status = post_pieces(record, caller);
   if (status.is_retry()) {
-    if (record.posted == 0 && options.may_retry && !in_handler) {
+    if (record.posted == 0 && options.may_retry && !caller.from_handler) {
       one_sided_.flushes().leave(peer, record.epoch);
       free(record);
       return status;
@@ -127,14 +127,14 @@ Status VectoredAccesses::start(Record& record, Operation operation, int peer, co
 }
 
 /// Posts the remaining pieces, until one is refused (retry) or has failed.
-Status VectoredAccesses::post_pieces(Record& record, bool exclusive) noexcept {
+Status VectoredAccesses::post_pieces(Record& record, Caller caller) noexcept {
   AccessOptions options;
   options.completion = piece_ended_.get();
   options.user_data = &record;
   options.device = record.options.device;
   options.may_complete_now = true;
   while (record.posted < record.count && record.outcome() == Outcome::ok) {
-    const Status status = post_piece(record, record.pieces[record.posted], options, exclusive);
+    const Status status = post_piece(record, record.pieces[record.posted], options, caller);
     if (status.is_retry()) return status;
     ++record.posted;
   }
@@ -142,12 +142,12 @@ Status VectoredAccesses::post_pieces(Record& record, bool exclusive) noexcept {
 }
 
 Status VectoredAccesses::post_piece(Record& record, const Piece& piece, const AccessOptions& options,
-                                    bool exclusive) noexcept {
+                                    Caller caller) noexcept {
   // Counted before the post, because the piece may end before the post returns.
   record.open.fetch_add(1, std::memory_order_relaxed);
   const Status status =
       one_sided_.post({record.operation, record.peer, piece.where, piece.data, piece.size, options}, backlog_,
-                      false, exclusive);
+                      Caller{caller.exclusive});
   if (!status.is_posted()) record.open.fetch_sub(1, std::memory_order_relaxed);
   return status;
 }
@@ -210,9 +210,9 @@ Step VectoredAccesses::advance(Record& record, bool exclusive) noexcept {
     options.device = record.options.device;
     options.may_complete_now = true;
     const Piece& last = record.pieces[record.count - 1];
-    status = post_piece(record, {last.where, last.data, 0}, options, exclusive);
+    status = post_piece(record, {last.where, last.data, 0}, options, Caller{exclusive});
   } else if (!record.signals) {
-    status = post_pieces(record, exclusive);
+    status = post_pieces(record, Caller{exclusive});
   }
   if (status.is_retry()) return record.posted != before ? Step::moved : Step::idle;
   if (leave(record)) static_cast<void>(finish(record, false));

@@ -7,6 +7,7 @@
 
 #include "concurrent/index_pool.hpp"
 #include "core/backlog/backlog.hpp"
+#include "core/protocol/caller.hpp"
 #include "core/protocol/context.hpp"
 #include "core/protocol/one_sided/one_sided.hpp"
 #include "core/protocol/work_list.hpp"
@@ -41,7 +42,7 @@ class VectoredAccesses {
   /// handler, when the first piece is refused.
   template <class PieceAt>
   Status post(Operation operation, int peer, std::size_t count, const PieceAt& piece_at,
-              const AccessOptions& options, bool in_handler, bool exclusive);
+              const AccessOptions& options, Caller caller);
 
   /// Posts pieces that were refused. One thread at a time. Returns the number of steps that made progress.
   std::size_t step(bool exclusive) noexcept;
@@ -62,11 +63,10 @@ class VectoredAccesses {
   [[nodiscard]] Record* take(std::size_t count) noexcept;
   [[nodiscard]] static Piece& piece(Record& record, std::size_t index) noexcept;
   static void check_signal(std::size_t count, const AccessOptions& options, Operation operation);
-  Status start(Record& record, Operation operation, int peer, const AccessOptions& options, bool in_handler,
-               bool exclusive);
-  [[nodiscard]] Status post_pieces(Record& record, bool exclusive) noexcept;
+  Status start(Record& record, Operation operation, int peer, const AccessOptions& options, Caller caller);
+  [[nodiscard]] Status post_pieces(Record& record, Caller caller) noexcept;
   [[nodiscard]] Status post_piece(Record& record, const Piece& piece, const AccessOptions& options,
-                                  bool exclusive) noexcept;
+                                  Caller caller) noexcept;
   void ended(Record& record, Outcome outcome) noexcept;
   [[nodiscard]] bool has_expired(const void* record) const noexcept;
   [[nodiscard]] bool leave(Record& record) noexcept;
@@ -87,7 +87,7 @@ class VectoredAccesses {
 
 template <class PieceAt>
 Status VectoredAccesses::post(Operation operation, int peer, std::size_t count, const PieceAt& piece_at,
-                              const AccessOptions& options, bool in_handler, bool exclusive) {
+                              const AccessOptions& options, Caller caller) {
   for (std::size_t index = 0; index < count; ++index) {
     const Piece each = piece_at(index);
     one_sided_.check({operation, peer, each.where, each.data, each.size, options});
@@ -96,7 +96,7 @@ Status VectoredAccesses::post(Operation operation, int peer, std::size_t count, 
   Record* const record = take(count);
   if (record == nullptr) return Status::retry(Reason::no_request);
   for (std::size_t index = 0; index < count; ++index) piece(*record, index) = piece_at(index);
-  return start(*record, operation, peer, options, in_handler, exclusive);
+  return start(*record, operation, peer, options, caller);
 }
 
 }  // namespace weft::core
