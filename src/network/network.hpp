@@ -94,7 +94,7 @@ class Sink {
   /// Reports that the peer wrote something impossible; the message was discarded.
   virtual void reject(int peer, const char* what, std::uint64_t value) noexcept = 0;
 
-  /// Reports that a put or get of this rank that was answered with `posted` has ended: ok, refused or
+  /// Reports that a put, get or fetch of this rank that was answered with `posted` has ended: ok, refused or
   /// peer_failed. A put that ended with ok is visible at the target.
   virtual void access_ended(std::uint64_t token, Outcome outcome) noexcept = 0;
   /// Reports the immediate of a put by a peer; the bytes of the put are visible here.
@@ -128,6 +128,8 @@ struct Capabilities {
   bool can_read = false;            // read() works, at least with some of the peers
   std::size_t immediate_bytes = 0;  // size of the immediate that put() can deliver to the target: 0, 4 or 8
   bool keeps_order = false;         // messages between two devices in one traffic class keep their order
+  bool can_fetch = false;           // offer() and fetch() work
+  bool stages = false;              // messages may wait for the next poll, or for flush()
 };
 
 /// The bytes of messages up to this size are not counted: inlined posts send them.
@@ -157,6 +159,19 @@ struct RemoteMemory {
   std::uint8_t device = 0;  // of the peer: its Sink gets the immediate of a put
 };
 
+/// Memory of this rank that a peer may fetch.
+struct Offer {
+  std::uint64_t key = 0;  // by which the peer names it; 0: nothing is offered
+  void* registration = nullptr;
+};
+/// Bytes of memory that a peer has offered, from `offset` on.
+struct OfferedMemory {
+  std::uint64_t address = 0;  // in the peer's process, where the offered memory begins
+  std::uint64_t key = 0;
+  std::uint64_t offset = 0;
+  std::uint8_t device = 0;  // of the peer: carries the bytes
+};
+
 enum class AccessResult : std::uint8_t {
   done,     // the bytes are copied; a put is visible to the peer
   posted,   // Sink::access_ended() will be called at the end
@@ -175,7 +190,7 @@ class Port {
   virtual ~Port() = default;
   [[nodiscard]] virtual const Capabilities& capabilities() const noexcept = 0;
   /// Returns what the port can do with this peer. It differs from capabilities() where peers are reached by
-  /// different networks: that is what holds for all of them, but for can_read.
+  /// different networks: that is what holds for all of them, but for can_read, can_fetch and stages, which hold for one at least.
   [[nodiscard]] virtual const Capabilities& peer_capabilities(int peer) noexcept {
     static_cast<void>(peer);
     return capabilities();
@@ -186,6 +201,13 @@ class Port {
   /// Sends the first `size` bytes of a packet. When the result is `sent`, the packet belongs to the network.
   virtual SendResult send_packet(const Outgoing& outgoing, std::uint32_t packet, std::size_t size,
                                  bool exclusive) noexcept = 0;
+  /// Sends what is staged: messages that were accepted and wait, so that they leave together with others, for
+  /// the next poll. Returns false when some are left, because the network has no room or another thread has
+  /// the port.
+  virtual bool flush(bool exclusive) noexcept {
+    static_cast<void>(exclusive);
+    return true;
+  }
   /// Copies from an address in the peer's process; returns false when the peer has left or the range is not
   /// mapped.
   virtual bool read(int peer, std::uint64_t address, std::span<std::byte> local) noexcept = 0;
@@ -198,6 +220,19 @@ class Port {
   /// Copies out of a peer's region.
   virtual AccessResult get(int peer, const RemoteMemory& from, std::span<std::byte> to, std::uint64_t token,
                            bool exclusive) noexcept = 0;
+
+  /// Lets the peer fetch from `memory`, which must stay valid until end_offer(). Returns an offer without a
+  /// key when this network cannot do that, or has no room now. Any thread.
+  [[nodiscard]] virtual Offer offer(int, Bytes) noexcept { return {}; }
+  /// Ends an offer of which no fetch is under way. Any thread.
+  virtual void end_offer(int, const Offer&) noexcept {}
+  /// Copies from memory that a peer has offered. `token` comes back in Sink::access_ended, from poll(), of
+  /// this or another thread. `to` is borrowed until then.
+  virtual AccessResult fetch(int, const OfferedMemory&, std::span<std::byte>, std::uint64_t, bool) noexcept {
+    return AccessResult::unsupported;
+  }
+  /// Called when this port will never be polled again: no fetch writes into memory afterwards.
+  virtual void stop_fetches() noexcept {}
 
   /// Finds the place where this process has `size` bytes of a peer's region mapped, for loads, stores and
   /// atomic operations: `place` is set when the result is `done`, and is valid for the life of the network.
@@ -226,6 +261,11 @@ class Port {
   /// Between two lanes it polls the lanes of Urgency::first again.
   virtual std::size_t poll(Sink& sink, std::size_t limit, bool exclusive) noexcept = 0;
 
+  /// The descriptor that is readable when a message has come, once arm() has returned true; negative when
+  /// there is none. Any thread.
+  [[nodiscard]] virtual int wait_descriptor() const noexcept { return -1; }
+  /// Returns false when a message has come that poll() has not read. After prepare_park().
+  [[nodiscard]] virtual bool arm() noexcept { return true; }
   /// Makes arrivals ring the doorbell; returns false when a message has arrived meanwhile. Costs a
   /// process-wide barrier.
   virtual bool prepare_park(bool exclusive) noexcept = 0;

@@ -28,12 +28,24 @@ class TracedPort final : public network::Port {
                            bool exclusive) noexcept override;
   network::SendResult send_packet(const network::Outgoing& outgoing, std::uint32_t packet, std::size_t size,
                                   bool exclusive) noexcept override;
+  bool flush(bool exclusive) noexcept override { return port_->flush(exclusive); }
+  [[nodiscard]] int wait_descriptor() const noexcept override { return port_->wait_descriptor(); }
+  [[nodiscard]] bool arm() noexcept override { return port_->arm(); }
   bool read(int peer, std::uint64_t address, std::span<std::byte> local) noexcept override;
   network::AccessResult put(int peer, const network::RemoteMemory& to, Bytes from,
                             const std::uint64_t* immediate, std::uint64_t token,
                             bool exclusive) noexcept override;
   network::AccessResult get(int peer, const network::RemoteMemory& from, std::span<std::byte> to,
                             std::uint64_t token, bool exclusive) noexcept override;
+  [[nodiscard]] network::Offer offer(int peer, Bytes memory) noexcept override {
+    return port_->offer(peer, memory);
+  }
+  void end_offer(int peer, const network::Offer& offer) noexcept override { port_->end_offer(peer, offer); }
+  network::AccessResult fetch(int peer, const network::OfferedMemory& from, std::span<std::byte> to,
+                              std::uint64_t token, bool exclusive) noexcept override {
+    return port_->fetch(peer, from, to, token, exclusive);
+  }
+  void stop_fetches() noexcept override { port_->stop_fetches(); }
   network::AccessResult locate(int peer, const network::RemoteMemory& memory, std::size_t size,
                                std::byte*& place) noexcept override {
     return port_->locate(peer, memory, size, place);

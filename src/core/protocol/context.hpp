@@ -57,6 +57,7 @@ struct Context {
   Losses* losses = nullptr;           // null: losses are not reported
   std::size_t fetched_bytes = 0;      // attribute rendezvous_bytes
   std::uint32_t keeper = 0;           // number of the device in the process
+  bool stages = false;                // the port may stage messages
 
   /// Records an operation in the trace, if there is one: that it begins or ends under an id that is unique
   /// among those of its name, or that it has made progress.

@@ -25,6 +25,7 @@ class ObservedPort {
                                   bool exclusive) const noexcept {
     return counted(port_->send_packet(outgoing, packet, size, exclusive), outgoing, size, exclusive);
   }
+  bool flush(bool exclusive) const noexcept { return port_->flush(exclusive); }
   bool read(int peer, std::uint64_t address, std::span<std::byte> local) const noexcept {
     return port_->read(peer, address, local);
   }
@@ -36,6 +37,14 @@ class ObservedPort {
   network::AccessResult get(int peer, const network::RemoteMemory& from, std::span<std::byte> to,
                             std::uint64_t token, bool exclusive) const noexcept {
     return port_->get(peer, from, to, token, exclusive);
+  }
+  [[nodiscard]] network::Offer offer(int peer, Bytes memory) const noexcept {
+    return port_->offer(peer, memory);
+  }
+  void end_offer(int peer, const network::Offer& offer) const noexcept { port_->end_offer(peer, offer); }
+  network::AccessResult fetch(int peer, const network::OfferedMemory& from, std::span<std::byte> to,
+                              std::uint64_t token, bool exclusive) const noexcept {
+    return port_->fetch(peer, from, to, token, exclusive);
   }
   network::AccessResult locate(int peer, const network::RemoteMemory& memory, std::size_t size,
                                std::byte*& place) const noexcept {

@@ -51,8 +51,9 @@ struct Rts {
   RequestName request;
   std::uint32_t device;             // of the sender: receives the answers
   std::uint32_t message_class = 0;  // MessageClass
+  std::uint64_t key = 0;            // by which the receiver may fetch the payload; 0: it is not offered
 };
-static_assert(sizeof(Rts) == 32);
+static_assert(sizeof(Rts) == 40);
 /// CTS: lets the sender stream the first `size` bytes of the payload of `request` as fragments of `transfer`,
 /// of which the first `granted` bytes may be sent so far; further CTS messages grant more.
 struct Cts {

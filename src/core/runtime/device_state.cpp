@@ -28,7 +28,8 @@ core::Context make_context(RuntimeState& runtime, network::Port& port, core::Dev
                            core::ImmediateEnds& ends, core::Losses& losses, std::uint32_t index,
                            std::uint32_t keeper) {
   const base::Attributes& attributes = runtime.attributes();
-  const bool read = attributes.text(Attribute::rendezvous) == "read" && port.capabilities().can_read;
+  const bool read = attributes.text(Attribute::rendezvous) == "read" &&
+                    (port.capabilities().can_read || port.capabilities().can_fetch);
   return {{&port, &counts},
           runtime.pool(),
           runtime.exposures(),
@@ -48,7 +49,8 @@ core::Context make_context(RuntimeState& runtime, network::Port& port, core::Dev
           runtime.tracer(),
           &losses,
           static_cast<std::size_t>(attributes.integer(Attribute::rendezvous_bytes)),
-          keeper};
+          keeper,
+          port.capabilities().stages};
 }
 
 std::unique_ptr<network::Port> open_port(RuntimeState& runtime, std::uint32_t index, DevicePath& path) {

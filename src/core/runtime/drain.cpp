@@ -83,6 +83,8 @@ bool DeviceState::Drain::is_drained() noexcept {
     return false;
   // An answer that still has to be sent ends an operation of a peer.
   if (runtime_.is_ending() && rendezvous_.has_work()) return false;
+  // The network writes into buffers that may be gone after the end.
+  if (rendezvous_.landing() != 0) return false;
   if (port_.drained()) return true;
   const auto stays = [this](const network::Port::Unconsumed& each) { return need_not_be_awaited(each); };
   const auto unconsumed = port_.unconsumed();
@@ -167,6 +169,7 @@ void DeviceState::Drain::run() noexcept {
     else
       std::this_thread::sleep_for(std::chrono::microseconds(50));
   }
+  if (rendezvous_.landing() != 0) port_.stop_fetches();
   name_losses(is_over);
   if (is_over) return;
   runtime_.log().info([&] {

@@ -201,7 +201,10 @@ void DeviceState::on_cancel(std::uint64_t word, const Message& message) noexcept
 }
 
 void DeviceState::access_ended(std::uint64_t token, Outcome outcome) noexcept {
-  one_sided_.access_ended(token, outcome);
+  if (core::Rendezvous::is_fetch(token))
+    rendezvous_.fetch_ended(token, outcome);
+  else
+    one_sided_.access_ended(token, outcome);
 }
 
 void DeviceState::immediate_arrived(std::uint64_t immediate) noexcept {

@@ -15,7 +15,11 @@ Status DeviceState::until_accepted(const Post& post, const WaitPlace& place, boo
   std::uint32_t idle = 0;
   for (;;) {
     const Status status = post();
-    if (status.is_accepted()) return status;
+    if (status.is_accepted()) {
+      // The caller need not progress after a blocking call.
+      while (context_.stages && !context_.port->flush(exclusive)) progress(exclusive);
+      return status;
+    }
     if (progress(exclusive) != 0) {
       spin.restart();
       idle = 0;

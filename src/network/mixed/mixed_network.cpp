@@ -13,8 +13,12 @@ MixedNetwork::MixedNetwork(int ranks, std::unique_ptr<Network> local, std::uniqu
 Capabilities MixedNetwork::capabilities() const noexcept {
   const Capabilities local = local_->capabilities();
   const Capabilities remote = remote_->capabilities();
-  return {std::min(local.inline_bytes, remote.inline_bytes), local.can_read || remote.can_read,
-          std::min(local.immediate_bytes, remote.immediate_bytes), local.keeps_order && remote.keeps_order};
+  return {.inline_bytes = std::min(local.inline_bytes, remote.inline_bytes),
+          .can_read = local.can_read || remote.can_read,
+          .immediate_bytes = std::min(local.immediate_bytes, remote.immediate_bytes),
+          .keeps_order = local.keeps_order && remote.keeps_order,
+          .can_fetch = local.can_fetch || remote.can_fetch,
+          .stages = local.stages || remote.stages};
 }
 
 Network::PacketMemory MixedNetwork::packet_memory() const noexcept {

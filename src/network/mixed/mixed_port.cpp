@@ -8,7 +8,7 @@ namespace weft::network::mixed {
 
 namespace {
 
-/// Longest sleep on one network while the other may get messages.
+/// Longest sleep while the other network, which has no descriptor, may get messages.
 constexpr std::chrono::nanoseconds kSleep = std::chrono::milliseconds(1);
 
 }  // namespace
@@ -18,11 +18,13 @@ MixedPort::MixedPort(Network& local, Network& remote, Routes& routes, const Capa
     : routes_(routes),
       of_all_(of_all),
       local_(local.open_port(index, path)),
-      remote_(remote.open_port(index, no_path_)) {}
+      remote_(remote.open_port(index, no_path_)),
+      watch_([this] { local_->wake(~std::uint32_t{0}); }) {}
 
 SendResult MixedPort::send(const Outgoing& outgoing, Bytes payload, bool exclusive) noexcept {
   if (!routes_.is_remote(outgoing.peer)) return local_->send(outgoing, payload, exclusive);
   turns_.use();
+  has_sent_.store(true, std::memory_order_relaxed);
   return remote_->send(outgoing, payload, exclusive);
 }
 
@@ -30,6 +32,7 @@ SendResult MixedPort::send_packet(const Outgoing& outgoing, std::uint32_t packet
                                   bool exclusive) noexcept {
   if (!routes_.is_remote(outgoing.peer)) return local_->send_packet(outgoing, packet, size, exclusive);
   turns_.use();
+  has_sent_.store(true, std::memory_order_relaxed);
   return remote_->send_packet(outgoing, packet, size, exclusive);
 }
 
@@ -55,6 +58,9 @@ std::size_t MixedPort::poll(Sink& sink, std::size_t limit, bool exclusive) noexc
   std::size_t count = local_->poll(sink, limit, exclusive);
   // A second look at once costs less than the way back here, and makes up for the detour over this port.
   if (count == 0) count = local_->poll(sink, limit, exclusive);
+  // What is staged does not wait for the remote network's turn.
+  if (has_sent_.load(std::memory_order_relaxed)) [[unlikely]]
+    has_sent_.store(!remote_->flush(exclusive), std::memory_order_relaxed);
   thread_local Polls polls;
   polls.count(count != 0);
   if (!turns_.may_be_due(polls)) [[likely]]
@@ -79,26 +85,19 @@ bool MixedPort::prepare_park(bool exclusive) noexcept {
   return local_->prepare_park(exclusive) && (!routes_.needs_remote() || remote_->prepare_park(exclusive));
 }
 
-/// Each half only grows, so the sum changes with either.
-std::uint32_t MixedPort::park_token() const noexcept { return local_->park_token() + remote_->park_token(); }
+std::uint32_t MixedPort::park_token() const noexcept { return local_->park_token(); }
 
 void MixedPort::park(std::uint32_t token, std::uint32_t bits, std::chrono::nanoseconds limit) noexcept {
-  const std::uint32_t local = local_->park_token();
-  const std::uint32_t remote = remote_->park_token();
-  if (local + remote != token) return;
-  if (!routes_.needs_remote()) return local_->park(local, bits, limit);
-  // A thread sleeps on the network from which it probably awaits something, and briefly, because the other
-  // one does not wake it. Both are ready for a sleep, so nothing is missed when it looks again.
-  limit = std::min(limit, kSleep);
-  if (routes_.are_all_remote() || turns_.was_last())
-    remote_->park(remote, bits, limit);
-  else
-    local_->park(local, bits, limit);
+  if (!routes_.needs_remote()) return local_->park(token, bits, limit);
+  if (!remote_->arm()) return;
+  const int descriptor = remote_->wait_descriptor();
+  // Without a descriptor the remote network wakes nobody: then threads sleep briefly.
+  if (descriptor < 0 || !watch_.arm(descriptor)) limit = std::min(limit, kSleep);
+  local_->park(token, bits, limit);
 }
 
 void MixedPort::wake(std::uint32_t bits) noexcept {
-  local_->wake(bits);
-  if (routes_.needs_remote()) remote_->wake(bits);
+  local_->wake(bits);  // where all threads sleep
 }
 
 Port::Traffic MixedPort::traffic() noexcept {

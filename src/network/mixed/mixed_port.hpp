@@ -2,6 +2,7 @@
 #pragma once
 
 #include "network/mixed/remote_turns.hpp"
+#include "network/mixed/remote_watch.hpp"
 #include "network/mixed/routes.hpp"
 #include "network/network.hpp"
 
@@ -24,6 +25,10 @@ class MixedPort final : public Port {
   SendResult send(const Outgoing& outgoing, Bytes payload, bool exclusive) noexcept override;
   SendResult send_packet(const Outgoing& outgoing, std::uint32_t packet, std::size_t size,
                          bool exclusive) noexcept override;
+  bool flush(bool exclusive) noexcept override {
+    const bool is_local_done = local_->flush(exclusive);
+    return remote_->flush(exclusive) && is_local_done;
+  }
   bool read(int peer, std::uint64_t address, std::span<std::byte> local) noexcept override {
     return port_to(peer).read(peer, address, local);
   }
@@ -34,6 +39,18 @@ class MixedPort final : public Port {
   AccessResult get(int peer, const RemoteMemory& from, std::span<std::byte> to, std::uint64_t token,
                    bool exclusive) noexcept override {
     return port_to(peer).get(peer, from, to, token, exclusive);
+  }
+  [[nodiscard]] Offer offer(int peer, Bytes memory) noexcept override {
+    return port_to(peer).offer(peer, memory);
+  }
+  void end_offer(int peer, const Offer& offer) noexcept override { port_to(peer).end_offer(peer, offer); }
+  AccessResult fetch(int peer, const OfferedMemory& from, std::span<std::byte> to, std::uint64_t token,
+                     bool exclusive) noexcept override {
+    return port_to(peer).fetch(peer, from, to, token, exclusive);
+  }
+  void stop_fetches() noexcept override {
+    local_->stop_fetches();
+    remote_->stop_fetches();
   }
   AccessResult locate(int peer, const RemoteMemory& memory, std::size_t size,
                       std::byte*& place) noexcept override {
@@ -47,9 +64,7 @@ class MixedPort final : public Port {
   [[nodiscard]] std::uint32_t park_token() const noexcept override;
   void park(std::uint32_t token, std::uint32_t bits, std::chrono::nanoseconds limit) noexcept override;
   void wake(std::uint32_t bits) noexcept override;
-  [[nodiscard]] bool has_parked() const noexcept override {
-    return local_->has_parked() || remote_->has_parked();
-  }
+  [[nodiscard]] bool has_parked() const noexcept override { return local_->has_parked(); }
   [[nodiscard]] Traffic traffic() noexcept override;
   void quiesce() noexcept override;
   [[nodiscard]] bool drained() noexcept override;
@@ -69,6 +84,8 @@ class MixedPort final : public Port {
   detail::DevicePath no_path_;  // of the remote network, whose peers have no lanes
   const std::unique_ptr<Port> local_;
   const std::unique_ptr<Port> remote_;
+  std::atomic<bool> has_sent_{false};  // the remote network may have staged messages
+  RemoteWatch watch_;                  // ends before the ports
 };
 
 }  // namespace weft::network::mixed

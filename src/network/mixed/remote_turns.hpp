@@ -40,7 +40,6 @@ class RemoteTurns {
   template <class Clock>
   [[nodiscard]] bool is_due(const Polls& polls, const Clock& now) noexcept {
     const bool found = polls.empty == 0;
-    if (found && was_last_.load(std::memory_order_relaxed)) was_last_.store(false, std::memory_order_relaxed);
     if (!found && in_use_.load(std::memory_order_relaxed) != 0) return true;
     if (!looks(polls.all)) return false;
     const std::int64_t time = now();
@@ -59,14 +58,10 @@ class RemoteTurns {
   /// Notes that the remote network carries messages now, so that answers are likely.
   void use() noexcept {
     if (in_use_.load(std::memory_order_relaxed) != kInUse) in_use_.store(kInUse, std::memory_order_relaxed);
-    if (!was_last_.load(std::memory_order_relaxed)) was_last_.store(true, std::memory_order_relaxed);
   }
   /// Notes that the remote network carries nothing any more.
   void end_use() noexcept { in_use_.store(0, std::memory_order_relaxed); }
   [[nodiscard]] bool is_in_use() const noexcept { return in_use_.load(std::memory_order_relaxed) != 0; }
-  /// Returns true when the remote network was used since the local one was last seen to deliver something:
-  /// what a thread waits for is then more likely to come from there.
-  [[nodiscard]] bool was_last() const noexcept { return was_last_.load(std::memory_order_relaxed); }
 
  private:
   /// Multiples of the golden ratio are spread evenly in any arithmetic progression of polls: a thread that
@@ -76,7 +71,6 @@ class RemoteTurns {
   }
 
   std::atomic<std::uint32_t> in_use_{kInUse};  // turns without a message that it still has at once
-  std::atomic<bool> was_last_{false};
   std::atomic<std::int64_t> last_{0};  // time of the last turn while it was not in use
 };
 

@@ -16,19 +16,19 @@ constexpr std::size_t kPerCall = 64;  // completions; limits the time that a thr
 
 void OfiEndpoint::drive(session::SessionDevice& device) noexcept {
   post_receives();
-  // A loop, because some providers report one completion at a time even when there are more.
   for (std::size_t seen = 0; seen < kPerCall;) {
     std::array<fi_cq_data_entry, kEntries> entries;
     const ssize_t count = ::fi_cq_read(completions_.get(), entries.data(), entries.size());
     if (count == -FI_EAVAIL) {
-      on_error();
+      on_error(device);
       ++seen;
       continue;
     }
-    if (count <= 0) break;
     for (ssize_t next = 0; next < count; ++next)
       on_completion(entries[static_cast<std::size_t>(next)], device);
-    seen += static_cast<std::size_t>(count);
+    // What has come is delivered before the provider is asked for more: that may cost it a system call.
+    if (count < static_cast<ssize_t>(kEntries)) break;
+    seen += kEntries;
   }
 }
 
@@ -52,13 +52,17 @@ void OfiEndpoint::post_receives() noexcept {
 
 void OfiEndpoint::on_completion(const fi_cq_data_entry& entry, session::SessionDevice& device) noexcept {
   auto* transfer = static_cast<Transfer*>(entry.op_context);
-  if (transfer->kind != Transfer::Kind::receive) return end(*static_cast<Sending*>(transfer));
+  if (transfer->kind != Transfer::Kind::receive) {
+    auto& sending = *static_cast<Sending*>(transfer);
+    if (sending.kind == Transfer::Kind::fetch) device.fetch_ended(sending.token, Outcome::ok);
+    return end(sending);
+  }
   auto& buffer = *static_cast<ReceiveBuffer*>(transfer);
   buffer.size = std::min(entry.len, buffers_.size());
   device.accept(buffer);
 }
 
-void OfiEndpoint::on_error() noexcept {
+void OfiEndpoint::on_error(session::SessionDevice& device) noexcept {
   fi_cq_err_entry error{};
   if (::fi_cq_readerr(completions_.get(), &error, 0) != 1) return;
   char room[128] = {};
@@ -80,6 +84,7 @@ void OfiEndpoint::on_error() noexcept {
   // A network that has lost one message cannot promise to deliver the next. A lost goodbye is no failure: the
   // peer has left as well and has closed the connection.
   const bool is_missed = sending.kind != Transfer::Kind::goodbye;
+  if (sending.kind == Transfer::Kind::fetch) device.fetch_ended(sending.token, Outcome::peer_failed);
   context_.peers.mark_left(sending.link->rank, is_missed ? "a message was not delivered: " + text : "");
   end(sending);
 }

@@ -122,8 +122,8 @@ Owned<fid_mr> Fabric::open_registration(std::span<std::byte> memory, std::uint64
   return Owned<fid_mr>(registration);
 }
 
-Owned<fid_mr> Fabric::register_memory(std::span<std::byte> memory) {
-  return open_registration(memory, FI_REMOTE_READ | FI_REMOTE_WRITE | FI_READ | FI_WRITE | FI_SEND | FI_RECV);
+Owned<fid_mr> Fabric::register_source(std::span<std::byte> memory) {
+  return open_registration(memory, FI_REMOTE_READ);
 }
 
 Owned<fid_mr> Fabric::register_local(std::span<std::byte> memory) {

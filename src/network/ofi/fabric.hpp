@@ -27,8 +27,8 @@ class Fabric {
   [[nodiscard]] fid_domain& domain() const noexcept { return *domain_; }
   [[nodiscard]] std::string_view provider() const noexcept { return info_->fabric_attr->prov_name; }
 
-  /// Registers memory for peers (and for itself). Throws weft::Error.
-  [[nodiscard]] Owned<fid_mr> register_memory(std::span<std::byte> memory);
+  /// Registers memory that peers may read. Throws weft::Error.
+  [[nodiscard]] Owned<fid_mr> register_source(std::span<std::byte> memory);
   /// Registers memory that only this rank's own transfers use; returns nothing when the provider needs no
   /// registration.
   [[nodiscard]] Owned<fid_mr> register_local(std::span<std::byte> memory);

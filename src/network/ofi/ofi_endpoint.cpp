@@ -9,6 +9,8 @@ namespace weft::network::ofi {
 namespace {
 
 constexpr std::size_t kSendings = 512;
+constexpr std::size_t kFrames = 32;
+constexpr std::size_t kFrameBytes = 8192;
 constexpr std::uint32_t kForGreetings = 8;  // receive buffers before the first contact
 
 void check(long result, const char* call, const Fabric& fabric) {
@@ -61,15 +63,24 @@ OfiEndpoint::OfiEndpoint(const EndpointContext& context, std::uint32_t index)
   check(::fi_ep_bind(endpoint, &addresses->fid, 0), "fi_ep_bind", fabric);
   check(::fi_enable(endpoint), "fi_enable", fabric);
 
-  const std::size_t room = (sizeof(session::Header) + sending_bytes_ + 63) / 64 * 64;
-  sending_memory_ = std::make_unique<std::byte[]>(kSendings * room);
-  sending_registration_ = fabric.register_local({sending_memory_.get(), kSendings * room});
-  sendings_.resize(kSendings);
-  free_sendings_.reserve(kSendings);
-  for (std::size_t next = kSendings; next-- > 0;) {
-    sendings_[next].bytes = sending_memory_.get() + next * room;
-    free_sendings_.push_back(&sendings_[next]);
-  }
+  const auto rounded = [](std::size_t size) { return (size + 63) / 64 * 64; };
+  const std::size_t room = rounded(sizeof(session::Header) + sending_bytes_);
+  // A frame must fit into a receive buffer of the peer, which is as large as those of this rank.
+  frame_bytes_ = std::min(kFrameBytes, buffers_.size());
+  const std::size_t rooms = kSendings * room + kFrames * rounded(frame_bytes_);
+  sending_memory_ = std::make_unique<std::byte[]>(rooms);
+  sending_registration_ = fabric.register_local({sending_memory_.get(), rooms});
+  const auto make = [](std::vector<Sending>& all, std::vector<Sending*>& free, std::size_t count,
+                       std::byte* memory, std::size_t stride) {
+    all.resize(count);
+    free.reserve(count);
+    for (std::size_t next = count; next-- > 0;) {
+      all[next].bytes = memory + next * stride;
+      free.push_back(&all[next]);
+    }
+  };
+  make(sendings_, free_sendings_, kSendings, sending_memory_.get(), room);
+  make(frames_, free_frames_, kFrames, sending_memory_.get() + kSendings * room, rounded(frame_bytes_));
 
   buffers_.grow(kForGreetings, 0);
   post_receives();
@@ -102,9 +113,11 @@ bool OfiEndpoint::may_sleep() noexcept {
 }
 
 bool OfiEndpoint::is_carrying() const noexcept {
-  return std::any_of(sendings_.begin(), sendings_.end(), [&](const Sending& sending) {
+  const auto is_under_way = [&](const Sending& sending) {
     return sending.link != nullptr && !context_.peers.has_left(sending.link->rank);
-  });
+  };
+  return std::any_of(sendings_.begin(), sendings_.end(), is_under_way) ||
+         std::any_of(frames_.begin(), frames_.end(), is_under_way);
 }
 
 }  // namespace weft::network::ofi

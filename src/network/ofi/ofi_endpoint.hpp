@@ -1,5 +1,5 @@
 // A libfabric endpoint as the transport of a session device.
-// Sources: ofi_endpoint.cpp, transfers.cpp, completions.cpp.
+// Sources: ofi_endpoint.cpp, transfers.cpp, fetches.cpp, completions.cpp.
 #pragma once
 
 #include "base/log.hpp"
@@ -44,7 +44,18 @@ class OfiEndpoint final : public session::Transport {
   session::Sent transmit(session::Link& link, const session::Header& header, Bytes payload) noexcept override;
   session::Sent transmit_packet(session::Link& link, const session::Header& header, std::uint32_t packet,
                                 std::size_t size) noexcept override;
+  [[nodiscard]] std::byte* take_frame() noexcept override;
+  [[nodiscard]] std::size_t frame_bytes() const noexcept override { return frame_bytes_; }
+  session::Sent transmit_frame(session::Link& link, std::byte* frame, std::size_t begin,
+                               std::size_t size) noexcept override;
   [[nodiscard]] bool has_room_for_bulk() const noexcept override;
+  // fetches.cpp
+  [[nodiscard]] bool can_fetch() const noexcept override { return true; }
+  [[nodiscard]] Offer offer(Bytes memory) noexcept override;
+  void end_offer(const Offer& offer) noexcept override;
+  AccessResult fetch(session::Link& link, const OfferedMemory& from, std::span<std::byte> to,
+                     std::uint64_t token) noexcept override;
+  void stop() noexcept override;
   // completions.cpp
   void drive(session::SessionDevice& device) noexcept override;
 
@@ -53,7 +64,9 @@ class OfiEndpoint final : public session::Transport {
   struct Sending : Transfer {
     session::Link* link = nullptr;
     std::uint32_t packet = 0;
-    std::byte* bytes = nullptr;  // room for a message of sending_bytes_
+    std::uint64_t token = 0;           // of a fetch
+    Owned<fid_mr> registration;        // of the memory that a fetch writes, where the provider needs it
+    std::byte* bytes = nullptr;  // room for a message of sending_bytes_, or for a frame
   };
 
   session::Sent outcome(session::Link& link, ssize_t result) noexcept;
@@ -63,7 +76,7 @@ class OfiEndpoint final : public session::Transport {
   void end(Sending& sending) noexcept;
   void post_receives() noexcept;
   void on_completion(const fi_cq_data_entry& entry, session::SessionDevice& device) noexcept;
-  void on_error() noexcept;
+  void on_error(session::SessionDevice& device) noexcept;
 
   const EndpointContext& context_;
   OfiReceiveBuffers buffers_;
@@ -74,11 +87,14 @@ class OfiEndpoint final : public session::Transport {
   std::size_t inject_bytes_ = 0;
   bool has_two_pieces_ = false;        // a message may be sent as two pieces of memory
   std::size_t sending_bytes_ = 0;      // longest message that a Sending has room for, without its header
+  std::size_t frame_bytes_ = 0;        // room of a frame
   ReceiveBuffer* unposted_ = nullptr;  // free buffers that libfabric has not accepted yet
   std::unique_ptr<std::byte[]> sending_memory_;
   Owned<fid_mr> sending_registration_;
   std::vector<Sending> sendings_;
   std::vector<Sending*> free_sendings_;
+  std::vector<Sending> frames_;  // of one room each, one behind the other in sending_memory_
+  std::vector<Sending*> free_frames_;
 };
 
 }  // namespace weft::network::ofi

@@ -59,7 +59,8 @@ OfiNetwork::OfiNetwork(bootstrap::Bootstrap& bootstrap, const base::Attributes& 
       context_{resources_->fabric, peers_, resources_->packets, copier, log_, inline_bytes_of(attributes)},
       shared_{peers_, board_, log_, number<std::uint32_t>(attributes, Attribute::ofi_credits),
               std::min(number<std::uint32_t>(attributes, Attribute::held_packets),
-                       std::max(number<std::uint32_t>(attributes, Attribute::ofi_credits) / 4, 1U))} {
+                       std::max(number<std::uint32_t>(attributes, Attribute::ofi_credits) / 4, 1U)),
+              attributes.boolean(Attribute::staging)} {
   concurrent::register_process_barrier();
   log_.info([&] {
     return "provider " + std::string(resources_->fabric.provider()) + ", " + std::to_string(shared_.credits) +
@@ -107,6 +108,8 @@ void OfiNetwork::release_memory(RegionName, std::span<std::byte> memory, bool al
 Capabilities OfiNetwork::capabilities() const noexcept {
   Capabilities capabilities;
   capabilities.inline_bytes = context_.inline_bytes;
+  capabilities.can_fetch = true;
+  capabilities.stages = shared_.stages;
   return capabilities;
 }
 
@@ -116,6 +119,9 @@ std::unique_ptr<Port> OfiNetwork::open_port(std::uint32_t index, detail::DeviceP
   if (device == nullptr)
     device = std::make_unique<session::SessionDevice>(shared_, index,
                                                       std::make_unique<OfiEndpoint>(context_, index));
+  if (device->is_stopped())
+    throw Error("device " + std::to_string(index) +
+                " cannot be opened again: it was closed while a payload from a peer was still landing");
   return std::make_unique<session::SessionPort>(*device, peers_, capabilities(), path);
 }
 

@@ -17,7 +17,7 @@ namespace weft::network::ofi {
 /// Identifies the transfer that a completion belongs to. libfabric owns `raw` while the transfer is under
 /// way.
 struct Transfer {
-  enum class Kind : std::uint8_t { receive, copied, goodbye, packet, access };
+  enum class Kind : std::uint8_t { receive, copied, frame, goodbye, packet, fetch };
   fi_context2 raw{};
   Kind kind = Kind::receive;
 };
@@ -39,6 +39,7 @@ class OfiReceiveBuffers final : public session::ReceiveBuffers, public PayloadOw
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
   void grow(std::uint32_t count, std::uint32_t held) override;
   void release(session::ReceivedMessage& message) noexcept override { free_.put(message); }
+  [[nodiscard]] detail::PayloadLender& copier() noexcept override { return copier_; }
   /// Takes all free buffers, linked by `next`. One thread at a time.
   [[nodiscard]] ReceiveBuffer* take_free() noexcept { return static_cast<ReceiveBuffer*>(free_.take_all()); }
 

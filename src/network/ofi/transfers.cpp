@@ -27,8 +27,32 @@ OfiEndpoint::Sending* OfiEndpoint::take_sending() noexcept {
 
 void OfiEndpoint::end(Sending& sending) noexcept {
   if (sending.kind == Transfer::Kind::packet) context_.packets.release(sending.packet);
+  sending.registration.reset();
   sending.link = nullptr;
-  free_sendings_.push_back(&sending);
+  (sending.kind == Transfer::Kind::frame ? free_frames_ : free_sendings_).push_back(&sending);
+}
+
+std::byte* OfiEndpoint::take_frame() noexcept {
+  if (free_frames_.empty()) return nullptr;
+  Sending* const sending = free_frames_.back();
+  free_frames_.pop_back();
+  sending->kind = Transfer::Kind::frame;
+  return sending->bytes;
+}
+
+Sent OfiEndpoint::transmit_frame(session::Link& link, std::byte* frame, std::size_t begin,
+                                 std::size_t size) noexcept {
+  const auto stride = static_cast<std::size_t>(frames_[1].bytes - frames_[0].bytes);
+  Sending& sending = frames_[static_cast<std::size_t>(frame - frames_[0].bytes) / stride];
+  const bool is_injected = size <= inject_bytes_ && size <= kLargestInjected;
+  sending.link = &link;
+  const Sent sent = outcome(
+      link, is_injected ? ::fi_inject(endpoint_.get(), frame + begin, size, link.address)
+                        : ::fi_send(endpoint_.get(), frame + begin, size,
+                                    descriptor_of(sending_registration_), link.address, &sending.raw));
+  if (sent == Sent::later) sending.link = nullptr;
+  if (sent == Sent::never || (sent == Sent::yes && is_injected)) end(sending);
+  return sent;
 }
 
 Sent OfiEndpoint::outcome(session::Link& link, ssize_t result) noexcept {

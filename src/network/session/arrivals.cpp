@@ -42,6 +42,16 @@ bool SessionDevice::keeps(ReceivedMessage& message, const Header& header) noexce
       }
       ++lane.received;
       idle_drives_ = 0;
+      message.messages = 1;
+      message.next_record = 0;
+      if ((header.flags & kIsFrame) != 0) {
+        message.messages = messages_in_frame(payload);
+        message.next_record = sizeof header;
+        if (message.messages == 0) {
+          reject(rank, "frame of a wrong form", payload.size());
+          return false;
+        }
+      }
       message.link = link;
       lane.arrived.put(message);
       // Pairs with the acquires of deliver() and poll().

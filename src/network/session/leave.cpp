@@ -40,8 +40,9 @@ void SessionDevice::close() noexcept {
 bool SessionDevice::drained() noexcept {
   Guard guard(*this, false);
   if (!guard) return false;
+  if (is_stopped()) return true;  // nothing that waits could change anything
   const bool taken = is_taken(true);
-  if (taken || transport_->is_carrying()) return taken;
+  if (taken || transport_->is_carrying() || staged_links_ != nullptr) return taken;
   // The transport has accepted all messages, and carries them on after the device is closed. Only the end of
   // the network must wait longer for peers that take nothing or return no credit.
   const std::int64_t now = base::now_ns();
@@ -75,6 +76,7 @@ std::string SessionDevice::finish(std::int64_t until) noexcept {
     {
       Guard guard(*this, false);
       if (guard) {
+        if (is_stopped()) break;
         if (is_taken(false)) return {};  // nothing will take the messages that this rank sent to itself
         drive();
         // A running process will take its messages, however slow it is.
@@ -106,7 +108,7 @@ std::string SessionDevice::undelivered() {
   for (const Link* link = links_.load(std::memory_order_relaxed); link != nullptr; link = link->next)
     for (const Lane& lane : link->lanes)
       if (lane.under_way() != 0 && !shared_.peers.has_left(link->rank))
-        by_rank[link->rank] += lane.under_way();
+        by_rank[link->rank] += lane.messages_under_way();
   std::string text;
   for (const auto& [rank, count] : by_rank)
     text += (text.empty() ? "" : ", ") + std::string("up to ") + std::to_string(count) +
@@ -120,7 +122,7 @@ std::vector<Port::Unconsumed> SessionDevice::unconsumed() {
   std::vector<Port::Unconsumed> all;
   for (const Link* link = links_.load(std::memory_order_relaxed); link != nullptr; link = link->next) {
     std::uint64_t count = 0;
-    for (const Lane& lane : link->lanes) count += lane.under_way();
+    for (const Lane& lane : link->lanes) count += lane.messages_under_way();
     if (count != 0 && !shared_.peers.has_left(link->rank)) all.push_back({link->rank, count, false, false});
   }
   return all;
@@ -128,6 +130,7 @@ std::vector<Port::Unconsumed> SessionDevice::unconsumed() {
 
 void SessionDevice::say_goodbye() noexcept {
   const base::Deadline deadline(kGoodbyeSeconds);
+  if (is_stopped()) return;
   std::vector<Link*> waiting;
   for (Link* link = links_.load(std::memory_order_relaxed); link != nullptr; link = link->next)
     if (link->hello_sent && link->rank != shared_.peers.rank()) waiting.push_back(link);

@@ -13,7 +13,8 @@
 
 namespace weft::network::session {
 
-/// One traffic class of a link, both directions. Counts are modulo 2^32.
+/// One traffic class of a link, both directions. Counts are modulo 2^32; a frame counts as one message where
+/// nothing else is said.
 struct Lane {
   bool is_urgent = false;  // of the class urgent; set before the link is public
 
@@ -26,16 +27,30 @@ struct Lane {
   std::uint32_t received = 0;
   std::uint32_t told = 0;    // of the messages received: taken, as far as the peer knows
   std::uint32_t wanted = 0;  // the peer wants credit as soon as so many have been taken
+  std::uint32_t messages_sent = 0;      // those in frames counted one by one
+  std::uint32_t messages_returned = 0;  // of these: taken by the peer, as far as it has returned credit
 
   // Shared by the thread that reads completions and the thread that delivers:
   concurrent::MpscList<ReceivedMessage> arrived;
-  std::atomic<std::uint32_t> pending{0};  // messages received and not delivered
-  std::atomic<std::uint32_t> taken{0};    // messages delivered; written with the lane entered
+  std::atomic<std::uint32_t> pending{0};         // received and not delivered whole
+  std::atomic<std::uint32_t> taken{0};           // delivered whole; written with the lane entered
+  std::atomic<std::uint32_t> messages_taken{0};  // those in frames counted one by one; written likewise
 
   concurrent::OwnedTryLock<> lock;
   ReceivedMessage* waiting = nullptr;  // messages received and refused so far; used with the lane entered
 
   [[nodiscard]] std::uint32_t under_way() const noexcept { return sent - returned; }
+  [[nodiscard]] std::uint32_t messages_under_way() const noexcept {
+    return messages_sent - messages_returned;
+  }
+};
+
+/// Messages of one class that wait to leave together, in a frame of the transport.
+struct StagedFrame {
+  std::byte* frame = nullptr;  // null: nothing is staged
+  std::size_t size = 0;        // header included
+  std::uint32_t messages = 0;
+  TrafficClass traffic = TrafficClass::data;
 };
 
 struct Link {
@@ -48,6 +63,10 @@ struct Link {
   std::atomic<bool> open{false};            // hello sent, and the peer's hello received
 
   // Under the device's lock:
+  StagedFrame staged;
+  Link* next_staged = nullptr;  // in the device's list of links with a staged frame
+  bool is_listed = false;       // in this list
+  std::uint64_t sent_in = 0;    // round of the device in which a message has left at once
   bool hello_sent = false;
   bool hello_heard = false;
   HandleCursor cursor;              // position up to which the peer knows this rank's handles

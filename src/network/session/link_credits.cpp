@@ -23,9 +23,11 @@ bool SessionDevice::owes_credit(const Link& link) const noexcept {
 }
 
 Sent SessionDevice::send_credit(Link& link) noexcept {
-  Credit credit{{}, link.changes_heard};
-  for (std::size_t next = 0; next < kTrafficClasses; ++next)
+  Credit credit{{}, link.changes_heard, {}};
+  for (std::size_t next = 0; next < kTrafficClasses; ++next) {
     credit.taken[next] = link.lanes[next].taken.load(std::memory_order_relaxed);
+    credit.messages[next] = link.lanes[next].messages_taken.load(std::memory_order_relaxed);
+  }
   const Sent sent = transport_->transmit(link, header(Kind::credit, 0, 0), bytes_of(credit));
   if (sent != Sent::yes) return sent;
   for (std::size_t next = 0; next < kTrafficClasses; ++next) link.lanes[next].told = credit.taken[next];
@@ -49,7 +51,10 @@ void SessionDevice::on_credit(Link& link, Bytes payload) noexcept {
     Lane& lane = link.lanes[next];
     if (credit.taken[next] - lane.returned > lane.under_way())
       return reject(link.rank, "credit for messages that were not sent", credit.taken[next]);
+    if (credit.messages[next] - lane.messages_returned > lane.messages_under_way())
+      return reject(link.rank, "credit for messages that were not sent", credit.messages[next]);
     lane.returned = credit.taken[next];
+    lane.messages_returned = credit.messages[next];
   }
   if (credit.handles - link.changes_taken > link.changes_sent - link.changes_taken)
     return reject(link.rank, "credit for handles that were not told", credit.handles);

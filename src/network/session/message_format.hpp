@@ -13,7 +13,7 @@
 namespace weft::network::session {
 
 inline constexpr std::uint32_t kMagic = 0x494c4657;  // "WFLI"
-inline constexpr std::uint32_t kWireVersion = 2;
+inline constexpr std::uint32_t kWireVersion = 3;
 
 enum class Kind : std::uint8_t {
   data = 1,  // this and the next belong to traffic classes: they take a credit
@@ -55,9 +55,39 @@ struct Header {
   std::uint8_t device;   // of the sender
   std::uint8_t channel;  // of the protocol
   Kind kind;
-  std::uint8_t zero;
+  std::uint8_t flags;  // kIsFrame or 0
 };
 static_assert(sizeof(Header) == 16, "the payload behind it is aligned to 16 bytes");
+/// The payload is a frame: several messages of the kind, each behind a FrameRecord. Word and channel are 0.
+inline constexpr std::uint8_t kIsFrame = 1;
+
+/// Header of a message inside a frame. Its payload follows, padded to a multiple of kFrameAlignment.
+struct FrameRecord {
+  std::uint64_t word;
+  std::uint32_t bytes;  // of the payload, without padding
+  std::uint8_t channel;
+  std::array<std::uint8_t, 3> zero;
+};
+static_assert(sizeof(FrameRecord) == 16, "the payload behind it is aligned to 16 bytes");
+inline constexpr std::size_t kFrameAlignment = 16;
+/// Bytes that a message with so many bytes of payload takes in a frame.
+[[nodiscard]] constexpr std::size_t bytes_in_frame(std::size_t payload) noexcept {
+  return sizeof(FrameRecord) + (payload + kFrameAlignment - 1) / kFrameAlignment * kFrameAlignment;
+}
+
+/// The number of messages in a frame; 0: it has a wrong form.
+[[nodiscard]] inline std::uint32_t messages_in_frame(Bytes records) noexcept {
+  std::uint32_t count = 0;
+  for (; !records.empty(); ++count) {
+    FrameRecord record{};
+    if (records.size() < sizeof record) return 0;
+    std::memcpy(&record, records.data(), sizeof record);
+    const std::size_t room = bytes_in_frame(record.bytes);
+    if (room > records.size()) return 0;
+    records = records.subspan(room);
+  }
+  return count;
+}
 
 /// Introduces one device to another; both devices send one, in any order.
 struct Hello {
@@ -69,11 +99,12 @@ struct Hello {
   std::array<char, 64> job_id;  // text, ends with a zero byte
 };
 
-/// Returns credit: the number of messages that a device has taken from another since their first contact,
-/// modulo 2^32.
+/// Returns credit: what a device has taken from another since their first contact, modulo 2^32. A frame takes
+/// one credit, whatever the number of its messages.
 struct Credit {
   Counts taken;
   std::uint32_t handles;
+  Counts messages;  // those in frames counted one by one
 };
 
 /// Asks for a Credit as soon as these messages have been taken.

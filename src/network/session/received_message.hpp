@@ -16,6 +16,8 @@ struct ReceivedMessage {
   Link* link = nullptr;  // to the sender; set when the message has been accepted
   std::byte* bytes = nullptr;
   std::size_t size = 0;  // of the message, header included
+  std::size_t next_record = 0;     // of a frame: offset of the first message that is not delivered; else 0
+  std::uint32_t messages = 1;      // in a frame: those that are not delivered
 };
 
 /// Owner of the buffers in which a transport receives. Each buffer can receive, or waits for its delivery, or
@@ -27,6 +29,8 @@ class ReceiveBuffers : public detail::PayloadLender {
   virtual void grow(std::uint32_t count, std::uint32_t held) = 0;
   /// Makes the buffer of a message that has been delivered, or was refused, free. Any thread.
   virtual void release(ReceivedMessage& message) noexcept = 0;
+  /// Keeps payloads by copying them, for messages that share a buffer with others.
+  [[nodiscard]] virtual detail::PayloadLender& copier() noexcept = 0;
   /// The cookie by which a delivered message names its buffer.
   [[nodiscard]] static std::uint64_t cookie_of(const ReceivedMessage& message) noexcept {
     return reinterpret_cast<std::uint64_t>(&message);

@@ -1,4 +1,4 @@
-// Sending of messages: contact, admission of handles, credits, then the transport.
+// Sending of messages: contact, admission of handles, credits, then the transport or a staged frame.
 #include "network/session/session_device.hpp"
 
 namespace weft::network::session {
@@ -17,8 +17,9 @@ SendResult SessionDevice::approach(const Outgoing& outgoing, bool exclusive) noe
   return shared_.peers.has_left(outgoing.peer) ? SendResult::peer_left : SendResult::not_ready;
 }
 
+/// `stageable`: the payload when it may be copied into a frame, else null.
 template <class Transmit>
-SendResult SessionDevice::submit(const Outgoing& outgoing, bool exclusive,
+SendResult SessionDevice::submit(const Outgoing& outgoing, const Bytes* stageable, bool exclusive,
                                  const Transmit& transmit) noexcept {
   Link* link = find(outgoing.peer, outgoing.device);
   // Pairs with the release in open_if_both_spoke().
@@ -30,6 +31,8 @@ SendResult SessionDevice::submit(const Outgoing& outgoing, bool exclusive,
   if (link->peer->has_left.load(std::memory_order_relaxed)) return SendResult::peer_left;
   Guard guard(*this, exclusive);
   if (!guard) return SendResult::lock_contended;
+  if (is_stopped()) [[unlikely]]
+    return SendResult::peer_left;
   const auto refuse = [&](SendResult why) {
     return shared_.peers.has_left(outgoing.peer) ? SendResult::peer_left : why;
   };
@@ -37,6 +40,14 @@ SendResult SessionDevice::submit(const Outgoing& outgoing, bool exclusive,
     drive();
     const SendResult admitted = link->peer->handles.admission(outgoing.word);
     if (admitted != SendResult::sent) return refuse(admitted);
+  }
+  if (stageable != nullptr && may_stage(*link, outgoing, stageable->size()) &&
+      stage(*link, outgoing, *stageable))
+    return SendResult::sent;
+  // What has been staged in this class before leaves first.
+  if (link->staged.frame != nullptr && link->staged.traffic == outgoing.traffic && !flush(*link)) {
+    drive();
+    if (link->staged.frame != nullptr) return refuse(SendResult::no_slot);
   }
   Lane& lane = link->lane(outgoing.traffic);
   const auto has_room = [&] {
@@ -56,18 +67,20 @@ SendResult SessionDevice::submit(const Outgoing& outgoing, bool exclusive,
   if (sent == Sent::never) return SendResult::peer_left;
   if (sent == Sent::later) return refuse(SendResult::no_slot);
   ++lane.sent;
+  ++lane.messages_sent;
+  link->sent_in = round_;
   return SendResult::sent;
 }
 
 SendResult SessionDevice::send(const Outgoing& outgoing, Bytes payload, bool exclusive) noexcept {
-  return submit(outgoing, exclusive, [&](Link& link, const Header& header) {
+  return submit(outgoing, &payload, exclusive, [&](Link& link, const Header& header) {
     return transport_->transmit(link, header, payload);
   });
 }
 
 SendResult SessionDevice::send_packet(const Outgoing& outgoing, std::uint32_t packet, std::size_t size,
                                       bool exclusive) noexcept {
-  return submit(outgoing, exclusive, [&](Link& link, const Header& header) {
+  return submit(outgoing, nullptr, exclusive, [&](Link& link, const Header& header) {
     return transport_->transmit_packet(link, header, packet, size);
   });
 }

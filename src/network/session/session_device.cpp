@@ -8,14 +8,18 @@ SessionDevice::SessionDevice(const Shared& shared, std::uint32_t index, std::uni
     : shared_(shared),
       index_(static_cast<std::uint8_t>(index)),
       transport_(std::move(transport)),
-      buffers_(transport_->buffers()) {}
+      buffers_(transport_->buffers()) {
+  ended_fetches_.reserve(kMostFetches);
+}
 
 Header SessionDevice::header(Kind kind, std::uint8_t channel, std::uint64_t word) const noexcept {
   return {word, static_cast<std::uint32_t>(shared_.peers.rank()), index_, channel, kind, 0};
 }
 
 void SessionDevice::drive() noexcept {
+  if (is_stopped()) return;
   if (idle_drives_ != ~std::uint32_t{0}) ++idle_drives_;
+  flush_links();
   transport_->drive(*this);
   serve_links();
 }
@@ -26,7 +30,8 @@ bool SessionDevice::prepare_park(bool exclusive) noexcept {
   if (!guard) return false;
   returns_all_credit_ = true;
   drive();
-  return pending_.load(std::memory_order_relaxed) == 0 && !links_need_service_ &&
+  return pending_.load(std::memory_order_relaxed) == 0 && !links_need_service_ && staged_links_ == nullptr &&
+         ended_fetches_.empty() &&
          !has_rejections_.load(std::memory_order_relaxed) && !credit_is_due_.load(std::memory_order_relaxed);
 }
 

@@ -4,8 +4,8 @@
 //
 // One lock guards the transport and the links. Threads only try it: a thread that fails to get it returns
 // lock_contended or polls nothing. Deliveries run outside the lock, one thread at a time in each lane.
-// Sources: session_device.cpp, contact.cpp, link_credits.cpp, send.cpp, arrivals.cpp, delivery.cpp,
-// leave.cpp.
+// Sources: session_device.cpp, contact.cpp, link_credits.cpp, send.cpp, staging.cpp, fetch.cpp,
+// arrivals.cpp, delivery.cpp, leave.cpp.
 #pragma once
 
 #include "base/log.hpp"
@@ -33,6 +33,7 @@ struct Shared {
   const base::Log& log;
   std::uint32_t credits;  // messages that may be under way between two devices in one class
   std::uint32_t held;     // received messages of each peer's device that the program may hold
+  bool stages;            // attribute staging
 };
 
 class SessionDevice {
@@ -46,6 +47,18 @@ class SessionDevice {
   SendResult send_packet(const Outgoing& outgoing, std::uint32_t packet, std::size_t size,
                          bool exclusive) noexcept;
   [[nodiscard]] std::vector<Port::Unconsumed> unconsumed();
+  // staging.cpp
+  /// Sends what is staged. Returns false when some is left.
+  bool flush_staged(bool exclusive) noexcept;
+  // fetch.cpp
+  AccessResult fetch(int peer, const OfferedMemory& from, std::span<std::byte> to, std::uint64_t token,
+                     bool exclusive) noexcept;
+  /// Takes the end of a fetch; for the transport, under the lock.
+  void fetch_ended(std::uint64_t token, Outcome outcome) noexcept;
+  /// Ends the transport for good. One thread at a time.
+  void stop() noexcept;
+  [[nodiscard]] bool is_stopped() const noexcept { return is_stopped_.load(std::memory_order_relaxed); }
+  [[nodiscard]] Transport& transport() noexcept { return *transport_; }
   // delivery.cpp
   std::size_t poll(Sink& sink, std::size_t limit, bool exclusive) noexcept;
   void quiesce() noexcept;
@@ -80,6 +93,12 @@ class SessionDevice {
     int rank;
     const char* what;
     std::uint64_t value;
+  };
+
+  static constexpr std::uint32_t kMostFetches = 64;
+  struct EndedFetch {
+    std::uint64_t token;
+    Outcome outcome;
   };
 
   /// Tries the device's lock and holds it until release(); false when another thread has it.
@@ -131,8 +150,16 @@ class SessionDevice {
   void on_ask(Link& link, Bytes payload) noexcept;
   // send.cpp, under the lock but for submit()
   template <class Transmit>
-  SendResult submit(const Outgoing& outgoing, bool exclusive, const Transmit& transmit) noexcept;
+  SendResult submit(const Outgoing& outgoing, const Bytes* stageable, bool exclusive,
+                    const Transmit& transmit) noexcept;
   [[nodiscard]] SendResult approach(const Outgoing& outgoing, bool exclusive) noexcept;
+  // fetch.cpp, under the lock
+  [[nodiscard]] std::size_t take_ended(std::span<EndedFetch> ended) noexcept;
+  // staging.cpp, under the lock
+  [[nodiscard]] bool may_stage(const Link& link, const Outgoing& outgoing, std::size_t size) const noexcept;
+  [[nodiscard]] bool stage(Link& link, const Outgoing& outgoing, Bytes payload) noexcept;
+  [[nodiscard]] bool flush(Link& link) noexcept;
+  void flush_links() noexcept;
   // arrivals.cpp, under the lock
   bool keeps(ReceivedMessage& message, const Header& header) noexcept;
   void reject(int rank, const char* what, std::uint64_t value) noexcept;
@@ -140,6 +167,10 @@ class SessionDevice {
   std::size_t deliver_urgent(Sink& sink, std::size_t limit) noexcept;
   std::size_t deliver_bulk(Sink& sink) noexcept;
   std::size_t deliver(Lane& lane, Sink& sink, std::size_t limit) noexcept;
+  struct Delivered;
+  bool deliver_single(Lane& lane, ReceivedMessage& buffer, Sink& sink, Delivered& delivered) noexcept;
+  bool deliver_frame(Lane& lane, ReceivedMessage& buffer, Sink& sink, std::size_t limit,
+                     Delivered& delivered) noexcept;
   // leave.cpp, under the lock
   [[nodiscard]] bool is_taken(bool by_itself_too) noexcept;
 
@@ -151,8 +182,12 @@ class SessionDevice {
 
   alignas(64) std::atomic<std::uint32_t> lock_{0};
   std::vector<Rejection> rejections_;
+  std::vector<EndedFetch> ended_fetches_;  // for the next poll; has room for all fetches under way
+  std::uint32_t fetches_ = 0;              // under way, or ended and not reported
   std::vector<std::unique_ptr<Link>> owned_links_;
   std::array<std::unique_ptr<Row[]>, detail::DevicePath::kMaxDevices> owned_rows_;
+  Link* staged_links_ = nullptr;  // links that may have a staged frame
+  std::uint64_t round_ = 1;       // raised when what is staged leaves
   std::uint64_t changes_seen_ = 0;
   std::uint32_t idle_drives_ = 0;  // calls of drive() since a message came
   bool returns_all_credit_ = false;
@@ -163,6 +198,7 @@ class SessionDevice {
   alignas(64) std::array<std::atomic<Row*>, detail::DevicePath::kMaxDevices> rows_{};  // by the peer's device
   std::atomic<Link*> links_{nullptr};
   std::atomic<bool> has_rejections_{false};
+  std::atomic<bool> is_stopped_{false};
   alignas(64) std::atomic<std::uint32_t> pending_{0};  // messages that wait for their delivery, of all lanes
   std::atomic<std::uint32_t> pending_urgent_{0};       // of these, the urgent ones
   std::atomic<bool> credit_is_due_{false};             // set by deliveries

@@ -33,8 +33,25 @@ class Transport {
   /// owner when the transfer has ended.
   virtual Sent transmit_packet(Link& link, const Header& header, std::uint32_t packet,
                                std::size_t size) noexcept = 0;
+  /// Returns room for a frame of frame_bytes(), header included; nullptr when none is free.
+  [[nodiscard]] virtual std::byte* take_frame() noexcept = 0;
+  [[nodiscard]] virtual std::size_t frame_bytes() const noexcept = 0;
+  /// Sends the `size` bytes from `begin` on in the room `frame`. Unless the answer is Sent::later, the room
+  /// belongs to the transport again.
+  virtual Sent transmit_frame(Link& link, std::byte* frame, std::size_t begin, std::size_t size) noexcept = 0;
   /// Returns false when what is left is for messages that are more urgent than bulk.
   [[nodiscard]] virtual bool has_room_for_bulk() const noexcept = 0;
+  /// See Port::offer(), end_offer() and fetch(); a transport that can do it returns true from can_fetch() and
+  /// reports each fetch that it has accepted to `device.fetch_ended()`. can_fetch(), offer() and end_offer()
+  /// are called by any thread.
+  [[nodiscard]] virtual bool can_fetch() const noexcept { return false; }
+  [[nodiscard]] virtual Offer offer(Bytes) noexcept { return {}; }
+  virtual void end_offer(const Offer&) noexcept {}
+  virtual AccessResult fetch(Link&, const OfferedMemory&, std::span<std::byte>, std::uint64_t) noexcept {
+    return AccessResult::unsupported;
+  }
+  /// Ends the transport: it carries nothing any more, and no fetch writes into memory.
+  virtual void stop() noexcept {}
   /// Moves transfers forward and passes each message that has come to `device.accept()`.
   virtual void drive(SessionDevice& device) noexcept = 0;
   /// Returns true while transfers to peers that have not left are under way.

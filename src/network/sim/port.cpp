@@ -10,7 +10,8 @@ SimPort::SimPort(SimulatedFabric& fabric, Place place, std::vector<std::unique_p
       place_(place),
       lent_(lent),
       copier_(copier),
-      capabilities_{fabric.parameters().inject, fabric.parameters().rma, fabric.parameters().immediate},
+      capabilities_{fabric.parameters().inject, fabric.parameters().rma, fabric.parameters().immediate, false,
+                    fabric.parameters().rma},
       mailbox_(fabric.open_device(place)) {}
 
 SimPort::~SimPort() { fabric_.close_device(place_); }

@@ -25,6 +25,15 @@ class SimPort final : public Port {
                    std::uint64_t token, bool exclusive) noexcept override;
   AccessResult get(int peer, const RemoteMemory& from, std::span<std::byte> to, std::uint64_t token,
                    bool exclusive) noexcept override;
+  [[nodiscard]] Offer offer(int, Bytes memory) noexcept override {
+    return fabric_.offer(place_.rank, memory);
+  }
+  void end_offer(int, const Offer& offer) noexcept override { fabric_.end_offer(place_.rank, offer); }
+  AccessResult fetch(int peer, const OfferedMemory& from, std::span<std::byte> to, std::uint64_t token,
+                     bool exclusive) noexcept override {
+    return fabric_.fetch(place_, peer, from, to, token, exclusive);
+  }
+  void stop_fetches() noexcept override { fabric_.stop_fetches(place_); }
   [[nodiscard]] bool has_left(int peer) noexcept override { return fabric_.has_left(place_.rank, peer); }
   [[nodiscard]] bool is_cut_off() noexcept override { return fabric_.is_killed(place_.rank); }
   bool reclaim(int peer, bool) noexcept override { return !fabric_.has_traffic(peer, place_); }

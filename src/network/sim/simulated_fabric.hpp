@@ -179,6 +179,12 @@ class SimulatedFabric {
   AccessResult get(Place from, int peer, const RemoteMemory& memory, std::span<std::byte> to,
                    std::uint64_t token, bool exclusive) noexcept;
   bool read(int reader, int peer, std::uint64_t address, std::span<std::byte> local) noexcept;
+  /// Offers the memory, or by chance does not.
+  Offer offer(int rank, Bytes memory) noexcept;
+  void end_offer(int rank, const Offer& offer) noexcept;
+  AccessResult fetch(Place from, int peer, const OfferedMemory& memory, std::span<std::byte> to,
+                     std::uint64_t token, bool exclusive) noexcept;
+  void stop_fetches(Place place) noexcept;
 
   // simulated_fabric_waiting.cpp
   /// Returns false while traffic is under way to the device, so that its waiting threads go on polling.
@@ -210,6 +216,7 @@ class SimulatedFabric {
     std::vector<Returned> returned;
     HandleBoard handles;
     std::map<std::uint32_t, Region> regions;
+    std::map<std::uint64_t, Bytes> offers;  // by key
     std::map<std::uint32_t, std::unique_ptr<Mailbox>> mailboxes;  // by device; stay when it closes
 
     [[nodiscard]] bool dead() const noexcept { return left || killed; }
@@ -274,6 +281,7 @@ class SimulatedFabric {
   bool apply(Access& access, bool all) noexcept;
   void end(const Access& access, Tick due, Outcome outcome) noexcept;
   [[nodiscard]] std::byte* find(const Access& access) noexcept;
+  static constexpr std::uint32_t kOffered = ~std::uint32_t{0};  // index of a region that stands for an offer
 
   [[nodiscard]] bool expects_something(Place place, const Mailbox& mailbox) noexcept;
   void ring(Mailbox& mailbox) noexcept;

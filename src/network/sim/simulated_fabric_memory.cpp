@@ -29,6 +29,14 @@ void SimulatedFabric::remove_region(int rank, RegionName name) noexcept {
 }
 
 std::byte* SimulatedFabric::find(const Access& access) noexcept {
+  if (access.memory.region.index == kOffered) {
+    const auto& offers = member(access.peer).offers;
+    const auto offered = offers.find(access.memory.keys.key);
+    if (offered == offers.end() || access.memory.offset > offered->second.size() ||
+        access.size > offered->second.size() - access.memory.offset)
+      return nullptr;
+    return const_cast<std::byte*>(offered->second.data()) + access.memory.offset;  // only read
+  }
   const auto& regions = member(access.peer).regions;
   const auto found = regions.find(access.memory.region.index);
   if (found == regions.end()) return nullptr;
@@ -134,6 +142,33 @@ void SimulatedFabric::end(const Access& access, Tick due, Outcome outcome) noexc
   Mailbox& box = mailbox(access.from);
   insert_by_due(box.ends, Mailbox::End{due, ++numbers_, access.token, outcome});
   ring(box);
+}
+
+Offer SimulatedFabric::offer(int rank, Bytes memory) noexcept {
+  const std::lock_guard lock(mutex_);
+  if (!parameters_.rma || random_.chance(50)) return {};
+  const std::uint64_t key = random_.next() | 1;
+  member(rank).offers[key] = memory;
+  return {key, nullptr};
+}
+
+void SimulatedFabric::end_offer(int rank, const Offer& offer) noexcept {
+  const std::lock_guard lock(mutex_);
+  member(rank).offers.erase(offer.key);
+}
+
+AccessResult SimulatedFabric::fetch(Place from, int peer, const OfferedMemory& memory,
+                                    std::span<std::byte> to, std::uint64_t token, bool exclusive) noexcept {
+  const RemoteMemory offered{{kOffered, 0}, {memory.address, memory.key}, 0, memory.offset, memory.device};
+  return get(from, peer, offered, to, token, exclusive);
+}
+
+void SimulatedFabric::stop_fetches(Place place) noexcept {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(accesses_, [&](const Access& access) {
+    return access.from.rank == place.rank && access.from.device == place.device &&
+           access.memory.region.index == kOffered;
+  });
 }
 
 bool SimulatedFabric::read(int reader, int peer, std::uint64_t address, std::span<std::byte> local) noexcept {

@@ -108,7 +108,7 @@ TEST(Strangers, are_refused_and_counted) {
       message(from(0xffffffff, 0, Kind::hello), bytes_of(hello)),
       message(from(2, 0, Kind::data), {}),
       message(from(2, 255, Kind::goodbye), {}),
-      message(from(2, 0, Kind::credit), bytes_of(Credit{{1, 1}, 1})),
+      message(from(2, 0, Kind::credit), bytes_of(Credit{{1, 1}, 1, {}})),
       message(from(2, 0, Kind::hello), {}),
       message(from(2, 0, Kind::hello), bytes_of(other_version)),
       message(from(2, 0, Kind::hello), bytes_of(other_job)),

@@ -169,20 +169,5 @@ TEST(RemoteTurns, come_less_often_while_the_local_network_delivers) {
   }
 }
 
-TEST(RemoteTurns, tell_which_network_was_used_last) {
-  RemoteTurns turns;
-  Polls polls;
-  EXPECT_FALSE(turns.was_last());
-  turns.use();
-  EXPECT_TRUE(turns.was_last());
-  EXPECT_TRUE(has_turn(turns, polls, false, 1));
-  turns.polled(0);
-  EXPECT_TRUE(turns.was_last());
-  for (int poll = 0; poll < 20; ++poll) static_cast<void>(has_turn(turns, polls, true, 1));
-  EXPECT_FALSE(turns.was_last());
-  turns.polled(1);
-  EXPECT_TRUE(turns.was_last());
-}
-
 }  // namespace
 }  // namespace weft::network::mixed

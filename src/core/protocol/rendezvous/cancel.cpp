@@ -92,7 +92,7 @@ WEFT_READS_RACILY void Rendezvous::mark_forgotten(int peer, const Cancel& cancel
 void Rendezvous::confirm_cancel(std::uint32_t index, int peer, const Cancel& cancel) noexcept {
   Incoming& incoming = incoming_[index];
   incoming.peer.store(peer, std::memory_order_relaxed);
-  incoming.rts = {0, 0, cancel.request, cancel.device};
+  incoming.rts = {0, 0, cancel.request, cancel.device, 0, 0};
   incoming.wanted = 0;
   incoming.buffer = nullptr;
   incoming.is_receive = false;

@@ -127,9 +127,15 @@ bool Rendezvous::fetch(const Claim& claim) noexcept {
 }
 
 void Rendezvous::set_fetching(Incoming& incoming) noexcept {
-  const bool reads = context_.transfer == Transfer::read && incoming.rts.address != 0 &&
-                     context_.port->peer_capabilities(incoming.peer.load(std::memory_order_relaxed)).can_read;
-  incoming.state.store(reads ? Incoming::State::reading : Incoming::State::asking, std::memory_order_relaxed);
+  auto state = Incoming::State::asking;
+  if (context_.transfer == Transfer::read && incoming.rts.address != 0) {
+    const auto& peer = context_.port->peer_capabilities(incoming.peer.load(std::memory_order_relaxed));
+    if (peer.can_fetch && incoming.rts.key != 0 && incoming.parts.empty())
+      state = Incoming::State::fetching;
+    else if (peer.can_read)
+      state = Incoming::State::reading;
+  }
+  incoming.state.store(state, std::memory_order_relaxed);
 }
 
 void Rendezvous::begin(Incoming& incoming) noexcept {
@@ -181,25 +187,22 @@ Step Rendezvous::advance(Incoming& incoming, bool exclusive) noexcept {
         less_to_fetch(incoming, incoming.read - before);
       } else {
         // Not allowed between these processes, or the peer has left: the peer has to stream the payload
-        // instead.
-        context_.log.in(base::LogModule::protocol).info([&] {
-          return "the memory of rank " + std::to_string(incoming.peer) + " cannot be read: it is asked for " +
-                 std::to_string(incoming.wanted) + " bytes instead";
-        });
-        // Starts from the beginning; a piece may have been read in part.
+        // instead. Starts from the beginning; a piece may have been read in part.
         change_fetching(incoming, static_cast<std::int64_t>(before));
-        incoming.state.store(Incoming::State::asking, std::memory_order_relaxed);
+        ask_instead(incoming, "cannot be read");
         return Step::moved;
       }
       if (incoming.read < incoming.wanted) return Step::moved;
-      context_.count(&DeviceCounts::large_bytes_read, incoming.wanted);
-      // The answer goes first: the sender does not wait for the effects of the delivery.
-      incoming.state.store(Incoming::State::answering, std::memory_order_relaxed);
-      const Step answered = send_answer(incoming, exclusive);
-      deliver(incoming);
-      if (answered == Step::finished) free(incoming);
-      return answered == Step::finished ? answered : Step::moved;
+      return answer_and_deliver(incoming, exclusive);
     }
+    case Incoming::State::fetching:
+      return fetch_by_network(incoming, exclusive);
+    case Incoming::State::landed:
+      less_to_fetch(incoming, incoming.wanted);
+      return answer_and_deliver(incoming, exclusive);
+    case Incoming::State::lost:
+      lose(incoming);
+      return Step::finished;
     case Incoming::State::asking:
       return queue(incoming);
     case Incoming::State::answering:
@@ -212,11 +215,78 @@ Step Rendezvous::advance(Incoming& incoming, bool exclusive) noexcept {
     case Incoming::State::free:
     case Incoming::State::waiting:
     case Incoming::State::needs_memory:
+    case Incoming::State::landing:
     case Incoming::State::receiving:
     case Incoming::State::entered:
       break;
   }
   return Step::finished;
+}
+
+void Rendezvous::ask_instead(Incoming& incoming, const char* why) noexcept {
+  context_.log.in(base::LogModule::protocol).info([&] {
+    return "the memory of rank " + std::to_string(incoming.peer) + ' ' + why + ": it is asked for " +
+           std::to_string(incoming.wanted) + " bytes instead";
+  });
+  incoming.state.store(Incoming::State::asking, std::memory_order_relaxed);
+}
+
+Step Rendezvous::answer_and_deliver(Incoming& incoming, bool exclusive) noexcept {
+  context_.count(&DeviceCounts::large_bytes_read, incoming.wanted);
+  // The answer goes first: the sender does not wait for the effects of the delivery.
+  incoming.state.store(Incoming::State::answering, std::memory_order_relaxed);
+  const Step answered = send_answer(incoming, exclusive);
+  deliver(incoming);
+  if (answered == Step::finished) free(incoming);
+  return answered == Step::finished ? answered : Step::moved;
+}
+
+Step Rendezvous::fetch_by_network(Incoming& incoming, bool exclusive) noexcept {
+  using network::AccessResult;
+  const Rts& rts = incoming.rts;
+  const std::uint32_t generation = incoming.generation.load(std::memory_order_relaxed);
+  const std::uint64_t token = kFetchToken | word_of({incoming.index, generation});
+  // Before the call: another thread may learn of the end before it returns.
+  incoming.state.store(Incoming::State::landing, std::memory_order_relaxed);
+  landing_.fetch_add(1, std::memory_order_relaxed);
+  const AccessResult result =
+      context_.port->fetch(incoming.peer, {rts.address, rts.key, 0, static_cast<std::uint8_t>(rts.device)},
+                           {incoming.buffer, incoming.wanted}, token, exclusive);
+  if (result == AccessResult::posted) return Step::finished;  // fetch_ended() continues
+  landing_.fetch_sub(1, std::memory_order_relaxed);
+  switch (result) {
+    case AccessResult::no_slot:
+    case AccessResult::lock_contended:
+    case AccessResult::not_ready:
+      incoming.state.store(Incoming::State::fetching, std::memory_order_relaxed);
+      return Step::idle;
+    case AccessResult::done:
+      incoming.state.store(Incoming::State::landed, std::memory_order_relaxed);
+      return Step::moved;
+    case AccessResult::peer_left:
+    case AccessResult::refused:
+    case AccessResult::unsupported:
+    case AccessResult::posted:
+      break;
+  }
+  ask_instead(incoming, "cannot be fetched");
+  return Step::moved;
+}
+
+void Rendezvous::fetch_ended(std::uint64_t token, Outcome outcome) noexcept {
+  const RequestName name = name_of(token & ~kFetchToken);
+  Incoming& incoming = incoming_[name.index];
+  const int peer = incoming.peer.load(std::memory_order_relaxed);
+  if (outcome == Outcome::ok)
+    incoming.state.store(Incoming::State::landed, std::memory_order_relaxed);
+  else if (outcome == Outcome::peer_failed || context_.port->has_left(peer))
+    incoming.state.store(Incoming::State::lost, std::memory_order_relaxed);
+  else
+    ask_instead(incoming, "could not be fetched");
+  working_.fetch_add(1, std::memory_order_relaxed);
+  advancing_.add(incoming);
+  // Pairs with the acquire in landing().
+  landing_.fetch_sub(1, std::memory_order_release);
 }
 
 Step Rendezvous::send_answer(const Incoming& incoming, bool exclusive) noexcept {

@@ -50,6 +50,7 @@ struct Rendezvous::Request {
   GatherList gather;         // the payload, unless empty, in place of data
   std::uint16_t engine = 0;  // of a send
   bool needs_all_ranks = false;
+  network::Offer offer;  // of the payload to the peer; without a key when there is none
   // While streaming:
   RequestName transfer{};
   std::uint8_t transfer_device = 0;     // of the peer; before that, the device that got the RTS
@@ -67,6 +68,10 @@ struct Rendezvous::Incoming {
     waiting,       // an active message, until few enough bytes of its peer are in progress
     needs_memory,  // an active message whose allocator had no room when it was last asked
     reading,
+    fetching,  // until the network accepts a fetch of the payload
+    landing,   // the network writes the payload into the buffer
+    landed,
+    lost,  // its peer has left while it was landing
     asking,
     receiving,
     entered,  // while receiving: a thread handles a fragment, or ends a transfer whose peer has left

@@ -2,8 +2,8 @@
 //
 // The sender announces the payload (ready to send, RTS). The receiver finds a buffer, from the allocator of
 // an active message's target or from a posted receive. Then it either reads the payload from the sender's
-// memory piece by piece and sends a FIN (finished), or sends a CTS (clear to send) and receives the payload
-// as fragments in packets. Either way the sender's operation ends when its buffer is not needed any more.
+// memory piece by piece, or lets the network fetch it from there, and sends a FIN (finished); or it sends a
+// CTS (clear to send) and receives the payload as fragments in packets. Either way the sender's operation ends when its buffer is not needed any more.
 //
 // Sources: send.cpp and receive.cpp (the two halves), admission.cpp (which announced messages get a buffer),
 // flow_control.cpp (how many fragments may be outstanding), cancel.cpp (cancelling an RTS),
@@ -64,7 +64,8 @@ class Rendezvous {
   /// when its RTS could not be sent; it returns false when the operation has ended meanwhile and was
   /// signalled.
   static constexpr std::uint32_t kNoRequest = concurrent::IndexPool<>::kNone;
-  [[nodiscard]] std::uint32_t reserve(const Outbound& outbound) noexcept;
+  /// With `offers`, the payload is offered to the peer where the network can do that.
+  [[nodiscard]] std::uint32_t reserve(const Outbound& outbound, bool offers = false) noexcept;
   /// reserve() for `size` bytes that the caller writes to `staged`; no buffer is borrowed.
   [[nodiscard]] std::uint32_t reserve_staged(int peer, std::size_t size, std::byte*& staged) noexcept;
   /// Returns the copy of the payload, which is made when there is no completion object; nullptr when the
@@ -98,6 +99,14 @@ class Rendezvous {
   void on_cts(const Message& arrival, network::Sink& sink) noexcept;
   void on_data(std::uint64_t word, Message& arrival, network::Sink& sink) noexcept;
   void on_fin(const Message& arrival, network::Sink& sink) noexcept;
+
+  /// Handles the end of a fetch, for whose token is_fetch() holds.
+  void fetch_ended(std::uint64_t token, Outcome outcome) noexcept;
+  [[nodiscard]] static constexpr bool is_fetch(std::uint64_t token) noexcept {
+    return (token & kFetchToken) != 0;
+  }
+  /// The number of payloads that the network writes into buffers at the moment. Any thread.
+  [[nodiscard]] std::uint32_t landing() const noexcept { return landing_.load(std::memory_order_acquire); }
 
   /// Sends a cancel for the announced messages whose completion object is due, is_due(completion), or that
   /// need all ranks while `has_failures` says that some have failed. Messages that the peer forgets end as
@@ -159,6 +168,8 @@ class Rendezvous {
   }
 
  private:
+  static constexpr std::uint64_t kFetchToken = std::uint64_t{1} << 63;  // no index of a record reaches it
+
   struct Request;    // of the sender
   struct Incoming;   // of the receiver
   struct Grants;     // of the receiver, by peer
@@ -198,6 +209,9 @@ class Rendezvous {
   void report_refusal(const Incoming& incoming, const char* why) noexcept;
   void report_no_room(const Incoming& incoming) noexcept;
   [[nodiscard]] bool read_some(Incoming& incoming) noexcept;
+  Step fetch_by_network(Incoming& incoming, bool exclusive) noexcept;
+  void ask_instead(Incoming& incoming, const char* why) noexcept;
+  Step answer_and_deliver(Incoming& incoming, bool exclusive) noexcept;
   void set_fetching(Incoming& incoming) noexcept;
   void deliver(Incoming& incoming, Outcome outcome = Outcome::ok) noexcept;
   void begin(Incoming& incoming) noexcept;
@@ -222,6 +236,7 @@ class Rendezvous {
   std::atomic<std::uint32_t> outstanding_{0};
   std::atomic<std::uint32_t> sending_{0};    // the sending ones of these
   std::atomic<bool> declines_{false};        // messages that wait for memory are declined
+  std::atomic<std::uint32_t> landing_{0};
   std::atomic<std::uint32_t> transfers_{0};  // of the receiver, in use; and what other protocols await
   WorkList<Request> streaming_;
   WorkList<Incoming> advancing_;

@@ -36,7 +36,7 @@ Rendezvous::Rendezvous(const Context& context)
   }
 }
 
-std::uint32_t Rendezvous::reserve(const Outbound& outbound) noexcept {
+std::uint32_t Rendezvous::reserve(const Outbound& outbound, bool offers) noexcept {
   const std::uint32_t index = free_requests_.take();
   if (index == kNoRequest) return kNoRequest;
   Request& request = requests_[index];
@@ -61,6 +61,9 @@ std::uint32_t Rendezvous::reserve(const Outbound& outbound) noexcept {
   request.user_data = outbound.user_data;
   request.message_class = outbound.message_class;
   request.needs_all_ranks = outbound.needs_all_ranks;
+  // A list of buffers is not offered: the receiver asks for its bytes in order.
+  offers = offers && request.data != nullptr && context_.transfer == Transfer::read;
+  request.offer = offers ? context_.port->offer(outbound.peer, {request.data, request.size}) : network::Offer{};
   request.granted.store(0, std::memory_order_relaxed);
   request.sent = 0;
   context_.trace(TraceEvent::Phase::begin, kTracedSend, request.peer, request.size, index);
@@ -88,6 +91,7 @@ std::uint32_t Rendezvous::reserve_staged(int peer, std::size_t size, std::byte*&
   request.user_data = nullptr;
   request.message_class = MessageClass::normal;
   request.needs_all_ranks = false;
+  request.offer = {};
   request.granted.store(0, std::memory_order_relaxed);
   request.sent = 0;
   context_.trace(TraceEvent::Phase::begin, kTracedSend, request.peer, request.size, index);
@@ -109,6 +113,7 @@ RequestName Rendezvous::name_of_request(std::uint32_t index) const noexcept {
 bool Rendezvous::abandon(std::uint32_t index) noexcept {
   Request& request = requests_[index];
   if (leave_announced(request.state, Request::State::free) != Request::State::announced) return false;
+  if (request.offer.key != 0) context_.port->end_offer(request.peer, request.offer);
   request.gather.clear();
   context_.trace(TraceEvent::Phase::end, kTracedSend, request.peer, request.size, index, "not announced");
   outstanding_.fetch_sub(1, std::memory_order_relaxed);
@@ -124,7 +129,7 @@ Rendezvous::Start Rendezvous::start(const Outbound& outbound, bool exclusive, Se
     result = SendResult::not_ready;
     return Start::refused;
   }
-  const std::uint32_t index = mover->reserve(outbound);
+  const std::uint32_t index = mover->reserve(outbound, true);
   if (index == kNoRequest) return Start::no_request;
   Request& request = mover->requests_[index];
   if (request.size > kLargestMessage) [[unlikely]] {  // every receiver would reject it without an answer
@@ -137,7 +142,7 @@ Rendezvous::Start Rendezvous::start(const Outbound& outbound, bool exclusive, Se
   }
   // Only this rank can read a list of buffers: the receiver has to ask for the payload by a CTS.
   const Rts rts{reinterpret_cast<std::uint64_t>(request.data), request.size, mover->name_of_request(index),
-                mover->context_.device, static_cast<std::uint32_t>(outbound.message_class)};
+                mover->context_.device, static_cast<std::uint32_t>(outbound.message_class), request.offer.key};
   std::byte content[sizeof rts + sizeof(MatchTrailer)];
   std::memcpy(content, &rts, sizeof rts);
   std::size_t size = sizeof rts;
@@ -176,6 +181,7 @@ void Rendezvous::end(Request& request, Outcome outcome) noexcept {
   context_.trace(TraceEvent::Phase::end, kTracedSend, request.peer, request.size, request.index,
                  name_of(outcome));
   request.packet.reset();
+  if (request.offer.key != 0) context_.port->end_offer(request.peer, request.offer);
   request.gather.clear();
   request.state.store(Request::State::free, std::memory_order_relaxed);
   request.generation.fetch_add(1, std::memory_order_release);

@@ -1,0 +1,45 @@
+// Fetches of memory that peers offer, and the end of a transport that may still have some under way.
+#include "network/session/session_device.hpp"
+
+#include <sched.h>
+#include <algorithm>
+
+namespace weft::network::session {
+
+AccessResult SessionDevice::fetch(int peer, const OfferedMemory& from, std::span<std::byte> to,
+                                  std::uint64_t token, bool exclusive) noexcept {
+  if (!transport_->can_fetch()) return AccessResult::unsupported;
+  if (shared_.peers.peer(peer).has_left.load(std::memory_order_relaxed)) return AccessResult::peer_left;
+  Link* const link = find(peer, from.device);
+  // A peer that has offered memory has spoken before: its link is open, or will be.
+  if (link == nullptr || !link->open.load(std::memory_order_acquire)) return AccessResult::not_ready;
+  Guard guard(*this, exclusive);
+  if (!guard) return AccessResult::lock_contended;
+  if (is_stopped()) return AccessResult::peer_left;
+  if (fetches_ == kMostFetches) return AccessResult::no_slot;
+  const AccessResult result = transport_->fetch(*link, from, to, token);
+  if (result == AccessResult::posted) ++fetches_;
+  return result;
+}
+
+void SessionDevice::fetch_ended(std::uint64_t token, Outcome outcome) noexcept {
+  ended_fetches_.push_back({token, outcome});  // has the room
+}
+
+/// Moves ends out of the list, as far as there is room; returns their number.
+std::size_t SessionDevice::take_ended(std::span<EndedFetch> ended) noexcept {
+  const std::size_t count = std::min(ended.size(), ended_fetches_.size());
+  std::copy_n(ended_fetches_.begin(), count, ended.begin());
+  ended_fetches_.erase(ended_fetches_.begin(), ended_fetches_.begin() + static_cast<std::ptrdiff_t>(count));
+  fetches_ -= static_cast<std::uint32_t>(count);
+  return count;
+}
+
+void SessionDevice::stop() noexcept {
+  Guard guard(*this, false);
+  for (; !guard; guard.try_again()) ::sched_yield();  // other threads hold the lock for moments only
+  is_stopped_.store(true, std::memory_order_relaxed);
+  transport_->stop();
+}
+
+}  // namespace weft::network::session

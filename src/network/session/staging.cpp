@@ -1,0 +1,103 @@
+// Staging: small messages that follow one another leave together in a frame.
+//
+// The first message to a peer since the last poll leaves at once. Those that follow are staged, and leave when
+// the frame is full, when a message of another class follows, at the next poll, or before a thread parks.
+#include "network/session/session_device.hpp"
+
+#include <cstring>
+
+namespace weft::network::session {
+
+namespace {
+
+/// Larger payloads gain less from a common frame than the copy costs.
+constexpr std::size_t kLargestStaged = 512;
+
+}  // namespace
+
+bool SessionDevice::may_stage(const Link& link, const Outgoing& outgoing, std::size_t size) const noexcept {
+  const bool is_stageable =
+      outgoing.traffic == TrafficClass::data || outgoing.traffic == TrafficClass::control;
+  return shared_.stages && is_stageable && size <= kLargestStaged &&
+         (link.staged.frame != nullptr || link.sent_in == round_);
+}
+
+/// Returns false, without effect on the message, when there is no frame or no credit for one.
+bool SessionDevice::stage(Link& link, const Outgoing& outgoing, Bytes payload) noexcept {
+  StagedFrame& staged = link.staged;
+  const std::size_t room = bytes_in_frame(payload.size());
+  if (staged.frame != nullptr &&
+      (staged.traffic != outgoing.traffic || staged.size + room > transport_->frame_bytes()) && !flush(link))
+    return false;
+  Lane& lane = link.lane(outgoing.traffic);
+  if (staged.frame == nullptr) {
+    if (lane.under_way() >= lane.granted) return false;
+    staged.frame = transport_->take_frame();
+    if (staged.frame == nullptr) return false;
+    staged.size = sizeof(Header);
+    staged.messages = 0;
+    staged.traffic = outgoing.traffic;
+    ++lane.sent;
+    if (!link.is_listed) {
+      link.is_listed = true;
+      link.next_staged = staged_links_;
+      staged_links_ = &link;
+    }
+  }
+  const FrameRecord record{outgoing.word, static_cast<std::uint32_t>(payload.size()), outgoing.channel, {}};
+  std::byte* const place = staged.frame + staged.size;
+  std::memcpy(place, &record, sizeof record);
+  if (!payload.empty()) std::memcpy(place + sizeof record, payload.data(), payload.size());
+  staged.size += room;
+  ++staged.messages;
+  ++lane.messages_sent;
+  return true;
+}
+
+/// Sends what is staged. Returns false when the transport has no room now.
+bool SessionDevice::flush(Link& link) noexcept {
+  StagedFrame& staged = link.staged;
+  if (staged.frame == nullptr) return true;
+  const Kind kind = kind_of(staged.traffic);
+  Sent sent = Sent::later;
+  if (staged.messages == 1) {
+    // A message alone needs no frame: its header takes the place of its record.
+    FrameRecord record{};
+    std::byte* const place = staged.frame + sizeof(Header);
+    std::memcpy(&record, place, sizeof record);
+    const Header single = header(kind, record.channel, record.word);
+    std::memcpy(place, &single, sizeof single);
+    sent = transport_->transmit_frame(link, staged.frame, sizeof(Header), sizeof single + record.bytes);
+    if (sent == Sent::later) std::memcpy(place, &record, sizeof record);
+  } else {
+    Header whole = header(kind, 0, 0);
+    whole.flags = kIsFrame;
+    std::memcpy(staged.frame, &whole, sizeof whole);
+    sent = transport_->transmit_frame(link, staged.frame, 0, staged.size);
+  }
+  if (sent == Sent::later) return false;
+  staged.frame = nullptr;
+  return true;
+}
+
+bool SessionDevice::flush_staged(bool exclusive) noexcept {
+  const Guard guard(*this, exclusive);
+  if (!guard) return false;
+  flush_links();
+  return staged_links_ == nullptr;
+}
+
+void SessionDevice::flush_links() noexcept {
+  ++round_;
+  for (Link** place = &staged_links_; *place != nullptr;) {
+    Link& link = **place;
+    if (flush(link)) {
+      *place = link.next_staged;
+      link.is_listed = false;
+    } else {
+      place = &link.next_staged;
+    }
+  }
+}
+
+}  // namespace weft::network::session
