@@ -20,8 +20,26 @@ class FakePort final : public network::Port {
   };
   std::function<bool(int peer)> on_gone = [](int) { return false; };
   std::vector<Sent> sent;  // but for packets
+  /// What fetch() answers; null: this port cannot fetch, and offers nothing.
+  std::function<network::AccessResult(const network::OfferedMemory&, std::span<std::byte>, std::uint64_t token)>
+      on_fetch;
+  std::vector<std::uint64_t> offers;  // keys of those that have not ended
 
   [[nodiscard]] const network::Capabilities& capabilities() const noexcept override { return capabilities_; }
+  [[nodiscard]] const network::Capabilities& peer_capabilities(int) noexcept override {
+    capabilities_.can_fetch = on_fetch != nullptr;
+    return capabilities_;
+  }
+  [[nodiscard]] network::Offer offer(int, Bytes) noexcept override {
+    if (on_fetch == nullptr) return {};
+    offers.push_back(++next_key_);
+    return {next_key_, nullptr};
+  }
+  void end_offer(int, const network::Offer& offer) noexcept override { std::erase(offers, offer.key); }
+  network::AccessResult fetch(int, const network::OfferedMemory& from, std::span<std::byte> to,
+                              std::uint64_t token, bool) noexcept override {
+    return on_fetch != nullptr ? on_fetch(from, to, token) : network::AccessResult::unsupported;
+  }
   network::SendResult send(const network::Outgoing& outgoing, Bytes payload, bool) noexcept override {
     sent.push_back({outgoing, {payload.begin(), payload.end()}});
     return network::SendResult::sent;
@@ -52,6 +70,7 @@ class FakePort final : public network::Port {
 
  private:
   network::Capabilities capabilities_;
+  std::uint64_t next_key_ = 0;
 };
 
 class FakeNetwork : public network::Network {

@@ -32,6 +32,9 @@ class Fabric {
   /// Registers memory that only this rank's own transfers use; returns nothing when the provider needs no
   /// registration.
   [[nodiscard]] Owned<fid_mr> register_local(std::span<std::byte> memory);
+  /// Returns true when closing an endpoint keeps peers from writing into memory on its behalf. Peers of the
+  /// provider shm go on.
+  [[nodiscard]] bool ends_access_on_close() const noexcept { return provider() != "shm"; }
   /// Returns true when remote addresses are the owner's pointers instead of offsets in the registration.
   [[nodiscard]] bool has_virtual_addresses() const noexcept {
     return (info_->domain_attr->mr_mode & FI_MR_VIRT_ADDR) != 0;

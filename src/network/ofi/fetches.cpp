@@ -11,6 +11,7 @@
 namespace weft::network::ofi {
 
 Offer OfiEndpoint::offer(Bytes memory) noexcept try {
+  if (!can_fetch()) return {};
   // libfabric takes memory that it may write; peers can only read it.
   Owned<fid_mr> registration =
       context_.fabric.register_source({const_cast<std::byte*>(memory.data()), memory.size()});

@@ -50,7 +50,7 @@ class OfiEndpoint final : public session::Transport {
                                std::size_t size) noexcept override;
   [[nodiscard]] bool has_room_for_bulk() const noexcept override;
   // fetches.cpp
-  [[nodiscard]] bool can_fetch() const noexcept override { return true; }
+  [[nodiscard]] bool can_fetch() const noexcept override { return context_.fabric.ends_access_on_close(); }
   [[nodiscard]] Offer offer(Bytes memory) noexcept override;
   void end_offer(const Offer& offer) noexcept override;
   AccessResult fetch(session::Link& link, const OfferedMemory& from, std::span<std::byte> to,

@@ -79,7 +79,7 @@ OfiNetwork::~OfiNetwork() {
   for (auto& device : resources_->devices)
     if (device != nullptr) device->say_goodbye();
   // Endpoints of this provider write directly into endpoints of the same process, also into closed ones.
-  if (resources_->fabric.provider() == "shm") peers_.keep_for_others(resources_);
+  if (!resources_->fabric.ends_access_on_close()) peers_.keep_for_others(resources_);
 }
 
 bool OfiNetwork::has_contacted_itself() noexcept {
@@ -108,7 +108,7 @@ void OfiNetwork::release_memory(RegionName, std::span<std::byte> memory, bool al
 Capabilities OfiNetwork::capabilities() const noexcept {
   Capabilities capabilities;
   capabilities.inline_bytes = context_.inline_bytes;
-  capabilities.can_fetch = true;
+  capabilities.can_fetch = resources_->fabric.ends_access_on_close();
   capabilities.stages = shared_.stages;
   return capabilities;
 }

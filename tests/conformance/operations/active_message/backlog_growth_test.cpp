@@ -21,6 +21,7 @@ constexpr int kPosts = 400;
 std::vector<AttributeSetting> growing(const char* grows) {
   auto attributes = kSmall;
   attributes.push_back({"backlog_grows", grows});
+  attributes.push_back({"staging", "no"});  // frames would hold what shall fill the backlog
   return attributes;
 }
 

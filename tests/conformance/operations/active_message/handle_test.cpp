@@ -315,7 +315,11 @@ TEST(Devices, that_close_and_open_again_go_on) {
         ASSERT_TRUE(test::until([&] { return endpoint.post_am(1, remote, {}).is_accepted(); },
                                 [&] { receiver.progress(); }));
       expected += 50;
-      ASSERT_TRUE(test::until([&] { return arrived.value() == expected; }, [&] { receiver.progress(); }))
+      ASSERT_TRUE(test::until([&] { return arrived.value() == expected; },
+                              [&] {
+                                endpoint.progress();
+                                receiver.progress();
+                              }))
           << arrived.value() << " of " << expected;
     }
   }

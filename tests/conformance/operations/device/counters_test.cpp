@@ -287,8 +287,7 @@ TEST(CountersOfThreads, AreExactWhenTheThreadsHaveEnded) {
         if (number % 50 == 0) static_cast<void>(ranks.runtime(0).counters());  // beside the others
       }
     });
-  const bool all =
-      until([&] { return arrived.value() == kThreads * kMessages; }, [&] { ranks.endpoint(1).progress(); });
+  const bool all = ranks.progress_until([&] { return arrived.value() == kThreads * kMessages; });
   for (std::thread& thread : threads) thread.join();
   ASSERT_TRUE(all);
   ASSERT_FALSE(failed);

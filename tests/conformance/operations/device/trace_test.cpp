@@ -133,8 +133,7 @@ TEST_F(Trace, IsMadeBesideManyThreads) {
                      [&] { ranks.endpoint(0).progress(); }))
             failed = true;
       });
-    EXPECT_TRUE(until([&] { return arrived.value() == kThreads * kMessages; },
-                      [&] { ranks.endpoint(1).progress(); }));
+    EXPECT_TRUE(ranks.progress_until([&] { return arrived.value() == kThreads * kMessages; }));
     for (std::thread& thread : threads) thread.join();
     EXPECT_FALSE(failed);
   }
