@@ -105,7 +105,8 @@ class BasicEndpoint : public MatchedOperations<BasicEndpoint<Locking>, Locking>,
   /// peer: a rank, 0 to size - 1, oneself included (weft::Error otherwise). bytes: 0 to 2^62 bytes; borrowed
   /// until done or completion. Up to 48 bytes travel in one slot, up to inline_max in several, up to
   /// packet_size through a packet, more by a handshake and one transfer into a buffer of the target's
-  /// allocator. Delivery is not ordered.
+  /// allocator. Delivery is not ordered. To a peer on another host small messages that follow one another may
+  /// leave together, at the next progress() at the latest (docs/guide/hosts.md, "When messages leave").
   [[gnu::always_inline]] Status post_am(int peer, RemoteCompletion remote, Bytes bytes,
                                         const ActiveMessageOptions& options = {}) {
     if (try_post_am(peer, remote, bytes, options)) [[likely]]

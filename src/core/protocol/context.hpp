@@ -19,9 +19,9 @@
 
 namespace weft::core {
 
-/// How the payload of a large message travels: read by the receiver from the sender's memory, or streamed
-/// by the sender through packets.
-enum class Transfer : std::uint8_t { read, copy };
+/// How the payload of a large message travels: fetched by a network that can do it, or else read by the receiver
+/// from the sender's memory (`read`), or else streamed by the sender through packets. `copy`: always the last.
+enum class Transfer : std::uint8_t { automatic, read, copy };
 
 /// How puts and gets reach a region: by the network or else by messages, or only by one of them.
 enum class AccessPath : std::uint8_t { automatic, direct, message };
@@ -58,7 +58,15 @@ struct Context {
   std::size_t fetched_bytes = 0;      // attribute rendezvous_bytes
   std::uint32_t keeper = 0;           // number of the device in the process
   bool stages = false;                // the port may stage messages
+  bool limits_differ = false;         // limits holds for all peers, limits_to() allows more for some
+  Limits lane_limits{};               // of peers to which there are lanes
 
+  /// The limits of messages to this peer: those of its network, where there are several.
+  [[nodiscard]] Limits limits_to(int peer) const noexcept {
+    if (!limits_differ) [[likely]]
+      return limits;
+    return {port->peer_capabilities(peer).inline_bytes, limits.packet_bytes};
+  }
   /// Records an operation in the trace, if there is one: that it begins or ends under an id that is unique
   /// among those of its name, or that it has made progress.
   void trace(TraceEvent::Phase phase, const char* name, int peer, std::uint64_t size, std::uint64_t id,

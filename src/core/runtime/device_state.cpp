@@ -28,15 +28,13 @@ core::Context make_context(RuntimeState& runtime, network::Port& port, core::Dev
                            core::ImmediateEnds& ends, core::Losses& losses, std::uint32_t index,
                            std::uint32_t keeper) {
   const base::Attributes& attributes = runtime.attributes();
-  const bool read = attributes.text(Attribute::rendezvous) == "read" &&
-                    (port.capabilities().can_read || port.capabilities().can_fetch);
   return {{&port, &counts},
           runtime.pool(),
           runtime.exposures(),
           runtime.counters(),
           runtime.log(),
           {port.capabilities().inline_bytes, runtime.pool().payload()},
-          read ? core::Transfer::read : core::Transfer::copy,
+          static_cast<core::Transfer>(attributes.integer(Attribute::rendezvous)),
           static_cast<std::uint32_t>(attributes.integer(Attribute::requests)),
           index,
           runtime.regions(),
@@ -50,7 +48,9 @@ core::Context make_context(RuntimeState& runtime, network::Port& port, core::Dev
           &losses,
           static_cast<std::size_t>(attributes.integer(Attribute::rendezvous_bytes)),
           keeper,
-          port.capabilities().stages};
+          port.capabilities().stages,
+          port.peer_capabilities(runtime.rank()).inline_bytes != port.capabilities().inline_bytes,
+          {port.peer_capabilities(runtime.rank()).inline_bytes, runtime.pool().payload()}};
 }
 
 std::unique_ptr<network::Port> open_port(RuntimeState& runtime, std::uint32_t index, DevicePath& path) {

@@ -59,8 +59,9 @@ std::size_t MixedPort::poll(Sink& sink, std::size_t limit, bool exclusive) noexc
   // A second look at once costs less than the way back here, and makes up for the detour over this port.
   if (count == 0) count = local_->poll(sink, limit, exclusive);
   // What is staged does not wait for the remote network's turn.
-  if (has_sent_.load(std::memory_order_relaxed)) [[unlikely]]
-    has_sent_.store(!remote_->flush(exclusive), std::memory_order_relaxed);
+  if (has_sent_.load(std::memory_order_relaxed) && has_sent_.exchange(false, std::memory_order_relaxed) &&
+      !remote_->flush(exclusive)) [[unlikely]]
+    has_sent_.store(true, std::memory_order_relaxed);
   thread_local Polls polls;
   polls.count(count != 0);
   if (!turns_.may_be_due(polls)) [[likely]]

@@ -10,9 +10,15 @@ AccessResult SessionDevice::fetch(int peer, const OfferedMemory& from, std::span
                                   std::uint64_t token, bool exclusive) noexcept {
   if (!transport_->can_fetch()) return AccessResult::unsupported;
   if (shared_.peers.peer(peer).has_left.load(std::memory_order_relaxed)) return AccessResult::peer_left;
-  Link* const link = find(peer, from.device);
-  // A peer that has offered memory has spoken before: its link is open, or will be.
-  if (link == nullptr || !link->open.load(std::memory_order_acquire)) return AccessResult::not_ready;
+  Link* link = find(peer, from.device);
+  // The RTS may have come from another device of the peer than the one that carries the payload.
+  if (link == nullptr || !link->open.load(std::memory_order_acquire)) [[unlikely]] {
+    const SendResult contacted = approach(peer, from.device, exclusive);
+    if (contacted == SendResult::lock_contended) return AccessResult::lock_contended;
+    if (contacted == SendResult::peer_left) return AccessResult::peer_left;
+    if (contacted != SendResult::sent) return AccessResult::not_ready;
+    link = find(peer, from.device);
+  }
   Guard guard(*this, exclusive);
   if (!guard) return AccessResult::lock_contended;
   if (is_stopped()) return AccessResult::peer_left;

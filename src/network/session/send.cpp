@@ -3,18 +3,19 @@
 
 namespace weft::network::session {
 
-SendResult SessionDevice::approach(const Outgoing& outgoing, bool exclusive) noexcept {
+/// Returns SendResult::sent when the link is open.
+SendResult SessionDevice::approach(int peer, std::uint8_t device, bool exclusive) noexcept {
   Guard guard(*this, exclusive);
   if (!guard) return SendResult::lock_contended;
-  Link* link = find(outgoing.peer, outgoing.device);
+  Link* link = find(peer, device);
   if (link == nullptr) {
-    const auto address = shared_.peers.find_now_and_then(outgoing.peer, outgoing.device);
-    if (address.has_value()) link = contact(outgoing.peer, outgoing.device, *address);
+    const auto address = shared_.peers.find_now_and_then(peer, device);
+    if (address.has_value()) link = contact(peer, device, *address);
   }
   // A thread that only posts must also read the peer's hello.
   drive();
   if (link != nullptr && link->open.load(std::memory_order_relaxed)) return SendResult::sent;
-  return shared_.peers.has_left(outgoing.peer) ? SendResult::peer_left : SendResult::not_ready;
+  return shared_.peers.has_left(peer) ? SendResult::peer_left : SendResult::not_ready;
 }
 
 /// `stageable`: the payload when it may be copied into a frame, else null.
@@ -24,7 +25,7 @@ SendResult SessionDevice::submit(const Outgoing& outgoing, const Bytes* stageabl
   Link* link = find(outgoing.peer, outgoing.device);
   // Pairs with the release in open_if_both_spoke().
   if (link == nullptr || !link->open.load(std::memory_order_acquire)) [[unlikely]] {
-    const SendResult contacted = approach(outgoing, exclusive);
+    const SendResult contacted = approach(outgoing.peer, outgoing.device, exclusive);
     if (contacted != SendResult::sent) return contacted;
     link = find(outgoing.peer, outgoing.device);
   }

@@ -152,7 +152,7 @@ class SessionDevice {
   template <class Transmit>
   SendResult submit(const Outgoing& outgoing, const Bytes* stageable, bool exclusive,
                     const Transmit& transmit) noexcept;
-  [[nodiscard]] SendResult approach(const Outgoing& outgoing, bool exclusive) noexcept;
+  [[nodiscard]] SendResult approach(int peer, std::uint8_t device, bool exclusive) noexcept;
   // fetch.cpp, under the lock
   [[nodiscard]] std::size_t take_ended(std::span<EndedFetch> ended) noexcept;
   // staging.cpp, under the lock

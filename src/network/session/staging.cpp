@@ -19,6 +19,7 @@ bool SessionDevice::may_stage(const Link& link, const Outgoing& outgoing, std::s
   const bool is_stageable =
       outgoing.traffic == TrafficClass::data || outgoing.traffic == TrafficClass::control;
   return shared_.stages && is_stageable && size <= kLargestStaged &&
+         sizeof(Header) + bytes_in_frame(size) <= transport_->frame_bytes() &&
          (link.staged.frame != nullptr || link.sent_in == round_);
 }
 

@@ -50,7 +50,7 @@ ActiveMessages::ActiveMessages(const PostContext& posts, Rendezvous& rendezvous)
       rendezvous_(rendezvous),
       exposures_(posts.context.exposures),
       device_(posts.context.device),
-      multi_slot_(posts.backlog, posts.context.pool, posts.context.limits) {}
+      multi_slot_(posts.backlog, posts.context.pool, posts.context.lane_limits) {}
 
 Status ActiveMessages::end_post(bool is_lost, int peer, const std::byte* data, std::size_t size,
                                 const ActiveMessageOptions& options) noexcept {
@@ -68,7 +68,7 @@ Status ActiveMessages::end_post(bool is_lost, int peer, const std::byte* data, s
 Status ActiveMessages::attempt(int peer, RemoteCompletion remote, Bytes bytes,
                                const ActiveMessageOptions& options, Caller caller) noexcept {
   const Context& context = posts_.context;
-  switch (select(bytes.size(), context.limits)) {
+  switch (select(bytes.size(), context.limits_to(peer))) {
     case Protocol::inject: {
       const SendResult result = send_or_answer(
           active_message(peer, remote, options, caller.reserves_room), caller,

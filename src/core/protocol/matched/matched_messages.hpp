@@ -108,11 +108,11 @@ class MatchedMessages {
   bool take_share(detail::SendLane& lane, int peer, std::uint8_t device, std::uint32_t column,
                   bool exclusive) noexcept;
   /// Returns true when a payload and its trailer are sent in slots, or by the network's equivalent of them.
-  [[nodiscard]] bool goes_without_packet(std::size_t size) const noexcept;
+  [[nodiscard]] bool goes_without_packet(int peer, std::size_t size) const noexcept;
   /// Returns true when the payload is sent by its post: a packet may hold less than slots do, and has room
   /// for any trailer.
-  [[nodiscard]] bool goes_at_once(std::size_t size) const noexcept {
-    return goes_without_packet(size) || size <= context_.limits.packet_bytes;
+  [[nodiscard]] bool goes_at_once(int peer, std::size_t size) const noexcept {
+    return goes_without_packet(peer, size) || size <= context_.limits.packet_bytes;
   }
   Status send_at_once(int peer, std::uint64_t tag, const SendPayload& payload, const MatchTrailer& trailer,
                       const SendOptions& options, Packet* packet, Caller caller) noexcept;

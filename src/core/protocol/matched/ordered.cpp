@@ -45,7 +45,7 @@ Status MatchedMessages::attempt_ordered_send(MatchingEngine& engine, int peer, s
 Status MatchedMessages::send_silently(int peer, std::uint64_t tag, const SendPayload& payload,
                                       const MatchTrailer& trailer, const SendOptions& options, Packet* packet,
                                       Caller caller) noexcept {
-  if (goes_at_once(payload.size())) {
+  if (goes_at_once(peer, payload.size())) {
     SendOptions silent = options;
     silent.completion = nullptr;
     if (take_credit(peer, options, caller.exclusive)) [[likely]] {

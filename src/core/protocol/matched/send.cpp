@@ -49,16 +49,17 @@ __attribute__((no_sanitize("thread"))) bool seems_to_have_credits(const detail::
 
 }  // namespace
 
-bool MatchedMessages::goes_without_packet(std::size_t size) const noexcept {
+bool MatchedMessages::goes_without_packet(int peer, std::size_t size) const noexcept {
   const std::size_t whole = size + sizeof(MatchTrailer);
-  return whole <= std::max(context_.limits.inline_bytes, network::kSmallestSend) && whole <= kLargestInline;
+  return whole <= std::max(context_.limits_to(peer).inline_bytes, network::kSmallestSend) &&
+         whole <= kLargestInline;
 }
 
 Status MatchedMessages::attempt_send(int peer, std::uint64_t tag, const SendPayload& payload,
                                      const SendOptions& options, Packet* packet, Caller caller) noexcept {
   const MatchTrailer trailer{options.engine, policy_and_class(options.policy, options.message_class),
                              static_cast<std::uint8_t>(context_.device), 0};
-  if (!goes_at_once(payload.size())) return announce(peer, tag, payload, trailer, options, caller);
+  if (!goes_at_once(peer, payload.size())) return announce(peer, tag, payload, trailer, options, caller);
   if (!take_credit(peer, options, caller.exclusive)) [[unlikely]] {
     // A peer that has left returns no credit.
     if (context_.port->has_left(peer)) return sent(SendResult::peer_left, peer, tag, payload.bytes, options);
@@ -157,7 +158,7 @@ Status MatchedMessages::send_at_once(int peer, std::uint64_t tag, const SendPayl
   const Outgoing outgoing = matched_message(peer, tag, options, caller);
   const std::size_t whole = size + sizeof trailer;
   SendResult result;
-  if (goes_without_packet(size)) {
+  if (goes_without_packet(peer, size)) {
     result = send_in_slots(context_.port, outgoing, payload, trailer, caller.exclusive);
   } else {
     Packet own;

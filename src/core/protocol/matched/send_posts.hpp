@@ -23,7 +23,7 @@ class SendPosts {
       : posts_(posts),
         engines_(engines),
         messages_(messages),
-        multi_slot_(posts.backlog, posts.context.pool, posts.context.limits) {}
+        multi_slot_(posts.backlog, posts.context.pool, posts.context.lane_limits) {}
 
   // Posts throw weft::Error for invalid arguments. A refused post is queued in the backlog when its options
   // ask for that, or when a handler posts.

@@ -128,11 +128,11 @@ bool Rendezvous::fetch(const Claim& claim) noexcept {
 
 void Rendezvous::set_fetching(Incoming& incoming) noexcept {
   auto state = Incoming::State::asking;
-  if (context_.transfer == Transfer::read && incoming.rts.address != 0) {
+  if (context_.transfer != Transfer::copy && incoming.rts.address != 0) {
     const auto& peer = context_.port->peer_capabilities(incoming.peer.load(std::memory_order_relaxed));
     if (peer.can_fetch && incoming.rts.key != 0 && incoming.parts.empty())
       state = Incoming::State::fetching;
-    else if (peer.can_read)
+    else if (peer.can_read && context_.transfer == Transfer::read)
       state = Incoming::State::reading;
   }
   incoming.state.store(state, std::memory_order_relaxed);

@@ -62,7 +62,7 @@ std::uint32_t Rendezvous::reserve(const Outbound& outbound, bool offers) noexcep
   request.message_class = outbound.message_class;
   request.needs_all_ranks = outbound.needs_all_ranks;
   // A list of buffers is not offered: the receiver asks for its bytes in order.
-  offers = offers && request.data != nullptr && context_.transfer == Transfer::read;
+  offers = offers && request.data != nullptr && context_.transfer != Transfer::copy;
   request.offer = offers ? context_.port->offer(outbound.peer, {request.data, request.size}) : network::Offer{};
   request.granted.store(0, std::memory_order_relaxed);
   request.sent = 0;

@@ -59,7 +59,7 @@ class RendezvousFetch : public ::testing::Test {
   test::Device device_;
   const Context context_ = [this] {
     Context context = device_.context;
-    context.transfer = Transfer::read;
+    context.transfer = Transfer::automatic;
     return context;
   }();
   Ended ended_;
