@@ -49,8 +49,8 @@ core::Context make_context(RuntimeState& runtime, network::Port& port, core::Dev
           static_cast<std::size_t>(attributes.integer(Attribute::rendezvous_bytes)),
           keeper,
           port.capabilities().stages,
-          port.peer_capabilities(runtime.rank()).inline_bytes != port.capabilities().inline_bytes,
-          {port.peer_capabilities(runtime.rank()).inline_bytes, runtime.pool().payload()}};
+          port.capabilities().lane_bytes != 0,
+          {std::max(port.capabilities().inline_bytes, port.capabilities().lane_bytes), runtime.pool().payload()}};
 }
 
 std::unique_ptr<network::Port> open_port(RuntimeState& runtime, std::uint32_t index, DevicePath& path) {

@@ -18,7 +18,8 @@ Capabilities MixedNetwork::capabilities() const noexcept {
           .immediate_bytes = std::min(local.immediate_bytes, remote.immediate_bytes),
           .keeps_order = local.keeps_order && remote.keeps_order,
           .can_fetch = local.can_fetch || remote.can_fetch,
-          .stages = local.stages || remote.stages};
+          .stages = local.stages || remote.stages,
+          .lane_bytes = local.inline_bytes > remote.inline_bytes ? local.inline_bytes : 0};
 }
 
 Network::PacketMemory MixedNetwork::packet_memory() const noexcept {

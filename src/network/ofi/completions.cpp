@@ -10,12 +10,13 @@ namespace weft::network::ofi {
 namespace {
 
 constexpr std::size_t kEntries = 16;
+constexpr std::uint32_t kReadsPerPost = 8;  // in a row that have found something
 constexpr std::size_t kPerCall = 64;  // completions; limits the time that a thread holds the lock
 
 }  // namespace
 
 void OfiEndpoint::drive(session::SessionDevice& device) noexcept {
-  post_receives();
+  std::size_t all = 0;
   for (std::size_t seen = 0; seen < kPerCall;) {
     std::array<fi_cq_data_entry, kEntries> entries;
     const ssize_t count = ::fi_cq_read(completions_.get(), entries.data(), entries.size());
@@ -26,10 +27,15 @@ void OfiEndpoint::drive(session::SessionDevice& device) noexcept {
     }
     for (ssize_t next = 0; next < count; ++next)
       on_completion(entries[static_cast<std::size_t>(next)], device);
+    all += static_cast<std::size_t>(std::max<ssize_t>(count, 0));
     // What has come is delivered before the provider is asked for more: that may cost it a system call.
     if (count < static_cast<ssize_t>(kEntries)) break;
     seen += kEntries;
   }
+  // Not between a message and its delivery, unless many buffers may be free: what has no buffer waits in the
+  // provider.
+  fruitful_reads_ = all == 0 ? 0 : fruitful_reads_ + 1;
+  if (fruitful_reads_ % kReadsPerPost == 0) post_receives();
 }
 
 void OfiEndpoint::post_receives() noexcept {

@@ -1,6 +1,8 @@
 // Contact between devices: greetings, and the messages by which they publish handles. Serves the links.
 #include "network/session/session_device.hpp"
 
+#include "base/clock.hpp"
+
 #include <algorithm>
 #include <cstring>
 #include <new>
@@ -13,7 +15,8 @@ constexpr std::uint32_t kForTheNetwork = 8;  // messages of the network itself t
 constexpr std::size_t kChangesPerMessage = 32;
 /// Credits are returned in batches; the rest is returned when the device is idle, so that a peer that drains
 /// learns that everything has been taken.
-constexpr std::uint32_t kIdleAfter = 64;  // empty polls
+constexpr std::uint32_t kIdleAfter = 64;        // empty polls, and
+constexpr std::int64_t kIdleFor = 30'000;       // nanoseconds: longer than a peer takes to reply
 constexpr std::uint32_t kMostCredits = 1U << 20;
 
 }  // namespace
@@ -69,7 +72,11 @@ void SessionDevice::serve_links() noexcept {
   if (credit_is_due_.load(std::memory_order_relaxed) &&
       credit_is_due_.exchange(false, std::memory_order_acquire))
     links_need_service_ = true;
-  if (idle_drives_ == kIdleAfter) returns_all_credit_ = true;
+  if (idle_drives_ == 1) idle_since_ = base::now_ns();
+  if (idle_drives_ >= kIdleAfter && !has_returned_when_idle_ && base::now_ns() - idle_since_ >= kIdleFor) {
+    has_returned_when_idle_ = true;
+    returns_all_credit_ = true;
+  }
   if (!links_need_service_ && !returns_all_credit_) return;
   links_need_service_ = false;
   for (Link* link = links_.load(std::memory_order_relaxed); link != nullptr; link = link->next)

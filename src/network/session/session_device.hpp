@@ -189,7 +189,9 @@ class SessionDevice {
   Link* staged_links_ = nullptr;  // links that may have a staged frame
   std::uint64_t round_ = 1;       // raised when what is staged leaves
   std::uint64_t changes_seen_ = 0;
-  std::uint32_t idle_drives_ = 0;  // calls of drive() since a message came
+  std::uint32_t idle_drives_ = 0;        // calls of drive() since a message came
+  std::int64_t idle_since_ = 0;          // time of the first of these
+  bool has_returned_when_idle_ = false;  // credit, since a message came
   bool returns_all_credit_ = false;
   std::int64_t drain_asked_ = 0;  // time at which peers were last asked for credit
   bool links_need_service_ = false;

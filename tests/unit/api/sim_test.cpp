@@ -142,7 +142,7 @@ TEST(Simulation, ends_sends_and_receives_of_a_rank_that_is_killed_while_only_pro
   test::Recorder received;
   test::Recorder sent;
   Counter ignored;
-  Simulated job({.ranks = 2, .delay = 10, .refuse = 0, .gone = 100});
+  Simulated job({.ranks = 2, .delay = 10, .refuse = 0, .rma = false, .gone = 100});
   ASSERT_TRUE(job.endpoints[0]->post_receive(1, 7, room, {.completion = &received}).is_posted());
   ASSERT_TRUE(job.within(10'000, [&] {
     return job.endpoints[1]->post_send(0, 7, large, {.completion = &ignored}).is_accepted();
@@ -159,6 +159,30 @@ TEST(Simulation, ends_sends_and_receives_of_a_rank_that_is_killed_while_only_pro
   // Nobody returns credits any more.
   for (int count = 0; count < 1000; ++count)
     ASSERT_TRUE(job.within(1000, [&] { return job.endpoints[0]->post_send(1, 9, {}).is_accepted(); }));
+}
+
+TEST(Simulation, ends_large_messages_that_the_network_fetches_from_a_rank_that_is_killed) {
+  const auto large = test::payload(500'000, 1);
+  int lost = 0;
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    std::vector<std::byte> room(large.size());
+    test::Recorder received;
+    Counter sent;
+    Simulated job({.ranks = 2, .seed = seed, .delay = 40, .refuse = 0, .gone = 100});
+    ASSERT_TRUE(job.endpoints[0]->post_receive(1, 7, room, {.completion = &received}).is_posted());
+    ASSERT_TRUE(job.within(
+        10'000, [&] { return job.endpoints[1]->post_send(0, 7, large, {.completion = &sent}).is_accepted(); }));
+    for (std::uint64_t step = 0; step < 5 * seed; ++step) job.progress();
+    job.simulation.kill(1);
+    ASSERT_TRUE(job.within(100'000, [&] { return !received.messages.empty(); })) << seed;
+    ASSERT_EQ(received.messages.size(), 1U);
+    if (received.messages.front().outcome() == Outcome::peer_failed) ++lost;
+    if (received.messages.front().outcome() == Outcome::ok) {
+      EXPECT_EQ(room, large);
+    }
+  }
+  EXPECT_GT(lost, 0);
+  EXPECT_LT(lost, 40);
 }
 
 TEST(Simulation, pauses_and_slows_receivers) {
