@@ -6,7 +6,6 @@
 
 #include <weft/detail/device_path.hpp>
 #include <weft/detail/direct_window.hpp>
-#include <weft/detail/message_access.hpp>
 #include <weft/message.hpp>
 #include <weft/types.hpp>
 
@@ -75,21 +74,14 @@ enum class SendResult : std::uint8_t {
 /// Receiver of what a network delivers.
 class Sink {
  public:
-  /// Delivers a message. `message` views the payload; a sink that keeps it beyond the call uses
-  /// Message::take(). The message's tag is the low half of `word`. Returns false when the message cannot be
-  /// taken now; it stays in the network, and so do the messages behind it.
-  virtual bool deliver(std::uint8_t channel, std::uint64_t word, Message& message) noexcept = 0;
-  /// Returns true when take_active_message() may be called now, which then cannot fail. For networks that
-  /// need the place of the message again before its handler runs.
-  [[nodiscard]] virtual bool takes_active_messages() const noexcept { return false; }
-  virtual void take_active_message(std::uint64_t, Message&) noexcept {}
-  /// Delivers messages in order, as far as they can be taken; see deliver(). A network with several messages
-  /// at hand uses it so that the sink does the work they share only once.
-  virtual void deliver_batch(Batch& batch) noexcept {
-    if (batch.slots() != nullptr)
-      deliver_each(*batch.slots(), batch.lender());
-    else
-      deliver_each(*batch.multi_slots(), batch.lender());
+  /// Takes the messages of the batch, in order, as far as they can be taken now: Batch says what is left.
+  virtual void deliver(Batch& batch) noexcept = 0;
+  /// Delivers a single message. Returns false when it cannot be taken now; it stays in the network, and so do
+  /// the messages behind it.
+  bool deliver(std::uint8_t channel, std::uint64_t word, Message& message) noexcept {
+    Batch batch(channel, word, message);
+    deliver(batch);
+    return batch.is_taken();
   }
   /// Reports that the peer wrote something impossible; the message was discarded.
   virtual void reject(int peer, const char* what, std::uint64_t value) noexcept = 0;
@@ -102,18 +94,6 @@ class Sink {
 
  protected:
   ~Sink() = default;
-  template <class Messages>
-  void deliver_each(Messages& batch, detail::PayloadLender* lender) noexcept {
-    std::uint64_t word = 0;
-    Bytes payload;
-    for (; batch.look(word, payload); batch.advance()) {
-      Message message;
-      detail::MessageAccess::set_view(message, Operation::active_message, batch.peer(),
-                                      static_cast<std::uint32_t>(word), payload.data(), payload.size(),
-                                      lender, 0);
-      if (!deliver(batch.channel(), word, message)) return;
-    }
-  }
 };
 
 /// State of a peer's handle as senders see it.

@@ -91,7 +91,7 @@ class FakeNetwork : public network::Network {
 class FakeSink final : public network::Sink {
  public:
   std::atomic<int> rejected{0};
-  bool deliver(std::uint8_t, std::uint64_t, Message&) noexcept override { return true; }
+  void deliver(network::Batch&) noexcept override {}
   void reject(int, const char*, std::uint64_t) noexcept override { ++rejected; }
   void access_ended(std::uint64_t, Outcome) noexcept override {}
   void immediate_arrived(std::uint64_t) noexcept override {}

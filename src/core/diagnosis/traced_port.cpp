@@ -94,25 +94,10 @@ class TracedPort::TracedSink final : public network::Sink {
  public:
   TracedSink(TracedPort& port, network::Sink& sink) noexcept : port_(port), sink_(sink) {}
 
-  bool deliver(std::uint8_t channel, std::uint64_t word, Message& message) noexcept override {
-    TraceEvent event = port_.event("arrived", name_of(channel, true), message.peer());
-    event.phase = TraceEvent::Phase::slice;
-    event.has_size = true;
-    event.size = message.size();
-    event.has_tag = channel == static_cast<std::uint8_t>(Channel::send) ||
-                    channel == static_cast<std::uint8_t>(Channel::send_rts);
-    event.tag = word;
-    event.begin_ns = base::now_ns();
-    if (!sink_.deliver(channel, word, message)) return false;
-    if (event.peer >= 0 && event.peer < port_.ranks_ && channel < kChannels &&
-        port_.peer_capabilities(event.peer).keeps_order) {
-      const std::uint64_t number = port_.got_[event.peer][channel].fetch_add(1, std::memory_order_relaxed);
-      event.flow = port_.flow(event.peer, port_.tracer_.rank(), port_.device_, channel, number);
-      event.is_flow_end = true;
-    }
-    event.duration_ns = base::now_ns() - event.begin_ns;
-    port_.tracer_.add(event);
-    return true;
+  void deliver(network::Batch& batch) noexcept override {
+    batch.for_each([this](std::uint8_t channel, std::uint64_t word, Message& message) {
+      return trace(channel, word, message);
+    });
   }
   void reject(int peer, const char* what, std::uint64_t value) noexcept override {
     TraceEvent event = port_.event("arrived", "reject", peer);
@@ -132,6 +117,27 @@ class TracedPort::TracedSink final : public network::Sink {
   }
 
  private:
+  bool trace(std::uint8_t channel, std::uint64_t word, Message& message) noexcept {
+    TraceEvent event = port_.event("arrived", name_of(channel, true), message.peer());
+    event.phase = TraceEvent::Phase::slice;
+    event.has_size = true;
+    event.size = message.size();
+    event.has_tag = channel == static_cast<std::uint8_t>(Channel::send) ||
+                    channel == static_cast<std::uint8_t>(Channel::send_rts);
+    event.tag = word;
+    event.begin_ns = base::now_ns();
+    if (!sink_.deliver(channel, word, message)) return false;
+    if (event.peer >= 0 && event.peer < port_.ranks_ && channel < kChannels &&
+        port_.peer_capabilities(event.peer).keeps_order) {
+      const std::uint64_t number = port_.got_[event.peer][channel].fetch_add(1, std::memory_order_relaxed);
+      event.flow = port_.flow(event.peer, port_.tracer_.rank(), port_.device_, channel, number);
+      event.is_flow_end = true;
+    }
+    event.duration_ns = base::now_ns() - event.begin_ns;
+    port_.tracer_.add(event);
+    return true;
+  }
+
   TracedPort& port_;
   network::Sink& sink_;
 };

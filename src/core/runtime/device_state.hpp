@@ -124,13 +124,12 @@ class DeviceState final : private network::Sink {
   [[gnu::noinline]] void check_deadlines_and_peers(bool exclusive) noexcept;
   std::size_t progress_once(bool exclusive) noexcept;
   [[gnu::noinline]] void give_way_when_due() noexcept;
-  [[nodiscard]] bool takes_active_messages() const noexcept override;
-  void take_active_message(std::uint64_t word, Message& message) noexcept override;
-  void deliver_batch(network::Batch& batch) noexcept override;
+  void deliver(network::Batch& batch) noexcept override;
   template <class Messages>
-  void take_batch(Messages& messages, PayloadLender* lender) noexcept;
-  bool deliver(std::uint8_t channel, std::uint64_t word, Message& message) noexcept override;
-  bool deliver_slow(std::uint8_t channel, std::uint64_t word, Message& message) noexcept;
+  [[gnu::noinline]] void take_batch(Messages& messages, PayloadLender* lender) noexcept;
+  [[gnu::noinline]] void take_from_place(network::Batch& batch) noexcept;
+  [[gnu::noinline]] void take_message(network::Batch& batch) noexcept;
+  [[gnu::noinline]] bool deliver_slow(std::uint8_t channel, std::uint64_t word, Message& message) noexcept;
   bool deliver_control(std::uint8_t channel, std::uint64_t word, Message& message) noexcept;
   void reject(int peer, const char* what, std::uint64_t value) noexcept override;
   void access_ended(std::uint64_t token, Outcome outcome) noexcept override;

@@ -86,49 +86,69 @@ std::size_t DeviceState::work(bool exclusive) noexcept {
   return count;
 }
 
-bool DeviceState::deliver(std::uint8_t channel, std::uint64_t word, Message& message) noexcept {
-  if (channel == kActiveMessageChannel) [[likely]] {
-    if (backlog_.over_limit()) [[unlikely]]
-      return false;
-    return active_messages_.deliver(word, message);
+// Asks once what the messages lie in. Only jumps, without a frame: other storages than that of a single
+// active message have functions of their own.
+void DeviceState::deliver(network::Batch& batch) noexcept {
+  using Storage = network::Batch::Storage;
+  switch (batch.storage()) {
+    case Storage::slots:
+      return take_batch(batch.slots(), batch.lender());
+    case Storage::multi_slots:
+      return take_batch(batch.multi_slots(), batch.lender());
+    case Storage::reused_place:
+      return take_from_place(batch);
+    case Storage::message:
+      break;
   }
-  if (channel == static_cast<std::uint8_t>(Channel::send))
-    return !backlog_.over_limit() && matched_messages_.on_send(word, message, *this);
-  return deliver_slow(channel, word, message);
-}
-
-bool DeviceState::takes_active_messages() const noexcept {
-  // A message for which an allocator has no room stays where it is.
-  return !backlog_.over_limit() && !AllocatorAccess::any_takes_every_size();
-}
-
-void DeviceState::take_active_message(std::uint64_t word, Message& message) noexcept {
-  active_messages_.deliver_at_once(word, message);
-}
-
-// Only jumps: what takes the messages is a function for each kind of batch.
-void DeviceState::deliver_batch(network::Batch& batch) noexcept {
-  if (batch.slots() != nullptr) [[likely]]
-    return take_batch(*batch.slots(), batch.lender());
-  return take_batch(*batch.multi_slots(), batch.lender());
+  if (batch.channel() != kActiveMessageChannel) return take_message(batch);
+  if (backlog_.over_limit()) [[unlikely]]
+    return batch.leave();
+  active_messages_.deliver(batch);
 }
 
 template <class Messages>
-[[gnu::noinline]] void DeviceState::take_batch(Messages& messages, PayloadLender* lender) noexcept {
+void DeviceState::take_batch(Messages& messages, PayloadLender* lender) noexcept {
   if (messages.channel() == kActiveMessageChannel)
     active_messages_.deliver_batch(messages, lender);
   else if (messages.channel() == static_cast<std::uint8_t>(Channel::send)) [[likely]]
     matched_messages_.on_sends(messages, lender, *this, backlog_);
   else
-    deliver_each(messages, lender);
+    network::take_each(messages, lender, [this](std::uint8_t channel, std::uint64_t word, Message& message) {
+      return deliver_slow(channel, word, message);
+    });
+}
+
+/// Takes an active message whose place its network needs again.
+void DeviceState::take_from_place(network::Batch& batch) noexcept {
+  if (backlog_.over_limit()) [[unlikely]]
+    return batch.leave();
+  // A message for which an allocator has no room stays where it is.
+  if (AllocatorAccess::any_takes_every_size()) [[unlikely]]
+    return active_messages_.deliver(batch);
+  active_messages_.free_place_and_deliver(batch);
+}
+
+/// Takes a single message that is not an active message.
+void DeviceState::take_message(network::Batch& batch) noexcept {
+  const std::uint64_t word = batch.word();
+  Message& message = batch.message();
+  const bool is_taken = batch.channel() == static_cast<std::uint8_t>(Channel::send)
+                            ? !backlog_.over_limit() && matched_messages_.on_send(word, message, *this)
+                            : deliver_slow(batch.channel(), word, message);
+  if (!is_taken) [[unlikely]]
+    batch.leave();
 }
 
 bool DeviceState::deliver_slow(std::uint8_t channel, std::uint64_t word, Message& message) noexcept {
   switch (static_cast<Channel>(channel)) {
-    case Channel::answer:
+    case Channel::answer: {
       // Accepted when requests are not: the poster's handlers wait for the answer, and requests to them may,
       // too.
-      return !backlog_.almost_full() && active_messages_.deliver(word, message);
+      if (backlog_.almost_full()) return false;
+      network::Batch single(channel, word, message);
+      active_messages_.deliver(single);
+      return single.is_taken();
+    }
     case Channel::put_signal:
     case Channel::get_signal:
     case Channel::atomic_signal:

@@ -22,7 +22,9 @@ constexpr std::uint32_t kYieldsAtTheEnd = 1000;
 /// Sink of a rank that is ending: takes and drops all messages, so that their senders need not wait for it.
 class Dropping final : public Sink {
  public:
-  bool deliver(std::uint8_t, std::uint64_t, Message&) noexcept override { return true; }
+  void deliver(Batch& batch) noexcept override {
+    batch.for_each([](std::uint8_t, std::uint64_t, Message&) { return true; });
+  }
   void reject(int, const char*, std::uint64_t) noexcept override {}
   void access_ended(std::uint64_t, Outcome) noexcept override {}
   void immediate_arrived(std::uint64_t) noexcept override {}

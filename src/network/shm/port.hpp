@@ -156,6 +156,12 @@ struct alignas(64) ReceiveLane {
   [[nodiscard]] std::size_t expected_of_visit() const noexcept {
     return was_empty.load(std::memory_order_relaxed) ? 0 : last_visit;
   }
+  [[nodiscard]] bool lets_reply_slot_rest(std::uint64_t detour, std::size_t size) noexcept;
+  /// Returns the lane that has the reply slot next, or nullptr when there is none or the peer has left.
+  [[nodiscard]] SendState* next_holder() const noexcept {
+    SendState* const holder = back.load(std::memory_order_relaxed);
+    return holder != nullptr && !peer->has_left() ? holder : nullptr;
+  }
   static constexpr std::uint32_t kFewVisits = 8;
   static constexpr std::uint32_t kLookAgain = 32;
   /// Returns true when a header is that of the reply slot's next message.
@@ -306,11 +312,10 @@ class ShmPort final : public Port {
     state.reply_slot.store(&reply_slot, std::memory_order_release);
   }
   bool receive_reply_slot(ReceiveLane& lane, Sink& sink) noexcept;
-  void take_copied_out(ReceiveLane& lane, detail::Slot& reply_slot, std::uint64_t header,
-                       Sink& sink) noexcept;
-  void reply_slot_is_read(ReceiveLane& lane, detail::Slot& reply_slot, std::uint32_t turn,
-                          std::size_t size) noexcept;
-  static bool lets_reply_slot_rest(ReceiveLane& lane, std::uint64_t detour, std::size_t size) noexcept;
+  class ReplySlotPlace;
+  void reply_slot_is_read(ReceiveLane& lane, detail::Slot& reply_slot, std::uint64_t header) noexcept;
+  void hand_on_slow(ReceiveLane& lane, detail::Slot& reply_slot, std::uint32_t turn, std::uint64_t detour,
+                    std::size_t size) noexcept;
   static void end_rest(ReceiveLane& lane) noexcept;
   [[nodiscard]] static bool has_reply_slot_message(const ReceiveLane& lane) noexcept {
     return lane.is_due(

@@ -10,6 +10,7 @@
 #include "network/ofi/ofi.hpp"
 #include "network/shm/shm_network.hpp"
 #include "network/sim/sim_network.hpp"
+#include "support/message_sink.hpp"
 #include "support/ranks.hpp"
 
 #include <gtest/gtest.h>
@@ -26,14 +27,14 @@ namespace weft::network::test {
 inline constexpr std::uint8_t kChannel = 9;
 
 /// Notes what it is told.
-class Notes final : public Sink {
+class Notes final : public weft::test::MessageSink {
  public:
   struct Arrival {
     int peer;
     std::uint64_t word;
     std::vector<std::byte> bytes;
   };
-  bool deliver(std::uint8_t channel, std::uint64_t word, Message& message) noexcept override {
+  bool take(std::uint8_t channel, std::uint64_t word, Message& message) noexcept override {
     EXPECT_EQ(channel, kChannel);
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(message.data()) % 16, 0U);
     if (takes != nullptr && !takes(word)) return false;

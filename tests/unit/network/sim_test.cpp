@@ -2,6 +2,7 @@
 #include "network/sim/sim_network.hpp"
 
 #include "bootstrap/in_process/hub.hpp"
+#include "support/message_sink.hpp"
 
 #include <weft/error.hpp>
 
@@ -10,7 +11,6 @@
 #include <algorithm>
 #include <functional>
 #include <map>
-#include <numeric>
 #include <string>
 #include <thread>
 
@@ -25,17 +25,17 @@ class NoCopier final : public detail::PayloadLender {
   PayloadOwner* keep(const std::byte*&, std::size_t, std::uint64_t&) noexcept override { return nullptr; }
 };
 
-class Inbox final : public Sink {
+class Inbox final : public test::MessageSink {
  public:
-  bool deliver(std::uint8_t channel, std::uint64_t word, Message& message) noexcept override {
+  bool take(std::uint8_t channel, std::uint64_t word, Message& message) noexcept override {
     EXPECT_EQ(channel, kChannel);
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(message.data()) % 16, 0U);
     if (takes != nullptr && !takes(word)) return false;
     words.push_back(word);
     sizes.push_back(message.size());
-    sums.push_back(
-        std::accumulate(message.data(), message.data() + message.size(), 0U,
-                        [](unsigned sum, std::byte byte) { return sum + std::to_integer<unsigned>(byte); }));
+    unsigned sum = 0;
+    for (const std::byte byte : message.bytes()) sum += std::to_integer<unsigned>(byte);
+    sums.push_back(sum);
     if (keep) kept.push_back(message.take());
     return true;
   }

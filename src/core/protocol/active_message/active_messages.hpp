@@ -45,14 +45,15 @@ class ActiveMessages {
   Status end_post(bool is_lost, int peer, const std::byte* data, std::size_t size,
                   const ActiveMessageOptions& options) noexcept;
 
-  /// Delivers a message to the object that `word` names. Returns false when there is no room for it now.
-  bool deliver(std::uint64_t word, Message& message) noexcept;
+  /// Delivers a single message to the object that its word names, or leaves it when there is no room for it
+  /// now.
+  void deliver(network::Batch& batch) noexcept;
   /// Delivers as deliver() does, but with one call for consecutive messages to one object, until the backlog
   /// is over its limit.
   template <class Batch>
   void deliver_batch(Batch& batch, detail::PayloadLender* lender) noexcept;
-  /// Delivers a message that cannot be left with the network.
-  void deliver_at_once(std::uint64_t word, Message& message) noexcept;
+  /// Delivers a single message whose place it frees before, so that the message cannot be left.
+  void free_place_and_deliver(network::Batch& batch) noexcept;
 
  private:
   Status attempt(int peer, RemoteCompletion remote, Bytes bytes, const ActiveMessageOptions& options,
@@ -62,6 +63,9 @@ class ActiveMessages {
   Status enqueue(Status refused, int peer, RemoteCompletion remote, Bytes bytes, Packet* packet,
                  const ActiveMessageOptions& options) noexcept;
   bool deliver_copy(Completion& completion, std::uint64_t word, const Message& message) noexcept;
+  void deliver_copy(Completion& completion, network::Batch& batch) noexcept;
+  [[gnu::noinline]] void deliver_copy_at_once(Completion& completion, std::uint64_t word,
+                                              Message& message) noexcept;
   void refuse(std::uint64_t word, int peer) noexcept;
 
   const PostContext posts_;

@@ -32,13 +32,17 @@ bool ActiveMessages::deliver_copy(Completion& completion, std::uint64_t word,
   return true;
 }
 
-void ActiveMessages::deliver_at_once(std::uint64_t word, Message& message) noexcept {
-  if (deliver(word, message)) [[likely]]
-    return;
-  // The allocator was set between the two calls, and has no room.
-  Completion* completion = exposures_.find(word);
+void ActiveMessages::deliver_copy(Completion& completion, network::Batch& batch) noexcept {
+  if (!deliver_copy(completion, batch.word(), batch.message())) batch.leave();
+}
+
+/// The allocator was set after the place of the message was freed.
+void ActiveMessages::deliver_copy_at_once(Completion& completion, std::uint64_t word,
+                                          Message& message) noexcept {
+  if (deliver_copy(completion, word, message)) return;
+  Completion* const named = exposures_.find(word);
   detail::MessageAccess::set_came_by(message, word, device_);
-  if (completion != nullptr) completion->signal(message);
+  if (named != nullptr) named->signal(message);
 }
 
 void ActiveMessages::refuse(std::uint64_t word, int peer) noexcept {

@@ -8,17 +8,30 @@
 
 namespace weft::core {
 
-[[gnu::always_inline]] inline bool ActiveMessages::deliver(std::uint64_t word, Message& message) noexcept {
+// Only jumps, also to the slow paths, which is why these tell the batch by themselves what was not taken.
+[[gnu::always_inline]] inline void ActiveMessages::deliver(network::Batch& batch) noexcept {
+  const std::uint64_t word = batch.word();
+  Message& message = batch.message();
   Completion* completion = exposures_.find(word);
-  if (completion == nullptr) [[unlikely]] {
-    refuse(word, message.peer());
-    return true;
-  }
+  if (completion == nullptr) [[unlikely]]
+    return refuse(word, message.peer());
   if (completion->allocates_every_size()) [[unlikely]]
-    return deliver_copy(*completion, word, message);
+    return deliver_copy(*completion, batch);
   detail::MessageAccess::set_came_by(message, word, device_);
   completion->signal(message);
-  return true;
+}
+
+[[gnu::always_inline]] inline void ActiveMessages::free_place_and_deliver(network::Batch& batch) noexcept {
+  const std::uint64_t word = batch.word();
+  Message& message = batch.message();
+  batch.free_place();
+  Completion* completion = exposures_.find(word);
+  if (completion == nullptr) [[unlikely]]
+    return refuse(word, message.peer());
+  if (completion->allocates_every_size()) [[unlikely]]
+    return deliver_copy_at_once(*completion, word, message);
+  detail::MessageAccess::set_came_by(message, word, device_);
+  completion->signal(message);
 }
 
 template <class Batch>

@@ -152,15 +152,15 @@ void ShmPort::resume_reply_slot(ReceiveLane& lane) noexcept {
 /// reply slot's last message. When small messages repeatedly come both ways, as when both ranks send at once
 /// or in windows, the reply slot saves nothing and is a second line to poll. Returns true when it rests. With
 /// the lane entered.
-bool ShmPort::lets_reply_slot_rest(ReceiveLane& lane, std::uint64_t detour, std::size_t size) noexcept {
+bool ReceiveLane::lets_reply_slot_rest(std::uint64_t detour, std::size_t size) noexcept {
   if (detour == 0 || size > kMayRest)
-    lane.detours = 0;
+    detours = 0;
   else if (detour >= kRest / 2)
-    lane.detours = kDetours - 1;  // the peer let it rest, and tries again
+    detours = kDetours - 1;  // the peer let it rest, and tries again
   else
-    ++lane.detours;
-  if (lane.detours < kDetours) return false;
-  lane.rests_until = lane.head + kRest;
+    ++detours;
+  if (detours < kDetours) return false;
+  rests_until = head + kRest;
   return true;
 }
 
@@ -168,8 +168,7 @@ bool ShmPort::lets_reply_slot_rest(ReceiveLane& lane, std::uint64_t detour, std:
 [[gnu::noinline]] void ShmPort::end_rest(ReceiveLane& lane) noexcept {
   lane.rests_until = 0;
   lane.reply_slot_head = lane.head;
-  if (SendState* const back = lane.back.load(std::memory_order_relaxed);
-      back != nullptr && !lane.peer->has_left())
+  if (SendState* const back = lane.next_holder(); back != nullptr)
     hand_reply_slot(*back, *lane.reply_slot.load(std::memory_order_relaxed),
                     lane.turn.load(std::memory_order_relaxed) - 1);
 }

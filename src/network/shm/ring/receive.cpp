@@ -36,6 +36,9 @@ constexpr std::size_t kFollowed = 640;
 constexpr std::size_t kCopiedOut = 2112;
 constexpr std::uint32_t kTrial = 32;  // messages, of which one tests whether handlers answer
 
+/// Payload bytes of the message with this header.
+std::size_t size_of(std::uint64_t header) noexcept { return header >> 16 & 0xffff; }
+
 void let_sender_ahead() noexcept {
   for (int count = 0; count < kPauses; ++count) __builtin_ia32_pause();
 }
@@ -58,6 +61,11 @@ bool goes_on(const ReceiveLane& lane, std::uint64_t head) noexcept {
   return lane.awaited <= head || is_written(lane, lane.awaited);
 }
 
+/// Returns true for messages of programs. The other ones answer them, and do not stream by themselves.
+bool is_paced(std::uint8_t channel) noexcept {
+  return channel == detail::kActiveMessageChannel || channel == detail::kSendChannel;
+}
+
 /// Returns true when the ring is long enough for keep_distance().
 bool has_distance(const ReceiveLane& lane) noexcept { return lane.mask > 2 * kDistance; }
 
@@ -77,25 +85,81 @@ inline void keep_distance(ReceiveLane& lane, std::uint64_t head, std::uint64_t s
 /// Notes that the message in the reply slot has been read, and hands the reply slot to the lane that goes
 /// back. With the lane entered.
 [[gnu::always_inline]] inline void ShmPort::reply_slot_is_read(ReceiveLane& lane, Slot& reply_slot,
-                                                               std::uint32_t turn,
-                                                               std::size_t size) noexcept {
+                                                               std::uint64_t header) noexcept {
+  const std::uint32_t turn = detail::turn_of(header);
+  const std::size_t size = size_of(header);
   ++lane.earlier;
+  if (size > kShortMessage) lane.bytes += size;
   lane.turn.store(turn + 2, std::memory_order_relaxed);
   lane.passed = (lane.passed + 1) % detail::kPassed;
   const std::uint64_t detour = lane.head - lane.reply_slot_head;  // messages that came by the ring meanwhile
-  const bool is_ping_pong = detour == 0;
-  lane.is_ping_pong.store(is_ping_pong, std::memory_order_relaxed);
+  lane.is_ping_pong.store(detour == 0, std::memory_order_relaxed);
   lane.reply_slot_head = lane.head;
   // Pairs with the acquire in has_read_reply_slot().
   lane.control->reply_slot_turn.store(turn, std::memory_order_release);
-  if (SendState* const back = lane.back.load(std::memory_order_relaxed);
-      back != nullptr && !lane.peer->has_left() && !lets_reply_slot_rest(lane, detour, size)) {
+  if (detour != 0 || turn / 2 % PollDelay::kEpoch == 0) [[unlikely]]
+    return hand_on_slow(lane, reply_slot, turn, detour, size);
+  lane.detours = 0;
+  if (SendState* const back = lane.next_holder(); back != nullptr) {
     hand_reply_slot(*back, reply_slot, turn + 1);
-    lane.first_look.store(is_ping_pong, std::memory_order_relaxed);
+    lane.first_look.store(true, std::memory_order_relaxed);
   }
-  if (turn / 2 % PollDelay::kEpoch == 0) [[unlikely]]
-    end_epoch(lane, turn / 2 / PollDelay::kEpoch);
 }
+
+/// Hands the reply slot on after a detour or at the end of an epoch. A jump, so that reply_slot_is_read()
+/// needs no frame.
+[[gnu::noinline]] void ShmPort::hand_on_slow(ReceiveLane& lane, Slot& reply_slot, std::uint32_t turn,
+                                             std::uint64_t detour, std::size_t size) noexcept {
+  if (SendState* const back = lane.next_holder();
+      back != nullptr && !lane.lets_reply_slot_rest(detour, size)) {
+    hand_reply_slot(*back, reply_slot, turn + 1);
+    lane.first_look.store(detour == 0, std::memory_order_relaxed);
+  }
+  if (turn / 2 % PollDelay::kEpoch == 0) end_epoch(lane, turn / 2 / PollDelay::kEpoch);
+}
+
+/// A reply slot whose active message is copied out: it must be free for the answer that the handler posts.
+class ShmPort::ReplySlotPlace final : public ReusedPlace {
+ public:
+  ReplySlotPlace(ShmPort& port, ReceiveLane& lane, Slot& reply_slot, std::uint64_t header) noexcept
+      : port_(port), lane_(lane), reply_slot_(reply_slot), header_(header) {}
+  void free() noexcept override { port_.reply_slot_is_read(lane_, reply_slot_, header_); }
+
+  /// Delivers the message, which has been copied to `payload`, and frees the reply slot; before the handler
+  /// runs, if the sink can do that. Returns false when the sink did not take the message.
+  [[gnu::always_inline]] inline bool deliver(const std::byte* payload, Sink& sink) noexcept {
+    const std::uint64_t word = reply_slot_.word;
+    Message message;
+    detail::MessageAccess::set_view(message, Operation::active_message, lane_.peer->rank,
+                                    static_cast<std::uint32_t>(word), payload, size_of(header_),
+                                    &port_.copier_, 0);
+    Batch batch(word, message, *this);
+    sink.deliver(batch);
+    if (batch.is_place_free()) [[likely]]
+      return true;
+    if (batch.is_taken()) free();
+    return batch.is_taken();
+  }
+
+  /// Copies a message of more than a slot out and delivers it. Used when the handlers of the last messages
+  /// have posted answers: the copy costs less than an answer by the ring.
+  [[gnu::noinline]] static bool deliver_long(ShmPort& port, ReceiveLane& lane, Slot& reply_slot,
+                                             std::uint64_t header, Sink& sink) noexcept {
+    alignas(64) std::byte payload[kCopiedOut];
+    base::copy_bulk(payload, reply_slot.payload, size_of(header));
+    if (!ReplySlotPlace(port, lane, reply_slot, header).deliver(payload, sink)) return false;
+    const SendState* const back = lane.back.load(std::memory_order_relaxed);
+    lane.handlers_answer = back != nullptr && lane.rests_until == 0 &&
+                           back->reply_slot.load(std::memory_order_relaxed) == nullptr;
+    return true;
+  }
+
+ private:
+  ShmPort& port_;
+  ReceiveLane& lane_;
+  Slot& reply_slot_;
+  const std::uint64_t header_;
+};
 
 /// Delivers the message in the reply slot. Returns false when the sink did not take it. With the lane
 /// entered.
@@ -104,63 +168,34 @@ inline bool ShmPort::receive_reply_slot(ReceiveLane& lane, Sink& sink) noexcept 
   Slot& reply_slot = *lane.reply_slot.load(std::memory_order_acquire);
   // Pairs with the release in detail::commit_slot().
   const std::uint64_t header = reply_slot.header.load(std::memory_order_acquire);
-  const std::uint32_t turn = detail::turn_of(header);
-  const std::size_t size = header >> 16 & 0xffff;
+  const std::size_t size = size_of(header);
   const auto channel = static_cast<std::uint8_t>(header >> 8);
   if (!detail::is_message(header) || size > kReplySlotPayload) [[unlikely]] {
     sink.reject(lane.peer->rank, "message in a reply slot that is none, or too long for it",
                 header & 0xffffff);
-    reply_slot_is_read(lane, reply_slot, turn, size);
+    reply_slot_is_read(lane, reply_slot, header & ~std::uint64_t{0xffff0000});  // no bytes are delivered
     return true;
   }
-  const std::uint64_t word = reply_slot.word;
-  Message message;
-  if (channel == detail::kActiveMessageChannel && size <= detail::kSlotPayload &&
-      sink.takes_active_messages()) {
-    // The reply slot must be free for the answer that the handler posts.
+  const bool is_active_message = channel == detail::kActiveMessageChannel;
+  if (is_active_message && size <= detail::kSlotPayload) {
     alignas(16) std::byte payload[detail::kSlotPayload];
     detail::copy_small(payload, reply_slot.payload, size);
-    reply_slot_is_read(lane, reply_slot, turn, size);
-    detail::MessageAccess::set_view(message, Operation::active_message, lane.peer->rank,
-                                    static_cast<std::uint32_t>(word), payload, size, &copier_, 0);
-    sink.take_active_message(word, message);
-    return true;
+    return ReplySlotPlace(*this, lane, reply_slot, header).deliver(payload, sink);
   }
   if (size > detail::kSlotPayload) {
     for (std::size_t line = 1; line < slots_for(size); ++line) __builtin_prefetch(&reply_slot + line);
-    if (channel == detail::kActiveMessageChannel && size <= kCopiedOut &&
-        (lane.handlers_answer || lane.detours != 0 || turn / 2 % kTrial == 0) &&
-        sink.takes_active_messages()) {
-      take_copied_out(lane, reply_slot, header, sink);
-      return true;
-    }
+    if (is_active_message && size <= kCopiedOut &&
+        (lane.handlers_answer || lane.detours != 0 || detail::turn_of(header) / 2 % kTrial == 0))
+      return ReplySlotPlace::deliver_long(*this, lane, reply_slot, header, sink);
   }
+  const std::uint64_t word = reply_slot.word;
+  Message message;
   detail::MessageAccess::set_view(message, Operation::active_message, lane.peer->rank,
                                   static_cast<std::uint32_t>(word), reply_slot.payload, size, &copier_, 0);
   if (!sink.deliver(channel, word, message)) [[unlikely]]
     return false;
-  if (size > kShortMessage) lane.bytes += size;
-  reply_slot_is_read(lane, reply_slot, turn, size);
+  reply_slot_is_read(lane, reply_slot, header);
   return true;
-}
-
-/// Copies an active message of more than a slot out of the reply slot and delivers it. Used when the handlers
-/// of the last messages have posted answers: the copy costs less than an answer by the ring.
-[[gnu::noinline]] void ShmPort::take_copied_out(ReceiveLane& lane, Slot& reply_slot, std::uint64_t header,
-                                                Sink& sink) noexcept {
-  const std::size_t size = header >> 16 & 0xffff;
-  const std::uint64_t word = reply_slot.word;
-  alignas(64) std::byte payload[kCopiedOut];
-  base::copy_bulk(payload, reply_slot.payload, size);
-  lane.bytes += size;
-  reply_slot_is_read(lane, reply_slot, detail::turn_of(header), size);
-  Message message;
-  detail::MessageAccess::set_view(message, Operation::active_message, lane.peer->rank,
-                                  static_cast<std::uint32_t>(word), payload, size, &copier_, 0);
-  sink.take_active_message(word, message);
-  const SendState* const back = lane.back.load(std::memory_order_relaxed);
-  lane.handlers_answer =
-      back != nullptr && lane.rests_until == 0 && back->reply_slot.load(std::memory_order_relaxed) == nullptr;
 }
 
 /// Takes messages from the lane; returns their number. With the lane entered.
@@ -212,26 +247,26 @@ inline bool ShmPort::receive_reply_slot(ReceiveLane& lane, Sink& sink) noexcept 
     }
     if (head > lane.credit_at) [[unlikely]]
       publish_credit(lane, head);
-    const std::size_t size = header >> 16 & 0xffff;
+    const std::size_t size = size_of(header);
     // The lap and the kind are the expected ones, and the payload is in this slot.
     const std::uint64_t expected =
         detail::slot_header(detail::lap_of(head, lane.mask) | lane.passed, 0, 0, SlotKind::message);
     const bool is_message = (header & 0xffffffff000000ffU) == expected;
     if (is_message && size <= detail::kSlotPayload) [[likely]] {
       const auto channel = static_cast<std::uint8_t>(header >> 8);
-      // A single active message is delivered faster outside a batch, and its sender is probably waiting for
-      // the answer.
-      if (channel == detail::kSendChannel || (channel == detail::kActiveMessageChannel && count != 0)) {
+      // A single message is delivered faster outside a batch, and the sender of an active message is probably
+      // waiting for the answer.
+      if (channel == detail::kSendChannel || count != 0) {
         // A batch ends where credit is due.
         std::uint64_t most = std::min<std::uint64_t>(limit - count, lane.credit_at + 1 - head);
-        if (streamed >= kStreamBegins && alone && has_distance(lane)) {
+        if (streamed >= kStreamBegins && alone && has_distance(lane) && is_paced(channel)) {
           most = std::min(most, kBlock);
           keep_distance(lane, head, 1);
         }
         SlotBatch batch(lane.slots, lane.mask, head, lane.passed, most, lane.peer->rank, channel, size,
                         probably_come > count ? probably_come - count : 0);
         Batch messages(batch, copier);
-        sink.deliver_batch(messages);
+        sink.deliver(messages);
         const std::size_t taken = batch.head() - head;
         if (taken == 0) [[unlikely]]
           break;
@@ -295,14 +330,14 @@ inline bool ShmPort::receive_reply_slot(ReceiveLane& lane, Sink& sink) noexcept 
 [[gnu::noinline]] std::uint64_t ShmPort::deliver_multi_slot(ReceiveLane& lane, std::uint64_t header,
                                                             std::uint64_t& head, std::size_t limit,
                                                             Sink& sink) noexcept {
-  const std::size_t size = header >> 16 & 0xffff;
+  const std::size_t size = size_of(header);
   const std::uint64_t slots = slots_for(size);
   // Up to where credit is due, or a little further.
   const std::uint64_t most = std::min<std::uint64_t>(limit, (lane.credit_at - head) / slots + 1);
   detail::MultiSlotBatch batch(lane.slots, lane.mask, head, lane.passed, most, lane.peer->rank,
                                static_cast<std::uint8_t>(header >> 8), size);
   Batch messages(batch, &copier_);
-  sink.deliver_batch(messages);
+  sink.deliver(messages);
   const std::uint64_t taken = (batch.head() - head) / slots;
   head = batch.head();
   lane.other += taken * (slots - 1);
@@ -311,7 +346,7 @@ inline bool ShmPort::receive_reply_slot(ReceiveLane& lane, Sink& sink) noexcept 
 }
 
 bool ShmPort::deliver_slow(ReceiveLane& lane, Slot& slot, std::uint64_t header, Sink& sink) noexcept {
-  const std::size_t size = header >> 16 & 0xffff;
+  const std::size_t size = size_of(header);
   std::uint64_t used = 1;
   const auto lap = static_cast<std::uint32_t>(detail::lap_of(lane.head, lane.mask));
   if (header >> 32 != (lap | lane.passed)) {
