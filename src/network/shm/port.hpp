@@ -15,6 +15,7 @@
 #include "network/shm/memory/remote_windows.hpp"
 #include "network/shm/reply_slot/poll_delay.hpp"
 #include "network/shm/ring/send_state.hpp"
+#include "network/shm/ring/stream_pacing.hpp"
 #include "network/shm/segment/packet_returns.hpp"
 #include "network/shm/segment/peer_packets.hpp"
 #include "network/shm/segment/peers.hpp"
@@ -38,15 +39,6 @@ PacketReference lend_packet(std::byte* packet, std::uint32_t index, int peer, st
 /// Reply slot of lanes that have none: always empty.
 inline constinit detail::Slot no_reply_slot{.header = 0, .word = 0, .payload = {}};
 
-/// Waits before a poll of a line that the peer is about to write. Polls in a tight loop make the peer wait
-/// for the line, and cost this core mispredicted branches when the line has changed: docs/decisions/017.
-inline void leave_line_alone(std::int32_t pauses) noexcept {
-#if defined(__x86_64__)
-  for (; pauses > 0; --pauses) __builtin_ia32_lfence();  // 4 to 6 ns; one `pause` may take 50
-#endif
-}
-inline constexpr std::int32_t kBetweenPolls = 4;  // pauses between polls; before the first poll: PollDelay
-
 /// Statistics that find the lane which answers a lane without a reply slot. Guarded by the lock of the
 /// latter.
 struct PingPong {
@@ -66,8 +58,7 @@ struct alignas(64) ReceiveLane {
   std::uint64_t credit_at = 0;  // position beyond which credit is returned to the sender again
   detail::LaneControl* control = nullptr;
   concurrent::OwnedTryLock<> lock;  // closed when the lane has ended
-  std::uint64_t awaited = 0;        // position that the last pause has waited for
-  std::uint64_t streamed = 0;       // messages that have come without gaps
+  StreamPacing pacing;
   std::atomic<std::uint32_t> visitor{
       0};  // number of the thread that last took a message, plus one; see shared_device.cpp
   // The reply slot that polls read, and the turn of its next message.
@@ -82,9 +73,7 @@ struct alignas(64) ReceiveLane {
   std::uint32_t few = 0;          // polls of the ring in a row that have taken one or two messages
   std::uint32_t last_visit = 0;   // messages that the last poll of the ring has taken
   std::atomic<bool> was_empty{false};  // a poll has been empty since messages were last taken
-  // In a ping-pong: the next poll for an answer is the first one, and the delay before it.
-  std::atomic<bool> first_look{false};
-  bool handlers_answer = false;  // the last active message of several slots made its handler post one
+  bool handlers_answer = false;        // the last active message of several slots made its handler post one
   PollDelay poll_delay;
   std::atomic<bool> is_paired{false};
   std::uint32_t index = 0;
@@ -113,11 +102,11 @@ struct alignas(64) ReceiveLane {
     visitor.store(0, std::memory_order_relaxed);
     is_ping_pong.store(false, std::memory_order_relaxed);
     was_empty.store(false, std::memory_order_relaxed);
-    first_look.store(false, std::memory_order_relaxed);
     is_paired.store(false, std::memory_order_relaxed);
     poll_delay.begin_again();
     earlier += head;  // positions of the former lanes
-    awaited = streamed = reply_slot_head = rests_until = swept_at = own_reply_slot = 0;
+    pacing = {};
+    reply_slot_head = rests_until = swept_at = own_reply_slot = 0;
     passed = detours = few = last_visit = 0;
     handlers_answer = is_owned = false;
     ping_pong = {};
@@ -131,6 +120,10 @@ struct alignas(64) ReceiveLane {
     const SendState* const used = back.load(std::memory_order_acquire);
     return is_ping_pong.load(std::memory_order_relaxed) && used != nullptr &&
            used->reply_slot.load(std::memory_order_relaxed) == nullptr;
+  }
+  /// Waits before the first poll for an answer in a ping-pong. Empty polls, too, may call it.
+  [[gnu::always_inline]] void await_first_poll() noexcept {
+    if (poll_delay.is_first() && awaits_answer()) poll_delay.before_first();
   }
   /// Notes an empty poll. Writes once per message.
   void found_empty() noexcept {
@@ -275,13 +268,6 @@ class ShmPort final : public Port {
   }
   [[nodiscard]] ReceiveLane& lane_at(std::uint32_t index) const noexcept {
     return *lanes_[index].load(std::memory_order_acquire);  // pairs with the release in attach()
-  }
-  /// Waits before the first poll for an answer in a ping-pong: leaves the line to the peer for as long as the
-  /// lane has learned. Once per message, so that empty polls, too, may write the flag.
-  [[gnu::always_inline]] static void await_first_poll(ReceiveLane& lane) noexcept {
-    if (!lane.first_look.load(std::memory_order_relaxed) || !lane.awaits_answer()) return;
-    lane.first_look.store(false, std::memory_order_relaxed);
-    leave_line_alone(lane.poll_delay.pauses());
   }
   std::size_t poll_lane(std::uint32_t index, Sink& sink, std::size_t limit, bool exclusive) noexcept;
   void cool_now_and_then(bool exclusive) noexcept;

@@ -39,10 +39,10 @@ std::size_t ShmPort::poll(Sink& sink, std::size_t limit, bool exclusive) noexcep
     if (++others > kFewOthers || may_have_message(lane_at(index_of(0, rest)))) [[unlikely]]
       return poll_all(words, sink, limit, exclusive);
   ReceiveLane& lane = lane_at(index_of(0, data));
-  await_first_poll(lane);
+  lane.await_first_poll();
   if (!may_have_message(lane)) {
     lane.found_empty();
-    if (lane.awaits_answer()) leave_line_alone(kBetweenPolls);
+    if (lane.awaits_answer()) PollDelay::between();
     return 0;
   }
   if (!enter(lane, exclusive)) return 0;
@@ -65,7 +65,7 @@ std::size_t ShmPort::poll(Sink& sink, std::size_t limit, bool exclusive) noexcep
     recent_.skips.store(kSkips, std::memory_order_relaxed);
     return 0;
   }
-  await_first_poll(lane);
+  lane.await_first_poll();
   if (!may_have_message(lane) || !enter(lane, exclusive)) return 0;
   const std::size_t count = receive(lane, sink, limit, false);
   lane.lock.leave();
@@ -114,7 +114,7 @@ std::size_t ShmPort::poll(Sink& sink, std::size_t limit, bool exclusive) noexcep
   }
   if (hot > kPolledAllUpTo) [[unlikely]]
     cool_now_and_then(exclusive);
-  if (awaits_answer && count == 0) leave_line_alone(kBetweenPolls);
+  if (awaits_answer && count == 0) PollDelay::between();
   return count;
 }
 

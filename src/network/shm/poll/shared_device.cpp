@@ -29,7 +29,7 @@ std::size_t ShmPort::poll_own_first(Sink& sink, std::size_t limit) noexcept {
     const bool alone = skips != 0 && words == 1 && (bits & (bits - 1)) == 0;
     if (const std::uint64_t data = bits & ~protocol_[word].load(std::memory_order_relaxed);
         skips != 0 && words == 1 && data != 0 && (data & (data - 1)) == 0)
-      await_first_poll(lane_at(index_of(0, data)));
+      lane_at(index_of(0, data)).await_first_poll();
     for (; bits != 0; bits &= bits - 1)
       count += visit_lane(index_of(word, bits), sink, limit, visitor, alone, awaits_answer);
   }
@@ -58,7 +58,7 @@ std::size_t ShmPort::poll_own_first(Sink& sink, std::size_t limit) noexcept {
     column.skips.store(next, std::memory_order_relaxed);
   if (hot > kPolledAllUpTo) [[unlikely]]
     cool_now_and_then(false);
-  if (awaits_answer && count == 0) leave_line_alone(kBetweenPolls);
+  if (awaits_answer && count == 0) PollDelay::between();
   return count;
 }
 

@@ -21,9 +21,11 @@ class PollDelay {
   static constexpr std::uint32_t kPeriod = 32;  // epochs, with one trial of each rank and two of both
   static constexpr std::int32_t kFirst = 6;     // pauses, of 4 to 6 ns each
   static constexpr std::int32_t kMost = 32;
+  static constexpr std::int32_t kBetween = 4;  // pauses between polls
 
   /// Resets the delay; only the calling thread may write at the time.
   void begin_again() noexcept {
+    is_first_.store(false, std::memory_order_relaxed);
     pauses_.store(kFirst, std::memory_order_relaxed);
     own_exploration_ = 0;
     explored_step_ = 0;
@@ -34,6 +36,18 @@ class PollDelay {
   void set_side(bool is_second) noexcept { own_exploration_ = is_second ? kPeriod / 2 : 0; }
   /// Any thread. The delay, in pauses.
   [[nodiscard]] std::int32_t pauses() const noexcept { return pauses_.load(std::memory_order_relaxed); }
+  /// Notes that this rank may write into the reply slot again: in a ping-pong, the next poll is the first one
+  /// for an answer.
+  void begin_turn(bool is_ping_pong) noexcept { is_first_.store(is_ping_pong, std::memory_order_relaxed); }
+  // Any thread.
+  [[nodiscard]] bool is_first() const noexcept { return is_first_.load(std::memory_order_relaxed); }
+  /// Waits before the first poll: leaves the line to the peer for as long as was learned. Once per message.
+  void before_first() noexcept {
+    is_first_.store(false, std::memory_order_relaxed);
+    leave_line_alone(pauses());
+  }
+  /// Waits between further polls.
+  static void between() noexcept { leave_line_alone(kBetween); }
   /// Called at the end of every kEpoch answers by the thread that has entered the lane; `epoch` counts, with
   /// the same numbers on both sides.
   void end_epoch(std::uint32_t epoch, Clock::time_point now) noexcept {
@@ -50,6 +64,13 @@ class PollDelay {
   }
 
  private:
+  /// Polls in a tight loop make the peer wait for the line, and cost this core mispredicted branches when the
+  /// line has changed: docs/decisions/017.
+  static void leave_line_alone(std::int32_t pauses) noexcept {
+#if defined(__x86_64__)
+    for (; pauses > 0; --pauses) __builtin_ia32_lfence();  // 4 to 6 ns; one `pause` may take 50
+#endif
+  }
   // Steps of the trials. Trials of both ranks together get over a range in which a change by one rank makes
   // no difference: where a line takes 200 ns, all delays that are too short cost the same.
   static constexpr std::array<std::int32_t, 4> kAlone{2, -2, 5, -1};
@@ -79,6 +100,7 @@ class PollDelay {
   std::atomic<std::int32_t> pauses_{kFirst};
   std::uint32_t own_exploration_ = 0;  // place of this rank's own trials in the period
   std::int32_t explored_step_ = 0;     // the step on trial; 0: none
+  std::atomic<bool> is_first_{false};  // the next poll for an answer is the first one of a ping-pong
   Clock::time_point began_;
   Clock::duration last_{};  // duration of the last epoch
   Clock::duration before_{};

@@ -19,15 +19,6 @@ using detail::SlotKind;
 
 namespace {
 
-/// A receiver that keeps up with its sender takes every line while the sender is about to write it, and the
-/// sender waits for each line (180 million messages/s instead of 290). While messages stream, the receiver of
-/// a single lane keeps a distance to the sender, which it checks by reading a slot further on; and it never
-/// prefetches.
-constexpr std::uint64_t kStreamBegins = 256;  // messages without a gap; fewer may be a window
-constexpr std::uint64_t kDistance = 192;      // slots
-constexpr std::uint64_t kBlock = 32;          // slots between two checks of the distance
-constexpr std::uint64_t kStreamGoesOn = 4;    // messages after a pause
-constexpr int kPauses = 32;                   // up to a microsecond
 /// Size up to which a receiver keeps its distance to a sender of active messages. Longer messages take the
 /// sender longer than the receiver, which would only wait; sends take the receiver longer.
 constexpr std::size_t kFollowed = 640;
@@ -39,45 +30,67 @@ constexpr std::uint32_t kTrial = 32;  // messages, of which one tests whether ha
 /// Payload bytes of the message with this header.
 std::size_t size_of(std::uint64_t header) noexcept { return header >> 16 & 0xffff; }
 
-void let_sender_ahead() noexcept {
-  for (int count = 0; count < kPauses; ++count) __builtin_ia32_pause();
-}
-
-/// Returns true when a message has been written at the position. Reads a line that the sender may be about to
-/// write.
-bool is_written(const ReceiveLane& lane, std::uint64_t position) noexcept {
-  const std::uint64_t header = lane.slots[position & lane.mask].header.load(std::memory_order_relaxed);
-  const std::uint32_t lap = static_cast<std::uint32_t>(header >> 32) & ~(detail::kPassed - 1);
-  return header != 0 && lap == static_cast<std::uint32_t>(detail::lap_of(position, lane.mask));
+/// Returns true when a receiver keeps its distance to the sender of this message: of sends in one slot and of
+/// active messages up to kFollowed. Other messages answer these.
+bool is_paced(std::uint64_t header) noexcept {
+  const auto channel = static_cast<std::uint8_t>(header >> 8);
+  return channel == detail::kActiveMessageChannel
+             ? size_of(header) <= kFollowed
+             : channel == detail::kSendChannel && size_of(header) <= detail::kSlotPayload;
 }
 
 /// Target of ReceiveLane::next while credit is due: it makes the next poll enter the lane.
 constinit const Slot owes_credit{.header = 1, .word = 0, .payload = {}};
 
-/// Returns true when the sender has written on since the receiver last waited for it. A sender that has
-/// stopped, perhaps because it has lost its core, is not waited for again while the remaining messages are
-/// taken.
-bool goes_on(const ReceiveLane& lane, std::uint64_t head) noexcept {
-  return lane.awaited <= head || is_written(lane, lane.awaited);
+/// What lies at the head of a ring.
+enum class AtHead : std::uint8_t {
+  batch,       // a message in one slot, with which a batch begins
+  message,     // a message in one slot, by itself
+  multi_slot,  // a message in several slots
+  other,       // a packet, a marker, or nothing that belongs there
+};
+
+[[gnu::always_inline]] inline AtHead look_at(const ReceiveLane& lane, std::uint64_t header,
+                                             std::uint64_t head, bool is_first) noexcept {
+  // The lap and the kind are the expected ones.
+  const std::uint64_t expected =
+      detail::slot_header(detail::lap_of(head, lane.mask) | lane.passed, 0, 0, SlotKind::message);
+  if ((header & 0xffffffff000000ffU) != expected) [[unlikely]]
+    return AtHead::other;
+  const std::size_t size = size_of(header);
+  if (size > detail::kSlotPayload)
+    return (head & lane.mask) + slots_for(size) <= lane.mask + 1 ? AtHead::multi_slot : AtHead::other;
+  // A single message is delivered faster outside a batch, and the sender of an active message is probably
+  // waiting for the answer.
+  return static_cast<std::uint8_t>(header >> 8) == detail::kSendChannel || !is_first ? AtHead::batch
+                                                                                     : AtHead::message;
 }
 
-/// Returns true for messages of programs. The other ones answer them, and do not stream by themselves.
-bool is_paced(std::uint8_t channel) noexcept {
-  return channel == detail::kActiveMessageChannel || channel == detail::kSendChannel;
+/// Delivers a message in one slot, and frees the slot. Returns false when the sink did not take it.
+[[gnu::always_inline]] inline bool deliver_slot(const ReceiveLane& lane, Slot& slot, std::uint64_t header,
+                                                detail::PayloadLender* lender, Sink& sink) noexcept {
+  Message message;
+  detail::MessageAccess::set_view(message, Operation::active_message, lane.peer->rank,
+                                  static_cast<std::uint32_t>(slot.word), slot.payload, size_of(header),
+                                  lender, 0);
+  if (!sink.deliver(static_cast<std::uint8_t>(header >> 8), slot.word, message)) [[unlikely]]
+    return false;
+  // A cleared header costs the sender's next write less than a header that it must compare.
+  slot.header.store(0, std::memory_order_relaxed);
+  return true;
 }
 
-/// Returns true when the ring is long enough for keep_distance().
-bool has_distance(const ReceiveLane& lane) noexcept { return lane.mask > 2 * kDistance; }
-
-/// Called before messages of `slots` slots each are taken from `head` on: waits once when the sender is
-/// nearer than kDistance.
-inline void keep_distance(ReceiveLane& lane, std::uint64_t head, std::uint64_t slots) noexcept {
-  const std::uint64_t ahead = head + kDistance / slots * slots;
-  // When the ring ends before, no message begins at that position.
-  if (slots != 1 && (ahead & lane.mask) < (head & lane.mask)) return;
-  if (is_written(lane, ahead) || !goes_on(lane, head)) return;
-  let_sender_ahead();
-  lane.awaited = ahead;
+/// Delivers messages in one slot each, from `head` on, at most `most`. `expected`: those that have probably
+/// come. Returns the number of messages taken.
+[[gnu::always_inline]] inline std::uint64_t deliver_slots(const ReceiveLane& lane, std::uint64_t header,
+                                                          std::uint64_t head, std::uint64_t most,
+                                                          std::size_t expected, detail::PayloadLender* lender,
+                                                          Sink& sink) noexcept {
+  SlotBatch slots(lane.slots, lane.mask, head, lane.passed, most, lane.peer->rank,
+                  static_cast<std::uint8_t>(header >> 8), size_of(header), expected);
+  Batch batch(slots, lender);
+  sink.deliver(batch);
+  return slots.head() - head;
 }
 
 }  // namespace
@@ -102,7 +115,7 @@ inline void keep_distance(ReceiveLane& lane, std::uint64_t head, std::uint64_t s
   lane.detours = 0;
   if (SendState* const back = lane.next_holder(); back != nullptr) {
     hand_reply_slot(*back, reply_slot, turn + 1);
-    lane.first_look.store(true, std::memory_order_relaxed);
+    lane.poll_delay.begin_turn(true);
   }
 }
 
@@ -113,7 +126,7 @@ inline void keep_distance(ReceiveLane& lane, std::uint64_t head, std::uint64_t s
   if (SendState* const back = lane.next_holder();
       back != nullptr && !lane.lets_reply_slot_rest(detour, size)) {
     hand_reply_slot(*back, reply_slot, turn + 1);
-    lane.first_look.store(detour == 0, std::memory_order_relaxed);
+    lane.poll_delay.begin_turn(detour == 0);
   }
   if (turn / 2 % PollDelay::kEpoch == 0) end_epoch(lane, turn / 2 / PollDelay::kEpoch);
 }
@@ -214,13 +227,8 @@ inline bool ShmPort::receive_reply_slot(ReceiveLane& lane, Sink& sink) noexcept 
 [[gnu::noinline]] std::size_t ShmPort::receive_ring(ReceiveLane& lane, Sink& sink, std::size_t limit,
                                                     bool alone, bool is_due) noexcept {
   std::size_t count = 0;
-  Message message;
-  detail::MessageAccess::set_view(message, Operation::active_message, lane.peer->rank, 0, nullptr, 0,
-                                  &copier_, 0);
-  detail::PayloadLender* const copier = &copier_;
   std::uint64_t head = lane.head;
-  std::uint64_t streamed = lane.streamed;
-  std::uint64_t paused_at = streamed;  // `streamed` at the last pause of this call
+  StreamPacing::Visit pacing(lane.pacing, alone);
   const std::size_t probably_come = lane.expected_of_visit();
   limit = lane.most_of_visit(limit);
   if (head > lane.credit_at) [[unlikely]]
@@ -229,80 +237,52 @@ inline bool ShmPort::receive_reply_slot(ReceiveLane& lane, Sink& sink) noexcept 
     Slot& slot = lane.slots[head & lane.mask];
     // Pairs with the release in detail::try_post_slot and send_slots().
     const std::uint64_t header = slot.header.load(std::memory_order_acquire);
+    if (header == 0 && is_due) [[unlikely]] {
+      is_due = false;
+      lane.head = head;
+      if (!receive_reply_slot(lane, sink)) break;
+      ++count;
+      continue;
+    }
     if (header == 0) {
-      if (is_due) [[unlikely]] {
-        is_due = false;
-        lane.head = head;
-        if (!receive_reply_slot(lane, sink)) break;
-        ++count;
-        continue;
-      }
-      if (streamed < kStreamBegins || !alone || streamed - paused_at < kStreamGoesOn) {
-        streamed = 0;
-        break;
-      }
-      paused_at = streamed;
-      let_sender_ahead();
+      if (!pacing.awaits_more()) break;
       continue;
     }
     if (head > lane.credit_at) [[unlikely]]
       publish_credit(lane, head);
-    const std::size_t size = size_of(header);
-    // The lap and the kind are the expected ones, and the payload is in this slot.
-    const std::uint64_t expected =
-        detail::slot_header(detail::lap_of(head, lane.mask) | lane.passed, 0, 0, SlotKind::message);
-    const bool is_message = (header & 0xffffffff000000ffU) == expected;
-    if (is_message && size <= detail::kSlotPayload) [[likely]] {
-      const auto channel = static_cast<std::uint8_t>(header >> 8);
-      // A single message is delivered faster outside a batch, and the sender of an active message is probably
-      // waiting for the answer.
-      if (channel == detail::kSendChannel || count != 0) {
+    std::uint64_t taken = 1;
+    switch (look_at(lane, header, head, count == 0)) {
+      case AtHead::batch: {
         // A batch ends where credit is due.
         std::uint64_t most = std::min<std::uint64_t>(limit - count, lane.credit_at + 1 - head);
-        if (streamed >= kStreamBegins && alone && has_distance(lane) && is_paced(channel)) {
-          most = std::min(most, kBlock);
-          keep_distance(lane, head, 1);
-        }
-        SlotBatch batch(lane.slots, lane.mask, head, lane.passed, most, lane.peer->rank, channel, size,
-                        probably_come > count ? probably_come - count : 0);
-        Batch messages(batch, copier);
-        sink.deliver(messages);
-        const std::size_t taken = batch.head() - head;
-        if (taken == 0) [[unlikely]]
-          break;
+        if (is_paced(header)) most = pacing.keep_distance(lane.slots, lane.mask, head, 1, most);
+        taken = deliver_slots(lane, header, head, most, probably_come > count ? probably_come - count : 0,
+                              &copier_, sink);
         head += taken;
-        count += taken - 1;
-        streamed += taken - 1;
-      } else {
-        const std::uint64_t word = slot.word;
-        detail::MessageAccess::set_payload(message, static_cast<std::uint32_t>(word), slot.payload, size,
-                                           copier);
-        if (!sink.deliver(channel, word, message)) [[unlikely]]
-          break;
-        // A cleared header costs the sender's next write less than a header that it must compare.
-        slot.header.store(0, std::memory_order_relaxed);
-        ++head;
+        break;
       }
-    } else if (is_message && (head & lane.mask) + slots_for(size) <= lane.mask + 1) {
-      std::uint64_t most = limit - count;
-      if (streamed >= kStreamBegins && alone && has_distance(lane) && size <= kFollowed &&
-          static_cast<std::uint8_t>(header >> 8) == detail::kActiveMessageChannel) {
-        const std::uint64_t slots = slots_for(size);
-        most = std::min(most, std::max<std::uint64_t>(kBlock / slots, 1));
-        keep_distance(lane, head, slots);
+      case AtHead::message:
+        taken = deliver_slot(lane, slot, header, &copier_, sink) ? 1 : 0;
+        head += taken;
+        break;
+      case AtHead::multi_slot: {
+        std::uint64_t most = limit - count;
+        if (is_paced(header))
+          most = pacing.keep_distance(lane.slots, lane.mask, head, slots_for(size_of(header)), most);
+        taken = deliver_multi_slot(lane, header, head, most, sink);
+        break;
       }
-      const std::uint64_t taken = deliver_multi_slot(lane, header, head, most, sink);
-      if (taken == 0) break;
-      count += taken - 1;
-      streamed += taken - 1;
-    } else {
-      lane.head = head;
-      if (!deliver_slow(lane, slot, header, sink)) break;
-      head = lane.head;
-      is_due = is_due && has_reply_slot_message(lane);
+      case AtHead::other:
+        lane.head = head;
+        taken = deliver_slow(lane, slot, header, sink) ? 1 : 0;
+        head = lane.head;
+        is_due = is_due && has_reply_slot_message(lane);
+        break;
     }
-    ++count;
-    ++streamed;
+    if (taken == 0) [[unlikely]]
+      break;
+    count += taken;
+    pacing.took(taken);
   }
   lane.head = head;
   lane.visited(count);
@@ -312,7 +292,7 @@ inline bool ShmPort::receive_reply_slot(ReceiveLane& lane, Sink& sink) noexcept 
   // does not wait in this core for the line of the credit, which the sender has.
   const Slot* const next = &lane.slots[head & lane.mask];
   lane.next.store(head > lane.credit_at ? &owes_credit : next, std::memory_order_relaxed);
-  lane.streamed = streamed;
+  pacing.end();
   return count;
 }
 

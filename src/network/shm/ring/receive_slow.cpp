@@ -46,7 +46,7 @@ void ShmPort::follow(ReceiveLane& lane, const Slot& slot, Sink& sink) noexcept {
                                       std::memory_order_release);
   lane.earlier += lane.head;
   lane.head = 0;
-  lane.awaited = 0;
+  lane.pacing.begin_ring();
   lane.credit_at = lane.mask / 4;
   lane.next.store(&lane.slots[0], std::memory_order_relaxed);
   // Pairs with the acquire in Segment::reclaim().
