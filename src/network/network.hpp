@@ -110,7 +110,7 @@ struct Capabilities {
   bool keeps_order = false;         // messages between two devices in one traffic class keep their order
   bool can_fetch = false;           // offer() and fetch() work
   bool stages = false;              // messages may wait for the next poll, or for flush()
-  std::size_t lane_bytes = 0;       // inline_bytes of peers with lanes, where those of others are fewer; else 0
+  std::size_t lane_bytes = 0;  // inline_bytes of peers with lanes, where those of others are fewer; else 0
 };
 
 /// The bytes of messages up to this size are not counted: inlined posts send them.
@@ -171,7 +171,8 @@ class Port {
   virtual ~Port() = default;
   [[nodiscard]] virtual const Capabilities& capabilities() const noexcept = 0;
   /// Returns what the port can do with this peer. It differs from capabilities() where peers are reached by
-  /// different networks: that is what holds for all of them, but for can_read, can_fetch and stages, which hold for one at least, and lane_bytes.
+  /// different networks: that is what holds for all of them, but for can_read, can_fetch and stages, which
+  /// hold for one at least, and lane_bytes.
   [[nodiscard]] virtual const Capabilities& peer_capabilities(int peer) noexcept {
     static_cast<void>(peer);
     return capabilities();

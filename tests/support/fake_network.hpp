@@ -21,7 +21,8 @@ class FakePort final : public network::Port {
   std::function<bool(int peer)> on_gone = [](int) { return false; };
   std::vector<Sent> sent;  // but for packets
   /// What fetch() answers; null: this port cannot fetch, and offers nothing.
-  std::function<network::AccessResult(const network::OfferedMemory&, std::span<std::byte>, std::uint64_t token)>
+  std::function<network::AccessResult(const network::OfferedMemory&, std::span<std::byte>,
+                                      std::uint64_t token)>
       on_fetch;
   std::vector<std::uint64_t> offers;  // keys of those that have not ended
 

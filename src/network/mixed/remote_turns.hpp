@@ -71,7 +71,7 @@ class RemoteTurns {
   }
 
   std::atomic<std::uint32_t> in_use_{kInUse};  // turns without a message that it still has at once
-  std::atomic<std::int64_t> last_{0};  // time of the last turn while it was not in use
+  std::atomic<std::int64_t> last_{0};          // time of the last turn while it was not in use
 };
 
 }  // namespace weft::network::mixed

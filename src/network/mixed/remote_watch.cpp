@@ -26,7 +26,8 @@ bool RemoteWatch::arm(int descriptor) noexcept {
     state_.notify_one();
     return true;
   }
-  if (state == State::unstarted && state_.compare_exchange_strong(state, State::starting)) return start(descriptor);
+  if (state == State::unstarted && state_.compare_exchange_strong(state, State::starting))
+    return start(descriptor);
   return state == State::armed;
 }
 

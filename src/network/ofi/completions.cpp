@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kEntries = 16;
 constexpr std::uint32_t kReadsPerPost = 8;  // in a row that have found something
-constexpr std::size_t kPerCall = 64;  // completions; limits the time that a thread holds the lock
+constexpr std::size_t kPerCall = 64;        // completions; limits the time that a thread holds the lock
 
 }  // namespace
 

@@ -64,8 +64,8 @@ class OfiEndpoint final : public session::Transport {
   struct Sending : Transfer {
     session::Link* link = nullptr;
     std::uint32_t packet = 0;
-    std::uint64_t token = 0;           // of a fetch
-    Owned<fid_mr> registration;        // of the memory that a fetch writes, where the provider needs it
+    std::uint64_t token = 0;     // of a fetch
+    Owned<fid_mr> registration;  // of the memory that a fetch writes, where the provider needs it
     std::byte* bytes = nullptr;  // room for a message of sending_bytes_, or for a frame
   };
 
@@ -88,7 +88,7 @@ class OfiEndpoint final : public session::Transport {
   bool has_two_pieces_ = false;        // a message may be sent as two pieces of memory
   std::size_t sending_bytes_ = 0;      // longest message that a Sending has room for, without its header
   std::size_t frame_bytes_ = 0;        // room of a frame
-  std::uint32_t fruitful_reads_ = 0;  // reads of completions in a row that have found some
+  std::uint32_t fruitful_reads_ = 0;   // reads of completions in a row that have found some
   ReceiveBuffer* unposted_ = nullptr;  // free buffers that libfabric has not accepted yet
   std::unique_ptr<std::byte[]> sending_memory_;
   Owned<fid_mr> sending_registration_;

@@ -57,7 +57,10 @@ OfiNetwork::OfiNetwork(bootstrap::Bootstrap& bootstrap, const base::Attributes& 
                  std::max(resources_->packets.layout().payload, inline_bytes_of(attributes)),
              log_),
       context_{resources_->fabric, peers_, resources_->packets, copier, log_, inline_bytes_of(attributes)},
-      shared_{peers_, board_, log_, number<std::uint32_t>(attributes, Attribute::ofi_credits),
+      shared_{peers_,
+              board_,
+              log_,
+              number<std::uint32_t>(attributes, Attribute::ofi_credits),
               std::min(number<std::uint32_t>(attributes, Attribute::held_packets),
                        std::max(number<std::uint32_t>(attributes, Attribute::ofi_credits) / 4, 1U)),
               attributes.boolean(Attribute::staging)} {

@@ -15,8 +15,8 @@ constexpr std::uint32_t kForTheNetwork = 8;  // messages of the network itself t
 constexpr std::size_t kChangesPerMessage = 32;
 /// Credits are returned in batches; the rest is returned when the device is idle, so that a peer that drains
 /// learns that everything has been taken.
-constexpr std::uint32_t kIdleAfter = 64;        // empty polls, and
-constexpr std::int64_t kIdleFor = 30'000;       // nanoseconds: longer than a peer takes to reply
+constexpr std::uint32_t kIdleAfter = 64;   // empty polls, and
+constexpr std::int64_t kIdleFor = 30'000;  // nanoseconds: longer than a peer takes to reply
 constexpr std::uint32_t kMostCredits = 1U << 20;
 
 }  // namespace

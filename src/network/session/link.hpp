@@ -25,8 +25,8 @@ struct Lane {
   std::uint32_t grants = 0;    // messages of the peer that may be under way to this device
   std::uint32_t asked_at = 0;  // value of `sent` when the peer was last asked for credit
   std::uint32_t received = 0;
-  std::uint32_t told = 0;    // of the messages received: taken, as far as the peer knows
-  std::uint32_t wanted = 0;  // the peer wants credit as soon as so many have been taken
+  std::uint32_t told = 0;               // of the messages received: taken, as far as the peer knows
+  std::uint32_t wanted = 0;             // the peer wants credit as soon as so many have been taken
   std::uint32_t messages_sent = 0;      // those in frames counted one by one
   std::uint32_t messages_returned = 0;  // of these: taken by the peer, as far as it has returned credit
 

@@ -15,9 +15,9 @@ struct ReceivedMessage {
   ReceivedMessage* next = nullptr;
   Link* link = nullptr;  // to the sender; set when the message has been accepted
   std::byte* bytes = nullptr;
-  std::size_t size = 0;  // of the message, header included
-  std::size_t next_record = 0;     // of a frame: offset of the first message that is not delivered; else 0
-  std::uint32_t messages = 1;      // in a frame: those that are not delivered
+  std::size_t size = 0;         // of the message, header included
+  std::size_t next_record = 0;  // of a frame: offset of the first message that is not delivered; else 0
+  std::uint32_t messages = 1;   // in a frame: those that are not delivered
 };
 
 /// Owner of the buffers in which a transport receives. Each buffer can receive, or waits for its delivery, or

@@ -31,8 +31,8 @@ bool SessionDevice::prepare_park(bool exclusive) noexcept {
   returns_all_credit_ = true;
   drive();
   return pending_.load(std::memory_order_relaxed) == 0 && !links_need_service_ && staged_links_ == nullptr &&
-         ended_fetches_.empty() &&
-         !has_rejections_.load(std::memory_order_relaxed) && !credit_is_due_.load(std::memory_order_relaxed);
+         ended_fetches_.empty() && !has_rejections_.load(std::memory_order_relaxed) &&
+         !credit_is_due_.load(std::memory_order_relaxed);
 }
 
 void SessionDevice::park(std::uint32_t token, std::uint32_t bits, std::chrono::nanoseconds limit) noexcept {

@@ -22,7 +22,9 @@ class SessionPort final : public Port {
     return device_.send_packet(outgoing, packet, size, exclusive);
   }
   bool flush(bool exclusive) noexcept override { return device_.flush_staged(exclusive); }
-  [[nodiscard]] int wait_descriptor() const noexcept override { return device_.transport().wait_descriptor(); }
+  [[nodiscard]] int wait_descriptor() const noexcept override {
+    return device_.transport().wait_descriptor();
+  }
   [[nodiscard]] bool arm() noexcept override { return device_.transport().may_sleep(); }
   /// Always false: an address alone is not enough to read from a peer over a message network.
   bool read(int, std::uint64_t, std::span<std::byte>) noexcept override { return false; }

@@ -1,7 +1,8 @@
 // Staging: small messages that follow one another leave together in a frame.
 //
-// The first message to a peer since the last poll leaves at once. Those that follow are staged, and leave when
-// the frame is full, when a message of another class follows, at the next poll, or before a thread parks.
+// The first message to a peer since the last poll leaves at once. Those that follow are staged, and leave
+// when the frame is full, when a message of another class follows, at the next poll, or before a thread
+// parks.
 #include "network/session/session_device.hpp"
 
 #include <cstring>

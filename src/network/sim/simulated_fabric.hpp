@@ -216,7 +216,7 @@ class SimulatedFabric {
     std::vector<Returned> returned;
     HandleBoard handles;
     std::map<std::uint32_t, Region> regions;
-    std::map<std::uint64_t, Bytes> offers;  // by key
+    std::map<std::uint64_t, Bytes> offers;                        // by key
     std::map<std::uint32_t, std::unique_ptr<Mailbox>> mailboxes;  // by device; stay when it closes
 
     [[nodiscard]] bool dead() const noexcept { return left || killed; }

@@ -89,7 +89,8 @@ TEST(Fetches, more_than_are_under_way_at_a_time_all_end_once) {
   std::vector<std::vector<std::byte>> rooms(kFetches, std::vector<std::byte>(kBytes));
   const Offer offer = pair.offer(memory);
   for (std::uint64_t next = 0; next < kFetches; ++next)
-    ASSERT_EQ(pair.fetch({Pair::address_of(memory), offer.key, 0, 0}, rooms[next], next), AccessResult::posted);
+    ASSERT_EQ(pair.fetch({Pair::address_of(memory), offer.key, 0, 0}, rooms[next], next),
+              AccessResult::posted);
   ASSERT_TRUE(pair.until([&] { return pair.notes(0).ended.size() == kFetches; }));
   for (const std::vector<std::byte>& room : rooms) EXPECT_EQ(room, memory);
   pair.port(1).end_offer(0, offer);
@@ -118,8 +119,8 @@ TEST(StagedMessages, arrive_after_a_flush_without_a_poll_of_their_sender) {
     if (pair.port(0).send(Stage::to(1, sent), payload(8, sent), false) != SendResult::sent) break;
   ASSERT_GT(sent, 1U);
   ASSERT_TRUE(weft::test::until([&] { return pair.port(0).flush(false); }, [] {}));
-  ASSERT_TRUE(weft::test::until([&] { return pair.notes(1).arrivals.size() == 1 + sent; },
-                                [&] { pair[1].poll(); }));
+  ASSERT_TRUE(
+      weft::test::until([&] { return pair.notes(1).arrivals.size() == 1 + sent; }, [&] { pair[1].poll(); }));
 }
 
 TEST(StagedMessages, of_many_sizes_arrive_in_order_where_order_is_kept_and_complete_everywhere) {
@@ -127,10 +128,10 @@ TEST(StagedMessages, of_many_sizes_arrive_in_order_where_order_is_kept_and_compl
   std::map<std::uint64_t, std::size_t> expected;
   std::uint64_t word = 0;
   for (int round = 0; round < 20; ++round) {
-    for (const std::size_t size : {std::size_t{0}, std::size_t{1}, std::size_t{8}, std::size_t{63}, kSmallestSend}) {
+    for (const std::size_t size :
+         {std::size_t{0}, std::size_t{1}, std::size_t{8}, std::size_t{63}, kSmallestSend}) {
       expected[++word] = size;
-      ASSERT_EQ(pair.send(0, Stage::to(1, word), payload(size, word)),
-                SendResult::sent);
+      ASSERT_EQ(pair.send(0, Stage::to(1, word), payload(size, word)), SendResult::sent);
     }
     expected[++word] = 3000;
     ASSERT_EQ(pair.send_packet(0, Stage::to(1, word), payload(3000, word)), SendResult::sent);

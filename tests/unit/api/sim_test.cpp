@@ -170,8 +170,9 @@ TEST(Simulation, ends_large_messages_that_the_network_fetches_from_a_rank_that_i
     Counter sent;
     Simulated job({.ranks = 2, .seed = seed, .delay = 40, .refuse = 0, .gone = 100});
     ASSERT_TRUE(job.endpoints[0]->post_receive(1, 7, room, {.completion = &received}).is_posted());
-    ASSERT_TRUE(job.within(
-        10'000, [&] { return job.endpoints[1]->post_send(0, 7, large, {.completion = &sent}).is_accepted(); }));
+    ASSERT_TRUE(job.within(10'000, [&] {
+      return job.endpoints[1]->post_send(0, 7, large, {.completion = &sent}).is_accepted();
+    }));
     for (std::uint64_t step = 0; step < 5 * seed; ++step) job.progress();
     job.simulation.kill(1);
     ASSERT_TRUE(job.within(100'000, [&] { return !received.messages.empty(); })) << seed;

@@ -59,7 +59,9 @@ TEST(RemoteWatch, wakes_at_once_when_the_descriptor_is_readable_already) {
 
 TEST(RemoteWatch, ends_while_it_waits_or_was_never_armed) {
   Event event;
-  { const RemoteWatch watch([] { ADD_FAILURE() << "nothing was readable"; }); }
+  {
+    const RemoteWatch watch([] { ADD_FAILURE() << "nothing was readable"; });
+  }
   for (int round = 0; round < 50; ++round) {
     RemoteWatch watch([] { ADD_FAILURE() << "nothing was readable"; });
     ASSERT_TRUE(watch.arm(event.descriptor()));

@@ -193,13 +193,13 @@ Step Rendezvous::advance(Incoming& incoming, bool exclusive) noexcept {
         return Step::moved;
       }
       if (incoming.read < incoming.wanted) return Step::moved;
-      return answer_and_deliver(incoming, exclusive);
+      return deliver_and_answer(incoming, exclusive);
     }
     case Incoming::State::fetching:
       return fetch_by_network(incoming, exclusive);
     case Incoming::State::landed:
       less_to_fetch(incoming, incoming.wanted);
-      return answer_and_deliver(incoming, exclusive);
+      return deliver_and_answer(incoming, exclusive);
     case Incoming::State::lost:
       lose(incoming);
       return Step::finished;
@@ -231,12 +231,12 @@ void Rendezvous::ask_instead(Incoming& incoming, const char* why) noexcept {
   incoming.state.store(Incoming::State::asking, std::memory_order_relaxed);
 }
 
-Step Rendezvous::answer_and_deliver(Incoming& incoming, bool exclusive) noexcept {
+Step Rendezvous::deliver_and_answer(Incoming& incoming, bool exclusive) noexcept {
   context_.count(&DeviceCounts::large_bytes_read, incoming.wanted);
-  // The answer goes first: the sender does not wait for the effects of the delivery.
+  // The delivery goes first: a sender that has been answered may say that its message has been consumed.
   incoming.state.store(Incoming::State::answering, std::memory_order_relaxed);
-  const Step answered = send_answer(incoming, exclusive);
   deliver(incoming);
+  const Step answered = send_answer(incoming, exclusive);
   if (answered == Step::finished) free(incoming);
   return answered == Step::finished ? answered : Step::moved;
 }

@@ -3,7 +3,8 @@
 // The sender announces the payload (ready to send, RTS). The receiver finds a buffer, from the allocator of
 // an active message's target or from a posted receive. Then it either reads the payload from the sender's
 // memory piece by piece, or lets the network fetch it from there, and sends a FIN (finished); or it sends a
-// CTS (clear to send) and receives the payload as fragments in packets. Either way the sender's operation ends when its buffer is not needed any more.
+// CTS (clear to send) and receives the payload as fragments in packets. Either way the sender's operation
+// ends when its buffer is not needed any more.
 //
 // Sources: send.cpp and receive.cpp (the two halves), admission.cpp (which announced messages get a buffer),
 // flow_control.cpp (how many fragments may be outstanding), cancel.cpp (cancelling an RTS),
@@ -211,7 +212,7 @@ class Rendezvous {
   [[nodiscard]] bool read_some(Incoming& incoming) noexcept;
   Step fetch_by_network(Incoming& incoming, bool exclusive) noexcept;
   void ask_instead(Incoming& incoming, const char* why) noexcept;
-  Step answer_and_deliver(Incoming& incoming, bool exclusive) noexcept;
+  Step deliver_and_answer(Incoming& incoming, bool exclusive) noexcept;
   void set_fetching(Incoming& incoming) noexcept;
   void deliver(Incoming& incoming, Outcome outcome = Outcome::ok) noexcept;
   void begin(Incoming& incoming) noexcept;
@@ -234,8 +235,8 @@ class Rendezvous {
   const std::int64_t cached_bytes_ = fetched_in_caches();
   alignas(64) std::atomic<std::uint32_t> working_{0};
   std::atomic<std::uint32_t> outstanding_{0};
-  std::atomic<std::uint32_t> sending_{0};    // the sending ones of these
-  std::atomic<bool> declines_{false};        // messages that wait for memory are declined
+  std::atomic<std::uint32_t> sending_{0};  // the sending ones of these
+  std::atomic<bool> declines_{false};      // messages that wait for memory are declined
   std::atomic<std::uint32_t> landing_{0};
   std::atomic<std::uint32_t> transfers_{0};  // of the receiver, in use; and what other protocols await
   WorkList<Request> streaming_;

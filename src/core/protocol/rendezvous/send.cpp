@@ -63,7 +63,8 @@ std::uint32_t Rendezvous::reserve(const Outbound& outbound, bool offers) noexcep
   request.needs_all_ranks = outbound.needs_all_ranks;
   // A list of buffers is not offered: the receiver asks for its bytes in order.
   offers = offers && request.data != nullptr && context_.transfer != Transfer::copy;
-  request.offer = offers ? context_.port->offer(outbound.peer, {request.data, request.size}) : network::Offer{};
+  request.offer =
+      offers ? context_.port->offer(outbound.peer, {request.data, request.size}) : network::Offer{};
   request.granted.store(0, std::memory_order_relaxed);
   request.sent = 0;
   context_.trace(TraceEvent::Phase::begin, kTracedSend, request.peer, request.size, index);
@@ -141,8 +142,12 @@ Rendezvous::Start Rendezvous::start(const Outbound& outbound, bool exclusive, Se
     return Start::started;
   }
   // Only this rank can read a list of buffers: the receiver has to ask for the payload by a CTS.
-  const Rts rts{reinterpret_cast<std::uint64_t>(request.data), request.size, mover->name_of_request(index),
-                mover->context_.device, static_cast<std::uint32_t>(outbound.message_class), request.offer.key};
+  const Rts rts{reinterpret_cast<std::uint64_t>(request.data),
+                request.size,
+                mover->name_of_request(index),
+                mover->context_.device,
+                static_cast<std::uint32_t>(outbound.message_class),
+                request.offer.key};
   std::byte content[sizeof rts + sizeof(MatchTrailer)];
   std::memcpy(content, &rts, sizeof rts);
   std::size_t size = sizeof rts;

@@ -32,9 +32,10 @@ class RendezvousFetch : public ::testing::Test {
   }
   [[nodiscard]] network::SendResult start(Ended* ended) {
     network::SendResult result{};
-    EXPECT_EQ(messages_.start({1, 0, Channel::send_rts, 0, nullptr, payload_, Operation::send, 0, ended, nullptr},
-                              true, result),
-              Rendezvous::Start::started);
+    EXPECT_EQ(
+        messages_.start({1, 0, Channel::send_rts, 0, nullptr, payload_, Operation::send, 0, ended, nullptr},
+                        true, result),
+        Rendezvous::Start::started);
     return result;
   }
   [[nodiscard]] Rts announced() const {
@@ -52,7 +53,8 @@ class RendezvousFetch : public ::testing::Test {
   /// The channels of what has been sent.
   [[nodiscard]] std::vector<Channel> sent() const {
     std::vector<Channel> channels;
-    for (const auto& each : device_.port.sent) channels.push_back(static_cast<Channel>(each.outgoing.channel));
+    for (const auto& each : device_.port.sent)
+      channels.push_back(static_cast<Channel>(each.outgoing.channel));
     return channels;
   }
 
@@ -81,7 +83,8 @@ TEST_F(RendezvousFetch, announces_the_key_and_keeps_the_offer_until_the_end) {
   EXPECT_EQ(rts.address, reinterpret_cast<std::uint64_t>(payload_.data()));
   Message fin;
   detail::MessageAccess::set_view(fin, Operation::active_message, 1, 0,
-                                  reinterpret_cast<const std::byte*>(&rts.request), sizeof rts.request, nullptr, 0);
+                                  reinterpret_cast<const std::byte*>(&rts.request), sizeof rts.request,
+                                  nullptr, 0);
   messages_.on_fin(fin, device_.sink);
   EXPECT_TRUE(device_.port.offers.empty());
   EXPECT_EQ(ended_.count, 1);
@@ -98,8 +101,19 @@ TEST_F(RendezvousFetch, ends_the_offer_of_a_message_whose_receiver_is_lost) {
 TEST_F(RendezvousFetch, of_a_list_of_buffers_is_not_offered) {
   const std::array<Bytes, 2> parts{Bytes(payload_).first(100), Bytes(payload_).subspan(100)};
   network::SendResult result{};
-  ASSERT_EQ(messages_.start({1, 0, Channel::send_rts, 0, nullptr, {}, Operation::send, 0, &ended_, nullptr,
-                             MessageClass::normal, parts, kBytes},
+  ASSERT_EQ(messages_.start({1,
+                             0,
+                             Channel::send_rts,
+                             0,
+                             nullptr,
+                             {},
+                             Operation::send,
+                             0,
+                             &ended_,
+                             nullptr,
+                             MessageClass::normal,
+                             parts,
+                             kBytes},
                             true, result),
             Rendezvous::Start::started);
   EXPECT_TRUE(device_.port.offers.empty());
@@ -119,6 +133,8 @@ TEST_F(RendezvousFetch, lands_in_the_buffer_and_is_answered_and_signalled_at_the
   messages_.step(true);
   EXPECT_EQ(asked_, 1) << "it is under way";
   EXPECT_EQ(ended_.count, 0);
+  // Its sender may say that the message has been consumed as soon as it has the answer.
+  ended_.on_signal = [this] { EXPECT_TRUE(sent().empty()) << "answered before it is delivered"; };
   messages_.fetch_ended(token_, Outcome::ok);
   messages_.step(true);
   EXPECT_EQ(sent(), std::vector{Channel::fin});
@@ -129,7 +145,8 @@ TEST_F(RendezvousFetch, lands_in_the_buffer_and_is_answered_and_signalled_at_the
 }
 
 TEST_F(RendezvousFetch, is_tried_again_while_there_is_no_room) {
-  for (const AccessResult answer : {AccessResult::no_slot, AccessResult::lock_contended, AccessResult::not_ready}) {
+  for (const AccessResult answer :
+       {AccessResult::no_slot, AccessResult::lock_contended, AccessResult::not_ready}) {
     answer_ = answer;
     const int before = asked_;
     if (before == 0)

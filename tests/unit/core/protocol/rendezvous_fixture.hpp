@@ -9,6 +9,7 @@
 
 #include <array>
 #include <atomic>
+#include <functional>
 
 namespace weft::core::test {
 
@@ -24,9 +25,11 @@ class Ended final : public Completion {
   ~Ended() override { withdraw(); }
   std::atomic<int> count{0};
   Outcome outcome = Outcome::cancelled;
+  std::function<void()> on_signal = [] {};
   void signal(Message& message) noexcept override {
     outcome = message.outcome();
     ++count;
+    on_signal();
   }
   [[nodiscard]] bool ready() const noexcept override { return true; }
 };
