@@ -71,7 +71,16 @@ class WEFT_API Runtime {
 
   [[nodiscard]] int rank() const noexcept;
   [[nodiscard]] int size() const noexcept;
-  /// The network in use: "shm", "sim", "ofi".
+  /// The number of hosts on which the job runs, at least 1. Ranks of one host share memory unless the
+  /// attribute network says otherwise. Any thread.
+  [[nodiscard]] int hosts() const noexcept;
+  /// The host of a rank, 0 to hosts() - 1: hosts are counted in the order of their first ranks. Throws
+  /// weft::Error when the rank is out of range. Any thread.
+  [[nodiscard]] int host_of(int rank) const;
+  /// The ranks on the host of this rank, itself among them, in ascending order. Valid as long as the runtime.
+  /// Any thread.
+  [[nodiscard]] std::span<const int> local_ranks() const noexcept;
+  /// The network in use: "shm", "mixed", "tcp", "ofi", "sim".
   [[nodiscard]] const char* network() const noexcept;
 
   /// The attributes that every device of this runtime will have, before one is open: those of

@@ -36,11 +36,11 @@ std::unique_ptr<network::Network> make_mixed_network(bootstrap::Bootstrap& boots
 
 std::unique_ptr<network::Network> make_network(bootstrap::Bootstrap& bootstrap,
                                                const base::Attributes& attributes,
-                                               detail::PayloadLender& copier) {
+                                               const core::HostTable& hosts, detail::PayloadLender& copier) {
   const std::string_view name = attributes.text(base::Attribute::network);
-  if (name == "auto" || name == "shm")
+  if (name == "shm" || (name == "auto" && hosts.hosts() == 1))
     return std::make_unique<network::shm::ShmNetwork>(bootstrap, attributes, copier);
-  if (name == "mixed") return make_mixed_network(bootstrap, attributes, copier);
+  if (name == "mixed" || name == "auto") return make_mixed_network(bootstrap, attributes, copier);
   if (name == "sim") return std::make_unique<network::sim::SimNetwork>(bootstrap, attributes, copier);
   return network::ofi::make_network(bootstrap, attributes, copier);
 }
@@ -75,7 +75,7 @@ Runtime::Runtime(sim::Simulation& simulation, int rank, const RuntimeOptions& op
   sim::Simulation::State& simulated = simulation.state();
   auto attributes = base::Attributes::load(simulated.settings(options.attributes));
   const auto join_fabric = [&](bootstrap::Bootstrap& bootstrap, const base::Attributes& effective,
-                               detail::PayloadLender& copier) {
+                               const core::HostTable&, detail::PayloadLender& copier) {
     return std::make_unique<network::sim::SimNetwork>(bootstrap, effective, copier, simulated.fabric);
   };
   state_ = std::make_unique<detail::RuntimeState>(std::move(attributes),
@@ -91,6 +91,14 @@ Runtime::Runtime(Runtime&&) noexcept = default;
 
 int Runtime::rank() const noexcept { return state_->rank(); }
 int Runtime::size() const noexcept { return state_->size(); }
+int Runtime::hosts() const noexcept { return state_->hosts().hosts(); }
+int Runtime::host_of(int rank) const {
+  if (rank < 0 || rank >= size())
+    throw Error("host_of: rank " + std::to_string(rank) + " is out of range: 0 to " +
+                std::to_string(size() - 1));
+  return state_->hosts().host_of(rank);
+}
+std::span<const int> Runtime::local_ranks() const noexcept { return state_->hosts().local_ranks(); }
 const char* Runtime::network() const noexcept { return state_->network().name(); }
 
 DeviceAttributes Runtime::device_limits() const noexcept { return state_->device_limits(); }

@@ -35,6 +35,14 @@ class Bootstrap {
   /// 32 hexadecimal digits, equal on all ranks, different for every job and for every runtime of a job.
   virtual std::string_view job_id() const = 0;
 
+  /// Where ranks are: the number of hosts of the job, and the host of a rank, counted from 0 in the order of
+  /// their first ranks.
+  virtual int hosts() const { return 1; }
+  virtual int host_of(int rank) const {
+    static_cast<void>(rank);
+    return 0;
+  }
+
   /// Publishes a value under (rank(), key). A key is published once; the second time is an Error.
   virtual void put(std::string_view key, std::span<const std::byte> value) = 0;
   /// Returns the value of another rank, or nullopt when it has not been published yet. Never waits for it.

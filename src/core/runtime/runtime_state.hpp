@@ -16,6 +16,7 @@
 #include "core/peer/peer_failures.hpp"
 #include "core/protocol/context.hpp"
 #include "core/protocol/rendezvous/payload_device.hpp"
+#include "core/runtime/host_table.hpp"
 #include "network/network.hpp"
 
 #include <weft/attributes.hpp>
@@ -34,7 +35,7 @@ class DeviceState;
 
 /// Makes the network that attributes and job ask for; supplied by api/, which knows the backends.
 using NetworkFactory = std::function<std::unique_ptr<network::Network>(
-    bootstrap::Bootstrap&, const base::Attributes&, PayloadLender& copier)>;
+    bootstrap::Bootstrap&, const base::Attributes&, const core::HostTable&, PayloadLender& copier)>;
 
 class RuntimeState final : private core::OperationKeeper {
  public:
@@ -72,6 +73,7 @@ class RuntimeState final : private core::OperationKeeper {
   core::Deadlines& deadlines(std::uint32_t index);
   [[nodiscard]] int rank() const noexcept { return rank_; }
   [[nodiscard]] int size() const noexcept { return size_; }
+  [[nodiscard]] const core::HostTable& hosts() const noexcept { return hosts_; }
   /// Ranks below this one may be posted to; 0 in a forked child.
   [[nodiscard]] int reachable() const noexcept { return reachable_; }
   [[nodiscard]] core::PeerFailures& failures() noexcept { return failures_; }
@@ -124,6 +126,7 @@ class RuntimeState final : private core::OperationKeeper {
   const std::unique_ptr<bootstrap::Bootstrap> bootstrap_;
   const int rank_;
   const int size_;
+  const core::HostTable hosts_;
   int reachable_;
   const base::Log log_;
   const std::unique_ptr<core::Tracer> tracer_;  // written after everything else has ended
