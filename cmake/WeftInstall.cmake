@@ -26,6 +26,7 @@ install(FILES
   "${PROJECT_BINARY_DIR}/package/weftConfigVersion.cmake"
   "${PROJECT_SOURCE_DIR}/cmake/FindHwloc.cmake"
   "${PROJECT_SOURCE_DIR}/cmake/FindLibfabric.cmake"
+  "${PROJECT_SOURCE_DIR}/cmake/FindSodium.cmake"
   DESTINATION "${weft_package_dir}")
 
 # A static library needs its dependencies at every link, a shared one only when somebody links it statically.
@@ -44,6 +45,9 @@ else()
 endif()
 if(WEFT_HAVE_HWLOC)
   string(APPEND weft_pc_requires " hwloc")
+endif()
+if(WEFT_HAVE_TCP)
+  string(APPEND weft_pc_requires " libsodium")
 endif()
 configure_file("${PROJECT_SOURCE_DIR}/cmake/weft.pc.in" "${PROJECT_BINARY_DIR}/package/weft.pc" @ONLY)
 install(FILES "${PROJECT_BINARY_DIR}/package/weft.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")

@@ -13,6 +13,7 @@
 #include "network/ofi/ofi.hpp"
 #include "network/shm/shm_network.hpp"
 #include "network/sim/sim_network.hpp"
+#include "network/tcp/tcp.hpp"
 
 #include <cstdlib>
 #include <string>
@@ -22,13 +23,16 @@ namespace weft {
 
 namespace {
 
-/// Shared memory within a host, libfabric between hosts.
+/// Shared memory within a host, sockets or libfabric between hosts.
 std::unique_ptr<network::Network> make_mixed_network(bootstrap::Bootstrap& bootstrap,
                                                      const base::Attributes& attributes,
                                                      detail::PayloadLender& copier) {
   auto local = std::make_unique<network::shm::ShmNetwork>(bootstrap, attributes, copier,
                                                           network::shm::OutOfReach::is_told);
-  auto remote = network::ofi::make_network(bootstrap, attributes, copier, local->packet_memory());
+  const auto make_remote = attributes.text(base::Attribute::remote_network) == "tcp"
+                               ? &network::tcp::make_network
+                               : &network::ofi::make_network;
+  auto remote = make_remote(bootstrap, attributes, copier, local->packet_memory());
   const base::Log log(attributes, bootstrap.rank(), base::LogModule::mixed);
   return std::make_unique<network::mixed::MixedNetwork>(bootstrap.size(), std::move(local), std::move(remote),
                                                         log);
@@ -42,6 +46,7 @@ std::unique_ptr<network::Network> make_network(bootstrap::Bootstrap& bootstrap,
     return std::make_unique<network::shm::ShmNetwork>(bootstrap, attributes, copier);
   if (name == "mixed" || name == "auto") return make_mixed_network(bootstrap, attributes, copier);
   if (name == "sim") return std::make_unique<network::sim::SimNetwork>(bootstrap, attributes, copier);
+  if (name == "tcp") return network::tcp::make_network(bootstrap, attributes, copier);
   return network::ofi::make_network(bootstrap, attributes, copier);
 }
 

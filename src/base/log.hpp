@@ -19,6 +19,7 @@ enum class LogModule : std::uint8_t {
   runtime,  ///< runtimes and devices: made, drained, ended
   bootstrap,
   shm,
+  tcp,
   ofi,
   sim,
   mixed,     ///< the choice of a network for each peer
@@ -28,7 +29,7 @@ enum class LogModule : std::uint8_t {
   backlog,
   failure,  ///< failures of ranks
 };
-inline constexpr std::size_t kLogModules = 11;
+inline constexpr std::size_t kLogModules = 12;
 
 std::string_view to_string(LogLevel level);
 std::string_view to_string(LogModule module);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -20,6 +21,9 @@ inline constexpr std::size_t kMaximumKey = 255;
 inline constexpr std::size_t kMaximumValue = std::size_t{64} << 20;
 inline constexpr std::size_t kMaximumGathered = std::size_t{1} << 30;
 
+/// Random bytes that only the ranks of a job know.
+using Secret = std::array<std::byte, 32>;
+
 /// Membership of a job before any network exists: the own rank, and small data of all ranks. All functions
 /// may be called by any thread at any time; they throw weft::Error with one clear line. The destructor leaves
 /// the job; it is not collective.
@@ -35,9 +39,9 @@ class Bootstrap {
   /// 32 hexadecimal digits, equal on all ranks, different for every job and for every runtime of a job.
   virtual std::string_view job_id() const = 0;
 
-  /// Where ranks are: the number of hosts of the job, and the host of a rank, counted from 0 in the order of
-  /// their first ranks.
-  virtual int hosts() const { return 1; }
+  /// By which ranks prove to each other that they belong to the job.
+  virtual const Secret& secret() const = 0;
+  /// The host on which the launcher has started a rank; hosts are counted from 0.
   virtual int host_of(int rank) const {
     static_cast<void>(rank);
     return 0;
@@ -98,6 +102,13 @@ class Bootstrap {
   virtual bool has_left(int rank) const noexcept {
     static_cast<void>(rank);
     return false;
+  }
+
+  /// Reports that this rank has lost its connection with a rank that has not left. The launcher alone decides
+  /// which of them has failed, and failures() then tells every rank.
+  virtual void report_unreachable(int rank, std::string_view why) noexcept {
+    static_cast<void>(rank);
+    static_cast<void>(why);
   }
 
   /// This rank begins to leave and takes part in no further collective: collectives that wait for it, now or

@@ -15,23 +15,33 @@ namespace {
 constexpr std::string_view kDigits = "0123456789abcdef";
 constexpr std::size_t kLength = 32;
 
+void fill(std::span<std::byte> room, const char* what) {
+  ssize_t filled = 0;
+  do {
+    filled = getrandom(room.data(), room.size(), 0);
+  } while (filled < 0 && errno == EINTR);
+  if (filled != static_cast<ssize_t>(room.size()))
+    throw Error("the kernel gave no random " + std::string(what) + ": " +
+                base::failed_call("getrandom", errno));
+}
+
 }  // namespace
 
 std::string random_job_id() {
-  std::array<unsigned char, kLength / 2> random{};
-  ssize_t filled = 0;
-  do {
-    filled = getrandom(random.data(), random.size(), 0);
-  } while (filled < 0 && errno == EINTR);
-  if (filled != static_cast<ssize_t>(random.size())) {
-    throw Error("the kernel gave no random job id: " + base::failed_call("getrandom", errno));
-  }
+  std::array<std::byte, kLength / 2> random{};
+  fill(random, "job id");
   std::string id;
-  for (const unsigned char byte : random) {
-    id += kDigits[byte >> 4];
-    id += kDigits[byte & 15];
+  for (const std::byte byte : random) {
+    id += kDigits[std::to_integer<unsigned>(byte) >> 4];
+    id += kDigits[std::to_integer<unsigned>(byte) & 15];
   }
   return id;
+}
+
+Secret random_secret() {
+  Secret secret;
+  fill(secret, "secret");
+  return secret;
 }
 
 std::string instance_id(std::string_view job_id, std::uint32_t instance) {

@@ -4,11 +4,14 @@
 #include <string>
 #include <string_view>
 
+#include "bootstrap/bootstrap.hpp"
+
 namespace weft::bootstrap {
 
-/// Returns 32 random hexadecimal digits from the kernel. The id is also the secret that only the job's
-/// processes know.
+/// Returns 32 random hexadecimal digits from the kernel.
 std::string random_job_id();
+/// Returns a secret of random bytes from the kernel.
+Secret random_secret();
 
 /// Returns the id of the i-th runtime of a job: 24 digits of the job's id, then the instance number.
 std::string instance_id(std::string_view job_id, std::uint32_t instance);

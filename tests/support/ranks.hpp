@@ -101,10 +101,10 @@ inline const std::vector<AttributeSetting> kNoSurprises = {
          std::string_view(runtime.attribute("sim_reorder")) == "0";
 }
 
-/// Whether libfabric may carry messages between the ranks of a job: they then arrive some time after a post.
-[[nodiscard]] inline bool uses_libfabric(const Runtime& runtime) {
+/// Whether messages between the ranks of a job may arrive some time after their post, by sockets or libfabric.
+[[nodiscard]] inline bool is_message_network(const Runtime& runtime) {
   const std::string_view network = runtime.network();
-  return network == "ofi" || network == "mixed";
+  return network == "tcp" || network == "ofi" || network == "mixed";
 }
 
 /// All ranks of an in-process job with an endpoint each, driven by the thread that owns this object.

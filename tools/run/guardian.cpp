@@ -140,6 +140,7 @@ int Guardian::run() {
     wait_for_work();
     check_abort();
     check_unfinished();
+    check_unreachable();
     check_time();
     check_explanation();
   }
@@ -266,6 +267,17 @@ void Guardian::check_unfinished() {
                "exited with code 0 before it joined the job, which rank {} has joined: every rank must "
                "make its weft::Runtime",
                unfinished->other));
+  }
+}
+
+/// Ends ranks that were declared failed although they run: they may not go on as if they were members.
+void Guardian::check_unreachable() {
+  while (const auto lost = server_.take_unreachable()) {
+    const Rank& rank = ranks_[static_cast<std::size_t>(lost->rank)];
+    if (rank.ended) continue;
+    err_.say(fmt::format("weft run: rank {} (pid {}) is ended, because rank {} cannot reach it: {}", lost->rank,
+                         rank.process, lost->by, lost->why));
+    ::kill(-rank.process, SIGKILL);
   }
 }
 

@@ -55,6 +55,7 @@ class Guardian {
   void reap();
   void rank_ended(int rank, int status);
   void check_unfinished();
+  void check_unreachable();
   void fail(int rank, int exit_code, const std::string& how);
   void tell_failures();
   void tell_losses();

@@ -19,10 +19,11 @@ namespace weft::bootstrap {
 namespace {
 
 struct Instance {
-  explicit Instance(std::string job_id, int size)
-      : id(std::move(job_id)), exchange(size), left(static_cast<std::size_t>(size)) {}
+  Instance(std::string job_id, const Secret& of_job, int size)
+      : id(std::move(job_id)), secret(of_job), exchange(size), left(static_cast<std::size_t>(size)) {}
 
   const std::string id;
+  const Secret secret;
   std::mutex mutex;
   std::condition_variable changed;  // notified at every change of the members below
   Exchange exchange;
@@ -55,6 +56,7 @@ class InProcess final : public Bootstrap {
   int rank() const override { return rank_; }
   int size() const override { return instance_->exchange.size(); }
   std::string_view job_id() const override { return instance_->id; }
+  const Secret& secret() const override { return instance_->secret; }
 
   void put(std::string_view key, std::span<const std::byte> value) override {
     check_key(key);
@@ -173,6 +175,7 @@ class InProcess final : public Bootstrap {
 
 struct Hub::Job {
   std::string id;
+  Secret secret{};
   int size = 0;
   double timeout_seconds = 0;
   std::mutex mutex;
@@ -186,6 +189,7 @@ struct Hub::Job {
 Hub::Hub(int ranks, double timeout_seconds) : job_(std::make_shared<Job>()) {
   if (ranks < 1) throw Error("a hub of " + std::to_string(ranks) + " ranks: it must be at least 1");
   job_->id = random_job_id();
+  job_->secret = random_secret();
   job_->size = ranks;
   job_->timeout_seconds = timeout_seconds;
   job_->joins.resize(static_cast<std::size_t>(ranks));
@@ -204,7 +208,8 @@ std::unique_ptr<Bootstrap> Hub::join(int rank, std::string_view name) {
   auto& instance = job_->instances[{std::string(name), before}];
   if (instance == nullptr)
     instance = std::make_shared<Instance>(
-        instance_id(job_->id, static_cast<std::uint32_t>(job_->instances.size() - 1)), job_->size);
+        instance_id(job_->id, static_cast<std::uint32_t>(job_->instances.size() - 1)), job_->secret,
+        job_->size);
   return std::make_unique<InProcess>(instance, rank, job_->timeout_seconds, std::move(hold));
 }
 

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string_view>
 
+#include "bootstrap/bootstrap.hpp"
 #include "bootstrap/local/socket.hpp"
 
 namespace weft::bootstrap::local {
@@ -17,6 +18,7 @@ struct Welcome {
   std::uint32_t unused;
   std::uint64_t user_namespace;  ///< of the launcher; 0: unknown
   std::uint64_t pid_namespace;
+  Secret secret;
 };
 
 /// Records which ranks of an instance of the job have failed, which means ended without leaving it, or have

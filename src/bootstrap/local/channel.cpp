@@ -102,9 +102,9 @@ std::uint32_t Channel::send(Message message, std::int32_t argument, std::span<co
   return header.request;
 }
 
-void Channel::tell(Message message, std::span<const std::byte> payload) {
+void Channel::tell(Message message, std::span<const std::byte> payload, std::int32_t argument) {
   try {
-    send(message, 0, payload, {}, -1, false);
+    send(message, argument, payload, {}, -1, false);
   } catch (const Error&) {
     // Messages without an answer report how this rank leaves, which a launcher that has ended need not know.
   }

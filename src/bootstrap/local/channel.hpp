@@ -40,7 +40,7 @@ class Channel {
   /// would not see the connection end while the child lives.
   void close_in_forked_child() noexcept { socket_.close(); }
   /// Sends a message that is not answered; it is no error when the launcher has ended.
-  void tell(Message message, std::span<const std::byte> payload = {});
+  void tell(Message message, std::span<const std::byte> payload = {}, std::int32_t argument = 0);
 
  private:
   std::uint32_t send(Message message, std::int32_t argument, std::span<const std::byte> first,

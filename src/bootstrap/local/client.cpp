@@ -55,6 +55,7 @@ class LocalClient final : public Bootstrap {
       throw Error("the launcher's welcome is not valid: the program and `weft run` must be of one version");
     std::memcpy(&content, welcome.payload.data(), sizeof content);
     id_ = instance_id(job.id, content.instance);
+    secret_ = content.secret;
     const auto is_same = [](std::uint64_t mine, std::uint64_t launchers) {
       return mine != 0 && mine == launchers;
     };
@@ -68,6 +69,7 @@ class LocalClient final : public Bootstrap {
   int rank() const override { return rank_; }
   int size() const override { return size_; }
   std::string_view job_id() const override { return id_; }
+  const Secret& secret() const override { return secret_; }
 
   void put(std::string_view key, std::span<const std::byte> value) override {
     check_key(key);
@@ -131,6 +133,9 @@ class LocalClient final : public Bootstrap {
   }
   bool has_left(int rank) const noexcept override { return board_ != nullptr && board_->has_left(rank); }
   void begin_to_leave() noexcept override { channel_.tell(Message::ending); }
+  void report_unreachable(int rank, std::string_view why) noexcept override {
+    channel_.tell(Message::unreachable, bytes_of(why.substr(0, kLongestReason)), rank);
+  }
   void report_loss(std::string_view what) noexcept override {
     channel_.tell(Message::loss, bytes_of(what.substr(0, kLongestReason)));
   }
@@ -173,6 +178,7 @@ class LocalClient final : public Bootstrap {
   const double timeout_;
   bool is_apart_ = true;
   std::string id_;
+  Secret secret_{};
   std::unique_ptr<local::Board> board_;
   local::Channel channel_;
   const base::ForkWatch fork_watch_{

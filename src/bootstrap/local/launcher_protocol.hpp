@@ -26,6 +26,7 @@ enum class Message : std::uint32_t {
   leave,      // 0              none; not answered
   ending,     // 0              none; not answered: the rank arrives in no further collective
   loss,       // 0              what was lost; not answered
+  unreachable,  // rank         why it cannot be reached; not answered
   lend,       // 0              key; with a descriptor; answered by missing when there are too many
   take_back,  // 0              key
   borrow,     // rank           key; the answer is done with a descriptor, or missing

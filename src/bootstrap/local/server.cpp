@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <limits>
 #include <cstring>
 #include <utility>
 
@@ -60,12 +61,16 @@ Server::Server(std::string job_id, int size)
 Server::~Server() = default;
 
 int Server::timeout_ms() const {
-  if (departures_.empty()) return -1;
-  const std::int64_t left = departures_.front().due_ns - base::now_ns();
+  if (departures_.empty() && reports_.empty()) return -1;
+  std::int64_t due = std::numeric_limits<std::int64_t>::max();
+  if (!departures_.empty()) due = departures_.front().due_ns;
+  if (!reports_.empty()) due = std::min(due, reports_.front().due_ns);
+  const std::int64_t left = due - base::now_ns();
   return left <= 0 ? 0 : static_cast<int>(left / 1'000'000) + 1;
 }
 
 void Server::serve() {
+  decide_reports();
   while (!departures_.empty() && departures_.front().due_ns <= base::now_ns()) {
     const Departure departure = departures_.front();
     departures_.pop_front();
@@ -190,6 +195,30 @@ void Server::leave(Instance& instance, int rank, std::string how) {
   if (instance.left < size_) return;
   stored_bytes_ -= instance.stored_bytes;
   instances_[instance.number].reset();
+}
+
+/// The first report counts; one by a rank that has been declared failed itself does not.
+void Server::decide_reports() {
+  while (!reports_.empty() && reports_.front().due_ns <= base::now_ns()) {
+    const Report report = std::move(reports_.front());
+    reports_.pop_front();
+    const auto& instance = instances_[report.instance];
+    if (instance == nullptr || instance->member(report.about.rank) != Membership::joined ||
+        instance->member(report.about.by) != Membership::joined)
+      continue;
+    instance->member(report.about.rank) = Membership::unreachable;
+    instance->board.mark_failed(report.about.rank);
+    unreachable_.push_back(report.about);
+    leave(*instance, report.about.rank,
+          "could not be reached by rank " + std::to_string(report.about.by) + ": " + report.about.why);
+  }
+}
+
+std::optional<Server::Unreachable> Server::take_unreachable() {
+  if (unreachable_.empty()) return std::nullopt;
+  Unreachable next = std::move(unreachable_.front());
+  unreachable_.pop_front();
+  return next;
 }
 
 void Server::rank_ended(int rank, std::string how) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "bootstrap/exchange.hpp"
+#include "bootstrap/job_id.hpp"
 #include "bootstrap/local/launcher_protocol.hpp"
 #include "bootstrap/local/socket.hpp"
 
@@ -65,6 +66,15 @@ class Server {
   /// The first request of a rank to end the job.
   const std::optional<Abort>& aborted() const { return aborted_; }
 
+  /// A rank that has been declared failed because another one could not reach it, although its process runs.
+  struct Unreachable {
+    int rank;
+    int by;
+    std::string why;
+  };
+  /// Returns each such rank once; its process should be ended.
+  std::optional<Unreachable> take_unreachable();
+
   struct Loss {
     int rank;
     std::string what;
@@ -86,6 +96,8 @@ class Server {
   void put(Connection& connection);
   void get(Connection& connection, bool waits);
   void collective(Connection& connection, CollectiveKind kind);
+  void report_unreachable(Connection& connection);
+  void decide_reports();
   void lend(Connection& connection);
   void take_back(Connection& connection);
   void borrow(Connection& connection);
@@ -103,6 +115,7 @@ class Server {
   void close(int descriptor);
 
   const std::string job_id_;
+  const Secret secret_ = random_secret();
   const std::string name_;
   const int size_;
   Descriptor epoll_;
@@ -136,6 +149,16 @@ class Server {
     std::int64_t due_ns;
   };
   std::deque<Departure> departures_;
+
+  // What ranks report of others that they cannot reach. The end of a process, which explains it, is usually
+  // known a moment later.
+  struct Report {
+    std::uint32_t instance;
+    Unreachable about;
+    std::int64_t due_ns;
+  };
+  std::deque<Report> reports_;
+  std::deque<Unreachable> unreachable_;
 };
 
 }  // namespace weft::bootstrap::local

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <limits>
 
+#include "base/clock.hpp"
 #include "base/host/host.hpp"
 #include "base/system_call.hpp"
 #include "bootstrap/job_id.hpp"
@@ -77,6 +78,9 @@ bool Server::handle(Connection& connection) {
                                                                "has left the job (its runtime ended)");
       settle_all(*instances_[connection.instance]);
       return true;
+    case Message::unreachable:
+      report_unreachable(connection);
+      return true;
     case Message::loss:
       losses_.push_back({connection.rank, std::string(connection.text())});
       return true;
@@ -127,7 +131,7 @@ bool Server::hello(Connection& connection) {
   connection.instance = number;
   instances_[number]->member(rank) = Membership::joined;
   find_absent(*instances_[number]);
-  const Welcome welcome{number, 0, base::read_user_namespace(), base::read_pid_namespace()};
+  const Welcome welcome{number, 0, base::read_user_namespace(), base::read_pid_namespace(), secret_};
   auto payload = std::make_shared<Bytes>(sizeof welcome);
   std::memcpy(payload->data(), &welcome, sizeof welcome);
   // Passed as a descriptor, not by the number of a process or file: ranks may see another /proc, or none.
@@ -139,6 +143,15 @@ bool Server::hello(Connection& connection) {
   else
     answer(connection, header.request, Message::done, std::move(payload), std::move(board));
   return true;
+}
+
+void Server::report_unreachable(Connection& connection) {
+  constexpr std::int64_t kGrace = 300'000'000;  // nanoseconds
+  const int rank = connection.header.argument;
+  if (rank < 0 || rank >= size_ || rank == connection.rank) return;
+  reports_.push_back({connection.instance,
+                      {rank, connection.rank, std::string(connection.text())},
+                      base::now_ns() + kGrace});
 }
 
 void Server::lend(Connection& connection) {

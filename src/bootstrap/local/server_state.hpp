@@ -56,7 +56,8 @@ enum class Membership : std::uint8_t {
   joined,
   left,     ///< in order, with a message
   lost,     ///< its connection ended without that message, as it does when its process ends
-  cut_off,  ///< its connection ended without that message, and the process has gone on for a while
+  unreachable,  ///< declared failed, because another rank could not reach it
+  cut_off,      ///< its connection ended without that message, and the process has gone on for a while
 };
 
 struct Server::Instance {

@@ -17,6 +17,7 @@ class Single final : public Bootstrap {
   int rank() const override { return 0; }
   int size() const override { return 1; }
   std::string_view job_id() const override { return inner_->job_id(); }
+  const Secret& secret() const override { return inner_->secret(); }
   void put(std::string_view key, std::span<const std::byte> value) override { inner_->put(key, value); }
   std::optional<std::vector<std::byte>> try_get(int rank, std::string_view key) override {
     return inner_->try_get(rank, key);

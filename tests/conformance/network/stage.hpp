@@ -8,6 +8,7 @@
 #include "network/mixed/mixed_network.hpp"
 #include "network/network.hpp"
 #include "network/ofi/ofi.hpp"
+#include "network/tcp/tcp.hpp"
 #include "network/shm/shm_network.hpp"
 #include "network/sim/sim_network.hpp"
 #include "support/message_sink.hpp"
@@ -66,10 +67,13 @@ inline std::unique_ptr<Network> make(bootstrap::Bootstrap& bootstrap, const base
                                      detail::PayloadLender& copier) {
   const std::string_view name = attributes.text(base::Attribute::network);
   if (name == "sim") return std::make_unique<sim::SimNetwork>(bootstrap, attributes, copier);
+  if (name == "tcp") return tcp::make_network(bootstrap, attributes, copier);
   if (name == "ofi") return ofi::make_network(bootstrap, attributes, copier);
   if (name == "mixed") {
     auto local = std::make_unique<shm::ShmNetwork>(bootstrap, attributes, copier, shm::OutOfReach::is_told);
-    auto remote = ofi::make_network(bootstrap, attributes, copier, local->packet_memory());
+    const auto make_remote =
+        attributes.text(base::Attribute::remote_network) == "tcp" ? &tcp::make_network : &ofi::make_network;
+    auto remote = make_remote(bootstrap, attributes, copier, local->packet_memory());
     const base::Log log(attributes, bootstrap.rank(), base::LogModule::mixed);
     return std::make_unique<mixed::MixedNetwork>(bootstrap.size(), std::move(local), std::move(remote), log);
   }

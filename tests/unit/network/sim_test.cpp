@@ -386,12 +386,16 @@ TEST(SimNetwork, refuses_ranks_with_other_knobs_and_ranks_that_are_processes) {
     int rank() const override { return 0; }
     int size() const override { return 2; }
     std::string_view job_id() const override { return "0"; }
+    const bootstrap::Secret& secret() const override { return secret_; }
     void put(std::string_view, std::span<const std::byte>) override {}
     std::optional<std::vector<std::byte>> try_get(int, std::string_view) override { return std::nullopt; }
     std::vector<std::byte> get(int, std::string_view) override { return {}; }
     void barrier() override {}
     void allgather(std::span<const std::byte>, std::span<std::byte>) override {}
     void abort(int, std::string_view) override {}
+
+   private:
+    const bootstrap::Secret secret_{};
   } process;
   EXPECT_THROW(SimNetwork(process, base::Attributes::load(Settings{}, nullptr), copier), Error);
 }

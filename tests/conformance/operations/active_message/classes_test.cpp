@@ -79,7 +79,7 @@ using EndpointTypes = testing::Types<Endpoint, SerialEndpoint>;
 TYPED_TEST_SUITE(Classes, EndpointTypes);
 
 /// Whether the receiver has everything as soon as a post has returned.
-bool arrives_at_once(const Runtime& runtime) { return !test::uses_libfabric(runtime); }
+bool arrives_at_once(const Runtime& runtime) { return !test::is_message_network(runtime); }
 
 TYPED_TEST(Classes, have_room_of_their_own_whichever_is_filled_first) {
   for (const MessageClass first : kClasses) {

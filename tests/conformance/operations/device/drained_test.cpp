@@ -25,7 +25,7 @@ TEST_P(Drained, holds_once_an_active_message_has_been_taken) {
   ASSERT_TRUE(ranks.progress_until([&] { return ranks.endpoint(0).drained(); }));
   std::vector<std::byte> bytes = payload(GetParam(), 1);
   ASSERT_TRUE(ranks.post(0, 1, remote, bytes).has_value());  // nobody is told
-  if (!test::uses_libfabric(ranks.runtime(0))) {
+  if (!test::is_message_network(ranks.runtime(0))) {
     EXPECT_FALSE(ranks.endpoint(0).drained()) << "the peer has not progressed since";
     EXPECT_FALSE(ranks.endpoint(0).wait_drained(1ms));
   }

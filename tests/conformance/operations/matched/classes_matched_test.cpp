@@ -170,7 +170,7 @@ TYPED_TEST(ClassesOfSends, control_passes_sends_that_fill_their_lane) {
   receive(0);
   receive(1);
   ASSERT_TRUE(ranks.progress_until([&] { return arrived.messages.size() == 2; }));
-  if (!test::uses_libfabric(ranks.runtime(0))) {
+  if (!test::is_message_network(ranks.runtime(0))) {
     EXPECT_EQ(arrived.messages[0].tag(), 1U);
   }
   EXPECT_EQ(buffers[1], value);

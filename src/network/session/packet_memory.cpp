@@ -1,4 +1,4 @@
-#include "network/ofi/packet_memory.hpp"
+#include "network/session/packet_memory.hpp"
 
 #include <weft/error.hpp>
 
@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <string>
 
-namespace weft::network::ofi {
+namespace weft::network::session {
 
-PacketMemory::PacketMemory(Fabric& fabric, std::uint32_t count, std::size_t payload,
+PacketMemory::PacketMemory(std::string_view network, std::uint32_t count, std::size_t payload,
                            const Network::PacketMemory& foreign)
     : is_own_(foreign.base == nullptr),
       count_(is_own_ ? count : foreign.count),
@@ -16,30 +16,23 @@ PacketMemory::PacketMemory(Fabric& fabric, std::uint32_t count, std::size_t payl
       stride_(is_own_ ? kFront + (payload + 63) / 64 * 64 : foreign.stride),
       nodes_(std::make_unique<Node[]>(count_)),
       base_(foreign.base) {
-  if (!is_own_) {
-    registration_ = fabric.register_local({base_, stride_ * (count_ - 1) + payload_});
-    return;
-  }
-  const std::size_t bytes = stride_ * count_;
-  void* memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (!is_own_) return;
+  void* memory =
+      ::mmap(nullptr, stride_ * count_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED)
-    throw Error("ofi: " + std::to_string(count) + " packets of " + std::to_string(payload) +
-                " bytes cannot be allocated");
+    throw Error(std::string(network) + ": " + std::to_string(count) + " packets of " +
+                std::to_string(payload) + " bytes cannot be allocated");
   base_ = static_cast<std::byte*>(memory) + kFront;
-  try {
-    registration_ = fabric.register_local({static_cast<std::byte*>(memory), bytes});
-  } catch (...) {
-    ::munmap(memory, bytes);
-    throw;
-  }
 }
 
 PacketMemory::~PacketMemory() {
-  registration_.reset();
   if (is_own_) ::munmap(base_ - kFront, stride_ * count_);
 }
 
-Network::PacketMemory PacketMemory::layout() const noexcept { return {base_, stride_, count_, payload_}; }
+std::span<std::byte> PacketMemory::whole() const noexcept {
+  return is_own_ ? std::span{base_ - kFront, stride_ * count_}
+                 : std::span{base_, stride_ * (count_ - 1) + payload_};
+}
 
 std::size_t PacketMemory::reclaim(std::span<std::uint32_t> indices) noexcept {
   std::size_t count = 0;
@@ -54,4 +47,4 @@ std::size_t PacketMemory::reclaim(std::span<std::uint32_t> indices) noexcept {
   return count;
 }
 
-}  // namespace weft::network::ofi
+}  // namespace weft::network::session

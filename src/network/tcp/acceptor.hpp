@@ -1,0 +1,108 @@
+// The listening side of a rank: takes connections, checks their greetings, and hands them to the device they
+// are for.
+#pragma once
+
+#include "base/descriptor.hpp"
+#include "base/log.hpp"
+#include "concurrent/mpsc_list.hpp"
+#include "network/tcp/greeting.hpp"
+#include "network/tcp/socket.hpp"
+
+#include <weft/detail/device_path.hpp>
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+
+namespace weft::network::tcp {
+
+/// A connection whose peer has proved itself. The Answer is still to be sent.
+struct Accepted {
+  Accepted* next = nullptr;
+  base::Descriptor socket;
+  Introduction introduction;
+};
+
+/// Where connections for one device arrive: any thread puts, the device takes.
+class Inbox {
+ public:
+  /// Throws weft::Error.
+  Inbox();
+  ~Inbox();
+  Inbox(const Inbox&) = delete;
+  Inbox& operator=(const Inbox&) = delete;
+
+  /// Readable while there is something to take.
+  [[nodiscard]] int descriptor() const noexcept { return event_.get(); }
+  void put(std::unique_ptr<Accepted> accepted) noexcept;
+  /// Returns all, linked by `next`; they belong to the caller.
+  [[nodiscard]] Accepted* take_all() noexcept;
+
+ private:
+  base::Descriptor event_;
+  concurrent::MpscList<Accepted> list_;
+};
+
+/// What connections to a rank are checked against.
+struct Membership {
+  std::string job_id;
+  Secret secret;
+  int rank;
+  int ranks;
+  double peer_timeout;  // seconds
+};
+
+/// Before a peer has proved itself, a connection has one of a fixed number of places, a fixed number of bytes,
+/// and some seconds. Any device's thread may call serve(); others then return at once.
+class Acceptor {
+ public:
+  static constexpr std::size_t kPlaces = 64;
+
+  /// Throws weft::Error.
+  Acceptor(const Membership& membership, Listener listener, const base::Log& log);
+
+  [[nodiscard]] std::uint16_t port() const noexcept { return listener_.port; }
+  /// Readable when serve() has something to do.
+  [[nodiscard]] int descriptor() const noexcept { return epoll_.get(); }
+  /// Connections for the device go to the inbox, which must outlive this object.
+  void open(std::uint32_t device, Inbox& inbox) noexcept {
+    inboxes_[device].store(&inbox, std::memory_order_release);
+  }
+  void serve() noexcept;
+  /// The number of connections that were refused. Any thread.
+  [[nodiscard]] std::uint64_t refused() const noexcept { return refused_.load(std::memory_order_relaxed); }
+
+ private:
+  struct Place {
+    base::Descriptor socket;
+    std::int64_t deadline = 0;  // of base::now_ns()
+    std::size_t filled = 0;
+    bool is_challenged = false;
+    Introduction introduction;
+    Nonce nonce{};
+    Proof proof{};  // of the peer
+  };
+
+  void accept_all() noexcept;
+  [[nodiscard]] Place* find_place() noexcept;
+  void end_late() noexcept;
+  void read(Place& place) noexcept;
+  [[nodiscard]] bool challenge(Place& place) noexcept;
+  [[nodiscard]] bool finish(Place& place) noexcept;
+  bool refuse(const Place& place, std::string_view why) noexcept;
+
+  const Membership membership_;
+  const Listener listener_;
+  const base::Log log_;
+  base::Descriptor epoll_;
+  std::mutex mutex_;  // only tried
+  std::array<Place, kPlaces> places_;
+  std::array<std::atomic<Inbox*>, detail::DevicePath::kMaxDevices> inboxes_{};
+  std::atomic<std::uint64_t> refused_{0};
+  std::int64_t next_word_ = 0;
+};
+
+}  // namespace weft::network::tcp

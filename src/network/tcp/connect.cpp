@@ -1,0 +1,260 @@
+// Reaching peers: addresses are tried until a greeting has succeeded, and connections of peers are taken.
+#include "base/clock.hpp"
+#include "base/system_call.hpp"
+#include "network/tcp/tcp_endpoint.hpp"
+
+#include <weft/error.hpp>
+
+#include <poll.h>
+#include <sys/epoll.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+namespace weft::network::tcp {
+
+namespace {
+
+constexpr std::int64_t kNextAddress = 250'000'000;  // nanoseconds until the next address is tried as well
+constexpr std::int64_t kLeastSearch = 5'000'000'000;
+
+void note_fault(Search& search, const Address& address, const std::string& why) {
+  if (search.faults.find(to_text(address, search.port)) != std::string::npos) return;
+  search.faults += (search.faults.empty() ? "" : ", ") + to_text(address, search.port) + " (" + why + ")";
+}
+
+/// Reads `size` bytes in all. Returns 1 when they are there, 0 when more have to come, -1 at the end.
+int receive_part(Attempt& attempt, std::size_t size) noexcept {
+  const ssize_t got = ::recv(attempt.socket.get(), attempt.received.data() + attempt.filled,
+                             size - attempt.filled, MSG_DONTWAIT);
+  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return 0;
+  if (got <= 0) return -1;
+  attempt.filled += static_cast<std::size_t>(got);
+  if (attempt.filled != size) return 0;
+  attempt.filled = 0;
+  return 1;
+}
+
+template <class Object>
+bool send_whole(int socket, const Object& object) noexcept {
+  return ::send(socket, &object, sizeof object, MSG_NOSIGNAL | MSG_DONTWAIT) ==
+         static_cast<ssize_t>(sizeof object);
+}
+
+}  // namespace
+
+bool TcpEndpoint::connect(session::Link& link, std::span<const std::byte> address) noexcept try {
+  Connection& connection = connection_of(link.rank, link.device);
+  connection.link = &link;
+  link.address = reinterpret_cast<std::uint64_t>(&connection);
+  if (connection.is_open()) return true;
+  if (link.rank == context_.membership.rank && link.device == index_) {
+    connect_to_itself(connection);
+    return true;
+  }
+  const auto there = decode(address);
+  if (!there.has_value()) return false;
+  auto search = std::make_unique<Search>();
+  search->port = there->port;
+  search->addresses = order_of_trial(*there, context_.interfaces, context_.network_namespace);
+  const std::int64_t now = base::now_ns();
+  search->deadline =
+      now + std::max(kLeastSearch, base::seconds_to_ns(context_.membership.peer_timeout));
+  if (search->addresses.empty()) {
+    std::string told;
+    for (const Address& each : there->addresses) told += (told.empty() ? "" : ", ") + to_text(each);
+    lose(connection, "it has no address that this rank could try: it tells " +
+                         (told.empty() ? "none" : told) + "; this rank has " +
+                         to_text(context_.interfaces) + " (attribute interface, WEFT_INTERFACE)");
+    return true;
+  }
+  connection.search = std::move(search);
+  searching_.push_back(&connection);
+  search_on(connection, now);
+  return true;
+} catch (const std::exception& error) {
+  context_.log.warn("rank " + std::to_string(link.rank) + " cannot be contacted: " + error.what());
+  return false;
+}
+
+void TcpEndpoint::connect_to_itself(Connection& connection) {
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends) != 0)
+    throw Error(base::failed_call("socketpair", errno));
+  base::Descriptor first(ends[0]);
+  base::Descriptor second(ends[1]);
+  own_end_ = std::make_unique<Connection>();
+  own_end_->rank = connection.rank;
+  own_end_->device = connection.device;
+  own_end_->servings.reserve(kMostFetches);
+  open(*own_end_, std::move(second));
+  open(connection, std::move(first));
+}
+
+/// The greeting is over.
+void TcpEndpoint::open(Connection& connection, base::Descriptor socket) noexcept try {
+  connection.chunk = chunks_.take_chunk();
+  if (connection.chunk == nullptr) throw std::bad_alloc();
+  connection.output.open();
+  set_options(socket.get(), context_.membership.peer_timeout);
+  epoll_event event{};
+  event.events = EPOLLIN;
+  event.data.ptr = &connection;
+  if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, socket.get(), &event) != 0)
+    throw Error(base::failed_call("epoll_ctl", errno));
+  connection.socket = std::move(socket);
+  connection.search.reset();
+  context_.log.debug([&] {
+    return "device " + std::to_string(index_) + " is connected with device " +
+           std::to_string(connection.device) + " of rank " + std::to_string(connection.rank);
+  });
+} catch (const std::exception& error) {
+  lose(connection, std::string("its connection cannot be used: ") + error.what());
+}
+
+void TcpEndpoint::take_accepted() noexcept {
+  for (Accepted* each = inbox_.take_all(); each != nullptr;) {
+    std::unique_ptr<Accepted> accepted(each);
+    each = each->next;
+    try {
+      adopt(std::move(accepted));
+    } catch (const std::exception& error) {
+      context_.log.warn(std::string("a connection is dropped: ") + error.what());
+    }
+  }
+}
+
+/// When both sides connect at a time, the connection of the lower one stays, once it has got beyond the
+/// kernel's part: it may be the only way that a firewall leaves.
+void TcpEndpoint::adopt(std::unique_ptr<Accepted> accepted) {
+  const Introduction& from = accepted->introduction;
+  Connection& connection = connection_of(static_cast<int>(from.from_rank), from.from_device);
+  if (connection.is_lost) return;
+  const bool is_lower = std::pair{context_.membership.rank, int{index_}} <
+                        std::pair{static_cast<int>(from.from_rank), int{from.from_device}};
+  const bool is_greeting =
+      connection.search != nullptr &&
+      std::any_of(connection.search->attempts.begin(), connection.search->attempts.end(),
+                  [](const Attempt& attempt) { return attempt.stage != Attempt::Stage::connecting; });
+  Answer answer;
+  if (connection.is_open() || (is_lower && is_greeting)) {
+    answer.verdict = Verdict::yield;
+    static_cast<void>(send_whole(accepted->socket.get(), answer));
+    return;
+  }
+  if (send_whole(accepted->socket.get(), answer)) open(connection, std::move(accepted->socket));
+}
+
+void TcpEndpoint::search_on() noexcept {
+  const std::int64_t now = base::now_ns();
+  std::erase_if(searching_, [&](Connection* each) {
+    try {
+      if (each->search != nullptr) search_on(*each, now);
+    } catch (const std::exception& error) {
+      lose(*each, std::string("it cannot be contacted: ") + error.what());
+    }
+    return each->search == nullptr;
+  });
+}
+
+void TcpEndpoint::search_on(Connection& connection, std::int64_t now) noexcept {
+  Search& search = *connection.search;
+  if (context_.peers.peer(connection.rank).has_left.load(std::memory_order_relaxed))
+    return lose(connection, "it has left");
+  for (std::size_t index = 0; index < search.attempts.size();) {
+    const bool goes_on = go_on(connection, search.attempts[index]);
+    if (connection.search == nullptr) return;  // it is open, or lost
+    if (goes_on)
+      ++index;
+    else
+      search.attempts.erase(search.attempts.begin() + static_cast<std::ptrdiff_t>(index));
+  }
+  if (now > search.deadline)
+    return lose(connection, "none of its addresses can be reached: " +
+                                (search.faults.empty() ? "they do not answer" : search.faults));
+  if (now < search.next_time && (!search.attempts.empty() || search.next == 0)) return;
+  if (search.next == search.addresses.size()) {
+    if (search.attempts.empty()) {
+      search.next = 0;
+      search.next_time = now + kNextAddress;
+    }
+    return;
+  }
+  search.next_time = now + kNextAddress;
+  begin_next(connection);
+}
+
+void TcpEndpoint::begin_next(Connection& connection) noexcept {
+  Search& search = *connection.search;
+  const Address& address = search.addresses[search.next++];
+  Attempt attempt;
+  attempt.socket = begin_connect(address, search.port);
+  attempt.address = address;
+  if (!attempt.socket) return note_fault(search, address, base::failed_call("connect", errno));
+  set_options(attempt.socket.get(), context_.membership.peer_timeout);
+  search.attempts.push_back(std::move(attempt));
+}
+
+bool TcpEndpoint::go_on(Connection& connection, Attempt& attempt) noexcept {
+  Search& search = *connection.search;
+  const auto fail = [&](const std::string& why) {
+    note_fault(search, attempt.address, why);
+    return false;
+  };
+  const Membership& own = context_.membership;
+  switch (attempt.stage) {
+    case Attempt::Stage::connecting: {
+      pollfd writable{attempt.socket.get(), POLLOUT, 0};
+      if (::poll(&writable, 1, 0) != 1) return true;
+      int error = 0;
+      socklen_t size = sizeof error;
+      if (::getsockopt(attempt.socket.get(), SOL_SOCKET, SO_ERROR, &error, &size) != 0 || error != 0)
+        return fail(base::failed_call("connect", error));
+      Introduction& introduction = attempt.introduction;
+      own.job_id.copy(introduction.job_id.data(), introduction.job_id.size());
+      introduction.from_rank = static_cast<std::uint32_t>(own.rank);
+      introduction.to_rank = static_cast<std::uint32_t>(connection.rank);
+      introduction.from_device = index_;
+      introduction.to_device = connection.device;
+      introduction.nonce = make_nonce();
+      attempt.stage = Attempt::Stage::introduced;
+      return send_whole(attempt.socket.get(), introduction) || fail(base::failed_call("send", errno));
+    }
+    case Attempt::Stage::introduced: {
+      const int state = receive_part(attempt, sizeof(Challenge));
+      if (state == 0) return true;
+      if (state < 0) return fail("closed during the greeting");
+      Challenge challenge;
+      std::memcpy(&challenge, attempt.received.data(), sizeof challenge);
+      if (challenge.magic != kGreetingMagic || challenge.version != kGreetingVersion ||
+          !are_equal(challenge.proof,
+                     proof_of_listener(own.secret, attempt.introduction, challenge.nonce)))
+        return fail("who listens there does not know the secret of the job");
+      attempt.stage = Attempt::Stage::proved;
+      return send_whole(attempt.socket.get(),
+                        proof_of_connector(own.secret, attempt.introduction, challenge.nonce)) ||
+             fail(base::failed_call("send", errno));
+    }
+    case Attempt::Stage::proved: {
+      const int state = receive_part(attempt, sizeof(Answer));
+      if (state == 0) return true;
+      Answer answer;
+      std::memcpy(&answer, attempt.received.data(), sizeof answer);
+      if (state < 0 || answer.magic != kGreetingMagic) return fail("closed during the greeting");
+      if (answer.verdict == Verdict::accepted) {
+        // Moved out first: opening ends the search and its attempts.
+        base::Descriptor socket = std::move(attempt.socket);
+        open(connection, std::move(socket));
+        return false;
+      }
+      // The peer connects by itself.
+      search.next = 0;
+      search.next_time = base::now_ns() + kNextAddress;
+      return false;
+    }
+  }
+  return false;
+}
+
+}  // namespace weft::network::tcp

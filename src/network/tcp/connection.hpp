@@ -1,0 +1,85 @@
+// The connection of a device with a device of a peer.
+#pragma once
+
+#include "base/descriptor.hpp"
+#include "network/session/link.hpp"
+#include "network/tcp/addresses.hpp"
+#include "network/tcp/chunks.hpp"
+#include "network/tcp/greeting.hpp"
+#include "network/tcp/output.hpp"
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace weft::network::tcp {
+
+/// A fetch of a peer: what it is still to be sent of offered memory.
+struct Serving {
+  std::uint64_t key;
+  std::uint64_t offset;
+  std::uint64_t left;
+  std::uint64_t token;
+};
+
+/// One address that is being tried.
+struct Attempt {
+  base::Descriptor socket;
+  Address address;
+  enum class Stage : std::uint8_t { connecting, introduced, proved } stage = Stage::connecting;
+  Introduction introduction;
+  std::array<std::byte, sizeof(Challenge)> received{};
+  std::size_t filled = 0;
+};
+
+/// What is done to reach a peer that has published its addresses.
+struct Search {
+  std::uint16_t port = 0;
+  std::vector<Address> addresses;  // in the order of trial
+  std::size_t next = 0;            // of the addresses
+  std::int64_t next_time = 0;      // when the next address is tried; of base::now_ns()
+  std::int64_t deadline = 0;       // when the peer is given up
+  std::vector<Attempt> attempts;
+  std::string faults;  // why addresses could not be used
+};
+
+/// Where the next bytes of a record of kind data go.
+struct Landing {
+  std::byte* to = nullptr;
+  std::size_t left = 0;
+  std::size_t padding = 0;
+};
+
+/// Where in a chunk the bytes behind a landing have to begin, so that the record behind their padding is aligned.
+[[nodiscard]] inline std::size_t shift_of(const Landing& landing) noexcept {
+  return (kAlignment - landing.padding) % kAlignment;
+}
+
+struct Connection {
+  int rank = -1;
+  std::uint8_t device = 0;
+  session::Link* link = nullptr;  // null until the session makes one
+  base::Descriptor socket;        // open: the greeting is over
+  bool is_broken = false;         // nothing can be written; what the peer has sent before is still read
+  bool is_lost = false;
+  std::unique_ptr<Search> search;  // while it is not open
+
+  Output output;
+  bool is_writing = false;      // in the device's list of connections with something to write
+  bool waits_for_room = false;  // the device's epoll tells when the socket takes more
+  std::vector<Serving> servings;
+  std::size_t piece = 0;  // bytes of the first serving that are being written
+
+  Chunk* chunk = nullptr;  // into which is read
+  std::size_t begin = 0;   // of what has been read and not been taken
+  std::size_t end = 0;
+  Landing landing;
+  std::uint32_t landing_fetch = 0;
+
+  [[nodiscard]] bool is_open() const noexcept { return static_cast<bool>(socket) && !is_lost; }
+};
+
+}  // namespace weft::network::tcp

@@ -1,0 +1,135 @@
+// Receiving: reads into chunks, and the records in them.
+#include "network/tcp/tcp_endpoint.hpp"
+
+#include "base/system_call.hpp"
+#include "network/session/session_device.hpp"
+
+#include <cerrno>
+#include <cstring>
+
+namespace weft::network::tcp {
+
+namespace {
+
+constexpr int kReadsPerVisit = 4;
+constexpr std::size_t kLeastRoom = 16 << 10;  // that a read is given
+
+}  // namespace
+
+/// Makes room for a read, and for the whole of the record that has come in part. Returns false when there is
+/// no memory: the bytes wait in the kernel.
+bool TcpEndpoint::make_room(Connection& connection) noexcept {
+  if (kChunkBytes - connection.end >= kLeastRoom) return true;
+  const std::size_t size = connection.end - connection.begin;
+  std::byte* const part = connection.chunk->bytes.get() + connection.begin;
+  const std::size_t shift = shift_of(connection.landing);
+  // Pairs with the release of threads that have delivered messages of the chunk.
+  if (connection.chunk->users.load(std::memory_order_acquire) == 1) {
+    std::memmove(connection.chunk->bytes.get() + shift, part, size);
+  } else {
+    Chunk* const fresh = chunks_.take_chunk();
+    if (fresh == nullptr) return false;
+    std::memcpy(fresh->bytes.get() + shift, part, size);
+    chunks_.release(*std::exchange(connection.chunk, fresh));
+  }
+  connection.begin = shift;
+  connection.end = shift + size;
+  return true;
+}
+
+bool TcpEndpoint::read(Connection& connection, session::SessionDevice& device) noexcept {
+  bool has_read = false;
+  for (int round = 0; round < kReadsPerVisit && connection.is_open() && make_room(connection); ++round) {
+    Landing& landing = connection.landing;
+    std::array<iovec, 2> parts{
+        iovec{landing.to, landing.left},
+        iovec{connection.chunk->bytes.get() + connection.end, kChunkBytes - connection.end}};
+    const std::size_t asked = parts[0].iov_len + parts[1].iov_len;
+    msghdr message{};
+    message.msg_iov = landing.left != 0 ? parts.data() : &parts[1];
+    message.msg_iovlen = landing.left != 0 ? 2 : 1;
+    const ssize_t got = ::recvmsg(connection.socket.get(), &message, MSG_DONTWAIT);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR)) break;
+    if (got <= 0) {
+      lose(connection, got == 0 ? "it has closed the connection" : base::failed_call("recv", errno));
+      break;
+    }
+    has_read = true;
+    const std::size_t landed = std::min(static_cast<std::size_t>(got), landing.left);
+    landing.to += landed;
+    landing.left -= landed;
+    connection.end += static_cast<std::size_t>(got) - landed;
+    if (landed != 0 && landing.left == 0) end_piece(connection, device);
+    take_records(connection, device);
+    if (static_cast<std::size_t>(got) < asked) break;
+  }
+  return has_read;
+}
+
+void TcpEndpoint::take_records(Connection& connection, session::SessionDevice& device) noexcept {
+  while (connection.is_open() && connection.landing.left == 0) {
+    const std::size_t skipped = std::min(connection.landing.padding, connection.end - connection.begin);
+    connection.begin += skipped;
+    connection.landing.padding -= skipped;
+    if (connection.landing.padding != 0 || !take_record(connection, device)) break;
+  }
+  if (connection.is_open() && connection.begin == connection.end && connection.landing.left == 0 &&
+      connection.landing.padding == 0 && connection.chunk->users.load(std::memory_order_acquire) == 1)
+    connection.begin = connection.end = 0;
+}
+
+bool TcpEndpoint::is_whole(const Connection& connection, const Record& record) const noexcept {
+  return connection.end - connection.begin >= sizeof record + padded(record.bytes);
+}
+
+bool TcpEndpoint::take_record(Connection& connection, session::SessionDevice& device) noexcept {
+  Record record{};
+  if (connection.end - connection.begin < sizeof record) return false;
+  std::memcpy(&record, connection.chunk->bytes.get() + connection.begin, sizeof record);
+  bool is_well = false;
+  switch (record.kind) {
+    case RecordKind::message:
+      is_well = record.bytes >= sizeof(session::Header) && record.bytes <= context_.message_bytes;
+      if (is_well && !is_whole(connection, record)) return false;
+      is_well = is_well && take_message(connection, record, device);
+      break;
+    case RecordKind::fetch:
+      is_well = record.bytes == sizeof(FetchRequest);
+      if (is_well && !is_whole(connection, record)) return false;
+      is_well = is_well && begin_serving(connection, record);
+      break;
+    case RecordKind::data:
+      return land(connection, record, device);
+    case RecordKind::refused:
+      if (Fetch* const fetch = find(connection, record.token); fetch != nullptr && record.bytes == 0) {
+        end(*fetch, Outcome::refused, device);
+        is_well = true;
+      }
+      break;
+  }
+  if (!is_well) {
+    lose(connection, "it has sent a record of kind " + std::to_string(static_cast<int>(record.kind)) +
+                         " and of " + std::to_string(record.bytes) + " bytes that cannot be");
+    return false;
+  }
+  connection.begin += sizeof record + padded(record.bytes);
+  return true;
+}
+
+bool TcpEndpoint::take_message(Connection& connection, const Record& record,
+                               session::SessionDevice& device) noexcept {
+  std::byte* const bytes = connection.chunk->bytes.get() + connection.begin + sizeof record;
+  session::Header header{};
+  std::memcpy(&header, bytes, sizeof header);
+  // The sender is the one that has greeted.
+  if (header.rank != static_cast<std::uint32_t>(connection.rank) || header.device != connection.device)
+    return false;
+  ChunkMessage* const message = chunks_.take_message(*connection.chunk);
+  if (message == nullptr) return false;  // more messages than it has credit for
+  message->bytes = bytes;
+  message->size = record.bytes;
+  device.accept(*message);
+  return true;
+}
+
+}  // namespace weft::network::tcp

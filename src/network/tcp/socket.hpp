@@ -1,0 +1,35 @@
+// Sockets with the options that connections between ranks need.
+#pragma once
+
+#include "base/descriptor.hpp"
+#include "network/tcp/addresses.hpp"
+
+#include <cstdint>
+#include <string_view>
+
+namespace weft::network::tcp {
+
+/// Ports from `first` to `last`; 0 to 0: any that is free.
+struct PortRange {
+  std::uint16_t first = 0;
+  std::uint16_t last = 0;
+};
+/// Reads the attribute ports: "auto", or "LO-HI". Throws weft::Error.
+[[nodiscard]] PortRange parse_ports(std::string_view text);
+
+struct Listener {
+  base::Descriptor socket;
+  std::uint16_t port = 0;
+};
+/// Listens at all addresses of this rank, on the first port of the range that is free. Throws weft::Error
+/// when none is.
+[[nodiscard]] Listener listen_in(const PortRange& ports);
+
+/// Begins to connect. Returns an empty descriptor, and errno, when that fails at once.
+[[nodiscard]] base::Descriptor begin_connect(const Address& address, std::uint16_t port) noexcept;
+/// Messages leave without delay, and the kernel notices a peer or a link that is gone after this time.
+void set_options(int socket, double peer_timeout_seconds) noexcept;
+/// Raises the number of files that this process may open as far as it may, once.
+void raise_file_limit() noexcept;
+
+}  // namespace weft::network::tcp

@@ -1,0 +1,181 @@
+#include "network/tcp/tcp_endpoint.hpp"
+
+#include "base/system_call.hpp"
+#include "network/session/session_device.hpp"
+
+#include <weft/error.hpp>
+
+#include <sys/epoll.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <thread>
+
+namespace weft::network::tcp {
+
+namespace {
+
+constexpr std::uint32_t kDrivesPerLook = 4;  // at other connections than the hot one
+constexpr std::uint32_t kForGreetings = 8;   // messages that come before the first contact
+constexpr auto kFarewell = std::chrono::milliseconds(20);
+
+void add_to(int epoll, int descriptor, void* what) {
+  epoll_event event{};
+  event.events = EPOLLIN;
+  event.data.ptr = what;
+  if (::epoll_ctl(epoll, EPOLL_CTL_ADD, descriptor, &event) != 0)
+    throw Error("tcp: connections cannot be waited for: " + base::failed_call("epoll_ctl", errno));
+}
+
+}  // namespace
+
+TcpEndpoint::TcpEndpoint(const EndpointContext& context, std::uint32_t index)
+    : context_(context),
+      index_(static_cast<std::uint8_t>(index)),
+      chunks_(context.copier),
+      epoll_(::epoll_create1(EPOLL_CLOEXEC)),
+      frame_memory_(new std::byte[kFrames * kFrameBytes]) {
+  if (!epoll_) throw Error("tcp: a device cannot be opened: " + base::failed_call("epoll_create1", errno));
+  add_to(epoll_.get(), context_.acceptor.descriptor(), &context_.acceptor);
+  add_to(epoll_.get(), inbox_.descriptor(), &inbox_);
+  free_frames_.reserve(kFrames);
+  for (std::size_t frame = 0; frame < kFrames; ++frame)
+    free_frames_.push_back(frame_memory_.get() + frame * kFrameBytes);
+  chunks_.grow(kForGreetings, 0);
+  context_.acceptor.open(index, inbox_);
+  Endpoints own{context_.acceptor.port(), context_.network_namespace, {}};
+  for (const Interface& each : context_.interfaces) own.addresses.push_back(each.address);
+  context_.peers.publish(index, encode(own));
+}
+
+/// Peers that have not read everything would be told of a failure if a connection were closed with something
+/// unread: what they send is read until they have closed as well, for a moment.
+TcpEndpoint::~TcpEndpoint() {
+  std::vector<Connection*> open;
+  for (const auto& [peer, connection] : connections_)
+    if (connection->is_open()) open.push_back(connection.get());
+  for (Connection* each : open) ::shutdown(each->socket.get(), SHUT_WR);
+  const auto until = std::chrono::steady_clock::now() + kFarewell;
+  while (!open.empty()) {
+    std::erase_if(open, [](Connection* each) {
+      std::array<std::byte, 4096> dropped;
+      const ssize_t got = ::recv(each->socket.get(), dropped.data(), dropped.size(), MSG_DONTWAIT);
+      return got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR);
+    });
+    if (std::chrono::steady_clock::now() > until) break;
+    std::this_thread::yield();
+  }
+}
+
+Connection& TcpEndpoint::connection_of(int rank, std::uint8_t device) {
+  std::unique_ptr<Connection>& connection = connections_[{rank, device}];
+  if (connection == nullptr) {
+    connection = std::make_unique<Connection>();
+    connection->rank = rank;
+    connection->device = device;
+    connection->servings.reserve(kMostFetches);
+    // What is noted where no memory may be needed has its room from here.
+    const std::size_t most = connections_.size() + 1;
+    for (auto* list : {&writing_, &broken_, &lost_, &searching_}) list->reserve(2 * most);
+  }
+  return *connection;
+}
+
+void TcpEndpoint::drive(session::SessionDevice& device) noexcept {
+  ++drives_;
+  if (!searching_.empty()) search_on();
+  if (!writing_.empty()) write_waiting();
+  const bool has_read = hot_ != nullptr && read(*hot_, device);
+  if (hot_ == nullptr || drives_ % kDrivesPerLook == 0 || (!has_read && !writing_.empty()))
+    poll_events(device);
+  if (!broken_.empty()) read_broken(device);
+  if (!lost_.empty()) end_lost(device);
+}
+
+void TcpEndpoint::poll_events(session::SessionDevice& device) noexcept {
+  std::array<epoll_event, 32> events;
+  const int count = ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), 0);
+  for (int index = 0; index < count; ++index) {
+    const epoll_event& event = events[static_cast<std::size_t>(index)];
+    if (event.data.ptr == &context_.acceptor) {
+      context_.acceptor.serve();
+    } else if (event.data.ptr == &inbox_) {
+      take_accepted();
+    } else if ((event.events & ~EPOLLOUT) != 0) {
+      auto* const connection = static_cast<Connection*>(event.data.ptr);
+      if (connection->is_open() && connection != hot_ && read(*connection, device)) hot_ = connection;
+    }
+  }
+}
+
+/// `for_room`: the connection is also waited for until its socket takes more.
+void TcpEndpoint::watch(Connection& connection, bool for_room) noexcept {
+  if (connection.waits_for_room == for_room) return;
+  connection.waits_for_room = for_room;
+  epoll_event event{};
+  event.events = for_room ? EPOLLIN | EPOLLOUT : EPOLLIN;
+  event.data.ptr = &connection;
+  static_cast<void>(::epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, connection.socket.get(), &event));
+}
+
+void TcpEndpoint::write_waiting() noexcept {
+  std::erase_if(writing_, [this](Connection* each) {
+    if (each->is_open() && !each->is_broken && flush(*each) == Output::Result::full) {
+      watch(*each, true);
+      return false;
+    }
+    if (each->is_open()) watch(*each, false);
+    each->is_writing = false;
+    return true;
+  });
+}
+
+void TcpEndpoint::lose(Connection& connection, const std::string& why) noexcept {
+  if (connection.is_lost) return;
+  connection.is_lost = true;
+  connection.search.reset();
+  connection.socket = base::Descriptor();
+  if (hot_ == &connection) hot_ = nullptr;
+  if (connection.chunk != nullptr) chunks_.release(*std::exchange(connection.chunk, nullptr));
+  lost_.push_back(&connection);
+  if (context_.peers.peer(connection.rank).has_left.load(std::memory_order_relaxed)) return;
+  context_.peers.mark_left(connection.rank, why);
+  if (connection.rank != context_.membership.rank) context_.bootstrap.report_unreachable(connection.rank, why);
+}
+
+/// A goodbye may lie before the end: a peer that has left closes its side.
+void TcpEndpoint::read_broken(session::SessionDevice& device) noexcept {
+  for (Connection* each : broken_) {
+    while (each->is_open() && read(*each, device)) {
+    }
+    if (each->is_open()) lose(*each, "the connection is broken");
+  }
+  broken_.clear();
+}
+
+void TcpEndpoint::end_lost(session::SessionDevice& device) noexcept {
+  for (Fetch& fetch : fetches_)
+    if (fetch.from != nullptr && fetch.from->is_lost) end(fetch, Outcome::peer_failed, device);
+  lost_.clear();
+}
+
+bool TcpEndpoint::is_carrying() const noexcept {
+  return std::any_of(writing_.begin(), writing_.end(), [this](const Connection* each) {
+    return each->is_open() && !each->output.is_empty() && !context_.peers.has_left(each->rank);
+  });
+}
+
+bool TcpEndpoint::may_sleep() noexcept {
+  if (!searching_.empty()) return false;
+  epoll_event event{};
+  return ::epoll_wait(epoll_.get(), &event, 1, 0) == 0;
+}
+
+void TcpEndpoint::stop() noexcept {
+  for (const auto& [peer, connection] : connections_) connection->socket = base::Descriptor();
+  own_end_.reset();
+  hot_ = nullptr;
+}
+
+}  // namespace weft::network::tcp

@@ -1,0 +1,140 @@
+// Sockets as the transport of a session device.
+// Sources: tcp_endpoint.cpp (drive, polling), connect.cpp (reaching peers), transfers.cpp (sending),
+// receive.cpp, fetches.cpp.
+#pragma once
+
+#include "base/log.hpp"
+#include "bootstrap/bootstrap.hpp"
+#include "network/session/packet_memory.hpp"
+#include "network/session/peers.hpp"
+#include "network/session/transport.hpp"
+#include "network/tcp/acceptor.hpp"
+#include "network/tcp/connection.hpp"
+#include "network/tcp/offers.hpp"
+
+#include <map>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace weft::network::tcp {
+
+/// Resources that the endpoints of a rank share.
+struct EndpointContext {
+  const Membership& membership;
+  Acceptor& acceptor;
+  Offers& offers;
+  session::Peers& peers;
+  session::PacketMemory& packets;
+  bootstrap::Bootstrap& bootstrap;
+  detail::PayloadLender& copier;
+  const base::Log& log;
+  const std::vector<Interface>& interfaces;
+  std::uint64_t network_namespace;
+  std::size_t message_bytes;  // longest message, session header included
+};
+
+class TcpEndpoint final : public session::Transport {
+ public:
+  /// Opens the endpoint of a device index and publishes its addresses. Throws weft::Error.
+  TcpEndpoint(const EndpointContext& context, std::uint32_t index);
+  ~TcpEndpoint() override;
+
+  // connect.cpp
+  bool connect(session::Link& link, std::span<const std::byte> address) noexcept override;
+  // transfers.cpp
+  session::Sent transmit(session::Link& link, const session::Header& header, Bytes payload) noexcept override;
+  session::Sent transmit_packet(session::Link& link, const session::Header& header, std::uint32_t packet,
+                                std::size_t size) noexcept override;
+  [[nodiscard]] std::byte* take_frame() noexcept override;
+  [[nodiscard]] std::size_t frame_bytes() const noexcept override { return kFrameBytes; }
+  session::Sent transmit_frame(session::Link& link, std::byte* frame, std::size_t begin,
+                               std::size_t size) noexcept override;
+  [[nodiscard]] bool has_room_for_bulk() const noexcept override { return true; }
+  [[nodiscard]] bool is_carrying() const noexcept override;
+  // fetches.cpp
+  [[nodiscard]] bool can_fetch() const noexcept override { return true; }
+  [[nodiscard]] Offer offer(Bytes memory) noexcept override { return {context_.offers.add(memory), nullptr}; }
+  void end_offer(const Offer& offer) noexcept override { context_.offers.end(offer.key); }
+  AccessResult fetch(session::Link& link, const OfferedMemory& from, std::span<std::byte> to,
+                     std::uint64_t token) noexcept override;
+  void stop() noexcept override;
+  // tcp_endpoint.cpp
+  void drive(session::SessionDevice& device) noexcept override;
+  [[nodiscard]] session::ReceiveBuffers& buffers() noexcept override { return chunks_; }
+  [[nodiscard]] int wait_descriptor() const noexcept override { return epoll_.get(); }
+  [[nodiscard]] bool may_sleep() noexcept override;
+
+ private:
+  static constexpr std::size_t kFrames = 32;
+  static constexpr std::size_t kFrameBytes = 8192;
+  static constexpr std::size_t kMostFetches = 64;
+
+  /// A fetch of this device that has not ended.
+  struct Fetch {
+    Connection* from = nullptr;  // null: free
+    std::uint32_t generation = 0;
+    std::uint64_t token = 0;  // of the core
+    std::byte* to = nullptr;
+    std::size_t left = 0;
+  };
+
+  // tcp_endpoint.cpp
+  [[nodiscard]] Connection& connection_of(int rank, std::uint8_t device);
+  void watch(Connection& connection, bool for_room) noexcept;
+  void poll_events(session::SessionDevice& device) noexcept;
+  void write_waiting() noexcept;
+  void lose(Connection& connection, const std::string& why) noexcept;
+  void read_broken(session::SessionDevice& device) noexcept;
+  void end_lost(session::SessionDevice& device) noexcept;
+  // connect.cpp
+  void take_accepted() noexcept;
+  void adopt(std::unique_ptr<Accepted> accepted);
+  void open(Connection& connection, base::Descriptor socket) noexcept;
+  void connect_to_itself(Connection& connection);
+  void search_on() noexcept;
+  void search_on(Connection& connection, std::int64_t now) noexcept;
+  void begin_next(Connection& connection) noexcept;
+  /// Returns false when the attempt has failed, or is not needed any more.
+  bool go_on(Connection& connection, Attempt& attempt) noexcept;
+  // transfers.cpp
+  session::Sent write(session::Link& link, Bytes header, Bytes payload) noexcept;
+  bool note(Connection& connection, Output::Result result) noexcept;
+  // receive.cpp
+  /// Returns true when something has come.
+  bool read(Connection& connection, session::SessionDevice& device) noexcept;
+  void take_records(Connection& connection, session::SessionDevice& device) noexcept;
+  /// Returns false when the record is not whole, or the connection is lost.
+  bool take_record(Connection& connection, session::SessionDevice& device) noexcept;
+  bool take_message(Connection& connection, const Record& record, session::SessionDevice& device) noexcept;
+  bool is_whole(const Connection& connection, const Record& record) const noexcept;
+  [[nodiscard]] bool make_room(Connection& connection) noexcept;
+  // fetches.cpp
+  [[nodiscard]] Fetch* find(const Connection& connection, std::uint64_t token) noexcept;
+  void end(Fetch& fetch, Outcome outcome, session::SessionDevice& device) noexcept;
+  bool land(Connection& connection, const Record& record, session::SessionDevice& device) noexcept;
+  void end_piece(Connection& connection, session::SessionDevice& device) noexcept;
+  bool begin_serving(Connection& connection, const Record& record) noexcept;
+  Output::Result flush(Connection& connection) noexcept;
+  void serve_on(Connection& connection) noexcept;
+
+  const EndpointContext& context_;
+  const std::uint8_t index_;
+  Chunks chunks_;
+  base::Descriptor epoll_;
+  Inbox inbox_;
+  std::map<std::pair<int, std::uint8_t>, std::unique_ptr<Connection>> connections_;
+  std::unique_ptr<Connection> own_end_;  // of the connection of the device with itself: the other end
+  std::vector<Connection*> writing_;     // that have something to write
+  std::vector<Connection*> searching_;
+  std::vector<Connection*> broken_;      // that have to be read to their end
+  std::vector<Connection*> lost_;        // whose fetches have to be ended
+  Connection* hot_ = nullptr;      // of the last message: is read without being asked whether it is readable
+  std::uint32_t drives_ = 0;
+  std::array<Fetch, kMostFetches> fetches_;
+  std::unique_ptr<std::byte[]> frame_memory_;
+  std::vector<std::byte*> free_frames_;
+};
+
+}  // namespace weft::network::tcp

@@ -1,0 +1,89 @@
+#include "network/tcp/tcp_network.hpp"
+
+#include "network/tcp/tcp.hpp"
+
+#include <weft/error.hpp>
+
+#include <algorithm>
+#include <string>
+
+namespace weft::network::tcp {
+
+using base::Attribute;
+
+namespace {
+
+template <class Number>
+Number number(const base::Attributes& attributes, Attribute attribute) {
+  return static_cast<Number>(attributes.integer(attribute));
+}
+
+/// Longer messages are fetched, which needs no copy.
+constexpr std::size_t kLongestPacket = 32 * 1024;
+/// Payloads go from where they are to the socket; what it does not take at once is copied.
+constexpr std::size_t kLongestInline = 8192;
+
+std::size_t packet_bytes_of(const base::Attributes& attributes) {
+  return std::min(number<std::size_t>(attributes, Attribute::packet_size), kLongestPacket);
+}
+
+std::size_t inline_bytes_of(const base::Attributes& attributes) {
+  return std::clamp(number<std::size_t>(attributes, Attribute::inline_max), kSmallestSend, kLongestInline);
+}
+
+std::size_t message_bytes_of(const base::Attributes& attributes, const Network::PacketMemory& packets) {
+  const std::size_t payload = packet_bytes_of(attributes) + Network::kPacketTrailer;
+  return sizeof(session::Header) + std::max(packets.base == nullptr ? payload : std::min(payload, packets.payload),
+                                            inline_bytes_of(attributes));
+}
+
+}  // namespace
+
+TcpNetwork::TcpNetwork(bootstrap::Bootstrap& bootstrap, const base::Attributes& attributes,
+                       detail::PayloadLender& copier, const Network::PacketMemory& packets)
+    : SessionNetwork(bootstrap, attributes, base::LogModule::tcp, {"tcp", "sockets", "network (WEFT_NETWORK)"},
+                     message_bytes_of(attributes, packets), Attribute::tcp_credits, 0),
+      inline_bytes_(inline_bytes_of(attributes)),
+      packets_("tcp", number<std::uint32_t>(attributes, Attribute::packets),
+               packet_bytes_of(attributes) + kPacketTrailer, packets),
+      interfaces_(select_interfaces(list_interfaces(), attributes.text(Attribute::interface))),
+      membership_{std::string(bootstrap.job_id()), bootstrap.secret(), bootstrap.rank(), bootstrap.size(),
+                  attributes.seconds(Attribute::peer_timeout)},
+      acceptor_(membership_, listen_in(parse_ports(attributes.text(Attribute::ports))), log()),
+      context_{membership_,
+               acceptor_,
+               offers_,
+               peers(),
+               packets_,
+               bootstrap,
+               copier,
+               log(),
+               interfaces_,
+               read_network_namespace(),
+               message_bytes_of(attributes, packets)} {
+  prepare_greetings();
+  raise_file_limit();
+  log().info([&] { return "port " + std::to_string(acceptor_.port()) + " of " + to_text(interfaces_); });
+}
+
+Capabilities TcpNetwork::capabilities() const noexcept {
+  Capabilities capabilities;
+  capabilities.inline_bytes = inline_bytes_;
+  capabilities.can_fetch = true;
+  capabilities.stages = shared().stages;
+  return capabilities;
+}
+
+std::unique_ptr<Network> make_network(bootstrap::Bootstrap& bootstrap, const base::Attributes& attributes,
+                                      detail::PayloadLender& copier, const Network::PacketMemory& packets) {
+  return std::make_unique<TcpNetwork>(bootstrap, attributes, copier, packets);
+}
+
+Availability availability(const base::Attributes& attributes) try {
+  return {true, "sockets of " +
+                    to_text(select_interfaces(list_interfaces(), attributes.text(Attribute::interface)))};
+} catch (const Error& error) {
+  return {false, error.what()};
+}
+
+}  // namespace weft::network::tcp
