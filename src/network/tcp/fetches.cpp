@@ -19,7 +19,7 @@ AccessResult TcpEndpoint::fetch(session::Link& link, const OfferedMemory& from, 
   const auto index = static_cast<std::uint64_t>(free - fetches_.begin());
   const FetchRequest request{from.key, from.offset, to.size()};
   const Record record{sizeof request, RecordKind::fetch, {}, std::uint64_t{free->generation} << 32 | index};
-  const auto result = connection.output.write(connection.socket.get(), record, bytes_of(request), {});
+  const auto result = connection.output.write(connection.socket.get(), Queue::bulk, record, bytes_of(request), {});
   if (!note(connection, result)) return AccessResult::no_slot;
   *free = {&connection, free->generation, token, to.data(), to.size()};
   return AccessResult::posted;
@@ -107,7 +107,8 @@ void TcpEndpoint::serve_on(Connection& connection) noexcept {
       const Record record{0, RecordKind::refused, {}, serving.token};
       connection.piece = 0;
       connection.servings.erase(connection.servings.begin());
-      static_cast<void>(note(connection, connection.output.write(connection.socket.get(), record, {}, {})));
+      static_cast<void>(note(connection,
+                             connection.output.write(connection.socket.get(), Queue::bulk, record, {}, {})));
       continue;
     }
     if (!note(connection, result)) return;  // the rest of the piece is written by flush()

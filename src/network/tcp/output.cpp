@@ -2,6 +2,7 @@
 
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -30,41 +31,61 @@ ssize_t send_parts(int socket, std::span<iovec> parts) noexcept {
 
 }  // namespace
 
-Output::Result Output::write(int socket, const Record& record, std::span<const std::byte> header,
+void Output::open() {
+  for (Waiting& each : waiting_) each.bytes.reset(new std::byte[kRoom]);
+}
+
+bool Output::is_empty() const noexcept {
+  return !has_piece() && std::all_of(waiting_.begin(), waiting_.end(),
+                                     [](const Waiting& each) { return each.size() == 0; });
+}
+
+bool Output::Waiting::append(std::span<const iovec> parts, std::size_t skipped, std::size_t size) noexcept {
+  if (kRoom - end < size) {
+    if (kRoom - this->size() < size) return false;
+    std::memmove(bytes.get(), bytes.get() + begin, this->size());
+    end -= begin;
+    begin = 0;
+  }
+  for (const iovec& each : parts) {
+    const std::size_t here = std::min(skipped, each.iov_len);
+    skipped -= here;
+    if (each.iov_len == here) continue;
+    std::memcpy(bytes.get() + end, static_cast<const std::byte*>(each.iov_base) + here, each.iov_len - here);
+    end += each.iov_len - here;
+  }
+  return true;
+}
+
+std::size_t Output::Waiting::rest_behind(std::size_t written) const noexcept {
+  std::size_t place = 0;
+  while (place < written) {
+    Record record{};
+    std::memcpy(&record, bytes.get() + begin + place, sizeof record);
+    place += sizeof record + padded(record.bytes);
+  }
+  return place - written;
+}
+
+Output::Result Output::write(int socket, Queue queue, const Record& record, std::span<const std::byte> header,
                              std::span<const std::byte> payload) noexcept {
   const std::size_t padding = padded(record.bytes) - record.bytes;
   const std::size_t total = sizeof record + record.bytes + padding;
   std::array<iovec, 4> parts{part(std::as_bytes(std::span(&record, 1))), part(header), part(payload),
                              part(std::span(kZeros).first(padding))};
-  std::size_t written = 0;
-  if (is_empty()) {
-    const ssize_t sent = send_parts(socket, parts);
-    if (sent < 0) return Result::failed;
-    written = static_cast<std::size_t>(sent);
-    if (written == total) return Result::taken;
+  const auto place = static_cast<std::size_t>(queue);
+  if (!is_empty()) return waiting_[place].append(parts, 0, total) ? Result::taken : Result::full;
+  const ssize_t sent = send_parts(socket, parts);
+  if (sent < 0) return Result::failed;
+  const auto written = static_cast<std::size_t>(sent);
+  if (written == total) return Result::taken;
+  // The queue is empty, and has room for any record.
+  static_cast<void>(waiting_[place].append(parts, written, total - written));
+  if (written != 0) {
+    begun_queue_ = place;
+    begun_left_ = total - written;
   }
-  return keep(parts, written, total) ? Result::taken : Result::full;
-}
-
-/// Copies what is not written into the buffer. What has been begun always fits: the buffer was empty then, and
-/// no record of this kind is longer than it.
-bool Output::keep(std::span<const iovec> pieces, std::size_t written, std::size_t total) noexcept {
-  const std::size_t size = total - written;
-  if (kRoom - end_ < size) {
-    if (kRoom - (end_ - begin_) < size) return false;
-    std::memmove(bytes_.get(), bytes_.get() + begin_, end_ - begin_);
-    end_ -= begin_;
-    begin_ = 0;
-  }
-  for (const iovec& each : pieces) {
-    const std::size_t skipped = written < each.iov_len ? written : each.iov_len;
-    written -= skipped;
-    if (each.iov_len == skipped) continue;
-    std::memcpy(bytes_.get() + end_, static_cast<const std::byte*>(each.iov_base) + skipped,
-                each.iov_len - skipped);
-    end_ += each.iov_len - skipped;
-  }
-  return true;
+  return Result::taken;
 }
 
 Output::Result Output::write_piece(int socket, const Record& record,
@@ -83,7 +104,7 @@ Output::Result Output::flush_piece(int socket) noexcept {
   if (sent < 0) return Result::failed;
   auto left = static_cast<std::size_t>(sent);
   const auto take = [&left](std::size_t size) {
-    const std::size_t taken = left < size ? left : size;
+    const std::size_t taken = std::min(left, size);
     left -= taken;
     return taken;
   };
@@ -96,14 +117,42 @@ Output::Result Output::flush_piece(int socket) noexcept {
 Output::Result Output::flush(int socket) noexcept {
   if (has_piece())
     if (const Result result = flush_piece(socket); result != Result::taken) return result;
-  if (begin_ == end_) return Result::taken;
-  std::array<iovec, 1> parts{part({bytes_.get() + begin_, end_ - begin_})};
+  if (is_empty()) return Result::taken;
+  std::array<iovec, kQueues + 1> parts;
+  std::size_t total = 0;
+  for (std::size_t queue = 0; queue < kQueues; ++queue) {
+    const Waiting& each = waiting_[queue];
+    const std::size_t begun = begun_left_ != 0 && begun_queue_ == queue ? begun_left_ : 0;
+    if (begun != 0) parts[0] = part({each.bytes.get() + each.begin, begun});
+    parts[queue + 1] = part({each.bytes.get() + each.begin + begun, each.size() - begun});
+    total += each.size();
+  }
+  if (begun_left_ == 0) parts[0] = part({});
   const ssize_t sent = send_parts(socket, parts);
   if (sent < 0) return Result::failed;
-  begin_ += static_cast<std::size_t>(sent);
-  if (begin_ != end_) return Result::full;
-  begin_ = end_ = 0;
-  return Result::taken;
+  note_written(static_cast<std::size_t>(sent));
+  return static_cast<std::size_t>(sent) == total ? Result::taken : Result::full;
+}
+
+void Output::note_written(std::size_t size) noexcept {
+  const auto drop = [](Waiting& from, std::size_t count) {
+    from.begin += count;
+    if (from.begin == from.end) from.begin = from.end = 0;
+  };
+  const std::size_t of_begun = std::min(size, begun_left_);
+  if (of_begun != 0) drop(waiting_[begun_queue_], of_begun);
+  begun_left_ -= of_begun;
+  size -= of_begun;
+  for (std::size_t queue = 0; size != 0; ++queue) {
+    Waiting& each = waiting_[queue];
+    const std::size_t here = std::min(size, each.size());
+    size -= here;
+    if (size == 0 && here < each.size()) {
+      begun_queue_ = queue;
+      begun_left_ = each.rest_behind(here);
+    }
+    drop(each, here);
+  }
 }
 
 }  // namespace weft::network::tcp

@@ -12,28 +12,33 @@
 
 namespace weft::network::tcp {
 
-/// Writes at once what the socket takes, and keeps the rest, in order: first what is left of a piece of
-/// another's memory, then bytes of its own buffer. Used under the lock of the device.
+/// Records wait in queues by their urgency: those of the first leave before those of the others, and none
+/// takes the room of another queue.
+enum class Queue : std::uint8_t { urgent, normal, bulk };
+inline constexpr std::size_t kQueues = 3;
+
+/// Writes at once what the socket takes, and keeps the rest. Used under the lock of the device.
 class Output {
  public:
-  static constexpr std::size_t kRoom = std::size_t{64} << 10;
+  /// Of each queue; a record is shorter.
+  static constexpr std::size_t kRoom = std::size_t{40} << 10;
 
-  enum class Result : unsigned char {
-    taken,    // written, or kept
-    full,     // no room now; without effect
-    failed,   // the connection is lost; errno tells why
+  enum class Result : std::uint8_t {
+    taken,   // written, or kept
+    full,    // no room now; without effect
+    failed,  // the connection is lost; errno tells why
   };
 
-  /// Allocates the buffer. Throws std::bad_alloc.
-  void open() { bytes_.reset(new std::byte[kRoom]); }
+  /// Allocates the queues. Throws std::bad_alloc.
+  void open();
 
-  [[nodiscard]] bool is_empty() const noexcept { return begin_ == end_ && !has_piece(); }
+  [[nodiscard]] bool is_empty() const noexcept;
   /// Returns true while a piece is not written whole.
   [[nodiscard]] bool has_piece() const noexcept {
     return head_left_ != 0 || !piece_.empty() || padding_left_ != 0;
   }
-  /// Writes a record; the payload is copied as far as the socket does not take it.
-  Result write(int socket, const Record& record, std::span<const std::byte> header,
+  /// Writes a record; header and payload are copied as far as the socket does not take them.
+  Result write(int socket, Queue queue, const Record& record, std::span<const std::byte> header,
                std::span<const std::byte> payload) noexcept;
   /// Begins a record whose bytes are written from where they are: they must stay until has_piece() is false.
   /// Only when is_empty().
@@ -42,16 +47,29 @@ class Output {
   Result flush(int socket) noexcept;
 
  private:
+  struct Waiting {
+    std::unique_ptr<std::byte[]> bytes;
+    std::size_t begin = 0;
+    std::size_t end = 0;
+
+    [[nodiscard]] std::size_t size() const noexcept { return end - begin; }
+    /// Appends what follows the first `skipped` bytes of the parts; false, without effect, without room.
+    [[nodiscard]] bool append(std::span<const iovec> parts, std::size_t skipped, std::size_t size) noexcept;
+    /// Bytes of the record in which the first `written` bytes end that lie behind them.
+    [[nodiscard]] std::size_t rest_behind(std::size_t written) const noexcept;
+  };
+
   Result flush_piece(int socket) noexcept;
-  bool keep(std::span<const iovec> pieces, std::size_t written, std::size_t total) noexcept;
+  void note_written(std::size_t size) noexcept;
 
   std::array<std::byte, sizeof(Record)> head_{};  // of a piece
   std::size_t head_left_ = 0;
   std::span<const std::byte> piece_;
   std::size_t padding_left_ = 0;
-  std::unique_ptr<std::byte[]> bytes_;
-  std::size_t begin_ = 0;
-  std::size_t end_ = 0;
+  std::array<Waiting, kQueues> waiting_;
+  // The record that is written in part: it is ended before any other is begun.
+  std::size_t begun_queue_ = 0;
+  std::size_t begun_left_ = 0;
 };
 
 }  // namespace weft::network::tcp

@@ -99,7 +99,7 @@ class TcpEndpoint final : public session::Transport {
   /// Returns false when the attempt has failed, or is not needed any more.
   bool go_on(Connection& connection, Attempt& attempt) noexcept;
   // transfers.cpp
-  session::Sent write(session::Link& link, Bytes header, Bytes payload) noexcept;
+  session::Sent write(session::Link& link, session::Kind kind, Bytes header, Bytes payload) noexcept;
   bool note(Connection& connection, Output::Result result) noexcept;
   // receive.cpp
   /// Returns true when something has come.

@@ -1,11 +1,27 @@
 // Sending: a gather write at once, and what the socket does not take later.
 #include "network/tcp/tcp_endpoint.hpp"
 
+#include <cstring>
+
 namespace weft::network::tcp {
 
 using session::Sent;
 
 namespace {
+
+/// What belongs to the network itself is urgent, but for the goodbye, which is the last.
+Queue queue_of(session::Kind kind) noexcept {
+  switch (kind) {
+    case session::Kind::data:
+      return Queue::normal;
+    case session::Kind::bulk:
+    case session::Kind::rendezvous_data:
+    case session::Kind::goodbye:
+      return Queue::bulk;
+    default:
+      return Queue::urgent;
+  }
+}
 
 Connection& connected(const session::Link& link) noexcept {
   return *reinterpret_cast<Connection*>(link.address);
@@ -27,22 +43,23 @@ bool TcpEndpoint::note(Connection& connection, Output::Result result) noexcept {
   return result == Output::Result::taken;
 }
 
-Sent TcpEndpoint::write(session::Link& link, Bytes header, Bytes payload) noexcept {
+Sent TcpEndpoint::write(session::Link& link, session::Kind kind, Bytes header, Bytes payload) noexcept {
   Connection& connection = connected(link);
   if (connection.is_lost) return Sent::never;
   if (!connection.socket || connection.is_broken) return Sent::later;
   const Record record{static_cast<std::uint32_t>(header.size() + payload.size()), RecordKind::message, {}, 0};
-  const auto result = connection.output.write(connection.socket.get(), record, header, payload);
+  const auto result =
+      connection.output.write(connection.socket.get(), queue_of(kind), record, header, payload);
   return note(connection, result) ? Sent::yes : Sent::later;
 }
 
 Sent TcpEndpoint::transmit(session::Link& link, const session::Header& header, Bytes payload) noexcept {
-  return write(link, bytes_of(header), payload);
+  return write(link, header.kind, bytes_of(header), payload);
 }
 
 Sent TcpEndpoint::transmit_packet(session::Link& link, const session::Header& header, std::uint32_t packet,
                                   std::size_t size) noexcept {
-  const Sent sent = write(link, bytes_of(header), {context_.packets.payload(packet), size});
+  const Sent sent = write(link, header.kind, bytes_of(header), {context_.packets.payload(packet), size});
   if (sent == Sent::yes) context_.packets.release(packet);
   return sent;
 }
@@ -56,7 +73,9 @@ std::byte* TcpEndpoint::take_frame() noexcept {
 
 Sent TcpEndpoint::transmit_frame(session::Link& link, std::byte* frame, std::size_t begin,
                                  std::size_t size) noexcept {
-  const Sent sent = write(link, {}, {frame + begin, size});
+  session::Header header{};
+  std::memcpy(&header, frame + begin, sizeof header);
+  const Sent sent = write(link, header.kind, {}, {frame + begin, size});
   if (sent != Sent::later) free_frames_.push_back(frame);
   return sent;
 }
