@@ -107,6 +107,13 @@ inline const std::vector<AttributeSetting> kNoSurprises = {
   return network == "tcp" || network == "ofi" || network == "mixed";
 }
 
+/// Whether a packet is free again as soon as it has been posted: the kernel has taken its bytes.
+[[nodiscard]] inline bool copies_packets_at_once(const Runtime& runtime) {
+  const std::string_view network = runtime.network();
+  return network == "tcp" ||
+         (network == "mixed" && std::string_view(runtime.attribute("remote_network")) == "tcp");
+}
+
 /// All ranks of an in-process job with an endpoint each, driven by the thread that owns this object.
 template <class EndpointType = Endpoint>
 class Ranks {

@@ -10,6 +10,7 @@ namespace {
 
 /// Longest sleep while the other network, which has no descriptor, may get messages.
 constexpr std::chrono::nanoseconds kSleep = std::chrono::milliseconds(1);
+constexpr std::chrono::nanoseconds kLongestSleep = std::chrono::seconds(1);  // the remote network looks after its peers
 
 }  // namespace
 
@@ -94,6 +95,7 @@ void MixedPort::park(std::uint32_t token, std::uint32_t bits, std::chrono::nanos
   const int descriptor = remote_->wait_descriptor();
   // Without a descriptor the remote network wakes nobody: then threads sleep briefly.
   if (descriptor < 0 || !watch_.arm(descriptor)) limit = std::min(limit, kSleep);
+  limit = std::min(limit, kLongestSleep);
   local_->park(token, bits, limit);
 }
 

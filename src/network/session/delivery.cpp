@@ -96,7 +96,8 @@ std::size_t SessionDevice::deliver(Lane& lane, Sink& sink, std::size_t limit) no
     ++delivered.whole;
   }
   if (delivered.whole != 0) {
-    lane.pending.fetch_sub(delivered.whole, std::memory_order_relaxed);
+    // Pairs with the acquire in reclaim().
+    lane.pending.fetch_sub(delivered.whole, std::memory_order_release);
     pending_.fetch_sub(delivered.whole, std::memory_order_relaxed);
     if (lane.is_urgent) pending_urgent_.fetch_sub(delivered.whole, std::memory_order_relaxed);
   }

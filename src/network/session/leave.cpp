@@ -32,6 +32,17 @@ class Dropping final : public Sink {
 
 }  // namespace
 
+bool SessionDevice::reclaim(int peer, bool exclusive) noexcept {
+  Guard guard(*this, exclusive);
+  if (!guard) return false;
+  transport_->end_connections_with(peer, *this);
+  for (const Link* link = links_.load(std::memory_order_relaxed); link != nullptr; link = link->next)
+    for (const Lane& lane : link->lanes)
+      // Pairs with the release of the thread that delivers.
+      if (link->rank == peer && lane.pending.load(std::memory_order_acquire) != 0) return false;
+  return true;
+}
+
 void SessionDevice::close() noexcept {
   Guard guard(*this, false);
   if (!guard) return;
@@ -54,10 +65,15 @@ bool SessionDevice::drained() noexcept {
 
 bool SessionDevice::is_taken(bool by_itself_too) noexcept {
   returns_all_credit_ = true;  // peers may be draining as well
+  const bool is_with_peers =
+      transport_->outlives_sender() && staged_links_ == nullptr && !transport_->is_carrying();
   bool all = true;
   for (Link* link = links_.load(std::memory_order_relaxed); link != nullptr; link = link->next) {
     if (shared_.peers.has_left(link->rank)) continue;
     if (link->rank == shared_.peers.rank() && !by_itself_too) continue;
+    if (is_with_peers && link->rank != shared_.peers.rank() &&
+        shared_.peers.taker_of(link->rank) == Network::Taker::nobody)
+      continue;  // it will find them when this thread lets it progress
     bool unasked = false;
     for (const Lane& lane : link->lanes) {
       if (lane.under_way() != 0) all = false;
@@ -93,12 +109,13 @@ std::string SessionDevice::finish(std::int64_t until) noexcept {
   return undelivered();
 }
 
-/// Returns true when a peer that has not taken everything is another process whose end would be noticed.
+/// Returns true when a peer that has not taken everything is another process whose end will be noticed.
 bool SessionDevice::awaits_watched() noexcept {
   for (Link* link = links_.load(std::memory_order_relaxed); link != nullptr; link = link->next)
     for (const Lane& lane : link->lanes)
       if (lane.under_way() != 0 && !shared_.peers.has_left(link->rank) &&
-          shared_.peers.is_watched_process(link->rank))
+          (shared_.peers.is_watched_process(link->rank) ||
+           (transport_->notices_end_of(*link) && !shared_.peers.is_in_process(link->rank))))
         return true;
   return false;
 }

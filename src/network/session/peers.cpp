@@ -155,6 +155,8 @@ bool Peers::has_left(int rank) noexcept {
   return true;
 }
 
+bool Peers::is_in_process(int rank) noexcept { return bootstrap_.shared(rank, presence_key()) != nullptr; }
+
 Network::Taker Peers::taker_of(int rank) noexcept {
   using enum Network::Taker;
   // Only threads of this process can move one of its ranks.

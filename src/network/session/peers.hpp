@@ -74,6 +74,8 @@ class Peers {
     presence_->closing.store(how, std::memory_order_relaxed);
   }
   /// See Network::taker_of().
+  /// Returns true when the rank lives in this process.
+  [[nodiscard]] bool is_in_process(int rank) noexcept;
   [[nodiscard]] Network::Taker taker_of(int rank) noexcept;
   /// Notes that the network lost a message to the peer, or that the peer said goodbye (`why` is empty).
   void mark_left(int rank, const std::string& why) noexcept;

@@ -76,6 +76,8 @@ class SessionDevice {
             .delivered_bytes = delivered_bytes_.load(std::memory_order_relaxed)};
   }
   // leave.cpp
+  /// See Port::reclaim().
+  bool reclaim(int peer, bool exclusive) noexcept;
   /// Returns all credit that is due, so that no peer waits for it.
   void close() noexcept;
   [[nodiscard]] bool drained() noexcept;

@@ -39,6 +39,7 @@ class SessionPort final : public Port {
     return device_.fetch(peer, from, to, token, exclusive);
   }
   void stop_fetches() noexcept override { device_.stop(); }
+  bool reclaim(int peer, bool exclusive) noexcept override { return device_.reclaim(peer, exclusive); }
   [[nodiscard]] bool has_left(int peer) noexcept override { return peers_.has_left(peer); }
   std::size_t poll(Sink& sink, std::size_t limit, bool exclusive) noexcept override {
     return device_.poll(sink, limit, exclusive);

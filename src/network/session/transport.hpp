@@ -52,15 +52,29 @@ class Transport {
   }
   /// Ends the transport: it carries nothing any more, and no fetch writes into memory.
   virtual void stop() noexcept {}
+  /// The rank has failed or has left: passes what it has sent to `device.accept()` as far as it has come, and
+  /// ends the connections with it.
+  virtual void end_connections_with(int rank, SessionDevice& device) noexcept {
+    static_cast<void>(rank);
+    static_cast<void>(device);
+  }
   /// Moves transfers forward and passes each message that has come to `device.accept()`.
   virtual void drive(SessionDevice& device) noexcept = 0;
   /// Returns true while transfers to peers that have not left are under way.
   [[nodiscard]] virtual bool is_carrying() const noexcept = 0;
+  /// Returns true when the transport would notice that the peer has ended or cannot be reached any more.
+  [[nodiscard]] virtual bool notices_end_of(const Link&) const noexcept { return false; }
+  /// Returns true when what has been carried reaches peers even if this rank ends before they look for it.
+  [[nodiscard]] virtual bool outlives_sender() const noexcept { return false; }
 
   [[nodiscard]] virtual ReceiveBuffers& buffers() noexcept = 0;
 
   /// The descriptor that is readable when a message has come; negative when there is none. Any thread.
   [[nodiscard]] virtual int wait_descriptor() const noexcept = 0;
+  /// How long a thread may sleep before drive() must be called again.
+  [[nodiscard]] virtual std::chrono::nanoseconds longest_sleep() const noexcept {
+    return std::chrono::nanoseconds::max();
+  }
   /// Returns false when a message has come that drive() has not read. Any thread, before a sleep.
   [[nodiscard]] virtual bool may_sleep() noexcept = 0;
 };

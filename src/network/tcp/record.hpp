@@ -36,6 +36,9 @@ struct FetchRequest {
 };
 static_assert(sizeof(FetchRequest) == 24);
 
+/// Most bytes of a message that holds several, staged to leave together.
+inline constexpr std::size_t kFrameBytes = 8192;
+
 /// Most bytes of one record of kind data: messages wait behind one such record at most.
 inline constexpr std::size_t kLongestPiece = std::size_t{64} << 10;
 

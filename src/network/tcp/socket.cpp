@@ -5,7 +5,9 @@
 
 #include <weft/error.hpp>
 
+#include <linux/sockios.h>
 #include <netinet/tcp.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -102,8 +104,12 @@ void set_options(int socket, double peer_timeout_seconds) noexcept {
   set(socket, IPPROTO_TCP, TCP_KEEPIDLE, std::clamp(seconds / 2, 1, 60));
   set(socket, IPPROTO_TCP, TCP_KEEPINTVL, std::clamp(seconds / 6, 1, 20));
   set(socket, IPPROTO_TCP, TCP_KEEPCNT, 3);
-  set(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, static_cast<int>(peer_timeout_seconds * 1000));
   set(socket, IPPROTO_TCP, TCP_NOTSENT_LOWAT, 128 << 10);
+}
+
+int unacknowledged(int socket) noexcept {
+  int bytes = 0;
+  return ::ioctl(socket, SIOCOUTQ, &bytes) == 0 ? bytes : 0;
 }
 
 void raise_file_limit() noexcept {

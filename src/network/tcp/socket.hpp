@@ -27,8 +27,11 @@ struct Listener {
 
 /// Begins to connect. Returns an empty descriptor, and errno, when that fails at once.
 [[nodiscard]] base::Descriptor begin_connect(const Address& address, std::uint16_t port) noexcept;
-/// Messages leave without delay, and the kernel notices a peer or a link that is gone after this time.
+/// Messages leave without delay, and the kernel notices while nothing is sent that a peer or a link has been
+/// gone for this time.
 void set_options(int socket, double peer_timeout_seconds) noexcept;
+/// Bytes that the peer's kernel has not acknowledged.
+[[nodiscard]] int unacknowledged(int socket) noexcept;
 /// Raises the number of files that this process may open as far as it may, once.
 void raise_file_limit() noexcept;
 

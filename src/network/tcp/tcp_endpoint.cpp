@@ -1,5 +1,6 @@
 #include "network/tcp/tcp_endpoint.hpp"
 
+#include "base/clock.hpp"
 #include "base/system_call.hpp"
 #include "network/session/session_device.hpp"
 
@@ -17,7 +18,9 @@ namespace weft::network::tcp {
 namespace {
 
 constexpr std::uint32_t kDrivesPerLook = 4;  // at other connections than the hot one
+constexpr std::uint32_t kDrivesPerClock = 32;
 constexpr std::uint32_t kForGreetings = 8;   // messages that come before the first contact
+constexpr int kReadsOfTheDeparted = 1024;
 constexpr auto kFarewell = std::chrono::milliseconds(20);
 
 void add_to(int epoll, int descriptor, void* what) {
@@ -87,15 +90,22 @@ void TcpEndpoint::drive(session::SessionDevice& device) noexcept {
   if (!searching_.empty()) search_on();
   if (!writing_.empty()) write_waiting();
   const bool has_read = hot_ != nullptr && read(*hot_, device);
-  if (hot_ == nullptr || drives_ % kDrivesPerLook == 0 || (!has_read && !writing_.empty()))
+  if (hot_ == nullptr || has_found_others_ || drives_ % kDrivesPerLook == 0 ||
+      (!has_read && !writing_.empty()))
     poll_events(device);
+  if (drives_ % kDrivesPerClock == 0 || has_slept_.load(std::memory_order_relaxed)) {
+    has_slept_.store(false, std::memory_order_relaxed);
+    look_after_peers(base::now_ns());
+  }
   if (!broken_.empty()) read_broken(device);
   if (!lost_.empty()) end_lost(device);
+  is_restless_.store(!searching_.empty(), std::memory_order_relaxed);
 }
 
 void TcpEndpoint::poll_events(session::SessionDevice& device) noexcept {
   std::array<epoll_event, 32> events;
   const int count = ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), 0);
+  has_found_others_ = false;
   for (int index = 0; index < count; ++index) {
     const epoll_event& event = events[static_cast<std::size_t>(index)];
     if (event.data.ptr == &context_.acceptor) {
@@ -104,7 +114,9 @@ void TcpEndpoint::poll_events(session::SessionDevice& device) noexcept {
       take_accepted();
     } else if ((event.events & ~EPOLLOUT) != 0) {
       auto* const connection = static_cast<Connection*>(event.data.ptr);
-      if (connection->is_open() && connection != hot_ && read(*connection, device)) hot_ = connection;
+      if (!connection->is_open() || connection == hot_ || !read(*connection, device)) continue;
+      hot_ = connection;
+      has_found_others_ = true;
     }
   }
 }
@@ -160,14 +172,36 @@ void TcpEndpoint::end_lost(session::SessionDevice& device) noexcept {
   lost_.clear();
 }
 
+void TcpEndpoint::end_connections_with(int rank, session::SessionDevice& device) noexcept {
+  context_.peers.mark_left(rank, "");
+  for (auto each = connections_.lower_bound({rank, 0}); each != connections_.end() && each->first.first == rank;
+       ++each) {
+    Connection& connection = *each->second;
+    // What it had sent before has come: it has been acknowledged. A rank that goes on all the same is cut off.
+    for (int round = 0; round < kReadsOfTheDeparted && connection.is_open() && read(connection, device); ++round) {
+    }
+    lose(connection, "it has left");
+  }
+  end_lost(device);
+}
+
 bool TcpEndpoint::is_carrying() const noexcept {
-  return std::any_of(writing_.begin(), writing_.end(), [this](const Connection* each) {
-    return each->is_open() && !each->output.is_empty() && !context_.peers.has_left(each->rank);
+  return std::any_of(connections_.begin(), connections_.end(), [this](const auto& each) {
+    const Connection& connection = *each.second;
+    if (!connection.is_open() || context_.peers.has_left(connection.rank)) return false;
+    return !connection.output.is_empty() ||
+           (connection.rank != context_.membership.rank && unacknowledged(connection.socket.get()) != 0);
   });
 }
 
+bool TcpEndpoint::notices_end_of(const session::Link& link) const noexcept {
+  const auto found = connections_.find({link.rank, link.device});
+  return found != connections_.end() && found->second->is_open();
+}
+
 bool TcpEndpoint::may_sleep() noexcept {
-  if (!searching_.empty()) return false;
+  if (is_restless_.load(std::memory_order_relaxed)) return false;
+  has_slept_.store(true, std::memory_order_relaxed);
   epoll_event event{};
   return ::epoll_wait(epoll_.get(), &event, 1, 0) == 0;
 }

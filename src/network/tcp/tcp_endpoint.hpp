@@ -1,6 +1,6 @@
 // Sockets as the transport of a session device.
 // Sources: tcp_endpoint.cpp (drive, polling), connect.cpp (reaching peers), transfers.cpp (sending),
-// receive.cpp, fetches.cpp.
+// receive.cpp, fetches.cpp, liveness.cpp.
 #pragma once
 
 #include "base/log.hpp"
@@ -12,6 +12,9 @@
 #include "network/tcp/connection.hpp"
 #include "network/tcp/offers.hpp"
 
+#include <atomic>
+#include <chrono>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <span>
@@ -53,6 +56,9 @@ class TcpEndpoint final : public session::Transport {
                                std::size_t size) noexcept override;
   [[nodiscard]] bool has_room_for_bulk() const noexcept override { return true; }
   [[nodiscard]] bool is_carrying() const noexcept override;
+  [[nodiscard]] bool notices_end_of(const session::Link& link) const noexcept override;
+  /// What the peer's kernel has acknowledged is read by the peer, whatever becomes of this rank.
+  [[nodiscard]] bool outlives_sender() const noexcept override { return true; }
   // fetches.cpp
   [[nodiscard]] bool can_fetch() const noexcept override { return true; }
   [[nodiscard]] Offer offer(Bytes memory) noexcept override { return {context_.offers.add(memory), nullptr}; }
@@ -61,14 +67,17 @@ class TcpEndpoint final : public session::Transport {
                      std::uint64_t token) noexcept override;
   void stop() noexcept override;
   // tcp_endpoint.cpp
+  void end_connections_with(int rank, session::SessionDevice& device) noexcept override;
   void drive(session::SessionDevice& device) noexcept override;
   [[nodiscard]] session::ReceiveBuffers& buffers() noexcept override { return chunks_; }
   [[nodiscard]] int wait_descriptor() const noexcept override { return epoll_.get(); }
   [[nodiscard]] bool may_sleep() noexcept override;
+  [[nodiscard]] std::chrono::nanoseconds longest_sleep() const noexcept override {
+    return std::chrono::nanoseconds(look_interval());
+  }
 
  private:
   static constexpr std::size_t kFrames = 32;
-  static constexpr std::size_t kFrameBytes = 8192;
   static constexpr std::size_t kMostFetches = 64;
 
   /// A fetch of this device that has not ended.
@@ -88,6 +97,10 @@ class TcpEndpoint final : public session::Transport {
   void lose(Connection& connection, const std::string& why) noexcept;
   void read_broken(session::SessionDevice& device) noexcept;
   void end_lost(session::SessionDevice& device) noexcept;
+  // liveness.cpp
+  [[nodiscard]] std::int64_t look_interval() const noexcept;
+  /// Loses the peers that have owed an acknowledgement for longer than peer_timeout.
+  void look_after_peers(std::int64_t now) noexcept;
   // connect.cpp
   void take_accepted() noexcept;
   void adopt(std::unique_ptr<Accepted> accepted);
@@ -131,7 +144,11 @@ class TcpEndpoint final : public session::Transport {
   std::vector<Connection*> broken_;      // that have to be read to their end
   std::vector<Connection*> lost_;        // whose fetches have to be ended
   Connection* hot_ = nullptr;      // of the last message: is read without being asked whether it is readable
+  bool has_found_others_ = false;  // when connections were last asked which of them is readable
   std::uint32_t drives_ = 0;
+  std::atomic<bool> is_restless_{false};  // drive() must be called soon, although nothing comes
+  std::atomic<bool> has_slept_{false};    // a thread has slept since drive() last looked at the clock
+  std::int64_t next_look_ = 0;     // after peers; of base::now_ns()
   std::array<Fetch, kMostFetches> fetches_;
   std::unique_ptr<std::byte[]> frame_memory_;
   std::vector<std::byte*> free_frames_;

@@ -33,8 +33,9 @@ std::size_t inline_bytes_of(const base::Attributes& attributes) {
 
 std::size_t message_bytes_of(const base::Attributes& attributes, const Network::PacketMemory& packets) {
   const std::size_t payload = packet_bytes_of(attributes) + Network::kPacketTrailer;
-  return sizeof(session::Header) + std::max(packets.base == nullptr ? payload : std::min(payload, packets.payload),
-                                            inline_bytes_of(attributes));
+  const std::size_t single = std::max(packets.base == nullptr ? payload : std::min(payload, packets.payload),
+                                      inline_bytes_of(attributes));
+  return std::max(sizeof(session::Header) + single, kFrameBytes);
 }
 
 }  // namespace

@@ -148,7 +148,7 @@ TYPED_TEST(Counters, TellLargeMessagesAndTheirBytes) {
   EXPECT_EQ(receiver.large_received, kMessages);
   EXPECT_EQ(sender.large_bytes_sent, receiver.large_bytes_received);
   EXPECT_EQ(receiver.large_bytes_received + receiver.large_bytes_read, kMessages * kSize);
-  EXPECT_GT(sender.control_sent, kMessages) << "announcements, and chunks";
+  EXPECT_GE(sender.control_sent, kMessages) << "announcements, and chunks where payloads are not fetched";
   EXPECT_EQ(sender.control_sent, receiver.control_received);
   EXPECT_EQ(receiver.control_sent, sender.control_received);
 }
