@@ -111,10 +111,11 @@ std::vector<Interface> list_interfaces() {
 std::vector<Interface> select_interfaces(const std::vector<Interface>& all, std::string_view filter) {
   if (filter == "auto") return all;
   std::vector<Interface> selected;
-  while (!filter.empty()) {
+  for (bool is_last = false; !is_last;) {
     const std::size_t comma = filter.find(',');
     const std::string_view part = filter.substr(0, comma);
-    filter = comma == std::string_view::npos ? std::string_view{} : filter.substr(comma + 1);
+    is_last = comma == std::string_view::npos;
+    if (!is_last) filter.remove_prefix(comma + 1);
     const auto subnet = parse_subnet(part);
     bool is_known = false;
     for (const Interface& each : all) {
@@ -178,9 +179,14 @@ std::vector<Address> order_of_trial(const Endpoints& peer, std::span<const Inter
     });
     return is_near ? 1 : 2;
   };
+  const auto has_family = [&](const Address& address) {
+    return std::any_of(own.begin(), own.end(), [&](const Interface& each) {
+      return each.address.is_loopback == 0 && each.address.family == address.family;
+    });
+  };
   std::vector<Address> ordered;
   for (const Address& address : peer.addresses)
-    if (address.is_loopback == 0 || is_same_host) ordered.push_back(address);
+    if (address.is_loopback != 0 ? is_same_host : has_family(address)) ordered.push_back(address);
   std::stable_sort(ordered.begin(), ordered.end(),
                    [&](const Address& a, const Address& b) { return distance(a) < distance(b); });
   return ordered;

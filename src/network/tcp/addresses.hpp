@@ -58,7 +58,7 @@ inline constexpr std::size_t kMostAddresses = 16;
 [[nodiscard]] std::optional<Endpoints> decode(std::span<const std::byte> bytes);
 
 /// The addresses of a peer in the order in which they are tried: loopback first where it means the same host
-/// (and never elsewhere), then addresses in a subnet of `own`, then the others.
+/// (and never elsewhere), then addresses in a subnet of `own`, then the others of the families of `own`.
 [[nodiscard]] std::vector<Address> order_of_trial(const Endpoints& peer, std::span<const Interface> own,
                                                   std::uint64_t own_network_namespace);
 

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <limits>
 
 namespace weft::network::tcp {
 
@@ -169,6 +170,15 @@ void TcpEndpoint::search_on(Connection& connection, std::int64_t now) noexcept {
       ++index;
     else
       search.attempts.erase(search.attempts.begin() + static_cast<std::ptrdiff_t>(index));
+  }
+  // Who has accepted a connection is there; it may be stopped, or compute for long.
+  const auto is_waiting = std::find_if(search.attempts.begin(), search.attempts.end(), [](const Attempt& each) {
+    return each.stage != Attempt::Stage::connecting;
+  });
+  if (now > search.deadline && is_waiting != search.attempts.end()) {
+    search.deadline = std::numeric_limits<std::int64_t>::max();
+    context_.log.warn("rank " + std::to_string(connection.rank) + " has not answered the greeting at " +
+                      to_text(is_waiting->address, search.port) + " yet");
   }
   if (now > search.deadline)
     return lose(connection, "none of its addresses can be reached: " +

@@ -106,6 +106,10 @@ bool TcpEndpoint::take_record(Connection& connection, session::SessionDevice& de
         is_well = true;
       }
       break;
+    case RecordKind::leave:
+      is_well = record.bytes == 0;
+      if (is_well) context_.peers.mark_left(connection.rank, "");
+      break;
   }
   if (!is_well) {
     lose(connection, "it has sent a record of kind " + std::to_string(static_cast<int>(record.kind)) +

@@ -12,6 +12,7 @@ enum class RecordKind : std::uint8_t {
   fetch,        // a FetchRequest: the receiver of the record sends the bytes, with this token
   data,         // bytes of a fetch, in order
   refused,      // nothing: the fetch of this token names memory that is not offered
+  leave,        // nothing: the rank leaves in order, and closes the connection
 };
 
 /// Header of a record; `bytes` follow, padded to a multiple of kAlignment.

@@ -58,7 +58,12 @@ TcpEndpoint::~TcpEndpoint() {
   std::vector<Connection*> open;
   for (const auto& [peer, connection] : connections_)
     if (connection->is_open()) open.push_back(connection.get());
-  for (Connection* each : open) ::shutdown(each->socket.get(), SHUT_WR);
+  for (Connection* each : open) {
+    const Record record{0, RecordKind::leave, {}, 0};
+    if (each->output.flush(each->socket.get()) == Output::Result::taken)
+      static_cast<void>(each->output.write(each->socket.get(), Queue::bulk, record, {}, {}));
+    ::shutdown(each->socket.get(), SHUT_WR);
+  }
   const auto until = std::chrono::steady_clock::now() + kFarewell;
   while (!open.empty()) {
     std::erase_if(open, [](Connection* each) {

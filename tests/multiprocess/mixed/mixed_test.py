@@ -1,4 +1,5 @@
-"""Ranks of one host that WEFT_HOST_ID makes ranks of several: shared memory within a host, libfabric between hosts."""
+"""Ranks of one host that WEFT_HOST_ID makes ranks of several: shared memory within a host, another network between
+hosts."""
 
 import json
 import os
@@ -11,16 +12,22 @@ from weft_job import HANG_GUARD, WEFT, environment, program, run
 PAIRS = {"WEFT_HOST_ID": "host%r/2"}  # ranks 0 and 1 on one host, 2 and 3 on another
 
 
-def has_mixed():
+def present_networks():
     result = subprocess.run([WEFT, "info", "--json"], capture_output=True, text=True, timeout=HANG_GUARD, env=environment(),
                             check=True)
-    return any(network["name"] == "mixed" and network["present"] for network in json.loads(result.stdout)["networks"])
+    return {network["name"] for network in json.loads(result.stdout)["networks"] if network["present"]}
 
 
-@unittest.skipUnless(has_mixed(), "no libfabric here")
-class MixedTest(unittest.TestCase):
+class MixedOverTcpTest(unittest.TestCase):
+    remote = "tcp"
+
+    def setUp(self):
+        if self.remote not in present_networks():
+            self.skipTest(f"no network {self.remote} here")
+
     def run_mixed(self, ranks, *command, **changes):
-        return run(ranks, *command, env=environment(WEFT_NETWORK="mixed", WEFT_OFI_PROVIDER="tcp;ofi_rxm", **changes))
+        return run(ranks, *command, env=environment(WEFT_NETWORK="mixed", WEFT_REMOTE_NETWORK=self.remote,
+                                                    WEFT_OFI_PROVIDER="tcp;ofi_rxm", **changes))
 
     def test_messages_of_all_sizes_arrive(self):
         for hosts in ("host%r/2", "host%r%2", "host%r", "host"):
@@ -48,13 +55,17 @@ class MixedTest(unittest.TestCase):
             elif own == other:
                 self.assertEqual(text, "shm: it is on this host")
             else:
-                self.assertEqual(text, f'ofi: its host_id is "host{other}", that of this rank "host{own}"')
+                self.assertEqual(text, f'{self.remote}: its host_id is "host{other}", that of this rank "host{own}"')
 
     def test_shared_memory_alone_names_the_peer_that_it_does_not_reach(self):
         result = run(2, program("messages_rank"), "all-sizes", env=environment(WEFT_NETWORK="shm", WEFT_HOST_ID="host%r"))
         self.assertNotEqual(result.returncode, 0)
         self.assertRegex(result.stderr, r'shm: rank \d does not share memory with this rank: its host_id is "host\d", that of this '
                                         r'rank "host\d"; network mixed \(WEFT_NETWORK\) connects several hosts')
+
+
+class MixedOverOfiTest(MixedOverTcpTest):
+    remote = "ofi"
 
 
 if __name__ == "__main__":

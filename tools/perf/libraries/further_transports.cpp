@@ -47,6 +47,7 @@ std::vector<Transport> further_transports() {
                 {{"WEFT_NETWORK", "ofi"}, {"WEFT_OFI_PROVIDER", "shm"}}),
       weft_with("weft-ofi-tcp", Launch::ranks, "Endpoint over libfabric's provider tcp;ofi_rxm",
                 {{"WEFT_NETWORK", "ofi"}, {"WEFT_OFI_PROVIDER", "tcp;ofi_rxm"}}),
+      weft_with("weft-tcp", Launch::ranks, "Endpoint over sockets", {{"WEFT_NETWORK", "tcp"}}),
       {"ofi",
        Role::peer,
        Launch::plugin,

