@@ -101,7 +101,8 @@ inline const std::vector<AttributeSetting> kNoSurprises = {
          std::string_view(runtime.attribute("sim_reorder")) == "0";
 }
 
-/// Whether messages between the ranks of a job may arrive some time after their post, by sockets or libfabric.
+/// Whether messages between the ranks of a job may arrive some time after their post, by sockets or
+/// libfabric.
 [[nodiscard]] inline bool is_message_network(const Runtime& runtime) {
   const std::string_view network = runtime.network();
   return network == "tcp" || network == "ofi" || network == "mixed";

@@ -275,8 +275,8 @@ void Guardian::check_unreachable() {
   while (const auto lost = server_.take_unreachable()) {
     const Rank& rank = ranks_[static_cast<std::size_t>(lost->rank)];
     if (rank.ended) continue;
-    err_.say(fmt::format("weft run: rank {} (pid {}) is ended, because rank {} cannot reach it: {}", lost->rank,
-                         rank.process, lost->by, lost->why));
+    err_.say(fmt::format("weft run: rank {} (pid {}) is ended, because rank {} cannot reach it: {}",
+                         lost->rank, rank.process, lost->by, lost->why));
     ::kill(-rank.process, SIGKILL);
   }
 }

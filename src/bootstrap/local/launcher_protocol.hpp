@@ -15,21 +15,21 @@ namespace weft::bootstrap::local {
 
 enum class Message : std::uint32_t {
   // requests                argument       payload
-  hello = 1,  // rank           the job's id, the runtime's name; the answer is a Welcome (board.hpp), with
-              // the board's descriptor
-  put,        // key length     key, value
-  try_get,    // rank           key; the answer is a value or missing
-  get,        // rank           key; answered when published
-  barrier,    // 0              none; answered when all ranks have arrived
-  allgather,  // 0              this rank's bytes; the answer is the bytes of all ranks
-  abort,      // exit code      reason
-  leave,      // 0              none; not answered
-  ending,     // 0              none; not answered: the rank arrives in no further collective
-  loss,       // 0              what was lost; not answered
+  hello = 1,    // rank           the job's id, the runtime's name; the answer is a Welcome (board.hpp), with
+                // the board's descriptor
+  put,          // key length     key, value
+  try_get,      // rank           key; the answer is a value or missing
+  get,          // rank           key; answered when published
+  barrier,      // 0              none; answered when all ranks have arrived
+  allgather,    // 0              this rank's bytes; the answer is the bytes of all ranks
+  abort,        // exit code      reason
+  leave,        // 0              none; not answered
+  ending,       // 0              none; not answered: the rank arrives in no further collective
+  loss,         // 0              what was lost; not answered
   unreachable,  // rank         why it cannot be reached; not answered
-  lend,       // 0              key; with a descriptor; answered by missing when there are too many
-  take_back,  // 0              key
-  borrow,     // rank           key; the answer is done with a descriptor, or missing
+  lend,         // 0              key; with a descriptor; answered by missing when there are too many
+  take_back,    // 0              key
+  borrow,       // rank           key; the answer is done with a descriptor, or missing
   // answers
   done = 100,  // 0              the requested data
   missing,     // 0              none

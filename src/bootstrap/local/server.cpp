@@ -11,8 +11,8 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <limits>
 #include <cstring>
+#include <limits>
 #include <utility>
 
 #include "base/clock.hpp"

@@ -54,8 +54,8 @@ struct Server::Waiter {
 enum class Membership : std::uint8_t {
   absent,  ///< has not joined
   joined,
-  left,     ///< in order, with a message
-  lost,     ///< its connection ended without that message, as it does when its process ends
+  left,         ///< in order, with a message
+  lost,         ///< its connection ended without that message, as it does when its process ends
   unreachable,  ///< declared failed, because another rank could not reach it
   cut_off,      ///< its connection ended without that message, and the process has gone on for a while
 };

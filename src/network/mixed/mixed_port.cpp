@@ -10,7 +10,8 @@ namespace {
 
 /// Longest sleep while the other network, which has no descriptor, may get messages.
 constexpr std::chrono::nanoseconds kSleep = std::chrono::milliseconds(1);
-constexpr std::chrono::nanoseconds kLongestSleep = std::chrono::seconds(1);  // the remote network looks after its peers
+constexpr std::chrono::nanoseconds kLongestSleep =
+    std::chrono::seconds(1);  // the remote network looks after its peers
 
 }  // namespace
 

@@ -44,13 +44,13 @@ Resources::Resources(const base::Attributes& attributes, const Network::PacketMe
 
 OfiNetwork::OfiNetwork(bootstrap::Bootstrap& bootstrap, const base::Attributes& attributes,
                        detail::PayloadLender& copier, std::shared_ptr<Resources> resources)
-    : SessionNetwork(
-          bootstrap, attributes, base::LogModule::ofi,
-          {"ofi", resources->fabric.provider(), "ofi_provider (WEFT_OFI_PROVIDER)"},
-          sizeof(session::Header) + std::max(resources->packets.layout().payload, inline_bytes_of(attributes)),
-          Attribute::ofi_credits,
-          std::min(number<std::uint32_t>(attributes, Attribute::held_packets),
-                   std::max(number<std::uint32_t>(attributes, Attribute::ofi_credits) / 4, 1U))),
+    : SessionNetwork(bootstrap, attributes, base::LogModule::ofi,
+                     {"ofi", resources->fabric.provider(), "ofi_provider (WEFT_OFI_PROVIDER)"},
+                     sizeof(session::Header) +
+                         std::max(resources->packets.layout().payload, inline_bytes_of(attributes)),
+                     Attribute::ofi_credits,
+                     std::min(number<std::uint32_t>(attributes, Attribute::held_packets),
+                              std::max(number<std::uint32_t>(attributes, Attribute::ofi_credits) / 4, 1U))),
       resources_(std::move(resources)),
       context_{resources_->fabric, peers(), resources_->packets, copier, log(), inline_bytes_of(attributes)} {
   log().info([&] {

@@ -21,12 +21,9 @@ SessionNetwork::SessionNetwork(bootstrap::Bootstrap& bootstrap, const base::Attr
       drain_seconds_(attributes.seconds(Attribute::drain_timeout)),
       log_(attributes, bootstrap.rank(), module),
       peers_(bootstrap, identity, message_bytes, log_),
-      shared_{peers_,
-              board_,
-              log_,
-              static_cast<std::uint32_t>(attributes.integer(credits)),
-              held,
-              attributes.boolean(Attribute::staging)} {
+      shared_{peers_, board_,
+              log_,   static_cast<std::uint32_t>(attributes.integer(credits)),
+              held,   attributes.boolean(Attribute::staging)} {
   concurrent::register_process_barrier();
 }
 

@@ -55,8 +55,8 @@ struct Membership {
   double peer_timeout;  // seconds
 };
 
-/// Before a peer has proved itself, a connection has one of a fixed number of places, a fixed number of bytes,
-/// and some seconds. Any device's thread may call serve(); others then return at once.
+/// Before a peer has proved itself, a connection has one of a fixed number of places, a fixed number of
+/// bytes, and some seconds. Any device's thread may call serve(); others then return at once.
 class Acceptor {
  public:
   static constexpr std::size_t kPlaces = 64;

@@ -169,8 +169,7 @@ std::optional<Endpoints> decode(std::span<const std::byte> bytes) {
 
 std::vector<Address> order_of_trial(const Endpoints& peer, std::span<const Interface> own,
                                     std::uint64_t own_network_namespace) {
-  const bool is_same_host =
-      own_network_namespace != 0 && peer.network_namespace == own_network_namespace;
+  const bool is_same_host = own_network_namespace != 0 && peer.network_namespace == own_network_namespace;
   const auto distance = [&](const Address& address) {
     if (address.is_loopback != 0) return 0;
     const bool is_near = std::any_of(own.begin(), own.end(), [&](const Interface& each) {

@@ -60,14 +60,13 @@ bool TcpEndpoint::connect(session::Link& link, std::span<const std::byte> addres
   search->port = there->port;
   search->addresses = order_of_trial(*there, context_.interfaces, context_.network_namespace);
   const std::int64_t now = base::now_ns();
-  search->deadline =
-      now + std::max(kLeastSearch, base::seconds_to_ns(context_.membership.peer_timeout));
+  search->deadline = now + std::max(kLeastSearch, base::seconds_to_ns(context_.membership.peer_timeout));
   if (search->addresses.empty()) {
     std::string told;
     for (const Address& each : there->addresses) told += (told.empty() ? "" : ", ") + to_text(each);
     lose(connection, "it has no address that this rank could try: it tells " +
-                         (told.empty() ? "none" : told) + "; this rank has " +
-                         to_text(context_.interfaces) + " (attribute interface, WEFT_INTERFACE)");
+                         (told.empty() ? "none" : told) + "; this rank has " + to_text(context_.interfaces) +
+                         " (attribute interface, WEFT_INTERFACE)");
     return true;
   }
   connection.search = std::move(search);
@@ -172,9 +171,9 @@ void TcpEndpoint::search_on(Connection& connection, std::int64_t now) noexcept {
       search.attempts.erase(search.attempts.begin() + static_cast<std::ptrdiff_t>(index));
   }
   // Who has accepted a connection is there; it may be stopped, or compute for long.
-  const auto is_waiting = std::find_if(search.attempts.begin(), search.attempts.end(), [](const Attempt& each) {
-    return each.stage != Attempt::Stage::connecting;
-  });
+  const auto is_waiting =
+      std::find_if(search.attempts.begin(), search.attempts.end(),
+                   [](const Attempt& each) { return each.stage != Attempt::Stage::connecting; });
   if (now > search.deadline && is_waiting != search.attempts.end()) {
     search.deadline = std::numeric_limits<std::int64_t>::max();
     context_.log.warn("rank " + std::to_string(connection.rank) + " has not answered the greeting at " +
@@ -238,8 +237,7 @@ bool TcpEndpoint::go_on(Connection& connection, Attempt& attempt) noexcept {
       Challenge challenge;
       std::memcpy(&challenge, attempt.received.data(), sizeof challenge);
       if (challenge.magic != kGreetingMagic || challenge.version != kGreetingVersion ||
-          !are_equal(challenge.proof,
-                     proof_of_listener(own.secret, attempt.introduction, challenge.nonce)))
+          !are_equal(challenge.proof, proof_of_listener(own.secret, attempt.introduction, challenge.nonce)))
         return fail("who listens there does not know the secret of the job");
       attempt.stage = Attempt::Stage::proved;
       return send_whole(attempt.socket.get(),

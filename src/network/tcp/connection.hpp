@@ -53,7 +53,8 @@ struct Landing {
   std::size_t padding = 0;
 };
 
-/// Where in a chunk the bytes behind a landing have to begin, so that the record behind their padding is aligned.
+/// Where in a chunk the bytes behind a landing have to begin, so that the record behind their padding is
+/// aligned.
 [[nodiscard]] inline std::size_t shift_of(const Landing& landing) noexcept {
   return (kAlignment - landing.padding) % kAlignment;
 }

@@ -1,5 +1,5 @@
-// Payloads of large messages: the receiver asks for them, their owner writes them from where they are, and the
-// receiver reads them to where they belong.
+// Payloads of large messages: the receiver asks for them, their owner writes them from where they are, and
+// the receiver reads them to where they belong.
 #include "network/session/session_device.hpp"
 #include "network/tcp/tcp_endpoint.hpp"
 
@@ -19,7 +19,8 @@ AccessResult TcpEndpoint::fetch(session::Link& link, const OfferedMemory& from, 
   const auto index = static_cast<std::uint64_t>(free - fetches_.begin());
   const FetchRequest request{from.key, from.offset, to.size()};
   const Record record{sizeof request, RecordKind::fetch, {}, std::uint64_t{free->generation} << 32 | index};
-  const auto result = connection.output.write(connection.socket.get(), Queue::bulk, record, bytes_of(request), {});
+  const auto result =
+      connection.output.write(connection.socket.get(), Queue::bulk, record, bytes_of(request), {});
   if (!note(connection, result)) return AccessResult::no_slot;
   *free = {&connection, free->generation, token, to.data(), to.size()};
   return AccessResult::posted;
@@ -38,8 +39,8 @@ void TcpEndpoint::end(Fetch& fetch, Outcome outcome, session::SessionDevice& dev
   device.fetch_ended(token, outcome);
 }
 
-/// Takes a record of kind data: what has come of it is copied, and the rest will be read to its place. Returns
-/// false when nothing more has come, or the connection is lost.
+/// Takes a record of kind data: what has come of it is copied, and the rest will be read to its place.
+/// Returns false when nothing more has come, or the connection is lost.
 bool TcpEndpoint::land(Connection& connection, const Record& record,
                        session::SessionDevice& device) noexcept {
   Fetch* const fetch = find(connection, record.token);
@@ -61,9 +62,8 @@ bool TcpEndpoint::land(Connection& connection, const Record& record,
   }
   // Nothing is left in the chunk. The next record shall begin at a multiple of its alignment, behind the
   // padding of this one.
-  const std::size_t base = connection.chunk->users.load(std::memory_order_acquire) == 1
-                               ? 0
-                               : padded(connection.end);
+  const std::size_t base =
+      connection.chunk->users.load(std::memory_order_acquire) == 1 ? 0 : padded(connection.end);
   const std::size_t place = base + shift_of(connection.landing);
   if (place <= kChunkBytes) connection.begin = connection.end = place;
   return false;
@@ -107,8 +107,8 @@ void TcpEndpoint::serve_on(Connection& connection) noexcept {
       const Record record{0, RecordKind::refused, {}, serving.token};
       connection.piece = 0;
       connection.servings.erase(connection.servings.begin());
-      static_cast<void>(note(connection,
-                             connection.output.write(connection.socket.get(), Queue::bulk, record, {}, {})));
+      static_cast<void>(
+          note(connection, connection.output.write(connection.socket.get(), Queue::bulk, record, {}, {})));
       continue;
     }
     if (!note(connection, result)) return;  // the rest of the piece is written by flush()

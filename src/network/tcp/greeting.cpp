@@ -10,7 +10,8 @@ namespace weft::network::tcp {
 
 namespace {
 
-static_assert(kSecretBytes == crypto_auth_hmacsha256_KEYBYTES && sizeof(Proof) == crypto_auth_hmacsha256_BYTES);
+static_assert(kSecretBytes == crypto_auth_hmacsha256_KEYBYTES &&
+              sizeof(Proof) == crypto_auth_hmacsha256_BYTES);
 
 Proof proof_of(char role, Secret secret, const Introduction& introduction, const Nonce& nonce) noexcept {
   std::array<unsigned char, 1 + sizeof introduction + sizeof nonce> text{};

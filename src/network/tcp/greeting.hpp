@@ -6,8 +6,8 @@
 //   Proof                               -->
 //                                       <--  Verdict
 //
-// Proofs are keyed with the secret of the job and cover the introduction and the nonces of both sides, so that
-// a greeting that was overheard is worth nothing later.
+// Proofs are keyed with the secret of the job and cover the introduction and the nonces of both sides, so
+// that a greeting that was overheard is worth nothing later.
 #pragma once
 
 #include <array>

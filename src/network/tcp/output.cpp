@@ -36,8 +36,8 @@ void Output::open() {
 }
 
 bool Output::is_empty() const noexcept {
-  return !has_piece() && std::all_of(waiting_.begin(), waiting_.end(),
-                                     [](const Waiting& each) { return each.size() == 0; });
+  return !has_piece() &&
+         std::all_of(waiting_.begin(), waiting_.end(), [](const Waiting& each) { return each.size() == 0; });
 }
 
 bool Output::Waiting::append(std::span<const iovec> parts, std::size_t skipped, std::size_t size) noexcept {

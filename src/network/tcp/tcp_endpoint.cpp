@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::uint32_t kDrivesPerLook = 4;  // at other connections than the hot one
 constexpr std::uint32_t kDrivesPerClock = 32;
-constexpr std::uint32_t kForGreetings = 8;   // messages that come before the first contact
+constexpr std::uint32_t kForGreetings = 8;  // messages that come before the first contact
 constexpr int kReadsOfTheDeparted = 1024;
 constexpr auto kFarewell = std::chrono::milliseconds(20);
 
@@ -158,7 +158,8 @@ void TcpEndpoint::lose(Connection& connection, const std::string& why) noexcept 
   lost_.push_back(&connection);
   if (context_.peers.peer(connection.rank).has_left.load(std::memory_order_relaxed)) return;
   context_.peers.mark_left(connection.rank, why);
-  if (connection.rank != context_.membership.rank) context_.bootstrap.report_unreachable(connection.rank, why);
+  if (connection.rank != context_.membership.rank)
+    context_.bootstrap.report_unreachable(connection.rank, why);
 }
 
 /// A goodbye may lie before the end: a peer that has left closes its side.
@@ -179,11 +180,13 @@ void TcpEndpoint::end_lost(session::SessionDevice& device) noexcept {
 
 void TcpEndpoint::end_connections_with(int rank, session::SessionDevice& device) noexcept {
   context_.peers.mark_left(rank, "");
-  for (auto each = connections_.lower_bound({rank, 0}); each != connections_.end() && each->first.first == rank;
-       ++each) {
+  for (auto each = connections_.lower_bound({rank, 0});
+       each != connections_.end() && each->first.first == rank; ++each) {
     Connection& connection = *each->second;
-    // What it had sent before has come: it has been acknowledged. A rank that goes on all the same is cut off.
-    for (int round = 0; round < kReadsOfTheDeparted && connection.is_open() && read(connection, device); ++round) {
+    // What it had sent before has come: it has been acknowledged. A rank that goes on all the same is cut
+    // off.
+    for (int round = 0; round < kReadsOfTheDeparted && connection.is_open() && read(connection, device);
+         ++round) {
     }
     lose(connection, "it has left");
   }

@@ -141,14 +141,14 @@ class TcpEndpoint final : public session::Transport {
   std::unique_ptr<Connection> own_end_;  // of the connection of the device with itself: the other end
   std::vector<Connection*> writing_;     // that have something to write
   std::vector<Connection*> searching_;
-  std::vector<Connection*> broken_;      // that have to be read to their end
-  std::vector<Connection*> lost_;        // whose fetches have to be ended
+  std::vector<Connection*> broken_;  // that have to be read to their end
+  std::vector<Connection*> lost_;    // whose fetches have to be ended
   Connection* hot_ = nullptr;      // of the last message: is read without being asked whether it is readable
   bool has_found_others_ = false;  // when connections were last asked which of them is readable
   std::uint32_t drives_ = 0;
   std::atomic<bool> is_restless_{false};  // drive() must be called soon, although nothing comes
   std::atomic<bool> has_slept_{false};    // a thread has slept since drive() last looked at the clock
-  std::int64_t next_look_ = 0;     // after peers; of base::now_ns()
+  std::int64_t next_look_ = 0;            // after peers; of base::now_ns()
   std::array<Fetch, kMostFetches> fetches_;
   std::unique_ptr<std::byte[]> frame_memory_;
   std::vector<std::byte*> free_frames_;

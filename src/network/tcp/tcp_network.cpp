@@ -42,8 +42,9 @@ std::size_t message_bytes_of(const base::Attributes& attributes, const Network::
 
 TcpNetwork::TcpNetwork(bootstrap::Bootstrap& bootstrap, const base::Attributes& attributes,
                        detail::PayloadLender& copier, const Network::PacketMemory& packets)
-    : SessionNetwork(bootstrap, attributes, base::LogModule::tcp, {"tcp", "sockets", "network (WEFT_NETWORK)"},
-                     message_bytes_of(attributes, packets), Attribute::tcp_credits, 0),
+    : SessionNetwork(bootstrap, attributes, base::LogModule::tcp,
+                     {"tcp", "sockets", "network (WEFT_NETWORK)"}, message_bytes_of(attributes, packets),
+                     Attribute::tcp_credits, 0),
       inline_bytes_(inline_bytes_of(attributes)),
       packets_("tcp", number<std::uint32_t>(attributes, Attribute::packets),
                packet_bytes_of(attributes) + kPacketTrailer, packets),

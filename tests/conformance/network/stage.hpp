@@ -8,9 +8,9 @@
 #include "network/mixed/mixed_network.hpp"
 #include "network/network.hpp"
 #include "network/ofi/ofi.hpp"
-#include "network/tcp/tcp.hpp"
 #include "network/shm/shm_network.hpp"
 #include "network/sim/sim_network.hpp"
+#include "network/tcp/tcp.hpp"
 #include "support/message_sink.hpp"
 #include "support/ranks.hpp"
 

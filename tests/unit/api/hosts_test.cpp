@@ -17,8 +17,7 @@ std::vector<Runtime> join_all(InProcessJob& job, int ranks, const std::string& h
   runtimes.reserve(static_cast<std::size_t>(ranks));
   const std::vector<AttributeSetting> attributes{{"network", "shm"}, {"host_id", host_id.c_str()}};
   for (int rank = 0; rank < ranks; ++rank)
-    runtimes.emplace_back(job, rank,
-                          RuntimeOptions{.attributes = attributes});
+    runtimes.emplace_back(job, rank, RuntimeOptions{.attributes = attributes});
   return runtimes;
 }
 

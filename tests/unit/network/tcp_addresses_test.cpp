@@ -46,7 +46,8 @@ TEST(TcpAddresses, are_chosen_by_names_and_subnets) {
 
 TEST(TcpAddresses, that_do_not_exist_are_an_error_which_lists_what_there_is) {
   for (const char* filter : {"ib7", "172.16.0.0/12", "10.0.0.0/33", "", ",", "eth0,ib7", "10.1.0.5/x"}) {
-    const std::string error = test::error_of([&] { static_cast<void>(select_interfaces(kInterfaces, filter)); });
+    const std::string error =
+        test::error_of([&] { static_cast<void>(select_interfaces(kInterfaces, filter)); });
     EXPECT_NE(error.find("WEFT_INTERFACE"), std::string::npos) << filter << ": " << error;
     EXPECT_NE(error.find("ib0 192.168.7.5/24"), std::string::npos) << filter << ": " << error;
   }
@@ -101,8 +102,7 @@ TEST(TcpPorts, are_a_range_or_any) {
 
 TEST(TcpPorts, that_are_all_taken_are_named) {
   const Listener first = listen_in({});
-  const std::string error =
-      test::error_of([&] { static_cast<void>(listen_in({first.port, first.port})); });
+  const std::string error = test::error_of([&] { static_cast<void>(listen_in({first.port, first.port})); });
   EXPECT_NE(error.find(std::to_string(first.port)), std::string::npos) << error;
 }
 

@@ -34,7 +34,8 @@ class TcpOutput : public testing::Test {
     const Record record{static_cast<std::uint32_t>(size), RecordKind::message, {}, token};
     // Header and payload are cut anywhere.
     const std::size_t cut = size / 3;
-    return output_.write(own_.get(), queue, record, std::span(bytes).first(cut), std::span(bytes).subspan(cut));
+    return output_.write(own_.get(), queue, record, std::span(bytes).first(cut),
+                         std::span(bytes).subspan(cut));
   }
 
   /// Reads at most `size` bytes.

@@ -106,7 +106,8 @@ TEST_F(TcpStranger, who_knows_the_secret_is_accepted) {
   EXPECT_EQ(told.proof, proof_of_listener(kSecret, own, told.nonce));
   send_object(socket, proof_of_connector(kSecret, own, told.nonce));
   Accepted* accepted = nullptr;
-  EXPECT_TRUE(test::until([&] { return (accepted = inbox_.take_all()) != nullptr; }, [&] { acceptor_.serve(); }));
+  EXPECT_TRUE(
+      test::until([&] { return (accepted = inbox_.take_all()) != nullptr; }, [&] { acceptor_.serve(); }));
   const std::unique_ptr<Accepted> owner(accepted);
   ASSERT_NE(accepted, nullptr);
   EXPECT_EQ(accepted->introduction.from_rank, 2U);
@@ -181,7 +182,8 @@ TEST_F(TcpStranger, who_sends_half_a_greeting_and_closes_is_refused) {
 
 TEST_F(TcpStranger, many_who_say_nothing_take_the_places_for_a_while_only) {
   std::vector<base::Descriptor> silent;
-  for (std::size_t count = 0; count < Acceptor::kPlaces + 5; ++count) silent.push_back(connect_to(acceptor_.port()));
+  for (std::size_t count = 0; count < Acceptor::kPlaces + 5; ++count)
+    silent.push_back(connect_to(acceptor_.port()));
   for (int count = 0; count < 10; ++count) acceptor_.serve();
   // One who is silent leaves: its place is for another.
   silent.front() = base::Descriptor();
@@ -218,7 +220,9 @@ class TcpImpostor : public testing::Test {
 
   void await(void* to, std::size_t size) {
     EXPECT_TRUE(test::until(
-        [&] { return ::recv(socket_.get(), to, size, MSG_DONTWAIT | MSG_PEEK) == static_cast<ssize_t>(size); },
+        [&] {
+          return ::recv(socket_.get(), to, size, MSG_DONTWAIT | MSG_PEEK) == static_cast<ssize_t>(size);
+        },
         [&] { endpoint_.progress(); }));
     EXPECT_EQ(::recv(socket_.get(), to, size, 0), static_cast<ssize_t>(size));
   }
