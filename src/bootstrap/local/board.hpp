@@ -12,7 +12,8 @@
 
 namespace weft::bootstrap::local {
 
-/// The payload of the launcher's answer to hello.
+/// The payload of the launcher's answer to hello; in a job of several hosts the host of each rank follows, as
+/// 32-bit numbers.
 struct Welcome {
   std::uint32_t instance;
   std::uint32_t unused;

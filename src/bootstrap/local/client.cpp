@@ -51,9 +51,13 @@ class LocalClient final : public Bootstrap {
         channel_(local::connect_launcher(job.socket_name, job.inherited_socket)) {
     Answer welcome = ask(Message::hello, rank_, bytes_of(job.id), bytes_of(name));
     local::Welcome content{};
-    if (welcome.payload.size() != sizeof content || !welcome.descriptor)
+    const std::size_t hosts = welcome.payload.size() - sizeof content;
+    if (welcome.payload.size() < sizeof content || !welcome.descriptor ||
+        (hosts != 0 && hosts != static_cast<std::size_t>(size_) * sizeof(std::int32_t)))
       throw Error("the launcher's welcome is not valid: the program and `weft run` must be of one version");
     std::memcpy(&content, welcome.payload.data(), sizeof content);
+    host_of_.resize(hosts / sizeof(std::int32_t));
+    if (hosts != 0) std::memcpy(host_of_.data(), welcome.payload.data() + sizeof content, hosts);
     id_ = instance_id(job.id, content.instance);
     secret_ = content.secret;
     const auto is_same = [](std::uint64_t mine, std::uint64_t launchers) {
@@ -70,6 +74,9 @@ class LocalClient final : public Bootstrap {
   int size() const override { return size_; }
   std::string_view job_id() const override { return id_; }
   const Secret& secret() const override { return secret_; }
+  int host_of(int rank) const override {
+    return host_of_.empty() ? 0 : host_of_[static_cast<std::size_t>(rank)];
+  }
 
   void put(std::string_view key, std::span<const std::byte> value) override {
     check_key(key);
@@ -179,6 +186,7 @@ class LocalClient final : public Bootstrap {
   bool is_apart_ = true;
   std::string id_;
   Secret secret_{};
+  std::vector<std::int32_t> host_of_;  // by rank; empty: all are on one host
   std::unique_ptr<local::Board> board_;
   local::Channel channel_;
   const base::ForkWatch fork_watch_{

@@ -11,31 +11,49 @@
 #include "bootstrap/exchange.hpp"
 #include "bootstrap/job_id.hpp"
 #include "bootstrap/local/launcher_protocol.hpp"
+#include "bootstrap/local/rank_connections.hpp"
 #include "bootstrap/local/socket.hpp"
 
 namespace weft::bootstrap::local {
 
+/// The ranks of another host, as the server sees them: streams of messages, numbered by the host.
+class RemoteRanks {
+ public:
+  virtual ~RemoteRanks() = default;
+  virtual void answer(std::uint32_t stream, const Header& header, const Bytes* payload) = 0;
+  virtual void close(std::uint32_t stream) = 0;
+  /// A rank has failed, or has left in order, as the board of the instance tells.
+  virtual void departed(std::uint32_t instance, int rank, bool has_failed) = 0;
+};
+
 /// The launcher's side of the bootstrap. One thread calls it; it never blocks and has no thread or timer of
 /// its own: its owner waits for descriptor() and timeout_ms() together with its other events.
-class Server {
+/// Sources: server.cpp, server_requests.cpp, server_streams.cpp.
+class Server : private RankConnections::User {
  public:
-  Server(std::string job_id, int size);
-  ~Server();
+  /// `host_of`: the host of each rank, counted from 0; empty: there is one host. Throws weft::Error.
+  Server(std::string job_id, int size, std::vector<std::int32_t> host_of = {}, const Secret& secret = random_secret());
+  ~Server() override;
 
   /// The value of WEFT_BOOTSTRAP for the ranks.
   const std::string& name() const { return name_; }
   const std::string& job_id() const { return job_id_; }
+  const Secret& secret() const { return secret_; }
 
-  /// A socket for a rank to inherit, over which it can connect from other network namespaces, and its name
-  /// for the environment of the rank (WEFT_BOOTSTRAP_SOCKET). open_for_rank() throws weft::Error.
-  struct RankEnd {
-    Descriptor descriptor;
-    std::string name;
-  };
-  RankEnd open_for_rank();
+  using RankEnd = RankConnections::RankEnd;
+  /// See RankConnections::open_for_rank().
+  RankEnd open_for_rank() { return connections_.open_for_rank(); }
+
+  // server_streams.cpp
+  /// Ranks of another host will speak through this object, and their host is told of departures.
+  void connect(RemoteRanks& ranks);
+  /// The host is lost, or has ended: its streams end.
+  void disconnect(RemoteRanks& ranks);
+  void receive(RemoteRanks& ranks, std::uint32_t stream, const Header& header, Bytes payload);
+  void close(RemoteRanks& ranks, std::uint32_t stream);
 
   /// A descriptor that is readable when serve() has something to do.
-  int descriptor() const { return epoll_.get(); }
+  int descriptor() const { return connections_.descriptor(); }
   /// The time in milliseconds until serve() has something to do although descriptor() is not readable; -1 for
   /// never.
   int timeout_ms() const;
@@ -87,10 +105,11 @@ class Server {
   struct Instance;
   struct Waiter;
 
-  void accept_all();
-  void accept_passed(int rank_socket);
-  void admit(Descriptor socket);
-  void receive(Connection& connection);
+  // RankConnections::User
+  bool received(int connection, Request& request) override;
+  std::size_t longest_request(int connection) const override;
+  void closed(int connection) override;
+
   bool handle(Connection& connection);
   bool hello(Connection& connection);
   void put(Connection& connection);
@@ -110,18 +129,20 @@ class Server {
   void answer(Connection& connection, std::uint32_t request, Message message,
               std::shared_ptr<const Bytes> payload, std::shared_ptr<const Descriptor> descriptor = nullptr);
   void refuse(Connection& connection, std::uint32_t request, std::string_view text);
-  void flush(Connection& connection);
-  void doom(Connection& connection);
-  void close(int descriptor);
+  void mark_failed(Instance& instance, int rank);
+  void mark_left(Instance& instance, int rank);
+  void tell_hosts(const Instance& instance, int rank, bool has_failed);
+  [[nodiscard]] Connection* find_stream(const RemoteRanks& ranks, std::uint32_t stream);
 
   const std::string job_id_;
-  const Secret secret_ = random_secret();
+  const Secret secret_;
   const std::string name_;
   const int size_;
-  Descriptor epoll_;
-  Descriptor listener_;
-  std::map<int, Descriptor> rank_sockets_;                  // by descriptor; see open_for_rank()
-  std::map<int, std::unique_ptr<Connection>> connections_;  // by descriptor
+  const std::vector<std::int32_t> host_of_;
+  RankConnections connections_;
+  std::map<int, std::unique_ptr<Connection>> clients_;  // by descriptor; streams have negative numbers
+  int next_stream_ = -1;
+  std::vector<RemoteRanks*> hosts_;
   std::vector<std::unique_ptr<Instance>> instances_;        // null for a finished instance
   /// The key of an instance: its name, and the number of earlier instances of that name.
   using Matched = std::pair<std::string, std::uint32_t>;
@@ -132,7 +153,6 @@ class Server {
     std::int32_t process = 0;  // 0: none that is visible to this process
   };
   std::vector<Joins> joins_;  // by rank
-  std::vector<int> doomed_;
   std::map<int, std::string> ended_;  // by rank
   std::size_t stored_bytes_ = 0;
   const std::size_t most_lent_;  // descriptors, of all ranks

@@ -1,9 +1,5 @@
 // The requests of ranks, and the answers to requests that wait.
 #include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -14,20 +10,13 @@
 #include "base/host/host.hpp"
 #include "base/system_call.hpp"
 #include "bootstrap/job_id.hpp"
+#include "bootstrap/local/rank_process.hpp"
 #include "bootstrap/local/server_state.hpp"
 
 namespace weft::bootstrap::local {
 namespace {
 
 constexpr std::size_t kMaximumStored = std::size_t{1} << 30;
-
-/// Returns true when a process has not ended; a zombie, for which its parent has not waited yet, has ended.
-bool is_running(pid_t process) {
-  const Descriptor handle{static_cast<int>(::syscall(SYS_pidfd_open, process, 0))};
-  if (!handle) return errno != ESRCH && (::kill(process, 0) == 0 || errno == EPERM);
-  pollfd end{.fd = handle.get(), .events = POLLIN, .revents = 0};
-  return ::poll(&end, 1, 0) == 0;
-}
 
 }  // namespace
 
@@ -71,7 +60,7 @@ bool Server::handle(Connection& connection) {
       return true;
     case Message::leave:
       instances_[connection.instance]->member(connection.rank) = Membership::left;
-      instances_[connection.instance]->board.mark_left(connection.rank);
+      mark_left(*instances_[connection.instance], connection.rank);
       return false;
     case Message::ending:
       instances_[connection.instance]->exchange.begin_to_leave(connection.rank,
@@ -98,14 +87,10 @@ bool Server::hello(Connection& connection) {
     return true;
   }
   Joins& joins = joins_[static_cast<std::size_t>(rank)];
-  const pid_t process = peer_process(connection.socket.get());
+  // Of a rank on another host its agent has checked the same.
+  const pid_t process = connection.ranks == nullptr ? connections_.process_of(connection.key) : 0;
   if (process != 0 && joins.process != 0 && process != joins.process && is_running(joins.process)) {
-    refuse(
-        connection, header.request,
-        "process " + std::to_string(process) + " asks to join the job as rank " + std::to_string(rank) +
-            ", which process " + std::to_string(joins.process) +
-            " is, and that one still runs: a program that a rank starts is no rank; without WEFT_BOOTSTRAP "
-            "in its environment (env -u WEFT_BOOTSTRAP) it runs as a job of its own");
+    refuse(connection, header.request, why_no_rank(process, rank, joins.process));
     return true;
   }
   joins.process = process;
@@ -118,7 +103,7 @@ bool Server::hello(Connection& connection) {
     Instance& created = *instances_.back();
     for (const auto& [ended_rank, how] : ended_) {
       created.exchange.leave(ended_rank, how);
-      created.board.mark_failed(ended_rank);
+      mark_failed(created, ended_rank);
       ++created.left;
     }
   }
@@ -132,8 +117,14 @@ bool Server::hello(Connection& connection) {
   instances_[number]->member(rank) = Membership::joined;
   find_absent(*instances_[number]);
   const Welcome welcome{number, 0, base::read_user_namespace(), base::read_pid_namespace(), secret_};
-  auto payload = std::make_shared<Bytes>(sizeof welcome);
+  auto payload = std::make_shared<Bytes>(sizeof welcome + host_of_.size() * sizeof(std::int32_t));
   std::memcpy(payload->data(), &welcome, sizeof welcome);
+  if (!host_of_.empty())
+    std::memcpy(payload->data() + sizeof welcome, host_of_.data(), payload->size() - sizeof welcome);
+  if (connection.ranks != nullptr) {
+    answer(connection, header.request, Message::done, std::move(payload));  // its host has a board of its own
+    return true;
+  }
   // Passed as a descriptor, not by the number of a process or file: ranks may see another /proc, or none.
   auto board =
       std::make_shared<const Descriptor>(::fcntl(instances_[number]->board.descriptor(), F_DUPFD_CLOEXEC, 0));
@@ -227,7 +218,7 @@ void Server::get(Connection& connection, bool waits) {
     refuse(connection, header.request, "the launcher received a get with a rank or key that cannot exist");
     return;
   }
-  const Waiter waiter{.descriptor = connection.socket.get(),
+  const Waiter waiter{.connection = connection.key,
                       .request = header.request,
                       .rank = connection.rank,
                       .target = header.argument,
@@ -247,7 +238,7 @@ void Server::collective(Connection& connection, CollectiveKind kind) {
     return;
   }
   const std::uint64_t number = instance.exchange.arrive(connection.rank, kind, connection.payload);
-  instance.gatherers.emplace(number, Waiter{.descriptor = connection.socket.get(),
+  instance.gatherers.emplace(number, Waiter{.connection = connection.key,
                                             .request = connection.header.request,
                                             .rank = connection.rank,
                                             .number = number});
@@ -267,8 +258,8 @@ void Server::settle_all(Instance& instance) {
 
 // Answers a waiter if its answer is ready. Returns true when the waiter can be removed.
 bool Server::settle(Instance& instance, const Waiter& waiter) {
-  const auto found = connections_.find(waiter.descriptor);
-  if (found == connections_.end()) return true;
+  const auto found = clients_.find(waiter.connection);
+  if (found == clients_.end()) return true;
   Connection& connection = *found->second;
 
   if (waiter.target < 0) {

@@ -15,26 +15,17 @@
 
 namespace weft::bootstrap::local {
 
+/// A rank that is connected, or will be when it has said who it is.
 struct Server::Connection {
-  explicit Connection(Descriptor descriptor) : socket(std::move(descriptor)) {}
-
-  struct Outgoing {
-    Header header;
-    std::shared_ptr<const Bytes> payload;
-    std::shared_ptr<const Descriptor> descriptor;
-    std::size_t sent = 0;  // of header and payload together
-  };
-
-  Descriptor socket;
+  int key = 0;  // in the server's table
   int rank = -1;  // -1 before hello
   std::uint32_t instance = 0;
+  RemoteRanks* ranks = nullptr;  // null: the rank is of this host
+  std::uint32_t stream = 0;
+  // The message that is being handled:
   Header header;
   Bytes payload;
-  Descriptor passed;         // that has come with the message being received
-  std::size_t received = 0;  // of header and payload together
-  std::deque<Outgoing> outgoing;
-  bool waits_for_room = false;  // registered for EPOLLOUT
-  bool doomed = false;          // see Server::doom
+  Descriptor passed;
 
   std::string_view text(std::size_t from = 0) const {
     return std::string_view{reinterpret_cast<const char*>(payload.data()), payload.size()}.substr(from);
@@ -42,7 +33,7 @@ struct Server::Connection {
 };
 
 struct Server::Waiter {
-  int descriptor;
+  int connection;
   std::uint32_t request;
   int rank;              // the rank that waits
   int target = -1;       // for a get: the rank whose value is requested

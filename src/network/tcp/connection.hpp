@@ -3,9 +3,9 @@
 
 #include "base/descriptor.hpp"
 #include "network/session/link.hpp"
-#include "network/tcp/addresses.hpp"
+#include "sockets/addresses.hpp"
 #include "network/tcp/chunks.hpp"
-#include "network/tcp/greeting.hpp"
+#include "sockets/greeting.hpp"
 #include "network/tcp/output.hpp"
 
 #include <array>
@@ -16,6 +16,8 @@
 #include <vector>
 
 namespace weft::network::tcp {
+
+using namespace sockets;  // addresses, greetings
 
 /// A fetch of a peer: what it is still to be sent of offered memory.
 struct Serving {

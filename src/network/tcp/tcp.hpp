@@ -1,4 +1,4 @@
-// Interface of the network over TCP sockets; a build without libsodium uses tcp_none.cpp.
+// Interface of the network over TCP sockets.
 #pragma once
 
 #include "base/attributes.hpp"

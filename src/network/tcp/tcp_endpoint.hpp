@@ -8,7 +8,7 @@
 #include "network/session/packet_memory.hpp"
 #include "network/session/peers.hpp"
 #include "network/session/transport.hpp"
-#include "network/tcp/acceptor.hpp"
+#include "sockets/acceptor.hpp"
 #include "network/tcp/connection.hpp"
 #include "network/tcp/offers.hpp"
 

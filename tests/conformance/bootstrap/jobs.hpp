@@ -15,6 +15,7 @@
 #include "bootstrap/local/client.hpp"
 #include "bootstrap/local/server.hpp"
 #include "bootstrap/single/single.hpp"
+#include "support/relayed_job.hpp"
 
 namespace weft::bootstrap {
 
@@ -91,6 +92,16 @@ class LocalJobUnderTest final : public TestJob {
   local::Server server_;
   int stop_;
   std::thread thread_;
+};
+
+/// The ranks of three hosts, of which two have an agent.
+class RelayedJobUnderTest final : public TestJob {
+ public:
+  RelayedJobUnderTest(int size, double timeout) : job_(size, std::min(size, 3), timeout) {}
+  std::unique_ptr<Bootstrap> join(int rank) override { return job_.join(rank); }
+
+ private:
+  RelayedJob job_;
 };
 
 }  // namespace weft::bootstrap

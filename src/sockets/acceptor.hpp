@@ -5,10 +5,8 @@
 #include "base/descriptor.hpp"
 #include "base/log.hpp"
 #include "concurrent/mpsc_list.hpp"
-#include "network/tcp/greeting.hpp"
-#include "network/tcp/socket.hpp"
-
-#include <weft/detail/device_path.hpp>
+#include "sockets/greeting.hpp"
+#include "sockets/socket.hpp"
 
 #include <array>
 #include <atomic>
@@ -17,7 +15,7 @@
 #include <mutex>
 #include <string>
 
-namespace weft::network::tcp {
+namespace weft::sockets {
 
 /// A connection whose peer has proved itself. The Answer is still to be sent.
 struct Accepted {
@@ -60,6 +58,7 @@ struct Membership {
 class Acceptor {
  public:
   static constexpr std::size_t kPlaces = 64;
+  static constexpr std::size_t kInboxes = 256;
 
   /// Throws weft::Error.
   Acceptor(const Membership& membership, Listener listener, const base::Log& log);
@@ -100,9 +99,9 @@ class Acceptor {
   base::Descriptor epoll_;
   std::mutex mutex_;  // only tried
   std::array<Place, kPlaces> places_;
-  std::array<std::atomic<Inbox*>, detail::DevicePath::kMaxDevices> inboxes_{};
+  std::array<std::atomic<Inbox*>, kInboxes> inboxes_{};
   std::atomic<std::uint64_t> refused_{0};
   std::int64_t next_word_ = 0;
 };
 
-}  // namespace weft::network::tcp
+}  // namespace weft::sockets

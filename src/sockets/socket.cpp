@@ -1,4 +1,4 @@
-#include "network/tcp/socket.hpp"
+#include "sockets/socket.hpp"
 
 #include "base/parse.hpp"
 #include "base/system_call.hpp"
@@ -14,7 +14,7 @@
 #include <cerrno>
 #include <string>
 
-namespace weft::network::tcp {
+namespace weft::sockets {
 
 namespace {
 
@@ -62,7 +62,7 @@ PortRange parse_ports(std::string_view text) {
   const auto last = dash == std::string_view::npos ? first : base::parse_integer(text.substr(dash + 1));
   const auto is_port = [](const auto& value) { return value.has_value() && *value > 0 && *value < 65536; };
   if (!is_port(first) || !is_port(last) || *first > *last)
-    throw Error("tcp: ports \"" + std::string(text) +
+    throw Error("ports \"" + std::string(text) +
                 "\" (attribute ports, WEFT_PORTS) is no range of ports: it must be auto, or LO-HI with "
                 "numbers from 1 to 65535, like 40000-40063");
   return {static_cast<std::uint16_t>(*first), static_cast<std::uint16_t>(*last)};
@@ -76,8 +76,8 @@ Listener listen_in(const PortRange& ports) {
     return listener;
   }
   if (ports.first == 0)
-    throw Error("tcp: this rank cannot listen on any port: " + base::failed_call("bind", errno));
-  throw Error("tcp: none of the " + std::to_string(ports.last - ports.first + 1) + " ports " +
+    throw Error("this rank cannot listen on any port: " + base::failed_call("bind", errno));
+  throw Error("none of the " + std::to_string(ports.last - ports.first + 1) + " ports " +
               std::to_string(ports.first) + "-" + std::to_string(ports.last) +
               " (attribute ports, WEFT_PORTS) is free: each rank of a host needs one");
 }
@@ -119,4 +119,4 @@ void raise_file_limit() noexcept {
   static_cast<void>(::setrlimit(RLIMIT_NOFILE, &limit));
 }
 
-}  // namespace weft::network::tcp
+}  // namespace weft::sockets

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-namespace weft::network::tcp {
+namespace weft::sockets {
 
 /// An address of an interface. Fields that are not used are 0.
 struct Address {
@@ -71,4 +71,4 @@ socklen_t to_socket_address(const Address& address, std::uint16_t port, sockaddr
 /// "eth0 10.0.0.1/24, lo 127.0.0.1/8", or "none".
 [[nodiscard]] std::string to_text(std::span<const Interface> interfaces);
 
-}  // namespace weft::network::tcp
+}  // namespace weft::sockets

@@ -1,6 +1,6 @@
 // Addresses: which are published, in which order a peer tries them, and what comes from a peer is checked.
-#include "network/tcp/addresses.hpp"
-#include "network/tcp/socket.hpp"
+#include "sockets/addresses.hpp"
+#include "sockets/socket.hpp"
 #include "support/errors.hpp"
 #include "support/ranks.hpp"
 
@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-namespace weft::network::tcp {
+namespace weft::sockets {
 namespace {
 
 Address make(const char* text, unsigned prefix, bool is_loopback = false) {
@@ -37,14 +37,14 @@ std::string texts(const std::vector<Address>& addresses) {
   return all;
 }
 
-TEST(TcpAddresses, are_chosen_by_names_and_subnets) {
+TEST(SocketAddresses, are_chosen_by_names_and_subnets) {
   EXPECT_EQ(to_text(select_interfaces(kInterfaces, "ib0")), "ib0 192.168.7.5/24");
   EXPECT_EQ(to_text(select_interfaces(kInterfaces, "10.0.0.0/8")), "eth0 10.1.0.5/16");
   EXPECT_EQ(to_text(select_interfaces(kInterfaces, "fd00::/8,lo")), "eth0 fd00::5/64, lo 127.0.0.1/8");
   EXPECT_EQ(select_interfaces(kInterfaces, "auto").size(), kInterfaces.size());
 }
 
-TEST(TcpAddresses, that_do_not_exist_are_an_error_which_lists_what_there_is) {
+TEST(SocketAddresses, that_do_not_exist_are_an_error_which_lists_what_there_is) {
   for (const char* filter : {"ib7", "172.16.0.0/12", "10.0.0.0/33", "", ",", "eth0,ib7", "10.1.0.5/x"}) {
     const std::string error =
         test::error_of([&] { static_cast<void>(select_interfaces(kInterfaces, filter)); });
@@ -53,7 +53,7 @@ TEST(TcpAddresses, that_do_not_exist_are_an_error_which_lists_what_there_is) {
   }
 }
 
-TEST(TcpAddresses, come_back_from_their_encoding) {
+TEST(SocketAddresses, come_back_from_their_encoding) {
   Endpoints endpoints{4711, 99, {}};
   for (const Interface& each : kInterfaces) endpoints.addresses.push_back(each.address);
   const auto decoded = decode(encode(endpoints));
@@ -63,7 +63,7 @@ TEST(TcpAddresses, come_back_from_their_encoding) {
   EXPECT_EQ(decoded->addresses, endpoints.addresses);
 }
 
-TEST(TcpAddresses, of_a_wrong_form_are_refused) {
+TEST(SocketAddresses, of_a_wrong_form_are_refused) {
   const auto whole = encode({4711, 99, {make("10.1.0.5", 16), make("fd00::5", 64)}});
   for (std::size_t size = 0; size < whole.size(); ++size)
     EXPECT_FALSE(decode(std::span(whole).first(size)).has_value()) << size;
@@ -79,7 +79,7 @@ TEST(TcpAddresses, of_a_wrong_form_are_refused) {
   }
 }
 
-TEST(TcpAddresses, of_the_same_subnet_are_tried_first_and_loopback_only_within_its_namespace) {
+TEST(SocketAddresses, of_the_same_subnet_are_tried_first_and_loopback_only_within_its_namespace) {
   const Endpoints peer{4711,
                        99,
                        {make("172.17.0.1", 16), make("127.0.0.1", 8, true), make("192.168.7.9", 24),
@@ -91,7 +91,7 @@ TEST(TcpAddresses, of_the_same_subnet_are_tried_first_and_loopback_only_within_i
   EXPECT_EQ(texts(order_of_trial(peer, only_v4, 98)).find(':'), std::string::npos) << "without IPv6";
 }
 
-TEST(TcpPorts, are_a_range_or_any) {
+TEST(ListeningPorts, are_a_range_or_any) {
   EXPECT_EQ(parse_ports("auto").first, 0);
   EXPECT_EQ(parse_ports("4000-4010").first, 4000);
   EXPECT_EQ(parse_ports("4000-4010").last, 4010);
@@ -100,11 +100,11 @@ TEST(TcpPorts, are_a_range_or_any) {
         << text;
 }
 
-TEST(TcpPorts, that_are_all_taken_are_named) {
+TEST(ListeningPorts, that_are_all_taken_are_named) {
   const Listener first = listen_in({});
   const std::string error = test::error_of([&] { static_cast<void>(listen_in({first.port, first.port})); });
   EXPECT_NE(error.find(std::to_string(first.port)), std::string::npos) << error;
 }
 
 }  // namespace
-}  // namespace weft::network::tcp
+}  // namespace weft::sockets

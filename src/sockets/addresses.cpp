@@ -1,4 +1,4 @@
-#include "network/tcp/addresses.hpp"
+#include "sockets/addresses.hpp"
 
 #include "base/host/host.hpp"
 #include "base/parse.hpp"
@@ -16,7 +16,7 @@
 #include <cerrno>
 #include <cstring>
 
-namespace weft::network::tcp {
+namespace weft::sockets {
 
 namespace {
 
@@ -92,7 +92,7 @@ std::optional<Address> parse_subnet(std::string_view text) {
 std::vector<Interface> list_interfaces() {
   ifaddrs* first = nullptr;
   if (::getifaddrs(&first) != 0)
-    throw Error("tcp: the network interfaces cannot be listed: " + base::failed_call("getifaddrs", errno));
+    throw Error("the network interfaces cannot be listed: " + base::failed_call("getifaddrs", errno));
   std::vector<Interface> all;
   for (const ifaddrs* each = first; each != nullptr; each = each->ifa_next) {
     auto address = (each->ifa_flags & IFF_UP) != 0 ? address_of(each->ifa_addr) : std::nullopt;
@@ -127,7 +127,7 @@ std::vector<Interface> select_interfaces(const std::vector<Interface>& all, std:
       if (std::none_of(selected.begin(), selected.end(), is_same)) selected.push_back(each);
     }
     if (!is_known)
-      throw Error("tcp: no network interface has the name or subnet \"" + std::string(part) +
+      throw Error("no network interface has the name or subnet \"" + std::string(part) +
                   "\" (attribute interface, WEFT_INTERFACE); there are: " + to_text(all));
   }
   return selected;
@@ -226,4 +226,4 @@ std::string to_text(std::span<const Interface> interfaces) {
   return text.empty() ? "none" : text;
 }
 
-}  // namespace weft::network::tcp
+}  // namespace weft::sockets

@@ -2,12 +2,12 @@
 #pragma once
 
 #include "base/descriptor.hpp"
-#include "network/tcp/addresses.hpp"
+#include "sockets/addresses.hpp"
 
 #include <cstdint>
 #include <string_view>
 
-namespace weft::network::tcp {
+namespace weft::sockets {
 
 /// Ports from `first` to `last`; 0 to 0: any that is free.
 struct PortRange {
@@ -35,4 +35,4 @@ void set_options(int socket, double peer_timeout_seconds) noexcept;
 /// Raises the number of files that this process may open as far as it may, once.
 void raise_file_limit() noexcept;
 
-}  // namespace weft::network::tcp
+}  // namespace weft::sockets

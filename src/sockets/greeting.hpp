@@ -16,7 +16,7 @@
 #include <span>
 #include <string_view>
 
-namespace weft::network::tcp {
+namespace weft::sockets {
 
 inline constexpr std::uint32_t kGreetingMagic = 0x47544657;  // "WFTG"
 inline constexpr std::uint32_t kGreetingVersion = 1;
@@ -71,4 +71,4 @@ void prepare_greetings();
 /// Compares in constant time.
 [[nodiscard]] bool are_equal(const Proof& a, const Proof& b) noexcept;
 
-}  // namespace weft::network::tcp
+}  // namespace weft::sockets

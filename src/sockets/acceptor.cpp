@@ -1,4 +1,4 @@
-#include "network/tcp/acceptor.hpp"
+#include "sockets/acceptor.hpp"
 
 #include "base/clock.hpp"
 #include "base/system_call.hpp"
@@ -14,7 +14,7 @@
 #include <cstring>
 #include <new>
 
-namespace weft::network::tcp {
+namespace weft::sockets {
 
 namespace {
 
@@ -43,7 +43,7 @@ std::string text_of_peer(int socket) {
 }  // namespace
 
 Inbox::Inbox() : event_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-  if (!event_) throw Error("tcp: a device cannot be opened: " + base::failed_call("eventfd", errno));
+  if (!event_) throw Error("a device cannot be opened: " + base::failed_call("eventfd", errno));
 }
 
 Inbox::~Inbox() {
@@ -74,7 +74,7 @@ Acceptor::Acceptor(const Membership& membership, Listener listener, const base::
   event.events = EPOLLIN;
   event.data.u64 = kListener;
   if (!epoll_ || ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, listener_.socket.get(), &event) != 0)
-    throw Error("tcp: connections cannot be waited for: " + base::failed_call("epoll_ctl", errno));
+    throw Error("connections cannot be waited for: " + base::failed_call("epoll_ctl", errno));
 }
 
 void Acceptor::serve() noexcept {
@@ -195,4 +195,4 @@ bool Acceptor::refuse(const Place& place, std::string_view why) noexcept {
   return false;
 }
 
-}  // namespace weft::network::tcp
+}  // namespace weft::sockets

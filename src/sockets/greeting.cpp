@@ -1,4 +1,4 @@
-#include "network/tcp/greeting.hpp"
+#include "sockets/greeting.hpp"
 
 #include <weft/error.hpp>
 
@@ -6,7 +6,7 @@
 
 #include <cstring>
 
-namespace weft::network::tcp {
+namespace weft::sockets {
 
 namespace {
 
@@ -38,7 +38,7 @@ std::string_view fault_of(const Introduction& introduction, std::string_view job
 }
 
 void prepare_greetings() {
-  if (::sodium_init() < 0) throw Error("tcp: libsodium cannot be initialized");
+  if (::sodium_init() < 0) throw Error("libsodium cannot be initialized");
 }
 
 Nonce make_nonce() noexcept {
@@ -59,4 +59,4 @@ bool are_equal(const Proof& a, const Proof& b) noexcept {
   return ::sodium_memcmp(a.data(), b.data(), a.size()) == 0;
 }
 
-}  // namespace weft::network::tcp
+}  // namespace weft::sockets

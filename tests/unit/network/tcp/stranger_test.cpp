@@ -2,7 +2,8 @@
 // another job, a greeting that was overheard; and what a rank of the job sends that cannot be.
 #include "bootstrap/in_process/hub.hpp"
 #include "network/session/message_format.hpp"
-#include "network/tcp/acceptor.hpp"
+#include "sockets/acceptor.hpp"
+#include "network/tcp/connection.hpp"
 #include "network/tcp/record.hpp"
 #include "support/ranks.hpp"
 

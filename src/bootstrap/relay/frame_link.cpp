@@ -1,0 +1,79 @@
+#include "bootstrap/relay/frame_link.hpp"
+
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "base/system_call.hpp"
+
+namespace weft::bootstrap::relay {
+
+FrameLink::FrameLink(base::Descriptor socket, std::size_t longest_frame)
+    : socket_(std::move(socket)), longest_(longest_frame) {}
+
+void FrameLink::end(std::string why) {
+  if (has_ended()) return;
+  why_ended_ = std::move(why);
+  outgoing_.clear();
+  waiting_ = 0;
+}
+
+void FrameLink::send(FrameHeader header, std::span<const std::byte> first, std::span<const std::byte> second) {
+  if (has_ended()) return;
+  header.length = static_cast<std::uint32_t>(first.size() + second.size());
+  std::vector<std::byte> frame(sizeof header + header.length);
+  std::memcpy(frame.data(), &header, sizeof header);
+  if (!first.empty()) std::memcpy(frame.data() + sizeof header, first.data(), first.size());
+  if (!second.empty())
+    std::memcpy(frame.data() + sizeof header + first.size(), second.data(), second.size());
+  waiting_ += frame.size();
+  outgoing_.push_back(std::move(frame));
+  if (outgoing_.size() == 1) flush();
+}
+
+void FrameLink::flush() {
+  while (!outgoing_.empty()) {
+    const std::vector<std::byte>& next = outgoing_.front();
+    const ssize_t sent = ::send(socket_.get(), next.data() + sent_, next.size() - sent_, MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (sent < 0 && errno == EINTR) continue;
+    if (sent < 0 && errno == EAGAIN) return;
+    if (sent < 0) return end(base::failed_call("send", errno));
+    sent_ += static_cast<std::size_t>(sent);
+    waiting_ -= static_cast<std::size_t>(sent);
+    if (sent_ != next.size()) continue;
+    outgoing_.pop_front();
+    sent_ = 0;
+  }
+}
+
+void FrameLink::receive(const Use& use) {
+  while (!has_ended()) {
+    std::byte* target = reinterpret_cast<std::byte*>(&header_) + received_;
+    std::size_t wanted = sizeof header_ - received_;
+    if (received_ >= sizeof header_) {
+      target = payload_.data() + (received_ - sizeof header_);
+      wanted = payload_.size() - (received_ - sizeof header_);
+    }
+    if (wanted != 0) {
+      const ssize_t got = ::recv(socket_.get(), target, wanted, MSG_DONTWAIT);
+      if (got < 0 && errno == EINTR) continue;
+      if (got < 0 && errno == EAGAIN) return;
+      if (got < 0) return end(base::failed_call("recv", errno));
+      if (got == 0) return end("the connection was closed");
+      received_ += static_cast<std::size_t>(got);
+      if (received_ == sizeof header_) {
+        if (header_.length > longest_)
+          return end("a frame of " + std::to_string(header_.length) + " bytes was announced");
+        payload_.resize(header_.length);
+      }
+    }
+    if (received_ < sizeof header_ || received_ < sizeof header_ + payload_.size()) continue;
+    received_ = 0;
+    std::vector<std::byte> payload = std::exchange(payload_, {});
+    if (!use(header_, payload)) return;
+  }
+}
+
+}  // namespace weft::bootstrap::relay

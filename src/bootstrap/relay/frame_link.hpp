@@ -1,0 +1,58 @@
+// A connection between processes of the launcher on two hosts: whole frames, in order, without waiting.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/descriptor.hpp"
+
+namespace weft::bootstrap::relay {
+
+/// Begins every frame; `length` bytes follow.
+struct FrameHeader {
+  std::uint32_t kind = 0;  // what it means is up to the two ends
+  std::uint32_t stream = 0;
+  std::int32_t argument = 0;
+  std::uint32_t length = 0;
+};
+static_assert(sizeof(FrameHeader) == 16);
+
+class FrameLink {
+ public:
+  /// `socket` is connected, authenticated, and does not block.
+  FrameLink(base::Descriptor socket, std::size_t longest_frame);
+
+  [[nodiscard]] int descriptor() const noexcept { return socket_.get(); }
+  /// Returns true while frames wait for the socket to take more: then POLLOUT is to be waited for as well.
+  [[nodiscard]] bool wants_room() const noexcept { return !outgoing_.empty(); }
+  /// The connection is lost; nothing is sent or received any more.
+  [[nodiscard]] bool has_ended() const noexcept { return !why_ended_.empty(); }
+  [[nodiscard]] const std::string& why_ended() const noexcept { return why_ended_; }
+  [[nodiscard]] std::size_t waiting_bytes() const noexcept { return waiting_; }
+
+  void send(FrameHeader header, std::span<const std::byte> first = {}, std::span<const std::byte> second = {});
+  void flush();
+  /// Reads what has come, and calls `use` with each whole frame until there is none, `use` returns false, or
+  /// the connection has ended.
+  using Use = std::function<bool(const FrameHeader& header, std::vector<std::byte>& payload)>;
+  void receive(const Use& use);
+  void end(std::string why);
+
+ private:
+  base::Descriptor socket_;
+  const std::size_t longest_;
+  std::deque<std::vector<std::byte>> outgoing_;
+  std::size_t sent_ = 0;  // of the first
+  std::size_t waiting_ = 0;
+  FrameHeader header_;
+  std::vector<std::byte> payload_;
+  std::size_t received_ = 0;  // of header and payload together
+  std::string why_ended_;
+};
+
+}  // namespace weft::bootstrap::relay

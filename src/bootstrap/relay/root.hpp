@@ -1,0 +1,36 @@
+// The root's side: the ranks of one other host.
+#pragma once
+
+#include <string>
+
+#include "bootstrap/local/server.hpp"
+#include "bootstrap/relay/frame_link.hpp"
+
+namespace weft::bootstrap::relay {
+
+/// Joins the ranks of a host to the server, which must outlive it. One thread, that of the server, calls it;
+/// the owner waits for its link.
+class RemoteHost final : public local::RemoteRanks {
+ public:
+  /// `socket`: the connection of the host's agent.
+  RemoteHost(local::Server& server, base::Descriptor socket);
+  ~RemoteHost() override;
+
+  [[nodiscard]] const FrameLink& link() const noexcept { return link_; }
+  /// Works when the link is readable or writable.
+  void serve();
+  /// Has the process of a rank ended that was declared failed.
+  void end_rank(int rank, const std::string& why);
+
+  void answer(std::uint32_t stream, const local::Header& header, const Bytes* payload) override;
+  void close(std::uint32_t stream) override;
+  void departed(std::uint32_t instance, int rank, bool has_failed) override;
+
+ private:
+  bool take(const FrameHeader& frame, Bytes& payload);
+
+  local::Server& server_;
+  FrameLink link_;
+};
+
+}  // namespace weft::bootstrap::relay
