@@ -107,6 +107,10 @@ void set_options(int socket, double peer_timeout_seconds) noexcept {
   set(socket, IPPROTO_TCP, TCP_NOTSENT_LOWAT, 512 << 10);
 }
 
+void end_when_unanswered(int socket, double seconds) noexcept {
+  set(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, static_cast<int>(seconds * 1000));
+}
+
 int unacknowledged(int socket) noexcept {
   int bytes = 0;
   return ::ioctl(socket, SIOCOUTQ, &bytes) == 0 ? bytes : 0;

@@ -3,14 +3,17 @@
 #include <fmt/core.h>
 
 #include <cstdio>
+#include <string_view>
 
 #include "run/front.hpp"
+#include "run/hosts/agent.hpp"
 #include "run/options.hpp"
 #include "run/program.hpp"
 
 namespace weft::tools {
 
 int command_run(int argc, char** argv) {
+  if (argc == 2 && std::string_view(argv[1]) == "--agent") return run::run_agent();
   run::Parsed parsed = run::parse_options(argc, argv);
   if (parsed.exit_code) return *parsed.exit_code;
   const run::FoundProgram program = run::find_program(parsed.options.program);

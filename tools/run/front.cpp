@@ -62,7 +62,7 @@ OriginalState take_over(const sigset_t& forwarded, int ranks, bool explains) {
   ::setrlimit(RLIMIT_NOFILE, &raised);
   // Two pipes, a socket, at least one connection and the lent files per rank, plus the descriptors of the
   // launcher itself and of a starting rank.
-  const rlim_t needed = (explains ? 6 : 5) * static_cast<rlim_t>(ranks) + 32;
+  const rlim_t needed = (explains ? 7 : 5) * static_cast<rlim_t>(ranks) + 64;
   if (raised.rlim_cur < needed) {
     throw Error(fmt::format("{} ranks need {} open files, but the limit is {}: raise `ulimit -n`", ranks,
                             needed, raised.rlim_cur));

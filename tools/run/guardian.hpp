@@ -1,7 +1,5 @@
 #pragma once
 
-#include <weft/topology.hpp>
-
 #include <sys/types.h>
 
 #include <map>
@@ -12,11 +10,14 @@
 #include "base/clock.hpp"
 #include "bootstrap/local/server.hpp"
 #include "run/explanation.hpp"
+#include "run/hosts/remote_job.hpp"
 #include "run/options.hpp"
 #include "run/output.hpp"
 #include "run/spawn.hpp"
 
 namespace weft::tools::run {
+
+inline constexpr int kTimedOut = 124;  // exit code
 
 struct JobDescription {
   Options options;
@@ -29,7 +30,8 @@ struct JobDescription {
 /// The process that owns a job: it is the parent of all ranks, serves their bootstrap, and carries their
 /// output. One thread, one loop, no blocking calls. It has a session of its own, so that a terminal's signals
 /// reach the ranks only through the front process, and adopts orphans, so that grandchildren are found and
-/// ended.
+/// ended. Of a job over several hosts the ranks are processes of agents (run/hosts).
+/// Sources: guardian.cpp, guardian_verdict.cpp (who has failed, and how the job ends), guardian_hosts.cpp.
 class Guardian {
  public:
   explicit Guardian(JobDescription job);
@@ -45,15 +47,21 @@ class Guardian {
     bool failed = false;  // the rank has failed, and that has been reported
   };
 
-  [[nodiscard]] std::vector<int> processors_of_rank(const Topology& host, int rank) const;
   void start_ranks();
+  void start_local_ranks();
   std::vector<std::string> environment_of(int rank, const std::string& socket,
                                           const std::string& explain_socket) const;
   void wait_for_work();
+  // guardian_hosts.cpp
+  void work_for_hosts();
+  void take_remote_events();
+  void await_remote_output();
   int wait_limit_ms() const;
   void take_signals();
   void reap();
   void rank_ended(int rank, int status);
+  void note_end(int rank);
+  [[nodiscard]] std::string name_of(int rank) const;
   void check_unfinished();
   void check_unreachable();
   void fail(int rank, int exit_code, const std::string& how);
@@ -64,6 +72,7 @@ class Guardian {
   void check_explanation();
   void decide(int exit_code, const std::string& line);
   void signal_ranks(int signal);
+  void end_rank(int rank);
   void stop();
   void go_on();
   bool front_has_died();
@@ -73,6 +82,7 @@ class Guardian {
   bootstrap::local::Server server_;
   Output out_;
   Output err_;
+  std::optional<RemoteJob> remote_;  // the ranks are on hosts that the user has named
   Descriptor signals_;
   std::vector<Rank> ranks_;
   std::map<pid_t, int> rank_of_;

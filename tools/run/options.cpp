@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 
 #include <cstdio>
+#include <cstdlib>
 
 #include "base/job_variables.hpp"
 #include "base/parse.hpp"
@@ -42,15 +43,34 @@ Binding parse_binding(const std::string& text) {
 
 std::pair<std::string, std::string> parse_variable(const std::string& text) {
   const std::size_t equals = text.find('=');
-  if (equals == std::string::npos || equals == 0) {
-    throw Error(fmt::format("--env {} is not valid: it must be NAME=VALUE", text));
-  }
-  std::pair<std::string, std::string> variable{text.substr(0, equals), text.substr(equals + 1)};
+  const std::string name = text.substr(0, equals);
+  const char* const value = std::getenv(name.c_str());
+  if (name.empty()) throw Error(fmt::format("--env {} is not valid: it must be NAME=VALUE, or NAME", text));
+  if (equals == std::string::npos && value == nullptr)
+    throw Error(fmt::format("--env {} is not valid: {} is not set, and there is no =VALUE", text, name));
+  std::pair<std::string, std::string> variable{name,
+                                               equals == std::string::npos ? value : text.substr(equals + 1)};
   for (const std::string_view own : base::kJobVariables) {
     if (variable.first == own)
       throw Error(fmt::format("--env {} is not valid: `weft run` sets {} itself", text, own));
   }
   return variable;
+}
+
+/// Places the ranks on the hosts; without any, on this host.
+void take_hosts(Options& options, const std::string& hosts, const std::string& hostfile, const std::string& ranks) {
+  if (!hosts.empty() && !hostfile.empty()) throw Error("--hosts and --hostfile are given: one of them is enough");
+  if (!hosts.empty()) options.hosts = parse_hosts(hosts);
+  if (!hostfile.empty()) options.hosts = read_hostfile(hostfile);
+  if (options.hosts.empty()) {
+    if (!options.launcher_exec.empty()) throw Error("--launcher-exec needs --hosts or --hostfile");
+    if (ranks.empty()) throw Error("-n is required (or --hosts, which tells the number of ranks)");
+    return;
+  }
+  if (ranks.empty()) options.ranks = count_slots(options.hosts);
+  if (options.ranks > kMostRanks)
+    throw Error(fmt::format("the hosts have {} slots; a job has at most {} ranks (-n)", options.ranks, kMostRanks));
+  options.placed = place_ranks(options.hosts, options.ranks);
 }
 
 void take_program(Options& options, std::vector<std::string> rest) {
@@ -70,19 +90,33 @@ void take_program(Options& options, std::vector<std::string> rest) {
 
 Parsed parse_options(int argc, char** argv) {
   CLI::App app{
-      "Starts N ranks of a program on this host, and ends them all when one fails, or with --keep-going "
-      "none.",
+      "Starts N ranks of a program on this host, or on the hosts that are named, and ends them all when one "
+      "fails, or with --keep-going none.",
       "weft run"};
   app.prefix_command();
   app.footer(
       "The program and its arguments follow the options: weft run -n N [OPTIONS] [--] program args...");
   std::string ranks;
+  std::string hosts;
+  std::string hostfile;
+  std::string ports;
+  std::string interface;
   std::string timeout;
   std::string explain;
   std::string bind = "none";
   std::vector<std::string> environment;
   Parsed parsed;
-  app.add_option("-n", ranks, "number of ranks, 1 to 4096")->required()->type_name("N");
+  app.add_option("-n", ranks, "number of ranks, 1 to 4096; with hosts: all slots by default")->type_name("N");
+  app.add_option("--hosts", hosts, "run on these hosts: names or addresses, each with its number of ranks")
+      ->type_name("HOST:SLOTS,...");
+  app.add_option("--hostfile", hostfile, "the same from a file, a line each: HOST, HOST:SLOTS or HOST slots=SLOTS")
+      ->type_name("FILE");
+  app.add_option("--launcher-exec", parsed.options.launcher_exec,
+                 "start processes on hosts by COMMAND HOST PROGRAM..., in place of ssh")
+      ->type_name("COMMAND");
+  app.add_option("--ports", ports, "ports for all connections between hosts (WEFT_PORTS)")->type_name("LO-HI");
+  app.add_option("--interface", interface, "interfaces for them: names or subnets (WEFT_INTERFACE)")
+      ->type_name("LIST");
   app.add_option("--timeout", timeout, "end the job after this time, with exit code 124")
       ->type_name("SECONDS");
   app.add_option("--explain", explain,
@@ -99,11 +133,14 @@ Parsed parse_options(int argc, char** argv) {
          "the ranks on each; none: anywhere (default)")
       ->type_name("core|node|none");
   app.add_option("--env", environment, "set an environment variable of the ranks; may be repeated")
-      ->type_name("NAME=VALUE")
+      ->type_name("NAME[=VALUE]")
       ->allow_extra_args(false);
   try {
     app.parse(argc, argv);
-    parsed.options.ranks = parse_ranks(ranks);
+    if (!ranks.empty()) parsed.options.ranks = parse_ranks(ranks);
+    for (const auto& [name, value] : {std::pair{"WEFT_PORTS", ports}, {"WEFT_INTERFACE", interface}})
+      if (!value.empty()) parsed.options.environment.emplace_back(name, value);
+    take_hosts(parsed.options, hosts, hostfile, ranks);
     if (!timeout.empty()) parsed.options.timeout_seconds = parse_time("--timeout", timeout);
     if (!explain.empty()) parsed.options.explain_seconds = parse_time("--explain", explain);
     parsed.options.binding = parse_binding(bind);

@@ -234,7 +234,9 @@ void Peers::mark_departed(int rank) noexcept {
 }
 
 /// Returns why a rank counts as one of another host; an empty text when it is on this one.
-std::string Peers::reason_to_be_elsewhere(const Address& address) const {
+std::string Peers::reason_to_be_elsewhere(int rank, const Address& address) const {
+  if (bootstrap_.host_of(rank) != bootstrap_.host_of(bootstrap_.rank()))
+    return "the launcher has started it on another host";
   const std::string name(address.host_id.data(), ::strnlen(address.host_id.data(), address.host_id.size()));
   const auto shown = [](const std::string& each) { return each.empty() ? "auto" : "\"" + each + "\""; };
   if (name != host_id_) return "its host_id is " + shown(name) + ", that of this rank " + shown(host_id_);
@@ -260,7 +262,7 @@ std::unique_ptr<Peer> Peers::open(int rank) {
                 std::to_string(value->size()) + " bytes, expected " + std::to_string(sizeof address));
   std::memcpy(&address, value->data(), sizeof address);
   peer->process = address.process;
-  if (const std::string why = reason_to_be_elsewhere(address); !why.empty()) {
+  if (const std::string why = reason_to_be_elsewhere(rank, address); !why.empty()) {
     if (out_of_reach_ == OutOfReach::ends_job)
       throw Error("shm: rank " + std::to_string(rank) + " does not share memory with this rank: " + why +
                   "; network mixed (WEFT_NETWORK) connects several hosts");

@@ -113,7 +113,7 @@ class Peers {
  private:
   const Peer* contact_slow(int rank) noexcept;
   std::unique_ptr<Peer> open(int rank);
-  [[nodiscard]] std::string reason_to_be_elsewhere(const Address& address) const;
+  [[nodiscard]] std::string reason_to_be_elsewhere(int rank, const Address& address) const;
   void set_out_of_reach(int rank, Network::Reach how, std::string why);
   void end_job(const char* why) noexcept;
 

@@ -1,0 +1,141 @@
+// Which ranks have failed, and how the job ends.
+#include <fmt/core.h>
+#include <fmt/format.h>
+#include <signal.h>
+
+#include <utility>
+
+#include "base/clock.hpp"
+#include "base/parse.hpp"
+#include "run/guardian.hpp"
+
+namespace weft::tools::run {
+namespace {
+
+constexpr double kGrace = 2.0;  // seconds from SIGTERM to SIGKILL
+constexpr int kUnfinished = 1;  // exit code for a rank that ends without having left the job
+
+}  // namespace
+
+/// Finds ranks that exited with code 0 but failed for the job, because they never left it.
+void Guardian::check_unfinished() {
+  while (const auto unfinished = server_.take_unfinished()) {
+    if (unfinished->is_cut_off)
+      fail(unfinished->rank, kUnfinished,
+           "exited with code 0, but its connection to the launcher had ended while it ran, and with it its "
+           "part in the job: the program has closed descriptors that it did not open, has executed another "
+           "program while its weft::Runtime was open, or was a part of a script and ended without leaving");
+    else if (unfinished->has_joined)
+      fail(unfinished->rank, kUnfinished,
+           "exited with code 0 without leaving the job: its weft::Runtime was not destroyed (std::exit and "
+           "_exit destroy nothing of main's)");
+    else
+      fail(unfinished->rank, kUnfinished,
+           fmt::format(
+               "exited with code 0 before it joined the job, which rank {} has joined: every rank must "
+               "make its weft::Runtime",
+               unfinished->other));
+  }
+}
+
+/// Ends ranks that were declared failed although they run: they may not go on as if they were members.
+void Guardian::check_unreachable() {
+  while (const auto lost = server_.take_unreachable()) {
+    if (ranks_[static_cast<std::size_t>(lost->rank)].ended) continue;
+    err_.say(fmt::format("weft run: {} is ended, because rank {} cannot reach it: {}", name_of(lost->rank),
+                         lost->by, lost->why));
+    end_rank(lost->rank);
+  }
+}
+
+/// Notes that a rank has failed. `how` reads "exited with code 3". A rank fails only once, although a rank
+/// that was killed has not left the job, either.
+void Guardian::fail(int rank, int exit_code, const std::string& how) {
+  Rank& failed = ranks_[static_cast<std::size_t>(rank)];
+  if (verdict_ || std::exchange(failed.failed, true)) return;
+  err_.read_sources();
+  const std::string line = fmt::format("{} {}", name_of(rank), how);
+  if (!job_.options.keep_going) {
+    decide(exit_code, line);
+    return;
+  }
+  if (failures_.empty()) first_failure_ = exit_code;
+  failures_.push_back(line);
+}
+
+// Reports the ranks that failed, in that order, at the end of a job with --keep-going.
+void Guardian::tell_failures() {
+  if (failures_.empty()) return;
+  if (!verdict_) verdict_ = first_failure_;
+  err_.say(fmt::format("weft run: {} of {} ranks failed: {}", failures_.size(), ranks_.size(),
+                       fmt::join(failures_, "; ")));
+}
+
+// Reports messages that were accepted and have not arrived: the job has then failed, whatever its ranks say.
+void Guardian::tell_losses() {
+  for (const auto& [rank, what] : server_.losses())
+    err_.say(fmt::format("weft run: {} had accepted messages that are lost: {}", name_of(rank), what));
+  if (!server_.losses().empty() && !verdict_) verdict_ = 1;
+}
+
+void Guardian::check_abort() {
+  if (!server_.aborted() || verdict_) return;
+  const auto& abort = *server_.aborted();
+  decide(abort.code,
+         fmt::format("{} aborted the job with code {}: {}", name_of(abort.rank), abort.code, abort.reason));
+}
+
+void Guardian::check_time() {
+  if (verdict_ || stopped_since_ns_ || !time_limit_ || !time_limit_->passed()) return;
+  decide(kTimedOut, fmt::format("the job did not end within {} s (--timeout)",
+                                base::seconds_text(*job_.options.timeout_seconds)));
+}
+
+void Guardian::check_explanation() {
+  if (!explanation_ || stopped_since_ns_) return;
+  if (const auto paragraph = explanation_->work())
+    err_.say(fmt::format("weft run: the job has not ended. {}", *paragraph));
+}
+
+void Guardian::decide(int exit_code, const std::string& line) {
+  if (verdict_) return;
+  verdict_ = exit_code;
+  err_.say("weft run: " + line);
+  signal_ranks(SIGTERM);
+  signal_ranks(SIGCONT);
+  grace_.emplace(kGrace);
+}
+
+void Guardian::end_rank(int rank) {
+  if (remote_)
+    remote_->signal_rank(rank, SIGKILL);
+  else
+    ::kill(-ranks_[static_cast<std::size_t>(rank)].process, SIGKILL);
+}
+
+void Guardian::signal_ranks(int signal) {
+  if (remote_) return remote_->signal_all(signal);
+  for (const Rank& rank : ranks_) {
+    if (rank.process != 0 && !rank.ended) ::kill(-rank.process, signal);
+  }
+}
+
+/// Stops the ranks. They cannot refuse: a job of which only half of the ranks compute would not be stopped.
+/// They have sessions of their own away from the terminal, where SIGTSTP would do nothing.
+void Guardian::stop() {
+  if (verdict_ || stopped_since_ns_) return;
+  signal_ranks(SIGSTOP);
+  stopped_since_ns_ = base::now_ns();
+}
+
+/// Continues the ranks. The time for which the job was stopped does not count.
+void Guardian::go_on() {
+  if (!stopped_since_ns_) return;
+  const std::int64_t stopped_ns = base::now_ns() - *stopped_since_ns_;
+  stopped_since_ns_.reset();
+  if (time_limit_) time_limit_->postpone(stopped_ns);
+  if (explanation_) explanation_->postpone(stopped_ns);
+  signal_ranks(SIGCONT);
+}
+
+}  // namespace weft::tools::run

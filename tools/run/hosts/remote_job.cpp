@@ -1,0 +1,435 @@
+#include "run/hosts/remote_job.hpp"
+
+#include <weft/error.hpp>
+#include <weft/version.hpp>
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <fmt/format.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "base/attributes.hpp"
+#include "base/parse.hpp"
+#include "base/system_call.hpp"
+#include "run/environment.hpp"
+#include "run/hosts/frames.hpp"
+#include "sockets/socket.hpp"
+
+namespace weft::tools::run {
+
+using base::Attribute;
+using bootstrap::relay::FrameHeader;
+using bootstrap::relay::FrameLink;
+
+namespace {
+
+constexpr std::size_t kKeptWords = 4096;  // of what an agent has printed
+constexpr std::size_t kPiece = std::size_t{64} << 10;
+constexpr std::size_t kLongestReport = std::size_t{1} << 20;
+
+base::Attributes attributes_with(const Options& options) {
+  // What --env sets for the ranks holds for the launcher's own connections as well.
+  std::vector<AttributeSetting> settings;
+  for (const auto& [name, value] : options.environment)
+    for (const auto& [variable, attribute] : {std::pair{"WEFT_PORTS", "ports"},
+                                              {"WEFT_INTERFACE", "interface"},
+                                              {"WEFT_PEER_TIMEOUT", "peer_timeout"},
+                                              {"WEFT_BOOTSTRAP_TIMEOUT", "bootstrap_timeout"}})
+      if (name == variable) settings.push_back(AttributeSetting{attribute, value.c_str()});
+  return base::Attributes::load(settings);
+}
+
+}  // namespace
+
+struct RemoteJob::RemoteRank {
+  base::Descriptor output;   // write ends of pipes that Output reads
+  base::Descriptor errors;
+  base::Descriptor explain;  // the rank's end of the socket of Explanation
+  bool has_ended = false;
+};
+
+struct RemoteJob::Agent {
+  Host host;
+  int number = 0;
+  int first = 0;
+  std::vector<RemoteRank> ranks;
+  StartedAgent started;
+  std::string command;
+  std::string unsent;  // of the description
+  std::string words;   // that it has printed
+  std::unique_ptr<bootstrap::relay::RemoteHost> bootstrap;
+  std::unique_ptr<FrameLink> link;
+  base::Descriptor* blocked = nullptr;  // the pipe that has no room
+  std::vector<std::byte> rest;          // of the piece for it
+  bool is_lost = false;
+
+  [[nodiscard]] bool is_joined() const { return bootstrap != nullptr && link != nullptr; }
+};
+
+RemoteJob::RemoteJob(const Options& options, bootstrap::local::Server& server)
+    : server_(server),
+      contact_seconds_(attributes_with(options).seconds(Attribute::bootstrap_timeout)),
+      peer_timeout_(attributes_with(options).seconds(Attribute::peer_timeout)),
+      interfaces_(sockets::select_interfaces(sockets::list_interfaces(),
+                                             attributes_with(options).text(Attribute::interface))),
+      acceptor_({server.job_id(), server.secret(), 0, static_cast<int>(options.hosts.size()), peer_timeout_},
+                sockets::listen_in(sockets::parse_ports(attributes_with(options).text(Attribute::ports))),
+                base::Log()) {
+  sockets::prepare_greetings();
+  for (std::size_t inbox = 0; inbox < inboxes_.size(); ++inbox)
+    acceptor_.open(static_cast<std::uint32_t>(inbox), inboxes_[inbox]);
+}
+
+RemoteJob::~RemoteJob() = default;
+
+void RemoteJob::start(const Options& options, const std::string& program_path, const sigset_t& signal_mask,
+                      Output& out, Output& errors, Explanation* explanation) {
+  explanation_ = explanation;
+  errors_ = &errors;
+  Description common;
+  common.version = library_version();
+  common.hosts = static_cast<int>(options.hosts.size());
+  common.ranks = options.ranks;
+  common.job_id = server_.job_id();
+  common.secret = server_.secret();
+  sockets::Endpoints own{acceptor_.port(), sockets::read_network_namespace(), {}};
+  for (const sockets::Interface& each : interfaces_) own.addresses.push_back(each.address);
+  common.root = sockets::encode(own);
+  common.contact_seconds = contact_seconds_;
+  common.peer_timeout = peer_timeout_;
+  common.directory = std::filesystem::current_path().string();
+  common.program = options.program;
+  common.path = program_path;
+  common.arguments = options.arguments;
+  common.environment = variables_for_hosts();
+  common.environment.insert(common.environment.end(), options.environment.begin(), options.environment.end());
+  common.binding = options.binding;
+  common.explains = explanation != nullptr;
+  contact_.emplace(contact_seconds_);
+  for (std::size_t number = 0; number < options.hosts.size(); ++number) {
+    auto& agent = agents_.emplace_back(std::make_unique<Agent>());
+    agent->host = options.hosts[number];
+    agent->number = static_cast<int>(number);
+    agent->first = static_cast<int>(agent_of_rank_.size());
+    for (int place = 0; place < options.placed[number]; ++place) {
+      const int rank = agent->first + place;
+      agent_of_rank_.push_back(agent->number);
+      RemoteRank& added = agent->ranks.emplace_back();
+      for (auto* const end : {&added.output, &added.errors}) {
+        int ends[2];
+        if (::pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0)
+          throw Error("a pipe cannot be opened: " + base::failed_call("pipe2", errno));
+        *end = base::Descriptor(ends[1]);
+        (end == &added.output ? out : errors).add(rank, base::Descriptor(ends[0]));
+      }
+      if (explanation != nullptr) added.explain = explanation->open(rank).descriptor;
+    }
+    common.host = agent->host.name;
+    common.number = agent->number;
+    common.first = agent->first;
+    common.count = options.placed[number];
+    const std::vector<std::string> command = agent_command(agent->host.name, options.launcher_exec);
+    agent->command = fmt::format("{}", fmt::join(command, " "));
+    agent->unsent = to_line(common);
+    agent->started = start_agent(command, signal_mask);
+  }
+}
+
+RemoteJob::Agent& RemoteJob::agent_of(int rank) {
+  return *agents_[static_cast<std::size_t>(agent_of_rank_[static_cast<std::size_t>(rank)])];
+}
+
+const std::string& RemoteJob::host_of(int rank) const {
+  return agents_[static_cast<std::size_t>(agent_of_rank_[static_cast<std::size_t>(rank)])]->host.name;
+}
+
+std::optional<RemoteEvent> RemoteJob::take_event() {
+  if (events_.empty()) return std::nullopt;
+  RemoteEvent next = std::move(events_.front());
+  events_.pop_front();
+  return next;
+}
+
+std::int64_t RemoteJob::remaining_ms() const { return contact_ ? contact_->remaining_ms() : -1; }
+
+void RemoteJob::add_waits(std::vector<pollfd>& waits) const {
+  const auto events_of = [](const FrameLink& link) {
+    return static_cast<short>(link.wants_room() ? POLLIN | POLLOUT : POLLIN);
+  };
+  waits.push_back({acceptor_.descriptor(), POLLIN, 0});
+  for (const sockets::Inbox& inbox : inboxes_) waits.push_back({inbox.descriptor(), POLLIN, 0});
+  for (const auto& agent : agents_) {
+    if (agent->started.output) waits.push_back({agent->started.output.get(), POLLIN, 0});
+    if (!agent->unsent.empty() && agent->started.input)
+      waits.push_back({agent->started.input.get(), POLLOUT, 0});
+    if (agent->bootstrap != nullptr && !agent->bootstrap->link().has_ended())
+      waits.push_back({agent->bootstrap->link().descriptor(), events_of(agent->bootstrap->link()), 0});
+    if (agent->blocked != nullptr)
+      waits.push_back({agent->blocked->get(), POLLOUT, 0});
+    else if (agent->link != nullptr && !agent->link->has_ended())
+      waits.push_back({agent->link->descriptor(), events_of(*agent->link), 0});
+    for (const RemoteRank& rank : agent->ranks)
+      if (rank.explain && agent->link != nullptr) waits.push_back({rank.explain.get(), POLLIN, 0});
+  }
+  if (may_send_input_ && !has_sent_all_input_ && !agents_.empty() && agents_.front()->link != nullptr)
+    waits.push_back({STDIN_FILENO, POLLIN, 0});
+}
+
+void RemoteJob::work() {
+  acceptor_.serve();
+  adopt_connections();
+  for (const auto& agent : agents_) work_for(*agent);
+  pass_input();
+  check_time();
+}
+
+void RemoteJob::adopt_connections() {
+  for (std::size_t inbox = 0; inbox < inboxes_.size(); ++inbox) {
+    for (sockets::Accepted* each = inboxes_[inbox].take_all(); each != nullptr;) {
+      const std::unique_ptr<sockets::Accepted> accepted(each);
+      each = each->next;
+      const std::uint32_t number = accepted->introduction.from_rank;
+      const bool is_bootstrap = inbox == static_cast<std::size_t>(AgentInbox::bootstrap);
+      if (number >= agents_.size()) continue;
+      Agent& agent = *agents_[number];
+      if (agent.is_lost || (is_bootstrap ? agent.bootstrap != nullptr : agent.link != nullptr)) continue;
+      const int socket = accepted->socket.get();
+      const sockets::Answer answer;
+      sockets::end_when_unanswered(socket, peer_timeout_);
+      if (::send(socket, &answer, sizeof answer, MSG_NOSIGNAL | MSG_DONTWAIT) !=
+          static_cast<ssize_t>(sizeof answer))
+        continue;
+      if (is_bootstrap)
+        agent.bootstrap =
+            std::make_unique<bootstrap::relay::RemoteHost>(server_, std::move(accepted->socket));
+      else
+        agent.link = std::make_unique<FrameLink>(std::move(accepted->socket), kLongestJobFrame);
+    }
+  }
+}
+
+void RemoteJob::work_for(Agent& agent) {
+  if (agent.is_lost) return;
+  write_description(agent);
+  read_words(agent);
+  if (agent.bootstrap != nullptr) agent.bootstrap->serve();
+  if (agent.link == nullptr) return;
+  agent.link->flush();
+  if (write_rest(agent))
+    agent.link->receive([&](const FrameHeader& frame, std::vector<std::byte>& payload) {
+      return take(agent, frame, payload);
+    });
+  pass_explanations(agent);
+  if (agent.link->has_ended())
+    lose(agent, agent.link->why_ended());
+  else if (agent.bootstrap != nullptr && agent.bootstrap->link().has_ended() && agent.blocked == nullptr)
+    lose(agent, agent.bootstrap->link().why_ended());
+}
+
+void RemoteJob::write_description(Agent& agent) {
+  while (!agent.unsent.empty() && agent.started.input) {
+    const ssize_t written = ::write(agent.started.input.get(), agent.unsent.data(), agent.unsent.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0 && errno == EAGAIN) return;
+    if (written < 0) {  // its end will tell why
+      agent.unsent.clear();
+      return;
+    }
+    agent.unsent.erase(0, static_cast<std::size_t>(written));
+  }
+}
+
+/// What the agent, or the program that starts it, prints is the user's to see: at once when the agent has
+/// joined, and with the reason when it has not.
+void RemoteJob::read_words(Agent& agent) {
+  std::array<char, 4096> piece;
+  while (agent.started.output) {
+    const ssize_t got = ::read(agent.started.output.get(), piece.data(), piece.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0 && errno == EAGAIN) break;
+    if (got <= 0) {
+      agent.started.output.close();
+      break;
+    }
+    agent.words.append(piece.data(), static_cast<std::size_t>(got));
+    if (agent.words.size() > kKeptWords) agent.words.erase(0, agent.words.size() - kKeptWords);
+  }
+  if (!agent.is_joined()) return;
+  for (std::size_t end = agent.words.find('\n'); end != std::string::npos; end = agent.words.find('\n')) {
+    errors_->say(fmt::format("{}: {}", agent.host.name, agent.words.substr(0, end)));
+    agent.words.erase(0, end + 1);
+  }
+}
+
+/// Returns false when nothing more is to be read now.
+bool RemoteJob::take(Agent& agent, const FrameHeader& frame, std::vector<std::byte>& payload) {
+  const int place = frame.argument - agent.first;
+  const auto kind = static_cast<JobFrame>(frame.kind);
+  if (kind == JobFrame::trouble) {
+    events_.push_back({RemoteEvent::Kind::trouble, -1, frame.argument,
+                       std::string(reinterpret_cast<const char*>(payload.data()), payload.size())});
+    return true;
+  }
+  if (kind == JobFrame::input_taken) {
+    may_send_input_ = true;
+    return true;
+  }
+  if (place < 0 || place >= static_cast<int>(agent.ranks.size())) {
+    agent.link->end("it has told something of rank " + std::to_string(frame.argument) + ", which is not its own");
+    return false;
+  }
+  RemoteRank& rank = agent.ranks[static_cast<std::size_t>(place)];
+  switch (kind) {
+    case JobFrame::started:
+      events_.push_back({RemoteEvent::Kind::started, frame.argument, static_cast<int>(frame.stream)});
+      return true;
+    case JobFrame::output:
+      return carry(agent, rank.output, payload);
+    case JobFrame::errors:
+      return carry(agent, rank.errors, payload);
+    case JobFrame::ended:
+      if (!std::exchange(rank.has_ended, true))
+        events_.push_back({RemoteEvent::Kind::ended, frame.argument, static_cast<int>(frame.stream)});
+      return true;
+    case JobFrame::report:
+      if (rank.explain)
+        static_cast<void>(::send(rank.explain.get(), payload.data(), payload.size(), MSG_DONTWAIT | MSG_NOSIGNAL));
+      return true;
+    default:
+      agent.link->end("it has sent a frame of kind " + std::to_string(frame.kind) + " that cannot be");
+      return false;
+  }
+}
+
+/// An empty piece is the end.
+bool RemoteJob::carry(Agent& agent, base::Descriptor& pipe, std::span<const std::byte> piece) {
+  if (piece.empty()) pipe.close();
+  if (!pipe) return true;
+  agent.blocked = &pipe;
+  agent.rest.assign(piece.begin(), piece.end());
+  return write_rest(agent);
+}
+
+/// Returns false when the pipe has no room: the agent is not read before it has.
+bool RemoteJob::write_rest(Agent& agent) {
+  while (agent.blocked != nullptr) {
+    const ssize_t written = ::write(agent.blocked->get(), agent.rest.data(), agent.rest.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0 && errno == EAGAIN) return false;
+    if (written > 0) agent.rest.erase(agent.rest.begin(), agent.rest.begin() + written);
+    if (written <= 0 || agent.rest.empty()) agent.blocked = nullptr;
+  }
+  return true;
+}
+
+void RemoteJob::pass_explanations(Agent& agent) {
+  for (std::size_t place = 0; place < agent.ranks.size(); ++place) {
+    RemoteRank& rank = agent.ranks[place];
+    std::array<std::byte, 16> request;
+    if (!rank.explain) continue;
+    const ssize_t got = ::recv(rank.explain.get(), request.data(), request.size(), MSG_DONTWAIT);
+    if (got > 0)
+      agent.link->send({static_cast<std::uint32_t>(JobFrame::explain), 0, agent.first + static_cast<int>(place), 0},
+                       std::span(request).first(static_cast<std::size_t>(got)));
+  }
+}
+
+/// Rank 0 has the job's standard input: a piece at a time, so that nothing is read that nobody takes.
+void RemoteJob::pass_input() {
+  if (!may_send_input_ || has_sent_all_input_ || agents_.empty() || agents_.front()->link == nullptr) return;
+  pollfd readable{STDIN_FILENO, POLLIN, 0};
+  if (::poll(&readable, 1, 0) <= 0) return;
+  std::array<std::byte, kPiece> piece;
+  const ssize_t got = ::read(STDIN_FILENO, piece.data(), piece.size());
+  if (got < 0 && (errno == EINTR || errno == EAGAIN)) return;
+  const auto size = static_cast<std::size_t>(std::max<ssize_t>(got, 0));
+  agents_.front()->link->send({static_cast<std::uint32_t>(JobFrame::input), 0, 0, 0}, std::span(piece).first(size));
+  may_send_input_ = false;
+  has_sent_all_input_ = size == 0;
+}
+
+void RemoteJob::lose(Agent& agent, const std::string& why) {
+  if (std::exchange(agent.is_lost, true)) return;
+  agent.blocked = nullptr;
+  agent.bootstrap.reset();
+  for (std::size_t place = 0; place < agent.ranks.size(); ++place) {
+    RemoteRank& rank = agent.ranks[place];
+    rank.output.close();
+    rank.errors.close();
+    rank.explain.close();
+    if (!std::exchange(rank.has_ended, true))
+      events_.push_back({RemoteEvent::Kind::lost, agent.first + static_cast<int>(place), 0,
+                         fmt::format("was lost with the agent of its host {}: {}", agent.host.name, why)});
+  }
+}
+
+bool RemoteJob::process_ended(pid_t process, const std::string& how) {
+  const auto found = std::find_if(agents_.begin(), agents_.end(),
+                                  [process](const auto& each) { return each->started.process == process; });
+  if (found == agents_.end()) return false;
+  Agent& agent = **found;
+  agent.started.process = 0;
+  read_words(agent);
+  if (agent.is_joined()) return true;  // its connections tell of its end
+  while (!agent.words.empty() && agent.words.back() == '\n') agent.words.pop_back();
+  std::replace(agent.words.begin(), agent.words.end(), '\n', ' ');
+  events_.push_back({RemoteEvent::Kind::trouble, -1, 1,
+                     fmt::format("host {} could not be joined to the job: \"{}\" {}{}", agent.host.name,
+                                 agent.command, how, agent.words.empty() ? "" : ": " + agent.words)});
+  agent.is_lost = true;
+  return true;
+}
+
+void RemoteJob::check_time() {
+  if (!contact_) return;
+  std::string missing;
+  for (const auto& agent : agents_)
+    if (!agent->is_joined() && !agent->is_lost)
+      missing += fmt::format("{}{} (ranks {} to {})", missing.empty() ? "" : ", ", agent->host.name, agent->first,
+                             agent->first + static_cast<int>(agent->ranks.size()) - 1);
+  if (missing.empty()) {
+    contact_.reset();
+  } else if (contact_->passed()) {
+    contact_.reset();
+    events_.push_back({RemoteEvent::Kind::trouble, -1, 1,
+                       fmt::format("these hosts have not joined the job within {} s (WEFT_BOOTSTRAP_TIMEOUT): {}; "
+                                   "their agents must reach port {} of {} (--ports, --interface)",
+                                   base::seconds_text(contact_seconds_), missing, acceptor_.port(),
+                                   sockets::to_text(interfaces_))});
+  }
+}
+
+void RemoteJob::signal_all(int signal) {
+  const auto bytes = std::as_bytes(std::span(&signal, 1));
+  for (const auto& agent : agents_)
+    if (agent->link != nullptr) agent->link->send({static_cast<std::uint32_t>(JobFrame::signal), 0, 0, 0}, bytes);
+}
+
+void RemoteJob::signal_rank(int rank, int signal) {
+  const auto bytes = std::as_bytes(std::span(&signal, 1));
+  if (FrameLink* const link = agent_of(rank).link.get(); link != nullptr)
+    link->send({static_cast<std::uint32_t>(JobFrame::signal), 1, rank, 0}, bytes);
+}
+
+void RemoteJob::finish() {
+  for (const auto& agent : agents_) {
+    if (agent->link != nullptr) agent->link->send({static_cast<std::uint32_t>(JobFrame::finish), 0, 0, 0});
+    // Those that are not connected yet end when they find this closed.
+    if (!agent->is_joined()) agent->started.input.close();
+  }
+}
+
+bool RemoteJob::has_finished() const {
+  return std::all_of(agents_.begin(), agents_.end(), [](const auto& each) {
+    return each->is_lost || !each->is_joined() || each->link->has_ended();
+  });
+}
+
+}  // namespace weft::tools::run

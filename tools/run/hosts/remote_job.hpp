@@ -1,0 +1,101 @@
+// The ranks of a job over several hosts, as the guardian sees them: an agent on every host.
+#pragma once
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/types.h>
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/log.hpp"
+#include "bootstrap/local/server.hpp"
+#include "bootstrap/relay/root.hpp"
+#include "run/explanation.hpp"
+#include "run/hosts/description.hpp"
+#include "run/hosts/host_list.hpp"
+#include "run/hosts/start_agent.hpp"
+#include "run/output.hpp"
+#include "sockets/acceptor.hpp"
+
+namespace weft::tools::run {
+
+/// What has happened to ranks of other hosts.
+struct RemoteEvent {
+  enum class Kind : std::uint8_t {
+    started,  // number: the process
+    ended,    // number: the wait status
+    lost,     // the rank's host is lost; text: how
+    trouble,  // the job cannot go on; number: its exit code; text: why
+  };
+  Kind kind;
+  int rank = -1;
+  int number = 0;
+  std::string text = {};
+};
+
+/// Never blocks. The guardian waits for add_waits(), calls work(), and takes events.
+class RemoteJob {
+ public:
+  /// Opens the listener. Throws weft::Error.
+  RemoteJob(const Options& options, bootstrap::local::Server& server);
+  ~RemoteJob();
+
+  /// Starts the agents. `program_path`: see find_program(). Output arrives in `out` and `errors`.
+  void start(const Options& options, const std::string& program_path, const sigset_t& signal_mask, Output& out,
+             Output& errors, Explanation* explanation);
+  void add_waits(std::vector<pollfd>& waits) const;
+  /// Until a host has not joined in time; negative: all have.
+  [[nodiscard]] std::int64_t remaining_ms() const;
+  void work();
+  std::optional<RemoteEvent> take_event();
+  /// A process has ended. Returns false when it was none of the agents'.
+  bool process_ended(pid_t process, const std::string& how);
+
+  void signal_all(int signal);
+  void signal_rank(int rank, int signal);
+  /// Has the agents end, with everything that they have started. Their output still comes.
+  void finish();
+  /// Returns true when nothing more will come.
+  [[nodiscard]] bool has_finished() const;
+  [[nodiscard]] const std::string& host_of(int rank) const;
+
+ private:
+  struct RemoteRank;
+  struct Agent;
+
+  void adopt_connections();
+  void work_for(Agent& agent);
+  void write_description(Agent& agent);
+  void read_words(Agent& agent);
+  bool take(Agent& agent, const bootstrap::relay::FrameHeader& frame, std::vector<std::byte>& payload);
+  bool carry(Agent& agent, base::Descriptor& pipe, std::span<const std::byte> piece);
+  bool write_rest(Agent& agent);
+  void pass_explanations(Agent& agent);
+  void pass_input();
+  void lose(Agent& agent, const std::string& why);
+  void check_time();
+  Agent& agent_of(int rank);
+
+  bootstrap::local::Server& server_;
+  const double contact_seconds_;
+  const double peer_timeout_;
+  std::vector<sockets::Interface> interfaces_;
+  sockets::Acceptor acceptor_;
+  std::array<sockets::Inbox, 2> inboxes_;  // by AgentInbox
+  std::vector<std::unique_ptr<Agent>> agents_;
+  std::vector<int> agent_of_rank_;
+  std::deque<RemoteEvent> events_;
+  std::optional<base::Deadline> contact_;  // until then all agents must have connected
+  Explanation* explanation_ = nullptr;
+  Output* errors_ = nullptr;
+  bool may_send_input_ = true;
+  bool has_sent_all_input_ = false;
+};
+
+}  // namespace weft::tools::run

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <signal.h>
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+#include "base/descriptor.hpp"
+
+namespace weft::tools::run {
+
+/// The command that starts the agent of a host: by `launcher_exec`, whose words are followed by the host and
+/// the command; by ssh otherwise; and without either on this host. The agent is this program, by its absolute
+/// path. Throws weft::Error.
+std::vector<std::string> agent_command(const std::string& host, const std::string& launcher_exec);
+
+struct StartedAgent {
+  pid_t process = 0;
+  base::Descriptor input;   // does not block; the agent ends when it is closed
+  base::Descriptor output;  // of both kinds; does not block
+};
+/// Throws weft::Error that names the command.
+StartedAgent start_agent(const std::vector<std::string>& command, const sigset_t& signal_mask);
+
+}  // namespace weft::tools::run
