@@ -142,7 +142,8 @@ void Acceptor::read(Place& place) noexcept {
       return end();
     }
     if (got <= 0) {
-      if (place.filled != 0 || place.is_challenged) refuse(place, "it closed in the middle of its greeting");
+      // A peer of the job gives up one of two connections, when both sides connect at a time.
+      if (place.filled != 0 && !place.is_challenged) refuse(place, "it closed in the middle of its greeting");
       return end();
     }
     place.filled += static_cast<std::size_t>(got);

@@ -137,12 +137,12 @@ class AgentLoop {
       while (const auto end = agent_.take_end()) end_rank(end->rank, SIGKILL);
       carry_output();
       reap();
-      give_input();
       link_.flush();
       link_.receive([this](const FrameHeader& frame, std::vector<std::byte>& payload) {
         take(frame, payload);
         return true;
       });
+      give_input();
       take_reports();
     }
     kill_descendants();

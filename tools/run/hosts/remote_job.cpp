@@ -355,7 +355,7 @@ void RemoteJob::pass_input() {
   has_sent_all_input_ = size == 0;
 }
 
-void RemoteJob::lose(Agent& agent, const std::string& why) {
+void RemoteJob::lose(Agent& agent, std::string why) {
   if (std::exchange(agent.is_lost, true)) return;
   agent.blocked = nullptr;
   agent.bootstrap.reset();
@@ -377,7 +377,7 @@ bool RemoteJob::process_ended(pid_t process, const std::string& how) {
   Agent& agent = **found;
   agent.started.process = 0;
   read_words(agent);
-  if (agent.is_joined()) return true;  // its connections tell of its end
+  if (agent.is_joined() || agent.is_lost) return true;  // its connections tell of its end, or have told
   while (!agent.words.empty() && agent.words.back() == '\n') agent.words.pop_back();
   std::replace(agent.words.begin(), agent.words.end(), '\n', ' ');
   events_.push_back({RemoteEvent::Kind::trouble, -1, 1,

@@ -78,7 +78,7 @@ class RemoteJob {
   bool write_rest(Agent& agent);
   void pass_explanations(Agent& agent);
   void pass_input();
-  void lose(Agent& agent, const std::string& why);
+  void lose(Agent& agent, std::string why);
   void check_time();
   Agent& agent_of(int rank);
 

@@ -1,0 +1,168 @@
+"""`weft run --hosts` over network namespaces: places, messages, output, input, ends."""
+
+import os
+import re
+import subprocess
+import unittest
+
+import weft_hosts
+from weft_job import HANG_GUARD, WEFT, environment, program
+
+RANK = program("hosts_rank")
+MESSAGES = program("messages_rank")
+
+
+@unittest.skipIf(weft_hosts.why_not(), weft_hosts.why_not())
+class HostsTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.hosts = weft_hosts.Hosts(4)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.hosts.close()
+
+    def test_ranks_know_where_all_are(self):
+        result = self.hosts.run("--hosts", "h0:1,h1:2,h3:1", RANK, "where")
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        told = sorted(result.stdout.splitlines())
+        self.assertEqual(told, ["rank 0 of 4 hosts 3: 0 1 1 2 local: 0 network mixed",
+                                "rank 1 of 4 hosts 3: 0 1 1 2 local: 1 2 network mixed",
+                                "rank 2 of 4 hosts 3: 0 1 1 2 local: 1 2 network mixed",
+                                "rank 3 of 4 hosts 3: 0 1 1 2 local: 3 network mixed"])
+
+    def test_the_first_slots_are_used(self):
+        result = self.hosts.run("--hosts", "h0:2,h1:2,h2:2", "-n", 3, RANK, "where")
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.assertIn("rank 2 of 3 hosts 2: 0 0 1 local: 2 ", result.stdout)
+
+    def test_one_host_has_shared_memory_alone(self):
+        result = self.hosts.run("--hosts", "h2:3", RANK, "where")
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.assertEqual(result.stdout.count("hosts 1: 0 0 0 local: 0 1 2 network shm"), 3)
+
+    def test_hosts_come_from_a_file(self):
+        path = os.path.join(self.hosts.folder, "hosts")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("# two hosts\nh1 slots=2   # one\n\nh2:1\n")
+        result = self.hosts.run("--hostfile", path, RANK, "where")
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.assertIn("rank 2 of 3 hosts 2: 0 0 1 local: 2 ", result.stdout)
+
+    def test_messages_of_all_sizes_arrive(self):
+        for slots in (1, 2):
+            for network in ("tcp", "mixed", "auto"):
+                with self.subTest(slots=slots, network=network):
+                    result = self.hosts.run("--hosts", self.hosts.names(slots), MESSAGES, "all-sizes", WEFT_NETWORK=network)
+                    self.assertEqual((result.returncode, result.stderr), (0, ""), result.stdout)
+
+    def test_messages_go_by_one_family_of_addresses_only(self):
+        for interface in ("10.77.0.0/16", "fd77::/16", "eth0"):
+            with self.subTest(interface=interface):
+                result = self.hosts.run("--hosts", self.hosts.names(1), "--interface", interface, RANK, "ring", "--seconds", 0.2)
+                self.assertEqual((result.returncode, result.stderr), (0, ""))
+
+    def test_ports_are_those_that_are_allowed(self):
+        result = self.hosts.run("--hosts", self.hosts.names(2), "--ports", "23000-23010", RANK, "ring", "--seconds", 0.2,
+                                WEFT_LOG="tcp=info")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        ports = [int(port) for port in re.findall(r"tcp info: port (\d+) of", result.stderr)]
+        self.assertEqual(len(ports), 8)
+        self.assertTrue(all(23000 <= port <= 23010 for port in ports), ports)
+
+    def test_output_is_whole(self):
+        script = "for i in $(seq 2000); do echo $WEFT_RANK $i 0123456789012345678901234567890123456789; done; echo end >&2"
+        result = self.hosts.run("--hosts", self.hosts.names(2), "--tag-output", "sh", "-c", script)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        lines = result.stdout.splitlines()
+        self.assertEqual(len(lines), 8 * 2000)
+        for rank in range(8):
+            own = [line for line in lines if line.startswith(f"[{rank}] {rank} ")]
+            self.assertEqual([int(line.split()[2]) for line in own], list(range(1, 2001)))
+        self.assertEqual(sorted(result.stderr.splitlines()), [f"[{rank}] end" for rank in range(8)])
+
+    def test_input_goes_to_rank_0(self):
+        text = "".join(f"line {number}\n" for number in range(50_000))
+        command = self.hosts.hosts[2].command(WEFT, "run", "--launcher-exec", self.hosts.starter, "--timeout", HANG_GUARD, "--hosts",
+                                              "h1:1,h0:1", RANK, "echo")
+        result = subprocess.run(command, input=text, capture_output=True, text=True, timeout=HANG_GUARD + 20, env=environment())
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.assertEqual(result.stdout, text)
+
+    def test_the_environment_and_the_directory_are_those_of_the_launcher(self):
+        script = "echo $WEFT_PACKETS $OWN $PASSED; pwd"
+        result = self.hosts.run("--hosts", "h1:1,h2:1", "--env", "OWN=1", "--env", "PASSED", "sh", "-c", script, WEFT_PACKETS="77",
+                                PASSED="yes")
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.assertEqual(sorted(result.stdout.splitlines()), sorted(["77 1 yes", os.getcwd()] * 2))
+
+    def test_the_secret_is_in_no_command_line_and_no_environment(self):
+        script = ("for p in /proc/[0-9]*; do tr '\\0' ' ' < $p/cmdline; tr '\\0' ' ' < $p/environ; echo; done 2>/dev/null"
+                  " | grep -c 'weft run --[a]gent.*secret' ; cat /proc/$PPID/cmdline | tr '\\0' ' '")
+        result = self.hosts.run("--hosts", "h1:1", "sh", "-c", script)
+        self.assertEqual(result.stdout.splitlines()[0], "0", result.stdout)
+        self.assertTrue(result.stdout.splitlines()[1].endswith("weft run --agent "), result.stdout)
+
+    def test_exit_codes_and_texts_name_the_rank_and_its_host(self):
+        result = self.hosts.run("--hosts", self.hosts.names(1), "sh", "-c", "test $WEFT_RANK = 2 && exit 7; sleep 100")
+        self.assertEqual(result.returncode, 7)
+        self.assertRegex(result.stderr, r"^weft run: rank 2 \(pid \d+ on h2\) exited with code 7\n$")
+
+    def test_keep_going_lets_the_others_end(self):
+        result = self.hosts.run("--hosts", self.hosts.names(1), "--keep-going", "sh", "-c",
+                                "test $WEFT_RANK = 1 && exit 3; sleep 0.3; echo survived")
+        self.assertEqual((result.returncode, result.stdout), (3, "survived\n" * 3))
+        self.assertRegex(result.stderr, r"weft run: 1 of 4 ranks failed: rank 1 \(pid \d+ on h1\) exited with code 3")
+
+    def test_a_time_limit_ends_all(self):
+        result = self.hosts.run("--hosts", self.hosts.names(1), "sh", "-c", "sleep 1000", guard=1)
+        self.assertEqual(result.returncode, 124)
+        self.assertIn("the job did not end within 1 s (--timeout)", result.stderr)
+        for number in range(4):
+            self.assertEqual(self.hosts.processes(number), [])
+
+    def test_who_waits_for_whom_is_told(self):
+        result = self.hosts.run("--hosts", "h0:1,h1:1", "--explain", 1, os.path.join(os.environ["WEFTDEV_BIN_DIR"], "example-deadlock"),
+                                guard=4)
+        self.assertEqual(result.returncode, 124, result.stderr)
+        self.assertIn("the job has not ended. rank", result.stderr.lower().replace("ranks", "rank"))
+        self.assertIn("wait for each other", result.stderr)
+
+    def test_a_program_that_is_missing_is_named_with_its_host(self):
+        result = self.hosts.run("--hosts", "h0:1,h1:1", "/bin/sh", "-c", "exec /no/such/program")
+        self.assertEqual(result.returncode, 127, result.stderr)
+
+    def test_hosts_that_cannot_be_reached_are_named(self):
+        result = self.hosts.run("--hosts", "h0:1,nowhere:1", RANK, "where")
+        self.assertEqual(result.returncode, 1)
+        self.assertRegex(result.stderr, r'weft run: host nowhere could not be joined to the job: ".*start nowhere .* run --agent" exited '
+                                        r"with code 9: no host nowhere\n")
+        result = self.hosts.run("--hosts", "h0:1", RANK, "where", guard=30)
+        self.assertEqual(result.returncode, 0)
+
+    def test_hosts_that_are_cut_off_are_named_in_time(self):
+        self.hosts.cut(3)
+        try:
+            result = self.hosts.run("--hosts", "h0:1,h3:2", RANK, "where", WEFT_BOOTSTRAP_TIMEOUT="1")
+        finally:
+            self.hosts.mend(3)
+        self.assertEqual(result.returncode, 1)
+        self.assertRegex(result.stderr, r"h3 could not be joined to the job|have not joined the job within 1 s .*: h3 \(ranks 1 to 2\)")
+
+    def test_wrong_options_are_refused_with_what_would_be_right(self):
+        for options, text in ((("--hosts", "a:0"), "it must be an integer from 1"), (("--hosts", "a,a"), "named twice"),
+                              (("--hosts", "a,,b"), "is no host"), (("--hosts", "-oProxyCommand=x"), "is no host"),
+                              (("--hosts", "a:2", "-n", 3), "they have 2"), (("--launcher-exec", "x"), "needs --hosts"),
+                              (("--hostfile", "/no/such/file"), "cannot be read"),
+                              (("--hosts", "h0:1", "--interface", "nothing0"), "eth0 10.77.0.1/24"),
+                              (("--hosts", "h0:1", "--ports", "5-3"), "ports")):
+            with self.subTest(options=options):
+                job = subprocess.run(self.hosts.hosts[0].command(WEFT, "run", *options, RANK, "where"), capture_output=True, text=True,
+                                     timeout=HANG_GUARD, stdin=subprocess.DEVNULL, env=environment())
+                self.assertNotEqual(job.returncode, 0)
+                self.assertIn(text, job.stderr)
+                self.assertEqual(job.stderr.count("\n"), 1, job.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
