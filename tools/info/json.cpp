@@ -46,6 +46,7 @@ std::string as_json(const Report& report) {
                      {"host", json_of(report.host)},
                      {"networks", json_of(report.networks)},
                      {"bootstraps", json_of(report.bootstraps)},
+                     {"start", report.start},
                      {"attributes", std::move(attributes)}};
   return root.dump(2) + "\n";
 }

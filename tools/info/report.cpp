@@ -1,5 +1,9 @@
 #include "info/report.hpp"
 
+#include "bootstrap/contact/pmix/pmix.hpp"
+#include "bootstrap/select.hpp"
+
+#include <weft/error.hpp>
 #include <weft/networks.hpp>
 #include <weft/version.hpp>
 
@@ -50,6 +54,13 @@ std::vector<Component> networks() {
   return components;
 }
 
+/// Like a program that is started here.
+std::string way_to_start() try {
+  return bootstrap::describe_bootstrap();
+} catch (const Error& error) {
+  return std::string("none: ") + error.what();
+}
+
 }  // namespace
 
 Report make_report() {
@@ -58,10 +69,14 @@ Report make_report() {
           .host = read_topology(),
           .networks = networks(),
           .bootstraps = {{"local", true, "ranks started by `weft run`"},
-                         {"single", true, "a program started alone"},
-                         {"in_process", true, "ranks of one process, for tests"},
-                         {"pmi", false, kNotInThisBuild},
-                         {"pmix", false, kNotInThisBuild}},
+                         {"pmi1", true, "mpiexec of MPICH (Hydra), srun --mpi=pmi2"},
+                         {"pmix", bootstrap::contact::why_no_pmix().empty(),
+                          bootstrap::contact::why_no_pmix().empty() ? "mpirun of Open MPI, prterun, srun --mpi=pmix" : bootstrap::contact::why_no_pmix()},
+                         {"mpi", true, "a program that has called MPI_Init"},
+                         {"environment", true, "RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT: torchrun, Kubernetes"},
+                         {"srun", true, "srun without an MPI plug-in"},
+                         {"alone", true, "a program started alone"}},
+          .start = way_to_start(),
           .attributes = attribute_states()};
 }
 

@@ -40,6 +40,7 @@ struct Report {
   Topology host;
   std::vector<Component> networks;
   std::vector<Component> bootstraps;
+  std::string start;  // which of these a program would take here, and why
   std::vector<AttributeState> attributes;
 };
 

@@ -75,6 +75,7 @@ std::string as_table(const Report& report) {
   append_host(text, report.host);
   append_components(text, "networks", report.networks);
   append_components(text, "ways to start", report.bootstraps);
+  fmt::format_to(std::back_inserter(text), "  a program that is started here takes {}\n", report.start);
   append_attributes(text, report.attributes);
   return text;
 }

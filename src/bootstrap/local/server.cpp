@@ -4,6 +4,8 @@
 
 #include <sys/resource.h>
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <limits>
 #include <utility>
@@ -27,10 +29,11 @@ constexpr double kDepartureGrace = 0.3;  // seconds; failures are promised withi
 
 }  // namespace
 
-Server::Server(std::string job_id, int size, std::vector<std::int32_t> host_of, const Secret& secret)
+Server::Server(std::string job_id, int size, std::vector<std::int32_t> host_of, const Secret& secret,
+               std::string socket_name)
     : job_id_(std::move(job_id)),
       secret_(secret),
-      name_(socket_name(job_id_)),
+      name_(socket_name.empty() ? local::socket_name(job_id_) : std::move(socket_name)),
       size_(size),
       host_of_(std::move(host_of)),
       connections_(name_, *this),
@@ -77,6 +80,15 @@ bool Server::received(int key, Request& request) {
   connection->payload = {};
   connection->passed.close();
   return goes_on;
+}
+
+bool Server::has_served_all(bool is_late) const {
+  const auto has_joined = [](const Joins& joins) { return !joins.by_name.empty(); };
+  // What this process itself has left open does not count: it is ending.
+  const bool is_used = std::any_of(clients_.begin(), clients_.end(), [this](const auto& each) {
+    return each.second->ranks != nullptr || connections_.process_of(each.first) != ::getpid();
+  });
+  return !is_used && (is_late || std::all_of(joins_.begin(), joins_.end(), has_joined));
 }
 
 std::size_t Server::longest_request(int key) const {

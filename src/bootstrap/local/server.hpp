@@ -32,7 +32,9 @@ class RemoteRanks {
 class Server : private RankConnections::User {
  public:
   /// `host_of`: the host of each rank, counted from 0; empty: there is one host. Throws weft::Error.
-  Server(std::string job_id, int size, std::vector<std::int32_t> host_of = {}, const Secret& secret = random_secret());
+  /// `socket_name`: by which ranks of this host find it; empty: one that is made of the job's id.
+  Server(std::string job_id, int size, std::vector<std::int32_t> host_of = {},
+         const Secret& secret = random_secret(), std::string socket_name = {});
   ~Server() override;
 
   /// The value of WEFT_BOOTSTRAP for the ranks.
@@ -75,6 +77,14 @@ class Server : private RankConnections::User {
   };
   /// Returns each unfinished rank once, the next one that has been found.
   std::optional<Unfinished> take_unfinished();
+
+  /// Returns true when all ranks have joined, and none but of this process is connected; `is_late`: those that have not joined do not
+  /// count.
+  [[nodiscard]] bool has_served_all(bool is_late) const;
+  /// The process of a rank of this host that has joined; 0 when it is not known.
+  [[nodiscard]] std::int32_t process_of(int rank) const {
+    return joins_[static_cast<std::size_t>(rank)].process;
+  }
 
   struct Abort {
     int rank;

@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -42,9 +43,9 @@ struct Agent::Client {
   std::uint32_t hello = 0;                // request
 };
 
-Agent::Agent(std::string job_id, int size, base::Descriptor to_root)
+Agent::Agent(std::string job_id, int size, base::Descriptor to_root, std::string socket_name)
     : job_id_(std::move(job_id)),
-      name_(local::socket_name(random_job_id())),
+      name_(socket_name.empty() ? local::socket_name(random_job_id()) : std::move(socket_name)),
       size_(size),
       most_lent_(half_of_open_files()),
       link_(std::move(to_root), kLongestFrame),
@@ -65,6 +66,17 @@ void Agent::rank_ended(int rank, const std::string& how) {
     if (client->rank == rank) own.push_back(connection);
   for (const int connection : own) connections_.receive(connection);
   link_.send({number_of(FrameKind::rank_ended), 0, rank, 0}, std::as_bytes(std::span(how)));
+}
+
+bool Agent::has_served(int ranks, bool is_late) const {
+  const bool is_used = std::any_of(clients_.begin(), clients_.end(), [this](const auto& each) {
+    return connections_.process_of(each.first) != ::getpid();
+  });
+  return !is_used && (is_late || processes_.size() >= static_cast<std::size_t>(ranks));
+}
+
+void Agent::root_lost() noexcept {
+  for (const auto& [instance, board] : boards_) board->mark_failed(0);
 }
 
 std::optional<Agent::End> Agent::take_end() {

@@ -20,8 +20,9 @@ namespace weft::bootstrap::relay {
 /// for link().
 class Agent : private local::RankConnections::User {
  public:
-  /// `to_root`: an authenticated connection. Throws weft::Error.
-  Agent(std::string job_id, int size, base::Descriptor to_root);
+  /// `to_root`: an authenticated connection. `socket_name`: by which ranks find it; empty: one that is made up.
+  /// Throws weft::Error.
+  Agent(std::string job_id, int size, base::Descriptor to_root, std::string socket_name = {});
   ~Agent() override;
 
   /// The value of WEFT_BOOTSTRAP for the ranks of this host; several "hosts" may share an abstract name space.
@@ -34,6 +35,12 @@ class Agent : private local::RankConnections::User {
   void serve();
   /// Tells the root that the process of a rank has ended; `how` reads "exited with code 0".
   void rank_ended(int rank, const std::string& how);
+
+  /// The root does not answer any more: the boards tell that rank 0 has failed.
+  void root_lost() noexcept;
+  /// Returns true when so many ranks have joined, and none but of this process is connected; `is_late`: however
+  /// many.
+  [[nodiscard]] bool has_served(int ranks, bool is_late) const;
 
   struct End {
     int rank;

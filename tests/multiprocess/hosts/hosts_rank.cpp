@@ -91,7 +91,7 @@ void copy_input() {
 }  // namespace
 }  // namespace weft
 
-int main(int count, char** arguments) {
+int main(int count, char** arguments) try {
   using namespace weft;
   const std::string mode = count > 1 ? arguments[1] : "";
   Runtime runtime;
@@ -103,4 +103,6 @@ int main(int count, char** arguments) {
     copy_input();
   else if (mode != "echo")
     test::fail("hosts_rank: the mode \"" + mode + "\" does not exist: where, ring, echo");
+} catch (const weft::Error& error) {
+  weft::test::fail(error.what());
 }

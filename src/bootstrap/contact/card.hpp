@@ -1,0 +1,47 @@
+// What ranks tell each other in the one exchange that a launcher of the field offers.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/attributes.hpp"
+#include "bootstrap/bootstrap.hpp"
+#include "bootstrap/contact/contact.hpp"
+
+namespace weft::bootstrap::contact {
+
+/// Rank 0's job id and secret are those of the job, and the other ranks reach its server at its addresses.
+struct Card {
+  std::string version;  // of weft
+  std::uint64_t packet_size = 0;
+  std::uint64_t inline_max = 0;
+  std::string network;
+  std::string provider;
+  std::uint64_t boot_id = 0;  // with the next: the host
+  std::uint64_t network_namespace = 0;
+  std::string host_name;
+  std::string job_id;
+  Secret secret{};
+  std::vector<std::byte> addresses;  // sockets::encode(); of rank 0
+};
+
+/// At most kMostBytes.
+std::vector<std::byte> encode(const Card& card);
+/// Returns nothing when the bytes have another form.
+std::optional<Card> decode(std::span<const std::byte> bytes);
+
+/// The card of this rank, with a job id and a secret of its own.
+Card make_card(const base::Attributes& attributes);
+
+/// Decodes the cards of all ranks. Throws weft::Error that names two ranks, and in what they differ, when they
+/// cannot form a job.
+std::vector<Card> check_cards(const Cards& cards);
+
+/// The host of each rank, counted from 0 in the order of their first ranks.
+std::vector<std::int32_t> hosts_of(const std::vector<Card>& cards);
+
+}  // namespace weft::bootstrap::contact

@@ -1,0 +1,22 @@
+// The exchange of ranks that know nothing but where rank 0 is.
+//
+//   rank                               rank 0
+//                                 <--  Greeting (nonce)
+//   Arrival (rank, size, card)    -->
+//                                 <--  Result: all cards, or one line of text
+//
+// With WEFT_JOB_SECRET set on all ranks, an arrival proves that it knows it; without, whoever reaches the port
+// of rank 0 first can be a rank.
+#pragma once
+
+#include "bootstrap/contact/contact.hpp"
+#include "bootstrap/contact/environment/environment.hpp"
+
+namespace weft::bootstrap::contact {
+
+/// Rank 0: waits for all others. Throws weft::Error, which names those that have not come.
+Cards gather_cards(const EnvironmentJob& job, std::span<const std::byte> own, const base::Deadline& deadline);
+/// The others. Throws weft::Error.
+Cards bring_card(const EnvironmentJob& job, std::span<const std::byte> own, const base::Deadline& deadline);
+
+}  // namespace weft::bootstrap::contact

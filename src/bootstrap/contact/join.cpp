@@ -1,0 +1,150 @@
+#include "bootstrap/contact/join.hpp"
+
+#include <weft/error.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/log.hpp"
+#include "bootstrap/contact/card.hpp"
+#include "bootstrap/contact/environment/environment.hpp"
+#include "bootstrap/contact/host_service.hpp"
+#include "bootstrap/contact/mpi/mpi.hpp"
+#include "bootstrap/contact/pmi1/pmi1.hpp"
+#include "bootstrap/contact/pmix/pmix.hpp"
+#include "bootstrap/in_process/hub.hpp"
+#include "bootstrap/local/client.hpp"
+#include "bootstrap/local/socket.hpp"
+#include "bootstrap/single/single.hpp"
+#include "sockets/socket.hpp"
+
+namespace weft::bootstrap::contact {
+
+namespace {
+
+using base::Attribute;
+
+std::unique_ptr<Contact> make_contact(Method method) {
+  const auto job_or = [](auto job, const char* what) {
+    if (!job.has_value()) throw Error(std::string("WEFT_BOOTSTRAP: ") + what);
+    return join_environment(*std::move(job));
+  };
+  switch (method) {
+    case Method::pmi1:
+      return join_pmi1();
+    case Method::pmix:
+      return join_pmix();
+    case Method::mpi:
+      return join_mpi();
+    case Method::environment:
+      return job_or(job_of_torchrun(), "RANK and WORLD_SIZE are not set");
+    case Method::srun:
+      return job_or(job_of_srun(), "SLURM_PROCID and SLURM_NTASKS tell of no job step of several tasks");
+    case Method::alone:
+      break;
+  }
+  return nullptr;
+}
+
+/// Of this process in the job of its launcher.
+class Membership {
+ public:
+  Membership(const Choice& choice, const base::Attributes& attributes)
+      : contact_(make_contact(choice.method)), timeout_(attributes.seconds(Attribute::bootstrap_timeout)) {
+    if (contact_ == nullptr || contact_->size() == 1) return;
+    const base::Deadline deadline(timeout_);
+    Card card = make_card(attributes);
+    sockets::Listener listener;
+    if (contact_->rank() == 0) {
+      listener = sockets::listen_in(sockets::parse_ports(attributes.text(Attribute::ports)));
+      sockets::Endpoints own{listener.port, sockets::read_network_namespace(), {}};
+      for (const sockets::Interface& each :
+           sockets::select_interfaces(sockets::list_interfaces(), attributes.text(Attribute::interface)))
+        own.addresses.push_back(each.address);
+      card.addresses = sockets::encode(own);
+    }
+    const std::vector<Card> cards = check_cards(contact_->exchange(encode(card), deadline));
+    const std::vector<std::int32_t> hosts = hosts_of(cards);
+    const std::int32_t host = hosts[static_cast<std::size_t>(contact_->rank())];
+    const int leader = static_cast<int>(std::find(hosts.begin(), hosts.end(), host) - hosts.begin());
+    job_.id = cards.front().job_id;
+    job_.rank = contact_->rank();
+    job_.size = contact_->size();
+    // The id is random: nobody else has this name, and every host of one kernel has its own.
+    job_.socket_name = "weft-" + job_.id + "-" + std::to_string(host);
+    if (leader == job_.rank) service_ = make_service(attributes, cards, hosts, host, std::move(listener));
+    await_service(deadline, cards[static_cast<std::size_t>(leader)].host_name, leader);
+  }
+
+  [[nodiscard]] bool is_alone() const { return job_.size <= 1; }
+  [[nodiscard]] std::unique_ptr<Bootstrap> join(std::string_view name) const {
+    return join_local(job_, timeout_, name);
+  }
+
+ private:
+  std::unique_ptr<HostService> make_service(const base::Attributes& attributes, const std::vector<Card>& cards,
+                                            const std::vector<std::int32_t>& hosts, std::int32_t host,
+                                            sockets::Listener listener) const {
+    ServedJob served{job_.id, cards.front().secret, job_.size, hosts, {}, host, job_.socket_name, timeout_,
+                     attributes.seconds(Attribute::peer_timeout)};
+    for (std::size_t rank = 0; rank < cards.size(); ++rank)
+      if (static_cast<std::size_t>(hosts[rank]) == served.host_names.size())
+        served.host_names.push_back(cards[rank].host_name);
+    return host == 0 ? serve_job(std::move(served), std::move(listener)) : serve_host(std::move(served), cards.front());
+  }
+
+  /// The service begins a moment after the exchange.
+  void await_service(const base::Deadline& deadline, const std::string& host, int leader) const {
+    for (;;) {
+      try {
+        static_cast<void>(local::connect_abstract(job_.socket_name));
+        return;
+      } catch (const Error&) {
+        if (deadline.passed())
+          throw Error("rank " + std::to_string(leader) + " on " + host + ", which serves the ranks of its host, cannot be "
+                      "reached within the time limit (WEFT_BOOTSTRAP_TIMEOUT)");
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  }
+
+  // Ends after the service: the launcher is told last.
+  std::unique_ptr<Contact> contact_;
+  const double timeout_;
+  LocalJob job_;
+  std::unique_ptr<HostService> service_;
+};
+
+/// The first runtime joins; all later ones are of the same job. A failure is final.
+const Membership& membership_of_process(const Choice& choice, const base::Attributes& attributes) {
+  static std::mutex mutex;
+  static std::unique_ptr<Membership> membership;
+  static std::string failure;
+  const std::lock_guard lock(mutex);
+  if (membership == nullptr && failure.empty()) {
+    try {
+      membership = std::make_unique<Membership>(choice, attributes);
+    } catch (const Error& error) {
+      failure = std::string(error.what()) + " [" + name_of(choice.method) + ": " + choice.why + "]";
+    }
+  }
+  if (!failure.empty()) throw Error(failure);
+  return *membership;
+}
+
+}  // namespace
+
+std::unique_ptr<Bootstrap> join(const Choice& choice, const base::Attributes& attributes, std::string_view name) {
+  const double timeout = attributes.seconds(Attribute::bootstrap_timeout);
+  if (choice.method != Method::alone) {
+    const Membership& membership = membership_of_process(choice, attributes);
+    if (!membership.is_alone()) return membership.join(name);
+  }
+  return join_alone(Hub{1, timeout}.join(0, name));
+}
+
+}  // namespace weft::bootstrap::contact

@@ -1,0 +1,15 @@
+// A program that has called MPI_Init itself: MPI's own world tells rank and size, and exchanges.
+#pragma once
+
+#include <memory>
+
+#include "bootstrap/contact/contact.hpp"
+
+namespace weft::bootstrap::contact {
+
+/// Returns true when this process has an MPI library that is initialized, and not finalized.
+bool has_mpi();
+/// Throws weft::Error.
+std::unique_ptr<Contact> join_mpi();
+
+}  // namespace weft::bootstrap::contact
