@@ -3,6 +3,7 @@
 import os
 import re
 import subprocess
+import time
 import unittest
 
 import weft_hosts
@@ -148,6 +149,45 @@ class HostsTest(unittest.TestCase):
             self.hosts.mend(3)
         self.assertEqual(result.returncode, 1)
         self.assertRegex(result.stderr, r"h3 could not be joined to the job|have not joined the job within 1 s .*: h3 \(ranks 1 to 2\)")
+
+    def start_by_variables(self, slots, *command, **changes):
+        """Processes on each host, with what torchrun sets."""
+        size = 4 * slots
+        return [subprocess.Popen(self.hosts.hosts[rank // slots].command(*command), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                 stderr=subprocess.PIPE, text=True,
+                                 env=environment(RANK=str(rank), WORLD_SIZE=str(size), MASTER_ADDR="10.77.0.1", MASTER_PORT="29555", **changes))
+                for rank in range(size)]
+
+    def end_all(self, running):
+        try:
+            return [job.communicate(timeout=HANG_GUARD) for job in running]
+        finally:
+            for job in running:
+                job.kill()
+                job.wait()
+
+    def test_ranks_of_several_hosts_join_without_a_launcher_of_weft(self):
+        for mode, *options in (("where",), ("ring", "--seconds", "0.3")):
+            running = self.start_by_variables(2, RANK, mode, *options)
+            results = self.end_all(running)
+            self.assertEqual([(job.returncode, err) for job, (_, err) in zip(running, results)], [(0, "")] * 8)
+            if mode == "where":
+                self.assertIn("rank 5 of 8 hosts 4: 0 0 1 1 2 2 3 3 local: 4 5 network mixed\n", results[5][0])
+
+    def test_a_host_that_is_lost_without_a_launcher_of_weft_is_noticed(self):
+        running = self.start_by_variables(1, program("failure_rank"), "traffic", WEFT_PEER_TIMEOUT="2")
+        for job in running:
+            self.assertRegex(job.stdout.readline(), r"pid \d+ rank \d")
+        time.sleep(0.3)
+        self.hosts.cut(3)
+        try:
+            results = self.end_all(running[:3])
+        finally:
+            self.hosts.mend(3)
+            running[3].kill()
+            running[3].communicate()
+        for job, (out, err) in zip(running, results):
+            self.assertEqual((job.returncode, out), (0, "survived rank 3\n"), err)
 
     def test_wrong_options_are_refused_with_what_would_be_right(self):
         for options, text in ((("--hosts", "a:0"), "it must be an integer from 1"), (("--hosts", "a,a"), "named twice"),
