@@ -6,7 +6,7 @@
 #include "base/log.hpp"
 #include "concurrent/mpsc_list.hpp"
 #include "sockets/greeting.hpp"
-#include "sockets/socket.hpp"
+#include "sockets/tcp_socket.hpp"
 
 #include <array>
 #include <atomic>

@@ -16,7 +16,7 @@
 #include <set>
 
 #include "base/system_call.hpp"
-#include "run/explanation.hpp"
+#include "run/explain/explanation.hpp"
 #include "run/guardian.hpp"
 #include "run/processes.hpp"
 

@@ -9,7 +9,7 @@
 
 #include "base/clock.hpp"
 #include "bootstrap/local/server.hpp"
-#include "run/explanation.hpp"
+#include "run/explain/explanation.hpp"
 #include "run/hosts/remote_job.hpp"
 #include "run/options.hpp"
 #include "run/output.hpp"

@@ -10,7 +10,7 @@
 
 #include "base/attributes.hpp"
 #include "bootstrap/bootstrap.hpp"
-#include "bootstrap/contact/contact.hpp"
+#include "bootstrap/contact/launcher_exchange.hpp"
 
 namespace weft::bootstrap::contact {
 

@@ -16,8 +16,8 @@
 #include "bootstrap/local/server.hpp"
 #include "bootstrap/relay/agent.hpp"
 #include "bootstrap/relay/root.hpp"
-#include "sockets/contact.hpp"
-#include "sockets/socket.hpp"
+#include "sockets/connecting.hpp"
+#include "sockets/tcp_socket.hpp"
 
 namespace weft::bootstrap::contact {
 

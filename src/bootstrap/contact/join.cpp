@@ -20,7 +20,7 @@
 #include "bootstrap/local/client.hpp"
 #include "bootstrap/local/socket.hpp"
 #include "bootstrap/single/single.hpp"
-#include "sockets/socket.hpp"
+#include "sockets/tcp_socket.hpp"
 
 namespace weft::bootstrap::contact {
 

@@ -4,7 +4,7 @@
 
 #include "base/log.hpp"
 #include "network/ofi/fabric.hpp"
-#include "network/ofi/packet_memory.hpp"
+#include "network/ofi/registered_packets.hpp"
 #include "network/ofi/receive_buffers.hpp"
 #include "network/session/link.hpp"
 #include "network/session/peers.hpp"

@@ -54,7 +54,7 @@ bool SessionDevice::drained() noexcept {
   Guard guard(*this, false);
   if (!guard) return false;
   if (is_stopped()) return true;  // nothing that waits could change anything
-  const bool taken = is_taken(true);
+  const bool taken = is_taken({.counts_own = true, .counts_carried = true});
   if (taken || transport_->is_carrying() || staged_links_ != nullptr) return taken;
   // The transport has accepted all messages, and carries them on after the device is closed. Only the end of
   // the network must wait longer for peers that take nothing or return no credit.
@@ -63,14 +63,14 @@ bool SessionDevice::drained() noexcept {
   return now - drain_asked_ > kDeviceDrains;
 }
 
-bool SessionDevice::is_taken(bool by_itself_too) noexcept {
+bool SessionDevice::is_taken(const Untaken& untaken) noexcept {
   returns_all_credit_ = true;  // peers may be draining as well
-  const bool is_with_peers =
-      transport_->outlives_sender() && staged_links_ == nullptr && !transport_->is_carrying();
+  const bool is_with_peers = !untaken.counts_carried && transport_->outlives_sender() &&
+                             staged_links_ == nullptr && !transport_->is_carrying();
   bool all = true;
   for (Link* link = links_.load(std::memory_order_relaxed); link != nullptr; link = link->next) {
     if (shared_.peers.has_left(link->rank)) continue;
-    if (link->rank == shared_.peers.rank() && !by_itself_too) continue;
+    if (link->rank == shared_.peers.rank() && !untaken.counts_own) continue;
     if (is_with_peers && link->rank != shared_.peers.rank() &&
         shared_.peers.taker_of(link->rank) == Network::Taker::nobody)
       continue;  // it will find them when this thread lets it progress
@@ -95,7 +95,7 @@ std::string SessionDevice::finish(std::int64_t until) noexcept {
       Guard guard(*this, false);
       if (guard) {
         if (is_stopped()) break;
-        if (is_taken(false)) return {};  // nothing will take the messages that this rank sent to itself
+        if (is_taken({})) return {};  // nothing will take the messages that this rank sent to itself
         drive();
         // A running process will take its messages, however slow it is.
         if (base::now_ns() > until && !awaits_watched()) break;

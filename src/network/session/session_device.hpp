@@ -174,7 +174,12 @@ class SessionDevice {
   bool deliver_frame(Lane& lane, ReceivedMessage& buffer, Sink& sink, std::size_t limit,
                      Delivered& delivered) noexcept;
   // leave.cpp, under the lock
-  [[nodiscard]] bool is_taken(bool by_itself_too) noexcept;
+  struct Untaken {
+    bool counts_own = false;      // messages to this rank itself
+    bool counts_carried = false;  // messages that reach ranks of this thread even if this rank has ended
+  };
+  /// Returns true when peers have taken all messages.
+  [[nodiscard]] bool is_taken(const Untaken& untaken) noexcept;
 
   const Shared& shared_;
   const std::uint8_t index_;

@@ -1,11 +1,11 @@
 // Sockets as the transport of a session device.
-// Sources: tcp_endpoint.cpp (drive, polling), connect.cpp (reaching peers), transfers.cpp (sending),
-// receive.cpp, fetches.cpp, liveness.cpp.
+// Sources: tcp_endpoint.cpp (drive, polling), connect.cpp (reaching peers), write_records.cpp (sending),
+// receive.cpp, payload_fetches.cpp, liveness.cpp.
 #pragma once
 
 #include "base/log.hpp"
 #include "bootstrap/bootstrap.hpp"
-#include "network/session/packet_memory.hpp"
+#include "network/session/packets/packet_memory.hpp"
 #include "network/session/peers.hpp"
 #include "network/session/transport.hpp"
 #include "sockets/acceptor.hpp"
@@ -46,7 +46,7 @@ class TcpEndpoint final : public session::Transport {
 
   // connect.cpp
   bool connect(session::Link& link, std::span<const std::byte> address) noexcept override;
-  // transfers.cpp
+  // write_records.cpp
   session::Sent transmit(session::Link& link, const session::Header& header, Bytes payload) noexcept override;
   session::Sent transmit_packet(session::Link& link, const session::Header& header, std::uint32_t packet,
                                 std::size_t size) noexcept override;
@@ -59,7 +59,7 @@ class TcpEndpoint final : public session::Transport {
   [[nodiscard]] bool notices_end_of(const session::Link& link) const noexcept override;
   /// What the peer's kernel has acknowledged is read by the peer, whatever becomes of this rank.
   [[nodiscard]] bool outlives_sender() const noexcept override { return true; }
-  // fetches.cpp
+  // payload_fetches.cpp
   [[nodiscard]] bool can_fetch() const noexcept override { return true; }
   [[nodiscard]] Offer offer(Bytes memory) noexcept override { return {context_.offers.add(memory), nullptr}; }
   void end_offer(const Offer& offer) noexcept override { context_.offers.end(offer.key); }
@@ -111,7 +111,7 @@ class TcpEndpoint final : public session::Transport {
   void begin_next(Connection& connection) noexcept;
   /// Returns false when the attempt has failed, or is not needed any more.
   bool go_on(Connection& connection, Attempt& attempt) noexcept;
-  // transfers.cpp
+  // write_records.cpp
   session::Sent write(session::Link& link, session::Kind kind, Bytes header, Bytes payload) noexcept;
   bool note(Connection& connection, Output::Result result) noexcept;
   // receive.cpp
@@ -123,7 +123,7 @@ class TcpEndpoint final : public session::Transport {
   bool take_message(Connection& connection, const Record& record, session::SessionDevice& device) noexcept;
   bool is_whole(const Connection& connection, const Record& record) const noexcept;
   [[nodiscard]] bool make_room(Connection& connection) noexcept;
-  // fetches.cpp
+  // payload_fetches.cpp
   [[nodiscard]] Fetch* find(const Connection& connection, std::uint64_t token) noexcept;
   void end(Fetch& fetch, Outcome outcome, session::SessionDevice& device) noexcept;
   bool land(Connection& connection, const Record& record, session::SessionDevice& device) noexcept;

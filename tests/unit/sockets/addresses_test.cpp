@@ -1,6 +1,6 @@
 // Addresses: which are published, in which order a peer tries them, and what comes from a peer is checked.
 #include "sockets/addresses.hpp"
-#include "sockets/socket.hpp"
+#include "sockets/tcp_socket.hpp"
 #include "support/errors.hpp"
 #include "support/ranks.hpp"
 

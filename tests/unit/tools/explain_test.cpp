@@ -1,4 +1,4 @@
-#include "run/explain.hpp"
+#include "run/explain/explain.hpp"
 
 #include <gtest/gtest.h>
 

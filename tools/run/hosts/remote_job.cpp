@@ -20,7 +20,8 @@
 #include "base/system_call.hpp"
 #include "run/environment.hpp"
 #include "run/hosts/frames.hpp"
-#include "sockets/socket.hpp"
+#include "run/hosts/remote_agent.hpp"
+#include "sockets/tcp_socket.hpp"
 
 namespace weft::tools::run {
 
@@ -30,9 +31,6 @@ using bootstrap::relay::FrameLink;
 
 namespace {
 
-constexpr std::size_t kKeptWords = 4096;  // of what an agent has printed
-constexpr std::size_t kPiece = std::size_t{64} << 10;
-constexpr std::size_t kLongestReport = std::size_t{1} << 20;
 
 base::Attributes attributes_with(const Options& options) {
   // What --env sets for the ranks holds for the launcher's own connections as well.
@@ -47,31 +45,6 @@ base::Attributes attributes_with(const Options& options) {
 }
 
 }  // namespace
-
-struct RemoteJob::RemoteRank {
-  base::Descriptor output;   // write ends of pipes that Output reads
-  base::Descriptor errors;
-  base::Descriptor explain;  // the rank's end of the socket of Explanation
-  bool has_ended = false;
-};
-
-struct RemoteJob::Agent {
-  Host host;
-  int number = 0;
-  int first = 0;
-  std::vector<RemoteRank> ranks;
-  StartedAgent started;
-  std::string command;
-  std::string unsent;  // of the description
-  std::string words;   // that it has printed
-  std::unique_ptr<bootstrap::relay::RemoteHost> bootstrap;
-  std::unique_ptr<FrameLink> link;
-  base::Descriptor* blocked = nullptr;  // the pipe that has no room
-  std::vector<std::byte> rest;          // of the piece for it
-  bool is_lost = false;
-
-  [[nodiscard]] bool is_joined() const { return bootstrap != nullptr && link != nullptr; }
-};
 
 RemoteJob::RemoteJob(const Options& options, bootstrap::local::Server& server)
     : server_(server),
@@ -180,194 +153,6 @@ void RemoteJob::add_waits(std::vector<pollfd>& waits) const {
   }
   if (may_send_input_ && !has_sent_all_input_ && !agents_.empty() && agents_.front()->link != nullptr)
     waits.push_back({STDIN_FILENO, POLLIN, 0});
-}
-
-void RemoteJob::work() {
-  acceptor_.serve();
-  adopt_connections();
-  for (const auto& agent : agents_) work_for(*agent);
-  pass_input();
-  check_time();
-}
-
-void RemoteJob::adopt_connections() {
-  for (std::size_t inbox = 0; inbox < inboxes_.size(); ++inbox) {
-    for (sockets::Accepted* each = inboxes_[inbox].take_all(); each != nullptr;) {
-      const std::unique_ptr<sockets::Accepted> accepted(each);
-      each = each->next;
-      const std::uint32_t number = accepted->introduction.from_rank;
-      const bool is_bootstrap = inbox == static_cast<std::size_t>(AgentInbox::bootstrap);
-      if (number >= agents_.size()) continue;
-      Agent& agent = *agents_[number];
-      if (agent.is_lost || (is_bootstrap ? agent.bootstrap != nullptr : agent.link != nullptr)) continue;
-      const int socket = accepted->socket.get();
-      const sockets::Answer answer;
-      sockets::end_when_unanswered(socket, peer_timeout_);
-      if (::send(socket, &answer, sizeof answer, MSG_NOSIGNAL | MSG_DONTWAIT) !=
-          static_cast<ssize_t>(sizeof answer))
-        continue;
-      if (is_bootstrap)
-        agent.bootstrap =
-            std::make_unique<bootstrap::relay::RemoteHost>(server_, std::move(accepted->socket));
-      else
-        agent.link = std::make_unique<FrameLink>(std::move(accepted->socket), kLongestJobFrame);
-    }
-  }
-}
-
-void RemoteJob::work_for(Agent& agent) {
-  if (agent.is_lost) return;
-  write_description(agent);
-  read_words(agent);
-  if (agent.bootstrap != nullptr) agent.bootstrap->serve();
-  if (agent.link == nullptr) return;
-  agent.link->flush();
-  if (write_rest(agent))
-    agent.link->receive([&](const FrameHeader& frame, std::vector<std::byte>& payload) {
-      return take(agent, frame, payload);
-    });
-  pass_explanations(agent);
-  if (agent.link->has_ended())
-    lose(agent, agent.link->why_ended());
-  else if (agent.bootstrap != nullptr && agent.bootstrap->link().has_ended() && agent.blocked == nullptr)
-    lose(agent, agent.bootstrap->link().why_ended());
-}
-
-void RemoteJob::write_description(Agent& agent) {
-  while (!agent.unsent.empty() && agent.started.input) {
-    const ssize_t written = ::write(agent.started.input.get(), agent.unsent.data(), agent.unsent.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0 && errno == EAGAIN) return;
-    if (written < 0) {  // its end will tell why
-      agent.unsent.clear();
-      return;
-    }
-    agent.unsent.erase(0, static_cast<std::size_t>(written));
-  }
-}
-
-/// What the agent, or the program that starts it, prints is the user's to see: at once when the agent has
-/// joined, and with the reason when it has not.
-void RemoteJob::read_words(Agent& agent) {
-  std::array<char, 4096> piece;
-  while (agent.started.output) {
-    const ssize_t got = ::read(agent.started.output.get(), piece.data(), piece.size());
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0 && errno == EAGAIN) break;
-    if (got <= 0) {
-      agent.started.output.close();
-      break;
-    }
-    agent.words.append(piece.data(), static_cast<std::size_t>(got));
-    if (agent.words.size() > kKeptWords) agent.words.erase(0, agent.words.size() - kKeptWords);
-  }
-  if (!agent.is_joined()) return;
-  for (std::size_t end = agent.words.find('\n'); end != std::string::npos; end = agent.words.find('\n')) {
-    errors_->say(fmt::format("{}: {}", agent.host.name, agent.words.substr(0, end)));
-    agent.words.erase(0, end + 1);
-  }
-}
-
-/// Returns false when nothing more is to be read now.
-bool RemoteJob::take(Agent& agent, const FrameHeader& frame, std::vector<std::byte>& payload) {
-  const int place = frame.argument - agent.first;
-  const auto kind = static_cast<JobFrame>(frame.kind);
-  if (kind == JobFrame::trouble) {
-    events_.push_back({RemoteEvent::Kind::trouble, -1, frame.argument,
-                       std::string(reinterpret_cast<const char*>(payload.data()), payload.size())});
-    return true;
-  }
-  if (kind == JobFrame::input_taken) {
-    may_send_input_ = true;
-    return true;
-  }
-  if (place < 0 || place >= static_cast<int>(agent.ranks.size())) {
-    agent.link->end("it has told something of rank " + std::to_string(frame.argument) + ", which is not its own");
-    return false;
-  }
-  RemoteRank& rank = agent.ranks[static_cast<std::size_t>(place)];
-  switch (kind) {
-    case JobFrame::started:
-      events_.push_back({RemoteEvent::Kind::started, frame.argument, static_cast<int>(frame.stream)});
-      return true;
-    case JobFrame::output:
-      return carry(agent, rank.output, payload);
-    case JobFrame::errors:
-      return carry(agent, rank.errors, payload);
-    case JobFrame::ended:
-      if (!std::exchange(rank.has_ended, true))
-        events_.push_back({RemoteEvent::Kind::ended, frame.argument, static_cast<int>(frame.stream)});
-      return true;
-    case JobFrame::report:
-      if (rank.explain)
-        static_cast<void>(::send(rank.explain.get(), payload.data(), payload.size(), MSG_DONTWAIT | MSG_NOSIGNAL));
-      return true;
-    default:
-      agent.link->end("it has sent a frame of kind " + std::to_string(frame.kind) + " that cannot be");
-      return false;
-  }
-}
-
-/// An empty piece is the end.
-bool RemoteJob::carry(Agent& agent, base::Descriptor& pipe, std::span<const std::byte> piece) {
-  if (piece.empty()) pipe.close();
-  if (!pipe) return true;
-  agent.blocked = &pipe;
-  agent.rest.assign(piece.begin(), piece.end());
-  return write_rest(agent);
-}
-
-/// Returns false when the pipe has no room: the agent is not read before it has.
-bool RemoteJob::write_rest(Agent& agent) {
-  while (agent.blocked != nullptr) {
-    const ssize_t written = ::write(agent.blocked->get(), agent.rest.data(), agent.rest.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0 && errno == EAGAIN) return false;
-    if (written > 0) agent.rest.erase(agent.rest.begin(), agent.rest.begin() + written);
-    if (written <= 0 || agent.rest.empty()) agent.blocked = nullptr;
-  }
-  return true;
-}
-
-void RemoteJob::pass_explanations(Agent& agent) {
-  for (std::size_t place = 0; place < agent.ranks.size(); ++place) {
-    RemoteRank& rank = agent.ranks[place];
-    std::array<std::byte, 16> request;
-    if (!rank.explain) continue;
-    const ssize_t got = ::recv(rank.explain.get(), request.data(), request.size(), MSG_DONTWAIT);
-    if (got > 0)
-      agent.link->send({static_cast<std::uint32_t>(JobFrame::explain), 0, agent.first + static_cast<int>(place), 0},
-                       std::span(request).first(static_cast<std::size_t>(got)));
-  }
-}
-
-/// Rank 0 has the job's standard input: a piece at a time, so that nothing is read that nobody takes.
-void RemoteJob::pass_input() {
-  if (!may_send_input_ || has_sent_all_input_ || agents_.empty() || agents_.front()->link == nullptr) return;
-  pollfd readable{STDIN_FILENO, POLLIN, 0};
-  if (::poll(&readable, 1, 0) <= 0) return;
-  std::array<std::byte, kPiece> piece;
-  const ssize_t got = ::read(STDIN_FILENO, piece.data(), piece.size());
-  if (got < 0 && (errno == EINTR || errno == EAGAIN)) return;
-  const auto size = static_cast<std::size_t>(std::max<ssize_t>(got, 0));
-  agents_.front()->link->send({static_cast<std::uint32_t>(JobFrame::input), 0, 0, 0}, std::span(piece).first(size));
-  may_send_input_ = false;
-  has_sent_all_input_ = size == 0;
-}
-
-void RemoteJob::lose(Agent& agent, std::string why) {
-  if (std::exchange(agent.is_lost, true)) return;
-  agent.blocked = nullptr;
-  agent.bootstrap.reset();
-  for (std::size_t place = 0; place < agent.ranks.size(); ++place) {
-    RemoteRank& rank = agent.ranks[place];
-    rank.output.close();
-    rank.errors.close();
-    rank.explain.close();
-    if (!std::exchange(rank.has_ended, true))
-      events_.push_back({RemoteEvent::Kind::lost, agent.first + static_cast<int>(place), 0,
-                         fmt::format("was lost with the agent of its host {}: {}", agent.host.name, why)});
-  }
 }
 
 bool RemoteJob::process_ended(pid_t process, const std::string& how) {

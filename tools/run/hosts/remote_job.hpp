@@ -16,7 +16,7 @@
 #include "base/log.hpp"
 #include "bootstrap/local/server.hpp"
 #include "bootstrap/relay/root.hpp"
-#include "run/explanation.hpp"
+#include "run/explain/explanation.hpp"
 #include "run/hosts/description.hpp"
 #include "run/hosts/host_list.hpp"
 #include "run/hosts/start_agent.hpp"
@@ -40,6 +40,7 @@ struct RemoteEvent {
 };
 
 /// Never blocks. The guardian waits for add_waits(), calls work(), and takes events.
+/// Sources: remote_job.cpp, remote_traffic.cpp.
 class RemoteJob {
  public:
   /// Opens the listener. Throws weft::Error.

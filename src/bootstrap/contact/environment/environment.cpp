@@ -5,7 +5,7 @@
 #include <cstdlib>
 
 #include "base/parse.hpp"
-#include "bootstrap/contact/environment/rendezvous.hpp"
+#include "bootstrap/contact/environment/gathering.hpp"
 
 namespace weft::bootstrap::contact {
 

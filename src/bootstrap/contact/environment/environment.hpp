@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "bootstrap/contact/contact.hpp"
+#include "bootstrap/contact/launcher_exchange.hpp"
 
 namespace weft::bootstrap::contact {
 

@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "bootstrap/contact/contact.hpp"
+#include "bootstrap/contact/launcher_exchange.hpp"
 
 namespace weft::bootstrap::contact {
 

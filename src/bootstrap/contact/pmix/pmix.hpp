@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "bootstrap/contact/contact.hpp"
+#include "bootstrap/contact/launcher_exchange.hpp"
 
 namespace weft::bootstrap::contact {
 

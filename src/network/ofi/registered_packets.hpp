@@ -3,7 +3,7 @@
 
 #include "network/ofi/fabric.hpp"
 #include "network/session/message_format.hpp"
-#include "network/session/packet_memory.hpp"
+#include "network/session/packets/packet_memory.hpp"
 
 #include <cstdint>
 

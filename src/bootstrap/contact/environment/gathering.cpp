@@ -1,4 +1,4 @@
-#include "bootstrap/contact/environment/rendezvous.hpp"
+#include "bootstrap/contact/environment/gathering.hpp"
 
 #include <weft/error.hpp>
 
@@ -20,7 +20,7 @@
 #include "base/log.hpp"
 #include "base/system_call.hpp"
 #include "sockets/greeting.hpp"
-#include "sockets/socket.hpp"
+#include "sockets/tcp_socket.hpp"
 
 namespace weft::bootstrap::contact {
 

@@ -1,4 +1,4 @@
-#include "bootstrap/contact/contact.hpp"
+#include "bootstrap/contact/launcher_exchange.hpp"
 
 namespace weft::bootstrap::contact {
 

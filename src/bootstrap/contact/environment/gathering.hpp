@@ -9,7 +9,7 @@
 // of rank 0 first can be a rank.
 #pragma once
 
-#include "bootstrap/contact/contact.hpp"
+#include "bootstrap/contact/launcher_exchange.hpp"
 #include "bootstrap/contact/environment/environment.hpp"
 
 namespace weft::bootstrap::contact {

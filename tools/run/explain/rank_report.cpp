@@ -1,4 +1,4 @@
-#include "run/rank_report.hpp"
+#include "run/explain/rank_report.hpp"
 
 #include <nlohmann/json.hpp>
 

@@ -6,7 +6,7 @@
 
 #include "base/clock.hpp"
 #include "bootstrap/local/socket.hpp"
-#include "run/explain.hpp"
+#include "run/explain/explain.hpp"
 
 namespace weft::tools::run {
 

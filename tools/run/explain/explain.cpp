@@ -1,11 +1,11 @@
-#include "run/explain.hpp"
+#include "run/explain/explain.hpp"
 
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <set>
 
-#include "run/wait_graph.hpp"
+#include "run/explain/wait_graph.hpp"
 
 namespace weft::tools::run {
 namespace {

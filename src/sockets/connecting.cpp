@@ -1,7 +1,7 @@
-#include "sockets/contact.hpp"
+#include "sockets/connecting.hpp"
 
 #include "base/system_call.hpp"
-#include "sockets/socket.hpp"
+#include "sockets/tcp_socket.hpp"
 
 #include <weft/error.hpp>
 

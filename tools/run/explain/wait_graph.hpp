@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "run/rank_report.hpp"
+#include "run/explain/rank_report.hpp"
 
 namespace weft::tools::run {
 

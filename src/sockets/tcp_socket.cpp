@@ -1,4 +1,4 @@
-#include "sockets/socket.hpp"
+#include "sockets/tcp_socket.hpp"
 
 #include "base/parse.hpp"
 #include "base/system_call.hpp"

@@ -1,4 +1,4 @@
-#include "run/wait_graph.hpp"
+#include "run/explain/wait_graph.hpp"
 
 #include <fmt/core.h>
 

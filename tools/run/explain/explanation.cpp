@@ -1,4 +1,4 @@
-#include "run/explanation.hpp"
+#include "run/explain/explanation.hpp"
 
 #include <weft/error.hpp>
 

@@ -1,4 +1,4 @@
-#include "network/session/packet_memory.hpp"
+#include "network/session/packets/packet_memory.hpp"
 
 #include <weft/error.hpp>
 

@@ -1,0 +1,71 @@
+// The work of an agent: it starts the ranks of its host, and carries what they and the guardian tell each other.
+#pragma once
+
+#include <weft/topology.hpp>
+
+#include <sys/types.h>
+
+#include <span>
+#include <vector>
+
+#include "base/descriptor.hpp"
+#include "bootstrap/relay/agent.hpp"
+#include "bootstrap/relay/frame_link.hpp"
+#include "run/environment.hpp"
+#include "run/hosts/description.hpp"
+#include "run/hosts/frames.hpp"
+#include "run/spawn.hpp"
+
+namespace weft::tools::run {
+
+class AgentLoop {
+ public:
+  /// Throws weft::Error.
+  explicit AgentLoop(Description job);
+  /// Until the job, the connection to the guardian, or standard input ends; no process is left then. Returns the
+  /// exit code.
+  int run();
+
+ private:
+  struct Rank {
+    pid_t process = 0;
+    base::Descriptor output;
+    base::Descriptor errors;
+    base::Descriptor explain;
+    int status = 0;
+    bool has_ended = false;
+    bool is_told = false;  // its end
+  };
+
+  [[nodiscard]] bool is_over() const;
+  void tell(JobFrame kind, int rank, std::uint32_t stream, std::span<const std::byte> payload = {});
+  void start_ranks();
+  void start_one(RankStart& start, const Topology& host, int place);
+  base::Descriptor open_explanation(Rank& rank, Variables& own);
+  void wait();
+  static short events_of(const bootstrap::relay::FrameLink& link);
+  void carry_output();
+  void carry(base::Descriptor& pipe, JobFrame kind, int place);
+  /// No process writes any more. The guardian gets everything, however slow its reader is.
+  void hand_over_the_rest();
+  void reap();
+  void take(const bootstrap::relay::FrameHeader& frame, std::vector<std::byte>& payload);
+  Rank* find(int rank);
+  void end_rank(int number, int signal);
+  void give_input();
+  void take_reports();
+
+  Description job_;
+  OriginalState original_;
+  base::Descriptor signals_;
+  bootstrap::relay::Agent agent_;
+  bootstrap::relay::FrameLink link_;
+  std::vector<Rank> ranks_;
+  base::Descriptor input_;  // of rank 0
+  std::vector<std::byte> unread_;
+  bool has_all_input_ = false;
+  bool has_to_finish_ = false;
+  bool is_abandoned_ = false;
+};
+
+}  // namespace weft::tools::run
