@@ -21,7 +21,8 @@ std::string_view variable() {
 
 std::unique_ptr<Bootstrap> select_bootstrap(const base::Attributes& attributes, std::string_view name) {
   if (variable().starts_with(kSocketOfLauncher))
-    return join_local(local_job_from_environment(), attributes.seconds(base::Attribute::bootstrap_timeout), name);
+    return join_local(local_job_from_environment(), attributes.seconds(base::Attribute::bootstrap_timeout),
+                      name);
   return contact::join(contact::choose(variable()), attributes, name);
 }
 

@@ -34,8 +34,8 @@ std::string receive(int socket, Object& object, const base::Deadline& deadline) 
   std::size_t filled = 0;
   while (filled < sizeof object) {
     if (!await(socket, POLLIN, deadline)) return "who listens there does not answer";
-    const ssize_t got = ::recv(socket, reinterpret_cast<std::byte*>(&object) + filled, sizeof object - filled,
-                               MSG_DONTWAIT);
+    const ssize_t got =
+        ::recv(socket, reinterpret_cast<std::byte*>(&object) + filled, sizeof object - filled, MSG_DONTWAIT);
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) continue;
     if (got < 0) return base::failed_call("recv", errno);
     if (got == 0) return "closed during the greeting";
@@ -137,7 +137,8 @@ base::Descriptor connect_to(const Endpoints& there, std::span<const Interface> o
     }
   }
   std::string told;
-  for (const auto& [address, fault] : faults) told += (told.empty() ? "" : ", ") + address + " (" + fault + ")";
+  for (const auto& [address, fault] : faults)
+    told += (told.empty() ? "" : ", ") + address + " (" + fault + ")";
   throw Error("none of the addresses can be reached: " +
               (told.empty() ? "there is none that this host could try; it has " + to_text(own) : told));
 }

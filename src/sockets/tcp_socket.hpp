@@ -30,8 +30,8 @@ struct Listener {
 /// Messages leave without delay, and the kernel notices while nothing is sent that a peer or a link has been
 /// gone for this time.
 void set_options(int socket, double peer_timeout_seconds) noexcept;
-/// The connection ends when the peer has not acknowledged, or not taken, anything for this time: for peers that
-/// always read. Others may be stopped, which is no failure.
+/// The connection ends when the peer has not acknowledged, or not taken, anything for this time: for peers
+/// that always read. Others may be stopped, which is no failure.
 void end_when_unanswered(int socket, double seconds) noexcept;
 /// Bytes that the peer's kernel has not acknowledged.
 [[nodiscard]] int unacknowledged(int socket) noexcept;

@@ -43,7 +43,8 @@ class RelayedJob {
   std::unique_ptr<Bootstrap> join(int rank, std::string_view name = {}) {
     const auto host = static_cast<std::size_t>(rank) % (hosts_.size() + 1);
     const std::string& socket = host == 0 ? server_.name() : hosts_[host - 1].agent->name();
-    return join_local({.socket_name = socket, .id = server_.job_id(), .rank = rank, .size = size_}, timeout_, name);
+    return join_local({.socket_name = socket, .id = server_.job_id(), .rank = rank, .size = size_}, timeout_,
+                      name);
   }
   /// The process of the rank has ended.
   void end_rank(int rank, const std::string& how) {

@@ -55,9 +55,7 @@ std::vector<Component> networks() {
 }
 
 /// Like a program that is started here.
-std::string way_to_start() try {
-  return bootstrap::describe_bootstrap();
-} catch (const Error& error) {
+std::string way_to_start() try { return bootstrap::describe_bootstrap(); } catch (const Error& error) {
   return std::string("none: ") + error.what();
 }
 
@@ -71,9 +69,12 @@ Report make_report() {
           .bootstraps = {{"local", true, "ranks started by `weft run`"},
                          {"pmi1", true, "mpiexec of MPICH (Hydra), srun --mpi=pmi2"},
                          {"pmix", bootstrap::contact::why_no_pmix().empty(),
-                          bootstrap::contact::why_no_pmix().empty() ? "mpirun of Open MPI, prterun, srun --mpi=pmix" : bootstrap::contact::why_no_pmix()},
+                          bootstrap::contact::why_no_pmix().empty()
+                              ? "mpirun of Open MPI, prterun, srun --mpi=pmix"
+                              : bootstrap::contact::why_no_pmix()},
                          {"mpi", true, "a program that has called MPI_Init"},
-                         {"environment", true, "RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT: torchrun, Kubernetes"},
+                         {"environment", true,
+                          "RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT: torchrun, Kubernetes"},
                          {"srun", true, "srun without an MPI plug-in"},
                          {"alone", true, "a program started alone"}},
           .start = way_to_start(),

@@ -44,7 +44,8 @@ Descriptor open_signals(sigset_t signals) {
 std::vector<std::int32_t> hosts_of_ranks(const Options& options) {
   std::vector<std::int32_t> hosts;
   for (std::size_t host = 0; host < options.placed.size(); ++host)
-    hosts.insert(hosts.end(), static_cast<std::size_t>(options.placed[host]), static_cast<std::int32_t>(host));
+    hosts.insert(hosts.end(), static_cast<std::size_t>(options.placed[host]),
+                 static_cast<std::int32_t>(host));
   return hosts;
 }
 

@@ -11,7 +11,8 @@ namespace weft::tools::run {
 
 namespace {
 
-constexpr double kAgentsEnd = 5.0;   // seconds after --timeout, for the agents to end and the output to be taken
+constexpr double kAgentsEnd =
+    5.0;  // seconds after --timeout, for the agents to end and the output to be taken
 
 }  // namespace
 

@@ -58,8 +58,10 @@ std::pair<std::string, std::string> parse_variable(const std::string& text) {
 }
 
 /// Places the ranks on the hosts; without any, on this host.
-void take_hosts(Options& options, const std::string& hosts, const std::string& hostfile, const std::string& ranks) {
-  if (!hosts.empty() && !hostfile.empty()) throw Error("--hosts and --hostfile are given: one of them is enough");
+void take_hosts(Options& options, const std::string& hosts, const std::string& hostfile,
+                const std::string& ranks) {
+  if (!hosts.empty() && !hostfile.empty())
+    throw Error("--hosts and --hostfile are given: one of them is enough");
   if (!hosts.empty()) options.hosts = parse_hosts(hosts);
   if (!hostfile.empty()) options.hosts = read_hostfile(hostfile);
   if (options.hosts.empty()) {
@@ -69,7 +71,8 @@ void take_hosts(Options& options, const std::string& hosts, const std::string& h
   }
   if (ranks.empty()) options.ranks = count_slots(options.hosts);
   if (options.ranks > kMostRanks)
-    throw Error(fmt::format("the hosts have {} slots; a job has at most {} ranks (-n)", options.ranks, kMostRanks));
+    throw Error(
+        fmt::format("the hosts have {} slots; a job has at most {} ranks (-n)", options.ranks, kMostRanks));
   options.placed = place_ranks(options.hosts, options.ranks);
 }
 
@@ -109,12 +112,14 @@ Parsed parse_options(int argc, char** argv) {
   app.add_option("-n", ranks, "number of ranks, 1 to 4096; with hosts: all slots by default")->type_name("N");
   app.add_option("--hosts", hosts, "run on these hosts: names or addresses, each with its number of ranks")
       ->type_name("HOST:SLOTS,...");
-  app.add_option("--hostfile", hostfile, "the same from a file, a line each: HOST, HOST:SLOTS or HOST slots=SLOTS")
+  app.add_option("--hostfile", hostfile,
+                 "the same from a file, a line each: HOST, HOST:SLOTS or HOST slots=SLOTS")
       ->type_name("FILE");
   app.add_option("--launcher-exec", parsed.options.launcher_exec,
                  "start processes on hosts by COMMAND HOST PROGRAM..., in place of ssh")
       ->type_name("COMMAND");
-  app.add_option("--ports", ports, "ports for all connections between hosts (WEFT_PORTS)")->type_name("LO-HI");
+  app.add_option("--ports", ports, "ports for all connections between hosts (WEFT_PORTS)")
+      ->type_name("LO-HI");
   app.add_option("--interface", interface, "interfaces for them: names or subnets (WEFT_INTERFACE)")
       ->type_name("LIST");
   app.add_option("--timeout", timeout, "end the job after this time, with exit code 124")

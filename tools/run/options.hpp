@@ -23,8 +23,8 @@ struct Options {
   std::vector<Host> hosts;    ///< of several hosts, or of one that the user has named; empty: this one
   std::vector<int> placed;    ///< ranks of each host
   std::string launcher_exec;  ///< starts processes on other hosts in place of ssh; empty: none
-  std::string program;                                           ///< as it was written
-  std::vector<std::string> arguments;                            ///< without the program's name
+  std::string program;        ///< as it was written
+  std::vector<std::string> arguments;  ///< without the program's name
 };
 
 /// The parsed command line, or the exit code of a run that ends here (help, or a wrong command line with its

@@ -85,11 +85,20 @@ std::optional<Card> decode(std::span<const std::byte> bytes) {
   Fixed fixed{};
   if (bytes.size() < sizeof fixed) return std::nullopt;
   std::memcpy(&fixed, bytes.data(), sizeof fixed);
-  if (fixed.magic != kMagic || fixed.version != kVersion || bytes.size() != sizeof fixed + fixed.address_bytes)
+  if (fixed.magic != kMagic || fixed.version != kVersion ||
+      bytes.size() != sizeof fixed + fixed.address_bytes)
     return std::nullopt;
-  Card card{to_text(fixed.weft), fixed.packet_size,       fixed.inline_max,          to_text(fixed.network),
-            to_text(fixed.provider), fixed.boot_id, fixed.network_namespace, to_text(fixed.host_name),
-            to_text(fixed.job_id), fixed.secret,          {}};
+  Card card{to_text(fixed.weft),
+            fixed.packet_size,
+            fixed.inline_max,
+            to_text(fixed.network),
+            to_text(fixed.provider),
+            fixed.boot_id,
+            fixed.network_namespace,
+            to_text(fixed.host_name),
+            to_text(fixed.job_id),
+            fixed.secret,
+            {}};
   card.addresses.assign(bytes.begin() + sizeof fixed, bytes.end());
   return card;
 }
@@ -115,18 +124,22 @@ std::vector<Card> check_cards(const Cards& cards) {
   for (std::size_t rank = 0; rank < cards.size(); ++rank) {
     const auto card = decode(cards[rank]);
     if (!card.has_value())
-      throw Error("rank " + std::to_string(rank) + " runs with another version of weft: all ranks must use the same");
+      throw Error("rank " + std::to_string(rank) +
+                  " runs with another version of weft: all ranks must use the same");
     decoded.push_back(*card);
     const Card& first = decoded.front();
-    const auto require = [&](const std::string& own, const std::string& zero, const char* what, const char* how) {
+    const auto require = [&](const std::string& own, const std::string& zero, const char* what,
+                             const char* how) {
       if (own == zero) return;
-      throw Error("rank " + std::to_string(rank) + " on " + card->host_name + " has " + what + " " + own + ", rank 0 on " +
-                  first.host_name + " has " + zero + ": " + how);
+      throw Error("rank " + std::to_string(rank) + " on " + card->host_name + " has " + what + " " + own +
+                  ", rank 0 on " + first.host_name + " has " + zero + ": " + how);
     };
     const char* const kSame = "set it to the same on all ranks";
     require(card->version, first.version, "the version of weft", "all ranks must use the same");
-    require(std::to_string(card->packet_size), std::to_string(first.packet_size), "packet_size (WEFT_PACKET_SIZE)", kSame);
-    require(std::to_string(card->inline_max), std::to_string(first.inline_max), "inline_max (WEFT_INLINE_MAX)", kSame);
+    require(std::to_string(card->packet_size), std::to_string(first.packet_size),
+            "packet_size (WEFT_PACKET_SIZE)", kSame);
+    require(std::to_string(card->inline_max), std::to_string(first.inline_max),
+            "inline_max (WEFT_INLINE_MAX)", kSame);
     require(card->network, first.network, "network (WEFT_NETWORK)", kSame);
     require(card->provider, first.provider, "ofi_provider (WEFT_OFI_PROVIDER)", kSame);
   }
@@ -137,7 +150,9 @@ std::vector<std::int32_t> hosts_of(const std::vector<Card>& cards) {
   std::map<std::pair<std::uint64_t, std::uint64_t>, std::int32_t> numbers;
   std::vector<std::int32_t> hosts;
   for (const Card& card : cards)
-    hosts.push_back(numbers.try_emplace({card.boot_id, card.network_namespace}, static_cast<std::int32_t>(numbers.size())).first->second);
+    hosts.push_back(
+        numbers.try_emplace({card.boot_id, card.network_namespace}, static_cast<std::int32_t>(numbers.size()))
+            .first->second);
   return hosts;
 }
 

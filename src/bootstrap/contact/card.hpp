@@ -37,8 +37,8 @@ std::optional<Card> decode(std::span<const std::byte> bytes);
 /// The card of this rank, with a job id and a secret of its own.
 Card make_card(const base::Attributes& attributes);
 
-/// Decodes the cards of all ranks. Throws weft::Error that names two ranks, and in what they differ, when they
-/// cannot form a job.
+/// Decodes the cards of all ranks. Throws weft::Error that names two ranks, and in what they differ, when
+/// they cannot form a job.
 std::vector<Card> check_cards(const Cards& cards);
 
 /// The host of each rank, counted from 0 in the order of their first ranks.

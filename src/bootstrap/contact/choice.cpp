@@ -12,11 +12,15 @@ namespace weft::bootstrap::contact {
 
 namespace {
 
-constexpr std::pair<const char*, Method> kMethods[] = {
-    {"alone", Method::alone}, {"pmi1", Method::pmi1},   {"pmix", Method::pmix},
-    {"mpi", Method::mpi},     {"environment", Method::environment}, {"srun", Method::srun}};
+constexpr std::pair<const char*, Method> kMethods[] = {{"alone", Method::alone},
+                                                       {"pmi1", Method::pmi1},
+                                                       {"pmix", Method::pmix},
+                                                       {"mpi", Method::mpi},
+                                                       {"environment", Method::environment},
+                                                       {"srun", Method::srun}};
 
-/// Variables of launchers whose jobs this build does not join, and of those that tell how many ranks there are.
+/// Variables of launchers whose jobs this build does not join, and of those that tell how many ranks there
+/// are.
 constexpr struct {
   const char* variable;
   const char* size;
@@ -40,8 +44,9 @@ bool is_one(const char* name) {
 Choice forced_choice(std::string_view forced) {
   for (const auto& [name, method] : kMethods)
     if (forced == name) return {method, "WEFT_BOOTSTRAP=" + std::string(forced)};
-  throw Error("WEFT_BOOTSTRAP=" + std::string(forced) +
-              " is not valid: it must be alone, pmi1, pmix, mpi, environment or srun, or what `weft run` sets");
+  throw Error(
+      "WEFT_BOOTSTRAP=" + std::string(forced) +
+      " is not valid: it must be alone, pmi1, pmix, mpi, environment or srun, or what `weft run` sets");
 }
 
 }  // namespace
@@ -66,15 +71,17 @@ Choice choose(std::string_view forced) {
     return {Method::pmi1, shown("PMI_FD")};
   }
   if (!pmix.empty())
-    throw Error("the launcher speaks PMIx (" + shown("PMIX_RANK") + "), whose library cannot be opened: " + pmix +
-                "; install libpmix2, or start the program with `weft run`");
+    throw Error("the launcher speaks PMIx (" + shown("PMIX_RANK") + "), whose library cannot be opened: " +
+                pmix + "; install libpmix2, or start the program with `weft run`");
   if (const auto job = job_of_srun(); job.has_value()) return {Method::srun, shown("SLURM_PROCID")};
   for (const auto& [variable, size] : kOthers)
     if (is_set(variable) && !is_one(size))
-      throw Error("the environment variable " + shown(variable) +
-                  " shows that another launcher started this program, and none of the ways by which this build joins "
-                  "jobs (PMI-1 by PMI_FD, PMIx, MPI, RANK and WORLD_SIZE, `weft run`) is there: start it with `weft run "
-                  "-n N program`, or unset the variable to run a job of one rank");
+      throw Error(
+          "the environment variable " + shown(variable) +
+          " shows that another launcher started this program, and none of the ways by which this build joins "
+          "jobs (PMI-1 by PMI_FD, PMIx, MPI, RANK and WORLD_SIZE, `weft run`) is there: start it with `weft "
+          "run "
+          "-n N program`, or unset the variable to run a job of one rank");
   if (const auto job = job_of_torchrun(); job.has_value() && job->size > 1)
     return {Method::environment, shown("RANK") + ", " + shown("WORLD_SIZE")};
   return {Method::alone, "no launcher has set anything"};

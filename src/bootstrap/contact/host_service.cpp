@@ -33,8 +33,11 @@ short events_of(const relay::FrameLink& link) {
 class ServiceThread : public HostService {
  protected:
   explicit ServiceThread(double contact_seconds)
-      : stop_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)), contact_seconds_(contact_seconds), process_(::getpid()) {
-    if (!stop_) throw Error("a thread that serves ranks cannot be started: " + base::failed_call("eventfd", errno));
+      : stop_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+        contact_seconds_(contact_seconds),
+        process_(::getpid()) {
+    if (!stop_)
+      throw Error("a thread that serves ranks cannot be started: " + base::failed_call("eventfd", errno));
   }
 
   void start() {
@@ -88,11 +91,12 @@ class JobService final : public ServiceThread {
       : ServiceThread(job.contact_seconds),
         job_(std::move(job)),
         log_(base::LogLevel::warn, 0),
-        server_(job_.id, job_.size, job_.host_names.size() > 1 ? job_.host_of : std::vector<std::int32_t>(), job_.secret,
-                job_.socket_name),
+        server_(job_.id, job_.size, job_.host_names.size() > 1 ? job_.host_of : std::vector<std::int32_t>(),
+                job_.secret, job_.socket_name),
         hosts_(job_.host_names.size()) {
     if (hosts_.size() > 1) {
-      const sockets::Membership membership{job_.id, job_.secret, 0, static_cast<int>(hosts_.size()), job_.peer_timeout};
+      const sockets::Membership membership{job_.id, job_.secret, 0, static_cast<int>(hosts_.size()),
+                                           job_.peer_timeout};
       acceptor_ = std::make_unique<sockets::Acceptor>(membership, std::move(listener), log_);
       acceptor_->open(0, inbox_);
     }
@@ -125,7 +129,8 @@ class JobService final : public ServiceThread {
       const int socket = accepted->socket.get();
       const sockets::Answer answer;
       if (host >= hosts_.size() || hosts_[host] != nullptr ||
-          ::send(socket, &answer, sizeof answer, MSG_NOSIGNAL | MSG_DONTWAIT) != static_cast<ssize_t>(sizeof answer))
+          ::send(socket, &answer, sizeof answer, MSG_NOSIGNAL | MSG_DONTWAIT) !=
+              static_cast<ssize_t>(sizeof answer))
         continue;
       sockets::end_when_unanswered(socket, job_.peer_timeout);
       hosts_[host] = std::make_unique<relay::RemoteHost>(server_, std::move(accepted->socket));
@@ -145,7 +150,8 @@ class JobService final : public ServiceThread {
   void end(const local::Server::Unreachable& lost) {
     const auto host = static_cast<std::size_t>(job_.host_of[static_cast<std::size_t>(lost.rank)]);
     const std::string why = "rank " + std::to_string(lost.by) + " cannot reach it: " + lost.why;
-    log_.error("rank " + std::to_string(lost.rank) + " on " + job_.host_names[host] + " is ended, because " + why);
+    log_.error("rank " + std::to_string(lost.rank) + " on " + job_.host_names[host] + " is ended, because " +
+               why);
     if (hosts_[host] != nullptr)
       hosts_[host]->end_rank(lost.rank, why);
     else if (const pid_t process = server_.process_of(lost.rank); process > 0)
@@ -196,7 +202,8 @@ class RemoteService final : public ServiceThread {
   }
   void add_waits(std::vector<pollfd>& waits) override {
     waits.push_back({agent_.descriptor(), POLLIN, 0});
-    if (!agent_.link().has_ended()) waits.push_back({agent_.link().descriptor(), events_of(agent_.link()), 0});
+    if (!agent_.link().has_ended())
+      waits.push_back({agent_.link().descriptor(), events_of(agent_.link()), 0});
   }
 
   const ServedJob job_;
@@ -213,15 +220,18 @@ std::unique_ptr<HostService> serve_job(ServedJob job, sockets::Listener listener
 std::unique_ptr<HostService> serve_host(ServedJob job, const Card& root) {
   const auto there = sockets::decode(root.addresses);
   if (!there.has_value()) throw Error("rank 0 on " + root.host_name + " has told no addresses");
-  const sockets::Caller caller{job.id, job.secret, static_cast<std::uint32_t>(job.host), 0, 0, job.peer_timeout};
+  const sockets::Caller caller{job.id, job.secret, static_cast<std::uint32_t>(job.host),
+                               0,      0,          job.peer_timeout};
   try {
-    base::Descriptor socket = sockets::connect_to(*there, sockets::list_interfaces(), sockets::read_network_namespace(),
-                                                  caller, base::Deadline(job.contact_seconds));
+    base::Descriptor socket =
+        sockets::connect_to(*there, sockets::list_interfaces(), sockets::read_network_namespace(), caller,
+                            base::Deadline(job.contact_seconds));
     sockets::end_when_unanswered(socket.get(), job.peer_timeout);
     return std::make_unique<RemoteService>(std::move(job), std::move(socket));
   } catch (const Error& error) {
-    throw Error("host " + job.host_names[static_cast<std::size_t>(job.host)] + " cannot join the job of rank 0 on " +
-                root.host_name + " (WEFT_PORTS, WEFT_INTERFACE): " + error.what());
+    throw Error("host " + job.host_names[static_cast<std::size_t>(job.host)] +
+                " cannot join the job of rank 0 on " + root.host_name +
+                " (WEFT_PORTS, WEFT_INTERFACE): " + error.what());
   }
 }
 

@@ -1,5 +1,5 @@
-// The bootstrap of a job that `weft run` has not started: the lowest rank of each host serves the ranks of its
-// host, in a thread of its process, and rank 0 all of them.
+// The bootstrap of a job that `weft run` has not started: the lowest rank of each host serves the ranks of
+// its host, in a thread of its process, and rank 0 all of them.
 #pragma once
 
 #include <atomic>

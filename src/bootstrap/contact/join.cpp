@@ -86,15 +86,24 @@ class Membership {
   }
 
  private:
-  std::unique_ptr<HostService> make_service(const base::Attributes& attributes, const std::vector<Card>& cards,
+  std::unique_ptr<HostService> make_service(const base::Attributes& attributes,
+                                            const std::vector<Card>& cards,
                                             const std::vector<std::int32_t>& hosts, std::int32_t host,
                                             sockets::Listener listener) const {
-    ServedJob served{job_.id, cards.front().secret, job_.size, hosts, {}, host, job_.socket_name, timeout_,
+    ServedJob served{job_.id,
+                     cards.front().secret,
+                     job_.size,
+                     hosts,
+                     {},
+                     host,
+                     job_.socket_name,
+                     timeout_,
                      attributes.seconds(Attribute::peer_timeout)};
     for (std::size_t rank = 0; rank < cards.size(); ++rank)
       if (static_cast<std::size_t>(hosts[rank]) == served.host_names.size())
         served.host_names.push_back(cards[rank].host_name);
-    return host == 0 ? serve_job(std::move(served), std::move(listener)) : serve_host(std::move(served), cards.front());
+    return host == 0 ? serve_job(std::move(served), std::move(listener))
+                     : serve_host(std::move(served), cards.front());
   }
 
   /// The service begins a moment after the exchange.
@@ -105,7 +114,8 @@ class Membership {
         return;
       } catch (const Error&) {
         if (deadline.passed())
-          throw Error("rank " + std::to_string(leader) + " on " + host + ", which serves the ranks of its host, cannot be "
+          throw Error("rank " + std::to_string(leader) + " on " + host +
+                      ", which serves the ranks of its host, cannot be "
                       "reached within the time limit (WEFT_BOOTSTRAP_TIMEOUT)");
       }
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -138,7 +148,8 @@ const Membership& membership_of_process(const Choice& choice, const base::Attrib
 
 }  // namespace
 
-std::unique_ptr<Bootstrap> join(const Choice& choice, const base::Attributes& attributes, std::string_view name) {
+std::unique_ptr<Bootstrap> join(const Choice& choice, const base::Attributes& attributes,
+                                std::string_view name) {
   const double timeout = attributes.seconds(Attribute::bootstrap_timeout);
   if (choice.method != Method::alone) {
     const Membership& membership = membership_of_process(choice, attributes);

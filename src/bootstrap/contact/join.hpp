@@ -20,13 +20,14 @@ struct Choice {
 /// "pmi1"
 const char* name_of(Method method);
 
-/// By which way this process finds the other ranks. `forced`: the value of WEFT_BOOTSTRAP, which is the name of
-/// a method; empty: by what the launcher has set. Throws weft::Error when there is a launcher, and no way to
-/// join its job: several ranks never become several jobs of one.
+/// By which way this process finds the other ranks. `forced`: the value of WEFT_BOOTSTRAP, which is the name
+/// of a method; empty: by what the launcher has set. Throws weft::Error when there is a launcher, and no way
+/// to join its job: several ranks never become several jobs of one.
 Choice choose(std::string_view forced);
 
 /// Joins; the first time in a process by the exchange of the launcher. `name`: of the runtime. Throws
 /// weft::Error.
-std::unique_ptr<Bootstrap> join(const Choice& choice, const base::Attributes& attributes, std::string_view name);
+std::unique_ptr<Bootstrap> join(const Choice& choice, const base::Attributes& attributes,
+                                std::string_view name);
 
 }  // namespace weft::bootstrap::contact

@@ -1,4 +1,5 @@
-// What a launcher of the field gives the ranks that it has started: rank, size, and one exchange of small data.
+// What a launcher of the field gives the ranks that it has started: rank, size, and one exchange of small
+// data.
 #pragma once
 
 #include <cstddef>
@@ -25,8 +26,8 @@ class Contact {
 
   [[nodiscard]] virtual int rank() const = 0;
   [[nodiscard]] virtual int size() const = 0;
-  /// Gives the own bytes to all ranks and returns those of all, once. Throws weft::Error when it has not ended
-  /// at the deadline, which names the ranks that have not come as far as the launcher tells.
+  /// Gives the own bytes to all ranks and returns those of all, once. Throws weft::Error when it has not
+  /// ended at the deadline, which names the ranks that have not come as far as the launcher tells.
   virtual Cards exchange(std::span<const std::byte> own, const base::Deadline& deadline) = 0;
 };
 

@@ -148,8 +148,7 @@ void RankConnections::receive(Connection& connection) {
       if (request.header.length > user_.longest_request(connection.socket.get())) return doom(connection);
       request.payload.resize(request.header.length);
     }
-    if (connection.received < sizeof(Header) ||
-        connection.received < sizeof(Header) + request.payload.size())
+    if (connection.received < sizeof(Header) || connection.received < sizeof(Header) + request.payload.size())
       continue;
     if (!user_.received(connection.socket.get(), request)) doom(connection);
     request.payload = {};

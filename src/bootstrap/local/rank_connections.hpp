@@ -1,4 +1,5 @@
-// The connections of ranks with a process of their host that serves their bootstrap: the launcher, or its agent.
+// The connections of ranks with a process of their host that serves their bootstrap: the launcher, or its
+// agent.
 #pragma once
 
 #include <cstdint>

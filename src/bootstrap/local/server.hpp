@@ -78,8 +78,8 @@ class Server : private RankConnections::User {
   /// Returns each unfinished rank once, the next one that has been found.
   std::optional<Unfinished> take_unfinished();
 
-  /// Returns true when all ranks have joined, and none but of this process is connected; `is_late`: those that have not joined do not
-  /// count.
+  /// Returns true when all ranks have joined, and none but of this process is connected; `is_late`: those
+  /// that have not joined do not count.
   [[nodiscard]] bool has_served_all(bool is_late) const;
   /// The process of a rank of this host that has joined; 0 when it is not known.
   [[nodiscard]] std::int32_t process_of(int rank) const {
@@ -153,7 +153,7 @@ class Server : private RankConnections::User {
   std::map<int, std::unique_ptr<Connection>> clients_;  // by descriptor; streams have negative numbers
   int next_stream_ = -1;
   std::vector<RemoteRanks*> hosts_;
-  std::vector<std::unique_ptr<Instance>> instances_;        // null for a finished instance
+  std::vector<std::unique_ptr<Instance>> instances_;  // null for a finished instance
   /// The key of an instance: its name, and the number of earlier instances of that name.
   using Matched = std::pair<std::string, std::uint32_t>;
   std::map<Matched, std::uint32_t> numbers_;  // of instances
@@ -162,7 +162,7 @@ class Server : private RankConnections::User {
     std::map<std::string, std::uint32_t, std::less<>> by_name;
     std::int32_t process = 0;  // 0: none that is visible to this process
   };
-  std::vector<Joins> joins_;  // by rank
+  std::vector<Joins> joins_;          // by rank
   std::map<int, std::string> ended_;  // by rank
   std::size_t stored_bytes_ = 0;
   const std::size_t most_lent_;  // descriptors, of all ranks

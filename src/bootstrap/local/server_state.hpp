@@ -17,7 +17,7 @@ namespace weft::bootstrap::local {
 
 /// A rank that is connected, or will be when it has said who it is.
 struct Server::Connection {
-  int key = 0;  // in the server's table
+  int key = 0;    // in the server's table
   int rank = -1;  // -1 before hello
   std::uint32_t instance = 0;
   RemoteRanks* ranks = nullptr;  // null: the rank is of this host

@@ -38,7 +38,7 @@ std::size_t half_of_open_files() {
 struct Agent::Client {
   int connection = 0;
   std::uint32_t stream = 0;
-  int rank = -1;  // -1 before hello
+  int rank = -1;                          // -1 before hello
   std::optional<std::uint32_t> instance;  // once the root has welcomed it
   std::uint32_t hello = 0;                // request
 };
@@ -207,7 +207,8 @@ bool Agent::take(const FrameHeader& frame, Bytes& payload) {
       return true;
     case FrameKind::end_rank: {
       const auto process = processes_.find(frame.argument);
-      ends_.push_back({frame.argument, process == processes_.end() ? 0 : process->second,
+      ends_.push_back({frame.argument,
+                       process == processes_.end() ? 0 : process->second,
                        {reinterpret_cast<const char*>(payload.data()), payload.size()}});
       return true;
     }

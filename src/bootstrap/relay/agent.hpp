@@ -20,12 +20,13 @@ namespace weft::bootstrap::relay {
 /// for link().
 class Agent : private local::RankConnections::User {
  public:
-  /// `to_root`: an authenticated connection. `socket_name`: by which ranks find it; empty: one that is made up.
-  /// Throws weft::Error.
+  /// `to_root`: an authenticated connection. `socket_name`: by which ranks find it; empty: one that is made
+  /// up. Throws weft::Error.
   Agent(std::string job_id, int size, base::Descriptor to_root, std::string socket_name = {});
   ~Agent() override;
 
-  /// The value of WEFT_BOOTSTRAP for the ranks of this host; several "hosts" may share an abstract name space.
+  /// The value of WEFT_BOOTSTRAP for the ranks of this host; several "hosts" may share an abstract name
+  /// space.
   const std::string& name() const { return name_; }
   const std::string& job_id() const { return job_id_; }
   local::RankConnections::RankEnd open_for_rank() { return connections_.open_for_rank(); }
@@ -38,8 +39,8 @@ class Agent : private local::RankConnections::User {
 
   /// The root does not answer any more: the boards tell that rank 0 has failed.
   void root_lost() noexcept;
-  /// Returns true when so many ranks have joined, and none but of this process is connected; `is_late`: however
-  /// many.
+  /// Returns true when so many ranks have joined, and none but of this process is connected; `is_late`:
+  /// however many.
   [[nodiscard]] bool has_served(int ranks, bool is_late) const;
 
   struct End {
@@ -75,7 +76,7 @@ class Agent : private local::RankConnections::User {
   local::RankConnections connections_;
   std::map<int, std::unique_ptr<Client>> clients_;  // by descriptor
   std::uint32_t next_stream_ = 1;
-  std::map<std::uint32_t, std::unique_ptr<local::Board>> boards_;  // by instance
+  std::map<std::uint32_t, std::unique_ptr<local::Board>> boards_;      // by instance
   using Loan = std::pair<std::uint32_t, std::pair<int, std::string>>;  // instance, rank, key
   std::map<Loan, std::shared_ptr<const local::Descriptor>> lent_;
   std::map<int, pid_t> processes_;  // by rank

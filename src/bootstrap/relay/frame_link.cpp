@@ -20,14 +20,14 @@ void FrameLink::end(std::string why) {
   waiting_ = 0;
 }
 
-void FrameLink::send(FrameHeader header, std::span<const std::byte> first, std::span<const std::byte> second) {
+void FrameLink::send(FrameHeader header, std::span<const std::byte> first,
+                     std::span<const std::byte> second) {
   if (has_ended()) return;
   header.length = static_cast<std::uint32_t>(first.size() + second.size());
   std::vector<std::byte> frame(sizeof header + header.length);
   std::memcpy(frame.data(), &header, sizeof header);
   if (!first.empty()) std::memcpy(frame.data() + sizeof header, first.data(), first.size());
-  if (!second.empty())
-    std::memcpy(frame.data() + sizeof header + first.size(), second.data(), second.size());
+  if (!second.empty()) std::memcpy(frame.data() + sizeof header + first.size(), second.data(), second.size());
   waiting_ += frame.size();
   outgoing_.push_back(std::move(frame));
   if (outgoing_.size() == 1) flush();
@@ -36,7 +36,8 @@ void FrameLink::send(FrameHeader header, std::span<const std::byte> first, std::
 void FrameLink::flush() {
   while (!outgoing_.empty()) {
     const std::vector<std::byte>& next = outgoing_.front();
-    const ssize_t sent = ::send(socket_.get(), next.data() + sent_, next.size() - sent_, MSG_DONTWAIT | MSG_NOSIGNAL);
+    const ssize_t sent =
+        ::send(socket_.get(), next.data() + sent_, next.size() - sent_, MSG_DONTWAIT | MSG_NOSIGNAL);
     if (sent < 0 && errno == EINTR) continue;
     if (sent < 0 && errno == EAGAIN) return;
     if (sent < 0) return end(base::failed_call("send", errno));

@@ -35,7 +35,8 @@ class FrameLink {
   [[nodiscard]] const std::string& why_ended() const noexcept { return why_ended_; }
   [[nodiscard]] std::size_t waiting_bytes() const noexcept { return waiting_; }
 
-  void send(FrameHeader header, std::span<const std::byte> first = {}, std::span<const std::byte> second = {});
+  void send(FrameHeader header, std::span<const std::byte> first = {},
+            std::span<const std::byte> second = {});
   void flush();
   /// Reads what has come, and calls `use` with each whole frame until there is none, `use` returns false, or
   /// the connection has ended.

@@ -16,8 +16,8 @@ enum class FrameKind : std::uint32_t {
   message = 1,  // both ways: a local::Header and its payload
   closed,       // both ways: the connection has ended, or is to be ended
   rank_ended,   // to the root; argument: the rank; payload: how
-  departed,     // to the agent; stream: the instance; argument: the rank; payload: 1 byte, 1 when it has failed
-  end_rank,     // to the agent; argument: a rank that was declared failed; payload: why
+  departed,  // to the agent; stream: the instance; argument: the rank; payload: 1 byte, 1 when it has failed
+  end_rank,  // to the agent; argument: a rank that was declared failed; payload: why
 };
 
 inline constexpr std::size_t kLongestFrame = kMaximumGathered + 4096;

@@ -4,8 +4,8 @@
 
 #include "base/log.hpp"
 #include "network/ofi/fabric.hpp"
-#include "network/ofi/registered_packets.hpp"
 #include "network/ofi/receive_buffers.hpp"
+#include "network/ofi/registered_packets.hpp"
 #include "network/session/link.hpp"
 #include "network/session/peers.hpp"
 #include "network/session/transport.hpp"

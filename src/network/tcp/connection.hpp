@@ -3,10 +3,10 @@
 
 #include "base/descriptor.hpp"
 #include "network/session/link.hpp"
-#include "sockets/addresses.hpp"
 #include "network/tcp/chunks.hpp"
-#include "sockets/greeting.hpp"
 #include "network/tcp/output.hpp"
+#include "sockets/addresses.hpp"
+#include "sockets/greeting.hpp"
 
 #include <array>
 #include <cstdint>

@@ -8,9 +8,9 @@
 #include "network/session/packets/packet_memory.hpp"
 #include "network/session/peers.hpp"
 #include "network/session/transport.hpp"
-#include "sockets/acceptor.hpp"
 #include "network/tcp/connection.hpp"
 #include "network/tcp/offers.hpp"
+#include "sockets/acceptor.hpp"
 
 #include <atomic>
 #include <chrono>

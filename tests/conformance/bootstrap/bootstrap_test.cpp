@@ -283,13 +283,11 @@ TEST_P(BootstrapOfSeveralRanks, different_collectives_at_the_same_time_are_an_er
 INSTANTIATE_TEST_SUITE_P(All, BootstrapConformance,
                          testing::Values(Kind{"single", 1}, Kind{"in_process", 1}, Kind{"in_process", 3},
                                          Kind{"in_process", 32}, Kind{"local", 1}, Kind{"local", 3},
-                                         Kind{"local", 32}, Kind{"relayed", 3},
-                                         Kind{"relayed", 32}),
+                                         Kind{"local", 32}, Kind{"relayed", 3}, Kind{"relayed", 32}),
                          name_of);
 INSTANTIATE_TEST_SUITE_P(All, BootstrapOfSeveralRanks,
                          testing::Values(Kind{"in_process", 3}, Kind{"in_process", 32}, Kind{"local", 3},
-                                         Kind{"local", 32}, Kind{"relayed", 3},
-                                         Kind{"relayed", 32}),
+                                         Kind{"local", 32}, Kind{"relayed", 3}, Kind{"relayed", 32}),
                          name_of);
 
 }  // namespace

@@ -1,6 +1,7 @@
 // Ranks of several hosts.
 //   where              tells where all ranks are
-//   ring --seconds S   every rank sends messages of many sizes to the next one and checks those of the one before,
+//   ring --seconds S   every rank sends messages of many sizes to the next one and checks those of the one
+//   before,
 //                      for S seconds
 //   echo               rank 0 copies standard input to standard output
 #include "support/rank_program.hpp"
@@ -63,7 +64,8 @@ void pass_messages(Runtime& runtime, double seconds) {
     is_last = Clock::now() >= until;
     const auto bytes = test::payload(kSizes[sent % kSizes.size()], sent);
     Counter done;
-    while (!endpoint.post_am(next, remote, bytes, {.completion = &done, .tag = is_last ? sent | kLast : sent}).is_accepted())
+    while (!endpoint.post_am(next, remote, bytes, {.completion = &done, .tag = is_last ? sent | kLast : sent})
+                .is_accepted())
       endpoint.progress();
     while (done.value() == 0) endpoint.progress();
   }
@@ -81,7 +83,8 @@ void copy_input() {
     require(got >= 0, "read");
     if (got == 0) return;
     for (ssize_t written = 0; written < got;) {
-      const ssize_t more = ::write(STDOUT_FILENO, piece.data() + written, static_cast<std::size_t>(got - written));
+      const ssize_t more =
+          ::write(STDOUT_FILENO, piece.data() + written, static_cast<std::size_t>(got - written));
       require(more > 0, "write");
       written += more;
     }

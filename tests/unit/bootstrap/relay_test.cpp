@@ -1,8 +1,8 @@
 // Ranks of several hosts, joined by agents: what the conformance tests of the bootstrap do not ask.
 #include "bootstrap/relay/frame_link.hpp"
 #include "support/errors.hpp"
-#include "support/relayed_job.hpp"
 #include "support/ranks.hpp"
+#include "support/relayed_job.hpp"
 
 #include <gtest/gtest.h>
 
@@ -111,7 +111,8 @@ TEST(Relay, has_the_server_decide_who_cannot_be_reached) {
   ranks[2]->report_unreachable(1, "Connection timed out");
   for (const auto& each : ranks) EXPECT_TRUE(soon([&] { return each->has_failed(2); }));
   std::this_thread::sleep_for(500ms);
-  EXPECT_FALSE(ranks[0]->has_failed(1)) << "the report of a rank that has been declared failed counts nothing";
+  EXPECT_FALSE(ranks[0]->has_failed(1))
+      << "the report of a rank that has been declared failed counts nothing";
   const auto lost = job.with_server([](local::Server& server) { return server.take_unreachable(); });
   ASSERT_TRUE(lost.has_value());
   EXPECT_EQ(lost->rank, 2);
@@ -122,7 +123,8 @@ TEST(Relay, carries_values_of_any_size) {
   RelayedJob job(2, 2, 20);
   const auto zero = job.join(0);
   const auto one = job.join(1);
-  for (const std::size_t size : {std::size_t{0}, std::size_t{1}, std::size_t{100'000}, std::size_t{20'000'000}}) {
+  for (const std::size_t size :
+       {std::size_t{0}, std::size_t{1}, std::size_t{100'000}, std::size_t{20'000'000}}) {
     const auto value = test::payload(size, size);
     one->put("value" + std::to_string(size), value);
     EXPECT_EQ(zero->get(1, "value" + std::to_string(size)), value);

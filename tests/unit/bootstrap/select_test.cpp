@@ -130,7 +130,8 @@ TEST_F(SelectBootstrap, tells_what_it_takes_and_why) {
   set("WEFT_BOOTSTRAP", "alone");
   EXPECT_EQ(describe_bootstrap(), "alone: WEFT_BOOTSTRAP=alone");
   set("WEFT_BOOTSTRAP", "hydra");
-  EXPECT_NE(error().find("it must be alone, pmi1, pmix, mpi, environment or srun"), std::string::npos) << error();
+  EXPECT_NE(error().find("it must be alone, pmi1, pmix, mpi, environment or srun"), std::string::npos)
+      << error();
 }
 
 TEST_F(SelectBootstrap, slurm_counts_as_a_launcher_from_two_tasks_on) {

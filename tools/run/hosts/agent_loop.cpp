@@ -272,7 +272,8 @@ void AgentLoop::carry(base::Descriptor& pipe, JobFrame kind, int place) {
     const ssize_t got = ::read(pipe.get(), piece.data(), piece.size());
     if (got < 0 && errno == EINTR) continue;
     if (got < 0 && errno == EAGAIN) return;
-    tell(kind, job_.first + place, 0, std::span(piece).first(static_cast<std::size_t>(std::max<ssize_t>(got, 0))));
+    tell(kind, job_.first + place, 0,
+         std::span(piece).first(static_cast<std::size_t>(std::max<ssize_t>(got, 0))));
     if (got <= 0) pipe.close();
   }
 }

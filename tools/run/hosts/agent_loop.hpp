@@ -1,4 +1,5 @@
-// The work of an agent: it starts the ranks of its host, and carries what they and the guardian tell each other.
+// The work of an agent: it starts the ranks of its host, and carries what they and the guardian tell each
+// other.
 #pragma once
 
 #include <weft/topology.hpp>
@@ -22,8 +23,8 @@ class AgentLoop {
  public:
   /// Throws weft::Error.
   explicit AgentLoop(Description job);
-  /// Until the job, the connection to the guardian, or standard input ends; no process is left then. Returns the
-  /// exit code.
+  /// Until the job, the connection to the guardian, or standard input ends; no process is left then. Returns
+  /// the exit code.
   int run();
 
  private:

@@ -26,8 +26,8 @@ struct Description {
   double contact_seconds = 30;  // in which the root must be reached
   double peer_timeout = 20;
   std::string directory;
-  std::string program;   // as the user wrote it
-  std::string path;      // of the program
+  std::string program;  // as the user wrote it
+  std::string path;     // of the program
   std::vector<std::string> arguments;
   std::vector<std::pair<std::string, std::string>> environment;  // on top of that of the agent
   Binding binding = Binding::none;

@@ -21,8 +21,8 @@ constexpr std::int64_t kMostSlots = 4096;
 int parse_slots(std::string_view text, const std::string& where) {
   const auto slots = base::parse_integer(std::string(text));
   if (!slots || *slots < 1 || *slots > kMostSlots)
-    throw Error(fmt::format("{}: \"{}\" is no number of slots: it must be an integer from 1 to {}", where, text,
-                            kMostSlots));
+    throw Error(fmt::format("{}: \"{}\" is no number of slots: it must be an integer from 1 to {}", where,
+                            text, kMostSlots));
   return static_cast<int>(*slots);
 }
 
@@ -34,7 +34,8 @@ Host parse_host(std::string_view text, const std::string& where) {
     const std::size_t end = text.find(']');
     const std::string_view rest = end == std::string_view::npos ? "" : text.substr(end + 1);
     if (end == std::string_view::npos || (!rest.empty() && !rest.starts_with(':')))
-      throw Error(fmt::format("{}: \"{}\" is no host: it must be NAME, NAME:SLOTS or [ADDRESS]:SLOTS", where, text));
+      throw Error(
+          fmt::format("{}: \"{}\" is no host: it must be NAME, NAME:SLOTS or [ADDRESS]:SLOTS", where, text));
     name = text.substr(1, end - 1);
     if (!rest.empty()) slots = rest.substr(1);
   } else if (std::count(text.begin(), text.end(), ':') == 1) {
@@ -42,8 +43,10 @@ Host parse_host(std::string_view text, const std::string& where) {
     slots = text.substr(text.find(':') + 1);
   }
   // A name that begins with a dash would be an option of the program that starts processes there.
-  if (name.empty() || name.starts_with('-') || name.find_first_of(" \t\"'`$;&|<>()\\") != std::string_view::npos)
-    throw Error(fmt::format("{}: \"{}\" is no host: it must be NAME, NAME:SLOTS or [ADDRESS]:SLOTS", where, text));
+  if (name.empty() || name.starts_with('-') ||
+      name.find_first_of(" \t\"'`$;&|<>()\\") != std::string_view::npos)
+    throw Error(
+        fmt::format("{}: \"{}\" is no host: it must be NAME, NAME:SLOTS or [ADDRESS]:SLOTS", where, text));
   return {std::string(name), parse_slots(slots, where)};
 }
 
@@ -51,7 +54,8 @@ void add(std::vector<Host>& hosts, Host host, const std::string& where) {
   const bool is_known =
       std::any_of(hosts.begin(), hosts.end(), [&](const Host& each) { return each.name == host.name; });
   if (is_known)
-    throw Error(fmt::format("{}: the host {} is named twice: name it once, with all its slots", where, host.name));
+    throw Error(
+        fmt::format("{}: the host {} is named twice: name it once, with all its slots", where, host.name));
   hosts.push_back(std::move(host));
 }
 
@@ -84,8 +88,8 @@ std::vector<Host> read_hostfile(const std::string& path) {
     while (words >> word) {
       constexpr std::string_view kSlots = "slots=";
       if (!word.starts_with(kSlots))
-        throw Error(fmt::format("{}: \"{}\" is not understood: a line is HOST, HOST:SLOTS or HOST slots=SLOTS",
-                                where, word));
+        throw Error(fmt::format(
+            "{}: \"{}\" is not understood: a line is HOST, HOST:SLOTS or HOST slots=SLOTS", where, word));
       host.slots = parse_slots(std::string_view(word).substr(kSlots.size()), where);
     }
     add(hosts, std::move(host), where);

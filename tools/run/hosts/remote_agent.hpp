@@ -13,7 +13,7 @@
 namespace weft::tools::run {
 
 struct RemoteJob::RemoteRank {
-  base::Descriptor output;   // write ends of pipes that Output reads
+  base::Descriptor output;  // write ends of pipes that Output reads
   base::Descriptor errors;
   base::Descriptor explain;  // the rank's end of the socket of Explanation
   bool has_ended = false;

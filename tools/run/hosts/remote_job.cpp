@@ -31,7 +31,6 @@ using bootstrap::relay::FrameLink;
 
 namespace {
 
-
 base::Attributes attributes_with(const Options& options) {
   // What --env sets for the ranks holds for the launcher's own connections as well.
   std::vector<AttributeSetting> settings;
@@ -177,24 +176,26 @@ void RemoteJob::check_time() {
   std::string missing;
   for (const auto& agent : agents_)
     if (!agent->is_joined() && !agent->is_lost)
-      missing += fmt::format("{}{} (ranks {} to {})", missing.empty() ? "" : ", ", agent->host.name, agent->first,
-                             agent->first + static_cast<int>(agent->ranks.size()) - 1);
+      missing += fmt::format("{}{} (ranks {} to {})", missing.empty() ? "" : ", ", agent->host.name,
+                             agent->first, agent->first + static_cast<int>(agent->ranks.size()) - 1);
   if (missing.empty()) {
     contact_.reset();
   } else if (contact_->passed()) {
     contact_.reset();
-    events_.push_back({RemoteEvent::Kind::trouble, -1, 1,
-                       fmt::format("these hosts have not joined the job within {} s (WEFT_BOOTSTRAP_TIMEOUT): {}; "
-                                   "their agents must reach port {} of {} (--ports, --interface)",
-                                   base::seconds_text(contact_seconds_), missing, acceptor_.port(),
-                                   sockets::to_text(interfaces_))});
+    events_.push_back(
+        {RemoteEvent::Kind::trouble, -1, 1,
+         fmt::format("these hosts have not joined the job within {} s (WEFT_BOOTSTRAP_TIMEOUT): {}; "
+                     "their agents must reach port {} of {} (--ports, --interface)",
+                     base::seconds_text(contact_seconds_), missing, acceptor_.port(),
+                     sockets::to_text(interfaces_))});
   }
 }
 
 void RemoteJob::signal_all(int signal) {
   const auto bytes = std::as_bytes(std::span(&signal, 1));
   for (const auto& agent : agents_)
-    if (agent->link != nullptr) agent->link->send({static_cast<std::uint32_t>(JobFrame::signal), 0, 0, 0}, bytes);
+    if (agent->link != nullptr)
+      agent->link->send({static_cast<std::uint32_t>(JobFrame::signal), 0, 0, 0}, bytes);
 }
 
 void RemoteJob::signal_rank(int rank, int signal) {

@@ -48,8 +48,8 @@ class RemoteJob {
   ~RemoteJob();
 
   /// Starts the agents. `program_path`: see find_program(). Output arrives in `out` and `errors`.
-  void start(const Options& options, const std::string& program_path, const sigset_t& signal_mask, Output& out,
-             Output& errors, Explanation* explanation);
+  void start(const Options& options, const std::string& program_path, const sigset_t& signal_mask,
+             Output& out, Output& errors, Explanation* explanation);
   void add_waits(std::vector<pollfd>& waits) const;
   /// Until a host has not joined in time; negative: all have.
   [[nodiscard]] std::int64_t remaining_ms() const;

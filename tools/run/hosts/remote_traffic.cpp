@@ -125,7 +125,8 @@ bool RemoteJob::take(Agent& agent, const FrameHeader& frame, std::vector<std::by
     return true;
   }
   if (place < 0 || place >= static_cast<int>(agent.ranks.size())) {
-    agent.link->end("it has told something of rank " + std::to_string(frame.argument) + ", which is not its own");
+    agent.link->end("it has told something of rank " + std::to_string(frame.argument) +
+                    ", which is not its own");
     return false;
   }
   RemoteRank& rank = agent.ranks[static_cast<std::size_t>(place)];
@@ -143,7 +144,8 @@ bool RemoteJob::take(Agent& agent, const FrameHeader& frame, std::vector<std::by
       return true;
     case JobFrame::report:
       if (rank.explain)
-        static_cast<void>(::send(rank.explain.get(), payload.data(), payload.size(), MSG_DONTWAIT | MSG_NOSIGNAL));
+        static_cast<void>(
+            ::send(rank.explain.get(), payload.data(), payload.size(), MSG_DONTWAIT | MSG_NOSIGNAL));
       return true;
     default:
       agent.link->end("it has sent a frame of kind " + std::to_string(frame.kind) + " that cannot be");
@@ -179,8 +181,9 @@ void RemoteJob::pass_explanations(Agent& agent) {
     if (!rank.explain) continue;
     const ssize_t got = ::recv(rank.explain.get(), request.data(), request.size(), MSG_DONTWAIT);
     if (got > 0)
-      agent.link->send({static_cast<std::uint32_t>(JobFrame::explain), 0, agent.first + static_cast<int>(place), 0},
-                       std::span(request).first(static_cast<std::size_t>(got)));
+      agent.link->send(
+          {static_cast<std::uint32_t>(JobFrame::explain), 0, agent.first + static_cast<int>(place), 0},
+          std::span(request).first(static_cast<std::size_t>(got)));
   }
 }
 
@@ -193,7 +196,8 @@ void RemoteJob::pass_input() {
   const ssize_t got = ::read(STDIN_FILENO, piece.data(), piece.size());
   if (got < 0 && (errno == EINTR || errno == EAGAIN)) return;
   const auto size = static_cast<std::size_t>(std::max<ssize_t>(got, 0));
-  agents_.front()->link->send({static_cast<std::uint32_t>(JobFrame::input), 0, 0, 0}, std::span(piece).first(size));
+  agents_.front()->link->send({static_cast<std::uint32_t>(JobFrame::input), 0, 0, 0},
+                              std::span(piece).first(size));
   may_send_input_ = false;
   has_sent_all_input_ = size == 0;
 }

@@ -39,14 +39,17 @@ std::vector<std::string> agent_command(const std::string& host, const std::strin
 StartedAgent start_agent(const std::vector<std::string>& command, const sigset_t& signal_mask) {
   int input[2];
   int output[2];
-  if (::pipe2(input, O_CLOEXEC) != 0) throw Error("a pipe cannot be opened: " + base::failed_call("pipe2", errno));
+  if (::pipe2(input, O_CLOEXEC) != 0)
+    throw Error("a pipe cannot be opened: " + base::failed_call("pipe2", errno));
   base::Descriptor read_end(input[0]);
   StartedAgent started;
   started.input = base::Descriptor(input[1]);
-  if (::pipe2(output, O_CLOEXEC) != 0) throw Error("a pipe cannot be opened: " + base::failed_call("pipe2", errno));
+  if (::pipe2(output, O_CLOEXEC) != 0)
+    throw Error("a pipe cannot be opened: " + base::failed_call("pipe2", errno));
   started.output = base::Descriptor(output[0]);
   base::Descriptor write_end(output[1]);
-  for (const base::Descriptor* end : {&started.input, &started.output}) ::fcntl(end->get(), F_SETFL, O_NONBLOCK);
+  for (const base::Descriptor* end : {&started.input, &started.output})
+    ::fcntl(end->get(), F_SETFL, O_NONBLOCK);
 
   std::vector<char*> arguments;
   for (const std::string& each : command) arguments.push_back(const_cast<char*>(each.c_str()));
@@ -71,7 +74,8 @@ StartedAgent start_agent(const std::vector<std::string>& command, const sigset_t
   ::posix_spawn_file_actions_destroy(&actions);
   ::posix_spawnattr_destroy(&attributes);
   if (failure != 0)
-    throw Error(fmt::format("the command \"{}\" cannot be executed: {}", fmt::join(command, " "), std::strerror(failure)));
+    throw Error(fmt::format("the command \"{}\" cannot be executed: {}", fmt::join(command, " "),
+                            std::strerror(failure)));
   return started;
 }
 

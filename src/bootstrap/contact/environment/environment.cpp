@@ -20,7 +20,8 @@ int integer(const char* name, std::int64_t least, std::int64_t most) {
   const char* const text = variable(name);
   const auto value = text == nullptr ? std::nullopt : base::parse_integer(text);
   if (!value || *value < least || *value > most)
-    throw Error(std::string(name) + (text == nullptr ? " is not set" : "=" + std::string(text) + " is not valid") +
+    throw Error(std::string(name) +
+                (text == nullptr ? " is not set" : "=" + std::string(text) + " is not valid") +
                 ": it must be an integer from " + std::to_string(least) + " to " + std::to_string(most));
   return static_cast<int>(*value);
 }
@@ -48,13 +49,15 @@ std::optional<EnvironmentJob> job_of_torchrun() {
   job.told_by = "RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT";
   if (job.size == 1) return job;
   if (variable("MASTER_ADDR") == nullptr || variable("MASTER_PORT") == nullptr)
-    throw Error("RANK=" + std::to_string(job.rank) + " and WORLD_SIZE=" + std::to_string(job.size) +
-                " tell of a job, but MASTER_ADDR and MASTER_PORT, by which its ranks would find rank 0, are not set; "
-                "unset the former to run alone");
+    throw Error(
+        "RANK=" + std::to_string(job.rank) + " and WORLD_SIZE=" + std::to_string(job.size) +
+        " tell of a job, but MASTER_ADDR and MASTER_PORT, by which its ranks would find rank 0, are not set; "
+        "unset the former to run alone");
   job.host = variable("MASTER_ADDR");
   int port = integer("MASTER_PORT", 1, 65534);
   // There torchrun itself listens.
-  if (const char* const store = variable("TORCHELASTIC_USE_AGENT_STORE"); store != nullptr && std::string(store) == "True")
+  if (const char* const store = variable("TORCHELASTIC_USE_AGENT_STORE");
+      store != nullptr && std::string(store) == "True")
     ++port;
   job.port = static_cast<std::uint16_t>(port);
   return job;
@@ -74,7 +77,8 @@ std::string first_host(const std::string& list) {
 
 std::optional<EnvironmentJob> job_of_srun() {
   if (variable("SLURM_PROCID") == nullptr) return std::nullopt;
-  const char* const tasks = variable("SLURM_STEP_NUM_TASKS") != nullptr ? "SLURM_STEP_NUM_TASKS" : "SLURM_NTASKS";
+  const char* const tasks =
+      variable("SLURM_STEP_NUM_TASKS") != nullptr ? "SLURM_STEP_NUM_TASKS" : "SLURM_NTASKS";
   if (variable(tasks) == nullptr) return std::nullopt;
   EnvironmentJob job;
   job.size = integer(tasks, 1, 1 << 20);
@@ -82,7 +86,8 @@ std::optional<EnvironmentJob> job_of_srun() {
   job.rank = integer("SLURM_PROCID", 0, job.size - 1);
   job.told_by = std::string("SLURM_PROCID, ") + tasks + " and SLURM_STEP_NODELIST";
   if (const char* const ports = variable("SLURM_STEP_RESV_PORTS"); ports != nullptr) {
-    const auto first = base::parse_integer(std::string(ports).substr(0, std::string(ports).find_first_of("-,")));
+    const auto first =
+        base::parse_integer(std::string(ports).substr(0, std::string(ports).find_first_of("-,")));
     if (first && *first > 0 && *first < 65536) job.port = static_cast<std::uint16_t>(*first);
   }
   if (job.port == 0) {
@@ -96,7 +101,8 @@ std::optional<EnvironmentJob> job_of_srun() {
     job.host = "127.0.0.1";
   else if (const char* const list = variable("SLURM_STEP_NODELIST"); list != nullptr)
     job.host = first_host(list);
-  if (job.host.empty()) throw Error("SLURM_STEP_NODELIST is not set or not understood: the host of rank 0 is not known");
+  if (job.host.empty())
+    throw Error("SLURM_STEP_NODELIST is not set or not understood: the host of rank 0 is not known");
   return job;
 }
 

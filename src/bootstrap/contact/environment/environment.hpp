@@ -1,5 +1,5 @@
-// Launchers that only set variables: torchrun's (also set by Kubernetes' indexed jobs and by hand), and a plain
-// srun. Rank 0 listens, and the others go there.
+// Launchers that only set variables: torchrun's (also set by Kubernetes' indexed jobs and by hand), and a
+// plain srun. Rank 0 listens, and the others go there.
 #pragma once
 
 #include <cstdint>

@@ -109,13 +109,14 @@ std::string place_of(const EnvironmentJob& job) { return job.host + ":" + std::t
 /// Rank 0's side.
 class Gathering {
  public:
-  Gathering(const EnvironmentJob& job, std::span<const std::byte> own) : job_(job), arrived_(static_cast<std::size_t>(job.size)) {
+  Gathering(const EnvironmentJob& job, std::span<const std::byte> own)
+      : job_(job), arrived_(static_cast<std::size_t>(job.size)) {
     sockets::prepare_greetings();
     try {
       listener_ = sockets::listen_in({job.port, job.port});
     } catch (const Error&) {
-      throw Error("rank 0 cannot listen on port " + std::to_string(job.port) + " (" + job.told_by + "): " +
-                  base::failed_call("bind", errno));
+      throw Error("rank 0 cannot listen on port " + std::to_string(job.port) + " (" + job.told_by +
+                  "): " + base::failed_call("bind", errno));
     }
     arrived_[0] = Member{base::Descriptor(), {own.begin(), own.end()}, true};
   }
@@ -174,17 +175,20 @@ class Gathering {
   void wait(const base::Deadline& deadline) const {
     std::vector<pollfd> waits{{listener_.socket.get(), POLLIN, 0}};
     for (const auto& guest : guests_) waits.push_back({guest->socket.get(), POLLIN, 0});
-    ::poll(waits.data(), waits.size(), static_cast<int>(std::min<std::int64_t>(deadline.remaining_ms(), 1000)));
+    ::poll(waits.data(), waits.size(),
+           static_cast<int>(std::min<std::int64_t>(deadline.remaining_ms(), 1000)));
   }
 
   void accept_all() {
     while (guests_.size() < static_cast<std::size_t>(job_.size) + kMostStrangers) {
-      base::Descriptor socket(::accept4(listener_.socket.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+      base::Descriptor socket(
+          ::accept4(listener_.socket.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
       if (!socket) return;
       auto guest = std::make_unique<Guest>();
       guest->socket = std::move(socket);
       guest->greeting.nonce = sockets::make_nonce();
-      if (send_all(guest->socket.get(), bytes_of(guest->greeting), base::Deadline(0))) guests_.push_back(std::move(guest));
+      if (send_all(guest->socket.get(), bytes_of(guest->greeting), base::Deadline(0)))
+        guests_.push_back(std::move(guest));
     }
   }
 
@@ -204,15 +208,19 @@ class Gathering {
     const Arrival& arrival = guest.arrival;
     if (arrival.magic != kMagic || arrival.bytes > kMostBytes ||
         !sockets::are_equal(arrival.proof, proof_of(arrival, guest.greeting.nonce))) {
-      log_.warn("port " + std::to_string(job_.port) + ": a stranger is refused, or a rank with another WEFT_JOB_SECRET");
+      log_.warn("port " + std::to_string(job_.port) +
+                ": a stranger is refused, or a rank with another WEFT_JOB_SECRET");
       return;
     }
     if (arrival.version != kVersion) return refuse(guest, "rank 0 runs with another version of weft");
     if (arrival.size != job_.size)
-      return refuse(guest, "rank " + std::to_string(arrival.rank) + " was started as one of " + std::to_string(arrival.size) +
-                               " ranks, rank 0 as one of " + std::to_string(job_.size));
-    if (arrival.rank <= 0 || arrival.rank >= job_.size || arrived_[static_cast<std::size_t>(arrival.rank)].is_there)
-      return refuse(guest, "there is a rank " + std::to_string(arrival.rank) + " already (" + job_.told_by + ")");
+      return refuse(guest, "rank " + std::to_string(arrival.rank) + " was started as one of " +
+                               std::to_string(arrival.size) + " ranks, rank 0 as one of " +
+                               std::to_string(job_.size));
+    if (arrival.rank <= 0 || arrival.rank >= job_.size ||
+        arrived_[static_cast<std::size_t>(arrival.rank)].is_there)
+      return refuse(guest,
+                    "there is a rank " + std::to_string(arrival.rank) + " already (" + job_.told_by + ")");
     arrived_[static_cast<std::size_t>(arrival.rank)] =
         Member{std::move(guest.socket), {arrival.card.begin(), arrival.card.begin() + arrival.bytes}, true};
   }
@@ -265,7 +273,8 @@ base::Descriptor reach(const EnvironmentJob& job, const base::Deadline& deadline
         pollfd ready{socket.get(), POLLOUT, 0};
         socklen_t size = sizeof error;
         if (error == EINPROGRESS &&
-            (::poll(&ready, 1, static_cast<int>(std::min<std::int64_t>(deadline.remaining_ms(), 3000))) != 1 ||
+            (::poll(&ready, 1, static_cast<int>(std::min<std::int64_t>(deadline.remaining_ms(), 3000))) !=
+                 1 ||
              ::getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &size) != 0))
           error = ETIMEDOUT;
       }
@@ -279,7 +288,8 @@ base::Descriptor reach(const EnvironmentJob& job, const base::Deadline& deadline
 
 }  // namespace
 
-Cards gather_cards(const EnvironmentJob& job, std::span<const std::byte> own, const base::Deadline& deadline) {
+Cards gather_cards(const EnvironmentJob& job, std::span<const std::byte> own,
+                   const base::Deadline& deadline) {
   return Gathering(job, own).run(deadline);
 }
 
@@ -296,7 +306,8 @@ Cards bring_card(const EnvironmentJob& job, std::span<const std::byte> own, cons
       std::this_thread::sleep_for(kBeforeNextTry);
       continue;
     }
-    if (greeting.version != kVersion) throw Error("rank 0 at " + place_of(job) + " runs with another version of weft");
+    if (greeting.version != kVersion)
+      throw Error("rank 0 at " + place_of(job) + " runs with another version of weft");
     Arrival arrival;
     arrival.rank = job.rank;
     arrival.size = job.size;
@@ -308,13 +319,15 @@ Cards bring_card(const EnvironmentJob& job, std::span<const std::byte> own, cons
     const base::Deadline patience(static_cast<double>(deadline.remaining_ms()) / 1000 + kResultTime);
     if (!send_all(socket.get(), bytes_of(arrival), deadline) ||
         !receive_all(socket.get(), bytes_of(result), patience) || result.magic != kMagic)
-      throw Error("rank 0 at " + place_of(job) + " has closed the connection: it has ended, or WEFT_JOB_SECRET differs");
+      throw Error("rank 0 at " + place_of(job) +
+                  " has closed the connection: it has ended, or WEFT_JOB_SECRET differs");
     if (result.count == 0) {
       std::string text(std::min<std::size_t>(result.bytes, 4096), '\0');
       static_cast<void>(receive_all(socket.get(), std::as_writable_bytes(std::span(text)), patience));
       throw Error(text);
     }
-    if (result.count != static_cast<std::uint32_t>(job.size)) throw Error("rank 0 has told of another number of ranks");
+    if (result.count != static_cast<std::uint32_t>(job.size))
+      throw Error("rank 0 has told of another number of ranks");
     Cards cards;
     for (int rank = 0; rank < job.size; ++rank) {
       Card card;
@@ -324,7 +337,8 @@ Cards bring_card(const EnvironmentJob& job, std::span<const std::byte> own, cons
     }
     return cards;
   }
-  throw Error("rank " + std::to_string(job.rank) + " of " + std::to_string(job.size) + " cannot reach rank 0 at " + place_of(job) +
+  throw Error("rank " + std::to_string(job.rank) + " of " + std::to_string(job.size) +
+              " cannot reach rank 0 at " + place_of(job) +
               " within the time limit (WEFT_BOOTSTRAP_TIMEOUT): " + why + " (" + job.told_by + ")");
 }
 

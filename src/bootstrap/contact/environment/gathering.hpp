@@ -5,12 +5,12 @@
 //   Arrival (rank, size, card)    -->
 //                                 <--  Result: all cards, or one line of text
 //
-// With WEFT_JOB_SECRET set on all ranks, an arrival proves that it knows it; without, whoever reaches the port
-// of rank 0 first can be a rank.
+// With WEFT_JOB_SECRET set on all ranks, an arrival proves that it knows it; without, whoever reaches the
+// port of rank 0 first can be a rank.
 #pragma once
 
-#include "bootstrap/contact/launcher_exchange.hpp"
 #include "bootstrap/contact/environment/environment.hpp"
+#include "bootstrap/contact/launcher_exchange.hpp"
 
 namespace weft::bootstrap::contact {
 

@@ -43,7 +43,9 @@ class Mpi final : public Contact {
     const auto rank_of = find<int (*)(Word, int*)>("MPI_Comm_rank");
     const auto size_of = find<int (*)(Word, int*)>("MPI_Comm_size");
     if (!has_mpi() || rank_of == nullptr || size_of == nullptr)
-      throw Error("MPI: this program has no MPI library that is initialized: call MPI_Init before it makes a weft::Runtime");
+      throw Error(
+          "MPI: this program has no MPI library that is initialized: call MPI_Init before it makes a "
+          "weft::Runtime");
     if (rank_of(handles_.world, &rank_) != 0 || size_of(handles_.world, &size_) != 0)
       throw Error("MPI: MPI_Comm_rank or MPI_Comm_size has failed");
   }
@@ -64,13 +66,15 @@ class Mpi final : public Contact {
     std::vector<std::byte> all(kRoom * static_cast<std::size_t>(size_));
     Word request = 0;
     const int count = static_cast<int>(kRoom);
-    if (gather(mine.data(), count, handles_.byte, all.data(), count, handles_.byte, handles_.world, &request) != 0)
+    if (gather(mine.data(), count, handles_.byte, all.data(), count, handles_.byte, handles_.world,
+               &request) != 0)
       throw Error("MPI: MPI_Iallgather has failed");
     for (int is_over = 0; is_over == 0;) {
       if (test(&request, &is_over, handles_.no_status) != 0) throw Error("MPI: MPI_Test has failed");
       if (is_over == 0 && deadline.passed())
         throw Error("MPI: not all of the " + std::to_string(size_) +
-                    " ranks of MPI_COMM_WORLD have made a weft::Runtime within the time limit (WEFT_BOOTSTRAP_TIMEOUT)");
+                    " ranks of MPI_COMM_WORLD have made a weft::Runtime within the time limit "
+                    "(WEFT_BOOTSTRAP_TIMEOUT)");
       if (is_over == 0) std::this_thread::yield();
     }
     Cards cards;
@@ -78,7 +82,9 @@ class Mpi final : public Contact {
       const std::byte* const card = all.data() + kRoom * static_cast<std::size_t>(rank);
       std::uint32_t bytes = 0;
       std::memcpy(&bytes, card, sizeof bytes);
-      if (bytes > kMostBytes) throw Error("MPI: rank " + std::to_string(rank) + " has sent something else than a rank of weft does");
+      if (bytes > kMostBytes)
+        throw Error("MPI: rank " + std::to_string(rank) +
+                    " has sent something else than a rank of weft does");
       cards.emplace_back(card + sizeof bytes, card + sizeof bytes + bytes);
     }
     return cards;

@@ -30,7 +30,8 @@ int required_integer(const char* name, std::int64_t least, std::int64_t most) {
   const char* const text = std::getenv(name);
   const auto value = text == nullptr ? std::nullopt : base::parse_integer(text);
   if (!value || *value < least || *value > most)
-    throw Error(std::string("PMI-1: ") + name + (text == nullptr ? " is not set" : "=" + std::string(text) + " is not valid") +
+    throw Error(std::string("PMI-1: ") + name +
+                (text == nullptr ? " is not set" : "=" + std::string(text) + " is not valid") +
                 ": the launcher sets PMI_FD, PMI_RANK and PMI_SIZE");
   return static_cast<int>(*value);
 }
@@ -107,7 +108,8 @@ class Pmi1 final : public Contact {
     for (int rank = 0; rank < size_; ++rank) {
       const auto card = from_hex(get(rank, 0, deadline).value_or("") + get(rank, 1, deadline).value_or(""));
       if (!card.has_value())
-        throw Error("PMI-1: rank " + std::to_string(rank) + " has published something else than a rank of weft does");
+        throw Error("PMI-1: rank " + std::to_string(rank) +
+                    " has published something else than a rank of weft does");
       cards.push_back(*card);
     }
     return cards;
@@ -120,13 +122,15 @@ class Pmi1 final : public Contact {
 
   void put(int rank, int part, std::string_view value, const base::Deadline& deadline) {
     // A value has a character at least.
-    const std::string answer = ask("cmd=put kvsname=" + space_ + " key=" + key_of(rank, part) + " value=w" + std::string(value),
-                                   "put_result", deadline);
+    const std::string answer =
+        ask("cmd=put kvsname=" + space_ + " key=" + key_of(rank, part) + " value=w" + std::string(value),
+            "put_result", deadline);
     if (value_of(answer, "rc") != "0") throw Error("PMI-1: a value was not taken: " + answer);
   }
 
   std::optional<std::string> get(int rank, int part, const base::Deadline& deadline) {
-    const std::string answer = ask("cmd=get kvsname=" + space_ + " key=" + key_of(rank, part), "get_result", deadline);
+    const std::string answer =
+        ask("cmd=get kvsname=" + space_ + " key=" + key_of(rank, part), "get_result", deadline);
     const std::string value = value_of(answer, "value");
     if (value_of(answer, "rc") != "0" || value.empty()) return std::nullopt;
     return value.substr(1);

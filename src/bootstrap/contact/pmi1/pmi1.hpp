@@ -1,5 +1,5 @@
-// PMI-1's wire protocol (Hydra of MPICH, Slurm's plug-in pmi2), spoken over the descriptor in PMI_FD without a
-// library: lines of KEY=VALUE pairs.
+// PMI-1's wire protocol (Hydra of MPICH, Slurm's plug-in pmi2), spoken over the descriptor in PMI_FD without
+// a library: lines of KEY=VALUE pairs.
 #pragma once
 
 #include <memory>

@@ -7,8 +7,8 @@
 #include <dlfcn.h>
 
 #include <array>
-#include <condition_variable>
 #include <chrono>
+#include <condition_variable>
 #include <cstdint>
 #include <cstring>
 #include <mutex>
@@ -110,7 +110,8 @@ class Pmix final : public Contact {
     Process job = own_;
     job.rank = kAnyRank;
     Value* value = nullptr;
-    require(library_.get(&job, key_of("pmix.job.size").data(), nullptr, 0, &value), "PMIx_Get(pmix.job.size)");
+    require(library_.get(&job, key_of("pmix.job.size").data(), nullptr, 0, &value),
+            "PMIx_Get(pmix.job.size)");
     if (value->type != kUint32) throw Error("PMIx: the size of the job has another type");
     size_ = static_cast<int>(value->data.number);
   }
@@ -161,7 +162,8 @@ class Pmix final : public Contact {
     std::unique_lock lock(fence->mutex);
     while (!fence->status.has_value()) {
       if (deadline.passed()) {
-        is_open_ = false;  // to finalize would wait for the same ranks; the fence stays for the library's thread
+        is_open_ =
+            false;  // to finalize would wait for the same ranks; the fence stays for the library's thread
         throw Error("PMIx: not all of the " + std::to_string(size_) +
                     " ranks have made a weft::Runtime within the time limit (WEFT_BOOTSTRAP_TIMEOUT)");
       }

@@ -1,5 +1,5 @@
-// PMIx (Open MPI's mpirun, prterun, srun --mpi=pmix), by the library of the system, which is opened when it is
-// needed.
+// PMIx (Open MPI's mpirun, prterun, srun --mpi=pmix), by the library of the system, which is opened when it
+// is needed.
 #pragma once
 
 #include <memory>

@@ -2,9 +2,9 @@
 // another job, a greeting that was overheard; and what a rank of the job sends that cannot be.
 #include "bootstrap/in_process/hub.hpp"
 #include "network/session/message_format.hpp"
-#include "sockets/acceptor.hpp"
 #include "network/tcp/connection.hpp"
 #include "network/tcp/record.hpp"
+#include "sockets/acceptor.hpp"
 #include "support/ranks.hpp"
 
 #include <gtest/gtest.h>
