@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
-#include <utility>
+#include <tuple>
 
 #include "base/host/host.hpp"
 #include "bootstrap/job_id.hpp"
@@ -147,12 +147,14 @@ std::vector<Card> check_cards(const Cards& cards) {
 }
 
 std::vector<std::int32_t> hosts_of(const std::vector<Card>& cards) {
-  std::map<std::pair<std::uint64_t, std::uint64_t>, std::int32_t> numbers;
+  // A kernel that does not tell its boot id is known by its name.
+  using Host = std::tuple<std::uint64_t, std::uint64_t, std::string>;
+  std::map<Host, std::int32_t> numbers;
   std::vector<std::int32_t> hosts;
-  for (const Card& card : cards)
-    hosts.push_back(
-        numbers.try_emplace({card.boot_id, card.network_namespace}, static_cast<std::int32_t>(numbers.size()))
-            .first->second);
+  for (const Card& card : cards) {
+    const Host host{card.boot_id, card.network_namespace, card.boot_id == 0 ? card.host_name : ""};
+    hosts.push_back(numbers.try_emplace(host, static_cast<std::int32_t>(numbers.size())).first->second);
+  }
   return hosts;
 }
 

@@ -1,6 +1,9 @@
 #include <weft/error.hpp>
 
+#include <sys/stat.h>
+
 #include <cstdlib>
+#include <optional>
 
 #include "base/parse.hpp"
 #include "bootstrap/contact/environment/environment.hpp"
@@ -41,6 +44,14 @@ bool is_one(const char* name) {
   return value != nullptr && base::parse_integer(value).value_or(0) == 1;
 }
 
+/// Processes that a rank has started have the variable, and not the socket.
+bool is_open_socket(const char* name) {
+  const char* const text = std::getenv(name);
+  const auto number = text == nullptr ? std::nullopt : base::parse_integer(text);
+  struct stat status {};
+  return number && *number >= 0 && ::fstat(static_cast<int>(*number), &status) == 0 && S_ISSOCK(status.st_mode);
+}
+
 Choice forced_choice(std::string_view forced) {
   for (const auto& [name, method] : kMethods)
     if (forced == name) return {method, "WEFT_BOOTSTRAP=" + std::string(forced)};
@@ -59,29 +70,33 @@ const char* name_of(Method method) {
 
 Choice choose(std::string_view forced) {
   if (!forced.empty()) return forced_choice(forced);
-  if (has_mpi()) return {Method::mpi, "the program has called MPI_Init"};
-  std::string pmix;
-  if (is_set("PMIX_RANK") && is_set("PMIX_NAMESPACE")) {
-    if (is_one("OMPI_COMM_WORLD_SIZE")) return {Method::alone, shown("OMPI_COMM_WORLD_SIZE")};
-    pmix = why_no_pmix();
-    if (pmix.empty()) return {Method::pmix, shown("PMIX_RANK")};
+  // MPI of one rank may be that of another library than the launcher's: then the launcher tells.
+  if (has_mpi() && size_of_mpi() > 1) return {Method::mpi, "the program has called MPI_Init"};
+  // Whoever sets these has been started by any of the launchers below.
+  if (is_set("RANK") && is_set("WORLD_SIZE") && is_set("MASTER_ADDR") && is_set("MASTER_PORT")) {
+    const auto job = job_of_torchrun();
+    return {job->size > 1 ? Method::environment : Method::alone, shown("RANK") + ", " + shown("WORLD_SIZE")};
   }
-  if (is_set("PMI_FD")) {
+  if (is_open_socket("PMI_FD")) {
     if (is_one("PMI_SIZE")) return {Method::alone, shown("PMI_SIZE")};
     return {Method::pmi1, shown("PMI_FD")};
   }
-  if (!pmix.empty())
-    throw Error("the launcher speaks PMIx (" + shown("PMIX_RANK") + "), whose library cannot be opened: " +
-                pmix + "; install libpmix2, or start the program with `weft run`");
+  if (is_set("PMIX_RANK") && is_set("PMIX_NAMESPACE")) {
+    if (is_one("OMPI_COMM_WORLD_SIZE")) return {Method::alone, shown("OMPI_COMM_WORLD_SIZE")};
+    const std::string fault = why_no_pmix();
+    if (!fault.empty())
+      throw Error("the launcher speaks PMIx (" + shown("PMIX_RANK") + "), whose library cannot be opened: " + fault +
+                  "; install libpmix2, or start the program with `weft run`");
+    return {Method::pmix, shown("PMIX_RANK")};
+  }
+  if (is_set("PMI_FD") && !is_one("PMI_SIZE")) return {Method::pmi1, shown("PMI_FD")};  // which will tell what is wrong
   if (const auto job = job_of_srun(); job.has_value()) return {Method::srun, shown("SLURM_PROCID")};
   for (const auto& [variable, size] : kOthers)
     if (is_set(variable) && !is_one(size))
-      throw Error(
-          "the environment variable " + shown(variable) +
-          " shows that another launcher started this program, and none of the ways by which this build joins "
-          "jobs (PMI-1 by PMI_FD, PMIx, MPI, RANK and WORLD_SIZE, `weft run`) is there: start it with `weft "
-          "run "
-          "-n N program`, or unset the variable to run a job of one rank");
+      throw Error("the environment variable " + shown(variable) +
+                  " shows that another launcher started this program, and none of the ways by which this build joins "
+                  "jobs (PMI-1 by PMI_FD, PMIx, MPI, RANK and WORLD_SIZE, `weft run`) is there: start it with `weft run "
+                  "-n N program`, or unset the variable to run a job of one rank");
   if (const auto job = job_of_torchrun(); job.has_value() && job->size > 1)
     return {Method::environment, shown("RANK") + ", " + shown("WORLD_SIZE")};
   return {Method::alone, "no launcher has set anything"};

@@ -74,6 +74,7 @@ class Membership {
     job_.id = cards.front().job_id;
     job_.rank = contact_->rank();
     job_.size = contact_->size();
+    job_.served_by = leader;
     // The id is random: nobody else has this name, and every host of one kernel has its own.
     job_.socket_name = "weft-" + job_.id + "-" + std::to_string(host);
     if (leader == job_.rank) service_ = make_service(attributes, cards, hosts, host, std::move(listener));

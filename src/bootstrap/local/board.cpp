@@ -27,14 +27,14 @@ Board::Board(std::string_view job_id, int size)
   job_id.copy(page_->job_id.data(), page_->job_id.size() - 1);
 }
 
-std::unique_ptr<Board> Board::open(Descriptor file, std::string_view job_id, int size) {
+std::unique_ptr<Board> Board::open(Descriptor file, std::string_view job_id, int size, bool writes) {
   std::unique_ptr<Board> board(new Board);
   board->file_ = std::move(file);
   struct stat information {};
   if (::fstat(board->file_.get(), &information) != 0 ||
       information.st_size != static_cast<off_t>(sizeof(Page) + static_cast<std::size_t>(size)))
     throw Error("what the launcher sent is no board of " + std::to_string(size) + " ranks");
-  board->map(size, false);
+  board->map(size, writes);
   board->file_.close();
   const Page& page = *board->page_;
   if (page.magic != kMagic || page.size != size || std::string_view(page.job_id.data()) != job_id)

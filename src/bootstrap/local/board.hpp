@@ -32,7 +32,8 @@ class Board {
   Board(std::string_view job_id, int size);
   /// Maps the launcher's board in a rank; `file` came with the welcome. Throws weft::Error, also when it is
   /// not the board of this job.
-  static std::unique_ptr<Board> open(Descriptor file, std::string_view job_id, int size);
+  /// `writes`: to tell of the end of the rank that serves the others, which nobody else can.
+  static std::unique_ptr<Board> open(Descriptor file, std::string_view job_id, int size, bool writes = false);
   ~Board();
   Board(const Board&) = delete;
   Board& operator=(const Board&) = delete;

@@ -36,6 +36,7 @@ class Channel {
   std::optional<Answer> ask(Message message, std::int32_t argument, std::span<const std::byte> first,
                             std::span<const std::byte> second, const std::optional<base::Deadline>& deadline,
                             int descriptor = -1);
+  [[nodiscard]] int descriptor() const noexcept { return socket_.get(); }
   /// Closes the socket in a forked child: the launcher would take messages of the child for its parent's, and
   /// would not see the connection end while the child lives.
   void close_in_forked_child() noexcept { socket_.close(); }

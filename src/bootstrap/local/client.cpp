@@ -19,6 +19,7 @@
 #include "bootstrap/job_id.hpp"
 #include "bootstrap/local/board.hpp"
 #include "bootstrap/local/channel.hpp"
+#include "bootstrap/local/server_watch.hpp"
 #include "bootstrap/open_names.hpp"
 
 namespace weft::bootstrap {
@@ -65,10 +66,16 @@ class LocalClient final : public Bootstrap {
     };
     is_apart_ = !is_same(base::read_user_namespace(), content.user_namespace) ||
                 !is_same(base::read_pid_namespace(), content.pid_namespace) || !base::has_own_proc();
-    board_ = local::Board::open(std::move(welcome.descriptor), job.id, job.size);
+    const bool has_other_server = job.served_by >= 0 && job.served_by != job.rank;
+    board_ = local::Board::open(std::move(welcome.descriptor), job.id, job.size, has_other_server);
+    if (has_other_server)
+      server_watch_.emplace(channel_.descriptor(), [this, server = job.served_by] { board_->mark_failed(server); });
   }
 
-  ~LocalClient() override { channel_.tell(Message::leave); }
+  ~LocalClient() override {
+    server_watch_.reset();
+    channel_.tell(Message::leave);
+  }
 
   int rank() const override { return rank_; }
   int size() const override { return size_; }
@@ -189,6 +196,7 @@ class LocalClient final : public Bootstrap {
   std::vector<std::int32_t> host_of_;  // by rank; empty: all are on one host
   std::unique_ptr<local::Board> board_;
   local::Channel channel_;
+  std::optional<local::ServerWatch> server_watch_;
   const base::ForkWatch fork_watch_{
       [](void* channel) noexcept { static_cast<local::Channel*>(channel)->close_in_forked_child(); },
       &channel_};

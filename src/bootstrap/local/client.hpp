@@ -15,6 +15,7 @@ struct LocalJob {
   std::string id;
   int rank = 0;
   int size = 0;
+  int served_by = -1;  ///< the rank in whose process the server is; -1: it is in no rank's
 };
 
 /// Reads the job from WEFT_BOOTSTRAP, WEFT_BOOTSTRAP_SOCKET, WEFT_JOB, WEFT_RANK and WEFT_SIZE, which `weft

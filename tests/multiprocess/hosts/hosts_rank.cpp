@@ -3,11 +3,13 @@
 //   ring --seconds S   every rank sends messages of many sizes to the next one and checks those of the one
 //   before,
 //                      for S seconds
+//   fork               every rank makes a copy of itself, which exits
 //   echo               rank 0 copies standard input to standard output
 #include "support/rank_program.hpp"
 
 #include <weft/weft.hpp>
 
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
@@ -91,6 +93,17 @@ void copy_input() {
   }
 }
 
+/// A copy of a rank that calls exit(), as a program does that could not be executed.
+void copy_process() {
+  const pid_t copy = ::fork();
+  if (copy == 0) std::exit(3);
+  int status = 0;
+  require(::waitpid(copy, &status, 0) == copy && WIFEXITED(status) && WEXITSTATUS(status) == 3, "the copy ends in another way");
+  std::ostringstream line;
+  line << "the copy has ended\n";
+  say(line);
+}
+
 }  // namespace
 }  // namespace weft
 
@@ -102,10 +115,12 @@ int main(int count, char** arguments) try {
     tell_where(runtime);
   else if (mode == "ring")
     pass_messages(runtime, std::stod(test::option(count, arguments, "seconds", "1")));
+  else if (mode == "fork")
+    copy_process();
   else if (mode == "echo" && runtime.rank() == 0)
     copy_input();
   else if (mode != "echo")
-    test::fail("hosts_rank: the mode \"" + mode + "\" does not exist: where, ring, echo");
+    test::fail("hosts_rank: the mode \"" + mode + "\" does not exist: where, ring, fork, echo");
 } catch (const weft::Error& error) {
   weft::test::fail(error.what());
 }

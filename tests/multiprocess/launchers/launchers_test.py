@@ -156,23 +156,54 @@ class Launchers(unittest.TestCase):
             job.wait()
 
     def test_a_rank_that_dies_is_noticed(self):
+        # Rank 0 serves the others.
+        for victim in (2, 0):
+            with self.subTest(victim=victim):
+                port = self.free_port()
+                running = [subprocess.Popen([program("failure_rank"), "traffic"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                            stderr=subprocess.PIPE, text=True, env=self.variables(rank, 4, port)) for rank in range(4)]
+                try:
+                    for job in running:
+                        self.assertRegex(job.stdout.readline(), r"pid \d+ rank \d+")
+                    time.sleep(0.2)
+                    running[victim].kill()
+                    for rank, job in enumerate(running):
+                        out, err = job.communicate(timeout=HANG_GUARD)
+                        if rank != victim:
+                            self.assertEqual((job.returncode, out), (0, f"survived rank {victim}\n"), err)
+                finally:
+                    for job in running:
+                        job.kill()
+                        job.wait()
+
+    def test_many_silent_strangers_do_not_keep_ranks_away(self):
         port = self.free_port()
-        commands = [[program("failure_rank"), "traffic"]] * 4
-        running = [subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                    env=self.variables(rank, 4, port)) for rank, command in enumerate(commands)]
+        job = subprocess.Popen([RANK, "where"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                               env=self.variables(0, 2, port))
+        strangers = []
         try:
-            for job in running:
-                self.assertRegex(job.stdout.readline(), r"pid \d+ rank \d+")
-            time.sleep(0.2)
-            running[2].kill()
-            for rank, job in enumerate(running):
-                out, err = job.communicate(timeout=HANG_GUARD)
-                if rank != 2:
-                    self.assertEqual((job.returncode, out), (0, "survived rank 2\n"), err)
+            until = time.monotonic() + 20
+            while len(strangers) < 80 and time.monotonic() < until:
+                try:
+                    strangers.append(socket.create_connection(("127.0.0.1", port), 1))
+                except OSError:
+                    time.sleep(0.02)
+            (code, _, err), = end([RANK, "where"], env=[self.variables(1, 2, port)])
+            self.assertEqual(code, 0, err)
+            self.assertEqual(job.communicate(timeout=HANG_GUARD)[1], "")
         finally:
-            for job in running:
-                job.kill()
-                job.wait()
+            for stranger in strangers:
+                stranger.close()
+            job.kill()
+            job.wait()
+
+    def test_a_copy_of_a_rank_by_fork_ends_by_itself(self):
+        for launcher in (find("mpiexec.hydra", "mpiexec.mpich"), find("mpirun.openmpi")):
+            if launcher is None:
+                continue
+            root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+            (code, out, err), = end([launcher, "-n", "2", RANK, "fork"], env=[environment(**root)])
+            self.assertEqual((code, out.count("the copy has ended\n")), (0, 2), out + err)
 
 
 class Slurm(Launchers):

@@ -118,31 +118,6 @@ AgentLoop::AgentLoop(Description job)
       link_(connect(job_, AgentInbox::job), kLongestJobFrame),
       ranks_(static_cast<std::size_t>(job_.count)) {}
 
-int run() {
-  try {
-    start_ranks();
-  } catch (const Error& error) {
-    tell(JobFrame::trouble, 126, 0, std::as_bytes(std::span(std::string_view(error.what()))));
-  }
-  while (!is_over()) {
-    wait();
-    agent_.serve();
-    while (const auto end = agent_.take_end()) end_rank(end->rank, SIGKILL);
-    carry_output();
-    reap();
-    link_.flush();
-    link_.receive([this](const FrameHeader& frame, std::vector<std::byte>& payload) {
-      take(frame, payload);
-      return true;
-    });
-    give_input();
-    take_reports();
-  }
-  kill_descendants();
-  hand_over_the_rest();
-  return 0;
-}
-
 int AgentLoop::run() {
   try {
     start_ranks();
@@ -172,7 +147,7 @@ bool AgentLoop::is_over() const {
   return has_to_finish_ || link_.has_ended() || agent_.link().has_ended() || is_abandoned_;
 }
 
-void AgentLoop::tell(JobFrame kind, int rank, std::uint32_t stream, std::span<const std::byte> payload = {}) {
+void AgentLoop::tell(JobFrame kind, int rank, std::uint32_t stream, std::span<const std::byte> payload) {
   link_.send({static_cast<std::uint32_t>(kind), stream, rank, 0}, payload);
 }
 

@@ -29,6 +29,7 @@ namespace {
 constexpr std::uint32_t kMagic = 0x45544657;  // "WFTE"
 constexpr std::uint32_t kVersion = 1;
 constexpr std::size_t kMostStrangers = 64;
+constexpr double kGuestTime = 2.0;   // seconds, in which a guest tells who it is
 constexpr double kResultTime = 5.0;  // seconds, in which a rank takes the result
 constexpr auto kBeforeNextTry = std::chrono::milliseconds(100);
 
@@ -114,9 +115,9 @@ class Gathering {
     sockets::prepare_greetings();
     try {
       listener_ = sockets::listen_in({job.port, job.port});
-    } catch (const Error&) {
+    } catch (const Error& error) {
       throw Error("rank 0 cannot listen on port " + std::to_string(job.port) + " (" + job.told_by +
-                  "): " + base::failed_call("bind", errno));
+                  "): " + error.what());
     }
     arrived_[0] = Member{base::Descriptor(), {own.begin(), own.end()}, true};
   }
@@ -126,7 +127,7 @@ class Gathering {
       if (deadline.passed()) fail(missing_text());
       wait(deadline);
       accept_all();
-      std::erase_if(guests_, [this](const std::unique_ptr<Guest>& guest) { return !read(*guest); });
+      std::erase_if(guests_, [this](const auto& guest) { return !read(*guest) || guest->deadline.passed(); });
     }
     Cards cards;
     std::vector<std::byte> result(sizeof(Result) + arrived_.size() * sizeof(Card));
@@ -156,6 +157,7 @@ class Gathering {
     Greeting greeting;
     Arrival arrival;
     std::size_t filled = 0;
+    base::Deadline deadline{kGuestTime};
   };
 
   [[nodiscard]] std::size_t count_missing() const {
@@ -173,14 +175,18 @@ class Gathering {
   }
 
   void wait(const base::Deadline& deadline) const {
-    std::vector<pollfd> waits{{listener_.socket.get(), POLLIN, 0}};
+    std::vector<pollfd> waits{{has_room() ? listener_.socket.get() : -1, POLLIN, 0}};
     for (const auto& guest : guests_) waits.push_back({guest->socket.get(), POLLIN, 0});
     ::poll(waits.data(), waits.size(),
-           static_cast<int>(std::min<std::int64_t>(deadline.remaining_ms(), 1000)));
+           static_cast<int>(std::min<std::int64_t>(deadline.remaining_ms(), 200)));
+  }
+
+  [[nodiscard]] bool has_room() const {
+    return guests_.size() < static_cast<std::size_t>(job_.size) + kMostStrangers;
   }
 
   void accept_all() {
-    while (guests_.size() < static_cast<std::size_t>(job_.size) + kMostStrangers) {
+    while (has_room()) {
       base::Descriptor socket(
           ::accept4(listener_.socket.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
       if (!socket) return;

@@ -59,11 +59,15 @@ class Mpi final : public Contact {
     const auto test = find<int (*)(void*, int*, void*)>("MPI_Test");
     if (gather == nullptr || test == nullptr) throw Error("MPI: this library has no MPI_Iallgather");
     constexpr std::size_t kRoom = kMostBytes + sizeof(std::uint32_t);
-    std::vector<std::byte> mine(kRoom);
+    // Released when the exchange has ended: MPI writes there until then, also after this function has given up.
+    auto buffers = std::make_unique<Buffers>();
+    std::vector<std::byte>& mine = buffers->mine;
+    mine.resize(kRoom);
     const auto length = static_cast<std::uint32_t>(own.size());
     std::memcpy(mine.data(), &length, sizeof length);
     std::memcpy(mine.data() + sizeof length, own.data(), own.size());
-    std::vector<std::byte> all(kRoom * static_cast<std::size_t>(size_));
+    std::vector<std::byte>& all = buffers->all;
+    all.resize(kRoom * static_cast<std::size_t>(size_));
     Word request = 0;
     const int count = static_cast<int>(kRoom);
     if (gather(mine.data(), count, handles_.byte, all.data(), count, handles_.byte, handles_.world,
@@ -71,11 +75,14 @@ class Mpi final : public Contact {
       throw Error("MPI: MPI_Iallgather has failed");
     for (int is_over = 0; is_over == 0;) {
       if (test(&request, &is_over, handles_.no_status) != 0) throw Error("MPI: MPI_Test has failed");
-      if (is_over == 0 && deadline.passed())
+      if (is_over != 0) break;
+      if (deadline.passed()) {
+        static_cast<void>(buffers.release());
         throw Error("MPI: not all of the " + std::to_string(size_) +
                     " ranks of MPI_COMM_WORLD have made a weft::Runtime within the time limit "
                     "(WEFT_BOOTSTRAP_TIMEOUT)");
-      if (is_over == 0) std::this_thread::yield();
+      }
+      std::this_thread::yield();
     }
     Cards cards;
     for (int rank = 0; rank < size_; ++rank) {
@@ -91,6 +98,11 @@ class Mpi final : public Contact {
   }
 
  private:
+  struct Buffers {
+    std::vector<std::byte> mine;
+    std::vector<std::byte> all;
+  };
+
   const Handles handles_;
   int rank_ = 0;
   int size_ = 0;
@@ -105,6 +117,12 @@ bool has_mpi() {
   int is_finalized = 0;
   return initialized != nullptr && finalized != nullptr && initialized(&is_initialized) == 0 &&
          finalized(&is_finalized) == 0 && is_initialized != 0 && is_finalized == 0;
+}
+
+int size_of_mpi() {
+  const auto size_of = find<int (*)(Word, int*)>("MPI_Comm_size");
+  int size = 1;
+  return size_of != nullptr && size_of(handles().world, &size) == 0 ? size : 1;
 }
 
 std::unique_ptr<Contact> join_mpi() { return std::make_unique<Mpi>(); }

@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -83,7 +84,7 @@ class Pmi1 final : public Contact {
     ::fcntl(socket_, F_SETFD, FD_CLOEXEC);
   }
   ~Pmi1() override {
-    if (!is_open_ || !send("cmd=finalize")) return;
+    if (::getpid() != process_ || !is_open_ || !send("cmd=finalize")) return;
     try {
       // Hydra ends the job with an error when it cannot answer.
       static_cast<void>(await("finalize_ack", base::Deadline(2.0)));
@@ -206,6 +207,7 @@ class Pmi1 final : public Contact {
   const int socket_;
   const int rank_;
   const int size_;
+  const pid_t process_ = ::getpid();  // copies of it are no ranks
   bool is_open_ = false;
   std::string space_;
   std::string received_;

@@ -5,6 +5,7 @@
 #include <weft/error.hpp>
 
 #include <dlfcn.h>
+#include <unistd.h>
 
 #include <array>
 #include <chrono>
@@ -116,7 +117,7 @@ class Pmix final : public Contact {
     size_ = static_cast<int>(value->data.number);
   }
   ~Pmix() override {
-    if (is_open_) library_.finalize(nullptr, 0);
+    if (is_open_ && ::getpid() == process_) library_.finalize(nullptr, 0);
   }
 
   int rank() const override { return static_cast<int>(own_.rank); }
@@ -188,6 +189,7 @@ class Pmix final : public Contact {
   }
 
   Library& library_;
+  const pid_t process_ = ::getpid();  // copies of it are no ranks
   Process own_{};
   int size_ = 0;
   bool is_open_ = false;
