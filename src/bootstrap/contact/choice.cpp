@@ -49,7 +49,8 @@ bool is_open_socket(const char* name) {
   const char* const text = std::getenv(name);
   const auto number = text == nullptr ? std::nullopt : base::parse_integer(text);
   struct stat status {};
-  return number && *number >= 0 && ::fstat(static_cast<int>(*number), &status) == 0 && S_ISSOCK(status.st_mode);
+  return number && *number >= 0 && ::fstat(static_cast<int>(*number), &status) == 0 &&
+         S_ISSOCK(status.st_mode);
 }
 
 Choice forced_choice(std::string_view forced) {
@@ -85,18 +86,21 @@ Choice choose(std::string_view forced) {
     if (is_one("OMPI_COMM_WORLD_SIZE")) return {Method::alone, shown("OMPI_COMM_WORLD_SIZE")};
     const std::string fault = why_no_pmix();
     if (!fault.empty())
-      throw Error("the launcher speaks PMIx (" + shown("PMIX_RANK") + "), whose library cannot be opened: " + fault +
-                  "; install libpmix2, or start the program with `weft run`");
+      throw Error("the launcher speaks PMIx (" + shown("PMIX_RANK") + "), whose library cannot be opened: " +
+                  fault + "; install libpmix2, or start the program with `weft run`");
     return {Method::pmix, shown("PMIX_RANK")};
   }
-  if (is_set("PMI_FD") && !is_one("PMI_SIZE")) return {Method::pmi1, shown("PMI_FD")};  // which will tell what is wrong
+  if (is_set("PMI_FD") && !is_one("PMI_SIZE"))
+    return {Method::pmi1, shown("PMI_FD")};  // which will tell what is wrong
   if (const auto job = job_of_srun(); job.has_value()) return {Method::srun, shown("SLURM_PROCID")};
   for (const auto& [variable, size] : kOthers)
     if (is_set(variable) && !is_one(size))
-      throw Error("the environment variable " + shown(variable) +
-                  " shows that another launcher started this program, and none of the ways by which this build joins "
-                  "jobs (PMI-1 by PMI_FD, PMIx, MPI, RANK and WORLD_SIZE, `weft run`) is there: start it with `weft run "
-                  "-n N program`, or unset the variable to run a job of one rank");
+      throw Error(
+          "the environment variable " + shown(variable) +
+          " shows that another launcher started this program, and none of the ways by which this build joins "
+          "jobs (PMI-1 by PMI_FD, PMIx, MPI, RANK and WORLD_SIZE, `weft run`) is there: start it with `weft "
+          "run "
+          "-n N program`, or unset the variable to run a job of one rank");
   if (const auto job = job_of_torchrun(); job.has_value() && job->size > 1)
     return {Method::environment, shown("RANK") + ", " + shown("WORLD_SIZE")};
   return {Method::alone, "no launcher has set anything"};

@@ -69,7 +69,8 @@ class LocalClient final : public Bootstrap {
     const bool has_other_server = job.served_by >= 0 && job.served_by != job.rank;
     board_ = local::Board::open(std::move(welcome.descriptor), job.id, job.size, has_other_server);
     if (has_other_server)
-      server_watch_.emplace(channel_.descriptor(), [this, server = job.served_by] { board_->mark_failed(server); });
+      server_watch_.emplace(channel_.descriptor(),
+                            [this, server = job.served_by] { board_->mark_failed(server); });
   }
 
   ~LocalClient() override {

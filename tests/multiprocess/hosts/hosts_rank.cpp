@@ -98,7 +98,8 @@ void copy_process() {
   const pid_t copy = ::fork();
   if (copy == 0) std::exit(3);
   int status = 0;
-  require(::waitpid(copy, &status, 0) == copy && WIFEXITED(status) && WEXITSTATUS(status) == 3, "the copy ends in another way");
+  require(::waitpid(copy, &status, 0) == copy && WIFEXITED(status) && WEXITSTATUS(status) == 3,
+          "the copy ends in another way");
   std::ostringstream line;
   line << "the copy has ended\n";
   say(line);

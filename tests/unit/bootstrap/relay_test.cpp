@@ -110,7 +110,8 @@ TEST(Relay, has_the_server_decide_who_cannot_be_reached) {
   // Two ranks of different hosts blame each other: whose report comes first counts.
   ranks[1]->report_unreachable(2, "Connection timed out");
   ranks[2]->report_unreachable(1, "Connection timed out");
-  for (const auto& each : ranks) EXPECT_TRUE(soon([&] { return each->has_failed(1) || each->has_failed(2); }));
+  for (const auto& each : ranks)
+    EXPECT_TRUE(soon([&] { return each->has_failed(1) || each->has_failed(2); }));
   std::this_thread::sleep_for(500ms);
   EXPECT_NE(ranks[0]->has_failed(1), ranks[0]->has_failed(2)) << "the other one is no judge any more";
   const auto lost = job.with_server([](local::Server& server) { return server.take_unreachable(); });

@@ -123,7 +123,8 @@ TEST_F(SelectBootstrap, tells_what_it_takes_and_why) {
   set("SLURM_STEP_NODELIST", "n[1-2]");
   set("SLURM_JOB_ID", "7");
   set("SLURM_STEP_ID", "0");
-  EXPECT_EQ(describe_bootstrap(), "environment: RANK=1, WORLD_SIZE=2") << "srun may have started what set these";
+  EXPECT_EQ(describe_bootstrap(), "environment: RANK=1, WORLD_SIZE=2")
+      << "srun may have started what set these";
   for (const char* name : {"RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"}) ::unsetenv(name);
   EXPECT_EQ(describe_bootstrap(), "srun: SLURM_PROCID=0");
   set("PMI_FD", "8");
@@ -142,7 +143,8 @@ TEST_F(SelectBootstrap, slurm_counts_as_a_launcher_from_two_tasks_on) {
   set("SLURM_NTASKS", "1");
   EXPECT_EQ(error(), "no error");
   set("SLURM_NTASKS", "2");
-  EXPECT_NE(error().find("start the program with srun, or set WEFT_BOOTSTRAP=alone"), std::string::npos) << error();
+  EXPECT_NE(error().find("start the program with srun, or set WEFT_BOOTSTRAP=alone"), std::string::npos)
+      << error();
 }
 
 TEST(FirstHost, is_taken_from_lists_as_slurm_writes_them) {

@@ -59,7 +59,8 @@ class Mpi final : public Contact {
     const auto test = find<int (*)(void*, int*, void*)>("MPI_Test");
     if (gather == nullptr || test == nullptr) throw Error("MPI: this library has no MPI_Iallgather");
     constexpr std::size_t kRoom = kMostBytes + sizeof(std::uint32_t);
-    // Released when the exchange has ended: MPI writes there until then, also after this function has given up.
+    // Released when the exchange has ended: MPI writes there until then, also after this function has given
+    // up.
     auto buffers = std::make_unique<Buffers>();
     std::vector<std::byte>& mine = buffers->mine;
     mine.resize(kRoom);
