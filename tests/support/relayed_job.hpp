@@ -28,7 +28,7 @@ class RelayedJob {
     for (int host = 1; host < hosts; ++host) {
       int ends[2];
       if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends) != 0) std::abort();
-      hosts_.push_back({std::make_unique<relay::RemoteHost>(server_, base::Descriptor(ends[0])),
+      hosts_.push_back({std::make_unique<relay::RemoteHost>(server_, host, base::Descriptor(ends[0])),
                         std::make_unique<relay::Agent>(server_.job_id(), size, base::Descriptor(ends[1]))});
     }
     thread_ = std::thread([this] { run(); });

@@ -20,6 +20,8 @@ namespace weft::bootstrap::local {
 class RemoteRanks {
  public:
   virtual ~RemoteRanks() = default;
+  /// The host, as the server counts them: it speaks for no other's ranks.
+  [[nodiscard]] virtual int host() const = 0;
   virtual void answer(std::uint32_t stream, const Header& header, const Bytes* payload) = 0;
   virtual void close(std::uint32_t stream) = 0;
   /// A rank has failed, or has left in order, as the board of the instance tells.
@@ -78,6 +80,11 @@ class Server : private RankConnections::User {
   /// Returns each unfinished rank once, the next one that has been found.
   std::optional<Unfinished> take_unfinished();
 
+  /// Returns true when there is such a rank, and the host is its own.
+  [[nodiscard]] bool is_of(const RemoteRanks& ranks, int rank) const {
+    return rank >= 0 && rank < size_ && !host_of_.empty() &&
+           host_of_[static_cast<std::size_t>(rank)] == ranks.host();
+  }
   /// Returns true when all ranks have joined, and none but of this process is connected; `is_late`: those
   /// that have not joined do not count.
   [[nodiscard]] bool has_served_all(bool is_late) const;

@@ -81,7 +81,8 @@ bool Server::handle(Connection& connection) {
 bool Server::hello(Connection& connection) {
   const Header& header = connection.header;
   const int rank = header.argument;
-  if (connection.text().substr(0, job_id_.size()) != job_id_ || rank < 0 || rank >= size_) {
+  if (connection.text().substr(0, job_id_.size()) != job_id_ || rank < 0 || rank >= size_ ||
+      (connection.ranks != nullptr && !is_of(*connection.ranks, rank))) {
     refuse(connection, header.request,
            "the launcher does not know this job or rank: check WEFT_JOB and WEFT_RANK");
     return true;

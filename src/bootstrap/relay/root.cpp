@@ -12,8 +12,8 @@ std::uint32_t number_of(FrameKind kind) { return static_cast<std::uint32_t>(kind
 
 }  // namespace
 
-RemoteHost::RemoteHost(local::Server& server, base::Descriptor socket)
-    : server_(server), link_(std::move(socket), kLongestFrame) {
+RemoteHost::RemoteHost(local::Server& server, int host, base::Descriptor socket)
+    : server_(server), host_(host), link_(std::move(socket), kLongestFrame) {
   server_.connect(*this);
 }
 
@@ -39,6 +39,7 @@ bool RemoteHost::take(const FrameHeader& frame, Bytes& payload) {
       server_.close(*this, frame.stream);
       return true;
     case FrameKind::rank_ended:
+      if (!server_.is_of(*this, frame.argument)) break;
       server_.rank_ended(frame.argument, {reinterpret_cast<const char*>(payload.data()), payload.size()});
       return true;
     case FrameKind::departed:

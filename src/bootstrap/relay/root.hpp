@@ -13,7 +13,7 @@ namespace weft::bootstrap::relay {
 class RemoteHost final : public local::RemoteRanks {
  public:
   /// `socket`: the connection of the host's agent.
-  RemoteHost(local::Server& server, base::Descriptor socket);
+  RemoteHost(local::Server& server, int host, base::Descriptor socket);
   ~RemoteHost() override;
 
   [[nodiscard]] const FrameLink& link() const noexcept { return link_; }
@@ -22,6 +22,7 @@ class RemoteHost final : public local::RemoteRanks {
   /// Has the process of a rank ended that was declared failed.
   void end_rank(int rank, const std::string& why);
 
+  [[nodiscard]] int host() const override { return host_; }
   void answer(std::uint32_t stream, const local::Header& header, const Bytes* payload) override;
   void close(std::uint32_t stream) override;
   void departed(std::uint32_t instance, int rank, bool has_failed) override;
@@ -30,6 +31,7 @@ class RemoteHost final : public local::RemoteRanks {
   bool take(const FrameHeader& frame, Bytes& payload);
 
   local::Server& server_;
+  const int host_;
   FrameLink link_;
 };
 

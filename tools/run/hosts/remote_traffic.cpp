@@ -51,7 +51,7 @@ void RemoteJob::adopt_connections() {
         continue;
       if (is_bootstrap)
         agent.bootstrap =
-            std::make_unique<bootstrap::relay::RemoteHost>(server_, std::move(accepted->socket));
+            std::make_unique<bootstrap::relay::RemoteHost>(server_, agent.number, std::move(accepted->socket));
       else
         agent.link = std::make_unique<FrameLink>(std::move(accepted->socket), kLongestJobFrame);
     }
