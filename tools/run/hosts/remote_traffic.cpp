@@ -50,8 +50,8 @@ void RemoteJob::adopt_connections() {
           static_cast<ssize_t>(sizeof answer))
         continue;
       if (is_bootstrap)
-        agent.bootstrap =
-            std::make_unique<bootstrap::relay::RemoteHost>(server_, agent.number, std::move(accepted->socket));
+        agent.bootstrap = std::make_unique<bootstrap::relay::RemoteHost>(server_, agent.number,
+                                                                         std::move(accepted->socket));
       else
         agent.link = std::make_unique<FrameLink>(std::move(accepted->socket), kLongestJobFrame);
     }

@@ -63,15 +63,16 @@ int run_weft_transport(const Task& task, Workload workload) {
     return 0;
   }
   pin_thread(task.processors, static_cast<std::size_t>(rank_from_environment()));
+  const bool is_am = task.transport() == "weft-am" || task.transport() == "weft-am-tcp";
   if (is_polling(workload)) {
     print(run<WeftLibrary<WeftPolling, Endpoint>>(task, workload, Runtime()));
   } else if (task.transport() == "weft-serial") {
     print(run<WeftLibrary<WeftTransport<SerialEndpoint>, SerialEndpoint>>(task, workload, Runtime()));
   } else if (task.transport() == "weft-ordered") {
     print(run_ordered(task, workload, Runtime()));
-  } else if (task.transport() == "weft-am" && takes_ranks(workload)) {
+  } else if (is_am && takes_ranks(workload)) {
     print(run<WeftLibrary<WeftAmRanks, Endpoint>>(task, workload, Runtime()));
-  } else if (task.transport() == "weft-am" || is_large_stream(workload)) {
+  } else if (is_am || is_large_stream(workload)) {
     print(task.progress_thread
               ? run<WeftLibrary<WeftAmTransport<Endpoint, true>, Endpoint>>(task, workload, Runtime())
               : run<WeftLibrary<WeftAmTransport<Endpoint>, Endpoint>>(task, workload, Runtime()));
