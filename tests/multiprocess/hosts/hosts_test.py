@@ -1,6 +1,7 @@
 """`weft run --hosts` over network namespaces: places, messages, output, input, ends."""
 
 import os
+import random
 import re
 import subprocess
 import time
@@ -149,6 +150,27 @@ class HostsTest(unittest.TestCase):
             self.hosts.mend(3)
         self.assertEqual(result.returncode, 1)
         self.assertRegex(result.stderr, r"h3 could not be joined to the job|have not joined the job within 1 s .*: h3 \(ranks 1 to 2\)")
+
+    def test_kmers_are_counted_alike_on_one_host_and_on_several(self):
+        dice = random.Random(3)
+        genome = "".join(dice.choice("ACGT") for _ in range(20_000))
+        reads = os.path.join(self.hosts.folder, "reads.fa")
+        with open(reads, "w", encoding="utf-8") as file:
+            for number in range(3000):
+                begin = dice.randrange(len(genome) - 150)
+                file.write(f">{number}\n{genome[begin:begin + 150]}\n")
+        counts = {}
+        for hosts in ("h0:4", "h0:2,h1:2", "h0:1,h1:1,h2:1,h3:1"):
+            prefix = os.path.join(self.hosts.folder, f"counts{len(counts)}")
+            kmer = os.path.join(os.environ["WEFTDEV_BIN_DIR"], "weft-kmer")
+            result = self.hosts.run("--hosts", hosts, kmer, "-k", 31, "-t", 1, "-o", prefix, reads)
+            self.assertEqual((result.returncode, result.stderr), (0, ""), result.stdout)
+            with open(f"{prefix}.counts", encoding="utf-8") as file:
+                counts[hosts] = sorted(file.read().splitlines())
+        first, *others = counts.values()
+        self.assertGreater(len(first), 10_000)
+        for other in others:
+            self.assertEqual(other, first)
 
     def start_by_variables(self, slots, *command, **changes):
         """Processes on each host, with what torchrun sets."""
