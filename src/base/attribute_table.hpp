@@ -190,7 +190,7 @@ inline constexpr std::array kAttributeTable = {
     .help = "network tcp: ports on which ranks listen, LO-HI: each rank of a host needs one; auto: any that is free"},
   AttributeRow{.id = Attribute::peer_timeout, .name = "peer_timeout", .type = AttributeType::seconds, .default_value = "20",
     .unit = "seconds", .minimum = 1, .maximum = 86400, .help = "network tcp: time after which a peer that cannot be reached is given up; a peer that is slow or stopped can be reached"},
-  AttributeRow{.id = Attribute::tcp_credits, .name = "tcp_credits", .type = AttributeType::integer, .default_value = "64",
+  AttributeRow{.id = Attribute::tcp_credits, .name = "tcp_credits", .type = AttributeType::integer, .default_value = "192",
     .unit = "messages", .minimum = 4, .maximum = 4096, .help = "network tcp: messages of one traffic class that one device may have under way to another, those that travel together in a frame counted as one"},
   AttributeRow{.id = Attribute::remote_network, .name = "remote_network", .type = AttributeType::choice, .default_value = "tcp",
     .choices = "tcp|ofi", .help = "network mixed: what carries messages between hosts"},

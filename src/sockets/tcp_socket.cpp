@@ -104,7 +104,7 @@ void set_options(int socket, double peer_timeout_seconds) noexcept {
   set(socket, IPPROTO_TCP, TCP_KEEPIDLE, std::clamp(seconds / 2, 1, 60));
   set(socket, IPPROTO_TCP, TCP_KEEPINTVL, std::clamp(seconds / 6, 1, 20));
   set(socket, IPPROTO_TCP, TCP_KEEPCNT, 3);
-  set(socket, IPPROTO_TCP, TCP_NOTSENT_LOWAT, 512 << 10);
+  set(socket, IPPROTO_TCP, TCP_NOTSENT_LOWAT, 1024 << 10);
 }
 
 void end_when_unanswered(int socket, double seconds) noexcept {

@@ -46,7 +46,7 @@ sigset_t forwarded_signals() {
   return set;
 }
 
-OriginalState take_over(const sigset_t& forwarded, int ranks, bool explains) {
+OriginalState take_over(const sigset_t& forwarded, const Options& options) {
   OriginalState original;
   struct sigaction action {};
   original.ignores_broken_pipes = ::sigaction(SIGPIPE, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
@@ -62,7 +62,11 @@ OriginalState take_over(const sigset_t& forwarded, int ranks, bool explains) {
   ::setrlimit(RLIMIT_NOFILE, &raised);
   // Two pipes, a socket, at least one connection and the lent files per rank, plus the descriptors of the
   // launcher itself and of a starting rank.
-  const rlim_t needed = (explains ? 7 : 5) * static_cast<rlim_t>(ranks) + 64;
+  const int ranks = options.ranks;
+  const bool explains = options.explain_seconds.has_value();
+  rlim_t needed = (explains ? 6 : 5) * static_cast<rlim_t>(ranks) + 32;
+  // Both ends of each pipe, and connections to every host.
+  if (!options.hosts.empty()) needed += static_cast<rlim_t>(ranks) + 8 * options.hosts.size();
   if (raised.rlim_cur < needed) {
     throw Error(fmt::format("{} ranks need {} open files, but the limit is {}: raise `ulimit -n`", ranks,
                             needed, raised.rlim_cur));
@@ -111,7 +115,7 @@ int run_job(Options options, std::string program_path) {
   const std::vector<pid_t> present = descendants();  // an exec may have given this process children
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   const sigset_t forwarded = forwarded_signals();
-  const OriginalState original = take_over(forwarded, options.ranks, options.explain_seconds.has_value());
+  const OriginalState original = take_over(forwarded, options);
 
   int life[2] = {-1, -1};  // this process holds one end for as long as it lives
   if (::pipe2(life, O_CLOEXEC) != 0)

@@ -47,7 +47,8 @@ std::pair<std::string, std::string> parse_variable(const std::string& text) {
   const char* const value = std::getenv(name.c_str());
   if (name.empty()) throw Error(fmt::format("--env {} is not valid: it must be NAME=VALUE, or NAME", text));
   if (equals == std::string::npos && value == nullptr)
-    throw Error(fmt::format("--env {} is not valid: {} is not set, and there is no =VALUE", text, name));
+    throw Error(fmt::format(
+        "--env {} is not valid: it must be NAME=VALUE, or the name of a variable that is set", text));
   std::pair<std::string, std::string> variable{name,
                                                equals == std::string::npos ? value : text.substr(equals + 1)};
   for (const std::string_view own : base::kJobVariables) {
@@ -142,9 +143,16 @@ Parsed parse_options(int argc, char** argv) {
       ->allow_extra_args(false);
   try {
     app.parse(argc, argv);
-    if (!ranks.empty()) parsed.options.ranks = parse_ranks(ranks);
+    if (app.count("-n") != 0) parsed.options.ranks = parse_ranks(ranks);
     for (const auto& [name, value] : {std::pair{"WEFT_PORTS", ports}, {"WEFT_INTERFACE", interface}})
       if (!value.empty()) parsed.options.environment.emplace_back(name, value);
+    for (const auto& [option, value] : {std::pair{"--hosts", hosts},
+                                        {"--hostfile", hostfile},
+                                        {"--ports", ports},
+                                        {"--interface", interface},
+                                        {"--launcher-exec", parsed.options.launcher_exec}})
+      if (app.count(option) != 0 && value.empty())
+        throw Error(fmt::format("{} is empty: it needs a value", option));
     take_hosts(parsed.options, hosts, hostfile, ranks);
     if (!timeout.empty()) parsed.options.timeout_seconds = parse_time("--timeout", timeout);
     if (!explain.empty()) parsed.options.explain_seconds = parse_time("--explain", explain);

@@ -35,6 +35,8 @@ constexpr struct {
                {"ALPS_APP_PE", "ALPS_APP_SIZE"},
                {"JSM_NAMESPACE_RANK", "JSM_NAMESPACE_SIZE"},
                {"FLUX_TASK_RANK", "FLUX_JOB_SIZE"},
+               {"PMIX_RANK", "OMPI_COMM_WORLD_SIZE"},
+               {"PMIX_NAMESPACE", "OMPI_COMM_WORLD_SIZE"},
                {"PMI_RANK", "PMI_SIZE"}};
 
 std::string shown(const char* name) { return std::string(name) + "=" + std::getenv(name); }

@@ -59,6 +59,8 @@ class Output {
     [[nodiscard]] std::size_t rest_behind(std::size_t written) const noexcept;
   };
 
+  Result keep_rest(std::size_t place, std::span<const iovec> parts, std::size_t written,
+                   std::size_t total) noexcept;
   Result flush_piece(int socket) noexcept;
   void note_written(std::size_t size) noexcept;
 

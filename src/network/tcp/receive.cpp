@@ -46,9 +46,11 @@ bool TcpEndpoint::read(Connection& connection, session::SessionDevice& device) n
         iovec{connection.chunk->bytes.get() + connection.end, kChunkBytes - connection.end}};
     const std::size_t asked = parts[0].iov_len + parts[1].iov_len;
     msghdr message{};
-    message.msg_iov = landing.left != 0 ? parts.data() : &parts[1];
-    message.msg_iovlen = landing.left != 0 ? 2 : 1;
-    const ssize_t got = ::recvmsg(connection.socket.get(), &message, MSG_DONTWAIT);
+    message.msg_iov = parts.data();
+    message.msg_iovlen = parts.size();
+    const ssize_t got =
+        landing.left == 0 ? ::recv(connection.socket.get(), parts[1].iov_base, parts[1].iov_len, MSG_DONTWAIT)
+                          : ::recvmsg(connection.socket.get(), &message, MSG_DONTWAIT);
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) break;
     if (got <= 0) {
       lose(connection, got == 0 ? "it has closed the connection" : base::failed_call("recv", errno));

@@ -41,6 +41,6 @@ static_assert(sizeof(FetchRequest) == 24);
 inline constexpr std::size_t kFrameBytes = 8192;
 
 /// Most bytes of one record of kind data: messages wait behind one such record at most.
-inline constexpr std::size_t kLongestPiece = std::size_t{256} << 10;
+inline constexpr std::size_t kLongestPiece = std::size_t{512} << 10;
 
 }  // namespace weft::network::tcp

@@ -17,7 +17,7 @@ namespace weft::network::tcp {
 
 namespace {
 
-constexpr std::uint32_t kDrivesPerLook = 4;  // at other connections than the hot one
+constexpr std::uint32_t kDrivesPerLook = 16;  // at other connections than the hot one
 constexpr std::uint32_t kDrivesPerClock = 32;
 constexpr std::uint32_t kForGreetings = 8;  // messages that come before the first contact
 constexpr int kReadsOfTheDeparted = 1024;

@@ -215,7 +215,7 @@ class HostsTest(unittest.TestCase):
         for options, text in ((("--hosts", "a:0"), "it must be an integer from 1"), (("--hosts", "a,a"), "named twice"),
                               (("--hosts", "a,,b"), "is no host"), (("--hosts", "-oProxyCommand=x"), "is no host"),
                               (("--hosts", "a:2", "-n", 3), "they have 2"), (("--launcher-exec", "x"), "needs --hosts"),
-                              (("--hostfile", "/no/such/file"), "cannot be read"),
+                              (("--hostfile", "/no/such/file"), "cannot be read"), (("--hosts", ""), "--hosts is empty"),
                               (("--hosts", "h0:1", "--interface", "nothing0"), "eth0 10.77.0.1/24"),
                               (("--hosts", "h0:1", "--ports", "5-3"), "ports")):
             with self.subTest(options=options):

@@ -1,5 +1,5 @@
-// Bare sockets: a connection by loopback for each thread, one system call a message, readers that spin. What a
-// network over sockets can be measured against.
+// Bare sockets: a connection by loopback for each thread, one system call a message, readers that spin. What
+// a network over sockets can be measured against.
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -31,7 +31,9 @@ struct Header {
   std::uint64_t bytes;
 };
 
-[[noreturn]] void fail(const char* call) { throw Error(fmt::format("sockets: {}: {}", call, std::strerror(errno))); }
+[[noreturn]] void fail(const char* call) {
+  throw Error(fmt::format("sockets: {}: {}", call, std::strerror(errno)));
+}
 
 /// Rank 0 listens, rank 1 connects.
 base::Descriptor connect_ranks(int rank, Meeting& meeting) {
@@ -42,7 +44,8 @@ base::Descriptor connect_ranks(int rank, Meeting& meeting) {
   if (!socket) fail("socket");
   socklen_t size = sizeof address;
   if (rank == 0) {
-    if (::bind(socket.get(), reinterpret_cast<sockaddr*>(&address), size) != 0 || ::listen(socket.get(), 1) != 0 ||
+    if (::bind(socket.get(), reinterpret_cast<sockaddr*>(&address), size) != 0 ||
+        ::listen(socket.get(), 1) != 0 ||
         ::getsockname(socket.get(), reinterpret_cast<sockaddr*>(&address), &size) != 0)
       fail("bind");
     meeting.swap(std::as_bytes(std::span(&address.sin_port, 1)));
@@ -72,7 +75,8 @@ class SocketTransport {
   [[nodiscard]] int rank() const { return rank_; }
 
   void post_receive(std::uint64_t tag, ByteSpan buffer) {
-    const auto early = std::find_if(early_.begin(), early_.end(), [tag](const Early& each) { return each.tag == tag; });
+    const auto early =
+        std::find_if(early_.begin(), early_.end(), [tag](const Early& each) { return each.tag == tag; });
     if (early == early_.end()) return static_cast<void>(posted_.push_back({tag, buffer}));
     std::memcpy(buffer.data(), early->bytes.data(), std::min(buffer.size(), early->bytes.size()));
     early_.erase(early);
@@ -88,7 +92,8 @@ class SocketTransport {
 
   /// Reads what has come, straight into the buffer of a message that is under way.
   void progress() {
-    std::array<iovec, 2> parts{iovec{landing_.data(), landing_.size()}, iovec{room_.data() + end_, kRoom - end_}};
+    std::array<iovec, 2> parts{iovec{landing_.data(), landing_.size()},
+                               iovec{room_.data() + end_, kRoom - end_}};
     msghdr message{};
     message.msg_iov = landing_.empty() ? &parts[1] : parts.data();
     message.msg_iovlen = landing_.empty() ? 1 : 2;
@@ -160,7 +165,8 @@ class SocketTransport {
   /// Where the payload of a message goes.
   ByteSpan target_of(const Header& header) {
     is_active_ = header.tag == kActiveMessage;
-    const auto posted = std::find_if(posted_.begin(), posted_.end(), [&](const Posted& each) { return each.tag == header.tag; });
+    const auto posted = std::find_if(posted_.begin(), posted_.end(),
+                                     [&](const Posted& each) { return each.tag == header.tag; });
     current_ = posted;
     if (!is_active_ && posted != posted_.end()) return posted->buffer.first(header.bytes);
     if (is_active_) {

@@ -84,10 +84,10 @@ std::optional<EnvironmentJob> job_of_srun() {
   job.size = integer(tasks, 1, 1 << 20);
   if (job.size == 1) return std::nullopt;
   if (variable("SLURM_STEP_ID") == nullptr)
-    throw Error("SLURM_JOB_ID and " + std::string(tasks) + "=" + variable(tasks) +
-                " tell of a Slurm job of several tasks, but this process is in none of its steps: start the "
-                "program with "
-                "srun, or set WEFT_BOOTSTRAP=alone");
+    throw Error(
+        "SLURM_PROCID=" + std::string(variable("SLURM_PROCID")) + " and " + tasks + "=" + variable(tasks) +
+        " tell of a Slurm job of several tasks, but this process is in none of its steps: start the program "
+        "with srun, or set WEFT_BOOTSTRAP=alone");
   job.rank = integer("SLURM_PROCID", 0, job.size - 1);
   job.told_by = std::string("SLURM_PROCID, ") + tasks + " and SLURM_STEP_NODELIST";
   if (const char* const ports = variable("SLURM_STEP_RESV_PORTS"); ports != nullptr) {
