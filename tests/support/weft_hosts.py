@@ -18,7 +18,10 @@ def why_not():
     missing = [tool for tool in TOOLS if not shutil.which(tool)]
     if missing:
         return f"not installed: {', '.join(missing)}"
-    made = subprocess.run(["unshare", "--net", "true"], capture_output=True, text=True)
+    # What Hosts does, in a namespace that ends at once.
+    made = subprocess.run(["unshare", "--net", "sh", "-ec", "ip link set lo up; ip link add bridge type bridge; "
+                           "ip link add port type veth peer name eth; ip link set port master bridge up; ip addr add fd77::1/64 dev eth nodad"],
+                          capture_output=True, text=True)
     return f"no network namespaces can be made: {made.stderr.strip()}" if made.returncode else ""
 
 
@@ -112,11 +115,12 @@ class Hosts:
         """The processes in the namespace of the host, but for the one that holds it."""
         holder = self.hosts[number].process.pid
         space = os.readlink(f"/proc/{holder}/ns/net")
-        children = subprocess.run(["pgrep", "-P", str(holder)], capture_output=True, text=True).stdout.split()
         found = []
         for name in filter(str.isdigit, os.listdir("/proc")):
             try:
-                if int(name) != holder and name not in children and os.readlink(f"/proc/{name}/ns/net") == space:
+                with open(f"/proc/{name}/stat", encoding="utf-8") as file:
+                    parent = int(file.read().rsplit(")", 1)[1].split()[1])
+                if holder not in (int(name), parent) and os.readlink(f"/proc/{name}/ns/net") == space:
                     found.append(int(name))
             except OSError:
                 pass  # it has ended meanwhile
