@@ -40,6 +40,7 @@ bool RemoteHost::take(const FrameHeader& frame, Bytes& payload) {
       return true;
     case FrameKind::rank_ended:
       if (!server_.is_of(*this, frame.argument)) break;
+      ended_.insert(frame.argument);
       server_.rank_ended(frame.argument, {reinterpret_cast<const char*>(payload.data()), payload.size()});
       return true;
     case FrameKind::departed:

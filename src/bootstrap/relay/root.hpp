@@ -1,6 +1,7 @@
 // The root's side: the ranks of one other host.
 #pragma once
 
+#include <set>
 #include <string>
 
 #include "bootstrap/local/server.hpp"
@@ -19,6 +20,8 @@ class RemoteHost final : public local::RemoteRanks {
   [[nodiscard]] const FrameLink& link() const noexcept { return link_; }
   /// Works when the link is readable or writable.
   void serve();
+  /// Returns true when the host has told that the rank has ended, and with it all that the rank has sent.
+  [[nodiscard]] bool has_ended(int rank) const { return ended_.contains(rank); }
   /// Has the process of a rank ended that was declared failed.
   void end_rank(int rank, const std::string& why);
 
@@ -33,6 +36,7 @@ class RemoteHost final : public local::RemoteRanks {
   local::Server& server_;
   const int host_;
   FrameLink link_;
+  std::set<int> ended_;  // ranks
 };
 
 }  // namespace weft::bootstrap::relay

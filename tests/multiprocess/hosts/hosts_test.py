@@ -33,6 +33,12 @@ class HostsTest(unittest.TestCase):
                                 "rank 2 of 4 hosts 3: 0 1 1 2 local: 1 2 network mixed",
                                 "rank 3 of 4 hosts 3: 0 1 1 2 local: 3 network mixed"])
 
+    def test_many_short_ranks_end_in_order(self):
+        # What ranks tell last, and their ends, come over different connections.
+        for _ in range(10):
+            result = self.hosts.run("--hosts", self.hosts.names(16), RANK, "where")
+            self.assertEqual((result.returncode, result.stderr, result.stdout.count("of 64 hosts 4:")), (0, "", 64))
+
     def test_the_first_slots_are_used(self):
         result = self.hosts.run("--hosts", "h0:2,h1:2,h2:2", "-n", 3, RANK, "where")
         self.assertEqual((result.returncode, result.stderr), (0, ""))

@@ -32,6 +32,7 @@ struct RemoteJob::Agent {
   std::unique_ptr<bootstrap::relay::FrameLink> link;
   base::Descriptor* blocked = nullptr;  // the pipe that has no room
   std::vector<std::byte> rest;          // of the piece for it
+  std::vector<RemoteEvent> ends;  // of ranks whose last messages have not come yet over the other connection
   bool is_lost = false;
 
   [[nodiscard]] bool is_joined() const { return bootstrap != nullptr && link != nullptr; }

@@ -69,6 +69,11 @@ void RemoteJob::work_for(Agent& agent) {
     agent.link->receive([&](const FrameHeader& frame, std::vector<std::byte>& payload) {
       return take(agent, frame, payload);
     });
+  std::erase_if(agent.ends, [&](RemoteEvent& end) {
+    if (agent.bootstrap == nullptr || !agent.bootstrap->has_ended(end.rank)) return false;
+    events_.push_back(std::move(end));
+    return true;
+  });
   pass_explanations(agent);
   if (agent.link->has_ended())
     lose(agent, agent.link->why_ended());
@@ -139,8 +144,9 @@ bool RemoteJob::take(Agent& agent, const FrameHeader& frame, std::vector<std::by
     case JobFrame::errors:
       return carry(agent, rank.errors, payload);
     case JobFrame::ended:
+      // What the rank has told the server before comes over another connection.
       if (!std::exchange(rank.has_ended, true))
-        events_.push_back({RemoteEvent::Kind::ended, frame.argument, static_cast<int>(frame.stream)});
+        agent.ends.push_back({RemoteEvent::Kind::ended, frame.argument, static_cast<int>(frame.stream)});
       return true;
     case JobFrame::report:
       if (rank.explain)
@@ -206,6 +212,8 @@ void RemoteJob::lose(Agent& agent, std::string why) {
   if (std::exchange(agent.is_lost, true)) return;
   agent.blocked = nullptr;
   agent.bootstrap.reset();
+  for (RemoteEvent& end : agent.ends) events_.push_back(std::move(end));
+  agent.ends.clear();
   for (std::size_t place = 0; place < agent.ranks.size(); ++place) {
     RemoteRank& rank = agent.ranks[place];
     rank.output.close();
