@@ -167,7 +167,12 @@ class Pmi1 final : public Contact {
   }
 
   std::string ask(const std::string& line, std::string_view command, const base::Deadline& deadline) {
-    if (!send(line)) throw Error("PMI-1: the launcher cannot be asked: " + base::failed_call("send", errno));
+    if (!send(line))
+      throw Error(
+          errno == EPIPE
+              ? std::string("PMI-1: the launcher has closed the connection: a program that this rank ran "
+                            "before has left the job already")
+              : "PMI-1: the launcher cannot be asked: " + base::failed_call("send", errno));
     const auto answer = await(command, deadline);
     if (!answer.has_value())
       throw Error("PMI-1: the launcher has not answered \"" + line.substr(0, line.find(' ')) +
