@@ -5,7 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <span>
+
+#include "base/hex.hpp"
 
 namespace weft::tools::run {
 
@@ -13,24 +14,10 @@ namespace {
 
 using nlohmann::json;
 
-constexpr const char* kDigits = "0123456789abcdef";
-
-std::string to_hex(std::span<const std::byte> bytes) {
-  std::string text;
-  for (const std::byte each : bytes) {
-    text += kDigits[std::to_integer<unsigned>(each) >> 4];
-    text += kDigits[std::to_integer<unsigned>(each) & 15];
-  }
-  return text;
-}
-
-std::vector<std::byte> from_hex(const std::string& text) {
-  std::vector<std::byte> bytes;
-  if (text.size() % 2 != 0 || text.find_first_not_of(kDigits) != std::string::npos)
-    throw Error("a value in hexadecimal digits is damaged");
-  for (std::size_t place = 0; place < text.size(); place += 2)
-    bytes.push_back(static_cast<std::byte>(std::stoi(text.substr(place, 2), nullptr, 16)));
-  return bytes;
+std::vector<std::byte> bytes_of(const json& value) {
+  const auto bytes = base::from_hex(value.get<std::string>());
+  if (!bytes.has_value()) throw Error("a value in hexadecimal digits is damaged");
+  return *bytes;
 }
 
 }  // namespace
@@ -44,8 +31,8 @@ std::string to_line(const Description& from) {
                      {"first", from.first},
                      {"count", from.count},
                      {"job", from.job_id},
-                     {"secret", to_hex(from.secret)},
-                     {"root", to_hex(from.root)},
+                     {"secret", base::to_hex(from.secret)},
+                     {"root", base::to_hex(from.root)},
                      {"contact_seconds", from.contact_seconds},
                      {"peer_timeout", from.peer_timeout},
                      {"directory", from.directory},
@@ -70,10 +57,10 @@ Description parse_description(const std::string& line) try {
   text.at("first").get_to(to.first);
   text.at("count").get_to(to.count);
   text.at("job").get_to(to.job_id);
-  const std::vector<std::byte> secret = from_hex(text.at("secret").get<std::string>());
+  const std::vector<std::byte> secret = bytes_of(text.at("secret"));
   if (secret.size() != to.secret.size()) throw Error("the secret has a wrong length");
   std::copy(secret.begin(), secret.end(), to.secret.begin());
-  to.root = from_hex(text.at("root").get<std::string>());
+  to.root = bytes_of(text.at("root"));
   text.at("contact_seconds").get_to(to.contact_seconds);
   text.at("peer_timeout").get_to(to.peer_timeout);
   text.at("directory").get_to(to.directory);

@@ -16,6 +16,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/hex.hpp"
 #include "base/parse.hpp"
 #include "base/system_call.hpp"
 
@@ -25,7 +26,6 @@ namespace {
 
 constexpr std::size_t kMostValue = 1000;  // characters; the protocol's processes take 1024
 constexpr std::size_t kLongestLine = 4096;
-constexpr const char* kDigits = "0123456789abcdef";
 
 int required_integer(const char* name, std::int64_t least, std::int64_t most) {
   const char* const text = std::getenv(name);
@@ -35,23 +35,6 @@ int required_integer(const char* name, std::int64_t least, std::int64_t most) {
                 (text == nullptr ? " is not set" : "=" + std::string(text) + " is not valid") +
                 ": the launcher sets PMI_FD, PMI_RANK and PMI_SIZE");
   return static_cast<int>(*value);
-}
-
-std::string to_hex(std::span<const std::byte> bytes) {
-  std::string text;
-  for (const std::byte each : bytes) {
-    text += kDigits[std::to_integer<unsigned>(each) >> 4];
-    text += kDigits[std::to_integer<unsigned>(each) & 15];
-  }
-  return text;
-}
-
-std::optional<std::vector<std::byte>> from_hex(std::string_view text) {
-  std::vector<std::byte> bytes;
-  if (text.size() % 2 != 0 || text.find_first_not_of(kDigits) != std::string_view::npos) return std::nullopt;
-  for (std::size_t place = 0; place < text.size(); place += 2)
-    bytes.push_back(static_cast<std::byte>(std::stoi(std::string(text.substr(place, 2)), nullptr, 16)));
-  return bytes;
 }
 
 /// The value of a key in a line; it ends at a blank.
@@ -100,14 +83,15 @@ class Pmi1 final : public Contact {
     ask("cmd=init pmi_version=1 pmi_subversion=1", "response_to_init", deadline);
     is_open_ = true;
     space_ = value_of(ask("cmd=get_my_kvsname", "my_kvsname", deadline), "kvsname");
-    const std::string text = to_hex(own);
+    const std::string text = base::to_hex(own);
     const std::string_view all = text;
     put(rank_, 0, all.substr(0, kMostValue), deadline);
     put(rank_, 1, all.size() > kMostValue ? all.substr(kMostValue) : "", deadline);
     if (!send("cmd=barrier_in") || !await("barrier_out", deadline)) fail_incomplete();
     Cards cards;
     for (int rank = 0; rank < size_; ++rank) {
-      const auto card = from_hex(get(rank, 0, deadline).value_or("") + get(rank, 1, deadline).value_or(""));
+      const auto card =
+          base::from_hex(get(rank, 0, deadline).value_or("") + get(rank, 1, deadline).value_or(""));
       if (!card.has_value())
         throw Error("PMI-1: rank " + std::to_string(rank) +
                     " has published something else than a rank of weft does");
