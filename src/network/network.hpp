@@ -233,11 +233,7 @@ class Port {
   /// Network::peer_departed(). Returns true once nothing from the peer will be delivered any more. Returns
   /// false when poll() still has messages or another thread held a lock; the call must then be repeated. One
   /// thread at a time.
-  virtual bool reclaim(int peer, bool exclusive) noexcept {
-    static_cast<void>(peer);
-    static_cast<void>(exclusive);
-    return true;
-  }
+  virtual bool reclaim(int /*peer*/, bool /*exclusive*/) noexcept { return true; }
 
   /// Delivers up to about `limit` messages of each lane, in the order of Urgency; returns their number.
   /// Between two lanes it polls the lanes of Urgency::first again.
@@ -251,7 +247,7 @@ class Port {
   /// Makes arrivals ring the doorbell; returns false when a message has arrived meanwhile. Costs a
   /// process-wide barrier.
   virtual bool prepare_park(bool exclusive) noexcept = 0;
-  /// Returns a token that changes with every ring of the doorbell and every wake().
+  /// Returns a token that changes with each ring of the doorbell and each wake().
   [[nodiscard]] virtual std::uint32_t park_token() const noexcept = 0;
   /// Sleeps unless a message has arrived or the token has changed. Woken by arrivals, and by wake() with a
   /// common bit in `bits`.

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import unittest
 
 from weft_job import WEFT, environment
 
@@ -136,6 +137,18 @@ class Hosts:
 
     def __exit__(self, *_):
         self.close()
+
+
+class TestCase(unittest.TestCase):
+    """Has four hosts for all of its tests; skipped where there can be none."""
+
+    @classmethod
+    def setUpClass(cls):
+        reason = why_not()
+        if reason:
+            raise unittest.SkipTest(reason)
+        cls.hosts = Hosts(4)
+        cls.addClassCleanup(cls.hosts.close)
 
 
 if __name__ == "__main__":

@@ -63,6 +63,7 @@ class Guardian {
   void note_end(int rank);
   [[nodiscard]] std::string name_of(int rank) const;
   void check_unfinished();
+  void fail_unfinished(const bootstrap::local::Server::Unfinished& rank);
   void check_unreachable();
   void fail(int rank, int exit_code, const std::string& how);
   void tell_failures();
@@ -87,7 +88,8 @@ class Guardian {
   std::vector<Rank> ranks_;
   std::map<pid_t, int> rank_of_;
   int running_ = 0;
-  std::optional<int> verdict_;         // the exit code, once a rank has failed
+  std::vector<bootstrap::local::Server::Unfinished> unfinished_;  // whose way to end is not known yet
+  std::optional<int> verdict_;                                    // the exit code, once a rank has failed
   std::vector<std::string> failures_;  // with --keep-going: the ranks that failed, and how
   int first_failure_ = 0;              // exit code of the first failure
   std::optional<Explanation> explanation_;

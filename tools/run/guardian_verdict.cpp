@@ -17,25 +17,32 @@ constexpr int kUnfinished = 1;  // exit code for a rank that ends without having
 
 }  // namespace
 
-/// Finds ranks that exited with code 0 but failed for the job, because they never left it.
+/// Finds ranks that exited with code 0 but failed for the job, because they never left it. The server may
+/// know of the end of a rank on another host before this process knows how it ended.
 void Guardian::check_unfinished() {
-  while (const auto unfinished = server_.take_unfinished()) {
-    if (unfinished->is_cut_off)
-      fail(unfinished->rank, kUnfinished,
-           "exited with code 0, but its connection to the launcher had ended while it ran, and with it its "
-           "part in the job: the program has closed descriptors that it did not open, has executed another "
-           "program while its weft::Runtime was open, or was a part of a script and ended without leaving");
-    else if (unfinished->has_joined)
-      fail(unfinished->rank, kUnfinished,
-           "exited with code 0 without leaving the job: its weft::Runtime was not destroyed (std::exit and "
-           "_exit destroy nothing of main's)");
-    else
-      fail(unfinished->rank, kUnfinished,
-           fmt::format(
-               "exited with code 0 before it joined the job, which rank {} has joined: every rank must "
-               "make its weft::Runtime",
-               unfinished->other));
-  }
+  while (const auto next = server_.take_unfinished()) unfinished_.push_back(*next);
+  std::erase_if(unfinished_, [this](const bootstrap::local::Server::Unfinished& each) {
+    if (!ranks_[static_cast<std::size_t>(each.rank)].ended) return false;
+    fail_unfinished(each);
+    return true;
+  });
+}
+
+void Guardian::fail_unfinished(const bootstrap::local::Server::Unfinished& rank) {
+  if (rank.is_cut_off)
+    fail(rank.rank, kUnfinished,
+         "exited with code 0, but its connection to the launcher had ended while it ran, and with it its "
+         "part in the job: the program has closed descriptors that it did not open, has executed another "
+         "program while its weft::Runtime was open, or was a part of a script and ended without leaving");
+  else if (rank.has_joined)
+    fail(rank.rank, kUnfinished,
+         "exited with code 0 without leaving the job: its weft::Runtime was not destroyed (std::exit and "
+         "_exit destroy nothing of main's)");
+  else
+    fail(rank.rank, kUnfinished,
+         fmt::format("exited with code 0 before it joined the job, which rank {} has joined: every rank must "
+                     "make its weft::Runtime",
+                     rank.other));
 }
 
 /// Ends ranks that were declared failed although they run: they may not go on as if they were members.

@@ -10,8 +10,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <utility>
 
 #include "base/log.hpp"
+#include "base/signals_blocked.hpp"
 #include "base/system_call.hpp"
 #include "bootstrap/local/server.hpp"
 #include "bootstrap/relay/agent.hpp"
@@ -41,13 +43,8 @@ class ServiceThread : public HostService {
   }
 
   void start() {
-    // Signals are for the program's threads.
-    sigset_t all;
-    sigset_t before;
-    ::sigfillset(&all);
-    ::pthread_sigmask(SIG_BLOCK, &all, &before);
+    const base::SignalsBlocked inherited;
     thread_ = std::thread([this] { run(); });
-    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   }
   /// To be called by the destructor of the class that has the work.
   void finish() {
@@ -119,6 +116,28 @@ class JobService final : public ServiceThread {
     while (const auto lost = server_.take_unreachable()) end(*lost);
     while (server_.take_unfinished().has_value()) {
     }
+    for (; told_losses_ < server_.losses().size(); ++told_losses_) {
+      const local::Server::Loss& loss = server_.losses()[told_losses_];
+      log_.error("rank " + std::to_string(loss.rank) + " had accepted messages that are lost: " + loss.what);
+    }
+    if (server_.aborted().has_value() && !std::exchange(has_told_abort_, true)) end_all(*server_.aborted());
+  }
+
+  /// The rank that has aborted the job ends by itself, and its launcher may leave the others alone.
+  void end_all(const local::Server::Abort& abort) {
+    log_.error("rank " + std::to_string(abort.rank) + " aborted the job with code " +
+               std::to_string(abort.code) + ": " + abort.reason);
+    // The own process last: it is rank 0.
+    for (int rank = job_.size - 1; rank >= 0; --rank)
+      if (rank != abort.rank) end_process(rank, SIGTERM, "the job was aborted: " + abort.reason);
+  }
+
+  void end_process(int rank, int signal, const std::string& why) {
+    const auto host = static_cast<std::size_t>(job_.host_of[static_cast<std::size_t>(rank)]);
+    if (hosts_[host] != nullptr)
+      hosts_[host]->end_rank(rank, why);
+    else if (const pid_t process = server_.process_of(rank); process > 0)
+      ::kill(process, signal);
   }
 
   void adopt() {
@@ -153,10 +172,7 @@ class JobService final : public ServiceThread {
     const std::string why = "rank " + std::to_string(lost.by) + " cannot reach it: " + lost.why;
     log_.error("rank " + std::to_string(lost.rank) + " on " + job_.host_names[host] + " is ended, because " +
                why);
-    if (hosts_[host] != nullptr)
-      hosts_[host]->end_rank(lost.rank, why);
-    else if (const pid_t process = server_.process_of(lost.rank); process > 0)
-      ::kill(process, SIGKILL);
+    end_process(lost.rank, SIGKILL, why);
   }
 
   [[nodiscard]] bool is_over(bool is_late) override { return server_.has_served_all(is_late); }
@@ -178,6 +194,8 @@ class JobService final : public ServiceThread {
   sockets::Inbox inbox_;
   std::unique_ptr<sockets::Acceptor> acceptor_;
   std::vector<std::unique_ptr<relay::RemoteHost>> hosts_;
+  std::size_t told_losses_ = 0;
+  bool has_told_abort_ = false;
 };
 
 class RemoteService final : public ServiceThread {

@@ -4,9 +4,11 @@
 
 #include <fcntl.h>
 #include <sys/epoll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <utility>
@@ -55,6 +57,12 @@ RankConnections::RankConnections(const std::string& name, User& user)
 }
 
 RankConnections::~RankConnections() = default;
+
+std::size_t RankConnections::most_lent() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 0;
+  return static_cast<std::size_t>(std::min<rlim_t>(limit.rlim_cur / 2, rlim_t{1} << 20));
+}
 
 void RankConnections::serve() {
   std::array<epoll_event, 64> events{};

@@ -45,6 +45,10 @@ class RankConnections {
   RankConnections(const std::string& name, User& user);
   ~RankConnections();
 
+  /// How many descriptors of ranks may be kept: half of the files that this process may have open, the rest
+  /// being for connections and output.
+  [[nodiscard]] static std::size_t most_lent();
+
   /// A socket for a rank to inherit, over which it can connect from other network namespaces, and its name
   /// for the environment of the rank (WEFT_BOOTSTRAP_SOCKET). open_for_rank() throws weft::Error.
   struct RankEnd {

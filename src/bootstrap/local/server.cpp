@@ -2,8 +2,6 @@
 
 #include <weft/error.hpp>
 
-#include <sys/resource.h>
-
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,14 +14,6 @@
 
 namespace weft::bootstrap::local {
 namespace {
-
-/// Returns half of the number of files that this process may have open: the rest is for connections and
-/// output.
-std::size_t most_lent() {
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 0;
-  return static_cast<std::size_t>(std::min<rlim_t>(limit.rlim_cur / 2, rlim_t{1} << 20));
-}
 
 constexpr double kDepartureGrace = 0.3;  // seconds; failures are promised within one second
 
@@ -38,7 +28,7 @@ Server::Server(std::string job_id, int size, std::vector<std::int32_t> host_of, 
       host_of_(std::move(host_of)),
       connections_(name_, *this),
       joins_(static_cast<std::size_t>(size)),
-      most_lent_(most_lent()),
+      most_lent_(RankConnections::most_lent()),
       is_known_unfinished_(static_cast<std::size_t>(size), false) {}
 
 Server::~Server() = default;

@@ -3,7 +3,6 @@
 #include <weft/error.hpp>
 
 #include <poll.h>
-#include <signal.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -11,6 +10,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "base/signals_blocked.hpp"
 #include "base/system_call.hpp"
 
 namespace weft::bootstrap::local {
@@ -18,11 +18,7 @@ namespace weft::bootstrap::local {
 ServerWatch::ServerWatch(int socket, std::function<void()> lost)
     : stop_(::eventfd(0, EFD_CLOEXEC)), process_(::getpid()) {
   if (!stop_) throw Error("the server of the job cannot be watched: " + base::failed_call("eventfd", errno));
-  // Signals are for the program's threads.
-  sigset_t all;
-  sigset_t before;
-  ::sigfillset(&all);
-  ::pthread_sigmask(SIG_BLOCK, &all, &before);
+  const base::SignalsBlocked inherited;
   thread_ = std::thread([socket, stop = stop_.get(), lost = std::move(lost)] {
     pollfd waits[] = {{stop, POLLIN, 0}, {socket, POLLRDHUP, 0}};
     while (::poll(waits, 2, -1) < 0 && errno == EINTR) {
@@ -30,7 +26,6 @@ ServerWatch::ServerWatch(int socket, std::function<void()> lost)
     const bool is_closed = (waits[1].revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
     if (waits[0].revents == 0 && is_closed) lost();
   });
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 ServerWatch::~ServerWatch() {

@@ -3,7 +3,6 @@
 #include <weft/error.hpp>
 
 #include <fcntl.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -26,12 +25,6 @@ namespace {
 
 std::uint32_t number_of(FrameKind kind) { return static_cast<std::uint32_t>(kind); }
 
-std::size_t half_of_open_files() {
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 0;
-  return static_cast<std::size_t>(std::min<rlim_t>(limit.rlim_cur / 2, rlim_t{1} << 20));
-}
-
 }  // namespace
 
 /// A connection of a rank.
@@ -47,7 +40,7 @@ Agent::Agent(std::string job_id, int size, base::Descriptor to_root, std::string
     : job_id_(std::move(job_id)),
       name_(socket_name.empty() ? local::socket_name(random_job_id()) : std::move(socket_name)),
       size_(size),
-      most_lent_(half_of_open_files()),
+      most_lent_(local::RankConnections::most_lent()),
       link_(std::move(to_root), kLongestFrame),
       connections_(name_, *this) {}
 

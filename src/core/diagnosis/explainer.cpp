@@ -1,5 +1,7 @@
 #include "core/diagnosis/explainer.hpp"
 
+#include "base/signals_blocked.hpp"
+
 #include "core/runtime/runtime_state.hpp"
 
 #include <poll.h>
@@ -56,13 +58,8 @@ Explainer::Explainer(RuntimeState& runtime, std::unique_ptr<core::ReportChannel>
   if (hears_signal && !notice_.is_heard())
     runtime.log().warn(
         "SIGUSR1 is not explained: the program handles or ignores it itself, and weft replaces no handler");
-  // Signals of the program are for its own threads.
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  const base::SignalsBlocked inherited;
   thread_ = std::thread([this] { run(); });
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 Explainer::~Explainer() {

@@ -1,5 +1,7 @@
 #include "network/mixed/remote_watch.hpp"
 
+#include "base/signals_blocked.hpp"
+
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -35,18 +37,10 @@ bool RemoteWatch::start(int descriptor) noexcept {
   stop_event_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   try {
     if (stop_event_ >= 0) {
-      // Signals are for the threads of the program.
-      sigset_t all;
-      sigset_t before;
-      ::sigfillset(&all);
-      ::pthread_sigmask(SIG_SETMASK, &all, &before);
-      try {
+      {
+        const base::SignalsBlocked inherited;
         thread_ = std::thread([this, descriptor] { run(descriptor); });
-      } catch (...) {
-        ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-        throw;
       }
-      ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
       state_.store(State::armed, std::memory_order_release);
       state_.notify_one();
       return true;

@@ -98,13 +98,16 @@ void TcpEndpoint::drive(session::SessionDevice& device) noexcept {
   if (hot_ == nullptr || has_found_others_ || drives_ % kDrivesPerLook == 0 ||
       (!has_read && !writing_.empty()))
     poll_events(device);
-  if (drives_ % kDrivesPerClock == 0 || has_slept_.load(std::memory_order_relaxed)) {
-    has_slept_.store(false, std::memory_order_relaxed);
+  const bool has_slept = has_slept_.load(std::memory_order_relaxed);
+  if (drives_ % kDrivesPerClock == 0 || has_slept) {
+    if (has_slept) has_slept_.store(false, std::memory_order_relaxed);
     look_after_peers(base::now_ns());
   }
   if (!broken_.empty()) read_broken(device);
   if (!lost_.empty()) end_lost(device);
-  is_restless_.store(!searching_.empty(), std::memory_order_relaxed);
+  // Written when it changes: threads that want to sleep read it.
+  if (is_restless_.load(std::memory_order_relaxed) == searching_.empty())
+    is_restless_.store(!searching_.empty(), std::memory_order_relaxed);
 }
 
 void TcpEndpoint::poll_events(session::SessionDevice& device) noexcept {

@@ -16,16 +16,7 @@ TRAFFIC = (program("failure_rank"), "traffic")
 PEER_TIMEOUT = 2
 
 
-@unittest.skipIf(weft_hosts.why_not(), weft_hosts.why_not())
-class HostFailuresTest(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.hosts = weft_hosts.Hosts(4)
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.hosts.close()
-
+class HostFailuresTest(weft_hosts.TestCase):
     def start_traffic(self, network):
         job = self.hosts.launch("--timeout", HANG_GUARD, "--keep-going", "--hosts", self.hosts.names(1), *TRAFFIC, WEFT_NETWORK=network,
                                 WEFT_PEER_TIMEOUT=str(PEER_TIMEOUT))
@@ -52,7 +43,8 @@ class HostFailuresTest(unittest.TestCase):
             self.assertEqual(self.hosts.processes(number), [], f"on h{number}")
 
     def test_a_rank_that_is_killed_is_noticed_by_all(self):
-        for network in ("tcp", "mixed"):
+        # Several times: the bootstrap and the launcher learn of the end over different connections.
+        for network in ("tcp", "mixed") * 3:
             with self.subTest(network=network):
                 job, processes = self.start_traffic(network)
                 time.sleep(0.2)
@@ -67,7 +59,6 @@ class HostFailuresTest(unittest.TestCase):
         job, _ = self.start_traffic("mixed")
         time.sleep(0.2)
         self.hosts.cut(3)
-        begin = time.monotonic()
         try:
             out, err = self.end(job)
         finally:
@@ -75,7 +66,6 @@ class HostFailuresTest(unittest.TestCase):
         self.assertNotEqual(job.returncode, 0)
         self.assertEqual(out.count("survived rank 3\n"), 3, err)
         self.assertRegex(err, r"rank 3 \(pid \d+ on h3\)")
-        self.assertLess(time.monotonic() - begin, 60, err)
         self.expect_nothing_left()
 
     def test_an_agent_that_is_killed_takes_its_ranks_with_it(self):

@@ -14,7 +14,8 @@ TEST(Hex, comes_back_for_every_byte) {
 }
 
 TEST(Hex, refuses_other_texts) {
-  for (const char* text : {"0", "0g", "0A", "g0", " 00", "00 "}) EXPECT_FALSE(from_hex(text).has_value()) << text;
+  for (const char* text : {"0", "0g", "0A", "g0", " 00", "00 "})
+    EXPECT_FALSE(from_hex(text).has_value()) << text;
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include "bootstrap/in_process/hub.hpp"
 #include "support/message_sink.hpp"
+#include "support/no_copier.hpp"
 
 #include <weft/error.hpp>
 
@@ -19,12 +20,6 @@ namespace weft::network::sim {
 namespace {
 
 constexpr std::uint8_t kChannel = 9;
-
-/// Copies nothing: kept messages go to the heap.
-class NoCopier final : public detail::PayloadLender {
- public:
-  PayloadOwner* keep(const std::byte*&, std::size_t, std::uint64_t&) noexcept override { return nullptr; }
-};
 
 class Inbox final : public test::MessageSink {
  public:
@@ -108,7 +103,7 @@ class Job {
  private:
   base::Attributes attributes_;
   bootstrap::Hub hub_;
-  NoCopier copier_;
+  test::NoCopier copier_;
   std::vector<std::unique_ptr<bootstrap::Bootstrap>> bootstraps_;
   std::vector<std::unique_ptr<detail::DevicePath>> paths_;
 
@@ -377,7 +372,7 @@ TEST(SimNetwork, refuses_ranks_with_other_knobs_and_ranks_that_are_processes) {
   bootstrap::Hub hub(2);
   const auto zero = hub.join(0);
   const auto one = hub.join(1);
-  NoCopier copier;
+  test::NoCopier copier;
   const SimNetwork network(*zero, base::Attributes::load(Settings{}, nullptr), copier);
   const Settings other = {{"sim_seed", "2"}};
   EXPECT_THROW(SimNetwork(*one, base::Attributes::load(other, nullptr), copier), Error);

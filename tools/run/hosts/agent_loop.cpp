@@ -357,16 +357,17 @@ void AgentLoop::give_input() {
 }
 
 void AgentLoop::take_reports() {
+  if (!job_.explains) return;
+  report_.resize(kLongestReport);
   for (int place = 0; place < job_.count; ++place) {
     Rank& rank = ranks_[static_cast<std::size_t>(place)];
     if (!rank.explain) continue;
-    std::vector<std::byte> report(kLongestReport);
-    const ssize_t got = ::recv(rank.explain.get(), report.data(), report.size(), MSG_DONTWAIT);
+    const ssize_t got = ::recv(rank.explain.get(), report_.data(), report_.size(), MSG_DONTWAIT);
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) continue;
     if (got <= 0)
       rank.explain.close();
     else
-      tell(JobFrame::report, job_.first + place, 0, std::span(report).first(static_cast<std::size_t>(got)));
+      tell(JobFrame::report, job_.first + place, 0, std::span(report_).first(static_cast<std::size_t>(got)));
   }
 }
 

@@ -64,6 +64,7 @@ class AgentLoop {
   std::vector<Rank> ranks_;
   base::Descriptor input_;  // of rank 0
   std::vector<std::byte> unread_;
+  std::vector<std::byte> report_;  // of a rank, as it comes
   bool has_all_input_ = false;
   bool has_to_finish_ = false;
   bool is_abandoned_ = false;

@@ -23,6 +23,7 @@ std::vector<std::string> agent_command(const std::string& host, const std::strin
   const std::string own = std::filesystem::read_symlink("/proc/self/exe", error).string();
   if (error) throw Error("the path of this program cannot be read: " + error.message());
   std::vector<std::string> command;
+  std::string program = own;
   if (!launcher_exec.empty()) {
     std::istringstream words(launcher_exec);
     for (std::string word; words >> word;) command.push_back(word);
@@ -31,8 +32,16 @@ std::vector<std::string> agent_command(const std::string& host, const std::strin
   } else if (!is_own_name(host)) {
     // Without a question that nobody would see.
     command = {"ssh", "-o", "BatchMode=yes", "-T", host};
+    // The shell of the other host takes it apart.
+    program.assign(1, '\'');
+    for (const char each : own) {
+      if (each == '\'') program.append("'\\'");
+      program.push_back(each);
+      if (each == '\'') program.push_back('\'');
+    }
+    program.push_back('\'');
   }
-  command.insert(command.end(), {own, "run", "--agent"});
+  command.insert(command.end(), {program, "run", "--agent"});
   return command;
 }
 
