@@ -5,7 +5,8 @@
 
 namespace weft::base {
 
-/// Blocks all signals in this thread while it lives. A thread that is started meanwhile inherits that for good.
+/// Blocks all signals in this thread while it lives. A thread that is started meanwhile inherits that for
+/// good.
 class SignalsBlocked {
  public:
   SignalsBlocked() noexcept {

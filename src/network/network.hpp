@@ -161,7 +161,8 @@ enum class AccessResult : std::uint8_t {
   not_ready,  // the peer is not ready yet
   refused,    // outside the region's bounds, or the region is closed; without effect
   peer_left,
-  unsupported,  // this network cannot reach the region by itself: the core sends messages instead
+  unsupported,  // this network does not reach the region by itself, or does not access so few bytes: the core
+                // sends messages instead
 };
 
 /// Part of a network that belongs to one device. Calls with `exclusive` true are made by one thread at a

@@ -1,4 +1,5 @@
-// Fetches of memory that peers offer, and the end of a transport that may still have some under way.
+// Fetches of memory that peers offer, gets and puts of their regions, and the end of a transport that may
+// still have some under way.
 #include "network/session/session_device.hpp"
 
 #include <sched.h>
@@ -6,26 +7,47 @@
 
 namespace weft::network::session {
 
-AccessResult SessionDevice::fetch(int peer, const OfferedMemory& from, std::span<std::byte> to,
-                                  std::uint64_t token, bool exclusive) noexcept {
-  if (!transport_->can_fetch()) return AccessResult::unsupported;
+template <class Begin>
+AccessResult SessionDevice::begin_access(int peer, std::uint8_t device, bool exclusive,
+                                         const Begin& begin) noexcept {
   if (shared_.peers.peer(peer).has_left.load(std::memory_order_relaxed)) return AccessResult::peer_left;
-  Link* link = find(peer, from.device);
-  // The RTS may have come from another device of the peer than the one that carries the payload.
+  Link* link = find(peer, device);
+  // An RTS may have come from another device of the peer than the one that carries the payload.
   if (link == nullptr || !link->open.load(std::memory_order_acquire)) [[unlikely]] {
-    const SendResult contacted = approach(peer, from.device, exclusive);
+    const SendResult contacted = approach(peer, device, exclusive);
     if (contacted == SendResult::lock_contended) return AccessResult::lock_contended;
     if (contacted == SendResult::peer_left) return AccessResult::peer_left;
     if (contacted != SendResult::sent) return AccessResult::not_ready;
-    link = find(peer, from.device);
+    link = find(peer, device);
   }
   Guard guard(*this, exclusive);
   if (!guard) return AccessResult::lock_contended;
   if (is_stopped()) return AccessResult::peer_left;
   if (fetches_ == kMostFetches) return AccessResult::no_slot;
-  const AccessResult result = transport_->fetch(*link, from, to, token);
+  const AccessResult result = begin(*link);
   if (result == AccessResult::posted) ++fetches_;
   return result;
+}
+
+AccessResult SessionDevice::fetch(int peer, const OfferedMemory& from, std::span<std::byte> to,
+                                  std::uint64_t token, bool exclusive) noexcept {
+  if (!transport_->can_fetch()) return AccessResult::unsupported;
+  return begin_access(peer, from.device, exclusive,
+                      [&](Link& link) { return transport_->fetch(link, from, to, token); });
+}
+
+AccessResult SessionDevice::get(int peer, const RemoteMemory& from, std::span<std::byte> to,
+                                std::uint64_t token, bool exclusive) noexcept {
+  if (!transport_->can_access(to.size())) return AccessResult::unsupported;
+  return begin_access(peer, from.device, exclusive,
+                      [&](Link& link) { return transport_->get(link, from, to, token); });
+}
+
+AccessResult SessionDevice::put(int peer, const RemoteMemory& to, Bytes from, std::uint64_t token,
+                                bool exclusive) noexcept {
+  if (!transport_->can_access(from.size())) return AccessResult::unsupported;
+  return begin_access(peer, to.device, exclusive,
+                      [&](Link& link) { return transport_->put(link, to, from, token); });
 }
 
 void SessionDevice::fetch_ended(std::uint64_t token, Outcome outcome) noexcept {

@@ -53,7 +53,11 @@ class SessionDevice {
   // fetch.cpp
   AccessResult fetch(int peer, const OfferedMemory& from, std::span<std::byte> to, std::uint64_t token,
                      bool exclusive) noexcept;
-  /// Takes the end of a fetch; for the transport, under the lock.
+  AccessResult get(int peer, const RemoteMemory& from, std::span<std::byte> to, std::uint64_t token,
+                   bool exclusive) noexcept;
+  AccessResult put(int peer, const RemoteMemory& to, Bytes from, std::uint64_t token,
+                   bool exclusive) noexcept;
+  /// Takes the end of a fetch, get or put; for the transport, under the lock.
   void fetch_ended(std::uint64_t token, Outcome outcome) noexcept;
   /// Ends the transport for good. One thread at a time.
   void stop() noexcept;
@@ -155,7 +159,10 @@ class SessionDevice {
   SendResult submit(const Outgoing& outgoing, const Bytes* stageable, bool exclusive,
                     const Transmit& transmit) noexcept;
   [[nodiscard]] SendResult approach(int peer, std::uint8_t device, bool exclusive) noexcept;
-  // fetch.cpp, under the lock
+  // fetch.cpp
+  template <class Begin>
+  AccessResult begin_access(int peer, std::uint8_t device, bool exclusive, const Begin& begin) noexcept;
+  // under the lock
   [[nodiscard]] std::size_t take_ended(std::span<EndedFetch> ended) noexcept;
   // staging.cpp, under the lock
   [[nodiscard]] bool may_stage(const Link& link, const Outgoing& outgoing, std::size_t size) const noexcept;

@@ -14,19 +14,10 @@ SessionPort::SessionPort(SessionDevice& device, Peers& peers, const Capabilities
   for (auto& row : path.rows) row.store(no_lanes_.get(), std::memory_order_relaxed);
 }
 
-AccessResult SessionPort::put(int, const RemoteMemory&, Bytes, const std::uint64_t*, std::uint64_t,
-                              bool) noexcept {
-  return AccessResult::unsupported;
-}
-
 Port::Traffic SessionPort::traffic() noexcept {
   const Traffic now = device_.traffic();
   return {.delivered = now.delivered - before_.delivered,
           .delivered_bytes = now.delivered_bytes - before_.delivered_bytes};
-}
-
-AccessResult SessionPort::get(int, const RemoteMemory&, std::span<std::byte>, std::uint64_t, bool) noexcept {
-  return AccessResult::unsupported;
 }
 
 }  // namespace weft::network::session

@@ -28,10 +28,14 @@ class SessionPort final : public Port {
   [[nodiscard]] bool arm() noexcept override { return device_.transport().may_sleep(); }
   /// Always false: an address alone is not enough to read from a peer over a message network.
   bool read(int, std::uint64_t, std::span<std::byte>) noexcept override { return false; }
-  AccessResult put(int peer, const RemoteMemory& to, Bytes from, const std::uint64_t* immediate,
-                   std::uint64_t token, bool exclusive) noexcept override;
+  AccessResult put(int peer, const RemoteMemory& to, Bytes from, const std::uint64_t*, std::uint64_t token,
+                   bool exclusive) noexcept override {
+    return device_.put(peer, to, from, token, exclusive);
+  }
   AccessResult get(int peer, const RemoteMemory& from, std::span<std::byte> to, std::uint64_t token,
-                   bool exclusive) noexcept override;
+                   bool exclusive) noexcept override {
+    return device_.get(peer, from, to, token, exclusive);
+  }
   [[nodiscard]] Offer offer(int, Bytes memory) noexcept override { return device_.transport().offer(memory); }
   void end_offer(int, const Offer& offer) noexcept override { device_.transport().end_offer(offer); }
   AccessResult fetch(int peer, const OfferedMemory& from, std::span<std::byte> to, std::uint64_t token,

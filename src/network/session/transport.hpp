@@ -50,6 +50,15 @@ class Transport {
   virtual AccessResult fetch(Link&, const OfferedMemory&, std::span<std::byte>, std::uint64_t) noexcept {
     return AccessResult::unsupported;
   }
+  /// See Port::put() and get(): they are called for sizes for which can_access() holds, which any thread
+  /// asks, and reported as fetches are.
+  [[nodiscard]] virtual bool can_access(std::size_t) const noexcept { return false; }
+  virtual AccessResult get(Link&, const RemoteMemory&, std::span<std::byte>, std::uint64_t) noexcept {
+    return AccessResult::unsupported;
+  }
+  virtual AccessResult put(Link&, const RemoteMemory&, Bytes, std::uint64_t) noexcept {
+    return AccessResult::unsupported;
+  }
   /// Ends the transport: it carries nothing any more, and no fetch writes into memory.
   virtual void stop() noexcept {}
   /// The rank has failed or has left: passes what it has sent to `device.accept()` as far as it has come, and

@@ -4,6 +4,7 @@
 #include "base/descriptor.hpp"
 #include "network/session/link.hpp"
 #include "network/tcp/chunks.hpp"
+#include "network/tcp/offers.hpp"
 #include "network/tcp/output.hpp"
 #include "sockets/addresses.hpp"
 #include "sockets/greeting.hpp"
@@ -19,9 +20,11 @@ namespace weft::network::tcp {
 
 using namespace sockets;  // addresses, greetings
 
-/// A fetch of a peer: what it is still to be sent of offered memory.
+/// Bytes that a peer is still to be sent from where they are: what it fetches or gets, or a put of this rank.
 struct Serving {
-  std::uint64_t key;
+  Offers* table;           // in which the key names the memory; null: a put
+  const std::byte* bytes;  // of a put: the next
+  std::uint64_t key;       // of a put: of the peer's region
   std::uint64_t offset;
   std::uint64_t left;
   std::uint64_t token;
@@ -48,11 +51,15 @@ struct Search {
   std::string faults;  // why addresses could not be used
 };
 
-/// Where the next bytes of a record of kind data go.
+/// Where the next bytes of a record of kind data or put go.
 struct Landing {
-  std::byte* to = nullptr;
+  std::byte* to = nullptr;  // null: the bytes of a put, into the region of this key
   std::size_t left = 0;
   std::size_t padding = 0;
+  std::uint64_t key = 0;
+  std::uint64_t offset = 0;  // in the region
+  std::uint64_t token = 0;
+  bool is_last = false;  // of the put's pieces
 };
 
 /// Where in a chunk the bytes behind a landing have to begin, so that the record behind their padding is
@@ -80,7 +87,7 @@ struct Connection {
   std::size_t begin = 0;   // of what has been read and not been taken
   std::size_t end = 0;
   Landing landing;
-  std::uint32_t landing_fetch = 0;
+  bool refuses_put = false;  // a piece of the put that is arriving could not be stored
 
   [[nodiscard]] bool is_open() const noexcept { return static_cast<bool>(socket) && !is_lost; }
 };

@@ -1,31 +1,43 @@
-// Memory of this rank that peers may fetch.
+// Memory of this rank that peers may access: payloads that they fetch, regions that they put into and get
+// from.
 #pragma once
-
-#include <weft/types.hpp>
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 
 namespace weft::network::tcp {
 
 /// A key names an offer until it ends; what a peer asks for is compared with it at every piece, so that it
-/// reads nothing else. Any thread.
+/// reaches nothing else. Any thread.
 class Offers {
  public:
-  static constexpr std::uint32_t kMost = 4096;
+  explicit Offers(std::uint32_t most) : most_(most), entries_(new Entry[most + std::size_t{1}]) {}
 
   /// Returns the key; 0 when there are too many offers.
-  [[nodiscard]] std::uint64_t add(Bytes memory) noexcept {
+  [[nodiscard]] std::uint64_t add(std::span<std::byte> memory) noexcept {
     const Hold hold(lock_);
-    const std::uint32_t index = free_ != 0 ? free_ : used_ + 1 < kMost ? ++used_ : 0;
+    const std::uint32_t index = free_ != 0 ? free_ : used_ < most_ ? ++used_ : 0;
     if (index == 0) return 0;
     Entry& entry = entries_[index];
     if (free_ == index) free_ = entry.next_free;
     entry.memory = memory;
     entry.is_open = true;
     return std::uint64_t{entry.generation} << 32 | index;
+  }
+  /// Opens an entry under a name that both sides know, instead of a key from add(): tables have entries of
+  /// one kind only.
+  void open(std::uint64_t key, std::span<std::byte> memory) noexcept {
+    const Hold hold(lock_);
+    const auto index = static_cast<std::uint32_t>(key);
+    if (index == 0 || index > most_) return;
+    used_ = most_;
+    Entry& entry = entries_[index];
+    entry.memory = memory;
+    entry.generation = static_cast<std::uint32_t>(key >> 32);
+    entry.is_open = true;
   }
   void end(std::uint64_t key) noexcept {
     const Hold hold(lock_);
@@ -49,7 +61,7 @@ class Offers {
 
  private:
   struct Entry {
-    Bytes memory;
+    std::span<std::byte> memory;
     std::uint32_t generation = 1;
     std::uint32_t next_free = 0;
     bool is_open = false;
@@ -79,8 +91,9 @@ class Offers {
   }
 
   std::atomic_flag lock_;
-  const std::unique_ptr<Entry[]> entries_ = std::make_unique<Entry[]>(kMost);
-  std::uint32_t used_ = 0;  // entries from 1 on
+  const std::uint32_t most_;
+  const std::unique_ptr<Entry[]> entries_;  // from 1 on
+  std::uint32_t used_ = 0;
   std::uint32_t free_ = 0;  // the first of a list; 0: none
 };
 

@@ -44,7 +44,7 @@ constexpr std::size_t kShort = 256;  // bytes of a record that are copied togeth
 }  // namespace
 
 void Output::open() {
-  for (Waiting& each : waiting_) each.bytes.reset(new std::byte[kRoom]);
+  for (Waiting& each : waiting_) each.bytes.reset(new std::byte[kRoom + kRoomForAnswers]);
 }
 
 bool Output::is_empty() const noexcept {
@@ -52,9 +52,10 @@ bool Output::is_empty() const noexcept {
          std::all_of(waiting_.begin(), waiting_.end(), [](const Waiting& each) { return each.size() == 0; });
 }
 
-bool Output::Waiting::append(std::span<const iovec> parts, std::size_t skipped, std::size_t size) noexcept {
-  if (kRoom - end < size) {
-    if (kRoom - this->size() < size) return false;
+bool Output::Waiting::append(std::span<const iovec> parts, std::size_t skipped, std::size_t size,
+                             std::size_t room) noexcept {
+  if (end + size > room) {
+    if (this->size() + size > room) return false;
     std::memmove(bytes.get(), bytes.get() + begin, this->size());
     end -= begin;
     begin = 0;
@@ -107,6 +108,13 @@ Output::Result Output::write(int socket, Queue queue, const Record& record, std:
   return written == total ? Result::taken : keep_rest(place, parts, written, total);
 }
 
+Output::Result Output::write_answer(int socket, const Record& record) noexcept {
+  if (is_empty()) return write(socket, Queue::urgent, record, {}, {});
+  const std::array<iovec, 1> parts{part(std::as_bytes(std::span(&record, 1)))};
+  Waiting& urgent = waiting_[static_cast<std::size_t>(Queue::urgent)];
+  return urgent.append(parts, 0, sizeof record, kRoom + kRoomForAnswers) ? Result::taken : Result::full;
+}
+
 /// The queue is empty, and has room for any record.
 Output::Result Output::keep_rest(std::size_t place, std::span<const iovec> parts, std::size_t written,
                                  std::size_t total) noexcept {
@@ -118,17 +126,18 @@ Output::Result Output::keep_rest(std::size_t place, std::span<const iovec> parts
   return Result::taken;
 }
 
-Output::Result Output::write_piece(int socket, const Record& record,
+Output::Result Output::write_piece(int socket, const Record& record, std::span<const std::byte> header,
                                    std::span<const std::byte> piece) noexcept {
   std::memcpy(head_.data(), &record, sizeof record);
-  head_left_ = sizeof record;
+  if (!header.empty()) std::memcpy(head_.data() + sizeof record, header.data(), header.size());
+  head_size_ = head_left_ = sizeof record + header.size();
   piece_ = piece;
   padding_left_ = padded(piece.size()) - piece.size();
   return flush_piece(socket);
 }
 
 Output::Result Output::flush_piece(int socket) noexcept {
-  std::array<iovec, 3> parts{part(std::span(head_).last(head_left_)), part(piece_),
+  std::array<iovec, 3> parts{part(std::span(head_).first(head_size_).last(head_left_)), part(piece_),
                              part(std::span(kZeros).first(padding_left_))};
   const ssize_t sent = send_parts(socket, parts);
   if (sent < 0) return Result::failed;

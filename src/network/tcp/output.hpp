@@ -22,6 +22,8 @@ class Output {
  public:
   /// Of each queue; a record is shorter.
   static constexpr std::size_t kRoom = std::size_t{40} << 10;
+  /// Further room for answers: of as many accesses as a peer may have under way.
+  static constexpr std::size_t kRoomForAnswers = std::size_t{2} << 10;
 
   enum class Result : std::uint8_t {
     taken,   // written, or kept
@@ -40,9 +42,12 @@ class Output {
   /// Writes a record; header and payload are copied as far as the socket does not take them.
   Result write(int socket, Queue queue, const Record& record, std::span<const std::byte> header,
                std::span<const std::byte> payload) noexcept;
-  /// Begins a record whose bytes are written from where they are: they must stay until has_piece() is false.
-  /// Only when is_empty().
-  Result write_piece(int socket, const Record& record, std::span<const std::byte> piece) noexcept;
+  /// Writes a record without bytes that answers an access; it has room even where other records have none.
+  Result write_answer(int socket, const Record& record) noexcept;
+  /// Begins a record whose bytes are written from where they are, behind `header` (a multiple of kAlignment):
+  /// they must stay until has_piece() is false. Only when is_empty().
+  Result write_piece(int socket, const Record& record, std::span<const std::byte> header,
+                     std::span<const std::byte> piece) noexcept;
   /// Writes as much as the socket takes. Result::full: not all.
   Result flush(int socket) noexcept;
 
@@ -53,8 +58,10 @@ class Output {
     std::size_t end = 0;
 
     [[nodiscard]] std::size_t size() const noexcept { return end - begin; }
-    /// Appends what follows the first `skipped` bytes of the parts; false, without effect, without room.
-    [[nodiscard]] bool append(std::span<const iovec> parts, std::size_t skipped, std::size_t size) noexcept;
+    /// Appends what follows the first `skipped` bytes of the parts; false, without effect, when they and what
+    /// waits are more than `room`.
+    [[nodiscard]] bool append(std::span<const iovec> parts, std::size_t skipped, std::size_t size,
+                              std::size_t room = kRoom) noexcept;
     /// Bytes of the record in which the first `written` bytes end that lie behind them.
     [[nodiscard]] std::size_t rest_behind(std::size_t written) const noexcept;
   };
@@ -64,7 +71,8 @@ class Output {
   Result flush_piece(int socket) noexcept;
   void note_written(std::size_t size) noexcept;
 
-  std::array<std::byte, sizeof(Record)> head_{};  // of a piece
+  std::array<std::byte, sizeof(Record) + sizeof(PutHead)> head_{};  // of a piece
+  std::size_t head_size_ = 0;
   std::size_t head_left_ = 0;
   std::span<const std::byte> piece_;
   std::size_t padding_left_ = 0;

@@ -41,16 +41,11 @@ bool TcpEndpoint::read(Connection& connection, session::SessionDevice& device) n
   bool has_read = false;
   for (int round = 0; round < kReadsPerVisit && connection.is_open() && make_room(connection); ++round) {
     Landing& landing = connection.landing;
-    std::array<iovec, 2> parts{
-        iovec{landing.to, landing.left},
-        iovec{connection.chunk->bytes.get() + connection.end, kChunkBytes - connection.end}};
-    const std::size_t asked = parts[0].iov_len + parts[1].iov_len;
-    msghdr message{};
-    message.msg_iov = parts.data();
-    message.msg_iovlen = parts.size();
-    const ssize_t got =
-        landing.left == 0 ? ::recv(connection.socket.get(), parts[1].iov_base, parts[1].iov_len, MSG_DONTWAIT)
-                          : ::recvmsg(connection.socket.get(), &message, MSG_DONTWAIT);
+    std::size_t asked = kChunkBytes - connection.end;
+    const ssize_t got = landing.left == 0
+                            ? ::recv(connection.socket.get(), connection.chunk->bytes.get() + connection.end,
+                                     asked, MSG_DONTWAIT)
+                            : receive_landing(connection, asked);
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) break;
     if (got <= 0) {
       lose(connection, got == 0 ? "it has closed the connection" : base::failed_call("recv", errno));
@@ -58,7 +53,8 @@ bool TcpEndpoint::read(Connection& connection, session::SessionDevice& device) n
     }
     has_read = true;
     const std::size_t landed = std::min(static_cast<std::size_t>(got), landing.left);
-    landing.to += landed;
+    if (landing.to != nullptr) landing.to += landed;
+    landing.offset += landed;
     landing.left -= landed;
     connection.end += static_cast<std::size_t>(got) - landed;
     if (landed != 0 && landing.left == 0) end_piece(connection, device);
@@ -96,17 +92,18 @@ bool TcpEndpoint::take_record(Connection& connection, session::SessionDevice& de
       is_well = is_well && take_message(connection, record, device);
       break;
     case RecordKind::fetch:
+    case RecordKind::get:
       is_well = record.bytes == sizeof(FetchRequest);
       if (is_well && !is_whole(connection, record)) return false;
       is_well = is_well && begin_serving(connection, record);
       break;
     case RecordKind::data:
       return land(connection, record, device);
+    case RecordKind::put:
+      return land_put(connection, record);
     case RecordKind::refused:
-      if (Fetch* const fetch = find(connection, record.token); fetch != nullptr && record.bytes == 0) {
-        end(*fetch, Outcome::refused, device);
-        is_well = true;
-      }
+    case RecordKind::put_ended:
+      is_well = end_access(connection, record, device);
       break;
     case RecordKind::leave:
       is_well = record.bytes == 0;

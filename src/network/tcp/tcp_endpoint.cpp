@@ -38,6 +38,7 @@ TcpEndpoint::TcpEndpoint(const EndpointContext& context, std::uint32_t index)
       index_(static_cast<std::uint8_t>(index)),
       chunks_(context.copier),
       epoll_(::epoll_create1(EPOLL_CLOEXEC)),
+      discarded_(new std::byte[kDiscard]),
       frame_memory_(new std::byte[kFrames * kFrameBytes]) {
   if (!epoll_) throw Error("tcp: a device cannot be opened: " + base::failed_call("epoll_create1", errno));
   add_to(epoll_.get(), context_.acceptor.descriptor(), &context_.acceptor);
@@ -82,7 +83,7 @@ Connection& TcpEndpoint::connection_of(int rank, std::uint8_t device) {
     connection = std::make_unique<Connection>();
     connection->rank = rank;
     connection->device = device;
-    connection->servings.reserve(kMostFetches);
+    connection->servings.reserve(2 * kMostFetches);
     // What is noted where no memory may be needed has its room from here.
     const std::size_t most = connections_.size() + 1;
     for (auto* list : {&writing_, &broken_, &lost_, &searching_}) list->reserve(2 * most);
@@ -176,8 +177,8 @@ void TcpEndpoint::read_broken(session::SessionDevice& device) noexcept {
 }
 
 void TcpEndpoint::end_lost(session::SessionDevice& device) noexcept {
-  for (Fetch& fetch : fetches_)
-    if (fetch.from != nullptr && fetch.from->is_lost) end(fetch, Outcome::peer_failed, device);
+  for (Transfer& each : transfers_)
+    if (each.with != nullptr && each.with->is_lost) end(each, Outcome::peer_failed, device);
   lost_.clear();
 }
 
@@ -200,7 +201,7 @@ bool TcpEndpoint::is_carrying() const noexcept {
   return std::any_of(connections_.begin(), connections_.end(), [this](const auto& each) {
     const Connection& connection = *each.second;
     if (!connection.is_open() || context_.peers.has_left(connection.rank)) return false;
-    return !connection.output.is_empty() ||
+    return !connection.output.is_empty() || !connection.servings.empty() ||
            (connection.rank != context_.membership.rank && unacknowledged(connection.socket.get()) != 0);
   });
 }

@@ -1,6 +1,7 @@
 // Sockets as the transport of a session device.
 // Sources: tcp_endpoint.cpp (drive, polling), connect.cpp (reaching peers), write_records.cpp (sending),
-// receive.cpp, payload_fetches.cpp, liveness.cpp.
+// receive.cpp, pieces.cpp (sending what peers fetch, get and are put), landing.cpp (receiving it),
+// liveness.cpp.
 #pragma once
 
 #include "base/log.hpp"
@@ -28,6 +29,7 @@ struct EndpointContext {
   const Membership& membership;
   Acceptor& acceptor;
   Offers& offers;
+  Offers& regions;
   session::Peers& peers;
   session::PacketMemory& packets;
   bootstrap::Bootstrap& bootstrap;
@@ -59,12 +61,23 @@ class TcpEndpoint final : public session::Transport {
   [[nodiscard]] bool notices_end_of(const session::Link& link) const noexcept override;
   /// What the peer's kernel has acknowledged is read by the peer, whatever becomes of this rank.
   [[nodiscard]] bool outlives_sender() const noexcept override { return true; }
-  // payload_fetches.cpp
+  // pieces.cpp
   [[nodiscard]] bool can_fetch() const noexcept override { return true; }
-  [[nodiscard]] Offer offer(Bytes memory) noexcept override { return {context_.offers.add(memory), nullptr}; }
+  [[nodiscard]] Offer offer(Bytes memory) noexcept override {
+    // Peers only read it.
+    return {context_.offers.add({const_cast<std::byte*>(memory.data()), memory.size()}), nullptr};
+  }
   void end_offer(const Offer& offer) noexcept override { context_.offers.end(offer.key); }
   AccessResult fetch(session::Link& link, const OfferedMemory& from, std::span<std::byte> to,
                      std::uint64_t token) noexcept override;
+  [[nodiscard]] bool can_access(std::size_t size) const noexcept override {
+    // Shorter ones travel with other messages, which costs less than a record and an answer of their own.
+    return size > kFrameBytes;
+  }
+  AccessResult get(session::Link& link, const RemoteMemory& from, std::span<std::byte> to,
+                   std::uint64_t token) noexcept override;
+  AccessResult put(session::Link& link, const RemoteMemory& to, Bytes from,
+                   std::uint64_t token) noexcept override;
   void stop() noexcept override;
   // tcp_endpoint.cpp
   void end_connections_with(int rank, session::SessionDevice& device) noexcept override;
@@ -78,15 +91,16 @@ class TcpEndpoint final : public session::Transport {
 
  private:
   static constexpr std::size_t kFrames = 32;
-  static constexpr std::size_t kMostFetches = 64;
+  static constexpr std::size_t kDiscard = std::size_t{64} << 10;
+  static constexpr std::size_t kMostFetches = 64;  // of a device, and of a peer's device
 
-  /// A fetch of this device that has not ended.
-  struct Fetch {
-    Connection* from = nullptr;  // null: free
+  /// A fetch, get or put of this device that has not ended.
+  struct Transfer {
+    Connection* with = nullptr;  // null: free
     std::uint32_t generation = 0;
     std::uint64_t token = 0;  // of the core
-    std::byte* to = nullptr;
-    std::size_t left = 0;
+    std::byte* to = nullptr;  // null: a put
+    std::size_t left = 0;     // bytes that have not come; of a put: that are not written
   };
 
   // tcp_endpoint.cpp
@@ -123,14 +137,28 @@ class TcpEndpoint final : public session::Transport {
   bool take_message(Connection& connection, const Record& record, session::SessionDevice& device) noexcept;
   bool is_whole(const Connection& connection, const Record& record) const noexcept;
   [[nodiscard]] bool make_room(Connection& connection) noexcept;
-  // payload_fetches.cpp
-  [[nodiscard]] Fetch* find(const Connection& connection, std::uint64_t token) noexcept;
-  void end(Fetch& fetch, Outcome outcome, session::SessionDevice& device) noexcept;
-  bool land(Connection& connection, const Record& record, session::SessionDevice& device) noexcept;
-  void end_piece(Connection& connection, session::SessionDevice& device) noexcept;
+  // pieces.cpp
+  AccessResult request(session::Link& link, RecordKind kind, const FetchRequest& wanted, std::byte* to,
+                       std::uint64_t token) noexcept;
+  [[nodiscard]] Transfer* find_free() noexcept;
+  [[nodiscard]] std::uint64_t wire_token(const Transfer& transfer) const noexcept;
+  [[nodiscard]] Transfer* find(const Connection& connection, std::uint64_t token) noexcept;
+  void end(Transfer& transfer, Outcome outcome, session::SessionDevice& device) noexcept;
   bool begin_serving(Connection& connection, const Record& record) noexcept;
+  void serve(Connection& connection, const Serving& serving) noexcept;
   Output::Result flush(Connection& connection) noexcept;
   void serve_on(Connection& connection) noexcept;
+  Output::Result write_piece(Connection& connection, const Serving& serving, bool& is_allowed) noexcept;
+  void note_piece(Connection& connection) noexcept;
+  // landing.cpp
+  bool land(Connection& connection, const Record& record, session::SessionDevice& device) noexcept;
+  bool land_put(Connection& connection, const Record& record) noexcept;
+  void store(Connection& connection, std::size_t here) noexcept;
+  bool make_place_for_rest(Connection& connection) noexcept;
+  bool end_access(Connection& connection, const Record& record, session::SessionDevice& device) noexcept;
+  void end_piece(Connection& connection, session::SessionDevice& device) noexcept;
+  void end_put_piece(Connection& connection) noexcept;
+  [[nodiscard]] ssize_t receive_landing(Connection& connection, std::size_t& asked) noexcept;
 
   const EndpointContext& context_;
   const std::uint8_t index_;
@@ -149,7 +177,8 @@ class TcpEndpoint final : public session::Transport {
   std::atomic<bool> is_restless_{false};  // drive() must be called soon, although nothing comes
   std::atomic<bool> has_slept_{false};    // a thread has slept since drive() last looked at the clock
   std::int64_t next_look_ = 0;            // after peers; of base::now_ns()
-  std::array<Fetch, kMostFetches> fetches_;
+  std::array<Transfer, kMostFetches> transfers_;
+  std::unique_ptr<std::byte[]> discarded_;  // where bytes of refused puts go
   std::unique_ptr<std::byte[]> frame_memory_;
   std::vector<std::byte*> free_frames_;
 };

@@ -52,9 +52,11 @@ TcpNetwork::TcpNetwork(bootstrap::Bootstrap& bootstrap, const base::Attributes& 
       membership_{std::string(bootstrap.job_id()), bootstrap.secret(), bootstrap.rank(), bootstrap.size(),
                   attributes.seconds(Attribute::peer_timeout)},
       acceptor_(membership_, listen_in(parse_ports(attributes.text(Attribute::ports))), log()),
+      regions_(number<std::uint32_t>(attributes, Attribute::regions_max)),
       context_{membership_,
                acceptor_,
                offers_,
+               regions_,
                peers(),
                packets_,
                bootstrap,
@@ -74,6 +76,19 @@ Capabilities TcpNetwork::capabilities() const noexcept {
   capabilities.can_fetch = true;
   capabilities.stages = shared().stages;
   return capabilities;
+}
+
+/// The table has room for every region that the core makes, and calls for one index do not overlap. Peers
+/// need no key but the name.
+RegionKeys TcpNetwork::register_memory(RegionName name, std::span<std::byte> memory, bool allocated) {
+  regions_.open(key_of(name), memory);
+  return SessionNetwork::register_memory(name, memory, allocated);
+}
+
+/// A piece of a put that is landing is stored before this returns, and none afterwards.
+void TcpNetwork::release_memory(RegionName name, std::span<std::byte> memory, bool allocated) noexcept {
+  regions_.end(key_of(name));
+  SessionNetwork::release_memory(name, memory, allocated);
 }
 
 std::unique_ptr<Network> make_network(bootstrap::Bootstrap& bootstrap, const base::Attributes& attributes,

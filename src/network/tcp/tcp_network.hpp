@@ -19,11 +19,15 @@ class TcpNetwork final : public session::SessionNetwork {
   [[nodiscard]] const char* name() const noexcept override { return "tcp"; }
   [[nodiscard]] Capabilities capabilities() const noexcept override;
   [[nodiscard]] PacketMemory packet_memory() const noexcept override { return packets_.layout(); }
+  RegionKeys register_memory(RegionName name, std::span<std::byte> memory, bool allocated) override;
+  void release_memory(RegionName name, std::span<std::byte> memory, bool allocated) noexcept override;
   std::size_t reclaim_packets(std::span<std::uint32_t> indices) noexcept override {
     return packets_.reclaim(indices);
   }
 
  private:
+  static constexpr std::uint32_t kMostOffers = 4096;
+
   [[nodiscard]] std::unique_ptr<session::Transport> make_transport(std::uint32_t index) override {
     return std::make_unique<TcpEndpoint>(context_, index);
   }
@@ -34,7 +38,8 @@ class TcpNetwork final : public session::SessionNetwork {
   const std::vector<Interface> interfaces_;
   const Membership membership_;
   Acceptor acceptor_;
-  Offers offers_;
+  Offers offers_{kMostOffers};
+  Offers regions_;
   const EndpointContext context_;
   session::Devices devices_;
 };

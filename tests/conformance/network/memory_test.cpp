@@ -1,5 +1,5 @@
 // What every network promises about memory of peers. A network may answer unsupported, and then the core
-// sends messages; it may not do so for some accesses of a region and not for others.
+// sends messages; it may do so for all accesses of a region, or for those of few bytes.
 #include "conformance/network/stage.hpp"
 
 #include <algorithm>
@@ -12,6 +12,7 @@ namespace {
 class Memory : public ::testing::TestWithParam<bool> {  // allocated by the network, or the user's own
  protected:
   static constexpr std::size_t kSize = 100'000;
+  static constexpr std::size_t kMany = 20'000;  // which are not few for any network
   static constexpr RegionName kName{3, 9};
 
   Memory() {
@@ -82,7 +83,8 @@ TEST_P(Memory, is_written_and_read_where_the_access_says) {
     SCOPED_TRACE(size);
     const auto bytes = weft::test::payload(size, size + 1);
     const std::optional<Outcome> outcome = put(at(3), bytes);
-    if (!outcome) GTEST_SKIP() << "this network leaves such regions to messages";
+    if (!outcome && size == kSize - 3) GTEST_SKIP() << "this network leaves such regions to messages";
+    if (!outcome) continue;
     ASSERT_EQ(outcome, Outcome::ok);
     EXPECT_TRUE(weft::test::matches(memory_.subspan(3, size), size + 1));
     std::vector<std::byte> back(size);
@@ -92,10 +94,10 @@ TEST_P(Memory, is_written_and_read_where_the_access_says) {
 }
 
 TEST_P(Memory, beyond_its_end_is_refused_and_untouched) {
-  std::vector<std::byte> bytes(64, std::byte{0xee});
+  std::vector<std::byte> bytes(kMany, std::byte{0xee});
   const auto before = std::vector<std::byte>(memory_.begin(), memory_.end());
   for (const std::uint64_t offset :
-       {std::uint64_t{kSize - 63}, std::uint64_t{kSize + 1}, ~std::uint64_t{0} - 10}) {
+       {std::uint64_t{kSize - kMany + 1}, std::uint64_t{kSize + 1}, ~std::uint64_t{0} - 10}) {
     SCOPED_TRACE(offset);
     const std::optional<Outcome> outcome = put(at(offset), bytes);
     if (!outcome) GTEST_SKIP() << "this network leaves such regions to messages";
@@ -106,7 +108,7 @@ TEST_P(Memory, beyond_its_end_is_refused_and_untouched) {
 }
 
 TEST_P(Memory, that_was_released_is_refused) {
-  std::vector<std::byte> bytes(64);
+  std::vector<std::byte> bytes(kMany);
   if (!put(at(0), bytes)) GTEST_SKIP() << "this network leaves such regions to messages";
   release();
   EXPECT_EQ(put(at(0), bytes), Outcome::refused);
@@ -117,9 +119,9 @@ TEST_P(Memory, announces_immediates_after_the_bytes) {
   const std::size_t width = stage_.port(0).peer_capabilities(1).immediate_bytes;
   if (width == 0) GTEST_SKIP() << "this network has no immediates";
   const std::uint64_t immediate = width == 4 ? 0x89abcdef : 0x0123456789abcdef;
-  const auto bytes = weft::test::payload(5000, 4);
+  const auto bytes = weft::test::payload(kMany, 4);
   bool was_there = false;
-  stage_.notes(1).on_immediate = [&] { was_there = weft::test::matches(memory_.subspan(10, 5000), 4); };
+  stage_.notes(1).on_immediate = [&] { was_there = weft::test::matches(memory_.subspan(10, kMany), 4); };
   const std::optional<Outcome> outcome = put(at(10), bytes, &immediate);
   if (!outcome) GTEST_SKIP() << "this network leaves such regions to messages";
   ASSERT_EQ(outcome, Outcome::ok);

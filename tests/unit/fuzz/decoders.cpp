@@ -144,6 +144,9 @@ Decoder records() {
   header.kind = network::session::Kind::hello;
   const Record message{sizeof header, RecordKind::message, {}, 0};
   const Record fetch{sizeof(FetchRequest), RecordKind::fetch, {}, 5};
+  const Record get{sizeof(FetchRequest), RecordKind::get, {}, 6};
+  const Record put{sizeof(network::tcp::PutHead) + 16, RecordKind::put, {}, 7};
+  const network::tcp::PutHead head{network::tcp::key_of({0, 1}), 0, 0, 0};
   const Record leave{0, RecordKind::leave, {}, 0};
   const FetchRequest request{1, 0, 100};
   return {"records",
@@ -184,7 +187,9 @@ Decoder records() {
             static_cast<void>(::send(socket.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT));
             for (int count = 0; count < 20; ++count) endpoint.progress();
           },
-          {seed_of(message, header, leave), seed_of(fetch, request, std::uint64_t{0}, leave)}};
+          {seed_of(message, header, leave),
+           seed_of(fetch, request, std::uint64_t{0}, get, request, std::uint64_t{0}, leave),
+           seed_of(put, head, std::uint64_t{1}, std::uint64_t{2}, leave)}};
 }
 
 }  // namespace

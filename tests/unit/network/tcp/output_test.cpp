@@ -119,7 +119,7 @@ TEST_F(TcpOutput, refuses_what_has_no_room_without_effect) {
 TEST_F(TcpOutput, writes_pieces_from_where_they_are_between_records) {
   const auto piece = test::payload(60'000, 77);
   const Record record{60'000, RecordKind::data, {}, 77};
-  ASSERT_NE(output_.write_piece(own_.get(), record, piece), Output::Result::failed);
+  ASSERT_NE(output_.write_piece(own_.get(), record, {}, piece), Output::Result::failed);
   ASSERT_TRUE(output_.has_piece());
   ASSERT_EQ(write(Queue::urgent, 1, 10), Output::Result::taken);
   std::vector<std::uint64_t> all;

@@ -277,6 +277,51 @@ TEST_F(TcpImpostor, that_asks_for_memory_that_is_not_offered_is_refused) {
   EXPECT_EQ(answer.token, 42U);
 }
 
+TEST_F(TcpImpostor, that_gets_from_a_region_that_does_not_exist_is_refused) {
+  const FetchRequest request{key_of({0, 77}), 0, 4096};
+  send_record({sizeof request, RecordKind::get, {}, 43}, std::as_bytes(std::span(&request, 1)));
+  Record answer{};
+  await(&answer, sizeof answer);
+  EXPECT_EQ(answer.kind, RecordKind::refused);
+  EXPECT_EQ(answer.token, 43U);
+}
+
+TEST_F(TcpImpostor, that_puts_beyond_a_region_is_refused_once_and_changes_nothing) {
+  std::vector<std::byte> memory(20'000, std::byte{5});
+  const MemoryRegion region(victim_, memory);
+  const std::uint64_t key = key_of({region.remote().index, region.remote().generation});
+  std::vector<std::byte> piece(sizeof(PutHead) + 10'000, std::byte{6});
+  const auto send_piece = [&](const PutHead& head) {
+    std::memcpy(piece.data(), &head, sizeof head);
+    send_record({static_cast<std::uint32_t>(piece.size()), RecordKind::put, {}, 44}, piece);
+  };
+  send_piece({key, 4000, 10'000, 0});  // ends 4,000 bytes behind the region
+  send_piece({key, 14'000, 0, 0});
+  Record answer{};
+  await(&answer, sizeof answer);
+  EXPECT_EQ(answer.kind, RecordKind::refused);
+  EXPECT_EQ(answer.token, 44U);
+  EXPECT_EQ(memory, std::vector<std::byte>(20'000, std::byte{5}));
+  // The next one is as good as any.
+  send_piece({key, 10'000, 0, 0});
+  await(&answer, sizeof answer);
+  EXPECT_EQ(answer.kind, RecordKind::put_ended);
+  EXPECT_EQ(memory[9'999], std::byte{5});
+  EXPECT_EQ(memory[10'000], std::byte{6});
+  EXPECT_EQ(memory[19'999], std::byte{6});
+}
+
+TEST_F(TcpImpostor, that_puts_too_much_at_a_time_is_cut_off) {
+  const Record record{std::uint32_t{sizeof(PutHead) + kLongestPiece + 1}, RecordKind::put, {}, 44};
+  send_object(socket_, record);
+  expect_cut_off();
+}
+
+TEST_F(TcpImpostor, that_answers_a_put_that_does_not_exist_is_cut_off) {
+  send_record({0, RecordKind::put_ended, {}, 3}, {});
+  expect_cut_off();
+}
+
 TEST_F(TcpImpostor, that_sends_anything_breaks_nothing) {
   std::mt19937 random(11);
   std::vector<std::byte> bytes(4096);

@@ -1,0 +1,159 @@
+// Bytes that go to where they belong without a copy in between: payloads and gets of this rank, and puts of
+// peers. docs/internals/network/tcp.md
+#include "network/tcp/tcp_endpoint.hpp"
+
+#include "base/memory/guarded_copy.hpp"
+#include "network/session/session_device.hpp"
+
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <string>
+#include <utility>
+
+namespace weft::network::tcp {
+
+namespace {
+
+constexpr std::size_t kReadBehind = 4096;  // what has landed
+
+}  // namespace
+
+/// Takes a record of kind data: what has come of it is copied, and the rest will be read to its place.
+/// Returns false when nothing more has come, or the connection is lost.
+bool TcpEndpoint::land(Connection& connection, const Record& record,
+                       session::SessionDevice& device) noexcept {
+  Transfer* const transfer = find(connection, record.token);
+  if (transfer == nullptr || transfer->to == nullptr || record.bytes == 0 || record.bytes > transfer->left) {
+    lose(connection, "it has sent " + std::to_string(record.bytes) + " bytes that were not asked for");
+    return false;
+  }
+  connection.begin += sizeof record;
+  const std::size_t here = std::min<std::size_t>(record.bytes, connection.end - connection.begin);
+  std::memcpy(transfer->to, connection.chunk->bytes.get() + connection.begin, here);
+  connection.begin += here;
+  connection.landing = {.to = transfer->to + here,
+                        .left = record.bytes - here,
+                        .padding = padded(record.bytes) - record.bytes,
+                        .token = record.token};
+  transfer->to += record.bytes;
+  transfer->left -= record.bytes;
+  if (connection.landing.left != 0) return make_place_for_rest(connection);
+  end_piece(connection, device);
+  return true;
+}
+
+/// Takes a record of kind put, likewise. A put that reaches beyond its region, or whose region has been
+/// released, is read to its end and refused.
+bool TcpEndpoint::land_put(Connection& connection, const Record& record) noexcept {
+  PutHead head{};
+  if (record.bytes <= sizeof head || record.bytes > sizeof head + kLongestPiece) {
+    lose(connection, "it has sent a put of " + std::to_string(record.bytes) + " bytes at a time");
+    return false;
+  }
+  if (connection.end - connection.begin < sizeof record + sizeof head) return false;
+  std::memcpy(&head, connection.chunk->bytes.get() + connection.begin + sizeof record, sizeof head);
+  connection.begin += sizeof record + sizeof head;
+  const std::size_t size = record.bytes - sizeof head;
+  connection.landing = {.left = size,
+                        .padding = padded(record.bytes) - record.bytes,
+                        .key = head.key,
+                        .offset = head.offset,
+                        .token = record.token,
+                        .is_last = head.left == 0};
+  const bool is_inside = context_.regions.visit(head.key, [&](std::span<std::byte> memory) {
+    const std::size_t room = head.offset <= memory.size() ? memory.size() - head.offset : 0;
+    if (size > room || head.left > room - size) connection.refuses_put = true;
+  });
+  if (!is_inside) connection.refuses_put = true;
+  store(connection, std::min(size, connection.end - connection.begin));
+  if (connection.landing.left != 0) return make_place_for_rest(connection);
+  end_put_piece(connection);
+  return connection.is_open();
+}
+
+/// Moves `here` bytes of a put from the chunk to the region.
+void TcpEndpoint::store(Connection& connection, std::size_t here) noexcept {
+  Landing& landing = connection.landing;
+  const std::byte* const from = connection.chunk->bytes.get() + connection.begin;
+  if (here != 0 && !connection.refuses_put &&
+      !context_.regions.visit(landing.key, [&](std::span<std::byte> memory) {
+        if (!base::write_guarded(memory.data() + landing.offset, from, here)) connection.refuses_put = true;
+      }))
+    connection.refuses_put = true;
+  connection.begin += here;
+  landing.offset += here;
+  landing.left -= here;
+}
+
+/// Nothing is left in the chunk. The next record shall begin at a multiple of its alignment, behind the
+/// padding of this one. Returns false: nothing more can be taken.
+bool TcpEndpoint::make_place_for_rest(Connection& connection) noexcept {
+  const std::size_t base =
+      connection.chunk->users.load(std::memory_order_acquire) == 1 ? 0 : padded(connection.end);
+  const std::size_t place = base + shift_of(connection.landing);
+  if (place <= kChunkBytes) connection.begin = connection.end = place;
+  return false;
+}
+
+/// Reads the rest of a landing, and what follows it into the chunk; `asked` becomes the room for both.
+ssize_t TcpEndpoint::receive_landing(Connection& connection, std::size_t& asked) noexcept {
+  const Landing& landing = connection.landing;
+  const auto receive = [&](std::byte* to, std::size_t size) {
+    // What follows is read only when all of the landing can be, and not much of it: it may be the head of the
+    // next piece, whose bytes would be copied from the chunk.
+    const std::size_t behind = size == landing.left ? std::min(kReadBehind, kChunkBytes - connection.end) : 0;
+    std::array<iovec, 2> parts{iovec{to, size},
+                               iovec{connection.chunk->bytes.get() + connection.end, behind}};
+    msghdr message{};
+    message.msg_iov = parts.data();
+    message.msg_iovlen = parts.size();
+    asked = size + behind;
+    return ::recvmsg(connection.socket.get(), &message, MSG_DONTWAIT);
+  };
+  if (landing.to != nullptr) return receive(landing.to, landing.left);
+  ssize_t got = 0;
+  if (!connection.refuses_put) {
+    // The region cannot be released meanwhile.
+    const bool is_open = context_.regions.visit(landing.key, [&](std::span<std::byte> memory) {
+      got = receive(memory.data() + landing.offset, landing.left);
+    });
+    if (is_open && (got >= 0 || errno != EFAULT)) return got;
+    connection.refuses_put = true;
+  }
+  return receive(discarded_.get(), std::min(landing.left, kDiscard));
+}
+
+/// All bytes of the record are where they belong.
+void TcpEndpoint::end_piece(Connection& connection, session::SessionDevice& device) noexcept {
+  if (connection.landing.to == nullptr) return end_put_piece(connection);
+  Transfer* const transfer = find(connection, connection.landing.token);
+  if (transfer != nullptr && transfer->left == 0) end(*transfer, Outcome::ok, device);
+}
+
+void TcpEndpoint::end_put_piece(Connection& connection) noexcept {
+  if (!connection.landing.is_last) return;
+  const bool is_refused = std::exchange(connection.refuses_put, false);
+  const Record answer{0, is_refused ? RecordKind::refused : RecordKind::put_ended, {}, connection.landing.token};
+  const auto result = connection.output.write_answer(connection.socket.get(), answer);
+  if (!note(connection, result) && result == Output::Result::full)
+    lose(connection, "it has more puts under way than it may");
+}
+
+/// Takes a record of kind refused or put_ended. Returns false when it cannot be.
+bool TcpEndpoint::end_access(Connection& connection, const Record& record,
+                             session::SessionDevice& device) noexcept {
+  Transfer* const transfer = find(connection, record.token);
+  if (transfer == nullptr || record.bytes != 0) return false;
+  const bool is_put = transfer->to == nullptr;
+  const bool is_refused = record.kind == RecordKind::refused;
+  // The bytes of a put are borrowed until they are written.
+  if (is_put ? transfer->left != 0 : !is_refused) return false;
+  end(*transfer, is_refused ? Outcome::refused : Outcome::ok, device);
+  return true;
+}
+
+}  // namespace weft::network::tcp

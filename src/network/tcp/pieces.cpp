@@ -1,0 +1,175 @@
+// What is written from where it is, in pieces: payloads that peers fetch, regions that they get from, and
+// puts of this rank. docs/internals/network/tcp.md
+#include "network/session/session_device.hpp"
+#include "network/tcp/tcp_endpoint.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace weft::network::tcp {
+
+TcpEndpoint::Transfer* TcpEndpoint::find_free() noexcept {
+  const auto free = std::find_if(transfers_.begin(), transfers_.end(),
+                                 [](const Transfer& each) { return each.with == nullptr; });
+  return free == transfers_.end() ? nullptr : &*free;
+}
+
+std::uint64_t TcpEndpoint::wire_token(const Transfer& transfer) const noexcept {
+  return std::uint64_t{transfer.generation} << 32 | static_cast<std::uint64_t>(&transfer - transfers_.data());
+}
+
+TcpEndpoint::Transfer* TcpEndpoint::find(const Connection& connection, std::uint64_t token) noexcept {
+  const auto index = static_cast<std::uint32_t>(token);
+  if (index >= transfers_.size()) return nullptr;
+  Transfer& transfer = transfers_[index];
+  return transfer.with == &connection && transfer.generation == token >> 32 ? &transfer : nullptr;
+}
+
+void TcpEndpoint::end(Transfer& transfer, Outcome outcome, session::SessionDevice& device) noexcept {
+  const std::uint64_t token = transfer.token;
+  transfer = {nullptr, transfer.generation + 1, 0, nullptr, 0};
+  device.fetch_ended(token, outcome);
+}
+
+AccessResult TcpEndpoint::fetch(session::Link& link, const OfferedMemory& from, std::span<std::byte> to,
+                                std::uint64_t token) noexcept {
+  return request(link, RecordKind::fetch, {from.key, from.offset, to.size()}, to.data(), token);
+}
+
+AccessResult TcpEndpoint::get(session::Link& link, const RemoteMemory& from, std::span<std::byte> to,
+                              std::uint64_t token) noexcept {
+  return request(link, RecordKind::get, {key_of(from.region), from.offset, to.size()}, to.data(), token);
+}
+
+AccessResult TcpEndpoint::request(session::Link& link, RecordKind kind, const FetchRequest& wanted,
+                                  std::byte* to, std::uint64_t token) noexcept {
+  Connection& connection = *reinterpret_cast<Connection*>(link.address);
+  if (connection.is_lost) return AccessResult::peer_left;
+  if (!connection.socket || connection.is_broken) return AccessResult::no_slot;
+  Transfer* const free = find_free();
+  if (free == nullptr) return AccessResult::no_slot;
+  const Record record{sizeof wanted, kind, {}, wire_token(*free)};
+  const auto result =
+      connection.output.write(connection.socket.get(), Queue::bulk, record, bytes_of(wanted), {});
+  if (!note(connection, result)) return AccessResult::no_slot;
+  *free = {&connection, free->generation, token, to, wanted.length};
+  return AccessResult::posted;
+}
+
+AccessResult TcpEndpoint::put(session::Link& link, const RemoteMemory& to, Bytes from,
+                              std::uint64_t token) noexcept {
+  Connection& connection = *reinterpret_cast<Connection*>(link.address);
+  if (connection.is_lost) return AccessResult::peer_left;
+  if (!connection.socket || connection.is_broken) return AccessResult::no_slot;
+  Transfer* const free = find_free();
+  if (free == nullptr) return AccessResult::no_slot;
+  *free = {&connection, free->generation, token, nullptr, from.size()};
+  serve(connection, {nullptr, from.data(), key_of(to.region), to.offset, from.size(), wire_token(*free)});
+  return AccessResult::posted;
+}
+
+/// Takes a record of kind fetch or get. Returns false when the peer asks for more at a time than it may.
+bool TcpEndpoint::begin_serving(Connection& connection, const Record& record) noexcept {
+  const auto asked = std::count_if(connection.servings.begin(), connection.servings.end(),
+                                   [](const Serving& each) { return each.table != nullptr; });
+  if (static_cast<std::size_t>(asked) >= kMostFetches) return false;
+  FetchRequest wanted{};
+  std::memcpy(&wanted, connection.chunk->bytes.get() + connection.begin + sizeof record, sizeof wanted);
+  serve(connection, {record.kind == RecordKind::get ? &context_.regions : &context_.offers, nullptr,
+                     wanted.key, wanted.offset, wanted.length, record.token});
+  return true;
+}
+
+void TcpEndpoint::serve(Connection& connection, const Serving& serving) noexcept {
+  connection.servings.push_back(serving);  // has the room
+  if (connection.servings.size() == 1 && connection.output.is_empty()) serve_on(connection);
+  if (!connection.is_writing && !connection.servings.empty() && connection.is_open()) {
+    connection.is_writing = true;
+    writing_.push_back(&connection);
+  }
+}
+
+/// Begins the next piece. `is_allowed` becomes false when the peer may not have it.
+Output::Result TcpEndpoint::write_piece(Connection& connection, const Serving& serving,
+                                        bool& is_allowed) noexcept {
+  const int socket = connection.socket.get();
+  const std::size_t size = connection.piece;
+  if (serving.table == nullptr) {
+    is_allowed = true;
+    const PutHead head{serving.key, serving.offset, serving.left - size, 0};
+    const Record record{static_cast<std::uint32_t>(sizeof head + size), RecordKind::put, {}, serving.token};
+    return connection.output.write_piece(socket, record, bytes_of(head), {serving.bytes, size});
+  }
+  auto result = Output::Result::full;
+  serving.table->visit(serving.key, [&](std::span<const std::byte> memory) {
+    is_allowed =
+        size != 0 && serving.offset <= memory.size() && serving.left <= memory.size() - serving.offset;
+    if (!is_allowed) return;
+    const Record record{static_cast<std::uint32_t>(size), RecordKind::data, {}, serving.token};
+    result = connection.output.write_piece(socket, record, {}, memory.subspan(serving.offset, size));
+  });
+  return result;
+}
+
+/// The piece of the first serving is written whole.
+void TcpEndpoint::note_piece(Connection& connection) noexcept {
+  Serving& serving = connection.servings.front();
+  if (serving.table == nullptr) {
+    serving.bytes += connection.piece;
+    if (Transfer* const put = find(connection, serving.token)) put->left -= connection.piece;
+  }
+  serving.offset += connection.piece;
+  serving.left -= connection.piece;
+  if (serving.left == 0) connection.servings.erase(connection.servings.begin());
+}
+
+/// Writes pieces as long as the socket takes them whole.
+void TcpEndpoint::serve_on(Connection& connection) noexcept {
+  while (!connection.servings.empty() && !connection.is_broken && connection.output.is_empty()) {
+    const Serving& serving = connection.servings.front();
+    connection.piece = std::min<std::size_t>(serving.left, kLongestPiece);
+    bool is_allowed = false;
+    const auto result = write_piece(connection, serving, is_allowed);
+    if (!is_allowed) {
+      const Record record{0, RecordKind::refused, {}, serving.token};
+      connection.piece = 0;
+      connection.servings.erase(connection.servings.begin());
+      static_cast<void>(
+          note(connection, connection.output.write(connection.socket.get(), Queue::bulk, record, {}, {})));
+      continue;
+    }
+    if (!note(connection, result)) return;  // the rest of the piece is written by flush()
+    note_piece(connection);
+  }
+}
+
+/// Writes what is left: of a piece while its memory may still be read, then messages, then further pieces.
+/// Result::full: not all.
+Output::Result TcpEndpoint::flush(Connection& connection) noexcept {
+  auto result = Output::Result::taken;
+  if (connection.output.has_piece()) {
+    const Serving& serving = connection.servings.front();
+    const auto write_on = [&] { result = connection.output.flush(connection.socket.get()); };
+    bool is_allowed = true;
+    if (serving.table == nullptr)
+      write_on();
+    else
+      is_allowed = serving.table->visit(serving.key, [&](Bytes) { write_on(); });
+    if (!is_allowed) {
+      lose(connection, "memory of which it is reading has been withdrawn");
+      return Output::Result::failed;
+    }
+    if (!connection.output.has_piece()) note_piece(connection);
+  } else {
+    result = connection.output.flush(connection.socket.get());
+  }
+  if (result == Output::Result::failed) {
+    static_cast<void>(note(connection, result));
+    return result;
+  }
+  if (result == Output::Result::taken) serve_on(connection);
+  return connection.output.is_empty() && connection.servings.empty() ? Output::Result::taken
+                                                                     : Output::Result::full;
+}
+
+}  // namespace weft::network::tcp
