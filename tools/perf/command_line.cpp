@@ -3,9 +3,13 @@
 #include <weft/error.hpp>
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
+#include <array>
 #include <cstdio>
+#include <string_view>
 
 #include "command.hpp"
 #include "perf/measure/fresh_payload.hpp"
@@ -17,6 +21,8 @@ namespace {
 
 constexpr int kRoundsOfComparison = 21;
 constexpr double kShortest = 0.001;
+constexpr std::array<std::string_view, 6> kTransportsBetweenHosts = {
+    "weft-tcp", "weft-am-tcp", "weft-ofi-tcp", "sockets", "mpich-tcp", "openmpi-tcp"};
 
 /// The options as typed.
 struct Typed {
@@ -34,6 +40,7 @@ struct Typed {
   std::vector<std::string> ranks;
   std::vector<std::string> only;
   std::vector<std::string> compare;
+  std::vector<std::string> hosts;
 };
 
 void add_options_of_workloads(CLI::App& app, Typed& typed, Options& options) {
@@ -84,6 +91,14 @@ void add_options_of_rounds(CLI::App& app, Typed& typed, Options& options) {
                  "further passes over what undecided bars compare, until so many minutes have gone since the "
                  "start (default 0: none)")
       ->type_name("M");
+  app.add_option("--hosts", typed.hosts,
+                 "run the two ranks on two hosts: transports that leave a host only (weft-tcp, weft-am-tcp, "
+                 "weft-ofi-tcp, sockets, mpich-tcp, openmpi-tcp)")
+      ->type_name("A,B")
+      ->allow_extra_args(false);
+  app.add_option("--launcher-exec", options.hosts.launcher_exec,
+                 "start processes on hosts by COMMAND HOST PROGRAM..., in place of ssh")
+      ->type_name("COMMAND");
   app.add_option("--pin", typed.pin, "core: threads are bound to cores (default); none: they are not")
       ->type_name("core|none");
   app.add_option("--json", typed.json,
@@ -97,6 +112,18 @@ void add_options_of_rounds(CLI::App& app, Typed& typed, Options& options) {
                "three lines: rate, latency, and both compared with the bare limits");
   app.add_flag("--verify", options.verify,
                "check contents and counts instead of measuring: nothing lost, duplicated or torn");
+}
+
+void check_hosts(const Options& options, const std::vector<const Measurement*>& measurements) {
+  if (options.hosts.names.empty()) {
+    if (!options.hosts.launcher_exec.empty()) throw Error("--launcher-exec needs --hosts");
+    return;
+  }
+  for (const Measurement* measurement : measurements)
+    if (std::find(kTransportsBetweenHosts.begin(), kTransportsBetweenHosts.end(), measurement->transport()) ==
+        kTransportsBetweenHosts.end())
+      throw Error(fmt::format("{} does not leave a host: with --hosts, --only must name transports of {}",
+                              measurement->name, fmt::join(kTransportsBetweenHosts, ", ")));
 }
 
 void check_combination(const Options& options, bool selects) {
@@ -148,6 +175,8 @@ void read_values(const CLI::App& app, const Typed& typed, Parsed& parsed) {
     parsed.measurements = keep_transports(parsed.measurements, split(typed.compare));
     if (!given("--rounds")) options.rounds = kRoundsOfComparison;
   }
+  if (given("--hosts")) options.hosts.names = parse_hosts(typed.hosts);
+  check_hosts(options, parsed.measurements);
   check_variants(options, parsed.measurements);
 }
 
@@ -155,7 +184,8 @@ void read_values(const CLI::App& app, const Typed& typed, Parsed& parsed) {
 
 Parsed parse_command_line(int argc, char** argv) {
   CLI::App app{
-      "Measures weft between two ranks on this host next to the bare limits of the machine and to other "
+      "Measures weft between two ranks on this host, or on two, next to the bare limits of the machine and "
+      "to other "
       "libraries "
       "(UCX, MPICH, Open MPI: those that were there when weft was built), alternated in short rounds.",
       "weft perf"};

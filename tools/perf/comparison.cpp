@@ -45,6 +45,7 @@ Task task_of(const Series& series, const Options& options, const std::vector<int
             .seed = options.seed,
             .seconds = options.seconds,
             .warm_up = options.warm_up.value_or(warm_up_of(options.seconds)),
+            .apart = !options.hosts.names.empty(),
             .reversed = false,
             .processors = processors};
   if (variant.ranks > 2) {
@@ -140,6 +141,10 @@ class Comparison {
                               measurement.name));
       return false;
     }
+    if (!results_.options.hosts.names.empty() && variant.ranks != 2) {
+      remark_once(fmt::format("{} is left out: with --hosts there are two ranks", measurement.name));
+      return false;
+    }
     if (measurement.is_ucx_perftest()) return ucx_.prepare(measurement.workload, variant.size);
     if (const std::string reason = why_absent(*measurement.over); !reason.empty()) {
       remark_once(fmt::format("{} is left out: {}", measurement.transport(), reason));
@@ -212,7 +217,7 @@ class Comparison {
     Task task = task_of(series, results_.options, processors_);
     task.reversed = reversed;
     task.seed = results_.options.seed + pass_;
-    for (const Outcome& outcome : start_worker(measurement, task)) {
+    for (const Outcome& outcome : start_worker(measurement, task, results_.options.hosts)) {
       round.core_share = std::min(round.core_share, outcome.core_share);
       note_library(measurement, outcome.peer_library);
       // When both ranks have a figure, the receiver's counts.
@@ -353,7 +358,8 @@ bool verify(const Options& options, const std::vector<const Measurement*>& measu
       const std::string name = measurement->name + text_of(variant, workload);
       Outcome sum;
       try {
-        for (const Outcome& outcome : start_worker(*measurement, task_of(series, options, processors))) {
+        for (const Outcome& outcome :
+             start_worker(*measurement, task_of(series, options, processors), options.hosts)) {
           sum.messages = std::max(sum.messages, outcome.messages);
           sum.lost += outcome.lost;
           sum.duplicated += outcome.duplicated;

@@ -3,6 +3,7 @@
 #include <weft/error.hpp>
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <optional>
@@ -99,6 +100,14 @@ bool parse_pin(const std::string& text) {
   if (text != "core" && text != "none")
     throw Error(fmt::format("--pin {} is not valid: it must be core or none", text));
   return text == "core";
+}
+
+std::vector<std::string> parse_hosts(const std::vector<std::string>& texts) {
+  std::vector<std::string> names = split(texts);
+  if (names.size() != 2 || names[0].empty() || names[1].empty())
+    throw Error(fmt::format("--hosts \"{}\" must be the names of two hosts, one for each rank: A,B",
+                            fmt::join(texts, ",")));
+  return names;
 }
 
 std::vector<std::size_t> parse_sizes(const std::vector<std::string>& texts) {

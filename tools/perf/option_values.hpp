@@ -19,6 +19,9 @@ std::int64_t parse_compute(const std::string& text);
 /// --pin: returns true when threads are bound.
 bool parse_pin(const std::string& text);
 
+/// --hosts: the names of two hosts.
+std::vector<std::string> parse_hosts(const std::vector<std::string>& texts);
+
 // Parse lists with commas, or "sweep" for the values of a plot.
 std::vector<std::size_t> parse_sizes(const std::vector<std::string>& texts);
 std::vector<std::size_t> parse_windows(const std::vector<std::string>& texts);

@@ -137,7 +137,8 @@ void TcpEndpoint::end_piece(Connection& connection, session::SessionDevice& devi
 void TcpEndpoint::end_put_piece(Connection& connection) noexcept {
   if (!connection.landing.is_last) return;
   const bool is_refused = std::exchange(connection.refuses_put, false);
-  const Record answer{0, is_refused ? RecordKind::refused : RecordKind::put_ended, {}, connection.landing.token};
+  const Record answer{
+      0, is_refused ? RecordKind::refused : RecordKind::put_ended, {}, connection.landing.token};
   const auto result = connection.output.write_answer(connection.socket.get(), answer);
   if (!note(connection, result) && result == Output::Result::full)
     lose(connection, "it has more puts under way than it may");

@@ -1,6 +1,7 @@
 #include "perf/libraries/plugin_host.hpp"
 
 #include <weft/error.hpp>
+#include <weft/runtime.hpp>
 
 #include <dlfcn.h>
 #include <fmt/core.h>
@@ -61,6 +62,33 @@ class BoardMeeting final : public Meeting {
   std::uint32_t turn_ = 0;
 };
 
+/// Ranks on several hosts meet by weft.
+class RuntimeMeeting final : public Meeting {
+ public:
+  explicit RuntimeMeeting(Runtime& runtime) : Meeting(runtime.rank()), runtime_(runtime) {}
+  std::vector<std::vector<std::byte>> gather(ByteView mine) override {
+    std::vector<std::byte> own(kRoom);
+    const std::uint64_t size = mine.size();
+    if (size > kRoom - sizeof size) throw Error(fmt::format("{} bytes to give, room for {}", size, kRoom));
+    std::memcpy(own.data(), &size, sizeof size);
+    if (size != 0) std::memcpy(own.data() + sizeof size, mine.data(), size);
+    std::vector<std::byte> all(kRoom * static_cast<std::size_t>(runtime_.size()));
+    runtime_.allgather(own, all);
+    std::vector<std::vector<std::byte>> by_rank;
+    for (auto part = all.begin(); part != all.end(); part += kRoom) {
+      std::uint64_t given = 0;
+      std::memcpy(&given, &*part, sizeof given);
+      const auto first = part + sizeof given;
+      by_rank.emplace_back(first, first + static_cast<std::ptrdiff_t>(given));
+    }
+    return by_rank;
+  }
+
+ private:
+  static constexpr std::ptrdiff_t kRoom = 1024;
+  Runtime& runtime_;
+};
+
 void call_plugin(const std::string& file, PluginCall& call) {
   // Some libraries load further parts, which look for symbols of the first part.
   void* library = ::dlopen(file.c_str(), RTLD_NOW | RTLD_GLOBAL);
@@ -109,6 +137,15 @@ int run_plugin(const Task& task, const std::string& name, bool launched) {
   call.task = &task;
   if (launched) {
     pin_thread(task.processors, static_cast<std::size_t>(rank_of_launcher()));
+    call_plugin(file, call);
+    return 0;
+  }
+  if (task.apart) {
+    Runtime runtime;
+    RuntimeMeeting meeting(runtime);
+    call.rank = runtime.rank();
+    call.meeting = &meeting;
+    pin_thread(task.processors, static_cast<std::size_t>(call.rank));
     call_plugin(file, call);
     return 0;
   }

@@ -8,6 +8,12 @@
 
 namespace weft::tools::perf {
 
+/// Where the ranks run.
+struct Hosts {
+  std::vector<std::string> names;  ///< two; empty: all ranks run here
+  std::string launcher_exec;       ///< starts a program on a host; empty: ssh
+};
+
 /// Options of `weft perf`.
 struct Options {
   int rounds = 5;
@@ -23,6 +29,7 @@ struct Options {
   bool progress_thread = false;  ///< weft has a progress thread
   bool pins = true;              ///< threads are bound to cores
   std::uint64_t seed = 1;        ///< of random numbers; every pass adds one
+  Hosts hosts;
   bool brief = false;
   bool verify = false;
   std::optional<std::string> json;    ///< file, "-" for standard output

@@ -32,6 +32,7 @@ std::string text_of(const Task& task) {
               {"seed", task.seed},
               {"seconds", task.seconds},
               {"warm_up", task.warm_up},
+              {"apart", task.apart},
               {"reversed", task.reversed},
               {"processors", task.processors}}
       .dump();
@@ -56,6 +57,7 @@ Task parse_task(std::string_view text) {
     json.at("seed").get_to(task.seed);
     json.at("seconds").get_to(task.seconds);
     json.at("warm_up").get_to(task.warm_up);
+    json.at("apart").get_to(task.apart);
     json.at("reversed").get_to(task.reversed);
     json.at("processors").get_to(task.processors);
     return task;

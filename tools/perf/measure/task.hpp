@@ -26,6 +26,7 @@ struct Task {
   std::uint64_t seed = 1;         ///< of random numbers
   double seconds = 0.25;          ///< duration of the messages, without the warm-up
   double warm_up = 0.05;          ///< seconds of warm-up before
+  bool apart = false;             ///< each rank is on a host of its own
   bool reversed = false;          ///< phases of one process in the opposite order
   std::vector<int> processors{};  ///< of the ranks or threads; empty: the kernel places them
 

@@ -1,6 +1,8 @@
-// Bare sockets: a connection by loopback for each thread, one system call a message, readers that spin. What
+// Bare sockets: a connection for each thread, one system call a message, readers that spin. What
 // a network over sockets can be measured against.
 #include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <net/if.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
@@ -35,11 +37,26 @@ struct Header {
   throw Error(fmt::format("sockets: {}: {}", call, std::strerror(errno)));
 }
 
-/// Rank 0 listens, rank 1 connects.
-base::Descriptor connect_ranks(int rank, Meeting& meeting) {
+/// The address of this host at which another one may reach it, else the one of loopback.
+in_addr address_of_host() {
+  in_addr found{htonl(INADDR_LOOPBACK)};
+  ifaddrs* all = nullptr;
+  if (::getifaddrs(&all) != 0) fail("getifaddrs");
+  for (const ifaddrs* each = all; each != nullptr; each = each->ifa_next) {
+    if (each->ifa_addr == nullptr || each->ifa_addr->sa_family != AF_INET) continue;
+    if ((each->ifa_flags & IFF_LOOPBACK) != 0 || (each->ifa_flags & IFF_UP) == 0) continue;
+    found = reinterpret_cast<const sockaddr_in*>(each->ifa_addr)->sin_addr;
+    break;
+  }
+  ::freeifaddrs(all);
+  return found;
+}
+
+/// Rank 0 listens, rank 1 connects: by loopback unless the ranks are on two hosts.
+base::Descriptor connect_ranks(int rank, bool apart, Meeting& meeting) {
   sockaddr_in address{};
   address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  address.sin_addr = apart ? address_of_host() : in_addr{htonl(INADDR_LOOPBACK)};
   base::Descriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (!socket) fail("socket");
   socklen_t size = sizeof address;
@@ -48,11 +65,11 @@ base::Descriptor connect_ranks(int rank, Meeting& meeting) {
         ::listen(socket.get(), 1) != 0 ||
         ::getsockname(socket.get(), reinterpret_cast<sockaddr*>(&address), &size) != 0)
       fail("bind");
-    meeting.swap(std::as_bytes(std::span(&address.sin_port, 1)));
+    meeting.swap(std::as_bytes(std::span(&address, 1)));
     socket = base::Descriptor(::accept(socket.get(), nullptr, nullptr));
   } else {
-    const std::vector<std::byte> port = meeting.swap({});
-    std::memcpy(&address.sin_port, port.data(), sizeof address.sin_port);
+    const std::vector<std::byte> there = meeting.swap({});
+    std::memcpy(&address, there.data(), sizeof address);
     if (::connect(socket.get(), reinterpret_cast<sockaddr*>(&address), size) != 0) fail("connect");
   }
   const int one = 1;
@@ -66,8 +83,8 @@ class SocketTransport {
   static constexpr bool kHasAccess = false;
   static constexpr bool kHasActiveMessages = true;
 
-  SocketTransport(int rank, Meeting& meeting)
-      : rank_(rank), meeting_(meeting), socket_(connect_ranks(rank, meeting)), room_(kRoom) {}
+  SocketTransport(int rank, bool apart, Meeting& meeting)
+      : rank_(rank), meeting_(meeting), socket_(connect_ranks(rank, apart, meeting)), room_(kRoom) {}
   ~SocketTransport() { meeting_.swap({}); }
   SocketTransport(const SocketTransport&) = delete;
   SocketTransport& operator=(const SocketTransport&) = delete;
@@ -203,12 +220,16 @@ class SocketTransport {
 class SocketLibrary {
  public:
   using Transport = SocketTransport;
-  explicit SocketLibrary(PluginCall& call) : rank_(call.rank), meeting_(*call.meeting) {}
-  [[nodiscard]] std::unique_ptr<Transport> open(int) { return std::make_unique<Transport>(rank_, meeting_); }
+  explicit SocketLibrary(PluginCall& call)
+      : rank_(call.rank), apart_(call.task->apart), meeting_(*call.meeting) {}
+  [[nodiscard]] std::unique_ptr<Transport> open(int) {
+    return std::make_unique<Transport>(rank_, apart_, meeting_);
+  }
   [[nodiscard]] std::string description() const { return "sockets of the kernel, TCP_NODELAY"; }
 
  private:
   const int rank_;
+  const bool apart_;
   Meeting& meeting_;
 };
 
