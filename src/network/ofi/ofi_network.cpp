@@ -1,11 +1,13 @@
 #include "network/ofi/ofi_network.hpp"
 
 #include "network/ofi/ofi.hpp"
+#include "sockets/addresses.hpp"
 
 #include <weft/error.hpp>
 
 #include <algorithm>
 #include <string>
+#include <string_view>
 
 namespace weft::network::ofi {
 
@@ -35,10 +37,32 @@ std::size_t inline_bytes_of(const base::Attributes& attributes) {
   return std::max(std::min(inline_max, kLongestCopied), kSmallestSend);
 }
 
+constexpr std::string_view kAutomatic = "auto";
+constexpr std::string_view kLoopback = "127.0.0.1";
+
+/// The address at which this rank is reached by providers with sockets. Throws weft::Error.
+std::string own_address(const bootstrap::Bootstrap& bootstrap, const base::Attributes& attributes) {
+  std::string given(attributes.text(Attribute::ofi_address));
+  if (given != kAutomatic) return given;
+  bool is_on_several_hosts = false;
+  for (int rank = 0; rank < bootstrap.size(); ++rank)
+    if (bootstrap.host_of(rank) != bootstrap.host_of(bootstrap.rank())) is_on_several_hosts = true;
+  if (!is_on_several_hosts) return std::string(kLoopback);
+  const auto interfaces =
+      sockets::select_interfaces(sockets::list_interfaces(), attributes.text(Attribute::interface));
+  for (const sockets::Interface& each : interfaces)
+    if (each.address.family == 4 && each.address.is_loopback == 0) return sockets::to_text(each.address);
+  throw Error(
+      "ofi: the job is on several hosts, and this one has no IPv4 address at which others reach it: set "
+      "WEFT_OFI_ADDRESS or WEFT_INTERFACE; it has " +
+      sockets::to_text(interfaces));
+}
+
 }  // namespace
 
-Resources::Resources(const base::Attributes& attributes, const Network::PacketMemory& foreign)
-    : fabric(attributes.text(Attribute::ofi_provider), attributes.text(Attribute::ofi_address)),
+Resources::Resources(const bootstrap::Bootstrap& bootstrap, const base::Attributes& attributes,
+                     const Network::PacketMemory& foreign)
+    : fabric(attributes.text(Attribute::ofi_provider), own_address(bootstrap, attributes)),
       packets(fabric, number<std::uint32_t>(attributes, Attribute::packets),
               packet_bytes_of(attributes) + Network::kPacketTrailer, foreign) {}
 
@@ -76,11 +100,12 @@ Capabilities OfiNetwork::capabilities() const noexcept {
 std::unique_ptr<Network> make_network(bootstrap::Bootstrap& bootstrap, const base::Attributes& attributes,
                                       detail::PayloadLender& copier, const Network::PacketMemory& packets) {
   return std::make_unique<OfiNetwork>(bootstrap, attributes, copier,
-                                      std::make_shared<Resources>(attributes, packets));
+                                      std::make_shared<Resources>(bootstrap, attributes, packets));
 }
 
 Availability availability(const base::Attributes& attributes) try {
-  const auto providers = usable_providers(attributes.text(Attribute::ofi_address));
+  const std::string_view address = attributes.text(Attribute::ofi_address);
+  const auto providers = usable_providers(address == kAutomatic ? kLoopback : address);
   std::string text;
   for (const std::string& provider : providers) text += (text.empty() ? "" : ", ") + provider;
   if (providers.empty()) return {false, "libfabric has no provider here that weft can use"};

@@ -10,7 +10,8 @@ namespace weft::network::ofi {
 
 /// Objects that libfabric uses; destroyed from the bottom up.
 struct Resources {
-  Resources(const base::Attributes& attributes, const Network::PacketMemory& foreign);
+  Resources(const bootstrap::Bootstrap& bootstrap, const base::Attributes& attributes,
+            const Network::PacketMemory& foreign);
   Fabric fabric;
   ofi::PacketMemory packets;
   session::Devices devices;

@@ -1,5 +1,6 @@
 """`weft run --hosts` over network namespaces: places, messages, output, input, ends."""
 
+import json
 import os
 import random
 import re
@@ -50,9 +51,10 @@ class HostsTest(weft_hosts.TestCase):
 
     def test_messages_of_all_sizes_arrive(self):
         for slots in (1, 2):
-            for network in ("tcp", "mixed", "auto"):
-                with self.subTest(slots=slots, network=network):
-                    result = self.hosts.run("--hosts", self.hosts.names(slots), MESSAGES, "all-sizes", WEFT_NETWORK=network)
+            for network, between in (("tcp", "tcp"), ("mixed", "tcp"), ("auto", "tcp"), ("ofi", "ofi"), ("mixed", "ofi")):
+                with self.subTest(slots=slots, network=network, between=between):
+                    result = self.hosts.run("--hosts", self.hosts.names(slots), MESSAGES, "all-sizes", WEFT_NETWORK=network,
+                                            WEFT_REMOTE_NETWORK=between, WEFT_OFI_PROVIDER="tcp;ofi_rxm")
                     self.assertEqual((result.returncode, result.stderr), (0, ""), result.stdout)
 
     def test_messages_go_by_one_family_of_addresses_only(self):
@@ -147,6 +149,28 @@ class HostsTest(weft_hosts.TestCase):
             self.hosts.mend(3)
         self.assertEqual(result.returncode, 1)
         self.assertRegex(result.stderr, r"h3 could not be joined to the job|have not joined the job within 1 s .*: h3 \(ranks 1 to 2\)")
+
+    def test_two_hosts_are_measured(self):
+        transports = [f"{workload}/{transport}" for workload in ("matched-latency", "bandwidth-1m") for transport in ("weft-tcp", "sockets")]
+        result = self.perf("--rounds", 1, "--seconds", 0.02, "--pin", "none", "--json", "-", "--only", ",".join(transports + ["put-bandwidth/weft-tcp"]))
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        measured = json.loads(result.stdout)
+        self.assertEqual(sorted(each["name"] for each in measured["measurements"]), sorted(transports + ["put-bandwidth/weft-tcp"]))
+        self.assertTrue(all(each["figure"]["median"] > 0 for each in measured["measurements"]))
+
+    def test_messages_between_two_hosts_are_verified(self):
+        result = self.perf("--verify", "--seconds", 0.1, "--only", "matched/weft-tcp,bandwidth-1m/weft-tcp,put-rate/weft-tcp,put-bandwidth/weft-tcp")
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.assertEqual(result.stdout.count("0 lost, 0 duplicated, 0 torn"), 4, result.stdout)
+
+    def test_transports_that_do_not_leave_a_host_are_not_measured_between_two(self):
+        result = self.perf("--only", "rate/ring")
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("rate/ring does not leave a host", result.stderr)
+
+    def perf(self, *options):
+        return subprocess.run(self.hosts.hosts[0].command(WEFT, "perf", "--hosts", "h0,h1", "--launcher-exec", self.hosts.starter, *options),
+                              env=environment(), capture_output=True, text=True, timeout=HANG_GUARD)
 
     def test_kmers_are_counted_alike_on_one_host_and_on_several(self):
         dice = random.Random(3)
