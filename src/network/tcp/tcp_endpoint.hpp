@@ -1,6 +1,6 @@
 // Sockets as the transport of a session device.
 // Sources: tcp_endpoint.cpp (drive, polling), connect.cpp (reaching peers), write_records.cpp (sending),
-// receive.cpp, pieces.cpp (sending what peers fetch, get and are put), landing.cpp (receiving it),
+// receive.cpp, send_pieces.cpp (sending what peers fetch, get and are put), landing.cpp (receiving it),
 // liveness.cpp.
 #pragma once
 
@@ -61,7 +61,7 @@ class TcpEndpoint final : public session::Transport {
   [[nodiscard]] bool notices_end_of(const session::Link& link) const noexcept override;
   /// What the peer's kernel has acknowledged is read by the peer, whatever becomes of this rank.
   [[nodiscard]] bool outlives_sender() const noexcept override { return true; }
-  // pieces.cpp
+  // send_pieces.cpp
   [[nodiscard]] bool can_fetch() const noexcept override { return true; }
   [[nodiscard]] Offer offer(Bytes memory) noexcept override {
     // Peers only read it.
@@ -137,7 +137,7 @@ class TcpEndpoint final : public session::Transport {
   bool take_message(Connection& connection, const Record& record, session::SessionDevice& device) noexcept;
   bool is_whole(const Connection& connection, const Record& record) const noexcept;
   [[nodiscard]] bool make_room(Connection& connection) noexcept;
-  // pieces.cpp
+  // send_pieces.cpp
   AccessResult request(session::Link& link, RecordKind kind, const FetchRequest& wanted, std::byte* to,
                        std::uint64_t token) noexcept;
   [[nodiscard]] Transfer* find_free() noexcept;
