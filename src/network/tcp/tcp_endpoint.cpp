@@ -17,8 +17,9 @@ namespace weft::network::tcp {
 
 namespace {
 
-constexpr std::uint32_t kDrivesPerLook = 16;  // at other connections than the hot one
+constexpr std::uint32_t kLooksPerEvents = 16;  // at the hot connection, for one at all
 constexpr std::uint32_t kDrivesPerClock = 32;
+constexpr std::uint32_t kMostSkippedLooks = 7;
 constexpr std::uint32_t kForGreetings = 8;  // messages that come before the first contact
 constexpr int kReadsOfTheDeparted = 1024;
 constexpr auto kFarewell = std::chrono::milliseconds(20);
@@ -95,10 +96,13 @@ void TcpEndpoint::drive(session::SessionDevice& device) noexcept {
   ++drives_;
   if (!searching_.empty()) search_on();
   if (!writing_.empty()) write_waiting();
-  const bool has_read = hot_ != nullptr && read(*hot_, device);
-  if (hot_ == nullptr || has_found_others_ || drives_ % kDrivesPerLook == 0 ||
-      (!has_read && !writing_.empty()))
-    poll_events(device);
+  if (looks_for_arrivals()) {
+    const bool has_read = hot_ != nullptr && read(*hot_, device);
+    if (hot_ == nullptr || has_found_others_ || ++looks_ % kLooksPerEvents == 0 ||
+        (!has_read && !writing_.empty()))
+      poll_events(device);
+    has_found_nothing_ = !has_read && !has_found_others_;
+  }
   const bool has_slept = has_slept_.load(std::memory_order_relaxed);
   if (drives_ % kDrivesPerClock == 0 || has_slept) {
     if (has_slept) has_slept_.store(false, std::memory_order_relaxed);
@@ -109,6 +113,17 @@ void TcpEndpoint::drive(session::SessionDevice& device) noexcept {
   // Written when it changes: threads that want to sleep read it.
   if (is_restless_.load(std::memory_order_relaxed) == searching_.empty())
     is_restless_.store(!searching_.empty(), std::memory_order_relaxed);
+}
+
+/// A program that calls progress after every post would pay for two system calls where others pay for one: a
+/// drive right after a message was written does not look when the last look found nothing, but a few times in
+/// a row only.
+bool TcpEndpoint::looks_for_arrivals() noexcept {
+  const bool has_written = std::exchange(has_written_, false);
+  if (has_written && has_found_nothing_ && writing_.empty() && ++skipped_looks_ <= kMostSkippedLooks)
+    return false;
+  skipped_looks_ = 0;
+  return true;
 }
 
 void TcpEndpoint::poll_events(session::SessionDevice& device) noexcept {

@@ -106,6 +106,7 @@ class TcpEndpoint final : public session::Transport {
   // tcp_endpoint.cpp
   [[nodiscard]] Connection& connection_of(int rank, std::uint8_t device);
   void watch(Connection& connection, bool for_room) noexcept;
+  [[nodiscard]] bool looks_for_arrivals() noexcept;
   void poll_events(session::SessionDevice& device) noexcept;
   void write_waiting() noexcept;
   void lose(Connection& connection, const std::string& why) noexcept;
@@ -174,6 +175,10 @@ class TcpEndpoint final : public session::Transport {
   Connection* hot_ = nullptr;      // of the last message: is read without being asked whether it is readable
   bool has_found_others_ = false;  // when connections were last asked which of them is readable
   std::uint32_t drives_ = 0;
+  bool has_written_ = false;        // a message, since the last drive
+  bool has_found_nothing_ = false;  // at the last look for arrivals
+  std::uint32_t looks_ = 0;
+  std::uint32_t skipped_looks_ = 0;
   std::atomic<bool> is_restless_{false};  // drive() must be called soon, although nothing comes
   std::atomic<bool> has_slept_{false};    // a thread has slept since drive() last looked at the clock
   std::int64_t next_look_ = 0;            // after peers; of base::now_ns()

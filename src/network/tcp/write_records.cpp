@@ -50,6 +50,7 @@ Sent TcpEndpoint::write(session::Link& link, session::Kind kind, Bytes header, B
   const Record record{static_cast<std::uint32_t>(header.size() + payload.size()), RecordKind::message, {}, 0};
   const auto result =
       connection.output.write(connection.socket.get(), queue_of(kind), record, header, payload);
+  has_written_ = true;
   return note(connection, result) ? Sent::yes : Sent::later;
 }
 
