@@ -28,6 +28,8 @@ struct Serving {
   std::uint64_t offset;
   std::uint64_t left;
   std::uint64_t token;
+  bool is_get = false;         // is answered behind its bytes
+  bool is_unreadable = false;  // zeros were sent in place of bytes
 };
 
 /// One address that is being tried.

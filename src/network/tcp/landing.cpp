@@ -131,7 +131,7 @@ ssize_t TcpEndpoint::receive_landing(Connection& connection, std::size_t& asked)
 void TcpEndpoint::end_piece(Connection& connection, session::SessionDevice& device) noexcept {
   if (connection.landing.to == nullptr) return end_put_piece(connection);
   Transfer* const transfer = find(connection, connection.landing.token);
-  if (transfer != nullptr && transfer->left == 0) end(*transfer, Outcome::ok, device);
+  if (transfer != nullptr && transfer->left == 0 && !transfer->is_get) end(*transfer, Outcome::ok, device);
 }
 
 void TcpEndpoint::end_put_piece(Connection& connection) noexcept {
@@ -144,15 +144,17 @@ void TcpEndpoint::end_put_piece(Connection& connection) noexcept {
     lose(connection, "it has more puts under way than it may");
 }
 
-/// Takes a record of kind refused or put_ended. Returns false when it cannot be.
+/// Takes a record of kind refused, put_ended or get_ended. Returns false when it cannot be.
 bool TcpEndpoint::end_access(Connection& connection, const Record& record,
                              session::SessionDevice& device) noexcept {
   Transfer* const transfer = find(connection, record.token);
   if (transfer == nullptr || record.bytes != 0) return false;
   const bool is_put = transfer->to == nullptr;
   const bool is_refused = record.kind == RecordKind::refused;
-  // The bytes of a put are borrowed until they are written.
-  if (is_put ? transfer->left != 0 : !is_refused) return false;
+  const bool is_known = is_refused || (record.kind == RecordKind::put_ended ? is_put : transfer->is_get);
+  // The bytes of a put are borrowed until they are written; those of a get are all there.
+  const bool is_whole = transfer->left == 0 || (is_refused && !is_put);
+  if (!is_known || !is_whole) return false;
   end(*transfer, is_refused ? Outcome::refused : Outcome::ok, device);
   return true;
 }

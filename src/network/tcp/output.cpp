@@ -11,6 +11,7 @@ namespace weft::network::tcp {
 namespace {
 
 constexpr std::array<std::byte, kAlignment> kZeros{};
+std::array<std::byte, kLongestPiece> zeros_of_piece;  // never touched, so that it takes no memory
 
 iovec part(std::span<const std::byte> bytes) noexcept {
   return {const_cast<std::byte*>(bytes.data()), bytes.size()};
@@ -152,6 +153,8 @@ Output::Result Output::flush_piece(int socket) noexcept {
   padding_left_ -= take(padding_left_);
   return has_piece() ? Result::full : Result::taken;
 }
+
+void Output::replace_piece() noexcept { piece_ = std::span(zeros_of_piece).first(piece_.size()); }
 
 Output::Result Output::flush(int socket) noexcept {
   if (has_piece())

@@ -48,6 +48,8 @@ class Output {
   /// they must stay until has_piece() is false. Only when is_empty().
   Result write_piece(int socket, const Record& record, std::span<const std::byte> header,
                      std::span<const std::byte> piece) noexcept;
+  /// The memory of the piece cannot be read: zeros take the place of what is not written of it.
+  void replace_piece() noexcept;
   /// Writes as much as the socket takes. Result::full: not all.
   Result flush(int socket) noexcept;
 

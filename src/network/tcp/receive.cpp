@@ -103,6 +103,7 @@ bool TcpEndpoint::take_record(Connection& connection, session::SessionDevice& de
       return land_put(connection, record);
     case RecordKind::refused:
     case RecordKind::put_ended:
+    case RecordKind::get_ended:
       is_well = end_access(connection, record, device);
       break;
     case RecordKind::leave:

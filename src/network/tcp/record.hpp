@@ -18,6 +18,7 @@ enum class RecordKind : std::uint8_t {
   get,          // a FetchRequest for bytes of a region
   put,          // a PutHead and bytes that belong into a region
   put_ended,    // nothing: all bytes of the put of this token are in their region
+  get_ended,    // nothing: the bytes of the get of this token, which have been sent, are those of the region
 };
 
 /// Header of a record; `bytes` follow, padded to a multiple of kAlignment.

@@ -4,6 +4,7 @@
 #include "network/tcp/tcp_endpoint.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 
 namespace weft::network::tcp {
@@ -27,7 +28,7 @@ TcpEndpoint::Transfer* TcpEndpoint::find(const Connection& connection, std::uint
 
 void TcpEndpoint::end(Transfer& transfer, Outcome outcome, session::SessionDevice& device) noexcept {
   const std::uint64_t token = transfer.token;
-  transfer = {nullptr, transfer.generation + 1, 0, nullptr, 0};
+  transfer = {.generation = transfer.generation + 1};
   device.fetch_ended(token, outcome);
 }
 
@@ -52,7 +53,7 @@ AccessResult TcpEndpoint::request(session::Link& link, RecordKind kind, const Fe
   const auto result =
       connection.output.write(connection.socket.get(), Queue::bulk, record, bytes_of(wanted), {});
   if (!note(connection, result)) return AccessResult::no_slot;
-  *free = {&connection, free->generation, token, to, wanted.length};
+  *free = {&connection, free->generation, token, to, wanted.length, kind == RecordKind::get};
   return AccessResult::posted;
 }
 
@@ -63,7 +64,7 @@ AccessResult TcpEndpoint::put(session::Link& link, const RemoteMemory& to, Bytes
   if (!connection.socket || connection.is_broken) return AccessResult::no_slot;
   Transfer* const free = find_free();
   if (free == nullptr) return AccessResult::no_slot;
-  *free = {&connection, free->generation, token, nullptr, from.size()};
+  *free = {&connection, free->generation, token, nullptr, from.size(), false};
   serve(connection, {nullptr, from.data(), key_of(to.region), to.offset, from.size(), wire_token(*free)});
   return AccessResult::posted;
 }
@@ -76,7 +77,7 @@ bool TcpEndpoint::begin_serving(Connection& connection, const Record& record) no
   FetchRequest wanted{};
   std::memcpy(&wanted, connection.chunk->bytes.get() + connection.begin + sizeof record, sizeof wanted);
   serve(connection, {record.kind == RecordKind::get ? &context_.regions : &context_.offers, nullptr,
-                     wanted.key, wanted.offset, wanted.length, record.token});
+                     wanted.key, wanted.offset, wanted.length, record.token, record.kind == RecordKind::get});
   return true;
 }
 
@@ -90,8 +91,7 @@ void TcpEndpoint::serve(Connection& connection, const Serving& serving) noexcept
 }
 
 /// Begins the next piece. `is_allowed` becomes false when the peer may not have it.
-Output::Result TcpEndpoint::write_piece(Connection& connection, const Serving& serving,
-                                        bool& is_allowed) noexcept {
+Output::Result TcpEndpoint::begin_piece(Connection& connection, Serving& serving, bool& is_allowed) noexcept {
   const int socket = connection.socket.get();
   const std::size_t size = connection.piece;
   if (serving.table == nullptr) {
@@ -102,13 +102,42 @@ Output::Result TcpEndpoint::write_piece(Connection& connection, const Serving& s
   }
   auto result = Output::Result::full;
   serving.table->visit(serving.key, [&](std::span<const std::byte> memory) {
-    is_allowed =
-        size != 0 && serving.offset <= memory.size() && serving.left <= memory.size() - serving.offset;
+    is_allowed = !serving.is_unreadable && size != 0 && serving.offset <= memory.size() &&
+                 serving.left <= memory.size() - serving.offset;
     if (!is_allowed) return;
     const Record record{static_cast<std::uint32_t>(size), RecordKind::data, {}, serving.token};
     result = connection.output.write_piece(socket, record, {}, memory.subspan(serving.offset, size));
+    serving.is_unreadable = result == Output::Result::failed && errno == EFAULT;
   });
-  return result;
+  return serving.is_unreadable && serving.is_get ? write_zeros(connection) : result;
+}
+
+/// Ends the piece of a get whose memory the program has released or made unreadable: the peer has been told
+/// how many bytes come, and is told behind them that they are not those of the region.
+Output::Result TcpEndpoint::write_zeros(Connection& connection) noexcept {
+  connection.output.replace_piece();
+  return connection.output.flush(connection.socket.get());
+}
+
+/// Writes on what has been begun, the piece of the first serving included. Returns false when memory that is
+/// not of a get has been withdrawn.
+bool TcpEndpoint::write_begun(Connection& connection, Output::Result& result) noexcept {
+  const auto write_on = [&] { result = connection.output.flush(connection.socket.get()); };
+  const bool has_piece = connection.output.has_piece();
+  Serving* const serving = has_piece ? &connection.servings.front() : nullptr;
+  if (serving == nullptr || serving->table == nullptr || serving->is_unreadable) {
+    write_on();
+  } else {
+    const bool is_offered = serving->table->visit(serving->key, [&](Bytes) {
+      write_on();
+      serving->is_unreadable = result == Output::Result::failed && errno == EFAULT;
+    });
+    if (!is_offered && !serving->is_get) return false;
+    if (!is_offered) serving->is_unreadable = true;
+    if (serving->is_unreadable && serving->is_get) result = write_zeros(connection);
+  }
+  if (has_piece && !connection.output.has_piece()) note_piece(connection);
+  return true;
 }
 
 /// The piece of the first serving is written whole.
@@ -120,16 +149,22 @@ void TcpEndpoint::note_piece(Connection& connection) noexcept {
   }
   serving.offset += connection.piece;
   serving.left -= connection.piece;
-  if (serving.left == 0) connection.servings.erase(connection.servings.begin());
+  if (serving.left != 0) return;
+  const Record answer{
+      0, serving.is_unreadable ? RecordKind::refused : RecordKind::get_ended, {}, serving.token};
+  const bool is_answered = serving.is_get;
+  connection.servings.erase(connection.servings.begin());
+  if (is_answered)
+    static_cast<void>(note(connection, connection.output.write_answer(connection.socket.get(), answer)));
 }
 
 /// Writes pieces as long as the socket takes them whole.
 void TcpEndpoint::serve_on(Connection& connection) noexcept {
   while (!connection.servings.empty() && !connection.is_broken && connection.output.is_empty()) {
-    const Serving& serving = connection.servings.front();
+    Serving& serving = connection.servings.front();
     connection.piece = std::min<std::size_t>(serving.left, kLongestPiece);
     bool is_allowed = false;
-    const auto result = write_piece(connection, serving, is_allowed);
+    const auto result = begin_piece(connection, serving, is_allowed);
     if (!is_allowed) {
       const Record record{0, RecordKind::refused, {}, serving.token};
       connection.piece = 0;
@@ -147,21 +182,9 @@ void TcpEndpoint::serve_on(Connection& connection) noexcept {
 /// Result::full: not all.
 Output::Result TcpEndpoint::flush(Connection& connection) noexcept {
   auto result = Output::Result::taken;
-  if (connection.output.has_piece()) {
-    const Serving& serving = connection.servings.front();
-    const auto write_on = [&] { result = connection.output.flush(connection.socket.get()); };
-    bool is_allowed = true;
-    if (serving.table == nullptr)
-      write_on();
-    else
-      is_allowed = serving.table->visit(serving.key, [&](Bytes) { write_on(); });
-    if (!is_allowed) {
-      lose(connection, "memory of which it is reading has been withdrawn");
-      return Output::Result::failed;
-    }
-    if (!connection.output.has_piece()) note_piece(connection);
-  } else {
-    result = connection.output.flush(connection.socket.get());
+  if (!write_begun(connection, result)) {
+    lose(connection, "memory of which it is reading has been withdrawn");
+    return Output::Result::failed;
   }
   if (result == Output::Result::failed) {
     static_cast<void>(note(connection, result));

@@ -101,6 +101,7 @@ class TcpEndpoint final : public session::Transport {
     std::uint64_t token = 0;  // of the core
     std::byte* to = nullptr;  // null: a put
     std::size_t left = 0;     // bytes that have not come; of a put: that are not written
+    bool is_get = false;      // is answered behind its bytes
   };
 
   // tcp_endpoint.cpp
@@ -149,7 +150,9 @@ class TcpEndpoint final : public session::Transport {
   void serve(Connection& connection, const Serving& serving) noexcept;
   Output::Result flush(Connection& connection) noexcept;
   void serve_on(Connection& connection) noexcept;
-  Output::Result write_piece(Connection& connection, const Serving& serving, bool& is_allowed) noexcept;
+  Output::Result begin_piece(Connection& connection, Serving& serving, bool& is_allowed) noexcept;
+  Output::Result write_zeros(Connection& connection) noexcept;
+  bool write_begun(Connection& connection, Output::Result& result) noexcept;
   void note_piece(Connection& connection) noexcept;
   // landing.cpp
   bool land(Connection& connection, const Record& record, session::SessionDevice& device) noexcept;

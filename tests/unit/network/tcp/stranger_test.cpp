@@ -227,6 +227,15 @@ class TcpImpostor : public testing::Test {
         [&] { endpoint_.progress(); }));
     EXPECT_EQ(::recv(socket_.get(), to, size, 0), static_cast<ssize_t>(size));
   }
+  void read_exactly(void* to, std::size_t size) {
+    auto* place = static_cast<std::byte*>(to);
+    const auto read_on = [&] {
+      const ssize_t got = ::recv(socket_.get(), place, size, MSG_DONTWAIT);
+      if (got > 0) place += got, size -= static_cast<std::size_t>(got);
+      return size == 0;
+    };
+    EXPECT_TRUE(test::until(read_on, [&] { endpoint_.progress(); }));
+  }
   void send_record(const Record& record, std::span<const std::byte> bytes) {
     send_object(socket_, record);
     std::vector<std::byte> padded_bytes(bytes.begin(), bytes.end());
@@ -284,6 +293,34 @@ TEST_F(TcpImpostor, that_gets_from_a_region_that_does_not_exist_is_refused) {
   await(&answer, sizeof answer);
   EXPECT_EQ(answer.kind, RecordKind::refused);
   EXPECT_EQ(answer.token, 43U);
+}
+
+TEST_F(TcpImpostor, that_reads_slowly_is_refused_the_rest_of_a_region_that_is_released) {
+  constexpr std::size_t kSize = std::size_t{32} << 20;
+  std::vector<std::byte> memory(kSize, std::byte{5});
+  MemoryRegion region(victim_, memory);
+  const FetchRequest request{key_of({region.remote().index, region.remote().generation}), 0, kSize};
+  send_record({sizeof request, RecordKind::get, {}, 45}, std::as_bytes(std::span(&request, 1)));
+  Record record{};
+  EXPECT_TRUE(test::until([&] { return ::recv(socket_.get(), &record, 1, MSG_DONTWAIT | MSG_PEEK) == 1; },
+                          [&] { endpoint_.progress(); }));
+  region = MemoryRegion();  // while a piece is being written
+  std::size_t received = 0;
+  std::vector<std::byte> bytes(kLongestPiece);
+  for (read_exactly(&record, sizeof record); record.kind == RecordKind::data;
+       read_exactly(&record, sizeof record)) {
+    ASSERT_LE(record.bytes, bytes.size());
+    read_exactly(bytes.data(), padded(record.bytes));
+    received += record.bytes;
+  }
+  EXPECT_EQ(record.kind, RecordKind::refused);
+  EXPECT_EQ(record.token, 45U);
+  EXPECT_LT(received, kSize);
+  // The connection is as good as before.
+  send_record({sizeof request, RecordKind::get, {}, 46}, std::as_bytes(std::span(&request, 1)));
+  read_exactly(&record, sizeof record);
+  EXPECT_EQ(record.kind, RecordKind::refused);
+  EXPECT_EQ(record.token, 46U);
 }
 
 TEST_F(TcpImpostor, that_puts_beyond_a_region_is_refused_once_and_changes_nothing) {
