@@ -7,11 +7,10 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
-#include <array>
 #include <cstdio>
-#include <string_view>
 
 #include "command.hpp"
+#include "perf/libraries/transports.hpp"
 #include "perf/measure/fresh_payload.hpp"
 #include "perf/option_values.hpp"
 #include "perf/variants.hpp"
@@ -21,8 +20,6 @@ namespace {
 
 constexpr int kRoundsOfComparison = 21;
 constexpr double kShortest = 0.001;
-constexpr std::array<std::string_view, 6> kTransportsBetweenHosts = {
-    "weft-tcp", "weft-am-tcp", "weft-ofi-tcp", "sockets", "mpich-tcp", "openmpi-tcp"};
 
 /// The options as typed.
 struct Typed {
@@ -92,8 +89,8 @@ void add_options_of_rounds(CLI::App& app, Typed& typed, Options& options) {
                  "start (default 0: none)")
       ->type_name("M");
   app.add_option("--hosts", typed.hosts,
-                 "run the two ranks on two hosts: transports that leave a host only (weft-tcp, weft-am-tcp, "
-                 "weft-ofi-tcp, sockets, mpich-tcp, openmpi-tcp)")
+                 fmt::format("run the two ranks on two hosts: transports that leave a host only ({})",
+                             fmt::join(kTransportsBetweenHosts, ", ")))
       ->type_name("A,B")
       ->allow_extra_args(false);
   app.add_option("--launcher-exec", options.hosts.launcher_exec,

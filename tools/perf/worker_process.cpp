@@ -2,16 +2,17 @@
 
 #include <weft/error.hpp>
 
+#include <fcntl.h>
 #include <fmt/core.h>
-#include <sys/stat.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <iterator>
 #include <optional>
 
+#include "base/descriptor.hpp"
 #include "perf/libraries/plugin_host.hpp"
 #include "perf/measure/child_process.hpp"
 #include "perf/measure/own_path.hpp"
@@ -25,22 +26,26 @@ namespace {
 class StarterLikeSsh {
  public:
   explicit StarterLikeSsh(const std::string& launcher_exec) {
-    const int file = ::mkstemp(name_.data());
     const std::string text =
         "#!/bin/sh\nwhile [ \"${1#-}\" != \"$1\" ]; do shift; done\nhost=$1\nshift\nexec " + launcher_exec +
         " \"$host\" sh -c \"$*\"\n";
-    const bool is_written =
-        file >= 0 && ::write(file, text.data(), text.size()) == std::ssize(text) && ::fchmod(file, 0700) == 0;
-    if (file >= 0) ::close(file);
-    if (!is_written) throw Error(fmt::format("{}: {}", name_, std::strerror(errno)));
+    // A file of memory leaves nothing behind, however this process ends. What is open for writing cannot be
+    // executed.
+    const base::Descriptor written(::memfd_create("weft-perf-starter", MFD_CLOEXEC));
+    if (written && ::write(written.get(), text.data(), text.size()) == std::ssize(text))
+      file_ = base::Descriptor(
+          ::open(fmt::format("/proc/self/fd/{}", written.get()).c_str(), O_RDONLY | O_CLOEXEC));
+    if (!file_)
+      throw Error(fmt::format("no program for --launcher-exec can be made: {}", std::strerror(errno)));
+    name_ = fmt::format("/proc/{}/fd/{}", ::getpid(), file_.get());
   }
-  ~StarterLikeSsh() { ::unlink(name_.c_str()); }
   StarterLikeSsh(const StarterLikeSsh&) = delete;
   StarterLikeSsh& operator=(const StarterLikeSsh&) = delete;
   [[nodiscard]] const std::string& name() const { return name_; }
 
  private:
-  std::string name_ = "/tmp/weft-perf-XXXXXX";
+  base::Descriptor file_;
+  std::string name_;
 };
 
 /// The command that starts two ranks, each on a host of its own.
@@ -89,7 +94,8 @@ std::vector<Outcome> start_worker(const Measurement& measurement, const Task& ta
   std::optional<StarterLikeSsh> starter;
   if (task.apart) {
     command.arguments = launch_on(hosts, over, starter);
-    std::erase_if(command.environment, [](const auto& each) { return each.second == "lo"; });  // UCX's device
+    // Chosen for ranks of one host.
+    std::erase_if(command.environment, [](const auto& each) { return each.first == "UCX_NET_DEVICES"; });
   } else {
     command.arguments = launch_here(task, over);
   }

@@ -22,7 +22,7 @@ using namespace sockets;  // addresses, greetings
 
 /// Bytes that a peer is still to be sent from where they are: what it fetches or gets, or a put of this rank.
 struct Serving {
-  Offers* table;           // in which the key names the memory; null: a put
+  NamedMemory* table;      // in which the key names the memory; null: a put
   const std::byte* bytes;  // of a put: the next
   std::uint64_t key;       // of a put: of the peer's region
   std::uint64_t offset;

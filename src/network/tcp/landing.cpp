@@ -16,12 +16,6 @@
 
 namespace weft::network::tcp {
 
-namespace {
-
-constexpr std::size_t kReadBehind = 4096;  // what has landed
-
-}  // namespace
-
 /// Takes a record of kind data: what has come of it is copied, and the rest will be read to its place.
 /// Returns false when nothing more has come, or the connection is lost.
 bool TcpEndpoint::land(Connection& connection, const Record& record,
@@ -103,9 +97,8 @@ bool TcpEndpoint::make_place_for_rest(Connection& connection) noexcept {
 ssize_t TcpEndpoint::receive_landing(Connection& connection, std::size_t& asked) noexcept {
   const Landing& landing = connection.landing;
   const auto receive = [&](std::byte* to, std::size_t size) {
-    // What follows is read only when all of the landing can be, and not much of it: it may be the head of the
-    // next piece, whose bytes would be copied from the chunk.
-    const std::size_t behind = size == landing.left ? std::min(kReadBehind, kChunkBytes - connection.end) : 0;
+    // What follows is read only when all of the landing can be.
+    const std::size_t behind = size == landing.left ? kChunkBytes - connection.end : 0;
     std::array<iovec, 2> parts{iovec{to, size},
                                iovec{connection.chunk->bytes.get() + connection.end, behind}};
     msghdr message{};
@@ -137,11 +130,7 @@ void TcpEndpoint::end_piece(Connection& connection, session::SessionDevice& devi
 void TcpEndpoint::end_put_piece(Connection& connection) noexcept {
   if (!connection.landing.is_last) return;
   const bool is_refused = std::exchange(connection.refuses_put, false);
-  const Record answer{
-      0, is_refused ? RecordKind::refused : RecordKind::put_ended, {}, connection.landing.token};
-  const auto result = connection.output.write_answer(connection.socket.get(), answer);
-  if (!note(connection, result) && result == Output::Result::full)
-    lose(connection, "it has more puts under way than it may");
+  answer(connection, is_refused ? RecordKind::refused : RecordKind::put_ended, connection.landing.token);
 }
 
 /// Takes a record of kind refused, put_ended or get_ended. Returns false when it cannot be.

@@ -22,7 +22,7 @@ class Output {
  public:
   /// Of each queue; a record is shorter.
   static constexpr std::size_t kRoom = std::size_t{40} << 10;
-  /// Further room for answers: of as many accesses as a peer may have under way.
+  /// Further room for answers: to the puts and gets that a peer may have under way, 64 of each.
   static constexpr std::size_t kRoomForAnswers = std::size_t{2} << 10;
 
   enum class Result : std::uint8_t {

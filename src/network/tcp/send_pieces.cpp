@@ -76,7 +76,7 @@ bool TcpEndpoint::begin_serving(Connection& connection, const Record& record) no
   if (static_cast<std::size_t>(asked) >= kMostFetches) return false;
   FetchRequest wanted{};
   std::memcpy(&wanted, connection.chunk->bytes.get() + connection.begin + sizeof record, sizeof wanted);
-  serve(connection, {record.kind == RecordKind::get ? &context_.regions : &context_.offers, nullptr,
+  serve(connection, {record.kind == RecordKind::get ? &context_.regions : &context_.offers.memory(), nullptr,
                      wanted.key, wanted.offset, wanted.length, record.token, record.kind == RecordKind::get});
   return true;
 }
@@ -150,27 +150,30 @@ void TcpEndpoint::note_piece(Connection& connection) noexcept {
   serving.offset += connection.piece;
   serving.left -= connection.piece;
   if (serving.left != 0) return;
-  const Record answer{
-      0, serving.is_unreadable ? RecordKind::refused : RecordKind::get_ended, {}, serving.token};
-  const bool is_answered = serving.is_get;
+  const Serving ended = serving;
   connection.servings.erase(connection.servings.begin());
-  if (is_answered)
-    static_cast<void>(note(connection, connection.output.write_answer(connection.socket.get(), answer)));
+  if (ended.is_get)
+    answer(connection, ended.is_unreadable ? RecordKind::refused : RecordKind::get_ended, ended.token);
+}
+
+void TcpEndpoint::answer(Connection& connection, RecordKind kind, std::uint64_t token) noexcept {
+  const auto result = connection.output.write_answer(connection.socket.get(), {0, kind, {}, token});
+  if (!note(connection, result) && result == Output::Result::full)
+    lose(connection, "it has more accesses under way than it may");
 }
 
 /// Writes pieces as long as the socket takes them whole.
 void TcpEndpoint::serve_on(Connection& connection) noexcept {
-  while (!connection.servings.empty() && !connection.is_broken && connection.output.is_empty()) {
+  while (!connection.servings.empty() && connection.is_open() && !connection.is_broken &&
+         connection.output.is_empty()) {
     Serving& serving = connection.servings.front();
     connection.piece = std::min<std::size_t>(serving.left, kLongestPiece);
     bool is_allowed = false;
     const auto result = begin_piece(connection, serving, is_allowed);
     if (!is_allowed) {
-      const Record record{0, RecordKind::refused, {}, serving.token};
-      connection.piece = 0;
+      const std::uint64_t token = serving.token;
       connection.servings.erase(connection.servings.begin());
-      static_cast<void>(
-          note(connection, connection.output.write(connection.socket.get(), Queue::bulk, record, {}, {})));
+      answer(connection, RecordKind::refused, token);
       continue;
     }
     if (!note(connection, result)) return;  // the rest of the piece is written by flush()

@@ -29,7 +29,7 @@ struct EndpointContext {
   const Membership& membership;
   Acceptor& acceptor;
   Offers& offers;
-  Offers& regions;
+  NamedMemory& regions;
   session::Peers& peers;
   session::PacketMemory& packets;
   bootstrap::Bootstrap& bootstrap;
@@ -154,6 +154,7 @@ class TcpEndpoint final : public session::Transport {
   Output::Result write_zeros(Connection& connection) noexcept;
   bool write_begun(Connection& connection, Output::Result& result) noexcept;
   void note_piece(Connection& connection) noexcept;
+  void answer(Connection& connection, RecordKind kind, std::uint64_t token) noexcept;
   // landing.cpp
   bool land(Connection& connection, const Record& record, session::SessionDevice& device) noexcept;
   bool land_put(Connection& connection, const Record& record) noexcept;

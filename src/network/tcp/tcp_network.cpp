@@ -78,8 +78,8 @@ Capabilities TcpNetwork::capabilities() const noexcept {
   return capabilities;
 }
 
-/// The table has room for every region that the core makes, and calls for one index do not overlap. Peers
-/// need no key but the name.
+/// Regions have indices below regions_max, and calls for one index do not overlap. Peers need no key but the
+/// name.
 RegionKeys TcpNetwork::register_memory(RegionName name, std::span<std::byte> memory, bool allocated) {
   regions_.open(key_of(name), memory);
   return SessionNetwork::register_memory(name, memory, allocated);
@@ -87,7 +87,7 @@ RegionKeys TcpNetwork::register_memory(RegionName name, std::span<std::byte> mem
 
 /// A piece of a put that is landing is stored before this returns, and none afterwards.
 void TcpNetwork::release_memory(RegionName name, std::span<std::byte> memory, bool allocated) noexcept {
-  regions_.end(key_of(name));
+  regions_.close(key_of(name));
   SessionNetwork::release_memory(name, memory, allocated);
 }
 

@@ -26,8 +26,6 @@ class TcpNetwork final : public session::SessionNetwork {
   }
 
  private:
-  static constexpr std::uint32_t kMostOffers = 4096;
-
   [[nodiscard]] std::unique_ptr<session::Transport> make_transport(std::uint32_t index) override {
     return std::make_unique<TcpEndpoint>(context_, index);
   }
@@ -38,8 +36,8 @@ class TcpNetwork final : public session::SessionNetwork {
   const std::vector<Interface> interfaces_;
   const Membership membership_;
   Acceptor acceptor_;
-  Offers offers_{kMostOffers};
-  Offers regions_;
+  Offers offers_;
+  NamedMemory regions_;
   const EndpointContext context_;
   session::Devices devices_;
 };
