@@ -3,7 +3,7 @@
 include(CMakePackageConfigHelpers)
 set(weft_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/weft")
 
-install(TARGETS weft EXPORT weftTargets
+install(TARGETS weft weft-parcel EXPORT weftTargets
   ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
   LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}"
   RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")

@@ -4,6 +4,8 @@ set(THREADS_PREFER_PTHREAD_FLAG ON)
 find_package(Threads REQUIRED)
 
 file(GLOB_RECURSE weft_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/*.cpp")
+list(FILTER weft_sources EXCLUDE REGEX "^${PROJECT_SOURCE_DIR}/src/parcel/")
+file(GLOB_RECURSE weft_parcel_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/parcel/*.cpp")
 file(GLOB_RECURSE weft_headers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/include/*.hpp")
 
 # An absent feature is a stub file: one of the two sources implements read_topology().
@@ -90,3 +92,13 @@ else()
   target_link_libraries(weft_internal INTERFACE weft)
   target_include_directories(weft_internal INTERFACE "${PROJECT_SOURCE_DIR}/src")
 endif()
+
+# The task-runtime layer, a client of the library's public interface: weft-parcel, alias weft::parcel.
+add_library(weft-parcel ${weft_parcel_sources})
+add_library(weft::parcel ALIAS weft-parcel)
+weft_target_defaults(weft-parcel)
+target_compile_features(weft-parcel PUBLIC cxx_std_20)
+target_include_directories(weft-parcel PRIVATE "${PROJECT_SOURCE_DIR}/src")
+target_link_libraries(weft-parcel PUBLIC weft)
+set_target_properties(weft-parcel PROPERTIES EXPORT_NAME parcel
+  VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})

@@ -48,6 +48,16 @@ class Examples(unittest.TestCase):
     def test_ring_counts_every_hop(self):
         self.each("ring", lambda ranks: [f"{1000 * ranks} hops"])
 
+    def test_jacobi_solves_the_same_rod_as_one_loop(self):
+        def heat(ranks):
+            points = 200 * ranks
+            now = [0.0] * points
+            for _ in range(2000):
+                around = [1.0, *now, 0.0]
+                now = [(around[place] + around[place + 2]) / 2 for place in range(points)]
+            return [f"heat {sum(now):.6f} in {ranks} parts"]
+        self.each("jacobi", heat)
+
     def test_request_reply_answers_everybody_correctly(self):
         self.each("request_reply", lambda ranks: [f"rank {rank}: 10000 replies, 0 wrong" for rank in range(ranks)]
                   + [f"rank 0 served {10000 * ranks} requests"])
@@ -127,7 +137,7 @@ class Examples(unittest.TestCase):
 
     def test_every_example_is_tested(self):
         names = {path.stem for path in (SOURCE / "examples").glob("*.cpp")}
-        self.assertEqual(names, {"hello", "ring", "request_reply", "thread_ping_pong", "aggregate", "simulated_protocol",
+        self.assertEqual(names, {"hello", "ring", "jacobi", "request_reply", "thread_ping_pong", "aggregate", "simulated_protocol",
                                  "distributed_array", "halo_exchange", "matched_ping_pong", "ticket", "graph", "deadlock",
                                  "parcel", "standing_receives", "scheduler"})
 

@@ -47,9 +47,8 @@ TEST(TcpNamedMemory, is_found_by_its_whole_key_alone) {
   Memory memory{};
   constexpr std::uint64_t kGeneration = std::uint64_t{1} << 32;
   named.open(9 * kGeneration + 2, memory);
-  EXPECT_TRUE(named.visit(9 * kGeneration + 2, [&](std::span<std::byte> found) {
-    EXPECT_EQ(found.data(), memory.data());
-  }));
+  EXPECT_TRUE(named.visit(9 * kGeneration + 2,
+                          [&](std::span<std::byte> found) { EXPECT_EQ(found.data(), memory.data()); }));
   for (const std::uint64_t key : {std::uint64_t{2}, 8 * kGeneration + 2, 9 * kGeneration + 1, 9 * kGeneration,
                                   9 * kGeneration + 5, 9 * kGeneration + 0xffffffff}) {
     EXPECT_FALSE(is_open(named, key)) << key;

@@ -1,0 +1,154 @@
+// What a promise and its future share.
+#pragma once
+
+#include <weft/detail/export.hpp>
+#include <weft/error.hpp>
+#include <weft/parcel/task.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <exception>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+namespace weft::parcel {
+
+/// A promise was destroyed before it had a value.
+class WEFT_API BrokenPromise : public Error {
+ public:
+  BrokenPromise() : Error("the promise of this future was destroyed without a value") {}
+};
+
+namespace detail {
+
+/// What a future of void holds.
+struct Nothing {};
+template <class T>
+using NotVoid = std::conditional_t<std::is_void_v<T>, Nothing, T>;
+
+/// A task that waits for a future. `at_once`: it runs in the thread that makes the future ready.
+struct Continuation : Task {
+  explicit Continuation(Execute run, bool in_place = false) noexcept : Task(run), at_once(in_place) {}
+  bool at_once;
+};
+
+template <class Function>
+class FunctionContinuation final : public Continuation {
+ public:
+  explicit FunctionContinuation(Function function) : Continuation(&run), function_(std::move(function)) {}
+
+ private:
+  static void run(Task& task) noexcept {
+    auto& self = static_cast<FunctionContinuation&>(task);
+    self.function_();
+    delete &self;
+  }
+  Function function_;
+};
+
+template <class Function>
+[[nodiscard]] Continuation& continuation(Function function) {
+  return *new FunctionContinuation<Function>(std::move(function));
+}
+
+/// Readiness, error and continuations; counted by its references.
+class WEFT_API FutureStateBase {
+ public:
+  explicit FutureStateBase(Scheduler* scheduler) noexcept : scheduler_(scheduler) {}
+  virtual ~FutureStateBase() = default;
+  FutureStateBase(const FutureStateBase&) = delete;
+  FutureStateBase& operator=(const FutureStateBase&) = delete;
+
+  [[nodiscard]] bool ready() const noexcept { return waiting_.load(std::memory_order_acquire) == ready_mark(); }
+  /// Runs the continuation when the state is ready: as a task, or at once where there is no scheduler.
+  void when_ready(Continuation& continuation) noexcept;
+  /// Waits as Future::wait() does.
+  void wait();
+  void set_exception(std::exception_ptr error) noexcept {
+    error_ = std::move(error);
+    make_ready();
+  }
+  [[nodiscard]] Scheduler* scheduler() const noexcept { return scheduler_; }
+
+  void retain() noexcept { references_.fetch_add(1, std::memory_order_relaxed); }
+  void release() noexcept {
+    if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+  }
+
+ protected:
+  void make_ready() noexcept;
+  /// The consumer takes the exception along: whoever drops the state last has nothing of it.
+  void throw_error() {
+    if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
+  }
+
+ private:
+  /// Ends the list of a state that is ready; no continuation.
+  [[nodiscard]] Task* ready_mark() const noexcept { return reinterpret_cast<Task*>(std::uintptr_t{1}); }
+  void run(Continuation& continuation) noexcept;
+
+  std::atomic<Task*> waiting_{nullptr};
+  std::atomic<std::uint32_t> references_{1};
+  Scheduler* scheduler_;
+  std::exception_ptr error_;
+};
+
+template <class T>
+class FutureState final : public FutureStateBase {
+ public:
+  using FutureStateBase::FutureStateBase;
+
+  template <class... Value>
+  void set(Value&&... value) {
+    value_.emplace(std::forward<Value>(value)...);
+    make_ready();
+  }
+  /// The place of a value that a parcel is decoded into; finish() makes it ready.
+  [[nodiscard]] NotVoid<T>& decoded() { return value_.emplace(); }
+  void finish() noexcept { make_ready(); }
+  /// The value, which is moved out, or throws.
+  T take() {
+    throw_error();
+    if constexpr (!std::is_void_v<T>) return std::move(*value_);
+  }
+
+ private:
+  std::optional<NotVoid<T>> value_;
+};
+
+/// A counted reference to a state.
+template <class T>
+class FutureReference {
+ public:
+  FutureReference() noexcept = default;
+  /// Takes over the reference that the state was made with.
+  explicit FutureReference(FutureState<T>* state) noexcept : state_(state) {}
+  FutureReference(const FutureReference& other) noexcept : state_(other.state_) {
+    if (state_ != nullptr) state_->retain();
+  }
+  FutureReference(FutureReference&& other) noexcept : state_(std::exchange(other.state_, nullptr)) {}
+  FutureReference& operator=(FutureReference other) noexcept {
+    std::swap(state_, other.state_);
+    return *this;
+  }
+  ~FutureReference() {
+    if (state_ != nullptr) state_->release();
+  }
+  [[nodiscard]] explicit operator bool() const noexcept { return state_ != nullptr; }
+  [[nodiscard]] FutureState<T>* operator->() const noexcept { return state_; }
+  [[nodiscard]] FutureState<T>& operator*() const noexcept { return *state_; }
+  /// Gives the reference away as a plain pointer, which takes it over again.
+  [[nodiscard]] FutureState<T>* detach() noexcept { return std::exchange(state_, nullptr); }
+
+ private:
+  FutureState<T>* state_ = nullptr;
+};
+
+template <class T>
+[[nodiscard]] FutureReference<T> make_state(Scheduler* scheduler) {
+  return FutureReference<T>(new FutureState<T>(scheduler));
+}
+
+}  // namespace detail
+}  // namespace weft::parcel

@@ -1,0 +1,39 @@
+// Options of the parcel runtime.
+#pragma once
+
+#include <weft/detail/export.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace weft::parcel {
+
+/// What of the parcels towards one rank travels together.
+enum class Aggregation : std::uint8_t {
+  /// Each parcel leaves at once while the transport accepts it; what it pushes back waits, and leaves
+  /// together. The default.
+  adaptive,
+  /// Each parcel is a message of its own: the paper's send-immediate.
+  immediate,
+  /// Parcels go through a queue per rank, which a connection empties: the paper's default configuration.
+  queued,
+};
+
+struct RuntimeOptions {
+  /// Any of the options below as text, "aggregation=queued,workers=2", which then come before these.
+  std::string_view text{};
+  /// Worker threads, 1 to 256; 0: the processors of this process, shared by the ranks of its host.
+  unsigned workers = 0;
+  Aggregation aggregation = Aggregation::adaptive;
+  /// Arrays of at least so many bytes become zero-copy chunks.
+  std::size_t zero_copy = 8192;
+  /// Parcels travel together up to so many bytes, without their chunks.
+  std::size_t message_limit = 1 << 20;
+  /// Connections that a rank keeps, the least recently used of which is dropped (Aggregation::queued).
+  unsigned connections = 8192;
+  /// Devices over which the workers spread, 1 to 64.
+  unsigned devices = 1;
+};
+
+}  // namespace weft::parcel

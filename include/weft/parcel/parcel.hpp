@@ -1,0 +1,13 @@
+// The whole task-runtime layer.
+#pragma once
+
+#include <weft/parcel/action.hpp>
+#include <weft/parcel/archive.hpp>
+#include <weft/parcel/await.hpp>
+#include <weft/parcel/channel.hpp>
+#include <weft/parcel/future.hpp>
+#include <weft/parcel/object.hpp>
+#include <weft/parcel/options.hpp>
+#include <weft/parcel/parcelport.hpp>
+#include <weft/parcel/runtime.hpp>
+#include <weft/parcel/task.hpp>

@@ -1,0 +1,127 @@
+// The parcel runtime: a process's worker threads, and the actions that it calls on other ranks.
+#pragma once
+
+#include <weft/error.hpp>
+#include <weft/parcel/action.hpp>
+#include <weft/parcel/detail/parcel_header.hpp>
+#include <weft/parcel/options.hpp>
+#include <weft/parcel/parcelport.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <tuple>
+#include <utility>
+
+namespace weft {
+class InProcessJob;
+namespace sim {
+class Simulation;
+}
+}  // namespace weft
+
+namespace weft::parcel {
+
+/// An action has thrown on another rank. what() is "rank 1: " and its what().
+class WEFT_API RemoteError : public Error {
+ public:
+  RemoteError(int rank, const std::string& what);
+  [[nodiscard]] int rank() const noexcept { return rank_; }
+
+ private:
+  int rank_;
+};
+
+/// The rank has failed before it had answered.
+class WEFT_API PeerFailed : public Error {
+ public:
+  explicit PeerFailed(int rank);
+  [[nodiscard]] int rank() const noexcept { return rank_; }
+
+ private:
+  int rank_;
+};
+
+/// Counts since the runtime started; parcels to oneself are none.
+struct ParcelCounters {
+  std::uint64_t sent = 0;        ///< parcels
+  std::uint64_t received = 0;    ///< parcels that have run
+  std::uint64_t messages = 0;    ///< that carried the sent parcels
+  std::uint64_t pushed_back = 0; ///< times that the transport took no more
+  std::uint64_t aggregated = 0;  ///< parcels that left together with others
+  std::uint64_t tasks = 0;       ///< that have run
+  std::uint64_t stolen = 0;      ///< of these, tasks that another worker had made
+  std::uint64_t parks = 0;       ///< times that a worker went to sleep
+  std::uint64_t malformed = 0;   ///< messages that were no parcels
+  std::uint64_t lost = 0;        ///< parcels to ranks that have failed
+};
+
+/// A rank of a program that is made of tasks: worker threads with work stealing, and parcels between ranks.
+///
+/// Every rank constructs it (collective: the actions of all ranks are compared, and weft::Error names those
+/// that differ) and destroys it (collective among the living ranks: the destructor serves the others until
+/// all have come to theirs, no task is left and no parcel is under way). Under `weft run` or any launcher
+/// that weft::Runtime knows; a rank of 1 when started alone. Members may be called by any thread.
+class WEFT_API Runtime {
+ public:
+  explicit Runtime(const RuntimeOptions& options = {});
+  /// Rank of an in-process job, or of a simulated one (the loopback parcelport), for tests.
+  Runtime(InProcessJob& job, int rank, const RuntimeOptions& options = {});
+  Runtime(sim::Simulation& simulation, int rank, const RuntimeOptions& options = {});
+  /// Over a parcelport of the program's own.
+  Runtime(std::unique_ptr<Parcelport> port, const RuntimeOptions& options = {});
+  ~Runtime();
+  Runtime(const Runtime&) = delete;
+  Runtime& operator=(const Runtime&) = delete;
+
+  [[nodiscard]] int rank() const noexcept { return rank_; }
+  [[nodiscard]] int size() const noexcept { return size_; }
+  [[nodiscard]] unsigned workers() const noexcept;
+  /// The runtime whose worker the calling thread is; nullptr elsewhere.
+  [[nodiscard]] static Runtime* current() noexcept;
+  [[nodiscard]] Scheduler& scheduler() noexcept;
+  [[nodiscard]] Parcelport& port() noexcept;
+  [[nodiscard]] bool has_failed(int rank) const noexcept;
+  [[nodiscard]] ParcelCounters counters() const noexcept;
+  /// "weft:protocol=multipart,..." with every option that has an effect.
+  [[nodiscard]] std::string description() const;
+
+  /// Calls the action on the rank, 0 to size() - 1 (weft::Error otherwise), and returns the future of its
+  /// result. Arguments are converted to the action's parameter types, and copied or moved. A call to oneself
+  /// runs as a task and serializes nothing. The future ends with RemoteError when the action throws, and
+  /// with PeerFailed when the rank fails.
+  template <class A, class... Arguments>
+  Future<detail::ResultOf<A>> async(int rank, A, Arguments&&... arguments);
+  /// async() without an answer. An exception of the action is logged on its rank.
+  template <class A, class... Arguments>
+  void apply(int rank, A, Arguments&&... arguments);
+
+  /// Runs `function()` as a task of this rank, and returns the future of its result.
+  template <class Function>
+  auto spawn(Function function);
+  /// spawn(), and waits for the result: how main() enters the runtime.
+  template <class Function>
+  auto run(Function function) {
+    return spawn(std::move(function)).get();
+  }
+
+  /// Returns when every living rank has called it. Collective, one thread per rank.
+  void barrier();
+  /// Returns when every living rank has called it, all tasks have ended and no parcel is under way: the end
+  /// of a program whose tasks make tasks. Collective, one thread per rank, not a worker.
+  void wait_quiet();
+
+  // What the templates of this interface stand on.
+  [[nodiscard]] detail::Core& core() noexcept { return *core_; }
+
+ private:
+  template <class A, class Values>
+  void run_here(Promise<detail::ResultOf<A>> promise, Values values);
+
+  std::unique_ptr<detail::Core> core_;
+  int rank_ = 0;
+  int size_ = 1;
+};
+
+}  // namespace weft::parcel
+
+#include <weft/parcel/detail/calls.hpp>

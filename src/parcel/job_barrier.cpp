@@ -1,0 +1,191 @@
+#include "parcel/job_barrier.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+
+#include "parcel/core.hpp"
+
+namespace weft::parcel {
+
+namespace {
+
+// Nanoseconds: what is under way needs the workers more than questions do.
+constexpr std::int64_t kBetweenQuestions = 50'000;
+
+std::int64_t now() noexcept {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+}  // namespace
+
+JobBarrier::JobBarrier(detail::Core& core) : core_(core) {
+  for (State& state : states_) {
+    state.arrivals.resize(static_cast<std::size_t>(core.port().size()));
+    state.answered.resize(static_cast<std::size_t>(core.port().size()));
+  }
+}
+
+int JobBarrier::root() const {
+  int rank = 0;
+  while (rank + 1 < core_.port().size() && core_.port().has_failed(rank)) ++rank;
+  return rank;
+}
+
+void JobBarrier::send(int rank, const Record& record) { core_.send_record(rank, record); }
+
+void JobBarrier::wait(Kind kind) {
+  std::unique_lock lock(mutex_);
+  State& state = states_[static_cast<std::size_t>(kind)];
+  const std::uint64_t epoch = ++state.arrived;
+  const int own = core_.port().rank();
+  const int to = root();
+  if (to == own) {
+    state.arrivals[static_cast<std::size_t>(own)] = epoch;
+    lock.unlock();
+    advance(kind);
+    lock.lock();
+  } else {
+    lock.unlock();
+    send(to, {Message::arrival, kind, 0, 0, epoch});
+    lock.lock();
+  }
+  changed_.wait(lock, [&] { return state.released >= epoch; });
+}
+
+void JobBarrier::advance(Kind kind) {
+  {
+    const std::lock_guard lock(mutex_);
+    State& state = states_[static_cast<std::size_t>(kind)];
+    if (state.is_asking || state.arrived == state.released) return;
+    for (int rank = 0; rank < core_.port().size(); ++rank)
+      if (!core_.port().has_failed(rank) && state.arrivals[static_cast<std::size_t>(rank)] < state.arrived) return;
+    if (kind == Kind::quiet) {
+      state.is_asking = true;
+      state.has_last = false;
+    }
+  }
+  if (kind == Kind::quiet)
+    ask(kind);
+  else
+    release(kind);
+}
+
+void JobBarrier::ask(Kind kind) {
+  Record question{Message::question, kind};
+  {
+    const std::lock_guard lock(mutex_);
+    State& state = states_[static_cast<std::size_t>(kind)];
+    question.round = ++state.round;
+    question.epoch = state.arrived;
+    std::fill(state.answered.begin(), state.answered.end(), std::uint8_t{0});
+    state.sum = {};
+  }
+  for (int rank = 0; rank < core_.port().size(); ++rank)
+    if (rank != core_.port().rank() && !core_.port().has_failed(rank)) send(rank, question);
+  Record own = question;
+  own.message = Message::counts;
+  core_.fill_counts(own);
+  handle(core_.port().rank(), own);
+}
+
+void JobBarrier::release(Kind kind) {
+  Record record{Message::release, kind};
+  {
+    const std::lock_guard lock(mutex_);
+    State& state = states_[static_cast<std::size_t>(kind)];
+    state.is_asking = false;
+    record.epoch = state.arrived;
+  }
+  for (int rank = 0; rank < core_.port().size(); ++rank)
+    if (rank != core_.port().rank() && !core_.port().has_failed(rank)) send(rank, record);
+  // Released last: nobody may end this rank before the others know.
+  const std::lock_guard lock(mutex_);
+  states_[static_cast<std::size_t>(kind)].released = record.epoch;
+  changed_.notify_all();
+}
+
+void JobBarrier::handle(int source, const Record& record) {
+  if (static_cast<std::uint8_t>(record.kind) > 1) return;
+  State& state = states_[static_cast<std::size_t>(record.kind)];
+  switch (record.message) {
+    case Message::arrival: {
+      {
+        const std::lock_guard lock(mutex_);
+        auto& arrival = state.arrivals[static_cast<std::size_t>(source)];
+        arrival = std::max(arrival, record.epoch);
+      }
+      advance(record.kind);
+      return;
+    }
+    case Message::question: {
+      Record answer = record;
+      answer.message = Message::counts;
+      core_.fill_counts(answer);
+      send(source, answer);
+      return;
+    }
+    case Message::counts: {
+      bool is_quiet = false;
+      {
+        const std::lock_guard lock(mutex_);
+        if (!state.is_asking || record.round != state.round) return;
+        state.answered[static_cast<std::size_t>(source)] = 1;
+        state.sum.sent += record.sent;
+        state.sum.finished += record.finished;
+        state.sum.pending += record.pending;
+        state.sum.failed += record.failed;
+        for (int rank = 0; rank < core_.port().size(); ++rank)
+          if (!core_.port().has_failed(rank) && state.answered[static_cast<std::size_t>(rank)] == 0) return;
+        const bool is_equal = state.has_last && state.last.sent == state.sum.sent &&
+                              state.last.finished == state.sum.finished && state.last.failed == state.sum.failed;
+        is_quiet = is_equal && state.sum.sent == state.sum.finished && state.sum.pending == 0;
+        state.last = state.sum;
+        state.has_last = state.sum.pending == 0;
+      }
+      if (is_quiet)
+        release(record.kind);
+      else
+        next_question_.store(now() + kBetweenQuestions, std::memory_order_relaxed);
+      return;
+    }
+    case Message::release: {
+      const std::lock_guard lock(mutex_);
+      state.released = std::max(state.released, record.epoch);
+      changed_.notify_all();
+      return;
+    }
+  }
+}
+
+void JobBarrier::look() {
+  std::int64_t due = next_question_.load(std::memory_order_relaxed);
+  if (due == kNever || now() < due) return;
+  if (next_question_.compare_exchange_strong(due, kNever, std::memory_order_relaxed)) ask(Kind::quiet);
+}
+
+void JobBarrier::peer_failed(int rank) {
+  const int to = root();
+  for (const Kind kind : {Kind::plain, Kind::quiet}) {
+    State& state = states_[static_cast<std::size_t>(kind)];
+    std::uint64_t waiting = 0;
+    bool is_asking = false;
+    {
+      const std::lock_guard lock(mutex_);
+      if (state.arrived != state.released) waiting = state.arrived;
+      is_asking = state.is_asking;
+      if (to == core_.port().rank() && waiting != 0) state.arrivals[static_cast<std::size_t>(to)] = waiting;
+    }
+    if (waiting == 0) continue;
+    if (to != core_.port().rank()) {
+      if (rank < to) send(to, {Message::arrival, kind, 0, 0, waiting});
+    } else if (is_asking) {
+      ask(kind);
+    } else {
+      advance(kind);
+    }
+  }
+}
+
+}  // namespace weft::parcel

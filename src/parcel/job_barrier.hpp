@@ -1,0 +1,73 @@
+// Barriers among the living ranks, with and without waiting until no task and no parcel is left.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+namespace weft::parcel {
+
+namespace detail {
+class Core;
+}
+
+/// The lowest living rank is the root: it collects arrivals, and, where all must be quiet, asks all ranks for
+/// their counts until two rounds in a row are equal, and nothing is under way (the four-counter method of
+/// Mattern, Distributed Computing 2, 1987). Messages between ranks are those of handle().
+class JobBarrier {
+ public:
+  enum class Kind : std::uint8_t { plain, quiet };
+  enum class Message : std::uint8_t { arrival, question, counts, release };
+  struct Record {
+    Message message;
+    Kind kind;
+    std::uint16_t unused = 0;
+    std::uint32_t round = 0;
+    std::uint64_t epoch = 0;
+    std::uint64_t sent = 0;      // to living ranks
+    std::uint64_t finished = 0;  // of living ranks
+    std::uint64_t pending = 0;   // tasks and messages of this rank
+    std::uint64_t failed = 0;    // how many ranks the sender knows to have failed
+  };
+
+  explicit JobBarrier(detail::Core& core);
+  /// Arrives, and returns when all living ranks have. Not a worker.
+  void wait(Kind kind);
+  /// A record has come. A worker, outside tasks.
+  void handle(int source, const Record& record);
+  /// Asks again when it is time. A worker, now and then.
+  void look();
+  /// Whether look() has something to do soon.
+  [[nodiscard]] bool is_asking() const noexcept { return next_question_.load(std::memory_order_relaxed) != kNever; }
+  void peer_failed(int rank);
+
+ private:
+  struct State {
+    std::uint64_t arrived = 0;   // by this rank
+    std::uint64_t released = 0;  // of this rank
+    std::vector<std::uint64_t> arrivals;  // at the root, by rank
+    bool is_asking = false;
+    std::uint32_t round = 0;
+    std::vector<std::uint8_t> answered;
+    Record sum{};
+    Record last{};
+    bool has_last = false;
+  };
+  void advance(Kind kind);
+  void ask(Kind kind);
+  void release(Kind kind);
+  void send(int rank, const Record& record);
+  [[nodiscard]] int root() const;
+
+  detail::Core& core_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::array<State, 2> states_;
+  static constexpr std::int64_t kNever = 0;
+  std::atomic<std::int64_t> next_question_{kNever};  // on the steady clock, in nanoseconds
+};
+
+}  // namespace weft::parcel

@@ -1,0 +1,382 @@
+// Small messages are active messages, copied when they are posted. A message with chunks that fits a packet is
+// packed into one; a longer one is a multipart message: its head comes with the sizes of the chunks, the
+// receiver decodes it, and the chunks go to where it has put the arrays.
+#include "parcel/ports/weft/weft_port.hpp"
+
+#include <weft/weft.hpp>
+
+#include <atomic>
+#include <cstdio>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <utility>
+
+namespace weft::parcel {
+
+namespace {
+
+/// What an active message's tag says of it.
+enum Form : std::uint32_t {
+  kParcels,  ///< parcels without chunks
+  kPacked,   ///< number of chunks(8), their sizes(8 each), size of the head(8), head, chunks
+  kHeadOf,   ///< number(8) of a message whose chunks come in a multipart message, then the head
+};
+/// The head of a multipart message begins with this: 0, and the head follows, or the number of kHeadOf.
+using HeadNumber = std::uint64_t;
+
+constexpr const char* kName = "weft-parcel";
+
+struct OwnedMessage final : IncomingMessage {
+  weft::Message message;
+};
+
+class WeftPort final : public Parcelport {
+ public:
+  WeftPort(std::unique_ptr<weft::Runtime> runtime, const RuntimeOptions& options)
+      : runtime_(std::move(runtime)), arrivals_(*this), sent_(*this), parts_(*this), failures_(*this) {
+    for (unsigned number = 0; number < options.devices; ++number)
+      devices_.push_back(std::make_unique<weft::Device>(*runtime_, weft::DeviceOptions{.index = static_cast<std::int32_t>(number)}));
+    for (auto& device : devices_) endpoints_.push_back(std::make_unique<weft::Endpoint>(*device));
+    packet_bytes_ = endpoints_[0]->attributes().packet_bytes;
+  }
+  ~WeftPort() override { stop(); }
+
+  int rank() const noexcept override { return runtime_->rank(); }
+  int size() const noexcept override { return runtime_->size(); }
+  void allgather(Bytes mine, std::span<std::byte> all) override { runtime_->allgather(mine, all); }
+  PortLimits limits() const noexcept override { return {packet_bytes_, packet_bytes_}; }
+  bool has_failed(int rank) const noexcept override { return runtime_->has_failed(rank); }
+  weft::Runtime* transport() noexcept override { return runtime_.get(); }
+
+  void start(Receiver& receiver, unsigned) override {
+    receiver_ = &receiver;
+    remote_ = runtime_->expose(arrivals_, {.id = 1, .device = 0});
+    runtime_->on_peer_failure(failures_);
+  }
+  void stop() override {
+    if (receiver_ == nullptr) return;
+    runtime_->forget_peer_failures(failures_);
+    endpoints_[0]->wait_until([this] { return messages_under_way_.load(std::memory_order_acquire) == 0; });
+    arrivals_.withdraw();
+    receiver_ = nullptr;
+  }
+
+  bool try_send_small(int peer, Bytes parcels, unsigned worker) override {
+    return endpoint_of(worker).post_am(peer, remote_of(worker), parcels, {.tag = kParcels}).is_accepted();
+  }
+
+  bool try_send(std::unique_ptr<OutgoingMessage>& message, unsigned worker) override {
+    std::size_t chunk_bytes = 0;
+    for (const Bytes chunk : message->chunks) chunk_bytes += chunk.size();
+    const std::size_t around = sizeof(std::uint64_t) * (2 + message->chunks.size());
+    if (!message->chunks.empty() && message->head.size() + chunk_bytes + around <= packet_bytes_)
+      return try_send_packed(message, worker);
+    if (message->chunks.empty()) return try_send_long(message, worker);
+    return try_send_multipart(message, worker);
+  }
+
+  bool poll(unsigned worker) override {
+    bool has_done = false;
+    if (devices_.size() == 1) {
+      has_done = endpoints_[0]->progress() != 0;
+    } else {
+      has_done = endpoint_of(worker).progress() != 0;
+      if (worker == 0)  // devices without a worker of their own
+        for (auto& endpoint : endpoints_) has_done |= endpoint->progress() != 0;
+    }
+    return has_done;
+  }
+  void park(unsigned worker, Timeout longest) override {
+    waking_.is_set.store(false, std::memory_order_relaxed);
+    // With several devices only one ends the sleep: the others are looked at soon.
+    if (devices_.size() > 1) longest = Timeout::of_nanoseconds(100'000);
+    endpoint_of(worker).wait_for(waking_, longest);
+  }
+  void wake() noexcept override { waking_.set(); }
+
+ private:
+  /// What a sleeping worker waits for: arrivals and wake().
+  struct Waking final : weft::Completion {
+    ~Waking() override { retire(); }
+    void signal(weft::Message&) noexcept override { set(); }
+    bool ready() const noexcept override { return is_set.load(std::memory_order_acquire); }
+    void set() noexcept {
+      is_set.store(true, std::memory_order_release);
+      notify_waiters();
+    }
+    std::atomic<bool> is_set{false};
+  };
+  struct Arrivals final : weft::Completion {
+    explicit Arrivals(WeftPort& who) noexcept : port(who) {}
+    ~Arrivals() override { retire(); }
+    void signal(weft::Message& message) noexcept override { port.arrive(message); }
+    void signal_batch(weft::Arrivals& arrivals) noexcept override {
+      arrivals.for_each([this](weft::Message& message) { port.arrive(message); });
+    }
+    bool ready() const noexcept override { return true; }
+    WeftPort& port;
+  };
+  struct Sent final : weft::Completion {
+    explicit Sent(WeftPort& who) noexcept : port(who) {}
+    ~Sent() override { retire(); }
+    void signal(weft::Message& message) noexcept override {
+      port.message_sent(static_cast<Part*>(message.user_data()), message.outcome() == Outcome::ok);
+    }
+    bool ready() const noexcept override { return true; }
+    WeftPort& port;
+  };
+  struct Parts final : weft::Completion {
+    explicit Parts(WeftPort& who) noexcept : port(who) {}
+    ~Parts() override { retire(); }
+    void signal(weft::Message& message) noexcept override {
+      std::unique_ptr<IncomingMessage> whole(static_cast<IncomingMessage*>(message.user_data()));
+      port.waking_.set();
+      if (message.outcome() == Outcome::ok)
+        port.receiver_->arrived(std::move(whole));
+      else
+        port.receiver_->lost(std::move(whole));
+    }
+    bool ready() const noexcept override { return true; }
+    WeftPort& port;
+  };
+  struct Failures final : weft::Completion {
+    explicit Failures(WeftPort& who) noexcept : port(who) {}
+    ~Failures() override { retire(); }
+    void signal(weft::Message& message) noexcept override { port.receiver_->failed(message.peer()); }
+    bool ready() const noexcept override { return true; }
+    WeftPort& port;
+  };
+  /// A message whose posts, one or two, are under way.
+  struct Part {
+    std::unique_ptr<OutgoingMessage> message;
+    std::atomic<int> posts{1};
+    std::atomic<bool> has_failed{false};
+    detail::ByteBuffer head;  // with its number before it
+  };
+
+  [[nodiscard]] weft::Endpoint& endpoint_of(unsigned worker) noexcept {
+    return *endpoints_[worker % endpoints_.size()];
+  }
+  [[nodiscard]] RemoteCompletion remote_of(unsigned worker) const noexcept {
+    return remote_.on_device(static_cast<std::uint8_t>(worker % devices_.size()));
+  }
+
+  bool try_send_packed(std::unique_ptr<OutgoingMessage>& message, unsigned worker) {
+    weft::Packet packet = devices_[0]->get_packet();
+    if (!packet) return false;
+    std::byte* at = packet.data();
+    const auto put = [&at](const void* from, std::size_t size) {
+      if (size != 0) std::memcpy(at, from, size);
+      at += size;
+    };
+    const std::uint64_t count = message->chunks.size();
+    const std::uint64_t head_size = message->head.size();
+    put(&count, sizeof count);
+    for (const Bytes chunk : message->chunks) {
+      const std::uint64_t size = chunk.size();
+      put(&size, sizeof size);
+    }
+    put(&head_size, sizeof head_size);
+    put(message->head.data(), head_size);
+    for (const Bytes chunk : message->chunks) put(chunk.data(), chunk.size());
+    const auto size = static_cast<std::size_t>(at - packet.data());
+    if (endpoint_of(worker).post_am(message->peer, remote_of(worker), std::move(packet), size, {.tag = kPacked}).is_retry())
+      return false;
+    receiver_->sent(std::move(message), true);
+    return true;
+  }
+
+  bool try_send_long(std::unique_ptr<OutgoingMessage>& message, unsigned worker) {
+    auto part = std::make_unique<Part>();
+    const Bytes bytes = message->head.bytes();
+    const int peer = message->peer;
+    part->message = std::move(message);
+    messages_under_way_.fetch_add(1, std::memory_order_relaxed);
+    if (endpoint_of(worker)
+            .post_am(peer, remote_of(worker), bytes, {.completion = &sent_, .user_data = part.get(), .tag = kParcels})
+            .is_retry()) {
+      messages_under_way_.fetch_sub(1, std::memory_order_relaxed);
+      message = std::move(part->message);
+      return false;
+    }
+    static_cast<void>(part.release());
+    return true;
+  }
+
+  bool try_send_multipart(std::unique_ptr<OutgoingMessage>& message, unsigned worker) {
+    auto part = std::make_unique<Part>();
+    weft::Endpoint& endpoint = endpoint_of(worker);
+    const bool is_long = message->head.size() + sizeof(HeadNumber) > packet_bytes_;
+    const HeadNumber number = is_long ? last_number_.fetch_add(1, std::memory_order_relaxed) + 1 : 0;
+    part->head.append(weft::bytes_of(number));
+    part->head.append(message->head.bytes());
+    const int peer = message->peer;
+    const Bytes head = part->head.bytes();
+    const std::vector<Bytes>& chunks = message->chunks;
+    part->message = std::move(message);
+    part->posts = is_long ? 2 : 1;
+    messages_under_way_.fetch_add(1, std::memory_order_relaxed);
+    const Status status = endpoint.post_am(peer, remote_of(worker), is_long ? head.first(sizeof number) : head, chunks,
+                                           {.completion = &sent_, .user_data = part.get()});
+    if (status.is_retry()) {
+      messages_under_way_.fetch_sub(1, std::memory_order_relaxed);
+      message = std::move(part->message);
+      return false;
+    }
+    Part* const posted = part.release();
+    // The chunks are announced: the head must follow.
+    while (is_long && endpoint
+                          .post_am(peer, remote_of(worker), head,
+                                   {.completion = &sent_, .user_data = posted, .tag = kHeadOf})
+                          .is_retry())
+      endpoint.progress();
+    return true;
+  }
+
+  void message_sent(Part* part, bool is_delivered) noexcept {
+    if (!is_delivered) part->has_failed.store(true, std::memory_order_relaxed);
+    if (part->posts.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+    receiver_->sent(std::move(part->message), !part->has_failed.load(std::memory_order_relaxed));
+    delete part;
+    messages_under_way_.fetch_sub(1, std::memory_order_release);
+  }
+
+  void arrive(weft::Message& message) noexcept {
+    if (!waking_.is_set.load(std::memory_order_relaxed)) waking_.set();
+    if (message.operation() == Operation::multipart_message) {
+      arrive_multipart(message);
+    } else if (message.tag() == kPacked) {
+      arrive_packed(message);
+    } else if (message.tag() == kHeadOf) {
+      arrive_head(message);
+    } else if (message.size() <= kCopied) {
+      receiver_->on_small(message.peer(), message.bytes());
+    } else {
+      receiver_->arrived(keep(message, 0));
+    }
+  }
+
+  /// A message whose head begins at `offset`.
+  [[nodiscard]] static std::unique_ptr<IncomingMessage> keep(weft::Message& message, std::size_t offset) {
+    auto kept = std::make_unique<OwnedMessage>();
+    kept->source = message.peer();
+    kept->message = message.take();
+    kept->head = kept->message.bytes().subspan(offset);
+    return kept;
+  }
+
+  void arrive_packed(weft::Message& message) noexcept {
+    const Bytes bytes = message.bytes();
+    const auto word = [&](std::size_t index) {
+      std::uint64_t value = 0;
+      std::memcpy(&value, bytes.data() + 8 * index, sizeof value);
+      return value;
+    };
+    IncomingMessage incoming;
+    incoming.source = message.peer();
+    const std::uint64_t count = bytes.size() < 8 ? ~std::uint64_t{0} : word(0);
+    std::uint64_t left = bytes.size();
+    if (count > bytes.size() / 8 || (count + 2) * 8 > bytes.size()) return drop(message, "the chunks are more than it has room for");
+    left -= (count + 2) * 8;
+    std::uint64_t chunk_bytes = 0;
+    for (std::uint64_t index = 0; index < count; ++index) {
+      incoming.chunk_sizes.push_back(word(1 + index));
+      if (word(1 + index) > left - chunk_bytes) return drop(message, "a chunk is longer than the message");
+      chunk_bytes += word(1 + index);
+    }
+    const std::uint64_t head_size = word(1 + count);
+    if (head_size != left - chunk_bytes) return drop(message, "head and chunks are not as long as the message");
+    incoming.head = bytes.subspan((count + 2) * 8, head_size);
+    auto whole = std::make_unique<IncomingMessage>(std::move(incoming));
+    if (!receiver_->place(*whole)) return;
+    const std::byte* from = bytes.data() + (count + 2) * 8 + head_size;
+    for (const MutableBytes landing : whole->landings) {
+      std::memcpy(landing.data(), from, landing.size());
+      from += landing.size();
+    }
+    receiver_->arrived(std::move(whole));
+  }
+
+  void arrive_multipart(weft::Message& message) noexcept {
+    HeadNumber number = 0;
+    if (message.size() < sizeof number) return drop(message, "its head is shorter than 8 bytes");
+    std::memcpy(&number, message.data(), sizeof number);
+    if (number == 0) {
+      auto head = std::make_unique<IncomingMessage>();
+      head->head = message.bytes().subspan(sizeof number);
+      fetch(std::move(head), std::move(message));
+      return;
+    }
+    meet({message.peer(), number}, nullptr, &message);
+  }
+  void arrive_head(weft::Message& message) noexcept {
+    HeadNumber number = 0;
+    if (message.size() < sizeof number) return drop(message, "its head is shorter than 8 bytes");
+    std::memcpy(&number, message.data(), sizeof number);
+    meet({message.peer(), number}, keep(message, sizeof number), nullptr);
+  }
+  /// Head and chunks of a message come separately; whoever comes second goes on.
+  void meet(std::pair<int, HeadNumber> name, std::unique_ptr<IncomingMessage> head, weft::Message* chunks) noexcept {
+    std::unique_lock lock(halves_mutex_);
+    Half& half = halves_[name];
+    if (head) half.head = std::move(head);
+    if (chunks != nullptr) {
+      half.chunks = std::move(*chunks);
+      half.has_chunks = true;
+    }
+    if (!half.head || !half.has_chunks) return;
+    Half whole = std::move(half);
+    halves_.erase(name);
+    lock.unlock();
+    fetch(std::move(whole.head), std::move(whole.chunks));
+  }
+  void fetch(std::unique_ptr<IncomingMessage> message, weft::Message&& chunks) noexcept {
+    message->source = chunks.peer();
+    message->chunk_sizes.assign(chunks.part_sizes().begin(), chunks.part_sizes().end());
+    if (!receiver_->place(*message)) return;  // the chunks are refused when `chunks` is destroyed
+    IncomingMessage& placed = *message;
+    endpoints_[0]->receive_parts(std::move(chunks), placed.landings, parts_, message.release());
+  }
+  void drop(const weft::Message& message, const char* why) const noexcept {
+    std::fprintf(stderr, "weft: rank %d: parcel: a message from rank %d was dropped: %s\n", rank(), message.peer(), why);
+  }
+
+  // Shorter messages are copied out of where they have arrived.
+  static constexpr std::size_t kCopied = 2048;
+  struct Half {
+    std::unique_ptr<IncomingMessage> head;
+    weft::Message chunks;
+    bool has_chunks = false;
+  };
+
+  std::unique_ptr<weft::Runtime> runtime_;
+  std::vector<std::unique_ptr<weft::Device>> devices_;
+  std::vector<std::unique_ptr<weft::Endpoint>> endpoints_;
+  Receiver* receiver_ = nullptr;
+  std::size_t packet_bytes_ = 0;
+  RemoteCompletion remote_;
+  Waking waking_;
+  Arrivals arrivals_;
+  Sent sent_;
+  Parts parts_;
+  Failures failures_;
+  std::atomic<std::uint64_t> messages_under_way_{0};
+  std::atomic<std::uint64_t> last_number_{0};
+  std::mutex halves_mutex_;
+  std::map<std::pair<int, HeadNumber>, Half> halves_;
+};
+
+}  // namespace
+
+std::unique_ptr<Parcelport> make_weft_port(const RuntimeOptions& options) {
+  return std::make_unique<WeftPort>(std::make_unique<weft::Runtime>(weft::RuntimeOptions{.name = kName}), options);
+}
+std::unique_ptr<Parcelport> make_weft_port(InProcessJob& job, int rank, const RuntimeOptions& options) {
+  return std::make_unique<WeftPort>(std::make_unique<weft::Runtime>(job, rank, weft::RuntimeOptions{.name = kName}), options);
+}
+std::unique_ptr<Parcelport> make_weft_port(sim::Simulation& simulation, int rank, const RuntimeOptions& options) {
+  return std::make_unique<WeftPort>(std::make_unique<weft::Runtime>(simulation, rank, weft::RuntimeOptions{.name = kName}), options);
+}
+
+}  // namespace weft::parcel

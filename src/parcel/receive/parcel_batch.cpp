@@ -1,0 +1,66 @@
+#include "parcel/receive/parcel_batch.hpp"
+
+#include <cstring>
+#include <string>
+
+#include "parcel/core.hpp"
+
+namespace weft::parcel {
+
+void Reader::malformed(const char* what) { throw MalformedParcel(what); }
+
+ParsedParcel parse_parcel(Bytes bytes) {
+  Reader reader(bytes);
+  detail::ParcelHeader header{};
+  reader.bytes(&header, sizeof header);
+  if (header.size < sizeof header || header.size > bytes.size())
+    Reader::malformed("the length of a parcel is more than its message has");
+  reader = Reader(bytes.subspan(sizeof header, header.size - sizeof header));
+  ParsedParcel parcel;
+  parcel.action = header.action & detail::kActionBits;
+  parcel.flags = header.action & ~detail::kActionBits;
+  if ((header.action & detail::kHasCall) != 0) reader(parcel.call);
+  if ((header.action & detail::kHasChunks) != 0) reader(parcel.chunks);
+  parcel.arguments = {reader.position(), reader.remaining()};
+  parcel.size = header.size;
+  return parcel;
+}
+
+/// The batch's memory is needed until its last parcel has been decoded.
+class ParcelBatch::HeldBytes final : public detail::ParcelBytes {
+ public:
+  explicit HeldBytes(ParcelBatch& batch) noexcept : batch_(&batch) {}
+  void decoded() noexcept override {
+    ParcelBatch* const batch = std::exchange(batch_, nullptr);
+    if (batch == nullptr) return;
+    if (batch->rest().empty())
+      delete batch;
+    else
+      batch->core_.scheduler().schedule(*batch);
+  }
+
+ private:
+  ParcelBatch* batch_;
+};
+
+void ParcelBatch::run(Task& task) noexcept {
+  auto& batch = static_cast<ParcelBatch&>(task);
+  detail::Core& core = batch.core_;
+  const int source = batch.source_;
+  HeldBytes bytes(batch);
+  ParsedParcel parcel;
+  try {
+    parcel = parse_parcel(batch.rest());
+    if (parcel.chunks != 0) Reader::malformed("a parcel has chunks that its message has not");
+    batch.next_ += parcel.size;
+    core.run_parcel(source, parcel, bytes);
+  } catch (...) {
+    // Nothing behind a parcel of an unknown length can be read.
+    if (parcel.size == 0) batch.next_ += batch.rest().size();
+    core.report_malformed(source, parcel.call);
+  }
+  bytes.decoded();
+  core.count_finished(source);
+}
+
+}  // namespace weft::parcel

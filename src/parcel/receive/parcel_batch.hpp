@@ -1,0 +1,65 @@
+// Parcels that have arrived together and run one after the other, as a task that any worker can go on with.
+#pragma once
+
+#include <weft/parcel/detail/parcel_header.hpp>
+#include <weft/parcel/parcelport.hpp>
+#include <weft/parcel/task.hpp>
+
+#include <cstdint>
+#include <memory>
+
+namespace weft::parcel {
+
+/// One of its parcels runs each time the task runs; the rest is handed over to the scheduler before the
+/// parcel's action begins, so that an action that waits keeps no other from running.
+class ParcelBatch final : public Task {
+ public:
+  explicit ParcelBatch(detail::Core& core) noexcept : Task(&run), core_(core) {}
+
+  /// Appends the parcels of a message from `source`. False: no room, or parcels of another rank in it.
+  [[nodiscard]] bool append(int source, Bytes parcels) noexcept {
+    if (size_ != 0 && (source != source_ || parcels.size() > kCapacity - size_)) return false;
+    if (parcels.size() > kCapacity) return false;
+    source_ = source;
+    std::memcpy(place_ + size_, parcels.data(), parcels.size());
+    size_ += parcels.size();
+    return true;
+  }
+  /// Takes the parcels of a whole message, without chunks.
+  void take(std::unique_ptr<IncomingMessage> message) noexcept {
+    source_ = message->source;
+    message_ = std::move(message);
+  }
+  [[nodiscard]] bool is_empty() const noexcept { return size_ == 0; }
+
+ private:
+  static constexpr std::size_t kCapacity = 4096;
+  class HeldBytes;
+
+  static void run(Task& task) noexcept;
+  [[nodiscard]] Bytes rest() const noexcept {
+    return (message_ ? message_->head : Bytes(place_, size_)).subspan(next_);
+  }
+
+  detail::Core& core_;
+  int source_ = -1;
+  std::size_t next_ = 0;  // the offset of the next parcel
+  std::size_t size_ = 0;
+  std::unique_ptr<IncomingMessage> message_;
+  alignas(16) std::byte place_[kCapacity];
+};
+
+/// A parcel as it lies in a message.
+struct ParsedParcel {
+  std::uint32_t action = 0;
+  std::uint32_t flags = 0;
+  std::uint64_t call = 0;
+  std::uint64_t chunks = 0;
+  Bytes arguments;
+  std::size_t size = 0;
+};
+
+/// The first parcel of `bytes`; throws MalformedParcel.
+[[nodiscard]] ParsedParcel parse_parcel(Bytes bytes);
+
+}  // namespace weft::parcel

@@ -1,0 +1,230 @@
+#include "parcel/send/outbox.hpp"
+
+#include <weft/parcel/detail/parcel_header.hpp>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace weft::parcel {
+
+namespace {
+
+// Messages to one rank that are under way at a time, in the queued configuration.
+constexpr std::uint32_t kConnectionsPerRank = 4;
+// Beyond this, who sends moves communication until the rank has taken some.
+constexpr std::size_t kMostWaiting = std::size_t{64} << 20;
+
+std::uint64_t parcels_in(Bytes head) noexcept {
+  std::uint64_t count = 0;
+  while (head.size() >= sizeof(detail::ParcelHeader)) {
+    detail::ParcelHeader header;
+    std::memcpy(&header, head.data(), sizeof header);
+    if (header.size == 0 || header.size > head.size()) break;
+    head = head.subspan(header.size);
+    ++count;
+  }
+  return count;
+}
+
+}  // namespace
+
+Outbox::Outbox(Parcelport& port, const RuntimeOptions& options, bool (*poll)(void*), void* context)
+    : port_(port),
+      aggregation_(options.aggregation),
+      small_bytes_(port.limits().small_bytes),
+      message_bytes_(options.aggregation == Aggregation::queued
+                         ? options.message_limit
+                         : std::min(options.message_limit, port.limits().message_bytes)),
+      most_connections_(options.connections),
+      poll_(poll),
+      context_(context) {
+  for (int rank = 0; rank < port.size(); ++rank) destinations_.push_back(std::make_unique<Destination>());
+}
+
+Outbox::~Outbox() = default;
+
+void Outbox::send(int peer, detail::ByteBuffer& head, std::vector<Bytes>& chunks,
+                  std::unique_ptr<detail::HeldValues> held, unsigned worker) {
+  if (aggregation_ == Aggregation::immediate) {
+    send_at_once(peer, head, chunks, held, worker);
+    return;
+  }
+  Destination& destination = *destinations_[static_cast<std::size_t>(peer)];
+  if (aggregation_ == Aggregation::adaptive && !destination.has_waiting.load(std::memory_order_relaxed)) {
+    if (try_now(peer, head, chunks, held, worker)) [[likely]]
+      return;
+    pushed_back_.fetch_add(1, std::memory_order_relaxed);
+  }
+  bool is_too_much = false;
+  {
+    const std::lock_guard lock(destination.mutex);
+    const std::size_t sealed = destination.sealed.size();
+    append(destination, peer, head, chunks, std::move(held));
+    if (aggregation_ == Aggregation::queued || destination.sealed.size() != sealed)
+      flush_locked(destination, peer, worker);
+    is_too_much = destination.waiting_bytes > kMostWaiting;
+  }
+  while (is_too_much) {
+    poll_(context_);
+    const std::lock_guard lock(destination.mutex);
+    flush_locked(destination, peer, worker);
+    is_too_much = destination.waiting_bytes > kMostWaiting;
+  }
+}
+
+bool Outbox::try_now(int peer, detail::ByteBuffer& head, std::vector<Bytes>& chunks,
+                     std::unique_ptr<detail::HeldValues>& held, unsigned worker) {
+  if (chunks.empty() && head.size() <= small_bytes_) [[likely]] {
+    if (!port_.try_send_small(peer, head.bytes(), worker)) return false;
+    messages_.fetch_add(1, std::memory_order_relaxed);
+    return true;
+  }
+  auto message = std::make_unique<OutgoingMessage>();
+  message->peer = peer;
+  message->head = std::move(head);
+  message->chunks = std::move(chunks);
+  if (held) message->held.push_back(std::move(held));
+  std::atomic<std::uint32_t>& connections = destinations_[static_cast<std::size_t>(peer)]->connections;
+  under_way_.fetch_add(1, std::memory_order_relaxed);
+  connections.fetch_add(1, std::memory_order_relaxed);
+  if (port_.try_send(message, worker)) {
+    messages_.fetch_add(1, std::memory_order_relaxed);
+    return true;
+  }
+  under_way_.fetch_sub(1, std::memory_order_relaxed);
+  connections.fetch_sub(1, std::memory_order_relaxed);
+  head = std::move(message->head);
+  chunks = std::move(message->chunks);
+  if (!message->held.empty()) held = std::move(message->held.front());
+  return false;
+}
+
+void Outbox::send_at_once(int peer, detail::ByteBuffer& head, std::vector<Bytes>& chunks,
+                          std::unique_ptr<detail::HeldValues>& held, unsigned worker) {
+  while (!try_now(peer, head, chunks, held, worker)) {
+    if (port_.has_failed(peer)) {
+      lost_.fetch_add(1, std::memory_order_relaxed);
+      return;
+    }
+    pushed_back_.fetch_add(1, std::memory_order_relaxed);
+    poll_(context_);
+  }
+}
+
+void Outbox::append(Destination& destination, int peer, detail::ByteBuffer& head, std::vector<Bytes>& chunks,
+                    std::unique_ptr<detail::HeldValues> held) {
+  if (!destination.open) destination.open = connection(peer);
+  OutgoingMessage& open = *destination.open;
+  open.head.append(head.bytes());
+  open.chunks.insert(open.chunks.end(), chunks.begin(), chunks.end());
+  if (held) open.held.push_back(std::move(held));
+  destination.waiting_bytes += head.size();
+  if (!destination.has_waiting.exchange(true, std::memory_order_relaxed))
+    waiting_destinations_.fetch_add(1, std::memory_order_relaxed);
+  if (open.head.size() >= message_bytes_ || open.chunks.size() >= 1024)
+    destination.sealed.push_back(std::move(destination.open));
+}
+
+bool Outbox::try_message(Destination& destination, std::unique_ptr<OutgoingMessage>& message, unsigned worker) {
+  if (aggregation_ == Aggregation::queued &&
+      destination.connections.load(std::memory_order_relaxed) >= kConnectionsPerRank)
+    return false;
+  const std::uint64_t parcels = parcels_in(message->head.bytes());
+  const std::size_t size = message->head.size();
+  if (aggregation_ != Aggregation::queued && message->chunks.empty() && size <= small_bytes_) {
+    if (!port_.try_send_small(message->peer, message->head.bytes(), worker)) return false;
+    message.reset();
+  } else {
+    under_way_.fetch_add(1, std::memory_order_relaxed);
+    destination.connections.fetch_add(1, std::memory_order_relaxed);
+    if (!port_.try_send(message, worker)) {
+      under_way_.fetch_sub(1, std::memory_order_relaxed);
+      destination.connections.fetch_sub(1, std::memory_order_relaxed);
+      return false;
+    }
+  }
+  destination.waiting_bytes -= size;
+  messages_.fetch_add(1, std::memory_order_relaxed);
+  if (parcels > 1) aggregated_.fetch_add(parcels, std::memory_order_relaxed);
+  return true;
+}
+
+bool Outbox::flush_locked(Destination& destination, int peer, unsigned worker) {
+  bool has_sent = false;
+  while (!destination.sealed.empty() || destination.open) {
+    if (port_.has_failed(peer)) [[unlikely]] {
+      drop(destination);
+      break;
+    }
+    auto& message = destination.sealed.empty() ? destination.open : destination.sealed.front();
+    if (!try_message(destination, message, worker)) {
+      pushed_back_.fetch_add(1, std::memory_order_relaxed);
+      return has_sent;
+    }
+    if (!destination.sealed.empty()) destination.sealed.pop_front();
+    has_sent = true;
+  }
+  if (destination.has_waiting.exchange(false, std::memory_order_relaxed))
+    waiting_destinations_.fetch_sub(1, std::memory_order_relaxed);
+  return has_sent;
+}
+
+void Outbox::drop(Destination& destination) {
+  if (destination.open) destination.sealed.push_back(std::move(destination.open));
+  for (const auto& message : destination.sealed)
+    lost_.fetch_add(parcels_in(message->head.bytes()), std::memory_order_relaxed);
+  destination.sealed.clear();
+  destination.waiting_bytes = 0;
+}
+
+bool Outbox::flush(unsigned worker) {
+  if (waiting_destinations_.load(std::memory_order_relaxed) == 0) return false;
+  bool has_sent = false;
+  for (std::size_t rank = 0; rank < destinations_.size(); ++rank) {
+    Destination& destination = *destinations_[rank];
+    if (!destination.has_waiting.load(std::memory_order_relaxed)) continue;
+    const std::unique_lock lock(destination.mutex, std::try_to_lock);
+    if (lock.owns_lock()) has_sent |= flush_locked(destination, static_cast<int>(rank), worker);
+  }
+  return has_sent;
+}
+
+std::unique_ptr<OutgoingMessage> Outbox::connection(int peer) {
+  std::unique_ptr<OutgoingMessage> message;
+  if (aggregation_ == Aggregation::queued) {
+    const std::lock_guard lock(cache_mutex_);
+    if (!cache_.empty()) {
+      message = std::move(cache_.front());
+      cache_.pop_front();
+    }
+  }
+  if (!message) message = std::make_unique<OutgoingMessage>();
+  message->peer = peer;
+  return message;
+}
+
+void Outbox::sent(std::unique_ptr<OutgoingMessage> message, bool is_delivered) {
+  if (!is_delivered) lost_.fetch_add(parcels_in(message->head.bytes()), std::memory_order_relaxed);
+  destinations_[static_cast<std::size_t>(message->peer)]->connections.fetch_sub(1, std::memory_order_relaxed);
+  under_way_.fetch_sub(1, std::memory_order_relaxed);
+  message->held.clear();
+  if (aggregation_ != Aggregation::queued) return;
+  message->head.clear();
+  message->chunks.clear();
+  const std::lock_guard lock(cache_mutex_);
+  cache_.push_front(std::move(message));
+  if (cache_.size() > most_connections_) cache_.pop_back();
+}
+
+bool Outbox::is_empty() const noexcept {
+  return waiting_destinations_.load(std::memory_order_relaxed) == 0 &&
+         under_way_.load(std::memory_order_relaxed) == 0;
+}
+
+OutboxCounts Outbox::counts() const noexcept {
+  return {messages_.load(std::memory_order_relaxed), pushed_back_.load(std::memory_order_relaxed),
+          aggregated_.load(std::memory_order_relaxed), lost_.load(std::memory_order_relaxed)};
+}
+
+}  // namespace weft::parcel

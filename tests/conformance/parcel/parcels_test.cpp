@@ -1,0 +1,254 @@
+// What every configuration of the parcel runtime promises.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <map>
+#include <numeric>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "support/parcel_ranks.hpp"
+
+namespace weft::parcel {
+namespace {
+
+using test::ParcelSettings;
+using test::run_parcel_ranks;
+
+class Parcels : public testing::TestWithParam<ParcelSettings> {
+ protected:
+  static void run(int ranks, const std::function<void(Runtime&)>& main) { run_parcel_ranks(ranks, GetParam(), main); }
+};
+
+int twice(int value) { return 2 * value; }
+double sum_of(std::vector<double> values) { return std::accumulate(values.begin(), values.end(), 0.0); }
+std::vector<double> halves(std::vector<double> values) {
+  for (double& value : values) value /= 2;
+  return values;
+}
+
+TEST_P(Parcels, CallsAFunctionAndReturnsItsResult) {
+  run(2, [](Runtime& runtime) {
+    const int other = 1 - runtime.rank();
+    EXPECT_EQ(runtime.async(other, action<&twice>, 21).get(), 42);
+    EXPECT_EQ(runtime.async(runtime.rank(), action<&twice>, 4).get(), 8);
+    EXPECT_EQ(runtime.async(other, [](Runtime& there) { return there.rank(); }).get(), other);
+  });
+}
+
+TEST_P(Parcels, ConvertsArgumentsToTheActionsTypes) {
+  run(2, [](Runtime& runtime) {
+    const auto half = [](double value) { return value / 2; };
+    EXPECT_EQ(runtime.async(1 - runtime.rank(), half, 7).get(), 3.5);
+  });
+}
+
+TEST_P(Parcels, MovesLongArraysBothWays) {
+  run(2, [](Runtime& runtime) {
+    for (const std::size_t size : {std::size_t{0}, std::size_t{1}, std::size_t{1023}, std::size_t{1024}, std::size_t{3000},
+                                   std::size_t{5000}, std::size_t{1} << 20}) {
+      std::vector<double> values(size);
+      std::iota(values.begin(), values.end(), 1.0);
+      const double expected = sum_of(values);
+      EXPECT_EQ(runtime.async(1 - runtime.rank(), action<&sum_of>, values).get(), expected) << size;
+      const std::vector<double> result = runtime.async(1 - runtime.rank(), action<&halves>, std::move(values)).get();
+      ASSERT_EQ(result.size(), size);
+      EXPECT_EQ(sum_of(result), expected / 2) << size;
+    }
+  });
+}
+
+TEST_P(Parcels, MovesThousandsOfChunksAndNestedContainers) {
+  using Nested = std::map<std::string, std::vector<std::vector<std::uint32_t>>>;
+  run(2, [](Runtime& runtime) {
+    Nested nested;
+    std::uint64_t expected = 0;
+    for (std::uint32_t row = 0; row < 3000; ++row) {
+      auto& rows = nested["row " + std::to_string(row % 7)];
+      rows.emplace_back(row % 3 == 0 ? 2048 + row : row % 5, row);
+      expected += rows.back().size() * row;
+    }
+    const auto total = [](const Nested& all) {
+      std::uint64_t sum = 0;
+      for (const auto& [name, rows] : all)
+        for (const auto& row : rows) sum = std::accumulate(row.begin(), row.end(), sum);
+      return sum;
+    };
+    EXPECT_EQ(runtime.async(1 - runtime.rank(), total, std::move(nested)).get(), expected);
+  });
+}
+
+TEST_P(Parcels, ThrowsHereWhatTheActionThrowsThere) {
+  run(2, [](Runtime& runtime) {
+    const int other = 1 - runtime.rank();
+    const auto fail = [](int value) -> int { throw std::runtime_error("no such thing as " + std::to_string(value)); };
+    try {
+      runtime.async(other, fail, 5).get();
+      FAIL() << "did not throw";
+    } catch (const RemoteError& error) {
+      EXPECT_EQ(error.rank(), other);
+      EXPECT_EQ(std::string(error.what()), "rank " + std::to_string(other) + ": no such thing as 5");
+    }
+    EXPECT_THROW(runtime.async(runtime.rank(), fail, 5).get(), std::runtime_error);
+    EXPECT_EQ(runtime.async(other, action<&twice>, 1).get(), 2) << "the runtime goes on";
+  });
+}
+
+TEST_P(Parcels, RefusesARankThatDoesNotExist) {
+  run(1, [](Runtime& runtime) {
+    try {
+      runtime.apply(3, action<&twice>, 1);
+      FAIL() << "did not throw";
+    } catch (const Error& error) {
+      EXPECT_STREQ(error.what(), "rank 3 was called; the job has ranks 0 to 0");
+    }
+  });
+}
+
+std::atomic<std::uint64_t> counted[4];
+void count(Runtime& runtime, std::uint64_t value) {
+  counted[runtime.rank()].fetch_add(value, std::memory_order_relaxed);
+}
+
+TEST_P(Parcels, RunsEveryParcelBeforeItEnds) {
+  for (auto& count : counted) count = 0;
+  constexpr std::uint64_t kParcels = 3000;
+  run(3, [](Runtime& runtime) {
+    runtime.run([&] {
+      for (std::uint64_t number = 1; number <= kParcels; ++number)
+        for (int rank = 0; rank < runtime.size(); ++rank) runtime.apply(rank, action<&count>, number);
+    });
+    // Destroyed with parcels in flight.
+  });
+  for (int rank = 0; rank < 3; ++rank) EXPECT_EQ(counted[rank], 3 * kParcels * (kParcels + 1) / 2);
+}
+
+void spread(Runtime& runtime, int depth) {
+  counted[0].fetch_add(1, std::memory_order_relaxed);
+  if (depth == 0) return;
+  runtime.apply((runtime.rank() + 1) % runtime.size(), action<&spread>, depth - 1);
+  runtime.apply(runtime.rank(), action<&spread>, depth - 1);
+}
+
+TEST_P(Parcels, FindsTheEndOfParcelsThatMakeParcels) {
+  counted[0] = 0;
+  run(3, [](Runtime& runtime) {
+    if (runtime.rank() == 1) runtime.apply(2, action<&spread>, 9);
+    runtime.wait_quiet();
+    EXPECT_EQ(counted[0], 1023U);
+    runtime.barrier();
+  });
+}
+
+TEST_P(Parcels, TakesActionsFromManyThreads) {
+  for (auto& count : counted) count = 0;
+  run(2, [](Runtime& runtime) {
+    std::vector<std::thread> threads;
+    for (int thread = 0; thread < 4; ++thread)
+      threads.emplace_back([&] {
+        for (int number = 0; number < 300; ++number) {
+          runtime.apply(1 - runtime.rank(), action<&count>, std::uint64_t{1});
+          if (number % 50 == 0) {
+            EXPECT_EQ(runtime.async(1 - runtime.rank(), action<&twice>, number).get(), 2 * number);
+          }
+        }
+      });
+    for (auto& thread : threads) thread.join();
+    runtime.wait_quiet();
+    EXPECT_EQ(counted[runtime.rank()], 1200U);
+    runtime.barrier();
+  });
+}
+
+Future<int> fibonacci(Runtime& runtime, int n) {
+  if (n < 2) co_return n;
+  auto first = runtime.async((runtime.rank() + 1) % runtime.size(), action<&fibonacci>, n - 1);
+  auto second = runtime.async(runtime.rank(), action<&fibonacci>, n - 2);
+  const int sum = co_await first + co_await second;
+  co_return sum;
+}
+
+TEST_P(Parcels, AwaitsRemoteActionsInCoroutines) {
+  run(2, [](Runtime& runtime) { EXPECT_EQ(runtime.async(1 - runtime.rank(), action<&fibonacci>, 10).get(), 55); });
+}
+
+int deep(Runtime& runtime, int depth) {
+  return depth == 0 ? 0 : 1 + runtime.async(1 - runtime.rank(), action<&deep>, depth - 1).get();
+}
+
+TEST_P(Parcels, RunsOthersWhileAnActionWaits) {
+  run(2, [](Runtime& runtime) { EXPECT_EQ(runtime.async(1 - runtime.rank(), action<&deep>, 40).get(), 40); });
+}
+
+TEST_P(Parcels, GivesChannelValuesByGeneration) {
+  run(3, [](Runtime& runtime) {
+    const int size = runtime.size();
+    const int from = (runtime.rank() + size - 1) % size;
+    ChannelTo<std::vector<int>> out(runtime, (runtime.rank() + 1) % size, 5);
+    for (int generation = 9; generation >= 0; --generation)
+      out.set(static_cast<std::uint64_t>(generation), std::vector<int>(3000, 100 * runtime.rank() + generation));
+    Channel<std::vector<int>> in(runtime, 5, from);
+    for (int generation = 0; generation < 10; ++generation) {
+      const auto values = in.get(static_cast<std::uint64_t>(generation)).get();
+      ASSERT_EQ(values.size(), 3000U);
+      EXPECT_EQ(values[2999], 100 * from + generation);
+    }
+  });
+}
+
+class Account {
+ public:
+  explicit Account(int balance) : balance_(balance) { living_.fetch_add(1); }
+  ~Account() { living_.fetch_sub(1); }
+  int add(int amount) { return balance_ += amount; }
+  [[nodiscard]] static int living() { return living_; }
+
+ private:
+  int balance_;
+  static inline std::atomic<int> living_{0};
+};
+
+int add_to(Object<Account> account, int amount) { return account.async(action<&Account::add>, amount).get(); }
+
+TEST_P(Parcels, KeepsARemoteObjectWhileSomebodyNamesIt) {
+  run(3, [](Runtime& runtime) {
+    if (runtime.rank() == 0) {
+      auto account = make_object<Account>(runtime, 1, 100).get();
+      EXPECT_EQ(account.async(action<&Account::add>, 5).get(), 105);
+      EXPECT_EQ(runtime.async(2, action<&add_to>, account, 10).get(), 115);
+      EXPECT_EQ(Account::living(), 1);
+    }
+    runtime.wait_quiet();
+    EXPECT_EQ(Account::living(), 0);
+    runtime.barrier();
+  });
+}
+
+TEST_P(Parcels, CountsWhatItDoes) {
+  run(2, [](Runtime& runtime) {
+    for (int number = 0; number < 10; ++number)
+      EXPECT_EQ(runtime.async(1 - runtime.rank(), action<&twice>, number).get(), 2 * number);
+    runtime.wait_quiet();
+    const ParcelCounters counters = runtime.counters();
+    EXPECT_EQ(counters.sent, 20U);
+    EXPECT_EQ(counters.received, 20U);
+    EXPECT_EQ(counters.malformed, 0U);
+    runtime.barrier();
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Configurations, Parcels,
+    testing::Values(ParcelSettings{"shm_adaptive", false, Aggregation::adaptive},
+                    ParcelSettings{"shm_immediate", false, Aggregation::immediate},
+                    ParcelSettings{"shm_queued", false, Aggregation::queued},
+                    ParcelSettings{"shm_two_workers", false, Aggregation::adaptive, 2},
+                    ParcelSettings{"shm_two_devices", false, Aggregation::adaptive, 2, 2},
+                    ParcelSettings{"loopback_adaptive", true, Aggregation::adaptive},
+                    ParcelSettings{"loopback_immediate", true, Aggregation::immediate},
+                    ParcelSettings{"loopback_queued", true, Aggregation::queued, 2}),
+    [](const auto& instance) { return std::string(instance.param.name); });
+
+}  // namespace
+}  // namespace weft::parcel

@@ -1,0 +1,105 @@
+// Ranks of a parcel program: parcel_rank all-sizes | tree | death [--options TEXT].
+#include <weft/parcel/parcel.hpp>
+
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <numeric>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "support/rank_program.hpp"
+
+namespace {
+
+using weft::parcel::Runtime;
+using weft::parcel::action;
+using weft::test::require;
+
+std::vector<std::uint64_t> reversed(std::vector<std::uint64_t> values) { return {values.rbegin(), values.rend()}; }
+
+void all_sizes(Runtime& runtime) {
+  for (int rank = 0; rank < runtime.size(); ++rank)
+    for (std::size_t size = 0; size <= 300'000; size = size * 3 + 1) {
+      std::vector<std::uint64_t> values(size);
+      std::iota(values.begin(), values.end(), static_cast<std::uint64_t>(rank));
+      auto expected = reversed(values);
+      require(runtime.async(rank, action<&reversed>, std::move(values)).get() == expected,
+              "wrong answer of rank " + std::to_string(rank) + " for " + std::to_string(size));
+    }
+}
+
+std::atomic<std::uint64_t> nodes{0};
+void grow(Runtime& runtime, int depth, int number) {
+  nodes.fetch_add(1, std::memory_order_relaxed);
+  if (depth == 0) return;
+  for (int child = 1; child <= 2; ++child)
+    runtime.apply((number + child) % runtime.size(), action<&grow>, depth - 1, 2 * number + child);
+}
+std::uint64_t nodes_here() { return nodes.load(); }
+
+void tree(Runtime& runtime) {
+  constexpr int kDepth = 14;
+  if (runtime.rank() == runtime.size() - 1) runtime.apply(0, action<&grow>, kDepth, 0);
+  runtime.wait_quiet();
+  if (runtime.rank() != 0) return;
+  std::uint64_t total = 0;
+  for (int rank = 0; rank < runtime.size(); ++rank) total += runtime.async(rank, action<&nodes_here>).get();
+  std::printf("%llu nodes\n", static_cast<unsigned long long>(total));
+}
+
+/// Rank 1 ends while others wait for it.
+void death(Runtime& runtime) {
+  runtime.barrier();
+  if (runtime.rank() == 1) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    std::_Exit(9);
+  }
+  const auto sleep = [] { std::this_thread::sleep_for(std::chrono::hours(1)); };
+  const auto fails = [&](weft::parcel::Future<void> future, const char* what) {
+    try {
+      future.get();
+      weft::test::fail(std::string(what) + " has ended well");
+    } catch (const weft::parcel::PeerFailed& error) {
+      require(error.rank() == 1, "another rank is named");
+    }
+  };
+  fails(runtime.async(1, sleep), "a call before the failure");
+  require(runtime.has_failed(1), "rank 1 has not failed");
+  fails(runtime.async(1, sleep), "a call after the failure");
+  weft::parcel::Channel<int> channel(runtime, 3, 1);
+  try {
+    channel.get(0).get();
+    weft::test::fail("a channel of a failed rank has a value");
+  } catch (const weft::parcel::PeerFailed&) {
+  }
+  // The others go on, and end.
+  runtime.barrier();
+  const auto one = [] { return 1; };
+  require(runtime.async(2 - runtime.rank(), one).get() == 1, "no answer of a living rank");
+  std::printf("rank %d goes on\n", runtime.rank());
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  const std::string mode = count > 1 ? arguments[1] : "";
+  const std::string options = weft::test::option(count, arguments, "options", "");
+  try {
+    Runtime runtime({.text = options});
+    if (mode == "all-sizes")
+      all_sizes(runtime);
+    else if (mode == "tree")
+      tree(runtime);
+    else if (mode == "death")
+      death(runtime);
+    else
+      weft::test::fail("parcel_rank: unknown mode '" + mode + "'");
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "parcel_rank: %s\n", error.what());
+    return 1;
+  }
+}

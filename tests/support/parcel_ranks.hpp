@@ -1,0 +1,51 @@
+// Ranks of a parcel runtime in one process, over shared memory or the simulated network.
+#pragma once
+
+#include <weft/in_process.hpp>
+#include <weft/parcel/parcel.hpp>
+#include <weft/sim.hpp>
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace weft::test {
+
+struct ParcelSettings {
+  const char* name;
+  bool is_simulated;
+  parcel::Aggregation aggregation;
+  unsigned workers = 1;
+  unsigned devices = 1;
+};
+
+inline void PrintTo(const ParcelSettings& settings, std::ostream* out) { *out << settings.name; }
+
+/// Runs `main` as each rank, in a thread of its own, and destroys the runtimes.
+inline void run_parcel_ranks(int ranks, const ParcelSettings& settings,
+                             const std::function<void(parcel::Runtime&)>& main) {
+  std::optional<InProcessJob> job;
+  std::optional<sim::Simulation> simulation;
+  if (settings.is_simulated)
+    simulation.emplace(sim::Options{.ranks = ranks, .seed = 11, .delay = 20, .reorder = 20, .refuse = 10});
+  else
+    job.emplace(ranks);
+  const parcel::RuntimeOptions options{
+      .workers = settings.workers, .aggregation = settings.aggregation, .devices = settings.devices};
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < ranks; ++rank)
+    threads.emplace_back([&, rank] {
+      std::optional<parcel::Runtime> runtime;
+      if (settings.is_simulated)
+        runtime.emplace(*simulation, rank, options);
+      else
+        runtime.emplace(*job, rank, options);
+      main(*runtime);
+    });
+  for (auto& thread : threads) thread.join();
+}
+
+}  // namespace weft::test
