@@ -97,7 +97,6 @@ endif()
 add_library(weft-parcel ${weft_parcel_sources})
 add_library(weft::parcel ALIAS weft-parcel)
 weft_target_defaults(weft-parcel)
-target_compile_features(weft-parcel PUBLIC cxx_std_20)
 target_include_directories(weft-parcel PRIVATE "${PROJECT_SOURCE_DIR}/src")
 target_link_libraries(weft-parcel PUBLIC weft)
 set_target_properties(weft-parcel PROPERTIES EXPORT_NAME parcel

@@ -17,7 +17,8 @@ constexpr std::uint64_t kSteps = 2000;
 /// Both ends of the channels to a neighbour; the ends of the rod are kept at 1 and 0.
 class Border {
  public:
-  Border(parcel::Runtime& runtime, int neighbour, std::uint64_t in, std::uint64_t out, double fixed) : fixed_(fixed) {
+  Border(parcel::Runtime& runtime, int neighbour, std::uint64_t in, std::uint64_t out, double fixed)
+      : fixed_(fixed) {
     if (neighbour < 0 || neighbour >= runtime.size()) return;
     in_.emplace(runtime, in, neighbour);
     out_.emplace(runtime, neighbour, out);
@@ -25,7 +26,9 @@ class Border {
   void send(std::uint64_t step, double value) {
     if (out_) out_->set(step, value);
   }
-  parcel::Future<double> receive(std::uint64_t step) { return in_ ? in_->get(step) : parcel::make_ready(fixed_); }
+  parcel::Future<double> receive(std::uint64_t step) {
+    return in_ ? in_->get(step) : parcel::make_ready(fixed_);
+  }
 
  private:
   double fixed_;
@@ -39,7 +42,8 @@ parcel::Future<double> solve(Border& left, Border& right) {
   for (std::uint64_t step = 0; step < kSteps; ++step) {
     left.send(step, heat.front());
     right.send(step, heat.back());
-    for (std::size_t point = 1; point + 1 < kPoints; ++point) next[point] = (heat[point - 1] + heat[point + 1]) / 2;
+    for (std::size_t point = 1; point + 1 < kPoints; ++point)
+      next[point] = (heat[point - 1] + heat[point + 1]) / 2;
     next.front() = (co_await left.receive(step) + heat[1]) / 2;
     next.back() = (heat[kPoints - 2] + co_await right.receive(step)) / 2;
     heat.swap(next);

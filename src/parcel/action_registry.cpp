@@ -54,7 +54,8 @@ namespace detail {
 ActionEntry::ActionEntry(const std::type_info& action_type, Run run_now, Decode decode_only) noexcept
     : type(action_type), run(run_now), decode(decode_only) {
   next = first_entry.load(std::memory_order_relaxed);
-  while (!first_entry.compare_exchange_weak(next, this, std::memory_order_release, std::memory_order_relaxed)) {
+  while (
+      !first_entry.compare_exchange_weak(next, this, std::memory_order_release, std::memory_order_relaxed)) {
   }
 }
 
@@ -72,11 +73,13 @@ std::string differences(const std::vector<std::string>& mine, const std::vector<
   std::vector<std::string> only_mine;
   std::vector<std::string> only_theirs;
   std::set_difference(mine.begin(), mine.end(), theirs.begin(), theirs.end(), std::back_inserter(only_mine));
-  std::set_difference(theirs.begin(), theirs.end(), mine.begin(), mine.end(), std::back_inserter(only_theirs));
+  std::set_difference(theirs.begin(), theirs.end(), mine.begin(), mine.end(),
+                      std::back_inserter(only_theirs));
   std::string text;
   const std::string rank = "rank " + std::to_string(their_rank);
   if (!only_mine.empty()) text = rank + " does not have " + list_of(only_mine);
-  if (!only_theirs.empty()) text += (text.empty() ? "" : "; ") + ("only " + rank + " has " + list_of(only_theirs));
+  if (!only_theirs.empty())
+    text += (text.empty() ? "" : "; ") + ("only " + rank + " has " + list_of(only_theirs));
   return text;
 }
 

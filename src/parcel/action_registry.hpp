@@ -13,8 +13,8 @@ namespace weft::parcel {
 /// Collective. Throws weft::Error with the names that differ. The actions by number; 0 is nullptr.
 [[nodiscard]] std::vector<const detail::ActionEntry*> agree_on_actions(Parcelport& port);
 /// The text that names the differences between the sorted names of two ranks; empty when there are none.
-[[nodiscard]] std::string differences(const std::vector<std::string>& mine, const std::vector<std::string>& theirs,
-                                      int their_rank);
+[[nodiscard]] std::string differences(const std::vector<std::string>& mine,
+                                      const std::vector<std::string>& theirs, int their_rank);
 /// The name of an action for messages.
 [[nodiscard]] std::string name_of(const detail::ActionEntry& entry);
 

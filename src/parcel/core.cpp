@@ -167,7 +167,8 @@ void Core::send(int rank, Writer& writer, std::unique_ptr<HeldValues> held) {
   std::memcpy(head.data(), &header, sizeof header);
   if ((header.action & kHasChunks) != 0) {
     const std::uint64_t chunks = writer.chunks().size();
-    std::memcpy(head.data() + sizeof header + ((header.action & kHasCall) != 0 ? 8 : 0), &chunks, sizeof chunks);
+    std::memcpy(head.data() + sizeof header + ((header.action & kHasCall) != 0 ? 8 : 0), &chunks,
+                sizeof chunks);
   }
   const unsigned worker = pool_.worker_number();
   std::atomic<std::uint64_t>& sent = traffic_[worker]->sent[static_cast<std::size_t>(rank)];
@@ -180,7 +181,8 @@ void Core::send(int rank, Writer& writer, std::unique_ptr<HeldValues> held) {
 }
 
 void Core::count_finished(int source) noexcept {
-  std::atomic<std::uint64_t>& finished = traffic_[pool_.worker_number()]->finished[static_cast<std::size_t>(source)];
+  std::atomic<std::uint64_t>& finished =
+      traffic_[pool_.worker_number()]->finished[static_cast<std::size_t>(source)];
   finished.store(finished.load(std::memory_order_relaxed) + 1, std::memory_order_release);
 }
 
@@ -296,7 +298,8 @@ bool Core::place(IncomingMessage& message) {
       reader.finish();
       message.landings.insert(message.landings.end(), reader.landings().begin(), reader.landings().end());
     }
-    if (next_chunk != message.chunk_sizes.size()) Reader::malformed("a message has more chunks than its parcels");
+    if (next_chunk != message.chunk_sizes.size())
+      Reader::malformed("a message has more chunks than its parcels");
     return true;
   } catch (...) {
     report_malformed(message.source, parcel.action != kAnswer ? parcel.call : 0);
@@ -385,7 +388,8 @@ ParcelCounters Core::counters() const noexcept {
   ParcelCounters counters;
   for (const auto& traffic : traffic_) {
     for (const auto& sent : traffic->sent) counters.sent += sent.load(std::memory_order_relaxed);
-    for (const auto& finished : traffic->finished) counters.received += finished.load(std::memory_order_relaxed);
+    for (const auto& finished : traffic->finished)
+      counters.received += finished.load(std::memory_order_relaxed);
   }
   const OutboxCounts out = outbox_.counts();
   counters.messages = out.messages;

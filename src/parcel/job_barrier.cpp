@@ -14,7 +14,8 @@ namespace {
 constexpr std::int64_t kBetweenQuestions = 50'000;
 
 std::int64_t now() noexcept {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
       .count();
 }
 
@@ -60,7 +61,8 @@ void JobBarrier::advance(Kind kind) {
     State& state = states_[static_cast<std::size_t>(kind)];
     if (state.is_asking || state.arrived == state.released) return;
     for (int rank = 0; rank < core_.port().size(); ++rank)
-      if (!core_.port().has_failed(rank) && state.arrivals[static_cast<std::size_t>(rank)] < state.arrived) return;
+      if (!core_.port().has_failed(rank) && state.arrivals[static_cast<std::size_t>(rank)] < state.arrived)
+        return;
     if (kind == Kind::quiet) {
       state.is_asking = true;
       state.has_last = false;
@@ -139,7 +141,8 @@ void JobBarrier::handle(int source, const Record& record) {
         for (int rank = 0; rank < core_.port().size(); ++rank)
           if (!core_.port().has_failed(rank) && state.answered[static_cast<std::size_t>(rank)] == 0) return;
         const bool is_equal = state.has_last && state.last.sent == state.sum.sent &&
-                              state.last.finished == state.sum.finished && state.last.failed == state.sum.failed;
+                              state.last.finished == state.sum.finished &&
+                              state.last.failed == state.sum.failed;
         is_quiet = is_equal && state.sum.sent == state.sum.finished && state.sum.pending == 0;
         state.last = state.sum;
         state.has_last = state.sum.pending == 0;

@@ -41,13 +41,15 @@ class JobBarrier {
   /// Asks again when it is time. A worker, now and then.
   void look();
   /// Whether look() has something to do soon.
-  [[nodiscard]] bool is_asking() const noexcept { return next_question_.load(std::memory_order_relaxed) != kNever; }
+  [[nodiscard]] bool is_asking() const noexcept {
+    return next_question_.load(std::memory_order_relaxed) != kNever;
+  }
   void peer_failed(int rank);
 
  private:
   struct State {
-    std::uint64_t arrived = 0;   // by this rank
-    std::uint64_t released = 0;  // of this rank
+    std::uint64_t arrived = 0;            // by this rank
+    std::uint64_t released = 0;           // of this rank
     std::vector<std::uint64_t> arrivals;  // at the root, by rank
     bool is_asking = false;
     std::uint32_t round = 0;

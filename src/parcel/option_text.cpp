@@ -78,9 +78,11 @@ RuntimeOptions parsed(RuntimeOptions options) {
 }
 
 std::string text_of(const RuntimeOptions& options) {
-  return "aggregation=" + std::string(name_of(options.aggregation)) + ",workers=" + std::to_string(options.workers) +
-         ",zero_copy=" + std::to_string(options.zero_copy) + ",message_limit=" + std::to_string(options.message_limit) +
-         ",connections=" + std::to_string(options.connections) + ",devices=" + std::to_string(options.devices);
+  return "aggregation=" + std::string(name_of(options.aggregation)) +
+         ",workers=" + std::to_string(options.workers) + ",zero_copy=" + std::to_string(options.zero_copy) +
+         ",message_limit=" + std::to_string(options.message_limit) +
+         ",connections=" + std::to_string(options.connections) +
+         ",devices=" + std::to_string(options.devices);
 }
 
 }  // namespace weft::parcel

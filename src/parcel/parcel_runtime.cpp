@@ -7,9 +7,9 @@
 #include <algorithm>
 #include <string>
 
+#include "parcel/action_registry.hpp"
 #include "parcel/core.hpp"
 #include "parcel/option_text.hpp"
-#include "parcel/action_registry.hpp"
 #include "parcel/ports/weft/weft_port.hpp"
 
 namespace weft::parcel {
@@ -26,7 +26,8 @@ unsigned default_workers(Parcelport& port) {
   return static_cast<unsigned>(std::clamp(processors, 1, 256));
 }
 
-std::unique_ptr<detail::Core> make_core(Runtime& runtime, std::unique_ptr<Parcelport> port, RuntimeOptions options) {
+std::unique_ptr<detail::Core> make_core(Runtime& runtime, std::unique_ptr<Parcelport> port,
+                                        RuntimeOptions options) {
   if (options.workers == 0) options.workers = default_workers(*port);
   return std::make_unique<detail::Core>(runtime, std::move(port), options);
 }
@@ -61,7 +62,8 @@ ParcelCounters Runtime::counters() const noexcept { return core_->counters(); }
 std::string Runtime::description() const { return text_of(core_->options()); }
 void Runtime::barrier() { core_->barrier().wait(JobBarrier::Kind::plain); }
 void Runtime::wait_quiet() {
-  if (Runtime::current() != nullptr) throw Error("wait_quiet() was called by a task, which keeps the job from being quiet");
+  if (Runtime::current() != nullptr)
+    throw Error("wait_quiet() was called by a task, which keeps the job from being quiet");
   core_->barrier().wait(JobBarrier::Kind::quiet);
 }
 
@@ -113,7 +115,8 @@ void check_rank(const Core& core, int rank) {
 
 bool rank_has_failed(const Core& core, int rank) noexcept { return core.port().has_failed(rank); }
 
-std::shared_ptr<ChannelBase> find_channel(Core& core, std::uint64_t id, std::shared_ptr<ChannelBase> (*make)()) {
+std::shared_ptr<ChannelBase> find_channel(Core& core, std::uint64_t id,
+                                          std::shared_ptr<ChannelBase> (*make)()) {
   const std::lock_guard lock(core.table_mutex());
   auto& channel = core.channels[id];
   if (!channel) channel = make();
@@ -133,8 +136,8 @@ std::shared_ptr<void> find_object(Core& core, std::uint64_t id) {
   const std::lock_guard lock(core.table_mutex());
   const auto found = core.objects.find(id);
   if (found == core.objects.end())
-    throw Error("object " + std::to_string(id) + " was called, which rank " + std::to_string(core.port().rank()) +
-                " does not have (any more)");
+    throw Error("object " + std::to_string(id) + " was called, which rank " +
+                std::to_string(core.port().rank()) + " does not have (any more)");
   return found->second.object;
 }
 void change_credit(Core& core, std::uint64_t id, std::int64_t change) {

@@ -41,7 +41,8 @@ struct ParametersOf {
   template <class Function>
   static decltype(auto) call(const Function& function, Runtime&, Values& values) {
     return std::apply(
-        [&](auto&... each) -> decltype(auto) { return function(static_cast<Parameters&&>(each)...); }, values);
+        [&](auto&... each) -> decltype(auto) { return function(static_cast<Parameters&&>(each)...); },
+        values);
   }
 };
 template <class... Parameters>

@@ -6,9 +6,9 @@
 //       archive(particle.position, particle.name, particle.neighbours);
 //     }
 //
-// Trivially copyable types need none. Standard strings, containers, pairs, tuples, optionals, variants, unique
-// and shared pointers are known (shared objects are not recognised as shared). Pointers and views do not
-// compile.
+// Trivially copyable types need none. Standard strings, containers, pairs, tuples, optionals, variants,
+// unique and shared pointers are known (shared objects are not recognised as shared). Pointers and views do
+// not compile.
 //
 // The elements of a std::vector or std::basic_string of trivially copyable elements are not copied from
 // Writer's threshold on: they become a zero-copy chunk, which goes from the sender's memory to where the

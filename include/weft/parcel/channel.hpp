@@ -39,7 +39,8 @@ class ChannelState final : public ChannelBase {
   ChannelState() : ChannelBase(typeid(T)) {}
 
   static std::shared_ptr<ChannelState> find(Core& core, std::uint64_t id) {
-    auto found = find_channel(core, id, []() -> std::shared_ptr<ChannelBase> { return std::make_shared<ChannelState>(); });
+    auto found = find_channel(
+        core, id, []() -> std::shared_ptr<ChannelBase> { return std::make_shared<ChannelState>(); });
     if (found->element() != typeid(T))
       throw Error("channel " + std::to_string(id) + " holds values of another type than the one asked for");
     return std::static_pointer_cast<ChannelState>(found);
@@ -82,7 +83,8 @@ class ChannelState final : public ChannelBase {
     failed_ = rank;
     auto ended = std::exchange(waiting_, {});
     lock.unlock();
-    for (auto& [generation, promise] : ended) promise.set_exception(std::make_exception_ptr(PeerFailed(rank)));
+    for (auto& [generation, promise] : ended)
+      promise.set_exception(std::make_exception_ptr(PeerFailed(rank)));
   }
 
  private:

@@ -19,8 +19,8 @@ class Promise;
 /// A value that is not there yet, of an action on some rank, a task, or a channel. Move-only; one consumer:
 /// get(), then() or co_await, once. Any thread.
 ///
-/// A function whose return type is Future<T> may be a coroutine: it begins at once, in its caller, and goes on
-/// as a task of the runtime when what it awaits is there.
+/// A function whose return type is Future<T> may be a coroutine: it begins at once, in its caller, and goes
+/// on as a task of the runtime when what it awaits is there.
 template <class T>
 class [[nodiscard]] Future {
  public:
@@ -146,17 +146,17 @@ auto Future<T>::then(Function function) {
   Promise<Result> promise(state->scheduler());
   Future<Result> result = promise.future();
   detail::FutureState<T>& waited = *state;
-  waited.when_ready(detail::continuation(
-      [state = std::move(state), promise = std::move(promise), function = std::move(function)]() mutable noexcept {
-        detail::fulfil(promise, [&]() -> Result {
-          if constexpr (std::is_void_v<T>) {
-            state->take();
-            return function();
-          } else {
-            return function(state->take());
-          }
-        });
-      }));
+  waited.when_ready(detail::continuation([state = std::move(state), promise = std::move(promise),
+                                          function = std::move(function)]() mutable noexcept {
+    detail::fulfil(promise, [&]() -> Result {
+      if constexpr (std::is_void_v<T>) {
+        state->take();
+        return function();
+      } else {
+        return function(state->take());
+      }
+    });
+  }));
   return result;
 }
 
@@ -195,8 +195,8 @@ auto when_all(std::vector<Future<T>> futures) {
 
 /// A future of a tuple of all values; futures of void are not allowed here.
 template <class... Ts>
-requires(sizeof...(Ts) > 0 && (!std::is_void_v<Ts> && ...)) Future<std::tuple<Ts...>> when_all(
-    Future<Ts>... futures) {
+requires(sizeof...(Ts) > 0 &&
+         (!std::is_void_v<Ts> && ...)) Future<std::tuple<Ts...>> when_all(Future<Ts>... futures) {
   struct Gathering {
     std::tuple<Future<Ts>...> futures;
     Promise<std::tuple<Ts...>> promise;

@@ -13,7 +13,8 @@ namespace weft::parcel {
 namespace detail {
 
 /// Keeps an object of this rank until `credit` has come back; returns its number.
-[[nodiscard]] WEFT_API std::uint64_t keep_object(Core& core, std::shared_ptr<void> object, std::uint64_t credit);
+[[nodiscard]] WEFT_API std::uint64_t keep_object(Core& core, std::shared_ptr<void> object,
+                                                 std::uint64_t credit);
 /// The object with this number; weft::Error when there is none.
 [[nodiscard]] WEFT_API std::shared_ptr<void> find_object(Core& core, std::uint64_t id);
 WEFT_API void change_credit(Core& core, std::uint64_t id, std::int64_t change);
@@ -131,7 +132,8 @@ struct CallMember;
 template <auto Member, class... Values>
 struct CallMember<Member, std::tuple<Values...>> {
   using Class = typename Signature<decltype(Member)>::Class;
-  typename Signature<decltype(Member)>::Result operator()(Runtime& runtime, std::uint64_t id, Values... values) const {
+  typename Signature<decltype(Member)>::Result operator()(Runtime& runtime, std::uint64_t id,
+                                                          Values... values) const {
     const auto object = std::static_pointer_cast<Class>(find_object(runtime.core(), id));
     return (object.get()->*Member)(std::move(values)...);
   }
@@ -150,7 +152,8 @@ template <class T>
 template <auto Member, class... Arguments>
 auto Object<T>::async(Action<Member>, Arguments&&... arguments) const {
   using Call = detail::CallMember<Member, typename detail::Signature<decltype(Member)>::Values>;
-  return share_->runtime().async(share_->rank(), Call{}, share_->id(), std::forward<Arguments>(arguments)...)
+  return share_->runtime()
+      .async(share_->rank(), Call{}, share_->id(), std::forward<Arguments>(arguments)...)
       // The handle lives until the answer is there.
       .then([share = share_](auto&&... value) { return (static_cast<decltype(value)&&>(value), ...); });
 }
@@ -160,7 +163,8 @@ template <class T, class... Arguments>
 Future<Object<T>> make_object(Runtime& runtime, int rank, Arguments&&... arguments) {
   return runtime
       .async(rank, detail::MakeObject<T, std::decay_t<Arguments>...>{}, std::forward<Arguments>(arguments)...)
-      .then([&runtime, rank](std::uint64_t id) { return Object<T>(runtime, rank, id, detail::kFirstCredit); });
+      .then(
+          [&runtime, rank](std::uint64_t id) { return Object<T>(runtime, rank, id, detail::kFirstCredit); });
 }
 
 }  // namespace weft::parcel

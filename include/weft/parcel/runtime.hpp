@@ -43,16 +43,16 @@ class WEFT_API PeerFailed : public Error {
 
 /// Counts since the runtime started; parcels to oneself are none.
 struct ParcelCounters {
-  std::uint64_t sent = 0;        ///< parcels
-  std::uint64_t received = 0;    ///< parcels that have run
-  std::uint64_t messages = 0;    ///< that carried the sent parcels
-  std::uint64_t pushed_back = 0; ///< times that the transport took no more
-  std::uint64_t aggregated = 0;  ///< parcels that left together with others
-  std::uint64_t tasks = 0;       ///< that have run
-  std::uint64_t stolen = 0;      ///< of these, tasks that another worker had made
-  std::uint64_t parks = 0;       ///< times that a worker went to sleep
-  std::uint64_t malformed = 0;   ///< messages that were no parcels
-  std::uint64_t lost = 0;        ///< parcels to ranks that have failed
+  std::uint64_t sent = 0;         ///< parcels
+  std::uint64_t received = 0;     ///< parcels that have run
+  std::uint64_t messages = 0;     ///< that carried the sent parcels
+  std::uint64_t pushed_back = 0;  ///< times that the transport took no more
+  std::uint64_t aggregated = 0;   ///< parcels that left together with others
+  std::uint64_t tasks = 0;        ///< that have run
+  std::uint64_t stolen = 0;       ///< of these, tasks that another worker had made
+  std::uint64_t parks = 0;        ///< times that a worker went to sleep
+  std::uint64_t malformed = 0;    ///< messages that were no parcels
+  std::uint64_t lost = 0;         ///< parcels to ranks that have failed
 };
 
 /// A rank of a program that is made of tasks: worker threads with work stealing, and parcels between ranks.

@@ -126,7 +126,8 @@ void Outbox::append(Destination& destination, int peer, detail::ByteBuffer& head
     destination.sealed.push_back(std::move(destination.open));
 }
 
-bool Outbox::try_message(Destination& destination, std::unique_ptr<OutgoingMessage>& message, unsigned worker) {
+bool Outbox::try_message(Destination& destination, std::unique_ptr<OutgoingMessage>& message,
+                         unsigned worker) {
   if (aggregation_ == Aggregation::queued &&
       destination.connections.load(std::memory_order_relaxed) >= kConnectionsPerRank)
     return false;

@@ -44,10 +44,10 @@ class Outbox {
   struct Destination {
     std::mutex mutex;
     std::atomic<bool> has_waiting{false};
-    std::unique_ptr<OutgoingMessage> open;                 // parcels are appended to it
-    std::deque<std::unique_ptr<OutgoingMessage>> sealed;   // before those in `open`
+    std::unique_ptr<OutgoingMessage> open;                // parcels are appended to it
+    std::deque<std::unique_ptr<OutgoingMessage>> sealed;  // before those in `open`
     std::size_t waiting_bytes = 0;
-    std::atomic<std::uint32_t> connections{0};             // messages under way (queued)
+    std::atomic<std::uint32_t> connections{0};  // messages under way (queued)
   };
 
   void send_at_once(int peer, detail::ByteBuffer& head, std::vector<Bytes>& chunks,

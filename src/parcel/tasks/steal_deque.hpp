@@ -1,5 +1,6 @@
 // The work-stealing deque of Chase and Lev (SPAA 2005), with the memory orders of Lê, Pop, Cohen and Zappa
-// Nardelli (PPoPP 2013), their fences written as sequentially consistent accesses, which ThreadSanitizer knows.
+// Nardelli (PPoPP 2013), their fences written as sequentially consistent accesses, which ThreadSanitizer
+// knows.
 #pragma once
 
 #include <atomic>
@@ -71,7 +72,8 @@ class StealDeque {
 
  private:
   struct Ring {
-    explicit Ring(std::int64_t size) : capacity(size), items(new Atomic<T*>[static_cast<std::size_t>(size)]) {}
+    explicit Ring(std::int64_t size)
+        : capacity(size), items(new Atomic<T*>[static_cast<std::size_t>(size)]) {}
     void put(std::int64_t place, T* item) {
       items[static_cast<std::size_t>(place & (capacity - 1))].store(item, std::memory_order_relaxed);
     }

@@ -63,7 +63,8 @@ void WorkerPool::start() {
   pthread_attr_setstacksize(&attributes, kStackSize);
   is_started_ = true;
   for (std::size_t number = 0; number < workers_.size(); ++number) {
-    const int error = pthread_create(&workers_[number]->thread, &attributes, &thread_main, workers_[number].get());
+    const int error =
+        pthread_create(&workers_[number]->thread, &attributes, &thread_main, workers_[number].get());
     if (error != 0) {
       is_stopping_ = true;
       while (number-- > 0) pthread_join(workers_[number]->thread, nullptr);

@@ -18,7 +18,9 @@ using test::run_parcel_ranks;
 
 class Parcels : public testing::TestWithParam<ParcelSettings> {
  protected:
-  static void run(int ranks, const std::function<void(Runtime&)>& main) { run_parcel_ranks(ranks, GetParam(), main); }
+  static void run(int ranks, const std::function<void(Runtime&)>& main) {
+    run_parcel_ranks(ranks, GetParam(), main);
+  }
 };
 
 int twice(int value) { return 2 * value; }
@@ -46,13 +48,14 @@ TEST_P(Parcels, ConvertsArgumentsToTheActionsTypes) {
 
 TEST_P(Parcels, MovesLongArraysBothWays) {
   run(2, [](Runtime& runtime) {
-    for (const std::size_t size : {std::size_t{0}, std::size_t{1}, std::size_t{1023}, std::size_t{1024}, std::size_t{3000},
-                                   std::size_t{5000}, std::size_t{1} << 20}) {
+    for (const std::size_t size : {std::size_t{0}, std::size_t{1}, std::size_t{1023}, std::size_t{1024},
+                                   std::size_t{3000}, std::size_t{5000}, std::size_t{1} << 20}) {
       std::vector<double> values(size);
       std::iota(values.begin(), values.end(), 1.0);
       const double expected = sum_of(values);
       EXPECT_EQ(runtime.async(1 - runtime.rank(), action<&sum_of>, values).get(), expected) << size;
-      const std::vector<double> result = runtime.async(1 - runtime.rank(), action<&halves>, std::move(values)).get();
+      const std::vector<double> result =
+          runtime.async(1 - runtime.rank(), action<&halves>, std::move(values)).get();
       ASSERT_EQ(result.size(), size);
       EXPECT_EQ(sum_of(result), expected / 2) << size;
     }
@@ -82,7 +85,9 @@ TEST_P(Parcels, MovesThousandsOfChunksAndNestedContainers) {
 TEST_P(Parcels, ThrowsHereWhatTheActionThrowsThere) {
   run(2, [](Runtime& runtime) {
     const int other = 1 - runtime.rank();
-    const auto fail = [](int value) -> int { throw std::runtime_error("no such thing as " + std::to_string(value)); };
+    const auto fail = [](int value) -> int {
+      throw std::runtime_error("no such thing as " + std::to_string(value));
+    };
     try {
       runtime.async(other, fail, 5).get();
       FAIL() << "did not throw";
@@ -170,7 +175,9 @@ Future<int> fibonacci(Runtime& runtime, int n) {
 }
 
 TEST_P(Parcels, AwaitsRemoteActionsInCoroutines) {
-  run(2, [](Runtime& runtime) { EXPECT_EQ(runtime.async(1 - runtime.rank(), action<&fibonacci>, 10).get(), 55); });
+  run(2, [](Runtime& runtime) {
+    EXPECT_EQ(runtime.async(1 - runtime.rank(), action<&fibonacci>, 10).get(), 55);
+  });
 }
 
 int deep(Runtime& runtime, int depth) {
@@ -187,7 +194,8 @@ TEST_P(Parcels, GivesChannelValuesByGeneration) {
     const int from = (runtime.rank() + size - 1) % size;
     ChannelTo<std::vector<int>> out(runtime, (runtime.rank() + 1) % size, 5);
     for (int generation = 9; generation >= 0; --generation)
-      out.set(static_cast<std::uint64_t>(generation), std::vector<int>(3000, 100 * runtime.rank() + generation));
+      out.set(static_cast<std::uint64_t>(generation),
+              std::vector<int>(3000, 100 * runtime.rank() + generation));
     Channel<std::vector<int>> in(runtime, 5, from);
     for (int generation = 0; generation < 10; ++generation) {
       const auto values = in.get(static_cast<std::uint64_t>(generation)).get();
@@ -238,17 +246,17 @@ TEST_P(Parcels, CountsWhatItDoes) {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Configurations, Parcels,
-    testing::Values(ParcelSettings{"shm_adaptive", false, Aggregation::adaptive},
-                    ParcelSettings{"shm_immediate", false, Aggregation::immediate},
-                    ParcelSettings{"shm_queued", false, Aggregation::queued},
-                    ParcelSettings{"shm_two_workers", false, Aggregation::adaptive, 2},
-                    ParcelSettings{"shm_two_devices", false, Aggregation::adaptive, 2, 2},
-                    ParcelSettings{"loopback_adaptive", true, Aggregation::adaptive},
-                    ParcelSettings{"loopback_immediate", true, Aggregation::immediate},
-                    ParcelSettings{"loopback_queued", true, Aggregation::queued, 2}),
-    [](const auto& instance) { return std::string(instance.param.name); });
+INSTANTIATE_TEST_SUITE_P(Configurations, Parcels,
+                         testing::Values(ParcelSettings{"shm_adaptive", false, Aggregation::adaptive},
+                                         ParcelSettings{"shm_immediate", false, Aggregation::immediate},
+                                         ParcelSettings{"shm_queued", false, Aggregation::queued},
+                                         ParcelSettings{"shm_two_workers", false, Aggregation::adaptive, 2},
+                                         ParcelSettings{"shm_two_devices", false, Aggregation::adaptive, 2,
+                                                        2},
+                                         ParcelSettings{"loopback_adaptive", true, Aggregation::adaptive},
+                                         ParcelSettings{"loopback_immediate", true, Aggregation::immediate},
+                                         ParcelSettings{"loopback_queued", true, Aggregation::queued, 2}),
+                         [](const auto& instance) { return std::string(instance.param.name); });
 
 }  // namespace
 }  // namespace weft::parcel

@@ -15,11 +15,13 @@
 
 namespace {
 
-using weft::parcel::Runtime;
 using weft::parcel::action;
+using weft::parcel::Runtime;
 using weft::test::require;
 
-std::vector<std::uint64_t> reversed(std::vector<std::uint64_t> values) { return {values.rbegin(), values.rend()}; }
+std::vector<std::uint64_t> reversed(std::vector<std::uint64_t> values) {
+  return {values.rbegin(), values.rend()};
+}
 
 void all_sizes(Runtime& runtime) {
   for (int rank = 0; rank < runtime.size(); ++rank)

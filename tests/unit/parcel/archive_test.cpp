@@ -29,10 +29,11 @@ void serialize(Archive& archive, Particle& particle) {
   archive(particle.position, particle.name, particle.neighbours);
 }
 
-using Everything = std::tuple<int, std::string, std::vector<Particle>, std::map<std::string, std::vector<double>>,
-                              std::optional<Particle>, std::variant<std::monostate, int, std::string>, std::set<int>,
-                              std::list<std::string>, std::deque<int>, std::vector<bool>,
-                              std::unordered_map<int, std::string>, std::pair<char, double>>;
+using Everything =
+    std::tuple<int, std::string, std::vector<Particle>, std::map<std::string, std::vector<double>>,
+               std::optional<Particle>, std::variant<std::monostate, int, std::string>, std::set<int>,
+               std::list<std::string>, std::deque<int>, std::vector<bool>,
+               std::unordered_map<int, std::string>, std::pair<char, double>>;
 
 Everything example(std::size_t length) {
   return {7,
@@ -87,7 +88,8 @@ TEST(Archive, MakesChunksOfArraysFromTheThresholdOn) {
 
 TEST(Archive, CopiesKeysOfAnyLength) {
   Writer writer(16);
-  writer(std::map<std::string, int>{{std::string(100, 'k'), 1}}, std::set<std::string>{std::string(100, 's')});
+  writer(std::map<std::string, int>{{std::string(100, 'k'), 1}},
+         std::set<std::string>{std::string(100, 's')});
   EXPECT_TRUE(writer.chunks().empty());
 }
 

@@ -83,7 +83,8 @@ Values to_values(Arguments&&... arguments) {
 template <class A, class... Arguments>
 void send_call(Core& core, int rank, std::uint64_t call, Arguments&&... arguments) {
   using Values = typename ActionTraits<A>::Values;
-  send_values(core, rank, Registered<A>::entry.number(), call, to_values<Values>(std::forward<Arguments>(arguments)...),
+  send_values(core, rank, Registered<A>::entry.number(), call,
+              to_values<Values>(std::forward<Arguments>(arguments)...),
               [](Writer& writer, const Values& values) {
                 std::apply([&](const auto&... each) { writer(each...); }, values);
               });
@@ -114,12 +115,14 @@ void fulfil_by(Promise<T> promise, Function&& function) noexcept {
 
 template <class A, class Values>
 void Runtime::run_here(Promise<detail::ResultOf<A>> promise, Values values) {
-  detail::schedule_call(scheduler(), [this, promise = std::move(promise), values = std::move(values)]() mutable noexcept {
+  detail::schedule_call(scheduler(), [this, promise = std::move(promise),
+                                      values = std::move(values)]() mutable noexcept {
     using Result = typename detail::ActionTraits<A>::Result;
     if constexpr (detail::is_a<Result, Future>) {
       detail::fulfil_by(std::move(promise), [&] { return detail::ActionTraits<A>::invoke(*this, values); });
     } else {
-      detail::fulfil(promise, [&]() -> detail::ResultOf<A> { return detail::ActionTraits<A>::invoke(*this, values); });
+      detail::fulfil(promise,
+                     [&]() -> detail::ResultOf<A> { return detail::ActionTraits<A>::invoke(*this, values); });
     }
   });
 }
@@ -128,7 +131,8 @@ template <class A, class... Arguments>
 Future<detail::ResultOf<A>> Runtime::async(int rank, A, Arguments&&... arguments) {
   using Result = detail::ResultOf<A>;
   using Values = typename detail::ActionTraits<A>::Values;
-  static_assert(std::tuple_size_v<Values> == sizeof...(Arguments), "weft: the action takes another number of arguments");
+  static_assert(std::tuple_size_v<Values> == sizeof...(Arguments),
+                "weft: the action takes another number of arguments");
   if (rank == rank_) {
     Promise<Result> promise(&scheduler());
     Future<Result> future = promise.future();
@@ -145,12 +149,14 @@ Future<detail::ResultOf<A>> Runtime::async(int rank, A, Arguments&&... arguments
 template <class A, class... Arguments>
 void Runtime::apply(int rank, A, Arguments&&... arguments) {
   using Values = typename detail::ActionTraits<A>::Values;
-  static_assert(std::tuple_size_v<Values> == sizeof...(Arguments), "weft: the action takes another number of arguments");
+  static_assert(std::tuple_size_v<Values> == sizeof...(Arguments),
+                "weft: the action takes another number of arguments");
   if (rank == rank_) {
-    detail::schedule_call(scheduler(),
-                          [this, values = detail::to_values<Values>(std::forward<Arguments>(arguments)...)]() mutable noexcept {
-                            detail::call_and_answer<A>({*this, rank_, 0}, values, detail::Registered<A>::entry);
-                          });
+    detail::schedule_call(
+        scheduler(),
+        [this, values = detail::to_values<Values>(std::forward<Arguments>(arguments)...)]() mutable noexcept {
+          detail::call_and_answer<A>({*this, rank_, 0}, values, detail::Registered<A>::entry);
+        });
     return;
   }
   detail::check_rank(*core_, rank);
@@ -163,13 +169,14 @@ auto Runtime::spawn(Function function) {
   using Result = typename detail::Unwrapped<Returned>::type;
   Promise<Result> promise(&scheduler());
   Future<Result> future = promise.future();
-  detail::schedule_call(scheduler(), [promise = std::move(promise), function = std::move(function)]() mutable noexcept {
-    if constexpr (detail::is_a<Returned, Future>) {
-      detail::fulfil_by(std::move(promise), function);
-    } else {
-      detail::fulfil(promise, [&]() -> Result { return function(); });
-    }
-  });
+  detail::schedule_call(scheduler(),
+                        [promise = std::move(promise), function = std::move(function)]() mutable noexcept {
+                          if constexpr (detail::is_a<Returned, Future>) {
+                            detail::fulfil_by(std::move(promise), function);
+                          } else {
+                            detail::fulfil(promise, [&]() -> Result { return function(); });
+                          }
+                        });
   return future;
 }
 

@@ -35,7 +35,7 @@ concept HasSerialize = requires(T& value, Writer& writer, Reader& reader) {
 };
 /// Elements lie in a row on the heap, and stay there when the container is moved.
 template <class T>
-concept StableArray = (is_a<T, std::vector> || is_a<T, std::basic_string>) && requires(T& value) {
+concept StableArray = (is_a<T, std::vector> || is_a<T, std::basic_string>)&&requires(T& value) {
   value.resize(1);
   requires std::is_same_v<decltype(value.data()), typename T::value_type*>;
   requires std::is_trivially_copyable_v<typename T::value_type>;
@@ -49,13 +49,13 @@ concept MapLike = requires(T& value, typename T::key_type key) {
   value.emplace(std::move(key), std::declval<typename T::mapped_type>());
 };
 template <class T>
-concept SetLike = !MapLike<T> && requires(T& value, typename T::key_type key) {
+concept SetLike = !MapLike<T> && requires(T & value, typename T::key_type key) {
   value.begin();
   value.insert(std::move(key));
 };
 /// A list whose elements can be made one by one and stay where they are: vector, deque, list.
 template <class T>
-concept ListLike = !MapLike<T> && !SetLike<T> && requires(T& value) {
+concept ListLike = !MapLike<T> && !SetLike<T> && requires(T & value) {
   typename T::value_type;
   value.resize(1);
   value.begin();

@@ -60,7 +60,9 @@ class WEFT_API FutureStateBase {
   FutureStateBase(const FutureStateBase&) = delete;
   FutureStateBase& operator=(const FutureStateBase&) = delete;
 
-  [[nodiscard]] bool ready() const noexcept { return waiting_.load(std::memory_order_acquire) == ready_mark(); }
+  [[nodiscard]] bool ready() const noexcept {
+    return waiting_.load(std::memory_order_acquire) == ready_mark();
+  }
   /// Runs the continuation when the state is ready: as a task, or at once where there is no scheduler.
   void when_ready(Continuation& continuation) noexcept;
   /// Waits as Future::wait() does.

@@ -51,7 +51,8 @@ inline constexpr AnswerOperations answer_operations{
 /// Keeps the state, with one reference, until the answer comes or the rank fails. Returns the call's name.
 [[nodiscard]] WEFT_API std::uint64_t begin_call(Core& core, int rank, FutureStateBase& state,
                                                 const AnswerOperations& operations);
-/// Sends what `writer` holds, a whole parcel but for its size. `held` keeps the values that its chunks lie in.
+/// Sends what `writer` holds, a whole parcel but for its size. `held` keeps the values that its chunks lie
+/// in.
 WEFT_API void send_parcel(Core& core, int rank, Writer& writer, std::unique_ptr<HeldValues> held);
 /// Answers a call with the text of the exception that is being handled; logs it when nobody waits.
 WEFT_API void answer_exception(Core& core, int rank, std::uint64_t call, const ActionEntry& entry) noexcept;

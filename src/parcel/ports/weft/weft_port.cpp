@@ -1,5 +1,5 @@
-// Small messages are active messages, copied when they are posted. A message with chunks that fits a packet is
-// packed into one; a longer one is a multipart message: its head comes with the sizes of the chunks, the
+// Small messages are active messages, copied when they are posted. A message with chunks that fits a packet
+// is packed into one; a longer one is a multipart message: its head comes with the sizes of the chunks, the
 // receiver decodes it, and the chunks go to where it has put the arrays.
 #include "parcel/ports/weft/weft_port.hpp"
 
@@ -36,7 +36,8 @@ class WeftPort final : public Parcelport {
   WeftPort(std::unique_ptr<weft::Runtime> runtime, const RuntimeOptions& options)
       : runtime_(std::move(runtime)), arrivals_(*this), sent_(*this), parts_(*this), failures_(*this) {
     for (unsigned number = 0; number < options.devices; ++number)
-      devices_.push_back(std::make_unique<weft::Device>(*runtime_, weft::DeviceOptions{.index = static_cast<std::int32_t>(number)}));
+      devices_.push_back(std::make_unique<weft::Device>(
+          *runtime_, weft::DeviceOptions{.index = static_cast<std::int32_t>(number)}));
     for (auto& device : devices_) endpoints_.push_back(std::make_unique<weft::Endpoint>(*device));
     packet_bytes_ = endpoints_[0]->attributes().packet_bytes;
   }
@@ -181,7 +182,9 @@ class WeftPort final : public Parcelport {
     put(message->head.data(), head_size);
     for (const Bytes chunk : message->chunks) put(chunk.data(), chunk.size());
     const auto size = static_cast<std::size_t>(at - packet.data());
-    if (endpoint_of(worker).post_am(message->peer, remote_of(worker), std::move(packet), size, {.tag = kPacked}).is_retry())
+    if (endpoint_of(worker)
+            .post_am(message->peer, remote_of(worker), std::move(packet), size, {.tag = kPacked})
+            .is_retry())
       return false;
     receiver_->sent(std::move(message), true);
     return true;
@@ -194,7 +197,8 @@ class WeftPort final : public Parcelport {
     part->message = std::move(message);
     messages_under_way_.fetch_add(1, std::memory_order_relaxed);
     if (endpoint_of(worker)
-            .post_am(peer, remote_of(worker), bytes, {.completion = &sent_, .user_data = part.get(), .tag = kParcels})
+            .post_am(peer, remote_of(worker), bytes,
+                     {.completion = &sent_, .user_data = part.get(), .tag = kParcels})
             .is_retry()) {
       messages_under_way_.fetch_sub(1, std::memory_order_relaxed);
       message = std::move(part->message);
@@ -217,8 +221,9 @@ class WeftPort final : public Parcelport {
     part->message = std::move(message);
     part->posts = is_long ? 2 : 1;
     messages_under_way_.fetch_add(1, std::memory_order_relaxed);
-    const Status status = endpoint.post_am(peer, remote_of(worker), is_long ? head.first(sizeof number) : head, chunks,
-                                           {.completion = &sent_, .user_data = part.get()});
+    const Status status =
+        endpoint.post_am(peer, remote_of(worker), is_long ? head.first(sizeof number) : head, chunks,
+                         {.completion = &sent_, .user_data = part.get()});
     if (status.is_retry()) {
       messages_under_way_.fetch_sub(1, std::memory_order_relaxed);
       message = std::move(part->message);
@@ -277,7 +282,8 @@ class WeftPort final : public Parcelport {
     incoming.source = message.peer();
     const std::uint64_t count = bytes.size() < 8 ? ~std::uint64_t{0} : word(0);
     std::uint64_t left = bytes.size();
-    if (count > bytes.size() / 8 || (count + 2) * 8 > bytes.size()) return drop(message, "the chunks are more than it has room for");
+    if (count > bytes.size() / 8 || (count + 2) * 8 > bytes.size())
+      return drop(message, "the chunks are more than it has room for");
     left -= (count + 2) * 8;
     std::uint64_t chunk_bytes = 0;
     for (std::uint64_t index = 0; index < count; ++index) {
@@ -286,7 +292,8 @@ class WeftPort final : public Parcelport {
       chunk_bytes += word(1 + index);
     }
     const std::uint64_t head_size = word(1 + count);
-    if (head_size != left - chunk_bytes) return drop(message, "head and chunks are not as long as the message");
+    if (head_size != left - chunk_bytes)
+      return drop(message, "head and chunks are not as long as the message");
     incoming.head = bytes.subspan((count + 2) * 8, head_size);
     auto whole = std::make_unique<IncomingMessage>(std::move(incoming));
     if (!receiver_->place(*whole)) return;
@@ -317,7 +324,8 @@ class WeftPort final : public Parcelport {
     meet({message.peer(), number}, keep(message, sizeof number), nullptr);
   }
   /// Head and chunks of a message come separately; whoever comes second goes on.
-  void meet(std::pair<int, HeadNumber> name, std::unique_ptr<IncomingMessage> head, weft::Message* chunks) noexcept {
+  void meet(std::pair<int, HeadNumber> name, std::unique_ptr<IncomingMessage> head,
+            weft::Message* chunks) noexcept {
     std::unique_lock lock(halves_mutex_);
     Half& half = halves_[name];
     if (head) half.head = std::move(head);
@@ -339,7 +347,8 @@ class WeftPort final : public Parcelport {
     endpoints_[0]->receive_parts(std::move(chunks), placed.landings, parts_, message.release());
   }
   void drop(const weft::Message& message, const char* why) const noexcept {
-    std::fprintf(stderr, "weft: rank %d: parcel: a message from rank %d was dropped: %s\n", rank(), message.peer(), why);
+    std::fprintf(stderr, "weft: rank %d: parcel: a message from rank %d was dropped: %s\n", rank(),
+                 message.peer(), why);
   }
 
   // Shorter messages are copied out of where they have arrived.
@@ -370,13 +379,17 @@ class WeftPort final : public Parcelport {
 }  // namespace
 
 std::unique_ptr<Parcelport> make_weft_port(const RuntimeOptions& options) {
-  return std::make_unique<WeftPort>(std::make_unique<weft::Runtime>(weft::RuntimeOptions{.name = kName}), options);
+  return std::make_unique<WeftPort>(std::make_unique<weft::Runtime>(weft::RuntimeOptions{.name = kName}),
+                                    options);
 }
 std::unique_ptr<Parcelport> make_weft_port(InProcessJob& job, int rank, const RuntimeOptions& options) {
-  return std::make_unique<WeftPort>(std::make_unique<weft::Runtime>(job, rank, weft::RuntimeOptions{.name = kName}), options);
+  return std::make_unique<WeftPort>(
+      std::make_unique<weft::Runtime>(job, rank, weft::RuntimeOptions{.name = kName}), options);
 }
-std::unique_ptr<Parcelport> make_weft_port(sim::Simulation& simulation, int rank, const RuntimeOptions& options) {
-  return std::make_unique<WeftPort>(std::make_unique<weft::Runtime>(simulation, rank, weft::RuntimeOptions{.name = kName}), options);
+std::unique_ptr<Parcelport> make_weft_port(sim::Simulation& simulation, int rank,
+                                           const RuntimeOptions& options) {
+  return std::make_unique<WeftPort>(
+      std::make_unique<weft::Runtime>(simulation, rank, weft::RuntimeOptions{.name = kName}), options);
 }
 
 }  // namespace weft::parcel

@@ -16,7 +16,8 @@ class Simulation;
 namespace weft::parcel {
 
 [[nodiscard]] std::unique_ptr<Parcelport> make_weft_port(const RuntimeOptions& options);
-[[nodiscard]] std::unique_ptr<Parcelport> make_weft_port(InProcessJob& job, int rank, const RuntimeOptions& options);
+[[nodiscard]] std::unique_ptr<Parcelport> make_weft_port(InProcessJob& job, int rank,
+                                                         const RuntimeOptions& options);
 [[nodiscard]] std::unique_ptr<Parcelport> make_weft_port(sim::Simulation& simulation, int rank,
                                                          const RuntimeOptions& options);
 
