@@ -154,6 +154,7 @@ TEST(Explain, DisturbsNoTraffic) {
   Ranks<Endpoint> ranks(2);
   constexpr int kRounds = 300;
   std::atomic<bool> is_over{false};
+  std::atomic<int> ranks_done{0};
   std::thread watcher([&] {
     while (!is_over.load()) {
       for (int rank = 0; rank < 2; ++rank) {
@@ -190,8 +191,14 @@ TEST(Explain, DisturbsNoTraffic) {
       ASSERT_TRUE(test::matches({room.data(), size}, static_cast<std::uint64_t>(round)));
     }
   };
-  std::thread other([&] { exchange(1); });
-  exchange(0);
+  // The peer's last large send ends only while its receiver progresses.
+  const auto take_part = [&](int rank) {
+    exchange(rank);
+    ranks_done.fetch_add(1);
+    EXPECT_TRUE(until([&] { return ranks_done.load() == 2; }, [&] { ranks.endpoint(rank).progress(); }));
+  };
+  std::thread other([&] { take_part(1); });
+  take_part(0);
   other.join();
   is_over.store(true);
   watcher.join();
