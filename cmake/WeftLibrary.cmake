@@ -94,6 +94,12 @@ else()
 endif()
 
 # The task-runtime layer, a client of the library's public interface: weft-parcel, alias weft::parcel.
+find_path(WEFT_ASIO_INCLUDE_DIR asio.hpp)
+if(WEFT_ASIO_INCLUDE_DIR)
+  list(FILTER weft_parcel_sources EXCLUDE REGEX "/ports/tcp/tcp_none\\.cpp$")
+else()
+  list(FILTER weft_parcel_sources EXCLUDE REGEX "/ports/tcp/tcp_port\\.cpp$")
+endif()
 add_library(weft-parcel ${weft_parcel_sources})
 add_library(weft::parcel ALIAS weft-parcel)
 weft_target_defaults(weft-parcel)

@@ -32,6 +32,12 @@ Aggregation aggregation_of(std::string_view value) {
               "'; it must be adaptive, immediate or queued");
 }
 
+PortKind port_of(std::string_view value) {
+  if (value == "weft") return PortKind::weft;
+  if (value == "tcp") return PortKind::tcp;
+  throw Error("parcel option port is '" + std::string(value) + "'; it must be weft or tcp");
+}
+
 std::string_view name_of(Aggregation aggregation) noexcept {
   if (aggregation == Aggregation::immediate) return "immediate";
   return aggregation == Aggregation::queued ? "queued" : "adaptive";
@@ -40,6 +46,8 @@ std::string_view name_of(Aggregation aggregation) noexcept {
 void set(RuntimeOptions& options, std::string_view name, std::string_view value) {
   if (name == "aggregation")
     options.aggregation = aggregation_of(value);
+  else if (name == "port")
+    options.port = port_of(value);
   else if (name == "workers")
     options.workers = static_cast<unsigned>(number(name, value, 0, 256));
   else if (name == "zero_copy")
@@ -52,7 +60,7 @@ void set(RuntimeOptions& options, std::string_view name, std::string_view value)
     options.devices = static_cast<unsigned>(number(name, value, 1, 64));
   else
     throw Error("there is no parcel option '" + std::string(name) +
-                "'; there are aggregation, workers, zero_copy, message_limit, connections, devices");
+                "'; there are port, aggregation, workers, zero_copy, message_limit, connections, devices");
 }
 
 }  // namespace
@@ -78,8 +86,9 @@ RuntimeOptions parsed(RuntimeOptions options) {
 }
 
 std::string text_of(const RuntimeOptions& options) {
-  return "aggregation=" + std::string(name_of(options.aggregation)) +
-         ",workers=" + std::to_string(options.workers) + ",zero_copy=" + std::to_string(options.zero_copy) +
+  return (options.port == PortKind::tcp ? "port=tcp,aggregation=" : "port=weft,aggregation=") +
+         std::string(name_of(options.aggregation)) + ",workers=" + std::to_string(options.workers) +
+         ",zero_copy=" + std::to_string(options.zero_copy) +
          ",message_limit=" + std::to_string(options.message_limit) +
          ",connections=" + std::to_string(options.connections) +
          ",devices=" + std::to_string(options.devices);

@@ -10,6 +10,7 @@
 #include "parcel/action_registry.hpp"
 #include "parcel/core.hpp"
 #include "parcel/option_text.hpp"
+#include "parcel/ports/tcp/tcp_port.hpp"
 #include "parcel/ports/weft/weft_port.hpp"
 
 namespace weft::parcel {
@@ -32,6 +33,15 @@ std::unique_ptr<detail::Core> make_core(Runtime& runtime, std::unique_ptr<Parcel
   return std::make_unique<detail::Core>(runtime, std::move(port), options);
 }
 
+/// The program's own runtime of weft has another name.
+constexpr weft::RuntimeOptions kTransport{.name = "weft-parcel"};
+
+std::unique_ptr<Parcelport> make_port(std::unique_ptr<weft::Runtime> runtime, const RuntimeOptions& given) {
+  const RuntimeOptions options = parsed(given);
+  if (options.port == PortKind::tcp) return make_tcp_port(std::move(runtime), options);
+  return make_weft_port(std::move(runtime), options);
+}
+
 }  // namespace
 
 RemoteError::RemoteError(int rank, const std::string& what)
@@ -39,11 +49,12 @@ RemoteError::RemoteError(int rank, const std::string& what)
 PeerFailed::PeerFailed(int rank)
     : Error("rank " + std::to_string(rank) + " has failed before it had answered"), rank_(rank) {}
 
-Runtime::Runtime(const RuntimeOptions& options) : Runtime(make_weft_port(parsed(options)), options) {}
+Runtime::Runtime(const RuntimeOptions& options)
+    : Runtime(make_port(std::make_unique<weft::Runtime>(kTransport), options), options) {}
 Runtime::Runtime(InProcessJob& job, int rank, const RuntimeOptions& options)
-    : Runtime(make_weft_port(job, rank, parsed(options)), options) {}
+    : Runtime(make_port(std::make_unique<weft::Runtime>(job, rank, kTransport), options), options) {}
 Runtime::Runtime(sim::Simulation& simulation, int rank, const RuntimeOptions& options)
-    : Runtime(make_weft_port(simulation, rank, parsed(options)), options) {}
+    : Runtime(make_port(std::make_unique<weft::Runtime>(simulation, rank, kTransport), options), options) {}
 Runtime::Runtime(std::unique_ptr<Parcelport> port, const RuntimeOptions& options)
     : core_(make_core(*this, std::move(port), parsed(options))),
       rank_(core_->port().rank()),

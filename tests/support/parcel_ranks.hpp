@@ -20,6 +20,7 @@ struct ParcelSettings {
   parcel::Aggregation aggregation;
   unsigned workers = 1;
   unsigned devices = 1;
+  parcel::PortKind port = parcel::PortKind::weft;
 };
 
 inline void PrintTo(const ParcelSettings& settings, std::ostream* out) { *out << settings.name; }
@@ -33,8 +34,10 @@ inline void run_parcel_ranks(int ranks, const ParcelSettings& settings,
     simulation.emplace(sim::Options{.ranks = ranks, .seed = 11, .delay = 20, .reorder = 20, .refuse = 10});
   else
     job.emplace(ranks);
-  const parcel::RuntimeOptions options{
-      .workers = settings.workers, .aggregation = settings.aggregation, .devices = settings.devices};
+  const parcel::RuntimeOptions options{.port = settings.port,
+                                       .workers = settings.workers,
+                                       .aggregation = settings.aggregation,
+                                       .devices = settings.devices};
   std::vector<std::thread> threads;
   for (int rank = 0; rank < ranks; ++rank)
     threads.emplace_back([&, rank] {

@@ -20,9 +20,15 @@ enum class Aggregation : std::uint8_t {
   queued,
 };
 
+enum class PortKind : std::uint8_t {
+  weft,  ///< over weft, by whatever network it has
+  tcp,   ///< over sockets, by Asio
+};
+
 struct RuntimeOptions {
   /// Any of the options below as text, "aggregation=queued,workers=2", which then come before these.
   std::string_view text{};
+  PortKind port = PortKind::weft;
   /// Worker threads, 1 to 256; 0: the processors of this process, shared by the ranks of its host.
   unsigned workers = 0;
   Aggregation aggregation = Aggregation::adaptive;

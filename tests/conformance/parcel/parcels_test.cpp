@@ -246,17 +246,20 @@ TEST_P(Parcels, CountsWhatItDoes) {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(Configurations, Parcels,
-                         testing::Values(ParcelSettings{"shm_adaptive", false, Aggregation::adaptive},
-                                         ParcelSettings{"shm_immediate", false, Aggregation::immediate},
-                                         ParcelSettings{"shm_queued", false, Aggregation::queued},
-                                         ParcelSettings{"shm_two_workers", false, Aggregation::adaptive, 2},
-                                         ParcelSettings{"shm_two_devices", false, Aggregation::adaptive, 2,
-                                                        2},
-                                         ParcelSettings{"loopback_adaptive", true, Aggregation::adaptive},
-                                         ParcelSettings{"loopback_immediate", true, Aggregation::immediate},
-                                         ParcelSettings{"loopback_queued", true, Aggregation::queued, 2}),
-                         [](const auto& instance) { return std::string(instance.param.name); });
+INSTANTIATE_TEST_SUITE_P(
+    Configurations, Parcels,
+    testing::Values(ParcelSettings{"shm_adaptive", false, Aggregation::adaptive},
+                    ParcelSettings{"shm_immediate", false, Aggregation::immediate},
+                    ParcelSettings{"shm_queued", false, Aggregation::queued},
+                    ParcelSettings{"shm_two_workers", false, Aggregation::adaptive, 2},
+                    ParcelSettings{"shm_two_devices", false, Aggregation::adaptive, 2, 2},
+                    ParcelSettings{"tcp_adaptive", false, Aggregation::adaptive, 1, 1, PortKind::tcp},
+                    ParcelSettings{"tcp_immediate", false, Aggregation::immediate, 1, 1, PortKind::tcp},
+                    ParcelSettings{"tcp_queued", false, Aggregation::queued, 2, 1, PortKind::tcp},
+                    ParcelSettings{"loopback_adaptive", true, Aggregation::adaptive},
+                    ParcelSettings{"loopback_immediate", true, Aggregation::immediate},
+                    ParcelSettings{"loopback_queued", true, Aggregation::queued, 2}),
+    [](const auto& instance) { return std::string(instance.param.name); });
 
 }  // namespace
 }  // namespace weft::parcel

@@ -6,7 +6,8 @@ import unittest
 import weft_hosts
 from weft_job import HANG_GUARD, WEFT, environment, program, run, shared_memory
 
-CONFIGURATIONS = ("", "aggregation=immediate", "aggregation=queued", "workers=2,devices=2", "zero_copy=64")
+CONFIGURATIONS = ("", "aggregation=immediate", "aggregation=queued", "workers=2,devices=2", "zero_copy=64",
+                  "port=tcp", "port=tcp,aggregation=queued,workers=2")
 NODES = "32767 nodes\n"
 
 
@@ -38,10 +39,10 @@ class ParcelTest(unittest.TestCase):
         self.check(4, "tree", NODES, WEFT_NETWORK="mixed", WEFT_REMOTE_NETWORK="tcp", WEFT_HOST_ID="host%r/2")
 
     def test_calls_to_a_rank_that_dies_end_and_the_others_go_on(self):
-        for network in ("shm", "tcp"):
-            with self.subTest(network=network):
+        for network, options in (("shm", ""), ("tcp", ""), ("shm", "port=tcp")):
+            with self.subTest(network=network, options=options):
                 result = subprocess.run([WEFT, "run", "-n", "3", "--keep-going", "--timeout", str(HANG_GUARD), "--",
-                                         program("parcel_rank"), "death"], capture_output=True, text=True,
+                                         program("parcel_rank"), "death", "--options", options], capture_output=True, text=True,
                                         timeout=HANG_GUARD + 20, env=environment(WEFT_NETWORK=network), check=False)
                 self.assertEqual(sorted(result.stdout.splitlines()), ["rank 0 goes on", "rank 2 goes on"], result.stderr)
                 self.assertNotEqual(result.returncode, 0)
@@ -56,9 +57,9 @@ class ParcelTest(unittest.TestCase):
 class ParcelsOnTwoHostsTest(unittest.TestCase):
     def test_arrays_and_trees(self):
         with weft_hosts.Hosts(2) as hosts:
-            for mode, expected in (("all-sizes", ""), ("tree", NODES)):
-                with self.subTest(mode=mode):
-                    result = hosts.run("--hosts", hosts.names(2), "--", program("parcel_rank"), mode)
+            for mode, expected, options in (("all-sizes", "", ""), ("tree", NODES, ""), ("tree", NODES, "port=tcp")):
+                with self.subTest(mode=mode, options=options):
+                    result = hosts.run("--hosts", hosts.names(2), "--", program("parcel_rank"), mode, "--options", options)
                     self.assertEqual((result.returncode, result.stdout), (0, expected), result.stderr)
 
 

@@ -25,8 +25,6 @@ enum Form : std::uint32_t {
 /// The head of a multipart message begins with this: 0, and the head follows, or the number of kHeadOf.
 using HeadNumber = std::uint64_t;
 
-constexpr const char* kName = "weft-parcel";
-
 struct OwnedMessage final : IncomingMessage {
   weft::Message message;
 };
@@ -378,18 +376,9 @@ class WeftPort final : public Parcelport {
 
 }  // namespace
 
-std::unique_ptr<Parcelport> make_weft_port(const RuntimeOptions& options) {
-  return std::make_unique<WeftPort>(std::make_unique<weft::Runtime>(weft::RuntimeOptions{.name = kName}),
-                                    options);
-}
-std::unique_ptr<Parcelport> make_weft_port(InProcessJob& job, int rank, const RuntimeOptions& options) {
-  return std::make_unique<WeftPort>(
-      std::make_unique<weft::Runtime>(job, rank, weft::RuntimeOptions{.name = kName}), options);
-}
-std::unique_ptr<Parcelport> make_weft_port(sim::Simulation& simulation, int rank,
+std::unique_ptr<Parcelport> make_weft_port(std::unique_ptr<weft::Runtime> runtime,
                                            const RuntimeOptions& options) {
-  return std::make_unique<WeftPort>(
-      std::make_unique<weft::Runtime>(simulation, rank, weft::RuntimeOptions{.name = kName}), options);
+  return std::make_unique<WeftPort>(std::move(runtime), options);
 }
 
 }  // namespace weft::parcel

@@ -6,19 +6,9 @@
 
 #include <memory>
 
-namespace weft {
-class InProcessJob;
-namespace sim {
-class Simulation;
-}
-}  // namespace weft
-
 namespace weft::parcel {
 
-[[nodiscard]] std::unique_ptr<Parcelport> make_weft_port(const RuntimeOptions& options);
-[[nodiscard]] std::unique_ptr<Parcelport> make_weft_port(InProcessJob& job, int rank,
-                                                         const RuntimeOptions& options);
-[[nodiscard]] std::unique_ptr<Parcelport> make_weft_port(sim::Simulation& simulation, int rank,
+[[nodiscard]] std::unique_ptr<Parcelport> make_weft_port(std::unique_ptr<weft::Runtime> runtime,
                                                          const RuntimeOptions& options);
 
 }  // namespace weft::parcel

@@ -1,0 +1,374 @@
+// Every rank has a connection to each rank that it sends to, and receives over those that others have to it.
+// A message is one gather write: header, sizes of the chunks, head, chunks. Workers run the io_context.
+#include "parcel/ports/tcp/tcp_port.hpp"
+
+#include <weft/error.hpp>
+#include <weft/runtime.hpp>
+
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <sys/random.h>
+
+#include <asio.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdio>
+#include <cstring>
+#include <deque>
+#include <mutex>
+#include <utility>
+
+#include "parcel/ports/tcp/tcp_frame.hpp"
+
+namespace weft::parcel {
+
+namespace {
+
+using asio::ip::tcp;
+
+// Heads that lie in the queue of one connection, beyond which the port pushes back.
+constexpr std::size_t kMostQueued = 64;
+
+/// The first address of this host that is no loopback.
+asio::ip::address address_between_hosts() {
+  ifaddrs* first = nullptr;
+  if (getifaddrs(&first) != 0) throw Error("the system does not tell the addresses of this host");
+  const std::unique_ptr<ifaddrs, decltype(&freeifaddrs)> list(first, &freeifaddrs);
+  for (const ifaddrs* each = first; each != nullptr; each = each->ifa_next) {
+    const bool is_usable = each->ifa_addr != nullptr && each->ifa_addr->sa_family == AF_INET &&
+                           (each->ifa_flags & IFF_UP) != 0 && (each->ifa_flags & IFF_LOOPBACK) == 0;
+    if (!is_usable) continue;
+    sockaddr_in address{};
+    std::memcpy(&address, each->ifa_addr, sizeof address);
+    return asio::ip::address_v4(ntohl(address.sin_addr.s_addr));
+  }
+  throw Error("parcel option port is 'tcp' in a job on several hosts, but this host has no IPv4 address besides loopback");
+}
+
+/// The connection over which this rank sends to another.
+struct Outgoing : std::enable_shared_from_this<Outgoing> {
+  Outgoing(asio::io_context& context, int to) : socket(context), peer(to) {}
+  struct Frame {
+    parcel::tcp::FrameHeader header;
+    std::vector<std::uint64_t> sizes;
+    std::unique_ptr<OutgoingMessage> message;  // null: the rank leaves
+  };
+  tcp::socket socket;
+  const int peer;
+  std::mutex mutex;
+  std::deque<Frame> queue;  // the first is being written
+  bool is_connecting = false;
+  bool is_connected = false;
+  parcel::tcp::Greeting greeting;
+};
+
+/// A connection over which another rank sends to this one.
+struct Incoming : std::enable_shared_from_this<Incoming> {
+  explicit Incoming(tcp::socket&& accepted) : socket(std::move(accepted)) {}
+  struct Whole final : IncomingMessage {
+    std::vector<std::byte> bytes;
+  };
+  tcp::socket socket;
+  int source = -1;
+  bool has_left = false;
+  parcel::tcp::Greeting greeting;
+  parcel::tcp::FrameHeader header;
+  std::unique_ptr<Whole> message;
+};
+
+class TcpPort final : public Parcelport {
+ public:
+  explicit TcpPort(std::unique_ptr<weft::Runtime> runtime)
+      : runtime_(std::move(runtime)), acceptor_(context_), failed_(static_cast<std::size_t>(runtime_->size())) {
+    const asio::ip::address here = runtime_->hosts() > 1 ? address_between_hosts() : asio::ip::address_v4::loopback();
+    try {
+      acceptor_.open(here.is_v6() ? tcp::v6() : tcp::v4());
+      acceptor_.bind({here, 0});
+      acceptor_.listen(asio::socket_base::max_listen_connections);
+    } catch (const std::exception& failure) {
+      throw Error("could not listen on " + here.to_string() + " for parcels: " + failure.what());
+    }
+    exchange(here.to_string());
+    for (int rank = 0; rank < size(); ++rank) outgoing_.push_back(std::make_shared<Outgoing>(context_, rank));
+  }
+  ~TcpPort() override { stop(); }
+
+  int rank() const noexcept override { return runtime_->rank(); }
+  int size() const noexcept override { return runtime_->size(); }
+  void allgather(Bytes mine, std::span<std::byte> all) override { runtime_->allgather(mine, all); }
+  PortLimits limits() const noexcept override { return {0, 1 << 20}; }
+  bool has_failed(int rank) const noexcept override {
+    return failed_[static_cast<std::size_t>(rank)].load(std::memory_order_relaxed) || runtime_->has_failed(rank);
+  }
+
+  void start(Receiver& receiver, unsigned) override {
+    receiver_ = &receiver;
+    accept();
+  }
+
+  bool try_send_small(int peer, Bytes parcels, unsigned worker) override {
+    auto message = std::make_unique<OutgoingMessage>();
+    message->peer = -1;  // not reported
+    message->head.append(parcels);
+    return enqueue(peer, message, worker);
+  }
+  bool try_send(std::unique_ptr<OutgoingMessage>& message, unsigned worker) override {
+    return enqueue(message->peer, message, worker);
+  }
+
+  bool poll(unsigned) override {
+    const std::unique_lock lock(running_, std::try_to_lock);
+    if (!lock.owns_lock()) return false;
+    look_for_failures();
+    context_.restart();
+    return context_.poll() != 0;
+  }
+  void park(unsigned, Timeout longest) override {
+    const std::unique_lock lock(running_, std::try_to_lock);
+    if (!lock.owns_lock()) {
+      std::unique_lock sleeping(sleep_mutex_);
+      woken_.wait_for(sleeping, std::chrono::nanoseconds(std::min<std::int64_t>(longest.count(), 1'000'000)));
+      return;
+    }
+    context_.restart();
+    context_.run_one_for(std::chrono::nanoseconds(longest.count()));
+  }
+  void wake() noexcept override {
+    try {
+      asio::post(context_, [] {});
+    } catch (const std::bad_alloc&) {
+    }
+    woken_.notify_all();
+  }
+
+  void stop() override {
+    if (receiver_ == nullptr) return;
+    // All ranks are quiet: what is left to be said is that this one leaves.
+    for (auto& connection : outgoing_) {
+      const std::lock_guard lock(connection->mutex);
+      if (connection->is_connected) connection->queue.push_back({});
+      if (connection->queue.size() == 1 && connection->is_connected) write(connection);
+    }
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(5);
+    context_.restart();
+    while (std::chrono::steady_clock::now() < end && has_queued()) context_.run_one_for(std::chrono::milliseconds(10));
+    is_stopping_ = true;
+    acceptor_.close();
+    for (auto& connection : outgoing_) connection->socket.close();
+    for (auto& connection : incoming_) connection->socket.close();
+    context_.restart();
+    context_.poll();
+    receiver_ = nullptr;
+  }
+
+ private:
+  void exchange(const std::string& host) {
+    struct Mine {
+      parcel::tcp::Address address;
+      std::array<std::uint64_t, 2> secret;
+    } mine{};
+    std::copy_n(host.c_str(), std::min(host.size(), mine.address.host.size() - 1), mine.address.host.begin());
+    mine.address.port = acceptor_.local_endpoint().port();
+    if (getrandom(&mine.secret, sizeof mine.secret, 0) != static_cast<ssize_t>(sizeof mine.secret))
+      throw Error("the system gave no random bytes for the secret of the job");
+    std::vector<Mine> all(static_cast<std::size_t>(size()));
+    runtime_->allgather(weft::bytes_of(mine), std::as_writable_bytes(std::span(all)));
+    secret_ = all[0].secret;
+    for (const Mine& each : all) addresses_.push_back(each.address);
+  }
+
+  bool enqueue(int peer, std::unique_ptr<OutgoingMessage>& message, unsigned) {
+    const auto& connection = outgoing_[static_cast<std::size_t>(peer)];
+    const std::lock_guard lock(connection->mutex);
+    if (connection->queue.size() >= kMostQueued) return false;
+    Outgoing::Frame frame;
+    frame.header.head_size = message->head.size();
+    frame.header.chunks = message->chunks.size();
+    for (const Bytes chunk : message->chunks) frame.sizes.push_back(chunk.size());
+    frame.message = std::move(message);
+    connection->queue.push_back(std::move(frame));
+    if (connection->is_connected && connection->queue.size() == 1)
+      asio::post(context_, [this, connection] {
+        const std::lock_guard guard(connection->mutex);
+        write(connection);
+      });
+    if (!connection->is_connected && !std::exchange(connection->is_connecting, true))
+      asio::post(context_, [this, connection] { connect(connection); });
+    return true;
+  }
+
+  void connect(const std::shared_ptr<Outgoing>& connection) {
+    const parcel::tcp::Address& address = addresses_[static_cast<std::size_t>(connection->peer)];
+    asio::error_code error;
+    const tcp::endpoint endpoint(asio::ip::make_address(address.host.data(), error), address.port);
+    connection->socket.async_connect(endpoint, [this, connection](const asio::error_code& failure) {
+      if (failure) return fail(connection->peer);
+      asio::error_code ignored;
+      connection->socket.set_option(tcp::no_delay(true), ignored);
+      connection->greeting = {parcel::tcp::kMagic, rank(), secret_};
+      asio::async_write(connection->socket, asio::buffer(&connection->greeting, sizeof connection->greeting),
+                        [this, connection](const asio::error_code& broken, std::size_t) {
+                          if (broken) return fail(connection->peer);
+                          const std::lock_guard lock(connection->mutex);
+                          connection->is_connected = true;
+                          if (!connection->queue.empty()) write(connection);
+                        });
+    });
+  }
+
+  /// Writes the first frame of the queue, and then those behind it. With the connection's mutex.
+  void write(const std::shared_ptr<Outgoing>& connection) {
+    const Outgoing::Frame& frame = connection->queue.front();
+    std::vector<asio::const_buffer> parts{asio::buffer(&frame.header, sizeof frame.header)};
+    if (!frame.sizes.empty()) parts.push_back(asio::buffer(frame.sizes));
+    if (frame.message) {
+      parts.push_back(asio::buffer(frame.message->head.data(), frame.message->head.size()));
+      for (const Bytes chunk : frame.message->chunks) parts.push_back(asio::buffer(chunk.data(), chunk.size()));
+    }
+    asio::async_write(connection->socket, parts, [this, connection](const asio::error_code& broken, std::size_t) {
+      if (broken) return fail(connection->peer);
+      std::unique_lock lock(connection->mutex);
+      std::unique_ptr<OutgoingMessage> sent = std::move(connection->queue.front().message);
+      connection->queue.pop_front();
+      if (!connection->queue.empty()) write(connection);
+      lock.unlock();
+      if (sent && sent->peer >= 0) receiver_->sent(std::move(sent), true);
+    });
+  }
+
+  void accept() {
+    acceptor_.async_accept([this](const asio::error_code& error, tcp::socket socket) {
+      if (error) return;
+      auto connection = std::make_shared<Incoming>(std::move(socket));
+      incoming_.push_back(connection);
+      asio::async_read(connection->socket, asio::buffer(&connection->greeting, sizeof connection->greeting),
+                       [this, connection](const asio::error_code& broken, std::size_t) {
+                         const auto& greeting = connection->greeting;
+                         const bool is_known = !broken && greeting.magic == parcel::tcp::kMagic &&
+                                               greeting.secret == secret_ && greeting.rank >= 0 && greeting.rank < size();
+                         if (!is_known) return connection->socket.close();
+                         connection->source = greeting.rank;
+                         read_header(connection);
+                       });
+      accept();
+    });
+  }
+
+  void read_header(const std::shared_ptr<Incoming>& connection) {
+    asio::async_read(connection->socket, asio::buffer(&connection->header, sizeof connection->header),
+                     [this, connection](const asio::error_code& broken, std::size_t) {
+                       if (broken) {
+                         if (!connection->has_left) fail(connection->source);
+                         return;
+                       }
+                       const parcel::tcp::FrameHeader& header = connection->header;
+                       if (header.magic != parcel::tcp::kMagic || header.head_size > parcel::tcp::kMostHead ||
+                           header.chunks > parcel::tcp::kMostChunks)
+                         return refuse(connection, "a frame has a header that no rank writes");
+                       connection->has_left = header.head_size == 0;
+                       if (connection->has_left) return read_header(connection);
+                       read_head(connection);
+                     });
+  }
+
+  void read_head(const std::shared_ptr<Incoming>& connection) {
+    connection->message = std::make_unique<Incoming::Whole>();
+    Incoming::Whole& message = *connection->message;
+    message.source = connection->source;
+    message.chunk_sizes.resize(connection->header.chunks);
+    message.bytes.resize(connection->header.head_size);
+    message.head = message.bytes;
+    std::vector<asio::mutable_buffer> parts;
+    if (!message.chunk_sizes.empty()) parts.push_back(asio::buffer(message.chunk_sizes));
+    parts.push_back(asio::buffer(message.bytes));
+    asio::async_read(connection->socket, parts, [this, connection](const asio::error_code& broken, std::size_t) {
+      if (broken) return fail(connection->source);
+      if (connection->message->chunk_sizes.empty()) {
+        Incoming::Whole& whole = *connection->message;
+        if (whole.head.size() <= kCopied)
+          receiver_->on_small(whole.source, whole.head);
+        else
+          receiver_->arrived(std::move(connection->message));
+        return read_header(connection);
+      }
+      // Without the arrays nothing says where the chunks would go, and the frames behind them are unreadable.
+      if (!receiver_->place(*connection->message)) return refuse(connection, "its parcels could not be decoded");
+      read_chunks(connection);
+    });
+  }
+
+  void read_chunks(const std::shared_ptr<Incoming>& connection) {
+    std::vector<asio::mutable_buffer> parts;
+    for (const MutableBytes landing : connection->message->landings)
+      parts.push_back(asio::buffer(landing.data(), landing.size()));
+    asio::async_read(connection->socket, parts, [this, connection](const asio::error_code& broken, std::size_t) {
+      if (broken) {
+        receiver_->lost(std::move(connection->message));
+        return fail(connection->source);
+      }
+      receiver_->arrived(std::move(connection->message));
+      read_header(connection);
+    });
+  }
+
+  void refuse(const std::shared_ptr<Incoming>& connection, const char* why) {
+    std::fprintf(stderr, "weft: rank %d: parcel: the connection from rank %d is closed: %s\n", rank(), connection->source, why);
+    connection->socket.close();
+    fail(connection->source);
+  }
+
+  void fail(int peer) {
+    if (is_stopping_ || failed_[static_cast<std::size_t>(peer)].exchange(true)) return;
+    const auto& connection = outgoing_[static_cast<std::size_t>(peer)];
+    std::deque<Outgoing::Frame> unsent;
+    {
+      const std::lock_guard lock(connection->mutex);
+      unsent.swap(connection->queue);
+      connection->socket.close();
+    }
+    for (Outgoing::Frame& frame : unsent)
+      if (frame.message && frame.message->peer >= 0) receiver_->sent(std::move(frame.message), false);
+    receiver_->failed(peer);
+  }
+  /// Ranks that have died before they had a connection are known to the launcher.
+  void look_for_failures() {
+    if (++polls_ % 1024 != 0) return;
+    for (int rank = 0; rank < size(); ++rank)
+      if (!failed_[static_cast<std::size_t>(rank)].load(std::memory_order_relaxed) && runtime_->has_failed(rank)) fail(rank);
+  }
+  bool has_queued() {
+    return std::any_of(outgoing_.begin(), outgoing_.end(), [](const auto& connection) {
+      const std::lock_guard lock(connection->mutex);
+      return !connection->queue.empty();
+    });
+  }
+
+  static constexpr std::size_t kCopied = 2048;
+
+  std::unique_ptr<weft::Runtime> runtime_;
+  Receiver* receiver_ = nullptr;
+  asio::io_context context_;
+  tcp::acceptor acceptor_;
+  std::array<std::uint64_t, 2> secret_{};
+  std::vector<parcel::tcp::Address> addresses_;
+  std::vector<std::shared_ptr<Outgoing>> outgoing_;
+  std::vector<std::shared_ptr<Incoming>> incoming_;
+  std::vector<std::atomic<bool>> failed_;
+  std::mutex running_;  // of the worker that runs the io_context
+  std::mutex sleep_mutex_;
+  std::condition_variable woken_;
+  std::uint64_t polls_ = 0;
+  bool is_stopping_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Parcelport> make_tcp_port(std::unique_ptr<weft::Runtime> runtime, const RuntimeOptions&) {
+  return std::make_unique<TcpPort>(std::move(runtime));
+}
+
+}  // namespace weft::parcel
