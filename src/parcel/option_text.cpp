@@ -2,12 +2,32 @@
 
 #include <weft/error.hpp>
 
+#include <array>
 #include <charconv>
 #include <cstdint>
+#include <utility>
 
 namespace weft::parcel {
 
 namespace {
+
+template <class Value>
+using Names = std::pair<std::string_view, Value>;
+
+constexpr std::array kPorts{Names<PortKind>{"weft", PortKind::weft}, Names<PortKind>{"tcp", PortKind::tcp},
+                            Names<PortKind>{"mpi", PortKind::mpi}};
+constexpr std::array kAggregations{Names<Aggregation>{"adaptive", Aggregation::adaptive},
+                                   Names<Aggregation>{"immediate", Aggregation::immediate},
+                                   Names<Aggregation>{"queued", Aggregation::queued}};
+constexpr std::array kProtocols{
+    Names<Protocol>{"automatic", Protocol::automatic}, Names<Protocol>{"onepost", Protocol::one_post},
+    Names<Protocol>{"putsendrecv", Protocol::put_sendrecv}, Names<Protocol>{"sendrecv", Protocol::sendrecv},
+    Names<Protocol>{"original", Protocol::original}};
+constexpr std::array kCompletions{Names<CompletionKind>{"queue", CompletionKind::queue},
+                                  Names<CompletionKind>{"synchronizer", CompletionKind::synchronizer}};
+constexpr std::array kProgress{
+    Names<Progress>{"workers", Progress::workers}, Names<Progress>{"thread", Progress::thread},
+    Names<Progress>{"pinned", Progress::pinned}, Names<Progress>{"both", Progress::both}};
 
 std::uint64_t number(std::string_view name, std::string_view value, std::uint64_t least, std::uint64_t most) {
   std::uint64_t result = 0;
@@ -24,30 +44,39 @@ std::uint64_t number(std::string_view name, std::string_view value, std::uint64_
   return result << shift;
 }
 
-Aggregation aggregation_of(std::string_view value) {
-  if (value == "adaptive") return Aggregation::adaptive;
-  if (value == "immediate") return Aggregation::immediate;
-  if (value == "queued") return Aggregation::queued;
-  throw Error("parcel option aggregation is '" + std::string(value) +
-              "'; it must be adaptive, immediate or queued");
+template <class Value, std::size_t size>
+Value choice(std::string_view name, std::string_view value, const std::array<Names<Value>, size>& values) {
+  std::string known;
+  for (std::size_t index = 0; index < size; ++index) {
+    if (values[index].first == value) return values[index].second;
+    known += (index == 0 ? "" : index + 1 == size ? " or " : ", ") + std::string(values[index].first);
+  }
+  throw Error("parcel option " + std::string(name) + " is '" + std::string(value) + "'; it must be " + known);
 }
 
-PortKind port_of(std::string_view value) {
-  if (value == "weft") return PortKind::weft;
-  if (value == "tcp") return PortKind::tcp;
-  throw Error("parcel option port is '" + std::string(value) + "'; it must be weft or tcp");
-}
-
-std::string_view name_of(Aggregation aggregation) noexcept {
-  if (aggregation == Aggregation::immediate) return "immediate";
-  return aggregation == Aggregation::queued ? "queued" : "adaptive";
+template <class Value, std::size_t size>
+std::string name_of(Value value, const std::array<Names<Value>, size>& values) {
+  for (const auto& [name, each] : values)
+    if (each == value) return std::string(name);
+  throw Error("a parcel option has the value " + std::to_string(static_cast<int>(value)) +
+              ", which has no name");
 }
 
 void set(RuntimeOptions& options, std::string_view name, std::string_view value) {
   if (name == "aggregation")
-    options.aggregation = aggregation_of(value);
+    options.aggregation = choice(name, value, kAggregations);
   else if (name == "port")
-    options.port = port_of(value);
+    options.port = choice(name, value, kPorts);
+  else if (name == "protocol")
+    options.protocol = choice(name, value, kProtocols);
+  else if (name == "header_completion")
+    options.header_completion = choice(name, value, kCompletions);
+  else if (name == "followup_completion")
+    options.followup_completion = choice(name, value, kCompletions);
+  else if (name == "progress")
+    options.progress = choice(name, value, kProgress);
+  else if (name == "mpi_library")
+    options.mpi_library = value;
   else if (name == "workers")
     options.workers = static_cast<unsigned>(number(name, value, 0, 256));
   else if (name == "zero_copy")
@@ -60,7 +89,37 @@ void set(RuntimeOptions& options, std::string_view name, std::string_view value)
     options.devices = static_cast<unsigned>(number(name, value, 1, 64));
   else
     throw Error("there is no parcel option '" + std::string(name) +
-                "'; there are port, aggregation, workers, zero_copy, message_limit, connections, devices");
+                "'; there are port, protocol, aggregation, header_completion, followup_completion, progress, "
+                "workers, devices, zero_copy, message_limit, connections, mpi_library");
+}
+
+/// Refuses what the port does not have.
+void check_variant(RuntimeOptions& options) {
+  const bool is_weft = options.port == PortKind::weft;
+  const std::string port = name_of(options.port, kPorts);
+  if (options.protocol == Protocol::automatic)
+    options.protocol = options.port == PortKind::mpi ? Protocol::sendrecv : Protocol::one_post;
+  const Protocol protocol = options.protocol;
+  const bool is_known = is_weft ? protocol != Protocol::original
+                        : options.port == PortKind::mpi
+                            ? protocol == Protocol::sendrecv || protocol == Protocol::original
+                            : protocol == Protocol::one_post;
+  if (!is_known)
+    throw Error("parcel option protocol is '" + name_of(protocol, kProtocols) + "', which port=" + port +
+                " does not have; it has " +
+                (is_weft                         ? "onepost, putsendrecv and sendrecv"
+                 : options.port == PortKind::mpi ? "sendrecv and original"
+                                                 : "onepost"));
+  if (!is_weft && (options.progress != Progress::workers || options.devices != 1))
+    throw Error("the parcel options progress and devices are for port=weft; this is port=" + port);
+  const bool has_connections = is_weft && protocol != Protocol::one_post;
+  if (options.header_completion == CompletionKind::synchronizer &&
+      !(is_weft && protocol == Protocol::sendrecv))
+    throw Error("parcel option header_completion=synchronizer needs port=weft and protocol=sendrecv");
+  if (options.followup_completion == CompletionKind::synchronizer && !has_connections)
+    throw Error(
+        "parcel option followup_completion=synchronizer needs port=weft and protocol=putsendrecv or "
+        "sendrecv");
 }
 
 }  // namespace
@@ -81,17 +140,26 @@ RuntimeOptions parsed(RuntimeOptions options) {
   number("message_limit", std::to_string(options.message_limit), 64, 1 << 30);
   number("connections", std::to_string(options.connections), 1, 1 << 20);
   number("devices", std::to_string(options.devices), 1, 64);
+  check_variant(options);
   options.text = {};
   return options;
 }
 
 std::string text_of(const RuntimeOptions& options) {
-  return (options.port == PortKind::tcp ? "port=tcp,aggregation=" : "port=weft,aggregation=") +
-         std::string(name_of(options.aggregation)) + ",workers=" + std::to_string(options.workers) +
+  std::string text = "port=" + name_of(options.port, kPorts) +
+                     ",protocol=" + name_of(options.protocol, kProtocols) +
+                     ",aggregation=" + name_of(options.aggregation, kAggregations);
+  if (options.port == PortKind::weft) {
+    if (options.protocol != Protocol::one_post)
+      text += ",header_completion=" + name_of(options.header_completion, kCompletions) +
+              ",followup_completion=" + name_of(options.followup_completion, kCompletions);
+    text +=
+        ",progress=" + name_of(options.progress, kProgress) + ",devices=" + std::to_string(options.devices);
+  }
+  return text + ",workers=" + std::to_string(options.workers) +
          ",zero_copy=" + std::to_string(options.zero_copy) +
          ",message_limit=" + std::to_string(options.message_limit) +
-         ",connections=" + std::to_string(options.connections) +
-         ",devices=" + std::to_string(options.devices);
+         ",connections=" + std::to_string(options.connections);
 }
 
 }  // namespace weft::parcel

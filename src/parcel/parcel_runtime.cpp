@@ -8,10 +8,13 @@
 #include <string>
 
 #include "parcel/action_registry.hpp"
+#include "parcel/connections/connection_port.hpp"
 #include "parcel/core.hpp"
 #include "parcel/option_text.hpp"
+#include "parcel/ports/mpi/mpi_two_sided.hpp"
 #include "parcel/ports/tcp/tcp_port.hpp"
 #include "parcel/ports/weft/weft_port.hpp"
+#include "parcel/ports/weft/weft_two_sided.hpp"
 
 namespace weft::parcel {
 
@@ -22,8 +25,7 @@ unsigned default_workers(Parcelport& port) {
   cpu_set_t allowed;
   CPU_ZERO(&allowed);
   int processors = sched_getaffinity(0, sizeof allowed, &allowed) == 0 ? CPU_COUNT(&allowed) : 1;
-  if (weft::Runtime* const transport = port.transport(); transport != nullptr)
-    processors /= std::max<int>(1, static_cast<int>(transport->local_ranks().size()));
+  processors /= std::max(1, port.ranks_of_host());
   return static_cast<unsigned>(std::clamp(processors, 1, 256));
 }
 
@@ -38,8 +40,16 @@ constexpr weft::RuntimeOptions kTransport{.name = "weft-parcel"};
 
 std::unique_ptr<Parcelport> make_port(std::unique_ptr<weft::Runtime> runtime, const RuntimeOptions& given) {
   const RuntimeOptions options = parsed(given);
+  if (options.port == PortKind::mpi)
+    throw Error("parcel option port=mpi: its ranks are those of MPI, not ranks of one process");
   if (options.port == PortKind::tcp) return make_tcp_port(std::move(runtime), options);
-  return make_weft_port(std::move(runtime), options);
+  if (options.protocol == Protocol::one_post) return make_weft_port(std::move(runtime), options);
+  return make_connection_port(make_weft_two_sided(std::move(runtime), options));
+}
+std::unique_ptr<Parcelport> make_port(const RuntimeOptions& given) {
+  if (const RuntimeOptions options = parsed(given); options.port == PortKind::mpi)
+    return make_connection_port(make_mpi_two_sided(options));
+  return make_port(std::make_unique<weft::Runtime>(kTransport), given);
 }
 
 }  // namespace
@@ -49,8 +59,7 @@ RemoteError::RemoteError(int rank, const std::string& what)
 PeerFailed::PeerFailed(int rank)
     : Error("rank " + std::to_string(rank) + " has failed before it had answered"), rank_(rank) {}
 
-Runtime::Runtime(const RuntimeOptions& options)
-    : Runtime(make_port(std::make_unique<weft::Runtime>(kTransport), options), options) {}
+Runtime::Runtime(const RuntimeOptions& options) : Runtime(make_port(options), options) {}
 Runtime::Runtime(InProcessJob& job, int rank, const RuntimeOptions& options)
     : Runtime(make_port(std::make_unique<weft::Runtime>(job, rank, kTransport), options), options) {}
 Runtime::Runtime(sim::Simulation& simulation, int rank, const RuntimeOptions& options)

@@ -23,6 +23,27 @@ enum class Aggregation : std::uint8_t {
 enum class PortKind : std::uint8_t {
   weft,  ///< over weft, by whatever network it has
   tcp,   ///< over sockets, by Asio
+  mpi,   ///< over the MPI library of whoever has started the job
+};
+
+/// How a message travels through the parcelport.
+enum class Protocol : std::uint8_t {
+  automatic,     ///< one_post over weft, sendrecv over MPI
+  one_post,      ///< weft: an active message, or one multipart message with all chunks
+  put_sendrecv,  ///< weft: an active message with a header, then sends with tags
+  sendrecv,      ///< weft and MPI: a send with a header, then sends with tags
+  original,      ///< MPI: headers of 512 bytes, and messages that give tags back
+};
+
+/// What tells that an operation of weft has ended (Protocol::put_sendrecv and sendrecv).
+enum class CompletionKind : std::uint8_t { queue, synchronizer };
+
+/// Who moves communication over weft.
+enum class Progress : std::uint8_t {
+  workers,  ///< workers, between tasks
+  thread,   ///< a thread of its own for each device
+  pinned,   ///< likewise, each on a processor of its own, from the last one backwards
+  both,     ///< workers and a thread
 };
 
 struct RuntimeOptions {
@@ -40,6 +61,12 @@ struct RuntimeOptions {
   unsigned connections = 8192;
   /// Devices over which the workers spread, 1 to 64.
   unsigned devices = 1;
+  Protocol protocol = Protocol::automatic;
+  CompletionKind header_completion = CompletionKind::queue;
+  CompletionKind followup_completion = CompletionKind::queue;
+  Progress progress = Progress::workers;
+  /// The MPI library's file for PortKind::mpi; empty: the program's own, or the one of the launcher.
+  std::string_view mpi_library{};
 };
 
 }  // namespace weft::parcel

@@ -80,6 +80,8 @@ class WEFT_API Parcelport {
 
   [[nodiscard]] virtual int rank() const noexcept = 0;
   [[nodiscard]] virtual int size() const noexcept = 0;
+  /// Ranks of this rank's host, itself included.
+  [[nodiscard]] virtual int ranks_of_host() const noexcept { return 1; }
   /// As weft::Runtime::allgather. One thread; also before start() and after stop().
   virtual void allgather(Bytes mine, std::span<std::byte> all) = 0;
   [[nodiscard]] virtual PortLimits limits() const noexcept = 0;

@@ -55,11 +55,17 @@ void tree(Runtime& runtime) {
 
 /// Rank 1 ends while others wait for it.
 void death(Runtime& runtime) {
-  runtime.barrier();
   if (runtime.rank() == 1) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
-    std::_Exit(9);
+    // In a thread of its own: the call of a rank that has left the barrier earlier may keep the worker busy
+    // that this rank's barrier needs.
+    std::thread([] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(200));
+      std::_Exit(9);
+    }).detach();
+    runtime.barrier();
+    std::this_thread::sleep_for(std::chrono::hours(1));
   }
+  runtime.barrier();
   const auto sleep = [] { std::this_thread::sleep_for(std::chrono::hours(1)); };
   const auto fails = [&](weft::parcel::Future<void> future, const char* what) {
     try {

@@ -1,5 +1,8 @@
 """Programs of tasks and parcels as several processes: on one host, over sockets, on two hosts, and with a rank that dies."""
 
+import os
+import shutil
+import signal
 import subprocess
 import unittest
 
@@ -7,7 +10,9 @@ import weft_hosts
 from weft_job import HANG_GUARD, WEFT, environment, program, run, shared_memory
 
 CONFIGURATIONS = ("", "aggregation=immediate", "aggregation=queued", "workers=2,devices=2", "zero_copy=64",
-                  "port=tcp", "port=tcp,aggregation=queued,workers=2")
+                  "port=tcp", "port=tcp,aggregation=queued,workers=2", "protocol=putsendrecv,progress=pinned",
+                  "protocol=sendrecv,header_completion=synchronizer,followup_completion=synchronizer")
+LAUNCHERS = (("mpiexec.mpich",), ("mpiexec.openmpi", "--oversubscribe"))
 NODES = "32767 nodes\n"
 
 
@@ -39,7 +44,8 @@ class ParcelTest(unittest.TestCase):
         self.check(4, "tree", NODES, WEFT_NETWORK="mixed", WEFT_REMOTE_NETWORK="tcp", WEFT_HOST_ID="host%r/2")
 
     def test_calls_to_a_rank_that_dies_end_and_the_others_go_on(self):
-        for network, options in (("shm", ""), ("tcp", ""), ("shm", "port=tcp")):
+        for network, options in (("shm", ""), ("tcp", ""), ("shm", "port=tcp"), ("shm", "protocol=putsendrecv"),
+                                 ("shm", "protocol=sendrecv,workers=2")):
             with self.subTest(network=network, options=options):
                 result = subprocess.run([WEFT, "run", "-n", "3", "--keep-going", "--timeout", str(HANG_GUARD), "--",
                                          program("parcel_rank"), "death", "--options", options], capture_output=True, text=True,
@@ -48,9 +54,60 @@ class ParcelTest(unittest.TestCase):
                 self.assertNotEqual(result.returncode, 0)
 
     def test_a_bad_option_is_one_line(self):
-        result = run(1, program("parcel_rank"), "tree", "--options", "workers=many")
+        for options, text in (
+                ("workers=many", "workers is 'many'; it must be 0 to 256"),
+                ("port=ucx", "port is 'ucx'; it must be weft, tcp or mpi"),
+                ("protocol=original", "protocol is 'original', which port=weft does not have; it has onepost, putsendrecv and sendrecv"),
+                ("port=mpi,mpi_library=/nowhere/libmpi.so",
+                 "mpi_library: /nowhere/libmpi.so: cannot open shared object file: No such file or directory")):
+            with self.subTest(options=options):
+                result = run(1, program("parcel_rank"), "tree", "--options", options)
+                self.assertEqual(result.returncode, 1)
+                self.assertEqual(result.stderr.splitlines()[0], "parcel_rank: parcel option " + text)
+
+
+class ParcelsOverMpiTest(unittest.TestCase):
+    """The ranks are those of mpiexec; every variant of the parcelport, with each MPI that is installed."""
+
+    def launchers(self):
+        found = [launcher for launcher in LAUNCHERS if shutil.which(launcher[0])]
+        if not found:
+            self.skipTest("neither MPICH nor Open MPI is installed")
+        return found
+
+    def run_under(self, launcher, ranks, *command):
+        settings = environment(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+        with subprocess.Popen([*launcher, "-n", str(ranks), *command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                              env=settings, start_new_session=True) as job:
+            try:
+                out, err = job.communicate(timeout=HANG_GUARD)
+            except subprocess.TimeoutExpired:
+                os.killpg(job.pid, signal.SIGKILL)
+                raise
+        return job.returncode, out, err
+
+    def test_the_conformance_suite(self):
+        for launcher in self.launchers():
+            for ranks in (2, 3):
+                with self.subTest(launcher=launcher[0], ranks=ranks):
+                    code, out, err = self.run_under(launcher, ranks, program("conformance-parcel"), "--gtest_filter=Mpi*",
+                                                    "--gtest_brief=1")
+                    self.assertEqual(code, 0, out + err)
+                    self.assertEqual(out.count("[  PASSED  ]"), ranks, out + err)
+
+    def test_arrays_and_trees(self):
+        for launcher in self.launchers():
+            for options in ("port=mpi", "port=mpi,protocol=original,workers=2", "port=mpi,zero_copy=64,aggregation=queued"):
+                for ranks, mode, expected in ((3, "all-sizes", ""), (4, "tree", NODES), (1, "tree", NODES)):
+                    with self.subTest(launcher=launcher[0], options=options, mode=mode, ranks=ranks):
+                        code, out, err = self.run_under(launcher, ranks, program("parcel_rank"), mode, "--options", options)
+                        self.assertEqual((code, out), (0, expected), err)
+
+    def test_a_job_of_another_launcher_is_refused(self):
+        self.launchers()
+        result = run(2, program("parcel_rank"), "tree", "--options", "port=mpi")
         self.assertEqual(result.returncode, 1)
-        self.assertEqual(result.stderr.splitlines()[0], "parcel_rank: parcel option workers is 'many'; it must be 0 to 256")
+        self.assertIn("parcel option port=mpi: MPI has 1 rank, and the job has 2: start it with mpiexec", result.stderr)
 
 
 @unittest.skipIf(weft_hosts.why_not(), weft_hosts.why_not())

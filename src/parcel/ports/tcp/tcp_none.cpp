@@ -6,7 +6,8 @@
 namespace weft::parcel {
 
 std::unique_ptr<Parcelport> make_tcp_port(std::unique_ptr<weft::Runtime>, const RuntimeOptions&) {
-  throw Error("parcel option port is 'tcp', which this build does not have: install libasio-dev and build again");
+  throw Error(
+      "parcel option port is 'tcp', which this build does not have: install libasio-dev and build again");
 }
 
 }  // namespace weft::parcel

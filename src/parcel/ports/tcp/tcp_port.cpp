@@ -46,7 +46,9 @@ asio::ip::address address_between_hosts() {
     std::memcpy(&address, each->ifa_addr, sizeof address);
     return asio::ip::address_v4(ntohl(address.sin_addr.s_addr));
   }
-  throw Error("parcel option port is 'tcp' in a job on several hosts, but this host has no IPv4 address besides loopback");
+  throw Error(
+      "parcel option port is 'tcp' in a job on several hosts, but this host has no IPv4 address besides "
+      "loopback");
 }
 
 /// The connection over which this rank sends to another.
@@ -83,8 +85,11 @@ struct Incoming : std::enable_shared_from_this<Incoming> {
 class TcpPort final : public Parcelport {
  public:
   explicit TcpPort(std::unique_ptr<weft::Runtime> runtime)
-      : runtime_(std::move(runtime)), acceptor_(context_), failed_(static_cast<std::size_t>(runtime_->size())) {
-    const asio::ip::address here = runtime_->hosts() > 1 ? address_between_hosts() : asio::ip::address_v4::loopback();
+      : runtime_(std::move(runtime)),
+        acceptor_(context_),
+        failed_(static_cast<std::size_t>(runtime_->size())) {
+    const asio::ip::address here =
+        runtime_->hosts() > 1 ? address_between_hosts() : asio::ip::address_v4::loopback();
     try {
       acceptor_.open(here.is_v6() ? tcp::v6() : tcp::v4());
       acceptor_.bind({here, 0});
@@ -99,10 +104,12 @@ class TcpPort final : public Parcelport {
 
   int rank() const noexcept override { return runtime_->rank(); }
   int size() const noexcept override { return runtime_->size(); }
+  int ranks_of_host() const noexcept override { return static_cast<int>(runtime_->local_ranks().size()); }
   void allgather(Bytes mine, std::span<std::byte> all) override { runtime_->allgather(mine, all); }
   PortLimits limits() const noexcept override { return {0, 1 << 20}; }
   bool has_failed(int rank) const noexcept override {
-    return failed_[static_cast<std::size_t>(rank)].load(std::memory_order_relaxed) || runtime_->has_failed(rank);
+    return failed_[static_cast<std::size_t>(rank)].load(std::memory_order_relaxed) ||
+           runtime_->has_failed(rank);
   }
 
   void start(Receiver& receiver, unsigned) override {
@@ -155,7 +162,8 @@ class TcpPort final : public Parcelport {
     }
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(5);
     context_.restart();
-    while (std::chrono::steady_clock::now() < end && has_queued()) context_.run_one_for(std::chrono::milliseconds(10));
+    while (std::chrono::steady_clock::now() < end && has_queued())
+      context_.run_one_for(std::chrono::milliseconds(10));
     is_stopping_ = true;
     acceptor_.close();
     for (auto& connection : outgoing_) connection->socket.close();
@@ -227,17 +235,19 @@ class TcpPort final : public Parcelport {
     if (!frame.sizes.empty()) parts.push_back(asio::buffer(frame.sizes));
     if (frame.message) {
       parts.push_back(asio::buffer(frame.message->head.data(), frame.message->head.size()));
-      for (const Bytes chunk : frame.message->chunks) parts.push_back(asio::buffer(chunk.data(), chunk.size()));
+      for (const Bytes chunk : frame.message->chunks)
+        parts.push_back(asio::buffer(chunk.data(), chunk.size()));
     }
-    asio::async_write(connection->socket, parts, [this, connection](const asio::error_code& broken, std::size_t) {
-      if (broken) return fail(connection->peer);
-      std::unique_lock lock(connection->mutex);
-      std::unique_ptr<OutgoingMessage> sent = std::move(connection->queue.front().message);
-      connection->queue.pop_front();
-      if (!connection->queue.empty()) write(connection);
-      lock.unlock();
-      if (sent && sent->peer >= 0) receiver_->sent(std::move(sent), true);
-    });
+    asio::async_write(connection->socket, parts,
+                      [this, connection](const asio::error_code& broken, std::size_t) {
+                        if (broken) return fail(connection->peer);
+                        std::unique_lock lock(connection->mutex);
+                        std::unique_ptr<OutgoingMessage> sent = std::move(connection->queue.front().message);
+                        connection->queue.pop_front();
+                        if (!connection->queue.empty()) write(connection);
+                        lock.unlock();
+                        if (sent && sent->peer >= 0) receiver_->sent(std::move(sent), true);
+                      });
   }
 
   void accept() {
@@ -249,7 +259,8 @@ class TcpPort final : public Parcelport {
                        [this, connection](const asio::error_code& broken, std::size_t) {
                          const auto& greeting = connection->greeting;
                          const bool is_known = !broken && greeting.magic == parcel::tcp::kMagic &&
-                                               greeting.secret == secret_ && greeting.rank >= 0 && greeting.rank < size();
+                                               greeting.secret == secret_ && greeting.rank >= 0 &&
+                                               greeting.rank < size();
                          if (!is_known) return connection->socket.close();
                          connection->source = greeting.rank;
                          read_header(connection);
@@ -285,38 +296,43 @@ class TcpPort final : public Parcelport {
     std::vector<asio::mutable_buffer> parts;
     if (!message.chunk_sizes.empty()) parts.push_back(asio::buffer(message.chunk_sizes));
     parts.push_back(asio::buffer(message.bytes));
-    asio::async_read(connection->socket, parts, [this, connection](const asio::error_code& broken, std::size_t) {
-      if (broken) return fail(connection->source);
-      if (connection->message->chunk_sizes.empty()) {
-        Incoming::Whole& whole = *connection->message;
-        if (whole.head.size() <= kCopied)
-          receiver_->on_small(whole.source, whole.head);
-        else
-          receiver_->arrived(std::move(connection->message));
-        return read_header(connection);
-      }
-      // Without the arrays nothing says where the chunks would go, and the frames behind them are unreadable.
-      if (!receiver_->place(*connection->message)) return refuse(connection, "its parcels could not be decoded");
-      read_chunks(connection);
-    });
+    asio::async_read(connection->socket, parts,
+                     [this, connection](const asio::error_code& broken, std::size_t) {
+                       if (broken) return fail(connection->source);
+                       if (connection->message->chunk_sizes.empty()) {
+                         Incoming::Whole& whole = *connection->message;
+                         if (whole.head.size() <= kCopied)
+                           receiver_->on_small(whole.source, whole.head);
+                         else
+                           receiver_->arrived(std::move(connection->message));
+                         return read_header(connection);
+                       }
+                       // Without the arrays nothing says where the chunks would go, and the frames behind
+                       // them are unreadable.
+                       if (!receiver_->place(*connection->message))
+                         return refuse(connection, "its parcels could not be decoded");
+                       read_chunks(connection);
+                     });
   }
 
   void read_chunks(const std::shared_ptr<Incoming>& connection) {
     std::vector<asio::mutable_buffer> parts;
     for (const MutableBytes landing : connection->message->landings)
       parts.push_back(asio::buffer(landing.data(), landing.size()));
-    asio::async_read(connection->socket, parts, [this, connection](const asio::error_code& broken, std::size_t) {
-      if (broken) {
-        receiver_->lost(std::move(connection->message));
-        return fail(connection->source);
-      }
-      receiver_->arrived(std::move(connection->message));
-      read_header(connection);
-    });
+    asio::async_read(connection->socket, parts,
+                     [this, connection](const asio::error_code& broken, std::size_t) {
+                       if (broken) {
+                         receiver_->lost(std::move(connection->message));
+                         return fail(connection->source);
+                       }
+                       receiver_->arrived(std::move(connection->message));
+                       read_header(connection);
+                     });
   }
 
   void refuse(const std::shared_ptr<Incoming>& connection, const char* why) {
-    std::fprintf(stderr, "weft: rank %d: parcel: the connection from rank %d is closed: %s\n", rank(), connection->source, why);
+    std::fprintf(stderr, "weft: rank %d: parcel: the connection from rank %d is closed: %s\n", rank(),
+                 connection->source, why);
     connection->socket.close();
     fail(connection->source);
   }
@@ -338,7 +354,9 @@ class TcpPort final : public Parcelport {
   void look_for_failures() {
     if (++polls_ % 1024 != 0) return;
     for (int rank = 0; rank < size(); ++rank)
-      if (!failed_[static_cast<std::size_t>(rank)].load(std::memory_order_relaxed) && runtime_->has_failed(rank)) fail(rank);
+      if (!failed_[static_cast<std::size_t>(rank)].load(std::memory_order_relaxed) &&
+          runtime_->has_failed(rank))
+        fail(rank);
   }
   bool has_queued() {
     return std::any_of(outgoing_.begin(), outgoing_.end(), [](const auto& connection) {

@@ -10,6 +10,7 @@ namespace weft::parcel {
 
 /// `runtime` tells the ranks each other's addresses and the secret of the job; no parcel goes over it. Throws
 /// weft::Error where the build has no Asio.
-[[nodiscard]] std::unique_ptr<Parcelport> make_tcp_port(std::unique_ptr<weft::Runtime> runtime, const RuntimeOptions& options);
+[[nodiscard]] std::unique_ptr<Parcelport> make_tcp_port(std::unique_ptr<weft::Runtime> runtime,
+                                                        const RuntimeOptions& options);
 
 }  // namespace weft::parcel

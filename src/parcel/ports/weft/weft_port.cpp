@@ -12,6 +12,9 @@
 #include <mutex>
 #include <utility>
 
+#include "parcel/ports/weft/packed_message.hpp"
+#include "parcel/ports/weft/progress_threads.hpp"
+
 namespace weft::parcel {
 
 namespace {
@@ -19,7 +22,7 @@ namespace {
 /// What an active message's tag says of it.
 enum Form : std::uint32_t {
   kParcels,  ///< parcels without chunks
-  kPacked,   ///< number of chunks(8), their sizes(8 each), size of the head(8), head, chunks
+  kPacked,   ///< head and chunks in one packet, see packed_message.hpp
   kHeadOf,   ///< number(8) of a message whose chunks come in a multipart message, then the head
 };
 /// The head of a multipart message begins with this: 0, and the head follows, or the number of kHeadOf.
@@ -32,7 +35,12 @@ struct OwnedMessage final : IncomingMessage {
 class WeftPort final : public Parcelport {
  public:
   WeftPort(std::unique_ptr<weft::Runtime> runtime, const RuntimeOptions& options)
-      : runtime_(std::move(runtime)), arrivals_(*this), sent_(*this), parts_(*this), failures_(*this) {
+      : runtime_(std::move(runtime)),
+        progress_(options.progress),
+        arrivals_(*this),
+        sent_(*this),
+        parts_(*this),
+        failures_(*this) {
     for (unsigned number = 0; number < options.devices; ++number)
       devices_.push_back(std::make_unique<weft::Device>(
           *runtime_, weft::DeviceOptions{.index = static_cast<std::int32_t>(number)}));
@@ -43,6 +51,7 @@ class WeftPort final : public Parcelport {
 
   int rank() const noexcept override { return runtime_->rank(); }
   int size() const noexcept override { return runtime_->size(); }
+  int ranks_of_host() const noexcept override { return static_cast<int>(runtime_->local_ranks().size()); }
   void allgather(Bytes mine, std::span<std::byte> all) override { runtime_->allgather(mine, all); }
   PortLimits limits() const noexcept override { return {packet_bytes_, packet_bytes_}; }
   bool has_failed(int rank) const noexcept override { return runtime_->has_failed(rank); }
@@ -50,14 +59,19 @@ class WeftPort final : public Parcelport {
 
   void start(Receiver& receiver, unsigned) override {
     receiver_ = &receiver;
-    remote_ = runtime_->expose(arrivals_, {.id = 1, .device = 0});
+    remote_ = runtime_->expose(arrivals(), {.id = 1, .device = 0});
     runtime_->on_peer_failure(failures_);
+    threads_ = make_progress_threads(devices_, progress_);
   }
   void stop() override {
     if (receiver_ == nullptr) return;
     runtime_->forget_peer_failures(failures_);
-    endpoints_[0]->wait_until([this] { return messages_under_way_.load(std::memory_order_acquire) == 0; });
-    arrivals_.withdraw();
+    endpoints_[0]->wait_until([this] {
+      take_what_threads_have_left();
+      return messages_under_way_.load(std::memory_order_acquire) == 0;
+    });
+    threads_.clear();
+    arrivals().withdraw();
     receiver_ = nullptr;
   }
 
@@ -66,10 +80,7 @@ class WeftPort final : public Parcelport {
   }
 
   bool try_send(std::unique_ptr<OutgoingMessage>& message, unsigned worker) override {
-    std::size_t chunk_bytes = 0;
-    for (const Bytes chunk : message->chunks) chunk_bytes += chunk.size();
-    const std::size_t around = sizeof(std::uint64_t) * (2 + message->chunks.size());
-    if (!message->chunks.empty() && message->head.size() + chunk_bytes + around <= packet_bytes_)
+    if (!message->chunks.empty() && packed_size(*message) <= packet_bytes_)
       return try_send_packed(message, worker);
     if (message->chunks.empty()) return try_send_long(message, worker);
     return try_send_multipart(message, worker);
@@ -77,10 +88,12 @@ class WeftPort final : public Parcelport {
 
   bool poll(unsigned worker) override {
     bool has_done = false;
+    if (progress_ != Progress::workers) has_done = take_what_threads_have_left();
+    if (progress_ == Progress::thread || progress_ == Progress::pinned) return has_done;
     if (devices_.size() == 1) {
-      has_done = endpoints_[0]->progress() != 0;
+      has_done |= endpoints_[0]->progress() != 0;
     } else {
-      has_done = endpoint_of(worker).progress() != 0;
+      has_done |= endpoint_of(worker).progress() != 0;
       if (worker == 0)  // devices without a worker of their own
         for (auto& endpoint : endpoints_) has_done |= endpoint->progress() != 0;
     }
@@ -90,6 +103,8 @@ class WeftPort final : public Parcelport {
     waking_.is_set.store(false, std::memory_order_relaxed);
     // With several devices only one ends the sleep: the others are looked at soon.
     if (devices_.size() > 1) longest = Timeout::of_nanoseconds(100'000);
+    // Nor does what progress threads have put into a queue.
+    if (progress_ != Progress::workers) longest = Timeout::of_nanoseconds(50'000);
     endpoint_of(worker).wait_for(waking_, longest);
   }
   void wake() noexcept override { waking_.set(); }
@@ -119,23 +134,14 @@ class WeftPort final : public Parcelport {
   struct Sent final : weft::Completion {
     explicit Sent(WeftPort& who) noexcept : port(who) {}
     ~Sent() override { retire(); }
-    void signal(weft::Message& message) noexcept override {
-      port.message_sent(static_cast<Part*>(message.user_data()), message.outcome() == Outcome::ok);
-    }
+    void signal(weft::Message& message) noexcept override { port.message_sent(message); }
     bool ready() const noexcept override { return true; }
     WeftPort& port;
   };
   struct Parts final : weft::Completion {
     explicit Parts(WeftPort& who) noexcept : port(who) {}
     ~Parts() override { retire(); }
-    void signal(weft::Message& message) noexcept override {
-      std::unique_ptr<IncomingMessage> whole(static_cast<IncomingMessage*>(message.user_data()));
-      port.waking_.set();
-      if (message.outcome() == Outcome::ok)
-        port.receiver_->arrived(std::move(whole));
-      else
-        port.receiver_->lost(std::move(whole));
-    }
+    void signal(weft::Message& message) noexcept override { port.parts_ended(message); }
     bool ready() const noexcept override { return true; }
     WeftPort& port;
   };
@@ -164,22 +170,8 @@ class WeftPort final : public Parcelport {
   bool try_send_packed(std::unique_ptr<OutgoingMessage>& message, unsigned worker) {
     weft::Packet packet = devices_[0]->get_packet();
     if (!packet) return false;
-    std::byte* at = packet.data();
-    const auto put = [&at](const void* from, std::size_t size) {
-      if (size != 0) std::memcpy(at, from, size);
-      at += size;
-    };
-    const std::uint64_t count = message->chunks.size();
-    const std::uint64_t head_size = message->head.size();
-    put(&count, sizeof count);
-    for (const Bytes chunk : message->chunks) {
-      const std::uint64_t size = chunk.size();
-      put(&size, sizeof size);
-    }
-    put(&head_size, sizeof head_size);
-    put(message->head.data(), head_size);
-    for (const Bytes chunk : message->chunks) put(chunk.data(), chunk.size());
-    const auto size = static_cast<std::size_t>(at - packet.data());
+    const std::size_t size = packed_size(*message);
+    pack(*message, packet.data());
     if (endpoint_of(worker)
             .post_am(message->peer, remote_of(worker), std::move(packet), size, {.tag = kPacked})
             .is_retry())
@@ -196,7 +188,7 @@ class WeftPort final : public Parcelport {
     messages_under_way_.fetch_add(1, std::memory_order_relaxed);
     if (endpoint_of(worker)
             .post_am(peer, remote_of(worker), bytes,
-                     {.completion = &sent_, .user_data = part.get(), .tag = kParcels})
+                     {.completion = &sent(), .user_data = part.get(), .tag = kParcels})
             .is_retry()) {
       messages_under_way_.fetch_sub(1, std::memory_order_relaxed);
       message = std::move(part->message);
@@ -221,7 +213,7 @@ class WeftPort final : public Parcelport {
     messages_under_way_.fetch_add(1, std::memory_order_relaxed);
     const Status status =
         endpoint.post_am(peer, remote_of(worker), is_long ? head.first(sizeof number) : head, chunks,
-                         {.completion = &sent_, .user_data = part.get()});
+                         {.completion = &sent(), .user_data = part.get()});
     if (status.is_retry()) {
       messages_under_way_.fetch_sub(1, std::memory_order_relaxed);
       message = std::move(part->message);
@@ -231,18 +223,51 @@ class WeftPort final : public Parcelport {
     // The chunks are announced: the head must follow.
     while (is_long && endpoint
                           .post_am(peer, remote_of(worker), head,
-                                   {.completion = &sent_, .user_data = posted, .tag = kHeadOf})
+                                   {.completion = &sent(), .user_data = posted, .tag = kHeadOf})
                           .is_retry())
       endpoint.progress();
     return true;
   }
 
-  void message_sent(Part* part, bool is_delivered) noexcept {
-    if (!is_delivered) part->has_failed.store(true, std::memory_order_relaxed);
+  void message_sent(const weft::Message& message) noexcept {
+    auto* const part = static_cast<Part*>(message.user_data());
+    if (message.outcome() != Outcome::ok) part->has_failed.store(true, std::memory_order_relaxed);
     if (part->posts.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
     receiver_->sent(std::move(part->message), !part->has_failed.load(std::memory_order_relaxed));
     delete part;
     messages_under_way_.fetch_sub(1, std::memory_order_release);
+  }
+
+  void parts_ended(const weft::Message& message) noexcept {
+    std::unique_ptr<IncomingMessage> whole(static_cast<IncomingMessage*>(message.user_data()));
+    waking_.set();
+    if (message.outcome() == Outcome::ok)
+      receiver_->arrived(std::move(whole));
+    else
+      receiver_->lost(std::move(whole));
+  }
+
+  // Workers that progress handle messages where they come; progress threads leave them in queues.
+  [[nodiscard]] weft::Completion& arrivals() noexcept {
+    return progress_ == Progress::workers ? static_cast<weft::Completion&>(arrivals_) : arrivals_left_;
+  }
+  [[nodiscard]] weft::Completion& sent() noexcept {
+    return progress_ == Progress::workers ? static_cast<weft::Completion&>(sent_) : sent_left_;
+  }
+  [[nodiscard]] weft::Completion& parts() noexcept {
+    return progress_ == Progress::workers ? static_cast<weft::Completion&>(parts_) : parts_left_;
+  }
+  bool take_what_threads_have_left() noexcept {
+    if (progress_ == Progress::workers) return false;
+    bool has_done = false;
+    weft::Message message;
+    for (std::size_t count = 0; count < kAtOnce && arrivals_left_.pop(message); ++count, has_done = true)
+      arrive(message);
+    for (std::size_t count = 0; count < kAtOnce && parts_left_.pop(message); ++count, has_done = true)
+      parts_ended(message);
+    for (std::size_t count = 0; count < kAtOnce && sent_left_.pop(message); ++count, has_done = true)
+      message_sent(message);
+    return has_done;
   }
 
   void arrive(weft::Message& message) noexcept {
@@ -270,35 +295,14 @@ class WeftPort final : public Parcelport {
   }
 
   void arrive_packed(weft::Message& message) noexcept {
-    const Bytes bytes = message.bytes();
-    const auto word = [&](std::size_t index) {
-      std::uint64_t value = 0;
-      std::memcpy(&value, bytes.data() + 8 * index, sizeof value);
-      return value;
-    };
-    IncomingMessage incoming;
-    incoming.source = message.peer();
-    const std::uint64_t count = bytes.size() < 8 ? ~std::uint64_t{0} : word(0);
-    std::uint64_t left = bytes.size();
-    if (count > bytes.size() / 8 || (count + 2) * 8 > bytes.size())
-      return drop(message, "the chunks are more than it has room for");
-    left -= (count + 2) * 8;
-    std::uint64_t chunk_bytes = 0;
-    for (std::uint64_t index = 0; index < count; ++index) {
-      incoming.chunk_sizes.push_back(word(1 + index));
-      if (word(1 + index) > left - chunk_bytes) return drop(message, "a chunk is longer than the message");
-      chunk_bytes += word(1 + index);
-    }
-    const std::uint64_t head_size = word(1 + count);
-    if (head_size != left - chunk_bytes)
-      return drop(message, "head and chunks are not as long as the message");
-    incoming.head = bytes.subspan((count + 2) * 8, head_size);
-    auto whole = std::make_unique<IncomingMessage>(std::move(incoming));
+    auto whole = std::make_unique<IncomingMessage>();
+    whole->source = message.peer();
+    Bytes chunks;
+    if (const char* const wrong = unpack(message.bytes(), *whole, chunks)) return drop(message, wrong);
     if (!receiver_->place(*whole)) return;
-    const std::byte* from = bytes.data() + (count + 2) * 8 + head_size;
     for (const MutableBytes landing : whole->landings) {
-      std::memcpy(landing.data(), from, landing.size());
-      from += landing.size();
+      std::memcpy(landing.data(), chunks.data(), landing.size());
+      chunks = chunks.subspan(landing.size());
     }
     receiver_->arrived(std::move(whole));
   }
@@ -342,7 +346,7 @@ class WeftPort final : public Parcelport {
     message->chunk_sizes.assign(chunks.part_sizes().begin(), chunks.part_sizes().end());
     if (!receiver_->place(*message)) return;  // the chunks are refused when `chunks` is destroyed
     IncomingMessage& placed = *message;
-    endpoints_[0]->receive_parts(std::move(chunks), placed.landings, parts_, message.release());
+    endpoints_[0]->receive_parts(std::move(chunks), placed.landings, parts(), message.release());
   }
   void drop(const weft::Message& message, const char* why) const noexcept {
     std::fprintf(stderr, "weft: rank %d: parcel: a message from rank %d was dropped: %s\n", rank(),
@@ -351,6 +355,8 @@ class WeftPort final : public Parcelport {
 
   // Shorter messages are copied out of where they have arrived.
   static constexpr std::size_t kCopied = 2048;
+  // Messages of one kind that are taken out of a queue by one poll.
+  static constexpr std::size_t kAtOnce = 64;
   struct Half {
     std::unique_ptr<IncomingMessage> head;
     weft::Message chunks;
@@ -358,6 +364,7 @@ class WeftPort final : public Parcelport {
   };
 
   std::unique_ptr<weft::Runtime> runtime_;
+  const Progress progress_;
   std::vector<std::unique_ptr<weft::Device>> devices_;
   std::vector<std::unique_ptr<weft::Endpoint>> endpoints_;
   Receiver* receiver_ = nullptr;
@@ -368,6 +375,10 @@ class WeftPort final : public Parcelport {
   Sent sent_;
   Parts parts_;
   Failures failures_;
+  weft::CompletionQueue arrivals_left_;
+  weft::CompletionQueue sent_left_;
+  weft::CompletionQueue parts_left_;
+  std::vector<std::unique_ptr<weft::ProgressThread>> threads_;
   std::atomic<std::uint64_t> messages_under_way_{0};
   std::atomic<std::uint64_t> last_number_{0};
   std::mutex halves_mutex_;

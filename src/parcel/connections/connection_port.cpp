@@ -1,0 +1,167 @@
+#include "parcel/connections/connection_port.hpp"
+
+#include <cstdio>
+#include <utility>
+#include <vector>
+
+#include "parcel/connections/connection_context.hpp"
+#include "parcel/connections/header_message.hpp"
+#include "parcel/connections/receive_connection.hpp"
+#include "parcel/connections/send_connection.hpp"
+
+namespace weft::parcel {
+
+void ConnectionContext::wait_for_room(SendConnection& connection) {
+  const std::lock_guard lock(waiting_mutex);
+  waiting_sends.push_back(&connection);
+  waiting.fetch_add(1, std::memory_order_relaxed);
+}
+void ConnectionContext::wait_for_room(ReceiveConnection& connection) {
+  const std::lock_guard lock(waiting_mutex);
+  waiting_receives.push_back(&connection);
+  waiting.fetch_add(1, std::memory_order_relaxed);
+}
+
+bool ConnectionContext::retry(unsigned worker) {
+  if (waiting.load(std::memory_order_relaxed) == 0) [[likely]]
+    return false;
+  // Each once, in their order; receives first, since they make room.
+  const auto go_on_with_all = [&](auto& list) {
+    bool has_done = false;
+    std::unique_lock lock(waiting_mutex);
+    for (std::size_t left = list.size(); left > 0 && !list.empty(); --left) {
+      auto* const connection = list.front();
+      list.pop_front();
+      waiting.fetch_sub(1, std::memory_order_relaxed);
+      lock.unlock();
+      const bool has_gone_on = connection->go_on(worker);
+      has_done |= has_gone_on;
+      if (!has_gone_on) wait_for_room(*connection);
+      lock.lock();
+    }
+    return has_done;
+  };
+  const bool has_received = go_on_with_all(waiting_receives);
+  return go_on_with_all(waiting_sends) || has_received;
+}
+
+namespace {
+
+class ConnectionPort final : public Parcelport, private HeaderReceiver {
+ public:
+  explicit ConnectionPort(std::unique_ptr<TwoSided> transport)
+      : transport_(std::move(transport)), context_(*transport_) {}
+  ~ConnectionPort() override { stop(); }
+
+  int rank() const noexcept override { return transport_->rank(); }
+  int size() const noexcept override { return transport_->size(); }
+  int ranks_of_host() const noexcept override { return transport_->ranks_of_host(); }
+  void allgather(Bytes mine, std::span<std::byte> all) override { transport_->allgather(mine, all); }
+  PortLimits limits() const noexcept override {
+    const std::size_t room = transport_->header_bytes() - sizeof(HeaderMessage);
+    return {room, room};
+  }
+  bool has_failed(int rank) const noexcept override { return transport_->has_failed(rank); }
+  weft::Runtime* transport() noexcept override { return transport_->transport(); }
+
+  void start(Receiver& receiver, unsigned workers) override {
+    workers_ = workers;
+    context_.receiver = &receiver;
+    transport_->start(*this);
+  }
+  void stop() override {
+    if (context_.receiver == nullptr) return;
+    while (context_.live.load(std::memory_order_acquire) != 0) poll(workers_);
+    if (transport_->drains_headers()) drain_headers();
+    transport_->stop();
+    context_.receiver = nullptr;
+  }
+
+  bool try_send_small(int peer, Bytes parcels, unsigned worker) override {
+    return SendConnection::try_send_small(context_, peer, parcels, worker);
+  }
+  bool try_send(std::unique_ptr<OutgoingMessage>& message, unsigned worker) override {
+    return SendConnection::try_send(context_, message, worker);
+  }
+  bool poll(unsigned worker) override {
+    const bool has_done = transport_->poll(worker);
+    return context_.retry(worker) || has_done;
+  }
+  void park(unsigned worker, Timeout longest) override { transport_->park(worker, longest); }
+  void wake() noexcept override { transport_->wake(); }
+
+ private:
+  struct Copied final : IncomingMessage {
+    std::vector<std::byte> bytes;
+  };
+  // Longer heads keep memory of their own, instead of being copied among others.
+  static constexpr std::size_t kSmall = 2048;
+
+  void on_header(Bytes bytes, unsigned worker) override {
+    const auto header = read_header_message(bytes, size());
+    if (!header) return refuse("it is no header message");
+    const HeaderMessage& fields = header->fields;
+    context_.headers_received[static_cast<std::size_t>(fields.source)].fetch_add(1, std::memory_order_relaxed);
+    context_.tags.peer_has_finished(fields.source, fields.finished);
+    if (fields.kind == HeaderMessage::kFinished) return;
+    if (fields.kind == HeaderMessage::kRelease) {
+      if (!context_.tags.release(fields.number)) refuse("it gives a tag back that was not taken");
+      return;
+    }
+    const bool has_all = (fields.flags & HeaderMessage::kHasHead) != 0 && fields.chunks == 0;
+    if (!has_all) {
+      receive_followups(*header, worker);
+      return;
+    }
+    if (header->head.size() <= kSmall) {
+      context_.receiver->on_small(fields.source, header->head);
+    } else {
+      auto copied = std::make_unique<Copied>();
+      copied->source = fields.source;
+      copied->bytes.assign(header->head.begin(), header->head.end());
+      copied->head = copied->bytes;
+      context_.receiver->arrived(std::move(copied));
+    }
+    if (transport_->tag_policy() == TagPolicy::provider)
+      SendConnection::tell(context_, fields.source, HeaderMessage::kRelease, fields.number, 0, worker);
+  }
+
+  /// Receives the headers that still come: those that give tags back.
+  void drain_headers() {
+    const auto ranks = static_cast<std::size_t>(size());
+    std::vector<std::uint64_t> sent(context_.headers_sent.begin(), context_.headers_sent.end());
+    std::vector<std::uint64_t> all(ranks * ranks);
+    transport_->allgather(std::as_bytes(std::span(sent)), std::as_writable_bytes(std::span(all)));
+    for (std::size_t source = 0; source < ranks; ++source)
+      while (context_.headers_received[source] < all[source * ranks + static_cast<std::size_t>(rank())]) poll(workers_);
+  }
+
+  void on_failure(int rank) override { context_.receiver->failed(rank); }
+
+  void receive_followups(const ReceivedHeader& header, unsigned worker) {
+    std::unique_ptr<ReceiveConnection> connection;
+    try {
+      connection = std::make_unique<ReceiveConnection>(context_, header);
+      connection->begin();
+    } catch (const std::exception&) {
+      return refuse("there is no memory for what it announces");
+    }
+    ReceiveConnection* const begun = connection.release();
+    if (!begun->go_on(worker)) context_.wait_for_room(*begun);
+  }
+  void refuse(const char* why) const noexcept {
+    std::fprintf(stderr, "weft: rank %d: parcel: a header message was dropped: %s\n", rank(), why);
+  }
+
+  std::unique_ptr<TwoSided> transport_;
+  ConnectionContext context_;
+  unsigned workers_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Parcelport> make_connection_port(std::unique_ptr<TwoSided> transport) {
+  return std::make_unique<ConnectionPort>(std::move(transport));
+}
+
+}  // namespace weft::parcel
