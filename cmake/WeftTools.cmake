@@ -3,6 +3,12 @@
 weft_find(CLI11 libcli11-dev WEFT_BUILD_TOOLS)
 weft_find(fmt libfmt-dev WEFT_BUILD_TOOLS)
 weft_find(nlohmann_json nlohmann-json3-dev WEFT_BUILD_TOOLS)
+# SHA-1 for the trees of `weft study uts`.
+find_path(WEFT_NETTLE_INCLUDE_DIR nettle/sha1.h)
+find_library(WEFT_NETTLE_LIBRARY nettle)
+if(NOT WEFT_NETTLE_INCLUDE_DIR OR NOT WEFT_NETTLE_LIBRARY)
+  message(FATAL_ERROR "nettle was not found: install nettle-dev, or configure with -DWEFT_BUILD_TOOLS=OFF")
+endif()
 
 weft_add_program(weft-command weft weft_command_core "${PROJECT_SOURCE_DIR}/tools")
 get_target_property(weft_core_type weft_command_core TYPE)
@@ -10,7 +16,8 @@ set(weft_core_scope PUBLIC)
 if(weft_core_type STREQUAL "INTERFACE_LIBRARY")
   set(weft_core_scope INTERFACE)
 endif()
-target_link_libraries(weft_command_core ${weft_core_scope} weft_internal CLI11::CLI11 fmt::fmt nlohmann_json::nlohmann_json)
+target_link_libraries(weft_command_core ${weft_core_scope} weft_internal weft-parcel CLI11::CLI11 fmt::fmt nlohmann_json::nlohmann_json
+  "${WEFT_NETTLE_LIBRARY}")
 target_include_directories(weft_command_core ${weft_core_scope} "${PROJECT_SOURCE_DIR}/tools" "${PROJECT_SOURCE_DIR}")
 # What `weft info` reports as build options.
 target_compile_definitions(weft_command_core ${weft_core_scope}

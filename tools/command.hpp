@@ -8,6 +8,7 @@ namespace weft::tools {
 int command_run(int argc, char** argv);
 int command_info(int argc, char** argv);
 int command_perf(int argc, char** argv);
+int command_study(int argc, char** argv);
 
 /// Exit code for a wrong command line.
 inline constexpr int kUsageError = 2;

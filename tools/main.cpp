@@ -22,6 +22,7 @@ constexpr Command kCommands[] = {
     {"run", command_run, "start the ranks of a job on this host"},
     {"info", command_info, "show version, build, host, networks and attributes"},
     {"perf", command_perf, "measure message rate and latency of this machine"},
+    {"study", command_study, "reproduce experiments of the papers about task runtimes"},
 };
 
 void print_help() {

@@ -101,7 +101,8 @@ class ConnectionPort final : public Parcelport, private HeaderReceiver {
     const auto header = read_header_message(bytes, size());
     if (!header) return refuse("it is no header message");
     const HeaderMessage& fields = header->fields;
-    context_.headers_received[static_cast<std::size_t>(fields.source)].fetch_add(1, std::memory_order_relaxed);
+    context_.headers_received[static_cast<std::size_t>(fields.source)].fetch_add(1,
+                                                                                 std::memory_order_relaxed);
     context_.tags.peer_has_finished(fields.source, fields.finished);
     if (fields.kind == HeaderMessage::kFinished) return;
     if (fields.kind == HeaderMessage::kRelease) {
@@ -133,7 +134,8 @@ class ConnectionPort final : public Parcelport, private HeaderReceiver {
     std::vector<std::uint64_t> all(ranks * ranks);
     transport_->allgather(std::as_bytes(std::span(sent)), std::as_writable_bytes(std::span(all)));
     for (std::size_t source = 0; source < ranks; ++source)
-      while (context_.headers_received[source] < all[source * ranks + static_cast<std::size_t>(rank())]) poll(workers_);
+      while (context_.headers_received[source] < all[source * ranks + static_cast<std::size_t>(rank())])
+        poll(workers_);
   }
 
   void on_failure(int rank) override { context_.receiver->failed(rank); }

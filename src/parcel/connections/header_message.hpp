@@ -47,8 +47,8 @@ struct ReceivedHeader {
   std::memcpy(&fields, bytes.data(), sizeof fields);
   bytes = bytes.subspan(sizeof fields);
   constexpr std::uint64_t kMost = std::uint64_t{1} << 40;
-  const bool is_plausible = fields.magic == HeaderMessage::kMagic && fields.source >= 0 && fields.source < ranks &&
-                            fields.head_size <= kMost && fields.chunks <= kMost / 8;
+  const bool is_plausible = fields.magic == HeaderMessage::kMagic && fields.source >= 0 &&
+                            fields.source < ranks && fields.head_size <= kMost && fields.chunks <= kMost / 8;
   if (!is_plausible) return {};
   if ((fields.flags & HeaderMessage::kHasSizes) != 0) {
     if (fields.chunks > bytes.size() / 8) return {};

@@ -49,7 +49,7 @@ class ReceiveConnection final : public Poster {
   std::unique_ptr<Whole> message_;
   std::vector<MutableBytes> rooms_;  // of the follow-up messages of this part
   std::size_t next_room_ = 0;
-  std::uint64_t posted_ = 0;           // follow-up messages so far
+  std::uint64_t posted_ = 0;         // follow-up messages so far
   std::vector<std::byte> unwanted_;  // where chunks go that no parcel wants
 };
 

@@ -138,8 +138,8 @@ bool SendConnection::go_on(unsigned worker) {
   }
   while (!has_failed_ && next_piece_ < pieces_.size()) {
     const std::size_t piece = next_piece_++;
-    const Posted posted = context_.transport.send(peer_, context_.tags.tag_of(number_, piece), pieces_[piece],
-                                                  *this, worker);
+    const Posted posted =
+        context_.transport.send(peer_, context_.tags.tag_of(number_, piece), pieces_[piece], *this, worker);
     if (posted == Posted::pending) return true;
     if (posted == Posted::retry) {
       next_piece_ = piece;

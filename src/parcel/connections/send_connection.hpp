@@ -22,7 +22,8 @@ class SendConnection final : public Poster {
   ~SendConnection() override;
 
   /// Sends parcels without chunks, copied into the header. False: push-back, and the object is gone.
-  [[nodiscard]] static bool try_send_small(ConnectionContext& context, int peer, Bytes parcels, unsigned worker);
+  [[nodiscard]] static bool try_send_small(ConnectionContext& context, int peer, Bytes parcels,
+                                           unsigned worker);
   /// Sends a message; false: push-back, and `message` stays.
   [[nodiscard]] static bool try_send(ConnectionContext& context, std::unique_ptr<OutgoingMessage>& message,
                                      unsigned worker);

@@ -39,7 +39,7 @@ class TagBook {
 
  private:
   struct Peer {
-    std::atomic<std::uint64_t> next{0};         // the number of the next message to the peer
+    std::atomic<std::uint64_t> next{0};          // the number of the next message to the peer
     std::atomic<std::uint64_t> has_finished{0};  // what the peer has told
     std::mutex mutex;                            // of `is_finished`
     std::vector<bool> is_finished;               // by number modulo the tags

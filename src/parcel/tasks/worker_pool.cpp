@@ -1,5 +1,6 @@
 #include "parcel/tasks/worker_pool.hpp"
 
+#include <algorithm>
 #include <weft/error.hpp>
 
 #include <linux/membarrier.h>
@@ -18,7 +19,9 @@ namespace {
 constexpr std::size_t kStackSize = std::size_t{64} << 20;
 constexpr std::size_t kStackReserve = std::size_t{1} << 20;
 // A busy worker looks at the network after so many tasks.
-constexpr std::uint32_t kTasksPerPoll = 64;
+constexpr std::uint32_t kMostTasksPerPoll = 64;
+// A busy worker looks at the network about so often: the clock is read once for each poll only.
+constexpr std::chrono::microseconds kBetweenPolls(20);
 constexpr std::uint32_t kRoundsBeforePark = 200;
 constexpr auto kLongestPark = Timeout::of_nanoseconds(10'000'000);
 
@@ -137,6 +140,11 @@ Task* WorkerPool::take_injected() noexcept {
 }
 
 Task* WorkerPool::find_task(Worker& worker) noexcept {
+  if (worker.takes_oldest) [[unlikely]] {
+    worker.takes_oldest = false;
+    if (Task* const oldest = worker.deque.steal(); oldest != nullptr) return oldest;
+    if (Task* const given = take_injected(); given != nullptr) return given;
+  }
   if (Task* const own = worker.deque.pop(); own != nullptr) return own;
   if (Task* const given = take_injected(); given != nullptr) return given;
   const std::size_t count = workers_.size();
@@ -159,11 +167,21 @@ bool WorkerPool::run_one(Worker& worker) noexcept {
   if (task == nullptr) return false;
   task->execute(*task);
   add_alone(worker.finished);
-  if (++worker.since_poll >= kTasksPerPoll) {
-    worker.since_poll = 0;
-    background_.poll(worker.number);
-  }
+  if (++worker.since_poll >= worker.tasks_per_poll) poll_between_tasks(worker);
   return true;
+}
+
+void WorkerPool::poll_between_tasks(Worker& worker) noexcept {
+  const auto now = std::chrono::steady_clock::now();
+  const auto elapsed = now - worker.last_poll;
+  if (elapsed > 2 * kBetweenPolls)
+    worker.tasks_per_poll = std::max(1U, worker.tasks_per_poll / 4);
+  else if (elapsed < kBetweenPolls)
+    worker.tasks_per_poll = std::min(kMostTasksPerPoll, 2 * worker.tasks_per_poll);
+  worker.last_poll = now;
+  worker.since_poll = 0;
+  worker.takes_oldest = true;
+  background_.poll(worker.number);
 }
 
 bool WorkerPool::has_task() const noexcept {

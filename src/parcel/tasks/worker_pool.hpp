@@ -5,6 +5,7 @@
 #include <weft/types.hpp>
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -74,7 +75,10 @@ class WorkerPool final : public Scheduler {
     WorkerPool* pool = nullptr;
     unsigned number = 0;
     std::uintptr_t stack_end = 0;
-    std::uint32_t since_poll = 0;
+    std::uint32_t since_poll = 0;      // tasks
+    std::uint32_t tasks_per_poll = 1;  // while there are tasks; fewer where they are long
+    std::chrono::steady_clock::time_point last_poll{};
+    bool takes_oldest = false;  // next, so that tasks that make tasks starve no other
     std::uint32_t random = 0;
     StealDeque<Task> deque;
     // Written by the worker alone.
@@ -90,6 +94,7 @@ class WorkerPool final : public Scheduler {
   [[nodiscard]] Task* find_task(Worker& worker) noexcept;
   [[nodiscard]] Task* take_injected() noexcept;
   bool run_one(Worker& worker) noexcept;
+  void poll_between_tasks(Worker& worker) noexcept;
   void rest(Worker& worker, std::uint32_t& idle_rounds) noexcept;
   [[nodiscard]] bool has_task() const noexcept;
 

@@ -196,6 +196,25 @@ TEST_P(Parcels, RunsOthersWhileAnActionWaits) {
   run(2, [](Runtime& runtime) { EXPECT_EQ(runtime.async(1 - runtime.rank(), action<&deep>, 40).get(), 40); });
 }
 
+void spin_until_set(Runtime& runtime, std::uint64_t flag) {
+  auto& is_set = *reinterpret_cast<std::atomic<bool>*>(flag);
+  if (!is_set) runtime.apply(runtime.rank(), action<&spin_until_set>, flag);
+}
+
+TEST_P(Parcels, TasksThatMakeTasksStarveNoOther) {
+  run(2, [](Runtime& runtime) {
+    std::atomic<bool> is_set{false};
+    runtime.run([&] {
+      static_cast<void>(runtime.spawn([&] { is_set = true; }));
+      for (unsigned worker = 0; worker < runtime.workers(); ++worker)
+        runtime.apply(runtime.rank(), action<&spin_until_set>, reinterpret_cast<std::uint64_t>(&is_set));
+    });
+    runtime.wait_quiet();
+    EXPECT_TRUE(is_set);
+    runtime.barrier();
+  });
+}
+
 TEST_P(Parcels, GivesChannelValuesByGeneration) {
   run(3, [](Runtime& runtime) {
     const int size = runtime.size();

@@ -101,7 +101,8 @@ void initialize(const Library& library) {
   check(library, library.Finalized(&is_finalized), "MPI_Finalized");
   if (is_finalized != 0) throw Error("MPI: the program has called MPI_Finalize already");
   if (is_initialized == 0) {
-    check(library, library.Init_thread(nullptr, nullptr, Library::kThreadMultiple, &level), "MPI_Init_thread");
+    check(library, library.Init_thread(nullptr, nullptr, Library::kThreadMultiple, &level),
+          "MPI_Init_thread");
     std::atexit(finalize);
   } else {
     check(library, library.Query_thread(&level), "MPI_Query_thread");

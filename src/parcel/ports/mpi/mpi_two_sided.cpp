@@ -28,7 +28,7 @@ using mpi::Word;
 
 constexpr int kHeaderTag = 0;
 constexpr std::size_t kOriginalHeader = 512;
-constexpr std::uint64_t kMostTags = 1 << 14;  // half of the least that MPI promises
+constexpr std::uint64_t kMostTags = 1 << 14;          // half of the least that MPI promises
 constexpr std::size_t kPiece = std::size_t{1} << 30;  // counts are ints
 // MPI has no wait for several things, so who sleeps looks again soon.
 constexpr std::chrono::microseconds kNap(50);
@@ -48,7 +48,8 @@ Word take_communicator(const Library& library) {
   Word communicator = 0;
   if (free_communicators.empty()) {
     check(library, library.Comm_dup(library.world, &communicator), "MPI_Comm_dup");
-    check(library, library.Comm_set_errhandler(communicator, library.errors_return), "MPI_Comm_set_errhandler");
+    check(library, library.Comm_set_errhandler(communicator, library.errors_return),
+          "MPI_Comm_set_errhandler");
   } else {
     communicator = free_communicators.back();
     free_communicators.pop_back();
@@ -65,7 +66,8 @@ class MpiTwoSided final : public TwoSided {
   explicit MpiTwoSided(const RuntimeOptions& options)
       : mpi_(mpi::library(options.mpi_library)),
         is_original_(options.protocol == Protocol::original),
-        header_bytes_(is_original_ ? kOriginalHeader : sizeof(HeaderMessage) + std::max<std::size_t>(options.zero_copy, 512)) {
+        header_bytes_(is_original_ ? kOriginalHeader
+                                   : sizeof(HeaderMessage) + std::max<std::size_t>(options.zero_copy, 512)) {
     communicator_ = take_communicator(mpi_);
     check(mpi_.Comm_rank(communicator_, &rank_), "MPI_Comm_rank");
     check(mpi_.Comm_size(communicator_, &size_), "MPI_Comm_size");
@@ -75,7 +77,8 @@ class MpiTwoSided final : public TwoSided {
                   ": start it with mpiexec");
     int* most = nullptr;
     int is_set = 0;
-    check(mpi_.Comm_get_attr(mpi_.world, mpi_.tag_ub, static_cast<void*>(&most), &is_set), "MPI_Comm_get_attr");
+    check(mpi_.Comm_get_attr(mpi_.world, mpi_.tag_ub, static_cast<void*>(&most), &is_set),
+          "MPI_Comm_get_attr");
     tags_ = std::min<std::uint64_t>(kMostTags, is_set != 0 ? static_cast<std::uint64_t>(*most) : 32767);
     std::array<char, 64> own{};
     ::gethostname(own.data(), own.size() - 1);
@@ -95,7 +98,9 @@ class MpiTwoSided final : public TwoSided {
           "MPI_Allgather");
   }
 
-  TagPolicy tag_policy() const noexcept override { return is_original_ ? TagPolicy::provider : TagPolicy::window; }
+  TagPolicy tag_policy() const noexcept override {
+    return is_original_ ? TagPolicy::provider : TagPolicy::window;
+  }
   std::uint64_t tags() const noexcept override { return tags_; }
   std::size_t header_bytes() const noexcept override { return header_bytes_; }
   std::size_t followup_bytes() const noexcept override { return kPiece; }
@@ -121,8 +126,8 @@ class MpiTwoSided final : public TwoSided {
   }
   Posted send_header(int peer, Poster& poster, std::size_t size, unsigned) override {
     Request& request = request_of(poster);
-    check(mpi_.Isend(request.header.data(), static_cast<int>(size), mpi_.byte, peer, kHeaderTag, communicator_,
-                     &request.word),
+    check(mpi_.Isend(request.header.data(), static_cast<int>(size), mpi_.byte, peer, kHeaderTag,
+                     communicator_, &request.word),
           "MPI_Isend");
     return pending(poster);
   }
@@ -171,8 +176,8 @@ class MpiTwoSided final : public TwoSided {
   }
 
   void post_header_receive() {
-    check(mpi_.Irecv(arriving_.data(), static_cast<int>(arriving_.size()), mpi_.byte, mpi_.any_source, kHeaderTag,
-                     communicator_, &header_request_),
+    check(mpi_.Irecv(arriving_.data(), static_cast<int>(arriving_.size()), mpi_.byte, mpi_.any_source,
+                     kHeaderTag, communicator_, &header_request_),
           "MPI_Irecv");
   }
   bool poll_headers(unsigned worker) {

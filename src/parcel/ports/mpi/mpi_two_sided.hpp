@@ -9,8 +9,8 @@
 
 namespace weft::parcel {
 
-/// Protocol::sendrecv: headers up to the zero-copy threshold, which carry the sizes of chunks, and a window of
-/// tags. Protocol::original: headers of 512 bytes, and tags from a locked set that messages give back.
+/// Protocol::sendrecv: headers up to the zero-copy threshold, which carry the sizes of chunks, and a window
+/// of tags. Protocol::original: headers of 512 bytes, and tags from a locked set that messages give back.
 /// Collective over MPI_COMM_WORLD. Throws weft::Error.
 [[nodiscard]] std::unique_ptr<TwoSided> make_mpi_two_sided(const RuntimeOptions& options);
 

@@ -112,7 +112,8 @@ class WeftTwoSided final : public TwoSided {
 
   bool poll(unsigned worker) override {
     bool has_done = false;
-    if (options_.progress == Progress::workers || options_.progress == Progress::both) has_done = progress(worker);
+    if (options_.progress == Progress::workers || options_.progress == Progress::both)
+      has_done = progress(worker);
     has_done |= poll_headers(worker);
     if (options_.followup_completion == CompletionKind::synchronizer)
       return poll_synchronizers(worker) || has_done;
@@ -198,7 +199,8 @@ class WeftTwoSided final : public TwoSided {
       if (message.outcome() != Outcome::ok) continue;
       has_done = true;
       receiver_->on_header(message.bytes(), worker);
-      if (message.operation() == Operation::receive) post_again(*static_cast<StandingReceive*>(message.user_data()));
+      if (message.operation() == Operation::receive)
+        post_again(*static_cast<StandingReceive*>(message.user_data()));
     }
     return has_done;
   }

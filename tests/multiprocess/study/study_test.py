@@ -1,0 +1,102 @@
+"""`weft study`: counts that are exact for any number of ranks and workers, on every parcelport, and its reports."""
+
+import csv
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+from weft_job import HANG_GUARD, WEFT, environment, shared_memory
+
+PORTS = ["weft", "weft:putsendrecv:queued", "weft:sendrecv:synchronizer", "tcp"]
+PORTS += ["mpich:immediate"] if shutil.which("mpiexec.mpich") else []
+PORTS += ["openmpi:original"] if shutil.which("mpiexec.openmpi") else []
+
+
+class StudyTest(unittest.TestCase):
+    def setUp(self):
+        self.segments = shared_memory()
+
+    def tearDown(self):
+        self.assertEqual(shared_memory(), self.segments)
+
+    def study(self, *arguments):
+        return subprocess.run([WEFT, "study", *arguments], capture_output=True, text=True, timeout=HANG_GUARD * 2, env=environment(),
+                              check=False)
+
+    def points(self, *arguments):
+        result = self.study(*arguments, "--rounds", "1", "--json", "-")
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        return json.loads(result.stdout)["points"]
+
+    def test_trees_are_counted_exactly(self):
+        # The ranks compare what they have counted with the known figures, and fail.
+        for ranks, workers in ((1, 1), (1, 4), (2, 1), (3, 2), (5, 1), (8, 1)):
+            for tree in ("T1", "T3") if ranks <= 2 else ("small",):
+                with self.subTest(ranks=ranks, workers=workers, tree=tree):
+                    points = self.points("uts", "--tree", tree, "--ranks", str(ranks), "--workers", str(workers), "--variants",
+                                         ",".join(PORTS))
+                    self.assertEqual(len(points), len(PORTS))
+                    known = {"T1": (4130071, 3305118, 10), "T3": (4112897, 3599034, 1572), "small": (16000, 12839, 6)}[tree]
+                    for point in points:
+                        figures = point["rounds"][0]
+                        self.assertEqual((figures["nodes"], figures["leaves"], figures["depth"]), known)
+
+    def test_chains_make_all_their_steps(self):
+        for ranks, workers, more in ((1, 2, ()), (2, 1, ("--sweep",)), (3, 4, ("--sweep", "--single-source")), (8, 1, ("--sweep",))):
+            for size in (16, 20000):
+                with self.subTest(ranks=ranks, workers=workers, size=size):
+                    points = self.points("chains", "--chains", "11", "--steps", "37", "--bytes", str(size), "--grain", "1", "--ranks",
+                                         str(ranks), "--workers", str(workers), "--variants", ",".join(PORTS), *more)
+                    self.assertEqual(len(points), len(PORTS))
+                    for point in points:
+                        self.assertGreater(point["rounds"][0]["latency_us_p50"], 0)
+
+    def test_graphs_have_all_their_inputs(self):
+        points = self.points("taskbench", "--quick", "--ranks", "3", "--workers", "2", "--width", "9", "--kernel", "imbalance",
+                             "--variants", "weft,tcp")
+        self.assertEqual(len(points), 2 * 8)
+        for point in points:
+            self.assertGreater(len(point["rounds"][0]["curve"]), 0)
+
+    def test_a_report_has_a_page_a_table_and_all_rounds(self):
+        with tempfile.TemporaryDirectory() as folder:
+            result = self.study("parcels", "--quick", "--variants", "weft,weft:immediate,weft:queued", "--report", folder)
+            self.assertEqual((result.returncode, result.stderr), (0, ""))
+            self.assertIn("Message rate against injection rate, 8 bytes", result.stdout)
+            self.assertEqual(sorted(os.listdir(folder)), ["parcels.csv", "parcels.html", "parcels.json"])
+            with open(os.path.join(folder, "parcels.html"), encoding="utf-8") as page:
+                text = page.read()
+            self.assertEqual(text.count("<svg"), 5)
+            self.assertIn("adaptive makes", text)
+            with open(os.path.join(folder, "parcels.csv"), encoding="utf-8", newline="") as table:
+                rows = list(csv.DictReader(table))
+            self.assertEqual({row["experiment"] for row in rows},
+                             {"rate-8", "rate-16K", "latency-size", "latency-window-8", "latency-window-16K"})
+            with open(os.path.join(folder, "parcels.json"), encoding="utf-8") as file:
+                self.assertEqual(len(json.load(file)["points"]), len(rows))
+
+    def test_bad_input_is_one_line(self):
+        for arguments, text in (
+                (("uts", "--tree", "T9"), "weft study: there is no tree 'T9'; there are T1, T3, small"),
+                (("taskbench", "--pattern", "ring"), "weft study: there is no pattern 'ring'; there are trivial, stencil_1d, fft"),
+                (("chains", "--variants", "weft:fast"), "weft study: variant 'weft:fast': there is no 'fast'; there are adaptive"),
+                (("chains", "--variants", "ucx"), "weft study: variant 'ucx': 'ucx' is no parcelport; there are weft, tcp, mpi"),
+                (("chains", "--chains", "0"), "weft study: --chains: "),
+                (("chains", "--chains", "1,2", "--bytes", "8,16"),
+                 "weft study: only one of --chains, --bytes and --grain can be a list"),
+                (("parcels", "--ranks", "3"), "weft study: the study parcels is of 2 ranks, --ranks says 3"),
+                (("chains", "--variants", "tcp:original"), "weft study: tcp:original: parcel option protocol is 'original'"),
+                (("chains", "--report", "/dev/null/x", "--quick"), "weft study: --report /dev/null/x: Not a directory"),
+                ((), "weft study: A subcommand is required")):
+            with self.subTest(arguments=arguments):
+                result = self.study(*arguments)
+                self.assertIn(result.returncode, (1, 2))
+                self.assertEqual(len(result.stderr.splitlines()), 1, result.stderr)
+                self.assertTrue(result.stderr.startswith(text), result.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

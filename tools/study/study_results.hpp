@@ -1,0 +1,39 @@
+// What the jobs of a study have measured.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "common/statistics.hpp"
+#include "study/study_plan.hpp"
+#include "study/variants.hpp"
+
+namespace weft::tools::study {
+
+struct StudyResults {
+  StudyOptions options;
+  std::vector<Variant> variants;
+  std::vector<Experiment> experiments;
+  /// By experiment, case, variant and round: what rank 0 has answered.
+  std::vector<std::vector<std::vector<std::vector<Json>>>> answers;
+  std::vector<std::string> remarks;
+
+  /// The experiment's figure in its unit; count 0: none.
+  [[nodiscard]] Spread figure(std::size_t experiment, std::size_t point, std::size_t variant) const;
+  [[nodiscard]] Spread figure(std::size_t experiment, std::size_t point, std::size_t variant, const std::string& name,
+                              double scale) const;
+};
+
+/// Runs all cases of all variants, round by round, the variants alternating. Throws weft::Error when a job
+/// fails.
+[[nodiscard]] StudyResults measure(const StudyOptions& options);
+
+[[nodiscard]] std::string as_text(const StudyResults& results);
+[[nodiscard]] std::string as_html(const StudyResults& results);
+[[nodiscard]] std::string as_csv(const StudyResults& results);
+[[nodiscard]] std::string as_json(const StudyResults& results);
+/// What of the papers shows here, and what cannot, one line each.
+[[nodiscard]] std::vector<std::string> findings_of(const StudyResults& results);
+
+}  // namespace weft::tools::study
