@@ -31,7 +31,7 @@ target_compile_definitions(weft_command_core ${weft_core_scope}
 # not installed has no plugin, and is named as left out.
 option(WEFT_PERF_PEERS "Build the plugins of `weft perf` for the libraries that are found (UCX, MPICH, Open MPI)" ON)
 get_target_property(weft_command_sources weft_command_core SOURCES)
-list(FILTER weft_command_sources EXCLUDE REGEX "/perf/(plugins|micro)/")
+list(FILTER weft_command_sources EXCLUDE REGEX "/(perf/(plugins|micro)|study/peers)/")
 set_target_properties(weft_command_core PROPERTIES SOURCES "${weft_command_sources}")
 set(weft_perf_plugin_folder "${CMAKE_INSTALL_LIBDIR}/weft-perf")
 file(RELATIVE_PATH weft_to_plugins "/${CMAKE_INSTALL_BINDIR}" "/${weft_perf_plugin_folder}")
@@ -45,3 +45,4 @@ if(NOT weft_core_type STREQUAL "INTERFACE_LIBRARY")
 endif()
 
 include(WeftPerfPlugins)
+include(WeftStudyPeers)

@@ -26,33 +26,45 @@ struct StudyKind {
 
 const std::vector<StudyKind>& studies() {
   static const std::vector<StudyKind> all{
-      {"parcels", "message rate against injection rate, latency against size and window, of the parcelports",
-       {"weft", "weft:immediate", "weft:queued", "weft:putsendrecv:immediate", "mpi:immediate", "mpi", "mpi:original", "tcp"}},
-      {"chains", "multi-chain ping-pong: chains of tasks that alternate between two ranks and carry a buffer",
+      {"parcels",
+       "message rate against injection rate, latency against size and window, of the parcelports",
+       {"weft", "weft:immediate", "weft:queued", "weft:putsendrecv:immediate", "mpi:immediate", "mpi",
+        "mpi:original", "tcp"}},
+      {"chains",
+       "multi-chain ping-pong: chains of tasks that alternate between two ranks and carry a buffer",
        {"weft", "weft:putsendrecv", "mpi", "tcp"}},
       {"uts", "unbalanced tree search: T1 and T3, counted exactly", {"weft", "mpi", "tcp"}},
-      {"taskbench", "Task Bench: the least task granularity with an efficiency of 50 %", {"weft", "mpi", "tcp"}}};
+      {"taskbench",
+       "Task Bench: the least task granularity with an efficiency of 50 %",
+       {"weft", "mpi", "tcp", "plain-mpi", "starpu"}}};
   return all;
 }
 
 void add_common_options(CLI::App& app, StudyOptions& options) {
-  app.add_option("--ranks", options.ranks, "ranks of each job, 1 to 64 (default 2)")->check(CLI::Range(1, 64));
-  app.add_option("--workers", options.workers, "worker threads of each rank, 1 to 64 (default 1)")->check(CLI::Range(1, 64));
+  app.add_option("--ranks", options.ranks, "ranks of each job, 1 to 64 (default 2)")
+      ->check(CLI::Range(1, 64));
+  app.add_option("--workers", options.workers, "worker threads of each rank, 1 to 64 (default 1)")
+      ->check(CLI::Range(1, 64));
   app.add_option("--rounds", options.rounds, "rounds of each variant, 1 to 100 (default 5; 1 with --quick)")
       ->check(CLI::Range(1, 100));
   app.add_option("--variants", options.variants,
-                 "with commas between: weft, tcp, mpi, mpich or openmpi, and after colons adaptive, immediate, queued, onepost, "
+                 "with commas between: weft, tcp, mpi, mpich or openmpi, and after colons adaptive, "
+                 "immediate, queued, onepost, "
                  "putsendrecv, sendrecv, original, synchronizer, header-synchronizer, thread, pinned, both")
       ->delimiter(',')
       ->type_name("NAME,...");
   app.add_flag("--quick", options.is_quick, "fewer points and messages: under a minute");
-  app.add_option("--report", options.report, "write STUDY.html (plots), STUDY.csv and STUDY.json into a folder")->type_name("DIR");
-  app.add_option("--json", options.json, "write every round to a file; -: to standard output, instead of the tables")
+  app.add_option("--report", options.report,
+                 "write STUDY.html (plots), STUDY.csv and STUDY.json into a folder")
+      ->type_name("DIR");
+  app.add_option("--json", options.json,
+                 "write every round to a file; -: to standard output, instead of the tables")
       ->type_name("FILE|-");
 }
 
 void add_chain_options(CLI::App& app, StudyOptions& options) {
-  app.add_option("--chains", options.chains, "chains, in all; one of --chains, --bytes, --grain may be a list")
+  app.add_option("--chains", options.chains,
+                 "chains, in all; one of --chains, --bytes, --grain may be a list")
       ->delimiter(',')
       ->check(CLI::Range(1U, 1'000'000U))
       ->type_name("N,...");
@@ -64,12 +76,16 @@ void add_chain_options(CLI::App& app, StudyOptions& options) {
       ->delimiter(',')
       ->check(CLI::Range(0.0, 1e6))
       ->type_name("US,...");
-  app.add_option("--steps", options.steps, "tasks of a chain, 1 to 1000000000 (default: as many as take a moment)")
+  app.add_option("--steps", options.steps,
+                 "tasks of a chain, 1 to 1000000000 (default: as many as take a moment)")
       ->check(CLI::Range(1U, 1'000'000'000U));
-  app.add_option("--injection", options.injection, "chains that a rank starts per second (default 0: at once)")
+  app.add_option("--injection", options.injection,
+                 "chains that a rank starts per second (default 0: at once)")
       ->check(CLI::Range(0.0, 1e9));
-  app.add_option("--iterations", options.iterations, "of each point, within a round (default 3)")->check(CLI::Range(1, 10'000));
-  app.add_option("--warm-ups", options.warm_ups, "iterations before these (default 1)")->check(CLI::Range(0, 10'000));
+  app.add_option("--iterations", options.iterations, "of each point, within a round (default 3)")
+      ->check(CLI::Range(1, 10'000));
+  app.add_option("--warm-ups", options.warm_ups, "iterations before these (default 1)")
+      ->check(CLI::Range(0, 10'000));
   app.add_flag("--sweep", options.sweeps, "a task sweeps the buffer, x = fma(x, 1, 1)");
   app.add_flag("--single-source", options.has_single_source, "all chains begin on rank 0");
 }
@@ -110,7 +126,9 @@ int run_study(StudyOptions& options, const StudyKind& kind, bool has_rounds) {
 
 int command_study(int argc, char** argv) {
   if (argc == 3 && std::string_view(argv[1]) == "--rank") return study::rank_main(argv[2]);
-  CLI::App app{"Reproduces experiments of the papers about task runtimes, and tells which findings show here.", "weft study"};
+  CLI::App app{
+      "Reproduces experiments of the papers about task runtimes, and tells which findings show here.",
+      "weft study"};
   app.require_subcommand(1);
   app.fallthrough(false);
   StudyOptions options;
@@ -121,10 +139,13 @@ int command_study(int argc, char** argv) {
     const std::string_view name = kind.name;
     if (name == "chains") add_chain_options(*command, options);
     if (name == "uts")
-      command->add_option("--tree", options.trees, "T1, T3 or small, with commas between (default T1,T3)")->delimiter(',');
+      command->add_option("--tree", options.trees, "T1, T3 or small, with commas between (default T1,T3)")
+          ->delimiter(',');
     if (name == "taskbench") {
-      command->add_option("--pattern", options.patterns,
-                          "trivial, stencil_1d, fft, tree, nearest, spread, random_nearest, all_to_all (default: all)")
+      command
+          ->add_option(
+              "--pattern", options.patterns,
+              "trivial, stencil_1d, fft, tree, nearest, spread, random_nearest, all_to_all (default: all)")
           ->delimiter(',');
       command->add_option("--kernel", options.kernel, "compute (default) or imbalance")
           ->check(CLI::IsMember({"compute", "imbalance"}));

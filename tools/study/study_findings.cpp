@@ -47,7 +47,8 @@ class Curves {
     for (std::size_t point = from; point < experiment.cases.size(); ++point) {
       const Spread spread = results_.figure(*index_, point, variant);
       if (spread.count == 0) continue;
-      const bool is_better = best == 0 || (experiment.more_is_better ? spread.median > best : spread.median < best);
+      const bool is_better =
+          best == 0 || (experiment.more_is_better ? spread.median > best : spread.median < best);
       if (is_better) best = spread.median;
     }
     return best;
@@ -91,8 +92,8 @@ void compare_ports(const StudyResults& results, std::vector<std::string>& findin
     const double other = best_of(curves, mpi, experiment.more_is_better);
     if (own <= 0 || other <= 0) continue;
     findings.push_back(fmt::format("{}: weft at its best {:.4g}, MPI at its best {:.4g}{}{}: {:.3g} times",
-                                   experiment.title, own, other, experiment.unit.empty() ? "" : " ", experiment.unit,
-                                   experiment.more_is_better ? own / other : other / own));
+                                   experiment.title, own, other, experiment.unit.empty() ? "" : " ",
+                                   experiment.unit, experiment.more_is_better ? own / other : other / own));
   }
 }
 
@@ -107,14 +108,15 @@ void compare_aggregation(const StudyResults& results, std::vector<std::string>& 
     const double at_once = curves.last(*immediate);
     const double together = curves.last(*queued);
     const double both = curves.last(*adaptive);
+    findings.push_back(fmt::format(
+        "{}, no limit: send-immediate makes {:.3g} times the rate of the queue with connections (the paper: "
+        "it helps the LCI parcelport and does not help MPI's)",
+        name, at_once / together));
     findings.push_back(
-        fmt::format("{}, no limit: send-immediate makes {:.3g} times the rate of the queue with connections (the paper: "
-                    "it helps the LCI parcelport and does not help MPI's)",
-                    name, at_once / together));
-    findings.push_back(fmt::format("{}, no limit: adaptive makes {:.3g} of the better of the two; {:.3g} of its parcels "
-                                   "travelled with others, after {:.3g} push-backs per parcel",
-                                   name, both / std::max(at_once, together), curves.per_parcel(*adaptive, "aggregated"),
-                                   curves.per_parcel(*adaptive, "pushed_back")));
+        fmt::format("{}, no limit: adaptive makes {:.3g} of the better of the two; {:.3g} of its parcels "
+                    "travelled with others, after {:.3g} push-backs per parcel",
+                    name, both / std::max(at_once, together), curves.per_parcel(*adaptive, "aggregated"),
+                    curves.per_parcel(*adaptive, "pushed_back")));
   }
 }
 
@@ -127,7 +129,8 @@ std::vector<std::string> findings_of(const StudyResults& results) {
     compare_aggregation(results, findings);
     const std::size_t cores = read_topology().cores.size();
     findings.push_back(fmt::format(
-        "not to be seen on {} cores: a pinned progress thread against progress by workers (it needs a core that no "
+        "not to be seen on {} cores: a pinned progress thread against progress by workers (it needs a core "
+        "that no "
         "worker uses), contention of tens of threads on one device, and what several devices gain",
         cores));
   }

@@ -2,7 +2,10 @@
 
 #include <fmt/core.h>
 
+#include <stdlib.h>
+
 #include <algorithm>
+#include <filesystem>
 #include <sstream>
 
 #include "common/progress_bar.hpp"
@@ -23,8 +26,61 @@ std::string reason_of(const perf::Ended& ended) {
   return ended.errors.substr(begin, ended.errors.find('\n', begin) - begin);
 }
 
+/// A folder for what StarPU writes about the machine, removed with everything in it.
+class ScratchFolder {
+ public:
+  ScratchFolder() : path_((std::filesystem::temp_directory_path() / "weft-study-XXXXXX").string()) {
+    if (::mkdtemp(path_.data()) == nullptr) throw Error(fmt::format("{} cannot be made", path_));
+  }
+  ~ScratchFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  ScratchFolder(const ScratchFolder&) = delete;
+  ScratchFolder& operator=(const ScratchFolder&) = delete;
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+/// One job for each case that StarPU's program knows.
+std::vector<Json> run_starpu(const StudyOptions& options, const Variant& variant, const Json& cases) {
+  // Its progress thread takes turns with its workers where there are no cores for both: milliseconds.
+  constexpr int kSteps = 50;
+  constexpr int kLongestNs = 16'777'216;
+  std::vector<Json> answers;
+  for (const Json& parameters : cases) {
+    answers.push_back(Json::object());
+    if (parameters.value("pattern", "") != "stencil_1d" || parameters.value("kernel", "") != "compute")
+      continue;
+    const ScratchFolder scratch;
+    perf::Command command;
+    command.arguments = variant.launcher;
+    for (const std::string& argument :
+         {std::string("-n"), std::to_string(options.ranks), starpu_path(), parameters.at("width").dump(),
+          std::to_string(std::min(kSteps, parameters.at("steps").get<int>())), parameters.at("cores").dump(),
+          std::to_string(kLongestNs)})
+      command.arguments.push_back(argument);
+    command.environment = {{"OMPI_ALLOW_RUN_AS_ROOT", "1"},
+                           {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"},
+                           {"STARPU_NCPU", std::to_string(options.workers)},
+                           {"STARPU_WORKERS_NOBIND", "1"},
+                           {"STARPU_SILENT", "1"},
+                           {"STARPU_HOME", scratch.path()}};
+    const perf::Ended ended = perf::run_to_end(command, 120);
+    const std::size_t begin = ended.output.find('{');
+    if (!ended.well || begin == std::string::npos) throw Error(fmt::format("starpu: {}", reason_of(ended)));
+    answers.back() = Json::parse(ended.output.substr(begin, ended.output.find('\n', begin) - begin));
+  }
+  return answers;
+}
+
 /// Runs all cases as one job of the variant; the answers in their order.
 std::vector<Json> run_job(const StudyOptions& options, const Variant& variant, const Json& cases) {
+  if (variant.program == Program::starpu) return run_starpu(options, variant, cases);
+  if (variant.program == Program::plain_mpi && options.study != "taskbench")
+    throw Error("the variant plain-mpi is for the study taskbench");
   const Json job = {{"options", fmt::format("{},workers={}", variant.options, options.workers)},
                     {"ranks", options.ranks},
                     {"cases", cases}};
@@ -35,7 +91,8 @@ std::vector<Json> run_job(const StudyOptions& options, const Variant& variant, c
   command.arguments.insert(command.arguments.end(), {perf::own_path(), "study", "--rank", job.dump()});
   command.environment = {{"OMPI_ALLOW_RUN_AS_ROOT", "1"}, {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"}};
   constexpr double kSecondsOfCase = 60;
-  const perf::Ended ended = perf::run_to_end(command, 30 + kSecondsOfCase * static_cast<double>(cases.size()));
+  const perf::Ended ended =
+      perf::run_to_end(command, 30 + kSecondsOfCase * static_cast<double>(cases.size()));
   if (!ended.well) throw Error(fmt::format("{}: {}", variant.name, reason_of(ended)));
   std::vector<Json> answers;
   std::istringstream lines(ended.output);
@@ -59,9 +116,11 @@ StudyResults measure(const StudyOptions& options) {
   // Experiments that show several figures of the same cases measure them once.
   Json cases = Json::array();
   for (const Experiment& experiment : results.experiments) {
-    results.answers.emplace_back(experiment.cases.size(), std::vector<std::vector<Json>>(results.variants.size()));
+    results.answers.emplace_back(experiment.cases.size(),
+                                 std::vector<std::vector<Json>>(results.variants.size()));
     for (const StudyCase& each : experiment.cases)
-      if (std::find(cases.begin(), cases.end(), each.parameters) == cases.end()) cases.push_back(each.parameters);
+      if (std::find(cases.begin(), cases.end(), each.parameters) == cases.end())
+        cases.push_back(each.parameters);
   }
   ProgressBar progress;
   std::size_t done = 0;
@@ -81,8 +140,8 @@ StudyResults measure(const StudyOptions& options) {
   return results;
 }
 
-Spread StudyResults::figure(std::size_t experiment, std::size_t point, std::size_t variant, const std::string& name,
-                            double scale) const {
+Spread StudyResults::figure(std::size_t experiment, std::size_t point, std::size_t variant,
+                            const std::string& name, double scale) const {
   std::vector<double> values;
   for (const Json& answer : answers[experiment][point][variant])
     if (answer.contains(name)) values.push_back(scale * answer.at(name).get<double>());

@@ -51,7 +51,8 @@ std::string picture_of(const StudyResults& results, std::size_t experiment) {
     SvgCurve curve{results.variants[variant].name, kColours[variant % kColours.size()], {}};
     for (std::size_t point = 0; point < shown.cases.size(); ++point) {
       const Spread spread = results.figure(experiment, point, variant);
-      if (spread.count > 0) curve.points.push_back({shown.cases[point].x, spread.median, spread.low, spread.high});
+      if (spread.count > 0)
+        curve.points.push_back({shown.cases[point].x, spread.median, spread.low, spread.high});
     }
     if (!curve.points.empty()) curves.push_back(std::move(curve));
   }
@@ -69,8 +70,9 @@ std::string table_of(const StudyResults& results, std::size_t experiment) {
     text += "<tr><td>" + escaped(shown.cases[point].label);
     for (std::size_t variant = 0; variant < results.variants.size(); ++variant) {
       const Spread spread = results.figure(experiment, point, variant);
-      text += spread.count == 0 ? "<td>-" : fmt::format("<td title=\"{:.4g} to {:.4g}\">{:.4g}", spread.low, spread.high,
-                                                        spread.median);
+      text += spread.count == 0 ? "<td>-"
+                                : fmt::format("<td title=\"{:.4g} to {:.4g}\">{:.4g}", spread.low,
+                                              spread.high, spread.median);
     }
     text += "</tr>\n";
   }
@@ -81,15 +83,18 @@ std::string table_of(const StudyResults& results, std::size_t experiment) {
 
 std::string as_html(const StudyResults& results) {
   const Topology host = read_topology();
-  std::string text = "<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\">\n<meta name=\"viewport\" "
-                     "content=\"width=device-width\">\n";
+  std::string text =
+      "<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\">\n<meta name=\"viewport\" "
+      "content=\"width=device-width\">\n";
   fmt::format_to(std::back_inserter(text), "<title>weft study {}</title>\n{}", results.options.study, kStyle);
   for (const std::string_view colour : kColours)
-    fmt::format_to(std::back_inserter(text), ".{0} {{ fill: var(--{0}); }} .line.{0} {{ fill: none; stroke: var(--{0}); }}\n",
-                   colour);
+    fmt::format_to(std::back_inserter(text),
+                   ".{0} {{ fill: var(--{0}); }} .line.{0} {{ fill: none; stroke: var(--{0}); }}\n", colour);
   fmt::format_to(std::back_inserter(text),
-                 "</style>\n<h1>weft study {}</h1>\n<p>weft {} on {}, {} cores; {} ranks with {} worker{} each; {} round{}, "
-                 "the variants alternating.</p>\n<p class=\"key\">Points are medians, whiskers the lowest and the highest "
+                 "</style>\n<h1>weft study {}</h1>\n<p>weft {} on {}, {} cores; {} ranks with {} worker{} "
+                 "each; {} round{}, "
+                 "the variants alternating.</p>\n<p class=\"key\">Points are medians, whiskers the lowest "
+                 "and the highest "
                  "round.</p>\n",
                  results.options.study, library_version(), escaped(host.processor), host.cores.size(),
                  results.options.ranks, results.options.workers, results.options.workers == 1 ? "" : "s",

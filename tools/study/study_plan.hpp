@@ -18,7 +18,7 @@ struct StudyCase {
 
 /// One picture: a figure against x, for every variant.
 struct Experiment {
-  std::string name;    ///< "rate-8B"
+  std::string name;  ///< "rate-8B"
   std::string title;
   std::string x_name;
   std::string figure;  ///< of the ranks' answer

@@ -21,8 +21,8 @@ struct StudyResults {
 
   /// The experiment's figure in its unit; count 0: none.
   [[nodiscard]] Spread figure(std::size_t experiment, std::size_t point, std::size_t variant) const;
-  [[nodiscard]] Spread figure(std::size_t experiment, std::size_t point, std::size_t variant, const std::string& name,
-                              double scale) const;
+  [[nodiscard]] Spread figure(std::size_t experiment, std::size_t point, std::size_t variant,
+                              const std::string& name, double scale) const;
 };
 
 /// Runs all cases of all variants, round by round, the variants alternating. Throws weft::Error when a job

@@ -11,7 +11,8 @@ std::string as_text(const StudyResults& results) {
   std::string text;
   for (std::size_t experiment = 0; experiment < results.experiments.size(); ++experiment) {
     const Experiment& shown = results.experiments[experiment];
-    fmt::format_to(std::back_inserter(text), "{}{}{}\n", shown.title, shown.unit.empty() ? "" : ", ", shown.unit);
+    fmt::format_to(std::back_inserter(text), "{}{}{}\n", shown.title, shown.unit.empty() ? "" : ", ",
+                   shown.unit);
     std::vector<TextColumn> columns{{TextColumn::Align::right}};
     TextRow head{shown.x_name};
     for (const Variant& variant : results.variants) {
@@ -42,9 +43,10 @@ std::string as_csv(const StudyResults& results) {
         const Experiment& shown = results.experiments[experiment];
         const Spread spread = results.figure(experiment, point, variant);
         if (spread.count == 0) continue;
-        fmt::format_to(std::back_inserter(text), "{},{},{},{},{},{},{:.6g},{:.6g},{:.6g},{}\n", results.options.study,
-                       shown.name, results.variants[variant].name, shown.cases[point].label, shown.figure, shown.unit,
-                       spread.median, spread.low, spread.high, spread.count);
+        fmt::format_to(std::back_inserter(text), "{},{},{},{},{},{},{:.6g},{:.6g},{:.6g},{}\n",
+                       results.options.study, shown.name, results.variants[variant].name,
+                       shown.cases[point].label, shown.figure, shown.unit, spread.median, spread.low,
+                       spread.high, spread.count);
       }
   return text;
 }

@@ -3,6 +3,7 @@
 #include <weft/error.hpp>
 
 #include <array>
+#include <filesystem>
 #include <utility>
 
 #include "perf/measure/child_process.hpp"
@@ -42,19 +43,35 @@ std::vector<std::string> launcher_of(std::string_view port) {
     if (port == "mpich") throw Error("mpich: mpiexec.mpich is not installed");
   }
   for (const char* const name : {"mpiexec.openmpi", "prterun"})
-    if (std::string found = find(name); !found.empty()) return {std::move(found), "--oversubscribe"};
+    if (std::string found = find(name); !found.empty())
+      return {std::move(found), "--oversubscribe", "--bind-to", "none"};  // ranks bind themselves
   throw Error(std::string(port) + ": no mpiexec is installed");
 }
 
 }  // namespace
 
+std::string starpu_path() {
+  return (std::filesystem::path(perf::own_path()).parent_path() / WEFT_PERF_PLUGIN_FOLDER /
+          "weft-study-starpu")
+      .string();
+}
+
 Variant variant_of(std::string_view name) {
   Variant variant;
   variant.name = name;
+  if (name == "plain-mpi" || name == "starpu") {
+    variant.program = name == "starpu" ? Program::starpu : Program::plain_mpi;
+    variant.options = name;
+    variant.launcher = launcher_of(name == "starpu" ? "openmpi" : "mpi");
+    if (name == "starpu" && !std::filesystem::exists(starpu_path()))
+      throw Error("starpu: weft was built without it (libstarpu-dev, libopenmpi-dev)");
+    return variant;
+  }
   const std::string_view port = name.substr(0, name.find(':'));
   if (port != "weft" && port != "tcp" && port != "mpi" && port != "mpich" && port != "openmpi")
     throw Error("variant '" + std::string(name) + "': '" + std::string(port) +
-                "' is no parcelport; there are weft, tcp, mpi, mpich, openmpi");
+                "' is no parcelport; there are weft, tcp, mpi, mpich, openmpi, and for taskbench plain-mpi "
+                "and starpu");
   variant.options = port == "weft" ? "port=weft" : port == "tcp" ? "port=tcp" : "port=mpi";
   for (std::string_view rest = name.substr(port.size()); !rest.empty();) {
     rest.remove_prefix(1);
@@ -74,7 +91,8 @@ Variant variant_of(std::string_view name) {
   return variant;
 }
 
-std::vector<Variant> variants_that_run(const std::vector<std::string>& names, std::vector<std::string>& left_out) {
+std::vector<Variant> variants_that_run(const std::vector<std::string>& names,
+                                       std::vector<std::string>& left_out) {
   std::vector<Variant> variants;
   for (const std::string& name : names) {
     try {

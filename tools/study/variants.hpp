@@ -7,13 +7,23 @@
 
 namespace weft::tools::study {
 
+/// What the ranks of a variant run.
+enum class Program {
+  parcels,    ///< a parcel runtime
+  plain_mpi,  ///< MPI without tasks (Task Bench's stencil only)
+  starpu,     ///< StarPU-MPI (likewise)
+};
+
 struct Variant {
+  Program program = Program::parcels;
   std::string name;     ///< "weft:putsendrecv:immediate"
   std::string options;  ///< of the parcel runtime, without workers
   /// What starts its ranks, before "-n": `weft run`, or a launcher of MPI; its own arguments behind it.
   std::vector<std::string> launcher;
 };
 
+/// The program for Program::starpu, which is there when weft was built where StarPU is installed.
+[[nodiscard]] std::string starpu_path();
 /// Throws weft::Error for a word that is none, and when the launcher is not installed.
 [[nodiscard]] Variant variant_of(std::string_view name);
 /// Of these names those whose launchers are installed; the others are added to `left_out` with the reason.

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "study/ranks/distribution.hpp"
+#include "study/ranks/grain.hpp"
 #include "study/ranks/workload.hpp"
 
 namespace weft::tools::study {
@@ -101,7 +102,8 @@ void start_chains(Runtime& runtime) {
     if (settings.injection > 0) {
       const auto due = begin + static_cast<std::int64_t>(1e9 * started / settings.injection);
       // Asleep, since this thread and the worker may share a core; what is late is made up for.
-      if (const std::int64_t left = due - now_ns(); left > 0) std::this_thread::sleep_for(std::chrono::nanoseconds(left));
+      if (const std::int64_t left = due - now_ns(); left > 0)
+        std::this_thread::sleep_for(std::chrono::nanoseconds(left));
     }
     ++started;
     std::vector<double> buffer(settings.bytes / sizeof(double));
@@ -159,7 +161,8 @@ void check(std::uint64_t steps, std::uint64_t wrong, const Settings& settings) {
   if (steps != expected)
     throw Error(fmt::format("{} steps were made where {} chains of {} steps make {}", steps, settings.chains,
                             settings.steps, expected));
-  if (wrong != 0) throw Error(fmt::format("{} buffer elements are not what the recurrence makes them", wrong));
+  if (wrong != 0)
+    throw Error(fmt::format("{} buffer elements are not what the recurrence makes them", wrong));
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "study/ranks/plain_mpi.hpp"
 #include "study/ranks/workload.hpp"
 
 namespace weft::tools::study {
@@ -42,7 +43,8 @@ void bind_rank(int ranks) {
   const std::size_t first = static_cast<std::size_t>(std::atoi(own)) * cores;
   std::vector<int> processors;
   for (std::size_t core = first; core < first + cores && core < topology.cores.size(); ++core)
-    processors.insert(processors.end(), topology.cores[core].processors.begin(), topology.cores[core].processors.end());
+    processors.insert(processors.end(), topology.cores[core].processors.begin(),
+                      topology.cores[core].processors.end());
   if (!processors.empty()) bind_thread(processors);
 }
 
@@ -53,9 +55,11 @@ int rank_main(const std::string& job) {
     const Json description = Json::parse(job);
     bind_rank(description.at("ranks").get<int>());
     const std::string options = description.at("options");
+    if (options.starts_with("plain-mpi")) return plain_mpi_main(description);
     parcel::Runtime runtime({.text = options});
     if (runtime.size() != description.at("ranks").get<int>())
-      throw Error(fmt::format("the job has {} ranks instead of {}", runtime.size(), description.at("ranks").get<int>()));
+      throw Error(fmt::format("the job has {} ranks instead of {}", runtime.size(),
+                              description.at("ranks").get<int>()));
     for (const Json& parameters : description.at("cases")) {
       Json figures = workload_of(parameters.at("workload"))(runtime, parameters);
       if (runtime.rank() != 0) continue;

@@ -4,9 +4,9 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <thread>
@@ -77,13 +77,15 @@ Json run_stream(Runtime& runtime, const Json& parameters) {
       for (std::uint64_t batch = 0; batch < now->messages / now->batch; ++batch) {
         const std::int64_t due = begin + static_cast<std::int64_t>(pause * static_cast<double>(batch));
         // Asleep, since this thread and the worker may share a core; what is late is made up for.
-        if (const std::int64_t left = due - now_ns(); left > 0) std::this_thread::sleep_for(std::chrono::nanoseconds(left));
+        if (const std::int64_t left = due - now_ns(); left > 0)
+          std::this_thread::sleep_for(std::chrono::nanoseconds(left));
         runtime.apply(0, action<&send_batch>, batch * now->batch);
       }
       const std::uint64_t sum = all_received.get();
       const auto elapsed = static_cast<double>(now_ns() - begin) * 1e-9;
       const std::uint64_t messages = now->messages;
-      if (sum != messages * (messages - 1) / 2) throw Error("the numbers that have come are not those that were sent");
+      if (sum != messages * (messages - 1) / 2)
+        throw Error("the numbers that have come are not those that were sent");
       figures["messages_per_s"] = static_cast<double>(messages) / elapsed;
       figures["injected_per_s"] =
           static_cast<double>(messages) * 1e9 / static_cast<double>(now->sent_at.load() - begin);

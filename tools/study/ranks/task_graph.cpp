@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "study/ranks/grain.hpp"
 #include "study/ranks/graph_pattern.hpp"
 #include "study/ranks/workload.hpp"
 
@@ -31,7 +32,7 @@ struct Graph {
   int width = 0;
   int steps = 0;
   int radix = 0;
-  std::size_t words = 2;  // of an output
+  std::size_t words = 2;                                 // of an output
   std::vector<std::vector<std::vector<int>>> consumers;  // by step and point
   std::vector<std::vector<std::atomic<int>>> missing;    // inputs, by step and point
 };
@@ -53,7 +54,8 @@ int owner_of(int point, int ranks) {
 double grain_of(int step, int point) {
   if (graph->kernel == Kernel::empty) return 0;
   if (graph->kernel == Kernel::compute) return pass->grain_ns;
-  const std::uint32_t hash = (static_cast<std::uint32_t>(step) * 2654435761U) ^ (static_cast<std::uint32_t>(point) * 2246822519U);
+  const std::uint32_t hash =
+      (static_cast<std::uint32_t>(step) * 2654435761U) ^ (static_cast<std::uint32_t>(point) * 2246822519U);
   return 2 * pass->grain_ns * ((hash >> 8) & 0xffff) / 65536.0;  // on average as long as the others'
 }
 
@@ -64,20 +66,23 @@ void run_task(Runtime& runtime, int step, int point) {
   if (grain > 0) Grain::compute(grain);
   pass->tasks.fetch_add(1, std::memory_order_relaxed);
   if (step + 1 == graph->steps) return;
-  for (const int consumer : graph->consumers[static_cast<std::size_t>(step)][static_cast<std::size_t>(point)]) {
+  for (const int consumer :
+       graph->consumers[static_cast<std::size_t>(step)][static_cast<std::size_t>(point)]) {
     std::vector<std::uint64_t> words(graph->words);
     for (std::size_t index = 0; index + 1 < words.size(); index += 2) {
       words[index] = static_cast<std::uint64_t>(step);
       words[index + 1] = static_cast<std::uint64_t>(point);
     }
-    runtime.apply(owner_of(consumer, runtime.size()), action<&take_input>, step + 1, consumer, point, std::move(words));
+    runtime.apply(owner_of(consumer, runtime.size()), action<&take_input>, step + 1, consumer, point,
+                  std::move(words));
   }
 }
 
 void take_input(Runtime& runtime, int step, int point, int from, std::vector<std::uint64_t> words) {
   std::uint64_t wrong = words.size() == graph->words ? 0 : 1;
   for (std::size_t index = 0; index + 1 < words.size(); index += 2)
-    if (words[index] + 1 != static_cast<std::uint64_t>(step) || words[index + 1] != static_cast<std::uint64_t>(from))
+    if (words[index] + 1 != static_cast<std::uint64_t>(step) ||
+        words[index + 1] != static_cast<std::uint64_t>(from))
       ++wrong;
   if (wrong != 0) pass->wrong.fetch_add(wrong, std::memory_order_relaxed);
   pass->inputs.fetch_add(1, std::memory_order_relaxed);
@@ -89,7 +94,9 @@ void build(const Json& parameters) {
   graph = std::make_unique<Graph>();
   graph->pattern = pattern_of(parameters.value("pattern", "stencil_1d"));
   const std::string kernel = parameters.value("kernel", "compute");
-  graph->kernel = kernel == "empty" ? Kernel::empty : kernel == "imbalance" ? Kernel::imbalance : Kernel::compute;
+  graph->kernel = kernel == "empty"       ? Kernel::empty
+                  : kernel == "imbalance" ? Kernel::imbalance
+                                          : Kernel::compute;
   graph->width = parameters.value("width", 8);
   graph->steps = parameters.value("steps", 100);
   graph->radix = parameters.value("radix", 5);
@@ -100,7 +107,8 @@ void build(const Json& parameters) {
     graph->missing.emplace_back(width);
     for (int point = 0; point < graph->width && step > 0; ++point)
       for (const int needed : dependences_of(graph->pattern, step, point, graph->width, graph->radix))
-        graph->consumers[static_cast<std::size_t>(step) - 1][static_cast<std::size_t>(needed)].push_back(point);
+        graph->consumers[static_cast<std::size_t>(step) - 1][static_cast<std::size_t>(needed)].push_back(
+            point);
   }
 }
 
@@ -150,10 +158,12 @@ double run_pass(Runtime& runtime, double grain_ns) {
       all.inputs += there.inputs;
       all.wrong += there.wrong;
     }
-    const std::uint64_t tasks = static_cast<std::uint64_t>(graph->width) * static_cast<std::uint64_t>(graph->steps);
+    const std::uint64_t tasks =
+        static_cast<std::uint64_t>(graph->width) * static_cast<std::uint64_t>(graph->steps);
     if (all.tasks != tasks || all.inputs != inputs || all.wrong != 0)
-      throw Error(fmt::format("{} tasks have run and {} inputs have come, {} of them wrong; the graph has {} and {}",
-                              all.tasks, all.inputs, all.wrong, tasks, inputs));
+      throw Error(
+          fmt::format("{} tasks have run and {} inputs have come, {} of them wrong; the graph has {} and {}",
+                      all.tasks, all.inputs, all.wrong, tasks, inputs));
   }
   runtime.barrier();
   return elapsed;
@@ -170,35 +180,17 @@ Json run_graph(Runtime& runtime, const Json& parameters) {
   const double tasks = static_cast<double>(graph->width) * graph->steps;
   CountersOf counters(runtime);
   run_pass(runtime, 0);  // warm-up
-  Json curve = Json::array();
   Json figures;
-  double metg = 0;
-  double last_grain = 0;
-  double last_efficiency = 0;
-  // From long tasks to short ones, until less than half of the time is work.
-  for (double grain = parameters.value("longest_ns", 262'144.0); grain >= 64; grain /= 2) {
-    const double elapsed = run_pass(runtime, grain);
-    const double efficiency = tasks * grain * 1e-9 / (elapsed * cores);
-    const double granularity = elapsed * cores / tasks * 1e6;
-    curve.push_back({{"grain_ns", grain}, {"efficiency", efficiency}, {"granularity_us", granularity}});
-    int is_over = 0;
-    if (runtime.rank() == 0) {
-      if (efficiency < 0.5 && metg == 0) {
-        // Between two grains, on logarithmic axes; the granularity of a task that is half work is twice that.
-        const double share = (0.5 - efficiency) / (last_efficiency - efficiency);
-        metg = last_grain == 0 ? -1 : 2e-3 * grain * std::pow(last_grain / grain, share);
-      }
-      is_over = metg != 0 ? 1 : 0;
-    }
-    last_grain = grain;
-    last_efficiency = efficiency;
-    std::vector<int> all(static_cast<std::size_t>(runtime.size()));
-    runtime.port().allgather(std::as_bytes(std::span(&is_over, 1)), std::as_writable_bytes(std::span(all)));
-    if (all[0] != 0) break;
-  }
+  find_least_granularity(
+      figures, parameters.value("longest_ns", 262'144.0), cores, tasks, runtime.rank() == 0,
+      [&](double grain) { return run_pass(runtime, grain); },
+      [&](bool is_over) {
+        const std::uint8_t own = is_over ? 1 : 0;
+        std::vector<std::uint8_t> all(static_cast<std::size_t>(runtime.size()));
+        runtime.port().allgather(std::as_bytes(std::span(&own, 1)), std::as_writable_bytes(std::span(all)));
+        return all[0] != 0;
+      });
   figures["counters"] = counters.changes();
-  if (metg > 0) figures["metg_us"] = metg;  // else the longest tasks were too short already
-  figures["curve"] = curve;
   const double elapsed = run_pass(runtime, 0);
   figures["tasks_per_s"] = tasks / elapsed;
   return figures;

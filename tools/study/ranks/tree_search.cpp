@@ -39,7 +39,7 @@ struct Search {
   std::atomic<int> pieces{0};           // tasks of this rank that have nodes
   std::atomic<std::size_t> hungry{0};   // ranks in the list
   std::mutex mutex;
-  std::vector<int> waiting;    // ranks that have asked here
+  std::vector<int> waiting;     // ranks that have asked here
   std::vector<bool> has_asked;  // by rank: it knows that this rank has nothing
 };
 std::unique_ptr<Search> now;
@@ -82,7 +82,8 @@ void ask_neighbours(Runtime& runtime) {
 std::vector<TreeNode> half_of(std::vector<TreeNode>& nodes) {
   std::vector<TreeNode> given;
   std::vector<TreeNode> kept;
-  for (std::size_t index = 0; index < nodes.size(); ++index) (index % 2 == 0 ? given : kept).push_back(nodes[index]);
+  for (std::size_t index = 0; index < nodes.size(); ++index)
+    (index % 2 == 0 ? given : kept).push_back(nodes[index]);
   nodes = std::move(kept);
   return given;
 }
@@ -121,7 +122,8 @@ void search(Runtime& runtime, std::vector<TreeNode> nodes) {
     deepest = std::max(deepest, node.depth);
     const int children = children_of(shape, node);
     if (children == 0) ++leaves;
-    for (int child = 0; child < children; ++child) nodes.push_back(child_of(node, static_cast<std::uint32_t>(child)));
+    for (int child = 0; child < children; ++child)
+      nodes.push_back(child_of(node, static_cast<std::uint32_t>(child)));
     if (count % kNodesBetweenLooks == 0 && nodes.size() >= kLeastShared) share(runtime, nodes);
     // Communication moves between tasks.
     if (count == 16 * kNodesBetweenLooks && !nodes.empty()) {
@@ -171,13 +173,15 @@ Json run_tree(Runtime& runtime, const Json& parameters) {
       total.leaves += there.leaves;
       total.given += there.given;
       total.deepest = std::max(total.deepest, there.deepest);
-      least = rank == 0 ? static_cast<double>(there.nodes) : std::min(least, static_cast<double>(there.nodes));
+      least =
+          rank == 0 ? static_cast<double>(there.nodes) : std::min(least, static_cast<double>(there.nodes));
       most = std::max(most, static_cast<double>(there.nodes));
     }
     const TreeShape& shape = *now->shape;
     if (total.nodes != shape.nodes || total.leaves != shape.leaves || total.deepest != shape.deepest)
-      throw Error(fmt::format("tree {} was counted as {} nodes, {} leaves, depth {}; it has {}, {}, {}", shape.name,
-                              total.nodes, total.leaves, total.deepest, shape.nodes, shape.leaves, shape.deepest));
+      throw Error(fmt::format("tree {} was counted as {} nodes, {} leaves, depth {}; it has {}, {}, {}",
+                              shape.name, total.nodes, total.leaves, total.deepest, shape.nodes, shape.leaves,
+                              shape.deepest));
     figures["nodes"] = total.nodes;
     figures["leaves"] = total.leaves;
     figures["depth"] = total.deepest;

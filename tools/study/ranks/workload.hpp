@@ -31,17 +31,6 @@ inline std::int64_t now_ns() {
   return static_cast<std::int64_t>(time.tv_sec) * 1'000'000'000 + time.tv_nsec;
 }
 
-/// A loop of multiply-adds that depend on each other, as long as was measured for a number of nanoseconds.
-class Grain {
- public:
-  /// Measures the loop once per process.
-  static void calibrate();
-  static void compute(double nanoseconds);
-
- private:
-  static void loop(std::uint64_t rounds);
-};
-
 /// What changed in the runtime's counters on all ranks. Collective; meaningful on rank 0.
 class CountersOf {
  public:
