@@ -137,6 +137,10 @@ struct ReceiveOptions {
   /// if it had been cancelled. 0: no timeout. Less than 0: only a message that has arrived already is
   /// received.
   Timeout timeout{};
+  /// The bits of the tag that a message must have in common with the receive, or probe, on an ordered engine;
+  /// its other bits may be anything: a wildcard for a part of the tag. weft::Error on other engines, unless
+  /// it is all ones.
+  std::uint64_t tag_mask = ~std::uint64_t{0};
 };
 
 /// Options of puts, gets and atomic operations.

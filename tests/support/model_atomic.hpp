@@ -5,11 +5,12 @@
 // any store that coherence and happens-before leave visible, not only the newest. Release stores carry the
 // storing thread's view, acquire loads join it; a Cell reports a race when two accesses, one of them a write,
 // are not ordered by that. Loads of an atomic never see stores that have not been executed yet (no load
-// buffering), and seq_cst is treated as acquire and release: what needs more than that cannot be proved with
-// this model.
+// buffering). A seq_cst load sees no store that is older than the last seq_cst store that was executed: the
+// order of execution is the single order of these accesses. Fences are not modelled.
 #pragma once
 
 #include <ucontext.h>
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -43,7 +44,7 @@ struct View {
 };
 
 /// Orders that a negative test takes away.
-enum class Weaken : std::uint8_t { nothing, releases, acquires };
+enum class Weaken : std::uint8_t { nothing, releases, acquires, sequential };
 
 class Schedule {
  public:
@@ -120,6 +121,9 @@ class Schedule {
            (order == std::memory_order_release || order == std::memory_order_acq_rel ||
             order == std::memory_order_seq_cst);
   }
+  [[nodiscard]] bool is_sequential(std::memory_order order) const {
+    return weaken_ != Weaken::sequential && order == std::memory_order_seq_cst;
+  }
   [[nodiscard]] bool acquires(std::memory_order order) const {
     return weaken_ != Weaken::acquires &&
            (order == std::memory_order_acquire || order == std::memory_order_acq_rel ||
@@ -173,6 +177,7 @@ class Atomic {
     schedule().preempt();
     View& view = schedule().view();
     std::uint32_t& seen = view.seen_of(location_);
+    if (schedule().is_sequential(order)) seen = std::max(seen, last_sequential_);
     const std::size_t newest = history_.size() - 1;
     // Half of the loads see the newest store, so that loops make progress.
     std::size_t index = newest;
@@ -239,6 +244,7 @@ class Atomic {
     if (inherited != nullptr)
       store.released = *inherited;  // a read-modify-write goes on with the release sequence
     if (schedule().releases(order)) store.released.join(view);
+    if (schedule().is_sequential(order)) last_sequential_ = static_cast<std::uint32_t>(history_.size());
     history_.push_back(std::move(store));
   }
   template <class Change>
@@ -260,6 +266,7 @@ class Atomic {
 
   const std::size_t location_;
   std::vector<Store> history_;
+  std::uint32_t last_sequential_ = 0;  // place in the history
 };
 
 /// A plain variable: reports a race when its accesses are not ordered.

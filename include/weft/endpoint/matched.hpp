@@ -152,7 +152,7 @@ class MatchedOperations {
     const bool has_timeout = options.timeout.count() != 0;
     const bool fits_fast_path = options.completion != nullptr &&
                                 options.policy == MatchingPolicy::rank_and_tag && options.handle == nullptr &&
-                                !has_timeout;
+                                !has_timeout && options.tag_mask == ~std::uint64_t{0};
     const std::uint64_t engine_and_source = (options.may_complete_now ? detail::kMayCompleteNow : 0) |
                                             static_cast<std::uint64_t>(options.engine) << 32 |
                                             static_cast<std::uint32_t>(source);

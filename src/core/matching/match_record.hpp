@@ -24,8 +24,11 @@ struct alignas(128) MatchRecord : MatchLink, PooledRecord {
   std::span<std::byte> buffer;       // of a receive
   Completion* completion = nullptr;  // of a receive
   void* user_data = nullptr;         // of a receive
-  MatchingEngine* engine = nullptr;  // while it waits for a transfer
-  MatchRecord* next = nullptr;       // while it waits for a transfer, and in a RecordList
+  union {
+    MatchingEngine* engine = nullptr;  // while it waits for a transfer
+    std::uint64_t tag_mask;            // of a receive with wildcards, while it is posted
+  };
+  MatchRecord* next = nullptr;  // while it waits for a transfer, and in a RecordList
   // For ordered engines:
   MatchRecord* previous = nullptr;  // in a RecordList
   std::uint64_t order = 0;          // of a receive: number of its post; of a held message: its number

@@ -57,21 +57,22 @@ MatchRecord* OrderedMatching::match_held(ArrivalStream& stream) noexcept {
   }
 }
 
-MatchRecord* OrderedMatching::take_message(const MatchKey& key) noexcept {
+MatchRecord* OrderedMatching::take_message(const MatchKey& key, std::uint64_t tag_mask) noexcept {
   const Hold hold = enter();
-  MatchRecord* message = find_message(key);
+  MatchRecord* message = find_message(key, tag_mask);
   if (message != nullptr) unlink_message(*message);
   leave(hold);
   return message;
 }
 
-MatchRecord* OrderedMatching::find_message(const MatchKey& wanted) noexcept {
+MatchRecord* OrderedMatching::find_message(const MatchKey& wanted, std::uint64_t tag_mask) noexcept {
   MatchRecord* found = nullptr;
   if (!is_wildcard(wanted)) {
     table_.visit_oldest(MatchSide::unexpected, wanted, [&](MatchRecord& message) { found = &message; });
     return found;
   }
-  for (found = messages_.first(); found != nullptr && !fits(wanted, found->key());) found = found->next;
+  for (found = messages_.first(); found != nullptr && !fits(wanted, tag_mask, found->key());)
+    found = found->next;
   return found;
 }
 
@@ -84,7 +85,7 @@ void OrderedMatching::unlink_message(MatchRecord& message) noexcept {
 /// the table was posted before it.
 MatchRecord* OrderedMatching::take_receive_among_wildcards(const MatchKey& key) noexcept {
   MatchRecord* found = wildcards_.first();
-  while (found != nullptr && !fits(found->key(), key)) found = found->next;
+  while (found != nullptr && !fits(found->key(), found->tag_mask, key)) found = found->next;
   if (found == nullptr) return nullptr;
   std::uint64_t exact = ~std::uint64_t{0};
   table_.visit_oldest(MatchSide::posted, key, [&](const MatchRecord& receive) { exact = receive.order; });

@@ -39,6 +39,8 @@ class OrderedMatching {
  public:
   using Table = MatchTable<MatchRecord>;
   using Answer = Table::Answer;
+  /// The tag_mask of receives and probes for which all bits of the tag count.
+  static constexpr std::uint64_t kWholeTag = ~std::uint64_t{0};
 
   /// `table`: serial, and used through this object only.
   OrderedMatching(Table& table, RecordPool<MatchRecord>& records, int ranks, bool serial)
@@ -78,8 +80,12 @@ class OrderedMatching {
   }
 
   [[nodiscard]] ArrivalStream& arrivals(int peer, std::uint8_t device) { return arrivals_->at(peer, device); }
+  /// The key of a receive or probe. Its policy tells whether only some bits of the tag count.
+  [[nodiscard]] static MatchKey key_of(int source, std::uint64_t tag, std::uint64_t tag_mask) noexcept {
+    return {tag, static_cast<std::uint32_t>(source), tag_mask == kWholeTag ? 0 : kMasked};
+  }
   [[nodiscard]] static bool is_wildcard(const MatchKey& key) noexcept {
-    return key.source == static_cast<std::uint32_t>(any_source) || key.tag == any_tag;
+    return key.source == static_cast<std::uint32_t>(any_source) || key.tag == any_tag || key.policy != 0;
   }
 
   /// Returns true when it is the turn of the message with this number, no other is held, and no wildcard is
@@ -149,7 +155,8 @@ class OrderedMatching {
   /// Unlinks and returns the message that a receive matches; when there is none, the record that make()
   /// returns begins to wait as a receive.
   template <class Make>
-  [[nodiscard]] Table::Result post(const MatchKey& key, Make&& make) noexcept;
+  [[nodiscard]] Table::Result post(const MatchKey& key, Make&& make,
+                                   std::uint64_t tag_mask = kWholeTag) noexcept;
 
   /// The result of an arrival.
   struct Arrival {
@@ -177,10 +184,10 @@ class OrderedMatching {
   template <class Still>
   [[nodiscard]] bool unlink(MatchRecord& record, const Still& still) noexcept;
   /// Unlinks and returns the message that a receive would match, or returns nullptr.
-  [[nodiscard]] MatchRecord* take_message(const MatchKey& key) noexcept;
+  [[nodiscard]] MatchRecord* take_message(const MatchKey& key, std::uint64_t tag_mask = kWholeTag) noexcept;
   /// Calls visit(message) under the lock; returns false when there is none.
   template <class Visit>
-  bool visit_message(const MatchKey& key, const Visit& visit) noexcept;
+  bool visit_message(const MatchKey& key, const Visit& visit, std::uint64_t tag_mask = kWholeTag) noexcept;
 
   /// Calls visit(record, side, is_held) for everything that waits; is_held: the message's turn has not come.
   template <class Visit>
@@ -201,13 +208,15 @@ class OrderedMatching {
   [[nodiscard]] static bool holds(const ArrivalStream& stream, std::uint32_t number) noexcept;
   static void keep_held(ArrivalStream& stream, std::uint32_t number, const MatchKey& key,
                         MatchRecord& message) noexcept;
-  [[nodiscard]] static bool fits(const MatchKey& wanted, const MatchKey& message) noexcept {
+  static constexpr std::uint32_t kMasked = 1;
+  [[nodiscard]] static bool fits(const MatchKey& wanted, std::uint64_t tag_mask,
+                                 const MatchKey& message) noexcept {
     return (wanted.source == message.source || wanted.source == static_cast<std::uint32_t>(any_source)) &&
-           (wanted.tag == message.tag || wanted.tag == any_tag);
+           (((wanted.tag ^ message.tag) & tag_mask) == 0 || wanted.tag == any_tag);
   }
   [[nodiscard]] static MatchRecord* last_held_until(const ArrivalStream& stream,
                                                     std::uint32_t number) noexcept;
-  [[nodiscard]] MatchRecord* find_message(const MatchKey& wanted) noexcept;
+  [[nodiscard]] MatchRecord* find_message(const MatchKey& wanted, std::uint64_t tag_mask) noexcept;
   [[nodiscard]] MatchRecord* take_receive_among_wildcards(const MatchKey& key) noexcept;
   void unlink_message(MatchRecord& message) noexcept;
   void remove_wildcard(MatchRecord& record) noexcept {
@@ -268,7 +277,8 @@ auto OrderedMatching::arrive(int peer, std::uint8_t device, std::uint32_t number
 }
 
 template <class Make>
-auto OrderedMatching::post(const MatchKey& key, Make&& make) noexcept -> Table::Result {
+auto OrderedMatching::post(const MatchKey& key, Make&& make, std::uint64_t tag_mask) noexcept
+    -> Table::Result {
   const std::uint64_t order = posted_ + 1;
   const auto make_posted = [&]() -> MatchRecord* {
     MatchRecord* receive = make();
@@ -280,13 +290,14 @@ auto OrderedMatching::post(const MatchKey& key, Make&& make) noexcept -> Table::
     if (result.answer == Answer::matched) messages_.remove(*result.record);
     return result;
   }
-  if (MatchRecord* message = find_message(key); message != nullptr) {
+  if (MatchRecord* message = find_message(key, tag_mask); message != nullptr) {
     unlink_message(*message);
     return {Answer::matched, message};
   }
   MatchRecord* receive = make_posted();
   if (receive == nullptr) return {Answer::exhausted, nullptr};
   receive->set_key(key);
+  receive->tag_mask = tag_mask;
   wildcards_.append(*receive);
   return {Answer::kept, receive};
 }
@@ -300,9 +311,10 @@ bool OrderedMatching::unlink(MatchRecord& record, const Still& still) noexcept {
 }
 
 template <class Visit>
-bool OrderedMatching::visit_message(const MatchKey& key, const Visit& visit) noexcept {
+bool OrderedMatching::visit_message(const MatchKey& key, const Visit& visit,
+                                    std::uint64_t tag_mask) noexcept {
   const Hold hold = enter();
-  const MatchRecord* message = find_message(key);
+  const MatchRecord* message = find_message(key, tag_mask);
   if (message != nullptr) visit(*message);
   leave(hold);
   return message != nullptr;
@@ -333,8 +345,10 @@ void OrderedMatching::take_over(OrderedMatching& from, const CopyOf& copy_of) {
             [](const MatchRecord* a, const MatchRecord* b) { return a->order < b->order; });
   for (MatchRecord* record : receives) {
     const MatchKey key = record->key();
+    const std::uint64_t tag_mask = is_wildcard(key) ? record->tag_mask : kWholeTag;
     record->order = 0;
-    static_cast<void>(post(key, [&] { return copy_of(*record); }));
+    static_cast<void>(post(
+        key, [&] { return copy_of(*record); }, tag_mask));
   }
   for (MatchRecord* record = from.messages_.first(); record != nullptr;) {
     MatchRecord* const next = record->next;

@@ -1,4 +1,4 @@
-// Ranks of a parcel program: parcel_rank all-sizes | tree | death [--options TEXT].
+// Ranks of a parcel program: parcel_rank all-sizes | tree | death | huge [--options TEXT].
 #include <weft/parcel/parcel.hpp>
 
 #include <unistd.h>
@@ -91,6 +91,21 @@ void death(Runtime& runtime) {
   std::printf("rank %d goes on\n", runtime.rank());
 }
 
+/// An array of more than 4 GiB, alone and beside a small one.
+void huge(Runtime& runtime) {
+  if (runtime.rank() != 0) return;
+  std::vector<std::uint64_t> words((std::size_t{9} << 29) / sizeof(std::uint64_t) + 3);
+  for (std::size_t index = 0; index < words.size(); index += 511) words[index] = index;
+  const std::size_t size = words.size();
+  const auto count = [](const std::vector<std::uint64_t>& received, const std::string& name) {
+    std::uint64_t right = 0;
+    for (std::size_t index = 0; index < received.size(); ++index)
+      right += received[index] == (index % 511 == 0 ? index : 0) ? 1 : 0;
+    return right + name.size();
+  };
+  require(runtime.async(1, count, std::move(words), std::string("name")).get() == size + 4, "a wrong count");
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
@@ -104,6 +119,8 @@ int main(int count, char** arguments) {
       tree(runtime);
     else if (mode == "death")
       death(runtime);
+    else if (mode == "huge")
+      huge(runtime);
     else
       weft::test::fail("parcel_rank: unknown mode '" + mode + "'");
   } catch (const std::exception& error) {

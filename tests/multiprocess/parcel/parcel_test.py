@@ -13,6 +13,7 @@ CONFIGURATIONS = ("", "aggregation=immediate", "aggregation=queued", "workers=2,
                   "port=tcp", "port=tcp,aggregation=queued,workers=2", "protocol=putsendrecv,progress=pinned",
                   "protocol=sendrecv,header_completion=synchronizer,followup_completion=synchronizer")
 LAUNCHERS = (("mpiexec.mpich",), ("mpiexec.openmpi", "--oversubscribe"))
+EXAMPLE = os.path.join(os.environ["WEFTDEV_BIN_DIR"], "example-jacobi")
 NODES = "32767 nodes\n"
 
 
@@ -52,6 +53,14 @@ class ParcelTest(unittest.TestCase):
                                         timeout=HANG_GUARD + 20, env=environment(WEFT_NETWORK=network), check=False)
                 self.assertEqual(sorted(result.stdout.splitlines()), ["rank 0 goes on", "rank 2 goes on"], result.stderr)
                 self.assertNotEqual(result.returncode, 0)
+
+    def test_ranks_of_different_programs_are_refused_with_the_actions_that_differ(self):
+        script = f'test "$WEFT_RANK" = 0 && exec {program("parcel_rank")} tree; exec {EXAMPLE}'
+        result = subprocess.run([WEFT, "run", "-n", "2", "--timeout", str(HANG_GUARD), "--", "sh", "-c", script], capture_output=True,
+                                text=True, timeout=HANG_GUARD + 20, env=environment(), check=False)
+        self.assertNotEqual(result.returncode, 0)
+        self.assertIn("the ranks run programs with different actions", result.stderr)
+        self.assertIn("grow", result.stderr)
 
     def test_a_bad_option_is_one_line(self):
         for options, text in (

@@ -196,7 +196,9 @@ Decoder records() {
 
 std::vector<Decoder> all_decoders() {
   sockets::prepare_greetings();
-  return {addresses(), introduction(), card(), host_list(), frames(), records()};
+  std::vector<Decoder> all{addresses(), introduction(), card(), host_list(), frames(), records()};
+  for (Decoder& each : decoders_of_parcels()) all.push_back(std::move(each));
+  return all;
 }
 
 }  // namespace weft::fuzz

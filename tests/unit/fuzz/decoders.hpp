@@ -20,5 +20,7 @@ struct Decoder {
 };
 
 std::vector<Decoder> all_decoders();
+/// Those of them that take bytes of parcels.
+std::vector<Decoder> decoders_of_parcels();
 
 }  // namespace weft::fuzz

@@ -45,7 +45,8 @@ void run_task(void* buffers[], void* packed) {
   for (int other = arguments.point - 1; arguments.step > 0 && other <= arguments.point + 1; ++other) {
     if (other < 0 || other >= arguments.width) continue;
     const std::uint64_t* const input = at(buffer++);
-    if (input[0] + 1 != static_cast<std::uint64_t>(arguments.step) || input[1] != static_cast<std::uint64_t>(other))
+    if (input[0] + 1 != static_cast<std::uint64_t>(arguments.step) ||
+        input[1] != static_cast<std::uint64_t>(other))
       fail("a task has got a wrong input");
   }
   if (arguments.grain_ns > 0) weft::tools::study::Grain::compute(arguments.grain_ns);
@@ -65,7 +66,8 @@ starpu_codelet codelet_of(int inputs) {
 
 class Stencil {
  public:
-  Stencil(int width, int steps) : width_(width), steps_(steps), codelets_{codelet_of(0), codelet_of(1), codelet_of(2), codelet_of(3)} {
+  Stencil(int width, int steps)
+      : width_(width), steps_(steps), codelets_{codelet_of(0), codelet_of(1), codelet_of(2), codelet_of(3)} {
     int rank = 0;
     int size = 1;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -78,8 +80,7 @@ class Stencil {
         Output& place = places_[parity][static_cast<std::size_t>(point)];
         starpu_vector_data_register(&handle, owner == rank ? STARPU_MAIN_RAM : -1,
                                     owner == rank ? reinterpret_cast<std::uintptr_t>(place.data()) : 0,
-                                    static_cast<std::uint32_t>(place.size()),
-                                    sizeof place[0]);
+                                    static_cast<std::uint32_t>(place.size()), sizeof place[0]);
         starpu_mpi_data_register(handle, parity * width + point, owner);
         handles_[parity].push_back(handle);
       }
@@ -114,19 +115,21 @@ class Stencil {
     int error = 0;
     switch (inputs.size()) {
       case 0:
-        error = starpu_mpi_task_insert(MPI_COMM_WORLD, codelet, STARPU_W, to, STARPU_VALUE, &arguments, sizeof arguments, 0);
+        error = starpu_mpi_task_insert(MPI_COMM_WORLD, codelet, STARPU_W, to, STARPU_VALUE, &arguments,
+                                       sizeof arguments, 0);
         break;
       case 1:
-        error = starpu_mpi_task_insert(MPI_COMM_WORLD, codelet, STARPU_W, to, STARPU_R, inputs[0], STARPU_VALUE,
-                                       &arguments, sizeof arguments, 0);
-        break;
-      case 2:
-        error = starpu_mpi_task_insert(MPI_COMM_WORLD, codelet, STARPU_W, to, STARPU_R, inputs[0], STARPU_R, inputs[1],
+        error = starpu_mpi_task_insert(MPI_COMM_WORLD, codelet, STARPU_W, to, STARPU_R, inputs[0],
                                        STARPU_VALUE, &arguments, sizeof arguments, 0);
         break;
+      case 2:
+        error = starpu_mpi_task_insert(MPI_COMM_WORLD, codelet, STARPU_W, to, STARPU_R, inputs[0], STARPU_R,
+                                       inputs[1], STARPU_VALUE, &arguments, sizeof arguments, 0);
+        break;
       default:
-        error = starpu_mpi_task_insert(MPI_COMM_WORLD, codelet, STARPU_W, to, STARPU_R, inputs[0], STARPU_R, inputs[1],
-                                       STARPU_R, inputs[2], STARPU_VALUE, &arguments, sizeof arguments, 0);
+        error = starpu_mpi_task_insert(MPI_COMM_WORLD, codelet, STARPU_W, to, STARPU_R, inputs[0], STARPU_R,
+                                       inputs[1], STARPU_R, inputs[2], STARPU_VALUE, &arguments,
+                                       sizeof arguments, 0);
     }
     if (error != 0) fail("starpu_mpi_task_insert has failed");
   }
@@ -157,7 +160,8 @@ int main(int count, char** arguments) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   weft::tools::study::Grain::calibrate();
-  const double cores = std::min<double>(size * static_cast<double>(starpu_cpu_worker_get_count()), std::atof(arguments[3]));
+  const double cores =
+      std::min<double>(size * static_cast<double>(starpu_cpu_worker_get_count()), std::atof(arguments[3]));
   {
     Stencil stencil(width, steps);
     stencil.run(0);  // warm-up

@@ -24,7 +24,8 @@ void Grain::calibrate() {
   for (int repeat = 0; repeat < 20; ++repeat) {
     const auto begin = std::chrono::steady_clock::now();
     loop(kRounds);
-    best = std::min(best, std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - begin).count());
+    best = std::min(
+        best, std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - begin).count());
   }
   rounds_per_ns = kRounds / best;
 }

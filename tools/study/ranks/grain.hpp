@@ -19,13 +19,13 @@ class Grain {
   static void loop(std::uint64_t rounds);
 };
 
-/// Runs passes of `tasks` tasks on `cores` cores with tasks of `longest_ns`, then half of that, and so on, until
-/// less than half of the time is work. run_pass(grain_ns) gives seconds on the root; agree(is_over) is the
-/// root's answer on every rank. Fills "curve" and, unless the first tasks were too short already, "metg_us":
-/// what a task takes, work and waits, where half of it is work.
+/// Runs passes of `tasks` tasks on `cores` cores with tasks of `longest_ns`, then half of that, and so on,
+/// until less than half of the time is work. run_pass(grain_ns) gives seconds on the root; agree(is_over) is
+/// the root's answer on every rank. Fills "curve" and, unless the first tasks were too short already,
+/// "metg_us": what a task takes, work and waits, where half of it is work.
 template <class RunPass, class Agree>
-void find_least_granularity(nlohmann::json& figures, double longest_ns, double cores, double tasks, bool is_root,
-                            const RunPass& run_pass, const Agree& agree) {
+void find_least_granularity(nlohmann::json& figures, double longest_ns, double cores, double tasks,
+                            bool is_root, const RunPass& run_pass, const Agree& agree) {
   nlohmann::json curve = nlohmann::json::array();
   double last_grain = 0;
   double last_efficiency = 0;
@@ -34,8 +34,9 @@ void find_least_granularity(nlohmann::json& figures, double longest_ns, double c
     const double efficiency = tasks * grain * 1e-9 / (elapsed * cores);
     bool is_over = false;
     if (is_root) {
-      curve.push_back(
-          {{"grain_ns", grain}, {"efficiency", efficiency}, {"granularity_us", elapsed * cores / tasks * 1e6}});
+      curve.push_back({{"grain_ns", grain},
+                       {"efficiency", efficiency},
+                       {"granularity_us", elapsed * cores / tasks * 1e6}});
       is_over = efficiency < 0.5;
       if (is_over && last_grain != 0) {
         // Between the two grains, on a logarithmic axis.

@@ -23,7 +23,8 @@ using Output = std::array<std::uint64_t, 2>;  // step and point
 
 class Stencil {
  public:
-  Stencil(const parcel::mpi::Library& library, int width, int steps) : mpi_(library), width_(width), steps_(steps) {
+  Stencil(const parcel::mpi::Library& library, int width, int steps)
+      : mpi_(library), width_(width), steps_(steps) {
     check(mpi_.Comm_rank(mpi_.world, &rank_), "MPI_Comm_rank");
     check(mpi_.Comm_size(mpi_.world, &size_), "MPI_Comm_size");
     first_ = width * rank_ / size_;
@@ -44,7 +45,8 @@ class Stencil {
         const auto at = static_cast<std::size_t>(point - first_ + 1);
         if (step > 0)
           for (int other = point - 1; other <= point + 1; ++other)
-            if (other >= 0 && other < width_) check_input(now_[at + static_cast<std::size_t>(other - point + 1) - 1], step, other);
+            if (other >= 0 && other < width_)
+              check_input(now_[at + static_cast<std::size_t>(other - point + 1) - 1], step, other);
         if (grain_ns > 0) Grain::compute(grain_ns);
         next_[at] = {static_cast<std::uint64_t>(step), static_cast<std::uint64_t>(point)};
       }
@@ -73,12 +75,15 @@ class Stencil {
     std::size_t count = 0;
     const auto with = [&](int neighbour, Output& own, Output& theirs) {
       if (neighbour < 0 || neighbour >= size_) return;
-      check(mpi_.Irecv(theirs.data(), kBytes, mpi_.byte, neighbour, 1, mpi_.world, &requests[count++]), "MPI_Irecv");
-      check(mpi_.Isend(own.data(), kBytes, mpi_.byte, neighbour, 1, mpi_.world, &requests[count++]), "MPI_Isend");
+      check(mpi_.Irecv(theirs.data(), kBytes, mpi_.byte, neighbour, 1, mpi_.world, &requests[count++]),
+            "MPI_Irecv");
+      check(mpi_.Isend(own.data(), kBytes, mpi_.byte, neighbour, 1, mpi_.world, &requests[count++]),
+            "MPI_Isend");
     };
     with(rank_ - 1, now_[1], now_.front());
     with(rank_ + 1, now_[now_.size() - 2], now_.back());
-    for (std::size_t index = 0; index < count; ++index) check(mpi_.Wait(&requests[index], mpi_.status_ignore), "MPI_Wait");
+    for (std::size_t index = 0; index < count; ++index)
+      check(mpi_.Wait(&requests[index], mpi_.status_ignore), "MPI_Wait");
   }
 
   const parcel::mpi::Library& mpi_;

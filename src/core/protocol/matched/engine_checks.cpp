@@ -40,4 +40,10 @@ void check_source(int source, MatchingPolicy policy, const Context& context, con
                 (source == any_source ? "; any_source needs an ordered matching engine" : ""));
 }
 
+void check_tag_mask(const ReceiveOptions& options, const char* operation) {
+  if (options.tag_mask != ~std::uint64_t{0}) [[unlikely]]
+    throw Error(std::string(operation) + ": a tag_mask needs an ordered matching engine, and engine " +
+                std::to_string(options.engine) + " is not one");
+}
+
 }  // namespace weft::core

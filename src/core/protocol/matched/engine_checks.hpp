@@ -19,4 +19,7 @@ MatchingEngine& check_ordered_engine(MatchingEngines& engines, std::uint32_t id,
                                      const char* operation);
 void check_source(int source, MatchingPolicy policy, const Context& context, const char* operation);
 
+/// Throws weft::Error when only some bits of the tag shall count, on an unordered engine.
+void check_tag_mask(const ReceiveOptions& options, const char* operation);
+
 }  // namespace weft::core

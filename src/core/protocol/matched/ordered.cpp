@@ -79,8 +79,9 @@ Status MatchedMessages::attempt_ordered_receive(MatchingEngine& engine, int sour
   if (!caller.again && order.queued_receives().load(std::memory_order_relaxed) != 0) [[unlikely]]
     return Status::retry(Reason::backlog);
   const OrderedMatching::Hold hold = order.enter();
-  const auto [answer, record] = order.post({tag, static_cast<std::uint32_t>(source), 0},
-                                           [&] { return take_posted(engine, buffer, options); });
+  const auto [answer, record] = order.post(
+      OrderedMatching::key_of(source, tag, options.tag_mask),
+      [&] { return take_posted(engine, buffer, options); }, options.tag_mask);
   order.leave(hold);
   if (answer == Table::Answer::exhausted) return Status::retry(Reason::no_request);
   if (caller.again) order.queued_receives().fetch_sub(1, std::memory_order_relaxed);

@@ -66,6 +66,7 @@ Status ReceivePosts::post_ordered(int source, std::uint64_t tag, std::span<std::
   MatchingEngine* engine = engines_.find_ordered(options.engine);
   if (engine == nullptr || options.completion == nullptr || options.policy != MatchingPolicy::rank_and_tag ||
       static_cast<std::uint32_t>(source) >= engines_.fast_path_sources() || tag == any_tag ||
+      options.tag_mask != ~std::uint64_t{0} ||
       engine->order()->queued_receives().load(std::memory_order_relaxed) != 0) [[unlikely]]
     return post_ordered_slow(source, tag, buffer, options);
   const MatchKey key{tag, static_cast<std::uint32_t>(source), 0};

@@ -17,6 +17,7 @@ using detail::NoLock;
 using detail::TryLock;
 
 MatchingEngine& ReceivePosts::check(int source, const ReceiveOptions& options, const char* operation) {
+  check_tag_mask(options, operation);
   check_source(source, options.policy, posts_.context, operation);
   if (options.completion == nullptr)
     throw Error(std::string(operation) +
@@ -78,7 +79,7 @@ Status ReceivePosts::post(int source, std::uint64_t tag, std::span<std::byte> bu
   MatchingEngine* engine = engines_.find_made(options.engine);
   const MatchKey key{tag, static_cast<std::uint32_t>(source), 0};
   if (engine != nullptr && options.completion != nullptr && options.policy == MatchingPolicy::rank_and_tag &&
-      key.source < engines_.fast_path_sources() &&
+      options.tag_mask == ~std::uint64_t{0} && key.source < engines_.fast_path_sources() &&
       (engine->is_serial() ? engine->try_post<NoLock>(key, buffer, options)
                            : engine->try_post<TryLock>(key, buffer, options))) [[likely]]
     return Status::posted();
@@ -144,7 +145,7 @@ bool ReceivePosts::try_receive_unexpected(MatchingEngine& engine, int source, st
   const auto rank = static_cast<std::uint32_t>(source);
   if (options.policy != MatchingPolicy::rank_and_tag || options.completion == nullptr ||
       options.may_complete_now || options.handle != nullptr || options.timeout.count() != 0 ||
-      rank >= engines_.fast_path_sources())
+      options.tag_mask != ~std::uint64_t{0} || rank >= engines_.fast_path_sources())
     return false;
   const bool was_there = engine.is_serial()
                              ? messages_.try_receive_unexpected<NoLock>(engine, tag, rank, buffer,

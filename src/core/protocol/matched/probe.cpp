@@ -20,8 +20,10 @@ bool ReceivePosts::probe(int source, std::uint64_t tag, const ReceiveOptions& op
   };
   if (options.engine >= kMatchingEngines) {
     MatchingEngine& ordered = check_ordered(source, options, "probe");
-    return ordered.order()->visit_message({tag, static_cast<std::uint32_t>(source), 0}, tell);
+    return ordered.order()->visit_message(OrderedMatching::key_of(source, tag, options.tag_mask), tell,
+                                          options.tag_mask);
   }
+  check_tag_mask(options, "probe");
   check_source(source, options.policy, posts_.context, "probe");
   MatchingEngine& engine = check_engine(engines_, options.engine, options.policy, "probe");
   return engine.table().visit_oldest(Table::Side::unexpected, engine.key(source, tag, options.policy), tell);
@@ -31,8 +33,10 @@ std::pair<MatchingEngine*, MatchRecord*> ReceivePosts::matched_probe(int source,
                                                                      const ReceiveOptions& options) {
   if (options.engine >= kMatchingEngines) {
     MatchingEngine& ordered = check_ordered(source, options, "matched_probe");
-    return {&ordered, ordered.order()->take_message({tag, static_cast<std::uint32_t>(source), 0})};
+    return {&ordered, ordered.order()->take_message(OrderedMatching::key_of(source, tag, options.tag_mask),
+                                                    options.tag_mask)};
   }
+  check_tag_mask(options, "matched_probe");
   check_source(source, options.policy, posts_.context, "matched_probe");
   MatchingEngine& engine = check_engine(engines_, options.engine, options.policy, "matched_probe");
   return {&engine, engine.table().take(Table::Side::unexpected, engine.key(source, tag, options.policy))};
