@@ -61,6 +61,22 @@ std::string picture_of(const StudyResults& results, std::size_t experiment) {
                             is_binary ? &number_text : &decimal_text});
 }
 
+std::string bars_of(const StudyResults& results, std::size_t experiment) {
+  const Experiment& shown = results.experiments[experiment];
+  std::string text;
+  for (std::size_t point = 0; point < shown.cases.size(); ++point) {
+    std::vector<SvgBar> bars;
+    for (std::size_t variant = 0; variant < results.variants.size(); ++variant) {
+      const Spread spread = results.figure(experiment, point, variant);
+      if (spread.count == 0) continue;
+      bars.push_back({results.variants[variant].name, kColours[variant % kColours.size()], spread.median, spread.low,
+                      spread.high, fmt::format("{:.4g} {}", spread.median, shown.unit)});
+    }
+    if (!bars.empty()) text += "<h3>" + escaped(shown.cases[point].label) + "</h3>\n" + svg_bars(bars);
+  }
+  return text;
+}
+
 std::string table_of(const StudyResults& results, std::size_t experiment) {
   const Experiment& shown = results.experiments[experiment];
   std::string text = "<div class=\"wide\"><table>\n<tr><th>" + escaped(shown.x_name);
@@ -101,9 +117,9 @@ std::string as_html(const StudyResults& results) {
                  results.options.rounds, results.options.rounds == 1 ? "" : "s");
   for (std::size_t experiment = 0; experiment < results.experiments.size(); ++experiment) {
     text += "<h2>" + escaped(results.experiments[experiment].title) + "</h2>\n";
-    // Names on the horizontal axis are no numbers.
+    // Names are no places on an axis.
     const bool is_of_names = results.options.study == "uts" || results.options.study == "taskbench";
-    if (!is_of_names) text += picture_of(results, experiment);
+    text += is_of_names ? bars_of(results, experiment) : picture_of(results, experiment);
     text += table_of(results, experiment);
   }
   text += "<h2>Findings</h2>\n<ul>\n";

@@ -85,7 +85,8 @@ class ParcelsOverMpiTest(unittest.TestCase):
         return found
 
     def run_under(self, launcher, ranks, *command):
-        settings = environment(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+        # UCX, below MPICH, writes warnings about the machine to standard output.
+        settings = environment(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", UCX_LOG_LEVEL="fatal")
         with subprocess.Popen([*launcher, "-n", str(ranks), *command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                               env=settings, start_new_session=True) as job:
             try:

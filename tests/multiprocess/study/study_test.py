@@ -61,6 +61,15 @@ class StudyTest(unittest.TestCase):
         for point in points:
             self.assertGreater(len(point["rounds"][0]["curve"]), 0)
 
+    def test_a_report_of_trees_has_a_bar_for_each_variant(self):
+        with tempfile.TemporaryDirectory() as folder:
+            result = self.study("uts", "--tree", "small", "--rounds", "1", "--variants", "weft,tcp", "--report", folder)
+            self.assertEqual((result.returncode, result.stderr), (0, ""))
+            with open(os.path.join(folder, "uts.html"), encoding="utf-8") as page:
+                text = page.read()
+            self.assertEqual(text.count("<svg"), 1)
+            self.assertEqual(text.count("<rect"), 2)
+
     def test_a_report_has_a_page_a_table_and_all_rounds(self):
         with tempfile.TemporaryDirectory() as folder:
             result = self.study("parcels", "--quick", "--variants", "weft,weft:immediate,weft:queued", "--report", folder)

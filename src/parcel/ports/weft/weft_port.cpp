@@ -199,6 +199,7 @@ class WeftPort final : public Parcelport {
   }
 
   bool try_send_multipart(std::unique_ptr<OutgoingMessage>& message, unsigned worker) {
+    if (messages_under_way_.load(std::memory_order_relaxed) >= kMostUnderWay) return false;
     auto part = std::make_unique<Part>();
     weft::Endpoint& endpoint = endpoint_of(worker);
     const bool is_long = message->head.size() + sizeof(HeadNumber) > packet_bytes_;
@@ -355,6 +356,9 @@ class WeftPort final : public Parcelport {
 
   // Shorter messages are copied out of where they have arrived.
   static constexpr std::size_t kCopied = 2048;
+  // Messages with chunks beyond this are pushed back: their arrays would leave the caches before they are read,
+  // and memory would grow.
+  static constexpr std::uint64_t kMostUnderWay = 64;
   // Messages of one kind that are taken out of a queue by one poll.
   static constexpr std::size_t kAtOnce = 64;
   struct Half {
