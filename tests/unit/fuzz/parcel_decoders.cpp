@@ -49,7 +49,7 @@ Decoder archive() {
             std::vector<std::uint64_t> sizes(std::min(static_cast<std::size_t>(bytes[0]), (bytes.size() - 1) / 8));
             if (!sizes.empty()) std::memcpy(sizes.data(), bytes.data() + 1, 8 * sizes.size());
             // A transport has received chunks of these sizes: they are no lies about memory.
-            for (std::uint64_t& size : sizes) size %= 1 << 20;
+            for (std::uint64_t& size : sizes) size %= 1 << 12;
             parcel::Reader reader(bytes.subspan(1 + 8 * sizes.size()), sizes);
             Values values;
             try {
