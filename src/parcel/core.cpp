@@ -6,6 +6,8 @@
 #include <string>
 #include <utility>
 
+#include <weft/parcel/detail/message_limits.hpp>
+
 #include "parcel/action_registry.hpp"
 
 namespace weft::parcel::detail {
@@ -147,6 +149,9 @@ void Core::send(int rank, Writer& writer, std::unique_ptr<HeldValues> held) {
   if (head.size() > UINT32_MAX)
     throw Error("a parcel has " + std::to_string(head.size()) +
                 " bytes besides its arrays; at most 4294967295 are possible");
+  if (writer.chunks().size() > kMostChunks)
+    throw Error("a parcel has " + std::to_string(writer.chunks().size()) + " long arrays; at most " +
+                std::to_string(kMostChunks) + " are possible");
   ParcelHeader header;
   std::memcpy(&header, head.data(), sizeof header);
   header.size = static_cast<std::uint32_t>(head.size());

@@ -112,6 +112,8 @@ void check_variant(RuntimeOptions& options) {
                                                  : "onepost"));
   if (!is_weft && (options.progress != Progress::workers || options.devices != 1))
     throw Error("the parcel options progress and devices are for port=weft; this is port=" + port);
+  if (options.port != PortKind::mpi && !options.mpi_library.empty())
+    throw Error("parcel option mpi_library is for port=mpi; this is port=" + port);
   const bool has_connections = is_weft && protocol != Protocol::one_post;
   if (options.header_completion == CompletionKind::synchronizer &&
       !(is_weft && protocol == Protocol::sendrecv))
@@ -156,6 +158,7 @@ std::string text_of(const RuntimeOptions& options) {
     text +=
         ",progress=" + name_of(options.progress, kProgress) + ",devices=" + std::to_string(options.devices);
   }
+  if (!options.mpi_library.empty()) text += ",mpi_library=" + std::string(options.mpi_library);
   return text + ",workers=" + std::to_string(options.workers) +
          ",zero_copy=" + std::to_string(options.zero_copy) +
          ",message_limit=" + std::to_string(options.message_limit) +

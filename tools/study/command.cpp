@@ -147,8 +147,9 @@ int command_study(int argc, char** argv) {
               "--pattern", options.patterns,
               "trivial, stencil_1d, fft, tree, nearest, spread, random_nearest, all_to_all (default: all)")
           ->delimiter(',');
-      command->add_option("--kernel", options.kernel, "compute (default) or imbalance")
-          ->check(CLI::IsMember({"compute", "imbalance"}));
+      command
+          ->add_option("--kernel", options.kernel, "compute (default), imbalance, or empty: tasks per second")
+          ->check(CLI::IsMember({"compute", "imbalance", "empty"}));
       command->add_option("--width", options.width, "points of a step, 1 to 4096 (default 4 for each worker)")
           ->check(CLI::Range(1, 4096));
     }

@@ -69,8 +69,8 @@ std::string bars_of(const StudyResults& results, std::size_t experiment) {
     for (std::size_t variant = 0; variant < results.variants.size(); ++variant) {
       const Spread spread = results.figure(experiment, point, variant);
       if (spread.count == 0) continue;
-      bars.push_back({results.variants[variant].name, kColours[variant % kColours.size()], spread.median, spread.low,
-                      spread.high, fmt::format("{:.4g} {}", spread.median, shown.unit)});
+      bars.push_back({results.variants[variant].name, kColours[variant % kColours.size()], spread.median,
+                      spread.low, spread.high, fmt::format("{:.4g} {}", spread.median, shown.unit)});
     }
     if (!bars.empty()) text += "<h3>" + escaped(shown.cases[point].label) + "</h3>\n" + svg_bars(bars);
   }

@@ -204,6 +204,14 @@ std::vector<Experiment> plan_graphs(const StudyOptions& options) {
                         "pattern", "metg_us",
                         "us",      1,
                         false,     {}};
+  if (options.kernel == "empty") {
+    experiment.name = "tasks";
+    experiment.title = "Task Bench: tasks without work";
+    experiment.figure = "tasks_per_s";
+    experiment.unit = "million/s";
+    experiment.scale = 1e-6;
+    experiment.more_is_better = true;
+  }
   const int width = options.width != 0 ? options.width : 4 * options.ranks * options.workers;
   const auto cores = static_cast<int>(read_topology().cores.size());
   double x = 1;

@@ -82,7 +82,7 @@ class WEFT_API Runtime {
   [[nodiscard]] Parcelport& port() noexcept;
   [[nodiscard]] bool has_failed(int rank) const noexcept;
   [[nodiscard]] ParcelCounters counters() const noexcept;
-  /// "weft:protocol=multipart,..." with every option that has an effect.
+  /// "port=weft,protocol=onepost,..." with every option that has an effect.
   [[nodiscard]] std::string description() const;
 
   /// Calls the action on the rank, 0 to size() - 1 (weft::Error otherwise), and returns the future of its

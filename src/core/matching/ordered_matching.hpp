@@ -208,7 +208,8 @@ class OrderedMatching {
   [[nodiscard]] static bool holds(const ArrivalStream& stream, std::uint32_t number) noexcept;
   static void keep_held(ArrivalStream& stream, std::uint32_t number, const MatchKey& key,
                         MatchRecord& message) noexcept;
-  static constexpr std::uint32_t kMasked = 1;
+  // In the place of a policy, of which ordered engines have one only: reports show the rank and no tag.
+  static constexpr auto kMasked = static_cast<std::uint32_t>(MatchingPolicy::rank_only);
   [[nodiscard]] static bool fits(const MatchKey& wanted, std::uint64_t tag_mask,
                                  const MatchKey& message) noexcept {
     return (wanted.source == message.source || wanted.source == static_cast<std::uint32_t>(any_source)) &&

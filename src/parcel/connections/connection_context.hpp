@@ -8,7 +8,6 @@
 #include <deque>
 #include <memory>
 #include <mutex>
-#include <vector>
 
 #include "parcel/connections/tag_book.hpp"
 #include "parcel/connections/two_sided.hpp"
@@ -20,18 +19,13 @@ class ReceiveConnection;
 
 struct ConnectionContext {
   explicit ConnectionContext(TwoSided& carrier)
-      : transport(carrier),
-        tags(carrier.size(), carrier.tag_policy(), carrier.tags()),
-        headers_sent(static_cast<std::size_t>(carrier.size())),
-        headers_received(static_cast<std::size_t>(carrier.size())) {}
+      : transport(carrier), tags(carrier.size(), carrier.tag_policy(), carrier.tags()) {}
 
   TwoSided& transport;
   TagBook tags;
   Receiver* receiver = nullptr;
   /// Connections that exist.
   std::atomic<std::uint64_t> live{0};
-  std::vector<std::atomic<std::uint64_t>> headers_sent;  // by rank
-  std::vector<std::atomic<std::uint64_t>> headers_received;
 
   // Connections whose next post was pushed back.
   std::mutex waiting_mutex;

@@ -72,7 +72,6 @@ class ConnectionPort final : public Parcelport, private HeaderReceiver {
   void stop() override {
     if (context_.receiver == nullptr) return;
     while (context_.live.load(std::memory_order_acquire) != 0) poll(workers_);
-    if (transport_->drains_headers()) drain_headers();
     transport_->stop();
     context_.receiver = nullptr;
   }
@@ -97,12 +96,12 @@ class ConnectionPort final : public Parcelport, private HeaderReceiver {
   // Longer heads keep memory of their own, instead of being copied among others.
   static constexpr std::size_t kSmall = 2048;
 
-  void on_header(Bytes bytes, unsigned worker) override {
+  void on_header(int source, Bytes bytes, unsigned worker) override {
     const auto header = read_header_message(bytes, size());
     if (!header) return refuse("it is no header message");
+    if (source != kUnknown && header->fields.source != source)
+      return refuse("it names another rank than the one that has sent it");
     const HeaderMessage& fields = header->fields;
-    context_.headers_received[static_cast<std::size_t>(fields.source)].fetch_add(1,
-                                                                                 std::memory_order_relaxed);
     context_.tags.peer_has_finished(fields.source, fields.finished);
     if (fields.kind == HeaderMessage::kFinished) return;
     if (fields.kind == HeaderMessage::kRelease) {
@@ -111,6 +110,8 @@ class ConnectionPort final : public Parcelport, private HeaderReceiver {
     }
     const bool has_all = (fields.flags & HeaderMessage::kHasHead) != 0 && fields.chunks == 0;
     if (!has_all) {
+      if (!context_.tags.begin(fields.source, fields.number))
+        return refuse("its follow-up messages would have the tags of others");
       receive_followups(*header, worker);
       return;
     }
@@ -125,17 +126,6 @@ class ConnectionPort final : public Parcelport, private HeaderReceiver {
     }
     if (transport_->tag_policy() == TagPolicy::provider)
       SendConnection::tell(context_, fields.source, HeaderMessage::kRelease, fields.number, 0, worker);
-  }
-
-  /// Receives the headers that still come: those that give tags back.
-  void drain_headers() {
-    const auto ranks = static_cast<std::size_t>(size());
-    std::vector<std::uint64_t> sent(context_.headers_sent.begin(), context_.headers_sent.end());
-    std::vector<std::uint64_t> all(ranks * ranks);
-    transport_->allgather(std::as_bytes(std::span(sent)), std::as_writable_bytes(std::span(all)));
-    for (std::size_t source = 0; source < ranks; ++source)
-      while (context_.headers_received[source] < all[source * ranks + static_cast<std::size_t>(rank())])
-        poll(workers_);
   }
 
   void on_failure(int rank) override { context_.receiver->failed(rank); }

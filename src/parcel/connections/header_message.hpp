@@ -2,6 +2,7 @@
 #pragma once
 
 #include <weft/bytes.hpp>
+#include <weft/parcel/detail/message_limits.hpp>
 #include <weft/parcel/parcelport.hpp>
 
 #include <cstdint>
@@ -46,9 +47,10 @@ struct ReceivedHeader {
   HeaderMessage& fields = header.fields;
   std::memcpy(&fields, bytes.data(), sizeof fields);
   bytes = bytes.subspan(sizeof fields);
-  constexpr std::uint64_t kMost = std::uint64_t{1} << 40;
-  const bool is_plausible = fields.magic == HeaderMessage::kMagic && fields.source >= 0 &&
-                            fields.source < ranks && fields.head_size <= kMost && fields.chunks <= kMost / 8;
+  const bool is_plausible = fields.magic == HeaderMessage::kMagic && fields.kind >= HeaderMessage::kParcels &&
+                            fields.kind <= HeaderMessage::kRelease && fields.source >= 0 &&
+                            fields.source < ranks && fields.head_size <= detail::kMostHead &&
+                            fields.chunks <= detail::kMostChunks;
   if (!is_plausible) return {};
   if ((fields.flags & HeaderMessage::kHasSizes) != 0) {
     if (fields.chunks > bytes.size() / 8) return {};

@@ -110,7 +110,7 @@ void ReceiveConnection::finish(unsigned worker) {
   delete this;
   if (context.transport.tag_policy() == TagPolicy::provider)
     SendConnection::tell(context, source, HeaderMessage::kRelease, number, 0, worker);
-  static_cast<void>(context.tags.finish(source, number));
+  context.tags.finish(source, number);
   if (const auto news = context.tags.news_for(source))
     SendConnection::tell(context, source, HeaderMessage::kFinished, 0, *news, worker);
 }

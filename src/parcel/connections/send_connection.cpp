@@ -23,16 +23,8 @@ bool SendConnection::try_send_small(ConnectionContext& context, int peer, Bytes 
   connection->message_ = std::move(message);
   connection->plan();
   if (!connection->write_header()) return false;
-  SendConnection* const posted = connection.release();
-  if (posted->go_on(worker)) return true;
-  if (posted->header_ == HeaderPart::message) {
-    if (context.transport.tag_policy() == TagPolicy::provider)
-      static_cast<void>(context.tags.release(posted->number_));
-    delete posted;
-    return false;
-  }
-  context.wait_for_room(*posted);
-  return true;
+  std::unique_ptr<OutgoingMessage> unsent;
+  return begin(connection.release(), unsent, worker);
 }
 
 bool SendConnection::try_send(ConnectionContext& context, std::unique_ptr<OutgoingMessage>& message,
@@ -44,9 +36,20 @@ bool SendConnection::try_send(ConnectionContext& context, std::unique_ptr<Outgoi
     message = std::move(connection->message_);
     return false;
   }
-  SendConnection* const posted = connection.release();
-  // Its number cannot be given back: from here on the message is accepted.
-  if (!posted->go_on(worker)) context.wait_for_room(*posted);
+  return begin(connection.release(), message, worker);
+}
+
+bool SendConnection::begin(SendConnection* connection, std::unique_ptr<OutgoingMessage>& unsent,
+                           unsigned worker) {
+  if (connection->go_on(worker)) return true;
+  ConnectionContext& context = connection->context_;
+  if (connection->header_ == HeaderPart::message &&
+      context.tags.give_back(connection->number_, connection->pieces_.size())) {
+    unsent = std::move(connection->message_);
+    delete connection;
+    return false;
+  }
+  context.wait_for_room(*connection);
   return true;
 }
 
@@ -133,7 +136,6 @@ bool SendConnection::go_on(unsigned worker) {
       return false;
     }
     context.tags.told(peer, told);
-    context.headers_sent[static_cast<std::size_t>(peer)].fetch_add(1, std::memory_order_relaxed);
     if (posted == Posted::pending) return true;
   }
   while (!has_failed_ && next_piece_ < pieces_.size()) {

@@ -17,7 +17,6 @@ struct ConnectionContext;
 /// Destroys itself when it has ended.
 class SendConnection final : public Poster {
  public:
-  /// Fills `room`, made by header_room() for this object, and returns the header's length.
   SendConnection(ConnectionContext& context, int peer) noexcept;
   ~SendConnection() override;
 
@@ -36,6 +35,10 @@ class SendConnection final : public Poster {
   [[nodiscard]] bool go_on(unsigned worker);
 
  private:
+  /// Goes on for the first time. False: push-back; the connection is gone, and its message in `unsent`.
+  [[nodiscard]] static bool begin(SendConnection* connection, std::unique_ptr<OutgoingMessage>& unsent,
+                                  unsigned worker);
+
   enum class HeaderPart : std::uint8_t { room, message, sent };
 
   /// Decides what travels in the header; afterwards pieces_ holds the rest.

@@ -5,7 +5,9 @@ namespace weft::parcel {
 TagBook::TagBook(int ranks, TagPolicy policy, std::uint64_t tags) : policy_(policy), tags_(tags) {
   for (int rank = 0; rank < ranks; ++rank) {
     peers_.push_back(std::make_unique<Peer>());
-    if (policy == TagPolicy::window) peers_.back()->is_finished.resize(tags);
+    if (policy != TagPolicy::window) continue;
+    peers_.back()->has_begun.resize(tags);
+    peers_.back()->is_finished.resize(tags);
   }
   if (policy != TagPolicy::provider) return;
   for (std::uint64_t tag = tags; tag > 0; --tag) free_.push_back(tag);
@@ -31,6 +33,12 @@ std::optional<std::uint64_t> TagBook::take(int peer, std::uint64_t followups) {
   return next;
 }
 
+bool TagBook::give_back(std::uint64_t number, std::uint64_t followups) {
+  if (policy_ == TagPolicy::provider) return release(number);
+  // Endless numbers are not missed. One of a window is, unless none was taken.
+  return policy_ == TagPolicy::endless || followups == 0;
+}
+
 std::uint64_t TagBook::tag_of(std::uint64_t number, std::uint64_t followup) const noexcept {
   if (policy_ == TagPolicy::endless) return number + followup;
   return policy_ == TagPolicy::window ? 1 + number % tags_ : number;
@@ -52,16 +60,26 @@ bool TagBook::release(std::uint64_t tag) {
   return true;
 }
 
-bool TagBook::finish(int source, std::uint64_t number) {
-  if (policy_ != TagPolicy::window) return true;
+bool TagBook::begin(int source, std::uint64_t number) {
+  if (policy_ == TagPolicy::provider) return number >= 1 && number <= tags_;
+  if (policy_ == TagPolicy::endless) return true;
+  Peer& at = of(source);
+  const std::lock_guard lock(at.mutex);
+  const std::uint64_t finished = at.finished.load(std::memory_order_relaxed);
+  if (number < finished || number - finished >= tags_ || at.has_begun[number % tags_]) return false;
+  at.has_begun[number % tags_] = true;
+  return true;
+}
+
+void TagBook::finish(int source, std::uint64_t number) {
+  if (policy_ != TagPolicy::window) return;
   Peer& at = of(source);
   const std::lock_guard lock(at.mutex);
   std::uint64_t finished = at.finished.load(std::memory_order_relaxed);
-  if (number < finished || number - finished >= tags_ || at.is_finished[number % tags_]) return false;
   at.is_finished[number % tags_] = true;
-  while (at.is_finished[finished % tags_]) at.is_finished[finished++ % tags_] = false;
+  for (; at.is_finished[finished % tags_]; ++finished)
+    at.is_finished[finished % tags_] = at.has_begun[finished % tags_] = false;
   at.finished.store(finished, std::memory_order_relaxed);
-  return true;
 }
 
 std::uint64_t TagBook::finished_of(int source) const noexcept {

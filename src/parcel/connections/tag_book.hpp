@@ -20,6 +20,8 @@ class TagBook {
 
   /// A number for a message to `peer` with `followups` follow-up messages; nothing: not now.
   [[nodiscard]] std::optional<std::uint64_t> take(int peer, std::uint64_t followups);
+  /// Gives a number back whose header was not sent. False: it cannot be, and must be used.
+  [[nodiscard]] bool give_back(std::uint64_t number, std::uint64_t followups);
   /// The tag of a message's follow-up message, the first being 0.
   [[nodiscard]] std::uint64_t tag_of(std::uint64_t number, std::uint64_t followup) const noexcept;
 
@@ -28,8 +30,11 @@ class TagBook {
   /// The tag comes back (TagPolicy::provider). False: it was not taken.
   [[nodiscard]] bool release(std::uint64_t tag);
 
-  /// All follow-up messages of the number have come from `source`. False: no such number is under way.
-  [[nodiscard]] bool finish(int source, std::uint64_t number);
+  /// The header of a message of `source` with this number has come. False: no message can have it now, since
+  /// another one has, or its tags.
+  [[nodiscard]] bool begin(int source, std::uint64_t number);
+  /// All follow-up messages of the number, which has begun, have come from `source`.
+  void finish(int source, std::uint64_t number);
   /// How many numbers of `source` are finished without a gap.
   [[nodiscard]] std::uint64_t finished_of(int source) const noexcept;
   /// As finished_of(), when the source would soon lack numbers if it was not told; it counts as told.
@@ -41,9 +46,10 @@ class TagBook {
   struct Peer {
     std::atomic<std::uint64_t> next{0};          // the number of the next message to the peer
     std::atomic<std::uint64_t> has_finished{0};  // what the peer has told
-    std::mutex mutex;                            // of `is_finished`
-    std::vector<bool> is_finished;               // by number modulo the tags
-    std::atomic<std::uint64_t> finished{0};      // the peer's numbers, without a gap
+    std::mutex mutex;                            // of the two below
+    std::vector<bool> has_begun;                 // by number modulo the tags
+    std::vector<bool> is_finished;
+    std::atomic<std::uint64_t> finished{0};  // the peer's numbers, without a gap
     std::atomic<std::uint64_t> told{0};
   };
   [[nodiscard]] Peer& of(int rank) const noexcept { return *peers_[static_cast<std::size_t>(rank)]; }

@@ -37,7 +37,9 @@ enum class Posted : std::uint8_t {
 /// Who takes header messages. In a thread that polls.
 class HeaderReceiver {
  public:
-  virtual void on_header(Bytes header, unsigned worker) = 0;
+  static constexpr int kUnknown = -1;
+  /// `source`: the rank that has sent it, or kUnknown, when only the header says it.
+  virtual void on_header(int source, Bytes header, unsigned worker) = 0;
   /// The rank has failed. Any thread.
   virtual void on_failure(int rank) = 0;
 
@@ -74,12 +76,8 @@ class TwoSided {
   /// Whether lists of chunk sizes travel in headers that have room.
   [[nodiscard]] virtual bool has_dynamic_headers() const noexcept { return true; }
 
-  /// Whether every header must have been received before stop(): what is left over would be taken for one of
-  /// the next runtime's.
-  [[nodiscard]] virtual bool drains_headers() const noexcept { return false; }
-
   virtual void start(HeaderReceiver& headers) = 0;
-  /// Ends what start() has begun. No post is under way.
+  /// Ends what start() has begun. No post is under way; headers that only tell something may be.
   virtual void stop() = 0;
 
   /// Room for a header of `size` bytes, kept in poster.state; empty: push-back.

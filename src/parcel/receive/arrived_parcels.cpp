@@ -127,6 +127,7 @@ bool Core::place(IncomingMessage& message) {
   std::size_t next_chunk = 0;
   ParsedParcel parcel;
   try {
+    check_memory_for(message.chunk_sizes);
     while (!rest.empty()) {
       parcel = ParsedParcel();
       parcel = parse_parcel(rest);

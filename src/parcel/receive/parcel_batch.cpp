@@ -1,5 +1,7 @@
 #include "parcel/receive/parcel_batch.hpp"
 
+#include <unistd.h>
+
 #include <cstring>
 #include <string>
 
@@ -8,6 +10,16 @@
 namespace weft::parcel {
 
 void Reader::malformed(const char* what) { throw MalformedParcel(what); }
+
+void check_memory_for(std::span<const std::uint64_t> chunk_sizes) {
+  static const std::uint64_t memory = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) *
+                                      static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  std::uint64_t total = 0;
+  for (const std::uint64_t size : chunk_sizes) {
+    if (size > memory - total) Reader::malformed("its arrays are longer than this host has memory");
+    total += size;
+  }
+}
 
 ParsedParcel parse_parcel(Bytes bytes) {
   Reader reader(bytes);

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 
 namespace weft::parcel {
 
@@ -59,6 +60,8 @@ struct ParsedParcel {
   std::size_t size = 0;
 };
 
+/// Throws MalformedParcel unless the chunks of a message could lie in the memory of this host.
+void check_memory_for(std::span<const std::uint64_t> chunk_sizes);
 /// The first parcel of `bytes`; throws MalformedParcel.
 [[nodiscard]] ParsedParcel parse_parcel(Bytes bytes);
 

@@ -67,6 +67,7 @@ class ParcelTest(unittest.TestCase):
                 ("workers=many", "workers is 'many'; it must be 0 to 256"),
                 ("port=ucx", "port is 'ucx'; it must be weft, tcp or mpi"),
                 ("protocol=original", "protocol is 'original', which port=weft does not have; it has onepost, putsendrecv and sendrecv"),
+                ("mpi_library=/nowhere/libmpi.so", "mpi_library is for port=mpi; this is port=weft"),
                 ("port=mpi,mpi_library=/nowhere/libmpi.so",
                  "mpi_library: /nowhere/libmpi.so: cannot open shared object file: No such file or directory")):
             with self.subTest(options=options):

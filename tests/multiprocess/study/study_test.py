@@ -60,6 +60,9 @@ class StudyTest(unittest.TestCase):
         self.assertEqual(len(points), 2 * 8)
         for point in points:
             self.assertGreater(len(point["rounds"][0]["curve"]), 0)
+        for point in self.points("taskbench", "--quick", "--kernel", "empty", "--pattern", "fft,tree", "--variants", "weft,tcp"):
+            self.assertEqual(point["figure"], "tasks_per_s")
+            self.assertNotIn("curve", point["rounds"][0])
 
     def test_a_report_of_trees_has_a_bar_for_each_variant(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -19,12 +19,19 @@ namespace weft::fuzz {
 
 namespace {
 
-using Values = std::tuple<std::string, std::vector<std::vector<double>>, std::map<std::string, std::vector<int>>,
-                          std::optional<std::string>, std::variant<int, std::string>, std::set<int>,
-                          std::vector<bool>, std::array<int, 3>>;
+using Values =
+    std::tuple<std::string, std::vector<std::vector<double>>, std::map<std::string, std::vector<int>>,
+               std::optional<std::string>, std::variant<int, std::string>, std::set<int>, std::vector<bool>,
+               std::array<int, 3>>;
 
 Values example() {
-  return {"text", {{1, 2, 3}, std::vector<double>(20, 1.5)}, {{"key", {1, 2}}}, "optional", "variant", {1, 2}, {true, false},
+  return {"text",
+          {{1, 2, 3}, std::vector<double>(20, 1.5)},
+          {{"key", {1, 2}}},
+          "optional",
+          "variant",
+          {1, 2},
+          {true, false},
           {7, 8, 9}};
 }
 
@@ -46,7 +53,8 @@ Decoder archive() {
   return {"archive",
           [](Bytes bytes) {
             if (bytes.empty()) return;
-            std::vector<std::uint64_t> sizes(std::min(static_cast<std::size_t>(bytes[0]), (bytes.size() - 1) / 8));
+            std::vector<std::uint64_t> sizes(
+                std::min(static_cast<std::size_t>(bytes[0]), (bytes.size() - 1) / 8));
             if (!sizes.empty()) std::memcpy(sizes.data(), bytes.data() + 1, 8 * sizes.size());
             // A transport has received chunks of these sizes: they are no lies about memory.
             for (std::uint64_t& size : sizes) size %= 1 << 12;
@@ -105,7 +113,8 @@ Decoder header_message() {
   return {"header-message",
           [](Bytes bytes) {
             const auto header = parcel::read_header_message(bytes, 4);
-            if (header && header->head.size() + header->sizes.size() + sizeof header->fields > bytes.size()) std::abort();
+            if (header && header->head.size() + header->sizes.size() + sizeof header->fields > bytes.size())
+              std::abort();
           },
           {seed}};
 }

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "parcel/receive/parcel_batch.hpp"
+
 #include <array>
 #include <deque>
 #include <list>
@@ -138,6 +140,15 @@ TEST(Archive, SurvivesChangedBytes) {
     } catch (const MalformedParcel&) {
     }
   }
+}
+
+TEST(Messages, AnnounceNoMoreThanTheMemoryOfThisHost) {
+  const std::vector<std::uint64_t> fine{1 << 20, 0, 4096};
+  check_memory_for(fine);
+  const std::vector<std::uint64_t> one{std::uint64_t{1} << 60};
+  EXPECT_THROW(check_memory_for(one), MalformedParcel);
+  const std::vector<std::uint64_t> together(8, std::uint64_t{1} << 61);  // their sum is 0
+  EXPECT_THROW(check_memory_for(together), MalformedParcel);
 }
 
 TEST(Archive, BelievesNoLengthThatIsMoreThanThereIs) {

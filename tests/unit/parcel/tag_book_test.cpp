@@ -34,8 +34,9 @@ TEST(TagBook, NeverGivesATagTwiceWhileItIsUnderWay) {
       const std::size_t place = random() % under_way.size();
       const std::uint64_t number = under_way[place];
       under_way.erase(under_way.begin() + static_cast<std::ptrdiff_t>(place));
-      ASSERT_TRUE(receiver.finish(0, number));
-      ASSERT_FALSE(receiver.finish(0, number)) << "twice";
+      ASSERT_TRUE(receiver.begin(0, number));
+      ASSERT_FALSE(receiver.begin(0, number)) << "twice";
+      receiver.finish(0, number);
       ASSERT_EQ(tags.erase(sender.tag_of(number, 0)), 1U);
       if (const auto news = receiver.news_for(0)) sender.peer_has_finished(1, *news);
     }
@@ -44,7 +45,8 @@ TEST(TagBook, NeverGivesATagTwiceWhileItIsUnderWay) {
   EXPECT_GT(refused, 0U);
   // All that is under way ends, and then there are numbers again.
   for (const std::uint64_t number : under_way) {
-    ASSERT_TRUE(receiver.finish(0, number));
+    ASSERT_TRUE(receiver.begin(0, number));
+    receiver.finish(0, number);
     if (const auto news = receiver.news_for(0)) sender.peer_has_finished(1, *news);
   }
   EXPECT_TRUE(sender.take(1, 1).has_value());
@@ -52,8 +54,12 @@ TEST(TagBook, NeverGivesATagTwiceWhileItIsUnderWay) {
 
 TEST(TagBook, RefusesNumbersThatNobodyHasTaken) {
   TagBook book(2, TagPolicy::window, 8);
-  EXPECT_FALSE(book.finish(1, 8)) << "beyond the window";
-  EXPECT_FALSE(book.finish(1, ~std::uint64_t{0}));
+  EXPECT_FALSE(book.begin(1, 8)) << "beyond the window";
+  EXPECT_FALSE(book.begin(1, ~std::uint64_t{0}));
+  ASSERT_TRUE(book.begin(1, 0));
+  book.finish(1, 0);
+  EXPECT_FALSE(book.begin(1, 0)) << "finished already";
+  EXPECT_FALSE(TagBook(2, TagPolicy::provider, 3).begin(1, 4)) << "no such tag";
   ASSERT_TRUE(book.take(1, 1).has_value());
   book.peer_has_finished(1, 1'000'000);  // no peer can say so
   for (int number = 1; number < 8; ++number) EXPECT_TRUE(book.take(1, 1).has_value());
@@ -71,6 +77,14 @@ TEST(TagBook, TakesTagsOfAProviderBackOnce) {
   EXPECT_FALSE(book.release(0));
   EXPECT_FALSE(book.release(4));
   EXPECT_EQ(book.take(1, 0), 2U);
+  EXPECT_TRUE(book.give_back(2, 9)) << "a header that was pushed back";
+  EXPECT_EQ(book.take(1, 0), 2U);
+}
+
+TEST(TagBook, GivesBackNoNumberThatTheReceiverWouldMiss) {
+  TagBook window(2, TagPolicy::window, 8);
+  EXPECT_FALSE(window.give_back(window.take(1, 1).value(), 1));
+  EXPECT_TRUE(window.give_back(window.take(1, 0).value(), 0)) << "without follow-up messages it has none";
 }
 
 TEST(TagBook, NumbersEveryFollowUpMessageWhereTagsAreEndless) {

@@ -181,15 +181,17 @@ Json run_graph(Runtime& runtime, const Json& parameters) {
   CountersOf counters(runtime);
   run_pass(runtime, 0);  // warm-up
   Json figures;
-  find_least_granularity(
-      figures, parameters.value("longest_ns", 262'144.0), cores, tasks, runtime.rank() == 0,
-      [&](double grain) { return run_pass(runtime, grain); },
-      [&](bool is_over) {
-        const std::uint8_t own = is_over ? 1 : 0;
-        std::vector<std::uint8_t> all(static_cast<std::size_t>(runtime.size()));
-        runtime.port().allgather(std::as_bytes(std::span(&own, 1)), std::as_writable_bytes(std::span(all)));
-        return all[0] != 0;
-      });
+  // Without work there is no length of a task to be found.
+  if (graph->kernel != Kernel::empty)
+    find_least_granularity(
+        figures, parameters.value("longest_ns", 262'144.0), cores, tasks, runtime.rank() == 0,
+        [&](double grain) { return run_pass(runtime, grain); },
+        [&](bool is_over) {
+          const std::uint8_t own = is_over ? 1 : 0;
+          std::vector<std::uint8_t> all(static_cast<std::size_t>(runtime.size()));
+          runtime.port().allgather(std::as_bytes(std::span(&own, 1)), std::as_writable_bytes(std::span(all)));
+          return all[0] != 0;
+        });
   figures["counters"] = counters.changes();
   const double elapsed = run_pass(runtime, 0);
   figures["tasks_per_s"] = tasks / elapsed;

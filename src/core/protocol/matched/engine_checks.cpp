@@ -41,7 +41,7 @@ void check_source(int source, MatchingPolicy policy, const Context& context, con
 }
 
 void check_tag_mask(const ReceiveOptions& options, const char* operation) {
-  if (options.tag_mask != ~std::uint64_t{0}) [[unlikely]]
+  if (options.tag_mask != ~std::uint64_t{0} && options.engine < kMatchingEngines) [[unlikely]]
     throw Error(std::string(operation) + ": a tag_mask needs an ordered matching engine, and engine " +
                 std::to_string(options.engine) + " is not one");
 }

@@ -26,12 +26,16 @@ std::vector<const char*> candidates() {
 }
 
 void* open(std::string_view path) {
-  if (::dlsym(RTLD_DEFAULT, "MPI_Init_thread") != nullptr) return ::dlopen(nullptr, RTLD_NOW);
+  void* const own = ::dlsym(RTLD_DEFAULT, "MPI_Init_thread");
   if (!path.empty()) {
-    void* const opened = ::dlopen(std::string(path).c_str(), RTLD_NOW | RTLD_GLOBAL);
+    void* const opened = ::dlopen(std::string(path).c_str(), RTLD_NOW | (own == nullptr ? RTLD_GLOBAL : 0));
     if (opened == nullptr) throw Error("parcel option mpi_library: " + std::string(::dlerror()));
+    if (own != nullptr && ::dlsym(opened, "MPI_Init_thread") != own)
+      throw Error("parcel option mpi_library: the program has another MPI library than " + std::string(path) +
+                  " already");
     return opened;
   }
+  if (own != nullptr) return ::dlopen(nullptr, RTLD_NOW);
   std::string tried;
   for (const char* const name : candidates()) {
     // Open MPI's own plugins look for its functions among the global ones.
@@ -117,7 +121,9 @@ void initialize(const Library& library) {
 const Library& library(std::string_view path) {
   static std::mutex mutex;
   const std::lock_guard lock(mutex);
-  if (!is_loaded) {
+  if (is_loaded) {
+    static_cast<void>(open(path));  // refuses another library
+  } else {
     look_up(open(path), loaded);
     initialize(loaded);
     is_loaded = true;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdlib>
@@ -75,6 +76,7 @@ class MpiTwoSided final : public TwoSided {
         ranks != nullptr && size_ == 1 && std::string_view(ranks) != "1")
       throw Error("parcel option port=mpi: MPI has 1 rank, and the job has " + std::string(ranks) +
                   ": start it with mpiexec");
+    headers_sent_ = std::vector<std::atomic<std::uint64_t>>(static_cast<std::size_t>(size_));
     int* most = nullptr;
     int is_set = 0;
     check(mpi_.Comm_get_attr(mpi_.world, mpi_.tag_ub, static_cast<void*>(&most), &is_set),
@@ -105,7 +107,6 @@ class MpiTwoSided final : public TwoSided {
   std::size_t header_bytes() const noexcept override { return header_bytes_; }
   std::size_t followup_bytes() const noexcept override { return kPiece; }
   bool has_dynamic_headers() const noexcept override { return !is_original_; }
-  bool drains_headers() const noexcept override { return true; }
 
   void start(HeaderReceiver& headers) override {
     headers_ = &headers;
@@ -113,6 +114,7 @@ class MpiTwoSided final : public TwoSided {
     post_header_receive();
   }
   void stop() override {
+    drain_headers();
     check(mpi_.Cancel(&header_request_), "MPI_Cancel");
     check(mpi_.Wait(&header_request_, mpi_.status_ignore), "MPI_Wait");
   }
@@ -129,6 +131,7 @@ class MpiTwoSided final : public TwoSided {
     check(mpi_.Isend(request.header.data(), static_cast<int>(size), mpi_.byte, peer, kHeaderTag,
                      communicator_, &request.word),
           "MPI_Isend");
+    headers_sent_[static_cast<std::size_t>(peer)].fetch_add(1, std::memory_order_relaxed);
     return pending(poster);
   }
   Posted send(int peer, std::uint64_t tag, Bytes bytes, Poster& poster, unsigned) override {
@@ -175,6 +178,18 @@ class MpiTwoSided final : public TwoSided {
     return Posted::pending;
   }
 
+  /// Receives the headers that still come, those that give tags back: they would be taken for headers of the
+  /// next runtime.
+  void drain_headers() {
+    const std::vector<std::uint64_t> sent(headers_sent_.begin(), headers_sent_.end());
+    std::vector<std::uint64_t> all(sent.size() * sent.size());
+    allgather(std::as_bytes(std::span(sent)), std::as_writable_bytes(std::span(all)));
+    std::uint64_t expected = 0;
+    for (std::size_t place = static_cast<std::size_t>(rank_); place < all.size(); place += sent.size())
+      expected += all[place];
+    while (headers_received_ < expected) poll_headers(0);
+  }
+
   void post_header_receive() {
     check(mpi_.Irecv(arriving_.data(), static_cast<int>(arriving_.size()), mpi_.byte, mpi_.any_source,
                      kHeaderTag, communicator_, &header_request_),
@@ -198,8 +213,10 @@ class MpiTwoSided final : public TwoSided {
     header.resize(header_bytes_);
     header.swap(arriving_);
     post_header_receive();
+    ++headers_received_;
     lock.unlock();
-    headers_->on_header(Bytes(header).first(static_cast<std::size_t>(count)), worker);
+    headers_->on_header(HeaderReceiver::kUnknown, Bytes(header).first(static_cast<std::size_t>(count)),
+                        worker);
     lock.lock();
     spare_.push_back(std::move(header));
     return true;
@@ -214,7 +231,9 @@ class MpiTwoSided final : public TwoSided {
   int ranks_of_host_ = 1;
   std::uint64_t tags_ = 0;
   HeaderReceiver* headers_ = nullptr;
-  std::mutex header_mutex_;  // of the standing receive
+  std::vector<std::atomic<std::uint64_t>> headers_sent_;  // by rank
+  std::mutex header_mutex_;                               // of the standing receive
+  std::uint64_t headers_received_ = 0;
   Word header_request_ = 0;
   std::vector<std::byte> arriving_;
   std::vector<std::vector<std::byte>> spare_;

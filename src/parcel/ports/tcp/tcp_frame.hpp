@@ -7,8 +7,6 @@
 namespace weft::parcel::tcp {
 
 inline constexpr std::uint32_t kMagic = 0x70747766;  // "fwtp"
-inline constexpr std::uint64_t kMostHead = std::uint64_t{1} << 32;
-inline constexpr std::uint64_t kMostChunks = 1 << 24;
 
 /// The first bytes of a connection, from the rank that sends over it.
 struct Greeting {

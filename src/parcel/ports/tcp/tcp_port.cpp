@@ -3,6 +3,7 @@
 #include "parcel/ports/tcp/tcp_port.hpp"
 
 #include <weft/error.hpp>
+#include <weft/parcel/detail/message_limits.hpp>
 #include <weft/runtime.hpp>
 
 #include <ifaddrs.h>
@@ -277,8 +278,8 @@ class TcpPort final : public Parcelport {
                          return;
                        }
                        const parcel::tcp::FrameHeader& header = connection->header;
-                       if (header.magic != parcel::tcp::kMagic || header.head_size > parcel::tcp::kMostHead ||
-                           header.chunks > parcel::tcp::kMostChunks)
+                       if (header.magic != parcel::tcp::kMagic || header.head_size > detail::kMostHead ||
+                           header.chunks > detail::kMostChunks)
                          return refuse(connection, "a frame has a header that no rank writes");
                        connection->has_left = header.head_size == 0;
                        if (connection->has_left) return read_header(connection);

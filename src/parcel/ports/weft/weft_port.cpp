@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "parcel/ports/weft/packed_message.hpp"
-#include "parcel/ports/weft/progress_threads.hpp"
+#include "parcel/ports/weft/port_devices.hpp"
 
 namespace weft::parcel {
 
@@ -35,48 +35,42 @@ struct OwnedMessage final : IncomingMessage {
 class WeftPort final : public Parcelport {
  public:
   WeftPort(std::unique_ptr<weft::Runtime> runtime, const RuntimeOptions& options)
-      : runtime_(std::move(runtime)),
-        progress_(options.progress),
+      : devices_(std::move(runtime), options),
+        packet_bytes_(devices_.packet_bytes()),
         arrivals_(*this),
         sent_(*this),
         parts_(*this),
-        failures_(*this) {
-    for (unsigned number = 0; number < options.devices; ++number)
-      devices_.push_back(std::make_unique<weft::Device>(
-          *runtime_, weft::DeviceOptions{.index = static_cast<std::int32_t>(number)}));
-    for (auto& device : devices_) endpoints_.push_back(std::make_unique<weft::Endpoint>(*device));
-    packet_bytes_ = endpoints_[0]->attributes().packet_bytes;
-  }
+        failures_(*this) {}
   ~WeftPort() override { stop(); }
 
-  int rank() const noexcept override { return runtime_->rank(); }
-  int size() const noexcept override { return runtime_->size(); }
-  int ranks_of_host() const noexcept override { return static_cast<int>(runtime_->local_ranks().size()); }
-  void allgather(Bytes mine, std::span<std::byte> all) override { runtime_->allgather(mine, all); }
+  int rank() const noexcept override { return devices_.runtime().rank(); }
+  int size() const noexcept override { return devices_.runtime().size(); }
+  int ranks_of_host() const noexcept override { return devices_.ranks_of_host(); }
+  void allgather(Bytes mine, std::span<std::byte> all) override { devices_.runtime().allgather(mine, all); }
   PortLimits limits() const noexcept override { return {packet_bytes_, packet_bytes_}; }
-  bool has_failed(int rank) const noexcept override { return runtime_->has_failed(rank); }
-  weft::Runtime* transport() noexcept override { return runtime_.get(); }
+  bool has_failed(int rank) const noexcept override { return devices_.runtime().has_failed(rank); }
+  weft::Runtime* transport() noexcept override { return &devices_.runtime(); }
 
   void start(Receiver& receiver, unsigned) override {
     receiver_ = &receiver;
-    remote_ = runtime_->expose(arrivals(), {.id = 1, .device = 0});
-    runtime_->on_peer_failure(failures_);
-    threads_ = make_progress_threads(devices_, progress_);
+    remote_ = devices_.runtime().expose(arrivals(), {.id = 1, .device = 0});
+    devices_.runtime().on_peer_failure(failures_);
+    devices_.start();
   }
   void stop() override {
     if (receiver_ == nullptr) return;
-    runtime_->forget_peer_failures(failures_);
-    endpoints_[0]->wait_until([this] {
+    devices_.runtime().forget_peer_failures(failures_);
+    devices_.first().wait_until([this] {
       take_what_threads_have_left();
       return messages_under_way_.load(std::memory_order_acquire) == 0;
     });
-    threads_.clear();
+    devices_.stop();
     arrivals().withdraw();
     receiver_ = nullptr;
   }
 
   bool try_send_small(int peer, Bytes parcels, unsigned worker) override {
-    return endpoint_of(worker).post_am(peer, remote_of(worker), parcels, {.tag = kParcels}).is_accepted();
+    return devices_.of(worker).post_am(peer, remote_of(worker), parcels, {.tag = kParcels}).is_accepted();
   }
 
   bool try_send(std::unique_ptr<OutgoingMessage>& message, unsigned worker) override {
@@ -87,40 +81,13 @@ class WeftPort final : public Parcelport {
   }
 
   bool poll(unsigned worker) override {
-    bool has_done = false;
-    if (progress_ != Progress::workers) has_done = take_what_threads_have_left();
-    if (progress_ == Progress::thread || progress_ == Progress::pinned) return has_done;
-    if (devices_.size() == 1) {
-      has_done |= endpoints_[0]->progress() != 0;
-    } else {
-      has_done |= endpoint_of(worker).progress() != 0;
-      if (worker == 0)  // devices without a worker of their own
-        for (auto& endpoint : endpoints_) has_done |= endpoint->progress() != 0;
-    }
-    return has_done;
+    const bool has_taken = devices_.have_threads() && take_what_threads_have_left();
+    return devices_.progress(worker) || has_taken;
   }
-  void park(unsigned worker, Timeout longest) override {
-    waking_.is_set.store(false, std::memory_order_relaxed);
-    // With several devices only one ends the sleep: the others are looked at soon.
-    if (devices_.size() > 1) longest = Timeout::of_nanoseconds(100'000);
-    // Nor does what progress threads have put into a queue.
-    if (progress_ != Progress::workers) longest = Timeout::of_nanoseconds(50'000);
-    endpoint_of(worker).wait_for(waking_, longest);
-  }
-  void wake() noexcept override { waking_.set(); }
+  void park(unsigned worker, Timeout longest) override { devices_.park(worker, longest, false); }
+  void wake() noexcept override { devices_.end_sleep(); }
 
  private:
-  /// What a sleeping worker waits for: arrivals and wake().
-  struct Waking final : weft::Completion {
-    ~Waking() override { retire(); }
-    void signal(weft::Message&) noexcept override { set(); }
-    bool ready() const noexcept override { return is_set.load(std::memory_order_acquire); }
-    void set() noexcept {
-      is_set.store(true, std::memory_order_release);
-      notify_waiters();
-    }
-    std::atomic<bool> is_set{false};
-  };
   struct Arrivals final : weft::Completion {
     explicit Arrivals(WeftPort& who) noexcept : port(who) {}
     ~Arrivals() override { retire(); }
@@ -145,13 +112,6 @@ class WeftPort final : public Parcelport {
     bool ready() const noexcept override { return true; }
     WeftPort& port;
   };
-  struct Failures final : weft::Completion {
-    explicit Failures(WeftPort& who) noexcept : port(who) {}
-    ~Failures() override { retire(); }
-    void signal(weft::Message& message) noexcept override { port.receiver_->failed(message.peer()); }
-    bool ready() const noexcept override { return true; }
-    WeftPort& port;
-  };
   /// A message whose posts, one or two, are under way.
   struct Part {
     std::unique_ptr<OutgoingMessage> message;
@@ -160,19 +120,16 @@ class WeftPort final : public Parcelport {
     detail::ByteBuffer head;  // with its number before it
   };
 
-  [[nodiscard]] weft::Endpoint& endpoint_of(unsigned worker) noexcept {
-    return *endpoints_[worker % endpoints_.size()];
-  }
   [[nodiscard]] RemoteCompletion remote_of(unsigned worker) const noexcept {
-    return remote_.on_device(static_cast<std::uint8_t>(worker % devices_.size()));
+    return remote_.on_device(devices_.index_of(worker));
   }
 
   bool try_send_packed(std::unique_ptr<OutgoingMessage>& message, unsigned worker) {
-    weft::Packet packet = devices_[0]->get_packet();
+    weft::Packet packet = devices_.get_packet();
     if (!packet) return false;
     const std::size_t size = packed_size(*message);
     pack(*message, packet.data());
-    if (endpoint_of(worker)
+    if (devices_.of(worker)
             .post_am(message->peer, remote_of(worker), std::move(packet), size, {.tag = kPacked})
             .is_retry())
       return false;
@@ -186,7 +143,7 @@ class WeftPort final : public Parcelport {
     const int peer = message->peer;
     part->message = std::move(message);
     messages_under_way_.fetch_add(1, std::memory_order_relaxed);
-    if (endpoint_of(worker)
+    if (devices_.of(worker)
             .post_am(peer, remote_of(worker), bytes,
                      {.completion = &sent(), .user_data = part.get(), .tag = kParcels})
             .is_retry()) {
@@ -199,9 +156,8 @@ class WeftPort final : public Parcelport {
   }
 
   bool try_send_multipart(std::unique_ptr<OutgoingMessage>& message, unsigned worker) {
-    if (messages_under_way_.load(std::memory_order_relaxed) >= kMostUnderWay) return false;
     auto part = std::make_unique<Part>();
-    weft::Endpoint& endpoint = endpoint_of(worker);
+    weft::Endpoint& endpoint = devices_.of(worker);
     const bool is_long = message->head.size() + sizeof(HeadNumber) > packet_bytes_;
     const HeadNumber number = is_long ? last_number_.fetch_add(1, std::memory_order_relaxed) + 1 : 0;
     part->head.append(weft::bytes_of(number));
@@ -239,9 +195,12 @@ class WeftPort final : public Parcelport {
     messages_under_way_.fetch_sub(1, std::memory_order_release);
   }
 
+  friend class FailureSignal<WeftPort>;
+  void peer_failed(int rank) noexcept { receiver_->failed(rank); }
+
   void parts_ended(const weft::Message& message) noexcept {
     std::unique_ptr<IncomingMessage> whole(static_cast<IncomingMessage*>(message.user_data()));
-    waking_.set();
+    devices_.end_sleep();
     if (message.outcome() == Outcome::ok)
       receiver_->arrived(std::move(whole));
     else
@@ -250,16 +209,15 @@ class WeftPort final : public Parcelport {
 
   // Workers that progress handle messages where they come; progress threads leave them in queues.
   [[nodiscard]] weft::Completion& arrivals() noexcept {
-    return progress_ == Progress::workers ? static_cast<weft::Completion&>(arrivals_) : arrivals_left_;
+    return devices_.have_threads() ? static_cast<weft::Completion&>(arrivals_left_) : arrivals_;
   }
   [[nodiscard]] weft::Completion& sent() noexcept {
-    return progress_ == Progress::workers ? static_cast<weft::Completion&>(sent_) : sent_left_;
+    return devices_.have_threads() ? static_cast<weft::Completion&>(sent_left_) : sent_;
   }
   [[nodiscard]] weft::Completion& parts() noexcept {
-    return progress_ == Progress::workers ? static_cast<weft::Completion&>(parts_) : parts_left_;
+    return devices_.have_threads() ? static_cast<weft::Completion&>(parts_left_) : parts_;
   }
   bool take_what_threads_have_left() noexcept {
-    if (progress_ == Progress::workers) return false;
     bool has_done = false;
     weft::Message message;
     for (std::size_t count = 0; count < kAtOnce && arrivals_left_.pop(message); ++count, has_done = true)
@@ -272,7 +230,7 @@ class WeftPort final : public Parcelport {
   }
 
   void arrive(weft::Message& message) noexcept {
-    if (!waking_.is_set.load(std::memory_order_relaxed)) waking_.set();
+    devices_.end_sleep_once();
     if (message.operation() == Operation::multipart_message) {
       arrive_multipart(message);
     } else if (message.tag() == kPacked) {
@@ -347,7 +305,7 @@ class WeftPort final : public Parcelport {
     message->chunk_sizes.assign(chunks.part_sizes().begin(), chunks.part_sizes().end());
     if (!receiver_->place(*message)) return;  // the chunks are refused when `chunks` is destroyed
     IncomingMessage& placed = *message;
-    endpoints_[0]->receive_parts(std::move(chunks), placed.landings, parts(), message.release());
+    devices_.first().receive_parts(std::move(chunks), placed.landings, parts(), message.release());
   }
   void drop(const weft::Message& message, const char* why) const noexcept {
     std::fprintf(stderr, "weft: rank %d: parcel: a message from rank %d was dropped: %s\n", rank(),
@@ -356,9 +314,6 @@ class WeftPort final : public Parcelport {
 
   // Shorter messages are copied out of where they have arrived.
   static constexpr std::size_t kCopied = 2048;
-  // Messages with chunks beyond this are pushed back: their arrays would leave the caches before they are read,
-  // and memory would grow.
-  static constexpr std::uint64_t kMostUnderWay = 64;
   // Messages of one kind that are taken out of a queue by one poll.
   static constexpr std::size_t kAtOnce = 64;
   struct Half {
@@ -367,22 +322,17 @@ class WeftPort final : public Parcelport {
     bool has_chunks = false;
   };
 
-  std::unique_ptr<weft::Runtime> runtime_;
-  const Progress progress_;
-  std::vector<std::unique_ptr<weft::Device>> devices_;
-  std::vector<std::unique_ptr<weft::Endpoint>> endpoints_;
+  PortDevices devices_;
+  const std::size_t packet_bytes_;
   Receiver* receiver_ = nullptr;
-  std::size_t packet_bytes_ = 0;
   RemoteCompletion remote_;
-  Waking waking_;
   Arrivals arrivals_;
   Sent sent_;
   Parts parts_;
-  Failures failures_;
+  FailureSignal<WeftPort> failures_;
   weft::CompletionQueue arrivals_left_;
   weft::CompletionQueue sent_left_;
   weft::CompletionQueue parts_left_;
-  std::vector<std::unique_ptr<weft::ProgressThread>> threads_;
   std::atomic<std::uint64_t> messages_under_way_{0};
   std::atomic<std::uint64_t> last_number_{0};
   std::mutex halves_mutex_;

@@ -109,5 +109,25 @@ TYPED_TEST(OrderedTagMask, a_tag_mask_makes_a_part_of_the_tag_a_wildcard) {
                Error);
 }
 
+TYPED_TEST(OrderedTagMask, holds_for_receives_that_are_prepared) {
+  Ranks<TypeParam> ranks(2);
+  Recorder received;
+  std::array<std::byte, 8> room{};
+  auto receive = ranks.endpoint(1).prepare_receive(
+      0, 0x700, room, {.completion = &received, .engine = kEngine, .tag_mask = 0xff00});
+  for (const std::uint64_t tag : {0x703, 0x700}) {
+    ASSERT_TRUE(receive.start().is_accepted());
+    const std::size_t before = received.messages.size();
+    ASSERT_TRUE(test::until(
+        [&] { return ranks.endpoint(0).post_send(1, tag, room, {.engine = kEngine}).is_accepted(); },
+        [&] { ranks.progress(); }));
+    ASSERT_TRUE(ranks.progress_until([&] { return received.messages.size() == before + 1; }));
+    EXPECT_EQ(received.messages.back().tag(), tag);
+  }
+  EXPECT_THROW(static_cast<void>(ranks.endpoint(1).prepare_receive(
+                   0, 7, room, {.completion = &received, .tag_mask = 0xff00})),
+               Error);
+}
+
 }  // namespace
 }  // namespace weft

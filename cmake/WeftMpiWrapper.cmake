@@ -1,0 +1,37 @@
+# weft_mpi_wrapper(<prefix> <compiler wrapper> <question for compile flags> <question for link flags>): asks a wrapper of an MPI
+# library for its flags. Sets <prefix>_FOUND, which is false when the wrapper or the library's headers are not installed,
+# <prefix>_COMPILE (-I, -D) and <prefix>_LINK.
+function(weft_mpi_wrapper prefix wrapper compile link)
+  set(${prefix}_FOUND OFF PARENT_SCOPE)
+  find_program(${prefix}_WRAPPER ${wrapper})
+  mark_as_advanced(${prefix}_WRAPPER)
+  if(NOT ${prefix}_WRAPPER)
+    return()
+  endif()
+  foreach(what compile link)
+    execute_process(COMMAND "${${prefix}_WRAPPER}" "${${what}}" OUTPUT_VARIABLE answer RESULT_VARIABLE failed ERROR_QUIET)
+    if(failed)
+      return()
+    endif()
+    # MPICH's wrapper names the compiler first.
+    separate_arguments(${what}_flags UNIX_COMMAND "${answer}")
+    list(FILTER ${what}_flags INCLUDE REGEX "^-[ILlWD]")
+  endforeach()
+  list(FILTER compile_flags INCLUDE REGEX "^-[ID]")
+  # The wrapper is also there when the library's headers are not installed.
+  set(include_folders ${compile_flags})
+  list(FILTER include_folders INCLUDE REGEX "^-I")
+  list(TRANSFORM include_folders REPLACE "^-I" "")
+  find_file(${prefix}_HEADER mpi.h PATHS ${include_folders} NO_DEFAULT_PATH)
+  mark_as_advanced(${prefix}_HEADER)
+  if(NOT ${prefix}_HEADER)
+    return()
+  endif()
+  list(TRANSFORM compile_flags REPLACE "^-I" "-isystem;")
+  list(FILTER link_flags EXCLUDE REGEX "^-(I|lmpi_cxx|lmpichcxx)")
+  # As one item, or the halves of an rpath would be taken apart.
+  list(JOIN link_flags " " link_flags)
+  set(${prefix}_COMPILE "SHELL:${compile_flags}" PARENT_SCOPE)
+  set(${prefix}_LINK "SHELL:-Wl,--no-as-needed ${link_flags}" PARENT_SCOPE)
+  set(${prefix}_FOUND ON PARENT_SCOPE)
+endfunction()

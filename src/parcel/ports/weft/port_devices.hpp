@@ -1,0 +1,108 @@
+// What the parcelports over weft have in common: devices, who progresses them, and how a worker sleeps.
+#pragma once
+
+#include <weft/parcel/options.hpp>
+#include <weft/parcel/parcelport.hpp>
+#include <weft/weft.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "parcel/ports/weft/progress_threads.hpp"
+
+namespace weft::parcel {
+
+/// Any thread, unless said otherwise.
+class PortDevices {
+ public:
+  PortDevices(std::unique_ptr<weft::Runtime> runtime, const RuntimeOptions& options)
+      : runtime_(std::move(runtime)), progress_(options.progress) {
+    for (unsigned number = 0; number < options.devices; ++number)
+      devices_.push_back(std::make_unique<weft::Device>(
+          *runtime_, weft::DeviceOptions{.index = static_cast<std::int32_t>(number)}));
+    for (auto& device : devices_) endpoints_.push_back(std::make_unique<weft::Endpoint>(*device));
+  }
+
+  [[nodiscard]] weft::Runtime& runtime() const noexcept { return *runtime_; }
+  [[nodiscard]] int ranks_of_host() const noexcept {
+    return static_cast<int>(runtime_->local_ranks().size());
+  }
+  [[nodiscard]] std::size_t packet_bytes() const { return endpoints_[0]->attributes().packet_bytes; }
+  [[nodiscard]] weft::Packet get_packet() noexcept { return devices_[0]->get_packet(); }
+  [[nodiscard]] weft::Endpoint& first() noexcept { return *endpoints_[0]; }
+  [[nodiscard]] weft::Endpoint& of(unsigned worker) noexcept {
+    return *endpoints_[worker % endpoints_.size()];
+  }
+  /// The index of the worker's device, on which peers' devices of the same workers receive.
+  [[nodiscard]] std::uint8_t index_of(unsigned worker) const noexcept {
+    return static_cast<std::uint8_t>(worker % devices_.size());
+  }
+  /// Whether workers handle messages inside progress(); progress threads leave them elsewhere.
+  [[nodiscard]] bool have_threads() const noexcept { return progress_ != Progress::workers; }
+
+  /// One thread: begins and ends the progress threads.
+  void start() { threads_ = make_progress_threads(devices_, progress_); }
+  void stop() { threads_.clear(); }
+
+  /// Progresses for a worker, unless only threads do. Returns whether anything has moved.
+  bool progress(unsigned worker) {
+    if (progress_ == Progress::thread || progress_ == Progress::pinned) return false;
+    bool has_done = of(worker).progress() != 0;
+    if (worker == 0 && endpoints_.size() > 1)  // devices without a worker of their own
+      for (auto& endpoint : endpoints_) has_done |= endpoint->progress() != 0;
+    return has_done;
+  }
+
+  /// Sleeps until end_sleep(), or something else ends the wait, at most `longest`. `naps`: what arrives may
+  /// not end it, so that it looks again soon; so it does with several devices, of which one ends the sleep.
+  void park(unsigned worker, Timeout longest, bool naps) {
+    waking_.is_set.store(false, std::memory_order_relaxed);
+    if (naps || have_threads() || devices_.size() > 1)
+      longest = Timeout::of_nanoseconds(longest.count() > 0 ? std::min(longest.count(), kNap) : kNap);
+    of(worker).wait_for(waking_, longest);
+  }
+  void end_sleep() noexcept { waking_.set(); }
+  /// end_sleep() for signals, which come often.
+  void end_sleep_once() noexcept {
+    if (!waking_.is_set.load(std::memory_order_relaxed)) waking_.set();
+  }
+
+ private:
+  static constexpr std::int64_t kNap = 50'000;
+  struct Waking final : weft::Completion {
+    ~Waking() override { retire(); }
+    void signal(weft::Message&) noexcept override { set(); }
+    bool ready() const noexcept override { return is_set.load(std::memory_order_acquire); }
+    void set() noexcept {
+      is_set.store(true, std::memory_order_release);
+      notify_waiters();
+    }
+    std::atomic<bool> is_set{false};
+  };
+
+  std::unique_ptr<weft::Runtime> runtime_;
+  const Progress progress_;
+  std::vector<std::unique_ptr<weft::Device>> devices_;
+  std::vector<std::unique_ptr<weft::Endpoint>> endpoints_;
+  Waking waking_;
+  std::vector<std::unique_ptr<weft::ProgressThread>> threads_;
+};
+
+/// Passes the failures of ranks on.
+template <class Port>
+class FailureSignal final : public weft::Completion {
+ public:
+  explicit FailureSignal(Port& port) noexcept : port_(port) {}
+  ~FailureSignal() override { retire(); }
+  void signal(weft::Message& message) noexcept override { port_.peer_failed(message.peer()); }
+  bool ready() const noexcept override { return true; }
+
+ private:
+  Port& port_;
+};
+
+}  // namespace weft::parcel
