@@ -12,8 +12,17 @@ namespace {
 
 // Messages to one rank that are under way at a time, in the queued configuration.
 constexpr std::uint32_t kConnectionsPerRank = 4;
-// Beyond this, who sends moves communication until the rank has taken some.
+// Beyond these, who sends moves communication until the rank has taken some: bytes of heads that wait, and
+// bytes of chunks that wait or are under way. Chunks are the program's own arrays: with few of them under way
+// their memory is used again while it is in the cache, and no new pages are asked of the kernel.
 constexpr std::size_t kMostWaiting = std::size_t{64} << 20;
+constexpr std::size_t kMostOfChunks = std::size_t{1} << 20;
+
+std::size_t bytes_of(const std::vector<Bytes>& chunks) noexcept {
+  std::size_t size = 0;
+  for (const Bytes chunk : chunks) size += chunk.size();
+  return size;
+}
 
 std::uint64_t parcels_in(Bytes head) noexcept {
   std::uint64_t count = 0;
@@ -46,11 +55,15 @@ Outbox::~Outbox() = default;
 
 void Outbox::send(int peer, detail::ByteBuffer& head, std::vector<Bytes>& chunks,
                   std::unique_ptr<detail::HeldValues> held, unsigned worker) {
+  Destination& destination = *destinations_[static_cast<std::size_t>(peer)];
+  if (!chunks.empty()) {
+    wait_for_room(destination, peer, worker);
+    destination.chunk_bytes.fetch_add(bytes_of(chunks), std::memory_order_relaxed);
+  }
   if (aggregation_ == Aggregation::immediate) {
     send_at_once(peer, head, chunks, held, worker);
     return;
   }
-  Destination& destination = *destinations_[static_cast<std::size_t>(peer)];
   if (aggregation_ == Aggregation::adaptive && !destination.has_waiting.load(std::memory_order_relaxed)) {
     if (try_now(peer, head, chunks, held, worker)) [[likely]]
       return;
@@ -70,6 +83,16 @@ void Outbox::send(int peer, detail::ByteBuffer& head, std::vector<Bytes>& chunks
     const std::lock_guard lock(destination.mutex);
     flush_locked(destination, peer, worker);
     is_too_much = destination.waiting_bytes > kMostWaiting;
+  }
+}
+
+void Outbox::wait_for_room(Destination& destination, int peer, unsigned worker) {
+  while (destination.chunk_bytes.load(std::memory_order_relaxed) > kMostOfChunks && !port_.has_failed(peer)) {
+    if (destination.has_waiting.load(std::memory_order_relaxed)) {
+      const std::lock_guard lock(destination.mutex);
+      flush_locked(destination, peer, worker);
+    }
+    poll_(context_);
   }
 }
 
@@ -105,6 +128,8 @@ void Outbox::send_at_once(int peer, detail::ByteBuffer& head, std::vector<Bytes>
   while (!try_now(peer, head, chunks, held, worker)) {
     if (port_.has_failed(peer)) {
       lost_.fetch_add(1, std::memory_order_relaxed);
+      destinations_[static_cast<std::size_t>(peer)]->chunk_bytes.fetch_sub(bytes_of(chunks),
+                                                                           std::memory_order_relaxed);
       return;
     }
     pushed_back_.fetch_add(1, std::memory_order_relaxed);
@@ -173,8 +198,10 @@ bool Outbox::flush_locked(Destination& destination, int peer, unsigned worker) {
 
 void Outbox::drop(Destination& destination) {
   if (destination.open) destination.sealed.push_back(std::move(destination.open));
-  for (const auto& message : destination.sealed)
+  for (const auto& message : destination.sealed) {
     lost_.fetch_add(parcels_in(message->head.bytes()), std::memory_order_relaxed);
+    destination.chunk_bytes.fetch_sub(bytes_of(message->chunks), std::memory_order_relaxed);
+  }
   destination.sealed.clear();
   destination.waiting_bytes = 0;
 }
@@ -207,7 +234,10 @@ std::unique_ptr<OutgoingMessage> Outbox::connection(int peer) {
 
 void Outbox::sent(std::unique_ptr<OutgoingMessage> message, bool is_delivered) {
   if (!is_delivered) lost_.fetch_add(parcels_in(message->head.bytes()), std::memory_order_relaxed);
-  destinations_[static_cast<std::size_t>(message->peer)]->connections.fetch_sub(1, std::memory_order_relaxed);
+  Destination& destination = *destinations_[static_cast<std::size_t>(message->peer)];
+  destination.connections.fetch_sub(1, std::memory_order_relaxed);
+  if (!message->chunks.empty())
+    destination.chunk_bytes.fetch_sub(bytes_of(message->chunks), std::memory_order_relaxed);
   under_way_.fetch_sub(1, std::memory_order_relaxed);
   message->held.clear();
   if (aggregation_ != Aggregation::queued) return;

@@ -48,8 +48,11 @@ class Outbox {
     std::deque<std::unique_ptr<OutgoingMessage>> sealed;  // before those in `open`
     std::size_t waiting_bytes = 0;
     std::atomic<std::uint32_t> connections{0};  // messages under way (queued)
+    std::atomic<std::size_t> chunk_bytes{0};    // waiting or under way
   };
 
+  /// Moves communication until less than a limit of chunks is under way to `peer`, or it has failed.
+  void wait_for_room(Destination& destination, int peer, unsigned worker);
   void send_at_once(int peer, detail::ByteBuffer& head, std::vector<Bytes>& chunks,
                     std::unique_ptr<detail::HeldValues>& held, unsigned worker);
   [[nodiscard]] bool try_now(int peer, detail::ByteBuffer& head, std::vector<Bytes>& chunks,

@@ -5,6 +5,8 @@
 
 #include <fmt/core.h>
 
+#include <malloc.h>
+
 #include <array>
 #include <cstdio>
 #include <cstdlib>
@@ -48,11 +50,20 @@ void bind_rank(int ranks) {
   if (!processors.empty()) bind_thread(processors);
 }
 
+/// Arrays that come and go make the heap shrink and grow by a system call and a page fault each, by which
+/// measurements would differ from run to run. It keeps what it has, as the allocators do that task runtimes
+/// are usually built with.
+void keep_freed_memory() {
+  mallopt(M_TRIM_THRESHOLD, 256 << 20);
+  mallopt(M_MMAP_THRESHOLD, 32 << 20);
+}
+
 }  // namespace
 
 int rank_main(const std::string& job) {
   try {
     const Json description = Json::parse(job);
+    keep_freed_memory();
     bind_rank(description.at("ranks").get<int>());
     const std::string options = description.at("options");
     if (options.starts_with("plain-mpi")) return plain_mpi_main(description);
