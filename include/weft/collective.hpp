@@ -16,11 +16,16 @@
 namespace weft {
 
 class Collective;
+class StreamGroup;
 
 namespace collective {
 class CollectiveContext;
 class CollectiveRun;
 }  // namespace collective
+
+namespace stream {
+class EnqueueProxy;
+}
 
 namespace detail {
 
@@ -160,6 +165,8 @@ class WEFT_API Collective {
   }
 
  private:
+  friend class StreamGroup;
+  friend class stream::EnqueueProxy;
   Collective(Runtime& runtime, std::unique_ptr<detail::CollectivePort> port, std::uint8_t device,
              const CollectiveOptions& options);
   Outcome run(const detail::CollectiveCall& call);

@@ -26,6 +26,8 @@
 #include <weft/remote_region.hpp>
 #include <weft/runtime.hpp>
 #include <weft/status.hpp>
+#include <weft/stream/stream.hpp>
+#include <weft/stream/stream_group.hpp>
 #include <weft/topology.hpp>
 #include <weft/types.hpp>
 #include <weft/version.hpp>

@@ -60,6 +60,7 @@ struct Outgoing {
   std::uint64_t word;
   bool reserves_room = false;  // posts wait behind this one: the next inlined post asks for room anew
   bool in_order = false;       // messages of its kind should arrive in the order in which they were sent
+  bool is_notice = false;      // a device that closes need not wait until the peer has read it
 };
 
 enum class SendResult : std::uint8_t {

@@ -77,7 +77,7 @@ static_assert(sizeof(LaneControl) == 128 && offsetof(LaneControl, cold) == 64);
 
 /// Numbers the sends of one device to an ordered matching engine of one peer. Its lock protects the next
 /// number and ensures that messages go to the network in the order of their numbers.
-struct SendStream {
+struct SendSequence {
   std::atomic<std::uint32_t> lock{0};
   std::uint32_t next = 0;
   Bias bias;                           // of the lock
@@ -106,7 +106,7 @@ struct alignas(64) SendLane {
   std::uint32_t mask = 0;
   // The ordered engine of the last ordered send, and its stream, which lives as long as the runtime.
   std::uint32_t ordered_engine = 0;
-  SendStream* stream = nullptr;
+  SendSequence* stream = nullptr;
   // Odd while the members that define the tail are being changed, for threads that read them without the
   // lock.
   std::atomic<std::uint32_t> moves{0};
@@ -360,7 +360,7 @@ template <class Locking>
     return false;
   bool is_sent = false;
   if (lane.ordered_engine == engine && lane.credits != 0) [[likely]] {
-    SendStream& stream = *lane.stream;
+    SendSequence& stream = *lane.stream;
     auto* const turn =
         stream.kept.load(std::memory_order_relaxed) == 0 ? enter<Locking>(stream.bias, stream.lock) : nullptr;
     if (turn != nullptr) [[likely]] {

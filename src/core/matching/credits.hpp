@@ -54,15 +54,18 @@ class AccountTable {
   std::array<std::atomic<Account*>, kDevices> rows_{};
 };
 
-/// A sending device's balance with every device of its peers.
+/// A sending device's balance with every device of its peers, for one message class. It outlives the device,
+/// as the ledgers of its peers do, which owe their credits to the next device of the same index.
 class Credits {
  public:
   Credits(int ranks, std::uint32_t limit) noexcept : accounts_(ranks), limit_(limit) {}
 
   [[nodiscard]] std::uint32_t limit() const noexcept { return limit_; }
 
-  /// Takes up to `count` credits; returns the number taken.
-  [[nodiscard]] std::uint32_t take_up_to(std::uint32_t count, int peer, std::uint8_t device) noexcept {
+  /// Takes up to `count` credits; returns the number taken. `exclusive`: the caller is the only thread that
+  /// uses the device; then no locked instruction is executed.
+  [[nodiscard]] std::uint32_t take_up_to(std::uint32_t count, int peer, std::uint8_t device,
+                                         bool exclusive) noexcept {
     Account& account = accounts_.at(peer, device);
     std::uint64_t taken = account.taken.load(std::memory_order_relaxed);
     for (;;) {
@@ -70,6 +73,10 @@ class Credits {
       const std::uint32_t free = limit_ - out;
       const std::uint32_t granted = count < free ? count : free;
       if (granted == 0) return 0;
+      if (exclusive) {
+        account.taken.store(taken + granted, std::memory_order_relaxed);
+        return granted;
+      }
       if (account.taken.compare_exchange_weak(taken, taken + granted, std::memory_order_relaxed))
         return granted;
     }
@@ -86,12 +93,15 @@ class Credits {
     accounts_.at(peer, device).taken.fetch_sub(count, std::memory_order_relaxed);
   }
   /// Counts returned credits. Returns false when the peer returns more than it has.
-  bool give(int peer, std::uint8_t device, std::uint32_t count) noexcept {
+  bool give(int peer, std::uint8_t device, std::uint32_t count, bool exclusive) noexcept {
     Account& account = accounts_.at(peer, device);
-    const std::uint64_t out =
-        account.taken.load(std::memory_order_relaxed) - account.returned.load(std::memory_order_relaxed);
+    const std::uint64_t returned = account.returned.load(std::memory_order_relaxed);
+    const std::uint64_t out = account.taken.load(std::memory_order_relaxed) - returned;
     if (count > out) return false;
-    account.returned.fetch_add(count, std::memory_order_relaxed);
+    if (exclusive)
+      account.returned.store(returned + count, std::memory_order_relaxed);
+    else
+      account.returned.fetch_add(count, std::memory_order_relaxed);
     account.refusals.store(0, std::memory_order_relaxed);
     return true;
   }
@@ -114,6 +124,26 @@ class Credits {
   };
   AccountTable<Account> accounts_;
   const std::uint32_t limit_;
+};
+
+/// The Credits of a device, by message class.
+class SendCredits {
+ public:
+  SendCredits(int ranks, std::uint32_t limit) noexcept
+      : credits_{Credits(ranks, limit), Credits(ranks, limit), Credits(ranks, limit)} {}
+  [[nodiscard]] Credits& of(MessageClass message_class) noexcept {
+    return credits_[static_cast<std::size_t>(message_class)];
+  }
+  [[nodiscard]] static constexpr std::size_t classes() noexcept { return 3; }
+  /// Credits::taken() of all classes.
+  [[nodiscard]] std::uint64_t taken() noexcept {
+    std::uint64_t sum = 0;
+    for (Credits& credits : credits_) sum += credits.taken();
+    return sum;
+  }
+
+ private:
+  std::array<Credits, 3> credits_;
 };
 
 /// The credits that a receiving device owes the devices of its peers, for one message class. It outlives the

@@ -46,7 +46,8 @@ MatchingEngine& MatchingEngines::open(std::uint32_t id, MatchOrder order, bool s
   MatchingEngine* engine = old;
   if (old == nullptr || old->attributes().is_serial != serial) {
     // One of the two engines is serial, either the one that an early message made or the one that was closed
-    // before: by its contract no other thread uses it now.
+    // before: by its contract no other thread uses it now, except to send to ordered engines of peers with
+    // this id, which both have the numbers for.
     engine = new MatchingEngine(static_cast<std::uint16_t>(id), limits_, serial);
     if (old != nullptr)
       move_all(*old, *engine);

@@ -60,6 +60,11 @@ class MatchingEngines {
   MatchingEngine& open(std::uint32_t id, MatchOrder order, bool serial, KeyFunction function,
                        const void* context);
   void close(std::uint32_t id) noexcept;
+  /// Whether an object of the user has opened the engine. Any thread.
+  [[nodiscard]] bool is_open(std::uint32_t id) {
+    const std::lock_guard lock(mutex_);
+    return open_[id];
+  }
   /// Calls each(engine) for the engines in the order in which their ids were first used; cheap, for frequent
   /// calls.
   template <class Each>

@@ -12,7 +12,7 @@ auto OrderedMatching::enter() noexcept -> Hold {
 }
 
 /// Returns the last held message whose number is not beyond `number`, or nullptr.
-MatchRecord* OrderedMatching::last_held_until(const ArrivalStream& stream, std::uint32_t number) noexcept {
+MatchRecord* OrderedMatching::last_held_until(const ArrivalSequence& stream, std::uint32_t number) noexcept {
   // Compared by distance, because numbers wrap round.
   const std::uint32_t ahead = number - stream.expected;
   MatchRecord* before = stream.held.last();
@@ -21,19 +21,19 @@ MatchRecord* OrderedMatching::last_held_until(const ArrivalStream& stream, std::
   return before;
 }
 
-bool OrderedMatching::holds(const ArrivalStream& stream, std::uint32_t number) noexcept {
+bool OrderedMatching::holds(const ArrivalSequence& stream, std::uint32_t number) noexcept {
   const MatchRecord* last = last_held_until(stream, number);
   return last != nullptr && last->order == number;
 }
 
-void OrderedMatching::keep_held(ArrivalStream& stream, std::uint32_t number, const MatchKey& key,
+void OrderedMatching::keep_held(ArrivalSequence& stream, std::uint32_t number, const MatchKey& key,
                                 MatchRecord& message) noexcept {
   message.set_key(key);
   message.order = number;
   stream.held.insert_behind(last_held_until(stream, number), message);
 }
 
-MatchRecord* OrderedMatching::match_held(ArrivalStream& stream) noexcept {
+MatchRecord* OrderedMatching::match_held(ArrivalSequence& stream) noexcept {
   MatchRecord* first = nullptr;
   MatchRecord* last = nullptr;
   for (;;) {

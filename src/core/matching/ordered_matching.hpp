@@ -27,10 +27,10 @@
 namespace weft::core {
 
 /// The sending end of a stream.
-using detail::SendStream;
+using detail::SendSequence;
 
 /// The receiving end of a stream. Guarded by the lock of the engine's order.
-struct ArrivalStream {
+struct ArrivalSequence {
   std::uint32_t expected = 0;  // number of the next message
   RecordList held;             // messages with later numbers, by number
 };
@@ -47,13 +47,15 @@ class OrderedMatching {
       : table_(table),
         records_(records),
         serial_(serial),
-        sends_(std::make_unique<AccountTable<SendStream>>(ranks)),
-        arrivals_(std::make_unique<AccountTable<ArrivalStream>>(ranks)) {}
+        sends_(std::make_shared<AccountTable<SendSequence>>(ranks)),
+        arrivals_(std::make_unique<AccountTable<ArrivalSequence>>(ranks)) {}
   OrderedMatching(const OrderedMatching&) = delete;
   OrderedMatching& operator=(const OrderedMatching&) = delete;
 
   /// The stream of sends of the own device to a peer. Any thread.
-  [[nodiscard]] SendStream& sends(int peer, std::uint8_t own_device) { return sends_->at(peer, own_device); }
+  [[nodiscard]] SendSequence& sends(int peer, std::uint8_t own_device) {
+    return sends_->at(peer, own_device);
+  }
 
   /// The number of receives that are queued in a backlog and not posted yet: later receives stay behind them.
   /// Any thread.
@@ -79,7 +81,9 @@ class OrderedMatching {
     detail::leave<Locking>(hold);
   }
 
-  [[nodiscard]] ArrivalStream& arrivals(int peer, std::uint8_t device) { return arrivals_->at(peer, device); }
+  [[nodiscard]] ArrivalSequence& arrivals(int peer, std::uint8_t device) {
+    return arrivals_->at(peer, device);
+  }
   /// The key of a receive or probe. Its policy tells whether only some bits of the tag count.
   [[nodiscard]] static MatchKey key_of(int source, std::uint64_t tag, std::uint64_t tag_mask) noexcept {
     return {tag, static_cast<std::uint32_t>(source), tag_mask == kWholeTag ? 0 : kMasked};
@@ -90,13 +94,13 @@ class OrderedMatching {
 
   /// Returns true when it is the turn of the message with this number, no other is held, and no wildcard is
   /// posted.
-  [[nodiscard]] bool is_plain_turn(const ArrivalStream& stream, std::uint32_t number) const noexcept {
+  [[nodiscard]] bool is_plain_turn(const ArrivalSequence& stream, std::uint32_t number) const noexcept {
     return stream.expected == number && stream.held.first() == nullptr && wildcards_.first() == nullptr;
   }
   /// Unlinks and returns the receive that the message with this number matches, when it is a plain turn and
   /// the receive is found at once. Returns nullptr, without effect, otherwise; the caller then falls back to
   /// arrive().
-  [[nodiscard, gnu::always_inline]] inline MatchRecord* try_take_receive(ArrivalStream& stream,
+  [[nodiscard, gnu::always_inline]] inline MatchRecord* try_take_receive(ArrivalSequence& stream,
                                                                          std::uint32_t number,
                                                                          const MatchKey& key) noexcept {
     if (!is_plain_turn(stream, number)) [[unlikely]]
@@ -109,7 +113,7 @@ class OrderedMatching {
   /// try_take_receive() for the messages that follow it with its key, as MatchTable::try_take_while():
   /// wants(record, number) returns true when the next message has this number.
   template <class Wants, class Take>
-  [[gnu::always_inline]] inline void try_take_receives(ArrivalStream& stream, const MatchKey& key,
+  [[gnu::always_inline]] inline void try_take_receives(ArrivalSequence& stream, const MatchKey& key,
                                                        const Wants& wants, const Take& take) noexcept {
     Table::Finder finder(table_, key.origin(), key.tag);
     std::uint32_t number = stream.expected;
@@ -120,7 +124,7 @@ class OrderedMatching {
   /// waits and its bucket has room for it at once. Returns false, without effect, otherwise, or when make()
   /// returned nullptr; the caller then falls back to arrive().
   template <class Make>
-  [[nodiscard, gnu::always_inline]] inline bool try_store(ArrivalStream& stream, const MatchKey& key,
+  [[nodiscard, gnu::always_inline]] inline bool try_store(ArrivalSequence& stream, const MatchKey& key,
                                                           const Make& make) noexcept {
     const bool is_kept = table_.try_add<detail::NoLock, MatchSide::unexpected>(key, [&] {
       MatchRecord* const message = make();
@@ -204,9 +208,9 @@ class OrderedMatching {
   template <class Make>
   [[nodiscard]] Table::Result match(const MatchKey& key, Make&& make) noexcept;
   /// Matches held messages with their receives, as far as it is their turn. Returns those, as Arrival::due.
-  [[nodiscard]] MatchRecord* match_held(ArrivalStream& stream) noexcept;
-  [[nodiscard]] static bool holds(const ArrivalStream& stream, std::uint32_t number) noexcept;
-  static void keep_held(ArrivalStream& stream, std::uint32_t number, const MatchKey& key,
+  [[nodiscard]] MatchRecord* match_held(ArrivalSequence& stream) noexcept;
+  [[nodiscard]] static bool holds(const ArrivalSequence& stream, std::uint32_t number) noexcept;
+  static void keep_held(ArrivalSequence& stream, std::uint32_t number, const MatchKey& key,
                         MatchRecord& message) noexcept;
   // In the place of a policy, of which ordered engines have one only: reports show the rank and no tag.
   static constexpr auto kMasked = static_cast<std::uint32_t>(MatchingPolicy::rank_only);
@@ -215,7 +219,7 @@ class OrderedMatching {
     return (wanted.source == message.source || wanted.source == static_cast<std::uint32_t>(any_source)) &&
            (((wanted.tag ^ message.tag) & tag_mask) == 0 || wanted.tag == any_tag);
   }
-  [[nodiscard]] static MatchRecord* last_held_until(const ArrivalStream& stream,
+  [[nodiscard]] static MatchRecord* last_held_until(const ArrivalSequence& stream,
                                                     std::uint32_t number) noexcept;
   [[nodiscard]] MatchRecord* find_message(const MatchKey& wanted, std::uint64_t tag_mask) noexcept;
   [[nodiscard]] MatchRecord* take_receive_among_wildcards(const MatchKey& key) noexcept;
@@ -229,8 +233,9 @@ class OrderedMatching {
   Table& table_;
   RecordPool<MatchRecord>& records_;
   const bool serial_;
-  std::unique_ptr<AccountTable<SendStream>> sends_;
-  std::unique_ptr<AccountTable<ArrivalStream>> arrivals_;
+  // Shared with the order that this one has taken over: threads may be sending by it meanwhile.
+  std::shared_ptr<AccountTable<SendSequence>> sends_;
+  std::unique_ptr<AccountTable<ArrivalSequence>> arrivals_;
   std::atomic<std::uint32_t> queued_receives_{0};
   alignas(64) detail::Bias bias_;  // of the lock
   std::atomic<std::uint32_t> lock_{0};
@@ -255,7 +260,7 @@ auto OrderedMatching::arrive(int peer, std::uint8_t device, std::uint32_t number
   Arrival result;
   const Hold hold = try_enter();
   if (hold == nullptr) return result;
-  ArrivalStream& stream = arrivals(peer, device);
+  ArrivalSequence& stream = arrivals(peer, device);
   const MatchKey key{tag, static_cast<std::uint32_t>(peer), 0};
   const std::uint32_t ahead = number - stream.expected;
   if (ahead >> 31 != 0 || holds(stream, number)) {
@@ -327,7 +332,7 @@ void OrderedMatching::for_each(const Visit& visit) noexcept {
   table_.for_each([&](const MatchRecord& record, MatchSide side) { visit(record, side, false); });
   for (const MatchRecord* record = wildcards_.first(); record != nullptr; record = record->next)
     visit(*record, MatchSide::posted, false);
-  arrivals_->for_each([&](int, std::uint8_t, const ArrivalStream& stream) {
+  arrivals_->for_each([&](int, std::uint8_t, const ArrivalSequence& stream) {
     for (const MatchRecord* record = stream.held.first(); record != nullptr; record = record->next)
       visit(*record, MatchSide::unexpected, true);
   });
@@ -358,9 +363,9 @@ void OrderedMatching::take_over(OrderedMatching& from, const CopyOf& copy_of) {
   }
   from.wildcards_ = from.messages_ = {};
   queued_receives_.store(from.queued_receives_.load(std::memory_order_relaxed), std::memory_order_relaxed);
-  sends_ = std::move(from.sends_);
+  sends_ = from.sends_;
   arrivals_ = std::move(from.arrivals_);
-  arrivals_->for_each([&](int, std::uint8_t, ArrivalStream& stream) {
+  arrivals_->for_each([&](int, std::uint8_t, ArrivalSequence& stream) {
     RecordList held;
     for (MatchRecord* record = stream.held.first(); record != nullptr;) {
       MatchRecord* const next = record->next;

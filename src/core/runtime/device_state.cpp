@@ -74,10 +74,8 @@ DeviceState::DeviceState(RuntimeState& runtime, std::uint32_t index)
       rendezvous_(context_),
       multipart_messages_(context_, rendezvous_),
       one_sided_(context_),
-      matched_messages_(
-          context_, hidden_path_ != nullptr ? *hidden_path_ : path_, runtime.matching_engines(),
-          runtime.credit_ledgers(index), rendezvous_, runtime.size(),
-          static_cast<std::uint32_t>(runtime.attributes().integer(Attribute::unexpected_credits))),
+      matched_messages_(context_, hidden_path_ != nullptr ? *hidden_path_ : path_, runtime.matching_engines(),
+                        runtime.credit_ledgers(index), runtime.send_credits(index), rendezvous_),
       backlog_(runtime.size(), static_cast<std::uint32_t>(runtime.attributes().integer(Attribute::backlog)),
                static_cast<std::uint32_t>(runtime.attributes().integer(Attribute::backlog_peer)),
                runtime.attributes().boolean(Attribute::backlog_grows), keeper_),

@@ -102,6 +102,11 @@ class DeviceState final : private network::Sink {
   void quiesce() noexcept;
   /// Returns true when peers have accepted every message that was posted here. Any thread; only tries locks.
   [[nodiscard]] bool drained() noexcept;
+  /// Returns true when something that was accepted has been refused by the network since, and leaves with a
+  /// later progress call only. Any thread.
+  [[nodiscard]] bool has_refused_work() const noexcept {
+    return rendezvous_.has_work() || one_sided_.has_work() || !backlog_.empty() || ends_.kept() != 0;
+  }
   /// Lists operations that have not ended. Any thread. Returns false when a thread stays inside progress, so
   /// that the backlog could not be read.
   bool describe(core::PendingList& list) noexcept;

@@ -82,7 +82,7 @@ bool DeviceState::Drain::is_drained() noexcept {
       device_.one_sided_.outstanding() != 0 || device_.vectored_accesses_.outstanding() != 0)
     return false;
   // An answer that still has to be sent ends an operation of a peer.
-  if (runtime_.is_ending() && rendezvous_.has_work()) return false;
+  if (rendezvous_.has_work()) return false;
   // The network writes into buffers that may be gone after the end.
   if (rendezvous_.landing() != 0) return false;
   if (port_.drained()) return true;
@@ -130,7 +130,7 @@ void DeviceState::Drain::run() noexcept {
   // The device has no other users any more: this thread has it for itself, whatever its endpoints were.
   device_.losses_.open();
   runtime_.device_closes();
-  if (runtime_.is_ending()) rendezvous_.decline_what_has_no_memory();
+  rendezvous_.decline_what_has_no_memory();
   const std::int64_t limit = base::seconds_to_ns(runtime_.attributes().seconds(Attribute::drain_timeout));
   const WaitPlace place{kDrainWait, std::source_location::current()};
   core::WaitScope explained(runtime_.waits(), place, nullptr, static_cast<std::int32_t>(device_.index_));

@@ -160,7 +160,7 @@ bool DeviceState::deliver_slow(std::uint8_t channel, std::uint64_t word, Message
   }
   const std::size_t size = message.size();  // it may be moved from
   const bool is_taken = deliver_control(channel, word, message);
-  if (is_taken) counts_.received.add(channel, size, false);
+  if (is_taken) counts_.received.add(channel, size, endpoints_.load(std::memory_order_relaxed) < 0);
   return is_taken;
 }
 

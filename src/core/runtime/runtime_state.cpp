@@ -68,7 +68,8 @@ RuntimeState::RuntimeState(base::Attributes attributes, std::unique_ptr<bootstra
                          size_}),
       failures_(*bootstrap_, *network_),
       devices_(static_cast<std::size_t>(attributes_.integer(Attribute::devices_max))),
-      credit_ledgers_(devices_.size()) {
+      credit_ledgers_(devices_.size()),
+      send_credits_(devices_.size()) {
   // A trace records every receive: then no receive takes the fast path.
   matching_engines_.set_fast_path_sources(tracer_ != nullptr ? 0 : static_cast<std::uint32_t>(size_));
   pool_.attach(*network_);
@@ -88,6 +89,7 @@ RuntimeState::RuntimeState(base::Attributes attributes, std::unique_ptr<bootstra
 }
 
 RuntimeState::~RuntimeState() {
+  attachment_.reset();
   is_ending_ = true;
   {
     const std::lock_guard lock(mutex_);
@@ -157,6 +159,11 @@ std::shared_ptr<DeviceState> RuntimeState::open_device(std::int32_t index) {
   return device;
 }
 
+bool RuntimeState::has_device(std::uint32_t index) noexcept {
+  const std::lock_guard lock(mutex_);
+  return index < devices_.size() && devices_[index] != nullptr;
+}
+
 std::shared_ptr<DeviceState> RuntimeState::default_device() {
   const std::lock_guard lock(default_device_mutex_);
   if (default_device_ == nullptr) default_device_ = open_device(0);
@@ -169,6 +176,14 @@ core::CreditLedgers& RuntimeState::credit_ledgers(std::uint32_t index) {
     ledgers = std::make_unique<core::CreditLedgers>(
         size_, index, static_cast<std::uint32_t>(attributes_.integer(Attribute::unexpected_credits)));
   return *ledgers;
+}
+
+core::SendCredits& RuntimeState::send_credits(std::uint32_t index) {
+  auto& credits = send_credits_[index];
+  if (credits == nullptr)
+    credits = std::make_unique<core::SendCredits>(
+        size_, static_cast<std::uint32_t>(attributes_.integer(Attribute::unexpected_credits)));
+  return *credits;
 }
 
 core::Deadlines& RuntimeState::deadlines(std::uint32_t index) {

@@ -37,6 +37,11 @@ class DeviceState;
 using NetworkFactory = std::function<std::unique_ptr<network::Network>(
     bootstrap::Bootstrap&, const base::Attributes&, const core::HostTable&, PayloadLender& copier)>;
 
+/// What a layer above the core keeps for a runtime.
+struct RuntimeAttachment {
+  virtual ~RuntimeAttachment() = default;
+};
+
 class RuntimeState final : private core::OperationKeeper {
  public:
   RuntimeState(base::Attributes attributes, std::unique_ptr<bootstrap::Bootstrap> bootstrap,
@@ -69,6 +74,8 @@ class RuntimeState final : private core::OperationKeeper {
   }
   /// The credits that the device `index` owes its peers; made at the first call.
   core::CreditLedgers& credit_ledgers(std::uint32_t index);
+  /// The credits that the device `index` has taken and not got back; made at the first call.
+  core::SendCredits& send_credits(std::uint32_t index);
   /// The operations with a timeout of the device `index`; made at the first call.
   core::Deadlines& deadlines(std::uint32_t index);
   [[nodiscard]] int rank() const noexcept { return rank_; }
@@ -109,6 +116,16 @@ class RuntimeState final : private core::OperationKeeper {
   void describe(core::PendingList& list, std::vector<std::string>& notes);
   /// Null unless the attribute `trace` asks for one.
   [[nodiscard]] core::Tracer* tracer() noexcept { return tracer_.get(); }
+  /// The attachment of the runtime, which `make` has made at the first call; destroyed before anything else
+  /// of the runtime. Any thread.
+  template <class Make>
+  [[nodiscard]] RuntimeAttachment& attachment(const Make& make) {
+    const std::lock_guard lock(attachment_mutex_);
+    if (attachment_ == nullptr) attachment_ = make();
+    return *attachment_;
+  }
+  /// Whether the device is open. Approximate while others open devices. Any thread.
+  [[nodiscard]] bool has_device(std::uint32_t index) noexcept;
   /// Keeps a completion object until no operation may signal it any more.
   void destroy_at_end(std::unique_ptr<Completion> completion) noexcept;
 
@@ -148,6 +165,7 @@ class RuntimeState final : private core::OperationKeeper {
   std::uint32_t closing_devices_ = 0;
   std::vector<std::unique_ptr<Completion>> kept_completions_;
   std::vector<std::unique_ptr<core::CreditLedgers>> credit_ledgers_;  // by device
+  std::vector<std::unique_ptr<core::SendCredits>> send_credits_;      // by device
   std::mutex counting_mutex_;  // guards the two below; no thread waits while it holds this
   std::vector<DeviceState*> counted_;
   // Changed with the lock of core::Keepers as well: the elements of deadlines_, and the devices that are not
@@ -157,6 +175,8 @@ class RuntimeState final : private core::OperationKeeper {
   RuntimeCounters of_closed_devices_;
   std::mutex default_device_mutex_;  // guards the member below; taken before mutex_
   std::shared_ptr<DeviceState> default_device_;
+  std::mutex attachment_mutex_;  // guards the member below
+  std::unique_ptr<RuntimeAttachment> attachment_;
   std::unique_ptr<Explainer> explainer_;  // its thread reads all of the above
   const base::ForkWatch fork_watch_{
       [](void* runtime) noexcept {

@@ -52,6 +52,7 @@ struct Flight {
   std::uint64_t number = 0;
   std::uint64_t word = 0;
   std::uint8_t channel = 0;
+  bool is_notice = false;
   std::uint32_t packet = kNoPacket;
   std::size_t size = 0;
   std::unique_ptr<std::byte[]> bytes;
@@ -70,6 +71,12 @@ struct Lane {
   std::vector<Flight> flights;
 
   [[nodiscard]] std::size_t under_way() const noexcept { return flights.size() + (busy ? 1 : 0); }
+  /// Without notices.
+  [[nodiscard]] std::size_t awaited() const noexcept {
+    std::size_t count = busy ? 1 : 0;
+    for (const Flight& flight : flights) count += flight.is_notice ? 0 : 1;
+    return count;
+  }
 };
 
 /// Arrivals for one device.

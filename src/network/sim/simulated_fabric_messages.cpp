@@ -78,6 +78,7 @@ SendResult SimulatedFabric::send(Place from, const Outgoing& outgoing, Bytes pay
   flight.number = ++numbers_;
   flight.word = outgoing.word;
   flight.channel = outgoing.channel;
+  flight.is_notice = outgoing.is_notice;
   flight.packet = packet;
   flight.size = payload.size();
   if (packet == kNoPacket) {
@@ -208,7 +209,7 @@ void SimulatedFabric::quiesce(Mailbox& box) noexcept {
 bool SimulatedFabric::drained(Place place) noexcept {
   const std::lock_guard lock(mutex_);
   return std::none_of(lanes_.begin(), lanes_.end(), [&](const Lane& each) {
-    return each.from.rank == place.rank && each.from.device == place.device && each.under_way() != 0 &&
+    return each.from.rank == place.rank && each.from.device == place.device && each.awaited() != 0 &&
            !has_left_locked(place.rank, each.to.rank);
   });
 }
@@ -224,9 +225,9 @@ std::vector<Port::Unconsumed> SimulatedFabric::unconsumed(Place place) {
     for (const Lane& each : lanes_)
       if (each.from.rank == place.rank && each.from.device == place.device && each.to.rank == rank &&
           (each.traffic != TrafficClass::control || !has_left_locked(place.rank, rank))) {
-        messages += each.under_way();
-        needs_sender |= each.under_way() != 0 && (each.traffic == TrafficClass::rendezvous_data ||
-                                                  each.traffic == TrafficClass::control);
+        messages += each.awaited();
+        needs_sender |= each.awaited() != 0 && (each.traffic == TrafficClass::rendezvous_data ||
+                                                each.traffic == TrafficClass::control);
       }
     if (messages != 0) all.push_back({rank, messages, has_left_locked(place.rank, rank), needs_sender});
   }

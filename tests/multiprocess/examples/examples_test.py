@@ -130,6 +130,16 @@ class Examples(unittest.TestCase):
         self.each("standing_receives", lambda ranks: [
             f"rank {rank}: {2000 * ranks} messages, 0 wrong, 16 receives cancelled" for rank in range(ranks)])
 
+    def test_stream_threads_exchange_in_a_ring(self):
+        self.each("stream_threads", lambda ranks: [
+            f"rank {rank}: 3 threads have exchanged 1000 messages each" for rank in range(ranks)])
+
+    def test_stream_many_to_one_collects_in_order(self):
+        self.each("stream_many_to_one", lambda ranks: [f"{3 * ranks} streams have sent 500 messages each, all in order"])
+
+    def test_stream_saxpy_needs_no_synchronization(self):
+        self.each("stream_saxpy", lambda ranks: [f"rank {rank}: y is right" for rank in range(ranks)])
+
     def test_deadlock_is_about_two_ranks(self):  # which tests/multiprocess/diagnosis looks at
         for ranks in (None, 5):
             with self.subTest(ranks=ranks):
@@ -139,7 +149,7 @@ class Examples(unittest.TestCase):
         names = {path.stem for path in (SOURCE / "examples").glob("*.cpp")}
         self.assertEqual(names, {"hello", "ring", "jacobi", "request_reply", "thread_ping_pong", "aggregate", "simulated_protocol",
                                  "distributed_array", "halo_exchange", "matched_ping_pong", "ticket", "graph", "deadlock",
-                                 "parcel", "standing_receives", "scheduler"})
+                                 "parcel", "standing_receives", "scheduler", "stream_threads", "stream_many_to_one", "stream_saxpy"})
 
 
 class Readme(unittest.TestCase):

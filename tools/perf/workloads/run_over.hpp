@@ -75,7 +75,7 @@ constexpr auto all_programs() {
   using C = Capability;
   using Set = WorkloadSet;
   return std::to_array<Program<T>>({
-      {Set(matched) | Set(outstanding_100, reused_1m) | Set(threads_1, shared_4),
+      {Set(matched) | Set(outstanding_100, reused_1m) | Set(threads_1, streams_4),
        with<T, C::matching>([](auto& task, auto& over) { return run_window(task, over); })},
       {unexpected, with<T, C::matching>([](auto& task, auto& over) { return run_unexpected(task, over); })},
       {unacknowledged,

@@ -87,6 +87,12 @@ constexpr WorkloadInfo kWorkloads[] = {
      "2 threads per rank that share what they use, {}, window {}", 2, true},
     {Workload::shared_4, "shared-4", Unit::messages, 8, 64, 64,
      "4 threads per rank that share what they use, {}, window {}", 4, true},
+    {Workload::streams_1, "streams-1", Unit::messages, 8, 64, 64,
+     "1 pair of threads in MPI's order, {}, window {}", 1, false},
+    {Workload::streams_2, "streams-2", Unit::messages, 8, 64, 64,
+     "2 pairs of threads in MPI's order, {}, window {}", 2, false},
+    {Workload::streams_4, "streams-4", Unit::messages, 8, 64, 64,
+     "4 pairs of threads in MPI's order, {}, window {}", 4, false},
     {Workload::pairs_1, "pairs-1", Unit::messages, 8, 1, 1, "Round trips of {} by 1 pair of threads", 1,
      false},
     {Workload::pairs_2, "pairs-2", Unit::messages, 8, 1, 1,
@@ -140,6 +146,10 @@ bool is_pairs(Workload workload) {
   return workload >= Workload::pairs_1 && workload <= Workload::pairs_shared_4;
 }
 
+bool is_streams(Workload workload) {
+  return workload >= Workload::streams_1 && workload <= Workload::streams_4;
+}
+
 bool is_polling(Workload workload) {
   return workload >= Workload::polling_1 && workload <= Workload::polling_shared_4;
 }
@@ -174,7 +184,7 @@ bool takes_size(Workload workload) {
 bool takes_window(Workload workload) {
   return is_window(workload) || workload == Workload::many_to_one || workload == Workload::all_to_all ||
          workload == Workload::unacknowledged || is_polling(workload) ||
-         (workload >= Workload::threads_1 && workload <= Workload::shared_4);
+         (workload >= Workload::threads_1 && workload <= Workload::streams_4);
 }
 
 bool takes_ranks(Workload workload) {

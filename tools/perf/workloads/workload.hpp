@@ -45,6 +45,9 @@ enum class Workload {
   threads_4,
   shared_2,
   shared_4,
+  streams_1,
+  streams_2,
+  streams_4,
   pairs_1,
   pairs_2,
   pairs_4,
@@ -110,6 +113,8 @@ std::span<const WorkloadInfo> all_workloads();
 bool is_window(Workload workload);
 /// Returns true when its figure is the round trips of thread pairs.
 bool is_pairs(Workload workload);
+/// Returns true for pairs of threads whose resources are those of streams: serial, and in MPI's order.
+bool is_streams(Workload workload);
 /// Returns true for programs that only poll.
 bool is_polling(Workload workload);
 /// Returns true for sums over all ranks.

@@ -164,13 +164,14 @@ bool MatchedMessages::on_send_rts(std::uint64_t tag, const Message& arrival, net
 
 bool MatchedMessages::return_credits(CreditLedger& ledger, int peer, std::uint8_t device, std::uint32_t count,
                                      bool exclusive) noexcept {
-  const Outgoing outgoing{peer,
-                          device,
-                          TrafficClass::control,
-                          static_cast<std::uint8_t>(Channel::credit),
-                          false,
-                          static_cast<std::uint64_t>(ledger.message_class()) << 40 |
-                              static_cast<std::uint64_t>(ledger.device()) << 32 | count};
+  Outgoing outgoing{peer,
+                    device,
+                    TrafficClass::control,
+                    static_cast<std::uint8_t>(Channel::credit),
+                    false,
+                    static_cast<std::uint64_t>(ledger.message_class()) << 40 |
+                        static_cast<std::uint64_t>(ledger.device()) << 32 | count};
+  outgoing.is_notice = true;
   const SendResult result = context_.port->send(outgoing, {}, exclusive);
   return result == SendResult::sent || result == SendResult::peer_left;
 }

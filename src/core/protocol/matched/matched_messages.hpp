@@ -29,14 +29,18 @@ namespace weft::core {
 class MatchedMessages {
  public:
   MatchedMessages(const Context& context, detail::DevicePath& path, MatchingEngines& engines,
-                  CreditLedgers& ledgers, Rendezvous& large_messages, int ranks,
-                  std::uint32_t credits) noexcept
+                  CreditLedgers& ledgers, SendCredits& credits, Rendezvous& large_messages) noexcept
       : context_(context),
         path_(path),
         engines_(engines),
         ledgers_(ledgers),
         rendezvous_(large_messages),
-        credits_{Credits(ranks, credits), Credits(ranks, credits), Credits(ranks, credits)} {}
+        credits_(credits),
+        taken_before_(credits.taken()) {}
+  /// Gives up the credits that the lanes have not used.
+  ~MatchedMessages();
+  MatchedMessages(const MatchedMessages&) = delete;
+  MatchedMessages& operator=(const MatchedMessages&) = delete;
 
   /// Sets whether a single thread uses the device.
   void set_exclusive(bool exclusive) noexcept { exclusive_.store(exclusive, std::memory_order_relaxed); }
@@ -101,7 +105,7 @@ class MatchedMessages {
   using Table = MatchingEngine::Table;
 
   [[nodiscard]] Credits& credits_of(const SendOptions& options) noexcept {
-    return credits_[static_cast<std::size_t>(options.message_class)];
+    return credits_.of(options.message_class);
   }
   bool take_credit(int peer, const SendOptions& options, bool exclusive) noexcept;
   bool take_credit_of_others(int peer, const SendOptions& options, bool exclusive) noexcept;
@@ -135,10 +139,10 @@ class MatchedMessages {
                        const MatchTrailer& trailer, network::Sink& sink) noexcept;
   static std::uint32_t match_counted_in_order(detail::SlotBatch& all, MatchRecord& first, std::uint64_t tag,
                                               std::uint32_t kind, MatchingEngine& engine,
-                                              ArrivalStream& stream, OrderedMatching::Hold hold) noexcept;
+                                              ArrivalSequence& stream, OrderedMatching::Hold hold) noexcept;
   template <class Locking>
   std::uint32_t store_unexpected_in_order(detail::SlotBatch& batch, std::uint64_t trailer,
-                                          MatchingEngine& engine, ArrivalStream& stream) noexcept;
+                                          MatchingEngine& engine, ArrivalSequence& stream) noexcept;
   bool on_ordered_sends(detail::SlotBatch& batch, detail::PayloadLender* lender, network::Sink& sink,
                         const Backlog& backlog) noexcept;
   template <class Batch>
@@ -190,12 +194,16 @@ class MatchedMessages {
                       bool exclusive) noexcept;
   static void release(MatchingEngine& engine, MatchRecord& record) noexcept;
 
+  template <class Visit>
+  void for_each_lane(const Visit& visit) const noexcept;
+
   const Context& context_;
   detail::DevicePath& path_;
   MatchingEngines& engines_;
   CreditLedgers& ledgers_;
   Rendezvous& rendezvous_;
-  std::array<Credits, 3> credits_;  // by MessageClass
+  SendCredits& credits_;
+  const std::uint64_t taken_before_;  // by earlier devices of this index
   std::atomic<bool> exclusive_{false};
   std::atomic<std::uint32_t> waiting_{0};
   concurrent::MpscList<MatchRecord> announced_;  // matched, but no transfer was free

@@ -22,7 +22,7 @@ Status MatchedMessages::attempt_ordered_send(MatchingEngine& engine, int peer, s
                                              const SendPayload& payload, const SendOptions& options,
                                              Packet* packet, Caller caller) noexcept {
   const auto device = static_cast<std::uint8_t>(context_.device);
-  SendStream& stream = engine.order()->sends(peer, device);
+  SendSequence& stream = engine.order()->sends(peer, device);
   auto* const turn = detail::enter(stream.bias, stream.lock, caller.exclusive);
   if (turn == nullptr) return Status::retry(Reason::lock_contended);
   Status status = Status::retry(Reason::backlog);

@@ -22,7 +22,7 @@ constexpr std::uint32_t kKeptTogether = 8;      // messages that take their cred
 /// of messages matched. Called with the lock of the order, which it releases.
 [[gnu::noinline]] std::uint32_t MatchedMessages::match_counted_in_order(
     detail::SlotBatch& all, MatchRecord& first, std::uint64_t tag, std::uint32_t kind, MatchingEngine& engine,
-    ArrivalStream& stream, OrderedMatching::Hold hold) noexcept {
+    ArrivalSequence& stream, OrderedMatching::Hold hold) noexcept {
   detail::SlotBatch batch = all;  // in registers
   const std::size_t size = batch.size() - sizeof(MatchTrailer);
   Completion* const completion = first.completion;
@@ -62,7 +62,7 @@ template <class Locking>
 [[gnu::noinline]] std::uint32_t MatchedMessages::store_unexpected_in_order(detail::SlotBatch& batch,
                                                                            std::uint64_t trailer,
                                                                            MatchingEngine& engine,
-                                                                           ArrivalStream& stream) noexcept {
+                                                                           ArrivalSequence& stream) noexcept {
   const auto first = std::bit_cast<MatchTrailer>(trailer);
   OrderedMatching& order = *engine.order();
   if (!order.is_plain_turn(stream, first.order)) return 0;
@@ -102,7 +102,7 @@ bool MatchedMessages::on_ordered_sends(detail::SlotBatch& all, detail::PayloadLe
   Message message;
   detail::MessageAccess::set_receive(message, peer, context_.device);
   MatchingEngine* engine = nullptr;
-  ArrivalStream* stream = nullptr;
+  ArrivalSequence* stream = nullptr;
   std::uint32_t known = 0;    // trailer of the first message, without its number
   std::uint32_t matched = 0;  // credits not returned yet
   std::uint64_t fetched = 0;

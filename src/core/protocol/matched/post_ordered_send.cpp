@@ -45,7 +45,7 @@ Status SendPosts::post_ordered(int peer, std::uint64_t tag, const SendPayload& p
       [&](Status refused) { return enqueue(refused, peer, tag, payload, packet, options); });
 }
 
-SendStream& SendPosts::stream_of(const PendingPost& post) noexcept {
+SendSequence& SendPosts::stream_of(const PendingPost& post) noexcept {
   return engines_.find(std::get<PendingSend>(post.other).options.engine)
       ->order()
       ->sends(post.peer, static_cast<std::uint8_t>(posts_.context.device));

@@ -43,8 +43,8 @@ std::uint32_t share_of(std::uint32_t limit, std::uint32_t column, bool exclusive
 
 /// A hint, read without the lane's lock, that is acted upon only under it; the annotation tells
 /// ThreadSanitizer so.
-__attribute__((no_sanitize("thread"))) bool seems_to_have_credits(const detail::SendLane& lane) noexcept {
-  return *static_cast<const volatile std::uint32_t*>(&lane.credits) != 0;
+__attribute__((no_sanitize("thread"))) std::uint32_t unused_credits(const detail::SendLane& lane) noexcept {
+  return *static_cast<const volatile std::uint32_t*>(&lane.credits);
 }
 
 }  // namespace
@@ -83,8 +83,8 @@ Status MatchedMessages::attempt_send(int peer, std::uint64_t tag, const SendPayl
 /// Fills the share of a lane that was entered and has no credits. Returns false when there are none.
 bool MatchedMessages::take_share(detail::SendLane& lane, int peer, std::uint8_t device, std::uint32_t column,
                                  bool exclusive) noexcept {
-  Credits& credits = credits_[static_cast<std::size_t>(MessageClass::normal)];
-  lane.credits = credits.take_up_to(share_of(credits.limit(), column, exclusive), peer, device);
+  Credits& credits = credits_.of(MessageClass::normal);
+  lane.credits = credits.take_up_to(share_of(credits.limit(), column, exclusive), peer, device, exclusive);
   return lane.credits != 0;
 }
 
@@ -111,7 +111,7 @@ bool MatchedMessages::take_credit(int peer, const SendOptions& options, bool exc
   detail::SendLane* lane =
       options.message_class == MessageClass::normal ? path_.lane(peer, device, column) : nullptr;
   auto* const hold = lane == nullptr ? nullptr : detail::enter(lane->bias, lane->lock, exclusive);
-  if (hold == nullptr) return credits.take_up_to(1, peer, device) != 0;
+  if (hold == nullptr) return credits.take_up_to(1, peer, device, exclusive) != 0;
   const bool has_credit = lane->credits != 0 || take_share(*lane, peer, device, column, exclusive);
   if (has_credit) --lane->credits;
   detail::leave(hold, exclusive);
@@ -124,7 +124,7 @@ bool MatchedMessages::take_credit_of_others(int peer, const SendOptions& options
   if (exclusive || options.message_class != MessageClass::normal) return false;
   for (std::uint32_t column = 0; column < detail::DevicePath::kColumns; ++column) {
     detail::SendLane* const lane = path_.lane(peer, options.device, column);
-    if (lane == nullptr || !seems_to_have_credits(*lane)) continue;
+    if (lane == nullptr || unused_credits(*lane) == 0) continue;
     auto* const hold = detail::enter(lane->bias, lane->lock, false);
     if (hold == nullptr) continue;
     const bool has_credit = lane->credits != 0;
@@ -234,12 +234,12 @@ Status MatchedMessages::ended(bool lost, int peer, std::uint64_t tag, Bytes byte
                     lost ? Outcome::peer_failed : Outcome::ok, context_.device);
 }
 
-/// The number of sends: each takes a credit; inlined posts take credits that their lanes were given.
-__attribute__((no_sanitize("thread"))) std::uint64_t MatchedMessages::sends() noexcept {
-  std::uint64_t unused = 0;
+/// Calls visit(lane, peer, device) for each lane once.
+template <class Visit>
+void MatchedMessages::for_each_lane(const Visit& visit) const noexcept {
   const detail::DevicePath::LaneRow* before = nullptr;
-  for (const auto& each : path_.rows) {
-    const detail::DevicePath::LaneRow* row = each.load(std::memory_order_acquire);
+  for (std::size_t device = 0; device < std::size(path_.rows); ++device) {
+    const detail::DevicePath::LaneRow* row = path_.rows[device].load(std::memory_order_acquire);
     if (std::exchange(before, row) == row) continue;  // devices that were not contacted share one row
     for (std::uint32_t peer = 0; peer < path_.ranks; ++peer) {
       std::array<const detail::SendLane*, detail::DevicePath::kColumns> lanes{};
@@ -249,20 +249,33 @@ __attribute__((no_sanitize("thread"))) std::uint64_t MatchedMessages::sends() no
         // Several columns may hold the same lane.
         if (lane == nullptr || std::ranges::find(lanes, lane) != lanes.end()) continue;
         lanes[column] = lane;
-        unused += *static_cast<const volatile std::uint32_t*>(&lane->credits);
+        visit(*lane, static_cast<int>(peer), static_cast<std::uint8_t>(device));
       }
     }
   }
-  std::uint64_t taken = 0;
-  for (Credits& credits : credits_) taken += credits.taken();
+}
+
+MatchedMessages::~MatchedMessages() {
+  for_each_lane([&](const detail::SendLane& lane, int peer, std::uint8_t device) {
+    credits_.of(MessageClass::normal).undo(lane.credits, peer, device);
+  });
+}
+
+/// The number of sends: each takes a credit; inlined posts take credits that their lanes were given.
+std::uint64_t MatchedMessages::sends() noexcept {
+  std::uint64_t unused = 0;
+  for_each_lane([&](const detail::SendLane& lane, int, std::uint8_t) { unused += unused_credits(lane); });
+  const std::uint64_t taken = credits_.taken() - taken_before_;
   return taken > unused ? taken - unused : 0;
 }
 
 void MatchedMessages::on_credit(std::uint64_t word, const Message& arrival, network::Sink& sink) noexcept {
   const auto device = static_cast<std::uint8_t>(word >> 32);
   const std::uint64_t message_class = word >> 40;
-  if (message_class >= credits_.size() ||
-      !credits_[message_class].give(arrival.peer(), device, static_cast<std::uint32_t>(word)))
+  if (message_class >= SendCredits::classes() ||
+      !credits_.of(static_cast<MessageClass>(message_class))
+           .give(arrival.peer(), device, static_cast<std::uint32_t>(word),
+                 exclusive_.load(std::memory_order_relaxed)))
     sink.reject(arrival.peer(), "more credits than were taken", word);
 }
 

@@ -69,7 +69,7 @@ class SendPosts {
   Status enqueue(Status refused, int peer, std::uint64_t tag, const SendPayload& payload, Packet* packet,
                  const SendOptions& options) noexcept;
   void remember_stream(int peer, const SendOptions& options, Caller caller) noexcept;
-  [[nodiscard]] SendStream& stream_of(const PendingPost& post) noexcept;
+  [[nodiscard]] SendSequence& stream_of(const PendingPost& post) noexcept;
 
   const PostContext posts_;
   MatchingEngines& engines_;

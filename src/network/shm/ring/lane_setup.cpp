@@ -269,7 +269,7 @@ bool ShmPort::drained() noexcept {
   const std::unique_lock lock(setup_mutex_, std::try_to_lock);
   if (!lock.owns_lock()) return false;
   for (const auto& state : send_states_)
-    if (!state->peer->has_left() && !is_consumed(shared_, *state)) return false;
+    if (!state->peer->has_left() && is_awaited(shared_, *state)) return false;
   return !shares_lanes_.load(std::memory_order_relaxed) || shared_.rank_lanes->drained();
 }
 

@@ -76,7 +76,7 @@ bool RankLanes::drained() noexcept {
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock.owns_lock()) return false;
   for (const auto& state : states_)
-    if (!state->peer->has_left() && !is_consumed(shared_, *state)) return false;
+    if (!state->peer->has_left() && is_awaited(shared_, *state)) return false;
   return true;
 }
 

@@ -145,6 +145,11 @@ SendResult ShmPort::send_slots(const Outgoing& outgoing, std::size_t slots, std:
   detail::commit_slot(lane, {&slot, lane.mark, lane.next + slots}, header_size, outgoing.channel, kind);
   if (slots > 1) state->ends_with_multi_slot(&slot, lane.next);
   state->called += slots;
+  if (outgoing.traffic == TrafficClass::control && !outgoing.is_notice) {
+    state->awaited_header.store(slot.header.load(std::memory_order_relaxed), std::memory_order_relaxed);
+    // Pairs with the acquire in is_awaited().
+    state->awaited.store(&slot, std::memory_order_release);
+  }
   if (outgoing.reserves_room) lane.set_limit(lane.tail());
   detail::leave(hold, exclusive);
   return SendResult::sent;

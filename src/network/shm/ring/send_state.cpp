@@ -146,6 +146,16 @@ bool is_consumed(const Shared& shared, const SendState& state) noexcept {
   return last == nullptr || last->header.load(std::memory_order_acquire) == 0;
 }
 
+bool is_awaited(const Shared& shared, const SendState& state) noexcept {
+  if (is_consumed(shared, state)) return false;
+  if (state.traffic != TrafficClass::control ||
+      !has_read_reply_slot(shared.segment->mapping().header().rank, state))
+    return true;
+  const Slot* const last = state.awaited.load(std::memory_order_acquire);
+  const std::uint64_t header = state.awaited_header.load(std::memory_order_relaxed);
+  return last != nullptr && header != 0 && last->header.load(std::memory_order_acquire) == header;
+}
+
 std::uint64_t waiting(const SendState& state) noexcept {
   const std::uint64_t credit = state.control->credit.load(std::memory_order_acquire);
   const std::uint64_t tail = state.tail();
@@ -153,9 +163,7 @@ std::uint64_t waiting(const SendState& state) noexcept {
 }
 
 void add_unconsumed(const Shared& shared, const SendState& state, std::map<int, Port::Unconsumed>& by_rank) {
-  const std::uint64_t slots = state.is_given_up            ? state.lost
-                              : is_consumed(shared, state) ? 0
-                                                           : waiting(state);
+  const std::uint64_t slots = state.is_given_up ? state.lost : is_awaited(shared, state) ? waiting(state) : 0;
   // Messages of control to a peer that has left are not lost: the peer needs no credit and no answer.
   if (slots == 0 || (state.traffic == TrafficClass::control && state.peer->has_left())) return;
   const int rank = state.peer->rank;

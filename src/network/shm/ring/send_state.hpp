@@ -48,7 +48,10 @@ struct SendState : MultiSlotLane {
   std::uint64_t earlier = 0;  // positions of rings that the lane has left
   std::atomic<bool> is_paired{false};          // with the lane of the other direction, for a reply slot
   std::atomic<detail::Slot*> paired{nullptr};  // the reply slot, also while it is not here
-  std::uint64_t reply_slots = 0;     // how often the reply slot has come; written by the receiving half
+  std::uint64_t reply_slots = 0;  // how often the reply slot has come; written by the receiving half
+  // In lanes of control: the last message that is no notice, and its header, 0 when it was read at once.
+  std::atomic<const detail::Slot*> awaited{nullptr};
+  std::atomic<std::uint64_t> awaited_header{0};
   std::uint64_t own_reply_slot = 0;  // offset of the reply slot, when it lies in this rank's segment
 };
 
@@ -76,6 +79,8 @@ inline constinit detail::LaneControl no_credit{~std::uint64_t{0}, 0, 0, 1};
 [[nodiscard]] bool give_up_lane(const Shared& shared, SendState& state, bool exclusive) noexcept;
 /// Returns true when the peer has read everything that was sent in the lane.
 [[nodiscard]] bool is_consumed(const Shared& shared, const SendState& state) noexcept;
+/// Returns true when the peer has not read something that was sent in the lane, other than notices.
+[[nodiscard]] bool is_awaited(const Shared& shared, const SendState& state) noexcept;
 /// For a lane that is not consumed: the number of messages, and parts of messages, that have not been read as
 /// far as is known.
 [[nodiscard]] std::uint64_t waiting(const SendState& state) noexcept;

@@ -11,21 +11,21 @@ namespace {
 
 TEST(Credits, are_taken_up_to_the_limit_and_given_back) {
   Credits credits(2, 10);
-  EXPECT_EQ(credits.take_up_to(8, 1, 0), 8U);
-  EXPECT_EQ(credits.take_up_to(8, 1, 0), 2U);
-  EXPECT_EQ(credits.take_up_to(8, 1, 0), 0U);
-  EXPECT_EQ(credits.take_up_to(8, 0, 0), 8U) << "each peer has its own";
-  EXPECT_EQ(credits.take_up_to(8, 1, 200), 8U) << "each device too";
-  EXPECT_TRUE(credits.give(1, 0, 4));
-  EXPECT_EQ(credits.take_up_to(8, 1, 0), 4U);
+  EXPECT_EQ(credits.take_up_to(8, 1, 0, false), 8U);
+  EXPECT_EQ(credits.take_up_to(8, 1, 0, false), 2U);
+  EXPECT_EQ(credits.take_up_to(8, 1, 0, false), 0U);
+  EXPECT_EQ(credits.take_up_to(8, 0, 0, false), 8U) << "each peer has its own";
+  EXPECT_EQ(credits.take_up_to(8, 1, 200, false), 8U) << "each device too";
+  EXPECT_TRUE(credits.give(1, 0, 4, false));
+  EXPECT_EQ(credits.take_up_to(8, 1, 0, false), 4U);
 }
 
 TEST(Credits, are_not_given_back_more_often_than_they_were_taken) {
   Credits credits(1, 10);
-  EXPECT_FALSE(credits.give(0, 0, 1));
-  EXPECT_EQ(credits.take_up_to(3, 0, 0), 3U);
-  EXPECT_FALSE(credits.give(0, 0, 4));
-  EXPECT_TRUE(credits.give(0, 0, 3));
+  EXPECT_FALSE(credits.give(0, 0, 1, false));
+  EXPECT_EQ(credits.take_up_to(3, 0, 0, false), 3U);
+  EXPECT_FALSE(credits.give(0, 0, 4, false));
+  EXPECT_TRUE(credits.give(0, 0, 3, false));
 }
 
 class CreditLedgerTest : public testing::TestWithParam<bool> {};

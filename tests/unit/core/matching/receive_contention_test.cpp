@@ -22,7 +22,8 @@ class ReceiveContention : public testing::Test {
   detail::DevicePath path_;
   MatchingEngines engines_{{.buckets = 16, .records = 64, .ranks = 3}};
   CreditLedgers ledgers_{3, 0, 16};
-  MatchedMessages send_receive_{device_.context, path_, engines_, ledgers_, rendezvous_, 3, 16};
+  SendCredits credits_{3, 16};
+  MatchedMessages send_receive_{device_.context, path_, engines_, ledgers_, credits_, rendezvous_};
 
   Counter ended_;
   std::array<std::byte, 8> buffer_{};

@@ -9,6 +9,7 @@
 #include "perf/libraries/weft/weft_am_ranks.hpp"
 #include "perf/libraries/weft/weft_polling.hpp"
 #include "perf/libraries/weft/weft_rounds.hpp"
+#include "perf/libraries/weft/weft_streams.hpp"
 #include "perf/workloads/rank_threads.hpp"
 
 namespace weft::tools::perf {
@@ -70,6 +71,14 @@ int run_weft_transport(const Task& task, Workload workload) {
     print(run<WeftLibrary<WeftTransport<SerialEndpoint>, SerialEndpoint>>(task, workload, Runtime()));
   } else if (task.transport() == "weft-ordered") {
     print(run_ordered(task, workload, Runtime()));
+  } else if (task.transport() == "weft-streams") {
+    print(run<SerialThreadsLibrary<StreamOfThread>>(task, workload, Runtime()));
+  } else if (task.transport() == "weft-by-hand") {
+    print(run<SerialThreadsLibrary<DeviceOfThread>>(task, workload, Runtime()));
+  } else if (task.transport() == "weft-one-endpoint") {
+    Task shared = task;
+    shared.shared = true;
+    print(run<WeftLibrary<WeftTransport<Endpoint, false, true>, Endpoint>>(shared, workload, Runtime()));
   } else if (is_am && takes_ranks(workload)) {
     print(run<WeftLibrary<WeftAmRanks, Endpoint>>(task, workload, Runtime()));
   } else if (is_am || is_large_stream(workload)) {

@@ -1,0 +1,72 @@
+// The gate of a stream: its thread passes without a locked instruction, and another thread may take the
+// stream over while no thread is inside.
+#pragma once
+
+#include <weft/detail/bias.hpp>
+
+#include <atomic>
+#include <cstdint>
+
+namespace weft::detail {
+
+/// What enter() of a gate has found.
+enum class GateEntry : std::uint8_t {
+  entered,    ///< leave() ends it
+  nested,     ///< the calling thread is inside already: nothing to end
+  contended,  ///< another thread has taken the stream over and gives it back soon: try again
+  occupied,   ///< another thread is inside as its user: an error of the program
+};
+
+/// A gate that the threads of a stream enter, one at a time by contract, by plain stores; and that a thread
+/// which attends to streams takes, when nobody is inside, by a barrier in all threads of the process. The
+/// barrier orders `inside_` and `taken_` against each other (the protocol of Dekker, of which one side pays):
+/// either the attending thread sees the user inside, or the user sees that the stream is taken. Unlike a bias
+/// (bias.hpp) it goes back to its user after each time.
+///
+/// The atomic type and the threads are parameters so that tests can drive schedules.
+template <template <class> class Atomic = std::atomic, class Threads = ProcessThreads>
+class BasicStreamGate {
+ public:
+  [[nodiscard, gnu::always_inline]] GateEntry enter() noexcept {
+    const std::uintptr_t me = Threads::mark();
+    const std::uintptr_t inside = inside_.load(std::memory_order_relaxed);
+    if (inside != 0) [[unlikely]]
+      return inside == me ? GateEntry::nested : GateEntry::occupied;
+#ifdef NDEBUG
+    inside_.store(me, std::memory_order_relaxed);
+#else
+    // Finds a second user always, for one locked instruction.
+    if (inside_.exchange(me, std::memory_order_acq_rel) != 0) return GateEntry::occupied;
+#endif
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    // Pairs with the release in give_back().
+    const std::uintptr_t taken = taken_.load(std::memory_order_acquire);
+    if (taken == 0) [[likely]]
+      return GateEntry::entered;
+    inside_.store(0, std::memory_order_release);
+    return taken == me ? GateEntry::nested : GateEntry::contended;
+  }
+  // Pairs with the acquire in is_left().
+  [[gnu::always_inline]] void leave() noexcept { inside_.store(0, std::memory_order_release); }
+  /// The mark of the thread inside, or 0.
+  [[nodiscard]] std::uintptr_t inside() const noexcept { return inside_.load(std::memory_order_relaxed); }
+
+  // For a thread that attends: try_take(), a barrier in all threads (one for several gates), is_left(), and
+  // give_back(), whatever the answer.
+
+  [[nodiscard]] bool try_take() noexcept {
+    std::uintptr_t nobody = 0;
+    return Threads::have_barrier() &&
+           taken_.compare_exchange_strong(nobody, Threads::mark(), std::memory_order_acquire);
+  }
+  /// Whether nobody is inside: the stream belongs to the caller until give_back().
+  [[nodiscard]] bool is_left() const noexcept { return inside_.load(std::memory_order_acquire) == 0; }
+  void give_back() noexcept { taken_.store(0, std::memory_order_release); }
+
+ private:
+  Atomic<std::uintptr_t> inside_{0};  // mark of the user inside; written by users
+  Atomic<std::uintptr_t> taken_{0};   // mark of the thread that attends
+};
+using StreamGate = BasicStreamGate<>;
+
+}  // namespace weft::detail

@@ -1,0 +1,192 @@
+// Stream groups: the streams of all ranks that exchange messages, addressed by rank and index.
+#pragma once
+
+#include <weft/collective.hpp>
+#include <weft/message.hpp>
+#include <weft/options.hpp>
+#include <weft/stream/stream.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <source_location>
+#include <span>
+#include <vector>
+
+namespace weft {
+
+/// In a StreamAddress of a receive: any stream of the rank.
+inline constexpr std::uint32_t any_index = ~std::uint32_t{0};
+/// The tag of a receive in a group that matches any tag. A send may have it, too: it is an ordinary tag there.
+struct AnyStreamTag {};
+inline constexpr AnyStreamTag any_stream_tag;
+
+/// A stream of a group: the place of the stream in the list that its rank gave.
+struct StreamAddress {
+  int rank = any_source;
+  std::uint32_t index = any_index;
+};
+
+class StreamGroup;
+
+namespace detail {
+
+/// Tags of messages of groups: context (12 bits) | index of the sender (10) | of the receiver (10) | tag (32).
+struct StreamTag {
+  static constexpr std::uint32_t kContexts = (1 << 12) - 1;  // so that no tag is any_tag
+  static constexpr std::uint32_t kStreams = 1 << 10;
+  static constexpr std::uint64_t kSender = std::uint64_t{kStreams - 1} << 42;
+  [[nodiscard]] static constexpr std::uint64_t of(std::uint32_t context, std::uint32_t from, std::uint32_t to,
+                                                  std::uint32_t tag) noexcept {
+    return std::uint64_t{context} << 52 | std::uint64_t{from} << 42 | std::uint64_t{to} << 32 | tag;
+  }
+};
+
+}  // namespace detail
+
+/// The sending stream of a message that was received in a group.
+[[nodiscard]] inline StreamAddress sender_of(const Message& message) noexcept {
+  return {message.peer(), static_cast<std::uint32_t>(message.tag() >> 42 & (detail::StreamTag::kStreams - 1))};
+}
+/// The tag of a message that was received in a group.
+[[nodiscard]] inline std::uint32_t tag_of(const Message& message) noexcept {
+  return static_cast<std::uint32_t>(message.tag());
+}
+
+/// One of the own streams in a group, with the operations on it. A light object; group and stream must
+/// outlive it. Threads as for Stream: one at a time, any number for the null stream.
+///
+/// Messages between two streams of a group are matched in MPI's order. Of the options, the group supplies
+/// `engine`, `device`, `policy` and `tag_mask`. All calls throw weft::Error for an address that is not in the
+/// group.
+class WEFT_API GroupStream {
+ public:
+  /// Posts a send to a stream of a rank; otherwise as BasicEndpoint::post_send().
+  Status post_send(StreamAddress to, std::uint32_t tag, Bytes bytes, const SendOptions& options = {}) {
+    SendOptions given = options;
+    const std::uint64_t word = address(to, tag, given);
+    if (serial_ == nullptr) [[unlikely]]
+      return shared_->post_send(to.rank, word, bytes, given);
+    const StreamAccess access(*stream_);
+    return serial_->post_send(to.rank, word, bytes, given);
+  }
+  /// Posts a receive of a message from a stream of a rank, from any index of a rank, from an index of any
+  /// rank, or from any stream; otherwise as BasicEndpoint::post_receive() on an ordered engine.
+  Status post_receive(StreamAddress from, std::uint32_t tag, std::span<std::byte> buffer,
+                      const ReceiveOptions& options) {
+    return post_receive_masked(from, tag, ~std::uint64_t{0}, buffer, options);
+  }
+  Status post_receive(StreamAddress from, AnyStreamTag, std::span<std::byte> buffer,
+                      const ReceiveOptions& options) {
+    return post_receive_masked(from, 0, ~std::uint64_t{0xffffffff}, buffer, options);
+  }
+  /// Sends, and waits until the bytes may be reused. Returns the outcome. Not inside handlers.
+  Outcome send(StreamAddress to, std::uint32_t tag, Bytes bytes, const SendOptions& options = {},
+               const std::source_location& where = std::source_location::current());
+  /// Receives a message and returns it; data() is in `buffer`. Not inside handlers.
+  Message receive(StreamAddress from, std::uint32_t tag, std::span<std::byte> buffer,
+                  const ReceiveOptions& options = {},
+                  const std::source_location& where = std::source_location::current()) {
+    return receive_masked(from, tag, ~std::uint64_t{0}, buffer, options, where);
+  }
+  Message receive(StreamAddress from, AnyStreamTag, std::span<std::byte> buffer,
+                  const ReceiveOptions& options = {},
+                  const std::source_location& where = std::source_location::current()) {
+    return receive_masked(from, 0, ~std::uint64_t{0xffffffff}, buffer, options, where);
+  }
+  /// See BasicEndpoint::cancel().
+  bool cancel(const ReceiveHandle& handle) {
+    return stream_->with([&](auto& endpoint) { return endpoint.cancel(handle); });
+  }
+  /// Whether a message has arrived that such a receive would get; found.tag has the form of Message::tag().
+  [[nodiscard]] bool probe(StreamAddress from, std::uint32_t tag, ProbedMessage& found);
+
+  std::size_t progress() { return stream_->progress(); }
+  template <class Object>
+  decltype(auto) wait(Object& object,
+                      const std::source_location& where = std::source_location::current()) {
+    return stream_->wait(object, where);
+  }
+  void wait(Counter& counter, std::uint64_t target,
+            const std::source_location& where = std::source_location::current()) {
+    stream_->wait(counter, target, where);
+  }
+
+  [[nodiscard]] Stream& stream() const noexcept { return *stream_; }
+  [[nodiscard]] std::uint32_t index() const noexcept { return index_; }
+
+ private:
+  friend class StreamGroup;
+  GroupStream(const StreamGroup& group, Stream& stream, std::uint32_t index) noexcept
+      : group_(&group), stream_(&stream), serial_(stream.serial_), shared_(stream.shared_), index_(index) {}
+  [[nodiscard]] std::uint64_t address(StreamAddress to, std::uint32_t tag, SendOptions& options) const;
+  [[nodiscard]] std::uint64_t address(StreamAddress from, std::uint32_t tag, std::uint64_t mask,
+                                      ReceiveOptions& options) const;
+  Status post_receive_masked(StreamAddress from, std::uint32_t tag, std::uint64_t mask,
+                             std::span<std::byte> buffer, const ReceiveOptions& options) {
+    ReceiveOptions given = options;
+    const std::uint64_t word = address(from, tag, mask, given);
+    if (serial_ == nullptr) [[unlikely]]
+      return shared_->post_receive(from.rank, word, buffer, given);
+    const StreamAccess access(*stream_);
+    return serial_->post_receive(from.rank, word, buffer, given);
+  }
+  Message receive_masked(StreamAddress from, std::uint32_t tag, std::uint64_t mask,
+                         std::span<std::byte> buffer, const ReceiveOptions& options,
+                         const std::source_location& where);
+
+  const StreamGroup* group_;
+  Stream* stream_;
+  SerialEndpoint* serial_;
+  Endpoint* shared_;
+  std::uint32_t index_;
+};
+
+/// Options of a StreamGroup.
+struct StreamGroupOptions {
+  /// Which of the streams of each rank carries the group's collectives.
+  std::uint32_t collective_index = 0;
+};
+
+/// Streams of all ranks, one or several a rank ("stream communicator", "multiplex stream communicator").
+/// Messages of a group match only receives of the same group.
+class WEFT_API StreamGroup {
+ public:
+  /// Collective: all ranks make the groups of a runtime in the same order, one thread at a time, each with its
+  /// streams, in the order of their indices. nullptr stands for the null stream. A rank may give none; the
+  /// numbers may differ. The streams must outlive the group; a stream may be in any number of groups. Throws
+  /// weft::Error, on all ranks, when there are more than 1024 streams on a rank, or 4095 groups.
+  StreamGroup(Runtime& runtime, std::span<Stream* const> streams, const StreamGroupOptions& options = {});
+  StreamGroup(Runtime& runtime, Stream& stream, const StreamGroupOptions& options = {});
+  /// Receives of the group that are still posted end with their streams.
+  ~StreamGroup();
+  StreamGroup(StreamGroup&&) noexcept;
+  StreamGroup& operator=(StreamGroup&&) = delete;
+  /// Collective: a group of the same streams, whose messages match only each other.
+  [[nodiscard]] StreamGroup duplicate() const;
+
+  [[nodiscard]] int rank() const noexcept;
+  [[nodiscard]] int size() const noexcept;
+  /// The number of streams of a rank. Throws weft::Error when the rank is out of range.
+  [[nodiscard]] std::uint32_t streams_of(int rank) const;
+  /// The own stream of this index. Throws weft::Error when there is none.
+  [[nodiscard]] GroupStream member(std::uint32_t index = 0) const;
+
+  /// The collectives of the group, over one stream of each rank (StreamGroupOptions), in a context of their
+  /// own: they neither match nor wait for messages of the group. All ranks call them in the same order; on
+  /// each rank the thread of that stream calls. Made at the first call. Throws weft::Error when a rank has no
+  /// such stream.
+  [[nodiscard]] Collective& collective();
+  /// StreamGroupOptions::collective_index.
+  [[nodiscard]] std::uint32_t collective_index() const noexcept;
+  Outcome barrier() { return collective().barrier(); }
+
+ private:
+  friend class GroupStream;
+  struct Table;
+  /// The device of a peer's stream; 0: its null stream.
+  [[nodiscard]] std::uint8_t device_of(StreamAddress address) const;
+  StreamGroup(Runtime* runtime, std::span<Stream* const> streams, const StreamGroupOptions& options);
+  std::unique_ptr<Table> table_;
+};
+
+}  // namespace weft

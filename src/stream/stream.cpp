@@ -1,0 +1,122 @@
+#include <weft/stream/stream.hpp>
+
+#include <weft/error.hpp>
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <utility>
+
+#include "base/fork_watch.hpp"
+#include "core/wait/core_share.hpp"
+#include "core/runtime/device_state.hpp"
+#include "stream/pending_text.hpp"
+#include "stream/stream_registry.hpp"
+
+namespace weft {
+
+namespace {
+
+// A thread that waits looks after other streams as often as this, in nanoseconds, and less and less often
+// while they need nobody.
+constexpr std::int64_t kFirstSlice = 20'000;
+constexpr std::int64_t kLongestSlice = 1'000'000;
+// Where there are no other streams.
+constexpr std::int64_t kSliceAlone = 20'000'000;
+
+/// "'name' (0x7f...)": the name of the thread, as the system shows it, and its pthread_t.
+std::string name_of(std::uintptr_t mark) {
+  std::array<char, 32> name{};
+  if (pthread_getname_np(static_cast<pthread_t>(mark), name.data(), name.size()) != 0) name[0] = '\0';
+  std::array<char, 24> number{};
+  std::snprintf(number.data(), number.size(), "0x%llx", static_cast<unsigned long long>(mark));
+  return "'" + std::string(name.data()) + "' (" + number.data() + ")";
+}
+
+}  // namespace
+
+Stream::Stream(Runtime& runtime, const StreamOptions& options)
+    : Stream(stream::StreamRegistry::of(runtime.state()).open(runtime, options.device)) {}
+
+Stream::Stream(std::shared_ptr<stream::StreamState> state) noexcept
+    : state_(std::move(state)),
+      serial_(state_->serial ? &*state_->serial : nullptr),
+      shared_(state_->shared ? &*state_->shared : nullptr),
+      gate_(state_->serial ? &state_->gate : nullptr),
+      index_(state_->index) {}
+
+Stream Stream::null(Runtime& runtime) {
+  return Stream(stream::StreamRegistry::of(runtime.state()).null_stream(runtime));
+}
+
+Stream::Stream(Stream&& other) noexcept = default;
+
+Stream::~Stream() {
+  if (state_ == nullptr || is_null() || base::is_forked_copy()) return;
+  if (const std::string pending = stream::pending_of(*state_); !pending.empty())
+    state_->runtime_state.log().error("stream " + std::to_string(index_) +
+                                      " was freed with operations pending: " + pending);
+  state_->registry.close(*state_);
+}
+
+void Stream::close() {
+  if (state_ == nullptr) return;
+  if (!is_null()) {
+    const StreamAccess access(*this);
+    if (const std::string pending = stream::pending_of(*state_); !pending.empty())
+      throw Error("stream " + std::to_string(index_) + " cannot be freed: operations are pending: " + pending);
+  }
+  if (!is_null()) state_->registry.close(*state_);
+  state_.reset();
+  serial_ = nullptr;
+  shared_ = nullptr;
+  gate_ = nullptr;
+}
+
+void Stream::note_poll() noexcept {
+  state_->polls.store(state_->polls.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+}
+
+bool Stream::enter_slow(detail::GateEntry found) {
+  if (serial_ == nullptr)
+    throw Error(state_ == nullptr
+                    ? "the stream has been freed"
+                    : "the null stream has no endpoint without locks: use Stream::with()");
+  for (;; found = gate_->enter()) {
+    if (found == detail::GateEntry::entered) return true;
+    if (found == detail::GateEntry::nested) return false;
+    if (found == detail::GateEntry::contended) {
+      detail::ProcessThreads::yield();
+      continue;
+    }
+    const std::uintptr_t other = gate_->inside();
+    throw Error("stream " + std::to_string(index_) + ": thread " + name_of(detail::ProcessThreads::mark()) +
+                " enters while thread " + (other != 0 ? name_of(other) : "another one") +
+                " is inside: one thread at a time uses a stream");
+  }
+}
+
+bool Stream::wait_condition(const detail::WaitCondition& condition, Timeout timeout) {
+  const std::int64_t end = timeout.count() == 0 ? condition.until : detail::time_after(timeout);
+  const auto holds = [&] { return condition.holds(condition.context); };
+  stream::StreamRegistry& registry = state_->registry;
+  with([&](auto& endpoint) {
+    std::int64_t slice = kFirstSlice;
+    while (!holds()) {
+      note_poll();
+      const std::int64_t now = detail::time_after(Timeout{});
+      if (now >= end) return;
+      detail::WaitCondition limited = condition;
+      const bool has_others = registry.has_others(state_.get());
+      limited.until = std::min(end, now + (has_others ? slice : kSliceAlone));
+      endpoint.state().wait(limited, !is_null());
+      if (holds()) return;
+      slice = registry.attend(state_.get()) != 0 ? kFirstSlice : std::min(2 * slice, kLongestSlice);
+    }
+  });
+  return holds();
+}
+
+}  // namespace weft

@@ -1,0 +1,117 @@
+#include "stream/stream_registry.hpp"
+
+#include <weft/error.hpp>
+
+#include <string>
+
+#include "core/runtime/device_state.hpp"
+
+namespace weft::stream {
+
+namespace {
+
+using Threads = weft::detail::ProcessThreads;
+
+// Calls of progress() in a row for a stream that has something to do, before others have their turn.
+constexpr int kCallsInARow = 8;
+
+}  // namespace
+
+StreamRegistry& StreamRegistry::of(weft::detail::RuntimeState& runtime) {
+  return static_cast<StreamRegistry&>(
+      runtime.attachment([&] { return std::make_unique<StreamRegistry>(runtime); }));
+}
+
+void StreamRegistry::refuse_in_handler(const char* what) const {
+  if (attending_.load(std::memory_order_relaxed) == Threads::mark())
+    throw Error(std::string("a handler ") + what +
+                " while this thread attends to the stream that it belongs to: streams are made and freed "
+                "outside of handlers");
+}
+
+std::shared_ptr<StreamState> StreamRegistry::open(Runtime& runtime, std::int32_t device) {
+  refuse_in_handler("makes a stream");
+  const auto most =
+      static_cast<std::int32_t>(runtime_.attributes().integer(base::Attribute::devices_max));
+  if (device != DeviceOptions::kNextFree && (device < 1 || device >= most))
+    throw Error("a stream cannot have device " + std::to_string(device) + ": streams have the devices 1 to " +
+                std::to_string(most - 1) + " (attribute devices_max)");
+  const std::lock_guard lock(mutex_);
+  if (device == DeviceOptions::kNextFree) {
+    for (device = 1; device < most; ++device)
+      if (streams_[static_cast<std::size_t>(device)] == nullptr &&
+          !runtime_.has_device(static_cast<std::uint32_t>(device)) &&
+          !runtime_.matching_engines().is_open(engine_of(static_cast<std::uint8_t>(device))))
+        break;
+    if (device == most)
+      throw Error("there is no device left for a stream: the devices 1 to " + std::to_string(most - 1) +
+                  " are in use (attribute devices_max), or their matching engines " +
+                  std::to_string(engine_of(static_cast<std::uint8_t>(most - 1))) + " to " +
+                  std::to_string(engine_of(1)));
+  }
+  auto state = std::make_shared<StreamState>(runtime, *this, static_cast<std::uint8_t>(device));
+  streams_[static_cast<std::size_t>(device)] = state.get();
+  count_.fetch_add(1, std::memory_order_relaxed);
+  return state;
+}
+
+std::shared_ptr<StreamState> StreamRegistry::null_stream(Runtime& runtime) {
+  refuse_in_handler("asks for the null stream");
+  const std::lock_guard lock(mutex_);
+  if (auto made = null_.lock()) return made;
+  auto state = std::shared_ptr<StreamState>(new StreamState(runtime, *this), [](StreamState* gone) {
+    gone->registry.close(*gone);
+    delete gone;
+  });
+  null_ = state;
+  streams_[0] = state.get();
+  count_.fetch_add(1, std::memory_order_relaxed);
+  return state;
+}
+
+void StreamRegistry::close(StreamState& stream) noexcept {
+  const std::lock_guard lock(mutex_);
+  if (streams_[stream.index] != &stream) return;
+  streams_[stream.index] = nullptr;
+  count_.fetch_sub(1, std::memory_order_relaxed);
+}
+
+bool StreamRegistry::has_others(const StreamState* except) const noexcept {
+  return count_.load(std::memory_order_relaxed) > (except != nullptr ? 1U : 0U);
+}
+
+std::size_t StreamRegistry::attend(const StreamState* except) noexcept {
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock.owns_lock()) return 0;
+  attending_.store(Threads::mark(), std::memory_order_relaxed);
+  std::array<StreamState*, kDevices> taken;
+  std::size_t count = 0;
+  for (StreamState* const stream : streams_) {
+    if (stream == nullptr || stream == except) continue;
+    const std::uint32_t polls = stream->polls.load(std::memory_order_relaxed);
+    const bool is_polled = polls != stream->polls_seen;
+    stream->polls_seen = polls;
+    if (!is_polled && (stream->shared || stream->gate.try_take())) taken[count++] = stream;
+  }
+  // Pairs with the fence of the compiler in StreamGate::enter().
+  if (count != 0) Threads::barrier();
+  std::size_t done = 0;
+  for (std::size_t place = 0; place < count; ++place) {
+    StreamState& stream = *taken[place];
+    if (stream.shared) {
+      done += stream.shared->progress();
+      continue;
+    }
+    if (stream.gate.is_left())
+      for (int call = 0; call < kCallsInARow; ++call) {
+        const std::size_t more = stream.serial->progress();
+        if (more == 0) break;
+        done += more;
+      }
+    stream.gate.give_back();
+  }
+  attending_.store(0, std::memory_order_relaxed);
+  return done;
+}
+
+}  // namespace weft::stream

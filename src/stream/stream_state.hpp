@@ -1,0 +1,55 @@
+// What a stream consists of.
+#pragma once
+
+#include <weft/detail/stream_gate.hpp>
+#include <weft/device.hpp>
+#include <weft/endpoint.hpp>
+#include <weft/matching.hpp>
+#include <weft/options.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+
+namespace weft::stream {
+
+class StreamRegistry;
+
+/// The matching engine of the stream on a device; that of null streams for device 0.
+[[nodiscard]] constexpr std::uint16_t engine_of(std::uint8_t device) noexcept {
+  return static_cast<std::uint16_t>(kEngineIds - 1 - device);
+}
+
+struct StreamState {
+  // The engine first, so that no message arrives before it is serial.
+  StreamState(Runtime& runtime, StreamRegistry& in, std::uint8_t device_index)
+      : registry(in),
+        runtime_state(runtime.state()),
+        index(device_index),
+        engine(std::in_place, runtime,
+               MatchingEngineOptions{
+                   .id = engine_of(device_index), .order = MatchOrder::ordered, .serial = true}),
+        device(std::in_place, runtime, DeviceOptions{.index = device_index}),
+        serial(std::in_place, *device) {}
+  /// The null stream.
+  StreamState(Runtime& runtime, StreamRegistry& in)
+      : registry(in),
+        runtime_state(runtime.state()),
+        engine(std::in_place, runtime,
+               MatchingEngineOptions{.id = engine_of(0), .order = MatchOrder::ordered}),
+        shared(std::in_place, runtime) {}
+
+  StreamRegistry& registry;
+  weft::detail::RuntimeState& runtime_state;
+  const std::uint8_t index = 0;
+  std::optional<MatchingEngine> engine;  // destroyed after the device, which may signal its receives
+  std::optional<Device> device;
+  std::optional<SerialEndpoint> serial;
+  std::optional<Endpoint> shared;
+  alignas(64) weft::detail::StreamGate gate;
+  std::atomic<std::uint32_t> polls{0};  // by the stream's own thread
+  // Of the registry, under its lock.
+  std::uint32_t polls_seen = ~std::uint32_t{0};
+};
+
+}  // namespace weft::stream
