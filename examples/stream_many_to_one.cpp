@@ -16,8 +16,8 @@ bool collect(weft::GroupStream collector, int ranks) {
   std::vector<std::uint64_t> next(static_cast<std::size_t>(ranks) * kWorkers);
   for (std::uint64_t left = next.size() * kMessages; left > 0; --left) {
     std::uint64_t number = 0;
-    const weft::Message message = collector.receive({weft::any_source, weft::any_index}, kReport,
-                                                    weft::mutable_bytes_of(number));
+    const weft::Message message =
+        collector.receive({weft::any_source, weft::any_index}, kReport, weft::mutable_bytes_of(number));
     const weft::StreamAddress sender = weft::sender_of(message);
     // Messages of one stream come in their order.
     if (number != next[static_cast<std::size_t>(sender.rank) * kWorkers + sender.index]++) return false;

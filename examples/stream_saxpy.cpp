@@ -1,6 +1,6 @@
 // The third example of the paper on MPIX streams: x travels round the ranks in the order of an accelerator's
-// stream, between a kernel that fills it and one that adds a x to y. The program enqueues everything and waits
-// once, at the end.
+// stream, between a kernel that fills it and one that adds a x to y. The program enqueues everything and
+// waits once, at the end.
 //
 // The accelerator is imitated by a thread, so that the program runs everywhere.
 #include <weft/accelerator/fake_stream.hpp>
@@ -40,8 +40,7 @@ int main() {
   const weft::StreamRequest sent = queue.start_send({(rank + 1) % size, 0}, 1, x, kCount * sizeof(float));
   queue.receive({(rank + size - 1) % size, 0}, 1, received, kCount * sizeof(float));
   gpu.launch([=] {
-    for (std::size_t index = 0; index < kCount; ++index)
-      view(y)[index] += kFactor * view(received)[index];
+    for (std::size_t index = 0; index < kCount; ++index) view(y)[index] += kFactor * view(received)[index];
   });
   queue.wait(sent);
   gpu.copy(result.data(), y, kCount * sizeof(float));

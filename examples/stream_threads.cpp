@@ -46,7 +46,8 @@ int main() {
 
   for (std::uint32_t thread = 0; thread < kThreads; ++thread)
     if (sums[thread] != kMessages * (kMessages - 1) / 2) {
-      std::fprintf(stderr, "thread %u received %llu\n", thread, static_cast<unsigned long long>(sums[thread]));
+      std::fprintf(stderr, "thread %u received %llu\n", thread,
+                   static_cast<unsigned long long>(sums[thread]));
       return 1;
     }
   std::printf("rank %d: %u threads have exchanged %llu messages each\n", runtime.rank(), kThreads,

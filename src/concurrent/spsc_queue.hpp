@@ -6,15 +6,16 @@
 
 namespace weft::concurrent {
 
-/// One thread pushes, another one pops; neither waits. Nodes are used again by the thread that pushes, so that
-/// it allocates only while the queue is longer than ever before. The atomic type is a parameter so that tests
-/// can drive schedules.
+/// One thread pushes, another one pops; neither waits. Nodes are used again by the thread that pushes, so
+/// that it allocates only while the queue is longer than ever before. The atomic type is a parameter so that
+/// tests can drive schedules.
 template <class Value, template <class> class Atomic = std::atomic>
 class SpscQueue {
  public:
   SpscQueue() : newest_(new Node), first_(newest_), head_seen_(newest_), head_(newest_) {}
   ~SpscQueue() {
-    for (Node* node = first_; node != nullptr;) delete std::exchange(node, node->next.load(std::memory_order_relaxed));
+    for (Node* node = first_; node != nullptr;)
+      delete std::exchange(node, node->next.load(std::memory_order_relaxed));
   }
   SpscQueue(const SpscQueue&) = delete;
   SpscQueue& operator=(const SpscQueue&) = delete;

@@ -11,7 +11,8 @@ namespace weft::stream {
 
 /// What a rank proposes for a new group; what all have proposed is combined by join().
 struct ContextProposal {
-  static constexpr std::uint32_t kEngines = 255;  // unordered engines, 0 and the default of Collective left out
+  static constexpr std::uint32_t kEngines =
+      255;  // unordered engines, 0 and the default of Collective left out
   std::uint32_t streams = 0;
   std::uint32_t next = 0;  // contexts from here on were not used for longest
   std::bitset<weft::detail::StreamTag::kContexts> used;

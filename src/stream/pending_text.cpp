@@ -22,12 +22,13 @@ std::string pending_of(StreamState& stream) {
     count += list.count(kind);
   for (const core::PendingOperation& operation : list.operations()) {
     // Messages of peers are not the stream's own operations.
-    if (operation.kind == core::PendingKind::held_message || operation.kind == core::PendingKind::arrival) continue;
+    if (operation.kind == core::PendingKind::held_message || operation.kind == core::PendingKind::arrival)
+      continue;
     if (shown == kShown) break;
     text += shown++ == 0 ? "" : ", ";
     const bool is_receive = operation.kind == core::PendingKind::receive;
-    text += std::string(core::to_string(operation.kind)) + " of " + std::to_string(operation.size) + " bytes " +
-            (is_receive ? "from " : "to ") +
+    text += std::string(core::to_string(operation.kind)) + " of " + std::to_string(operation.size) +
+            " bytes " + (is_receive ? "from " : "to ") +
             (operation.peer < 0 ? "any rank" : "rank " + std::to_string(operation.peer));
     // The tag of the group's message; see StreamTag.
     if (operation.has_tag && (is_receive || operation.kind == core::PendingKind::send))

@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "base/fork_watch.hpp"
-#include "core/wait/core_share.hpp"
 #include "core/runtime/device_state.hpp"
+#include "core/wait/core_share.hpp"
 #include "stream/pending_text.hpp"
 #include "stream/stream_registry.hpp"
 
@@ -66,7 +66,8 @@ void Stream::close() {
   if (!is_null()) {
     const StreamAccess access(*this);
     if (const std::string pending = stream::pending_of(*state_); !pending.empty())
-      throw Error("stream " + std::to_string(index_) + " cannot be freed: operations are pending: " + pending);
+      throw Error("stream " + std::to_string(index_) +
+                  " cannot be freed: operations are pending: " + pending);
   }
   if (!is_null()) state_->registry.close(*state_);
   state_.reset();
@@ -79,21 +80,24 @@ void Stream::note_poll() noexcept {
   state_->polls.store(state_->polls.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
 }
 
-bool Stream::enter_slow(detail::GateEntry found) {
-  if (serial_ == nullptr)
-    throw Error(state_ == nullptr
-                    ? "the stream has been freed"
-                    : "the null stream has no endpoint without locks: use Stream::with()");
-  for (;; found = gate_->enter()) {
-    if (found == detail::GateEntry::entered) return true;
-    if (found == detail::GateEntry::nested) return false;
+SerialEndpoint& Stream::refuse() const {
+  throw Error(state_ == nullptr ? "the stream has been freed"
+                                : "the null stream has no endpoint without locks: use Stream::with()");
+}
+
+detail::StreamGate* StreamAccess::enter_slow(Stream& stream, detail::GateEntry found) {
+  detail::StreamGate& gate = *stream.gate_;
+  for (;; found = gate.enter()) {
+    if (found == detail::GateEntry::entered) return &gate;
+    if (found == detail::GateEntry::nested) return nullptr;
     if (found == detail::GateEntry::contended) {
       detail::ProcessThreads::yield();
       continue;
     }
-    const std::uintptr_t other = gate_->inside();
-    throw Error("stream " + std::to_string(index_) + ": thread " + name_of(detail::ProcessThreads::mark()) +
-                " enters while thread " + (other != 0 ? name_of(other) : "another one") +
+    const std::uintptr_t other = gate.inside();
+    throw Error("stream " + std::to_string(stream.index()) + ": thread " +
+                name_of(detail::ProcessThreads::mark()) + " enters while thread " +
+                (other != 0 ? name_of(other) : "another one") +
                 " is inside: one thread at a time uses a stream");
   }
 }

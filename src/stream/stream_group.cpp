@@ -43,13 +43,15 @@ struct StreamGroup::Table {
   std::unique_ptr<Collective> collective;
 };
 
-StreamGroup::StreamGroup(Runtime& runtime, std::span<Stream* const> streams, const StreamGroupOptions& options)
+StreamGroup::StreamGroup(Runtime& runtime, std::span<Stream* const> streams,
+                         const StreamGroupOptions& options)
     : StreamGroup(&runtime, streams, options) {}
 
 StreamGroup::StreamGroup(Runtime& runtime, Stream& stream, const StreamGroupOptions& options)
     : StreamGroup(&runtime, std::array<Stream*, 1>{&stream}, options) {}
 
-StreamGroup::StreamGroup(Runtime* runtime, std::span<Stream* const> streams, const StreamGroupOptions& options)
+StreamGroup::StreamGroup(Runtime* runtime, std::span<Stream* const> streams,
+                         const StreamGroupOptions& options)
     : table_(std::make_unique<Table>()) {
   Table& table = *table_;
   table.runtime = runtime;
@@ -75,7 +77,8 @@ StreamGroup::StreamGroup(Runtime* runtime, std::span<Stream* const> streams, con
   std::uint32_t most = 0;
   for (std::size_t rank = 0; rank < ranks; ++rank) {
     mine.join(all[rank]);
-    table.begins.push_back(static_cast<std::uint32_t>(table.begins.empty() ? 0 : table.begins.back() + all[rank - 1].streams));
+    table.begins.push_back(
+        static_cast<std::uint32_t>(table.begins.empty() ? 0 : table.begins.back() + all[rank - 1].streams));
     most = std::max(most, all[rank].streams);
     if (all[rank].streams > kMostStreams)
       throw Error("a stream group has " + std::to_string(all[rank].streams) + " streams on rank " +
@@ -91,7 +94,8 @@ StreamGroup::StreamGroup(Runtime* runtime, std::span<Stream* const> streams, con
   for (std::size_t place = 0; place < table.own.size(); ++place)
     own[place] = static_cast<std::uint8_t>(table.own[place]->index());
   std::vector<std::uint8_t> devices(ranks * most);
-  if (most != 0) runtime->allgather(std::as_bytes(std::span(own)), std::as_writable_bytes(std::span(devices)));
+  if (most != 0)
+    runtime->allgather(std::as_bytes(std::span(own)), std::as_writable_bytes(std::span(devices)));
   for (std::size_t rank = 0; rank < ranks; ++rank)
     table.devices.insert(table.devices.end(), devices.begin() + static_cast<std::ptrdiff_t>(rank * most),
                          devices.begin() + static_cast<std::ptrdiff_t>(rank * most + all[rank].streams));
@@ -123,7 +127,7 @@ GroupStream StreamGroup::member(std::uint32_t index) const {
   if (index >= table_->own.size())
     throw Error("this rank has no stream " + std::to_string(index) + " in the stream group: it has " +
                 std::to_string(table_->own.size()));
-  return {*this, *table_->own[index], index};
+  return {view(), *table_->own[index], index};
 }
 
 std::uint32_t StreamGroup::collective_index() const noexcept { return table_->options.collective_index; }
@@ -138,59 +142,57 @@ Collective& StreamGroup::collective() {
       throw Error("the stream group has no collectives: they need stream " + std::to_string(index) +
                   " of every rank (collective_index), and rank " + std::to_string(rank) + " has " +
                   std::to_string(streams_of(rank)));
-    devices.push_back(device_of({rank, index}));
+    devices.push_back(view().device_of({rank, index}));
   }
   if (table.engine == 0)
     throw Error("the stream group has no collectives: all matching engines from 1 to " +
                 std::to_string(ContextProposal::kEngines - 1) + " were in use when it was made");
   Stream& own = *table.own[index];
   const std::uint8_t device = devices[static_cast<std::size_t>(table.rank)];
-  table.collective.reset(new Collective(
-      *table.runtime, std::make_unique<stream::GroupCollectivePort>(own, std::move(devices)), device,
-      CollectiveOptions{.engine = table.engine}));
+  table.collective.reset(
+      new Collective(*table.runtime, std::make_unique<stream::GroupCollectivePort>(own, std::move(devices)),
+                     device, CollectiveOptions{.engine = table.engine}));
   return *table.collective;
 }
 
-std::uint8_t StreamGroup::device_of(StreamAddress address) const {
-  const Table& table = *table_;
-  const auto rank = static_cast<std::size_t>(address.rank);
-  if (rank + 1 < table.begins.size()) [[likely]] {
-    const std::uint32_t place = table.begins[rank] + address.index;
-    if (address.index < kMostStreams && place < table.begins[rank + 1]) [[likely]]
-      return table.devices[place];
-  }
-  throw Error("stream " + std::to_string(address.index) + " of rank " + std::to_string(address.rank) +
-              " is not in the stream group: rank " + std::to_string(address.rank) + " has " +
-              (address.rank >= 0 && address.rank < size() ? std::to_string(streams_of(address.rank))
-                                                          : std::string("no")) +
-              " streams there");
+detail::GroupView StreamGroup::view() const noexcept {
+  return {table_->begins.data(), table_->devices.data(), static_cast<std::uint32_t>(size()),
+          detail::StreamTag::of(table_->context, 0, 0, 0)};
 }
 
-std::uint64_t GroupStream::address(StreamAddress to, std::uint32_t tag, SendOptions& options) const {
-  const std::uint8_t device = group_->device_of(to);
-  options.policy = MatchingPolicy::rank_and_tag;
-  options.device = device;
-  options.engine = stream::engine_of(device);
-  return detail::StreamTag::of(group_->table_->context, index_, to.index, tag);
+void detail::GroupView::refuse(StreamAddress address) const {
+  const auto rank = static_cast<std::uint32_t>(address.rank);
+  throw Error("stream " + std::to_string(address.index) + " of rank " + std::to_string(address.rank) +
+              " is not in the stream group: " +
+              (rank < ranks ? "rank " + std::to_string(address.rank) + " has " +
+                                  std::to_string(begins[rank + 1] - begins[rank]) + " streams there"
+                            : "ranks are 0 to " + std::to_string(ranks - 1)));
 }
 
 std::uint64_t GroupStream::address(StreamAddress from, std::uint32_t tag, std::uint64_t mask,
                                    ReceiveOptions& options) const {
   options.policy = MatchingPolicy::rank_and_tag;
-  options.engine = stream::engine_of(static_cast<std::uint8_t>(stream_->index()));
+  options.engine = engine_;
   options.tag_mask = mask;
   std::uint32_t index = from.index;
   if (index == any_index) {
     options.tag_mask &= ~detail::StreamTag::kSender;
     index = 0;
-    if (from.rank != any_source) static_cast<void>(group_->streams_of(from.rank));
+    if (from.rank != any_source && static_cast<std::uint32_t>(from.rank) >= view_.ranks) view_.refuse(from);
   } else if (from.rank != any_source) {
-    static_cast<void>(group_->device_of(from));
+    static_cast<void>(view_.device_of(from));
   } else if (index >= kMostStreams) {
     throw Error("stream " + std::to_string(index) + " of any rank is out of range: 0 to " +
                 std::to_string(kMostStreams - 1));
   }
-  return detail::StreamTag::of(group_->table_->context, index, index_, tag);
+  return view_.context | detail::StreamTag::of(0, index, index_, tag);
+}
+
+Status GroupStream::post_receive_masked(StreamAddress from, std::uint32_t tag, std::uint64_t mask,
+                                        std::span<std::byte> buffer, const ReceiveOptions& options) {
+  ReceiveOptions given = options;
+  const std::uint64_t word = address(from, tag, mask, given);
+  return stream_->with([&](auto& endpoint) { return endpoint.post_receive(from.rank, word, buffer, given); });
 }
 
 Outcome GroupStream::send(StreamAddress to, std::uint32_t tag, Bytes bytes, const SendOptions& options,

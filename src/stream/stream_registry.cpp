@@ -31,8 +31,7 @@ void StreamRegistry::refuse_in_handler(const char* what) const {
 
 std::shared_ptr<StreamState> StreamRegistry::open(Runtime& runtime, std::int32_t device) {
   refuse_in_handler("makes a stream");
-  const auto most =
-      static_cast<std::int32_t>(runtime_.attributes().integer(base::Attribute::devices_max));
+  const auto most = static_cast<std::int32_t>(runtime_.attributes().integer(base::Attribute::devices_max));
   if (device != DeviceOptions::kNextFree && (device < 1 || device >= most))
     throw Error("a stream cannot have device " + std::to_string(device) + ": streams have the devices 1 to " +
                 std::to_string(most - 1) + " (attribute devices_max)");
@@ -41,13 +40,14 @@ std::shared_ptr<StreamState> StreamRegistry::open(Runtime& runtime, std::int32_t
     for (device = 1; device < most; ++device)
       if (streams_[static_cast<std::size_t>(device)] == nullptr &&
           !runtime_.has_device(static_cast<std::uint32_t>(device)) &&
-          !runtime_.matching_engines().is_open(engine_of(static_cast<std::uint8_t>(device))))
+          !runtime_.matching_engines().is_open(
+              weft::detail::engine_of_stream(static_cast<std::uint8_t>(device))))
         break;
     if (device == most)
       throw Error("there is no device left for a stream: the devices 1 to " + std::to_string(most - 1) +
                   " are in use (attribute devices_max), or their matching engines " +
-                  std::to_string(engine_of(static_cast<std::uint8_t>(most - 1))) + " to " +
-                  std::to_string(engine_of(1)));
+                  std::to_string(weft::detail::engine_of_stream(static_cast<std::uint8_t>(most - 1))) +
+                  " to " + std::to_string(weft::detail::engine_of_stream(1)));
   }
   auto state = std::make_shared<StreamState>(runtime, *this, static_cast<std::uint8_t>(device));
   streams_[static_cast<std::size_t>(device)] = state.get();

@@ -41,7 +41,7 @@ class StreamRegistry final : public weft::detail::RuntimeAttachment {
   void refuse_in_handler(const char* what) const;
 
   weft::detail::RuntimeState& runtime_;
-  std::mutex mutex_;  // held while streams are attended to; guards the members below
+  std::mutex mutex_;                          // held while streams are attended to; guards the members below
   std::atomic<std::uintptr_t> attending_{0};  // mark of the thread that attends
   std::array<StreamState*, kDevices> streams_{};
   std::weak_ptr<StreamState> null_;

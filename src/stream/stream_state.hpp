@@ -6,6 +6,7 @@
 #include <weft/endpoint.hpp>
 #include <weft/matching.hpp>
 #include <weft/options.hpp>
+#include <weft/stream/stream_group.hpp>
 
 #include <atomic>
 #include <cstdint>
@@ -15,11 +16,6 @@ namespace weft::stream {
 
 class StreamRegistry;
 
-/// The matching engine of the stream on a device; that of null streams for device 0.
-[[nodiscard]] constexpr std::uint16_t engine_of(std::uint8_t device) noexcept {
-  return static_cast<std::uint16_t>(kEngineIds - 1 - device);
-}
-
 struct StreamState {
   // The engine first, so that no message arrives before it is serial.
   StreamState(Runtime& runtime, StreamRegistry& in, std::uint8_t device_index)
@@ -27,8 +23,9 @@ struct StreamState {
         runtime_state(runtime.state()),
         index(device_index),
         engine(std::in_place, runtime,
-               MatchingEngineOptions{
-                   .id = engine_of(device_index), .order = MatchOrder::ordered, .serial = true}),
+               MatchingEngineOptions{.id = weft::detail::engine_of_stream(device_index),
+                                     .order = MatchOrder::ordered,
+                                     .serial = true}),
         device(std::in_place, runtime, DeviceOptions{.index = device_index}),
         serial(std::in_place, *device) {}
   /// The null stream.
@@ -36,7 +33,7 @@ struct StreamState {
       : registry(in),
         runtime_state(runtime.state()),
         engine(std::in_place, runtime,
-               MatchingEngineOptions{.id = engine_of(0), .order = MatchOrder::ordered}),
+               MatchingEngineOptions{.id = weft::detail::engine_of_stream(0), .order = MatchOrder::ordered}),
         shared(std::in_place, runtime) {}
 
   StreamRegistry& registry;

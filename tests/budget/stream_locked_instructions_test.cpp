@@ -1,5 +1,5 @@
-// Sends, receives and polls of streams that everybody keeps to themselves execute no locked instruction and no
-// system call.
+// Sends, receives and polls of streams that everybody keeps to themselves execute no locked instruction and
+// no system call.
 #include "budget/traced.hpp"
 #include "support/ranks.hpp"
 
@@ -42,7 +42,8 @@ test::Trace trace_streams() {
         const std::uint64_t wanted = arrived + 1;
         if (!receiver.post_receive({0, 0}, 5, mutable_bytes_of(room), {.completion = &handler}).is_accepted())
           ::_exit(3);
-        if (!sender.post_send({1, 0}, 5, bytes_of(next), {.may_complete_now = true}).is_accepted()) ::_exit(4);
+        if (!sender.post_send({1, 0}, 5, bytes_of(next), {.may_complete_now = true}).is_accepted())
+          ::_exit(4);
         while (arrived != wanted) receiver.progress();
         sender.progress();
       }

@@ -36,6 +36,8 @@ int run_worker(const Task& task) {
       return run_waiting(task, measurement->workload);
     case Workload::modes:
       return run_modes(task);
+    case Workload::enqueue:
+      return run_enqueue(task);
     case Workload::resource_queue:
     case Workload::resource_matching:
     case Workload::resource_packet:

@@ -37,9 +37,9 @@ class WEFT_API FakeGraph {
   std::shared_ptr<const Steps> steps_;
 };
 
-/// Carries out operations on words, functions ("kernels") and copies in the order in which they were enqueued,
-/// in a thread of its own. Its device memory can be touched by kernels and copies only: other accesses end the
-/// program, as they would with a GPU.
+/// Carries out operations on words, functions ("kernels") and copies in the order in which they were
+/// enqueued, in a thread of its own. Its device memory can be touched by kernels and copies only: other
+/// accesses end the program, as they would with a GPU.
 class WEFT_API FakeStream final : public AcceleratorStream {
  public:
   explicit FakeStream(const FakeStreamOptions& options = {});

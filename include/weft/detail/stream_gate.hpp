@@ -29,22 +29,19 @@ class BasicStreamGate {
  public:
   [[nodiscard, gnu::always_inline]] GateEntry enter() noexcept {
     const std::uintptr_t me = Threads::mark();
-    const std::uintptr_t inside = inside_.load(std::memory_order_relaxed);
-    if (inside != 0) [[unlikely]]
-      return inside == me ? GateEntry::nested : GateEntry::occupied;
 #ifdef NDEBUG
+    const std::uintptr_t inside = inside_.load(std::memory_order_relaxed);
     inside_.store(me, std::memory_order_relaxed);
 #else
     // Finds a second user always, for one locked instruction.
-    if (inside_.exchange(me, std::memory_order_acq_rel) != 0) return GateEntry::occupied;
+    const std::uintptr_t inside = inside_.exchange(me, std::memory_order_acq_rel);
 #endif
     std::atomic_signal_fence(std::memory_order_seq_cst);
     // Pairs with the release in give_back().
     const std::uintptr_t taken = taken_.load(std::memory_order_acquire);
-    if (taken == 0) [[likely]]
+    if ((inside | taken) == 0) [[likely]]
       return GateEntry::entered;
-    inside_.store(0, std::memory_order_release);
-    return taken == me ? GateEntry::nested : GateEntry::contended;
+    return enter_slow(me, inside, taken);
   }
   // Pairs with the acquire in is_left().
   [[gnu::always_inline]] void leave() noexcept { inside_.store(0, std::memory_order_release); }
@@ -64,6 +61,15 @@ class BasicStreamGate {
   void give_back() noexcept { taken_.store(0, std::memory_order_release); }
 
  private:
+  [[nodiscard, gnu::noinline]] GateEntry enter_slow(std::uintptr_t me, std::uintptr_t inside,
+                                                    std::uintptr_t taken) noexcept {
+    if (inside == me) return GateEntry::nested;
+    // The former user is still inside, or, if it has left meanwhile, is told of the error by this thread.
+    inside_.store(inside, std::memory_order_release);
+    if (inside != 0) return GateEntry::occupied;
+    return taken == me ? GateEntry::nested : GateEntry::contended;
+  }
+
   Atomic<std::uintptr_t> inside_{0};  // mark of the user inside; written by users
   Atomic<std::uintptr_t> taken_{0};   // mark of the thread that attends
 };

@@ -35,6 +35,14 @@ struct StreamOptions {
 class [[nodiscard]] StreamAccess {
  public:
   explicit StreamAccess(Stream& stream);
+  /// For those who know the stream's endpoint and gate.
+  [[gnu::always_inline]] StreamAccess(Stream& stream, SerialEndpoint& endpoint, detail::StreamGate* gate)
+      : endpoint_(&endpoint), gate_(gate) {
+    if (gate == nullptr) return;
+    const detail::GateEntry found = gate->enter();
+    if (found != detail::GateEntry::entered) [[unlikely]]
+      gate_ = enter_slow(stream, found);
+  }
   ~StreamAccess() {
     if (gate_ != nullptr) gate_->leave();
   }
@@ -44,8 +52,10 @@ class [[nodiscard]] StreamAccess {
   [[nodiscard]] SerialEndpoint& operator*() const noexcept { return *endpoint_; }
 
  private:
+  /// The gate that is to be left; nullptr: the thread was inside already.
+  WEFT_API static detail::StreamGate* enter_slow(Stream& stream, detail::GateEntry found);
   SerialEndpoint* endpoint_;
-  detail::StreamGate* gate_ = nullptr;
+  detail::StreamGate* gate_;
 };
 
 /// A serial execution context: whatever runs one after the other, a thread, a fibre, the tasks of one queue,
@@ -177,8 +187,8 @@ class WEFT_API Stream {
             {"a condition", where}};
   }
   void note_poll() noexcept;
-  /// Enters when the fast path has not. Returns whether leave() is to follow. Throws weft::Error.
-  [[nodiscard]] bool enter_slow(detail::GateEntry found);
+  /// Throws weft::Error: the stream has no endpoint without locks.
+  [[noreturn]] SerialEndpoint& refuse() const;
 
   std::shared_ptr<stream::StreamState> state_;
   SerialEndpoint* serial_ = nullptr;
@@ -187,20 +197,8 @@ class WEFT_API Stream {
   std::uint32_t index_ = 0;
 };
 
-inline StreamAccess::StreamAccess(Stream& stream) : endpoint_(stream.serial_) {
-  if (stream.gate_ != nullptr) [[likely]] {
-    const detail::GateEntry found = stream.gate_->enter();
-    if (found == detail::GateEntry::entered) [[likely]] {
-      gate_ = stream.gate_;
-      return;
-    }
-    if (found == detail::GateEntry::nested) return;
-    if (!stream.enter_slow(found)) return;
-    gate_ = stream.gate_;
-    return;
-  }
-  static_cast<void>(stream.enter_slow(detail::GateEntry::entered));  // throws: there is no such endpoint
-}
+inline StreamAccess::StreamAccess(Stream& stream)
+    : StreamAccess(stream, stream.serial_ != nullptr ? *stream.serial_ : stream.refuse(), stream.gate_) {}
 
 /// Options of a StreamProgressThread.
 struct StreamProgressThreadOptions {

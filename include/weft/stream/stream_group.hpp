@@ -16,7 +16,8 @@ namespace weft {
 
 /// In a StreamAddress of a receive: any stream of the rank.
 inline constexpr std::uint32_t any_index = ~std::uint32_t{0};
-/// The tag of a receive in a group that matches any tag. A send may have it, too: it is an ordinary tag there.
+/// The tag of a receive in a group that matches any tag. A send may have it, too: it is an ordinary tag
+/// there.
 struct AnyStreamTag {};
 inline constexpr AnyStreamTag any_stream_tag;
 
@@ -30,7 +31,8 @@ class StreamGroup;
 
 namespace detail {
 
-/// Tags of messages of groups: context (12 bits) | index of the sender (10) | of the receiver (10) | tag (32).
+/// Tags of messages of groups: context (12 bits) | index of the sender (10) | of the receiver (10) | tag
+/// (32).
 struct StreamTag {
   static constexpr std::uint32_t kContexts = (1 << 12) - 1;  // so that no tag is any_tag
   static constexpr std::uint32_t kStreams = 1 << 10;
@@ -41,11 +43,34 @@ struct StreamTag {
   }
 };
 
+/// The matching engine of the stream on a device; that of null streams for device 0.
+[[nodiscard]] constexpr std::uint16_t engine_of_stream(std::uint8_t device) noexcept {
+  return static_cast<std::uint16_t>(kEngineIds - 1 - device);
+}
+
+/// Where the streams of a group are: what posts need of it.
+struct GroupView {
+  const std::uint32_t* begins = nullptr;  // by rank, where its streams begin in `devices`; and the end
+  const std::uint8_t* devices = nullptr;  // of all streams; 0: null
+  std::uint32_t ranks = 0;
+  std::uint64_t context = 0;  // in its place in a tag
+
+  /// Throws weft::Error for an address that is not in the group.
+  [[nodiscard, gnu::always_inline]] std::uint8_t device_of(StreamAddress address) const {
+    const auto rank = static_cast<std::uint32_t>(address.rank);
+    if (rank >= ranks || address.index >= begins[rank + 1] - begins[rank]) [[unlikely]]
+      refuse(address);
+    return devices[begins[rank] + address.index];
+  }
+  [[noreturn]] WEFT_API void refuse(StreamAddress address) const;
+};
+
 }  // namespace detail
 
 /// The sending stream of a message that was received in a group.
 [[nodiscard]] inline StreamAddress sender_of(const Message& message) noexcept {
-  return {message.peer(), static_cast<std::uint32_t>(message.tag() >> 42 & (detail::StreamTag::kStreams - 1))};
+  return {message.peer(),
+          static_cast<std::uint32_t>(message.tag() >> 42 & (detail::StreamTag::kStreams - 1))};
 }
 /// The tag of a message that was received in a group.
 [[nodiscard]] inline std::uint32_t tag_of(const Message& message) noexcept {
@@ -61,19 +86,45 @@ struct StreamTag {
 class WEFT_API GroupStream {
  public:
   /// Posts a send to a stream of a rank; otherwise as BasicEndpoint::post_send().
-  Status post_send(StreamAddress to, std::uint32_t tag, Bytes bytes, const SendOptions& options = {}) {
-    SendOptions given = options;
-    const std::uint64_t word = address(to, tag, given);
+  [[gnu::always_inline]] Status post_send(StreamAddress to, std::uint32_t tag, Bytes bytes,
+                                          const SendOptions& options = {}) {
+    const std::uint8_t device = view_.device_of(to);
+    const std::uint64_t word = view_.context | detail::StreamTag::of(0, index_, to.index, tag);
+    // Field by field, so that the compiler still knows the constants of the caller's options.
+    const auto post = [&](auto& endpoint) __attribute__((always_inline)) {
+      return endpoint.post_send(to.rank, word, bytes,
+                                {.completion = options.completion,
+                                 .user_data = options.user_data,
+                                 .engine = detail::engine_of_stream(device),
+                                 .device = device,
+                                 .may_retry = options.may_retry,
+                                 .may_complete_now = options.may_complete_now,
+                                 .message_class = options.message_class,
+                                 .timeout = options.timeout});
+    };
     if (serial_ == nullptr) [[unlikely]]
-      return shared_->post_send(to.rank, word, bytes, given);
-    const StreamAccess access(*stream_);
-    return serial_->post_send(to.rank, word, bytes, given);
+      return post(*shared_);
+    const StreamAccess access(*stream_, *serial_, gate_);
+    return post(*serial_);
   }
   /// Posts a receive of a message from a stream of a rank, from any index of a rank, from an index of any
   /// rank, or from any stream; otherwise as BasicEndpoint::post_receive() on an ordered engine.
-  Status post_receive(StreamAddress from, std::uint32_t tag, std::span<std::byte> buffer,
-                      const ReceiveOptions& options) {
-    return post_receive_masked(from, tag, ~std::uint64_t{0}, buffer, options);
+  [[gnu::always_inline]] Status post_receive(StreamAddress from, std::uint32_t tag,
+                                             std::span<std::byte> buffer, const ReceiveOptions& options) {
+    if (serial_ == nullptr || from.rank == any_source || from.index == any_index) [[unlikely]]
+      return post_receive_masked(from, tag, ~std::uint64_t{0}, buffer, options);
+    static_cast<void>(view_.device_of(from));
+    const std::uint64_t word = view_.context | detail::StreamTag::of(0, from.index, index_, tag);
+    const StreamAccess access(*stream_, *serial_, gate_);
+    return serial_->post_receive(from.rank, word, buffer,
+                                 {.completion = options.completion,
+                                  .user_data = options.user_data,
+                                  .engine = engine_,
+                                  .may_retry = options.may_retry,
+                                  .may_complete_now = options.may_complete_now,
+                                  .arrived = options.arrived,
+                                  .handle = options.handle,
+                                  .timeout = options.timeout});
   }
   Status post_receive(StreamAddress from, AnyStreamTag, std::span<std::byte> buffer,
                       const ReceiveOptions& options) {
@@ -102,8 +153,7 @@ class WEFT_API GroupStream {
 
   std::size_t progress() { return stream_->progress(); }
   template <class Object>
-  decltype(auto) wait(Object& object,
-                      const std::source_location& where = std::source_location::current()) {
+  decltype(auto) wait(Object& object, const std::source_location& where = std::source_location::current()) {
     return stream_->wait(object, where);
   }
   void wait(Counter& counter, std::uint64_t target,
@@ -116,29 +166,29 @@ class WEFT_API GroupStream {
 
  private:
   friend class StreamGroup;
-  GroupStream(const StreamGroup& group, Stream& stream, std::uint32_t index) noexcept
-      : group_(&group), stream_(&stream), serial_(stream.serial_), shared_(stream.shared_), index_(index) {}
-  [[nodiscard]] std::uint64_t address(StreamAddress to, std::uint32_t tag, SendOptions& options) const;
+  GroupStream(const detail::GroupView& view, Stream& stream, std::uint32_t index) noexcept
+      : view_(view),
+        stream_(&stream),
+        serial_(stream.serial_),
+        shared_(stream.shared_),
+        gate_(stream.gate_),
+        index_(index),
+        engine_(detail::engine_of_stream(static_cast<std::uint8_t>(stream.index()))) {}
   [[nodiscard]] std::uint64_t address(StreamAddress from, std::uint32_t tag, std::uint64_t mask,
                                       ReceiveOptions& options) const;
   Status post_receive_masked(StreamAddress from, std::uint32_t tag, std::uint64_t mask,
-                             std::span<std::byte> buffer, const ReceiveOptions& options) {
-    ReceiveOptions given = options;
-    const std::uint64_t word = address(from, tag, mask, given);
-    if (serial_ == nullptr) [[unlikely]]
-      return shared_->post_receive(from.rank, word, buffer, given);
-    const StreamAccess access(*stream_);
-    return serial_->post_receive(from.rank, word, buffer, given);
-  }
+                             std::span<std::byte> buffer, const ReceiveOptions& options);
   Message receive_masked(StreamAddress from, std::uint32_t tag, std::uint64_t mask,
                          std::span<std::byte> buffer, const ReceiveOptions& options,
                          const std::source_location& where);
 
-  const StreamGroup* group_;
+  detail::GroupView view_;
   Stream* stream_;
   SerialEndpoint* serial_;
   Endpoint* shared_;
+  detail::StreamGate* gate_;
   std::uint32_t index_;
+  std::uint16_t engine_;
 };
 
 /// Options of a StreamGroup.
@@ -151,10 +201,10 @@ struct StreamGroupOptions {
 /// Messages of a group match only receives of the same group.
 class WEFT_API StreamGroup {
  public:
-  /// Collective: all ranks make the groups of a runtime in the same order, one thread at a time, each with its
-  /// streams, in the order of their indices. nullptr stands for the null stream. A rank may give none; the
-  /// numbers may differ. The streams must outlive the group; a stream may be in any number of groups. Throws
-  /// weft::Error, on all ranks, when there are more than 1024 streams on a rank, or 4095 groups.
+  /// Collective: all ranks make the groups of a runtime in the same order, one thread at a time, each with
+  /// its streams, in the order of their indices. nullptr stands for the null stream. A rank may give none;
+  /// the numbers may differ. The streams must outlive the group; a stream may be in any number of groups.
+  /// Throws weft::Error, on all ranks, when there are more than 1024 streams on a rank, or 4095 groups.
   StreamGroup(Runtime& runtime, std::span<Stream* const> streams, const StreamGroupOptions& options = {});
   StreamGroup(Runtime& runtime, Stream& stream, const StreamGroupOptions& options = {});
   /// Receives of the group that are still posted end with their streams.
@@ -181,10 +231,8 @@ class WEFT_API StreamGroup {
   Outcome barrier() { return collective().barrier(); }
 
  private:
-  friend class GroupStream;
   struct Table;
-  /// The device of a peer's stream; 0: its null stream.
-  [[nodiscard]] std::uint8_t device_of(StreamAddress address) const;
+  [[nodiscard]] detail::GroupView view() const noexcept;
   StreamGroup(Runtime* runtime, std::span<Stream* const> streams, const StreamGroupOptions& options);
   std::unique_ptr<Table> table_;
 };

@@ -45,8 +45,9 @@ struct StreamQueueOptions {
 ///
 /// Buffers lie in host or device memory and are borrowed until their operation has ended in the stream.
 /// An operation that fails (a peer that fails, a message that is longer than its buffer) ends the wait of the
-/// accelerator's stream as any other does; outcome() and error() tell. One thread at a time enqueues. From the
-/// first operation to wait_ended() or the destructor the stream of the group belongs to the queue's thread.
+/// accelerator's stream as any other does; outcome() and error() tell. One thread at a time enqueues. From
+/// the first operation to wait_ended() or the destructor the stream of the group belongs to the queue's
+/// thread.
 class WEFT_API StreamQueue {
  public:
   /// Group and accelerator stream must outlive the queue. Throws weft::Error when the group has no own stream

@@ -92,7 +92,8 @@ FakeStream::~FakeStream() = default;
 
 void FakeStream::launch(std::function<void()> kernel) {
   if (state_->capture != nullptr) {
-    state_->capture->all.push_back([kernel = std::move(kernel)](FakeStream& stream) { stream.launch(kernel); });
+    state_->capture->all.push_back(
+        [kernel = std::move(kernel)](FakeStream& stream) { stream.launch(kernel); });
     return;
   }
   state_->queue.push(std::move(kernel));
@@ -124,8 +125,8 @@ FakeGraph FakeStream::end_capture() {
 }
 
 void FakeStream::abandon() noexcept {
+  state_->queue.drop();  // first: what waits behind a word must not begin
   state_->is_abandoned.store(true, std::memory_order_release);
-  state_->queue.drop();
 }
 
 bool FakeStream::is_capturing() const { return state_->capture != nullptr; }
@@ -152,7 +153,9 @@ std::byte* FakeStream::allocate_pinned(std::size_t size) {
 }
 void FakeStream::free_pinned(std::byte* memory) noexcept { std::free(memory); }
 
-bool FakeStream::is_device_memory(const void* address) const { return accelerator::view_of(address) != nullptr; }
+bool FakeStream::is_device_memory(const void* address) const {
+  return accelerator::view_of(address) != nullptr;
+}
 void* FakeStream::allocate_device(std::size_t size) { return accelerator::allocate_inaccessible(size); }
 void FakeStream::free_device(void* memory) noexcept { accelerator::free_inaccessible(memory); }
 void* FakeStream::view(const void* address) noexcept {

@@ -37,8 +37,8 @@ void EnqueueEngine::enqueue(EnqueuedOperation operation) {
     operation.number = ++captured_;
     const TurnWords words = all_words_.take();
     proxy_.push({operation, true, words});
-    // The stream waits for the beginning of operations that are started, too, so that the next launch does not
-    // trigger them while they have not been taken; and takes back `done` for that launch.
+    // The stream waits for the beginning of operations that are started, too, so that the next launch does
+    // not trigger them while they have not been taken; and takes back `done` for that launch.
     const std::array<WordOperation, 3> steps{{{WordOperation::Kind::write, words.trigger, 1},
                                               {WordOperation::Kind::wait, words.done, 1},
                                               {WordOperation::Kind::write, words.done, 0}}};

@@ -5,7 +5,8 @@ namespace weft::stream {
 std::string describe(const EnqueuedOperation& operation) {
   const std::string bytes = " of " + std::to_string(operation.size) + " bytes";
   const auto stream = [&] {
-    return (operation.address.index == any_index ? "any stream" : "stream " + std::to_string(operation.address.index)) +
+    return (operation.address.index == any_index ? "any stream"
+                                                 : "stream " + std::to_string(operation.address.index)) +
            (operation.address.rank == any_source ? std::string(" of any rank")
                                                  : " of rank " + std::to_string(operation.address.rank)) +
            " with tag " + std::to_string(operation.tag);

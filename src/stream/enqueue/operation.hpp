@@ -12,17 +12,26 @@
 
 namespace weft::stream {
 
-enum class EnqueuedKind : std::uint8_t { send, receive, wait, put, active_message, barrier, broadcast, allreduce };
+enum class EnqueuedKind : std::uint8_t {
+  send,
+  receive,
+  wait,
+  put,
+  active_message,
+  barrier,
+  broadcast,
+  allreduce
+};
 
 struct EnqueuedOperation {
   EnqueuedKind kind = EnqueuedKind::barrier;
-  bool is_started = false;       // the accelerator's stream does not wait for its end
-  std::uint64_t number = 0;      // the trigger for which it waits; of a captured operation: its place
-  StreamAddress address;         // of sends and receives; rank: of puts and active messages
+  bool is_started = false;   // the accelerator's stream does not wait for its end
+  std::uint64_t number = 0;  // the trigger for which it waits; of a captured operation: its place
+  StreamAddress address;     // of sends and receives; rank: of puts and active messages
   std::uint32_t tag = 0;
   const void* from = nullptr;
   void* to = nullptr;
-  std::size_t size = 0;          // bytes
+  std::size_t size = 0;  // bytes
   int root = 0;
   std::uint32_t request = ~std::uint32_t{0};  // of operations that are started, and of waits
   RemoteAddress region{};

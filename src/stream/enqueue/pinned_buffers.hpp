@@ -16,7 +16,8 @@ namespace weft::stream {
 /// Pinned buffers, kept for further messages up to a limit, and the copies to and from them. One thread.
 class PinnedBuffers {
  public:
-  PinnedBuffers(AcceleratorStream& accelerator, std::size_t limit) : accelerator_(accelerator), limit_(limit) {}
+  PinnedBuffers(AcceleratorStream& accelerator, std::size_t limit)
+      : accelerator_(accelerator), limit_(limit) {}
   ~PinnedBuffers() {
     for (const Buffer& buffer : free_) accelerator_.free_pinned(buffer.memory);
   }
@@ -29,7 +30,8 @@ class PinnedBuffers {
   };
   [[nodiscard]] Buffer take(std::size_t size) {
     const std::size_t wanted = std::bit_ceil(std::max(size, kSmallest));
-    const auto found = std::find_if(free_.begin(), free_.end(), [&](const Buffer& each) { return each.size == wanted; });
+    const auto found =
+        std::find_if(free_.begin(), free_.end(), [&](const Buffer& each) { return each.size == wanted; });
     if (found == free_.end()) return {accelerator_.allocate_pinned(wanted), wanted};
     const Buffer buffer = *found;
     kept_ -= buffer.size;

@@ -182,7 +182,8 @@ Status EnqueueProxy::post(Posted& posted, void* data) {
     case EnqueuedKind::send:
       return mine_.post_send(operation.address, operation.tag, bytes, {.completion = &posted.ended});
     case EnqueuedKind::receive:
-      return mine_.post_receive(operation.address, operation.tag, {static_cast<std::byte*>(data), operation.size},
+      return mine_.post_receive(operation.address, operation.tag,
+                                {static_cast<std::byte*>(data), operation.size},
                                 {.completion = &posted.ended});
     case EnqueuedKind::put:
       return mine_.stream().with([&](auto& endpoint) {
@@ -261,7 +262,8 @@ void EnqueueProxy::fail(const EnqueuedOperation& operation, Outcome outcome, con
   const std::lock_guard lock(error_mutex_);
   if (!error_.empty()) return;
   error_ = "stream queue: operation " + std::to_string(operation.number) + ", " + describe(operation) +
-           (why.empty() ? std::string(" ended as ") + weft::name_of(outcome) : " could not be carried out: " + why);
+           (why.empty() ? std::string(" ended as ") + weft::name_of(outcome)
+                        : " could not be carried out: " + why);
   outcome_.store(outcome, std::memory_order_release);
 }
 

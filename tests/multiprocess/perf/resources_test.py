@@ -69,6 +69,24 @@ class ResourcesTest(unittest.TestCase):
         for line in result.stdout.splitlines():
             self.assertIn("0 lost, 0 duplicated, 0 torn", line)
 
+    def test_streams_are_judged_by_devices_by_hand_and_one_endpoint(self):
+        names = [f"streams-2/{each}" for each in ("weft-streams", "weft-by-hand", "weft-one-endpoint")]
+        result = perf_without_ucx(*ENOUGH_FOR_BARS, "--only", ",".join(names), "--json", "-")
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        output = json.loads(result.stdout)
+        self.assertEqual({each["name"] for each in output["measurements"]}, set(names))
+        self.assertEqual({(each["measurement"], each["base"]) for each in output["bars"]},
+                         {(names[0], names[1]), (names[0], names[2])})
+
+    def test_no_message_of_streams_and_queues_goes_wrong(self):
+        names = [f"streams-{threads}/{each}" for threads in (1, 2, 4) for each in ("weft-streams", "weft-by-hand", "weft-one-endpoint")]
+        result = perf_without_ucx("--verify", "--seconds", "0.01", "--only", ",".join([*names, "enqueue"]))
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.assertEqual({line.split()[0] for line in result.stdout.splitlines()},
+                         {*names, "enqueue/stream-queue", "enqueue/host-functions"})
+        for line in result.stdout.splitlines():
+            self.assertIn("0 lost, 0 duplicated, 0 torn", line)
+
 
 if __name__ == "__main__":
     unittest.main()

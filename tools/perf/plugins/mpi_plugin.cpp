@@ -65,6 +65,22 @@ class MpiTransport {
     MPI_Isend(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, target,
               tag_base_ + static_cast<int>(tag), communicator_, &sends_.emplace_back());
   }
+#ifdef WEFT_PERF_MPIX_STREAMS
+  // A multiplexed communicator has no receives from any index: the collector asks each stream in turn.
+  void use_stream(int stream) { stream_ = stream; }
+  [[nodiscard]] int stream() const { return stream_; }
+  void post_send_to_stream(int index, std::uint64_t tag, ByteView bytes) {
+    MPIX_Stream_isend(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, 1 - rank_,
+                      static_cast<int>(tag), communicator_, stream_, index, &sends_.emplace_back());
+  }
+  void post_receive_from_stream(int index, std::uint64_t tag, ByteSpan buffer) {
+    MPIX_Stream_irecv(buffer.data(), static_cast<int>(buffer.size()), MPI_BYTE, 1 - rank_,
+                      static_cast<int>(tag), communicator_, index, stream_, &receives_.emplace_back());
+  }
+  void post_receive_from_any_stream(int index, std::uint64_t tag, ByteSpan buffer) {
+    post_receive_from_stream(index, tag, buffer);
+  }
+#endif
   void wait_sends() {
     wait(sends_);
     if (!am_sends_.empty()) wait(am_sends_);
@@ -218,6 +234,7 @@ class MpiTransport {
   const int tag_base_;
   const bool yields_;
   const std::size_t am_size_;
+  int stream_ = 0;
   int rank_ = 0;
   MPI_Win window_ = MPI_WIN_NULL;
   ByteSpan memory_;
@@ -272,6 +289,9 @@ class MpiLibrary {
     constexpr int kTags = 1 << 14;  // more than a workload uses
     if ((task_.threads == 1 && !kHasStreams) || task_.shared)
       return std::make_unique<MpiTransport>(MPI_COMM_WORLD, thread * kTags, task_.yields, task_.size);
+#ifdef WEFT_PERF_MPIX_STREAMS
+    if (task_.measurement.starts_with("streams-to-one/")) return open_multiplexed(thread);
+#endif
     duplicate(communicators_.emplace_back());
     return std::make_unique<MpiTransport>(communicators_.back(), 0, task_.yields, task_.size);
   }
@@ -301,6 +321,20 @@ class MpiLibrary {
     if (MPIX_Stream_create(MPI_INFO_NULL, &streams_.emplace_back()) != MPI_SUCCESS ||
         MPIX_Stream_comm_create(MPI_COMM_WORLD, streams_.back(), &communicator) != MPI_SUCCESS)
       throw Error(fmt::format("stream {} of this MPICH cannot be created ({})", streams_.size(), kChannels));
+  }
+  /// One communicator with the streams of all threads.
+  [[nodiscard]] std::unique_ptr<MpiTransport> open_multiplexed(int thread) {
+    if (thread == 0) {
+      for (int number = 0; number < task_.threads; ++number)
+        if (MPIX_Stream_create(MPI_INFO_NULL, &streams_.emplace_back()) != MPI_SUCCESS)
+          throw Error(fmt::format("stream {} of this MPICH cannot be created ({})", number, kChannels));
+      if (MPIX_Stream_comm_create_multiplex(MPI_COMM_WORLD, task_.threads, streams_.data(),
+                                            &communicators_.emplace_back()) != MPI_SUCCESS)
+        throw Error("this MPICH makes no multiplexed stream communicators");
+    }
+    auto transport = std::make_unique<MpiTransport>(communicators_.front(), 0, task_.yields, task_.size);
+    transport->use_stream(thread);
+    return transport;
   }
   std::vector<MPIX_Stream> streams_;
 #else

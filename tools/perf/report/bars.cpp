@@ -84,6 +84,7 @@ constexpr Bar kBars[] = {
     {"streams-1/weft-streams", Base::mpix_stream, 3, 10},
     {"streams-2/weft-streams", Base::mpix_stream, 3, 10},
     {"streams-4/weft-streams", Base::mpix_stream, 3, 10},
+    {"streams-to-one/weft-streams", Base::mpix_stream, 3, 10},
     {"allreduce-1k/weft", Base::best_peer, 1, 0.8},
     {"allreduce-1m/weft", Base::best_peer, 1, 0.8},
     {"put-rate/weft-serial", Base::limit, 0.9, 0.97},

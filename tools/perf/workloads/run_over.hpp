@@ -16,6 +16,7 @@
 #include "perf/workloads/neighbour_exchange.hpp"
 #include "perf/workloads/polling.hpp"
 #include "perf/workloads/puts_and_gets.hpp"
+#include "perf/workloads/streams_to_one.hpp"
 #include "perf/workloads/thread_pairs.hpp"
 #include "perf/workloads/unexpected_and_unacknowledged.hpp"
 #include "perf/workloads/workload_set.hpp"
@@ -23,7 +24,7 @@
 namespace weft::tools::perf {
 
 /// Capabilities of a transport that workloads need: see transport.hpp.
-enum class Capability { matching, access, atomics, active_messages, ranks, sums, polling };
+enum class Capability { matching, access, atomics, active_messages, ranks, sums, polling, streams };
 
 template <class Transport>
 constexpr bool has(Capability capability) {
@@ -42,6 +43,8 @@ constexpr bool has(Capability capability) {
       return CollectiveTransport<Transport>;
     case Capability::polling:
       return PollingTransport<Transport>;
+    case Capability::streams:
+      return StreamTransport<Transport>;
   }
   return false;
 }
@@ -77,6 +80,8 @@ constexpr auto all_programs() {
   return std::to_array<Program<T>>({
       {Set(matched) | Set(outstanding_100, reused_1m) | Set(threads_1, streams_4),
        with<T, C::matching>([](auto& task, auto& over) { return run_window(task, over); })},
+      {streams_to_one,
+       with<T, C::streams>([](auto& task, auto& over) { return run_streams_to_one(task, over); })},
       {unexpected, with<T, C::matching>([](auto& task, auto& over) { return run_unexpected(task, over); })},
       {unacknowledged,
        with<T, C::matching>([](auto& task, auto& over) { return run_unacknowledged(task, over); })},
@@ -113,7 +118,7 @@ constexpr auto all_programs() {
          return run_large_active_messages(task, over, true);
        })},
       // These workloads concern weft alone.
-      {Set(solo, resource_packet) | Set(modes), nullptr},
+      {Set(solo, resource_packet) | Set(modes, enqueue), nullptr},
   });
 }
 

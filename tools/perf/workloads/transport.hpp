@@ -24,6 +24,11 @@
 //                                     optional: atomic additions to numbers of 64 bits; the arguments stay
 //                                     borrowed until flush()
 //
+//   stream(), post_send_to_stream(index, tag, bytes), post_receive_from_stream(index, tag, buffer),
+//   post_receive_from_any_stream(index, tag, buffer)
+//                                     optional: the streams of the peer's threads, by number; from any, or,
+//                                     where the library cannot do that, from `index`
+//
 // Posts insist: where a library may refuse, they progress until it accepts.
 #pragma once
 

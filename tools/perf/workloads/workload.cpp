@@ -27,6 +27,8 @@ constexpr WorkloadInfo kWorkloads[] = {
      "From a post to a rank that was parked in a wait, percentile 90"},
     {Workload::modes, "modes", Unit::messages, 8, 64, 64,
      "4 pairs of threads in processes of their own or in two, {}, window 64"},
+    {Workload::enqueue, "enqueue", Unit::nanoseconds, 8, 1, 1,
+     "Sends and receives of {} in the order of a stream of the CPU, per operation"},
     {Workload::matched, "matched", Unit::messages, 8, 64, 64, "Sends of {} to posted receives, window {}"},
     {Workload::matched_latency, "matched-latency", Unit::nanoseconds, 8, 1, 1, "Sends of {}, one way"},
     {Workload::exchange, "exchange", Unit::nanoseconds, 8, 1, 1,
@@ -93,6 +95,8 @@ constexpr WorkloadInfo kWorkloads[] = {
      "2 pairs of threads in MPI's order, {}, window {}", 2, false},
     {Workload::streams_4, "streams-4", Unit::messages, 8, 64, 64,
      "4 pairs of threads in MPI's order, {}, window {}", 4, false},
+    {Workload::streams_to_one, "streams-to-one", Unit::messages, 8, 64, 64,
+     "4 threads of a rank to one of the other in MPI's order, {}, window {}", 4, false},
     {Workload::pairs_1, "pairs-1", Unit::messages, 8, 1, 1, "Round trips of {} by 1 pair of threads", 1,
      false},
     {Workload::pairs_2, "pairs-2", Unit::messages, 8, 1, 1,
@@ -147,7 +151,7 @@ bool is_pairs(Workload workload) {
 }
 
 bool is_streams(Workload workload) {
-  return workload >= Workload::streams_1 && workload <= Workload::streams_4;
+  return workload >= Workload::streams_1 && workload <= Workload::streams_to_one;
 }
 
 bool is_polling(Workload workload) {
@@ -184,7 +188,7 @@ bool takes_size(Workload workload) {
 bool takes_window(Workload workload) {
   return is_window(workload) || workload == Workload::many_to_one || workload == Workload::all_to_all ||
          workload == Workload::unacknowledged || is_polling(workload) ||
-         (workload >= Workload::threads_1 && workload <= Workload::streams_4);
+         (workload >= Workload::threads_1 && workload <= Workload::streams_to_one);
 }
 
 bool takes_ranks(Workload workload) {

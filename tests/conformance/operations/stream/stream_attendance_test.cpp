@@ -70,8 +70,8 @@ TEST(StreamAttendance, a_progress_thread_takes_a_stream_over_and_hands_it_back) 
   });
 }
 
-// Threads that poll, post, sleep and wait as a seed says, while a progress thread attends to all: each message
-// comes once and in its order, and handlers of a stream never run in two threads at a time.
+// Threads that poll, post, sleep and wait as a seed says, while a progress thread attends to all: each
+// message comes once and in its order, and handlers of a stream never run in two threads at a time.
 TEST(StreamAttendance, keeps_streams_serial_whoever_progresses_them) {
   for (const unsigned seed : {1U, 2U, 3U})
     run_ranks(2, {}, [seed](Runtime& runtime, int rank) {

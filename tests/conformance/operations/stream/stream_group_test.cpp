@@ -1,6 +1,6 @@
 // Stream groups: addressing by rank and index, any index, contexts, collectives.
-#include "support/errors.hpp"
 #include "conformance/operations/stream/stream_ranks.hpp"
+#include "support/errors.hpp"
 
 #include <gtest/gtest.h>
 
@@ -61,8 +61,8 @@ TEST(StreamGroup, connects_all_index_pairs_with_different_counts_on_each_rank) {
           expected.back()->value = value(peer, there, rank, index);
           Status status;
           do {
-            status = group.member(index).post_receive({peer, there}, 9, mutable_bytes_of(expected.back()->word),
-                                                      {.completion = &received});
+            status = group.member(index).post_receive(
+                {peer, there}, 9, mutable_bytes_of(expected.back()->word), {.completion = &received});
             streams.progress();
           } while (status.is_retry());
           ++posted;
@@ -228,26 +228,35 @@ TEST(StreamGroup, refuses_addresses_that_it_does_not_have) {
     EXPECT_EQ(group.streams_of(0), 2U);
     EXPECT_EQ(group.streams_of(1), 0U);
     expect_names(error_of([&] { static_cast<void>(group.streams_of(2)); }), {"rank 2", "0 to 1"});
-    expect_names(error_of([&] { static_cast<void>(group.collective()); }), {"no collectives", "rank 1 has 0"});
+    expect_names(error_of([&] { static_cast<void>(group.collective()); }),
+                 {"no collectives", "rank 1 has 0"});
     if (rank == 1) {
       expect_names(error_of([&] { static_cast<void>(group.member(0)); }), {"no stream 0", "it has 0"});
       return;
     }
     GroupStream mine = group.member(0);
     const std::uint64_t word = 0;
-    expect_names(error_of([&] { static_cast<void>(mine.post_send({1, 0}, 1, bytes_of(word))); }),
+    expect_names(error_of([&] {
+                   static_cast<void>(mine.post_send({1, 0}, 1, bytes_of(word)));
+                 }),
                  {"stream 0 of rank 1", "has 0 streams"});
-    expect_names(error_of([&] { static_cast<void>(mine.post_send({0, 2}, 1, bytes_of(word))); }),
+    expect_names(error_of([&] {
+                   static_cast<void>(mine.post_send({0, 2}, 1, bytes_of(word)));
+                 }),
                  {"stream 2 of rank 0", "has 2 streams"});
-    expect_names(error_of([&] { static_cast<void>(mine.post_send({-3, 0}, 1, bytes_of(word))); }),
+    expect_names(error_of([&] {
+                   static_cast<void>(mine.post_send({-3, 0}, 1, bytes_of(word)));
+                 }),
                  {"rank -3"});
-    expect_names(error_of([&] { static_cast<void>(mine.post_send({0, any_index}, 1, bytes_of(word))); }),
+    expect_names(error_of([&] {
+                   static_cast<void>(mine.post_send({0, any_index}, 1, bytes_of(word)));
+                 }),
                  {"rank 0", "not in the stream group"});
     std::uint64_t room = 0;
     Counter counter;
     expect_names(error_of([&] {
-                   static_cast<void>(
-                       mine.post_receive({5, any_index}, 1, mutable_bytes_of(room), {.completion = &counter}));
+                   static_cast<void>(mine.post_receive({5, any_index}, 1, mutable_bytes_of(room),
+                                                       {.completion = &counter}));
                  }),
                  {"rank 5"});
   });

@@ -1,7 +1,7 @@
-// Communication that is enqueued on an accelerator's stream, here one of the CPU whose device memory nobody else
-// can touch.
-#include "support/errors.hpp"
+// Communication that is enqueued on an accelerator's stream, here one of the CPU whose device memory nobody
+// else can touch.
 #include "conformance/operations/stream/stream_ranks.hpp"
+#include "support/errors.hpp"
 
 #include <weft/accelerator/fake_stream.hpp>
 #include <weft/stream/stream_queue.hpp>

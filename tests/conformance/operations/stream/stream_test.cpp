@@ -1,6 +1,6 @@
 // Streams by themselves: made and freed, used by one thread at a time.
-#include "support/errors.hpp"
 #include "conformance/operations/stream/stream_ranks.hpp"
+#include "support/errors.hpp"
 
 #include <gtest/gtest.h>
 
@@ -119,8 +119,8 @@ TEST(Stream, may_be_used_inside_its_own_handlers) {
     RemoteCompletion remote;
     Handler handler([&](Message& message) {
       if (++arrived < 5)
-        static_cast<void>(stream->post_am(0, remote.on_device(static_cast<std::uint8_t>(stream.index())),
-                                          message.bytes()));
+        static_cast<void>(
+            stream->post_am(0, remote.on_device(static_cast<std::uint8_t>(stream.index())), message.bytes()));
     });
     remote = runtime.expose(handler, {.id = 3, .device = stream.index()});
     const std::uint64_t word = 1;

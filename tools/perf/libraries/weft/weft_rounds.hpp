@@ -20,6 +20,9 @@ int run_resource(const Task& task, Workload workload);
 /// Messages per second of the same pairs of threads, as threads of two ranks or as ranks of their own. Starts
 /// its ranks itself.
 int run_modes(const Task& task);
+/// Nanoseconds of an operation that is enqueued on a stream of an accelerator. Both ranks are in this
+/// process.
+int run_enqueue(const Task& task);
 /// The cost of waiting, or the time until a wait ends.
 int run_waiting(const Task& task, Workload workload);
 
