@@ -55,10 +55,10 @@ Stream::Stream(Stream&& other) noexcept = default;
 
 Stream::~Stream() {
   if (state_ == nullptr || is_null() || base::is_forked_copy()) return;
+  state_->registry.close(*state_);  // from here on nobody attends to it
   if (const std::string pending = stream::pending_of(*state_); !pending.empty())
     state_->runtime_state.log().error("stream " + std::to_string(index_) +
                                       " was freed with operations pending: " + pending);
-  state_->registry.close(*state_);
 }
 
 void Stream::close() {

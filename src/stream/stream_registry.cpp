@@ -2,6 +2,7 @@
 
 #include <weft/error.hpp>
 
+#include <cstdlib>
 #include <string>
 
 #include "core/runtime/device_state.hpp"
@@ -58,18 +59,20 @@ std::shared_ptr<StreamState> StreamRegistry::open(Runtime& runtime, std::int32_t
 std::shared_ptr<StreamState> StreamRegistry::null_stream(Runtime& runtime) {
   refuse_in_handler("asks for the null stream");
   const std::lock_guard lock(mutex_);
-  if (auto made = null_.lock()) return made;
-  auto state = std::shared_ptr<StreamState>(new StreamState(runtime, *this), [](StreamState* gone) {
-    gone->registry.close(*gone);
-    delete gone;
-  });
-  null_ = state;
-  streams_[0] = state.get();
-  count_.fetch_add(1, std::memory_order_relaxed);
-  return state;
+  if (null_ == nullptr) {
+    null_ = std::make_shared<StreamState>(runtime, *this);
+    streams_[0] = null_.get();
+    count_.fetch_add(1, std::memory_order_relaxed);
+  }
+  return null_;
 }
 
 void StreamRegistry::close(StreamState& stream) noexcept {
+  if (attending_.load(std::memory_order_relaxed) == Threads::mark()) {
+    runtime_.log().error("a handler frees stream " + std::to_string(stream.index) +
+                         " while this thread attends to streams: they are freed outside of handlers");
+    std::abort();
+  }
   const std::lock_guard lock(mutex_);
   if (streams_[stream.index] != &stream) return;
   streams_[stream.index] = nullptr;

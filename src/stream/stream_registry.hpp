@@ -5,7 +5,6 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <mutex>
 
@@ -24,7 +23,7 @@ class StreamRegistry final : public weft::detail::RuntimeAttachment {
   /// Opens a stream on the device, or on the lowest that is free. Throws weft::Error. Any thread, not inside
   /// handlers that attend().
   [[nodiscard]] std::shared_ptr<StreamState> open(Runtime& runtime, std::int32_t device);
-  /// The null stream, opened at the first call.
+  /// The null stream, opened at the first call, until the runtime ends.
   [[nodiscard]] std::shared_ptr<StreamState> null_stream(Runtime& runtime);
   void close(StreamState& stream) noexcept;
 
@@ -44,7 +43,7 @@ class StreamRegistry final : public weft::detail::RuntimeAttachment {
   std::mutex mutex_;                          // held while streams are attended to; guards the members below
   std::atomic<std::uintptr_t> attending_{0};  // mark of the thread that attends
   std::array<StreamState*, kDevices> streams_{};
-  std::weak_ptr<StreamState> null_;
+  std::shared_ptr<StreamState> null_;
   std::atomic<std::uint32_t> count_{0};  // with the null stream
   GroupContexts contexts_;
 };

@@ -1,5 +1,5 @@
-// Streams of CUDA. Needs neither CUDA's headers nor its libraries to build: the driver is loaded when the first
-// object is made.
+// Streams of CUDA. Needs neither CUDA's headers nor its libraries to build: the driver is loaded when the
+// first object is made.
 #pragma once
 
 #include <weft/accelerator/accelerator_stream.hpp>
@@ -11,22 +11,24 @@ namespace weft {
 
 /// Options of a CudaStream.
 struct CudaStreamOptions {
-  /// The file of CUDA's driver. The first object of the process decides.
+  /// The file of CUDA's driver, which is loaded once and stays.
   std::string_view library = "libcuda.so.1";
-  /// false: words are written and waited for by kernels of one thread, as where the device lacks operations on
-  /// memory in streams.
+  /// false: words are written and waited for by kernels of one thread, as where the device lacks operations
+  /// on memory in streams.
   bool may_use_memory_operations = true;
 };
 
 /// A stream of CUDA that belongs to the program and outlives the object. Triggers and waits are operations on
-/// memory in the stream (cuStreamBatchMemOp), or kernels of one thread where the device lacks them and while a
-/// graph is captured; no host functions. Device memory is what the driver says is neither of the host nor
+/// memory in the stream (cuStreamBatchMemOp), or kernels of one thread where the device lacks them and while
+/// a graph is captured; no host functions. Device memory is what the driver says is neither of the host nor
 /// managed.
 class WEFT_API CudaStream final : public AcceleratorStream {
  public:
   /// `stream`: a CUstream or cudaStream_t; null: the default stream. The context of the calling thread is the
   /// stream's. Throws weft::Error when there is no driver, or no context.
   explicit CudaStream(void* stream, const CudaStreamOptions& options = {});
+  /// Waits for the kernels that it has enqueued. Graphs that have captured some must not be launched any
+  /// more.
   ~CudaStream() override;
   CudaStream(const CudaStream&) = delete;
   CudaStream& operator=(const CudaStream&) = delete;
@@ -41,6 +43,8 @@ class WEFT_API CudaStream final : public AcceleratorStream {
   [[nodiscard]] std::uint64_t* allocate_words(std::size_t count) override;
   void free_words(std::uint64_t* words) noexcept override;
   [[nodiscard]] bool is_device_memory(const void* address) const override;
+  /// Pinned memory that was freed is kept for allocations of the same size until the object ends: the driver
+  /// would wait for the whole device.
   [[nodiscard]] std::byte* allocate_pinned(std::size_t size) override;
   void free_pinned(std::byte* memory) noexcept override;
   [[nodiscard]] std::unique_ptr<AcceleratorCopies> make_copies() override;

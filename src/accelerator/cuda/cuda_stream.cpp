@@ -5,101 +5,77 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <deque>
-#include <utility>
-#include <vector>
+#include <memory>
+#include <new>
 
+#include "accelerator/cuda/cuda_copies.hpp"
 #include "accelerator/cuda/driver.hpp"
+#include "accelerator/cuda/in_context.hpp"
+#include "accelerator/cuda/pinned_pool.hpp"
 #include "accelerator/cuda/word_kernels.hpp"
 
 namespace weft {
 
 namespace cuda = accelerator::cuda;
+using cuda::InContext;
 
 namespace {
 
-[[nodiscard]] cuda::Address address_of(const void* pointer) noexcept {
-  return reinterpret_cast<cuda::Address>(pointer);
+cuda::Context context_of_thread(const cuda::Driver& driver) {
+  cuda::Context context = nullptr;
+  driver.check(driver.current_context(&context), "cuCtxGetCurrent");
+  if (context == nullptr)
+    throw Error(
+        "a CudaStream needs a context in the calling thread: call cudaSetDevice() or cuCtxSetCurrent()");
+  return context;
 }
 
-/// Makes the context current in the calling thread, which may be one of weft's, and restores the former one.
-class InContext {
+/// The kernels, loaded before they are needed: to load them the driver may wait for the device.
+class LoadedKernels {
  public:
-  InContext(const cuda::Driver& driver, cuda::Context context) : driver_(driver) {
-    driver_.check(driver_.current_context(&before_), "cuCtxGetCurrent");
-    if (before_ == context) return;
-    driver_.check(driver_.set_context(context), "cuCtxSetCurrent");
-    has_changed_ = true;
-  }
-  ~InContext() {
-    if (has_changed_) static_cast<void>(driver_.set_context(before_));
-  }
-  InContext(const InContext&) = delete;
-  InContext& operator=(const InContext&) = delete;
-
- private:
-  const cuda::Driver& driver_;
-  cuda::Context before_ = nullptr;
-  bool has_changed_ = false;
-};
-
-/// A stream of its own, which does not wait for the default stream, with an event after each copy.
-class CudaCopies final : public AcceleratorCopies {
- public:
-  CudaCopies(const cuda::Driver& driver, cuda::Context context) : driver_(driver), context_(context) {
+  LoadedKernels(const cuda::Driver& driver, cuda::Context context) : driver_(driver), context_(context) {
     const InContext in(driver_, context_);
-    driver_.check(driver_.create_stream(&stream_, cuda::kNonBlocking), "cuStreamCreate");
-  }
-  ~CudaCopies() override {
-    static_cast<void>(driver_.set_context(context_));
-    static_cast<void>(driver_.synchronize(stream_));
-    for (const cuda::Event event : under_way_) static_cast<void>(driver_.destroy_event(event));
-    for (const cuda::Event event : free_) static_cast<void>(driver_.destroy_event(event));
-    static_cast<void>(driver_.destroy_stream(stream_));
-  }
-  std::uint64_t begin(void* to, const void* from, std::size_t size) override {
-    const InContext in(driver_, context_);
-    driver_.check(driver_.copy(address_of(to), address_of(from), size, stream_), "cuMemcpyAsync");
-    cuda::Event event = nullptr;
-    if (free_.empty()) {
-      driver_.check(driver_.create_event(&event, cuda::kWithoutTiming), "cuEventCreate");
-    } else {
-      event = free_.back();
-      free_.pop_back();
+    driver_.check(driver_.load_module(&module_, cuda::kWordKernels), "cuModuleLoadData");
+    try {
+      driver_.check(driver_.find_function(&write_, module_, cuda::kWriteKernel), "cuModuleGetFunction");
+      driver_.check(driver_.find_function(&wait_, module_, cuda::kWaitKernel), "cuModuleGetFunction");
+    } catch (const Error&) {
+      static_cast<void>(driver_.unload_module(module_));
+      throw;
     }
-    driver_.check(driver_.record_event(event, stream_), "cuEventRecord");
-    under_way_.push_back(event);
-    return ended_ + under_way_.size();
   }
-  [[nodiscard]] bool has_ended(std::uint64_t number) override {
-    const InContext in(driver_, context_);
-    for (; ended_ < number && !under_way_.empty(); ++ended_) {
-      const cuda::Result result = driver_.query_event(under_way_.front());
-      if (result == cuda::kNotReady) return false;
-      driver_.check(result, "cuEventQuery");
-      free_.push_back(under_way_.front());
-      under_way_.pop_front();
-    }
-    return ended_ >= number;
+  ~LoadedKernels() {
+    const InContext in(driver_, context_, std::nothrow);
+    static_cast<void>(driver_.unload_module(module_));
+  }
+  LoadedKernels(const LoadedKernels&) = delete;
+  LoadedKernels& operator=(const LoadedKernels&) = delete;
+
+  void launch(cuda::Stream stream, const WordOperation& operation) const {
+    cuda::Address address = cuda::address_of(operation.word);
+    std::uint64_t value = operation.value;
+    void* arguments[] = {&address, &value};
+    const cuda::Function kernel = operation.kind == WordOperation::Kind::write ? write_ : wait_;
+    driver_.check(driver_.launch(kernel, 1, 1, 1, 1, 1, 1, 0, stream, arguments, nullptr), "cuLaunchKernel");
   }
 
  private:
   const cuda::Driver& driver_;
   const cuda::Context context_;
-  cuda::Stream stream_ = nullptr;
-  std::deque<cuda::Event> under_way_;
-  std::vector<cuda::Event> free_;
-  std::uint64_t ended_ = 0;
+  cuda::Module module_ = nullptr;
+  cuda::Function write_ = nullptr;
+  cuda::Function wait_ = nullptr;
 };
 
 }  // namespace
 
 struct CudaStream::State {
   State(void* given, const CudaStreamOptions& options)
-      : driver(cuda::Driver::load(options.library)), stream(static_cast<cuda::Stream>(given)) {
-    driver.check(driver.current_context(&context), "cuCtxGetCurrent");
-    if (context == nullptr)
-      throw Error("a CudaStream needs a context in the calling thread: call cudaSetDevice() or cuCtxSetCurrent()");
+      : driver(cuda::Driver::load(options.library)),
+        stream(static_cast<cuda::Stream>(given)),
+        context(context_of_thread(driver)),
+        kernels(driver, context),
+        pinned(driver, context) {
     cuda::Device device = 0;
     driver.check(driver.context_device(&device), "cuCtxGetDevice");
     int has = 0;
@@ -108,44 +84,44 @@ struct CudaStream::State {
     // Older drivers do not know the attribute.
     has_memory_operations = options.may_use_memory_operations &&
                             driver.device_attribute(&has, attribute, device) == cuda::kSuccess && has != 0;
-    driver.check(driver.load_module(&module, cuda::kWordKernels), "cuModuleLoadData");
-    driver.check(driver.find_function(&write, module, cuda::kWriteKernel), "cuModuleGetFunction");
-    driver.check(driver.find_function(&wait, module, cuda::kWaitKernel), "cuModuleGetFunction");
   }
   ~State() {
-    static_cast<void>(driver.set_context(context));
-    if (module != nullptr) static_cast<void>(driver.unload_module(module));
+    const InContext in(driver, context, std::nothrow);
+    int status = 0;
+    // Not while capturing: that would break the graph.
+    if (has_launched && driver.is_capturing(stream, &status) == cuda::kSuccess && status == 0)
+      static_cast<void>(driver.synchronize(stream));
+  }
+  [[nodiscard]] bool is_capturing() const {
+    int status = 0;
+    driver.check(driver.is_capturing(stream, &status), "cuStreamIsCapturing");
+    return status != 0;
   }
   // Pinned memory has one address for host and device: 64-bit processes have unified addressing.
   void enqueue_operations(std::span<const WordOperation> operations) const {
     constexpr std::size_t kMost = 16;
     std::array<cuda::MemoryOperation, kMost> batch;
-    for (; !operations.empty(); operations = operations.subspan(std::min(kMost, operations.size()))) {
-      unsigned count = 0;
-      for (const WordOperation& each : operations.first(std::min(kMost, operations.size())))
-        batch[count++] = {each.kind == WordOperation::Kind::write ? cuda::kWriteValue64 : cuda::kWaitValue64,
-                          address_of(each.word), each.value};
-      driver.check(driver.memory_operations(stream, count, batch.data(), 0), "cuStreamBatchMemOp");
-    }
-  }
-  void enqueue_kernels(std::span<const WordOperation> operations) const {
-    for (const WordOperation& each : operations) {
-      cuda::Address address = address_of(each.word);
-      std::uint64_t value = each.value;
-      void* arguments[] = {&address, &value};
-      driver.check(driver.launch(each.kind == WordOperation::Kind::write ? write : wait, 1, 1, 1, 1, 1, 1, 0,
-                                 stream, arguments, nullptr),
-                   "cuLaunchKernel");
+    while (!operations.empty()) {
+      const std::size_t count = std::min(kMost, operations.size());
+      std::transform(operations.begin(), operations.begin() + static_cast<std::ptrdiff_t>(count),
+                     batch.begin(), [](const WordOperation& each) {
+                       const bool writes = each.kind == WordOperation::Kind::write;
+                       return cuda::MemoryOperation{writes ? cuda::kWriteValue64 : cuda::kWaitValue64,
+                                                    cuda::address_of(each.word), each.value};
+                     });
+      driver.check(driver.memory_operations(stream, static_cast<unsigned>(count), batch.data(), 0),
+                   "cuStreamBatchMemOp");
+      operations = operations.subspan(count);
     }
   }
 
   const cuda::Driver& driver;
   const cuda::Stream stream;
-  cuda::Context context = nullptr;
+  const cuda::Context context;
+  const LoadedKernels kernels;
+  cuda::PinnedPool pinned;
   bool has_memory_operations = false;
-  cuda::Module module = nullptr;
-  cuda::Function write = nullptr;
-  cuda::Function wait = nullptr;
+  bool has_launched = false;  // kernels, which must end before they are unloaded
 };
 
 CudaStream::CudaStream(void* stream, const CudaStreamOptions& options)
@@ -158,17 +134,14 @@ void CudaStream::enqueue(std::span<const WordOperation> operations) {
   if (operations.empty()) return;
   const InContext in(state_->driver, state_->context);
   // Operations on memory cannot be captured by all drivers; kernels can.
-  if (state_->has_memory_operations && !is_capturing())
-    state_->enqueue_operations(operations);
-  else
-    state_->enqueue_kernels(operations);
+  if (state_->has_memory_operations && !state_->is_capturing()) return state_->enqueue_operations(operations);
+  state_->has_launched = true;
+  for (const WordOperation& each : operations) state_->kernels.launch(state_->stream, each);
 }
 
 bool CudaStream::is_capturing() const {
   const InContext in(state_->driver, state_->context);
-  int status = 0;
-  state_->driver.check(state_->driver.is_capturing(state_->stream, &status), "cuStreamIsCapturing");
-  return status != 0;
+  return state_->is_capturing();
 }
 
 void CudaStream::synchronize() {
@@ -178,40 +151,30 @@ void CudaStream::synchronize() {
 
 std::uint64_t* CudaStream::allocate_words(std::size_t count) {
   const std::size_t size = count * sizeof(std::uint64_t);
-  auto* const words = reinterpret_cast<std::uint64_t*>(allocate_pinned(size));
+  auto* const words = static_cast<std::uint64_t*>(state_->pinned.allocate(size));
   std::memset(words, 0, size);
   return words;
 }
-void CudaStream::free_words(std::uint64_t* words) noexcept {
-  free_pinned(reinterpret_cast<std::byte*>(words));
-}
+void CudaStream::free_words(std::uint64_t* words) noexcept { state_->pinned.give_back(words); }
 
 std::byte* CudaStream::allocate_pinned(std::size_t size) {
-  const InContext in(state_->driver, state_->context);
-  void* memory = nullptr;
-  state_->driver.check(state_->driver.allocate_host(&memory, size, cuda::kPortable | cuda::kDeviceMapped),
-                       "cuMemHostAlloc");
-  return static_cast<std::byte*>(memory);
+  return static_cast<std::byte*>(state_->pinned.allocate(size));
 }
-void CudaStream::free_pinned(std::byte* memory) noexcept {
-  static_cast<void>(state_->driver.set_context(state_->context));
-  static_cast<void>(state_->driver.free_host(memory));
-}
+void CudaStream::free_pinned(std::byte* memory) noexcept { state_->pinned.give_back(memory); }
 
 bool CudaStream::is_device_memory(const void* address) const {
   const InContext in(state_->driver, state_->context);
+  const cuda::Address asked = cuda::address_of(address);
   unsigned type = 0;
   // The driver knows nothing of ordinary memory of the host.
-  if (state_->driver.pointer_attribute(&type, cuda::kMemoryType, address_of(address)) != cuda::kSuccess)
-    return false;
+  if (state_->driver.pointer_attribute(&type, cuda::kMemoryType, asked) != cuda::kSuccess) return false;
   unsigned is_managed = 0;
-  static_cast<void>(
-      state_->driver.pointer_attribute(&is_managed, cuda::kIsManaged, address_of(address)));
+  static_cast<void>(state_->driver.pointer_attribute(&is_managed, cuda::kIsManaged, asked));
   return type == cuda::kDeviceMemory && is_managed == 0;
 }
 
 std::unique_ptr<AcceleratorCopies> CudaStream::make_copies() {
-  return std::make_unique<CudaCopies>(state_->driver, state_->context);
+  return std::make_unique<cuda::CudaCopies>(state_->driver, state_->context);
 }
 
 }  // namespace weft

@@ -4,6 +4,7 @@
 
 #include <dlfcn.h>
 
+#include <map>
 #include <mutex>
 #include <string>
 
@@ -26,16 +27,20 @@ Driver load_from(const std::string& name) {
   void* const library = ::dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
     const char* const why = ::dlerror();
-    throw Error("there is no CUDA driver: " + std::string(why != nullptr ? why : name));
+    throw Error("no CUDA driver: " + name + " cannot be loaded (" +
+                (why != nullptr ? why : "no reason given") + ")");
   }
   Driver driver{};
   find(library, driver.init, "cuInit");
   find(library, driver.error_name, "cuGetErrorName");
+  find(library, driver.error_text, "cuGetErrorString");
   find(library, driver.current_context, "cuCtxGetCurrent");
   find(library, driver.set_context, "cuCtxSetCurrent");
   find(library, driver.context_device, "cuCtxGetDevice");
   find(library, driver.device_attribute, "cuDeviceGetAttribute");
   find(library, driver.is_capturing, "cuStreamIsCapturing");
+  driver.exchange_capture_mode = reinterpret_cast<decltype(driver.exchange_capture_mode)>(
+      ::dlsym(library, "cuThreadExchangeStreamCaptureMode"));
   find(library, driver.synchronize, "cuStreamSynchronize");
   find(library, driver.create_stream, "cuStreamCreate");
   find(library, driver.destroy_stream, "cuStreamDestroy_v2", "cuStreamDestroy");
@@ -60,22 +65,26 @@ Driver load_from(const std::string& name) {
 }  // namespace
 
 const Driver& Driver::load(std::string_view library) {
-  static std::mutex mutex;
-  static Driver driver;
-  static bool is_loaded = false;
-  const std::lock_guard lock(mutex);
-  if (!is_loaded) {
-    driver = load_from(std::string(library));
-    is_loaded = true;
-  }
-  return driver;
+  struct Loaded {
+    std::mutex mutex;
+    std::map<std::string, Driver> by_name;
+  };
+  static Loaded& all = *new Loaded;  // for good: objects may end after main()
+  const std::string name(library);
+  const std::lock_guard lock(all.mutex);
+  const auto found = all.by_name.find(name);
+  return found != all.by_name.end() ? found->second
+                                    : all.by_name.emplace(name, load_from(name)).first->second;
 }
 
 void Driver::check(Result result, const char* function) const {
   if (result == kSuccess) return;
   const char* name = nullptr;
+  const char* text = nullptr;
   if (error_name(result, &name) != kSuccess || name == nullptr) name = "an unknown error";
-  throw Error(std::string("CUDA: ") + function + " answers " + name + " (" + std::to_string(result) + ")");
+  if (error_text(result, &text) != kSuccess || text == nullptr) text = "the driver says no more";
+  throw Error(std::string("CUDA: ") + function + " answers " + name + " (" + std::to_string(result) +
+              "): " + text);
 }
 
 }  // namespace weft::accelerator::cuda

@@ -24,7 +24,8 @@ using Function = FunctionHandle*;
 
 inline constexpr Result kSuccess = 0;
 inline constexpr Result kNotReady = 600;
-inline constexpr int kHas64BitMemoryOperationsV1 = 93;  // device attributes, for functions without and with _v2
+inline constexpr int kHas64BitMemoryOperationsV1 =
+    93;  // device attributes, for functions without and with _v2
 inline constexpr int kHas64BitMemoryOperations = 122;
 inline constexpr int kMemoryType = 2;  // pointer attributes
 inline constexpr int kIsManaged = 8;
@@ -35,8 +36,14 @@ inline constexpr unsigned kNonBlocking = 1;    // of cuStreamCreate
 inline constexpr unsigned kWithoutTiming = 2;  // of cuEventCreate
 inline constexpr int kWaitValue64 = 4;         // CUstreamBatchMemOpType
 inline constexpr int kWriteValue64 = 5;
+inline constexpr int kRelaxedCapture = 2;  // CUstreamCaptureMode
 
-/// CUstreamBatchMemOpParams, whose members for waits and writes are the same: wait until word >= value, signed.
+[[nodiscard]] inline Address address_of(const void* pointer) noexcept {
+  return reinterpret_cast<Address>(pointer);
+}
+
+/// CUstreamBatchMemOpParams, whose members for waits and writes are the same: wait until word >= value,
+/// signed.
 struct MemoryOperation {
   int operation = 0;
   Address address = 0;
@@ -51,11 +58,13 @@ static_assert(sizeof(MemoryOperation) == 48 && offsetof(MemoryOperation, value) 
 struct Driver {
   Result (*init)(unsigned flags);
   Result (*error_name)(Result result, const char** name);
+  Result (*error_text)(Result result, const char** text);
   Result (*current_context)(Context* context);
   Result (*set_context)(Context context);
   Result (*context_device)(Device* device);
   Result (*device_attribute)(int* value, int attribute, Device device);
   Result (*is_capturing)(Stream stream, int* status);
+  Result (*exchange_capture_mode)(int* mode);  // null: the driver has none
   Result (*synchronize)(Stream stream);
   Result (*create_stream)(Stream* stream, unsigned flags);
   Result (*destroy_stream)(Stream stream);
@@ -75,9 +84,9 @@ struct Driver {
                    unsigned shared_bytes, Stream stream, void** arguments, void** extra);
   bool has_second_version = false;  // of the operations on memory
 
-  /// Loads the library at the first call. Throws weft::Error. Any thread.
+  /// Loads the library at the first call with its name, and keeps it. Throws weft::Error. Any thread.
   [[nodiscard]] static const Driver& load(std::string_view library);
-  /// Throws weft::Error that names the function, unless the result is success.
+  /// Throws weft::Error that names the function and what the driver says, unless the result is success.
   void check(Result result, const char* function) const;
 };
 

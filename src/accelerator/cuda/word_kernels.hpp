@@ -5,8 +5,8 @@ namespace weft::accelerator::cuda {
 
 inline constexpr const char* kWriteKernel = "weft_write_word";
 inline constexpr const char* kWaitKernel = "weft_wait_for_word";
-/// Parameters of both: the address of the word (64 bits) and the value. The write follows a barrier for the whole
-/// system, so that the host sees what the stream did before; the wait ends with one.
+/// Parameters of both: the address of the word (64 bits) and the value. The write follows a barrier for the
+/// whole system, so that the host sees what the stream did before; the wait ends with one.
 inline constexpr const char* kWordKernels = R"ptx(
 .version 6.0
 .target sm_60

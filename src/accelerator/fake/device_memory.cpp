@@ -25,7 +25,7 @@ struct Blocks {
   std::map<std::uintptr_t, Block> by_address;
 };
 Blocks& all() {
-  static Blocks blocks;
+  static Blocks& blocks = *new Blocks;  // for good: streams may end after main()
   return blocks;
 }
 
@@ -45,6 +45,7 @@ void* allocate_inaccessible(std::size_t size) {
   if (file >= 0) ::close(file);
   if (hidden == MAP_FAILED || view == MAP_FAILED) {
     if (hidden != MAP_FAILED) ::munmap(hidden, mapped);
+    if (view != MAP_FAILED) ::munmap(view, mapped);
     throw Error("device memory of " + std::to_string(size) +
                 " bytes cannot be imitated: " + std::strerror(why));
   }

@@ -46,15 +46,18 @@ class WorkQueue {
     const std::lock_guard lock(mutex_);
     return ended_ >= number;
   }
+  /// Waits for everything that has been pushed so far.
   void wait_until_empty() {
     std::unique_lock lock(mutex_);
     const std::uint64_t last = pushed_;
     changed_.wait(lock, [&] { return ended_ >= last; });
   }
+  /// Drops what has not begun.
   void drop() {
     const std::lock_guard lock(mutex_);
-    ended_ += work_.size();
+    begun_ += work_.size();
     work_.clear();
+    if (!is_running_) ended_ = begun_;
     changed_.notify_all();
   }
 
@@ -66,12 +69,15 @@ class WorkQueue {
       if (work_.empty()) return;
       const std::function<void()> work = std::move(work_.front());
       work_.pop_front();
+      ++begun_;
+      is_running_ = true;
       const std::uint64_t delay = longest_delay_ns_ == 0 ? 0 : random_() % (longest_delay_ns_ + 1);
       lock.unlock();
       if (delay != 0) std::this_thread::sleep_for(std::chrono::nanoseconds(delay));
       work();
       lock.lock();
-      ++ended_;
+      is_running_ = false;
+      ended_ = begun_;
       if (work_.empty()) changed_.notify_all();
     }
   }
@@ -80,7 +86,9 @@ class WorkQueue {
   std::condition_variable changed_;
   std::deque<std::function<void()>> work_;
   std::uint64_t pushed_ = 0;
+  std::uint64_t begun_ = 0;  // or dropped
   std::uint64_t ended_ = 0;
+  bool is_running_ = false;
   bool is_ending_ = false;
   std::mt19937_64 random_;
   const std::uint64_t longest_delay_ns_;

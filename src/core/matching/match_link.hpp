@@ -31,6 +31,13 @@ class BasicMatchLink {
   /// Returns true when the record is in a table. Only for a caller that keeps other threads from linking or
   /// unlinking it.
   [[nodiscard]] bool is_linked() const noexcept { return linked_.load(std::memory_order_relaxed) != 0; }
+  /// Whether it waits elsewhere than in a table; as is_linked().
+  [[nodiscard]] bool waits_elsewhere() const noexcept {
+    return waits_elsewhere_.load(std::memory_order_relaxed) != 0;
+  }
+  void set_waits_elsewhere(bool waits) noexcept {
+    waits_elsewhere_.store(waits ? 1 : 0, std::memory_order_relaxed);
+  }
 
  private:
   template <class Record, template <class> class, class Threads>
@@ -44,6 +51,7 @@ class BasicMatchLink {
   Atomic<std::uint64_t> tag_{0};
   Atomic<std::uint64_t> origin_{0};
   Atomic<std::uint32_t> linked_{0};
+  Atomic<std::uint32_t> waits_elsewhere_{0};
 };
 
 using MatchLink = BasicMatchLink<>;

@@ -96,8 +96,7 @@ bool is_of_user(const MatchKey& key) noexcept {
 /// Returns true when the record is in the table, or is a receive with a wildcard that has not matched a
 /// message.
 bool MatchingEngine::waits(const MatchRecord& record) const noexcept {
-  return record.is_linked() || (order_ != nullptr && record.is_receive() && record.order != 0 &&
-                                OrderedMatching::is_wildcard(record.key()));
+  return record.is_linked() || record.waits_elsewhere();
 }
 
 void MatchingEngine::end_all_but(int own) noexcept {

@@ -95,15 +95,13 @@ MatchRecord* OrderedMatching::take_receive_among_wildcards(const MatchKey& key) 
 }
 
 bool OrderedMatching::unlink_here(MatchRecord& record) noexcept {
-  const bool is_receive = record.is_receive();
-  if (is_receive && is_wildcard(record.key())) {
-    // 0: the receive has matched its message.
-    if (record.order == 0) return false;
+  if (record.waits_elsewhere()) {
     remove_wildcard(record);
     return true;
   }
+  // Of a record that does not wait, another thread may be changing everything else.
   if (!record.is_linked()) return false;
-  if (!is_receive) messages_.remove(record);
+  if (!record.is_receive()) messages_.remove(record);
   return table_.unlink(record, [] { return true; });
 }
 

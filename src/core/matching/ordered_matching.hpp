@@ -226,6 +226,7 @@ class OrderedMatching {
   void unlink_message(MatchRecord& message) noexcept;
   void remove_wildcard(MatchRecord& record) noexcept {
     wildcards_.remove(record);
+    record.set_waits_elsewhere(false);
     record.order = 0;
   }
   [[nodiscard]] bool unlink_here(MatchRecord& record) noexcept;
@@ -305,6 +306,7 @@ auto OrderedMatching::post(const MatchKey& key, Make&& make, std::uint64_t tag_m
   receive->set_key(key);
   receive->tag_mask = tag_mask;
   wildcards_.append(*receive);
+  receive->set_waits_elsewhere(true);
   return {Answer::kept, receive};
 }
 
@@ -345,8 +347,10 @@ void OrderedMatching::take_over(OrderedMatching& from, const CopyOf& copy_of) {
   from.table_.clear([&](MatchRecord& record, MatchSide side) {
     if (side == MatchSide::posted) receives.push_back(&record);
   });
-  for (MatchRecord* record = from.wildcards_.first(); record != nullptr; record = record->next)
+  for (MatchRecord* record = from.wildcards_.first(); record != nullptr; record = record->next) {
+    record->set_waits_elsewhere(false);
     receives.push_back(record);
+  }
   std::sort(receives.begin(), receives.end(),
             [](const MatchRecord* a, const MatchRecord* b) { return a->order < b->order; });
   for (MatchRecord* record : receives) {

@@ -15,9 +15,9 @@ concept StreamTransport = requires(Transport& transport, ByteSpan buffer) {
   transport.post_receive_from_any_stream(0, std::uint64_t{}, buffer);
 };
 
-/// Windows of each thread of rank 0 to the first thread of rank 1, which receives them from any stream, or, where
-/// the library cannot do that, from one after the other; then it sends each of them a word. Messages per second
-/// at the receiver.
+/// Windows of each thread of rank 0 to the first thread of rank 1, which receives them from any stream, or,
+/// where the library cannot do that, from one after the other; then it sends each of them a word. Messages
+/// per second at the receiver.
 template <class Transport>
 Outcome run_streams_to_one(const Task& task, Transport& transport) {
   constexpr int kCollector = 0;

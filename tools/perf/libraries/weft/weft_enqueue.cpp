@@ -1,6 +1,6 @@
-// The overhead of operations on an accelerator's stream: a word to and fro between two ranks of one process, each
-// with a stream that a thread of the CPU imitates. Enqueued operations, or the same calls in host functions, as
-// programs do by cudaLaunchHostFunc.
+// The overhead of operations on an accelerator's stream: a word to and fro between two ranks of one process,
+// each with a stream that a thread of the CPU imitates. Enqueued operations, or the same calls in host
+// functions, as programs do by cudaLaunchHostFunc.
 #include <weft/accelerator/fake_stream.hpp>
 #include <weft/stream/stream_queue.hpp>
 #include <weft/weft.hpp>
@@ -23,7 +23,11 @@ constexpr int kTripsPerLook = 200;
 /// One rank: enqueues round trips and waits for their ends, until the other rank has been told the last one.
 struct EnqueueRank {
   EnqueueRank(Runtime& runtime, bool uses_queue)
-      : rank(runtime.rank()), stream(runtime), group(runtime, stream), mine(group.member()), has_queue(uses_queue) {
+      : rank(runtime.rank()),
+        stream(runtime),
+        group(runtime, stream),
+        mine(group.member()),
+        has_queue(uses_queue) {
     if (has_queue) queue.emplace(group, 0, accelerator);
   }
 
@@ -36,7 +40,8 @@ struct EnqueueRank {
       };
       const auto receive = [&] {
         if (has_queue) return queue->receive(peer, 1, &word, sizeof word);
-        accelerator.launch([this, peer] { static_cast<void>(mine.receive(peer, 1, mutable_bytes_of(word))); });
+        accelerator.launch(
+            [this, peer] { static_cast<void>(mine.receive(peer, 1, mutable_bytes_of(word))); });
       };
       if (rank == 0) {
         send();
@@ -92,8 +97,7 @@ int run_enqueue(const Task& task) {
       if (rank == 0) {
         const double seconds = watch.seconds() - warm;
         outcome.messages = 2 * (trips - trips_before);
-        outcome.value =
-            seconds * 1e9 / static_cast<double>(2 * kOperationsOfTrip * (trips - trips_before));
+        outcome.value = seconds * 1e9 / static_cast<double>(2 * kOperationsOfTrip * (trips - trips_before));
         if (own.word != trips) ++outcome.torn;
       }
     } catch (...) {

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "perf/libraries/weft/weft_own_counter.hpp"
 #include "perf/measure/idle_strategy.hpp"
 #include "perf/workloads/transport.hpp"
 
@@ -147,19 +148,6 @@ class SerialThreadTransport {
   void wait_sends() { wait(sent_); }
 
  private:
-  /// Counts completions of one thread.
-  class OwnCounter final : public Completion {
-   public:
-    OwnCounter() : Completion(CountsOnly{}) {}
-    ~OwnCounter() override { withdraw(); }
-    void signal(Message&) noexcept override { ++value_; }
-    void signal_count(std::uint64_t count) noexcept override { value_ += count; }
-    [[nodiscard]] bool ready() const noexcept override { return true; }
-    [[nodiscard]] std::uint64_t value() const noexcept { return value_; }
-
-   private:
-    std::uint64_t value_ = 0;
-  };
   struct Awaited {
     OwnCounter completion;
     std::uint64_t expected = 0;

@@ -9,6 +9,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "perf/libraries/weft/weft_own_counter.hpp"
 #include "perf/measure/idle_strategy.hpp"
 #include "perf/workloads/transport.hpp"
 
@@ -155,19 +156,6 @@ class WeftTransport {
  private:
   static constexpr std::uint16_t kEngine = kOrdered ? kMatchingEngines : kIsSerial ? 1 : 0;
 
-  /// Counts completions of one thread.
-  class OwnCounter final : public Completion {
-   public:
-    OwnCounter() : Completion(CountsOnly{}) {}
-    ~OwnCounter() override { withdraw(); }
-    void signal(Message&) noexcept override { ++value_; }
-    void signal_count(std::uint64_t count) noexcept override { value_ += count; }
-    [[nodiscard]] bool ready() const noexcept override { return true; }
-    [[nodiscard]] std::uint64_t value() const noexcept { return value_; }
-
-   private:
-    std::uint64_t value_ = 0;
-  };
   struct Awaited {
     std::conditional_t<kIsSerial, OwnCounter, Counter> completion;
     std::uint64_t expected = 0;
