@@ -21,7 +21,7 @@ namespace {
 
 // A thread that waits looks after other streams as often as this, in nanoseconds, and less and less often
 // while they need nobody.
-constexpr std::int64_t kFirstSlice = 20'000;
+constexpr std::int64_t kFirstSlice = 100'000;
 constexpr std::int64_t kLongestSlice = 1'000'000;
 // Where there are no other streams.
 constexpr std::int64_t kSliceAlone = 20'000'000;

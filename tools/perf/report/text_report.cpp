@@ -99,7 +99,7 @@ void append_further(std::string& text, const std::vector<const Series*>& all, Wo
   if (is_pairs(workload))
     append_parts(text, all, "percentiles 50, 99, 99.9 of single round trips, microseconds",
                  [](const Series& series) { return percentiles_of(series, 1000, 2); });
-  if (info_of(workload).threads > 1)
+  if (info_of(workload).threads > 1 && workload != Workload::streams_to_one)  // whose receiver is one thread
     append_parts(text, all, "the slowest thread's share, 1 being fair", [](const Series& series) {
       return fmt::format("{:.2f}", spread_of(series, Figure::share).median);
     });

@@ -22,7 +22,7 @@ inline Outcome joined(const std::vector<Outcome>& threads) {
   std::vector<float> round_trips;
   for (const Outcome& each : threads) {
     sum.value += each.value;
-    if (each.messages != 0) sum.parts.push_back(each.value);  // threads without a part in it have none
+    sum.parts.push_back(each.value);
     sum.core_share = std::min(sum.core_share, each.core_share);
     sum.messages += each.messages;
     sum.lost += each.lost;
