@@ -261,6 +261,7 @@ class SimulatedFabric {
   [[nodiscard]] const Member& member(int rank) const noexcept {
     return members_[static_cast<std::size_t>(rank)];
   }
+  [[nodiscard]] bool is_awaited(const Lane& lane) noexcept;
   Mailbox& mailbox(Place place);
   [[nodiscard]] bool has_left_locked(int observer, int peer) noexcept;
   void tick() noexcept;

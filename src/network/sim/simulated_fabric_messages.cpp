@@ -206,10 +206,16 @@ void SimulatedFabric::quiesce(Mailbox& box) noexcept {
   --quiescing_;
 }
 
+/// Whether a device that closes waits for what is in the lane. What protocols tell each other matters to
+/// nobody once the peer's device has closed: it had no operation left.
+bool SimulatedFabric::is_awaited(const Lane& lane) noexcept {
+  return lane.awaited() != 0 && (lane.traffic != TrafficClass::control || mailbox(lane.to).open);
+}
+
 bool SimulatedFabric::drained(Place place) noexcept {
   const std::lock_guard lock(mutex_);
   return std::none_of(lanes_.begin(), lanes_.end(), [&](const Lane& each) {
-    return each.from.rank == place.rank && each.from.device == place.device && each.awaited() != 0 &&
+    return each.from.rank == place.rank && each.from.device == place.device && is_awaited(each) &&
            !has_left_locked(place.rank, each.to.rank);
   });
 }
@@ -225,9 +231,10 @@ std::vector<Port::Unconsumed> SimulatedFabric::unconsumed(Place place) {
     for (const Lane& each : lanes_)
       if (each.from.rank == place.rank && each.from.device == place.device && each.to.rank == rank &&
           (each.traffic != TrafficClass::control || !has_left_locked(place.rank, rank))) {
+        if (!is_awaited(each)) continue;
         messages += each.awaited();
-        needs_sender |= each.awaited() != 0 && (each.traffic == TrafficClass::rendezvous_data ||
-                                                each.traffic == TrafficClass::control);
+        needs_sender |=
+            (each.traffic == TrafficClass::rendezvous_data || each.traffic == TrafficClass::control);
       }
     if (messages != 0) all.push_back({rank, messages, has_left_locked(place.rank, rank), needs_sender});
   }

@@ -27,12 +27,17 @@ EnqueueEngine::EnqueueEngine(StreamGroup& group, std::uint32_t index, Accelerato
 
 EnqueueEngine::~EnqueueEngine() {
   try {
-    accelerator_.synchronize();
+    if (!accelerator_.is_capturing()) accelerator_.synchronize();
   } catch (const std::exception&) {  // the device has failed: nothing will be triggered any more
   }
 }
 
 void EnqueueEngine::enqueue(EnqueuedOperation operation) {
+  if (!has_device_memory_ && operation.size != 0 &&
+      (accelerator_.is_device_memory(operation.from) || accelerator_.is_device_memory(operation.to))) {
+    proxy_.prepare_for_device_memory();
+    has_device_memory_ = true;
+  }
   if (accelerator_.is_capturing()) {
     operation.number = ++captured_;
     const TurnWords words = all_words_.take();

@@ -54,6 +54,7 @@ class EnqueueEngine {
   EnqueueProxy proxy_;
   std::uint64_t number_ = 0;
   std::uint64_t captured_ = 0;
+  bool has_device_memory_ = false;
   /// By request: it has been started, and not been waited for.
   struct Request {
     bool is_open = false;

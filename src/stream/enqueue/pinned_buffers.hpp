@@ -28,10 +28,19 @@ class PinnedBuffers {
     std::byte* memory = nullptr;
     std::size_t size = 0;
   };
+  /// Makes what copies need, before the accelerator's stream waits for them: drivers may wait for the whole
+  /// device when they allocate. By the thread that enqueues, before the other thread's first use.
+  void prepare() {
+    if (copies_ != nullptr) return;
+    copies_ = accelerator_.make_copies();
+    const std::size_t size = std::bit_ceil(std::max(limit_, kSmallest));
+    free_.push_back({accelerator_.allocate_pinned(size), size});
+    kept_ += size;
+  }
   [[nodiscard]] Buffer take(std::size_t size) {
     const std::size_t wanted = std::bit_ceil(std::max(size, kSmallest));
     const auto found =
-        std::find_if(free_.begin(), free_.end(), [&](const Buffer& each) { return each.size == wanted; });
+        std::find_if(free_.begin(), free_.end(), [&](const Buffer& each) { return each.size >= wanted; });
     if (found == free_.end()) return {accelerator_.allocate_pinned(wanted), wanted};
     const Buffer buffer = *found;
     kept_ -= buffer.size;
@@ -40,7 +49,7 @@ class PinnedBuffers {
   }
   void give_back(const Buffer& buffer) noexcept {
     if (buffer.memory == nullptr) return;
-    if (kept_ + buffer.size > limit_) return accelerator_.free_pinned(buffer.memory);
+    if (kept_ + buffer.size > 2 * std::bit_ceil(limit_)) return accelerator_.free_pinned(buffer.memory);
     kept_ += buffer.size;
     free_.push_back(buffer);
   }
@@ -49,7 +58,6 @@ class PinnedBuffers {
   template <class Meanwhile>
   void copy(void* to, const void* from, std::size_t size, const Meanwhile& meanwhile) {
     if (size == 0) return;
-    if (copies_ == nullptr) copies_ = accelerator_.make_copies();
     std::uint64_t last = 0;
     for (std::size_t at = 0; at < size; at += kChunk)
       last = copies_->begin(static_cast<std::byte*>(to) + at, static_cast<const std::byte*>(from) + at,

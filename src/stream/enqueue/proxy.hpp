@@ -45,6 +45,8 @@ class EnqueueProxy {
 
   /// One thread at a time.
   void push(EnqueuedItem item);
+  /// To be called before the first operation on device memory is pushed; by the thread that pushes.
+  void prepare_for_device_memory() { buffers_.prepare(); }
 
   /// Waits until the stream of the group needs this thread no more for what has ended. For the thread that
   /// pushes.

@@ -151,6 +151,9 @@ bool is_awaited(const Shared& shared, const SendState& state) noexcept {
   if (state.traffic != TrafficClass::control ||
       !has_read_reply_slot(shared.segment->mapping().header().rank, state))
     return true;
+  // What protocols tell each other matters to nobody once the peer's device has closed: it had no operation
+  // left.
+  if (state.area->presence.load(std::memory_order_acquire) != Presence::open) return false;
   const Slot* const last = state.awaited.load(std::memory_order_acquire);
   const std::uint64_t header = state.awaited_header.load(std::memory_order_relaxed);
   return last != nullptr && header != 0 && last->header.load(std::memory_order_acquire) == header;
