@@ -29,8 +29,8 @@ WEFT_READS_RACILY void Rendezvous::cancel_from(const Rendezvous& mover, const De
   if (mover.outstanding_.load(std::memory_order_relaxed) == 0) return;
   for (std::uint32_t index = 0; index < mover.context_.requests; ++index) {
     const Request& request = mover.requests_[index];
-    const std::uint32_t generation = request.generation.load(std::memory_order_acquire);
-    if (request.state.load(std::memory_order_acquire) != Request::State::announced) continue;
+    const std::uint32_t generation = request.state.generation();
+    if (request.state.load() != Request::State::announced) continue;
     if (!deadlines.is_due(concurrent::racy_read(request.completion)) &&
         !(has_failures && concurrent::racy_read(request.needs_all_ranks)))
       continue;
@@ -44,7 +44,7 @@ WEFT_READS_RACILY void Rendezvous::cancel_from(const Rendezvous& mover, const De
         false,
         concurrent::racy_read(request.operation) == Operation::send ? std::uint64_t{1} : std::uint64_t{0}};
     std::atomic_thread_fence(std::memory_order_acquire);
-    if (request.generation.load(std::memory_order_relaxed) != generation) continue;
+    if (request.state.generation() != generation) continue;
     // A refused cancel is sent again by the next call, and requests whose peer has left have ended by then.
     static_cast<void>(context_.port->send(outgoing, bytes_of(cancel), exclusive));
   }
@@ -128,8 +128,7 @@ WEFT_READS_RACILY void Rendezvous::forget_object(const Completion& object, Orpha
 }
 
 WEFT_READS_RACILY bool Rendezvous::names(const Request& request, const Completion& object) noexcept {
-  return concurrent::racy_read(request.completion) == &object &&
-         request.state.load(std::memory_order_acquire) != Request::State::free;
+  return concurrent::racy_read(request.completion) == &object && request.state.load() != Request::State::free;
 }
 
 WEFT_READS_RACILY bool Rendezvous::names(const Incoming& incoming, const Completion& object) noexcept {

@@ -3,22 +3,11 @@
 
 #include "core/memory/gather.hpp"
 #include "core/protocol/rendezvous/rendezvous.hpp"
+#include "core/protocol/rendezvous/request_state.hpp"
 
 #include <array>
 
 namespace weft::core {
-
-/// Leaves the state announced and returns the state before; any other state is left unchanged.
-template <class State>
-State leave_announced(std::atomic<State>& state, State to) noexcept {
-  for (;;) {
-    auto before = State::announced;
-    // The state examined is temporary: end_lost_operations() soon leaves it.
-    if (state.compare_exchange_weak(before, to, std::memory_order_acq_rel, std::memory_order_acquire) ||
-        (before != State::announced && before != State::examined))
-      return before;
-  }
-}
 
 /// The order in which payloads move: control before normal before bulk.
 inline constexpr std::size_t kUrgencies = 3;
@@ -28,16 +17,9 @@ inline constexpr std::size_t kUrgencies = 3;
 
 /// A large message of this rank until its buffer is free again.
 struct Rendezvous::Request {
-  enum class State : std::uint8_t {
-    free,
-    announced,
-    examined,  // while announced: a thread checks whether the peer has left
-    streaming,
-    ended,
-  };
+  using State = BasicRequestState<>::State;
   Request* next = nullptr;
-  std::atomic<State> state{State::free};
-  std::atomic<std::uint32_t> generation{1};
+  BasicRequestState<> state;
   std::uint32_t index = 0;
   std::atomic<int> peer{0};
   Operation operation = Operation::active_message_sent;

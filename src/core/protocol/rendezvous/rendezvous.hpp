@@ -184,7 +184,8 @@ class Rendezvous {
                    bool exclusive) noexcept;
   void mark_forgotten(int peer, const Cancel& cancel) noexcept;
   void confirm_cancel(std::uint32_t index, int peer, const Cancel& cancel) noexcept;
-  [[nodiscard]] Request* find_request(RequestName name, int peer) noexcept;
+  /// The request that a peer names, held until state.let_go(), with its state before; or null.
+  [[nodiscard]] auto hold_request(RequestName name, int peer) noexcept;
   /// Returns the announced request that the answer of a peer ends, for the caller to end; nullptr when the
   /// answer was rejected.
   [[nodiscard]] Request* take_answered(const Message& arrival, network::Sink& sink) noexcept;

@@ -10,9 +10,8 @@ WEFT_READS_RACILY void Rendezvous::describe(PendingList& list) const noexcept {
   const auto device = static_cast<std::int32_t>(context_.device);
   for (std::uint32_t index = 0; index < context_.requests; ++index) {
     const Request& request = requests_[index];
-    const std::uint32_t generation = request.generation.load(std::memory_order_acquire);
-    // Pairs with the release in start().
-    const Request::State state = request.state.load(std::memory_order_acquire);
+    const std::uint32_t generation = request.state.generation();
+    const Request::State state = request.state.load();
     if (state == Request::State::free || state == Request::State::ended) continue;
     PendingOperation operation;
     operation.kind = concurrent::racy_read(request.operation) == Operation::send
@@ -29,7 +28,7 @@ WEFT_READS_RACILY void Rendezvous::describe(PendingList& list) const noexcept {
     operation.device = device;
     operation.identity = std::uint64_t{index} << 32 | generation;
     std::atomic_thread_fence(std::memory_order_acquire);
-    if (request.generation.load(std::memory_order_relaxed) == generation) list.add(operation);
+    if (request.state.generation() == generation) list.add(operation);
   }
   for (std::uint32_t index = 0; index < context_.requests; ++index) {
     const Incoming& incoming = incoming_[index];

@@ -68,7 +68,7 @@ std::uint32_t Rendezvous::reserve(const Outbound& outbound, bool offers) noexcep
   request.granted.store(0, std::memory_order_relaxed);
   request.sent = 0;
   context_.trace(TraceEvent::Phase::begin, kTracedSend, request.peer, request.size, index);
-  request.state.store(Request::State::announced, std::memory_order_release);
+  request.state.announce();
   outstanding_.fetch_add(1, std::memory_order_relaxed);
   sending_.fetch_add(1, std::memory_order_relaxed);
   return index;
@@ -96,7 +96,7 @@ std::uint32_t Rendezvous::reserve_staged(int peer, std::size_t size, std::byte*&
   request.granted.store(0, std::memory_order_relaxed);
   request.sent = 0;
   context_.trace(TraceEvent::Phase::begin, kTracedSend, request.peer, request.size, index);
-  request.state.store(Request::State::announced, std::memory_order_release);
+  request.state.announce();
   outstanding_.fetch_add(1, std::memory_order_relaxed);
   sending_.fetch_add(1, std::memory_order_relaxed);
   return index;
@@ -108,12 +108,12 @@ const std::byte* Rendezvous::copy_of_request(std::uint32_t index) const noexcept
 }
 
 RequestName Rendezvous::name_of_request(std::uint32_t index) const noexcept {
-  return {index, requests_[index].generation.load(std::memory_order_relaxed)};
+  return {index, requests_[index].state.generation()};
 }
 
 bool Rendezvous::abandon(std::uint32_t index) noexcept {
   Request& request = requests_[index];
-  if (leave_announced(request.state, Request::State::free) != Request::State::announced) return false;
+  if (request.state.leave_announced(Request::State::free) != Request::State::announced) return false;
   if (request.offer.key != 0) context_.port->end_offer(request.peer, request.offer);
   request.gather.clear();
   context_.trace(TraceEvent::Phase::end, kTracedSend, request.peer, request.size, index, "not announced");
@@ -137,7 +137,7 @@ Rendezvous::Start Rendezvous::start(const Outbound& outbound, bool exclusive, Se
     context_.log.error("refused a message of " + std::to_string(request.size) + " bytes to rank " +
                        std::to_string(outbound.peer) + ": one has at most " +
                        std::to_string(kLargestMessage) + " bytes");
-    if (leave_announced(request.state, Request::State::ended) == Request::State::announced)
+    if (request.state.leave_announced(Request::State::ended) == Request::State::announced)
       mover->end(request, Outcome::refused);
     return Start::started;
   }
@@ -167,12 +167,18 @@ Rendezvous::Start Rendezvous::start(const Outbound& outbound, bool exclusive, Se
   return mover->abandon(index) ? Start::refused : Start::started;
 }
 
-Rendezvous::Request* Rendezvous::find_request(RequestName name, int peer) noexcept {
-  if (name.index >= context_.requests) return nullptr;
+auto Rendezvous::hold_request(RequestName name, int peer) noexcept {
+  struct Held {
+    Request* request = nullptr;
+    Request::State before = Request::State::free;
+  };
+  if (name.index >= context_.requests) return Held{};
   Request& request = requests_[name.index];
-  if (request.generation.load(std::memory_order_acquire) != name.generation || request.peer != peer)
-    return nullptr;
-  return &request;
+  const Request::State before = request.state.hold(name.generation);
+  if (before == Request::State::free) return Held{};
+  if (request.peer == peer) return Held{&request, before};
+  request.state.let_go(before);
+  return Held{};
 }
 
 void Rendezvous::end(Request& request, Outcome outcome) noexcept {
@@ -188,8 +194,7 @@ void Rendezvous::end(Request& request, Outcome outcome) noexcept {
   request.packet.reset();
   if (request.offer.key != 0) context_.port->end_offer(request.peer, request.offer);
   request.gather.clear();
-  request.state.store(Request::State::free, std::memory_order_relaxed);
-  request.generation.fetch_add(1, std::memory_order_release);
+  request.state.free();
   free_requests_.put(request.index);
   if (outcome == Outcome::ok) context_.count(&DeviceCounts::large_sent);
   if (outcome == Outcome::peer_failed) context_.lose(message.peer(), "large message");
@@ -211,10 +216,10 @@ Rendezvous::Request* Rendezvous::take_answered(const Message& arrival, network::
     return nullptr;
   }
   std::memcpy(&name, arrival.data(), sizeof name);
-  Request* request = find_request(name, arrival.peer());
-  if (request != nullptr &&
-      leave_announced(request->state, Request::State::ended) == Request::State::announced)
-    return request;
+  if (const auto [request, before] = hold_request(name, arrival.peer()); request != nullptr) {
+    request->state.let_go(before == Request::State::announced ? Request::State::ended : before);
+    if (before == Request::State::announced) return request;
+  }
   sink.reject(arrival.peer(), "end of an unknown large message", name.index);
   return nullptr;
 }
@@ -232,27 +237,28 @@ void Rendezvous::on_cts(const Message& arrival, network::Sink& sink) noexcept {
   if (arrival.size() != sizeof clear)
     return sink.reject(arrival.peer(), "CTS of a wrong length", arrival.size());
   std::memcpy(&clear, arrival.data(), sizeof clear);
-  Request* request = find_request(clear.request, arrival.peer());
   if (clear.device >= detail::DevicePath::kMaxDevices)
     return sink.reject(arrival.peer(), "CTS from a device out of range", clear.device);
-  if (request != nullptr && (clear.size == 0 || clear.size > request->size || clear.granted > clear.size))
-    return sink.reject(arrival.peer(), "CTS for more bytes than were announced, or none", clear.size);
-  // Where messages overtake each other a grant may arrive when a later one has been used up.
-  if (request == nullptr && clear.granted < clear.size) return;
-  if (request != nullptr) {
-    std::size_t known = request->granted.load(std::memory_order_relaxed);
-    while (known < clear.granted &&
-           !request->granted.compare_exchange_weak(known, clear.granted, std::memory_order_relaxed)) {
-    }
-  }
-  const Request::State before =
-      request == nullptr ? Request::State::free : leave_announced(request->state, Request::State::streaming);
-  if (before == Request::State::streaming) return;
-  if (before != Request::State::announced)
+  const auto [request, before] = hold_request(clear.request, arrival.peer());
+  if (request == nullptr) {
+    // Where messages overtake each other a grant may arrive when a later one has been used up.
+    if (clear.granted < clear.size) return;
     return sink.reject(arrival.peer(), "CTS for an unknown large message", clear.request.index);
-  request->transfer = clear.transfer;
-  request->transfer_device = static_cast<std::uint8_t>(clear.device);
-  request->wanted = clear.size;
+  }
+  if (clear.size == 0 || clear.size > request->size || clear.granted > clear.size) {
+    request->state.let_go(before);
+    return sink.reject(arrival.peer(), "CTS for more bytes than were announced, or none", clear.size);
+  }
+  // The thread that streams reads the grant meanwhile; only holders write it.
+  if (request->granted.load(std::memory_order_relaxed) < clear.granted)
+    request->granted.store(clear.granted, std::memory_order_relaxed);
+  if (before == Request::State::announced) {
+    request->transfer = clear.transfer;
+    request->transfer_device = static_cast<std::uint8_t>(clear.device);
+    request->wanted = clear.size;
+  }
+  request->state.let_go(Request::State::streaming);
+  if (before == Request::State::streaming) return;
   working_.fetch_add(1, std::memory_order_relaxed);
   streaming_.add(*request);
 }
@@ -264,6 +270,11 @@ Step Rendezvous::stream(Request& request, bool exclusive) noexcept {
                           static_cast<std::uint8_t>(Channel::rendezvous_data),
                           false,
                           word_of(request.transfer)};
+  const auto finish = [&](Outcome outcome) {
+    request.state.end_streaming();
+    end(request, outcome);
+    return Step::finished;
+  };
   Step result = Step::idle;
   for (int count = 0; count < kFragmentsPerStep; ++count) {
     if (!request.packet) {
@@ -274,8 +285,7 @@ Step Rendezvous::stream(Request& request, bool exclusive) noexcept {
                                                                         : context_.pool.get_for_fragment();
       if (!request.packet) {
         if (!context_.port->has_left(request.peer)) return result;
-        end(request, Outcome::peer_failed);
-        return Step::finished;
+        return finish(Outcome::peer_failed);
       }
       // The header uses the room behind the packet's size.
       static_assert(sizeof(DataHeader) <= network::Network::kPacketTrailer);
@@ -290,18 +300,12 @@ Step Rendezvous::stream(Request& request, bool exclusive) noexcept {
     }
     const SendResult sent = context_.port->send_packet(outgoing, request.packet.index(),
                                                        request.packet_size + sizeof(DataHeader), exclusive);
-    if (sent == SendResult::peer_left) {
-      end(request, Outcome::peer_failed);
-      return Step::finished;
-    }
+    if (sent == SendResult::peer_left) return finish(Outcome::peer_failed);
     if (sent != SendResult::sent) return result;
     request.packet.release();
     request.sent += request.packet_size;
     result = Step::moved;
-    if (request.sent == request.wanted) {
-      end(request, Outcome::ok);
-      return Step::finished;
-    }
+    if (request.sent == request.wanted) return finish(Outcome::ok);
   }
   return result;
 }
@@ -316,15 +320,14 @@ void Rendezvous::end_lost_operations(const std::atomic<bool>* is_over) noexcept 
   for (std::uint32_t index = 0; index < context_.requests; ++index) {
     end_lost(incoming_[index], is_over);
     Request& request = requests_[index];
-    if (request.state.load(std::memory_order_acquire) != Request::State::announced) continue;
-    if (!is_lost(request.peer, is_over)) continue;
-    auto expected = Request::State::announced;
-    if (!request.state.compare_exchange_strong(expected, Request::State::examined)) continue;
-    // By now the record may belong to another message.
-    if (is_lost(request.peer, is_over))
-      end(request, Outcome::peer_failed);
-    else
-      request.state.store(Request::State::announced, std::memory_order_release);
+    const std::uint32_t generation = request.state.generation();
+    if (request.state.load() != Request::State::announced || !is_lost(request.peer, is_over)) continue;
+    // By now the record may belong to another message, or this one be streaming: step() ends it then.
+    const Request::State before = request.state.hold(generation);
+    if (before == Request::State::free) continue;
+    const bool ends = before == Request::State::announced && is_lost(request.peer, is_over);
+    request.state.let_go(ends ? Request::State::ended : before);
+    if (ends) end(request, Outcome::peer_failed);
   }
 }
 
