@@ -113,12 +113,13 @@ RequestName Rendezvous::name_of_request(std::uint32_t index) const noexcept {
 
 bool Rendezvous::abandon(std::uint32_t index) noexcept {
   Request& request = requests_[index];
-  if (request.state.leave_announced(Request::State::free) != Request::State::announced) return false;
+  if (request.state.leave_announced(Request::State::ended) != Request::State::announced) return false;
   if (request.offer.key != 0) context_.port->end_offer(request.peer, request.offer);
   request.gather.clear();
   context_.trace(TraceEvent::Phase::end, kTracedSend, request.peer, request.size, index, "not announced");
   outstanding_.fetch_sub(1, std::memory_order_relaxed);
   sending_.fetch_sub(1, std::memory_order_relaxed);
+  request.state.free();
   free_requests_.put(index);
   return true;
 }
@@ -322,10 +323,10 @@ void Rendezvous::end_lost_operations(const std::atomic<bool>* is_over) noexcept 
     Request& request = requests_[index];
     const std::uint32_t generation = request.state.generation();
     if (request.state.load() != Request::State::announced || !is_lost(request.peer, is_over)) continue;
-    // By now the record may belong to another message, or this one be streaming: step() ends it then.
+    // By now the record may serve another message, or this one be streaming: step() ends it then.
     const Request::State before = request.state.hold(generation);
     if (before == Request::State::free) continue;
-    const bool ends = before == Request::State::announced && is_lost(request.peer, is_over);
+    const bool ends = before == Request::State::announced;
     request.state.let_go(ends ? Request::State::ended : before);
     if (ends) end(request, Outcome::peer_failed);
   }
