@@ -12,7 +12,7 @@ namespace weft {
 /// Options of a CudaStream.
 struct CudaStreamOptions {
   /// The file of CUDA's driver, which is loaded once and stays.
-  std::string_view library = "libcuda.so.1";
+  std::string_view driver = "libcuda.so.1";
   /// false: words are written and waited for by kernels of one thread, as where the device lacks operations
   /// on memory in streams.
   bool may_use_memory_operations = true;

@@ -71,7 +71,7 @@ class LoadedKernels {
 
 struct CudaStream::State {
   State(void* given, const CudaStreamOptions& options)
-      : driver(cuda::Driver::load(options.library)),
+      : driver(cuda::Driver::load(options.driver)),
         stream(static_cast<cuda::Stream>(given)),
         context(context_of_thread(driver)),
         kernels(driver, context),

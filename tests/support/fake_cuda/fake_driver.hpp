@@ -61,7 +61,7 @@ template <bool kMemoryOperations>
 struct OfCuda {
   FakeDriver driver;
   CudaStream stream{driver.stream(),
-                    {.library = WEFT_FAKE_CUDA, .may_use_memory_operations = kMemoryOperations}};
+                    {.driver = WEFT_FAKE_CUDA, .may_use_memory_operations = kMemoryOperations}};
   [[nodiscard]] void* allocate(std::size_t size) const { return driver.allocate(size); }
   void release(void* memory) const { driver.release(memory); }
 };

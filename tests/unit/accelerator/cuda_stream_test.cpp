@@ -44,7 +44,7 @@ TEST(CudaStreamTest, names_the_function_of_the_driver_that_fails) {
   expect_names(error_of([&] { static_cast<void>(of.stream.make_copies()); }), {"cuStreamCreate"});
   for (const char* const name : {"cuCtxGetDevice", "cuModuleLoadData", "cuModuleGetFunction"}) {
     of.driver.fail(name, 1);
-    expect_names(error_of([&] { CudaStream(of.driver.stream(), {.library = WEFT_FAKE_CUDA}); }), {name});
+    expect_names(error_of([&] { CudaStream(of.driver.stream(), {.driver = WEFT_FAKE_CUDA}); }), {name});
   }
   EXPECT_EQ(error_of([&] { of.stream.enqueue({&write, 1}); }), "no error");
   of.stream.synchronize();
@@ -124,7 +124,7 @@ TEST(CudaStreamTest, waits_for_its_kernels_before_it_ends) {
   std::array<std::uint64_t, 2> words{};
   std::thread other;
   {
-    CudaStream stream(driver.stream(), {.library = WEFT_FAKE_CUDA, .may_use_memory_operations = false});
+    CudaStream stream(driver.stream(), {.driver = WEFT_FAKE_CUDA, .may_use_memory_operations = false});
     const std::array<WordOperation, 2> steps{{{Kind::wait, &words[0], 1}, {Kind::write, &words[1], 1}}};
     stream.enqueue(steps);
     other = std::thread([&] {
@@ -139,15 +139,15 @@ TEST(CudaStreamTest, waits_for_its_kernels_before_it_ends) {
 TEST(CudaStreamTest, needs_a_context) {
   const FakeDriver driver;
   std::thread([&] {
-    expect_names(error_of([&] { CudaStream(driver.stream(), {.library = WEFT_FAKE_CUDA}); }),
+    expect_names(error_of([&] { CudaStream(driver.stream(), {.driver = WEFT_FAKE_CUDA}); }),
                  {"context", "cudaSetDevice"});
   }).join();
 }
 
 TEST(CudaStreamTest, needs_a_driver) {
-  expect_names(error_of([] { CudaStream(nullptr, {.library = "libno-such-driver.so.1"}); }),
+  expect_names(error_of([] { CudaStream(nullptr, {.driver = "libno-such-driver.so.1"}); }),
                {"no CUDA driver: libno-such-driver.so.1 cannot be loaded (", "No such file"});
-  expect_names(error_of([] { CudaStream(nullptr, {.library = "libc.so.6"}); }), {"no function cuInit"});
+  expect_names(error_of([] { CudaStream(nullptr, {.driver = "libc.so.6"}); }), {"no function cuInit"});
 }
 
 }  // namespace

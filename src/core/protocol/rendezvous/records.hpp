@@ -43,6 +43,12 @@ struct Rendezvous::Request {
   std::size_t packet_size = 0;
 };
 
+/// A request that hold_request() has found, and the state to be given to state.let_go(), or another one.
+struct Rendezvous::HeldRequest {
+  Request* request = nullptr;
+  Request::State before = Request::State::free;
+};
+
 /// A large message of a peer until it is delivered and answered.
 struct Rendezvous::Incoming {
   enum class State : std::uint8_t {

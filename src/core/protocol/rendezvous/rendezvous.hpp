@@ -171,10 +171,11 @@ class Rendezvous {
  private:
   static constexpr std::uint64_t kFetchToken = std::uint64_t{1} << 63;  // no index of a record reaches it
 
-  struct Request;    // of the sender
-  struct Incoming;   // of the receiver
-  struct Grants;     // of the receiver, by peer
-  struct Admission;  // of the receiver, by peer
+  struct Request;      // of the sender
+  struct HeldRequest;  // by a thread that handles a message of its peer
+  struct Incoming;     // of the receiver
+  struct Grants;       // of the receiver, by peer
+  struct Admission;    // of the receiver, by peer
   [[nodiscard]] static bool names(const Request& request, const Completion& object) noexcept;
   [[nodiscard]] static bool names(const Incoming& incoming, const Completion& object) noexcept;
 
@@ -185,7 +186,7 @@ class Rendezvous {
   void mark_forgotten(int peer, const Cancel& cancel) noexcept;
   void confirm_cancel(std::uint32_t index, int peer, const Cancel& cancel) noexcept;
   /// The request that a peer names, held until state.let_go(), with its state before; or null.
-  [[nodiscard]] auto hold_request(RequestName name, int peer) noexcept;
+  [[nodiscard]] HeldRequest hold_request(RequestName name, int peer) noexcept;
   /// Returns the announced request that the answer of a peer ends, for the caller to end; nullptr when the
   /// answer was rejected.
   [[nodiscard]] Request* take_answered(const Message& arrival, network::Sink& sink) noexcept;

@@ -6,9 +6,9 @@
 
 namespace weft::core {
 
-/// The state of a request and its generation, by which a peer names it. Messages of the peer may be handled
-/// by any thread and arrive late: when the request has ended, or its record serves another one. A thread that
-/// handles one holds the request, and only then looks at whose it is; nobody ends it meanwhile.
+/// The state of a request and its generation, by which a peer names it, in one word. Messages of the peer may
+/// be handled by any thread and arrive late: when the request has ended, or its record serves another one. A
+/// thread that handles one holds the request it names, which nobody ends meanwhile.
 ///
 /// The atomic type is a parameter so that tests can drive schedules.
 template <template <class> class Atomic = std::atomic>
@@ -22,14 +22,13 @@ class BasicRequestState {
     held,  // for a few instructions, while announced or streaming
   };
 
-  [[nodiscard]] State load() const noexcept { return state_.load(std::memory_order_acquire); }
-  /// Pairs with the acquire with which another thread takes the generation.
+  [[nodiscard]] State load() const noexcept { return state_of(word_.load(std::memory_order_acquire)); }
   [[nodiscard]] std::uint32_t generation() const noexcept {
-    return generation_.load(std::memory_order_acquire);
+    return generation_of(word_.load(std::memory_order_acquire));
   }
 
   /// A free request becomes announced. The caller has written its members.
-  void announce() noexcept { state_.store(State::announced, std::memory_order_release); }
+  void announce() noexcept { set(State::announced); }
 
   /// Leaves the state announced and returns the state before; any other state is left unchanged.
   State leave_announced(State to) noexcept { return leave(State::announced, to); }
@@ -39,42 +38,50 @@ class BasicRequestState {
   /// Holds the request if it is announced or streaming, and of this generation. Returns the state to be given
   /// to let_go(); free if there is nothing to hold.
   [[nodiscard]] State hold(std::uint32_t generation) noexcept {
-    State before = load();
+    std::uint64_t word = word_.load(std::memory_order_acquire);
     for (;;) {
-      // A record that serves another request now is not even held for a moment, if that can be seen.
-      if (this->generation() != generation) return State::free;
-      if (before == State::held)
-        before = load();
-      else if (before != State::announced && before != State::streaming)
+      const State before = state_of(word);
+      if (generation_of(word) != generation || before == State::free || before == State::ended)
         return State::free;
-      else if (state_.compare_exchange_weak(before, State::held, std::memory_order_acquire,
-                                            std::memory_order_acquire))
-        break;
+      if (before == State::held)
+        word = word_.load(std::memory_order_acquire);
+      else if (exchange(word, State::held))
+        return before;
     }
-    if (this->generation() == generation) return before;
-    let_go(before);
-    return State::free;
   }
-  void let_go(State to) noexcept { state_.store(to, std::memory_order_release); }
+  /// Called by the thread that holds the request.
+  void let_go(State to) noexcept { set(to); }
 
   /// An ended request becomes free, and its name is never valid again.
-  void free() noexcept {
-    state_.store(State::free, std::memory_order_relaxed);
-    generation_.fetch_add(1, std::memory_order_release);
-  }
+  void free() noexcept { word_.store(word_of(generation() + 1, State::free), std::memory_order_release); }
 
  private:
+  static constexpr std::uint64_t word_of(std::uint32_t generation, State state) noexcept {
+    return std::uint64_t{generation} << 32 | static_cast<std::uint64_t>(state);
+  }
+  static constexpr std::uint32_t generation_of(std::uint64_t word) noexcept {
+    return static_cast<std::uint32_t>(word >> 32);
+  }
+  static constexpr State state_of(std::uint64_t word) noexcept { return static_cast<State>(word & 0xff); }
+
+  /// For the thread that owns the request. Pairs with the acquire with which the next one takes it.
+  void set(State state) noexcept { word_.store(word_of(generation(), state), std::memory_order_release); }
+  bool exchange(std::uint64_t& word, State to) noexcept {
+    return word_.compare_exchange_weak(word, word_of(generation_of(word), to), std::memory_order_acq_rel,
+                                       std::memory_order_acquire);
+  }
   State leave(State from, State to) noexcept {
+    std::uint64_t word = word_.load(std::memory_order_acquire);
     for (;;) {
-      State before = from;
-      if (state_.compare_exchange_weak(before, to, std::memory_order_acq_rel, std::memory_order_acquire) ||
-          (before != from && before != State::held))
+      const State before = state_of(word);
+      if (before == State::held)
+        word = word_.load(std::memory_order_acquire);
+      else if (before != from || exchange(word, to))
         return before;
     }
   }
 
-  Atomic<State> state_{State::free};
-  Atomic<std::uint32_t> generation_{1};
+  Atomic<std::uint64_t> word_{word_of(1, State::free)};
 };
 
 }  // namespace weft::core

@@ -168,18 +168,14 @@ Rendezvous::Start Rendezvous::start(const Outbound& outbound, bool exclusive, Se
   return mover->abandon(index) ? Start::refused : Start::started;
 }
 
-auto Rendezvous::hold_request(RequestName name, int peer) noexcept {
-  struct Held {
-    Request* request = nullptr;
-    Request::State before = Request::State::free;
-  };
-  if (name.index >= context_.requests) return Held{};
+Rendezvous::HeldRequest Rendezvous::hold_request(RequestName name, int peer) noexcept {
+  if (name.index >= context_.requests) return {};
   Request& request = requests_[name.index];
   const Request::State before = request.state.hold(name.generation);
-  if (before == Request::State::free) return Held{};
-  if (request.peer == peer) return Held{&request, before};
+  if (before == Request::State::free) return {};
+  if (request.peer == peer) return {&request, before};
   request.state.let_go(before);
-  return Held{};
+  return {};
 }
 
 void Rendezvous::end(Request& request, Outcome outcome) noexcept {
