@@ -29,8 +29,8 @@ def run(ranks, *command, guard=HANG_GUARD, env=None):
                           capture_output=True, text=True, timeout=guard + 20, env=env or environment())
 
 
-# Segments of Open MPI and of MPICH, which tests that run meanwhile may have.
-OF_OTHERS = re.compile(r"vader_segment\.|ucx_shm|mpich")
+# Segments of Open MPI, of MPICH and of libfabric (process:user:endpoint), which tests that run meanwhile may have.
+OF_OTHERS = re.compile(r"vader_segment\.|ucx_shm|mpich|\d+:\d+:\d+$")
 
 
 def shared_memory():
