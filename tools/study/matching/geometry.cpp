@@ -1,0 +1,199 @@
+#include "study/matching/geometry.hpp"
+
+#include <weft/error.hpp>
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+
+namespace weft::tools::study {
+
+namespace {
+
+struct StencilInfo {
+  HaloStencil stencil;
+  std::string_view name;
+  std::size_t dimensions;
+  bool has_corners;
+};
+
+constexpr std::array kStencils{StencilInfo{HaloStencil::naive, "naive", 1, false},
+                               StencilInfo{HaloStencil::five_points, "5pt", 2, false},
+                               StencilInfo{HaloStencil::nine_points, "9pt", 2, true},
+                               StencilInfo{HaloStencil::seven_points, "7pt", 3, false},
+                               StencilInfo{HaloStencil::twenty_seven_points, "27pt", 3, true}};
+
+const StencilInfo& info_of(HaloStencil stencil) noexcept {
+  return kStencils[static_cast<std::size_t>(stencil)];
+}
+
+void check(const Decomposition& decomposition) {
+  const std::size_t dimensions = info_of(decomposition.stencil).dimensions;
+  for (std::size_t dimension = 0; dimension < decomposition.lengths.size(); ++dimension) {
+    const std::uint32_t length = decomposition.lengths[dimension];
+    const std::uint32_t most = dimension < dimensions ? kMostLength : 1;
+    if (length == 0 || length > most)
+      throw Error(fmt::format("decomposition {}: length {} of dimension {} is not within 1 to {}",
+                              name_of(decomposition), length, dimension + 1, most));
+  }
+  const std::uint64_t messages = count_halo(decomposition).messages;
+  if (messages > kMostMessages)
+    throw Error(fmt::format("decomposition {}: {} messages are more than {}", name_of(decomposition),
+                            messages, kMostMessages));
+}
+
+using Cell = std::array<std::int64_t, 3>;
+
+bool is_inside(const Cell& cell, const Decomposition& decomposition) noexcept {
+  for (std::size_t dimension = 0; dimension < cell.size(); ++dimension)
+    if (cell[dimension] < 0 || cell[dimension] >= decomposition.lengths[dimension]) return false;
+  return true;
+}
+
+/// Places of a cell's neighbours relative to it, in the order of cells.
+std::vector<Cell> offsets_of(HaloStencil stencil) {
+  const StencilInfo& info = info_of(stencil);
+  const std::int64_t depth = info.dimensions == 3 ? 1 : 0;
+  std::vector<Cell> offsets;
+  for (std::int64_t z = -depth; z <= depth; ++z)
+    for (std::int64_t y = -1; y <= 1; ++y)
+      for (std::int64_t x = -1; x <= 1; ++x) {
+        const std::int64_t steps = std::abs(x) + std::abs(y) + std::abs(z);
+        if (steps == 1 || (steps > 1 && info.has_corners)) offsets.push_back({x, y, z});
+      }
+  return offsets;
+}
+
+/// Calls visit(cell) for every cell of the block that may have neighbours outside, in the order of cells.
+template <class Visit>
+void for_each_at_surface(const Decomposition& decomposition, const Visit& visit) {
+  const auto [width, height, depth] = decomposition.lengths;
+  const bool is_flat = info_of(decomposition.stencil).dimensions == 2;
+  for (std::int64_t z = 0; z < depth; ++z)
+    for (std::int64_t y = 0; y < height; ++y) {
+      const bool is_edge = y == 0 || y == height - 1 || (!is_flat && (z == 0 || z == depth - 1));
+      const std::int64_t step = is_edge || width == 1 ? 1 : width - 1;
+      for (std::int64_t x = 0; x < width; x += step) visit(Cell{x, y, z});
+    }
+}
+
+/// The place of a cell, which may be one beside the block, in the order of cells.
+std::uint64_t rank_of(const Cell& cell, const Decomposition& decomposition) noexcept {
+  std::uint64_t rank = 0;
+  for (std::size_t dimension = cell.size(); dimension-- > 0;)
+    rank = rank * (decomposition.lengths[dimension] + 2) + static_cast<std::uint64_t>(cell[dimension] + 1);
+  return rank;
+}
+
+HaloExchange enumerate_naive(std::uint32_t threads) {
+  HaloExchange exchange{.counts = {threads, threads, threads}, .messages = {}};
+  for (std::uint32_t thread = 0; thread < threads; ++thread)
+    exchange.messages.push_back({.sender = thread, .receiver = thread});
+  return exchange;
+}
+
+}  // namespace
+
+Decomposition parse_decomposition(std::string_view text) {
+  const std::size_t colon = text.find(':');
+  const auto* const info = std::ranges::find(kStencils, text.substr(0, colon), &StencilInfo::name);
+  if (info == kStencils.end())
+    throw Error(
+        fmt::format("decomposition '{}': no such stencil; it is naive, 5pt, 9pt, 7pt or 27pt, as in "
+                    "9pt:32x32",
+                    text));
+  const auto refuse = [&] {
+    constexpr std::array<std::string_view, 3> kShapes{"N", "XxY", "XxYxZ"};
+    throw Error(fmt::format("decomposition '{}': {} takes lengths from 1 to {} as in {}:{}", text, info->name,
+                            kMostLength, info->name, kShapes[info->dimensions - 1]));
+  };
+  if (colon == std::string_view::npos) refuse();
+  Decomposition decomposition{.stencil = info->stencil};
+  const char* position = text.data() + colon + 1;
+  const char* const end = text.data() + text.size();
+  for (std::size_t dimension = 0; dimension < info->dimensions; ++dimension) {
+    if (dimension > 0 && (position == end || *position++ != 'x')) refuse();
+    std::uint32_t& length = decomposition.lengths[dimension];
+    const auto [rest, error] = std::from_chars(position, end, length);
+    if (error != std::errc{} || length == 0 || length > kMostLength) refuse();
+    position = rest;
+  }
+  if (position != end) refuse();
+  check(decomposition);
+  return decomposition;
+}
+
+std::string name_of(const Decomposition& decomposition) {
+  const StencilInfo& info = info_of(decomposition.stencil);
+  std::string name(info.name);
+  for (std::size_t dimension = 0; dimension < info.dimensions; ++dimension)
+    name += fmt::format("{}{}", dimension == 0 ? ':' : 'x', decomposition.lengths[dimension]);
+  return name;
+}
+
+HaloCounts count_halo(const Decomposition& decomposition) noexcept {
+  const StencilInfo& info = info_of(decomposition.stencil);
+  const auto lengths = std::span(decomposition.lengths).first(info.dimensions);
+  if (decomposition.stencil == HaloStencil::naive) return {lengths[0], lengths[0], lengths[0]};
+  std::uint64_t cells = 1;
+  std::uint64_t inner_cells = 1;       // whose neighbours are all inside
+  std::uint64_t surrounded_cells = 1;  // with those beside the block, corners included
+  std::uint64_t inside_pairs = 1;      // of cells of the block that are the same, or neighbours with corners
+  std::uint64_t all_pairs = 1;         // of a cell of the block, and itself or a neighbour anywhere
+  for (const std::uint64_t length : lengths) {
+    cells *= length;
+    inner_cells *= length < 2 ? 0 : length - 2;
+    surrounded_cells *= length + 2;
+    inside_pairs *= 3 * length - 2;
+    all_pairs *= 3 * length;
+  }
+  if (info.has_corners) return {cells - inner_cells, surrounded_cells - cells, all_pairs - inside_pairs};
+  std::uint64_t faces = 0;
+  for (const std::uint64_t length : lengths) faces += 2 * (cells / length);
+  return {cells - inner_cells, faces, faces};
+}
+
+HaloExchange enumerate_halo(const Decomposition& decomposition) {
+  check(decomposition);
+  if (decomposition.stencil == HaloStencil::naive) return enumerate_naive(decomposition.lengths[0]);
+  const std::vector<Cell> offsets = offsets_of(decomposition.stencil);
+  HaloExchange exchange;
+  std::vector<std::uint64_t> sender_ranks;  // of each message
+  for_each_at_surface(decomposition, [&](const Cell& cell) {
+    const std::size_t before = exchange.messages.size();
+    for (const Cell& offset : offsets) {
+      const Cell sender{cell[0] + offset[0], cell[1] + offset[1], cell[2] + offset[2]};
+      if (is_inside(sender, decomposition)) continue;
+      sender_ranks.push_back(rank_of(sender, decomposition));
+      exchange.messages.push_back(
+          {.receiver = static_cast<std::uint32_t>(exchange.counts.receivers),
+           .place_at_receiver = static_cast<std::uint32_t>(exchange.messages.size() - before)});
+    }
+    if (exchange.messages.size() > before) ++exchange.counts.receivers;
+  });
+  std::vector<std::uint64_t> senders = sender_ranks;
+  std::ranges::sort(senders);
+  senders.erase(std::unique(senders.begin(), senders.end()), senders.end());
+  std::vector<std::uint32_t> sent(senders.size());
+  for (std::size_t message = exchange.messages.size(); message-- > 0;) {
+    const auto sender = std::ranges::lower_bound(senders, sender_ranks[message]) - senders.begin();
+    exchange.messages[message].sender = static_cast<std::uint32_t>(sender);
+    exchange.messages[message].place_at_sender = sent[static_cast<std::size_t>(sender)]++;
+  }
+  exchange.counts.senders = senders.size();
+  exchange.counts.messages = exchange.messages.size();
+  return exchange;
+}
+
+std::span<const PaperRow> paper_rows() noexcept {
+  static constexpr std::array kRows{PaperRow{"5pt:32x32", {}, {}},   PaperRow{"9pt:32x32", {}, {}},
+                                    PaperRow{"7pt:4x4x4", {}, {}},   PaperRow{"7pt:8x8x4", {}, {}},
+                                    PaperRow{"7pt:1x1x128", {}, {}}, PaperRow{"7pt:1x1x256", {}, 576},
+                                    PaperRow{"27pt:4x4x4", {}, {}},  PaperRow{"27pt:8x8x4", {}, {}},
+                                    PaperRow{"27pt:1x1x32", {}, {}}, PaperRow{"27pt:1x1x256", 163.0, {}}};
+  return kRows;
+}
+
+}  // namespace weft::tools::study
