@@ -3,13 +3,16 @@
 
 #include <weft/attributes.hpp>
 #include <weft/detail/export.hpp>
+#include <weft/matching/counters.hpp>
 #include <weft/options.hpp>
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 namespace weft {
 
+class MatchingAlgorithm;
 class Runtime;
 
 namespace core {
@@ -47,6 +50,15 @@ struct MatchingEngineOptions {
   /// that have not matched a message end as peer_failed, now and later, and so do sends that no rank has
   /// begun to receive: otherwise a rank could wait for ever for another one that has given up.
   bool needs_all_ranks = false;
+  /// Matches in place of weft's own table (weft/matching/algorithm.hpp); for ordered engines. The engine
+  /// keeps it alive, and one algorithm serves one engine.
+  std::shared_ptr<MatchingAlgorithm> algorithm = nullptr;
+  /// true: searches are counted and timed, for counters().
+  ///
+  /// With an algorithm or counters the engine locks even if it is `serial`, and its posts and messages take
+  /// slow paths; other engines are not concerned. No other thread may send to or receive from the engine in
+  /// this process, or progress a device on which its messages arrive, while it is opened.
+  bool counters = false;
 };
 
 /// Matches sends with receives, separately from all other engines. Sends and receives name it by its id, so
@@ -66,6 +78,9 @@ class WEFT_API MatchingEngine {
 
   [[nodiscard]] std::uint16_t id() const noexcept { return id_; }
   [[nodiscard]] MatchingEngineAttributes attributes() const noexcept;
+  /// What has been counted since the engine was opened; all zeros without MatchingEngineOptions::counters.
+  /// Any thread.
+  [[nodiscard]] MatchingCounters counters() const noexcept;
 
  private:
   detail::RuntimeState& runtime_;

@@ -16,18 +16,26 @@ MatchingEngine::MatchingEngine(Runtime& runtime, const MatchingEngineOptions& op
     : runtime_(runtime.state()), id_(options.id) {
   base::refuse_in_forked_copy("MatchingEngine");
   runtime_.matching_engines()
-      .open(options.id, options.order, options.serial, options.make_key, options.context)
+      .open(options.id, options.order,
+            {.serial = options.serial, .algorithm = options.algorithm, .counters = options.counters},
+            options.make_key, options.context)
       .set_needs_all_ranks(options.needs_all_ranks);
   runtime_.log().in(base::LogModule::matching).debug([&] {
     return "engine " + std::to_string(id_) + " is open" + (options.serial ? ", serial" : "") +
            (options.order == MatchOrder::ordered ? ", ordered" : "") +
            (options.make_key != nullptr ? ", with a make_key" : "") +
-           (options.needs_all_ranks ? ", for all ranks together" : "");
+           (options.needs_all_ranks ? ", for all ranks together" : "") +
+           (options.algorithm != nullptr ? ", with an algorithm of the program" : "") +
+           (options.counters ? ", with counters" : "");
   });
 }
 
 MatchingEngineAttributes MatchingEngine::attributes() const noexcept {
   return runtime_.matching_engines().find(id_)->attributes();
+}
+
+MatchingCounters MatchingEngine::counters() const noexcept {
+  return runtime_.matching_engines().find(id_)->counters();
 }
 
 MatchingEngine::~MatchingEngine() {

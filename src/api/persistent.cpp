@@ -18,7 +18,7 @@ PersistentMatch Preparation::prepare_receive(DeviceState& device, int source, st
                                              std::span<std::byte> buffer, const ReceiveOptions& options) {
   // check() also makes the engine if it does not exist yet.
   device.receives().check(source, options, "prepare_receive");
-  return {&device.runtime().matching_engines().place(options.engine),
+  return {&device.runtime().matching_engines().place_of_any(options.engine),
           source,
           tag,
           buffer,
@@ -28,7 +28,8 @@ PersistentMatch Preparation::prepare_receive(DeviceState& device, int source, st
 }
 Status Preparation::start_receive(DeviceState& device, const PersistentMatch& match) {
   core::MatchingEngine& engine = *match.engine->load(std::memory_order_acquire);
-  // Fast path of a start; post() handles all other cases, and the order of ordered engines.
+  // Fast path of a start; post() handles all other cases, and the order of ordered engines. Engines without a
+  // fast path are never serial.
   if (engine.is_serial() && match.fits_fast_path &&
       engine.try_post<NoLock>({match.tag, static_cast<std::uint32_t>(match.source), 0}, match.buffer,
                               match.options)) [[likely]]

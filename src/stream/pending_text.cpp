@@ -10,7 +10,7 @@ std::string pending_of(StreamState& stream) {
   constexpr std::size_t kShown = 4;
   core::PendingList list(kShown);
   if (core::MatchingEngine* const engine =
-          stream.runtime_state.matching_engines().find_ordered(stream.engine->id()))
+          stream.runtime_state.matching_engines().find_existing(stream.engine->id()))
     engine->describe(list);
   static_cast<void>(stream.serial->state().describe(list));
   std::string text;

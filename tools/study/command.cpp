@@ -6,10 +6,10 @@
 #include <CLI/CLI.hpp>
 
 #include <cstdio>
-#include <filesystem>
-#include <fstream>
 
+#include "study/matching/matching_command.hpp"
 #include "study/ranks/rank_main.hpp"
+#include "study/report_files.hpp"
 #include "study/study_results.hpp"
 
 namespace weft::tools {
@@ -90,35 +90,17 @@ void add_chain_options(CLI::App& app, StudyOptions& options) {
   app.add_flag("--single-source", options.has_single_source, "all chains begin on rank 0");
 }
 
-void write_file(const std::filesystem::path& path, const std::string& text) {
-  std::ofstream file(path, std::ios::binary);
-  file << text;
-  if (!file.flush()) throw Error(fmt::format("{} cannot be written", path.string()));
-}
-
 int run_study(StudyOptions& options, const StudyKind& kind, bool has_rounds) {
   options.study = kind.name;
   options.has_named_variants = !options.variants.empty();
   if (options.variants.empty()) options.variants = kind.variants;
   if (options.is_quick && !has_rounds) options.rounds = 1;
-  // Before measuring, so that a folder that cannot be made does not cost minutes first.
-  if (!options.report.empty()) {
-    std::error_code error;
-    std::filesystem::create_directories(options.report, error);
-    if (error) throw Error(fmt::format("--report {}: {}", options.report, error.message()));
-  }
+  const study::ReportFiles files(options.study, options.report, options.json);
   const study::StudyResults results = study::measure(options);
-  if (options.json == "-")
-    fmt::print("{}", study::as_json(results));
-  else
-    fmt::print("{}", study::as_text(results));
-  if (!options.json.empty() && options.json != "-") write_file(options.json, study::as_json(results));
-  if (!options.report.empty()) {
-    const std::filesystem::path folder(options.report);
-    write_file(folder / (options.study + ".html"), study::as_html(results));
-    write_file(folder / (options.study + ".csv"), study::as_csv(results));
-    write_file(folder / (options.study + ".json"), study::as_json(results));
-  }
+  files.write({.text = study::as_text(results),
+               .html = study::as_html(results),
+               .csv = study::as_csv(results),
+               .json = study::as_json(results)});
   return 0;
 }
 
@@ -127,7 +109,8 @@ int run_study(StudyOptions& options, const StudyKind& kind, bool has_rounds) {
 int command_study(int argc, char** argv) {
   if (argc == 3 && std::string_view(argv[1]) == "--rank") return study::rank_main(argv[2]);
   CLI::App app{
-      "Reproduces experiments of the papers about task runtimes, and tells which findings show here.",
+      "Reproduces experiments of papers about task runtimes and matching, and tells which findings show "
+      "here.",
       "weft study"};
   app.require_subcommand(1);
   app.fallthrough(false);
@@ -155,6 +138,11 @@ int command_study(int argc, char** argv) {
     }
     commands.push_back(command);
   }
+  study::MatchingOptions matching_options;
+  CLI::App* const matching = app.add_subcommand(
+      "matching", "matching engines with the messages of stencil decompositions: search depth, drain time");
+  study::add_matching_options(*matching, matching_options);
+  commands.push_back(matching);
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
@@ -169,7 +157,11 @@ int command_study(int argc, char** argv) {
     fmt::print(stderr, "weft study: {} (`weft study --help` shows the options)\n", error.what());
     return kUsageError;
   }
-  for (std::size_t index = 0; index < commands.size(); ++index)
+  if (matching->parsed()) {
+    if (matching_options.is_quick && matching->count("--runs") == 0) matching_options.runs = 3;
+    return study::run_matching(std::move(matching_options));
+  }
+  for (std::size_t index = 0; index < studies().size(); ++index)
     if (commands[index]->parsed())
       return run_study(options, studies()[index], commands[index]->count("--rounds") > 0);
   return kUsageError;

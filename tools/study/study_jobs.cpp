@@ -6,25 +6,16 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <sstream>
 
 #include "common/progress_bar.hpp"
 #include "perf/measure/child_process.hpp"
 #include "perf/measure/own_path.hpp"
+#include "study/study_launch.hpp"
 #include "study/study_results.hpp"
 
 namespace weft::tools::study {
 
 namespace {
-
-/// What a rank has said, before its launcher has reported that it ended.
-std::string reason_of(const perf::Ended& ended) {
-  constexpr std::string_view kOwn = "weft study: ";
-  const std::size_t found = ended.errors.find(kOwn);
-  if (found == std::string::npos) return ended.reason();
-  const std::size_t begin = found + kOwn.size();
-  return ended.errors.substr(begin, ended.errors.find('\n', begin) - begin);
-}
 
 /// A folder for what StarPU writes about the machine, removed with everything in it.
 class ScratchFolder {
@@ -84,20 +75,9 @@ std::vector<Json> run_job(const StudyOptions& options, const Variant& variant, c
   const Json job = {{"options", fmt::format("{},workers={}", variant.options, options.workers)},
                     {"ranks", options.ranks},
                     {"cases", cases}};
-  perf::Command command;
-  command.arguments = variant.launcher;
-  command.arguments.insert(command.arguments.end(), {"-n", std::to_string(options.ranks)});
-  if (variant.launcher.size() > 1 && variant.launcher[1] == "run") command.arguments.emplace_back("--");
-  command.arguments.insert(command.arguments.end(), {perf::own_path(), "study", "--rank", job.dump()});
-  command.environment = {{"OMPI_ALLOW_RUN_AS_ROOT", "1"}, {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"}};
   constexpr double kSecondsOfCase = 60;
-  const perf::Ended ended =
-      perf::run_to_end(command, 30 + kSecondsOfCase * static_cast<double>(cases.size()));
-  if (!ended.well) throw Error(fmt::format("{}: {}", variant.name, reason_of(ended)));
-  std::vector<Json> answers;
-  std::istringstream lines(ended.output);
-  for (std::string line; std::getline(lines, line);)
-    if (!line.empty() && line.front() == '{') answers.push_back(Json::parse(line));
+  std::vector<Json> answers =
+      run_ranks(variant.name, variant.launcher, job, 30 + kSecondsOfCase * static_cast<double>(cases.size()));
   if (answers.size() != cases.size())
     throw Error(fmt::format("{}: {} of {} cases have answered", variant.name, answers.size(), cases.size()));
   return answers;

@@ -1,6 +1,7 @@
 #include "core/diagnosis/trace.hpp"
 
 #include "base/json_writer.hpp"
+#include "base/rank_file.hpp"
 #include "concurrent/thread_number.hpp"
 
 #include <weft/error.hpp>
@@ -19,11 +20,6 @@ namespace weft::core {
 namespace {
 
 constexpr std::string_view kFileInFolder = "weft-trace-%r.json";
-
-bool is_folder(const std::string& path) {
-  struct stat found {};
-  return ::stat(path.c_str(), &found) == 0 && S_ISDIR(found.st_mode);
-}
 
 /// Formats microseconds, Chrome's unit, without the rounding of a double.
 std::string microseconds(std::int64_t nanoseconds) {
@@ -136,36 +132,9 @@ class Writer {
 
 }  // namespace
 
-std::string Tracer::file_name(std::string_view where, int rank, int size, std::string_view job) {
-  std::string pattern(where);
-  if (where == "on")
-    pattern = kFileInFolder;
-  else if (is_folder(pattern))
-    pattern.append(pattern.ends_with('/') ? "" : "/").append(kFileInFolder);
-  std::string name;
-  bool names_rank = false;
-  for (std::size_t place = 0; place < pattern.size(); ++place) {
-    const char what = pattern[place] == '%' && place + 1 < pattern.size() ? pattern[place + 1] : '\0';
-    if (what == 'r') name += std::to_string(rank);
-    if (what == 'p') name += std::to_string(::getpid());
-    if (what == 'j') name += job;
-    names_rank = names_rank || what == 'r' || what == 'p';
-    if (what == 'r' || what == 'p' || what == 'j')
-      ++place;
-    else
-      name += pattern[place];
-  }
-  if (names_rank || size == 1) return name;
-  // Each rank needs a file of its own: "trace.json" becomes "trace-0.json".
-  const std::size_t folder_end = name.rfind('/') == std::string::npos ? 0 : name.rfind('/') + 1;
-  std::size_t dot = name.rfind('.');
-  if (dot == std::string::npos || dot <= folder_end) dot = name.size();
-  return name.substr(0, dot).append("-").append(std::to_string(rank)).append(name, dot);
-}
-
 Tracer::Tracer(std::string_view where, std::uint32_t events_per_thread, int rank, int size,
                std::string_view job)
-    : capacity_(events_per_thread), rank_(rank), size_(size), path_(file_name(where, rank, size, job)) {
+    : capacity_(events_per_thread), rank_(rank), size_(size), path_(base::rank_file_name(where, kFileInFolder, rank, size, job)) {
   const int file = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   if (file < 0)
     throw Error("WEFT_TRACE=" + std::string(where) + " is not valid: \"" + path_ +

@@ -72,9 +72,6 @@ class Tracer {
   void device_opened() noexcept { devices_.fetch_add(1, std::memory_order_relaxed); }
   [[nodiscard]] bool has_one_device() const noexcept { return devices_.load(std::memory_order_relaxed) == 1; }
 
-  [[nodiscard]] static std::string file_name(std::string_view where, int rank, int size,
-                                             std::string_view job);
-
  private:
   static constexpr std::uint32_t kThreads = 1024;
 

@@ -39,6 +39,11 @@ struct alignas(128) MatchRecord : MatchLink, PooledRecord {
 
 static_assert(sizeof(MatchRecord) == 128);
 
+/// A number for this use of the record.
+[[nodiscard]] inline std::uint64_t identity_of(const MatchRecord& record) noexcept {
+  return std::uint64_t{record.generation()} << 32 | record.index();
+}
+
 /// An ordered list of records, through next and previous. A record is in one list at most.
 class RecordList {
  public:

@@ -56,6 +56,15 @@ class MatchTable {
   template <class Make>
   [[nodiscard]] Result pair(Side side, const MatchKey& key, Make&& make) noexcept;
 
+  /// pair() that also adds the number of keys it has compared to `depth`.
+  template <class Make>
+  [[nodiscard]] Result pair(Side side, const MatchKey& key, Make&& make, std::uint32_t& depth) noexcept;
+  /// Returns the number of keys that a search for this one compares. Only for a caller that keeps other
+  /// threads from using the table.
+  [[nodiscard]] std::uint32_t compared(const MatchKey& key) const noexcept {
+    return compared(home_of(key), key);
+  }
+
   /// Finds the buckets of keys of one origin, of which many may have one tag.
   class Finder {
    public:
@@ -198,6 +207,7 @@ class MatchTable {
     return *const_cast<const volatile std::uint32_t*>(&bucket.state) != 0;
   }
 
+  [[nodiscard]] std::uint32_t compared(const Bucket& home, const MatchKey& key) const noexcept;
   template <class Make>
   Result pair_in(Bucket& home, Side side, const MatchKey& key, Make& make) noexcept;
   [[nodiscard]] static bool holds(const Place& place, const MatchKey& key) noexcept;

@@ -12,6 +12,35 @@ auto MatchTable<Record, Atomic, Threads>::enter_waiting(Atomic<std::uint32_t>& l
 }
 
 template <class Record, template <class> class Atomic, class Threads>
+template <class Make>
+auto MatchTable<Record, Atomic, Threads>::pair(Side side, const MatchKey& key, Make&& make,
+                                               std::uint32_t& depth) noexcept -> Result {
+  Bucket& home = home_of(key);
+  const Hold hold = detail::enter(bias_, home.lock, serial_);
+  if (hold == nullptr) return {Answer::contended, nullptr};
+  depth += compared(home, key);
+  const Result result = pair_in(home, side, key, make);
+  detail::leave(hold, serial_);
+  return result;
+}
+
+template <class Record, template <class> class Atomic, class Threads>
+std::uint32_t MatchTable<Record, Atomic, Threads>::compared(const Bucket& home,
+                                                            const MatchKey& key) const noexcept {
+  std::uint32_t count = 0;
+  for (const Bucket* bucket = &home;; bucket = &spare_[bucket->overflow]) {
+    for (std::uint32_t number = 0; number < kSlots; ++number) {
+      if ((bucket->state >> number & kOccupied) == 0) continue;
+      ++count;
+      const Slot& slot = bucket->slots[number];
+      if (slot.tag == key.tag && slot.oldest->origin_.load(std::memory_order_relaxed) == key.origin())
+        return count;
+    }
+    if ((bucket->state & kContinued) == 0) return count;
+  }
+}
+
+template <class Record, template <class> class Atomic, class Threads>
 template <class Still>
 bool MatchTable<Record, Atomic, Threads>::unlink(Record& record, Still&& still) noexcept {
   Link& link = record;

@@ -15,19 +15,39 @@ namespace weft::core {
 
 using Table = MatchingEngine::Table;
 
-MatchingEngine::MatchingEngine(std::uint16_t id, const MatchingLimits& limits, bool serial)
+MatchingEngine::MatchingEngine(std::uint16_t id, const MatchingLimits& limits, const MatchingSetup& setup)
     : id_(id),
-      serial_(serial),
-      expectation_(expectation(serial, false)),
+      serial_(setup.serial && setup.has_fast_path()),
+      has_fast_path_(setup.has_fast_path()),
+      expectation_(expectation(serial_, false)),
       // The lock of an ordered engine's order guards the table, which then holds a key for each record.
-      table_(limits.buckets, serial || id >= kMatchingEngines,
+      table_(limits.buckets, serial_ || id >= kMatchingEngines,
              id >= kMatchingEngines ? std::max(limits.records, 16 * limits.buckets) : 0),
-      records_(limits.records, serial),
-      unexpected_(limits.records, serial),
-      blocks_(std::min(limits.records, kMaxBlocks), serial, RecordPool<UnexpectedBlock>::Idle::unreachable),
-      order_(id >= kMatchingEngines
-                 ? std::make_unique<OrderedMatching>(table_, records_, limits.ranks, serial)
-                 : nullptr) {}
+      records_(limits.records, serial_),
+      unexpected_(limits.records, serial_),
+      blocks_(std::min(limits.records, kMaxBlocks), serial_, RecordPool<UnexpectedBlock>::Idle::unreachable),
+      observer_(setup.is_observed() ? std::make_unique<MatchObserver>(id, setup.log) : nullptr) {
+  if (id < kMatchingEngines) return;
+  auto algorithm = setup.algorithm != nullptr
+                       ? std::make_unique<AlgorithmMatching>(id, setup.algorithm, records_, limits.ranks)
+                       : nullptr;
+  order_ = std::make_unique<OrderedMatching>(table_, records_, limits.ranks, serial_, std::move(algorithm),
+                                             observer_.get());
+}
+
+MatchRecord* MatchingEngine::take_message(const MatchKey& key) noexcept {
+  MatchRecord* const message = table_.take(MatchSide::unexpected, key);
+  if (message != nullptr && observer_ != nullptr) observer_->taken(key, ~std::uint64_t{0});
+  return message;
+}
+
+/// The record has stopped waiting without having been matched.
+void MatchingEngine::tell_unlinked(const MatchRecord& record) noexcept {
+  if (record.is_receive())
+    observer_->cancelled(identity_of(record));
+  else
+    observer_->left(MatchSide::unexpected);
+}
 
 WEFT_READS_RACILY bool MatchingEngine::may_name(const Completion& object) const noexcept {
   const std::uint32_t made = std::min(records_.made(), records_.limit());

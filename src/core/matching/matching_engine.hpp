@@ -3,6 +3,7 @@
 
 #include "core/completion/object_end.hpp"
 #include "core/diagnosis/pending.hpp"
+#include "core/matching/match_observer.hpp"
 #include "core/matching/match_record.hpp"
 #include "core/matching/match_table.hpp"
 #include "core/matching/ordered_matching.hpp"
@@ -33,17 +34,47 @@ struct MatchingLimits {
   int ranks = 1;
 };
 
+/// How an engine matches, and what is told about it.
+struct MatchingSetup {
+  bool serial = false;
+  std::shared_ptr<MatchingAlgorithm> algorithm = nullptr;  // the user's
+  bool counters = false;
+  MatchEventLog* log = nullptr;
+
+  /// Engines with any of these are not used by the fast paths, and always lock.
+  [[nodiscard]] bool has_fast_path() const noexcept { return algorithm == nullptr && !is_observed(); }
+  [[nodiscard]] bool is_observed() const noexcept { return counters || log != nullptr; }
+};
+
 class MatchingEngine {
  public:
   using Table = MatchTable<MatchRecord>;
 
-  /// `id`: from kMatchingEngines on, the engine is ordered.
-  MatchingEngine(std::uint16_t id, const MatchingLimits& limits, bool serial);
+  /// `id`: from kMatchingEngines on, the engine is ordered. Only ordered engines may have an algorithm, whose
+  /// reserve() may throw.
+  MatchingEngine(std::uint16_t id, const MatchingLimits& limits, const MatchingSetup& setup);
+  MatchingEngine(std::uint16_t id, const MatchingLimits& limits, bool serial)
+      : MatchingEngine(id, limits, MatchingSetup{.serial = serial}) {}
   MatchingEngine(const MatchingEngine&) = delete;
   MatchingEngine& operator=(const MatchingEngine&) = delete;
 
   [[nodiscard]] std::uint16_t id() const noexcept { return id_; }
   [[nodiscard]] bool is_serial() const noexcept { return serial_; }
+  /// Returns false when every post and arrival has to take the slow path, because an algorithm or an observer
+  /// sees it.
+  [[nodiscard]] bool has_fast_path() const noexcept { return has_fast_path_; }
+  /// Returns true when the engine already is what an engine made with this setup would be.
+  [[nodiscard]] bool fits(const MatchingSetup& setup) const noexcept {
+    return serial_ == (setup.serial && setup.has_fast_path()) && algorithm() == setup.algorithm &&
+           (observer_ != nullptr) == setup.is_observed();
+  }
+  [[nodiscard]] std::shared_ptr<MatchingAlgorithm> algorithm() const noexcept {
+    return order_ != nullptr ? order_->algorithm() : nullptr;
+  }
+  /// All zeros when nobody has asked for counters.
+  [[nodiscard]] MatchingCounters counters() const noexcept {
+    return observer_ != nullptr ? observer_->counters() : MatchingCounters{};
+  }
   [[nodiscard]] Table& table() noexcept { return table_; }
   /// The order of an ordered engine, which guards its table(); nullptr for other engines.
   [[nodiscard]] OrderedMatching* order() noexcept { return order_.get(); }
@@ -103,6 +134,15 @@ class MatchingEngine {
       set_unexpected(*record, *unexpected);
     return record;
   }
+  /// Table::pair() of an unordered engine, for the slow paths.
+  template <class Make>
+  [[nodiscard]] Table::Result pair(MatchSide side, const MatchKey& key, Make&& make) noexcept {
+    if (observer_ == nullptr) [[likely]]
+      return table_.pair(side, key, make);
+    return pair_observed(side, key, make);
+  }
+  /// Unlinks and returns the oldest message with a key, or returns nullptr. For unordered engines.
+  [[nodiscard]] MatchRecord* take_message(const MatchKey& key) noexcept;
   /// Makes a record that of an unexpected message.
   static void set_unexpected(MatchRecord& record, Unexpected& unexpected) noexcept {
     record.unexpected = &unexpected;
@@ -280,8 +320,14 @@ class MatchingEngine {
  private:
   template <class Still>
   [[nodiscard]] bool unlink(MatchRecord& record, const Still& still) noexcept {
-    return order_ == nullptr ? table_.unlink(record, still) : order_->unlink(record, still);
+    const bool is_unlinked = order_ == nullptr ? table_.unlink(record, still) : order_->unlink(record, still);
+    if (is_unlinked && observer_ != nullptr) [[unlikely]]
+      tell_unlinked(record);
+    return is_unlinked;
   }
+  void tell_unlinked(const MatchRecord& record) noexcept;
+  template <class Make>
+  [[nodiscard]] Table::Result pair_observed(MatchSide side, const MatchKey& key, Make& make) noexcept;
 
   static constexpr std::uint32_t kMaxBlocks = 65536;  // further payloads wait in packets
   static constexpr std::uint32_t kExpected = 4;  // messages in a row; fewer may be the beginning of a window
@@ -291,6 +337,7 @@ class MatchingEngine {
 
   const std::uint16_t id_;
   const bool serial_;
+  const bool has_fast_path_;
   std::atomic<std::uint8_t> unexpected_in_row_{0};  // unexpected messages in a row
   std::atomic<std::uint8_t> expectation_;  // the value that a post of a receive checks, in one comparison
   std::atomic<int> device_{-1};
@@ -301,6 +348,7 @@ class MatchingEngine {
   RecordPool<MatchRecord> records_;
   RecordPool<Unexpected> unexpected_;
   RecordPool<UnexpectedBlock> blocks_;
+  const std::unique_ptr<MatchObserver> observer_;
   std::unique_ptr<OrderedMatching> order_;
   std::once_flag scattered_once_;
   std::unique_ptr<ScatteredReceive::Pool> scattered_receives_;
@@ -311,6 +359,23 @@ class MatchingEngine {
 /// device whose post or cancel() ends it; null: no device is involved, or the call is inside progress.
 void end_unmatched(MatchingEngine& engine, MatchRecord& record, Outcome outcome, std::uint32_t device = 0,
                    ImmediateEnds* ends = nullptr) noexcept;
+
+template <class Make>
+auto MatchingEngine::pair_observed(MatchSide side, const MatchKey& key, Make& make) noexcept
+    -> Table::Result {
+  MatchSearch search(observer_.get(), side, key);
+  // Told before other threads can match the record.
+  const auto make_noted = [&]() -> MatchRecord* {
+    search.stop();
+    MatchRecord* const record = make();
+    if (record != nullptr) search.not_found(side == MatchSide::posted ? identity_of(*record) : 0);
+    return record;
+  };
+  const Table::Result result = table_.pair(side, key, make_noted, search.depth);
+  if (result.answer == Table::Answer::matched) search.found();
+  if (result.answer == Table::Answer::contended) observer_->missed_lock();
+  return result;
+}
 
 template <class IsPassedOn>
 void MatchingEngine::forget_object(const Completion& object, Orphans& instead,

@@ -14,11 +14,16 @@ MatchingEngine* MatchingEngines::make(std::uint32_t id) {
   const std::lock_guard lock(mutex_);
   MatchingEngine* engine = engines_[id].load(std::memory_order_relaxed);
   if (engine != nullptr) return engine;
-  engine = new MatchingEngine(static_cast<std::uint16_t>(id), limits_, false);
+  engine = new MatchingEngine(static_cast<std::uint16_t>(id), limits_, MatchingSetup{.log = log_});
   note_used(id);
-  // Pairs with the acquire in find().
-  engines_[id].store(engine, std::memory_order_release);
+  publish(id, *engine);
   return engine;
+}
+
+void MatchingEngines::publish(std::uint32_t id, MatchingEngine& engine) noexcept {
+  // Pairs with the acquires in find_existing() and on the fast paths.
+  engines_[id].store(&engine, std::memory_order_release);
+  fast_paths_[id].store(engine.has_fast_path() ? &engine : nullptr, std::memory_order_release);
 }
 
 void MatchingEngines::note_used(std::uint32_t id) noexcept {
@@ -27,8 +32,8 @@ void MatchingEngines::note_used(std::uint32_t id) noexcept {
   used_.store(used + 1, std::memory_order_release);
 }
 
-MatchingEngine& MatchingEngines::open(std::uint32_t id, MatchOrder order, bool serial, KeyFunction function,
-                                      const void* context) {
+MatchingEngine& MatchingEngines::open(std::uint32_t id, MatchOrder order, MatchingSetup setup,
+                                      KeyFunction function, const void* context) {
   const bool is_ordered = order == MatchOrder::ordered;
   const std::uint32_t first = is_ordered ? kMatchingEngines : 0;
   const std::uint32_t end = is_ordered ? kEngineIds : kMatchingEngines;
@@ -40,20 +45,23 @@ MatchingEngine& MatchingEngines::open(std::uint32_t id, MatchOrder order, bool s
   if (is_ordered && function != nullptr)
     throw Error("matching engine " + std::to_string(id) +
                 " is ordered: it matches by rank and tag, not by a make_key");
+  if (!is_ordered && setup.algorithm != nullptr)
+    throw Error("matching engine " + std::to_string(id) +
+                " is unordered: a matching algorithm needs MatchOrder::ordered");
+  setup.log = log_;
   const std::lock_guard lock(mutex_);
   if (open_[id]) throw Error("matching engine " + std::to_string(id) + " is open already in this runtime");
   MatchingEngine* old = engines_[id].load(std::memory_order_relaxed);
   MatchingEngine* engine = old;
-  if (old == nullptr || old->attributes().is_serial != serial) {
-    // One of the two engines is serial, either the one that an early message made or the one that was closed
-    // before: by its contract no other thread uses it now, except to send to ordered engines of peers with
-    // this id, which both have the numbers for.
-    engine = new MatchingEngine(static_cast<std::uint16_t>(id), limits_, serial);
+  if (old == nullptr || !old->fits(setup)) {
+    // The engines differ: by the contract of opening no other thread uses this one now, except to send to
+    // ordered engines of peers with this id, which both have the numbers for.
+    engine = new MatchingEngine(static_cast<std::uint16_t>(id), limits_, setup);
     if (old != nullptr)
       move_all(*old, *engine);
     else
       note_used(id);
-    engines_[id].store(engine, std::memory_order_release);
+    publish(id, *engine);
     // Records that wait for a transfer may still belong to the old engine.
     if (old != nullptr) replaced_.emplace_back(old);
   }

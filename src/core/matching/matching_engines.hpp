@@ -18,22 +18,35 @@ class MatchingEngines {
  public:
   static constexpr std::uint32_t kMaxEngines = kMatchingEngines;  // unordered ones
 
-  explicit MatchingEngines(const MatchingLimits& limits) noexcept : limits_(limits) {}
+  /// `log`: records what happens in all engines; null, or outlives the object.
+  explicit MatchingEngines(const MatchingLimits& limits, MatchEventLog* log = nullptr) noexcept
+      : limits_(limits), log_(log) {}
   ~MatchingEngines();
   MatchingEngines(const MatchingEngines&) = delete;
   MatchingEngines& operator=(const MatchingEngines&) = delete;
 
-  /// Returns the unordered engine when it exists already, else nullptr.
+  // Fast paths find an engine by the first four functions, which return nullptr for engines that do not exist
+  // yet and for those without a fast path (MatchingSetup).
+
+  /// Returns an unordered engine.
   [[nodiscard]] MatchingEngine* find_made(std::uint32_t id) const noexcept {
-    // Pairs with the release in make().
-    return id < kMaxEngines ? engines_[id].load(std::memory_order_acquire) : nullptr;
+    // Pairs with the release in publish().
+    return id < kMaxEngines ? fast_paths_[id].load(std::memory_order_acquire) : nullptr;
   }
-  /// Returns the ordered engine when it exists already, else nullptr.
+  /// Returns an ordered engine.
   [[nodiscard]] MatchingEngine* find_ordered(std::uint32_t id) const noexcept {
     return id - kMatchingEngines < kEngineIds - kMatchingEngines
-               ? engines_[id].load(std::memory_order_acquire)
+               ? fast_paths_[id].load(std::memory_order_acquire)
                : nullptr;
   }
+  [[nodiscard]] bool has_fast_path(std::uint32_t id) const noexcept {
+    return fast_paths_[id].load(std::memory_order_acquire) != nullptr;
+  }
+  /// Returns the place of the pointer to an engine, to be loaded with acquire; `id` must be in range.
+  [[nodiscard]] const std::atomic<MatchingEngine*>& place(std::uint32_t id) const noexcept {
+    return fast_paths_[id];
+  }
+
   /// A receive from a source below this number may be posted without a check for failed ranks: all ranks, or
   /// none once one has failed.
   [[nodiscard]] std::uint32_t fast_path_sources() const noexcept {
@@ -42,22 +55,26 @@ class MatchingEngines {
   void set_fast_path_sources(std::uint32_t sources) noexcept {
     fast_path_sources_.store(sources, std::memory_order_relaxed);
   }
-  /// The place of the pointer to an engine, to be loaded with acquire; `id` must be in range.
-  [[nodiscard]] const std::atomic<MatchingEngine*>& place(std::uint32_t id) const noexcept {
-    return engines_[id];
-  }
   /// Returns the engine; makes it, which allocates, when it does not exist yet. nullptr when the id is out of
   /// range.
   [[nodiscard]] MatchingEngine* find(std::uint32_t id) {
     if (id >= kEngineIds) [[unlikely]]
       return nullptr;
-    // Pairs with the release in make().
-    MatchingEngine* engine = engines_[id].load(std::memory_order_acquire);
+    MatchingEngine* engine = find_existing(id);
     return engine != nullptr ? engine : make(id);
+  }
+  /// Returns the place of the pointer to an engine, which is null until it exists, to be loaded with acquire.
+  [[nodiscard]] const std::atomic<MatchingEngine*>& place_of_any(std::uint32_t id) const noexcept {
+    return engines_[id];
+  }
+  /// Returns the engine, or nullptr when it does not exist yet or the id is out of range.
+  [[nodiscard]] MatchingEngine* find_existing(std::uint32_t id) const noexcept {
+    // Pairs with the release in publish().
+    return id < kEngineIds ? engines_[id].load(std::memory_order_acquire) : nullptr;
   }
   /// Opens an engine for an object of the user. Throws weft::Error when it is open already, or when its id is
   /// out of range for its order.
-  MatchingEngine& open(std::uint32_t id, MatchOrder order, bool serial, KeyFunction function,
+  MatchingEngine& open(std::uint32_t id, MatchOrder order, MatchingSetup setup, KeyFunction function,
                        const void* context);
   void close(std::uint32_t id) noexcept;
   /// Whether an object of the user has opened the engine. Any thread.
@@ -88,12 +105,15 @@ class MatchingEngines {
 
  private:
   MatchingEngine* make(std::uint32_t id);
+  void publish(std::uint32_t id, MatchingEngine& engine) noexcept;
   void note_used(std::uint32_t id) noexcept;
   static void move_all(MatchingEngine& from, MatchingEngine& to);
 
   const MatchingLimits limits_;
+  MatchEventLog* const log_;
   std::atomic<std::uint32_t> fast_path_sources_{0};
   std::mutex mutex_;  // making and opening; set-up and first contact only
+  std::array<std::atomic<MatchingEngine*>, kEngineIds> fast_paths_{};  // of engines that have one
   std::array<std::atomic<MatchingEngine*>, kEngineIds> engines_{};
   std::array<bool, kEngineIds> open_{};
   std::array<std::uint16_t, kEngineIds> used_ids_{};

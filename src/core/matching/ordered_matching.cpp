@@ -7,8 +7,10 @@
 namespace weft::core {
 
 auto OrderedMatching::enter() noexcept -> Hold {
-  for (concurrent::Backoff backoff;; backoff.wait())
+  for (concurrent::Backoff backoff;; backoff.wait()) {
     if (const Hold hold = try_enter(); hold != nullptr) return hold;
+    if (observer_ != nullptr) observer_->missed_lock();
+  }
 }
 
 /// Returns the last held message whose number is not beyond `number`, or nullptr.
@@ -60,32 +62,50 @@ MatchRecord* OrderedMatching::match_held(ArrivalSequence& stream) noexcept {
 MatchRecord* OrderedMatching::take_message(const MatchKey& key, std::uint64_t tag_mask) noexcept {
   const Hold hold = enter();
   MatchRecord* message = find_message(key, tag_mask);
-  if (message != nullptr) unlink_message(*message);
+  if (message != nullptr) {
+    unlink_message(*message);
+    if (observer_ != nullptr) observer_->taken(key, tag_mask);
+  }
   leave(hold);
   return message;
 }
 
-MatchRecord* OrderedMatching::find_message(const MatchKey& wanted, std::uint64_t tag_mask) noexcept {
+/// `depth`: null, or what the number of entries compared is added to.
+MatchRecord* OrderedMatching::find_message(const MatchKey& wanted, std::uint64_t tag_mask,
+                                           std::uint32_t* depth) noexcept {
+  if (algorithm_ != nullptr) return algorithm_->find_message(wanted, tag_mask);
   MatchRecord* found = nullptr;
   if (!is_wildcard(wanted)) {
     table_.visit_oldest(MatchSide::unexpected, wanted, [&](MatchRecord& message) { found = &message; });
+    if (depth != nullptr) *depth += table_.compared(wanted);
     return found;
   }
-  for (found = messages_.first(); found != nullptr && !fits(wanted, tag_mask, found->key());)
-    found = found->next;
+  std::uint32_t compared = 0;
+  for (found = messages_.first(); found != nullptr; found = found->next) {
+    ++compared;
+    if (fits(wanted, tag_mask, found->key())) break;
+  }
+  if (depth != nullptr) *depth += compared;
   return found;
 }
 
 void OrderedMatching::unlink_message(MatchRecord& message) noexcept {
+  if (algorithm_ != nullptr) return algorithm_->remove(message);
   static_cast<void>(table_.unlink(message, [] { return true; }));
   messages_.remove(message);
 }
 
 /// Returns the oldest wildcard receive that the key matches; null when there is none, or when a receive of
 /// the table was posted before it.
-MatchRecord* OrderedMatching::take_receive_among_wildcards(const MatchKey& key) noexcept {
+MatchRecord* OrderedMatching::take_receive_among_wildcards(const MatchKey& key,
+                                                           std::uint32_t* depth) noexcept {
+  std::uint32_t compared = 0;
   MatchRecord* found = wildcards_.first();
-  while (found != nullptr && !fits(found->key(), found->tag_mask, key)) found = found->next;
+  for (; found != nullptr; found = found->next) {
+    ++compared;
+    if (fits(found->key(), found->tag_mask, key)) break;
+  }
+  if (depth != nullptr) *depth += compared;
   if (found == nullptr) return nullptr;
   std::uint64_t exact = ~std::uint64_t{0};
   table_.visit_oldest(MatchSide::posted, key, [&](const MatchRecord& receive) { exact = receive.order; });
@@ -96,7 +116,10 @@ MatchRecord* OrderedMatching::take_receive_among_wildcards(const MatchKey& key) 
 
 bool OrderedMatching::unlink_here(MatchRecord& record) noexcept {
   if (record.waits_elsewhere()) {
-    remove_wildcard(record);
+    if (algorithm_ != nullptr)
+      algorithm_->remove(record);
+    else
+      remove_wildcard(record);
     return true;
   }
   // Of a record that does not wait, another thread may be changing everything else.

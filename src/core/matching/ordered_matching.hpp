@@ -5,11 +5,15 @@
 // well, in the order of arrival, which only receives with wildcards walk. A message that matches both a
 // receive of the table and one of the list takes the one that was posted first, which their numbers tell.
 //
+// An engine whose matching algorithm is the user's uses neither table nor lists: algorithm_matching.hpp.
+//
 // Sends carry a number for each stream, which leads from one device to one engine. A message that arrives
 // before one with a lower number is held, and cannot be matched, until that one has arrived.
 #pragma once
 
+#include "core/matching/algorithm_matching.hpp"
 #include "core/matching/credits.hpp"
+#include "core/matching/match_observer.hpp"
 #include "core/matching/match_record.hpp"
 #include "core/matching/match_table.hpp"
 
@@ -42,11 +46,15 @@ class OrderedMatching {
   /// The tag_mask of receives and probes for which all bits of the tag count.
   static constexpr std::uint64_t kWholeTag = ~std::uint64_t{0};
 
-  /// `table`: serial, and used through this object only.
-  OrderedMatching(Table& table, RecordPool<MatchRecord>& records, int ranks, bool serial)
+  /// `table`: serial, and used through this object only. `algorithm`: the user's, or null. `observer`: null,
+  /// or outlives the object. The fast paths below are for orders without either.
+  OrderedMatching(Table& table, RecordPool<MatchRecord>& records, int ranks, bool serial,
+                  std::unique_ptr<AlgorithmMatching> algorithm = nullptr, MatchObserver* observer = nullptr)
       : table_(table),
         records_(records),
         serial_(serial),
+        algorithm_(std::move(algorithm)),
+        observer_(observer),
         sends_(std::make_shared<AccountTable<SendSequence>>(ranks)),
         arrivals_(std::make_unique<AccountTable<ArrivalSequence>>(ranks)) {}
   OrderedMatching(const OrderedMatching&) = delete;
@@ -64,6 +72,11 @@ class OrderedMatching {
   // The lock of everything below, except for functions that say that they take it. A serial engine has none;
   // the lock of other engines has a bias (weft/detail/bias.hpp).
   using Hold = std::atomic<std::uint32_t>*;
+
+  /// The user's algorithm, or null.
+  [[nodiscard]] std::shared_ptr<MatchingAlgorithm> algorithm() const noexcept {
+    return algorithm_ != nullptr ? algorithm_->algorithm() : nullptr;
+  }
 
   /// Returns nullptr when another thread holds the lock.
   [[nodiscard]] Hold try_enter() noexcept { return detail::enter(bias_, lock_, serial_); }
@@ -176,6 +189,10 @@ class OrderedMatching {
     /// with its message in `unexpected`.
     MatchRecord* due = nullptr;
   };
+  /// Unlinks and returns the receive that a message matches whose turn it is by the caller's knowledge; when
+  /// there is none, the record that make() returns begins to wait as a message.
+  template <class Make>
+  [[nodiscard]] Table::Result match(const MatchKey& key, Make&& make) noexcept;
   /// Handles a message that arrives from this device of a peer. make() makes the record in which it waits.
   /// Takes the lock, by one attempt.
   template <class Make>
@@ -203,10 +220,12 @@ class OrderedMatching {
   void take_over(OrderedMatching& from, const CopyOf& copy_of);
 
  private:
-  /// Unlinks and returns the receive that a message whose turn it is matches; when there is none, the record
-  /// that make() returns begins to wait as a message.
+  /// match() and post() of engines that have an algorithm or an observer.
   template <class Make>
-  [[nodiscard]] Table::Result match(const MatchKey& key, Make&& make) noexcept;
+  [[nodiscard]] Table::Result match_observed(const MatchKey& key, Make& make) noexcept;
+  template <class Make>
+  [[nodiscard]] Table::Result post_observed(const MatchKey& key, Make& make, std::uint64_t tag_mask) noexcept;
+  [[nodiscard]] bool is_observed() const noexcept { return algorithm_ != nullptr || observer_ != nullptr; }
   /// Matches held messages with their receives, as far as it is their turn. Returns those, as Arrival::due.
   [[nodiscard]] MatchRecord* match_held(ArrivalSequence& stream) noexcept;
   [[nodiscard]] static bool holds(const ArrivalSequence& stream, std::uint32_t number) noexcept;
@@ -221,9 +240,17 @@ class OrderedMatching {
   }
   [[nodiscard]] static MatchRecord* last_held_until(const ArrivalSequence& stream,
                                                     std::uint32_t number) noexcept;
-  [[nodiscard]] MatchRecord* find_message(const MatchKey& wanted, std::uint64_t tag_mask) noexcept;
-  [[nodiscard]] MatchRecord* take_receive_among_wildcards(const MatchKey& key) noexcept;
+  [[nodiscard]] MatchRecord* find_message(const MatchKey& wanted, std::uint64_t tag_mask,
+                                          std::uint32_t* depth = nullptr) noexcept;
+  [[nodiscard]] MatchRecord* take_receive_among_wildcards(const MatchKey& key,
+                                                          std::uint32_t* depth = nullptr) noexcept;
   void unlink_message(MatchRecord& message) noexcept;
+  void add_wildcard(MatchRecord& receive, const MatchKey& key, std::uint64_t tag_mask) noexcept {
+    receive.set_key(key);
+    receive.tag_mask = tag_mask;
+    wildcards_.append(receive);
+    receive.set_waits_elsewhere(true);
+  }
   void remove_wildcard(MatchRecord& record) noexcept {
     wildcards_.remove(record);
     record.set_waits_elsewhere(false);
@@ -234,6 +261,8 @@ class OrderedMatching {
   Table& table_;
   RecordPool<MatchRecord>& records_;
   const bool serial_;
+  const std::unique_ptr<AlgorithmMatching> algorithm_;
+  MatchObserver* const observer_;
   // Shared with the order that this one has taken over: threads may be sending by it meanwhile.
   std::shared_ptr<AccountTable<SendSequence>> sends_;
   std::unique_ptr<AccountTable<ArrivalSequence>> arrivals_;
@@ -245,145 +274,6 @@ class OrderedMatching {
   RecordList messages_;       // messages in the table
 };
 
-template <class Make>
-auto OrderedMatching::match(const MatchKey& key, Make&& make) noexcept -> Table::Result {
-  if (wildcards_.first() != nullptr) [[unlikely]]
-    if (MatchRecord* receive = take_receive_among_wildcards(key); receive != nullptr)
-      return {Answer::matched, receive};
-  const Table::Result result = table_.pair(MatchSide::unexpected, key, make);
-  if (result.answer == Answer::kept) messages_.append(*result.record);
-  return result;
-}
-
-template <class Make>
-auto OrderedMatching::arrive(int peer, std::uint8_t device, std::uint32_t number, std::uint64_t tag,
-                             const Make& make) noexcept -> Arrival {
-  Arrival result;
-  const Hold hold = try_enter();
-  if (hold == nullptr) return result;
-  ArrivalSequence& stream = arrivals(peer, device);
-  const MatchKey key{tag, static_cast<std::uint32_t>(peer), 0};
-  const std::uint32_t ahead = number - stream.expected;
-  if (ahead >> 31 != 0 || holds(stream, number)) {
-    result.answer = Arrival::Answer::rejected;
-  } else if (ahead == 0) {
-    const auto [answer, record] = match(key, make);
-    if (answer != Answer::exhausted) {
-      result.answer = answer == Answer::matched ? Arrival::Answer::matched : Arrival::Answer::kept;
-      result.record = record;
-      ++stream.expected;
-      result.due = match_held(stream);
-    }
-  } else if (MatchRecord* record = make(); record != nullptr) {
-    keep_held(stream, number, key, *record);
-    result.answer = Arrival::Answer::kept;
-    result.due = match_held(stream);
-  }
-  leave(hold);
-  return result;
-}
-
-template <class Make>
-auto OrderedMatching::post(const MatchKey& key, Make&& make, std::uint64_t tag_mask) noexcept
-    -> Table::Result {
-  const std::uint64_t order = posted_ + 1;
-  const auto make_posted = [&]() -> MatchRecord* {
-    MatchRecord* receive = make();
-    if (receive != nullptr) receive->order = posted_ = order;
-    return receive;
-  };
-  if (!is_wildcard(key)) [[likely]] {
-    const Table::Result result = table_.pair(MatchSide::posted, key, make_posted);
-    if (result.answer == Answer::matched) messages_.remove(*result.record);
-    return result;
-  }
-  if (MatchRecord* message = find_message(key, tag_mask); message != nullptr) {
-    unlink_message(*message);
-    return {Answer::matched, message};
-  }
-  MatchRecord* receive = make_posted();
-  if (receive == nullptr) return {Answer::exhausted, nullptr};
-  receive->set_key(key);
-  receive->tag_mask = tag_mask;
-  wildcards_.append(*receive);
-  receive->set_waits_elsewhere(true);
-  return {Answer::kept, receive};
-}
-
-template <class Still>
-bool OrderedMatching::unlink(MatchRecord& record, const Still& still) noexcept {
-  const Hold hold = enter();
-  const bool taken = still() && unlink_here(record);
-  leave(hold);
-  return taken;
-}
-
-template <class Visit>
-bool OrderedMatching::visit_message(const MatchKey& key, const Visit& visit,
-                                    std::uint64_t tag_mask) noexcept {
-  const Hold hold = enter();
-  const MatchRecord* message = find_message(key, tag_mask);
-  if (message != nullptr) visit(*message);
-  leave(hold);
-  return message != nullptr;
-}
-
-template <class Visit>
-void OrderedMatching::for_each(const Visit& visit) noexcept {
-  const Hold hold = enter();
-  table_.for_each([&](const MatchRecord& record, MatchSide side) { visit(record, side, false); });
-  for (const MatchRecord* record = wildcards_.first(); record != nullptr; record = record->next)
-    visit(*record, MatchSide::posted, false);
-  arrivals_->for_each([&](int, std::uint8_t, const ArrivalSequence& stream) {
-    for (const MatchRecord* record = stream.held.first(); record != nullptr; record = record->next)
-      visit(*record, MatchSide::unexpected, true);
-  });
-  leave(hold);
-}
-
-template <class CopyOf>
-void OrderedMatching::take_over(OrderedMatching& from, const CopyOf& copy_of) {
-  std::vector<MatchRecord*> receives;
-  from.table_.clear([&](MatchRecord& record, MatchSide side) {
-    if (side == MatchSide::posted) receives.push_back(&record);
-  });
-  for (MatchRecord* record = from.wildcards_.first(); record != nullptr; record = record->next) {
-    record->set_waits_elsewhere(false);
-    receives.push_back(record);
-  }
-  std::sort(receives.begin(), receives.end(),
-            [](const MatchRecord* a, const MatchRecord* b) { return a->order < b->order; });
-  for (MatchRecord* record : receives) {
-    const MatchKey key = record->key();
-    const std::uint64_t tag_mask = is_wildcard(key) ? record->tag_mask : kWholeTag;
-    record->order = 0;
-    static_cast<void>(post(
-        key, [&] { return copy_of(*record); }, tag_mask));
-  }
-  for (MatchRecord* record = from.messages_.first(); record != nullptr;) {
-    MatchRecord* const next = record->next;
-    static_cast<void>(match(record->key(), [&] { return copy_of(*record); }));
-    record = next;
-  }
-  from.wildcards_ = from.messages_ = {};
-  queued_receives_.store(from.queued_receives_.load(std::memory_order_relaxed), std::memory_order_relaxed);
-  sends_ = from.sends_;
-  arrivals_ = std::move(from.arrivals_);
-  arrivals_->for_each([&](int, std::uint8_t, ArrivalSequence& stream) {
-    RecordList held;
-    for (MatchRecord* record = stream.held.first(); record != nullptr;) {
-      MatchRecord* const next = record->next;
-      const MatchKey key = record->key();
-      const std::uint64_t number = record->order;
-      if (MatchRecord* copy = copy_of(*record); copy != nullptr) {
-        copy->set_key(key);
-        copy->order = number;
-        held.append(*copy);
-      }
-      record = next;
-    }
-    stream.held = held;
-  });
-}
-
 }  // namespace weft::core
+
+#include "core/matching/ordered_matching.inl.hpp"

@@ -140,6 +140,8 @@ class RecordPool {
   }
 
   [[nodiscard]] std::uint32_t limit() const noexcept { return limit_; }
+  /// Indices are below this.
+  [[nodiscard]] std::uint32_t capacity() const noexcept { return capacity_; }
   /// The number of records that exist; may exceed the limit.
   [[nodiscard]] std::uint32_t made() const noexcept { return made_.load(std::memory_order_relaxed); }
 

@@ -1,5 +1,6 @@
 #include "core/runtime/runtime_state.hpp"
 
+#include "base/rank_file.hpp"
 #include "core/diagnosis/counter_report.hpp"
 #include "core/runtime/device_state.hpp"
 
@@ -44,6 +45,17 @@ std::unique_ptr<core::Tracer> make_tracer(const base::Attributes& attributes,
       bootstrap.size(), bootstrap.job_id());
 }
 
+/// Null unless the attribute `matching_trace` asks for one.
+std::unique_ptr<core::MatchEventLog> make_matching_log(const base::Attributes& attributes,
+                                                       const bootstrap::Bootstrap& bootstrap) {
+  const std::string_view where = attributes.text(Attribute::matching_trace);
+  if (where == "off") return nullptr;
+  return std::make_unique<core::MatchEventLog>(
+      base::rank_file_name(where, "weft-matching-%r.trace", bootstrap.rank(), bootstrap.size(),
+                           bootstrap.job_id()),
+      bootstrap.rank(), bootstrap.size());
+}
+
 }  // namespace
 
 RuntimeState::RuntimeState(base::Attributes attributes, std::unique_ptr<bootstrap::Bootstrap> bootstrap,
@@ -56,6 +68,7 @@ RuntimeState::RuntimeState(base::Attributes attributes, std::unique_ptr<bootstra
       reachable_(size_),
       log_(attributes_, rank_, base::LogModule::runtime),
       tracer_(make_tracer(attributes_, *bootstrap_)),
+      matching_log_(make_matching_log(attributes_, *bootstrap_)),
       pool_(static_cast<std::uint32_t>(attributes_.integer(Attribute::packet_magazine)),
             static_cast<std::uint32_t>(attributes_.integer(Attribute::bulk_packets))),
       network_(make_network(*bootstrap_, attributes_, hosts_, pool_)),
@@ -64,8 +77,8 @@ RuntimeState::RuntimeState(base::Attributes attributes, std::unique_ptr<bootstra
                [this] { quiesce(); }),
       deadlines_(static_cast<std::size_t>(attributes_.integer(Attribute::devices_max))),
       matching_engines_({static_cast<std::uint32_t>(attributes_.integer(Attribute::matching_buckets)),
-                         static_cast<std::uint32_t>(attributes_.integer(Attribute::matching_records)),
-                         size_}),
+                         static_cast<std::uint32_t>(attributes_.integer(Attribute::matching_records)), size_},
+                        matching_log_.get()),
       failures_(*bootstrap_, *network_),
       devices_(static_cast<std::size_t>(attributes_.integer(Attribute::devices_max))),
       credit_ledgers_(devices_.size()),
@@ -120,6 +133,8 @@ RuntimeState::~RuntimeState() {
   log_.info([] { return "the runtime ends"; });
   if (tracer_ != nullptr && !tracer_->write())
     log_.error("the trace could not be written to " + tracer_->path());
+  if (matching_log_ != nullptr && !matching_log_->write())
+    log_.error("the matching trace could not be written to " + matching_log_->path());
 }
 
 DeviceAttributes RuntimeState::device_limits() const noexcept {

@@ -147,6 +147,7 @@ class RuntimeState final : private core::OperationKeeper {
   int reachable_;
   const base::Log log_;
   const std::unique_ptr<core::Tracer> tracer_;  // written after everything else has ended
+  const std::unique_ptr<core::MatchEventLog> matching_log_;
   core::Counters counters_;
   core::PacketPool pool_;
   const std::unique_ptr<network::Network> network_;

@@ -1,5 +1,7 @@
 // Files of traces: their names, what is dropped, and that every thread's events are there.
 #include "core/diagnosis/trace.hpp"
+#include "base/clock.hpp"
+#include "base/rank_file.hpp"
 
 #include <weft/error.hpp>
 
@@ -59,13 +61,17 @@ TraceEvent event_named(const char* name, const char* detail = nullptr) {
 TEST(Trace, FileNamesStandForRankProcessAndJob) {
   const Folder folder;
   const std::string process = std::to_string(::getpid());
-  EXPECT_EQ(Tracer::file_name("on", 3, 4, "j"), "weft-trace-3.json");
-  EXPECT_EQ(Tracer::file_name(folder.path(), 3, 4, "j"), folder / "weft-trace-3.json");
-  EXPECT_EQ(Tracer::file_name(folder.path() + "/", 3, 4, "j"), folder / "weft-trace-3.json");
-  EXPECT_EQ(Tracer::file_name("%j/a-%r-%p-%x%", 3, 4, "job"), "job/a-3-" + process + "-%x%");
-  EXPECT_EQ(Tracer::file_name("a.b/trace.json", 3, 4, "j"), "a.b/trace-3.json");
-  EXPECT_EQ(Tracer::file_name("a.b/trace", 3, 4, "j"), "a.b/trace-3");
-  EXPECT_EQ(Tracer::file_name("a.b/trace.json", 0, 1, "j"), "a.b/trace.json") << "alone";
+  EXPECT_EQ(base::rank_file_name("on", "weft-trace-%r.json", 3, 4, "j"), "weft-trace-3.json");
+  EXPECT_EQ(base::rank_file_name(folder.path(), "weft-trace-%r.json", 3, 4, "j"),
+            folder / "weft-trace-3.json");
+  EXPECT_EQ(base::rank_file_name(folder.path() + "/", "weft-trace-%r.json", 3, 4, "j"),
+            folder / "weft-trace-3.json");
+  EXPECT_EQ(base::rank_file_name("%j/a-%r-%p-%x%", "weft-trace-%r.json", 3, 4, "job"),
+            "job/a-3-" + process + "-%x%");
+  EXPECT_EQ(base::rank_file_name("a.b/trace.json", "weft-trace-%r.json", 3, 4, "j"), "a.b/trace-3.json");
+  EXPECT_EQ(base::rank_file_name("a.b/trace", "weft-trace-%r.json", 3, 4, "j"), "a.b/trace-3");
+  EXPECT_EQ(base::rank_file_name("a.b/trace.json", "weft-trace-%r.json", 0, 1, "j"), "a.b/trace.json")
+      << "alone";
 }
 
 TEST(Trace, APathThatCannotBeWrittenIsRefused) {

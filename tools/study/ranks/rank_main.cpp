@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "study/matching/ranks/live_ranks.hpp"
 #include "study/ranks/plain_mpi.hpp"
 #include "study/ranks/workload.hpp"
 
@@ -65,6 +66,10 @@ int rank_main(const std::string& job) {
     const Json description = Json::parse(job);
     keep_freed_memory();
     bind_rank(description.at("ranks").get<int>());
+    if (description.contains("matching")) {
+      live_ranks_main(description);
+      return 0;
+    }
     const std::string options = description.at("options");
     if (options.starts_with("plain-mpi")) return plain_mpi_main(description);
     parcel::Runtime runtime({.text = options});

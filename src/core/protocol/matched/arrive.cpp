@@ -78,7 +78,7 @@ MatchedMessages::Match MatchedMessages::on_send_slow(std::uint64_t tag, Message&
   const MatchKey key = MatchingEngine::arrived_key(peer, tag, policy_of(trailer));
   CreditLedger& ledger = ledgers_.of(class_of(trailer));
   bool may_keep = true;
-  const auto [answer, record] = engine.table().pair(Table::Side::unexpected, key, [&]() -> MatchRecord* {
+  const auto [answer, record] = engine.pair(Table::Side::unexpected, key, [&]() -> MatchRecord* {
     may_keep = ledger.admit(peer, trailer.device);
     return may_keep ? keep(engine, tag, arrival, trailer) : nullptr;
   });
@@ -145,7 +145,7 @@ bool MatchedMessages::on_send_rts(std::uint64_t tag, const Message& arrival, net
   stored->describe(arrival.peer(), tag, rts.size, trailer.device, nullptr);
   stored->announce(rts);
   if (engine.order() != nullptr) return announce_in_order(engine, trailer, *stored, sink);
-  const auto [answer, record] = engine.table().pair(
+  const auto [answer, record] = engine.pair(
       Table::Side::unexpected, MatchingEngine::arrived_key(arrival.peer(), tag, policy_of(trailer)),
       [&]() -> MatchRecord* {
         MatchRecord* kept = engine.records().take();

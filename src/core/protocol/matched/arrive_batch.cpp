@@ -58,7 +58,7 @@ void MatchedMessages::on_sends(Batch& batch, detail::PayloadLender* lender, netw
         }
       }
     } else if constexpr (std::is_same_v<Batch, detail::SlotBatch>) {
-      if (is_ordered(trailer)) {
+      if (is_ordered(trailer) && engines_.has_fast_path(trailer & 0xffff)) {
         if (!on_ordered_sends(batch, lender, sink, backlog)) break;
         continue;
       }

@@ -117,7 +117,7 @@ bool MatchedMessages::on_ordered_sends(detail::SlotBatch& all, detail::PayloadLe
     // Looked up anew for each message, because a handler may open an engine.
     if (MatchingEngine* now = engines_.find(trailer.engine); now != engine) [[unlikely]] {
       if (engine == nullptr) known = kind;
-      if (kind != known) break;
+      if (kind != known || !now->has_fast_path()) break;
       engine = now;
       stream = &engine->order()->arrivals(peer, trailer.device);
     }

@@ -12,7 +12,7 @@ namespace weft::core {
 
 /// Stores the stream of the engine in the lane, so that the endpoint writes the next short sends itself.
 void SendPosts::remember_stream(int peer, const SendOptions& options, Caller caller) noexcept {
-  MatchingEngine* engine = engines_.find_ordered(options.engine);
+  MatchingEngine* engine = engines_.find_existing(options.engine);
   detail::SendLane* lane = posts_.path.lane(peer, options.device);
   if (engine == nullptr || lane == nullptr) return;
   auto* const hold = detail::enter(lane->bias, lane->lock, caller.exclusive);

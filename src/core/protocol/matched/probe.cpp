@@ -39,7 +39,7 @@ std::pair<MatchingEngine*, MatchRecord*> ReceivePosts::matched_probe(int source,
   check_tag_mask(options, "matched_probe");
   check_source(source, options.policy, posts_.context, "matched_probe");
   MatchingEngine& engine = check_engine(engines_, options.engine, options.policy, "matched_probe");
-  return {&engine, engine.table().take(Table::Side::unexpected, engine.key(source, tag, options.policy))};
+  return {&engine, engine.take_message(engine.key(source, tag, options.policy))};
 }
 
 }  // namespace weft::core

@@ -32,7 +32,7 @@ Status MatchedMessages::attempt_receive(MatchingEngine& engine, int source, std:
   // not post again hangs the sender.
   for (concurrent::Backoff backoff;; backoff.wait()) {
     const auto [answer, record] =
-        engine.table().pair(Table::Side::posted, key, [&] { return take_posted(engine, buffer, options); });
+        engine.pair(Table::Side::posted, key, [&] { return take_posted(engine, buffer, options); });
     switch (answer) {
       case Table::Answer::matched:
         return receive_probed(engine, *record, buffer, options);
@@ -148,12 +148,11 @@ void MatchedMessages::drop_probed(MatchingEngine& engine, MatchRecord& record) n
 }
 
 void MatchedMessages::forget_announced(int peer, const Cancel& cancel) noexcept {
-  MatchingEngine* const engine =
-      cancel.engine < kEngineIds ? engines_.place(cancel.engine).load(std::memory_order_acquire) : nullptr;
+  MatchingEngine* const engine = engines_.find_existing(cancel.engine);
   if (engine == nullptr) return;
   const auto is_meant = [&](const MatchRecord& record) {
     // Otherwise another thread may be using the record.
-    if (!record.is_linked() || record.is_receive() || !record.unexpected->is_announced() ||
+    if (!engine->waits(record) || record.is_receive() || !record.unexpected->is_announced() ||
         record.unexpected->peer != peer)
       return false;
     const auto rts = record.unexpected->rts<Rts>();

@@ -189,7 +189,7 @@ Status MatchedMessages::announce(int peer, std::uint64_t tag, const SendPayload&
 Status MatchedMessages::start_large(int peer, std::uint64_t tag, const SendPayload& payload,
                                     const MatchTrailer& trailer, const SendOptions& options, Caller caller,
                                     SendResult& result) noexcept {
-  const MatchingEngine* const engine = engines_.place(options.engine).load(std::memory_order_acquire);
+  const MatchingEngine* const engine = engines_.find_existing(options.engine);
   const Rendezvous::Outbound outbound{peer,
                                       options.device,
                                       Channel::send_rts,

@@ -95,7 +95,7 @@ TEST(OrderedEngines, have_ids_of_their_own) {
   MatchingEngines engines(kLimits);
   const auto error_of = [&](std::uint32_t id, MatchOrder order, KeyFunction function = nullptr) {
     try {
-      engines.open(id, order, false, function, nullptr);
+      engines.open(id, order, {}, function, nullptr);
     } catch (const Error& error) {
       return std::string(error.what());
     }

@@ -20,6 +20,8 @@
 #include <utility>
 #include <vector>
 
+#include "unit/core/matching/plain_list_algorithm.hpp"
+
 namespace weft::core {
 namespace {
 
@@ -117,7 +119,9 @@ class Model {
 /// The same on an engine. Ids travel in user_data and length.
 class Engine {
  public:
-  explicit Engine(bool serial) : serial_(serial) { open(); }
+  /// Kinds: serial, shared, with counters, with an algorithm of the user, with both.
+  static constexpr std::uint32_t kKinds = 5;
+  explicit Engine(std::uint32_t kind) : kind_(kind) { open(); }
 
   void arrive(const Sent& message, std::vector<Match>& matches) {
     const auto arrival =
@@ -175,7 +179,7 @@ class Engine {
   /// Everything moves to an engine of the other kind. Handles end.
   void open_anew() {
     engines_.close(kEngine);
-    serial_ = !serial_;
+    kind_ = (kind_ + 1) % kKinds;
     open();
     handles_.clear();
   }
@@ -190,7 +194,11 @@ class Engine {
   }
 
  private:
-  void open() { engine_ = &engines_.open(kEngine, MatchOrder::ordered, serial_, nullptr, nullptr); }
+  void open() {
+    MatchingSetup setup{.serial = kind_ == 0, .counters = kind_ == 2 || kind_ == 4};
+    if (kind_ >= 3) setup.algorithm = std::make_shared<test::PlainListAlgorithm>();
+    engine_ = &engines_.open(kEngine, MatchOrder::ordered, std::move(setup), nullptr, nullptr);
+  }
   OrderedMatching& order() { return *engine_->order(); }
   static MatchKey key(const Post& post) { return {post.tag, static_cast<std::uint32_t>(post.source), 0}; }
   static int receive_of(const MatchRecord& record) {
@@ -204,7 +212,7 @@ class Engine {
   }
 
   MatchingEngines engines_{kLimits};
-  bool serial_;
+  std::uint32_t kind_;
   MatchingEngine* engine_ = nullptr;
   NoCompletion completion_;
   std::map<int, ReceiveHandle> handles_;
@@ -222,7 +230,7 @@ bool same_matchings(std::uint32_t seed) {
   const auto below = [&](std::uint32_t end) { return static_cast<int>(random() % end); };
   const Sizes sizes{1 + below(6), below(4) * 25, below(3) * 40};
   Model model;
-  Engine engine(random() % 2 == 0);
+  Engine engine(static_cast<std::uint32_t>(random() % Engine::kKinds));
   std::map<std::pair<int, int>, std::uint32_t> numbers;
   std::deque<Sent> under_way;
   std::vector<int> receives;
