@@ -38,6 +38,12 @@ file(RELATIVE_PATH weft_to_plugins "/${CMAKE_INSTALL_BINDIR}" "/${weft_perf_plug
 target_compile_definitions(weft_command_core ${weft_core_scope} WEFT_PERF_PLUGIN_FOLDER="${weft_to_plugins}")
 target_link_libraries(weft_command_core ${weft_core_scope} ${CMAKE_DL_LIBS})
 
+include(WeftCharts)
+target_sources(weft_command_core PRIVATE "${weft_chart_source}")
+if(WEFT_INSTALL AND weft_chart_library)
+  install(FILES "${PROJECT_SOURCE_DIR}/tools/common/chart_licence.txt" DESTINATION "${CMAKE_INSTALL_DOCDIR}" RENAME licence-of-chart.js.txt)
+endif()
+
 # Loops of a nanosecond are measured: where one lies in its cache lines must not decide between two libraries.
 set(weft_perf_alignment -falign-functions=64 -falign-loops=64)
 if(NOT weft_core_type STREQUAL "INTERFACE_LIBRARY")

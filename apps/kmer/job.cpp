@@ -17,6 +17,7 @@
 
 #include <fmt/format.h>
 
+#include "common/chart_picture.hpp"
 #include "common/stopwatch.hpp"
 
 namespace kmer {
@@ -283,7 +284,13 @@ void Job::tell(const std::string& done, double seconds) {
 bool Job::finish() {
   if (exchange_.rank() == 0) {
     try {
-      outputs_->write_svg(plot_histogram(report_.histogram, report_.options.k));
+      weft::tools::ChartPicture picture =
+          weft::tools::chart_picture(chart_histogram(report_.histogram, report_.options.k));
+      if (picture.svg.empty())
+        outputs_->leave_out_svg();
+      else
+        outputs_->write_svg(picture.svg);
+      why_no_picture_ = std::move(picture.why_not);
       outputs_->write_json(json_report(report_));
       outputs_->commit();
     } catch (const InputError& error) {

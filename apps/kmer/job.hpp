@@ -36,6 +36,8 @@ class Job {
   [[nodiscard]] const std::string& error_line() const noexcept { return error_line_; }
   /// Valid on rank 0 after run() returned true.
   [[nodiscard]] const Report& report() const noexcept { return report_; }
+  /// The reason why there is no PREFIX.svg; empty when there is one. Valid when report() is.
+  [[nodiscard]] const std::string& why_no_picture() const noexcept { return why_no_picture_; }
   /// Returns once all ranks have called it.
   void barrier() { exchange_.barrier(); }
 
@@ -78,6 +80,7 @@ class Job {
   std::unique_ptr<Outputs> outputs_;  // rank 0
   std::string counts_path_;
   std::string error_line_;
+  std::string why_no_picture_;
   Totals own_;  // this rank's share
   Report report_;
 };

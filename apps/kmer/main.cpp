@@ -39,7 +39,10 @@ int count(weft::Runtime& runtime, kmer::CountOptions options) {
   if (runtime.rank() == 0) {
     if (good) {
       fmt::print("{}", kmer::table_report(job.report()));
-      fmt::print("wrote {0}.counts, {0}.json and {0}.svg\n", options.prefix);
+      if (job.why_no_picture().empty())
+        fmt::print("wrote {0}.counts, {0}.json and {0}.svg\n", options.prefix);
+      else
+        fmt::print("wrote {0}.counts and {0}.json; no {0}.svg: {1}\n", options.prefix, job.why_no_picture());
       std::fflush(stdout);
     } else {
       fmt::print(stderr, "weft-kmer: error: {}\n", job.error_line());

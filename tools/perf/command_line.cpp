@@ -147,7 +147,7 @@ void check_fresh(const Options& options) {
 }
 
 std::vector<const Measurement*> brief_measurements() {
-  return select_measurements({"rate/ring", "rate/serial-handler", "latency/line", "latency/serial-handler"});
+  return select_measurements({"rate/bare-ring-buffer", "rate/serial-handler", "latency/bare-cache-line", "latency/serial-handler"});
 }
 
 void read_values(const CLI::App& app, const Typed& typed, Parsed& parsed) {

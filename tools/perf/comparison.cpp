@@ -150,8 +150,8 @@ class Comparison {
       remark_once(fmt::format("{} is left out: {}", measurement.transport(), reason));
       return false;
     }
-    if (measurement.transport() == "ring" && variant.size > Ring::kPayload) {
-      remark_once(fmt::format("the bare ring is left out: its slots hold {} bytes", Ring::kPayload));
+    if (measurement.transport() == "bare-ring-buffer" && variant.size > Ring::kPayload) {
+      remark_once(fmt::format("the bare ring buffer is left out: its slots hold {} bytes", Ring::kPayload));
       return false;
     }
     if (results_.options.progress_thread && !takes_progress_thread(measurement)) {
@@ -351,7 +351,7 @@ bool verify(const Options& options, const std::vector<const Measurement*>& measu
     if (!why_absent(*measurement->over).empty()) continue;
     const WorkloadInfo& workload = info_of(measurement->workload);
     for (const Variant& variant : variants_of(workload, options)) {
-      if (measurement->transport() == "ring" && variant.size > Ring::kPayload) continue;
+      if (measurement->transport() == "bare-ring-buffer" && variant.size > Ring::kPayload) continue;
       const Series series{.measurement = measurement,
                           .variant = variant,
                           .oversubscribed = variant.ranks * workload.threads > cores};

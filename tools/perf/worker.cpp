@@ -17,10 +17,10 @@ int run_worker(const Task& task) {
     throw Error(fmt::format("\"{}\" is not a measurement that a worker makes", task.measurement));
   }
   const Transport& over = *measurement->over;
-  if (over.name == "ring") return run_ring(task);
-  if (over.name == "line") return run_line(task);
-  if (over.name == "futex") return run_futex(task);
-  if (over.name == "raw") return run_raw(task, measurement->workload);
+  if (over.name == "bare-ring-buffer") return run_ring(task);
+  if (over.name == "bare-cache-line") return run_line(task);
+  if (over.name == "bare-futex") return run_futex(task);
+  if (over.name == "bare-memory") return run_raw(task, measurement->workload);
   if (!over.plugin.empty()) return run_plugin(task, std::string(over.plugin), over.launch == Launch::mpiexec);
   switch (measurement->workload) {
     case Workload::rate:

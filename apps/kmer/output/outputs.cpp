@@ -82,6 +82,10 @@ Outputs::~Outputs() {
 void Outputs::commit() {
   for (Part& part : parts_) part.file.close();
   for (Part& part : parts_) {
+    if (part.is_left_out) {
+      ::unlink(part.path.c_str());
+      continue;
+    }
     if (std::rename(part.temporary.c_str(), part.path.c_str()) != 0)
       throw InputError(fmt::format("{}: cannot be written: {}", part.path, std::strerror(errno)));
     part.temporary.clear();

@@ -28,6 +28,8 @@ class Outputs {
   /// The temporary name of PREFIX.counts.
   [[nodiscard]] const std::string& counts_path() const noexcept { return parts_[0].temporary; }
   void write_svg(std::string_view text) { parts_[1].file.write_at(text.data(), text.size(), 0); }
+  /// There will be no PREFIX.svg, and no former one either.
+  void leave_out_svg() { parts_[1].is_left_out = true; }
   void write_json(std::string_view text) { parts_[2].file.write_at(text.data(), text.size(), 0); }
 
   /// Renames all files to their final names. Throws InputError.
@@ -38,6 +40,7 @@ class Outputs {
     std::string path;
     std::string temporary;
     File file;
+    bool is_left_out = false;
   };
   std::vector<Part> parts_;  // counts, svg, json: the mark of the author comes last
 };

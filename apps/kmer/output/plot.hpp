@@ -1,13 +1,13 @@
-// The histogram as a picture.
+// The histogram as a chart.
 #pragma once
 
 #include "output/histogram.hpp"
 
-#include <string>
+#include "common/chart.hpp"
 
 namespace kmer {
 
-/// An SVG plot of distinct k-mers (logarithmic) over their count, as far as 99.9 % of the kept k-mers go.
-[[nodiscard]] std::string plot_histogram(const Histogram& histogram, int k);
+/// Columns of distinct k-mers (logarithmic) over their count, as far as 99.9 % of the kept k-mers go.
+[[nodiscard]] weft::tools::Chart chart_histogram(const Histogram& histogram, int k);
 
 }  // namespace kmer

@@ -164,9 +164,9 @@ class HostsTest(weft_hosts.TestCase):
         self.assertEqual(result.stdout.count("0 lost, 0 duplicated, 0 torn"), 4, result.stdout)
 
     def test_transports_that_do_not_leave_a_host_are_not_measured_between_two(self):
-        result = self.perf("--only", "rate/ring")
+        result = self.perf("--only", "rate/bare-ring-buffer")
         self.assertEqual(result.returncode, 2)
-        self.assertIn("rate/ring does not leave a host", result.stderr)
+        self.assertIn("rate/bare-ring-buffer does not leave a host", result.stderr)
 
     def perf(self, *options):
         return subprocess.run(self.hosts.hosts[0].command(WEFT, "perf", "--hosts", "h0,h1", "--launcher-exec", self.hosts.starter, *options),

@@ -99,6 +99,14 @@ class Errors(unittest.TestCase):
             self.assertEqual((result.returncode, result.stderr), (0, ""))
         self.assertEqual(sorted(path.name for path in self.path.glob("out*")), ["out.counts", "out.json", "out.svg"])
 
+    def test_without_gnuplot_there_is_no_picture_and_a_line_says_so(self):
+        (self.path / "empty").mkdir()
+        for folder in (os.environ["PATH"], str(self.path / "empty")):
+            result = kmer_program.run(["-k", 31, "-o", "out", "-t", 1, "good.fq"], None, self.path, PATH=folder)
+            self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.assertEqual(result.stdout.splitlines()[-1], "wrote out.counts and out.json; no out.svg: gnuplot is not installed")
+        self.assertEqual(sorted(path.name for path in self.path.glob("out*")), ["out.counts", "out.json"])
+
 
 if __name__ == "__main__":
     unittest.main(verbosity=2)

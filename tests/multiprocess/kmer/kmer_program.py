@@ -21,7 +21,7 @@ VELVET_PAIRS = Path("/usr/share/doc/velvet/contrib/read_prepare")
 
 def require_packages():
     """Tests that silently compare nothing would be worse than none."""
-    missing = [package for package, present in [("jellyfish", shutil.which("jellyfish")),
+    missing = [package for package, present in [("jellyfish", shutil.which("jellyfish")), ("gnuplot-nox", shutil.which("gnuplot")),
                                                 ("bowtie2-examples", (BOWTIE_READS / "reads_1.fq.gz").exists()),
                                                 ("velvet-example", (VELVET_EXAMPLES / "test_reads.fa.xz").exists())]
                if not present]

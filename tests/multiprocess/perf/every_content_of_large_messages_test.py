@@ -23,7 +23,7 @@ class EveryContentOfLargeMessagesTest(unittest.TestCase):
         verified = self.verified(WORKLOADS, LIBRARIES)
         for workload in WORKLOADS:
             self.assertIn(f"{workload}/weft", verified)
-        self.assertIn("put-bandwidth/raw", verified)
+        self.assertIn("put-bandwidth/bare-memory", verified)
 
     def test_nothing_is_lost_duplicated_or_torn_of_the_largest(self):
         self.assertEqual(self.verified(LARGEST, "weft"), {f"{workload}/weft" for workload in LARGEST})

@@ -20,7 +20,7 @@ class EveryContentTest(unittest.TestCase):
         verified = {line.split()[0] for line in lines}
         for workload in WORKLOADS:
             self.assertIn(f"{workload}/weft", verified)
-        self.assertIn("put-rate/raw", verified)
+        self.assertIn("put-rate/bare-memory", verified)
 
 
 if __name__ == "__main__":

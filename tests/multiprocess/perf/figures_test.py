@@ -19,7 +19,7 @@ class FiguresTest(unittest.TestCase):
         result = perf_without_ucx(*SHORT, "--json", "-")
         self.assertEqual((result.returncode, result.stderr), (0, ""))
         found = measurements(result)
-        expected = {"rate/ring", "latency/line"} | {f"{work}/{each}" for work in ("rate", "latency") for each in TRANSPORTS}
+        expected = {"rate/bare-ring-buffer", "latency/bare-cache-line"} | {f"{work}/{each}" for work in ("rate", "latency") for each in TRANSPORTS}
         self.assertEqual(set(found) - {"solo/threads", "rate/ucp", "latency/ucp"}, expected)
         for name, each in found.items():
             with self.subTest(name):
@@ -30,7 +30,7 @@ class FiguresTest(unittest.TestCase):
                 for one in each["rounds"]:
                     self.assertGreater(one["before_ns"], 0)
                     self.assertGreater(one["after_ns"], 0)
-        self.assertIsNone(found["rate/ring"]["ratio_to_bare_limit"])
+        self.assertIsNone(found["rate/bare-ring-buffer"]["ratio_to_bare_limit"])
         for name, each in found.items():
             with self.subTest(name):
                 self.assertTrue(each.get("best_peer") or each.get("ratio_to_best_peer") is None)
@@ -52,14 +52,14 @@ class FiguresTest(unittest.TestCase):
     def test_the_payload_of_rates_may_have_any_size(self):
         for size in ("1", "48", "49", "4K", "100K"):
             with self.subTest(size):
-                result = perf_without_ucx(*SHORT, "--size", size, "--only", "rate/serial-handler,ring", "--json", "-")
+                result = perf_without_ucx(*SHORT, "--size", size, "--only", "rate/serial-handler,bare-ring-buffer", "--json", "-")
                 self.assertEqual((result.returncode, result.stderr), (0, ""))
                 self.assertGreater(measurements(result)["rate/serial-handler"]["figure"]["median"], 0)
                 ring_fits = int(size) <= 56 if size.isdigit() else False
-                self.assertEqual("rate/ring" in measurements(result), ring_fits)
+                self.assertEqual("rate/bare-ring-buffer" in measurements(result), ring_fits)
 
     def test_a_missing_ucx_is_remarked(self):
-        result = perf_without_ucx(*SHORT, "--only", "ucx,ring")
+        result = perf_without_ucx(*SHORT, "--only", "ucx,bare-ring-buffer")
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertIn("UCX is left out: ucx_perftest is not installed (Debian package ucx-utils)\n", result.stdout)
 
@@ -78,10 +78,10 @@ class FiguresTest(unittest.TestCase):
         self.assertIn("shared memory", json.loads(result.stdout)["remarks"][0])
 
     def test_a_ucx_that_fails_is_remarked_and_the_rest_measured(self):
-        result = perf_with_ucx(BROKEN_UCX, *SHORT, "--only", "ucx,ring")
+        result = perf_with_ucx(BROKEN_UCX, *SHORT, "--only", "ucx,bare-ring-buffer")
         self.assertEqual((result.returncode, result.stderr), (0, ""))
         self.assertIn("UCX is left out: ucx_perftest: no transport today (exited with code 3)\n", result.stdout)
-        self.assertIn("ring", result.stdout)
+        self.assertIn("bare-ring-buffer", result.stdout)
 
 
 if __name__ == "__main__":

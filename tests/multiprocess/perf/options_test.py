@@ -39,9 +39,9 @@ class OptionsTest(unittest.TestCase):
                                  (("--pin", "all"), "--pin all"),
                                  (("--only", "rate,speed"), "--only speed"),
                                  (("--only", ""), "--only"),
-                                 (("--compare", "ring,boat"), "--compare boat"),
-                                 (("--compare", "raw"), "--compare raw"),
-                                 (("--only", "wake-up", "--compare", "weft-serial"), "(futex, weft, ucp)"),
+                                 (("--compare", "bare-ring-buffer,boat"), "--compare boat"),
+                                 (("--compare", "bare-memory"), "--compare bare-memory"),
+                                 (("--only", "wake-up", "--compare", "weft-serial"), "(bare-futex, weft, ucp)"),
                                  (("--seed", "-1"), "--seed -1"),
                                  (("--json", ""), "--json"),
                                  (("--brief", "--verify"), "--brief and --verify"),
@@ -68,17 +68,17 @@ class OptionsTest(unittest.TestCase):
         self.assertIn("rate/serial-handler", result.stderr)
 
     def test_only_takes_workloads_transports_and_names(self):
-        result = perf_without_ucx(*SHORT, "--only", "latency/line,ring")
+        result = perf_without_ucx(*SHORT, "--only", "latency/bare-cache-line,bare-ring-buffer")
         self.assertEqual(result.returncode, 0, result.stderr)
         lines = [line.split()[0] for line in result.stdout.splitlines() if line.startswith("  ")]
-        self.assertEqual(lines, ["rate", "ring", "latency", "line", "percentiles"])
+        self.assertEqual(lines, ["rate", "bare-ring-buffer", "latency", "bare-cache-line", "percentiles"])
 
     def test_a_file_and_the_table_may_be_written_together(self):
         with tempfile.TemporaryDirectory() as folder:
             name = os.path.join(folder, "perf.json")
-            result = perf_without_ucx(*SHORT, "--only", "line", "--json", name)
+            result = perf_without_ucx(*SHORT, "--only", "bare-cache-line", "--json", name)
             self.assertEqual((result.returncode, result.stderr), (0, ""))
-            self.assertIn("line", result.stdout)
+            self.assertIn("bare-cache-line", result.stdout)
             self.assertGreater(os.path.getsize(name), 0)
 
 

@@ -45,8 +45,8 @@ class ResourcesTest(unittest.TestCase):
             self.assertAlmostEqual(one["value"], sum(one["together"]) / max(one["alone"]))
 
     def test_waiting_tells_its_share_of_a_core_and_wake_ups(self):
-        found = measure("idle/weft", "wake-up/weft", "wake-up/futex")
-        idle, wake_up, bare = found["idle/weft"], found["wake-up/weft"], found["wake-up/futex"]
+        found = measure("idle/weft", "wake-up/weft", "wake-up/bare-futex")
+        idle, wake_up, bare = found["idle/weft"], found["wake-up/weft"], found["wake-up/bare-futex"]
         self.assertEqual((idle["unit"], wake_up["unit"]), ("percent of a core", "ns"))
         self.assertGreater(idle["figure"]["min"], 0)
         for one in wake_up["rounds"] + bare["rounds"]:

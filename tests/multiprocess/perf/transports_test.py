@@ -107,9 +107,9 @@ class TransportsTest(unittest.TestCase):
             table = perf(*ENOUGH_FOR_BARS, "--only", "put-rate", "--compare", "raw,weft-serial", "--json", path).stdout
             with open(path, encoding="utf-8") as file:
                 root = json.load(file)
-        self.assertEqual([each["name"] for each in root["measurements"]], ["put-rate/raw", "put-rate/weft-serial"])
+        self.assertEqual([each["name"] for each in root["measurements"]], ["put-rate/bare-memory", "put-rate/weft-serial"])
         # Where the machine never stayed as it was for both of them there is no ratio to judge.
-        judged = [("put-rate/weft-serial", "put-rate/raw")] if have_a_pass_in_common(*root["measurements"]) else []
+        judged = [("put-rate/weft-serial", "put-rate/bare-memory")] if have_a_pass_in_common(*root["measurements"]) else []
         self.assertEqual([(bar["measurement"], bar["base"]) for bar in root["bars"]], judged)
         self.assertEqual("put-rate/weft-serial to raw" in table, bool(judged))
         for bar in root["bars"]:

@@ -29,10 +29,10 @@ class VariantsTest(unittest.TestCase):
         result = perf(*SHORT, "--only", "rate/serial-handler,matched/weft,unexpected/weft,matched-unacknowledged/weft", "--fresh", "--size", "8,24,8K", "--json", "-")
         self.assertEqual((result.returncode, result.stderr), (0, ""))
         self.assertEqual(len(json.loads(result.stdout)["measurements"]), 12)
-        result = perf(*SHORT, "--only", "rate/serial-handler,rate/ring,latency/serial-handler", "--fresh", "--json", "-")
+        result = perf(*SHORT, "--only", "rate/serial-handler,rate/bare-ring-buffer,latency/serial-handler", "--fresh", "--json", "-")
         root = json.loads(result.stdout)
         self.assertEqual((result.returncode, root["settings"]["fresh"], root["bars"]), (0, True, []))
-        self.assertEqual(sorted(each["name"] for each in root["measurements"]), ["rate/ring", "rate/serial-handler"])
+        self.assertEqual(sorted(each["name"] for each in root["measurements"]), ["rate/bare-ring-buffer", "rate/serial-handler"])
         self.assertIn("latency/serial-handler is left out: its payloads are not written before their posts (--fresh)", root["remarks"])
         result = perf("--only", "rate", "--fresh", "--verify")
         self.assertEqual((result.returncode, result.stdout), (2, ""))
@@ -42,13 +42,13 @@ class VariantsTest(unittest.TestCase):
         self.assertIn("--fresh takes payloads of up to 8192 bytes, and --size has 8193", result.stderr)
 
     def test_minutes_are_for_what_undecided_bars_compare(self):
-        result = perf(*SHORT, "--only", "rate/ring,rate/serial-handler,put-rate/raw,put-rate/weft-serial,latency/serial-queue", "--minutes", "0.1", "--json", "-")
+        result = perf(*SHORT, "--only", "rate/bare-ring-buffer,rate/serial-handler,put-rate/bare-memory,put-rate/weft-serial,latency/serial-queue", "--minutes", "0.1", "--json", "-")
         self.assertEqual((result.returncode, result.stderr), (0, ""))
         root = json.loads(result.stdout)
         self.assertEqual(root["settings"]["minutes"], 0.1)
         rounds = {each["name"]: len(each["rounds"]) for each in root["measurements"]}
-        self.assertEqual(rounds["rate/ring"], rounds["rate/serial-handler"])
-        self.assertEqual(rounds["put-rate/raw"], rounds["put-rate/weft-serial"])
+        self.assertEqual(rounds["rate/bare-ring-buffer"], rounds["rate/serial-handler"])
+        self.assertEqual(rounds["put-rate/bare-memory"], rounds["put-rate/weft-serial"])
         # No bar is about it.
         self.assertLessEqual(rounds["latency/serial-queue"], min(rounds.values()))
         further = [remark for remark in root["remarks"] if "further passes" in remark]

@@ -83,7 +83,7 @@ class VerifyTest(unittest.TestCase):
     def test_a_killed_perf_leaves_no_process(self):
         value = uuid.uuid4().hex
         mark = f"WEFTDEV_TEST_MARK={value}"
-        for measurement in ("rate/ring", "rate/serial-handler"):
+        for measurement in ("rate/bare-ring-buffer", "rate/serial-handler"):
             with self.subTest(measurement):
                 front = subprocess.Popen([WEFT, "perf", "--only", measurement, "--seconds", "20"], stdout=subprocess.DEVNULL,
                                          stderr=subprocess.DEVNULL, env={**os.environ, "WEFTDEV_TEST_MARK": value})

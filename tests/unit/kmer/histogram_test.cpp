@@ -2,20 +2,15 @@
 
 #include "output/plot.hpp"
 
-#include <algorithm>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "common/chart_axis.hpp"
+
 namespace kmer {
 namespace {
-
-std::size_t occurrences(const std::string& text, const std::string& part) {
-  std::size_t count = 0;
-  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
-  return count;
-}
 
 TEST(Histogram, KeepsSmallAndLargeCountsInOrder) {
   Histogram histogram;
@@ -43,42 +38,29 @@ TEST(Histogram, TravelsAsBytes) {
   EXPECT_EQ(bins[1].count, 9'999U);
 }
 
-TEST(Plot, DrawsABarForEveryCountAndNamesBothAxes) {
+TEST(Chart, HasAColumnForEveryCountAndNamesBothAxes) {
   Histogram histogram;
   for (std::uint64_t count = 1; count <= 20; ++count) histogram.add(count, 1000 / count);
-  const std::string svg = plot_histogram(histogram, 31);
-  EXPECT_EQ(svg.find("<svg "), 0U);
-  EXPECT_NE(svg.find("</svg>"), std::string::npos);
-  EXPECT_EQ(occurrences(svg, "0z"), 20U);
-  EXPECT_NE(svg.find("Distinct 31-mers"), std::string::npos);
-  EXPECT_NE(svg.find("Occurrences of a 31-mer in the reads"), std::string::npos);
-  EXPECT_EQ(svg.find("not shown"), std::string::npos);
-  EXPECT_EQ(svg.find("nan"), std::string::npos);
+  const weft::tools::Chart chart = chart_histogram(histogram, 31);
+  ASSERT_EQ(chart.series.size(), 2U);
+  EXPECT_EQ(chart.series[0].points.size(), 1U);  // what was seen once
+  EXPECT_EQ(chart.series[1].points.size(), 19U);
+  EXPECT_EQ(chart.series[1].points.front().x, 2);
+  EXPECT_EQ(chart.series[1].points.front().value, 500);
+  EXPECT_NE(chart.title.find("Distinct 31-mers"), std::string::npos);
+  EXPECT_EQ(chart.x.label, "occurrences of a 31-mer in the reads");
+  EXPECT_EQ(chart.note, "");
 }
 
-TEST(Plot, EndsWhereAllButAThousandthOfTheKmersEnd) {
+TEST(Chart, EndsWhereAllButAThousandthOfTheKmersEnd) {
   Histogram histogram;
   for (std::uint64_t count = 2; count <= 20; ++count) histogram.add(count, 1'000'000);
   histogram.add(1'000'000, 3);
-  EXPECT_NE(
-      plot_histogram(histogram, 31).find("not shown: 3 31-mers that occur more often, up to 1000000 times"),
-      std::string::npos);
+  EXPECT_EQ(chart_histogram(histogram, 31).note,
+            "not shown: 3 31-mers that occur more often, up to 1000000 times");
 }
 
-TEST(Plot, DrawsAnEmptyHistogram) {
-  const std::string svg = plot_histogram({}, 5);
-  EXPECT_NE(svg.find("</svg>"), std::string::npos);
-  EXPECT_EQ(svg.find("nan"), std::string::npos);
-  EXPECT_EQ(svg.find("inf"), std::string::npos);
-}
-
-TEST(Plot, HasFewLabelsHoweverWideItIs) {
-  for (const std::uint64_t last : {10U, 99U, 1234U, 1'300'000U, 40'000'000U}) {
-    Histogram histogram;
-    histogram.add(last, 1000);
-    EXPECT_LT(occurrences(plot_histogram(histogram, 1), "v5\""), 14U) << last;
-  }
-}
+TEST(Chart, OfAnEmptyHistogramIsEmpty) { EXPECT_TRUE(weft::tools::is_empty(chart_histogram({}, 5))); }
 
 }  // namespace
 }  // namespace kmer

@@ -43,6 +43,19 @@ TEST(Outputs, AppearTogetherAndReplaceTheirOwnPredecessors) {
   EXPECT_EQ(files_in(folder), 3U);
 }
 
+TEST(Outputs, WithoutAPictureRemoveAFormerOne) {
+  const TestFolder folder;
+  write_outputs(folder.path("x"), "one");
+  {
+    Outputs outputs(folder.path("x"), {});
+    outputs.leave_out_svg();
+    outputs.write_json(json_report({}));
+    outputs.commit();
+  }
+  EXPECT_EQ(files_in(folder), 2U);
+  EXPECT_EQ(folder.read("x.svg"), "");
+}
+
 TEST(Outputs, LeaveNothingWhenTheCountFails) {
   const TestFolder folder;
   EXPECT_EQ(error_of(folder.path("x")), "");

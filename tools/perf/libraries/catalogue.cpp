@@ -65,6 +65,21 @@ std::string transports_of_all(const std::vector<const Measurement*>& measurement
 
 }  // namespace
 
+std::string_view library_of(const Transport& over) {
+  if (over.role == Role::weft) return "weft";
+  if (over.role == Role::limit) return "bare machine";
+  if (over.name.starts_with("ucx") || over.name.starts_with("ucp")) return "UCX";
+  if (over.name.starts_with("mpich")) return "MPICH";
+  if (over.name.starts_with("openmpi")) return "Open MPI";
+  return over.name.starts_with("ofi") ? "libfabric" : over.name;
+}
+
+std::string shown_name(const Transport& over) {
+  std::string name(over.name);
+  if (over.role == Role::limit) std::ranges::replace(name, '-', ' ');
+  return name;
+}
+
 std::span<const Measurement> catalogue() {
   static const std::vector<Measurement> all = make_catalogue();
   return all;

@@ -38,6 +38,12 @@ struct Transport {
   std::vector<std::pair<std::string, std::string>> environment{};
 };
 
+/// The library behind a transport: "weft", "UCX", "MPICH", "Open MPI", "libfabric", "sockets", or "bare
+/// machine".
+std::string_view library_of(const Transport& over);
+/// The name of a transport for readers: "bare ring buffer" for bare-ring-buffer.
+std::string shown_name(const Transport& over);
+
 struct Measurement {
   std::string name;  ///< WORKLOAD/TRANSPORT
   Workload workload;

@@ -30,10 +30,12 @@ std::vector<Transport> make_transports() {
   constexpr std::string_view kMpich = "Debian: mpich libmpich-dev";
   constexpr std::string_view kOpenMpi = "Debian: openmpi-bin libopenmpi-dev";
   return {
-      {"ring", Role::limit, Launch::alone, "bare limit: ring of 1024 slots of 64 bytes"},
-      {"line", Role::limit, Launch::alone, "bare limit: one cache line to and fro"},
-      {"futex", Role::limit, Launch::alone, "bare limit: a word, and the kernel's call that wakes for it"},
-      {"raw", Role::limit, Launch::alone, "bare limit: stores, loads and memcpy in memory that both map"},
+      {"bare-ring-buffer", Role::limit, Launch::alone, "bare limit: ring of 1024 slots of 64 bytes"},
+      {"bare-cache-line", Role::limit, Launch::alone, "bare limit: one cache line to and fro"},
+      {"bare-futex", Role::limit, Launch::alone,
+       "bare limit: a word, and the kernel's call that wakes for it"},
+      {"bare-memory", Role::limit, Launch::alone,
+       "bare limit: stores, loads and memcpy in memory that both map"},
       {"serial-handler", Role::weft, Launch::ranks, "SerialEndpoint to a handler"},
       {"serial-queue", Role::weft, Launch::ranks, "SerialEndpoint to a SerialCompletionQueue"},
       {"single-consumer-queue", Role::weft, Launch::ranks, "SerialEndpoint to a SingleConsumerQueue"},

@@ -5,91 +5,100 @@
 #include <algorithm>
 #include <set>
 
-#include "base/parse.hpp"
-#include "common/svg.hpp"
-#include "common/svg_lines.hpp"
+#include "common/chart_page.hpp"
 #include "perf/report/report_formats.hpp"
 #include "perf/workloads/variant_text.hpp"
 
 namespace weft::tools::perf {
 namespace {
 
-struct Scale {
-  double divisor;
-  const char* unit;
+/// How the figures of a workload are written, and what has to be multiplied with them for that.
+struct Written {
+  Quantity quantity;
+  double factor;
 };
-
-Scale scale_of(Unit unit) {
+Written written(Unit unit) {
   switch (unit) {
     case Unit::messages:
-      return {1e6, "million/s"};
+      return {Quantity::per_second, 1};
     case Unit::bytes:
-      return {1e9, "GB/s"};
+      return {Quantity::bytes_per_second, 1};
     case Unit::nanoseconds:
-      return {1, "ns"};
+      return {Quantity::seconds, 1e-9};
     case Unit::percent:
-      return {1, "% of a core"};
+      return {Quantity::percent, 1};
     case Unit::ratio:
       break;
   }
-  return {1, ""};
+  return {Quantity::number, 1};
 }
 
-/// The class of a series in the page (html_report.cpp).
-std::string_view style_of(const Series& series) {
-  switch (series.measurement->over->role) {
-    case Role::weft:
-      return "weft";
-    case Role::limit:
-      return "limit";
-    case Role::peer:
+/// The name of the axis of figures.
+std::string axis_of(const WorkloadInfo& workload) {
+  switch (workload.unit) {
+    case Unit::messages:
+      return std::string(unit_of(workload.workload))
+                 .substr(0, std::string_view(unit_of(workload.workload)).find('/')) +
+             " per second";
+    case Unit::bytes:
+      return "bandwidth";
+    case Unit::nanoseconds:
+      return workload.workload == Workload::latency || workload.workload == Workload::matched_latency
+                 ? "time, one way"
+                 : "time";
+    case Unit::percent:
+      return "share of a core";
+    case Unit::ratio:
       break;
   }
-  return "peer";
+  return "ratio";
 }
 
-std::string section(std::string_view heading, const std::string& note, const std::string& plot) {
-  if (plot.empty()) return {};
-  return fmt::format("<h2>{}</h2>\n<p class=\"note\">{}</p>\n<div class=\"wide\">{}</div>\n",
-                     escaped(heading), escaped(note), plot);
+std::string better(const WorkloadInfo& workload) {
+  return workload.smaller_is_better() ? "less is better" : "more is better";
 }
 
-std::string note_of(const WorkloadInfo& workload, const Variant& variant) {
-  return title_of(workload, variant) + (workload.smaller_is_better() ? ": less is better" : "");
+ChartPoint point_of(const Series& series, double x) {
+  const Spread spread = spread_of(series);
+  const double factor = written(info_of(series.measurement->workload).unit).factor;
+  return {x, spread.median * factor, spread.low * factor, spread.high * factor};
 }
 
-std::string bars_of(const Results& results, const WorkloadInfo& workload, const Variant& variant) {
-  std::vector<SvgBar> bars;
-  const Scale scale = scale_of(workload.unit);
+Chart bars_of(const Results& results, const WorkloadInfo& workload, const Variant& variant) {
+  Chart chart{.title = std::string(workload.name),
+              .note = fmt::format("{}; {}", what_of(workload, variant), better(workload)),
+              .form = Chart::Form::bars,
+              .x = {"library"},
+              .value = {axis_of(workload), written(workload.unit).quantity}};
   for (const Series& series : results.series) {
     if (series.measurement->workload != workload.workload || series.variant != variant) continue;
-    const Spread spread = spread_of(series);
-    bars.push_back({std::string(series.measurement->transport()), style_of(series),
-                    spread.median / scale.divisor, spread.low / scale.divisor, spread.high / scale.divisor,
-                    fmt::format("{:.3g} {}", spread.median / scale.divisor, scale.unit)});
+    if (spread_of(series).count == 0) continue;
+    const std::string library(library_of(*series.measurement->over));
+    auto bars = std::ranges::find(chart.series, library, &ChartSeries::name);
+    if (bars == chart.series.end()) bars = chart.series.insert(chart.series.end(), {library, library});
+    bars->points.push_back(point_of(series, static_cast<double>(chart.categories.size())));
+    chart.categories.emplace_back(shown_name(*series.measurement->over));
   }
-  return section(workload.name, note_of(workload, variant), svg_bars(bars));
+  return chart;
 }
 
 /// Adds a series at x to the curve of its transport.
-void add_point(std::vector<SvgCurve>& curves, const Series& series, double x, double divisor) {
-  const Spread spread = spread_of(series);
-  if (spread.count == 0) return;
-  const std::string name(series.measurement->transport());
-  auto curve = std::ranges::find(curves, name, &SvgCurve::name);
-  if (curve == curves.end()) curve = curves.insert(curves.end(), {name, style_of(series), {}});
-  curve->points.push_back({x, spread.median / divisor, spread.low / divisor, spread.high / divisor});
+void add_point(Chart& chart, const Series& series, double x) {
+  if (spread_of(series).count == 0) return;
+  const std::string name(shown_name(*series.measurement->over));
+  auto curve = std::ranges::find(chart.series, name, &ChartSeries::name);
+  if (curve == chart.series.end())
+    curve =
+        chart.series.insert(chart.series.end(), {name, std::string(library_of(*series.measurement->over))});
+  curve->points.push_back(point_of(series, x));
 }
-
-std::string plain(double x) { return fmt::format("{:g}", x); }
-std::string as_size(double x) { return base::size_text(static_cast<std::int64_t>(x)); }
 
 /// A parameter that a workload may be plotted against.
 template <class Value>
 struct Dimension {
   Value Variant::*member;
   const char* name;
-  std::string (*label)(double x);
+  Quantity quantity;
 };
 
 /// Plots a workload against a dimension with several values: one plot for every combination of the other
@@ -100,24 +109,25 @@ std::string curves_over(const Results& results, const WorkloadInfo& workload,
   std::set<Value> values;
   for (const Variant& each : variants) values.insert(each.*dimension.member);
   if (values.size() < 2) return {};
-  const Scale scale = scale_of(workload.unit);
   std::string text;
   for (const Variant& first : variants) {
     if (first.*dimension.member != *values.begin()) continue;
-    std::vector<SvgCurve> curves;
+    Variant others = first;  // the variant in the heading, without the dimension of the plot
+    others.*dimension.member = workload.own().*dimension.member;
+    Chart chart{
+        .title = fmt::format("{}{} against {}", workload.name, text_of(others, workload), dimension.name),
+        .note = better(workload),
+        .x = {dimension.name, dimension.quantity},
+        .value = {axis_of(workload), written(workload.unit).quantity}};
     for (const Value value : values) {
       Variant variant = first;
       variant.*dimension.member = value;
       for (const Series& series : results.series) {
         if (series.measurement->workload == workload.workload && series.variant == variant)
-          add_point(curves, series, static_cast<double>(value), scale.divisor);
+          add_point(chart, series, static_cast<double>(value));
       }
     }
-    Variant others = first;  // the variant in the heading, without the dimension of the plot
-    others.*dimension.member = workload.own().*dimension.member;
-    text += section(fmt::format("{}{} against {}", workload.name, text_of(others, workload), dimension.name),
-                    workload.smaller_is_better() ? "Less is better" : "",
-                    svg_lines(curves, {dimension.name, scale.unit, dimension.label}));
+    text += chart_section(chart);
   }
   return text;
 }
@@ -153,55 +163,45 @@ const Family kFamilies[] = {
      {Workload::pairs_1, Workload::pairs_shared_2, Workload::pairs_shared_4}},
 };
 
-/// Curves of the workloads of a family that were measured with at least two numbers of threads; empty when
-/// there are none.
-std::string curves_of(const Results& results, const Family& family) {
-  std::vector<SvgCurve> curves;
+/// Curves of the workloads of a family that were measured with at least two numbers of threads; without
+/// series when there are none.
+Chart curves_of(const Results& results, const Family& family) {
+  Chart chart{.title = family.heading,
+              .note = fmt::format("{}; more is better", family.note),
+              .x = {"threads of each rank"},
+              .value = {axis_of(info_of(family.workloads.front())), Quantity::per_second}};
   bool has_threads = false;
   for (const Workload each : family.workloads) {
     const WorkloadInfo& workload = info_of(each);
     for (const Series& series : results.series) {
       if (series.measurement->workload != each || series.variant != workload.own()) continue;
-      add_point(curves, series, workload.threads, scale_of(workload.unit).divisor);
+      add_point(chart, series, workload.threads);
       has_threads = has_threads || workload.threads > 1;
     }
   }
-  std::erase_if(curves, [](const SvgCurve& curve) { return curve.points.size() < 2; });
-  if (!has_threads || curves.empty()) return {};
-  return svg_lines(curves, {"threads of each rank", scale_of(Unit::messages).unit, plain});
+  std::erase_if(chart.series, [](const ChartSeries& series) { return series.points.size() < 2; });
+  if (!has_threads) chart.series.clear();
+  return chart;
 }
-
-/// Style of a picture that stands alone; the page has its own style (html_report.cpp).
-constexpr const char* kPictureStyle =
-    "<style>svg { background: #fff; font: 13px system-ui, sans-serif; } text { fill: #1c1c22; }\n"
-    ".weft { fill: #2563a8; } .peer { fill: #b98a3d; } .limit { fill: #9a9aa4; }\n"
-    ".line { fill: none; stroke-width: 2; } .line.weft { stroke: #2563a8; } .line.peer { stroke: #b98a3d; }\n"
-    ".line.limit { stroke: #9a9aa4; } .grid { stroke: #6d6d78; stroke-width: .5; opacity: .5; fill: none; }\n"
-    ".whisker { stroke: #1c1c22; stroke-width: 1; fill: none; }</style>";
 
 }  // namespace
 
 std::string plots_of(const Results& results, const WorkloadInfo& workload) {
   const std::vector<Variant> variants = measured_variants(results, workload.workload);
-  if (variants.size() == 1) return bars_of(results, workload, variants.front());
-  return curves_over(results, workload, variants, Dimension<std::size_t>{&Variant::size, "size", as_size}) +
-         curves_over(results, workload, variants, Dimension<std::size_t>{&Variant::window, "window", plain}) +
-         curves_over(results, workload, variants, Dimension<int>{&Variant::ranks, "ranks", plain});
+  if (variants.size() == 1) return chart_section(bars_of(results, workload, variants.front()));
+  return curves_over(results, workload, variants,
+                     Dimension<std::size_t>{&Variant::size, "size", Quantity::bytes}) +
+         curves_over(results, workload, variants,
+                     Dimension<std::size_t>{&Variant::window, "window", Quantity::number}) +
+         curves_over(results, workload, variants, Dimension<int>{&Variant::ranks, "ranks", Quantity::number});
 }
 
 std::string plots_against_threads(const Results& results) {
   std::string text;
-  for (const Family& family : kFamilies)
-    text += section(family.heading, family.note, curves_of(results, family));
+  for (const Family& family : kFamilies) text += chart_section(curves_of(results, family));
   return text;
 }
 
-std::string picture_of_message_rate(const Results& results) {
-  std::string picture = curves_of(results, kFamilies[0]);
-  const std::size_t inside = picture.find('>');
-  if (!picture.starts_with("<svg") || inside == std::string::npos) return {};
-  picture.insert(inside + 1, kPictureStyle);
-  return picture.insert(4, " xmlns=\"http://www.w3.org/2000/svg\"") + "\n";
-}
+Chart chart_of_message_rate(const Results& results) { return curves_of(results, kFamilies[0]); }
 
 }  // namespace weft::tools::perf

@@ -11,6 +11,8 @@
 #include <filesystem>
 #include <utility>
 
+#include "common/chart_axis.hpp"
+#include "common/chart_picture.hpp"
 #include "perf/report/plots.hpp"
 #include "perf/report/report_formats.hpp"
 
@@ -38,8 +40,14 @@ void ReportFolder::write(const Results& results, const std::string& command) con
   write_file(path_ + "/perf.html", as_html(results, command));
   write_file(path_ + "/perf.csv", as_csv(results));
   write_file(path_ + "/perf.json", as_json(results));
-  const std::string picture = picture_of_message_rate(results);
-  if (!picture.empty()) write_file(path_ + "/message-rate.svg", picture);
+  const Chart rate = chart_of_message_rate(results);
+  if (is_empty(rate)) return;
+  const ChartPicture picture = chart_picture(rate);
+  if (picture.svg.empty()) {
+    fmt::print(stderr, "weft perf: {}/message-rate.svg is left out: {}\n", path_, picture.why_not);
+  } else {
+    write_file(path_ + "/message-rate.svg", picture.svg);
+  }
 }
 
 }  // namespace weft::tools::perf

@@ -19,6 +19,8 @@ std::string as_csv(const Results& results);
 std::string as_html(const Results& results, std::string_view command);
 
 // Texts that several formats share.
+/// What a workload does, and with its unit.
+std::string what_of(const WorkloadInfo& workload, const Variant& variant);
 std::string title_of(const WorkloadInfo& workload, const Variant& variant);
 const char* unit_of(Workload workload);
 /// Now, in UTC.

@@ -8,16 +8,17 @@
 
 namespace weft::tools::perf {
 
+std::string what_of(const WorkloadInfo& workload, const Variant& variant) {
+  return fmt::format(fmt::runtime(workload.title), bytes_text(variant.size), variant.window, variant.ranks);
+}
+
 std::string title_of(const WorkloadInfo& workload, const Variant& variant) {
   const char* unit = workload.unit == Unit::messages  ? "million per second"
                      : workload.unit == Unit::bytes   ? "GB per second"
                      : workload.unit == Unit::ratio   ? "a ratio"
                      : workload.unit == Unit::percent ? "percent of a core"
                                                       : "nanoseconds";
-  return fmt::format(
-      "{}, {}",
-      fmt::format(fmt::runtime(workload.title), bytes_text(variant.size), variant.window, variant.ranks),
-      unit);
+  return fmt::format("{}, {}", what_of(workload, variant), unit);
 }
 
 const char* unit_of(Workload workload) {

@@ -236,8 +236,10 @@ std::string as_brief(const Results& results) {
       "bare limit    {:.2f} of the rate of a bare ring ({:.1f} million/s), {:.2f} times the latency of a "
       "bare cache line ({:.1f} ns)\n",
       spread_of(*rate).median / kMillion, spread_of(*latency).median,
-      ratio_of(*rate, find_series(results, "rate/ring")).median, median_of(results, "rate/ring") / kMillion,
-      ratio_of(*latency, find_series(results, "latency/line")).median, median_of(results, "latency/line"));
+      ratio_of(*rate, find_series(results, "rate/bare-ring-buffer")).median,
+      median_of(results, "rate/bare-ring-buffer") / kMillion,
+      ratio_of(*latency, find_series(results, "latency/bare-cache-line")).median,
+      median_of(results, "latency/bare-cache-line"));
 }
 
 }  // namespace weft::tools::perf
