@@ -1,8 +1,125 @@
-// The page of `weft study matching --report`.
+// The page of `weft study matching --report`: charts like the paper's figures, each with its table.
+#include <weft/version.hpp>
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "common/chart_page.hpp"
 #include "study/matching/matching_groups.hpp"
 
 namespace weft::tools::study {
 
-std::string matching_html(const MatchingResults& results) { return matching_text(results); }
+namespace {
+
+constexpr double kMicrosecond = 1e-6;
+constexpr double kBudget = 1e-3;  // seconds
+
+bool is_time(const MatchingFigure& figure) { return std::string_view(figure.name) == "drain_us"; }
+
+/// A figure of all scenarios, an engine a series; over messages, as the paper draws them.
+Chart chart_of(const MatchingGroup& group, const MatchingFigure& figure) {
+  const double factor = is_time(figure) ? kMicrosecond : 1;
+  Chart chart{.title = group.title,
+              .note = is_time(figure) ? "time until all messages are matched; less is better"
+                                      : "entries compared for a message on average; less is better",
+              .x = {"messages of the exchange", Quantity::number, Scale::logarithmic},
+              .value = {is_time(figure) ? "time of a drain" : "search depth",
+                        is_time(figure) ? Quantity::seconds : Quantity::number, Scale::logarithmic}};
+  if (group.rows.front()->mode == "trace") {
+    chart.form = Chart::Form::bars;
+    chart.categories = group.scenarios;
+  }
+  const auto x_of = [&](std::size_t place) {
+    return chart.form == Chart::Form::bars
+               ? static_cast<double>(place)
+               : static_cast<double>(group.any(group.scenarios[place]).counts.messages);
+  };
+  const auto add = [&](const std::string& name, const auto& value_of) {
+    ChartSeries series{name};
+    for (std::size_t place = 0; place < group.scenarios.size(); ++place)
+      if (std::optional<ChartPoint> point = value_of(group.scenarios[place])) {
+        point->x = x_of(place);
+        series.points.push_back(*point);
+      }
+    // Lines go from left to right, whatever the order of the scenarios.
+    std::sort(series.points.begin(), series.points.end(),
+              [](const ChartPoint& a, const ChartPoint& b) { return a.x < b.x; });
+    if (!series.points.empty()) chart.series.push_back(std::move(series));
+  };
+  for (const std::string& engine : group.engines)
+    add(engine, [&](const std::string& scenario) -> std::optional<ChartPoint> {
+      const MatchingRow* const row = group.find(scenario, engine);
+      const std::optional<double> value = row == nullptr ? std::nullopt : figure.of(*row);
+      if (!value) return std::nullopt;
+      const Spread& spread = is_time(figure) ? row->drain_us : row->depth;
+      return ChartPoint{0, *value * factor, spread.low * factor, spread.high * factor};
+    });
+  const auto add_line = [&](const char* name, auto value_of, double unit) {
+    add(name, [&](const std::string& scenario) -> std::optional<ChartPoint> {
+      const std::optional<double> value = value_of(group, scenario);
+      return value ? std::optional(ChartPoint{0, *value * unit}) : std::nullopt;
+    });
+  };
+  if (is_time(figure)) {
+    chart.bands.push_back({"the budget of 1 ms", 0, kBudget});
+    add_line("list, on the paper's machine", paper_us_of, kMicrosecond);
+  } else {
+    add_line("list, by theory", bound_of, 1);
+    add_line("list, interleaved replay", simulated_of, 1);
+  }
+  return chart;
+}
+
+Chart chart_of(const std::vector<ResourceRow>& resources) {
+  Chart chart{.title = "Throughput of single structures under several threads",
+              .note = "pairs of operations, something in and something out, of all threads; more is better",
+              .x = {"threads", Quantity::number, Scale::logarithmic},
+              .value = {"pairs per second", Quantity::per_second, Scale::logarithmic}};
+  for (const ResourceRow& row : resources) {
+    auto series = std::find_if(chart.series.begin(), chart.series.end(),
+                               [&](const ChartSeries& each) { return each.name == row.resource; });
+    if (series == chart.series.end()) series = chart.series.insert(chart.series.end(), {row.resource});
+    series->points.push_back({static_cast<double>(row.threads), row.operations_per_us.median * 1e6,
+                              row.operations_per_us.low * 1e6, row.operations_per_us.high * 1e6});
+  }
+  return chart;
+}
+
+Chart contention_chart(const std::vector<ResourceRow>& resources) {
+  Chart chart{.title = "Contention of single structures",
+              .note = "attempts of a thousand pairs that found another thread inside; less is better",
+              .x = {"threads", Quantity::number, Scale::logarithmic},
+              .value = {"contended attempts of a thousand pairs", Quantity::number, Scale::linear}};
+  for (const ResourceRow& row : resources) {
+    auto series = std::find_if(chart.series.begin(), chart.series.end(),
+                               [&](const ChartSeries& each) { return each.name == row.resource; });
+    if (series == chart.series.end()) series = chart.series.insert(chart.series.end(), {row.resource});
+    series->points.push_back({static_cast<double>(row.threads), row.contended});
+  }
+  return chart;
+}
+
+}  // namespace
+
+std::string matching_html(const MatchingResults& results) {
+  std::string text = fmt::format(
+      "<h1>weft study matching</h1>\n<p>weft {} on {}; {} runs of each measurement, seed {}.</p>\n<p "
+      "class=\"note\">Points and bars are medians, whiskers the lowest and the highest run. Figures of the "
+      "paper (W. Schonbein et al., Measuring Multithreaded Message Matching Misery, Euro-Par 2018) were "
+      "measured on their machine.</p>\n",
+      library_version(), escaped(results.machine), results.runs, results.seed);
+  for (const MatchingGroup& group : groups_of(results))
+    for (const MatchingFigure& figure : matching_figures()) text += chart_section(chart_of(group, figure));
+  if (!results.resources.empty())
+    text += chart_section(chart_of(results.resources)) + chart_section(contention_chart(results.resources));
+  text += "<h2>Findings</h2>\n<ul>\n";
+  for (const SoakRow& row : results.soaks)
+    text += fmt::format("<li>{}: {} messages in {:.1f} s, none lost, doubled or mismatched\n",
+                        escaped(row.engine), row.messages, row.seconds);
+  for (const std::string& finding : matching_findings(results)) text += "<li>" + escaped(finding) + "\n";
+  for (const std::string& remark : results.remarks) text += "<li>left out: " + escaped(remark) + "\n";
+  return chart_page("weft study matching", text + "</ul>\n");
+}
 
 }  // namespace weft::tools::study

@@ -37,13 +37,15 @@ const StudyEngine& engine_named(std::string_view name) {
 
 OfflineMatchingOptions offline_options(const StudyEngine& engine, std::uint64_t items, int ranks,
                                        bool counters) {
+  constexpr std::uint64_t kMost = 1 << 24;
   constexpr std::uint64_t kFewestBuckets = 16'384;  // of a runtime
-  const std::uint64_t buckets = std::bit_ceil(std::max(items, kFewestBuckets));
+  // So many that keys which spread at random seldom meet: those of several ranks do.
+  const std::uint64_t buckets = std::bit_ceil(std::max(4 * items, kFewestBuckets));
   return {.order = engine.is_ordered ? MatchOrder::ordered : MatchOrder::unordered,
           .algorithm = make_matching_algorithm(engine.name),
           .counters = counters,
-          .records = static_cast<std::uint32_t>(2 * items + 1),
-          .buckets = static_cast<std::uint32_t>(buckets),
+          .records = static_cast<std::uint32_t>(std::min(2 * items + 1, kMost)),
+          .buckets = static_cast<std::uint32_t>(std::min(buckets, kMost)),
           .ranks = ranks};
 }
 

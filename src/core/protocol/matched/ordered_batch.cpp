@@ -123,14 +123,15 @@ bool MatchedMessages::on_ordered_sends(detail::SlotBatch& all, detail::PayloadLe
     }
     if (kind != known) [[unlikely]]
       break;
-    if (batch.head() >= fetched && engine->is_serial()) [[unlikely]]
-      fetched = batch.head() + prefetch(*engine, batch);
     OrderedMatching& order = *engine->order();
     const OrderedMatching::Hold hold = order.try_enter();
     if (hold == nullptr) [[unlikely]] {
       can_go_on = false;
       break;
     }
+    // Under the lock, because it reads records that wait.
+    if (batch.head() >= fetched) [[unlikely]]
+      fetched = batch.head() + prefetch(*engine, batch);
     MatchRecord* const record =
         order.try_take_receive(*stream, trailer.order, {tag, static_cast<std::uint32_t>(peer), 0});
     if (record != nullptr && record->completion->counts_only()) {

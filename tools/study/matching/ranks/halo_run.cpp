@@ -59,9 +59,11 @@ void run_threads(const std::vector<MessageOrder>& threads, std::uint64_t seed,
         changed.wait(lock, [&] { return has_begun; });
       }
       try {
+        std::mt19937_64 random(seed * threads.size() + thread);
+        std::geometric_distribution<int> turns(0.4);
         for (const std::uint32_t message : threads[thread]) {
+          for (int turn = turns(random); turn > 0; --turn) ::sched_yield();
           work(message);
-          ::sched_yield();
         }
       } catch (...) {
         const std::lock_guard lock(mutex);

@@ -36,10 +36,10 @@ struct HaloCase {
   [[nodiscard]] std::vector<MessageOrder> threads_of(int rank) const;
 };
 
-/// Calls work(message) for all messages of all threads. Every thread is one of the process, and gives way
-/// after each message, so that they interleave where they share a core. They are made in an order that the
-/// seed decides, because waiting threads are woken in the order in which they began to wait. `begin` is
-/// called when all of them are ready to start.
+/// Calls work(message) for all messages of all threads, which are threads of the process. Where they share a
+/// core, each gives way before a message as often as the seed says, so that whose message is next is as good
+/// as drawn among those that have any left. They are made in an order that the seed decides, because waiting
+/// threads are woken in the order in which they began to wait. `begin` is called when all are ready to start.
 void run_threads(const std::vector<MessageOrder>& threads, std::uint64_t seed,
                  const std::function<void()>& begin, const std::function<void(std::uint32_t)>& work);
 

@@ -144,10 +144,12 @@ Json json_of(const MatchSearches& searches) {
 }  // namespace
 
 void run_over_weft(const Json& job) {
-  // Room for every message of the largest exchange before any is received.
+  // Room for every message of the largest exchange before any is received; and one lane, in which messages
+  // stay in the order of their sends.
   const std::array attributes{
       AttributeSetting{"unexpected_credits", "65536"}, AttributeSetting{"lane_slots", "4096"},
-      AttributeSetting{"lane_slots_max", "65536"}, AttributeSetting{"matching_records", "65536"}};
+      AttributeSetting{"lane_slots_max", "65536"},     AttributeSetting{"thread_lanes", "1"},
+      AttributeSetting{"matching_records", "65536"},   AttributeSetting{"matching_buckets", "32768"}};
   Runtime runtime({.attributes = attributes});
   Endpoint endpoint{runtime};
   ReadySigns signs(job.at("signs"));
