@@ -51,6 +51,27 @@ class Dev(unittest.TestCase):
         self.assertIn("become root or install sudo", result.stderr)
 
 
+    def test_bench_configures_anew_so_that_libraries_installed_since_the_build_are_found(self):
+        with tempfile.TemporaryDirectory() as directory:
+            copy, tools = Path(directory) / "copy", Path(directory) / "tools"
+            (copy / "build" / "release" / "bin").mkdir(parents=True)
+            (copy / "build" / "release" / "build.ninja").touch()
+            tools.mkdir()
+            shutil.copy(ROOT / "dev", copy / "dev")
+            for tool in ("bash", "dirname", "nproc", "mkdir"):
+                (tools / tool).symlink_to(shutil.which(tool))
+            told = f"{directory}/told"
+            for program, body in ((tools / "dpkg-query", "echo -n installed"), (tools / "cmake", f'echo "cmake $*" >> {told}'),
+                                  (copy / "build" / "release" / "bin" / "weft", f'echo "weft $*" >> {told}')):
+                program.write_text(f"#!{shutil.which('bash')}\n{body}\n")
+                program.chmod(0o755)
+            result = subprocess.run([copy / "dev", "bench", "--brief"], capture_output=True, text=True, check=False, timeout=60,
+                                    env={"PATH": str(tools)})
+            self.assertEqual((result.returncode, result.stderr), (0, ""))
+            steps = Path(told).read_text().splitlines()
+        self.assertEqual([step.split()[1] for step in steps], ["--preset", "--build", "perf"])
+
+
 @unittest.skipUnless(shutil.which("jellyfish"), "jellyfish is not installed")
 class CheckAgainstJellyfish(unittest.TestCase):
     def setUp(self):

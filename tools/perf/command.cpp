@@ -11,6 +11,7 @@
 
 #include "perf/command_line.hpp"
 #include "perf/comparison.hpp"
+#include "perf/listing.hpp"
 #include "perf/measure/task.hpp"
 #include "perf/report/report_folder.hpp"
 #include "perf/report/report_formats.hpp"
@@ -57,6 +58,10 @@ int command_perf(int argc, char** argv) {
   const perf::Parsed parsed = perf::parse_command_line(argc, argv);
   if (parsed.exit_code) return *parsed.exit_code;
   const perf::Options& options = parsed.options;
+  if (options.lists) {
+    fmt::print("{}", perf::as_list());
+    return 0;
+  }
   if (options.verify) return perf::verify(options, parsed.measurements) ? 0 : 1;
 
   std::optional<JsonFile> json;

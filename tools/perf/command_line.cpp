@@ -44,7 +44,7 @@ void add_options_of_workloads(CLI::App& app, Typed& typed, Options& options) {
   app.add_option("--only", typed.only,
                  "some of the measurements, with commas between: all, a workload, a transport, or "
                  "WORKLOAD/TRANSPORT; by "
-                 "default rate, latency and solo (a wrong name lists the right ones)")
+                 "default rate, latency and solo (--list shows the names)")
       ->type_name("NAMES")
       ->allow_extra_args(false);
   app.add_option(
@@ -106,7 +106,8 @@ void add_options_of_rounds(CLI::App& app, Typed& typed, Options& options) {
                  "rates were measured against threads")
       ->type_name("DIR");
   app.add_flag("--brief", options.brief,
-               "three lines: rate, latency, and both compared with the bare limits");
+               "four lines: rate, latency, both compared with the bare limits, and the state of the machine");
+  app.add_flag("--list", options.lists, "list what can be measured, over what, and what is not installed");
   app.add_flag("--verify", options.verify,
                "check contents and counts instead of measuring: nothing lost, duplicated or torn");
 }
@@ -147,7 +148,8 @@ void check_fresh(const Options& options) {
 }
 
 std::vector<const Measurement*> brief_measurements() {
-  return select_measurements({"rate/bare-ring-buffer", "rate/serial-handler", "latency/bare-cache-line", "latency/serial-handler"});
+  return select_measurements(
+      {"rate/bare-ring-buffer", "rate/serial-handler", "latency/bare-cache-line", "latency/serial-handler"});
 }
 
 void read_values(const CLI::App& app, const Typed& typed, Parsed& parsed) {

@@ -23,8 +23,7 @@
 namespace weft::tools::perf {
 namespace {
 
-constexpr double kBusyShare = 0.9;  // of a core, below which other programs disturbed a round
-constexpr int kMostPasses = 3;      // times --rounds, over what undecided bars compare
+constexpr int kMostPasses = 3;  // times --rounds, over what undecided bars compare
 
 Task task_of(const Series& series, const Options& options, const std::vector<int>& processors) {
   const WorkloadInfo& workload = info_of(series.measurement->workload);

@@ -15,19 +15,13 @@ namespace {
 constexpr std::size_t kMostMemory = std::size_t{256} << 20;  // of the buffers of a rank
 constexpr std::size_t kLargestRate = std::size_t{1} << 20;
 
-std::string names_of(bool (*takes)(Workload)) {
-  std::string names;
-  for (const WorkloadInfo& each : all_workloads())
-    if (takes(each.workload)) names += fmt::format("{}{}", names.empty() ? "" : ", ", each.name);
-  return names;
-}
-
 void check_taken(const std::vector<const Measurement*>& measurements, bool given, const char* option,
                  bool (*takes)(Workload)) {
   if (!given ||
       std::ranges::any_of(measurements, [&](const Measurement* each) { return takes(each->workload); }))
     return;
-  throw Error(fmt::format("{} concerns none of the selected workloads, only {}", option, names_of(takes)));
+  throw Error(
+      fmt::format("{} concerns none of the selected workloads; `weft perf --list` shows which", option));
 }
 
 void check_variant(const WorkloadInfo& workload, const Variant& variant) {

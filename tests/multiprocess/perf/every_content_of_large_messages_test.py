@@ -6,7 +6,7 @@ from perf import perf
 
 WORKLOADS = ("outstanding-100", "bandwidth-64k", "reused-64k", "put-bandwidth", "get-bandwidth")
 LARGEST = ("outstanding-1000", "bandwidth-1m", "reused-1m")
-LIBRARIES = "weft,weft-read,raw,ucp,mpich,openmpi,openmpi-ucx"
+LIBRARIES = "weft,weft-read,bare-memory,ucp,mpich,openmpi,openmpi-ucx"
 
 
 class EveryContentOfLargeMessagesTest(unittest.TestCase):

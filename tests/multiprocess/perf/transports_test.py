@@ -84,10 +84,7 @@ class TransportsTest(unittest.TestCase):
             self.assertGreater(each["figure"]["median"], 0)
 
     def test_threads_are_judged_by_one_thread(self):
-        # Where the machine changes its state between all rounds of the one and all of the other, there is nothing to judge.
-        for _ in range(4):
-            if bars := figures(*ENOUGH_FOR_BARS, "--only", "rate-threads-1/weft-am,rate-threads-2/weft-am")["bars"]:
-                break
+        bars = figures(*ENOUGH_FOR_BARS, "--only", "rate-threads-1/weft-am,rate-threads-2/weft-am")["bars"]
         self.assertEqual([(each["measurement"], each["base"]) for each in bars], [("rate-threads-2/weft-am", "rate-threads-1/weft-am")])
 
     def test_pairs_are_judged_by_their_tail_and_by_the_slowest(self):
@@ -104,16 +101,32 @@ class TransportsTest(unittest.TestCase):
     def test_a_bar_is_judged_where_both_sides_were_measured(self):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "rounds.json")
-            table = perf(*ENOUGH_FOR_BARS, "--only", "put-rate", "--compare", "raw,weft-serial", "--json", path).stdout
+            table = perf(*ENOUGH_FOR_BARS, "--only", "put-rate", "--compare", "bare-memory,weft-serial", "--json", path).stdout
             with open(path, encoding="utf-8") as file:
                 root = json.load(file)
         self.assertEqual([each["name"] for each in root["measurements"]], ["put-rate/bare-memory", "put-rate/weft-serial"])
-        # Where the machine never stayed as it was for both of them there is no ratio to judge.
-        judged = [("put-rate/weft-serial", "put-rate/bare-memory")] if have_a_pass_in_common(*root["measurements"]) else []
-        self.assertEqual([(bar["measurement"], bar["base"]) for bar in root["bars"]], judged)
-        self.assertEqual("put-rate/weft-serial to raw" in table, bool(judged))
+        self.assertEqual([(bar["measurement"], bar["base"]) for bar in root["bars"]], [("put-rate/weft-serial", "put-rate/bare-memory")])
+        self.assertIn("put-rate/weft-serial to bare-memory", table)
         for bar in root["bars"]:
-            self.assertIn(bar["verdict"], ("met, and the aim", "met", "undecided", "missed"))
+            self.assertIn(bar["verdict"], ("met, and the aim", "met", "undecided", "missed", "not judged"))
+            self.assertEqual(bar["reason"] is not None, bar["verdict"] == "not judged")
+            # Where the machine never stayed as it was for both of them there is no ratio to judge.
+            if not have_a_pass_in_common(*root["measurements"]):
+                self.assertEqual(bar["verdict"], "not judged")
+
+    def test_a_bar_about_the_best_of_all_is_not_judged_by_one(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "rounds.json")
+            result = perf("--rounds", "2", "--seconds", "0.01", "--only", "matched/weft,matched/openmpi,matched/mpich", "--json", path)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            with open(path, encoding="utf-8") as file:
+                root = json.load(file)
+        if len(root["measurements"]) == 1:
+            self.skipTest("no MPI library is installed")
+        bar, = root["bars"]
+        self.assertEqual(bar["verdict"], "not judged")
+        self.assertRegex(bar["reason"], r"^UCX.* not measured$")
+        self.assertIn(f"not judged: {bar['reason']}", result.stdout)
 
 
 if __name__ == "__main__":

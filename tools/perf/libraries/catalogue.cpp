@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "base/parse.hpp"
 #include "perf/libraries/participants.hpp"
 #include "perf/libraries/transports.hpp"
 
@@ -41,18 +42,29 @@ bool is_standard(const Measurement& measurement) {
           measurement.workload == Workload::solo);
 }
 
-std::string names_of_workloads() {
-  std::string text;
-  for (const WorkloadInfo& each : all_workloads())
-    text += fmt::format("{}{}", text.empty() ? "" : ", ", each.name);
-  return text;
+/// "did you mean NAME? ", or nothing when no name is near.
+std::string suggestion_for(std::string_view name) {
+  constexpr std::size_t kNear = 2;  // letters that differ
+  std::string_view best;
+  std::size_t least = kNear + 1;
+  const auto look_at = [&](std::string_view each) {
+    const std::size_t distance = base::edit_distance(name, each);
+    if (distance < least) {
+      least = distance;
+      best = each;
+    }
+  };
+  for (const Measurement& each : catalogue())
+    for (const std::string_view known :
+         {name_of(each.workload), each.transport(), std::string_view(each.name)})
+      look_at(known);
+  return best.empty() ? std::string() : fmt::format("did you mean {}? ", best);
 }
 
-std::string names_of_transports() {
-  std::string text;
-  for (const Transport& each : all_transports())
-    text += fmt::format("{}{}", text.empty() ? "" : ", ", each.name);
-  return text;
+/// A list that would fill more than two lines is told elsewhere.
+std::string listed(const std::string& names) {
+  constexpr std::size_t kMost = 160;
+  return names.size() <= kMost ? names : "`weft perf --list` shows them";
 }
 
 /// Lists the transports of the measurements, each once.
@@ -96,9 +108,11 @@ std::vector<const Measurement*> select_measurements(const std::vector<std::strin
   for (const std::string& name : names) {
     if (std::ranges::any_of(catalogue(), [&](const Measurement& each) { return means(name, each); }))
       continue;
-    throw Error(fmt::format(
-        "--only {} is not valid: it must be all, a workload ({}), a transport ({}), or WORKLOAD/TRANSPORT",
-        name, names_of_workloads(), names_of_transports()));
+    throw Error(
+        fmt::format("--only {} is not valid: {}it must be all, a workload, a transport, or "
+                    "WORKLOAD/TRANSPORT; `weft perf "
+                    "--list` shows them",
+                    name, suggestion_for(name)));
   }
   std::vector<const Measurement*> selected;
   for (const Measurement& measurement : catalogue()) {
@@ -118,7 +132,7 @@ std::vector<const Measurement*> keep_transports(const std::vector<const Measurem
       continue;
     throw Error(
         fmt::format("--compare {} is not valid: it must name transports of the selected workloads ({})", name,
-                    transports_of_all(measurements)));
+                    listed(transports_of_all(measurements))));
   }
   std::vector<const Measurement*> kept;
   for (const Measurement* measurement : measurements)

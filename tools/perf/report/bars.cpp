@@ -1,5 +1,8 @@
 #include "perf/report/bars.hpp"
 
+#include <fmt/core.h>
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace weft::tools::perf {
@@ -144,6 +147,52 @@ Verdict judge(const Spread& ratio, const Bar& bar, bool smaller_is_better) {
   return meets(better, bar.must) ? Verdict::undecided : Verdict::missed;
 }
 
+/// The libraries that take part in the standard comparison of a workload and have no figure in these results.
+std::vector<std::string_view> missing_libraries(const Results& results, const Series& series, Figure figure) {
+  std::vector<std::string_view> missing;
+  const Workload workload = series.measurement->workload;
+  for (const Measurement& each : catalogue()) {
+    if (each.workload != workload || each.further || !each.is_peer()) continue;
+    const std::string_view library = library_of(*each.over);
+    const bool was_measured = std::ranges::any_of(results.series, [&](const Series& other) {
+      return other.measurement->workload == workload && library_of(*other.measurement->over) == library &&
+             other.variant == series.variant && spread_of(other, figure).count > 0;
+    });
+    if (!was_measured && std::ranges::find(missing, library) == missing.end()) missing.push_back(library);
+  }
+  return missing;
+}
+
+/// Says that more than half of the rounds were disturbed; empty when not.
+std::string why_disturbed(const Series& series) {
+  const auto disturbed = static_cast<std::size_t>(
+      std::ranges::count_if(series.rounds, [&](const Round& round) { return is_disturbed(series, round); }));
+  if (2 * disturbed <= series.rounds.size()) return {};
+  return fmt::format("{} of {} rounds of {} were disturbed", disturbed, series.rounds.size(),
+                     series.measurement->name);
+}
+
+void judge(const Results& results, Judged& judged) {
+  const Bar& bar = *judged.bar;
+  judged.verdict = Verdict::not_judged;
+  if (bar.base == Base::best_peer) {
+    const std::vector<std::string_view> missing = missing_libraries(results, *judged.series, bar.figure);
+    if (!missing.empty()) {
+      judged.reason =
+          fmt::format("{} {} not measured", fmt::join(missing, ", "), missing.size() == 1 ? "was" : "were");
+      return;
+    }
+  }
+  judged.may_be_judged_later = true;
+  judged.reason = why_disturbed(*judged.series);
+  if (judged.reason.empty() && judged.base != nullptr) judged.reason = why_disturbed(*judged.base);
+  if (judged.reason.empty() && judged.ratio.count == 0)
+    judged.reason = "no pass measured both in one state of the machine";
+  if (!judged.reason.empty()) return;
+  judged.verdict = judge(judged.ratio, bar, judged.smaller_is_better());
+  judged.may_be_judged_later = judged.verdict == Verdict::undecided;
+}
+
 }  // namespace
 
 std::string_view text_of(Verdict verdict) {
@@ -156,8 +205,15 @@ std::string_view text_of(Verdict verdict) {
       return "undecided";
     case Verdict::missed:
       return "missed";
+    case Verdict::not_judged:
+      return "not judged";
   }
   return "";
+}
+
+std::string verdict_text(const Judged& judged) {
+  std::string text(text_of(judged.verdict));
+  return judged.reason.empty() ? text : text + ": " + judged.reason;
 }
 
 std::string_view text_of(Figure figure) {
@@ -195,15 +251,15 @@ std::vector<Judged> judge_bars(const Results& results) {
     const Series* base = base_of(results, bar, *series);
     const Spread ratio = bar.base == Base::none ? divided(spread_of(*series, bar.figure), bar.unit)
                                                 : ratio_of(*series, base, bar.figure);
-    if (ratio.count == 0) continue;
-    judged.push_back({&bar, series, base, ratio, judge(ratio, bar, smaller_is_better(*series, bar.figure))});
+    if (bar.base == Base::none ? ratio.count == 0 : base == nullptr || base == series) continue;
+    judge(results, judged.emplace_back(Judged{&bar, series, base, ratio, Verdict::not_judged}));
   }
   return judged;
 }
 
 bool is_undecided(const std::vector<Judged>& judged, const Series& series) {
   return std::ranges::any_of(judged, [&](const Judged& each) {
-    return each.verdict == Verdict::undecided && (each.series == &series || each.base == &series);
+    return each.may_be_judged_later && (each.series == &series || each.base == &series);
   });
 }
 

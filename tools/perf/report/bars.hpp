@@ -35,6 +35,7 @@ enum class Verdict {
   met,        ///< the whole interval of the ratio meets the bar
   undecided,  ///< the bar lies inside the interval
   missed,
+  not_judged,  ///< the rounds allow no verdict: Judged::reason
 };
 std::string_view text_of(Verdict verdict);
 
@@ -44,6 +45,8 @@ struct Judged {
   const Series* base;  ///< nullptr: the figure is judged by itself
   Spread ratio;        ///< or the figure
   Verdict verdict;
+  std::string reason{};              ///< of a bar that is not judged, as a clause
+  bool may_be_judged_later = false;  ///< by further rounds
 
   [[nodiscard]] bool smaller_is_better() const { return perf::smaller_is_better(*series, bar->figure); }
 };
@@ -52,10 +55,15 @@ std::string name_of(const Judged& judged);
 /// The name of its base: a transport, the whole name when the workload is another, or "itself".
 std::string_view base_of(const Judged& judged);
 std::string_view text_of(Figure figure);
+/// The verdict, and why there is none.
+std::string verdict_text(const Judged& judged);
 
-/// Judges all bars whose figures were measured.
+/// Judges all bars whose figures were measured. A bar is not judged when one of the libraries that take part
+/// in its workload was not measured, of which "the best other library" might have been one, or when most of
+/// the rounds of either side were disturbed.
 std::vector<Judged> judge_bars(const Results& results);
-/// Returns true when an undecided bar is about the series, or compares another one with it.
+/// Returns true when a bar on which further rounds may decide is about the series, or compares another one
+/// with it.
 bool is_undecided(const std::vector<Judged>& judged, const Series& series);
 
 }  // namespace weft::tools::perf

@@ -17,18 +17,49 @@ namespace {
 std::string table_of_bars(const Results& results) {
   const std::vector<Judged> judged = judge_bars(results);
   if (judged.empty()) return {};
-  std::string text =
-      "<h2>Bars</h2>\n<div class=\"wide\"><table>\n"
-      "<tr><th>figure<th>to<th>ratio<th>interval<th>confidence<th>must<th>aim<th>verdict</tr>\n";
+  std::string text = fmt::format(
+      "<h2>Bars</h2>\n<p class=\"note\">Judged by the rounds that were made while cores were {}.</p>\n<div "
+      "class=\"wide\"><table>\n<tr><th>figure<th>ratio<th>must<th>aim<th>interval<th>to<th "
+      "class=\"words\">verdict</tr>\n",
+      state_text(results.state));
   for (const Judged& each : judged) {
     const char* sign = each.smaller_is_better() ? "&le;" : "&ge;";
-    fmt::format_to(
-        std::back_inserter(text),
-        "<tr><td>{}<td>{}<td>{:.2f}<td>{:.2f} .. {:.2f}<td>{:.0f} %<td>{} {:g}<td>{} {:g}<td>{}</tr>\n",
-        name_of(each), base_of(each), each.ratio.median, each.ratio.interval_low, each.ratio.interval_high,
-        100 * each.ratio.confidence, sign, each.bar->must, sign, each.bar->aim, text_of(each.verdict));
+    const Spread& ratio = each.ratio;
+    fmt::format_to(std::back_inserter(text),
+                   "<tr><td>{}<td>{}<td>{} {:g}<td>{} {:g}<td>{}<td>{}<td class=\"words\">{}</tr>\n",
+                   name_of(each), ratio.count == 0 ? "-" : fmt::format("{:.2f}", ratio.median), sign,
+                   each.bar->must, sign, each.bar->aim,
+                   ratio.count == 0 ? "-"
+                                    : fmt::format("{:.2f} .. {:.2f} ({:.0f} %)", ratio.interval_low,
+                                                  ratio.interval_high, 100 * ratio.confidence),
+                   base_of(each), escaped(verdict_text(each)));
   }
   return text + "</table></div>\n";
+}
+
+/// The figures of the rounds that were made in another state of the machine than most.
+std::string other_states(const Results& results) {
+  std::string text;
+  for (std::size_t state = 1; state < results.states.size(); ++state) {
+    std::string rows;
+    for (const Series& series : results.series) {
+      const Spread spread = spread_in_state(series, state);
+      if (spread.count == 0) continue;
+      const Spread mostly = spread_of(series);
+      const auto shown = [&](double value) { return escaped(figure_text(series, value)); };
+      fmt::format_to(std::back_inserter(rows), "<tr><td>{}<td>{}<td>{} .. {}<td>{}<td>{}</tr>\n",
+                     series.measurement->name, shown(spread.median), shown(spread.low), shown(spread.high),
+                     spread.count, mostly.count == 0 ? "-" : shown(mostly.median));
+    }
+    if (rows.empty()) continue;
+    fmt::format_to(
+        std::back_inserter(text),
+        "<h2>While cores were {}</h2>\n<p class=\"note\">A result of its own: {}. The last column is the "
+        "figure of most rounds.</p>\n<div class=\"wide\"><table>\n<tr><th>measurement<th>median<th>lowest .. "
+        "highest<th>rounds<th>mostly</tr>\n{}</table></div>\n",
+        distance_of(results.states[state]), state_text(results.states[state]), rows);
+  }
+  return text;
 }
 
 }  // namespace
@@ -38,15 +69,16 @@ std::string as_html(const Results& results, std::string_view command) {
   std::string text = fmt::format(
       "<h1>weft {} on {}</h1>\n<p>{}, {} cores, two ranks. <code>{}</code>: {} rounds of {:g} s "
       "each, alternated. "
-      "A cache line took {:.0f} to {:.0f} ns from one core to the other.</p>\n"
+      "Cores were {} most of the time.</p>\n"
       "<p class=\"note\">Bars and points are medians, whiskers the lowest and the highest round. Each "
       "library "
       "has one colour; grey is what the machine could do at best.</p>\n",
       library_version(), date_text(), escaped(host.processor), host.cores.size(), escaped(command),
-      results.options.rounds, results.options.seconds, results.state.low_ns, results.state.high_ns);
+      results.options.rounds, results.options.seconds, state_text(results.state));
   text += table_of_bars(results);
   text += plots_against_threads(results);
   for (const WorkloadInfo& workload : all_workloads()) text += plots_of(results, workload);
+  text += other_states(results);
   if (!results.remarks.empty()) {
     text += "<h2>Remarks</h2>\n<ul>\n";
     for (const std::string& remark : results.remarks) text += "<li>" + escaped(remark) + "\n";

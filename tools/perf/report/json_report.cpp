@@ -22,12 +22,14 @@ Json json_of(const Spread& spread) {
           {"confidence", spread.confidence}};
 }
 
+Json json_of(const MachineState& state) {
+  return {{"cores", distance_of(state)}, {"low_ns", state.low_ns}, {"high_ns", state.high_ns}};
+}
+
 Json json_of(const Round& round, Workload workload) {
-  Json json = {{"value", round.value},
-               {"core_share", round.core_share},
-               {"before_ns", round.before_ns},
-               {"after_ns", round.after_ns},
-               {"kept", round.kept}};
+  Json json = {{"value", round.value},         {"core_share", round.core_share},
+               {"before_ns", round.before_ns}, {"after_ns", round.after_ns},
+               {"kept", round.kept},           {"state", round.state ? Json(*round.state) : Json(nullptr)}};
   if (round.sender > 0) json["sender"] = round.sender;
   if (workload == Workload::solo || workload == Workload::solo_shared) {
     json["alone"] = Json::array();
@@ -73,6 +75,9 @@ Json json_of(const Series& series, const Results& results) {
     json["best_peer"] = peer == nullptr ? Json(nullptr) : Json(peer->measurement->name);
     json["ratio_to_best_peer"] = json_of(ratio_of(series, peer));
   }
+  json["figure_by_state"] = Json::array();
+  for (std::size_t state = 0; state < results.states.size(); ++state)
+    json["figure_by_state"].push_back(json_of(spread_in_state(series, state)));
   json["rounds"] = std::move(rounds);
   return json;
 }
@@ -84,7 +89,8 @@ Json json_of(const Judged& judged) {
           {"ratio", json_of(judged.ratio)},
           {"must", judged.bar->must},
           {"aim", judged.bar->aim},
-          {"verdict", text_of(judged.verdict)}};
+          {"verdict", text_of(judged.verdict)},
+          {"reason", judged.reason.empty() ? Json(nullptr) : Json(judged.reason)}};
 }
 
 }  // namespace
@@ -95,6 +101,11 @@ std::string as_json(const Results& results) {
   for (const Series& series : results.series) measurements.push_back(json_of(series, results));
   Json bars = Json::array();
   for (const Judged& each : judge_bars(results)) bars.push_back(json_of(each));
+  Json states = Json::array();
+  for (std::size_t state = 0; state < results.states.size(); ++state) {
+    states.push_back(json_of(results.states[state]));
+    states.back()["rounds"] = rounds_in_state(results, state);
+  }
   const Json root = {
       {"version", library_version()},
       {"date", date_text()},
@@ -110,7 +121,8 @@ std::string as_json(const Results& results) {
         {"progress_thread", results.options.progress_thread},
         {"pin", results.options.pins ? "core" : "none"},
         {"seed", results.options.seed}}},
-      {"state", {{"low_ns", results.state.low_ns}, {"high_ns", results.state.high_ns}}},
+      {"state", json_of(results.state)},
+      {"states", std::move(states)},
       {"remarks", results.remarks},
       {"bars", std::move(bars)},
       {"measurements", std::move(measurements)}};

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "common/chart_axis.hpp"
 #include "common/chart_page.hpp"
 #include "perf/report/report_formats.hpp"
 #include "perf/workloads/variant_text.hpp"
@@ -185,6 +186,11 @@ Chart curves_of(const Results& results, const Family& family) {
 }
 
 }  // namespace
+
+std::string figure_text(const Series& series, double value) {
+  const Written how = written(info_of(series.measurement->workload).unit);
+  return value_text(value * how.factor, how.quantity);
+}
 
 std::string plots_of(const Results& results, const WorkloadInfo& workload) {
   const std::vector<Variant> variants = measured_variants(results, workload.workload);

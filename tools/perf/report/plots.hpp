@@ -7,6 +7,9 @@
 
 namespace weft::tools::perf {
 
+/// A figure of a series with its unit: "22 us".
+std::string figure_text(const Series& series, double value);
+
 /// The section of a workload in the page of --report: bars, or, when it was measured at several sizes,
 /// windows or numbers of ranks, curves over each of them. Empty when it was not measured.
 std::string plots_of(const Results& results, const WorkloadInfo& workload);

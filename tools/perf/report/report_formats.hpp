@@ -9,7 +9,7 @@ namespace weft::tools::perf {
 
 /// For readers: one table per workload, the bars, and the remarks.
 std::string as_table(const Results& results);
-/// Three lines: rate, latency, and both compared with the bare limits.
+/// Four lines: rate, latency, both compared with the bare limits, and the state of the machine.
 std::string as_brief(const Results& results);
 /// For programs: every round, with the figures of the table.
 std::string as_json(const Results& results);
@@ -23,6 +23,8 @@ std::string as_html(const Results& results, std::string_view command);
 std::string what_of(const WorkloadInfo& workload, const Variant& variant);
 std::string title_of(const WorkloadInfo& workload, const Variant& variant);
 const char* unit_of(Workload workload);
+/// "near each other (a cache line took 31 to 50 ns from one to the other)"
+std::string state_text(const MachineState& state);
 /// Now, in UTC.
 std::string date_text();
 

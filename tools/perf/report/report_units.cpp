@@ -41,6 +41,11 @@ const char* unit_of(Workload workload) {
   return "";
 }
 
+std::string state_text(const MachineState& state) {
+  return fmt::format("{} each other (a cache line took {:.0f} to {:.0f} ns from one to the other)",
+                     distance_of(state) == "near" ? "near" : "far from", state.low_ns, state.high_ns);
+}
+
 std::string date_text() {
   const std::time_t now = std::time(nullptr);
   std::tm fields{};

@@ -32,10 +32,15 @@ void judge_rounds(Results& results) {
       probes.push_back(round.after_ns);
     }
   }
-  results.state = majority_state(std::move(probes));
+  results.states = machine_states(std::move(probes));
+  results.state = results.states.empty() ? MachineState{} : results.states.front();
   for (Series& series : results.series) {
     for (Round& round : series.rounds) {
-      round.kept = results.state.contains(round.before_ns) && results.state.contains(round.after_ns);
+      round.state.reset();
+      for (std::size_t state = 0; state < results.states.size(); ++state)
+        if (results.states[state].contains(round.before_ns) && results.states[state].contains(round.after_ns))
+          round.state = state;
+      round.kept = round.state == 0U;
     }
     series.disturbed = std::ranges::none_of(series.rounds, &Round::kept);
   }
@@ -44,6 +49,10 @@ void judge_rounds(Results& results) {
 std::size_t left_out(const Series& series) {
   if (series.disturbed) return 0;
   return static_cast<std::size_t>(std::ranges::count(series.rounds, false, &Round::kept));
+}
+
+bool is_disturbed(const Series& series, const Round& round) {
+  return !round.kept || (!series.oversubscribed && round.core_share < kBusyShare);
 }
 
 const Series* find_series(const Results& results, std::string_view name) {
@@ -104,6 +113,33 @@ Spread ratio_of(const Series& series, const Series* base, Figure figure) {
     if (own > 0 && other > 0) ratios.push_back(own / other);
   }
   return spread_of(std::move(ratios));
+}
+
+Spread spread_in_state(const Series& series, std::size_t state) {
+  std::vector<double> values;
+  for (const Round& round : series.rounds)
+    if (round.state == state) values.push_back(round.value);
+  return spread_of(std::move(values));
+}
+
+Spread ratio_in_state(const Series& series, const Series* base, std::size_t state) {
+  if (base == nullptr || base == &series) return {};
+  std::vector<double> ratios;
+  for (std::size_t pass = 0; pass < std::min(series.rounds.size(), base->rounds.size()); ++pass) {
+    const Round& own = series.rounds[pass];
+    const Round& other = base->rounds[pass];
+    if (own.state == state && other.state == state && other.value > 0)
+      ratios.push_back(own.value / other.value);
+  }
+  return spread_of(std::move(ratios));
+}
+
+std::size_t rounds_in_state(const Results& results, std::size_t state) {
+  std::size_t count = 0;
+  for (const Series& series : results.series)
+    count += static_cast<std::size_t>(
+        std::ranges::count_if(series.rounds, [state](const Round& round) { return round.state == state; }));
+  return count;
 }
 
 Spread thread_ratio_of(const Series& series, std::size_t thread) {

@@ -22,6 +22,7 @@ struct Round {
   std::vector<double> parts;           ///< see Outcome
   std::vector<double> percentiles_ns;  ///< see Outcome
   bool kept = true;                    ///< made in the state in which the machine was most of the time
+  std::optional<std::size_t> state{};  ///< of Results::states; none when the machine changed meanwhile
 };
 
 struct Series {
@@ -37,14 +38,20 @@ struct Results {
   Options options;
   std::vector<int> processors;
   std::vector<Series> series;
-  MachineState state;
+  MachineState state;                ///< in which most probes were made
+  std::vector<MachineState> states;  ///< all; that one first
   std::vector<std::string> remarks;  ///< one line each
 };
 
 using tools::spread_of;
 
-/// Marks the rounds that were not made in the machine's most frequent state.
+/// Finds the states of the machine, and marks the rounds that were not made in the most frequent one.
 void judge_rounds(Results& results);
+/// Share of a core below which other programs disturbed a round.
+inline constexpr double kBusyShare = 0.9;
+/// Returns true when figures of the round say little: the machine was in another state than mostly, or other
+/// programs took its cores.
+bool is_disturbed(const Series& series, const Round& round);
 /// The number of rounds of a series that are left out of its figures.
 std::size_t left_out(const Series& series);
 
@@ -67,6 +74,11 @@ bool smaller_is_better(const Series& series, Figure figure);
 Spread spread_of(const Series& series, Figure figure = Figure::value);
 /// figure / figure of the base, round by round of the same pass; count is 0 when there is nothing to compare.
 Spread ratio_of(const Series& series, const Series* base, Figure figure = Figure::value);
+/// Of the rounds made in one state of the machine; count is 0 when there were none.
+Spread spread_in_state(const Series& series, std::size_t state);
+Spread ratio_in_state(const Series& series, const Series* base, std::size_t state);
+/// The number of rounds made in a state of the machine.
+std::size_t rounds_in_state(const Results& results, std::size_t state);
 /// For solo: rate together / rate alone of one thread.
 Spread thread_ratio_of(const Series& series, std::size_t thread);
 

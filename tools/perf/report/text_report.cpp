@@ -172,15 +172,39 @@ void append_bars(std::string& text, const Results& results) {
     const char* sign = each.smaller_is_better() ? "<=" : ">=";
     rows.push_back(
         {each.base == nullptr ? name_of(each) : fmt::format("{} to {}", name_of(each), base_of(each)),
-         fmt::format("{:.2f}", each.ratio.median),
-         fmt::format("{:.2f} .. {:.2f} ({:.0f} %)", each.ratio.interval_low, each.ratio.interval_high,
-                     100 * each.ratio.confidence),
+         each.ratio.count == 0 ? "-" : fmt::format("{:.2f}", each.ratio.median),
+         each.ratio.count == 0 ? "-"
+                               : fmt::format("{:.2f} .. {:.2f} ({:.0f} %)", each.ratio.interval_low,
+                                             each.ratio.interval_high, 100 * each.ratio.confidence),
          fmt::format("{} {:g}", sign, each.bar->must), fmt::format("{} {:g}", sign, each.bar->aim),
-         std::string(text_of(each.verdict))});
+         verdict_text(each)});
   }
   if (rows.size() == 1) return;
   text += aligned(rows);
   text += "\n";
+}
+
+/// The figures of the rounds that were made in another state of the machine than most.
+void append_other_states(std::string& text, const Results& results) {
+  for (std::size_t state = 1; state < results.states.size(); ++state) {
+    std::vector<TextRow> rows = {
+        {"measurement", "median", "lowest .. highest", "rounds", "to the limit", "to a peer", ""}};
+    for (const Series& series : results.series) {
+      const Spread spread = spread_in_state(series, state);
+      if (spread.count == 0) continue;
+      const double unit = divisor_of(info_of(series.measurement->workload).unit);
+      rows.push_back(
+          {series.measurement->name, figure_text(spread.median / unit),
+           fmt::format("{} .. {}", figure_text(spread.low / unit), figure_text(spread.high / unit)),
+           fmt::format("{}", spread.count),
+           shown_ratio(ratio_in_state(series, limit_of(results, series), state)),
+           shown_ratio(ratio_in_state(series, best_peer_of(results, series), state)), ""});
+    }
+    if (rows.size() == 1) continue;
+    text += fmt::format("While cores were {}, a result of its own\n", state_text(results.states[state]));
+    text += aligned(rows);
+    text += "\n";
+  }
 }
 
 void append_state(std::string& text, const Results& results) {
@@ -197,9 +221,9 @@ void append_state(std::string& text, const Results& results) {
     fmt::format_to(out, "Bound to processors {} and {}. ", results.processors[0], results.processors[1]);
   }
   fmt::format_to(out,
-                 "A cache line took {:.0f} .. {:.0f} ns from one to the other most of the time; {} of {} "
-                 "rounds were made in another state and left out.\n",
-                 results.state.low_ns, results.state.high_ns, dropped, rounds);
+                 "Cores were {} most of the time; {} of {} rounds were made in another state and are no part "
+                 "of the figures above.\n",
+                 state_text(results.state), dropped, rounds);
   if (disturbed)
     text += "!: every round was made in another state of the machine than most, so that all of them count.\n";
   for (const std::string& remark : results.remarks) text += remark + "\n";
@@ -223,6 +247,7 @@ std::string as_table(const Results& results) {
     }
   }
   append_bars(text, results);
+  append_other_states(text, results);
   append_state(text, results);
   return text;
 }
@@ -233,13 +258,15 @@ std::string as_brief(const Results& results) {
   return fmt::format(
       "message rate  {:.1f} million/s (8-byte active messages, SerialEndpoint to a handler)\n"
       "latency       {:.1f} ns one way\n"
-      "bare limit    {:.2f} of the rate of a bare ring ({:.1f} million/s), {:.2f} times the latency of a "
-      "bare cache line ({:.1f} ns)\n",
+      "bare limit    {:.2f} of the rate of a bare ring buffer ({:.1f} million/s), {:.2f} times the latency "
+      "of a "
+      "bare cache line ({:.1f} ns)\n"
+      "machine       cores {}\n",
       spread_of(*rate).median / kMillion, spread_of(*latency).median,
       ratio_of(*rate, find_series(results, "rate/bare-ring-buffer")).median,
       median_of(results, "rate/bare-ring-buffer") / kMillion,
       ratio_of(*latency, find_series(results, "latency/bare-cache-line")).median,
-      median_of(results, "latency/bare-cache-line"));
+      median_of(results, "latency/bare-cache-line"), state_text(results.state));
 }
 
 }  // namespace weft::tools::perf
