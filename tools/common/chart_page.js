@@ -46,7 +46,9 @@
     const scale = scaleOf(chart.x, true);
     if (chart.ticks.length > 0) {
       scale.ticks.callback = value => (chart.ticks.find(each => each.at === value) || {text: null}).text;
-      scale.afterBuildTicks = axis => { axis.ticks = chart.ticks.map(each => ({value: each.at})); };
+      scale.afterBuildTicks = axis => {
+        axis.ticks = chart.ticks.filter(each => each.at >= axis.min && each.at <= axis.max).map(each => ({value: each.at}));
+      };
     }
     return scale;
   };
@@ -81,7 +83,7 @@
       const scale = drawn.scales[isLying ? 'x' : 'y'];
       ctx.save();
       ctx.beginPath();
-      ctx.rect(area.left - 6, area.top - 6, drawn.width, area.height + 12);
+      ctx.rect(area.left - 6, area.top - 6, isLying ? drawn.width : area.width + 12, area.height + 12);
       ctx.clip();
       drawn.data.datasets.forEach((dataset, index) => {
         if (!drawn.isDatasetVisible(index)) return;
@@ -230,8 +232,8 @@
     return {...options, scales: {x, y: valueScale(chart, false)}};
   };
 
-  const heightOf = chart => chart.form !== 'bars' ? 360
-    : 80 + chart.categories.length * (chart.is_grouped ? 8 + 16 * chart.series.length : 30);
+  const heightOf = (chart, legendRows) => 24 * legendRows + (chart.form !== 'bars' ? 330
+    : 64 + chart.categories.length * (chart.is_grouped ? 12 + 18 * chart.series.length : 30));
 
   for (const place of document.querySelectorAll('.chart')) {
     const chart = JSON.parse(place.querySelector('script').textContent);
@@ -241,7 +243,8 @@
     const context = canvas.getContext('2d');
     context.font = '12px system-ui, sans-serif';
     const room = 14 + Math.max(...chart.series.flatMap(each => each.points).map(point => context.measureText(point.text).width));
-    place.style.height = heightOf(chart) + 'px';
+    const legendWidth = chart.series.reduce((sum, each) => sum + context.measureText(each.name).width + 54, 0);
+    place.style.height = heightOf(chart, chart.series.length > 1 ? Math.ceil(legendWidth / place.clientWidth) : 0) + 'px';
     place.append(canvas);
     const drawn = new Chart(canvas, {type: chart.form === 'lines' ? 'line' : 'bar', data: {datasets: datasetsOf(chart)},
       options: optionsOf(chart, room), plugins: [marks]});

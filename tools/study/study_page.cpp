@@ -74,8 +74,12 @@ std::string as_html(const StudyResults& results) {
       results.options.study, library_version(), escaped(host.processor), host.cores.size(),
       results.options.ranks, results.options.workers, results.options.workers == 1 ? "" : "s",
       results.options.rounds, results.options.rounds == 1 ? "" : "s");
-  for (std::size_t experiment = 0; experiment < results.experiments.size(); ++experiment)
-    text += chart_section(chart_of(results, experiment));
+  for (std::size_t experiment = 0; experiment < results.experiments.size(); ++experiment) {
+    const std::string section = chart_section(chart_of(results, experiment));
+    text += section.empty() ? "<h2>" + escaped(results.experiments[experiment].title) +
+                                  "</h2>\n<p class=\"note\">No variant has this figure.</p>\n"
+                            : section;
+  }
   text += "<h2>Findings</h2>\n<ul>\n";
   for (const std::string& finding : findings_of(results)) text += "<li>" + escaped(finding) + "\n";
   for (const std::string& remark : results.remarks) text += "<li>left out: " + escaped(remark) + "\n";

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "concurrent/backoff.hpp"
+#include "concurrent/racy_read.hpp"
 #include "core/matching/match_link.hpp"
 #include "core/matching/zeroed_memory.hpp"
 
@@ -115,12 +116,14 @@ class MatchTable {
   void prefetch(const MatchKey& key) const noexcept { __builtin_prefetch(&home_of(key), 1); }
 
   /// Returns a record that pair() will probably read, as a hint for prefetching only; nullptr when there is
-  /// none, or when the table is not serial, so that another thread may be in the bucket.
-  [[nodiscard]] const Record* peek(const MatchKey& key) const noexcept {
-    if (!serial_) return nullptr;
+  /// none. Another thread may be in the bucket: the record may be in another use by now, so the caller
+  /// follows no pointer of it.
+  [[nodiscard]] WEFT_READS_RACILY const Record* peek(const MatchKey& key) const noexcept {
     const Bucket& home = home_of(key);
     for (const Slot& slot : home.slots)
-      if (slot.tag == key.tag && slot.oldest != nullptr) return static_cast<const Record*>(slot.oldest);
+      if (concurrent::racy_read(slot.tag) == key.tag)
+        if (const Link* const oldest = concurrent::racy_read(slot.oldest); oldest != nullptr)
+          return static_cast<const Record*>(oldest);
     return nullptr;
   }
 

@@ -119,7 +119,7 @@ TEST_F(Bars, are_not_judged_by_rounds_of_which_most_were_disturbed) {
   disturb("matched/weft", 3, busy);
   EXPECT_EQ(verdict("matched/weft"), Verdict::met);
   disturb("matched/weft", 4, busy);
-  EXPECT_EQ(verdict_text(judged("matched/weft")), "not judged: 4 of 6 rounds of matched/weft were disturbed");
+  EXPECT_EQ(verdict_text(judged("matched/weft")), "not judged: 4 of 6 rounds were disturbed");
   EXPECT_TRUE(is_undecided(judge_bars(results_), results_.series.back())) << "further rounds may help";
 }
 

@@ -38,8 +38,7 @@ std::string why_absent(const Transport& over) {
   if (over.plugin.empty()) return why_network_absent(over);
   const std::string packages = over.package.empty() ? "" : fmt::format(" ({})", over.package);
   const std::string plugin(over.plugin);
-  if (find_plugin(plugin).empty())
-    return fmt::format("it was not found when weft was built{}", packages);
+  if (find_plugin(plugin).empty()) return fmt::format("it was not found when weft was built{}", packages);
   if (!over.launcher.empty() && find_launcher(plugin, std::string(over.launcher)).empty())
     return fmt::format("{} is not installed{}", over.launcher, packages);
   return {};

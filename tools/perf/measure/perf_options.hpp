@@ -32,7 +32,7 @@ struct Options {
   Hosts hosts;
   bool brief = false;
   bool verify = false;
-  bool lists = false;  ///< --list
+  bool lists = false;                 ///< --list
   std::optional<std::string> json;    ///< file, "-" for standard output
   std::optional<std::string> report;  ///< folder
 };

@@ -163,13 +163,14 @@ std::vector<std::string_view> missing_libraries(const Results& results, const Se
   return missing;
 }
 
-/// Says that more than half of the rounds were disturbed; empty when not.
-std::string why_disturbed(const Series& series) {
+/// Says that more than half of the rounds of the judged series, or of its base, were disturbed; empty when
+/// not.
+std::string why_disturbed(const Series& series, bool is_base) {
   const auto disturbed = static_cast<std::size_t>(
       std::ranges::count_if(series.rounds, [&](const Round& round) { return is_disturbed(series, round); }));
   if (2 * disturbed <= series.rounds.size()) return {};
-  return fmt::format("{} of {} rounds of {} were disturbed", disturbed, series.rounds.size(),
-                     series.measurement->name);
+  return fmt::format("{} of {} rounds{}{} were disturbed", disturbed, series.rounds.size(),
+                     is_base ? " of " : "", is_base ? series.measurement->name : "");
 }
 
 void judge(const Results& results, Judged& judged) {
@@ -184,8 +185,8 @@ void judge(const Results& results, Judged& judged) {
     }
   }
   judged.may_be_judged_later = true;
-  judged.reason = why_disturbed(*judged.series);
-  if (judged.reason.empty() && judged.base != nullptr) judged.reason = why_disturbed(*judged.base);
+  judged.reason = why_disturbed(*judged.series, false);
+  if (judged.reason.empty() && judged.base != nullptr) judged.reason = why_disturbed(*judged.base, true);
   if (judged.reason.empty() && judged.ratio.count == 0)
     judged.reason = "no pass measured both in one state of the machine";
   if (!judged.reason.empty()) return;

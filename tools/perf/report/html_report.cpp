@@ -19,20 +19,20 @@ std::string table_of_bars(const Results& results) {
   if (judged.empty()) return {};
   std::string text = fmt::format(
       "<h2>Bars</h2>\n<p class=\"note\">Judged by the rounds that were made while cores were {}.</p>\n<div "
-      "class=\"wide\"><table>\n<tr><th>figure<th>ratio<th>must<th>aim<th>interval<th>to<th "
-      "class=\"words\">verdict</tr>\n",
+      "class=\"wide\"><table>\n<tr><th>figure<th>ratio<th class=\"words\">verdict<th>must<th>aim<th>interval"
+      "<th>to</tr>\n",
       state_text(results.state));
   for (const Judged& each : judged) {
     const char* sign = each.smaller_is_better() ? "&le;" : "&ge;";
     const Spread& ratio = each.ratio;
     fmt::format_to(std::back_inserter(text),
-                   "<tr><td>{}<td>{}<td>{} {:g}<td>{} {:g}<td>{}<td>{}<td class=\"words\">{}</tr>\n",
-                   name_of(each), ratio.count == 0 ? "-" : fmt::format("{:.2f}", ratio.median), sign,
-                   each.bar->must, sign, each.bar->aim,
+                   "<tr><td>{}<td>{}<td class=\"words\">{}<td>{} {:g}<td>{} {:g}<td>{}<td>{}</tr>\n",
+                   name_of(each), ratio.count == 0 ? "-" : fmt::format("{:.2f}", ratio.median),
+                   escaped(verdict_text(each)), sign, each.bar->must, sign, each.bar->aim,
                    ratio.count == 0 ? "-"
                                     : fmt::format("{:.2f} .. {:.2f} ({:.0f} %)", ratio.interval_low,
                                                   ratio.interval_high, 100 * ratio.confidence),
-                   base_of(each), escaped(verdict_text(each)));
+                   base_of(each));
   }
   return text + "</table></div>\n";
 }
@@ -67,14 +67,14 @@ std::string other_states(const Results& results) {
 std::string as_html(const Results& results, std::string_view command) {
   const Topology host = read_topology();
   std::string text = fmt::format(
-      "<h1>weft {} on {}</h1>\n<p>{}, {} cores, two ranks. <code>{}</code>: {} rounds of {:g} s "
-      "each, alternated. "
-      "Cores were {} most of the time.</p>\n"
+      "<h1>weft {} on {}</h1>\n<p>{}, {} cores, two ranks; {} rounds of {:g} s each, alternated. Cores were "
+      "{} "
+      "most of the time.</p>\n<p><code>{}</code></p>\n"
       "<p class=\"note\">Bars and points are medians, whiskers the lowest and the highest round. Each "
       "library "
       "has one colour; grey is what the machine could do at best.</p>\n",
-      library_version(), date_text(), escaped(host.processor), host.cores.size(), escaped(command),
-      results.options.rounds, results.options.seconds, state_text(results.state));
+      library_version(), date_text(), escaped(host.processor), host.cores.size(), results.options.rounds,
+      results.options.seconds, state_text(results.state), escaped(command));
   text += table_of_bars(results);
   text += plots_against_threads(results);
   for (const WorkloadInfo& workload : all_workloads()) text += plots_of(results, workload);

@@ -245,8 +245,10 @@ template <class Batch>
     __builtin_prefetch(records[place], 1);
     __builtin_prefetch(reinterpret_cast<const std::byte*>(records[place]) + 64, 1);
   }
-  for (const MatchRecord* record : records)
-    if (record != nullptr) __builtin_prefetch(record->buffer.data(), 1);
+  // What a record says may be read only where no other thread can be taking it.
+  if (engine.is_serial() || engine.order() != nullptr)
+    for (const MatchRecord* record : records)
+      if (record != nullptr) __builtin_prefetch(record->buffer.data(), 1);
   return kPrefetched;
 }
 template std::uint32_t MatchedMessages::prefetch(MatchingEngine&, const detail::SlotBatch&) noexcept;

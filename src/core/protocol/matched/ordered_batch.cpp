@@ -129,7 +129,6 @@ bool MatchedMessages::on_ordered_sends(detail::SlotBatch& all, detail::PayloadLe
       can_go_on = false;
       break;
     }
-    // Under the lock, because it reads records that wait.
     if (batch.head() >= fetched) [[unlikely]]
       fetched = batch.head() + prefetch(*engine, batch);
     MatchRecord* const record =
