@@ -80,10 +80,11 @@ std::string as_html(const StudyResults& results) {
                                   "</h2>\n<p class=\"note\">No variant has this figure.</p>\n"
                             : section;
   }
-  text += "<h2>Findings</h2>\n<ul>\n";
-  for (const std::string& finding : findings_of(results)) text += "<li>" + escaped(finding) + "\n";
-  for (const std::string& remark : results.remarks) text += "<li>left out: " + escaped(remark) + "\n";
-  return chart_page("weft study " + results.options.study, text + "</ul>\n");
+  std::string findings;
+  for (const std::string& finding : findings_of(results)) findings += "<li>" + escaped(finding) + "\n";
+  for (const std::string& remark : results.remarks) findings += "<li>left out: " + escaped(remark) + "\n";
+  if (!findings.empty()) text += "<h2>Findings</h2>\n<ul>\n" + findings + "</ul>\n";
+  return chart_page("weft study " + results.options.study, text);
 }
 
 }  // namespace weft::tools::study
