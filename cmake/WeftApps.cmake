@@ -17,5 +17,5 @@ target_link_libraries(kmer_core ${weft_core_scope} weft::weft CLI11::CLI11 fmt::
 target_include_directories(kmer_core ${weft_core_scope} "${PROJECT_SOURCE_DIR}/apps" "${PROJECT_SOURCE_DIR}/apps/kmer"
   "${PROJECT_SOURCE_DIR}/tools")
 # What the applications share with the weft command.
-file(GLOB weft_common_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tools/common/*.cpp")
+file(GLOB_RECURSE weft_common_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tools/common/*.cpp")
 target_sources(kmer_core PRIVATE ${weft_common_sources})

@@ -96,6 +96,10 @@ int main(int argc, char** argv) {
       kmer::write_synthetic_reads(command.synth);
       return 0;
     }
+    if (command.kind == kmer::Command::Kind::description) {
+      fmt::print("{}", command.message);
+      return 0;
+    }
     if (command.kind == kmer::Command::Kind::message) {
       weft::Runtime runtime;
       const bool is_error = command.exit_code != 0;

@@ -37,11 +37,12 @@ struct SynthOptions {
 
 /// A parsed command line.
 struct Command {
-  enum class Kind : std::uint8_t { count, synth, message };
+  enum class Kind : std::uint8_t { count, synth, message, description };
   Kind kind = Kind::message;
   CountOptions count;
   SynthOptions synth;
-  std::string message;  ///< help, version, or what is wrong: print it and end with exit_code
+  std::string message;  ///< help, version, or what is wrong: print it and end with exit_code; or, of the kind
+                        ///< description, what the build asks for, outside any job
   int exit_code = 0;
 };
 

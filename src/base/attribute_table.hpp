@@ -70,7 +70,7 @@ enum class Attribute : std::uint8_t {
   host_id,
 };
 
-enum class AttributeType : std::uint8_t { boolean, integer, size, seconds, choice, text };
+enum class AttributeType : std::uint8_t { boolean, integer, size, seconds, microseconds, choice, text };
 
 /// One row describes everything about an attribute; the environment variable, the checks, `weft info`
 /// and the documentation are made from it.
@@ -80,7 +80,7 @@ struct AttributeRow {
   AttributeType type;
   std::string_view default_value;  ///< written as a user would write it
   std::string_view unit = {};
-  std::int64_t minimum = 0;  ///< in seconds for that type
+  std::int64_t minimum = 0;  ///< of a duration in the unit that its type names
   std::int64_t maximum = 0;
   bool power_of_two = false;
   std::string_view choices = {};  ///< separated by '|', in the order of the enumeration they stand for
@@ -145,7 +145,7 @@ inline constexpr std::array kAttributeTable = {
     .choices = "auto|direct|message", .help = "how puts and gets move: by the network itself where it reaches the region, else by messages (auto); never by messages (direct); always by messages (message)"},
   AttributeRow{.id = Attribute::regions_max, .name = "regions_max", .type = AttributeType::integer, .default_value = "4096",
     .unit = "regions", .minimum = 1, .maximum = 65536, .help = "memory regions that a rank may have at a time"},
-  AttributeRow{.id = Attribute::spin, .name = "spin", .type = AttributeType::integer, .default_value = "5",
+  AttributeRow{.id = Attribute::spin, .name = "spin", .type = AttributeType::microseconds, .default_value = "5",
     .unit = "microseconds", .minimum = 0, .maximum = 1 << 20, .help = "time in which a waiting thread polls without success before it yields; at most 2 on a core that others want, and three polls where those have not helped"},
   AttributeRow{.id = Attribute::yield, .name = "yield", .type = AttributeType::integer, .default_value = "16",
     .unit = "yields", .minimum = 0, .maximum = 1 << 20, .help = "yields of a waiting thread, each after a spin, before it parks"},

@@ -91,6 +91,8 @@ std::string_view to_string(AttributeType type) {
       return "size";
     case AttributeType::seconds:
       return "seconds";
+    case AttributeType::microseconds:
+      return "microseconds";
     case AttributeType::choice:
       return "choice";
     case AttributeType::text:
@@ -123,13 +125,15 @@ std::string range_text(const AttributeRow& row) {
       return size_text(row.minimum) + " to " + size_text(row.maximum);
     case AttributeType::integer:
     case AttributeType::seconds:
+    case AttributeType::microseconds:
       break;
   }
   return std::to_string(row.minimum) + " to " + std::to_string(row.maximum);
 }
 
 bool is_reserved_variable(std::string_view name) {
-  return std::find(kJobVariables.begin(), kJobVariables.end(), name) != kJobVariables.end();
+  const auto has_name = [name](const JobVariable& variable) { return variable.name == name; };
+  return std::ranges::any_of(kJobVariables, has_name) || std::ranges::any_of(kUserVariables, has_name);
 }
 
 Attributes::Value Attributes::parse(const AttributeRow& row, std::string_view text,
@@ -144,7 +148,9 @@ Attributes::Value Attributes::parse(const AttributeRow& row, std::string_view te
         message += "it must be a size such as 64K or 2M, from ";
         break;
       case AttributeType::seconds:
-        message += "it must be a number of seconds from ";
+      case AttributeType::microseconds:
+        message += "it must be " + std::string(kDurationForm) + ", or a number of " +
+                   std::string(to_string(row.type)) + ", from ";
         break;
       default:
         message += "it must be ";
@@ -166,8 +172,11 @@ Attributes::Value Attributes::parse(const AttributeRow& row, std::string_view te
       break;
     }
     case AttributeType::integer:
+    case AttributeType::microseconds:
     case AttributeType::size: {
-      const auto parsed = row.type == AttributeType::size ? parse_size(text) : parse_integer(text);
+      const auto parsed = row.type == AttributeType::size           ? parse_size(text)
+                          : row.type == AttributeType::microseconds ? parse_whole_duration(text, 1e-6)
+                                                                    : parse_integer(text);
       if (!parsed || *parsed < row.minimum || *parsed > row.maximum) refuse();
       if (row.power_of_two && !std::has_single_bit(static_cast<std::uint64_t>(*parsed))) refuse();
       value.number = *parsed;

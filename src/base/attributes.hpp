@@ -32,7 +32,8 @@ class Attributes {
   /// pointer.
   static Attributes load(std::span<const AttributeSetting> program_settings, const char* const* environment);
 
-  /// The value of an integer, size or boolean (0 or 1) attribute; for a choice, its index in the row's list.
+  /// The value of an integer, size, microseconds or boolean (0 or 1) attribute; for a choice, its index in
+  /// the row's list.
   std::int64_t integer(Attribute attribute) const { return value_of(attribute).number; }
   bool boolean(Attribute attribute) const { return value_of(attribute).number != 0; }
   double seconds(Attribute attribute) const { return value_of(attribute).seconds; }
@@ -68,7 +69,7 @@ std::string environment_name(const AttributeRow& row);
 /// no".
 std::string range_text(const AttributeRow& row);
 
-/// Returns true for the variables that the launcher sets: they are no attributes.
+/// Returns true for the variables that a launcher sets or the bootstrap reads: they are no attributes.
 bool is_reserved_variable(std::string_view name);
 
 }  // namespace weft::base

@@ -48,22 +48,37 @@ std::optional<std::int64_t> parse_size(std::string_view text) {
   return *value * unit;
 }
 
-std::optional<double> parse_seconds(std::string_view text) {
-  double unit = 1;
-  if (text.ends_with("ms")) {
-    unit = 1e-3;
-    text.remove_suffix(2);
-  } else if (text.ends_with("us")) {
-    unit = 1e-6;
-    text.remove_suffix(2);
-  } else if (text.ends_with('s')) {
-    text.remove_suffix(1);
+std::optional<double> parse_seconds(std::string_view text, double plain_unit) {
+  struct Unit {
+    std::string_view suffix;
+    double seconds;
+  };
+  // Those that end with another one come first.
+  constexpr std::array kUnits{Unit{"ns", 1e-9}, Unit{"us", 1e-6}, Unit{"ms", 1e-3}, Unit{"s", 1},
+                              Unit{"min", 60},  Unit{"m", 60},    Unit{"h", 3600}};
+  double unit = plain_unit;
+  for (const Unit& each : kUnits) {
+    if (!text.ends_with(each.suffix)) continue;
+    unit = each.seconds;
+    text.remove_suffix(each.suffix.size());
+    break;
   }
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  if (!std::isfinite(value) || value < 0) return std::nullopt;
+  if (!std::isfinite(value * unit) || value < 0) return std::nullopt;
   return value * unit;
+}
+
+std::optional<std::int64_t> parse_whole_duration(std::string_view text, double unit) {
+  if (const auto plain = parse_integer(text)) return *plain < 0 ? std::nullopt : plain;
+  const auto seconds = parse_seconds(text, unit);
+  constexpr double kMost = 9e15;  // below which a double tells every integer
+  if (!seconds || *seconds / unit > kMost) return std::nullopt;
+  const double units = std::round(*seconds / unit);
+  // What decimal fractions lose in binary is no part of a unit.
+  if (std::abs(*seconds / unit - units) > 1e-6 * std::max(units, 1e-3)) return std::nullopt;
+  return static_cast<std::int64_t>(units);
 }
 
 std::optional<bool> parse_boolean(std::string_view text) {

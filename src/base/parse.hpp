@@ -13,8 +13,14 @@ namespace weft::base {
 std::optional<std::int64_t> parse_integer(std::string_view text);
 /// Bytes: a decimal number with an optional suffix K, M, G or T (powers of 1024; also KiB, kB and so on).
 std::optional<std::int64_t> parse_size(std::string_view text);
-/// A finite decimal number, not negative; a suffix s, ms or us is accepted.
-std::optional<double> parse_seconds(std::string_view text);
+/// A duration, in seconds: a finite decimal number, not negative, with a suffix ns, us, ms, s, m (also min)
+/// or h; a plain number counts in units of `plain_unit` seconds.
+std::optional<double> parse_seconds(std::string_view text, double plain_unit = 1);
+/// The duration in whole units of `unit` seconds, as which a plain number is read; none where it lies between
+/// two of them.
+std::optional<std::int64_t> parse_whole_duration(std::string_view text, double unit);
+/// For messages: what parse_seconds() takes.
+inline constexpr std::string_view kDurationForm = "a duration such as 500ms, 30s or 2m";
 /// Accepts yes, no, true, false, on, off, 1, 0.
 std::optional<bool> parse_boolean(std::string_view text);
 

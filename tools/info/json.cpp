@@ -36,6 +36,8 @@ Json json_of(const AttributeState& state) {
 
 }  // namespace
 
+std::string as_json(const AttributeState& state) { return json_of(state).dump(2) + "\n"; }
+
 std::string as_json(const Report& report) {
   Json build = Json::object();
   for (const BuildOption& option : report.build) build[option.name] = option.value;

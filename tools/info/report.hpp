@@ -50,4 +50,13 @@ Report make_report();
 std::string as_table(const Report& report);
 std::string as_json(const Report& report);
 
+/// The attribute that a user names, as packet_size or WEFT_PACKET_SIZE in any case; null when there is none.
+const AttributeState* find_attribute(const Report& report, const std::string& name);
+/// Everything about one attribute.
+std::string as_explanation(const AttributeState& state);
+std::string as_json(const AttributeState& state);
+
+/// docs/guide/variables.md: every variable, whatever the environment is.
+std::string variables_page();
+
 }  // namespace weft::tools::info

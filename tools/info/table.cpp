@@ -4,7 +4,7 @@
 #include <iterator>
 
 #include "base/parse.hpp"
-#include "common/text_table.hpp"
+#include "common/wrapped_text.hpp"
 #include "info/report.hpp"
 
 namespace weft::tools::info {
@@ -31,38 +31,45 @@ void append_host(std::string& text, const Topology& host) {
                  host.packages, host.numa_nodes, host.cores.size());
   fmt::format_to(out, "  {:<12}{} memory, {} L2 per core, {} L3\n", "sizes", shown_size(host.memory_bytes),
                  shown_size(host.l2_bytes), shown_size(host.l3_bytes));
-  fmt::format_to(out, "  {:<12}", "cores");
+  std::string cores;
   for (std::size_t i = 0; i < host.cores.size(); ++i) {
-    fmt::format_to(out, "{}{}:{}", i == 0 ? "" : " ", i, processors_of(host.cores[i]));
+    fmt::format_to(std::back_inserter(cores), "{}:{} ", i, processors_of(host.cores[i]));
   }
-  text += "   (core:processors)\n";
+  text += wrapped(fmt::format("  {:<12}", "cores"), cores + "  (core:processors)");
   if (host.numa_nodes < 2) return;
-  fmt::format_to(out, "  {:<12}", "NUMA nodes");
+  std::string nodes;
   for (std::size_t i = 0; i < host.cores.size(); ++i) {
-    if (i == 0 || host.cores[i].numa_node != host.cores[i - 1].numa_node)
-      fmt::format_to(out, "{}{}:", i == 0 ? "" : " ", host.cores[i].numa_node);
-    else
-      text += ",";
-    fmt::format_to(out, "{}", i);
+    const bool begins_node = i == 0 || host.cores[i].numa_node != host.cores[i - 1].numa_node;
+    const std::string node = begins_node ? fmt::format("{}:", host.cores[i].numa_node) : "";
+    nodes += (i == 0 ? "" : begins_node ? " " : ",") + node + std::to_string(i);
   }
-  text += "   (node:cores)\n";
+  text += wrapped(fmt::format("  {:<12}", "NUMA nodes"), nodes + "   (node:cores)");
 }
 
 void append_components(std::string& text, const char* title, const std::vector<Component>& components) {
-  auto out = std::back_inserter(text);
-  fmt::format_to(out, "\n{}\n", title);
+  fmt::format_to(std::back_inserter(text), "\n{}\n", title);
   for (const Component& component : components) {
-    fmt::format_to(out, "  {:<12}{:<9}{}\n", component.name, component.present ? "present" : "absent",
-                   component.remark);
+    text += wrapped(fmt::format("  {:<12}{:<9}", component.name, component.present ? "present" : "absent"),
+                    component.remark);
   }
 }
 
 void append_attributes(std::string& text, const std::vector<AttributeState>& attributes) {
-  std::vector<TextRow> rows = {{"variable", "value", "source", "range", "unit", "meaning"}};
-  for (const AttributeState& state : attributes)
-    rows.push_back({state.variable, state.value, state.source, state.range, state.unit, state.help});
-  text += "\nattributes (set by the program, else by the environment variable, else the default)\n";
-  text += text_table(rows, std::vector<TextColumn>(rows.front().size(), {TextColumn::Align::left}));
+  text +=
+      "\nattributes (set by the program, else by the environment, else the default; a star: not the "
+      "default)\n";
+  for (const AttributeState& state : attributes) {
+    const bool is_default = state.source == "default";
+    // A value that is longer than its column has the line for itself.
+    std::string first = fmt::format("  {:<24}{}{:<9}  ", state.variable, is_default ? ' ' : '*', state.value);
+    constexpr std::size_t kColumns = 38;
+    if (first.size() > kColumns) {
+      text += wrapped(first.substr(0, 27), state.value);
+      first = std::string(kColumns, ' ');
+    }
+    text += wrapped(first, state.help);
+  }
+  text += "\n`weft info NAME` tells range, default and unit of an attribute; `--json` all of everything.\n";
 }
 
 }  // namespace
@@ -75,7 +82,7 @@ std::string as_table(const Report& report) {
   append_host(text, report.host);
   append_components(text, "networks", report.networks);
   append_components(text, "ways to start", report.bootstraps);
-  fmt::format_to(std::back_inserter(text), "  a program that is started here takes {}\n", report.start);
+  text += wrapped("  a program that is started here takes ", report.start);
   append_attributes(text, report.attributes);
   return text;
 }

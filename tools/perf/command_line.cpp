@@ -10,6 +10,7 @@
 #include <cstdio>
 
 #include "command.hpp"
+#include "common/commands/command_line.hpp"
 #include "perf/libraries/transports.hpp"
 #include "perf/measure/fresh_payload.hpp"
 #include "perf/option_values.hpp"
@@ -68,7 +69,8 @@ void add_options_of_workloads(CLI::App& app, Typed& typed, Options& options) {
                  "of many-to-one, all-to-all (default 4) and allreduce (2), 2 to 16; several, or sweep")
       ->type_name("N,...")
       ->allow_extra_args(false);
-  app.add_option("--compute", typed.compute, "busy work before each message, in nanoseconds (default 0)")
+  app.add_option("--compute", typed.compute,
+                 "busy work before each message: nanoseconds, or a duration (default 0)")
       ->type_name("NS");
   app.add_flag("--fresh", options.fresh,
                "payloads of rate, matched, unexpected, matched-unacknowledged, up to 8K, are written right "
@@ -80,14 +82,15 @@ void add_options_of_workloads(CLI::App& app, Typed& typed, Options& options) {
 
 void add_options_of_rounds(CLI::App& app, Typed& typed, Options& options) {
   app.add_option("--rounds", typed.rounds, "rounds of each measurement (default 5)")->type_name("N");
-  app.add_option("--seconds", typed.seconds, "length of a round (default 0.25)")->type_name("S");
+  app.add_option("--seconds", typed.seconds, "length of a round (default 0.25s)")->type_name("DURATION");
   app.add_option("--warm-up", typed.warm_up,
-                 "of a round, before that (default 0.02 and a tenth of --seconds)")
-      ->type_name("S");
-  app.add_option("--minutes", typed.minutes,
-                 "further passes over what undecided bars compare, until so many minutes have gone since the "
-                 "start (default 0: none)")
-      ->type_name("M");
+                 "of a round, before that (default 20ms and a tenth of --seconds)")
+      ->type_name("DURATION");
+  app.add_option(
+         "--minutes", typed.minutes,
+         "further passes over what undecided bars compare, until so many minutes, or another duration, "
+         "have gone since the start (default 0: none)")
+      ->type_name("MINUTES");
   app.add_option("--hosts", typed.hosts,
                  fmt::format("run the two ranks on two hosts: transports that leave a host only ({})",
                              fmt::join(kTransportsBetweenHosts, ", ")))
@@ -188,19 +191,19 @@ Parsed parse_command_line(int argc, char** argv) {
       "libraries "
       "(UCX, MPICH, Open MPI: those that were there when weft was built), alternated in short rounds.",
       "weft perf"};
+  app.footer("A duration is 250ms, 2s or 1m; a plain number counts in the unit that the option names.");
+  const ManualNotes manual{.short_summary = "measure message rate and latency of this machine",
+                           .see_also = {"weft(1)"}};
   Typed typed;
   Parsed parsed;
   add_options_of_rounds(app, typed, parsed.options);
   add_options_of_workloads(app, typed, parsed.options);
   try {
-    app.parse(argc, argv);
+    if (const auto end = parse_command_line(app, argc, argv, manual)) {
+      parsed.exit_code = print_end("weft perf", *end);
+      return parsed;
+    }
     read_values(app, typed, parsed);
-  } catch (const CLI::CallForHelp&) {
-    fmt::print("{}", app.help());
-    parsed.exit_code = 0;
-  } catch (const CLI::ParseError& error) {
-    fmt::print(stderr, "weft perf: {} (`weft perf --help` shows the options)\n", error.what());
-    parsed.exit_code = kUsageError;
   } catch (const Error& error) {
     fmt::print(stderr, "weft perf: {}\n", error.what());
     parsed.exit_code = kUsageError;

@@ -65,19 +65,20 @@ int parse_rounds(const std::string& text) {
 double parse_duration(const char* option, const std::string& text, double shortest) {
   const auto seconds = base::parse_seconds(text);
   if (!seconds || *seconds < shortest || *seconds > kLongest) {
-    throw Error(fmt::format("--{} {} is not valid: it must be a number of seconds from {} to {}", option,
-                            text, shortest, kLongest));
+    throw Error(fmt::format("--{} {} is not valid: it must be {}, or a number of seconds, from {} to {}",
+                            option, text, base::kDurationForm, shortest, kLongest));
   }
   return *seconds;
 }
 
 double parse_minutes(const std::string& text) {
   constexpr double kMostMinutes = 600;
-  const auto minutes = base::parse_seconds(text);
-  if (!minutes || *minutes < 0 || *minutes > kMostMinutes)
-    throw Error(fmt::format("--minutes {} is not valid: it must be a number of minutes from 0 to {}", text,
-                            kMostMinutes));
-  return *minutes;
+  constexpr double kMinute = 60;
+  const auto seconds = base::parse_seconds(text, kMinute);
+  if (!seconds || *seconds > kMostMinutes * kMinute)
+    throw Error(fmt::format("--minutes {} is not valid: it must be {}, or a number of minutes, from 0 to {}",
+                            text, base::kDurationForm, kMostMinutes));
+  return *seconds / kMinute;
 }
 
 std::uint64_t parse_seed(const std::string& text) {
@@ -88,10 +89,12 @@ std::uint64_t parse_seed(const std::string& text) {
 }
 
 std::int64_t parse_compute(const std::string& text) {
-  const auto ns = base::parse_integer(text);
-  if (!ns || *ns < 0 || *ns > kMostCompute) {
-    throw Error(fmt::format("--compute {} is not valid: it must be an integer of nanoseconds from 0 to {}",
-                            text, kMostCompute));
+  const auto ns = base::parse_whole_duration(text, 1e-9);
+  if (!ns || *ns > kMostCompute) {
+    throw Error(
+        fmt::format("--compute {} is not valid: it must be a duration such as 300ns or 2us, or an "
+                    "integer of nanoseconds, from 0 to {}",
+                    text, kMostCompute));
   }
   return *ns;
 }

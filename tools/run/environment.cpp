@@ -14,7 +14,8 @@ namespace weft::tools::run {
 namespace {
 
 bool is_of_a_job(std::string_view name) {
-  return std::find(base::kJobVariables.begin(), base::kJobVariables.end(), name) != base::kJobVariables.end();
+  return std::ranges::any_of(base::kJobVariables,
+                             [&](const base::JobVariable& variable) { return variable.name == name; });
 }
 
 }  // namespace

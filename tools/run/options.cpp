@@ -11,6 +11,8 @@
 #include "base/job_variables.hpp"
 #include "base/parse.hpp"
 #include "command.hpp"
+#include "common/commands/command_line.hpp"
+#include "common/commands/nearest_name.hpp"
 
 namespace weft::tools::run {
 namespace {
@@ -29,7 +31,8 @@ double parse_time(const char* option, const std::string& text) {
   const auto seconds = base::parse_seconds(text);
   constexpr double kLongest = 1e9;
   if (!seconds || *seconds <= 0 || *seconds > kLongest) {
-    throw Error(fmt::format("{} {} is not valid: it must be a number of seconds above 0", option, text));
+    throw Error(fmt::format("{} {} is not valid: it must be {}, or a number of seconds, above 0", option,
+                            text, base::kDurationForm));
   }
   return *seconds;
 }
@@ -51,9 +54,9 @@ std::pair<std::string, std::string> parse_variable(const std::string& text) {
         "--env {} is not valid: it must be NAME=VALUE, or the name of a variable that is set", text));
   std::pair<std::string, std::string> variable{name,
                                                equals == std::string::npos ? value : text.substr(equals + 1)};
-  for (const std::string_view own : base::kJobVariables) {
-    if (variable.first == own)
-      throw Error(fmt::format("--env {} is not valid: `weft run` sets {} itself", text, own));
+  for (const base::JobVariable& own : base::kJobVariables) {
+    if (variable.first == own.name)
+      throw Error(fmt::format("--env {} is not valid: `weft run` sets {} itself", text, own.name));
   }
   return variable;
 }
@@ -77,17 +80,31 @@ void take_hosts(Options& options, const std::string& hosts, const std::string& h
   options.placed = place_ranks(options.hosts, options.ranks);
 }
 
-void take_program(Options& options, std::vector<std::string> rest) {
+void take_program(Options& options, std::vector<std::string> rest, const CLI::App& app) {
   if (!rest.empty() && rest.front() == "--") {
     rest.erase(rest.begin());
   } else if (!rest.empty() && rest.front().starts_with('-')) {
-    throw Error(fmt::format("the option {} does not exist (`weft run --help` lists all)", rest.front()));
+    const std::string name = rest.front().substr(0, rest.front().find('='));
+    throw Error(fmt::format("there is no option {}{} (`weft run --help` lists all)", name,
+                            suggestion(name, names_of_options(app))));
   }
   if (rest.empty() || rest.front().empty()) {
     throw Error("the program to start is missing: weft run -n N [OPTIONS] [--] program args...");
   }
   options.program = rest.front();
   options.arguments.assign(rest.begin() + 1, rest.end());
+}
+
+ManualNotes manual_notes() {
+  return {.short_summary = "start the ranks of a job",
+          .exit_codes = {{"124", "The job was ended by --timeout."},
+                         {"126, 127", "The program cannot be executed, or was not found."},
+                         {"other",
+                          "That of the rank that failed first; 128 and the number of the signal "
+                          "that ended it."}},
+          .environment = {{"WEFT_RANK, WEFT_SIZE",
+                           "Set for each rank: its number, from 0 on, and the number of ranks."}},
+          .see_also = {"weft(1)", "weft-info(1)"}};
 }
 
 }  // namespace
@@ -99,7 +116,8 @@ Parsed parse_options(int argc, char** argv) {
       "weft run"};
   app.prefix_command();
   app.footer(
-      "The program and its arguments follow the options: weft run -n N [OPTIONS] [--] program args...");
+      "The program and its arguments follow the options: weft run -n N [OPTIONS] [--] program args...\n"
+      "A DURATION is 500ms, 30s, 2m or 1h; a plain number counts seconds.");
   std::string ranks;
   std::string hosts;
   std::string hostfile;
@@ -124,11 +142,11 @@ Parsed parse_options(int argc, char** argv) {
   app.add_option("--interface", interface, "interfaces for them: names or subnets (WEFT_INTERFACE)")
       ->type_name("LIST");
   app.add_option("--timeout", timeout, "end the job after this time, with exit code 124")
-      ->type_name("SECONDS");
+      ->type_name("DURATION");
   app.add_option("--explain", explain,
                  "tell who waits for whom when the job has not ended after this time (once), and whenever "
                  "`weft run` gets SIGUSR1")
-      ->type_name("SECONDS");
+      ->type_name("DURATION");
   app.add_flag("--tag-output", parsed.options.tag_output, "begin every line of output with [rank]");
   app.add_flag(
       "--keep-going", parsed.options.keep_going,
@@ -142,7 +160,10 @@ Parsed parse_options(int argc, char** argv) {
       ->type_name("NAME[=VALUE]")
       ->allow_extra_args(false);
   try {
-    app.parse(argc, argv);
+    if (const auto end = parse_command_line(app, argc, argv, manual_notes())) {
+      parsed.exit_code = print_end("weft run", *end);
+      return parsed;
+    }
     if (app.count("-n") != 0) parsed.options.ranks = parse_ranks(ranks);
     for (const auto& [name, value] : {std::pair{"WEFT_PORTS", ports}, {"WEFT_INTERFACE", interface}})
       if (!value.empty()) parsed.options.environment.emplace_back(name, value);
@@ -158,13 +179,7 @@ Parsed parse_options(int argc, char** argv) {
     if (!explain.empty()) parsed.options.explain_seconds = parse_time("--explain", explain);
     parsed.options.binding = parse_binding(bind);
     for (const std::string& text : environment) parsed.options.environment.push_back(parse_variable(text));
-    take_program(parsed.options, app.remaining());
-  } catch (const CLI::CallForHelp&) {
-    fmt::print("{}", app.help());
-    parsed.exit_code = 0;
-  } catch (const CLI::ParseError& error) {
-    fmt::print(stderr, "weft run: {} (`weft run --help` shows the options)\n", error.what());
-    parsed.exit_code = kUsageError;
+    take_program(parsed.options, app.remaining(), app);
   } catch (const Error& error) {
     fmt::print(stderr, "weft run: {}\n", error.what());
     parsed.exit_code = kUsageError;

@@ -1,11 +1,13 @@
 #include "command.hpp"
+#include "base/parse.hpp"
+#include "common/commands/command_line.hpp"
+#include "common/commands/option_values.hpp"
 
 #include <weft/error.hpp>
 
 #include <fmt/core.h>
 #include <CLI/CLI.hpp>
 
-#include <cstdio>
 
 #include "study/matching/matching_command.hpp"
 #include "study/ranks/rank_main.hpp"
@@ -41,17 +43,16 @@ const std::vector<StudyKind>& studies() {
 }
 
 void add_common_options(CLI::App& app, StudyOptions& options) {
-  app.add_option("--ranks", options.ranks, "ranks of each job, 1 to 64 (default 2)")
-      ->check(CLI::Range(1, 64));
-  app.add_option("--workers", options.workers, "worker threads of each rank, 1 to 64 (default 1)")
-      ->check(CLI::Range(1, 64));
-  app.add_option("--rounds", options.rounds, "rounds of each variant, 1 to 100 (default 5; 1 with --quick)")
-      ->check(CLI::Range(1, 100));
+  add_integer(app, "--ranks", options.ranks, 1, 64, "ranks of each job, 1 to 64 (default 2)");
+  add_integer(app, "--workers", options.workers, 1, 64, "worker threads of each rank, 1 to 64 (default 1)");
+  add_integer(app, "--rounds", options.rounds, 1, 100,
+              "rounds of each variant, 1 to 100 (default 5; 1 with --quick)");
   app.add_option("--variants", options.variants,
                  "with commas between: weft, tcp, mpi, mpich or openmpi, and after colons adaptive, "
                  "immediate, queued, onepost, "
                  "putsendrecv, sendrecv, original, synchronizer, header-synchronizer, thread, pinned, both")
       ->delimiter(',')
+      ->allow_extra_args(false)
       ->type_name("NAME,...");
   app.add_flag("--quick", options.is_quick, "fewer points and messages: under a minute");
   app.add_option("--report", options.report,
@@ -62,30 +63,42 @@ void add_common_options(CLI::App& app, StudyOptions& options) {
       ->type_name("FILE|-");
 }
 
+/// Microseconds.
+double parse_grain(const std::string& text) {
+  constexpr double kMicrosecond = 1e-6;
+  const auto seconds = base::parse_seconds(text, kMicrosecond);
+  if (!seconds || *seconds > 1)
+    throw OptionError(
+        fmt::format("--grain {} is not valid: it must be a duration such as 20us or 2ms, or a number of "
+                    "microseconds, up to 1s",
+                    text));
+  return *seconds / kMicrosecond;
+}
+
 void add_chain_options(CLI::App& app, StudyOptions& options) {
-  app.add_option("--chains", options.chains,
-                 "chains, in all; one of --chains, --bytes, --grain may be a list")
+  add_integers(app, "--chains", options.chains, 1, 1'000'000,
+               "chains, in all; one of --chains, --bytes, --grain may be a list");
+  add_integers(app, "--bytes", options.bytes, 8, 1U << 30,
+               "of the buffer that a chain carries, 8 to 1073741824");
+  const auto read_grains = [&options](const std::vector<std::string>& texts) {
+    for (const std::string& text : texts) options.grains_us.push_back(parse_grain(text));
+  };
+  app.add_option_function<std::vector<std::string>>(
+         "--grain", read_grains, "time that a task computes: microseconds, or durations such as 2ms; 0 to 1s")
       ->delimiter(',')
-      ->check(CLI::Range(1U, 1'000'000U))
-      ->type_name("N,...");
-  app.add_option("--bytes", options.bytes, "of the buffer that a chain carries, 8 to 1G")
-      ->delimiter(',')
-      ->check(CLI::Range(8U, 1U << 30))
-      ->type_name("N,...");
-  app.add_option("--grain", options.grains_us, "microseconds that a task computes, 0 to 1000000")
-      ->delimiter(',')
-      ->check(CLI::Range(0.0, 1e6))
+      ->allow_extra_args(false)
       ->type_name("US,...");
-  app.add_option("--steps", options.steps,
-                 "tasks of a chain, 1 to 1000000000 (default: as many as take a moment)")
-      ->check(CLI::Range(1U, 1'000'000'000U));
-  app.add_option("--injection", options.injection,
-                 "chains that a rank starts per second (default 0: at once)")
-      ->check(CLI::Range(0.0, 1e9));
-  app.add_option("--iterations", options.iterations, "of each point, within a round (default 3)")
-      ->check(CLI::Range(1, 10'000));
-  app.add_option("--warm-ups", options.warm_ups, "iterations before these (default 1)")
-      ->check(CLI::Range(0, 10'000));
+  add_integer(app, "--steps", options.steps, 1, 1'000'000'000,
+              "tasks of a chain, 1 to 1000000000 (default: as many as take a moment)");
+  const auto read_injection = [&options](const std::string& text) {
+    options.injection = number_value("--injection", text, 0, 1e9);
+  };
+  app.add_option_function<std::string>("--injection", read_injection,
+                                       "chains that a rank starts per second (default 0: at once)")
+      ->type_name("N");
+  add_integer(app, "--iterations", options.iterations, 1, 10'000,
+              "of each point, within a round (default 3)");
+  add_integer(app, "--warm-ups", options.warm_ups, 0, 10'000, "iterations before these (default 1)");
   app.add_flag("--sweep", options.sweeps, "a task sweeps the buffer, x = fma(x, 1, 1)");
   app.add_flag("--single-source", options.has_single_source, "all chains begin on rank 0");
 }
@@ -123,18 +136,21 @@ int command_study(int argc, char** argv) {
     if (name == "chains") add_chain_options(*command, options);
     if (name == "uts")
       command->add_option("--tree", options.trees, "T1, T3 or small, with commas between (default T1,T3)")
-          ->delimiter(',');
+          ->delimiter(',')
+          ->allow_extra_args(false)
+          ->type_name("TREE,...");
     if (name == "taskbench") {
       command
           ->add_option(
               "--pattern", options.patterns,
               "trivial, stencil_1d, fft, tree, nearest, spread, random_nearest, all_to_all (default: all)")
-          ->delimiter(',');
-      command
-          ->add_option("--kernel", options.kernel, "compute (default), imbalance, or empty: tasks per second")
-          ->check(CLI::IsMember({"compute", "imbalance", "empty"}));
-      command->add_option("--width", options.width, "points of a step, 1 to 4096 (default 4 for each worker)")
-          ->check(CLI::Range(1, 4096));
+          ->delimiter(',')
+          ->allow_extra_args(false)
+          ->type_name("NAME,...");
+      add_choice(*command, "--kernel", options.kernel, "compute|imbalance|empty",
+                 "compute (default), imbalance, or empty: tasks per second");
+      add_integer(*command, "--width", options.width, 1, 4096,
+                  "points of a step, 1 to 4096 (default 4 for each worker)");
     }
     commands.push_back(command);
   }
@@ -142,26 +158,15 @@ int command_study(int argc, char** argv) {
   CLI::App* const matching = app.add_subcommand(
       "matching", "matching engines with the messages of stencil decompositions: search depth, drain time");
   study::add_matching_options(*matching, matching_options);
-  commands.push_back(matching);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::CallForHelp&) {
-    for (CLI::App* const command : commands)
-      if (command->parsed()) {
-        fmt::print("{}", command->help());
-        return 0;
-      }
-    fmt::print("{}", app.help());
-    return 0;
-  } catch (const CLI::ParseError& error) {
-    fmt::print(stderr, "weft study: {} (`weft study --help` shows the options)\n", error.what());
-    return kUsageError;
-  }
+  const ManualNotes notes{
+      .short_summary = "reproduce experiments of papers about task runtimes and message matching",
+      .see_also = {"weft(1)", "weft-perf(1)"}};
+  if (const auto end = parse_command_line(app, argc, argv, notes)) return print_end("weft study", *end);
   if (matching->parsed()) {
     if (matching_options.is_quick && matching->count("--runs") == 0) matching_options.runs = 3;
     return study::run_matching(std::move(matching_options));
   }
-  for (std::size_t index = 0; index < studies().size(); ++index)
+  for (std::size_t index = 0; index < commands.size(); ++index)
     if (commands[index]->parsed())
       return run_study(options, studies()[index], commands[index]->count("--rounds") > 0);
   return kUsageError;

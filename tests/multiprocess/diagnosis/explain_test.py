@@ -107,7 +107,7 @@ class Launcher(unittest.TestCase):
     def test_a_bad_time_is_refused(self):
         result = run("-n", 2, "--explain", "soon", "true")
         self.assertEqual(result.returncode, 2)
-        self.assertEqual(result.stderr, "weft run: --explain soon is not valid: it must be a number of seconds above 0\n")
+        self.assertEqual(result.stderr, "weft run: --explain soon is not valid: it must be a duration such as 500ms, 30s or 2m, or a number of seconds, above 0\n")
 
 
 class Ranks(unittest.TestCase):

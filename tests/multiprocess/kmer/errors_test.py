@@ -71,7 +71,24 @@ class Errors(unittest.TestCase):
 
     def test_bad_k(self):
         self.expect("-k 4: expected an odd number", "-k", 4, "-o", "out", "good.fq", code=2)
-        self.expect("-k 129: expected an odd number from 1 to 127", "-k", 129, "-o", "out", "good.fq", code=2)
+        for k in ("129", "0", "abc", "3x", "1.5", "99999999999999999999"):
+            self.expect(f"-k {k} is not valid: it must be an integer from 1 to 127", "-k", k, "-o", "out", "good.fq", code=2)
+
+    def test_bad_values_of_other_options(self):
+        for option, value, right in (("--in-process", "two", "an integer from 2 to 64"), ("--progress", "some", "workers or dedicated"),
+                                     ("--network", "smoke", "auto, shm, ofi, mixed, tcp or sim"),
+                                     ("--false-positives", "much", "a number from 0.0001 to 0.9")):
+            self.expect(f"{option} {value} is not valid: it must be {right}", "-k", 31, "-o", "out", option, value, "good.fq", code=2)
+
+    def test_what_is_missing(self):
+        self.expect("-k K is missing: Length of the k-mers", "-o", "out", "good.fq", code=2)
+        self.expect("FILES is missing: FASTA or FASTQ files", "-k", 31, "-o", "out", code=2)
+
+    def test_the_same_file_twice(self):
+        os.symlink("good.fq", self.path / "link.fq")
+        self.expect("good.fq: the same file is given twice; its reads would be counted twice",
+                    "-k", 31, "-o", "out", "good.fq", "good.fq.gz", "good.fq", code=2)
+        self.expect("link.fq: the same file is given twice, as good.fq as well", "-k", 31, "-o", "out", "good.fq", "link.fq", code=2)
 
     def test_k_longer_than_every_read(self):
         self.expect("-k 101: longer than every read (the longest has 100 bases)", "-k", 101, "-o", "out", "good.fq")
@@ -81,7 +98,8 @@ class Errors(unittest.TestCase):
         self.expect("empty.fa: no reads", "-k", 31, "-o", "out", "empty.fa")
 
     def test_unknown_option(self):
-        self.expect("--nonsense", "-k", 31, "-o", "out", "--nonsense", "good.fq", code=2)
+        self.expect("there is no option --nonsense", "-k", 31, "-o", "out", "--nonsense", "good.fq", code=2)
+        self.expect("there is no option --skip-end: did you mean --skip-ends?", "-k", 31, "-o", "out", "--skip-end", "good.fq", code=2)
 
     def test_outputs_that_cannot_be_written(self):
         self.expect("nowhere/out.counts: cannot be written: No such file or directory", "-k", 31, "-o", "nowhere/out", "good.fq")

@@ -36,9 +36,25 @@ class CommandLineTest(unittest.TestCase):
         self.expect_refusal(run("-n", 2, "--env", "=1", "true"), 2, "NAME=VALUE")
         self.expect_refusal(run("-n", 2, "--env", "WEFT_RANK=0", "true"), 2, "sets WEFT_RANK itself")
         self.expect_refusal(run("-n", 2, "--bind", "socket", "true"), 2, "--bind socket ", "core, node or none")
-        for seconds in ("0", "-1", "soon"):
-            self.expect_refusal(run("-n", 2, "--timeout", seconds, "true"), 2, f"--timeout {seconds} ")
-        self.expect_refusal(run("-n", 2, "--bogus", "true"), 2, "--bogus does not exist")
+        for seconds in ("0", "-1", "soon", "0s", "1d", "1 s", "s"):
+            self.expect_refusal(run("-n", 2, "--timeout", seconds, "true"), 2, f"--timeout {seconds} ", "such as 500ms, 30s or 2m")
+        self.expect_refusal(run("-n", 2, "--bogus", "true"), 2, "there is no option --bogus (")
+        self.expect_refusal(run("-n", 2, "--tag-outputs", "true"), 2, "there is no option --tag-outputs: did you mean --tag-output?")
+        self.expect_refusal(run("-n"), 2, "-n needs a value: -n N")
+
+    def test_durations_have_units(self):
+        for duration in ("60", "60s", "1m", "1min", "1h", "60000ms", "0.5m"):
+            with self.subTest(duration=duration):
+                result = run("-n", 1, "--timeout", duration, "--explain", duration, "true")
+                self.assertEqual((result.returncode, result.stderr), (0, ""))
+        ended = run("-n", 1, "--timeout", "100ms", "sleep", "60")
+        self.assertEqual(ended.returncode, 124)
+        self.assertIn("0.1 s", ended.stderr)
+        self.assertIn("duration such as 500ms, 30s or 2m", weft("info", WEFT_PEER_TIMEOUT="soon").stderr)
+        for text, value in (("2m", "120"), ("1500ms", "1.5"), ("7", "7")):
+            self.assertEqual(json.loads(weft("info", "peer_timeout", "--json", WEFT_PEER_TIMEOUT=text).stdout)["value"], value)
+        for text, value in (("20us", "20"), ("1ms", "1000"), ("7", "7")):
+            self.assertEqual(json.loads(weft("info", "spin", "--json", WEFT_SPIN=text).stdout)["value"], value)
 
     def test_a_program_that_is_not_there_is_127(self):
         self.expect_refusal(run("-n", 2, "no-such-program-anywhere"), 127, "no-such-program-anywhere", "not in PATH")
@@ -91,13 +107,40 @@ class CommandLineTest(unittest.TestCase):
 
     def test_help_and_version_are_no_errors(self):
         self.assertIn("run", weft("--help").stdout)
-        self.assertRegex(weft("--version").stdout, r"^weft \d+\.\d+\.\d+\n$")
+        for version in ("-V", "--version", "version"):
+            self.assertRegex(weft(version).stdout, r"^weft \d+\.\d+\.\d+\n$")
         self.assertIn("--timeout", weft("run", "--help").stdout)
-        for arguments in (("--help",), ("--version",), ("run", "--help"), ("info", "--help")):
+        self.assertIn("--tree", weft("study", "uts", "--help").stdout)
+        for arguments in (("--help",), ("--version",), ("run", "--help"), ("info", "--help"), ("study", "uts", "--help")):
             self.assertEqual(weft(*arguments).returncode, 0)
 
     def test_an_unknown_command_is_refused_with_the_nearest_one(self):
-        self.expect_refusal(weft("rum"), 2, '"rum"', 'did you mean "run"')
+        for typed, meant in (("rum", "run"), ("pref", "perf"), ("stduy", "study"), ("versoin", "version"), ("--verison", "--version")):
+            self.expect_refusal(weft(typed), 2, f'"{typed}"', f'did you mean "{meant}"')
+
+    def test_a_command_that_is_near_to_none_gets_no_suggestion(self):
+        for typed in ("nonsense", "x", "go", ""):
+            result = weft(typed)
+            self.expect_refusal(result, 2, f'there is no command "{typed}" (')
+            self.assertNotIn("did you mean", result.stderr)
+
+    def test_an_unknown_option_is_refused_with_the_nearest_one(self):
+        self.expect_refusal(weft("perf", "--round", "3"), 2, "there is no option --round: did you mean --rounds?")
+        self.expect_refusal(weft("study", "uts", "--worker=3"), 2, "there is no option --worker: did you mean --workers?")
+        self.expect_refusal(weft("study", "utz"), 2, 'there is no "utz": did you mean uts?')
+        self.expect_refusal(weft("study"), 2, "a command is missing: parcels, chains, uts, taskbench")
+        self.expect_refusal(weft("info", "--jsn"), 2, "there is no option --jsn: did you mean --json?")
+        self.expect_refusal(weft("info", "--nonsense"), 2, "there is no option --nonsense (")
+
+    def test_bad_values_of_studies_are_refused_in_the_same_words(self):
+        for option, value, right in (("--ranks", "two", "an integer from 1 to 64"), ("--workers", "65", "an integer from 1 to 64"),
+                                     ("--steps", "0", "an integer from 1 to 1000000000"), ("--chains", "4,x", "an integer from 1 to"),
+                                     ("--injection", "-1", "a number from 0 to"), ("--grain", "2s", "a duration such as 20us or 2ms")):
+            with self.subTest(option=option):
+                shown = value.split(",")[-1]
+                self.expect_refusal(weft("study", "chains", option, value), 2, f"{option} {shown} is not valid", right)
+        self.expect_refusal(weft("study", "taskbench", "--kernel", "none"), 2, "--kernel none is not valid", "compute, imbalance or empty")
+        self.expect_refusal(weft("study", "uts", "--rounds"), 2, "--rounds needs a value: --rounds N")
 
 
 if __name__ == "__main__":

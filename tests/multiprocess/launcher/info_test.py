@@ -1,8 +1,10 @@
 """`weft info`."""
 
 import json
+import os
 import subprocess
 import unittest
+from pathlib import Path
 
 from launcher import HANG_GUARD, WEFT, environment
 
@@ -18,6 +20,42 @@ class InfoTest(unittest.TestCase):
         self.assertEqual(result.returncode, 0, result.stderr)
         for part in ("weft ", "build", "host", "networks", "attributes", "WEFT_PACKET_SIZE", "not in this build"):
             self.assertIn(part, result.stdout)
+
+    def test_the_table_fits_100_columns_whatever_the_values_are(self):
+        for variables in ({}, {"WEFT_TRACE": "/a/long/folder" * 12, "WEFT_HOST_ID": "name" * 8, "WEFT_SEGMENT_SIZE": "1023G"}):
+            result = info(**variables)
+            self.assertEqual([line for line in result.stdout.splitlines() if len(line) > 100], [])
+            self.assertIn(variables.get("WEFT_HOST_ID", ""), result.stdout)
+        self.assertEqual([line for name in ("network", "rendezvous", "drain_timeout", "host_id")
+                          for line in info(name).stdout.splitlines() if len(line) > 100], [])
+
+    def test_a_name_explains_one_attribute(self):
+        for name in ("packet_size", "WEFT_PACKET_SIZE", "weft_packet_size", "Packet_Size"):
+            result = info(name, WEFT_PACKET_SIZE="16K")
+            self.assertEqual((result.returncode, result.stderr), (0, ""))
+            for part in ("WEFT_PACKET_SIZE (attribute packet_size)", "value    16K bytes", "origin   the environment variable",
+                         "default  32K bytes", "range    1K to 1M bytes", "payload that one packet holds"):
+                self.assertIn(part, result.stdout)
+        self.assertIn("origin   the default", info("spin").stdout)
+        self.assertEqual(json.loads(info("spin", "--json").stdout)["unit"], "microseconds")
+
+    def test_a_name_of_no_attribute_gets_the_nearest_one(self):
+        for name, nearest in (("packet_sizes", "packet_size"), ("WEFT_SPINN", "WEFT_SPIN"), ("sipn", "spin")):
+            result = info(name)
+            self.assertEqual((result.returncode, result.stdout), (2, ""))
+            self.assertEqual(result.stderr,
+                             f"weft info: there is no attribute {name}: did you mean {nearest}? `weft info` lists all\n")
+        self.assertEqual(info("nonsense").stderr, "weft info: there is no attribute nonsense: `weft info` lists all\n")
+
+    def test_the_page_of_the_documents_is_up_to_date(self):
+        page = Path(os.environ["WEFTDEV_SOURCE_DIR"]) / "docs/guide/variables.md"
+        self.assertEqual(info("--markdown", WEFT_SPIN="9").stdout, page.read_text(),
+                         "write it again: weft info --markdown > docs/guide/variables.md")
+        for attribute in json.loads(info("--json").stdout)["attributes"]:
+            self.assertIn(f"| `{attribute['variable']}` |", page.read_text())
+        for name in ("WEFT_RANK", "WEFT_SIZE", "WEFT_BOOTSTRAP", "WEFT_JOB_SECRET"):
+            self.assertIn(f"| `{name}` |", page.read_text())
+            self.assertNotIn(name, info(**{name: "srun" if name == "WEFT_BOOTSTRAP" else "1"}).stderr)
 
     def test_json_tells_value_source_and_range_of_every_attribute(self):
         report = json.loads(info("--json", WEFT_PACKET_SIZE="16K").stdout)

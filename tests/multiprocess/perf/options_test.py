@@ -1,5 +1,6 @@
 """The command line of `weft perf`."""
 
+import json
 import os
 import tempfile
 import unittest
@@ -34,6 +35,12 @@ class OptionsTest(unittest.TestCase):
                                  (("--warm-up", "-1"), "--warm-up -1"),
                                  (("--minutes", "-1"), "--minutes -1"),
                                  (("--minutes", "601"), "from 0 to 600"),
+                                 (("--minutes", "11h"), "--minutes 11h"),
+                                 (("--seconds", "2m"), "from 0.001 to 60"),
+                                 (("--seconds", ""), "a duration such as 500ms"),
+                                 (("--compute", "1500ps"), "--compute 1500ps"),
+                                 (("--compute", "0.5ns"), "--compute 0.5ns"),
+                                 (("--compute", "2ms"), "from 0 to 1000000"),
                                  (("--compute", "-1"), "--compute -1"),
                                  (("--compute", "often"), "from 0 to 1000000"),
                                  (("--pin", "all"), "--pin all"),
@@ -70,6 +77,13 @@ class OptionsTest(unittest.TestCase):
             self.assertRegex(result.stdout, rf"(?m)^  {name} +{what}")
         absent = perf("--list", path="/nonexistent").stdout
         self.assertRegex(absent, r"(?m)^  mpich +absent +MPICH; .*Debian: mpich")
+
+    def test_durations_have_units(self):
+        result = perf("--seconds", "20ms", "--warm-up", "1000us", "--minutes", "0s", "--rounds", "1", "--only", "rate/ring",
+                      "--compute", "1us", "--json", "-")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        settings = json.loads(result.stdout)["settings"]
+        self.assertEqual([settings[name] for name in ("seconds", "warm_up", "minutes", "compute_ns")], [0.02, 0.001, 0, 1000])
 
     def test_a_file_that_cannot_be_written_is_an_error_before_measuring(self):
         result = perf("--json", "/nonexistent/perf.json")

@@ -48,7 +48,7 @@ class StudyTest(unittest.TestCase):
         for ranks, workers, more in ((1, 2, ()), (2, 1, ("--sweep",)), (3, 4, ("--sweep", "--single-source")), (8, 1, ("--sweep",))):
             for size in (16, 20000):
                 with self.subTest(ranks=ranks, workers=workers, size=size):
-                    points = self.points("chains", "--chains", "11", "--steps", "37", "--bytes", str(size), "--grain", "1", "--ranks",
+                    points = self.points("chains", "--chains", "11", "--steps", "37", "--bytes", str(size), "--grain", "1us", "--ranks",
                                          str(ranks), "--workers", str(workers), "--variants", ",".join(PORTS), *more)
                     self.assertEqual(len(points), len(PORTS))
                     for point in points:
@@ -96,13 +96,13 @@ class StudyTest(unittest.TestCase):
                 (("taskbench", "--pattern", "ring"), "weft study: there is no pattern 'ring'; there are trivial, stencil_1d, fft"),
                 (("chains", "--variants", "weft:fast"), "weft study: variant 'weft:fast': there is no 'fast'; there are adaptive"),
                 (("chains", "--variants", "ucx"), "weft study: variant 'ucx': 'ucx' is no parcelport; there are weft, tcp, mpi"),
-                (("chains", "--chains", "0"), "weft study: --chains: "),
+                (("chains", "--chains", "0"), "weft study: --chains 0 is not valid: it must be an integer from 1 to 1000000"),
                 (("chains", "--chains", "1,2", "--bytes", "8,16"),
                  "weft study: only one of --chains, --bytes and --grain can be a list"),
                 (("parcels", "--ranks", "3"), "weft study: the study parcels is of 2 ranks, --ranks says 3"),
                 (("chains", "--variants", "tcp:original"), "weft study: tcp:original: parcel option protocol is 'original'"),
                 (("chains", "--report", "/dev/null/x", "--quick"), "weft study: --report /dev/null/x: Not a directory"),
-                ((), "weft study: A subcommand is required")):
+                ((), "weft study: a command is missing: parcels, chains, uts, taskbench")):
             with self.subTest(arguments=arguments):
                 result = self.study(*arguments)
                 self.assertIn(result.returncode, (1, 2))

@@ -96,6 +96,21 @@ TEST(Attributes, the_variables_of_the_launcher_are_no_attributes) {
   EXPECT_TRUE(unknown_of({"WEFT_RANK=1", "WEFT_SIZE=2", "WEFT_JOB=x", "WEFT_BOOTSTRAP=y"}).empty());
 }
 
+TEST(Attributes, the_variables_of_the_bootstrap_are_no_attributes) {
+  EXPECT_TRUE(unknown_of({"WEFT_JOB_SECRET=x"}).empty());
+  EXPECT_EQ(unknown_of({"WEFT_JOB_SECRETS=x"}).size(), 1U);
+}
+
+TEST(Attributes, durations_have_units_and_plain_ones_those_of_their_type) {
+  EXPECT_EQ(load({"WEFT_SPIN=1ms"}).integer(Attribute::spin), 1000);
+  EXPECT_EQ(load({"WEFT_SPIN=7"}).integer(Attribute::spin), 7);
+  EXPECT_EQ(load({"WEFT_DRAIN_TIMEOUT=2m"}).seconds(Attribute::drain_timeout), 120.0);
+  EXPECT_EQ(load({"WEFT_DRAIN_TIMEOUT=2"}).seconds(Attribute::drain_timeout), 2.0);
+  EXPECT_EQ(error_of({"WEFT_SPIN=500ns"}),
+            "WEFT_SPIN=500ns is not valid: it must be a duration such as 500ms, 30s or 2m, or a number of "
+            "microseconds, from 0 to 1048576");
+}
+
 TEST(Attributes, a_bad_value_is_an_error_that_names_variable_value_and_range) {
   EXPECT_EQ(error_of({"WEFT_PACKET_SIZE=2G"}),
             "WEFT_PACKET_SIZE=2G is not valid: it must be a size such as 64K or 2M, from 1K to 1M");
@@ -106,8 +121,10 @@ TEST(Attributes, a_bad_value_is_an_error_that_names_variable_value_and_range) {
   EXPECT_EQ(error_of({"WEFT_NETWORK=ethernet"}),
             "WEFT_NETWORK=ethernet is not valid: it must be auto, shm, sim, tcp, ofi or mixed");
   EXPECT_EQ(error_of({"WEFT_COUNTERS="}), "WEFT_COUNTERS= is not valid: it must be off, table or json");
-  EXPECT_EQ(error_of({"WEFT_PARK_TIMEOUT=-1"}),
-            "WEFT_PARK_TIMEOUT=-1 is not valid: it must be a number of seconds from 0 to 60");
+  EXPECT_EQ(
+      error_of({"WEFT_PARK_TIMEOUT=-1"}),
+      "WEFT_PARK_TIMEOUT=-1 is not valid: it must be a duration such as 500ms, 30s or 2m, or a number of "
+      "seconds, from 0 to 60");
   EXPECT_EQ(error_of({}, {{"packets", "1"}}),
             "packets=1 is not valid: it must be an integer from 16 to 65536");
 }

@@ -27,13 +27,30 @@ TEST(Parse, sizes_take_suffixes_of_powers_of_1024) {
   }
 }
 
-TEST(Parse, seconds_are_finite_and_not_negative) {
+TEST(Parse, durations_are_finite_and_not_negative) {
   EXPECT_EQ(parse_seconds("5"), 5.0);
   EXPECT_EQ(parse_seconds("0.05"), 0.05);
   EXPECT_EQ(parse_seconds("3s"), 3.0);
   EXPECT_DOUBLE_EQ(parse_seconds("20ms").value(), 0.02);
-  for (const char* bad : {"", "s", "-1", "inf", "nan", "1m", "1 s"})
+  EXPECT_DOUBLE_EQ(parse_seconds("7us").value(), 7e-6);
+  EXPECT_DOUBLE_EQ(parse_seconds("250ns").value(), 250e-9);
+  EXPECT_EQ(parse_seconds("1.5m"), 90.0);
+  EXPECT_EQ(parse_seconds("2min"), 120.0);
+  EXPECT_EQ(parse_seconds("1h"), 3600.0);
+  for (const char* bad :
+       {"", "s", "ms", "m", "-1", "-1s", "inf", "infs", "nan", "1 s", "1S", "1d", "1ss", "1e308h"})
     EXPECT_EQ(parse_seconds(bad), std::nullopt) << bad;
+}
+
+TEST(Parse, a_plain_duration_counts_in_the_unit_that_is_given) {
+  EXPECT_EQ(parse_seconds("2", 60), 120.0);
+  EXPECT_EQ(parse_seconds("2s", 60), 2.0);
+  EXPECT_EQ(parse_whole_duration("7", 1e-6), 7);
+  EXPECT_EQ(parse_whole_duration("1ms", 1e-6), 1000);
+  EXPECT_EQ(parse_whole_duration("0.3us", 1e-9), 300);
+  EXPECT_EQ(parse_whole_duration("0", 1e-9), 0);
+  for (const char* bad : {"", "-1", "1.5", "500ns", "x"})
+    EXPECT_EQ(parse_whole_duration(bad, 1e-6), std::nullopt) << bad;
 }
 
 TEST(Parse, booleans_take_the_usual_words) {

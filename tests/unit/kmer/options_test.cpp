@@ -40,18 +40,31 @@ TEST(Options, AreReadFromTheCommandLine) {
 TEST(Options, NameWhatIsWrongAndWhatWouldBeRight) {
   EXPECT_EQ(error_of({"-k", "4", "-o", "x", "a"}),
             "-k 4: expected an odd number (an even k-mer can be its own reverse complement)");
-  EXPECT_EQ(error_of({"-k", "129", "-o", "x", "a"}), "-k 129: expected an odd number from 1 to 127");
-  EXPECT_EQ(error_of({"-k", "0", "-o", "x", "a"}), "-k 0: expected an odd number from 1 to 127");
+  EXPECT_EQ(error_of({"-k", "129", "-o", "x", "a"}),
+            "-k 129 is not valid: it must be an integer from 1 to 127");
+  EXPECT_EQ(error_of({"-k", "0", "-o", "x", "a"}), "-k 0 is not valid: it must be an integer from 1 to 127");
   EXPECT_EQ(error_of({"-k", "3", "-o", "x", "a", "--buffer", "12Q"}),
             "--buffer: '12Q' is not a size: expected a number such as 65536, 64K or 2M");
-  EXPECT_EQ(error_of({"-k", "3", "-o", "x", "a", "--threads", "0"}), "--threads 0: expected 1 to 63");
+  EXPECT_EQ(error_of({"-k", "abc", "-o", "x", "a"}),
+            "-k abc is not valid: it must be an integer from 1 to 127");
+  EXPECT_EQ(error_of({"-k", "3", "-o", "x", "a", "--threads", "0"}),
+            "--threads 0 is not valid: it must be an integer from 1 to 63");
+  EXPECT_EQ(error_of({"-k", "3", "-o", "x", "a", "-t"}), "--threads needs a value: --threads N");
+  EXPECT_EQ(error_of({"-k", "3", "-k", "5", "-o", "x", "a"}), "-k is given 2 times: once is enough");
+  EXPECT_EQ(error_of({"-k", "3", "-o", "x", "a", "b", "a"}),
+            "a: the same file is given twice; its reads would be counted twice");
   EXPECT_NE(error_of({"-k", "3", "-o", "x"}), "");
   EXPECT_NE(error_of({"-k", "3", "a"}), "");
   EXPECT_NE(error_of({"-k", "3", "-o", "x", "a", "--false-positives", "0"}), "");
   EXPECT_NE(error_of({"-k", "3", "-o", "x", "a", "--nonsense"}), "");
   EXPECT_NE(error_of({"synth"}), "");
   EXPECT_NE(error_of({"synth", "-o", "x", "--length", "10", "--read-length", "11"}), "");
-  EXPECT_NE(error_of({"synth", "-o", "x", "--error", "1.5"}), "");
+  EXPECT_EQ(error_of({"synth", "-o", "x", "--error", "1.5"}),
+            "--error 1.5 is not valid: it must be a number from 0 to 1");
+  EXPECT_EQ(error_of({"synth", "-o", "x", "--seed", "-1"}),
+            "--seed -1 is not valid: it must be an integer from 0 to 4611686018427387904");
+  EXPECT_EQ(error_of({"synth", "-o", "x", "--lenth", "5M"}),
+            "there is no option --lenth: did you mean --length?");
 }
 
 TEST(Options, HelpIsNoError) {
