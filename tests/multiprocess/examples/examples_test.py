@@ -3,6 +3,7 @@
 import os
 import re
 import subprocess
+import textwrap
 import unittest
 from pathlib import Path
 
@@ -27,6 +28,12 @@ def lines_of(name, ranks=None):
     if result.returncode != 0 or errors:
         raise AssertionError(f"example-{name} on {ranks} ranks ended with {result.returncode}\n{result.stdout}{result.stderr}")
     return sorted(result.stdout.splitlines())
+
+
+def parts_of(program):
+    """The parts of a program between the comments "[name]" and "[end]", by name, without their indentation."""
+    parts = re.findall(r"^ *// \[([a-z ]+)\]\n(.*?)^ *// \[end\]$", program, re.DOTALL | re.MULTILINE)
+    return {name: textwrap.dedent(text) for name, text in parts}
 
 
 def program_in(document):
@@ -57,6 +64,9 @@ class Examples(unittest.TestCase):
                 now = [(around[place] + around[place + 2]) / 2 for place in range(points)]
             return [f"heat {sum(now):.6f} in {ranks} parts"]
         self.each("jacobi", heat)
+
+    def test_translations_work_on_every_number_of_ranks(self):
+        self.each("translations", lambda ranks: [f"rank {rank}: 0 wrong" for rank in range(ranks)])
 
     def test_request_reply_answers_everybody_correctly(self):
         self.each("request_reply", lambda ranks: [f"rank {rank}: 10000 replies, 0 wrong" for rank in range(ranks)]
@@ -149,7 +159,23 @@ class Examples(unittest.TestCase):
         names = {path.stem for path in (SOURCE / "examples").glob("*.cpp")}
         self.assertEqual(names, {"hello", "ring", "jacobi", "request_reply", "thread_ping_pong", "aggregate", "simulated_protocol",
                                  "distributed_array", "halo_exchange", "matched_ping_pong", "ticket", "graph", "deadlock",
-                                 "parcel", "standing_receives", "scheduler", "stream_threads", "stream_many_to_one", "stream_saxpy"})
+                                 "parcel", "standing_receives", "scheduler", "stream_threads", "stream_many_to_one", "stream_saxpy",
+                                 "translations"})
+
+
+class Documents(unittest.TestCase):
+    def test_the_code_of_coming_from_is_that_of_the_translations(self):
+        page = (SOURCE / "docs/guide/coming-from.md").read_text()
+        parts = parts_of((SOURCE / "examples/translations.cpp").read_text())
+        blocks = re.findall(r"```cpp\n(.*?)```", page, re.DOTALL)
+        self.assertGreaterEqual(len(blocks), 20)
+        self.assertEqual(sorted(blocks), sorted(parts.values()))
+        self.assertEqual([int(number) for number in re.findall(r"^\| (\d+)\. ", page, re.MULTILINE)],
+                         list(range(1, len(blocks) + 1)))
+
+    def test_every_example_has_a_row_in_their_list(self):
+        rows = set(re.findall(r"^\| `(\w+)` \|", (SOURCE / "examples/README.md").read_text(), re.MULTILINE))
+        self.assertEqual(rows, {path.stem for path in (SOURCE / "examples").glob("*.cpp")})
 
 
 class Readme(unittest.TestCase):
