@@ -1,4 +1,4 @@
-# cmake --install: library, public headers, programs, CMake package, pkg-config file.
+# cmake --install: library, public headers, programs, CMake package, pkg-config file, licence, documents and examples.
 
 include(CMakePackageConfigHelpers)
 set(weft_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/weft")
@@ -14,6 +14,19 @@ foreach(program weft-command weft-kmer)
     install(TARGETS ${program} RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
   endif()
 endforeach()
+
+# As in the source tree, so that the links between the documents lead somewhere. The folder of a project that has weft as a
+# part is named after that project.
+set(weft_doc_dir "${CMAKE_INSTALL_DOCDIR}")
+if(NOT PROJECT_IS_TOP_LEVEL)
+  set(weft_doc_dir "${CMAKE_INSTALL_DATADIR}/doc/weft")
+endif()
+install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" "${PROJECT_SOURCE_DIR}/README.md" "${PROJECT_SOURCE_DIR}/CHANGELOG.md"
+  "${PROJECT_SOURCE_DIR}/CONTRIBUTING.md" DESTINATION "${weft_doc_dir}")
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/docs" DESTINATION "${weft_doc_dir}"
+  FILES_MATCHING PATTERN "*.md" PATTERN "*.svg")
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/examples" DESTINATION "${weft_doc_dir}"
+  FILES_MATCHING PATTERN "*.cpp" PATTERN "*.md" PATTERN "CMakeLists.txt")
 
 install(EXPORT weftTargets NAMESPACE weft:: DESTINATION "${weft_package_dir}")
 configure_package_config_file(

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -119,13 +120,50 @@ class InstalledLibrary(unittest.TestCase):
             (self.build / "consumer").unlink()
             self.check_ring(self.build_with_pkg_config(), LD_LIBRARY_PATH=libraries)
 
+    def test_licence_documents_and_examples_are_installed(self):
+        self.install()
+        documents = next(self.prefix.rglob("LICENSE")).parent
+        self.assertEqual((documents / "LICENSE").read_text(), (SOURCE / "LICENSE").read_text())
+        for folder, pattern in (("docs", "*.md"), ("examples", "*.cpp")):
+            installed = {path.relative_to(documents / folder) for path in (documents / folder).rglob(pattern)}
+            self.assertEqual(installed, {path.relative_to(SOURCE / folder) for path in (SOURCE / folder).rglob(pattern)})
+        # The links of the guide lead to what is installed.
+        for page in (documents / "docs" / "guide").glob("*.md"):
+            for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text()):
+                self.assertTrue((page.parent / target).exists(), f"{page.name} links to {target}")
+
+    def test_the_installed_examples_are_a_project_of_their_own(self):
+        self.install()
+        mine = self.directory / "mine"
+        shutil.copytree(next(self.prefix.rglob("translations.cpp")).parent, mine)
+        # Whether they compile and run is asked, not how fast.
+        configure(mine, self.build, f"-DCMAKE_PREFIX_PATH={self.prefix}", "-DCMAKE_CXX_FLAGS_RELEASE=-O0 -DNDEBUG")
+        compile_all(self.build)
+        weft = self.prefix / "bin" / "weft"
+        programs = {path.name for path in self.build.glob("example-*")}
+        self.assertEqual(programs, {f"example-{path.stem}" for path in (SOURCE / "examples").glob("*.cpp")})
+        self.assertEqual(run(weft, "run", "-n", 3, "--", self.build / "example-ring"), "3000 hops\n")
+        self.assertEqual(sorted(run(weft, "run", "-n", 2, "--", self.build / "example-translations").splitlines()),
+                         ["rank 0: 0 wrong", "rank 1: 0 wrong"])
+
+    def test_manual_pages_and_completion_lie_where_they_are_looked_for(self):
+        self.install()
+        pages = {path.name for path in (self.prefix / "share" / "man" / "man1").glob("*")}
+        self.assertEqual(pages, {"weft.1", "weft-run.1", "weft-info.1", "weft-perf.1", "weft-study.1", "weft-kmer.1"})
+        for path in ("bash-completion/completions/weft", "bash-completion/completions/weft-kmer", "zsh/site-functions/_weft",
+                     "zsh/site-functions/_weft-kmer", "fish/vendor_completions.d/weft.fish", "fish/vendor_completions.d/weft-kmer.fish"):
+            self.assertGreater((self.prefix / "share" / path).stat().st_size, 500, path)
+        if shutil.which("man"):
+            text = run("man", "-l", self.prefix / "share/man/man1/weft-run.1", env={**os.environ, "MANPAGER": "cat", "TERM": "dumb"})
+            self.assertIn("--timeout", text)
+
     def test_nothing_private_and_no_path_of_the_build_is_installed(self):
         self.install()
         headers = {path.relative_to(self.prefix / "include").as_posix() for path in (self.prefix / "include").rglob("*.h*")}
         public = {path.relative_to(SOURCE / "include").as_posix() for path in (SOURCE / "include").rglob("*.h*")}
         self.assertEqual(headers, public)
         for path in self.prefix.rglob("*"):
-            if path.suffix in {".cmake", ".pc", ".hpp"}:
+            if path.suffix in {".cmake", ".pc", ".hpp", ".1", ".fish"} or path.parent.name in {"completions", "site-functions"}:
                 text = path.read_text()
                 for foreign in (str(SOURCE), str(BUILD), str(self.prefix)):
                     self.assertNotIn(foreign, text, f"{path.name} names {foreign}")

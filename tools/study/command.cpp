@@ -8,7 +8,6 @@
 #include <fmt/core.h>
 #include <CLI/CLI.hpp>
 
-
 #include "study/matching/matching_command.hpp"
 #include "study/ranks/rank_main.hpp"
 #include "study/report_files.hpp"

@@ -175,7 +175,7 @@ class MatchingStudy {
 
 void add_matching_options(CLI::App& app, MatchingOptions& options) {
   const auto add_list = [&app](const char* name, auto& values, const char* help) {
-    return app.add_option(name, values, help)->delimiter(',');
+    return app.add_option(name, values, help)->delimiter(',')->allow_extra_args(false);
   };
   add_list("--mode", options.modes,
            "replay, live, unexpected, mpi, trace, resources, soak, with commas between (default: the first "

@@ -1,0 +1,47 @@
+# Manual pages and the completion of bash, zsh and fish: the programs write them from the options that they parse.
+
+option(WEFT_BUILD_MANUALS "Write manual pages and shell completion with the programs" ON)
+# A program for another processor needs something that runs it; a sanitizer has no say here.
+if(NOT WEFT_BUILD_MANUALS OR WEFT_SANITIZE OR (CMAKE_CROSSCOMPILING AND NOT CMAKE_CROSSCOMPILING_EMULATOR))
+  return()
+endif()
+
+set(weft_manual_folder "${PROJECT_BINARY_DIR}/manuals")
+set(weft_manual_files)
+
+# weft_write_manual(<folder> <file> <program> <arguments>...): the file is what the program prints.
+function(weft_write_manual folder file program)
+  set(path "${weft_manual_folder}/${folder}/${file}")
+  file(MAKE_DIRECTORY "${weft_manual_folder}/${folder}")
+  add_custom_command(OUTPUT "${path}"
+    COMMAND ${program} ${ARGN} > "${path}.part"
+    COMMAND "${CMAKE_COMMAND}" -E rename "${path}.part" "${path}"
+    DEPENDS ${program} VERBATIM)
+  set(weft_manual_files ${weft_manual_files} "${path}" PARENT_SCOPE)
+endfunction()
+
+if(TARGET weft-command)
+  weft_write_manual(man1 weft.1 weft-command --manual)
+  foreach(command run info perf study)
+    weft_write_manual(man1 weft-${command}.1 weft-command ${command} --manual)
+  endforeach()
+  weft_write_manual(bash weft weft-command --completion bash)
+  weft_write_manual(zsh _weft weft-command --completion zsh)
+  weft_write_manual(fish weft.fish weft-command --completion fish)
+endif()
+if(TARGET weft-kmer)
+  weft_write_manual(man1 weft-kmer.1 weft-kmer --manual)
+  weft_write_manual(bash weft-kmer weft-kmer --completion bash)
+  weft_write_manual(zsh _weft-kmer weft-kmer --completion zsh)
+  weft_write_manual(fish weft-kmer.fish weft-kmer --completion fish)
+endif()
+if(weft_manual_files)
+  add_custom_target(weft-manuals ALL DEPENDS ${weft_manual_files})
+endif()
+
+if(WEFT_INSTALL AND weft_manual_files)
+  install(DIRECTORY "${weft_manual_folder}/man1" DESTINATION "${CMAKE_INSTALL_MANDIR}")
+  install(DIRECTORY "${weft_manual_folder}/bash/" DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions")
+  install(DIRECTORY "${weft_manual_folder}/zsh/" DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/site-functions")
+  install(DIRECTORY "${weft_manual_folder}/fish/" DESTINATION "${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d")
+endif()
