@@ -28,6 +28,13 @@ else()
   list(FILTER weft_sources EXCLUDE REGEX "/base/host/topology_hwloc\\.cpp$")
 endif()
 
+# Likewise the kind of processor.
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|amd64|AMD64)$")
+  list(FILTER weft_sources EXCLUDE REGEX "/base/host/processor_none\\.cpp$")
+else()
+  list(FILTER weft_sources EXCLUDE REGEX "/base/host/processor_x86_64\\.cpp$")
+endif()
+
 # Likewise everything in src/network/ofi but ofi_none.cpp.
 set(WEFT_HAVE_OFI OFF)
 if(NOT WEFT_WITH_OFI MATCHES "^(AUTO|ON|OFF)$")

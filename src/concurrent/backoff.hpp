@@ -1,6 +1,8 @@
 // Waiting for a lock that is held for a few instructions.
 #pragma once
 
+#include <weft/detail/processor.hpp>
+
 #include <sched.h>
 #include <time.h>
 #include <cstdint>
@@ -14,7 +16,7 @@ class Backoff {
   void wait() noexcept {
     ++steps_;
     if (steps_ % kSpins != 0) {
-      __builtin_ia32_pause();
+      weft::detail::cpu_pause();
     } else if (steps_ < kSpins * kYields) {
       ::sched_yield();
     } else {

@@ -8,6 +8,7 @@
 #include <weft/detail/bias.hpp>
 #include <weft/detail/copy.hpp>
 #include <weft/detail/export.hpp>
+#include <weft/detail/processor.hpp>
 #include <weft/types.hpp>
 
 #include <atomic>
@@ -188,17 +189,6 @@ WEFT_API bool reserve_slot(SendLane& lane) noexcept;
   if (lane.next != lane.end) [[likely]]
     return true;
   return reserve_slot(lane);
-}
-
-/// Asks for exclusive ownership of a line. On x86-64 the compiler's builtin would only ask for a shared copy
-/// unless the program is built for a processor that is known to have the instruction; all x86-64 processors
-/// accept it.
-inline void prefetch_for_write(const void* line) noexcept {
-#if defined(__x86_64__)
-  asm volatile("prefetchw %0" : : "m"(*static_cast<const char*>(line)));
-#else
-  __builtin_prefetch(line, 1);
-#endif
 }
 
 /// The distance, in slots, at which lines are prefetched for writing by messages in several slots or a

@@ -1,6 +1,8 @@
 // Spin budget: how long a waiting thread polls before it yields.
 #pragma once
 
+#include <weft/detail/processor.hpp>
+
 #include "base/clock.hpp"
 #include "core/wait/core_share.hpp"
 
@@ -28,7 +30,7 @@ class Spin {
     if (polls_ <= CoreShare::kSpinBudget) {
       if (polls_ % kSpinBudgetPerLook != 0) return true;
     } else {
-      __builtin_ia32_pause();
+      cpu_pause();
       if (polls_ % kPollsPerLook != 0) return true;
     }
     const std::int64_t now = base::now_ns();

@@ -32,8 +32,9 @@ const bool has_process_barrier = register_barrier();
 
 /// Orders this thread's stores before its loads for all threads of the process, which need no fence.
 void process_barrier() noexcept {
+  std::atomic_thread_fence(std::memory_order_seq_cst);
   if (has_process_barrier) syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
-  std::atomic_signal_fence(std::memory_order_seq_cst);
+  std::atomic_thread_fence(std::memory_order_seq_cst);
 }
 
 void add_alone(std::atomic<std::uint64_t>& counter) noexcept {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <weft/detail/processor.hpp>
+
 #include <atomic>
 #include <cstring>
 
@@ -37,14 +39,14 @@ class RawTransport {
   void wait_receives() {
     RawShared::Cell& cell = shared_.cells[rank_];
     // Pairs with the release in post_send().
-    while (cell.full.load(std::memory_order_acquire) == 0) __builtin_ia32_pause();
+    while (cell.full.load(std::memory_order_acquire) == 0) detail::cpu_pause();
     std::memcpy(arriving_.data(), &cell.word, sizeof cell.word);
     cell.full.store(0, std::memory_order_release);
   }
   void post_send(std::uint64_t, ByteView bytes) {
     RawShared::Cell& cell = shared_.cells[1 - rank_];
     // Pairs with the release in wait_receives().
-    while (cell.full.load(std::memory_order_acquire) != 0) __builtin_ia32_pause();
+    while (cell.full.load(std::memory_order_acquire) != 0) detail::cpu_pause();
     std::memcpy(&cell.word, bytes.data(), sizeof cell.word);
     cell.full.store(1, std::memory_order_release);
   }
@@ -70,7 +72,7 @@ class RawTransport {
   void post_fetch_add(std::size_t offset, std::uint64_t operand, std::uint64_t& before) {
     before = number(offset).fetch_add(operand);
   }
-  /// Keeps the compiler from delaying earlier writes; the processor keeps their order by itself.
+  /// Keeps earlier writes from being delayed.
   void flush() { std::atomic_thread_fence(std::memory_order_seq_cst); }
 
  private:

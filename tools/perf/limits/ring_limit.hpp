@@ -1,5 +1,7 @@
 #pragma once
 
+#include <weft/detail/processor.hpp>
+
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -29,16 +31,6 @@ struct Ring {
   alignas(64) std::atomic<std::uint64_t> total;   // messages that were sent, + 1; 0: not known yet
 };
 
-/// Prefetches for writing. Without options for newer processors, compilers turn __builtin_prefetch(p, 1) into
-/// a prefetch for reading.
-inline void prefetch_for_write(const Ring::Slot& slot) {
-#if defined(__x86_64__)
-  asm volatile("prefetchw %0" : : "m"(slot.header));
-#else
-  __builtin_prefetch(&slot, 1);
-#endif
-}
-
 class RingSender {
  public:
   explicit RingSender(Ring& ring) : ring_(ring) {}
@@ -47,7 +39,7 @@ class RingSender {
     if (tail_ == limit_) [[unlikely]]
       wait_for_credit();
     Ring::Slot& slot = ring_.slots[tail_ & Ring::kMask];
-    prefetch_for_write(ring_.slots[(tail_ + Ring::kPrefetch) & Ring::kMask]);
+    detail::prefetch_for_write(&ring_.slots[(tail_ + Ring::kPrefetch) & Ring::kMask]);
     std::memcpy(slot.payload, payload, size);
     // Pairs with the acquire in RingReceiver::receive.
     slot.header.store(++tail_, std::memory_order_release);
@@ -60,7 +52,7 @@ class RingSender {
   void wait_for_credit() {
     // Pairs with the release in RingReceiver::receive: the slots have been read.
     while ((limit_ = ring_.credit.load(std::memory_order_acquire) + Ring::kSlots) == tail_)
-      __builtin_ia32_pause();
+      detail::cpu_pause();
   }
 
   Ring& ring_;

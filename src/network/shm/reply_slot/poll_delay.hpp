@@ -1,6 +1,8 @@
 // Adaptive poll delay: how long a rank leaves a line alone before it polls for an answer.
 #pragma once
 
+#include <weft/detail/processor.hpp>
+
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -67,9 +69,7 @@ class PollDelay {
   /// Polls in a tight loop make the peer wait for the line, and cost this core mispredicted branches when the
   /// line has changed: docs/decisions/017.
   static void leave_line_alone(std::int32_t pauses) noexcept {
-#if defined(__x86_64__)
-    for (; pauses > 0; --pauses) __builtin_ia32_lfence();  // 4 to 6 ns; one `pause` may take 50
-#endif
+    for (; pauses > 0; --pauses) detail::short_pause();
   }
   // Steps of the trials. Trials of both ranks together get over a range in which a change by one rank makes
   // no difference: where a line takes 200 ns, all delays that are too short cost the same.

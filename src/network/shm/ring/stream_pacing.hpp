@@ -2,6 +2,7 @@
 #pragma once
 
 #include <weft/detail/lane.hpp>
+#include <weft/detail/processor.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -77,7 +78,7 @@ class StreamPacing {
 
  private:
   static void let_sender_ahead() noexcept {
-    for (int count = 0; count < kPauses; ++count) __builtin_ia32_pause();
+    for (int count = 0; count < kPauses; ++count) detail::cpu_pause();
   }
   /// Returns true when a message has been written at the position. Reads a line that the sender may be about
   /// to write.

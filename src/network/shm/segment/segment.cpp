@@ -7,6 +7,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <unistd.h>
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -19,7 +20,12 @@ namespace {
 constexpr std::uint64_t kPage = 4096;
 constexpr std::uint64_t kPunched = 64 * 1024;  // freed memory of at least this size goes back to the system
 
-constexpr std::uint64_t page_align(std::uint64_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
+constexpr std::uint64_t align(std::uint64_t bytes, std::uint64_t to) { return (bytes + to - 1) / to * to; }
+constexpr std::uint64_t page_align(std::uint64_t bytes) { return align(bytes, kPage); }
+/// Rounds up to a place that the kernel can map by itself: its pages may be larger than kPage.
+std::uint64_t mapping_align(std::uint64_t bytes) noexcept {
+  return align(bytes, std::max(kPage, static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE))));
+}
 
 std::string name_of(const SegmentGeometry& geometry) {
   return "shm: a shared segment of " + std::to_string(geometry.bytes) +
@@ -57,7 +63,7 @@ Segment::Segment(int rank, std::string_view job_id, const SegmentGeometry& geome
   const std::uint64_t regions_offset =
       page_align(kDevicesOffset + geometry.devices_max * device_stride(geometry.lanes, geometry.ranks));
   const std::uint64_t packets_offset =
-      page_align(regions_offset + std::uint64_t{geometry.regions_max} * sizeof(RegionEntry));
+      mapping_align(regions_offset + std::uint64_t{geometry.regions_max} * sizeof(RegionEntry));
   const std::uint64_t stride = sizeof(PacketHeader) + (geometry.packet_payload + 63) / 64 * 64;
   heap_begin_ = page_align(packets_offset + stride * geometry.packets);
   if (heap_begin_ + ring_bytes(4096) > geometry.bytes)

@@ -1,3 +1,5 @@
+#include <weft/detail/processor.hpp>
+
 #include <cstring>
 #include <vector>
 
@@ -22,7 +24,7 @@ template <class AnyEndpoint>
 [[gnu::noinline, gnu::cold]] void post_again(AnyEndpoint& endpoint, RemoteCompletion remote, Bytes bytes) {
   do {
     if (bytes.size() > 8) endpoint.progress();
-    __builtin_ia32_pause();
+    detail::cpu_pause();
   } while (endpoint.post_am(kReceiver, remote, bytes).is_retry());
 }
 
