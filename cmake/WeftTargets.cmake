@@ -9,6 +9,10 @@ function(weft_target_defaults target)
   # standard leave these clients theirs. The library itself says more (weft_configure_library).
   target_compile_features(${target} PRIVATE cxx_std_20)
   target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion)
+  # What the standard library of GCC 12 has declared deprecated and uses itself; g++ warns of our own uses.
+  if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+    target_compile_options(${target} PRIVATE -Wno-deprecated-declarations)
+  endif()
   if(WEFT_WERROR)
     target_compile_options(${target} PRIVATE -Werror)
   endif()

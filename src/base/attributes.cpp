@@ -67,6 +67,29 @@ std::int64_t choice_index(std::string_view choices, std::string_view text) {
   }
 }
 
+[[noreturn]] void refuse(const AttributeRow& row, std::string_view text, std::string_view shown_name) {
+  std::string message = std::string(shown_name) + "=" + std::string(text) + " is not valid: ";
+  switch (row.type) {
+    case AttributeType::integer:
+      message += "it must be an integer from ";
+      break;
+    case AttributeType::size:
+      message += "it must be a size such as 64K or 2M, from ";
+      break;
+    case AttributeType::seconds:
+    case AttributeType::microseconds:
+      message += "it must be " + std::string(kDurationForm) + ", or a number of " +
+                 std::string(to_string(row.type)) + ", from ";
+      break;
+    default:
+      message += "it must be ";
+      break;
+  }
+  message += range_text(row);
+  if (row.power_of_two) message += " and a power of two";
+  throw Error(message);
+}
+
 }  // namespace
 
 std::string_view to_string(Source source) {
@@ -138,35 +161,12 @@ bool is_reserved_variable(std::string_view name) {
 
 Attributes::Value Attributes::parse(const AttributeRow& row, std::string_view text,
                                     std::string_view shown_name, Source source) {
-  const auto refuse = [&] [[noreturn]] () {
-    std::string message = std::string(shown_name) + "=" + std::string(text) + " is not valid: ";
-    switch (row.type) {
-      case AttributeType::integer:
-        message += "it must be an integer from ";
-        break;
-      case AttributeType::size:
-        message += "it must be a size such as 64K or 2M, from ";
-        break;
-      case AttributeType::seconds:
-      case AttributeType::microseconds:
-        message += "it must be " + std::string(kDurationForm) + ", or a number of " +
-                   std::string(to_string(row.type)) + ", from ";
-        break;
-      default:
-        message += "it must be ";
-        break;
-    }
-    message += range_text(row);
-    if (row.power_of_two) message += " and a power of two";
-    throw Error(message);
-  };
-
   Value value;
   value.source = source;
   switch (row.type) {
     case AttributeType::boolean: {
       const auto parsed = parse_boolean(text);
-      if (!parsed) refuse();
+      if (!parsed) refuse(row, text, shown_name);
       value.number = *parsed ? 1 : 0;
       value.text = *parsed ? "yes" : "no";
       break;
@@ -177,8 +177,9 @@ Attributes::Value Attributes::parse(const AttributeRow& row, std::string_view te
       const auto parsed = row.type == AttributeType::size           ? parse_size(text)
                           : row.type == AttributeType::microseconds ? parse_whole_duration(text, 1e-6)
                                                                     : parse_integer(text);
-      if (!parsed || *parsed < row.minimum || *parsed > row.maximum) refuse();
-      if (row.power_of_two && !std::has_single_bit(static_cast<std::uint64_t>(*parsed))) refuse();
+      if (!parsed || *parsed < row.minimum || *parsed > row.maximum) refuse(row, text, shown_name);
+      if (row.power_of_two && !std::has_single_bit(static_cast<std::uint64_t>(*parsed)))
+        refuse(row, text, shown_name);
       value.number = *parsed;
       value.text = row.type == AttributeType::size ? size_text(*parsed) : std::to_string(*parsed);
       break;
@@ -186,14 +187,14 @@ Attributes::Value Attributes::parse(const AttributeRow& row, std::string_view te
     case AttributeType::seconds: {
       const auto parsed = parse_seconds(text);
       if (!parsed || *parsed < static_cast<double>(row.minimum) || *parsed > static_cast<double>(row.maximum))
-        refuse();
+        refuse(row, text, shown_name);
       value.seconds = *parsed;
       value.text = seconds_text(*parsed);
       break;
     }
     case AttributeType::choice: {
       value.number = choice_index(row.choices, text);
-      if (value.number < 0) refuse();
+      if (value.number < 0) refuse(row, text, shown_name);
       value.text = text;
       break;
     }

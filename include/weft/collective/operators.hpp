@@ -117,7 +117,9 @@ template <class T, class Op>
     T* target = reinterpret_cast<T*>(to);
     const T* left = reinterpret_cast<const T*>(a);
     const T* right = reinterpret_cast<const T*>(b);
+#if !defined(__clang__)  // which has no such promise, and looks for overlaps itself
 #pragma GCC ivdep
+#endif
     for (std::size_t index = 0; index < count; ++index) target[index] = combine(left[index], right[index]);
   };
   return reduction;

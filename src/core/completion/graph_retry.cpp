@@ -20,8 +20,8 @@ constinit RefusedGraphs refused_graphs;
 
 }  // namespace
 
-constinit std::atomic<std::uint32_t> NodeRefusals::all_{0};
-constinit std::atomic<std::uint32_t> NodeRefusals::by_nobody_{0};
+alignas(64) constinit std::atomic<std::uint32_t> NodeRefusals::all_{0};
+alignas(64) constinit std::atomic<std::uint32_t> NodeRefusals::by_nobody_{0};
 constinit thread_local NodeRefusals* NodeRefusals::last_ = nullptr;
 
 void GraphRun::note_refused(GraphTask& task) noexcept {
