@@ -31,11 +31,21 @@ class Dev(unittest.TestCase):
 
     def test_refuses_what_it_does_not_know_in_one_line(self):
         for arguments in (["fly"], ["build", "--fast"], ["test", "--sanitize", "msan"], ["test", "--preset"],
-                          ["run", "--ranks", "many"], ["clean", "all"]):
+                          ["run", "--ranks", "many"], ["clean", "all"], ["build", "--target", "sparc"], ["test", "--target", "aarch65"],
+                          ["build", "--compiler", "cc"]):
             result = dev(*arguments)
             self.assertEqual(result.returncode, 2, arguments)
             self.assertEqual(len(result.stderr.splitlines()), 1, result.stderr)
             self.assertIn(arguments[-1], result.stderr)
+
+    def test_refuses_what_does_not_go_together(self):
+        for arguments, name in ((["build", "--target", "aarch64", "--compiler", "clang-16"], "--compiler and --target"),
+                                (["build", "--target", "aarch64", "--preset", "debug"], "--target aarch64"),
+                                (["test", "--target", "aarch64", "--library"], "--target aarch64")):
+            result = dev(*arguments)
+            self.assertEqual(result.returncode, 2, arguments)
+            self.assertEqual(len(result.stderr.splitlines()), 1, result.stderr)
+            self.assertIn(name, result.stderr)
 
     def test_names_the_missing_packages_when_it_may_not_install_them(self):
         with tempfile.TemporaryDirectory() as directory:
