@@ -12,8 +12,6 @@
 namespace weft::tools::info {
 namespace {
 
-constexpr const char* kNotInThisBuild = "not in this build";
-
 std::string value_or(const char* text, const char* otherwise) { return *text == '\0' ? otherwise : text; }
 
 std::vector<BuildOption> build_options() {
