@@ -211,7 +211,7 @@ void Guardian::take_signals() {
     else if (info.ssi_signo == static_cast<unsigned>(SIGCONT))
       go_on();
     else if (info.ssi_signo != static_cast<unsigned>(SIGCHLD))
-      signal_ranks(static_cast<int>(info.ssi_signo));
+      pass_on(static_cast<int>(info.ssi_signo));
   }
   reap();
 }
@@ -253,6 +253,7 @@ void Guardian::rank_ended(int rank, int status) {
   const std::string how = describe_end(status);
   server_.rank_ended(rank, how);
   if (explanation_) explanation_->rank_ended(rank, how);
+  if (WIFSIGNALED(status) && WTERMSIG(status) == passed_on_) end_by(passed_on_, kGrace);
   if (status == 0)
     check_unfinished();
   else

@@ -18,6 +18,7 @@
 namespace weft::tools::run {
 
 inline constexpr int kTimedOut = 124;  // exit code
+inline constexpr double kGrace = 2.0;  // seconds from SIGTERM to SIGKILL
 
 struct JobDescription {
   Options options;
@@ -71,8 +72,10 @@ class Guardian {
   void check_abort();
   void check_time();
   void check_explanation();
-  void decide(int exit_code, const std::string& line);
+  void decide(int exit_code, const std::string& line, double grace_seconds = kGrace);
   void signal_ranks(int signal);
+  void pass_on(int signal);
+  void end_by(int signal, double grace_seconds);
   void end_rank(int rank);
   void stop();
   void go_on();
@@ -89,7 +92,8 @@ class Guardian {
   std::map<pid_t, int> rank_of_;
   int running_ = 0;
   std::vector<bootstrap::local::Server::Unfinished> unfinished_;  // whose way to end is not known yet
-  std::optional<int> verdict_;                                    // the exit code, once a rank has failed
+  int passed_on_ = 0;                  // the last signal that was passed on and ends processes
+  std::optional<int> verdict_;         // the exit code, once a rank has failed
   std::vector<std::string> failures_;  // with --keep-going: the ranks that failed, and how
   int first_failure_ = 0;              // exit code of the first failure
   std::optional<Explanation> explanation_;

@@ -12,7 +12,8 @@
 namespace weft::tools::run {
 namespace {
 
-constexpr double kGrace = 2.0;  // seconds from SIGTERM to SIGKILL
+constexpr double kOrderedGrace = 30.0;  // the same when the user or a batch system ends the job: ranks may
+                                        // save what they have
 constexpr int kUnfinished = 1;  // exit code for a rank that ends without having left the job
 
 }  // namespace
@@ -94,8 +95,10 @@ void Guardian::check_abort() {
 
 void Guardian::check_time() {
   if (verdict_ || stopped_since_ns_ || !time_limit_ || !time_limit_->passed()) return;
-  decide(kTimedOut, fmt::format("the job did not end within {} s (--timeout)",
-                                base::seconds_text(*job_.options.timeout_seconds)));
+  const char* const hint =
+      explanation_ ? "" : "; --explain SECONDS, with fewer of them, tells who waits for whom";
+  decide(kTimedOut, fmt::format("the job did not end within {} s (--timeout){}",
+                                base::seconds_text(*job_.options.timeout_seconds), hint));
 }
 
 void Guardian::check_explanation() {
@@ -104,13 +107,30 @@ void Guardian::check_explanation() {
     err_.say(fmt::format("weft run: the job has not ended. {}", *paragraph));
 }
 
-void Guardian::decide(int exit_code, const std::string& line) {
+void Guardian::decide(int exit_code, const std::string& line, double grace_seconds) {
   if (verdict_) return;
   verdict_ = exit_code;
   err_.say("weft run: " + line);
   signal_ranks(SIGTERM);
   signal_ranks(SIGCONT);
-  grace_.emplace(kGrace);
+  grace_.emplace(grace_seconds);
+}
+
+/// A signal to the launcher reaches the ranks. SIGTERM is an order to end the job; the ranks may answer other
+/// signals in their own way.
+void Guardian::pass_on(int signal) {
+  const bool ends = signal == SIGTERM || signal == SIGINT || signal == SIGHUP || signal == SIGQUIT;
+  if (ends) passed_on_ = signal;
+  if (signal == SIGTERM && !verdict_)
+    end_by(signal, kOrderedGrace);
+  else
+    signal_ranks(signal);
+}
+
+/// The job is ended by a signal to the launcher, and not by a rank that failed.
+void Guardian::end_by(int signal, double grace_seconds) {
+  decide(128 + signal, fmt::format("ended by SIG{}, and the ranks with it", ::sigabbrev_np(signal)),
+         grace_seconds);
 }
 
 void Guardian::end_rank(int rank) {

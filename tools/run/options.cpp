@@ -171,7 +171,9 @@ Parsed parse_options(int argc, char** argv) {
                                         {"--hostfile", hostfile},
                                         {"--ports", ports},
                                         {"--interface", interface},
-                                        {"--launcher-exec", parsed.options.launcher_exec}})
+                                        {"--launcher-exec", parsed.options.launcher_exec},
+                                        {"--timeout", timeout},
+                                        {"--explain", explain}})
       if (app.count(option) != 0 && value.empty())
         throw Error(fmt::format("{} is empty: it needs a value", option));
     take_hosts(parsed.options, hosts, hostfile, ranks);

@@ -36,6 +36,9 @@ class CommandLineTest(unittest.TestCase):
         self.expect_refusal(run("-n", 2, "--env", "=1", "true"), 2, "NAME=VALUE")
         self.expect_refusal(run("-n", 2, "--env", "WEFT_RANK=0", "true"), 2, "sets WEFT_RANK itself")
         self.expect_refusal(run("-n", 2, "--bind", "socket", "true"), 2, "--bind socket ", "core, node or none")
+        for option in ("--timeout", "--explain"):  # a guard whose time is empty, as that of an unset variable, would guard nothing
+            self.expect_refusal(run("-n", 2, option, "", "true"), 2, option, "empty")
+            self.expect_refusal(run("-n", 2, f"{option}=", "true"), 2, option)
         for seconds in ("0", "-1", "soon", "0s", "1d", "1 s", "s"):
             self.expect_refusal(run("-n", 2, "--timeout", seconds, "true"), 2, f"--timeout {seconds} ", "such as 500ms, 30s or 2m")
         self.expect_refusal(run("-n", 2, "--bogus", "true"), 2, "there is no option --bogus (")

@@ -60,7 +60,8 @@ class ExitTest(unittest.TestCase):
     def test_a_job_that_exceeds_its_time_returns_124(self):
         result = shell(2, "exec sleep 1000", "--timeout", "0.2")
         self.assertEqual(result.returncode, 124)
-        self.assertEqual(result.stderr, "weft run: the job did not end within 0.2 s (--timeout)\n")
+        self.assertEqual(result.stderr, "weft run: the job did not end within 0.2 s (--timeout); --explain SECONDS, with fewer of "
+                                        "them, tells who waits for whom\n")
 
     def test_a_job_within_its_time_is_left_alone(self):
         self.assertEqual(shell(2, "exit 0", "--timeout", "90").returncode, 0)
@@ -85,8 +86,32 @@ class ExitTest(unittest.TestCase):
                 job.front.send_signal(number)
                 code, _, err = job.finish()
                 self.assertEqual(code, 128 + number)
-                self.assertIn(f"was killed by signal {int(number)}", err)
+                self.assertEqual(err, f"weft run: ended by {number.name}, and the ranks with it\n")
                 job.expect_nothing_left()
+
+    def test_an_order_to_end_leaves_ranks_the_time_to_save_what_they_have(self):
+        script = "trap 'sleep 3; echo saved; exit 0' TERM; echo up; while :; do sleep 0.05; done"
+        with Job(2, "sh", "-c", script) as job:
+            job.wait_for_lines(2)
+            job.front.send_signal(signal.SIGTERM)
+            code, out, err = job.finish()
+            self.assertEqual((code, out.split()), (128 + signal.SIGTERM, ["saved"] * 2))
+            # The shells tell of their own sleep, which the signal has ended.
+            self.assertEqual(err.replace("Terminated\n", ""), "weft run: ended by SIGTERM, and the ranks with it\n")
+            job.expect_nothing_left()
+
+    def test_ranks_that_answer_an_interrupt_themselves_decide_how_the_job_ends(self):
+        script = "trap 'echo caught; exit 0' INT; echo up; while :; do sleep 0.05; done"
+        with Job(2, "sh", "-c", script) as job:
+            job.wait_for_lines(2)
+            job.front.send_signal(signal.SIGINT)
+            code, out, err = job.finish()
+            self.assertEqual((code, out.split(), err), (0, ["caught"] * 2, ""))
+
+    def test_a_rank_that_another_process_kills_has_failed(self):
+        result = shell(2, 'test $WEFT_RANK = 1 && kill -TERM $$; exec sleep 1000')
+        self.assertEqual(result.returncode, 128 + signal.SIGTERM)
+        self.assertRegex(result.stderr, r"^weft run: rank 1 \(pid \d+\) was killed by signal 15 \(SIGTERM\)\n$")
 
 
 if __name__ == "__main__":
