@@ -79,7 +79,7 @@ int main() {
   for (int peer = 0; peer < runtime.size(); ++peer) {
     Buffer& buffer = buffers[static_cast<std::size_t>(peer)];
     flush(endpoint, peer, items, buffer);
-    endpoint.send_am(peer, totals, weft::bytes_of(buffer.total));
+    if (endpoint.send_am(peer, totals, weft::bytes_of(buffer.total)) != weft::Outcome::ok) return 1;
   }
   endpoint.wait_until([&] { return promises == runtime.size() && mine.items == promised; });
   std::printf("rank %d: %llu items in %llu packets\n", runtime.rank(),

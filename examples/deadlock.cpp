@@ -18,7 +18,7 @@ std::uint64_t exchange(weft::Endpoint& endpoint, int partner, std::uint64_t want
   (void)endpoint.post_receive(partner, wanted, std::as_writable_bytes(std::span(&theirs, 1)),
                               {.completion = &received});
   endpoint.wait(received, 1);  // the mistake: nobody has sent anything yet
-  endpoint.send(partner, wanted == kQuestion ? kAnswer : kQuestion, weft::bytes_of(mine));
+  (void)endpoint.send(partner, wanted == kQuestion ? kAnswer : kQuestion, weft::bytes_of(mine));
   return theirs;
 }
 

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <stdexcept>
+#include <string>
 #include <vector>
 
 namespace {
@@ -31,7 +33,8 @@ class DistributedArray {
   }
   [[nodiscard]] std::uint64_t get(std::size_t index) {
     std::uint64_t value = 0;
-    endpoint_.get(owner(index), place(index), std::as_writable_bytes(std::span{&value, 1}));
+    if (endpoint_.get(owner(index), place(index), weft::mutable_bytes_of(value)) != weft::Outcome::ok)
+      throw std::runtime_error("the owner of element " + std::to_string(index) + " has failed");
     return value;
   }
 

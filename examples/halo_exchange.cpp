@@ -68,10 +68,11 @@ int main() {
   for (std::uint32_t step = 0; step < kSteps; ++step) {
     const std::size_t set = step % 2;
     // My first row is what lies below the rank above me, and the other way round.
-    endpoint.put(up, above_me.at(halos.offset(set, below)), weft::bytes_of(grid.front()),
-                 {.signal = halos.signals[set][below]});
-    endpoint.put(down, below_me.at(halos.offset(set, above)), weft::bytes_of(grid.back()),
-                 {.signal = halos.signals[set][above]});
+    if (endpoint.put(up, above_me.at(halos.offset(set, below)), weft::bytes_of(grid.front()),
+                     {.signal = halos.signals[set][below]}) != weft::Outcome::ok ||
+        endpoint.put(down, below_me.at(halos.offset(set, above)), weft::bytes_of(grid.back()),
+                     {.signal = halos.signals[set][above]}) != weft::Outcome::ok)
+      return 1;
     for (const Side side : {above, below}) endpoint.wait(halos.arrived[set][side], step / 2 + 1);
 
     const std::vector<Row> old = grid;

@@ -16,7 +16,7 @@ int main() {
   const std::string greeting = "hello from rank " + std::to_string(runtime.rank());
   for (int peer = 0; peer < runtime.size(); ++peer) {
     // A peer that has not started yet is no problem: send_am goes on trying, and progresses meanwhile.
-    endpoint.send_am(peer, everybody, weft::bytes_of(greeting));
+    if (endpoint.send_am(peer, everybody, weft::bytes_of(greeting)) != weft::Outcome::ok) return 1;
   }
 
   // Ranks start and run at their own pace: the order in which greetings arrive is not defined.

@@ -48,14 +48,15 @@ int main() {
   std::uint64_t wrong = 0;
   for (std::uint64_t answered = 0; answered < kRequests; ++answered) {
     for (; asked < kRequests && asked < answered + kInFlight; ++asked)
-      endpoint.send_am(0, service, weft::bytes_of(Request{reply_to, asked}));
+      if (endpoint.send_am(0, service, weft::bytes_of(Request{reply_to, asked})) != weft::Outcome::ok)
+        return 1;
     const auto reply = endpoint.wait(replies).as<Reply>();  // replies come in any order
     if (reply.square != reply.number * reply.number) ++wrong;
   }
   std::printf("rank %d: %llu replies, %llu wrong\n", runtime.rank(),
               static_cast<unsigned long long>(kRequests), static_cast<unsigned long long>(wrong));
 
-  endpoint.send_am(0, farewell, {});
+  if (endpoint.send_am(0, farewell, {}) != weft::Outcome::ok) return 1;
   if (runtime.rank() == 0) {
     endpoint.wait(finished, static_cast<std::uint64_t>(runtime.size()));  // goes on serving meanwhile
     std::printf("rank 0 served %llu requests\n", static_cast<unsigned long long>(served));

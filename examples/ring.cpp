@@ -11,11 +11,12 @@ int main() {
 
   std::uint64_t hops = 0;
   const int next = (runtime.rank() + 1) % runtime.size();
-  if (runtime.rank() == 0) endpoint.send_am(next, remote, weft::bytes_of(hops));
+  const auto pass_on = [&] { return endpoint.send_am(next, remote, weft::bytes_of(hops)); };
+  if (runtime.rank() == 0 && pass_on() != weft::Outcome::ok) return 1;
   for (int round = 0; round < 1000; ++round) {
     weft::Message message = endpoint.wait(inbox);              // progresses; spins, yields, then parks
     hops = message.as<std::uint64_t>() + 1;
-    if (runtime.rank() != 0 || round < 999) endpoint.send_am(next, remote, weft::bytes_of(hops));
+    if ((runtime.rank() != 0 || round < 999) && pass_on() != weft::Outcome::ok) return 1;
   }                                                            // the token ends where it began
   if (runtime.rank() == 0) std::printf("%llu hops\n", static_cast<unsigned long long>(hops));
 }

@@ -41,7 +41,7 @@ int main() {
     workers.emplace_back([&, index] {
       weft::GroupStream mine = group.member(index);
       for (std::uint64_t number = 0; number < kMessages; ++number)
-        mine.send({0, kWorkers}, kReport, weft::bytes_of(number));
+        if (mine.send({0, kWorkers}, kReport, weft::bytes_of(number)) != weft::Outcome::ok) return;
     });
   const bool is_right = runtime.rank() != 0 || collect(group.member(kWorkers), runtime.size());
   for (std::thread& worker : workers) worker.join();

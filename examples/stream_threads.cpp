@@ -18,7 +18,7 @@ std::uint64_t exchange(weft::GroupStream mine, int rank, int size) {
   const weft::StreamAddress before{(rank + size - 1) % size, mine.index()};
   std::uint64_t sum = 0;
   for (std::uint64_t number = 0; number < kMessages; ++number) {
-    mine.send(next, 1, weft::bytes_of(number));
+    if (mine.send(next, 1, weft::bytes_of(number)) != weft::Outcome::ok) return 0;
     std::uint64_t word = 0;
     mine.receive(before, 1, weft::mutable_bytes_of(word));
     sum += word;

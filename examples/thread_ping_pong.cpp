@@ -30,10 +30,11 @@ void play(weft::Runtime& runtime, int thread, weft::SerialCompletionQueue& inbox
       runtime.rank() != opponent.rank ? runtime.rank() < opponent.rank : thread < opponent.thread;
   const auto start = std::chrono::steady_clock::now();
   std::uint64_t hits = 0;
-  if (serves) endpoint.send_am(opponent.rank, opponent.inbox, weft::bytes_of(++hits));
+  const auto hit = [&] { (void)endpoint.send_am(opponent.rank, opponent.inbox, weft::bytes_of(++hits)); };
+  if (serves) hit();
   while (hits < 2 * kReturns) {
     hits = endpoint.wait(inbox).as<std::uint64_t>();
-    if (hits < 2 * kReturns) endpoint.send_am(opponent.rank, opponent.inbox, weft::bytes_of(++hits));
+    if (hits < 2 * kReturns) hit();
   }
 
   if (serves) {

@@ -48,12 +48,12 @@ struct CollectiveCall {
 struct CollectiveOptions {
   /// Id of the matching engine that the Collective opens for its own messages, 1 to 255; the same on every
   /// rank, and different for every Collective and engine of the program.
-  std::uint16_t engine = 255;
+  EngineId engine = 255;
   static constexpr std::uint32_t kByEngine = ~std::uint32_t{0};
   /// Id under which the Collective exposes an object of its own (Runtime::expose), 0 to 65535; the same on
   /// every rank, and different for every Collective and exposed object of the program. By default
   /// collective_ids + engine.
-  std::uint32_t handle = kByEngine;
+  Index<std::uint32_t, IndexOf::exposed> handle = kByEngine;
 };
 
 /// The base of the ids that Collectives choose by default for the objects that they expose: programs that
@@ -63,7 +63,7 @@ inline constexpr std::uint32_t collective_ids = 65279;
 
 /// A collective that has been laid out once, as a graph, and may be started any number of times, without
 /// allocation. The buffers that it was made with are borrowed from start() to the end of the run. Its
-/// Collective must outlive it.
+/// Collective must outlive it, and names it otherwise.
 class WEFT_API CollectiveOperation {
  public:
   CollectiveOperation(CollectiveOperation&&) noexcept;
@@ -97,19 +97,20 @@ class WEFT_API CollectiveOperation {
 ///
 /// Elements are trivially copyable and aligned to at most 16 bytes; operators are associative, commutative
 /// and the same on all ranks (Sum, Product, Min, Max, BitAnd, BitOr, BitXor, or a function object of your
-/// own). Buffers are contiguous ranges; those of a reduction have the same length, and are the same or do not
-/// overlap. Algorithms: barrier by dissemination, broadcast and reduce along binomial trees, allreduce by
-/// recursive doubling up to 32 KiB and by a ring (reduce-scatter, then allgather) beyond; long ones in
-/// segments or pieces that overlap. An operator of a long allreduce whose caller waits may be called by any
-/// thread that progresses the device.
+/// own). Buffers are contiguous ranges, or variables, which count as ranges of one element; those of a
+/// reduction have the same length, and are the same or do not overlap. Algorithms: barrier by dissemination,
+/// broadcast and reduce along binomial trees, allreduce by recursive doubling up to 32 KiB and by a ring
+/// (reduce-scatter, then allgather) beyond; long ones in segments or pieces that overlap. An operator of a
+/// long allreduce whose caller waits may be called by any thread that progresses the device.
 ///
 /// The calls that wait return Outcome::ok or peer_failed: once any rank of the job has failed, collectives
 /// that have not ended on this rank end as peer_failed, and so do later calls. All calls throw weft::Error
 /// for a root that is no rank, for lengths that differ, and for buffers that overlap in part.
 class WEFT_API Collective {
  public:
-  /// The endpoint must outlive the Collective. Construction is not collective. Throws weft::Error when the id
-  /// of the engine or of the object is out of range (the engine's: 1 to 255) or in use.
+  /// The endpoint must outlive the Collective: its destructor names the Collective otherwise, and aborts.
+  /// Construction is not collective. Throws weft::Error when the id of the engine or of the object is out of
+  /// range (the engine's: 1 to 255) or in use.
   template <class EndpointType>
   Collective(Runtime& runtime, EndpointType& endpoint, const CollectiveOptions& options = {})
       : Collective(runtime, std::make_unique<detail::CollectivePortOf<EndpointType>>(endpoint),
@@ -129,12 +130,12 @@ class WEFT_API Collective {
   /// Copies `values` of rank `root` to the other ranks.
   template <class Values>
   Outcome broadcast(Values&& values, int root) {
-    return run(broadcast_call(std::span{values}, root));
+    return run(broadcast_call(elements_of(values), root));
   }
   template <class Values>
   [[nodiscard]] CollectiveOperation make_broadcast(Values&& values, int root) {
     check_lasts<Values>();
-    return make(broadcast_call(std::span{values}, root));
+    return make(broadcast_call(elements_of(values), root));
   }
 
   /// Reduces from[i] of all ranks by `op` into to[i] on rank `root`. On other ranks `to` is ignored and may
@@ -142,26 +143,26 @@ class WEFT_API Collective {
   /// ranges of any type, of the same length in bytes.
   template <class From, class To, class Op>
   Outcome reduce(const From& from, To&& to, const Op& op, int root) {
-    return run(reduce_call(detail::CollectiveKind::reduce, std::span{from}, std::span{to}, op, root));
+    return run(reduce_call(detail::CollectiveKind::reduce, elements_of(from), elements_of(to), op, root));
   }
   template <class From, class To, class Op>
   [[nodiscard]] CollectiveOperation make_reduce(From&& from, To&& to, const Op& op, int root) {
     check_lasts<From>();
     check_lasts<To>();
-    return make(reduce_call(detail::CollectiveKind::reduce, std::span{from}, std::span{to}, op, root));
+    return make(reduce_call(detail::CollectiveKind::reduce, elements_of(from), elements_of(to), op, root));
   }
 
   /// Reduces from[i] of all ranks by `op` into to[i] on every rank; all ranks get the same bits. Arguments
   /// are those of reduce().
   template <class From, class To, class Op>
   Outcome allreduce(const From& from, To&& to, const Op& op) {
-    return run(reduce_call(detail::CollectiveKind::allreduce, std::span{from}, std::span{to}, op, 0));
+    return run(reduce_call(detail::CollectiveKind::allreduce, elements_of(from), elements_of(to), op, 0));
   }
   template <class From, class To, class Op>
   [[nodiscard]] CollectiveOperation make_allreduce(From&& from, To&& to, const Op& op) {
     check_lasts<From>();
     check_lasts<To>();
-    return make(reduce_call(detail::CollectiveKind::allreduce, std::span{from}, std::span{to}, op, 0));
+    return make(reduce_call(detail::CollectiveKind::allreduce, elements_of(from), elements_of(to), op, 0));
   }
 
  private:
@@ -172,6 +173,14 @@ class WEFT_API Collective {
   Outcome run(const detail::CollectiveCall& call);
   [[nodiscard]] CollectiveOperation make(const detail::CollectiveCall& call);
 
+  /// The elements of a range, or a variable as a range of one.
+  template <class Values>
+  [[nodiscard]] static auto elements_of(Values& values) noexcept {
+    if constexpr (requires { std::span{values}; })
+      return std::span{values};
+    else
+      return std::span<Values, 1>(&values, 1);
+  }
   template <class T>
   static void check_element() {
     static_assert(std::is_trivially_copyable_v<T> && alignof(T) <= 16,

@@ -18,7 +18,8 @@ class DeviceState;
 /// no cache line on the data path.
 ///
 /// The destructor waits until living peers have received the messages that this device has accepted for them,
-/// as the destructor of Runtime does.
+/// as the destructor of Runtime does. Endpoints of the device must be destroyed before it: it names one that
+/// still exists, and aborts.
 class WEFT_API Device {
  public:
   /// Throws weft::Error when the index is out of range or already open.

@@ -7,6 +7,7 @@
 #include <weft/completion/queue.hpp>
 #include <weft/completion/synchronizer.hpp>
 #include <weft/detail/device_path.hpp>
+#include <weft/detail/endpoint_entry.hpp>
 #include <weft/detail/immediate_completion.hpp>
 #include <weft/detail/wait_condition.hpp>
 #include <weft/device.hpp>
@@ -66,8 +67,10 @@ extern template struct EndpointCalls<NoLock>;
 /// A light object that binds a device. Post operations never block; see Status for their answers.
 ///
 /// `Endpoint` may be used by any number of threads; `SerialEndpoint` has its device for itself, is used by
-/// one thread at a time, and executes no locked instruction of its own. A device has either one
-/// SerialEndpoint or any number of Endpoints: the constructor throws weft::Error otherwise.
+/// one thread at a time, and executes no locked instruction of its own. A second thread that calls it
+/// meanwhile is named with the first one, and the program ends, where the caller is compiled with assertions
+/// (without NDEBUG). A device has either one SerialEndpoint or any number of Endpoints: the constructor
+/// throws weft::Error otherwise.
 template <class Locking>
 class BasicEndpoint : public MatchedOperations<BasicEndpoint<Locking>, Locking>,
                       public OneSidedOperations<BasicEndpoint<Locking>, Locking>,
@@ -109,6 +112,7 @@ class BasicEndpoint : public MatchedOperations<BasicEndpoint<Locking>, Locking>,
   /// leave together, at the next progress() at the latest (docs/guide/hosts.md, "When messages leave").
   [[gnu::always_inline]] Status post_am(int peer, RemoteCompletion remote, Bytes bytes,
                                         const ActiveMessageOptions& options = {}) {
+    const detail::EndpointEntry<Locking> entry(*device_, "post_am");
     if (try_post_am(peer, remote, bytes, options)) [[likely]]
       return detail::complete_immediately(*device_, Operation::active_message_sent, peer, options.tag, bytes,
                                           options);
@@ -121,6 +125,7 @@ class BasicEndpoint : public MatchedOperations<BasicEndpoint<Locking>, Locking>,
   /// those of post_am() with bytes.
   Status post_am(int peer, RemoteCompletion remote, Packet&& packet, std::size_t size,
                  const ActiveMessageOptions& options = {}) {
+    const detail::EndpointEntry<Locking> entry(*device_, "post_am");
     return Calls::post_packet(*device_, peer, remote, packet, size, options);
   }
 
@@ -131,6 +136,7 @@ class BasicEndpoint : public MatchedOperations<BasicEndpoint<Locking>, Locking>,
   [[gnu::always_inline]] Outcome send_am(
       int peer, RemoteCompletion remote, Bytes bytes, const ActiveMessageOptions& options = {},
       const std::source_location& where = std::source_location::current()) {
+    const detail::EndpointEntry<Locking> entry(*device_, "send_am");
     if (try_post_am(peer, remote, bytes, options)) [[likely]] {
       static_cast<void>(detail::complete_immediately(*device_, Operation::active_message_sent, peer,
                                                      options.tag, bytes, options));
@@ -143,7 +149,10 @@ class BasicEndpoint : public MatchedOperations<BasicEndpoint<Locking>, Locking>,
   /// Moves communication of the device forward: delivers messages that have arrived and continues operations
   /// that are under way. Never blocks. Returns how much it did; 0: nothing to do, and nothing was written,
   /// except by the first such call.
-  std::size_t progress() noexcept { return Calls::progress(*device_); }
+  std::size_t progress() noexcept {
+    const detail::EndpointEntry<Locking> entry(*device_, "progress");
+    return Calls::progress(*device_);
+  }
 
   // `where` is the place of the call that explanations of waits report (docs/guide/diagnosis.md).
 
@@ -162,7 +171,7 @@ class BasicEndpoint : public MatchedOperations<BasicEndpoint<Locking>, Locking>,
             const std::source_location& where = std::source_location::current()) noexcept {
     if (counter.value() < target) {
       const CounterTarget context{counter, target};
-      Calls::wait(*device_, condition_of(context, where));
+      wait_for_condition(condition_of(context, where));
     }
   }
   /// Progresses until the synchronizer's round is complete. Returns its messages in order of arrival.
@@ -180,7 +189,7 @@ class BasicEndpoint : public MatchedOperations<BasicEndpoint<Locking>, Locking>,
   /// Progresses until the graph has ended, as wait(graph) does, without returning its outcome.
   void wait_ready(Graph& graph,
                   const std::source_location& where = std::source_location::current()) noexcept {
-    Calls::wait(*device_, condition_of(graph, where));
+    wait_for_condition(condition_of(graph, where));
   }
   /// Progresses until completion.ready().
   void wait_ready(Completion& completion,
@@ -192,32 +201,32 @@ class BasicEndpoint : public MatchedOperations<BasicEndpoint<Locking>, Locking>,
   template <class Condition>
   void wait_until(const Condition& condition,
                   const std::source_location& where = std::source_location::current()) noexcept {
-    if (!condition()) Calls::wait(*device_, condition_of_call(condition, {"a condition", where}));
+    if (!condition()) wait_for_condition(condition_of_call(condition, {"a condition", where}));
   }
 
   /// Progresses until completion.ready(), for at most `timeout`. Returns true when it is ready. Operations
   /// that were posted go on after a timeout; use the timeout in their options to end them in time.
   bool wait_for(Completion& completion, Timeout timeout,
                 const std::source_location& where = std::source_location::current()) noexcept {
-    return Calls::wait_for(*device_, condition_of(completion, {"a completion object", where}), timeout);
+    return wait_for_condition(condition_of(completion, {"a completion object", where}), timeout);
   }
   /// Progresses until the counter has reached `target` signals, for at most `timeout`. Returns true when it
   /// has.
   bool wait_for(Counter& counter, std::uint64_t target, Timeout timeout,
                 const std::source_location& where = std::source_location::current()) noexcept {
     const CounterTarget context{counter, target};
-    return Calls::wait_for(*device_, condition_of(context, where), timeout);
+    return wait_for_condition(condition_of(context, where), timeout);
   }
   /// Progresses until the graph has ended, for at most `timeout`. Returns true when it has.
   bool wait_for(Graph& graph, Timeout timeout,
                 const std::source_location& where = std::source_location::current()) noexcept {
-    return Calls::wait_for(*device_, condition_of(graph, where), timeout);
+    return wait_for_condition(condition_of(graph, where), timeout);
   }
   /// Progresses until `condition()` holds, for at most `timeout`. Returns true when it does.
   template <std::predicate Condition>
   bool wait_for(const Condition& condition, Timeout timeout,
                 const std::source_location& where = std::source_location::current()) noexcept {
-    return Calls::wait_for(*device_, condition_of_call(condition, {"a condition", where}), timeout);
+    return wait_for_condition(condition_of_call(condition, {"a condition", where}), timeout);
   }
 
   /// Device::drained() of the device that the endpoint is bound to.
@@ -226,14 +235,14 @@ class BasicEndpoint : public MatchedOperations<BasicEndpoint<Locking>, Locking>,
   /// messages, or a large send has no receive. Not inside handlers.
   void wait_drained(const std::source_location& where = std::source_location::current()) noexcept {
     const auto condition = [this] { return drained(); };
-    Calls::wait(*device_, condition_of_call(condition, {"messages to be taken", where}));
+    wait_for_condition(condition_of_call(condition, {"messages to be taken", where}));
   }
   /// Progresses until drained() holds, for at most `timeout`. Returns true when it holds. Not inside
   /// handlers.
   bool wait_drained(Timeout timeout,
                     const std::source_location& where = std::source_location::current()) noexcept {
     const auto condition = [this] { return drained(); };
-    return Calls::wait_for(*device_, condition_of_call(condition, {"messages to be taken", where}), timeout);
+    return wait_for_condition(condition_of_call(condition, {"messages to be taken", where}), timeout);
   }
 
   /// The effective attributes of the device that the endpoint is bound to.
@@ -248,9 +257,17 @@ class BasicEndpoint : public MatchedOperations<BasicEndpoint<Locking>, Locking>,
       : path_(&detail::path_of(*device)), device_(std::move(device)) {
     Calls::open(*device_);
   }
+  void wait_for_condition(const detail::WaitCondition& condition) noexcept {
+    const detail::EndpointEntry<Locking> entry(*device_, "wait");
+    Calls::wait(*device_, condition);
+  }
+  bool wait_for_condition(const detail::WaitCondition& condition, Timeout timeout) noexcept {
+    const detail::EndpointEntry<Locking> entry(*device_, "wait_for");
+    return Calls::wait_for(*device_, condition, timeout);
+  }
   template <std::derived_from<Completion> Object>
   void wait_ready(Object& completion, const detail::WaitPlace& place) noexcept {
-    Calls::wait(*device_, condition_of(completion, place));
+    wait_for_condition(condition_of(completion, place));
   }
   /// The condition that an object is ready. It uses the object's own type, which often is final, so that
   /// polls can call ready() without a virtual call.

@@ -31,7 +31,7 @@ struct MatchingEngineOptions {
   /// Explicit id within the runtime, 0 to 255, for an ordered engine 256 to 511. Sends and receives that name
   /// it match only each other, so every rank must use the same id for the same purpose. 0 is the default
   /// engine, which exists without being opened.
-  std::uint16_t id = 0;
+  EngineId id = 0;
   /// Ordered engines match by rank and tag only (MatchingPolicy::rank_and_tag), with the wildcards any_source
   /// and any_tag. Order is optional because few programs need it and all would pay for it: with wildcards,
   /// waiting messages have to be searched in sequence (W. Schonbein et al., "Measuring Multithreaded Message

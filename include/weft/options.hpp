@@ -68,11 +68,6 @@ enum class MatchOrder : std::uint8_t {
   ordered,
 };
 
-/// Ids of unordered matching engines are below this. Ordered ones have the ids from here to kEngineIds - 1,
-/// so that the id alone tells whether an engine is ordered.
-inline constexpr std::uint32_t kMatchingEngines = 256;
-inline constexpr std::uint32_t kEngineIds = 512;
-
 /// The source of a receive or probe on an ordered engine that matches any sender.
 inline constexpr int any_source = -1;
 /// The tag of a receive or probe on an ordered engine that matches any tag. Its value is an ordinary tag on
@@ -97,9 +92,9 @@ struct SendOptions {
   MatchingPolicy policy = MatchingPolicy::rank_and_tag;
   /// The id of the engine that matches the message, in this and in the peer's runtime; 0: the default engine;
   /// from kMatchingEngines on: an ordered engine.
-  std::uint16_t engine = 0;
-  /// Device of the peer that the message arrives on.
-  std::uint8_t device = 0;
+  EngineId engine = 0;
+  /// Device of the peer that the message arrives on: an integer of any type, as all indices in options.
+  DeviceIndex device = 0;
   bool may_retry = true;
   bool may_complete_now = false;
   /// See ActiveMessageOptions::message_class. Receives ignore it.
@@ -123,7 +118,7 @@ struct ReceiveOptions {
   Completion* completion = nullptr;
   void* user_data = nullptr;
   MatchingPolicy policy = MatchingPolicy::rank_and_tag;
-  std::uint16_t engine = 0;
+  EngineId engine = 0;
   /// See ActiveMessageOptions::may_retry.
   bool may_retry = true;
   /// true: a message that has arrived already may be received during the post; the answer is then done,
@@ -157,7 +152,7 @@ struct AccessOptions {
   /// Travels with the signal; Message::tag() at the peer.
   std::uint32_t tag = 0;
   /// Device of the peer that takes part if the network does not reach the region by itself.
-  std::uint8_t device = 0;
+  DeviceIndex device = 0;
   bool may_retry = true;
   /// true: when the access ends well during the post, the answer is done and the completion object is not
   /// signalled. The faster choice.
@@ -171,9 +166,9 @@ struct AccessOptions {
 struct ExposeOptions {
   /// Symmetric name of the object within the runtime, 0 to 65535. Every rank that is to be reached under a
   /// handle exposes its own object under the same id.
-  std::uint32_t id = 0;
+  Index<std::uint32_t, IndexOf::exposed> id = 0;
   /// Home device, 0 to devices_max - 1: the device on which messages for this object arrive.
-  std::uint32_t device = 0;
+  Index<std::uint32_t, IndexOf::device> device = 0;
 };
 
 /// Options of a Device.
@@ -181,7 +176,7 @@ struct DeviceOptions {
   static constexpr std::int32_t kNextFree = -1;
   /// Explicit index, 0 to devices_max - 1, under which peers address the device; by default the lowest
   /// index that is not open.
-  std::int32_t index = kNextFree;
+  Index<std::int32_t, IndexOf::device> index = kNextFree;
 };
 
 }  // namespace weft

@@ -20,7 +20,8 @@ class PacketSource {
 }  // namespace detail
 
 /// Owns one packet of a device's pool, or none. A post that accepts the packet takes it over; a post that
-/// answers retry leaves it with this object. Destruction releases the packet to its pool; any thread.
+/// answers retry leaves it with this object. Destruction releases the packet to its pool; any thread. A
+/// packet that is destroyed after its runtime ends the program with a line that says so.
 class Packet {
  public:
   Packet() noexcept = default;

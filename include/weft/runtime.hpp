@@ -49,7 +49,11 @@ struct RuntimeOptions {
 /// that are dropped because a peer has failed are named by an error, and `weft run` then ends with a code
 /// other than 0. The attribute drain_timeout applies only to peers that cannot receive anything: peers whose
 /// process has ended unnoticed, peers that end as well and receive nothing more, and ranks of this process
-/// when it has no other thread. Devices, endpoints and packets of a runtime must be destroyed before it.
+/// when it has no other thread.
+///
+/// What uses a runtime must be destroyed before it: devices, endpoints, regions, matching engines,
+/// collectives, streams, packets, and messages whose payload lies in a packet. The destructor names what
+/// still exists, and aborts. Completion objects may be destroyed before or after it.
 ///
 /// A process with a runtime may make children by any call. A child of fork() is not the rank: until it
 /// executes a program, it sends nothing, writes nothing that other processes see, and may end in any way;
@@ -154,5 +158,30 @@ class WEFT_API Runtime {
   Runtime(sim::Simulation& simulation, int rank, const RuntimeOptions& options, std::uint32_t abi_version);
   std::unique_ptr<detail::RuntimeState> state_;
 };
+
+namespace detail {
+
+/// A member of an object of a layer above that must be destroyed before its runtime: when the runtime is
+/// destroyed first, it names the object and ends the program, instead of leaving it with memory that is gone.
+class WEFT_API RuntimeUser {
+ public:
+  static constexpr int kNoDevice = -1;
+  /// `object`: "Collective (engine 255)". `device`: the device whose endpoint, or stream, the object uses and
+  /// must not outlive. Any thread.
+  explicit RuntimeUser(Runtime& runtime, std::string_view object, int device = kNoDevice);
+  RuntimeUser(RuntimeState& runtime, std::string_view object, int device = kNoDevice);
+  ~RuntimeUser();
+  RuntimeUser(const RuntimeUser&) = delete;
+  RuntimeUser& operator=(const RuntimeUser&) = delete;
+
+  /// Ends the program with one line: the object is destroyed while `user` still uses it.
+  [[noreturn]] void refuse_early_end(const char* user) const noexcept;
+
+ private:
+  RuntimeState& runtime_;
+  std::uint64_t number_;
+};
+
+}  // namespace detail
 
 }  // namespace weft

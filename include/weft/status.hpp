@@ -26,17 +26,18 @@ enum class Reason : std::uint8_t {
   in_flight,       ///< the persistent receive has not ended since it was started
 };
 
-/// The outcome with which an operation ended.
-enum class Outcome : std::uint8_t {
-  ok,
-  truncated,
-  cancelled,
-  timed_out,
-  peer_failed,  ///< the peer has failed, or has left the job
-  /// the peer's region is smaller than the access, or has been released, and nothing was accessed; or its
-  /// owner has made its memory inaccessible, and a part may have been accessed; or the peer can never have
-  /// memory for the large active message, which was not delivered
-  refused,
+/// The outcome with which an operation ended. Calls that return it are not to be used like statements: an
+/// operation that has failed tells nobody else.
+enum class [[nodiscard]] Outcome : std::uint8_t{
+    ok,
+    truncated,
+    cancelled,
+    timed_out,
+    peer_failed,  ///< the peer has failed, or has left the job
+    /// the peer's region is smaller than the access, or has been released, and nothing was accessed; or its
+    /// owner has made its memory inaccessible, and a part may have been accessed; or the peer can never have
+    /// memory for the large active message, which was not delivered
+    refused,
 };
 
 /// The answer of a post: done, posted, or retry with its reason.

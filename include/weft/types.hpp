@@ -2,16 +2,70 @@
 #pragma once
 
 #include <weft/bytes.hpp>
+#include <weft/detail/export.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <type_traits>
+#include <utility>
 
 namespace weft {
 
+namespace detail {
+
+/// Integers, and enumerators that are integers by themselves.
+template <class T>
+concept AnyInteger = (std::is_integral_v<T> && !std::is_same_v<T, bool>) ||
+                     (std::is_enum_v<T> && std::is_convertible_v<T, std::int64_t>);
+
+}  // namespace detail
+
+/// Ids of unordered matching engines are below this. Ordered ones have the ids from here to kEngineIds - 1,
+/// so that the id alone tells whether an engine is ordered.
+inline constexpr std::uint32_t kMatchingEngines = 256;
+inline constexpr std::uint32_t kEngineIds = 512;
+
+/// What an Index counts.
+enum class IndexOf : std::uint8_t {
+  device,
+  engine,   ///< ids of matching engines
+  exposed,  ///< ids of exposed completion objects
+};
+
+namespace detail {
+/// Throws weft::Error: there is no such index. A value below 0 comes as its bits.
+[[noreturn]] WEFT_API void refuse_index(IndexOf what, std::uint64_t value, bool is_negative);
+}  // namespace detail
+
+/// An index or id in options. Takes integers of every type, so that a loop variable needs no cast, and throws
+/// weft::Error for a value that `Stored` cannot hold. Reads as its value. Which values exist is checked by
+/// the calls that take the options.
+template <class Stored, IndexOf kOf>
+class Index {
+ public:
+  constexpr Index() noexcept = default;
+  template <detail::AnyInteger Integer>
+  constexpr Index(Integer value)  // NOLINT: is meant to convert
+      : value_(static_cast<Stored>(value)) {
+    // Promoted, because the comparisons take no characters and no enumerators.
+    if (!std::in_range<Stored>(+value)) [[unlikely]]
+      detail::refuse_index(kOf, static_cast<std::uint64_t>(value), std::cmp_less(+value, 0));
+  }
+  constexpr operator Stored() const noexcept { return value_; }  // NOLINT: reads as its value
+
+ private:
+  Stored value_{};
+};
+
+/// The index of a device of a peer, 0 to 255.
+using DeviceIndex = Index<std::uint8_t, IndexOf::device>;
+/// The id of a matching engine: below kMatchingEngines unordered, from there to kEngineIds - 1 ordered.
+using EngineId = Index<std::uint16_t, IndexOf::engine>;
+
 /// The longest time that an operation or a wait may take, in nanoseconds. Every std::chrono duration of whole
-/// nanoseconds converts to it, so that programs can write 5ms, while this header does not include <chrono>.
+/// nanoseconds converts to it, and every one that counts in floating point, so that programs can write 5ms
+/// and 0.5s, while this header does not include <chrono>.
 class Timeout {
  public:
   constexpr Timeout() noexcept = default;
@@ -25,6 +79,19 @@ class Timeout {
     constexpr std::int64_t kMost = INT64_MAX / kUnit;
     const auto units = static_cast<std::int64_t>(duration.count());
     nanoseconds_ = units > kMost ? INT64_MAX : units < -kMost ? -INT64_MAX : units * kUnit;
+  }
+  /// Rounded to nanoseconds, but never to 0, which as a timeout of an operation means none; a number that is
+  /// none counts as the longest possible duration.
+  template <class Duration>
+  requires std::is_floating_point_v<typename Duration::rep>
+  constexpr Timeout(const Duration& duration) noexcept {  // NOLINT: is meant to convert
+    constexpr long double kUnit = 1e9L * Duration::period::num / Duration::period::den;
+    const long double nanoseconds = kUnit * static_cast<long double>(duration.count());
+    const long double size = nanoseconds < 0 ? -nanoseconds : nanoseconds;
+    if (size == 0) return;
+    std::int64_t rounded = INT64_MAX;
+    if (size < 9.2e18L) rounded = size < 1 ? 1 : static_cast<std::int64_t>(size + 0.5L);
+    nanoseconds_ = nanoseconds < 0 ? -rounded : rounded;
   }
   [[nodiscard]] static constexpr Timeout of_nanoseconds(std::int64_t count) noexcept {
     Timeout timeout;
@@ -58,7 +125,7 @@ class RemoteCompletion {
   [[nodiscard]] constexpr std::uint8_t device() const noexcept { return static_cast<std::uint8_t>(bits_); }
 
   /// Returns the handle of the same object, to be reached through another device of the peer.
-  [[nodiscard]] constexpr RemoteCompletion on_device(std::uint8_t device) const noexcept {
+  [[nodiscard]] constexpr RemoteCompletion on_device(DeviceIndex device) const noexcept {
     return {id(), generation(), device};
   }
   /// id(16) | generation(16) | zero(24) | device(8).

@@ -9,10 +9,13 @@ namespace weft {
 Device::Device(Runtime& runtime, const DeviceOptions& options)
     : state_(runtime.state().open_device(options.index)) {}
 Device::~Device() {
+  if (state_ == nullptr) return;
   // In a forked child the device belongs to the parent, and its threads do not exist here: the state is kept
   // for good.
-  if (state_ != nullptr && base::is_forked_copy())
+  if (base::is_forked_copy())
     static_cast<void>(new std::shared_ptr<detail::DeviceState>(std::move(state_)));
+  else
+    state_->refuse_users();
 }
 Device::Device(Device&&) noexcept = default;
 

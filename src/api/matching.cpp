@@ -55,8 +55,9 @@ MatchedMessage& MatchedMessage::operator=(MatchedMessage&& other) noexcept {
 
 void MatchedMessage::drop() noexcept {
   core::MatchRecord* const record = std::exchange(record_, nullptr);
-  if (record != nullptr && !base::is_forked_copy())
-    device_->matched_messages().drop_probed(*engine_, *record);
+  if (record == nullptr || base::is_forked_copy()) return;
+  device_->matched_messages().drop_probed(*engine_, *record);
+  device_->note_probed(-1);
 }
 
 namespace detail {
@@ -157,6 +158,7 @@ MatchedMessage MatchedCalls<Locking>::matched_probe(DeviceState& device, int sou
   MatchedMessage arrived;
   const auto [engine, record] = device.receives().matched_probe(source, tag, options);
   if (record == nullptr) return arrived;
+  device.note_probed(1);
   const core::UnexpectedPayload& content = *record->unexpected;
   arrived.device_ = &device;
   arrived.engine_ = engine;
@@ -174,6 +176,7 @@ Status MatchedCalls<Locking>::post_receive_probed(DeviceState& device, MatchedMe
         "post_receive: a completion object is needed, or nobody would learn that the message has come");
   if (options.timeout.count() != 0)
     throw Error("post_receive: a message that matched_probe() took has arrived: there is no timeout");
+  device.note_probed(-1);
   return device.matched_messages().receive_probed(*message.engine_, *std::exchange(message.record_, nullptr),
                                                   buffer, options);
 }

@@ -3,6 +3,7 @@
 #include "core/protocol/post_checks.hpp"
 #include "core/runtime/device_state.hpp"
 #include "core/runtime/runtime_state.hpp"
+#include "core/wait/call_name.hpp"
 
 namespace weft::detail {
 
@@ -40,7 +41,10 @@ Status Preparation::start_receive(DeviceState& device, const PersistentMatch& ma
 }
 void Preparation::check_access(DeviceState& device, Operation operation, int peer,
                                const RemoteAddress& where) {
-  device.one_sided().check({operation, peer, where, nullptr, 0, {}});
+  const bool is_put = operation == Operation::put;
+  core::named(is_put ? "prepare_put" : "prepare_get", is_put ? "post_put" : "post_get", [&] {
+    device.one_sided().check({operation, peer, where, nullptr, 0, {}});
+  });
 }
 DirectWindow Preparation::window_of(DeviceState& device, const RemoteRegion& region) {
   return device.runtime()

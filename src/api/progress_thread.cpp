@@ -3,10 +3,12 @@
 #include "base/fork_watch.hpp"
 #include "core/runtime/device_state.hpp"
 
+#include <weft/runtime.hpp>
 #include <weft/topology.hpp>
 
 #include <atomic>
 #include <future>
+#include <string>
 #include <thread>
 
 namespace weft {
@@ -26,7 +28,11 @@ struct ProgressThread::State {
     std::atomic<bool> stopped_{false};
   };
 
-  State(Endpoint taken, const std::vector<int>& processors) : endpoint(std::move(taken)) {
+  State(Endpoint taken, const std::vector<int>& processors)
+      : endpoint(std::move(taken)),
+        user(endpoint.state().runtime(),
+             "ProgressThread (device " + std::to_string(endpoint.state().index()) + ")",
+             static_cast<int>(endpoint.state().index())) {
     std::promise<void> bound;
     thread = std::thread([&, this] {
       try {
@@ -56,6 +62,7 @@ struct ProgressThread::State {
 
   Stop stop;
   Endpoint endpoint;
+  detail::RuntimeUser user;  // destroyed before the endpoint, which it names as in use
   std::thread thread;
 };
 

@@ -127,7 +127,7 @@ void Runtime::barrier(const std::source_location& where) {
   base::refuse_in_forked_copy("barrier");
   const detail::WaitPlace place{detail::kBarrierWait, where};
   core::WaitScope explained(state_->waits(), place, nullptr, core::WaitingThread::kNoDevice);
-  explained.enter();
+  explained.enter(core::SignalScope::is_inside());
   state_->bootstrap().barrier();
 }
 
@@ -139,7 +139,7 @@ void Runtime::allgather(Bytes mine, std::span<std::byte> all, const std::source_
   base::refuse_in_forked_copy("allgather");
   const detail::WaitPlace place{detail::kAllgatherWait, where};
   core::WaitScope explained(state_->waits(), place, nullptr, core::WaitingThread::kNoDevice);
-  explained.enter();
+  explained.enter(core::SignalScope::is_inside());
   state_->bootstrap().allgather(mine, all);
 }
 
@@ -177,6 +177,22 @@ const char* Runtime::attribute(const char* name) const {
 }
 
 RuntimeCounters Runtime::counters() const noexcept { return state_->all_counters(); }
+
+namespace detail {
+
+RuntimeUser::RuntimeUser(Runtime& runtime, std::string_view object, int device)
+    : RuntimeUser(runtime.state(), object, device) {}
+RuntimeUser::RuntimeUser(RuntimeState& runtime, std::string_view object, int device)
+    : runtime_(runtime), number_(runtime.users().add(std::string(object), device)) {}
+RuntimeUser::~RuntimeUser() {
+  // In a forked child the runtime belongs to the parent.
+  if (!base::is_forked_copy()) runtime_.users().remove(number_);
+}
+void RuntimeUser::refuse_early_end(const char* user) const noexcept {
+  detail::refuse_early_end(runtime_.users().name(number_), user);
+}
+
+}  // namespace detail
 
 InProcessJob::InProcessJob(int ranks) : ranks_(ranks), hub_(std::make_unique<bootstrap::Hub>(ranks)) {}
 InProcessJob::~InProcessJob() = default;

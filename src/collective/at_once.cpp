@@ -109,9 +109,9 @@ void AtOnceByMailbox::wait_long() {
     matched_.pending_.mismatch = {source_, mailbox_.guard_length(), buffer_.size()};
     // The peer waits for a matched message, and learns from this one that the lengths differ.
     matched_.send(source_, {mailbox_.data_of(turn_ + step_), buffer_.size()}, step_);
-    matched_.pending_.outcome = Outcome::truncated;
+    matched_.pending_.outcome.store(Outcome::truncated);
   } else {
-    matched_.pending_.outcome = mailbox_.guard_outcome();
+    matched_.pending_.outcome.store(mailbox_.guard_outcome());
   }
 }
 

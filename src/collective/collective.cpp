@@ -79,9 +79,13 @@ CollectiveOperation Collective::make(const detail::CollectiveCall& call) {
 }
 
 CollectiveOperation::CollectiveOperation(std::unique_ptr<collective::CollectiveRun> run) noexcept
-    : run_(std::move(run)) {}
+    : run_(std::move(run)) {
+  run_->context().note_operation(1);
+}
 CollectiveOperation::CollectiveOperation(CollectiveOperation&&) noexcept = default;
-CollectiveOperation::~CollectiveOperation() = default;
+CollectiveOperation::~CollectiveOperation() {
+  if (run_ != nullptr) run_->context().note_operation(-1);
+}
 
 void CollectiveOperation::start() { run_->start(); }
 bool CollectiveOperation::test() noexcept { return run_->graph().test(); }

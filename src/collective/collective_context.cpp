@@ -27,11 +27,24 @@ const char* name_of(detail::CollectiveKind kind) noexcept {
   return "collective";
 }
 
-std::uint16_t checked_engine(const CollectiveOptions& options) {
-  if (options.engine == 0)
-    throw Error("Collective: engine 0 belongs to the program's own messages; choose 1 to " +
-                std::to_string(kMatchingEngines - 1));
-  return options.engine;
+/// Opens the engine of a Collective; says what to do when another one has it.
+MatchingEngine open_engine(Runtime& runtime, const CollectiveOptions& options) {
+  if (options.engine == 0 || options.engine >= kMatchingEngines)
+    throw Error("Collective: matching engine " + std::to_string(options.engine) +
+                (options.engine == 0 ? " belongs to the program's own messages" : " is out of range") +
+                "; choose 1 to " + std::to_string(kMatchingEngines - 1));
+  try {
+    return MatchingEngine(runtime, {.id = options.engine, .needs_all_ranks = true});
+  } catch (const Error& error) {
+    throw Error(std::string("Collective: ") + error.what() +
+                ": every Collective has an engine of its own, the same on every rank; give this one another, "
+                "such as Collective(runtime, endpoint, {.engine = " +
+                std::to_string(options.engine - 1 != 0 ? options.engine - 1 : options.engine + 1) + "})");
+  }
+}
+
+std::string name_of(const CollectiveOptions& options) {
+  return "Collective (engine " + std::to_string(options.engine) + ")";
 }
 
 bool are_same(const detail::CollectiveCall& a, const detail::CollectiveCall& b) noexcept {
@@ -49,13 +62,17 @@ CollectiveContext::CollectiveContext(Runtime& runtime, std::unique_ptr<detail::C
       size_(runtime.size()),
       port_(std::move(port)),
       device_(device),
-      engine_(runtime, {.id = checked_engine(options), .needs_all_ranks = true}),
-      mailbox_(
-          runtime,
-          options.handle == CollectiveOptions::kByEngine ? collective_ids + options.engine : options.handle,
-          device, ring_) {}
+      engine_(open_engine(runtime, options)),
+      mailbox_(runtime,
+               options.handle == CollectiveOptions::kByEngine ? collective_ids + options.engine
+                                                              : std::uint32_t{options.handle},
+               device, ring_),
+      user_(runtime, name_of(options), device) {}
 
-CollectiveContext::~CollectiveContext() = default;
+CollectiveContext::~CollectiveContext() {
+  last_long_.reset();
+  if (operations_.load(std::memory_order_relaxed) != 0) user_.refuse_early_end("CollectiveOperation");
+}
 
 std::byte* CollectiveContext::scratch(std::size_t number, std::size_t bytes) {
   if (number >= scratch_.size()) scratch_.resize(number + 1);

@@ -60,6 +60,11 @@ class CollectiveContext {
   /// arguments.
   [[nodiscard]] CollectiveRun& long_run(const detail::CollectiveCall& call);
 
+  /// A CollectiveOperation has been made (1), or is destroyed (-1).
+  void note_operation(int change) noexcept {
+    operations_.fetch_add(static_cast<std::uint32_t>(change), std::memory_order_relaxed);
+  }
+
   /// Throws weft::Error when the arguments of the call are wrong on this rank.
   void check(const detail::CollectiveCall& call) const;
   [[noreturn]] static void report(const detail::CollectiveCall& call, const Mismatch& mismatch);
@@ -81,6 +86,8 @@ class CollectiveContext {
   std::atomic<std::uint64_t> runs_{0};
   std::vector<Block> scratch_;
   std::unique_ptr<CollectiveRun> last_long_;
+  std::atomic<std::uint32_t> operations_{0};  // CollectiveOperations
+  const weft::detail::RuntimeUser user_;
 };
 
 }  // namespace weft::collective

@@ -19,6 +19,7 @@ class CollectiveRun {
   CollectiveRun(CollectiveContext& context, const detail::CollectiveCall& call);
 
   [[nodiscard]] const detail::CollectiveCall& call() const noexcept { return call_; }
+  [[nodiscard]] CollectiveContext& context() noexcept { return context_; }
   [[nodiscard]] Graph& graph() noexcept { return graph_; }
   void start() { graph_.start(); }
   /// Progresses until the end of the run and returns its outcome; throws weft::Error for a message of another

@@ -278,8 +278,7 @@ class Port {
   /// goes on carrying them. Peers that have left do not count. Any thread; never waits, and returns false
   /// when it cannot tell.
   [[nodiscard]] virtual bool drained() noexcept = 0;
-  /// Returns one phrase per peer that has not consumed what was sent: "2 messages to rank 1". Empty when
-  /// drained.
+  /// One phrase per peer that has not consumed what was sent: "2 messages to rank 1". Empty when drained.
   [[nodiscard]] virtual std::string undelivered() = 0;
   /// Messages of this port that a peer has not consumed.
   struct Unconsumed {
@@ -333,12 +332,13 @@ class Network {
   [[nodiscard]] virtual PacketMemory packet_memory() const noexcept = 0;
   /// Moves the indices of packets that peers have returned into `indices`; returns their number.
   virtual std::size_t reclaim_packets(std::span<std::uint32_t> indices) noexcept = 0;
+  /// The number of payloads in memory of this network that messages of the program hold. Approximate.
+  [[nodiscard]] virtual std::uint64_t held_payloads() const noexcept { return 0; }
 
   /// Allocates memory for a region of this rank that peers can reach as directly as this network allows;
   /// zeroed, aligned to a page. Throws weft::Error when there is none.
   virtual std::byte* allocate_memory(RegionName name, std::size_t size) = 0;
-  /// Makes memory reachable for peers: memory of the user (`allocated` false), or memory from
-  /// allocate_memory().
+  /// Makes memory of the user (`allocated` false), or from allocate_memory(), reachable for peers.
   virtual RegionKeys register_memory(RegionName name, std::span<std::byte> memory, bool allocated) = 0;
   /// Ends the registration; later accesses are refused. Frees memory from allocate_memory().
   virtual void release_memory(RegionName name, std::span<std::byte> memory, bool allocated) noexcept = 0;

@@ -2,14 +2,12 @@
 
 #include <weft/error.hpp>
 
-#include <pthread.h>
-
 #include <algorithm>
-#include <array>
 #include <string>
 #include <utility>
 
 #include "base/fork_watch.hpp"
+#include "concurrent/thread_name.hpp"
 #include "core/runtime/device_state.hpp"
 #include "core/wait/core_share.hpp"
 #include "stream/pending_text.hpp"
@@ -25,15 +23,6 @@ constexpr std::int64_t kFirstSlice = 100'000;
 constexpr std::int64_t kLongestSlice = 1'000'000;
 // Where there are no other streams.
 constexpr std::int64_t kSliceAlone = 20'000'000;
-
-/// "'name' (0x7f...)": the name of the thread, as the system shows it, and its pthread_t.
-std::string name_of(std::uintptr_t mark) {
-  std::array<char, 32> name{};
-  if (pthread_getname_np(static_cast<pthread_t>(mark), name.data(), name.size()) != 0) name[0] = '\0';
-  std::array<char, 24> number{};
-  std::snprintf(number.data(), number.size(), "0x%llx", static_cast<unsigned long long>(mark));
-  return "'" + std::string(name.data()) + "' (" + number.data() + ")";
-}
 
 }  // namespace
 
@@ -55,6 +44,8 @@ Stream::Stream(Stream&& other) noexcept = default;
 
 Stream::~Stream() {
   if (state_ == nullptr || is_null() || base::is_forked_copy()) return;
+  if (const std::string user = state_->runtime_state.users().last(static_cast<int>(index_)); !user.empty())
+    detail::refuse_early_end(state_->device->state().name("Stream"), user);
   state_->registry.close(*state_);  // from here on nobody attends to it
   if (const std::string pending = stream::pending_of(*state_); !pending.empty())
     state_->runtime_state.log().error("stream " + std::to_string(index_) +
@@ -68,6 +59,9 @@ void Stream::close() {
     if (const std::string pending = stream::pending_of(*state_); !pending.empty())
       throw Error("stream " + std::to_string(index_) +
                   " cannot be freed: operations are pending: " + pending);
+    if (const std::string user = state_->runtime_state.users().last(static_cast<int>(index_)); !user.empty())
+      throw Error("stream " + std::to_string(index_) +
+                  " cannot be freed while another object still uses it: destroy the " + user + " first");
   }
   if (!is_null()) state_->registry.close(*state_);
   state_.reset();
@@ -96,8 +90,8 @@ detail::StreamGate* StreamAccess::enter_slow(Stream& stream, detail::GateEntry f
     }
     const std::uintptr_t other = gate.inside();
     throw Error("stream " + std::to_string(stream.index()) + ": thread " +
-                name_of(detail::ProcessThreads::mark()) + " enters while thread " +
-                (other != 0 ? name_of(other) : "another one") +
+                concurrent::name_of_thread(detail::ProcessThreads::mark()) + " enters while thread " +
+                (other != 0 ? concurrent::name_of_thread(other) : "another one") +
                 " is inside: one thread at a time uses a stream");
   }
 }

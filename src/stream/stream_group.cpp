@@ -1,6 +1,7 @@
 #include <weft/stream/stream_group.hpp>
 
 #include <weft/error.hpp>
+#include <weft/runtime.hpp>
 
 #include <algorithm>
 #include <array>
@@ -9,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/wait/call_name.hpp"
 #include "stream/group_collective_port.hpp"
 #include "stream/group_contexts.hpp"
 #include "stream/stream_registry.hpp"
@@ -41,6 +43,7 @@ struct StreamGroup::Table {
   std::uint32_t context = 0;
   std::uint8_t engine = 0;  // of the collectives
   std::unique_ptr<Collective> collective;
+  std::optional<detail::RuntimeUser> user;
 };
 
 StreamGroup::StreamGroup(Runtime& runtime, std::span<Stream* const> streams,
@@ -100,6 +103,7 @@ StreamGroup::StreamGroup(Runtime* runtime, std::span<Stream* const> streams,
     table.devices.insert(table.devices.end(), devices.begin() + static_cast<std::ptrdiff_t>(rank * most),
                          devices.begin() + static_cast<std::ptrdiff_t>(rank * most + all[rank].streams));
   table.engine = collective_engine(mine);
+  table.user.emplace(*runtime, "StreamGroup");
 }
 
 StreamGroup::~StreamGroup() {
@@ -112,6 +116,7 @@ StreamGroup StreamGroup::duplicate() const {
   return StreamGroup(table_->runtime, table_->own, table_->options);
 }
 
+Runtime& StreamGroup::runtime() const noexcept { return *table_->runtime; }
 int StreamGroup::rank() const noexcept { return table_->rank; }
 int StreamGroup::size() const noexcept { return static_cast<int>(table_->begins.size()) - 1; }
 
@@ -201,7 +206,7 @@ Outcome GroupStream::send(StreamAddress to, std::uint32_t tag, Bytes bytes, cons
   SendOptions given = options;
   const bool is_own = options.completion == nullptr;
   if (is_own) given.completion = &sent;
-  Status status = post_send(to, tag, bytes, given);
+  Status status = core::named("send", "post_send", [&] { return post_send(to, tag, bytes, given); });
   if (status.is_retry())
     stream_->wait_until(
         [&] {
@@ -222,7 +227,8 @@ Message GroupStream::receive_masked(StreamAddress from, std::uint32_t tag, std::
   given.completion = &received;
   given.may_complete_now = true;
   given.arrived = &message;
-  Status status = post_receive_masked(from, tag, mask, buffer, given);
+  Status status = core::named("receive", "post_receive",
+                              [&] { return post_receive_masked(from, tag, mask, buffer, given); });
   if (status.is_retry())
     stream_->wait_until(
         [&] {

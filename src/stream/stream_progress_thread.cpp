@@ -1,4 +1,5 @@
 #include <weft/error.hpp>
+#include <weft/runtime.hpp>
 #include <weft/stream/stream.hpp>
 
 #include <algorithm>
@@ -14,8 +15,11 @@
 namespace weft {
 
 struct StreamProgressThread::State {
-  State(stream::StreamRegistry& streams, std::chrono::nanoseconds pause)
-      : registry(streams), interval(pause), thread([this] { attend_until_stopped(); }) {}
+  State(Runtime& runtime, std::chrono::nanoseconds pause)
+      : registry(stream::StreamRegistry::of(runtime.state())),
+        interval(pause),
+        user(runtime, "StreamProgressThread"),
+        thread([this] { attend_until_stopped(); }) {}
 
   void attend_until_stopped() noexcept {
     std::unique_lock lock(mutex);
@@ -33,6 +37,7 @@ struct StreamProgressThread::State {
   std::mutex mutex;  // guards is_stopped
   std::condition_variable stopping;
   bool is_stopped = false;
+  const detail::RuntimeUser user;
   std::thread thread;
 };
 
@@ -40,8 +45,7 @@ StreamProgressThread::StreamProgressThread(Runtime& runtime, const StreamProgres
   if (options.interval.count() <= 0)
     throw Error("the interval of a StreamProgressThread is " + std::to_string(options.interval.count()) +
                 " ns; it must be more than 0");
-  state_ = std::make_unique<State>(stream::StreamRegistry::of(runtime.state()),
-                                   std::chrono::nanoseconds(options.interval.count()));
+  state_ = std::make_unique<State>(runtime, std::chrono::nanoseconds(options.interval.count()));
 }
 
 StreamProgressThread::~StreamProgressThread() {

@@ -6,11 +6,13 @@
 #include <weft/endpoint.hpp>
 #include <weft/matching.hpp>
 #include <weft/options.hpp>
+#include <weft/runtime.hpp>
 #include <weft/stream/stream_group.hpp>
 
 #include <atomic>
 #include <cstdint>
 #include <optional>
+#include <string>
 
 namespace weft::stream {
 
@@ -27,7 +29,8 @@ struct StreamState {
                                      .order = MatchOrder::ordered,
                                      .serial = true}),
         device(std::in_place, runtime, DeviceOptions{.index = device_index}),
-        serial(std::in_place, *device) {}
+        serial(std::in_place, *device),
+        user(std::in_place, runtime, "Stream (device " + std::to_string(device_index) + ")") {}
   /// The null stream.
   StreamState(Runtime& runtime, StreamRegistry& in)
       : registry(in),
@@ -47,6 +50,7 @@ struct StreamState {
   std::atomic<std::uint32_t> polls{0};  // by the stream's own thread
   // Of the registry, under its lock.
   std::uint32_t polls_seen = ~std::uint32_t{0};
+  std::optional<weft::detail::RuntimeUser> user;  // not of the null stream, which the registry owns
 };
 
 }  // namespace weft::stream

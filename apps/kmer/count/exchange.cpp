@@ -31,7 +31,7 @@ std::vector<std::string> Exchange::allgather(std::string_view mine) {
     if (peer == rank())
       take_contribution(peer, bytes);
     else
-      port(0).endpoint_.send_am(peer, port(0).handle_, bytes, {.tag = kContribution});
+      static_cast<void>(port(0).endpoint_.send_am(peer, port(0).handle_, bytes, {.tag = kContribution}));
   }
   port(0).serve_until([&] { return rounds_[round].arrived == size(); });
   std::vector<std::string> parts = std::move(rounds_[round].parts);
@@ -77,8 +77,9 @@ void Port::flush(int destination) {
     receiver_(records);
   } else {
     const int per_rank = exchange_.receivers_per_rank();
-    endpoint_.send_am(destination / per_rank, exchange_.receiver_port(destination % per_rank).handle_,
-                      std::as_bytes(records), {.tag = kRecords});
+    static_cast<void>(endpoint_.send_am(destination / per_rank,
+                                        exchange_.receiver_port(destination % per_rank).handle_,
+                                        std::as_bytes(records), {.tag = kRecords}));
     ++buffer.sent;
     ++messages_;
     bytes_ += buffer.used;
@@ -97,8 +98,9 @@ void Port::finish_sending(bool failed) {
     if (destination == own_destination_)
       take_marker(marker, true);
     else
-      endpoint_.send_am(destination / per_rank, exchange_.receiver_port(destination % per_rank).handle_,
-                        weft::bytes_of(marker), {.tag = kMarker});
+      static_cast<void>(endpoint_.send_am(destination / per_rank,
+                                          exchange_.receiver_port(destination % per_rank).handle_,
+                                          weft::bytes_of(marker), {.tag = kMarker}));
   }
 }
 

@@ -23,9 +23,8 @@ struct WEFT_API TryLock {
   }
 };
 
-/// For objects that one thread at a time uses by contract: no locked instruction. Programs compiled with
-/// assertions notice a second thread inside, though not always: a locked instruction would make posts half as
-/// fast in all programs that are compiled without NDEBUG.
+/// For objects that one thread at a time uses by contract: no locked instruction. In programs compiled with
+/// assertions, endpoints find a second thread (endpoint_entry.hpp) before it comes here.
 struct WEFT_API NoLock {
   static constexpr bool kExclusive = true;
   template <class Word>

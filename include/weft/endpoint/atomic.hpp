@@ -5,6 +5,7 @@
 #include <weft/detail/atomic_update.hpp>
 #include <weft/detail/device_path.hpp>
 #include <weft/detail/direct_window.hpp>
+#include <weft/detail/endpoint_entry.hpp>
 #include <weft/detail/export.hpp>
 #include <weft/detail/immediate_completion.hpp>
 #include <weft/detail/lane.hpp>
@@ -169,6 +170,7 @@ class AtomicOperations {
   template <class T, class Place>
   Status post(int peer, const Place& where, AtomicOperation operation, T operand, T expected, T& old,
               bool fetches, const AccessOptions& options) {
+    const detail::EndpointEntry<Locking> entry(device(), "an atomic operation");
     if (at_once(peer, where, operation, operand, expected, old, options)) [[likely]]
       return ended(peer, old, fetches, options);
     return Calls::post(device(), peer, where, detail::atomic_update(operation, operand, expected),
@@ -177,6 +179,7 @@ class AtomicOperations {
   template <class T, class Place>
   Status post_unobserved(int peer, const Place& where, AtomicOperation operation, T operand, T expected,
                          T& old, bool fetches) {
+    const detail::EndpointEntry<Locking> entry(device(), "an atomic operation");
     if (directly(peer, where, operation, operand, expected, old)) [[likely]]
       return Status::done();
     return post_slow(peer, where, operation, operand, expected, fetches ? &old : nullptr);
@@ -190,6 +193,7 @@ class AtomicOperations {
   template <class T, class Place>
   Outcome perform(int peer, const Place& where, AtomicOperation operation, T operand, T expected, T& old,
                   bool fetches, const AccessOptions& options) {
+    const detail::EndpointEntry<Locking> entry(device(), "an atomic operation");
     if (!detail::needs_signal(options) && at_once(peer, where, operation, operand, expected, old, options))
         [[likely]]
       return Outcome::ok;

@@ -40,8 +40,8 @@ struct Communication {
   /// Options that only sends and receives have.
   struct Matching {
     MatchingPolicy policy = MatchingPolicy::rank_and_tag;
-    std::uint16_t engine = 0;
-    std::uint8_t device = 0;
+    EngineId engine = 0;
+    DeviceIndex device = 0;
     Message* arrived = nullptr;
     ReceiveHandle* handle = nullptr;
   } matching{};

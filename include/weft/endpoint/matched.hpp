@@ -2,6 +2,7 @@
 #pragma once
 
 #include <weft/detail/device_path.hpp>
+#include <weft/detail/endpoint_entry.hpp>
 #include <weft/detail/export.hpp>
 #include <weft/detail/immediate_completion.hpp>
 #include <weft/detail/lock.hpp>
@@ -110,6 +111,7 @@ class MatchedOperations {
   /// completion object the answer is retry(no_credit). Throws weft::Error for a peer or engine out of range.
   [[gnu::always_inline]] Status post_send(int peer, std::uint64_t tag, Bytes bytes,
                                           const SendOptions& options = {}) {
+    const detail::EndpointEntry<Locking> entry(device(), "post_send");
     if (try_post_send(peer, tag, bytes, options)) [[likely]]
       return detail::complete_immediately(device(), Operation::send, peer, tag, bytes, options);
     const SendOptions given =
@@ -121,6 +123,7 @@ class MatchedOperations {
   /// post_send() with bytes.
   Status post_send(int peer, std::uint64_t tag, Packet&& packet, std::size_t size,
                    const SendOptions& options = {}) {
+    const detail::EndpointEntry<Locking> entry(device(), "post_send");
     return Calls::post_send_packet(device(), peer, tag, packet, size, options);
   }
   /// post_send that progresses until the post is accepted and, without a completion object, until the payload
@@ -129,6 +132,7 @@ class MatchedOperations {
   [[gnu::always_inline]] Outcome send(int peer, std::uint64_t tag, Bytes bytes,
                                       const SendOptions& options = {},
                                       const std::source_location& where = std::source_location::current()) {
+    const detail::EndpointEntry<Locking> entry(device(), "send");
     if (try_post_send(peer, tag, bytes, options)) [[likely]] {
       static_cast<void>(detail::complete_immediately(device(), Operation::send, peer, tag, bytes, options));
       return Outcome::ok;
@@ -148,6 +152,7 @@ class MatchedOperations {
   /// Outcome::truncated with the real length().
   [[gnu::always_inline]] Status post_receive(int source, std::uint64_t tag, std::span<std::byte> buffer,
                                              const ReceiveOptions& options) {
+    const detail::EndpointEntry<Locking> entry(device(), "post_receive");
     // Decided here, where options are constants that the compiler knows.
     const bool has_timeout = options.timeout.count() != 0;
     const bool fits_fast_path = options.completion != nullptr &&
@@ -193,28 +198,35 @@ class MatchedOperations {
   Message receive(int source, std::uint64_t tag, std::span<std::byte> buffer,
                   const ReceiveOptions& options = {},
                   const std::source_location& where = std::source_location::current()) {
+    const detail::EndpointEntry<Locking> entry(device(), "receive");
     return Calls::receive(device(), source, tag, buffer, options, where);
   }
   Message receive(int source, AnyTag tag, std::span<std::byte> buffer, const ReceiveOptions& options,
                   const std::source_location& where = std::source_location::current()) {
     detail::require_ordered(options.engine, "receive");
+    const detail::EndpointEntry<Locking> entry(device(), "receive");
     return Calls::receive(device(), source, tag, buffer, options, where);
   }
 
   /// Ends a posted receive with Outcome::cancelled: its completion object is signalled before the call
   /// returns. Returns false when the receive has already matched its message (or has ended): it then ends, or
   /// has ended, as if cancel() had not been called.
-  bool cancel(const ReceiveHandle& handle) noexcept { return Calls::cancel(device(), handle); }
+  bool cancel(const ReceiveHandle& handle) noexcept {
+    const detail::EndpointEntry<Locking> entry(device(), "cancel");
+    return Calls::cancel(device(), handle);
+  }
 
   /// Returns true when a message has arrived that a receive with these arguments would get, and describes it
   /// in `found`. Does not progress. If other threads receive too, one of them may get that message first: use
   /// matched_probe() then.
   [[nodiscard]] bool probe(int source, std::uint64_t tag, ProbedMessage& found,
                            const ReceiveOptions& options = {}) {
+    const detail::EndpointEntry<Locking> entry(device(), "probe");
     return Calls::probe(device(), source, tag, found, options);
   }
   [[nodiscard]] bool probe(int source, AnyTag tag, ProbedMessage& found, const ReceiveOptions& options) {
     detail::require_ordered(options.engine, "probe");
+    const detail::EndpointEntry<Locking> entry(device(), "probe");
     return Calls::probe(device(), source, tag, found, options);
   }
   /// Takes the message that a receive with these arguments would get out of the engine (a matched probe), so
@@ -222,15 +234,18 @@ class MatchedOperations {
   /// none. Does not progress.
   [[nodiscard]] MatchedMessage matched_probe(int source, std::uint64_t tag,
                                              const ReceiveOptions& options = {}) {
+    const detail::EndpointEntry<Locking> entry(device(), "matched_probe");
     return Calls::matched_probe(device(), source, tag, options);
   }
   [[nodiscard]] MatchedMessage matched_probe(int source, AnyTag tag, const ReceiveOptions& options) {
     detail::require_ordered(options.engine, "matched_probe");
+    const detail::EndpointEntry<Locking> entry(device(), "matched_probe");
     return Calls::matched_probe(device(), source, tag, options);
   }
   /// Receives a message that matched_probe() took out of the engine. Never answers retry. weft::Error with a
   /// timeout, since the message has arrived already.
   Status post_receive(MatchedMessage&& message, std::span<std::byte> buffer, const ReceiveOptions& options) {
+    const detail::EndpointEntry<Locking> entry(device(), "post_receive");
     return Calls::post_receive_probed(device(), message, buffer, options);
   }
 

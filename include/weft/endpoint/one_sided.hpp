@@ -4,6 +4,7 @@
 #include <weft/detail/copy.hpp>
 #include <weft/detail/device_path.hpp>
 #include <weft/detail/direct_window.hpp>
+#include <weft/detail/endpoint_entry.hpp>
 #include <weft/detail/export.hpp>
 #include <weft/detail/immediate_completion.hpp>
 #include <weft/detail/lane.hpp>
@@ -77,14 +78,17 @@ class OneSidedOperations {
   /// left, is counted (RuntimeCounters). With options.signal the object that it names at the peer is
   /// signalled (Operation::put_arrived, with the tag) once the bytes are visible there.
   Status post_put(int peer, const RemoteAddress& to, Bytes from, const AccessOptions& options = {}) {
+    const detail::EndpointEntry<Locking> entry(device(), "post_put");
     return Calls::post_put(device(), peer, to, from, options);
   }
   Status post_put(int peer, MappedAddress to, Bytes from, const AccessOptions& options) {
+    const detail::EndpointEntry<Locking> entry(device(), "post_put");
     if (!try_put(peer, to, from, options)) [[unlikely]]
       return put_slow(peer, to, from, options);
     return detail::complete_immediately(device(), Operation::put, peer, options.tag, from, options);
   }
   Status post_put(int peer, MappedAddress to, Bytes from) {
+    const detail::EndpointEntry<Locking> entry(device(), "post_put");
     if (!put_directly(peer, to, from)) [[unlikely]]
       return put_slow(peer, to, from);
     return Status::done();
@@ -95,14 +99,17 @@ class OneSidedOperations {
   /// signalled (Operation::get_arrived) once the bytes have been read.
   Status post_get(int peer, const RemoteAddress& from, std::span<std::byte> to,
                   const AccessOptions& options = {}) {
+    const detail::EndpointEntry<Locking> entry(device(), "post_get");
     return Calls::post_get(device(), peer, from, to, options);
   }
   Status post_get(int peer, MappedAddress from, std::span<std::byte> to, const AccessOptions& options) {
+    const detail::EndpointEntry<Locking> entry(device(), "post_get");
     if (!try_get_value(peer, from, to, options)) [[unlikely]]
       return get_slow(peer, from, to, options);
     return detail::complete_immediately(device(), Operation::get, peer, options.tag, to, options);
   }
   Status post_get(int peer, MappedAddress from, std::span<std::byte> to) {
+    const detail::EndpointEntry<Locking> entry(device(), "post_get");
     if (!get_directly(peer, from, to)) [[unlikely]]
       return get_slow(peer, from, to);
     return Status::done();
@@ -112,9 +119,11 @@ class OneSidedOperations {
   /// visible at the target. Returns ok, refused, peer_failed or timed_out; options.completion, if any, is
   /// signalled as well. Not for handlers: they use post_put.
   Outcome put(int peer, const RemoteAddress& to, Bytes from, const AccessOptions& options = {}) {
+    const detail::EndpointEntry<Locking> entry(device(), "put");
     return Calls::put(device(), peer, to, from, options);
   }
   Outcome put(int peer, MappedAddress to, Bytes from, const AccessOptions& options = {}) {
+    const detail::EndpointEntry<Locking> entry(device(), "put");
     if (!detail::needs_signal(options) && try_put(peer, to, from, options)) [[likely]]
       return Outcome::ok;
     return Calls::put(device(), peer, to, from, options);
@@ -123,9 +132,11 @@ class OneSidedOperations {
   /// threads are those of put().
   Outcome get(int peer, const RemoteAddress& from, std::span<std::byte> to,
               const AccessOptions& options = {}) {
+    const detail::EndpointEntry<Locking> entry(device(), "get");
     return Calls::get(device(), peer, from, to, options);
   }
   Outcome get(int peer, MappedAddress from, std::span<std::byte> to, const AccessOptions& options = {}) {
+    const detail::EndpointEntry<Locking> entry(device(), "get");
     if (!detail::needs_signal(options) && try_get_value(peer, from, to, options)) [[likely]]
       return Outcome::ok;
     return Calls::get(device(), peer, from, to, options);
@@ -137,10 +148,12 @@ class OneSidedOperations {
   /// Does not wait for operations that other threads post meanwhile. Not for handlers, inside of which their
   /// own device does not progress.
   void flush(int peer, const std::source_location& where = std::source_location::current()) {
+    const detail::EndpointEntry<Locking> entry(device(), "flush");
     Calls::flush(device(), peer, where);
   }
   /// flush() towards all peers.
   void flush(const std::source_location& where = std::source_location::current()) noexcept {
+    const detail::EndpointEntry<Locking> entry(device(), "flush");
     Calls::flush(device(), where);
   }
 

@@ -7,6 +7,7 @@
 #include <weft/detail/copy.hpp>
 #include <weft/detail/device_path.hpp>
 #include <weft/detail/direct_window.hpp>
+#include <weft/detail/endpoint_entry.hpp>
 #include <weft/detail/export.hpp>
 #include <weft/detail/immediate_completion.hpp>
 #include <weft/detail/lane.hpp>
@@ -77,6 +78,7 @@ class PersistentAccess : public PersistentOperation {
   }
 
   Status start() {
+    const detail::EndpointEntry<Locking> entry(*device_, "start");
     // A window that is not mapped, or whose access cannot be copied at once, is never open.
     if (generation_there_->load(std::memory_order_relaxed) == generation_) [[likely]] {
       if (way_ == Way::eight_bytes) [[likely]] {
@@ -161,6 +163,7 @@ class PersistentActiveMessage : public PersistentOperation {
   }
 
   Status start() {
+    const detail::EndpointEntry<Locking> entry(*device_, "start");
     detail::SendLane* lane = lane_.get(fits_, *path_, peer_, remote_.device());
     if (lane != nullptr && detail::try_post_slot<Locking>(*lane, remote_, options_.tag, bytes_,
                                                           detail::kActiveMessageChannel)) [[likely]]
@@ -221,6 +224,7 @@ class PersistentSend : public PersistentOperation {
   }
 
   Status start() {
+    const detail::EndpointEntry<Locking> entry(*device_, "start");
     detail::SendLane* lane = lane_.get(fits_, *path_, peer_, options_.device);
     if (lane != nullptr && detail::try_post_matched_slot<Locking>(*lane, tag_, bytes_, trailer_)) [[likely]]
       return ended();
@@ -286,6 +290,7 @@ class PersistentReceive : public PersistentOperation {
   }
 
   Status start() {
+    const detail::EndpointEntry<Locking> entry(*device_, "start");
     assert(ending_ != nullptr && "a receive that has been moved from");
     // Pairs with the release in signal(): the earlier message no longer writes the buffer.
     if (ending_->is_in_flight.load(std::memory_order_acquire)) [[unlikely]]

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <weft/completion/completion.hpp>
+#include <weft/detail/endpoint_entry.hpp>
 #include <weft/detail/export.hpp>
 #include <weft/detail/lock.hpp>
 #include <weft/endpoint/matched.hpp>
@@ -76,6 +77,7 @@ class VectoredOperations {
   template <BytesList List>
   Status post_am(int peer, RemoteCompletion remote, Bytes head, const List& parts,
                  const ActiveMessageOptions& options = {}) {
+    const detail::EndpointEntry<Locking> entry(device(), "post_am");
     return Calls::post_am(device(), peer, remote, head, parts, options);
   }
 
@@ -102,6 +104,7 @@ class VectoredOperations {
   /// rank's memory (attribute `rendezvous`).
   template <BytesList List>
   Status post_send(int peer, std::uint64_t tag, const List& parts, const SendOptions& options = {}) {
+    const detail::EndpointEntry<Locking> entry(device(), "post_send");
     return Calls::post_send(device(), peer, tag, parts, options);
   }
   /// post_send that progresses until the post is accepted and, without a completion object, until the parts
@@ -110,6 +113,7 @@ class VectoredOperations {
   template <BytesList List>
   Outcome send(int peer, std::uint64_t tag, const List& parts, const SendOptions& options = {},
                const std::source_location& where = std::source_location::current()) {
+    const detail::EndpointEntry<Locking> entry(device(), "send");
     return Calls::send(device(), peer, tag, parts, options, where);
   }
 
@@ -123,6 +127,7 @@ class VectoredOperations {
   /// room.
   template <MutableBytesList List>
   Status post_receive(int source, std::uint64_t tag, const List& buffers, const ReceiveOptions& options) {
+    const detail::EndpointEntry<Locking> entry(device(), "post_receive");
     return Calls::post_receive(device(), source, tag, buffers, options);
   }
   /// Posts a receive into a list of buffers that matches any tag, on an ordered engine; weft::Error when the
@@ -130,6 +135,7 @@ class VectoredOperations {
   template <MutableBytesList List>
   Status post_receive(int source, AnyTag tag, const List& buffers, const ReceiveOptions& options) {
     detail::require_ordered(options.engine, "post_receive");
+    const detail::EndpointEntry<Locking> entry(device(), "post_receive");
     return Calls::post_receive(device(), source, tag, buffers, options);
   }
   /// Receives a message: progresses until it is in `buffers`, or options.timeout has passed.
@@ -137,12 +143,14 @@ class VectoredOperations {
   template <MutableBytesList List>
   Message receive(int source, std::uint64_t tag, const List& buffers, const ReceiveOptions& options = {},
                   const std::source_location& where = std::source_location::current()) {
+    const detail::EndpointEntry<Locking> entry(device(), "receive");
     return Calls::receive(device(), source, tag, buffers, options, where);
   }
   template <MutableBytesList List>
   Message receive(int source, AnyTag tag, const List& buffers, const ReceiveOptions& options,
                   const std::source_location& where = std::source_location::current()) {
     detail::require_ordered(options.engine, "receive");
+    const detail::EndpointEntry<Locking> entry(device(), "receive");
     return Calls::receive(device(), source, tag, buffers, options, where);
   }
 
@@ -158,11 +166,13 @@ class VectoredOperations {
   /// post with may_retry = false answers retry only when 256 vectored accesses of the device are under way.
   /// Without pieces the operation ends at once (weft::Error with a signal).
   Status post_put(int peer, std::span<const PutPiece> pieces, const AccessOptions& options = {}) {
+    const detail::EndpointEntry<Locking> entry(device(), "post_put");
     return Calls::post_put(device(), peer, pieces, options);
   }
   /// Gets all of `pieces` from regions of one peer, under one completion, which is signalled with
   /// Operation::get. See post_put(peer, pieces) for arguments, answers and errors.
   Status post_get(int peer, std::span<const GetPiece> pieces, const AccessOptions& options = {}) {
+    const detail::EndpointEntry<Locking> entry(device(), "post_get");
     return Calls::post_get(device(), peer, pieces, options);
   }
 

@@ -214,6 +214,7 @@ class WEFT_API StreamGroup {
   /// Collective: a group of the same streams, whose messages match only each other.
   [[nodiscard]] StreamGroup duplicate() const;
 
+  [[nodiscard]] Runtime& runtime() const noexcept;
   [[nodiscard]] int rank() const noexcept;
   [[nodiscard]] int size() const noexcept;
   /// The number of streams of a rank. Throws weft::Error when the rank is out of range.

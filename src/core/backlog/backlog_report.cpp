@@ -76,8 +76,10 @@ void Backlog::describe(PendingList& list, ShowReceive show_receive) noexcept {
                              &control.answers, &control.requests, &bulk.answers, &bulk.requests})
       for (const PendingPost* post = each->first; post != nullptr; post = post->next) {
         PendingOperation operation = operation_of(*post, show_receive);
-        operation.state =
-            post == each->first ? state_of(each->refusal) : "waits in the backlog behind others";
+        const bool is_first = post == each->first;
+        operation.state = is_first ? state_of(each->refusal) : "waits in the backlog behind others";
+        if (is_first && each->refusal == Reason::not_ready && operation.kind == PendingKind::active_message)
+          operation.remote_id = post->remote.id();
         // Records of the backlog have no generation: a later use of the same record may look like this one.
         operation.identity = std::uint64_t{1} << 63 | post->index;
         list.add(operation);

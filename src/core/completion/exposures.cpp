@@ -37,6 +37,15 @@ std::int32_t Exposures::id_of(const void* completion) const noexcept {
   return -1;
 }
 
+std::vector<std::uint16_t> Exposures::ids(std::size_t most) {
+  std::vector<std::uint16_t> found;
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock.owns_lock()) return found;
+  for (std::size_t id = 0; id < used_ && found.size() < most; ++id)
+    if (is_open(static_cast<std::uint16_t>(id))) found.push_back(static_cast<std::uint16_t>(id));
+  return found;
+}
+
 Exposures::~Exposures() {
   const std::lock_guard lock(mutex_);
   for (std::size_t id = 0; id < used_; ++id) {

@@ -11,6 +11,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <vector>
 
 namespace weft::detail {
 
@@ -67,6 +68,10 @@ class Exposures {
     }
     return true;
   }
+
+  /// Returns the lowest ids under which objects are exposed, `most` at most; none while handles are being
+  /// exposed or withdrawn. For explanations.
+  [[nodiscard]] std::vector<std::uint16_t> ids(std::size_t most);
 
   /// Returns true when a handle has not been exposed yet, so that it may be exposed later.
   [[nodiscard]] bool is_to_come(std::uint64_t handle_word) const noexcept {

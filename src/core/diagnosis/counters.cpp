@@ -113,6 +113,12 @@ RuntimeCounters RuntimeState::all_counters() noexcept {
   return result;
 }
 
+void RuntimeState::take_unready(std::int32_t& peer, std::int32_t& id) noexcept {
+  const std::lock_guard counting(counting_mutex_);
+  for (DeviceState* device : counted_)
+    if (device->take_unready(peer, id)) return;
+}
+
 /// Called at the end, when all devices are closed.
 void RuntimeState::print_counters() noexcept try {
   const std::string_view form = attributes_.text(base::Attribute::counters);

@@ -71,12 +71,34 @@ class ChannelCounts {
   std::array<By, kChannels> by_channel_;
 };
 
+/// The last active message that was refused because its peer was not ready: the peer and the id of its
+/// object.
+class UnreadyTarget {
+ public:
+  void store(int peer, std::uint16_t id) noexcept {
+    word_.store(std::uint64_t{1} << 63 | static_cast<std::uint64_t>(peer) << 16 | id,
+                std::memory_order_relaxed);
+  }
+  /// Returns false, without effect, where there is none.
+  bool take(std::int32_t& peer, std::int32_t& id) noexcept {
+    const std::uint64_t word = word_.exchange(0, std::memory_order_relaxed);
+    if (word == 0) return false;
+    peer = static_cast<std::int32_t>(word >> 16 & 0x7fffffff);
+    id = static_cast<std::int32_t>(word & 0xffff);
+    return true;
+  }
+
+ private:
+  std::atomic<std::uint64_t> word_{0};
+};
+
 struct DeviceCounts {
   static constexpr std::size_t kReasons = static_cast<std::size_t>(Reason::in_flight) + 1;
 
   ChannelCounts sent;  // sent by calls, not by inlined posts
   Count lock_misses;
   std::array<Count, kReasons> refusals;  // of posts
+  UnreadyTarget unready;
   Count large_sent;
   Count puts;
   Count put_bytes;

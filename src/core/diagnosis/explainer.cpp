@@ -21,6 +21,7 @@ namespace {
 
 constexpr std::size_t kListed = 32;  // operations of each kind: a report is one message of a socket
 constexpr std::size_t kListedWaits = 64;
+constexpr std::size_t kListedIds = 256;
 
 void write_all(const std::string& text) noexcept {
   std::size_t written = 0;
@@ -35,6 +36,11 @@ void write_all(const std::string& text) noexcept {
 const char* without_way_up(const char* file) noexcept {
   while (std::strncmp(file, "../", 3) == 0) file += 3;
   return file;
+}
+
+const char* refusal_of(const core::WaitingThread& thread) noexcept {
+  const Reason reason = thread.refusal.load(std::memory_order_relaxed);
+  return reason == Reason::none ? "" : name_of(reason);
 }
 
 double seconds_since(std::int64_t begin_ns) { return static_cast<double>(base::now_ns() - begin_ns) * 1e-9; }
@@ -118,6 +124,9 @@ core::Report Explainer::look() {
   add_operations(report);
   add_queues(report);
   add_refusals(report);
+  report.exposed = runtime_.exposures().ids(kListedIds + 1);
+  report.has_more_exposed = report.exposed.size() > kListedIds;
+  if (report.has_more_exposed) report.exposed.pop_back();
   return report;
 }
 
@@ -138,7 +147,10 @@ void Explainer::add_waits(core::Report& report) {
                             .peer = thread.place.peer,
                             .seconds = seconds_since(thread.since_ns),
                             .completion = thread.completion,
-                            .exposed = -1});
+                            .exposed = -1,
+                            .is_in_handler = thread.is_in_handler,
+                            .remote_id = thread.remote_id,
+                            .refusal = refusal_of(thread)});
   });
   if (left_out != 0) report.notes.push_back("and " + std::to_string(left_out) + " more threads wait");
   for (core::ReportedWait& wait : report.waits)
@@ -201,6 +213,8 @@ void Explainer::add_refusals(core::Report& report) {
   add("lock_contended", &RuntimeCounters::refused_lock_contended);
   add("backlog", &RuntimeCounters::refused_backlog);
   add("not_ready", &RuntimeCounters::refused_not_ready);
+  if (now.refused_not_ready > counters_.refused_not_ready)
+    runtime_.take_unready(report.refusals.back().peer, report.refusals.back().remote_id);
   counters_ = now;
 }
 

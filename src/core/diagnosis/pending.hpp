@@ -54,7 +54,8 @@ struct PendingOperation {
   const void* completion = nullptr;  // signalled at the end; never dereferenced
   std::int32_t engine = -1;          // the engine that matches it
   std::int32_t device = -1;
-  std::uint64_t identity = 0;  // with kind, engine and device: identifies an operation of an earlier report
+  std::int32_t remote_id = -1;  // of the peer's object that it is for, which the peer has not exposed
+  std::uint64_t identity = 0;   // with kind, engine and device: identifies an operation of an earlier report
 };
 
 /// Collects up to a limit of each kind, and counts all. Allocates at construction only, because it is filled

@@ -48,10 +48,13 @@ bool belongs_to_a_wait(const Report& report, const ReportedOperation& reported) 
 }
 
 void add_wait(std::string& text, const Report& report, const ReportedWait& wait) {
-  text += "  thread " + std::to_string(wait.thread) + " has waited for " + seconds_of(wait.seconds) +
-          " for " + wait.what;
+  text += "  thread " + std::to_string(wait.thread) + " has waited " +
+          (wait.is_in_handler ? "inside a handler, where nothing can end it, " : "") + "for " +
+          seconds_of(wait.seconds) + " for " + wait.what;
   if (wait.exposed >= 0) text += " (exposed as id " + std::to_string(wait.exposed) + ")";
   if (wait.peer >= 0) text += ", rank " + std::to_string(wait.peer);
+  if (wait.remote_id >= 0) text += ", id " + std::to_string(wait.remote_id);
+  if (*wait.refusal != '\0') text += std::string(", refused: ") + wait.refusal;
   if (wait.line != 0)
     text += std::string(", at ") + wait.file + ":" + std::to_string(wait.line) + " in " + wait.function;
   if (wait.device >= 0) text += "; device " + std::to_string(wait.device);
@@ -117,6 +120,9 @@ std::string to_json(const Report& report) {
     json.name("completion").text(number_of(wait.completion));
     integer("exposed", wait.exposed);
     json.name("is_for_all").boolean(waits_for_all(wait));
+    json.name("is_in_handler").boolean(wait.is_in_handler);
+    integer("remote_id", wait.remote_id);
+    json.name("refusal").text(wait.refusal);
     json.end_object();
   }
   json.end_array();
@@ -133,6 +139,7 @@ std::string to_json(const Report& report) {
     json.name("completion").text(number_of(operation.completion));
     integer("engine", operation.engine);
     integer("device", operation.device);
+    integer("remote_id", operation.remote_id);
     json.name("seconds").real(seconds);
     json.end_object();
   }
@@ -151,9 +158,15 @@ std::string to_json(const Report& report) {
     json.begin_object();
     json.name("reason").text(refusals.reason);
     json.name("count").number(refusals.count);
+    integer("peer", refusals.peer);
+    integer("remote_id", refusals.remote_id);
     json.end_object();
   }
   json.end_array();
+  json.name("exposed").begin_array();
+  for (const std::uint16_t id : report.exposed) json.number(std::uint64_t{id});
+  json.end_array();
+  json.name("has_more_exposed").boolean(report.has_more_exposed);
   json.name("notes").begin_array();
   for (const std::string& note : report.notes) json.text(note);
   json.end_array();

@@ -21,6 +21,9 @@ struct ReportedWait {
   double seconds = 0;
   const void* completion = nullptr;
   std::int32_t exposed = -1;  // the id under which peers reach the completion object
+  bool is_in_handler = false;
+  std::int32_t remote_id = -1;  // the id of the peer's object that a post is for
+  const char* refusal = "";     // why the post was refused last
 };
 
 struct ReportedOperation {
@@ -39,6 +42,8 @@ struct ReportedQueue {
 struct ReportedRefusals {
   const char* reason = "";
   std::uint64_t count = 0;
+  std::int32_t peer = -1;       // of the last one, where it is known
+  std::int32_t remote_id = -1;  // the id of the peer's object that it was for
 };
 
 struct Report {
@@ -49,6 +54,8 @@ struct Report {
   std::vector<ReportedOperation> operations;
   std::vector<ReportedQueue> queues;
   std::vector<ReportedRefusals> refusals;
+  std::vector<std::uint16_t> exposed;  // the lowest ids
+  bool has_more_exposed = false;
   std::vector<std::string> notes;  // what is left out, and what could not be read
 };
 

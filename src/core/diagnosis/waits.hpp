@@ -6,6 +6,9 @@
 #include "base/clock.hpp"
 #include "concurrent/thread_number.hpp"
 
+#include <weft/status.hpp>
+
+#include <atomic>
 #include <cstdint>
 #include <mutex>
 
@@ -13,12 +16,16 @@ namespace weft::core {
 
 struct WaitingThread {
   static constexpr std::int32_t kNoDevice = -1;
+  static constexpr std::int32_t kNoId = -1;
   detail::WaitPlace place;
-  const void* completion;  // never dereferenced
-  std::int32_t device;
-  std::uint32_t thread;
-  std::int64_t since_ns;
-  bool is_explained = false;  // because its time limit has passed
+  const void* completion = nullptr;  // never dereferenced
+  std::int32_t device = kNoDevice;
+  std::uint32_t thread = 0;
+  std::int64_t since_ns = 0;
+  bool is_explained = false;       // because its time limit has passed
+  bool is_in_handler = false;      // of the device that it waits on, or of any for a wait without a device
+  std::int32_t remote_id = kNoId;  // of the peer's object that it posts to
+  std::atomic<Reason> refusal{Reason::none};  // of the post that it repeats
   WaitingThread* next = nullptr;
   WaitingThread* previous = nullptr;
 };
@@ -54,27 +61,37 @@ class Waits {
 class WaitScope {
  public:
   /// `waits` null: waits are not recorded.
-  WaitScope(Waits* waits, const detail::WaitPlace& place, const void* completion,
-            std::int32_t device) noexcept
-      : waits_(waits), place_(place), completion_(completion), device_(device) {}
+  WaitScope(Waits* waits, const detail::WaitPlace& place, const void* completion, std::int32_t device,
+            std::int32_t remote_id = WaitingThread::kNoId) noexcept
+      : waits_(waits), place_(place), completion_(completion), device_(device), remote_id_(remote_id) {}
   ~WaitScope() {
     if (is_entered_) waits_->remove(thread_);
   }
   WaitScope(const WaitScope&) = delete;
   WaitScope& operator=(const WaitScope&) = delete;
 
-  void enter() noexcept {
+  /// `is_in_handler`: of the device that is waited on.
+  void enter(bool is_in_handler = false) noexcept {
     if (waits_ == nullptr || is_entered_) return;
-    thread_ = {place_, completion_, device_, concurrent::thread_number(), base::now_ns()};
+    thread_.place = place_;
+    thread_.completion = completion_;
+    thread_.device = device_;
+    thread_.thread = concurrent::thread_number();
+    thread_.since_ns = base::now_ns();
+    thread_.is_in_handler = is_in_handler;
+    thread_.remote_id = remote_id_;
     is_entered_ = true;
     waits_->add(thread_);
   }
+  /// Notes why the post that the thread repeats was refused last.
+  void note_refusal(Reason reason) noexcept { thread_.refusal.store(reason, std::memory_order_relaxed); }
 
  private:
   Waits* const waits_;
   const detail::WaitPlace& place_;
   const void* const completion_;
   const std::int32_t device_;
+  const std::int32_t remote_id_;
   bool is_entered_ = false;
   WaitingThread thread_;  // filled by enter()
 };

@@ -77,6 +77,13 @@ RemoteRegion Regions::allocate(std::size_t size, std::span<std::byte>& memory) {
   }
 }
 
+std::int64_t Regions::first_open() noexcept {
+  const std::lock_guard lock(mutex_);
+  for (std::uint32_t index = 0; index < used_; ++index)
+    if (entries_[index].open.load(std::memory_order_relaxed) != 0) return index;
+  return -1;
+}
+
 void Regions::remove(std::uint32_t index) noexcept {
   Entry& entry = entries_[index];
   const RegionName name{index, entry.generation};

@@ -31,6 +31,9 @@ class Regions {
   /// freed.
   void remove(std::uint32_t index) noexcept;
 
+  /// The lowest index of a region that is open; -1: there is none.
+  [[nodiscard]] std::int64_t first_open() noexcept;
+
   /// Returns `size` bytes at `offset` of a region of this rank, or nullptr when the name is stale or forged,
   /// or the bytes are not all inside. Valid until the end of the calling delivery or step.
   [[nodiscard]] std::byte* find(network::RegionName name, std::uint64_t offset,

@@ -1,5 +1,6 @@
 #include "core/packet/packet_pool.hpp"
 
+#include "base/end_program.hpp"
 #include "base/memory/bulk_copy.hpp"
 #include "concurrent/thread_number.hpp"
 
@@ -146,7 +147,39 @@ void PacketPool::put_packet(std::uint32_t index) noexcept {
   put_slowly(index);
 }
 
+std::uint32_t PacketPool::count_unused() noexcept {
+  std::array<std::uint32_t, kMagazineSize> indices;
+  std::uint32_t unused = 0;
+  for (std::size_t more = 1; more != 0; unused += static_cast<std::uint32_t>(more)) more = reclaim(indices);
+  const std::uint32_t threads = std::min(concurrent::thread_numbers_used(), kMagazines);
+  for (std::uint32_t thread = 0; thread < threads; ++thread)
+    unused += magazines_[thread].take_all(indices.data());
+  for (const Shard& shard : shards_) unused += shard.count;
+  return unused;
+}
+
+void PacketPool::end(std::string owner) {
+  // Peers may keep packets, which do not come back any more, as well as the program.
+  if (memory_.count != 0 && count_unused() < memory_.count) owner_ = std::move(owner);
+}
+
+void PacketPool::End::operator()(PacketPool* pool) const noexcept {
+  if (pool->owner_.empty()) return delete pool;
+  // Kept where tools that look for leaks find it, but without what is large: the magazines, which take
+  // nothing any more, are shared by all pools that have ended.
+  static std::atomic<PacketPool*> awaited{nullptr};
+  static Magazine* const none = new Magazine[kMagazines];
+  pool->magazines_.reset(none);
+  pool->magazine_limit_ = 0;
+  pool->is_awaited_ = true;
+  pool->next_ = awaited.load(std::memory_order_relaxed);
+  while (!awaited.compare_exchange_weak(pool->next_, pool, std::memory_order_relaxed)) {
+  }
+}
+
 [[gnu::noinline]] void PacketPool::put_slowly(std::uint32_t index) noexcept {
+  if (is_awaited_)
+    base::end_program("a Packet is destroyed after " + owner_ + ": destroy packets before their runtime");
   const std::uint32_t thread = concurrent::thread_number();
   if (thread >= kMagazines) return spill(&index, 1, thread);
   Magazine& magazine = magazines_[thread];

@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 
 namespace weft::core {
 
@@ -32,6 +33,15 @@ class PacketPool final : public detail::PacketSource, public detail::PayloadLend
       : magazine_limit_(detail::ProcessThreads::have_barrier() ? magazine : 0), bulk_limit_(bulk) {}
   /// Takes over the network's packet memory; once, before anything else.
   void attach(network::Network& network);
+  /// The runtime ends, which `owner` names: "Runtime (rank 0 of 2, job 1f)". A Packet that comes back later
+  /// ends the program with one line.
+  void end(std::string owner);
+  /// Deletes a pool, but not one to which packets may come back after end().
+  struct End {
+    void operator()(PacketPool* pool) const noexcept;
+  };
+  /// The number of payloads that messages hold in packets of this pool.
+  [[nodiscard]] std::uint32_t kept() const noexcept { return kept_.load(std::memory_order_relaxed); }
 
   /// Returns a packet, or none when all are in use, or in transit from one place to another at this moment.
   [[nodiscard]] Packet get() noexcept {
@@ -88,6 +98,7 @@ class PacketPool final : public detail::PacketSource, public detail::PayloadLend
   [[nodiscard]] Packet get_from_share(BulkPackets::Use use) noexcept;
   [[nodiscard]] std::size_t reclaim(std::span<std::uint32_t> indices) noexcept;
   void put_slowly(std::uint32_t index) noexcept;
+  [[nodiscard]] std::uint32_t count_unused() noexcept;
   [[nodiscard]] std::uint32_t refill(std::uint32_t thread) noexcept;
   [[nodiscard]] std::uint32_t take_from_shards(std::uint32_t thread) noexcept;
   [[nodiscard]] std::uint32_t take_from_magazines(std::uint32_t thread) noexcept;
@@ -97,13 +108,16 @@ class PacketPool final : public detail::PacketSource, public detail::PayloadLend
 
   network::Network* network_ = nullptr;
   network::Network::PacketMemory memory_;
-  const std::uint32_t magazine_limit_;
+  std::uint32_t magazine_limit_;
   const std::uint32_t bulk_limit_;
   BulkPackets bulk_{*this};
   std::atomic<std::uint32_t> kept_{0};
   std::unique_ptr<std::atomic<bool>[]> is_kept_;  // by index
   std::unique_ptr<Magazine[]> magazines_;         // by thread number
   std::array<Shard, kShards> shards_;
+  std::string owner_;           // set by end() when packets are outstanding
+  bool is_awaited_ = false;     // the runtime has ended, and packets are outstanding
+  PacketPool* next_ = nullptr;  // of the pools that are awaited
 };
 
 }  // namespace weft::core

@@ -79,6 +79,10 @@ struct Context {
   void lose(int peer, const char* what) const noexcept {
     if (losses != nullptr) losses->add(peer, what);
   }
+  /// Notes an active message that was refused because the peer was not ready.
+  void note_unready(int peer, RemoteCompletion remote) const noexcept {
+    if (counts != nullptr) counts->unready.store(peer, remote.id());
+  }
   /// Adds to a count and returns its value before.
   std::uint64_t count(Count DeviceCounts::*which, std::uint64_t amount = 1) const noexcept {
     return counts != nullptr ? (counts->*which).add(amount) : 0;

@@ -142,6 +142,10 @@ void DeviceState::open_endpoint(bool exclusive) {
 }
 
 void DeviceState::close_endpoint(bool exclusive) noexcept {
+  const bool is_last = exclusive || endpoints_.load(std::memory_order_relaxed) == 1;
+  if (is_last && !base::is_forked_copy())
+    if (const std::string user = runtime_.users().last(static_cast<int>(index_)); !user.empty())
+      refuse_early_end(name(exclusive ? "SerialEndpoint" : "Endpoint"), user);
   if (exclusive)
     endpoints_.store(0, std::memory_order_release);
   else

@@ -10,6 +10,7 @@
 #include "core/deadline/deadlines.hpp"
 #include "core/deadline/device_deadlines.hpp"
 #include "core/deadline/timed_posts.hpp"
+#include "core/diagnosis/waits.hpp"
 #include "core/peer/device_failures.hpp"
 #include "core/protocol/active_message/active_messages.hpp"
 #include "core/protocol/context.hpp"
@@ -74,6 +75,8 @@ class DeviceState final : private network::Sink {
   [[nodiscard]] RuntimeState& runtime() noexcept { return runtime_; }
   /// The counts since the device was opened. Any thread.
   [[nodiscard]] RuntimeCounters counters() noexcept;
+  /// Takes what Context::note_unready() has noted last; false: nothing. Any thread.
+  bool take_unready(std::int32_t& peer, std::int32_t& id) noexcept { return counts_.unready.take(peer, id); }
   // The protocols, which own their operations from post to report.
   [[nodiscard]] core::ActiveMessages& active_messages() noexcept { return active_messages_; }
   [[nodiscard]] core::SendPosts& sends() noexcept { return sends_; }
@@ -86,6 +89,26 @@ class DeviceState final : private network::Sink {
   [[nodiscard]] const core::Context& context() const noexcept { return context_; }
   [[nodiscard]] const core::PostContext& posts() const noexcept { return posts_; }
 
+  // runtime_users.cpp: what the program has not destroyed before the device
+
+  /// "Endpoint (device 3)": an object of the program that uses the device; empty: there is none. Any thread.
+  [[nodiscard]] std::string user() const;
+  /// Ends the program, with one line, when there is one.
+  void refuse_users() const;
+  /// "Device (device 3 of rank 0)", for lines that name an object of the device.
+  [[nodiscard]] std::string name(const char* object) const;
+  /// A MatchedMessage of the device has been made (1), or has ended (-1).
+  void note_probed(int change) noexcept {
+    probed_.fetch_add(static_cast<std::uint32_t>(change), std::memory_order_relaxed);
+  }
+
+  /// The thread that is inside the device's SerialEndpoint, for programs compiled with assertions.
+  struct SerialUser {
+    std::atomic<std::uintptr_t> thread{0};
+    std::atomic<const char*> call{nullptr};
+  };
+  [[nodiscard]] SerialUser& serial_user() noexcept { return serial_user_; }
+
   /// Opens one serial endpoint, or any number of shared ones; throws weft::Error otherwise.
   void open_endpoint(bool exclusive);
   void close_endpoint(bool exclusive) noexcept;
@@ -96,9 +119,11 @@ class DeviceState final : private network::Sink {
   std::size_t poll(bool exclusive) noexcept;
   void wait(const WaitCondition& condition, bool exclusive) noexcept;
   void wait_for(Completion& completion, const WaitPlace& place, bool exclusive) noexcept;
-  /// Progresses until `post` is accepted; see core/wait/until_accepted.hpp.
+  /// Progresses until `post` is accepted; see core/wait/until_accepted.hpp. `remote_id`: the id of the peer's
+  /// object that it is for, if there is one.
   template <class Post>
-  Status until_accepted(const Post& post, const WaitPlace& place, bool exclusive);
+  Status until_accepted(const Post& post, const WaitPlace& place, bool exclusive,
+                        std::int32_t remote_id = core::WaitingThread::kNoId);
   void quiesce() noexcept;
   /// Returns true when peers have accepted every message that was posted here. Any thread; only tries locks.
   [[nodiscard]] bool drained() noexcept;
@@ -170,6 +195,8 @@ class DeviceState final : private network::Sink {
   core::MultipartPosts multipart_posts_;
   core::QueuedPosts queued_posts_;
   std::atomic<std::int32_t> endpoints_{0};  // -1: one serial endpoint
+  std::atomic<std::uint32_t> probed_{0};    // MatchedMessages
+  SerialUser serial_user_;
   std::int64_t spin_ns_;
   std::uint32_t yield_;
   bool poll_yield_;

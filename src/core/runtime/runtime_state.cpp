@@ -69,9 +69,9 @@ RuntimeState::RuntimeState(base::Attributes attributes, std::unique_ptr<bootstra
       log_(attributes_, rank_, base::LogModule::runtime),
       tracer_(make_tracer(attributes_, *bootstrap_)),
       matching_log_(make_matching_log(attributes_, *bootstrap_)),
-      pool_(static_cast<std::uint32_t>(attributes_.integer(Attribute::packet_magazine)),
-            static_cast<std::uint32_t>(attributes_.integer(Attribute::bulk_packets))),
-      network_(make_network(*bootstrap_, attributes_, hosts_, pool_)),
+      pool_(new core::PacketPool(static_cast<std::uint32_t>(attributes_.integer(Attribute::packet_magazine)),
+                                 static_cast<std::uint32_t>(attributes_.integer(Attribute::bulk_packets)))),
+      network_(make_network(*bootstrap_, attributes_, hosts_, *pool_)),
       exposures_(*network_, [this] { quiesce(); }),
       regions_(*network_, rank_, static_cast<std::uint32_t>(attributes_.integer(Attribute::regions_max)),
                [this] { quiesce(); }),
@@ -85,7 +85,7 @@ RuntimeState::RuntimeState(base::Attributes attributes, std::unique_ptr<bootstra
       send_credits_(devices_.size()) {
   // A trace records every receive: then no receive takes the fast path.
   matching_engines_.set_fast_path_sources(tracer_ != nullptr ? 0 : static_cast<std::uint32_t>(size_));
-  pool_.attach(*network_);
+  pool_->attach(*network_);
   warn_of_unknown_variables(attributes_, log_, rank_);
   log_.in(base::LogModule::bootstrap).info([&] {
     return "process " + std::to_string(::getpid()) + " is rank " + std::to_string(rank_) + " of " +
@@ -94,7 +94,7 @@ RuntimeState::RuntimeState(base::Attributes attributes, std::unique_ptr<bootstra
   log_.info([&] {
     return "network " + std::string(network_->name()) + ", " +
            std::to_string(network_->packet_memory().count) + " packets of " +
-           std::to_string(pool_.payload()) + " bytes";
+           std::to_string(pool_->payload()) + " bytes";
   });
   log_.debug([&] { return "attributes other than by default:" + chosen_attributes(attributes_); });
   explainer_ = Explainer::make(*this);
@@ -102,7 +102,9 @@ RuntimeState::RuntimeState(base::Attributes attributes, std::unique_ptr<bootstra
 }
 
 RuntimeState::~RuntimeState() {
+  refuse_users();
   attachment_.reset();
+  refuse_objects();
   is_ending_ = true;
   {
     const std::lock_guard lock(mutex_);
@@ -130,6 +132,8 @@ RuntimeState::~RuntimeState() {
     log_.warn("the runtime ends with " + std::to_string(receives) + " posted receives, which were cancelled");
   // Last, because signals above may have ended other objects.
   core::Keepers::all().remove(*this);
+  refuse_messages();
+  pool_->end(name());
   log_.info([] { return "the runtime ends"; });
   if (tracer_ != nullptr && !tracer_->write())
     log_.error("the trace could not be written to " + tracer_->path());
@@ -144,7 +148,7 @@ DeviceAttributes RuntimeState::device_limits() const noexcept {
   const network::Capabilities capabilities = network_->capabilities();
   return {.network = network_->name(),
           .inline_bytes = capabilities.inline_bytes,
-          .packet_bytes = pool_.payload(),
+          .packet_bytes = pool_->payload(),
           .immediate_bytes = capabilities.immediate_bytes,
           .reads_peers = attributes_.text(Attribute::rendezvous) == "read" && capabilities.can_read,
           .requests = number(Attribute::requests),

@@ -17,6 +17,7 @@
 #include "core/protocol/context.hpp"
 #include "core/protocol/rendezvous/payload_device.hpp"
 #include "core/runtime/host_table.hpp"
+#include "core/runtime/runtime_users.hpp"
 #include "network/network.hpp"
 
 #include <weft/attributes.hpp>
@@ -54,13 +55,17 @@ class RuntimeState final : private core::OperationKeeper {
   [[nodiscard]] network::Network& network() noexcept { return *network_; }
   [[nodiscard]] const base::Attributes& attributes() const noexcept { return attributes_; }
   [[nodiscard]] const base::Log& log() const noexcept { return log_; }
-  [[nodiscard]] core::PacketPool& pool() noexcept { return pool_; }
+  [[nodiscard]] core::PacketPool& pool() noexcept { return *pool_; }
   [[nodiscard]] Exposures& exposures() noexcept { return exposures_; }
   [[nodiscard]] core::Regions& regions() noexcept { return regions_; }
+  [[nodiscard]] RuntimeUsers& users() noexcept { return users_; }
   [[nodiscard]] core::Counters& counters() noexcept { return counters_; }
   /// The counters of all devices, and of what they share. Any thread, also inside handlers. In
   /// core/diagnosis/counters.cpp.
   [[nodiscard]] RuntimeCounters all_counters() noexcept;
+  /// Takes the peer and the object's id of an active message that was refused because the peer was not ready;
+  /// leaves them as they are where there was none. In core/diagnosis/counters.cpp.
+  void take_unready(std::int32_t& peer, std::int32_t& id) noexcept;
   [[nodiscard]] core::MatchingEngines& matching_engines() noexcept { return matching_engines_; }
   /// Cancels the engine's receives and drops its messages.
   void close_matching_engine(std::uint32_t id) noexcept;
@@ -138,6 +143,11 @@ class RuntimeState final : private core::OperationKeeper {
   void name_orphans(std::unique_ptr<core::Orphans> orphans, const Completion& object) noexcept;
   void print_counters() noexcept;
   void publish_closing() noexcept;
+  // runtime_users.cpp: what the program has not destroyed before the runtime ends it
+  [[nodiscard]] std::string name() const;
+  void refuse_users();
+  void refuse_objects();
+  void refuse_messages();
 
   const base::Attributes attributes_;
   const std::unique_ptr<bootstrap::Bootstrap> bootstrap_;
@@ -149,7 +159,7 @@ class RuntimeState final : private core::OperationKeeper {
   const std::unique_ptr<core::Tracer> tracer_;  // written after everything else has ended
   const std::unique_ptr<core::MatchEventLog> matching_log_;
   core::Counters counters_;
-  core::PacketPool pool_;
+  const std::unique_ptr<core::PacketPool, core::PacketPool::End> pool_;
   const std::unique_ptr<network::Network> network_;
   Exposures exposures_;
   core::Regions regions_;
@@ -159,6 +169,7 @@ class RuntimeState final : private core::OperationKeeper {
   core::MatchingEngines matching_engines_;
   core::PeerFailures failures_;
   bool is_ending_ = false;
+  RuntimeUsers users_;
   std::uint64_t unreceived_ = 0;  // messages dropped by drop_unreceived()
   core::PayloadDevice payload_device_;
   std::mutex mutex_;  // guards the members below; taken by set-up only

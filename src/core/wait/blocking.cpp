@@ -1,6 +1,7 @@
 #include "core/wait/blocking.hpp"
 
 #include "core/deadline/timeout.hpp"
+#include "core/wait/call_name.hpp"
 #include "core/wait/one_message.hpp"
 #include "core/wait/until_accepted.hpp"
 
@@ -27,9 +28,10 @@ Outcome send_am(detail::DeviceState& device, int peer, RemoteCompletion remote, 
   const Status status = device.until_accepted(
       [&] {
         patient.timeout = time_left.left();
-        return device.active_messages().post(peer, remote, bytes, patient, caller);
+        return named("send_am", "post_am",
+                     [&] { return device.active_messages().post(peer, remote, bytes, patient, caller); });
       },
-      place, caller.exclusive);
+      place, caller.exclusive, remote.id());
   if (!wait_for_buffer || !status.is_posted()) return Outcome::ok;
   device.wait_for(sent, place, caller.exclusive);
   return sent.take().outcome();
@@ -52,7 +54,7 @@ Outcome send_by(detail::DeviceState& device, int peer, const SendOptions& option
   const Status status = device.until_accepted(
       [&] {
         patient.timeout = time_left.left();
-        return post(patient);
+        return named("send", "post_send", [&] { return post(patient); });
       },
       place, caller.exclusive);
   if (options.completion != nullptr || !status.is_posted()) return Outcome::ok;
@@ -75,7 +77,7 @@ Message receive_by(detail::DeviceState& device, const ReceiveOptions& options,
   const Status status = device.until_accepted(
       [&] {
         patient.timeout = time_left.left();
-        return post(patient);
+        return named("receive", "post_receive", [&] { return post(patient); });
       },
       place, caller.exclusive);
   if (status.is_done()) return arrived;

@@ -9,8 +9,9 @@
 namespace weft::detail {
 
 template <class Post>
-Status DeviceState::until_accepted(const Post& post, const WaitPlace& place, bool exclusive) {
-  core::WaitScope explained(runtime_.waits(), place, nullptr, static_cast<std::int32_t>(index_));
+Status DeviceState::until_accepted(const Post& post, const WaitPlace& place, bool exclusive,
+                                   std::int32_t remote_id) {
+  core::WaitScope explained(runtime_.waits(), place, nullptr, static_cast<std::int32_t>(index_), remote_id);
   Spin spin(spin_ns_, core_share());
   std::uint32_t idle = 0;
   for (;;) {
@@ -24,7 +25,8 @@ Status DeviceState::until_accepted(const Post& post, const WaitPlace& place, boo
       spin.restart();
       idle = 0;
     } else if (!spin.goes_on()) {
-      explained.enter();
+      explained.enter(core::SignalScope::is_inside(ends_));
+      explained.note_refusal(status.reason());
       pause_idle(spin, spin.counts() ? idle++ : idle);
     }
   }

@@ -136,7 +136,7 @@ void DeviceState::wait(const WaitCondition& condition, bool exclusive) noexcept 
       if (spin.counts()) ++yields;
       spin.give_way();
     } else {
-      explained.enter();
+      explained.enter(core::SignalScope::is_inside(ends_));
       const std::uint32_t bits = 1U << (concurrent::thread_number() % 32);
       const std::uint32_t token = port_->park_token();
       // From here on a thread that posts an operation with an earlier deadline wakes this thread.

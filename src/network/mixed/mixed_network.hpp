@@ -20,6 +20,9 @@ class MixedNetwork final : public Network {
   [[nodiscard]] Reach reach(int) noexcept override { return Reach::local; }
   [[nodiscard]] PacketMemory packet_memory() const noexcept override;
   std::size_t reclaim_packets(std::span<std::uint32_t> indices) noexcept override;
+  [[nodiscard]] std::uint64_t held_payloads() const noexcept override {
+    return local_->held_payloads() + remote_->held_payloads();
+  }
   std::byte* allocate_memory(RegionName name, std::size_t size) override {
     return local_->allocate_memory(name, size);
   }

@@ -96,6 +96,12 @@ Network::PacketMemory ShmNetwork::packet_memory() const noexcept {
           header.packet_count, header.packet_payload};
 }
 
+std::uint64_t ShmNetwork::held_payloads() const noexcept {
+  std::uint64_t held = 0;
+  for (const auto& packets : peer_packets_) held += packets->held();
+  return held;
+}
+
 std::size_t ShmNetwork::reclaim_packets(std::span<std::uint32_t> indices) noexcept {
   return packet_returns_.take(indices);
 }

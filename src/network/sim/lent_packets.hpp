@@ -26,6 +26,8 @@ class LentPackets final : public detail::PayloadLender, public PayloadOwner {
     fabric_.return_packet(owner_, static_cast<std::uint32_t>(cookie));
     held_.fetch_sub(1, std::memory_order_relaxed);
   }
+  /// The number of packets that messages hold.
+  [[nodiscard]] std::uint32_t held() const noexcept { return held_.load(std::memory_order_relaxed); }
 
  private:
   SimulatedFabric& fabric_;

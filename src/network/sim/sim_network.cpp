@@ -69,6 +69,12 @@ SimNetwork::SimNetwork(bootstrap::Bootstrap& bootstrap, const base::Attributes& 
 
 SimNetwork::~SimNetwork() { fabric_->leave(rank_); }
 
+std::uint64_t SimNetwork::held_payloads() const noexcept {
+  std::uint64_t held = 0;
+  for (const auto& packets : lent_) held += packets->held();
+  return held;
+}
+
 std::size_t SimNetwork::reclaim_packets(std::span<std::uint32_t> indices) noexcept {
   return fabric_->reclaim_packets(rank_, indices);
 }

@@ -23,7 +23,10 @@ EnqueueEngine::EnqueueEngine(StreamGroup& group, std::uint32_t index, Accelerato
       accelerator_(accelerator),
       all_words_(accelerator),
       words_(all_words_.take()),
-      proxy_(group, group.member(index), accelerator, words_, options.staging) {}
+      proxy_(group, group.member(index), accelerator, words_, options.staging),
+      user_(group.runtime(),
+            "StreamQueue (device " + std::to_string(group.member(index).stream().index()) + ")",
+            static_cast<int>(group.member(index).stream().index())) {}
 
 EnqueueEngine::~EnqueueEngine() {
   try {

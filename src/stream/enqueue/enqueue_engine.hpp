@@ -1,6 +1,7 @@
 // The side of a StreamQueue that enqueues.
 #pragma once
 
+#include <weft/runtime.hpp>
 #include <weft/stream/stream_queue.hpp>
 
 #include <cstdint>
@@ -62,6 +63,7 @@ class EnqueueEngine {
   };
   std::vector<Request> requests_;
   std::vector<std::uint32_t> free_requests_;
+  const weft::detail::RuntimeUser user_;
 };
 
 }  // namespace weft::stream

@@ -67,7 +67,7 @@ int main(int argc, char** argv) {
   } else if (mode == "wrong_tag") {  // rank 1 has sent something else, and waits for a message in a queue
     weft::CompletionQueue inbox;
     static_cast<void>(runtime.expose(inbox, {.id = 17}));
-    if (rank == 1) endpoint.send(0, 6, weft::bytes_of(rank));
+    if (rank == 1) static_cast<void>(endpoint.send(0, 6, weft::bytes_of(rank)));
     say_ready();
     if (rank == 1) static_cast<void>(endpoint.wait(inbox));
     wait_for_message(endpoint, 1, 5);
@@ -75,7 +75,7 @@ int main(int argc, char** argv) {
     const std::vector<std::byte> bytes(1 << 20);
     say_ready();
     if (rank == 1) sleep_forever();
-    endpoint.send(1, 8, bytes);
+    static_cast<void>(endpoint.send(1, 8, bytes));
   } else if (mode == "no_memory") {  // rank 0's message finds no buffer at rank 1, which waits for it
     Full full;
     weft::CompletionQueue inbox;
@@ -112,12 +112,39 @@ int main(int argc, char** argv) {
     const auto buffer = std::as_writable_bytes(std::span(&value, 1));
     weft::Counter ended;
     if (rank == 0) static_cast<void>(endpoint.post_receive(1, 5, buffer, {.completion = &ended}));
-    if (rank == 1) endpoint.send(0, 6, weft::bytes_of(rank));
+    if (rank == 1) static_cast<void>(endpoint.send(0, 6, weft::bytes_of(rank)));
     say_ready();
     for (;;) {
       if (rank == 1) static_cast<void>(endpoint.post_am(0, remote, weft::bytes_of(value)));
       endpoint.progress();
     }
+  } else if (mode == "not_exposed") {  // rank 1 has chosen another id
+    weft::Counter arrived;
+    if (rank == 1) static_cast<void>(runtime.expose(arrived, {.id = 2}));
+    say_ready();
+    if (rank == 1) sleep_forever();
+    static_cast<void>(endpoint.send_am(1, weft::RemoteCompletion(1, 1, 0), {}));
+  } else if (mode == "not_exposed_polls") {
+    say_ready();
+    while (rank == 0) {
+      static_cast<void>(endpoint.post_am(1, weft::RemoteCompletion(1, 1, 0), {}));
+      endpoint.progress();
+    }
+    sleep_forever();
+  } else if (mode == "not_exposed_in_backlog") {
+    weft::Counter sent;
+    say_ready();
+    if (rank == 1) sleep_forever();
+    static_cast<void>(endpoint.post_am(1, weft::RemoteCompletion(1, 1, 0), weft::bytes_of(std::uint64_t{1}),
+                                       {.completion = &sent, .tag = 4, .may_retry = false}));
+    endpoint.wait(sent, 1);
+  } else if (mode == "waits_in_handler") {
+    weft::Counter never;
+    weft::Handler handler{[&](weft::Message&) { endpoint.wait(never, 1); }};
+    const weft::RemoteCompletion remote = runtime.expose(handler, {.id = 1});
+    say_ready();
+    static_cast<void>(endpoint.send_am(0, remote, {}));
+    for (;;) endpoint.progress();
   } else if (mode == "own_handler") {
     say_ready();
     wait_for_message(endpoint, next, 1);

@@ -86,6 +86,33 @@ class Launcher(unittest.TestCase):
             rf"it has \d+ messages in the object exposed as id 17, of which nobody has taken one {seconds}",
             r"Rank 1 was refused \d+ posts since the last look \(no_credit\)"))
 
+    def test_a_peer_that_has_not_exposed_the_id_is_named(self):
+        explain(2, RANK, "not_exposed", expected=(
+            rf"Rank 0 waits at {SOURCE} {TIME} for an active message to be sent to rank 1: rank 1 has not exposed id 1 "
+            r"\(it has exposed 2\)\.",))
+
+    def test_an_id_that_nobody_has_exposed_is_named_for_programs_that_poll_and_for_handlers_that_post(self):
+        explain(2, RANK, "not_exposed_polls", expected=(
+            r"Rank 0 was refused \d+ posts since the last look \(not_ready: rank 1 has not exposed id 1 \(nor any other\)\)",))
+        explain(2, RANK, "not_exposed_in_backlog", expected=(
+            rf"Rank 0 waits at {SOURCE} {TIME} for rank 1 to take an active message with tag 4 \(8 bytes\): rank 1 has not exposed "
+            r"id 1 \(nor any other\)",))
+
+    def test_a_wait_inside_a_handler_is_named(self):
+        explain(1, RANK, "waits_in_handler", expected=(
+            rf"Rank 0 waits inside a handler at {SOURCE} {TIME} for a counter, which nothing can end: its device delivers nothing "
+            r"before the handler returns; handlers post, and wait outside\. So rank 0 waits for itself",))
+
+    def test_two_threads_in_one_serial_endpoint_are_named(self):
+        result = run("-n", 1, os.path.join(os.environ["WEFTDEV_TEST_BIN_DIR"], "two_threads_rank"))
+        self.assertEqual(result.returncode, 128 + signal.SIGABRT, result.stderr)
+        number = r"\(0x[0-9a-f]+\)"
+        self.assertRegex(result.stderr, rf"weft: SerialEndpoint \(device 0 of rank 0\): thread "
+                                        rf"('second' {number} calls post_am while thread 'first' {number} is inside wait|"
+                                        rf"'first' {number} calls wait while thread 'second' {number} is inside post_am): "
+                                        r"one thread at a time uses a SerialEndpoint; give each thread a device of its own, or use "
+                                        r"an Endpoint\n")
+
     def test_a_signal_to_the_launcher_asks_at_any_time(self):
         with Job(2, RANK, "circle", options=("--explain", "3600")) as job:
             self.assertEqual(job.wait_for_lines(2), ["ready", "ready"])

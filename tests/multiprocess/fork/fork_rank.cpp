@@ -42,12 +42,12 @@ struct Rank {
   [[nodiscard]] int peer() const { return 1 - runtime.rank(); }
 
   void exchange(std::uint64_t value) {
-    endpoint.send_am(peer(), remote, bytes_of(value));
+    static_cast<void>(endpoint.send_am(peer(), remote, bytes_of(value)));
     const Message message = endpoint.wait(inbox);
     require(message.as<std::uint64_t>() == value, "a wrong message came");
     // Kept where it lies, in the peer's packet, and given back.
     const std::vector<std::byte> large(3000, static_cast<std::byte>(value));
-    endpoint.send_am(peer(), remote, large);
+    static_cast<void>(endpoint.send_am(peer(), remote, large));
     held = endpoint.wait(inbox);
     require(
         held.bytes().size() == large.size() && std::equal(large.begin(), large.end(), held.bytes().begin()),

@@ -16,7 +16,7 @@ void speak(Runtime& runtime, std::uint64_t library) {
   Endpoint endpoint{runtime};
   CompletionQueue inbox;
   const RemoteCompletion remote = runtime.expose(inbox, {.id = 1});
-  endpoint.send_am((runtime.rank() + 1) % runtime.size(), remote, bytes_of(library));
+  static_cast<void>(endpoint.send_am((runtime.rank() + 1) % runtime.size(), remote, bytes_of(library)));
   test::require(endpoint.wait(inbox).as<std::uint64_t>() == library, "two libraries were mixed up");
   runtime.barrier();
 }

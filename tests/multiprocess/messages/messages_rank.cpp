@@ -77,11 +77,11 @@ void many_threads(Runtime& runtime, int threads) {
       const auto index = static_cast<std::size_t>(thread);
       const int next = (runtime.rank() + 1) % runtime.size();
       std::uint64_t hops = 0;
-      if (runtime.rank() == 0) endpoint.send_am(next, handles[index], bytes_of(hops));
+      if (runtime.rank() == 0) static_cast<void>(endpoint.send_am(next, handles[index], bytes_of(hops)));
       for (std::uint64_t round = 0; round < kRounds; ++round) {
         hops = endpoint.wait(*queues[index]).as<std::uint64_t>() + 1;
         if (runtime.rank() != 0 || round + 1 < kRounds)
-          endpoint.send_am(next, handles[index], bytes_of(hops));
+          static_cast<void>(endpoint.send_am(next, handles[index], bytes_of(hops)));
       }
       require(runtime.rank() != 0 || hops == kRounds * static_cast<std::uint64_t>(runtime.size()),
               "a hop is missing");
@@ -98,7 +98,7 @@ void idle(Runtime& runtime) {
   const RemoteCompletion remote = runtime.expose(queue, {.id = 1});
   runtime.barrier();
   // All lanes are in use before everybody falls silent.
-  for (int peer = 0; peer < runtime.size(); ++peer) endpoint.send_am(peer, remote, {});
+  for (int peer = 0; peer < runtime.size(); ++peer) static_cast<void>(endpoint.send_am(peer, remote, {}));
   for (int peer = 0; peer < runtime.size(); ++peer) static_cast<void>(endpoint.wait(queue));
   runtime.barrier();
   rusage before{};
@@ -106,7 +106,7 @@ void idle(Runtime& runtime) {
   ::getrusage(RUSAGE_SELF, &before);
   if (runtime.rank() == 0) {
     std::this_thread::sleep_for(std::chrono::seconds(3));
-    for (int peer = 0; peer < runtime.size(); ++peer) endpoint.send_am(peer, remote, {});
+    for (int peer = 0; peer < runtime.size(); ++peer) static_cast<void>(endpoint.send_am(peer, remote, {}));
   }
   static_cast<void>(endpoint.wait(queue));
   ::getrusage(RUSAGE_SELF, &after);
@@ -127,7 +127,7 @@ void leave_in_turn(Runtime& runtime) {
   const auto bytes = payload(20'000, 1);
   runtime.barrier();
   for (int remaining = runtime.size(); remaining > runtime.rank(); --remaining) {
-    for (int peer = 0; peer < remaining; ++peer) endpoint.send_am(peer, remote, bytes);
+    for (int peer = 0; peer < remaining; ++peer) static_cast<void>(endpoint.send_am(peer, remote, bytes));
     const auto rounds = static_cast<std::uint64_t>(runtime.size() - remaining + 1);
     std::uint64_t expected = 0;
     for (std::uint64_t round = 0; round < rounds; ++round)
@@ -142,7 +142,8 @@ void killed(Runtime& runtime) {
   CompletionQueue queue;
   const RemoteCompletion remote = runtime.expose(queue, {.id = 1});
   runtime.barrier();
-  for (int peer = 0; peer < runtime.size(); ++peer) endpoint.send_am(peer, remote, payload(3000, 1));
+  for (int peer = 0; peer < runtime.size(); ++peer)
+    static_cast<void>(endpoint.send_am(peer, remote, payload(3000, 1)));
   for (int peer = 0; peer < runtime.size(); ++peer) static_cast<void>(endpoint.wait(queue));
   runtime.barrier();
   if (runtime.rank() == 1) {
@@ -165,7 +166,10 @@ void send_and_leave(Runtime& runtime) {
   }
   const auto bytes = payload(9000, 1);
   for (std::uint64_t count = 0; count < 300; ++count)
-    endpoint.send_am(0, remote, Bytes(bytes).first(count % 3 == 0 ? 8 : count % 3 == 1 ? 400 : 9000));
+    static_cast<void>(endpoint.send_am(0, remote,
+                                       Bytes(bytes).first(count % 3 == 0   ? 8
+                                                          : count % 3 == 1 ? 400
+                                                                           : 9000)));
 }
 
 }  // namespace

@@ -80,7 +80,8 @@ void exchange(Runtime& runtime, bool allocated, bool mapped) {
     // Others still get from this rank, perhaps by messages.
     Counter finished;
     const RemoteCompletion everywhere = runtime.expose(finished, {.id = 2});
-    for (int peer = 0; peer < runtime.size(); ++peer) endpoint.send_am(peer, everywhere, {});
+    for (int peer = 0; peer < runtime.size(); ++peer)
+      static_cast<void>(endpoint.send_am(peer, everywhere, {}));
     endpoint.wait(finished, ranks);
     runtime.barrier();
   }

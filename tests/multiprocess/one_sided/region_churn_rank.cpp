@@ -92,7 +92,7 @@ void poll(Runtime& runtime) {
     for (const RemoteRegion& key : std::span(keys).first(50)) mapped.push_back(map(runtime, key));
     regions.clear();
     require(mappings(true) == 50, "not mapped");
-    endpoint.send_am(0, handle, {});
+    static_cast<void>(endpoint.send_am(0, handle, {}));
     while (mappings(true) != 0) endpoint.progress();
     const std::uint64_t value = 7;
     std::uint64_t read = 9;
@@ -107,7 +107,7 @@ void poll(Runtime& runtime) {
       require(!map(runtime, region.region()).is_direct(), "mapped again");
     }
     require(read == 9, "a refused access wrote");
-    endpoint.send_am(0, handle, {});
+    static_cast<void>(endpoint.send_am(0, handle, {}));
   } else {
     endpoint.wait(told, 1);
     regions.clear();

@@ -73,7 +73,7 @@ int main(int count, char** arguments) {
     const std::span<std::byte> bytes = std::span(payload).first(size_of(number));
     test::fill(bytes.subspan(sizeof numbered), number + own);
     for (int step = 0; step < runtime.size(); ++step)
-      endpoint.send_am((runtime.rank() + step) % runtime.size(), remote, bytes);
+      static_cast<void>(endpoint.send_am((runtime.rank() + step) % runtime.size(), remote, bytes));
   }
   const std::uint64_t expected = std::uint64_t{messages} * static_cast<std::uint64_t>(runtime.size());
   endpoint.wait_until([&] { return received.count == expected; });

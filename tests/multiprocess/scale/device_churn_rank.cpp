@@ -66,10 +66,10 @@ void come_and_go(Runtime& runtime, int rounds) {
     const RemoteCompletion request(1, 1, 0);
     const RemoteCompletion end(2, 1, 0);
     for (std::uint64_t number = 1; number <= 8; ++number) {
-      endpoint.send_am(0, request, bytes_of(exposed.bits()));
+      static_cast<void>(endpoint.send_am(0, request, bytes_of(exposed.bits())));
       endpoint.wait(answers, number);
     }
-    endpoint.send_am(0, end, {});
+    static_cast<void>(endpoint.send_am(0, end, {}));
     if (round == rounds / 4) memory = segment_memory();
   }
   require(segment_memory() <= memory + memory / 4 + 256,

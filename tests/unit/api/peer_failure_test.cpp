@@ -262,7 +262,7 @@ TEST(PeerFailureThreads, ends_waits_for_the_dead_and_no_others) {
       for (std::uint64_t round = 0; round < 300; ++round) {
         const int to = (rank + 1) % 3;
         const int from = (rank + 2) % 3;
-        endpoint.send(to, round + 100, bytes_of(round));
+        static_cast<void>(endpoint.send(to, round + 100, bytes_of(round)));
         static_cast<void>(endpoint.post_send(kVictim, 2, bytes_of(round)));
         const Message message = endpoint.receive(from, round + 100, room);
         if (message.outcome() != Outcome::ok || message.as<std::uint64_t>() != round) break;

@@ -218,13 +218,13 @@ TEST(Simulation, wakes_threads_that_wait) {
     Endpoint endpoint(one);
     for (int round = 0; round < kRounds; ++round) {
       const Message message = endpoint.wait(ping);
-      endpoint.send_am(0, to_zero, message.bytes());
+      static_cast<void>(endpoint.send_am(0, to_zero, message.bytes()));
     }
   });
   {
     Endpoint endpoint(zero);
     for (int round = 0; round < kRounds; ++round) {
-      endpoint.send_am(1, to_one, bytes_of(round));
+      static_cast<void>(endpoint.send_am(1, to_one, bytes_of(round)));
       EXPECT_EQ(endpoint.wait(pong).as<int>(), round);
     }
   }

@@ -122,11 +122,62 @@ TEST(Explain, TellsOfARankThatWaitsWhatItLeavesUndoneBesides) {
       << "its wait tells of the receive: " << text;
 }
 
+std::string posting(int id, const std::string& refusal) {
+  return R"({"waits":[{"what":"an active message to be sent","file":"a.cpp","line":3,"peer":1,"exposed":-1,)"
+         R"("seconds":2.04,"completion":"0","is_for_all":false,"is_in_handler":false,"remote_id":)" +
+         std::to_string(id) + R"(,"refusal":")" + refusal + R"("}],"operations":[]})";
+}
+
+TEST(Explain, NamesTheIdThatAPeerHasNotExposed) {
+  const auto peer = [](const std::string& exposed, bool has_more = false) {
+    return RankAnswer{R"({"waits":[],"operations":[],"exposed":[)" + exposed + R"(],"has_more_exposed":)" +
+                          (has_more ? "true" : "false") + "}",
+                      ""};
+  };
+  const std::string begin =
+      "Rank 0 waits at a.cpp:3 (2.0 s) for an active message to be sent to rank 1: rank 1 ";
+  const auto text = [&](const RankAnswer& answer) {
+    return explain({{posting(5, "not_ready"), ""}, answer});
+  };
+  EXPECT_EQ(text(peer("")).find(begin + "has not exposed id 5 (nor any other)."), 0U) << text(peer(""));
+  EXPECT_EQ(text(peer("4,7")).find(begin + "has not exposed id 5 (it has exposed 4, 7)."), 0U);
+  EXPECT_EQ(text(peer("1,2,3,4")).find(begin + "has not exposed id 5 (it has exposed 1, 2, 3, ...)."), 0U);
+  EXPECT_EQ(text(peer("5")).find(begin + "has exposed id 5, but has not opened the device of the handle."),
+            0U);
+  EXPECT_EQ(text(peer("1,2", true)).find(begin + "has not exposed id 5, or has not opened the device"), 0U);
+  EXPECT_EQ(text({std::nullopt, "exited with code 0"}).find(begin + "has ended (exited with code 0)."), 0U);
+  EXPECT_EQ(text({std::nullopt, ""}).find(begin + "has no runtime (yet), or does not answer."), 0U);
+  // Refused for another reason, the id says nothing.
+  EXPECT_EQ(explain({{posting(5, "no_slot"), ""}, peer("")}).find("id 5"), std::string::npos);
+}
+
+TEST(Explain, NamesTheIdOfRefusedPosts) {
+  const std::string polls =
+      R"({"waits":[],"operations":[],"refusals":[{"reason":"not_ready","count":12,"peer":1,"remote_id":5}]})";
+  const std::string text = explain({{polls, ""}, {kComputes, ""}});
+  EXPECT_NE(
+      text.find("was refused 12 posts since the last look (not_ready: rank 1 has not exposed id 5 (nor any "
+                "other))"),
+      std::string::npos)
+      << text;
+}
+
+TEST(Explain, TellsThatNothingCanEndAWaitInsideAHandler) {
+  std::string report = waiting("a counter", operation("receive", 1, 7, "posted"));
+  report.replace(report.find("false"), 5, R"(false,"is_in_handler":true)");
+  EXPECT_EQ(
+      explain({{report, ""}, {kComputes, ""}}),
+      "Rank 0 waits inside a handler at a.cpp:3 (2.0 s) for a counter, which nothing can end: its device "
+      "delivers nothing before the handler returns; handlers post, and wait outside. So rank 0 waits for "
+      "itself: only it could end this wait.");
+}
+
 TEST(Explain, TrustsNoReport) {
   for (const char* report :
        {"", "{", "[]", "{}", R"({"waits":3,"operations":[]})", R"({"waits":[{"what":1}],"operations":[]})",
         R"({"waits":[],"operations":[{"kind":"receive","peer":99}]})",
-        R"({"waits":[],"operations":[],"queues":[{}]})", R"({"waits":[],"operations":[],"refusals":3})"})
+        R"({"waits":[],"operations":[],"queues":[{}]})", R"({"waits":[],"operations":[],"refusals":3})",
+        R"({"waits":[],"operations":[],"exposed":["x"]})"})
     EXPECT_NE(explain({{std::string(report), ""}}).find("No answer came from rank 0"), std::string::npos)
         << report;
   // A peer that is no rank of the job.

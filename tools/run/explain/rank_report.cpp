@@ -18,7 +18,10 @@ std::optional<RankReport> parse_report(const std::string& text) {
                               .exposed = wait.at("exposed"),
                               .seconds = wait.at("seconds"),
                               .completion = wait.at("completion"),
-                              .is_for_all = wait.at("is_for_all")});
+                              .is_for_all = wait.at("is_for_all"),
+                              .is_in_handler = wait.value("is_in_handler", false),
+                              .remote_id = wait.value("remote_id", std::int64_t{-1}),
+                              .refusal = wait.value("refusal", std::string())});
     for (const json& operation : parsed.at("operations"))
       report.operations.push_back({.kind = operation.at("kind"),
                                    .state = operation.at("state"),
@@ -27,13 +30,19 @@ std::optional<RankReport> parse_report(const std::string& text) {
                                    .tag = operation.at("tag"),
                                    .size = operation.at("size"),
                                    .completion = operation.at("completion"),
-                                   .seconds = operation.value("seconds", 0.0)});
+                                   .seconds = operation.value("seconds", 0.0),
+                                   .remote_id = operation.value("remote_id", std::int64_t{-1})});
     const json none = json::array();
     for (const json& queue : parsed.value("queues", none))
       report.queues.push_back(
           {.exposed = queue.at("exposed"), .messages = queue.at("messages"), .seconds = queue.at("seconds")});
     for (const json& refusals : parsed.value("refusals", none))
-      report.refusals.push_back({.reason = refusals.at("reason"), .count = refusals.at("count")});
+      report.refusals.push_back({.reason = refusals.at("reason"),
+                                 .count = refusals.at("count"),
+                                 .peer = refusals.value("peer", std::int64_t{-1}),
+                                 .remote_id = refusals.value("remote_id", std::int64_t{-1})});
+    for (const json& id : parsed.value("exposed", none)) report.exposed.push_back(id);
+    report.has_more_exposed = parsed.value("has_more_exposed", false);
   } catch (const json::exception&) {
     return std::nullopt;
   }

@@ -16,7 +16,10 @@ struct WaitReport {
   std::int64_t exposed = -1;
   double seconds = 0;
   std::string completion;
-  bool is_for_all = false;  ///< it ends when all ranks are in the same wait
+  bool is_for_all = false;      ///< it ends when all ranks are in the same wait
+  bool is_in_handler = false;   ///< of the device that would have to end it
+  std::int64_t remote_id = -1;  ///< the id of the peer's object that a post is for
+  std::string refusal;          ///< why the post was refused last
 };
 
 struct OperationReport {
@@ -27,7 +30,8 @@ struct OperationReport {
   std::uint64_t tag = 0;
   std::uint64_t size = 0;
   std::string completion;
-  double seconds = 0;  ///< time since an earlier check saw it
+  double seconds = 0;           ///< time since an earlier check saw it
+  std::int64_t remote_id = -1;  ///< the id of the peer's object that it is for, when the peer is not ready
 };
 
 /// Messages in an exposed object that no thread has taken for `seconds`; 0: not seen before.
@@ -41,6 +45,8 @@ struct QueueReport {
 struct RefusalsReport {
   std::string reason;
   std::uint64_t count = 0;
+  std::int64_t peer = -1;       ///< of the last one, where it is known
+  std::int64_t remote_id = -1;  ///< the id of the peer's object that it was for
 };
 
 struct RankReport {
@@ -48,6 +54,8 @@ struct RankReport {
   std::vector<OperationReport> operations;
   std::vector<QueueReport> queues;
   std::vector<RefusalsReport> refusals;
+  std::vector<std::int64_t> exposed;  ///< the lowest ids under which objects are exposed
+  bool has_more_exposed = false;
 };
 
 /// Parses a report. Returns std::nullopt for a text that is none: data written by another process is not

@@ -67,6 +67,25 @@ std::string describe_receive(const Ranks& ranks, int rank, const OperationReport
   return text;
 }
 
+/// Describes why a post to an object of a peer is refused as not ready: "rank 1 has not exposed id 1".
+std::string describe_unready(const Ranks& ranks, std::int64_t peer, std::int64_t id) {
+  const ObservedRank* const observed = find(ranks, peer);
+  if (observed == nullptr) return fmt::format("rank {} is not ready", peer);
+  if (!observed->end.empty()) return fmt::format("rank {} has ended ({})", peer, observed->end);
+  if (!observed->report) return fmt::format("rank {} has no runtime (yet), or does not answer", peer);
+  const RankReport& report = *observed->report;
+  if (std::find(report.exposed.begin(), report.exposed.end(), id) != report.exposed.end())
+    return fmt::format("rank {} has exposed id {}, but has not opened the device of the handle", peer, id);
+  if (report.has_more_exposed && !report.exposed.empty() && id > report.exposed.back())
+    return fmt::format("rank {} has not exposed id {}, or has not opened the device of the handle", peer, id);
+  std::string others;
+  for (std::size_t number = 0; number < std::min(report.exposed.size(), kNamedOperations); ++number)
+    others += fmt::format("{}{}", number == 0 ? "" : ", ", report.exposed[number]);
+  if (report.exposed.size() > kNamedOperations || report.has_more_exposed) others += ", ...";
+  return fmt::format("rank {} has not exposed id {}{}", peer, id,
+                     others.empty() ? " (nor any other)" : fmt::format(" (it has exposed {})", others));
+}
+
 /// Returns true when the operation waits for memory of its own rank: no other rank can end it.
 bool lacks_memory(const OperationReport& operation) {
   return operation.kind == "arrival" && operation.state.starts_with("no memory");
@@ -80,6 +99,10 @@ std::string describe(const Ranks& ranks, int rank, const OperationReport& operat
   if (operation.kind == "arrival")
     return fmt::format("the rest of a large message from rank {} with {} ({} bytes: {})", operation.peer,
                        tag_of(operation), operation.size, operation.state);
+  if (operation.remote_id >= 0)
+    return fmt::format("rank {} to take an active message with {} ({} bytes): {}", operation.peer,
+                       tag_of(operation), operation.size,
+                       describe_unready(ranks, operation.peer, operation.remote_id));
   if (operation.kind == "send" || operation.kind == "active message")
     return fmt::format("rank {} to take {} with {} ({} bytes: {})", operation.peer,
                        operation.kind == "send" ? "a message" : "an active message", tag_of(operation),
@@ -93,10 +116,25 @@ std::string describe(const Ranks& ranks, int rank, const OperationReport& operat
 Reason reason_of(const Ranks& ranks, int rank, const WaitReport& wait) {
   const RankReport& own = *ranks[static_cast<std::size_t>(rank)].report;
   Reason reason;
-  reason.sentence = fmt::format("Rank {} waits", rank);
+  reason.sentence = fmt::format("Rank {} waits{}", rank, wait.is_in_handler ? " inside a handler" : "");
   if (wait.line != 0) reason.sentence += fmt::format(" at {}:{}", wait.file, wait.line);
   reason.sentence += fmt::format(" ({:.1f} s) for ", wait.seconds);
 
+  if (wait.is_in_handler) {
+    reason.sentence += wait.what;
+    if (wait.peer >= 0) reason.sentence += fmt::format(" to rank {}", wait.peer);
+    reason.sentence +=
+        ", which nothing can end: its device delivers nothing before the handler returns; handlers post, and "
+        "wait outside";
+    reason.awaited.push_back(rank);
+    return reason;
+  }
+  if (wait.remote_id >= 0 && wait.refusal == "not_ready") {
+    reason.sentence += fmt::format("{} to rank {}: {}", wait.what, wait.peer,
+                                   describe_unready(ranks, wait.peer, wait.remote_id));
+    reason.awaited.push_back(static_cast<int>(wait.peer));
+    return reason;
+  }
   if (wait.is_for_all) {
     for (std::size_t other = 0; other < ranks.size(); ++other) {
       const auto& report = ranks[other].report;
@@ -196,8 +234,10 @@ std::string left_undone(const std::vector<ObservedRank>& ranks, int rank) {
           "at least {:.1f} s",
           queue.messages, queue.messages == 1 ? "message" : "messages", queue.exposed, queue.seconds));
   for (const RefusalsReport& refusals : report.refusals)
-    parts.push_back(fmt::format("was refused {} {} since the last look ({})", refusals.count,
-                                refusals.count == 1 ? "post" : "posts", refusals.reason));
+    parts.push_back(fmt::format(
+        "was refused {} {} since the last look ({}{})", refusals.count,
+        refusals.count == 1 ? "post" : "posts", refusals.reason,
+        refusals.remote_id >= 0 ? ": " + describe_unready(ranks, refusals.peer, refusals.remote_id) : ""));
   std::string text;
   for (const std::string& part : parts)
     text += (text.empty() ? fmt::format("Rank {} ", rank) : "; it ") + part;

@@ -138,7 +138,13 @@ Status ActiveMessages::post(int peer, RemoteCompletion remote, Bytes bytes,
       posts_,
       {Operation::active_message_sent, peer, options.tag, bytes.size(),
        posts_.backlog.waits_for_room(peer, options.message_class), options.may_retry},
-      caller, [&](Caller by) { return attempt(peer, remote, bytes, options, by); },
+      caller,
+      [&](Caller by) {
+        const Status status = attempt(peer, remote, bytes, options, by);
+        if (status.reason() == Reason::not_ready) [[unlikely]]
+          posts_.context.note_unready(peer, remote);
+        return status;
+      },
       [&](Status refused) { return enqueue(refused, peer, remote, bytes, nullptr, options); });
 }
 

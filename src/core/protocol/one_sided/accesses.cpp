@@ -4,9 +4,11 @@
 
 #include "core/deadline/timed_posts.hpp"
 #include "core/protocol/post_checks.hpp"
+#include "core/wait/call_name.hpp"
 #include "core/wait/until_accepted.hpp"
 
 #include <atomic>
+#include <string_view>
 
 namespace weft::core {
 
@@ -37,11 +39,9 @@ class Ending final : public Completion {
 
 Status post_access(detail::DeviceState& device, const OneSided::Access& access, Caller caller) {
   if (access.options.timeout.count() != 0) [[unlikely]] {
-    const char* const name = access.operation == Operation::put   ? "post_put"
-                             : access.operation == Operation::get ? "post_get"
-                                                                  : "post_atomic";
     return device.posts().timed.post(
-        name, {access.operation, access.peer, access.options.tag, access.data, access.size}, access.options,
+        OneSided::name_of_post(access).data(),
+        {access.operation, access.peer, access.options.tag, access.data, access.size}, access.options,
         [&](const AccessOptions& within) {
           OneSided::Access posted = access;
           posted.options = within;
@@ -59,6 +59,7 @@ Outcome perform_access(detail::DeviceState& device, OneSided::Access access, Cal
   access.options.completion = &ending;
   access.options.may_complete_now = access.options.may_complete_now || !is_observed;
   access.options.may_retry = true;
+  const std::string_view name = OneSided::name_of_post(access);
   const detail::TimeLeft time_left(access.options.timeout);
   const detail::WaitPlace place{access.operation == Operation::put   ? "a put"
                                 : access.operation == Operation::get ? "a get"
@@ -68,7 +69,8 @@ Outcome perform_access(detail::DeviceState& device, OneSided::Access access, Cal
   const Status status = device.until_accepted(
       [&] {
         access.options.timeout = time_left.left();
-        return post_access(device, access, caller);
+        return named(name.substr(OneSided::kPost.size()), name,
+                     [&] { return post_access(device, access, caller); });
       },
       place, caller.exclusive);
   if (status.is_done()) return Outcome::ok;

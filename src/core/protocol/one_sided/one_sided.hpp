@@ -30,6 +30,7 @@
 
 #include <atomic>
 #include <memory>
+#include <string_view>
 
 namespace weft::core {
 
@@ -52,6 +53,10 @@ class OneSided {
     AccessOptions options;
     AtomicUpdate update{};
   };
+  /// The name of the access's post: "post_fetch_atomic". That of the call that waits is the same without
+  /// kPost.
+  [[nodiscard]] static std::string_view name_of_post(const Access& access) noexcept;
+  static constexpr std::string_view kPost = "post_";
   /// Throws weft::Error for invalid arguments.
   void check(const Access& access) const;
   /// Posts an access. A refused access is queued in the backlog when the options ask for that, or when

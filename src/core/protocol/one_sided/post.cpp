@@ -15,13 +15,14 @@ namespace weft::core {
 using network::AccessResult;
 using network::RemoteMemory;
 
-namespace {
-
-const char* name_of_post(Operation operation) noexcept {
-  return operation == Operation::put ? "post_put" : operation == Operation::get ? "post_get" : "post_atomic";
+std::string_view OneSided::name_of_post(const Access& access) noexcept {
+  if (access.operation == Operation::put) return "post_put";
+  if (access.operation == Operation::get) return "post_get";
+  const bool fetches = access.data != nullptr;
+  if (access.update.operation == detail::kCompareSwap)
+    return fetches ? "post_fetch_compare_swap" : "post_compare_swap";
+  return fetches ? "post_fetch_atomic" : "post_atomic";
 }
-
-}  // namespace
 
 Reason OneSided::reason_of(AccessResult result) noexcept {
   switch (result) {
@@ -36,7 +37,7 @@ Reason OneSided::reason_of(AccessResult result) noexcept {
 
 void OneSided::check(const Access& access) const {
   const RemoteRegion& region = access.where.region;
-  const std::string post = name_of_post(access.operation);
+  const std::string post(name_of_post(access));
   if (access.peer < 0 || access.peer >= context_.ranks) {
     base::refuse_in_forked_copy(post.c_str());
     throw Error(post + ": peer " + std::to_string(access.peer) + " is not a rank of this job (0 to " +
@@ -115,11 +116,12 @@ Status OneSided::attempt_directly(Request& request, const Origin& origin, bool& 
   const AccessOptions& options = request.options;
   const RemoteRegion& region = request.where.region;
   const bool is_put = request.operation == Operation::put;
-  const RemoteMemory memory{{region.index, region.generation},
-                            {region.address, region.key},
-                            region.bytes,
-                            request.where.offset,
-                            options.signal.generation() != 0 ? options.signal.device() : options.device};
+  const RemoteMemory memory{
+      {region.index, region.generation},
+      {region.address, region.key},
+      region.bytes,
+      request.where.offset,
+      options.signal.generation() != 0 ? options.signal.device() : std::uint8_t{options.device}};
   const int peer = region.rank;
   const std::uint64_t immediate = immediate_of(options.signal, context_.rank, options.tag);
   request.is_signalled = select_signal({options.signal.generation() != 0, is_put,

@@ -104,7 +104,7 @@ Status OneSided::send_to_target(Request& request, Channel channel, bool carries_
   const AccessOptions& options = request.options;
   network::Outgoing outgoing{};
   outgoing.peer = request.where.region.rank;
-  outgoing.device = carries_signal ? options.signal.device() : options.device;
+  outgoing.device = carries_signal ? options.signal.device() : std::uint8_t{options.device};
   outgoing.traffic = network::TrafficClass::data;
   outgoing.channel = static_cast<std::uint8_t>(channel);
   outgoing.to_handle = carries_signal;

@@ -29,6 +29,9 @@ class PeerPackets final : public detail::PayloadLender, public PayloadOwner {
   std::byte* allocate(std::size_t) noexcept override { return nullptr; }
   void release(std::byte* data, std::size_t size, std::uint64_t cookie) noexcept override;
 
+  /// The number of packets that messages hold.
+  [[nodiscard]] std::uint32_t held() const noexcept { return held_.load(std::memory_order_relaxed); }
+
   [[nodiscard]] static constexpr std::uint64_t cookie_of(std::uint32_t index,
                                                          std::uint32_t generation) noexcept {
     return std::uint64_t{generation} << 32 | index;

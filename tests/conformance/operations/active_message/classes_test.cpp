@@ -256,12 +256,12 @@ TYPED_TEST(Classes, that_do_not_exist_are_refused) {
   auto& endpoint = ranks.endpoint(0);
   const std::array<Bytes, 1> parts{};
   expect_refused([&] { static_cast<void>(endpoint.post_am(1, ranks.remote, {}, {.message_class = kNone})); });
-  expect_refused([&] { endpoint.send_am(1, ranks.remote, {}, {.message_class = kNone}); });
+  expect_refused([&] { static_cast<void>(endpoint.send_am(1, ranks.remote, {}, {.message_class = kNone})); });
   expect_refused([&] {
     static_cast<void>(endpoint.post_am(1, ranks.remote, Bytes{}, parts, {.message_class = kNone}));
   });
   expect_refused([&] { static_cast<void>(endpoint.post_send(1, 1, {}, {.message_class = kNone})); });
-  expect_refused([&] { endpoint.send(1, 1, {}, {.message_class = kNone}); });
+  expect_refused([&] { static_cast<void>(endpoint.send(1, 1, {}, {.message_class = kNone})); });
   expect_refused([&] { static_cast<void>(endpoint.prepare_send(1, 1, {}, {.message_class = kNone})); });
   expect_refused(
       [&] { static_cast<void>(endpoint.prepare_am(1, ranks.remote, {}, {.message_class = kNone})); });

@@ -112,10 +112,12 @@ TEST(UseOfClasses, by_several_threads_loses_nothing) {
       for (std::uint64_t number = 0; number < kEach; ++number) {
         const std::size_t each = (number + static_cast<std::uint64_t>(thread)) % kClasses.size();
         const auto bytes = payload(kSizes[number % kSizes.size()], number);
-        ranks.endpoint(0).send_am(1, remotes[each], bytes, {.message_class = kClasses[each]});
+        static_cast<void>(
+            ranks.endpoint(0).send_am(1, remotes[each], bytes, {.message_class = kClasses[each]}));
         const std::uint64_t tag = static_cast<std::uint64_t>(thread) * kEach + number;
-        ranks.endpoint(0).send(1, tag, Bytes(bytes).first(std::min<std::size_t>(bytes.size(), 64)),
-                               {.message_class = kClasses[(each + 1) % kClasses.size()]});
+        static_cast<void>(ranks.endpoint(0).send(1, tag,
+                                                 Bytes(bytes).first(std::min<std::size_t>(bytes.size(), 64)),
+                                                 {.message_class = kClasses[(each + 1) % kClasses.size()]}));
       }
       ready.fetch_add(1);
     });

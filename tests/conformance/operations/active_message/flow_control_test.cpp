@@ -180,7 +180,7 @@ TEST(FlowControl, a_consumer_that_waits_is_never_left_with_stopped_senders) {
   });
   std::thread sender([&] {
     for (std::uint64_t next = 0; next < kMessages; ++next)
-      ranks.endpoint(0).send_am(1, remote, bytes_of(next));
+      static_cast<void>(ranks.endpoint(0).send_am(1, remote, bytes_of(next)));
   });
   std::uint64_t sum = 0;
   for (std::uint64_t next = 0; next < kMessages; ++next)

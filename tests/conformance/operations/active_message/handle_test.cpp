@@ -217,7 +217,7 @@ TEST(BadArguments, of_posts_are_named) {
   for (const int peer : {-1, 2, 1'000'000}) {
     expect_names(error_of([&] { static_cast<void>(ranks.endpoint(0).post_am(peer, remote, {})); }),
                  {"post_am", "peer", std::to_string(peer).c_str(), "0 to 1"});
-    expect_names(error_of([&] { ranks.endpoint(0).send_am(peer, remote, bytes); }),
+    expect_names(error_of([&] { static_cast<void>(ranks.endpoint(0).send_am(peer, remote, bytes)); }),
                  {"peer", std::to_string(peer).c_str()});
   }
   expect_names(error_of([&] { static_cast<void>(ranks.endpoint(0).post_am(1, RemoteCompletion(), {})); }),

@@ -189,7 +189,7 @@ TEST(Collective, meets_no_message_of_the_program) {
       ++wrong;
     if (got.value() != 0) ++wrong;
     if (collective.barrier() != Outcome::ok) ++wrong;  // nobody sends before all have looked
-    endpoint.send(1 - rank, 0, bytes_of(out), {.policy = MatchingPolicy::any});
+    static_cast<void>(endpoint.send(1 - rank, 0, bytes_of(out), {.policy = MatchingPolicy::any}));
     endpoint.wait(got, 1);
     if (in != 77) ++wrong;
   });
@@ -224,15 +224,18 @@ TEST(CollectiveMisuse, is_refused_with_a_clear_message) {
   Collective& collective = job.at(0);
   std::vector<int> four(4);
   std::vector<int> three(3);
-  EXPECT_EQ(error_of([&] { collective.broadcast(four, 2); }),
+  EXPECT_EQ(error_of([&] { static_cast<void>(collective.broadcast(four, 2)); }),
             "broadcast: root 2 is not a rank of this job (0 to 1)");
   EXPECT_EQ(error_of([&] { static_cast<void>(collective.make_reduce(four, four, Sum{}, -1)); }),
             "reduce: root -1 is not a rank of this job (0 to 1)");
   EXPECT_EQ(
-      error_of([&] { collective.allreduce(four, three, Sum{}); }),
+      error_of([&] { static_cast<void>(collective.allreduce(four, three, Sum{})); }),
       "allreduce: the result has room for 3 elements, but 4 are reduced; both buffers have the same length");
-  EXPECT_EQ(error_of([&] { collective.allreduce(std::span{four}.first(3), std::span{four}.last(3), Sum{}); }),
-            "allreduce: the buffers overlap in part; they must be the same or apart");
+  EXPECT_EQ(
+      error_of([&] {
+        static_cast<void>(collective.allreduce(std::span{four}.first(3), std::span{four}.last(3), Sum{}));
+      }),
+      "allreduce: the buffers overlap in part; they must be the same or apart");
   Runtime& runtime = job.ranks().runtime(0);
   EXPECT_NE(error_of([&] { Collective(runtime, job.ranks().endpoint(0), {.engine = 0}); }).find("engine 0"),
             std::string::npos);
@@ -246,10 +249,11 @@ TEST(CollectiveMisuse, lengths_that_differ_between_ranks_are_reported_by_both) {
   job.run([&](Collective& collective, int rank) {
     std::vector<std::uint64_t> values(rank == 0 ? 2 : 3);
     std::vector<std::uint64_t> result(values.size());
-    errors[static_cast<std::size_t>(rank)] = error_of([&] { collective.allreduce(values, result, Sum{}); });
+    errors[static_cast<std::size_t>(rank)] =
+        error_of([&] { static_cast<void>(collective.allreduce(values, result, Sum{})); });
     CollectiveOperation operation = collective.make_allreduce(values, result, Sum{});
     operation.start();
-    EXPECT_EQ(error_of([&] { operation.wait(); }), errors[static_cast<std::size_t>(rank)]);
+    EXPECT_EQ(error_of([&] { static_cast<void>(operation.wait()); }), errors[static_cast<std::size_t>(rank)]);
   });
   EXPECT_EQ(errors[0],
             "allreduce: rank 1 sent 24 bytes where this rank expects 16; all ranks call the same collectives "
@@ -269,7 +273,7 @@ TEST(CollectiveMisuse, lengths_that_travel_differently_are_reported_as_well) {
         std::vector<std::uint64_t> values(rank == 0 ? mine : theirs);
         std::vector<std::uint64_t> result(values.size());
         errors[static_cast<std::size_t>(rank)] =
-            error_of([&] { collective.allreduce(values, result, Sum{}); });
+            error_of([&] { static_cast<void>(collective.allreduce(values, result, Sum{})); });
       });
       EXPECT_NE(errors[0].find("allreduce: rank 1 sent "), std::string::npos) << mine << ", " << theirs;
       EXPECT_NE(errors[1].find("allreduce: rank 0 sent "), std::string::npos) << mine << ", " << theirs;

@@ -213,7 +213,7 @@ TEST(Handlers, may_progress_other_devices) {
     --depth;
   });
   const RemoteCompletion remote = runtime.expose(handler, {.id = 1, .device = outer.index()});
-  first.send_am(0, remote, {});
+  static_cast<void>(first.send_am(0, remote, {}));
   ASSERT_TRUE(test::until([&] { return arrived == 1; }, [&] { first.progress(); }));
   EXPECT_EQ(deepest, 1);
 }

@@ -194,11 +194,12 @@ TEST(Synchronizer, wakes_a_thread_that_waits_for_it) {
       EXPECT_EQ(messages.size(), 2U);
       for (const Message& message : messages) EXPECT_EQ(message.as<std::uint64_t>(), round);
       arrived.reset();
-      ranks.endpoint(1).send_am(0, back, {});
+      static_cast<void>(ranks.endpoint(1).send_am(0, back, {}));
     }
   });
   for (std::uint64_t round = 0; round < kRounds; ++round) {
-    for (int count = 0; count < 2; ++count) ranks.endpoint(0).send_am(1, remote, bytes_of(round));
+    for (int count = 0; count < 2; ++count)
+      static_cast<void>(ranks.endpoint(0).send_am(1, remote, bytes_of(round)));
     ranks.endpoint(0).wait(acknowledged, round + 1);
   }
   receiver.join();

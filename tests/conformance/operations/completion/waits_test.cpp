@@ -24,7 +24,7 @@ class WaitsOfSeveralThreads : public testing::Test {
  protected:
   /// Threads are parked, or about to, when the next step comes; nothing depends on it.
   static void let_them_park() { std::this_thread::sleep_for(20ms); }
-  void send() { endpoint_.send_am(0, remote_, {}); }
+  void send() { static_cast<void>(endpoint_.send_am(0, remote_, {})); }
 
   Ranks<Endpoint> ranks_{1};
   Endpoint& endpoint_ = ranks_.endpoint(0);
@@ -99,7 +99,7 @@ TEST_F(WaitsOfSeveralThreads, for_one_queue_get_one_message_each) {
     });
   let_them_park();
   for (std::size_t each = 0; each < kThreads; ++each) {
-    endpoint_.send_am(0, remote, {}, {.tag = static_cast<std::uint32_t>(each)});
+    static_cast<void>(endpoint_.send_am(0, remote, {}, {.tag = static_cast<std::uint32_t>(each)}));
     EXPECT_TRUE(until([&] { return returned == each + 1; }, rest));
   }
   for (std::thread& thread : threads) thread.join();
@@ -121,8 +121,8 @@ TEST_F(WaitsOfSeveralThreads, for_one_synchronizer_or_graph_all_return) {
       EXPECT_EQ(endpoint_.wait(graph), Outcome::ok);
     });
   let_them_park();
-  endpoint_.send_am(0, remote, {});
-  endpoint_.send_am(0, remote, {});
+  static_cast<void>(endpoint_.send_am(0, remote, {}));
+  static_cast<void>(endpoint_.send_am(0, remote, {}));
   EXPECT_EQ(endpoint_.send(0, 1, {}), Outcome::ok);
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(endpoint_.receive(0, 2, {}).outcome(), Outcome::ok);
@@ -141,9 +141,9 @@ TEST_F(WaitsOfSeveralThreads, on_devices_of_their_own_return_each_at_its_target)
   std::thread second([&] { other.wait(counter_, 2); });
   let_them_park();
   // Arrives where the second one progresses.
-  other.send_am(0, there, {});
+  static_cast<void>(other.send_am(0, there, {}));
   EXPECT_TRUE(until([&] { return has_first.load(); }, rest));
-  other.send_am(0, there, {});
+  static_cast<void>(other.send_am(0, there, {}));
   first.join();
   second.join();
 }

@@ -83,7 +83,7 @@ TEST_P(Threads, share_an_endpoint_and_lose_nothing) {
           buffer.resize(size);
           test::fill(buffer, tag);
           for (int peer = 0; peer < count; ++peer)
-            ranks.endpoint(rank).send_am(peer, remote, buffer, {.tag = tag});
+            static_cast<void>(ranks.endpoint(rank).send_am(peer, remote, buffer, {.tag = tag}));
           ranks.endpoint(rank).progress();
         }
         --running;
@@ -187,11 +187,13 @@ TEST_P(Threads, wait_and_are_woken) {
         Endpoint& endpoint = ranks.endpoint(rank);
         std::uint64_t hops = 0;
         if (rank == 0)
-          endpoint.send_am((rank + 1) % count, handles[static_cast<std::size_t>(thread)], bytes_of(hops));
+          static_cast<void>(endpoint.send_am((rank + 1) % count, handles[static_cast<std::size_t>(thread)],
+                                             bytes_of(hops)));
         for (std::uint64_t round = 0; round < rounds; ++round) {
           hops = endpoint.wait(*queues[index]).as<std::uint64_t>() + 1;
           if (rank != 0 || round + 1 < rounds)
-            endpoint.send_am((rank + 1) % count, handles[static_cast<std::size_t>(thread)], bytes_of(hops));
+            static_cast<void>(endpoint.send_am((rank + 1) % count, handles[static_cast<std::size_t>(thread)],
+                                               bytes_of(hops)));
         }
         EXPECT_TRUE(rank != 0 || hops == rounds * static_cast<std::uint64_t>(count)) << hops;
       });
@@ -207,7 +209,7 @@ TEST(ProgressThreads, serve_a_rank_that_only_waits) {
   const RemoteCompletion remote = ranks.runtime(1).expose(arrived, {.id = 1});
   for (std::uint64_t next = 1; next <= 200; ++next) {
     const auto bytes = payload(next % 20 == 19 ? 30'000 : next, next);
-    ranks.endpoint(0).send_am(1, remote, bytes);
+    static_cast<void>(ranks.endpoint(0).send_am(1, remote, bytes));
     ranks.endpoint(1).wait(arrived, next);
   }
 }
@@ -225,7 +227,7 @@ TEST(ProgressThreads, run_where_they_are_told_to) {
     done = true;
   });
   const RemoteCompletion remote = ranks.runtime(1).expose(look, {.id = 1});
-  ranks.endpoint(0).send_am(1, remote, payload(8, 1));
+  static_cast<void>(ranks.endpoint(0).send_am(1, remote, payload(8, 1)));
   ASSERT_TRUE(test::until([&] { return done.load(); }, [&] { ranks.endpoint(0).progress(); }));
   EXPECT_EQ(CPU_COUNT(&seen), static_cast<int>(processors.size()));
   for (const int processor : processors) EXPECT_TRUE(CPU_ISSET(static_cast<std::size_t>(processor), &seen));

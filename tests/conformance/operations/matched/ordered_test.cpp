@@ -345,7 +345,8 @@ TEST(OrderedThreads, keep_the_order_of_each_thread) {
       workers.emplace_back([&, sender, thread] {
         for (std::uint64_t number = 0; number < kEach; ++number) {
           const auto bytes = test::payload(size_of(number), number);
-          ranks.endpoint(sender).send(0, static_cast<std::uint64_t>(thread), bytes, {.engine = kEngine});
+          static_cast<void>(
+              ranks.endpoint(sender).send(0, static_cast<std::uint64_t>(thread), bytes, {.engine = kEngine}));
         }
         --running;
         while (running.load() != 0) ranks.endpoint(sender).progress();

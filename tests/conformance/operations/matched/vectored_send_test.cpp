@@ -254,7 +254,7 @@ TEST_P(VectoredSends, and_receives_that_wait) {
   std::thread sender([&] {
     for (std::uint64_t number = 0; number < kMessages; ++number) {
       const SentPieces pieces(cuts_of(size_of(number))[number % 5], number);
-      ranks.endpoint(0).send(1, number, pieces.list, {.engine = engine()});
+      static_cast<void>(ranks.endpoint(0).send(1, number, pieces.list, {.engine = engine()}));
     }
   });
   for (std::uint64_t number = 0; number < kMessages; ++number) {
@@ -285,7 +285,7 @@ TEST_P(VectoredSends, of_many_threads_arrive_whole) {
       for (std::uint64_t number = 0; number < kMessages; ++number) {
         const std::uint64_t tag = number * kThreads + static_cast<std::uint64_t>(thread);
         const SentPieces pieces(cuts_of(size_of(number))[tag % 5], tag);
-        ranks.endpoint(0).send(1, tag, pieces.list, {.engine = engine()});
+        static_cast<void>(ranks.endpoint(0).send(1, tag, pieces.list, {.engine = engine()}));
       }
     });
     threads.emplace_back([&, thread] {

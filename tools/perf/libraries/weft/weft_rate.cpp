@@ -59,7 +59,7 @@ void send(AnyEndpoint& endpoint, RemoteCompletion data, RemoteCompletion control
   }
   const double seconds = watch.seconds();
   const double core_share = watch.core_share();
-  endpoint.send_am(kReceiver, control, bytes_of(sent));
+  static_cast<void>(endpoint.send_am(kReceiver, control, bytes_of(sent)));
   endpoint.wait_until([&] { return acknowledged != kUnknownTotal; });
   print({.role = "sender",
          .value = static_cast<double>(sent) / seconds,
@@ -78,7 +78,7 @@ void receive(AnyEndpoint& endpoint, Inbox& inbox, const std::uint64_t& count, co
       },
       [&] { return count; }, [&] { return total; });
   print({.role = "receiver", .value = rate.per_second, .core_share = rate.core_share, .messages = count});
-  endpoint.send_am(kSender, control, bytes_of(count));
+  static_cast<void>(endpoint.send_am(kSender, control, bytes_of(count)));
 }
 
 template <class AnyEndpoint, class To>

@@ -22,12 +22,12 @@ void send(AnyEndpoint& endpoint, RemoteCompletion data, RemoteCompletion control
     fill(payload.data(), payload.size(), number);
     const ActiveMessageOptions options{.tag = static_cast<std::uint32_t>(number)};
     if (task.size > kCopiedByPost) {
-      endpoint.send_am(1, data, payload, options);
+      static_cast<void>(endpoint.send_am(1, data, payload, options));
     } else {
       while (endpoint.post_am(1, data, payload, options).is_retry()) endpoint.progress();
     }
   });
-  endpoint.send_am(1, control, bytes_of(sent));
+  static_cast<void>(endpoint.send_am(1, control, bytes_of(sent)));
   endpoint.wait_until([&] { return acknowledged != kUnknownTotal; });
   print({.role = "sender", .messages = sent});
 }
@@ -56,7 +56,7 @@ void receive(AnyEndpoint& endpoint, Inbox& inbox, const Ledger& ledger, const st
          .lost = ledger.lost(total),
          .duplicated = ledger.duplicated(),
          .torn = ledger.torn()});
-  endpoint.send_am(0, control, bytes_of(total));
+  static_cast<void>(endpoint.send_am(0, control, bytes_of(total)));
 }
 
 template <class AnyEndpoint, class To>
