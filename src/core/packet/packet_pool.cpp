@@ -150,7 +150,9 @@ void PacketPool::put_packet(std::uint32_t index) noexcept {
 std::uint32_t PacketPool::count_unused() noexcept {
   std::array<std::uint32_t, kMagazineSize> indices;
   std::uint32_t unused = 0;
-  for (std::size_t more = 1; more != 0; unused += static_cast<std::uint32_t>(more)) more = reclaim(indices);
+  // What peers return is not trusted: not more than there is.
+  for (std::size_t more = 1; more != 0 && unused < memory_.count; unused += static_cast<std::uint32_t>(more))
+    more = reclaim(indices);
   const std::uint32_t threads = std::min(concurrent::thread_numbers_used(), kMagazines);
   for (std::uint32_t thread = 0; thread < threads; ++thread)
     unused += magazines_[thread].take_all(indices.data());
