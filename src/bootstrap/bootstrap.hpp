@@ -50,7 +50,7 @@ class Bootstrap {
   /// Publishes a value under (rank(), key). A key is published once; the second time is an Error.
   virtual void put(std::string_view key, std::span<const std::byte> value) = 0;
   /// Returns the value of another rank, or nullopt when it has not been published yet. Never waits for it.
-  /// One round trip to the launcher at most (tens of microseconds).
+  /// One round trip to the launcher at most (tens of microseconds); none for the first short value of a rank.
   virtual std::optional<std::vector<std::byte>> try_get(int rank, std::string_view key) = 0;
   /// Waits for a value of another rank, at most for the attribute bootstrap_timeout. Fails at once, naming
   /// the rank and how it ended, when that rank has left without publishing it.

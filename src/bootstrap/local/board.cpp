@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <string>
 
@@ -14,16 +15,16 @@
 namespace weft::bootstrap::local {
 namespace {
 
-constexpr std::uint64_t kMagic = 0x323044524f424657;  // "WFBORD02"
+constexpr std::uint64_t kMagic = 0x333044524f424657;  // "WFBORD03"
 
 }  // namespace
 
-Board::Board(std::string_view job_id, int size)
-    : file_(base::make_memory_file("weft-board", sizeof(Page) + static_cast<std::size_t>(size), 0,
-                                   "the board of the job's ranks")) {
+Board::Board(std::string_view job_id, int size, bool has_values)
+    : file_(base::make_memory_file("weft-board", bytes_for(size), 0, "the board of the job's ranks")) {
   map(size, true);
   page_->magic = kMagic;
   page_->size = size;
+  page_->has_values = has_values ? 1 : 0;
   job_id.copy(page_->job_id.data(), page_->job_id.size() - 1);
 }
 
@@ -32,7 +33,7 @@ std::unique_ptr<Board> Board::open(Descriptor file, std::string_view job_id, int
   board->file_ = std::move(file);
   struct stat information {};
   if (::fstat(board->file_.get(), &information) != 0 ||
-      information.st_size != static_cast<off_t>(sizeof(Page) + static_cast<std::size_t>(size)))
+      information.st_size != static_cast<off_t>(bytes_for(size)))
     throw Error("what the launcher sent is no board of " + std::to_string(size) + " ranks");
   board->map(size, writes);
   board->file_.close();
@@ -43,7 +44,7 @@ std::unique_ptr<Board> Board::open(Descriptor file, std::string_view job_id, int
 }
 
 void Board::map(int size, bool writes) {
-  bytes_ = sizeof(Page) + static_cast<std::size_t>(size);
+  bytes_ = bytes_for(size);
   void* page =
       ::mmap(nullptr, bytes_, writes ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED, file_.get(), 0);
   if (page == MAP_FAILED)
@@ -65,6 +66,33 @@ void Board::mark_failed(int rank) noexcept {
 void Board::mark_left(int rank) noexcept {
   // Pairs with the acquire of threads that read the count of departures.
   if (mark(rank, End::left)) page_->departures.fetch_add(1, std::memory_order_release);
+}
+
+void Board::publish(int rank, std::string_view key, std::span<const std::byte> value) noexcept {
+  Place& to = place(rank);
+  if (to.state.load(std::memory_order_relaxed) == Values::here_too) return;
+  const bool fits = key.size() <= to.key.size() && value.size() <= to.value.size();
+  if (fits) {
+    to.key_bytes = static_cast<std::uint16_t>(key.size());
+    to.value_bytes = static_cast<std::uint16_t>(value.size());
+    key.copy(to.key.data(), key.size());
+    std::copy(value.begin(), value.end(), to.value.begin());
+  }
+  // Pairs with the acquire in look_up().
+  to.state.store(fits ? Values::here_too : Values::elsewhere, std::memory_order_release);
+}
+
+Board::Told Board::look_up(int rank, std::string_view key, std::vector<std::byte>& value) const {
+  if (page_->has_values == 0) return Told::nothing;
+  const Place& from = place(rank);
+  // Pairs with the release in publish().
+  const Values state = from.state.load(std::memory_order_acquire);
+  if (state == Values::none) return Told::not_published;
+  if (state != Values::here_too || from.value_bytes > from.value.size() || from.key_bytes != key.size() ||
+      key != std::string_view(from.key.data(), std::min(key.size(), from.key.size())))
+    return Told::nothing;
+  value.assign(from.value.begin(), from.value.begin() + from.value_bytes);
+  return Told::value;
 }
 
 bool Board::mark(int rank, End how) noexcept {

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <utility>
 
@@ -90,7 +91,11 @@ void Server::leave(Instance& instance, int rank, std::string how) {
   if (instance.exchange.has_left(rank)) return;
   instance.exchange.leave(rank, std::move(how));
   ++instance.left;
-  lent_ -= std::erase_if(instance.lent, [rank](const auto& entry) { return entry.first.first == rank; });
+  // The loans of the rank lie together.
+  const auto first = instance.lent.lower_bound(std::pair<int, std::string_view>{rank, {}});
+  const auto last = instance.lent.lower_bound(std::pair<int, std::string_view>{rank + 1, {}});
+  lent_ -= static_cast<std::size_t>(std::distance(first, last));
+  instance.lent.erase(first, last);
   settle_all(instance);
   if (instance.left < size_) return;
   stored_bytes_ -= instance.stored_bytes;

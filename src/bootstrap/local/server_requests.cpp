@@ -204,6 +204,7 @@ void Server::put(Connection& connection) {
   }
   stored_bytes_ += connection.payload.size();
   instance.stored_bytes += connection.payload.size();
+  instance.board.publish(connection.rank, key, value);
   answer(connection, header.request, Message::done, nullptr);
 
   const auto [first, last] =

@@ -248,7 +248,7 @@ void Agent::depart(std::uint32_t instance, int rank, bool has_failed) {
 
 local::Board& Agent::board_of(std::uint32_t instance) {
   auto& board = boards_[instance];
-  if (board == nullptr) board = std::make_unique<local::Board>(job_id_, size_);
+  if (board == nullptr) board = std::make_unique<local::Board>(job_id_, size_, false);
   return *board;
 }
 
