@@ -24,10 +24,14 @@ Backlog::Backlog(int ranks, std::uint32_t limit, std::uint32_t peer_limit, bool 
       keeper_(keeper),
       records_(limit * 3 + 2 * share(limit, MessageClass::bulk)),
       free_(records_),
-      posts_(new PendingPost[records_]),
+      posts_(records_),
       peers_(new PeerQueue[static_cast<std::size_t>(ranks)]),
-      ranks_(ranks) {
-  for (std::uint32_t index = 0; index < records_; ++index) posts_[index].index = index;
+      ranks_(ranks) {}
+
+Backlog::Records::~Records() {
+  for (std::uint32_t index = 0; index < count_; ++index)
+    if (is_made_[index]) std::destroy_at(&places_[index]);
+  std::allocator<PendingPost>().deallocate(places_, count_);
 }
 
 Backlog::~Backlog() {
@@ -61,7 +65,7 @@ PendingPost* Backlog::take_record(int peer, bool from_handler, MessageClass mess
                 requests_of(message_class) >= share(limit_, message_class))
     return nullptr;
   const std::uint32_t index = free_.take();
-  return index == concurrent::IndexPool<>::kNone ? nullptr : &posts_[index];
+  return index == concurrent::IndexPool<>::kNone ? nullptr : &posts_.at(index);
 }
 
 Completion*& completion_of(PendingPost& post) noexcept {

@@ -178,6 +178,32 @@ class Backlog {
     }
   };
 
+  /// Records by index, each made when it is first taken: a device to which nothing is refused touches none of
+  /// this memory.
+  class Records {
+   public:
+    explicit Records(std::uint32_t count)
+        : is_made_(new bool[count]()),
+          places_(std::allocator<PendingPost>().allocate(count)),
+          count_(count) {}
+    ~Records();
+    Records(const Records&) = delete;
+    Records& operator=(const Records&) = delete;
+    /// By the owner of the index.
+    [[nodiscard]] PendingPost& at(std::uint32_t index) noexcept {
+      if (!is_made_[index]) {
+        (new (&places_[index]) PendingPost)->index = index;
+        is_made_[index] = true;
+      }
+      return places_[index];
+    }
+
+   private:
+    const std::unique_ptr<bool[]> is_made_;
+    PendingPost* const places_;
+    const std::uint32_t count_;
+  };
+
   [[nodiscard]] static std::uint32_t share(std::uint32_t limit, MessageClass message_class) noexcept {
     return message_class == MessageClass::normal ? limit : limit / 4 + 1;
   }
@@ -193,7 +219,7 @@ class Backlog {
   const std::uint32_t keeper_;
   const std::uint32_t records_;
   concurrent::IndexPool<> free_;
-  std::unique_ptr<PendingPost[]> posts_;
+  Records posts_;
   std::unique_ptr<PeerQueue[]> peers_;
   const int ranks_;
   concurrent::MpscList<PendingPost> list_;

@@ -99,13 +99,6 @@ void end_unmatched(MatchingEngine& engine, MatchRecord& record, Outcome outcome,
 
 namespace {
 
-/// Returns true when a receive names this rank as its only source.
-bool names(const MatchKey& key, int rank) noexcept {
-  const auto policy = static_cast<MatchingPolicy>(key.policy);
-  return (policy == MatchingPolicy::rank_and_tag || policy == MatchingPolicy::rank_only) &&
-         key.source == static_cast<std::uint32_t>(rank);
-}
-
 /// Returns true when only a key function determines whose messages match the key.
 bool is_of_user(const MatchKey& key) noexcept {
   return static_cast<MatchingPolicy>(key.policy) == MatchingPolicy::user;
@@ -122,24 +115,10 @@ bool MatchingEngine::waits(const MatchRecord& record) const noexcept {
 void MatchingEngine::end_all_but(int own) noexcept {
   unlink_where(
       [this, own](const MatchRecord& record) {
-        return waits(record) && record.is_receive() && !names(record.key(), own) && !is_of_user(record.key());
+        return waits(record) && record.is_receive() && only_source(record.key()) != own &&
+               !is_of_user(record.key());
       },
       [this](MatchRecord& record) { end_unmatched(*this, record, Outcome::peer_failed); });
-}
-
-void MatchingEngine::end_peer(int rank, bool has_failed) noexcept {
-  const auto is_of_peer = [this, rank, has_failed](const MatchRecord& record) {
-    // Otherwise another thread may be using the record.
-    if (!waits(record)) return false;
-    if (!record.is_receive()) return record.unexpected->is_announced() && record.unexpected->peer == rank;
-    return (has_failed && needs_all_ranks()) || names(record.key(), rank);
-  };
-  unlink_where(is_of_peer, [this](MatchRecord& record) {
-    if (record.is_receive())
-      end_unmatched(*this, record, Outcome::peer_failed);
-    else
-      release(record);
-  });
 }
 
 }  // namespace weft::core

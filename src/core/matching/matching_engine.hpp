@@ -276,11 +276,12 @@ class MatchingEngine {
   /// is_passed_on(completion): they signal `instead`. Any thread; for a serial engine only its own.
   template <class IsPassedOn>
   void forget_object(const Completion& object, Orphans& instead, const IsPassedOn& is_passed_on) noexcept;
-  /// Ends the receives that only this rank could have matched as peer_failed, or all receives when the rank
-  /// has failed and all ranks are needed, and drops the rank's RTS messages: it will never send their
-  /// payloads. Any thread; for a serial engine only its own.
-  void end_peer(int rank, bool has_failed) noexcept;
-  /// All ranks but this one, `own`, have left: ends, as end_peer() does, the receives that do not name it.
+  /// Ends the receives that only ranks that are gone, is_gone(rank), could have matched as peer_failed, or
+  /// all receives when one of them has failed and all ranks are needed, and drops the RTS messages of those
+  /// ranks: they will never send their payloads. Any thread; for a serial engine only its own.
+  template <class IsGone>
+  void end_peers(const IsGone& is_gone, bool any_failed) noexcept;
+  /// All ranks but this one, `own`, have left: ends, as end_peers() does, the receives that do not name it.
   /// Receives of MatchingPolicy::user stay, because only the key function determines whether messages of this
   /// rank to itself match them.
   void end_all_but(int own) noexcept;
@@ -355,6 +356,14 @@ class MatchingEngine {
   std::atomic<bool> scattered_{false};  // whether there are scattered receives
 };
 
+/// Returns the rank that a receive names as its only source; -1 when others' messages may match it, too.
+[[nodiscard]] constexpr int only_source(const MatchKey& key) noexcept {
+  const auto policy = static_cast<MatchingPolicy>(key.policy);
+  return policy == MatchingPolicy::rank_and_tag || policy == MatchingPolicy::rank_only
+             ? static_cast<int>(key.source)
+             : -1;
+}
+
 /// Signals a receive that was unlinked before it matched a message, and releases its record. `ends`: of the
 /// device whose post or cancel() ends it; null: no device is involved, or the call is inside progress.
 void end_unmatched(MatchingEngine& engine, MatchRecord& record, Outcome outcome, std::uint32_t device = 0,
@@ -397,6 +406,25 @@ void MatchingEngine::forget_object(const Completion& object, Orphans& instead,
       instead.adopt();
     }
     end_unmatched(*this, record, Outcome::cancelled);
+  });
+}
+
+template <class IsGone>
+void MatchingEngine::end_peers(const IsGone& is_gone, bool any_failed) noexcept {
+  const bool ends_all = any_failed && needs_all_ranks();
+  const auto is_of_peers = [&](const MatchRecord& record) {
+    // Otherwise another thread may be using the record.
+    if (!waits(record)) return false;
+    if (!record.is_receive()) return record.unexpected->is_announced() && is_gone(record.unexpected->peer);
+    if (ends_all) return true;
+    const int source = only_source(record.key());
+    return source >= 0 && is_gone(source);
+  };
+  unlink_where(is_of_peers, [this](MatchRecord& record) {
+    if (record.is_receive())
+      end_unmatched(*this, record, Outcome::peer_failed);
+    else
+      release(record);
   });
 }
 

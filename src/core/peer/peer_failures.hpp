@@ -53,11 +53,7 @@ class PeerFailures {
   [[nodiscard]] bool is_silent(int rank) const noexcept {
     return states_[rank].load(std::memory_order_acquire) >= State::silent_failed;
   }
-  /// Returns true when is_silent() holds for a rank that has failed.
-  [[nodiscard]] bool is_silent_failed(int rank) const noexcept {
-    return states_[rank].load(std::memory_order_acquire) == State::silent_failed;
-  }
-  /// The number of silent ranks.
+  /// The number of silent ranks, and of those that have failed.
   [[nodiscard]] std::uint32_t silent() const noexcept { return silent_.load(std::memory_order_acquire); }
   [[nodiscard]] std::uint32_t silent_failed() const noexcept {
     return silent_failed_.load(std::memory_order_acquire);

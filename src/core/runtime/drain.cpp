@@ -11,9 +11,11 @@
 #include "core/diagnosis/waits.hpp"
 #include "core/runtime/device_state.hpp"
 #include "core/runtime/runtime_state.hpp"
+#include "core/wait/waiting.hpp"
 
 #include <algorithm>
 #include <exception>
+#include <iterator>
 #include <string>
 #include <thread>
 
@@ -29,6 +31,7 @@ constexpr std::int64_t kLookEvery = 20'000'000;     // nanoseconds between check
 constexpr std::int64_t kDropEvery = 1'000'000;      // nanoseconds
 constexpr std::int64_t kFirstWord = 1'000'000'000;  // nanoseconds, at least, before a wait is reported
 constexpr std::size_t kListedInDrain = 1024;        // operations of each kind
+constexpr std::size_t kNamedInWait = 8;             // peers
 constexpr const char* kDrainWait = "peers to take what was sent for them, because the device is being closed";
 
 void append(std::string& text, const std::string& what) { text += (text.empty() ? "" : ", ") + what; }
@@ -42,6 +45,14 @@ std::string all_of(const std::map<int, std::string>& by_peer) {
   for (const auto& [peer, what] : by_peer)
     append(text, peer < 0 ? what : what + " for rank " + std::to_string(peer));
   return text;
+}
+
+/// The same for a line that is read while the job goes on: of many peers it names some.
+std::string some_of(std::map<int, std::string> by_peer) {
+  const std::size_t all = by_peer.size();
+  if (all > kNamedInWait) by_peer.erase(std::next(by_peer.begin(), kNamedInWait), by_peer.end());
+  return all_of(by_peer) +
+         (all > kNamedInWait ? ", and others for " + std::to_string(all - kNamedInWait) + " more ranks" : "");
 }
 
 }  // namespace
@@ -161,13 +172,13 @@ void DeviceState::Drain::run() noexcept {
     if (!is_over && now >= next_word) {
       runtime_.log().warn("device " + std::to_string(device_.index_) + " closes and has waited for " +
                           std::to_string((now - begin) / 1'000'000'000) +
-                          " s for what its peers have not taken: " + all_of(pending_by_peer()));
+                          " s for what its peers have not taken: " + some_of(pending_by_peer()));
       next_word = now + 2 * (now - begin);
     }
     if (idle < kYields)
       std::this_thread::yield();
     else
-      std::this_thread::sleep_for(std::chrono::microseconds(50));
+      std::this_thread::sleep_for(unwoken_sleep(now - moved));
   }
   if (rendezvous_.landing() != 0) port_.stop_fetches();
   name_losses(is_over);

@@ -240,6 +240,7 @@ void RuntimeState::find_silent_peers() noexcept {
   if (!lock.owns_lock()) return;
   for (std::size_t place = 0; place < failures_.left_count(); ++place) {
     const int peer = failures_.left_at(place);
+    if (failures_.is_silent(peer)) continue;
     const auto has_buried = [peer](const DeviceState* device) {
       return device == nullptr || device->failures().has_buried(peer);
     };
@@ -254,11 +255,11 @@ void RuntimeState::end_receives_from_silent_peers(std::uint32_t device) noexcept
       if (!engine.is_serial() || engine.device() == static_cast<int>(device)) visit(engine);
     });
   };
-  for (std::size_t place = 0; place < failures_.left_count(); ++place) {
-    const int peer = failures_.left_at(place);
-    if (!failures_.is_silent(peer)) continue;
-    const bool has_failed = failures_.is_silent_failed(peer);
-    for_each_engine([&](core::MatchingEngine& engine) { engine.end_peer(peer, has_failed); });
+  // One look at each engine for all of them: in a large job that ends, many have left.
+  if (failures_.silent() != 0) {
+    const auto is_gone = [this](int peer) { return peer < size_ && failures_.is_silent(peer); };
+    const bool any_failed = failures_.silent_failed() != 0;
+    for_each_engine([&](core::MatchingEngine& engine) { engine.end_peers(is_gone, any_failed); });
   }
   if (failures_.is_alone()) for_each_engine([&](core::MatchingEngine& engine) { engine.end_all_but(rank_); });
 }

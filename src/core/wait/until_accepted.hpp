@@ -13,7 +13,7 @@ Status DeviceState::until_accepted(const Post& post, const WaitPlace& place, boo
                                    std::int32_t remote_id) {
   core::WaitScope explained(runtime_.waits(), place, nullptr, static_cast<std::int32_t>(index_), remote_id);
   Spin spin(spin_ns_, core_share());
-  std::uint32_t idle = 0;
+  UnwokenPauses pauses;
   for (;;) {
     const Status status = post();
     if (status.is_accepted()) {
@@ -23,11 +23,11 @@ Status DeviceState::until_accepted(const Post& post, const WaitPlace& place, boo
     }
     if (progress(exclusive) != 0) {
       spin.restart();
-      idle = 0;
+      pauses.restart();
     } else if (!spin.goes_on()) {
       explained.enter(core::SignalScope::is_inside(ends_));
       explained.note_refusal(status.reason());
-      pause_idle(spin, spin.counts() ? idle++ : idle);
+      pauses.pause(spin);
     }
   }
 }

@@ -89,9 +89,15 @@ void wake_parked(const void* object) noexcept {
   unlock_list(list, head);
 }
 
-void pause_idle(Spin& spin, std::uint32_t step) noexcept {
-  if (step < 64) return spin.give_way();
-  std::this_thread::sleep_for(std::chrono::microseconds(step < 1064 ? 50 : 1000));
+void UnwokenPauses::pause(Spin& spin) noexcept {
+  if (yields_ < kYields) {
+    if (spin.counts()) ++yields_;
+    since_ = 0;
+    return spin.give_way();
+  }
+  const std::int64_t now = base::now_ns();
+  if (since_ == 0) since_ = now;
+  std::this_thread::sleep_for(unwoken_sleep(now - since_));
   spin.restart();
 }
 

@@ -4,6 +4,8 @@
 #include "core/wait/spin.hpp"
 #include "network/network.hpp"
 
+#include <algorithm>
+#include <chrono>
 #include <cstdint>
 
 namespace weft::detail {
@@ -16,8 +18,28 @@ struct ParkedThread {
   ParkedThread* next;
 };
 
-/// One step of a wait that cannot be woken: yields, later sleeps for up to a millisecond.
-void pause_idle(Spin& spin, std::uint32_t step) noexcept;
+/// How long a wait that cannot be woken sleeps before it looks again, when it has waited in vain for `waited`
+/// nanoseconds: from 50 microseconds to 5 milliseconds. An eighth of the time waited, so that what is awaited
+/// is noticed an eighth late at most, and many ranks that wait for a long time leave the cores to those that
+/// they wait for.
+[[nodiscard]] constexpr std::chrono::nanoseconds unwoken_sleep(std::int64_t waited) noexcept {
+  constexpr std::int64_t kShortest = 50'000;
+  constexpr std::int64_t kLongest = 5'000'000;
+  return std::chrono::nanoseconds(std::clamp(waited / 8, kShortest, kLongest));
+}
+/// The pauses of a wait that cannot be woken: yields, later sleeps.
+class UnwokenPauses {
+ public:
+  /// Called after progress: the wait counts anew.
+  void restart() noexcept { yields_ = 0; }
+  void pause(Spin& spin) noexcept;
+
+ private:
+  static constexpr std::uint32_t kYields = 64;
+  std::uint32_t yields_ = 0;
+  std::int64_t since_ = 0;  // the first sleep, in nanoseconds
+};
+
 /// Returns what the calling thread knows about its core.
 [[nodiscard]] CoreShare& core_share() noexcept;
 
