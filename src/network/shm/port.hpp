@@ -34,7 +34,8 @@ namespace weft::network::shm {
 
 // multi_slots.cpp
 /// Notes in the packet that the peer holds it, and returns the reference that is sent to the peer.
-PacketReference lend_packet(std::byte* packet, std::uint32_t index, int peer, std::size_t size) noexcept;
+PacketReference lend_packet(std::byte* packet, std::uint32_t index, const Peer& peer,
+                            std::size_t size) noexcept;
 
 /// Reply slot of lanes that have none: always empty.
 inline constinit detail::Slot no_reply_slot{.header = 0, .word = 0, .payload = {}};

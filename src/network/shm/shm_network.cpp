@@ -118,6 +118,7 @@ std::unique_ptr<Port> ShmNetwork::open_port(std::uint32_t index, detail::DeviceP
 
 void ShmNetwork::publish_handle(std::uint16_t id, std::uint16_t generation, HandleState state) noexcept {
   const Mapping& own = segment_->mapping();
+  raise(own.header().handles_used, id + 1U);
   const std::uint32_t handle = std::uint32_t{id} << 16 | generation;
   own.handle_states()[id].store(std::uint32_t{generation} << 16 | static_cast<std::uint32_t>(state),
                                 std::memory_order_relaxed);

@@ -37,7 +37,7 @@ class ShmNetwork final : public Network {
   void publish_closing(Closing how) noexcept override;
   [[nodiscard]] Taker taker_of(int peer) noexcept override { return peers_.taker_of(peer); }
   [[nodiscard]] bool has_contacted_itself() noexcept override {
-    return peers_.has_contact(segment_->mapping().header().rank);
+    return peers_.known(segment_->mapping().header().rank) != nullptr;
   }
   [[nodiscard]] bool keeps_messages_for(int peer) noexcept override {
     return peers_.is_of_this_process(peer);

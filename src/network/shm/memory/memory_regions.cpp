@@ -24,6 +24,7 @@ std::byte* ShmNetwork::allocate_memory(RegionName name, std::size_t size) {
 
 RegionKeys ShmNetwork::register_memory(RegionName name, std::span<std::byte> memory, bool allocated) {
   RegionEntry& entry = segment_->mapping().region(name.index);
+  raise(segment_->mapping().header().regions_used, name.index + 1);
   entry.kind = allocated ? RegionKind::allocated : RegionKind::registered;
   entry.descriptor = allocated ? memory_->descriptor(name) : -1;
   if (allocated && is_out_of_reach(bootstrap_)) lend(name, entry.descriptor);

@@ -170,7 +170,7 @@ bool ShmPort::attach(std::uint32_t index) noexcept try {
   }
   if (peer == nullptr) {
     // The peer left before this rank read anything from it: its messages went with its segment.
-    entry.state.store(Announcement::State::free, std::memory_order_release);
+    end_announcement(*area_, index, Announcement::State::free);
     return true;
   }
   if (!std::has_single_bit(ring.slots) || ring.offset % 64 != 0 ||

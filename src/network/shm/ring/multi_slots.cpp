@@ -10,13 +10,16 @@ namespace weft::network {
 namespace shm {
 
 /// Under the lane's lock: once the lane has been given up, no packet is noted as held by this peer.
-PacketReference lend_packet(std::byte* packet, std::uint32_t index, int peer, std::size_t size) noexcept {
+PacketReference lend_packet(std::byte* packet, std::uint32_t index, const Peer& peer,
+                            std::size_t size) noexcept {
+  if (!peer.had_packets.load(std::memory_order_relaxed)) [[unlikely]]
+    peer.had_packets.store(true, std::memory_order_relaxed);
   PacketHeader& header = *(reinterpret_cast<PacketHeader*>(packet) - 1);
   const std::uint32_t generation = header.generation.load(std::memory_order_relaxed);
   // Pairs with the acquire in ShmNetwork::reclaim_packets(), which orders the next user of the packet after
   // this thread. (The peer's return orders them as well, but a race detector does not see other processes.)
   header.generation.store(generation, std::memory_order_release);
-  header.holder.store(static_cast<std::uint32_t>(peer) + 1, std::memory_order_relaxed);
+  header.holder.store(static_cast<std::uint32_t>(peer.rank) + 1, std::memory_order_relaxed);
   return {index, generation, size};
 }
 
@@ -55,7 +58,7 @@ bool write_packet(detail::SendLane& lane, std::uint64_t word, std::uint8_t chann
     return false;
   detail::Slot* const slot = lane.next;
   detail::prefetch_for_write(slot + detail::kPrefetchDistance);
-  const shm::PacketReference reference = shm::lend_packet(packet, index, state.peer->rank, size);
+  const shm::PacketReference reference = shm::lend_packet(packet, index, *state.peer, size);
   std::memcpy(slot->payload, &reference, sizeof reference);
   slot->word = word;
   state.count(1, size, trailer.size != 0);

@@ -68,8 +68,7 @@ void ShmPort::detach(ReceiveLane& lane, Announcement::State state) noexcept {
   hot_[lane.index / 64].fetch_and(~bit, std::memory_order_relaxed);
   // After a lane has ended in order, its sender does not write into the reply slot any more.
   if (state == Announcement::State::free) shared_.segment->release_reply_slot(lane.own_reply_slot);
-  // Pairs with the acquire in announce().
-  area_->announcement(lane.index).state.store(state, std::memory_order_release);
+  end_announcement(*area_, lane.index, state);
 }
 
 }  // namespace weft::network::shm

@@ -166,7 +166,7 @@ SendResult ShmPort::send_packet(const Outgoing& outgoing, std::uint32_t packet, 
   std::byte* const data =
       own.base() + own.header().packets_offset + sizeof(PacketHeader) + packet * own.header().packet_stride;
   return send_slots(outgoing, 1, sizeof(PacketReference), SlotKind::packet, exclusive, [&](Slot& slot) {
-    const PacketReference reference = lend_packet(data, packet, outgoing.peer, size);
+    const PacketReference reference = lend_packet(data, packet, *shared_.peers->known(outgoing.peer), size);
     std::memcpy(slot.payload, &reference, sizeof reference);
   });
 }

@@ -24,8 +24,12 @@ bool announce(const Shared& shared, const LaneRequest& request, SendState& state
   const std::uint32_t first = is_of_rank ? there.lanes + static_cast<std::uint32_t>(rank) * kLanesOfRank +
                                                static_cast<std::uint32_t>(request.traffic)
                                          : 0;
-  const std::uint32_t end = is_of_rank ? first + 1 : there.lanes;
-  for (std::uint32_t index = first; index < end; ++index) {
+  const std::uint32_t count = is_of_rank ? 1 : there.lanes;
+  const std::uint32_t skipped =
+      is_of_rank ? 0 : std::min(area.search_from.load(std::memory_order_relaxed), count);
+  for (std::uint32_t step = 0; step < count; ++step) {
+    // From the hint to the end, and then those before the hint.
+    const std::uint32_t index = first + (step < count - skipped ? skipped + step : step - (count - skipped));
     Announcement& entry = area.announcement(index);
     auto expected = Announcement::State::free;
     if (!entry.state.compare_exchange_strong(expected, Announcement::State::claimed,
@@ -39,6 +43,7 @@ bool announce(const Shared& shared, const LaneRequest& request, SendState& state
     entry.device = request.sender;
     entry.reply_slot.store(0, std::memory_order_relaxed);
     state.index = index;
+    if (!is_of_rank) area.search_from.store(index + 1, std::memory_order_relaxed);
     std::uint32_t high = area.lanes_high.load(std::memory_order_relaxed);
     while (high < index + 1 && !area.lanes_high.compare_exchange_weak(high, index + 1)) {
     }

@@ -7,8 +7,15 @@
 namespace weft::network::shm {
 
 bool ShmPort::reclaim(int peer, bool exclusive) noexcept {
-  return give_up_lanes(peer, exclusive) && shared_.rank_lanes->give_up(peer) &&
-         shared_.packet_returns->release_of(peer) && empty_lanes(peer, exclusive);
+  const Peer* const known = shared_.peers->known(peer);
+  // Nothing was ever sent to a peer without a contact, and none will be once it has departed.
+  const bool is_stranger = known == nullptr && shared_.peers->departed(peer);
+  if (!is_stranger && !(give_up_lanes(peer, exclusive) && shared_.rank_lanes->give_up(peer))) return false;
+  // With the lanes given up, no thread sends a packet to the peer any more.
+  if (known != nullptr && known->had_packets.load(std::memory_order_relaxed) &&
+      !shared_.packet_returns->release_of(peer))
+    return false;
+  return empty_lanes(peer, exclusive);
 }
 
 /// Closes the lanes in a forked child: its inlined posts find no lane, and those that still use one find no
@@ -63,7 +70,7 @@ bool ShmPort::empty_lanes(int peer, bool exclusive) noexcept {
       lane = lanes_[index].load(std::memory_order_relaxed);
       if (lane == nullptr || lane->lock.closed()) {
         // The lane's owner is not known any more, or the announcement is invalid.
-        entry.state.store(Announcement::State::free, std::memory_order_release);
+        end_announcement(*area_, index, Announcement::State::free);
         continue;
       }
     }

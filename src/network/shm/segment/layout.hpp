@@ -11,11 +11,11 @@
 namespace weft::network::shm {
 
 inline constexpr std::uint64_t kMagic = 0x31304d4853544657;  // "WFTSHM01"
-inline constexpr std::uint32_t kLayoutVersion = 16;
+inline constexpr std::uint32_t kLayoutVersion = 17;
 /// Maximal number of announcements of a device. The segment's header has the actual number: `lanes`, which go
 /// to the first senders that claim one, and behind them kLanesOfRank for each rank of the job, which its
 /// devices share when they get none of the others.
-inline constexpr std::uint32_t kMaxLanes = 4096;
+inline constexpr std::uint32_t kMaxLanes = 8192;
 inline constexpr std::uint32_t kLanesOfRank = 5;  // one for each traffic class
 inline constexpr std::uint32_t kHandles = 65536;
 inline constexpr std::uint32_t kReturnStacks = 8;
@@ -51,8 +51,19 @@ struct SegmentHeader {
   std::uint32_t lanes;
   std::uint32_t ranks;
   std::uint64_t device_stride;
+  // Handles and regions from these numbers on have never been open.
+  std::atomic<std::uint32_t> handles_used;
+  std::atomic<std::uint32_t> regions_used;
   alignas(64) std::array<ReturnStack, kReturnStacks> returns;
 };
+
+/// Raises a number that only grows: handles_used or regions_used, before the handle or region is opened. A
+/// peer reads it once the rank has departed.
+inline void raise(std::atomic<std::uint32_t>& number, std::uint32_t least) noexcept {
+  std::uint32_t now = number.load(std::memory_order_relaxed);
+  while (now < least && !number.compare_exchange_weak(now, least, std::memory_order_relaxed)) {
+  }
+}
 
 /// Header in front of every packet's payload.
 struct alignas(64) PacketHeader {
@@ -84,6 +95,9 @@ inline constexpr std::uint16_t kManyDevices = 0xffff;
 struct alignas(64) DeviceArea {
   std::atomic<Presence> presence;
   std::atomic<std::uint32_t> lanes_high;  // announcements below this index may be in use
+  // Where the search for a free announcement begins, so that many senders do not all pass by those of the
+  // others; a hint, at most the number of announcements for any sender.
+  std::atomic<std::uint32_t> search_from;
   alignas(64) std::array<std::atomic<std::uint64_t>, kMaxLanes / 64> doorbells;  // a bit for each cold lane
   alignas(64) std::atomic<std::uint32_t> bell;                                   // futex of parked threads
   std::atomic<std::uint32_t> parked;
@@ -92,6 +106,14 @@ struct alignas(64) DeviceArea {
     return reinterpret_cast<Announcement*>(this + 1)[index];
   }
 };
+
+/// Ends the use of an announcement, in the receiving rank: it is free, or remains claimed.
+inline void end_announcement(DeviceArea& area, std::uint32_t index, Announcement::State state) noexcept {
+  // Pairs with the acquire in announce().
+  area.announcement(index).state.store(state, std::memory_order_release);
+  if (state == Announcement::State::free && index < area.search_from.load(std::memory_order_relaxed))
+    area.search_from.store(index, std::memory_order_relaxed);
+}
 
 /// Makes the next thread that polls the device, or is about to park, process the news for its rank. Wakes no
 /// thread.

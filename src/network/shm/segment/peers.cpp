@@ -12,6 +12,7 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstddef>
@@ -28,23 +29,41 @@ constexpr const char* kAddressKey = "shm.address";
 constexpr const char* kMappingKey = "shm.segment";
 constexpr const char* kMemoryKey = "shm.memory";
 
-/// Opens the file of a rank's segment. Returns an empty descriptor when the rank has left. Throws
-/// weft::Error.
-base::Descriptor open_segment(bootstrap::Bootstrap& bootstrap, int rank, const Address& address) {
-  if (address.is_lent != 0) return bootstrap.borrow(rank, kSegmentKey);
-  const bool is_known = address.boot_id == base::read_boot_id() &&
-                        address.pid_namespace == base::read_pid_namespace() && base::has_own_proc();
+FileIdentity identity_of(int descriptor) {
+  struct stat information {};
+  return ::fstat(descriptor, &information) == 0 ? FileIdentity{information.st_dev, information.st_ino}
+                                                : FileIdentity{};
+}
+
+/// Opens the file of a rank's segment. Returns an empty descriptor when the rank has left. `can_open` becomes
+/// true when the files of the rank's process can be opened through /proc. Throws weft::Error.
+base::Descriptor open_segment(bootstrap::Bootstrap& bootstrap, const Surroundings& own, int rank,
+                              const Address& address, bool& can_open) {
+  const bool is_known =
+      own.has_own_proc && address.boot_id == own.boot_id && address.pid_namespace == own.pid_namespace;
+  // Without the launcher, which serves all ranks in turn.
+  if (is_known) {
+    base::Descriptor file = open_of_process(address.process, address.descriptor);
+    can_open = file && identity_of(file.get()) == address.file;
+    if (can_open) return file;
+  }
+  if (address.is_lent != 0) {
+    base::Descriptor file = bootstrap.borrow(rank, kSegmentKey);
+    can_open = file && can_open_of_process(address.process, address.descriptor, file);
+    return file;
+  }
   if (!is_known)
     throw Error(
         "shm: rank " + std::to_string(rank) +
         " runs on another host or in another process namespace, or /proc is not that of this one, and "
         "the launcher cannot pass its segment on (too few open files, `ulimit -n`)");
   base::Descriptor file = open_of_process(address.process, address.descriptor);
-  if (!file && errno != ENOENT && errno != ESRCH)
+  if (file) return {};  // another file: the rank has closed its own
+  if (errno != ENOENT && errno != ESRCH)
     throw Error("shm: the segment of rank " + std::to_string(rank) +
                 " cannot be opened through /proc: " + base::failed_call("open", errno) +
                 ", and the launcher cannot pass it on (too few open files, `ulimit -n`)");
-  return file;
+  return {};
 }
 
 Mapping map_segment(int rank, const base::Descriptor& file, const Address& address) {
@@ -102,7 +121,7 @@ Peers::Peers(bootstrap::Bootstrap& bootstrap, std::shared_ptr<Segment> own,
     : bootstrap_(bootstrap),
       log_(log),
       host_id_(host_id),
-      boot_id_(base::read_boot_id()),
+      surroundings_{base::read_boot_id(), base::read_pid_namespace(), base::has_own_proc()},
       out_of_reach_(out_of_reach),
       own_(std::move(own)),
       memory_(std::move(memory)),
@@ -112,12 +131,13 @@ Peers::Peers(bootstrap::Bootstrap& bootstrap, std::shared_ptr<Segment> own,
       owned_(static_cast<std::size_t>(bootstrap.size())),
       next_try_(static_cast<std::size_t>(bootstrap.size())),
       reasons_(static_cast<std::size_t>(bootstrap.size())) {
-  Address address{boot_id_,
-                  base::read_pid_namespace(),
+  Address address{surroundings_.boot_id,
+                  surroundings_.pid_namespace,
                   ::getpid(),
                   own_->descriptor(),
                   own_->mapping().bytes(),
                   reinterpret_cast<std::uint64_t>(own_->mapping().base()),
+                  identity_of(own_->descriptor()),
                   bootstrap_.lend(kSegmentKey, own_->descriptor()) ? std::uint64_t{1} : 0,
                   {}};
   host_id_.copy(address.host_id.data(), address.host_id.size() - 1);
@@ -224,9 +244,13 @@ void Peers::mark_departed(int rank) noexcept {
   // Pairs with the acquire in Peer::has_left(). The presence comes first: a thread that finds something else
   // closed then finds this as well.
   header.presence.store(Presence::closed, std::memory_order_release);
-  for (std::uint32_t region = 0; region < header.regions_max; ++region)
+  // Only what the rank has used: the rest of both tables shall not take memory.
+  const std::uint32_t regions =
+      std::min(header.regions_used.load(std::memory_order_relaxed), header.regions_max);
+  for (std::uint32_t region = 0; region < regions; ++region)
     mapping.region(region).generation.store(0, std::memory_order_release);
-  for (std::uint32_t id = 0; id < kHandles; ++id) {
+  const std::uint32_t handles = std::min(header.handles_used.load(std::memory_order_relaxed), kHandles);
+  for (std::uint32_t id = 0; id < handles; ++id) {
     std::atomic<std::uint32_t>& handle = mapping.open_handles()[id];
     const std::uint32_t closed = detail::closed_handle(static_cast<std::uint16_t>(id));
     if (handle.load(std::memory_order_relaxed) != closed) handle.store(closed, std::memory_order_relaxed);
@@ -241,7 +265,8 @@ std::string Peers::reason_to_be_elsewhere(int rank, const Address& address) cons
   const auto shown = [](const std::string& each) { return each.empty() ? "auto" : "\"" + each + "\""; };
   if (name != host_id_) return "its host_id is " + shown(name) + ", that of this rank " + shown(host_id_);
   // A launcher that passes segments on runs on the host of both ranks, whatever they see of the kernel.
-  return address.boot_id == boot_id_ || address.is_lent != 0 ? "" : "it runs under another kernel";
+  return address.boot_id == surroundings_.boot_id || address.is_lent != 0 ? ""
+                                                                          : "it runs under another kernel";
 }
 
 std::unique_ptr<Peer> Peers::open(int rank) {
@@ -275,7 +300,7 @@ std::unique_ptr<Peer> Peers::open(int rank) {
     peer->memory = std::static_pointer_cast<const AllocatedMemory>(bootstrap_.shared(rank, kMemoryKey));
     return peer;
   }
-  const base::Descriptor file = open_segment(bootstrap_, rank, address);
+  const base::Descriptor file = open_segment(bootstrap_, surroundings_, rank, address, peer->can_open);
   if (!file) {
     departed_[static_cast<std::size_t>(rank)].store(true, std::memory_order_relaxed);
     return nullptr;
@@ -285,7 +310,6 @@ std::unique_ptr<Peer> Peers::open(int rank) {
   check(rank, *peer->mapping, bootstrap_.job_id());
   peer->watch.emplace(peer->mapping->base(), peer->mapping->bytes(), -1, hidden_from_children);
   peer->can_read = probe_read(*peer, address);
-  peer->can_open = can_open_of_process(address.process, address.descriptor, file);
   return peer;
 }
 

@@ -30,6 +30,8 @@ struct Peer {
   std::shared_ptr<const Mapping> mapping;
   std::shared_ptr<const AllocatedMemory> memory;  // when the peer is a rank of this process
   std::optional<base::SharedMemoryWatch> watch;   // when the segment belongs to another process
+  // A packet of this rank was ever sent to the peer; set under the lock of the lane that sends it.
+  mutable std::atomic<bool> had_packets{false};
 
   [[nodiscard]] bool has_left() const noexcept {
     return mapping->header().presence.load(std::memory_order_acquire) == Presence::closed;
@@ -45,6 +47,12 @@ struct Peer {
   [[nodiscard]] bool has_process_ended() const noexcept;
 };
 
+struct FileIdentity {
+  std::uint64_t device = 0;
+  std::uint64_t inode = 0;
+  friend bool operator==(const FileIdentity&, const FileIdentity&) = default;
+};
+
 /// Address that a rank publishes so that peers find its segment.
 struct Address {
   std::uint64_t boot_id;        // of the kernel: equal on one host only
@@ -53,8 +61,16 @@ struct Address {
   std::int32_t descriptor;
   std::uint64_t bytes;
   std::uint64_t probe;    // address of the segment's header in the process, for probing cross-memory attach
+  FileIdentity file;      // of the segment: the process may have opened another file as `descriptor` since
   std::uint64_t is_lent;  // 1: the segment's file is lent under kSegmentKey
   std::array<char, base::kMaximumHostId + 1> host_id;  // of base::host_id_of_rank(), ends with a zero byte
+};
+
+/// What this process sees of its host; it does not change.
+struct Surroundings {
+  std::uint64_t boot_id;
+  std::uint64_t pid_namespace;
+  bool has_own_proc;
 };
 
 /// What happens when a peer turns out to be out of reach.
@@ -104,9 +120,9 @@ class Peers {
     return peer != nullptr && peer->same_process;
   }
   [[nodiscard]] Network::Taker taker_of(int rank) noexcept;
-  /// Returns true when a contact() with the rank has succeeded.
-  [[nodiscard]] bool has_contact(int rank) const noexcept {
-    return table_[static_cast<std::size_t>(rank)].load(std::memory_order_relaxed) != nullptr;
+  /// Returns the peer when a contact() with it has succeeded, else nullptr.
+  [[nodiscard]] const Peer* known(int rank) const noexcept {
+    return table_[static_cast<std::size_t>(rank)].load(std::memory_order_acquire);
   }
   [[nodiscard]] int size() const noexcept { return static_cast<int>(table_.size()); }
 
@@ -120,7 +136,7 @@ class Peers {
   bootstrap::Bootstrap& bootstrap_;
   const base::Log log_;
   const std::string host_id_;
-  const std::uint64_t boot_id_;
+  const Surroundings surroundings_;
   const OutOfReach out_of_reach_;
   std::shared_ptr<Segment> own_;
   std::shared_ptr<AllocatedMemory> memory_;
