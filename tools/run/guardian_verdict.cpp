@@ -14,7 +14,7 @@ namespace {
 
 constexpr double kOrderedGrace = 30.0;  // the same when the user or a batch system ends the job: ranks may
                                         // save what they have
-constexpr int kUnfinished = 1;  // exit code for a rank that ends without having left the job
+constexpr int kUnfinished = 1;          // exit code for a rank that ends without having left the job
 
 }  // namespace
 
