@@ -24,7 +24,7 @@ void sends_and_receives(weft::Runtime& runtime, weft::Endpoint& endpoint, int ne
   const int me = runtime.rank();
   std::uint64_t value = static_cast<std::uint64_t>(me);
   // [send and receive]
-  endpoint.send(next, kTag, weft::bytes_of(value));
+  static_cast<void>(endpoint.send(next, kTag, weft::bytes_of(value)));
   std::uint64_t received = 0;
   weft::Message message = endpoint.receive(previous, kTag, weft::mutable_bytes_of(received));
   // message.peer(), message.tag(), message.size(), message.outcome()
@@ -49,7 +49,7 @@ void sends_and_receives(weft::Runtime& runtime, weft::Endpoint& endpoint, int ne
   std::uint64_t incoming = 0;
   static_cast<void>(
       endpoint.post_receive(previous, kTag, weft::mutable_bytes_of(incoming), {.completion = &one}));
-  endpoint.send(next, kTag, weft::bytes_of(value));
+  static_cast<void>(endpoint.send(next, kTag, weft::bytes_of(value)));
   // [test]
   while (!one.test()) {
     endpoint.progress();  // nothing moves without it
@@ -65,14 +65,14 @@ void ordered_and_probed(weft::Runtime& runtime, weft::Endpoint& endpoint, int ne
   // [order and wildcards]
   constexpr std::uint16_t kOrdered = weft::kMatchingEngines;  // the same id on every rank
   weft::MatchingEngine engine{runtime, {.id = kOrdered, .order = weft::MatchOrder::ordered}};
-  endpoint.send(next, kTag, weft::bytes_of(value), {.engine = kOrdered});
+  static_cast<void>(endpoint.send(next, kTag, weft::bytes_of(value), {.engine = kOrdered}));
   const weft::Message message = endpoint.receive(weft::any_source, weft::any_tag,
                                                  weft::mutable_bytes_of(received), {.engine = kOrdered});
   // [end]
   expect(received == static_cast<std::uint64_t>(message.peer()), "order and wildcards");
   runtime.barrier();
 
-  endpoint.send(next, kTag, weft::bytes_of(value), {.engine = kOrdered});
+  static_cast<void>(endpoint.send(next, kTag, weft::bytes_of(value), {.engine = kOrdered}));
   std::vector<std::byte> buffer;
   // [probe]
   weft::ProbedMessage found;
@@ -85,7 +85,7 @@ void ordered_and_probed(weft::Runtime& runtime, weft::Endpoint& endpoint, int ne
 
   // [a communicator]
   weft::MatchingEngine mine{runtime, {.id = 1}};  // messages of a library, apart from the program's
-  endpoint.send(next, kTag, weft::bytes_of(value), {.engine = 1});
+  static_cast<void>(endpoint.send(next, kTag, weft::bytes_of(value), {.engine = 1}));
   // [end]
   const int previous = (runtime.rank() + runtime.size() - 1) % runtime.size();
   endpoint.receive(previous, kTag, weft::mutable_bytes_of(received), {.engine = 1});
@@ -126,7 +126,7 @@ void repeated(weft::Runtime& runtime, weft::Endpoint& endpoint, int next, int pr
   const std::array<double, 3> head{1, 2, 3};
   const std::vector<int> body(100, runtime.rank());
   const std::array parts{weft::bytes_of(head), weft::bytes_of(body)};
-  endpoint.send(next, kTag, parts);
+  static_cast<void>(endpoint.send(next, kTag, parts));
   // [end]
   std::vector<std::byte> all(sizeof head + 100 * sizeof(int));
   expect(endpoint.receive(previous, kTag, all).size() == all.size(), "several buffers");
@@ -137,14 +137,14 @@ void active_messages(weft::Runtime& runtime, weft::Endpoint& endpoint, int next,
   std::uint64_t sum = 0;
   weft::Handler add{[&](weft::Message& message) { sum += message.as<std::uint64_t>(); }};
   const weft::RemoteCompletion remote_add = runtime.expose(add, {.id = 1});  // the same on every rank
-  endpoint.send_am(next, remote_add, weft::bytes_of(std::uint64_t{5}));
+  static_cast<void>(endpoint.send_am(next, remote_add, weft::bytes_of(std::uint64_t{5})));
   endpoint.wait_until([&] { return sum == 5; });  // handlers run within progress
   // [end]
 
   // [completion queue]
   weft::CompletionQueue inbox;
   const weft::RemoteCompletion remote_inbox = runtime.expose(inbox, {.id = 2});
-  endpoint.send_am(next, remote_inbox, weft::bytes_of(runtime.rank()), {.tag = 3});
+  static_cast<void>(endpoint.send_am(next, remote_inbox, weft::bytes_of(runtime.rank()), {.tag = 3}));
   weft::Message message;
   while (!inbox.pop(message)) endpoint.progress();  // or endpoint.wait(inbox)
   // message.as<int>(), message.peer(), message.tag()
@@ -178,8 +178,8 @@ void one_sided(weft::Runtime& runtime, weft::Endpoint& endpoint, int next, int p
   std::uint64_t old = 0;
   std::uint64_t read = 0;
   // [put and get]
-  endpoint.put(next, theirs.at(0), weft::bytes_of(value));  // has arrived when the call returns
-  endpoint.get(next, theirs.at(0), weft::mutable_bytes_of(read));
+  static_cast<void>(endpoint.put(next, theirs.at(0), weft::bytes_of(value)));  // has arrived by then
+  static_cast<void>(endpoint.get(next, theirs.at(0), weft::mutable_bytes_of(read)));
   // [end]
   expect(read == 40, "put and get");
 
@@ -189,15 +189,15 @@ void one_sided(weft::Runtime& runtime, weft::Endpoint& endpoint, int next, int p
   // [end]
 
   // [atomic]
-  endpoint.fetch_add(next, theirs.at(0), 2, old);
-  endpoint.compare_swap<std::uint64_t>(next, theirs.at(8), 40, 41);
+  static_cast<void>(endpoint.fetch_add(next, theirs.at(0), 2, old));
+  static_cast<void>(endpoint.compare_swap<std::uint64_t>(next, theirs.at(8), 40, 41));
   // [end]
   expect(old == 40, "atomic");
 
   // [put with signal]
   weft::Counter puts;
   const weft::RemoteCompletion signal = runtime.expose(puts, {.id = 4});
-  endpoint.put(next, theirs.at(16), weft::bytes_of(value), {.signal = signal});
+  static_cast<void>(endpoint.put(next, theirs.at(16), weft::bytes_of(value), {.signal = signal}));
   endpoint.wait(puts, 1);  // the previous rank's bytes are here
   // [end]
   const auto* const words = reinterpret_cast<const std::uint64_t*>(mine.bytes().data());
@@ -210,11 +210,11 @@ void one_sided(weft::Runtime& runtime, weft::Endpoint& endpoint, int next, int p
 void collectives(weft::Runtime& runtime, weft::Endpoint& endpoint) {
   // [collectives]
   weft::Collective world{runtime, endpoint};
-  world.barrier();
+  static_cast<void>(world.barrier());
   std::array<double, 3> values{1, 2, 3};
-  world.broadcast(values, 0);
+  static_cast<void>(world.broadcast(values, 0));
   std::array<double, 3> sums{};
-  world.allreduce(values, sums, weft::Sum{});
+  static_cast<void>(world.allreduce(values, sums, weft::Sum{}));
   // [end]
   expect(sums[2] == 3.0 * runtime.size(), "collectives");
 
@@ -231,7 +231,7 @@ void threads(weft::Runtime& runtime, int next, int previous) {
   const auto work = [&](std::uint8_t device) {
     weft::Device own{runtime, {.index = device}};
     weft::SerialEndpoint endpoint{own};  // of this thread alone: no lock
-    endpoint.send(next, kTag + device, weft::bytes_of(device), {.device = device});
+    static_cast<void>(endpoint.send(next, kTag + device, weft::bytes_of(device), {.device = device}));
     std::uint8_t value = 0;
     endpoint.receive(previous, kTag + device, weft::mutable_bytes_of(value));
     received[device - 1U] = value;
