@@ -3,9 +3,10 @@
 
 #include "core/completion/object_end.hpp"
 #include "core/diagnosis/pending.hpp"
-#include "core/matching/match_observer.hpp"
 #include "core/matching/match_record.hpp"
 #include "core/matching/match_table.hpp"
+#include "core/matching/matching_setup.hpp"
+#include "core/matching/observation/match_observer.hpp"
 #include "core/matching/ordered_matching.hpp"
 #include "core/matching/record_pool.hpp"
 #include "core/matching/scattered_receive.hpp"
@@ -27,24 +28,6 @@ class ImmediateEnds;
 
 /// Computes the key of MatchingPolicy::user.
 using KeyFunction = std::uint64_t (*)(int rank, std::uint64_t tag, const void* context) noexcept;
-
-struct MatchingLimits {
-  std::uint32_t buckets;  // a power of two
-  std::uint32_t records;  // posted receives and waiting messages, together
-  int ranks = 1;
-};
-
-/// How an engine matches, and what is told about it.
-struct MatchingSetup {
-  bool serial = false;
-  std::shared_ptr<MatchingAlgorithm> algorithm = nullptr;  // the user's
-  bool counters = false;
-  MatchEventLog* log = nullptr;
-
-  /// Engines with any of these are not used by the fast paths, and always lock.
-  [[nodiscard]] bool has_fast_path() const noexcept { return algorithm == nullptr && !is_observed(); }
-  [[nodiscard]] bool is_observed() const noexcept { return counters || log != nullptr; }
-};
 
 class MatchingEngine {
  public:
@@ -369,63 +352,6 @@ class MatchingEngine {
 void end_unmatched(MatchingEngine& engine, MatchRecord& record, Outcome outcome, std::uint32_t device = 0,
                    ImmediateEnds* ends = nullptr) noexcept;
 
-template <class Make>
-auto MatchingEngine::pair_observed(MatchSide side, const MatchKey& key, Make& make) noexcept
-    -> Table::Result {
-  MatchSearch search(observer_.get(), side, key);
-  // Told before other threads can match the record.
-  const auto make_noted = [&]() -> MatchRecord* {
-    search.stop();
-    MatchRecord* const record = make();
-    if (record != nullptr) search.not_found(side == MatchSide::posted ? identity_of(*record) : 0);
-    return record;
-  };
-  const Table::Result result = table_.pair(side, key, make_noted, search.depth);
-  if (result.answer == Table::Answer::matched) search.found();
-  if (result.answer == Table::Answer::contended) observer_->missed_lock();
-  return result;
-}
-
-template <class IsPassedOn>
-void MatchingEngine::forget_object(const Completion& object, Orphans& instead,
-                                   const IsPassedOn& is_passed_on) noexcept {
-  if (scattered_.load(std::memory_order_acquire))
-    for (std::uint32_t index = 0; index < scattered_receives_->made(); ++index)
-      if (ScatteredReceive* receive = scattered_receives_->find(index);
-          receive != nullptr && receive->pass_on(object, instead))
-        instead.adopt();
-  const auto is_named = [&](const MatchRecord& record) {
-    if (!waits(record) || !record.is_receive()) return false;
-    const ScatteredReceive* const scattered = ScatteredReceive::of(record.buffer);
-    return record.completion == &object || is_passed_on(record.completion) ||
-           (scattered != nullptr && scattered->passes_on_to(instead));
-  };
-  unlink_where(is_named, [&](MatchRecord& record) {
-    if (record.completion == &object) {
-      record.completion = &instead;
-      instead.adopt();
-    }
-    end_unmatched(*this, record, Outcome::cancelled);
-  });
-}
-
-template <class IsGone>
-void MatchingEngine::end_peers(const IsGone& is_gone, bool any_failed) noexcept {
-  const bool ends_all = any_failed && needs_all_ranks();
-  const auto is_of_peers = [&](const MatchRecord& record) {
-    // Otherwise another thread may be using the record.
-    if (!waits(record)) return false;
-    if (!record.is_receive()) return record.unexpected->is_announced() && is_gone(record.unexpected->peer);
-    if (ends_all) return true;
-    const int source = only_source(record.key());
-    return source >= 0 && is_gone(source);
-  };
-  unlink_where(is_of_peers, [this](MatchRecord& record) {
-    if (record.is_receive())
-      end_unmatched(*this, record, Outcome::peer_failed);
-    else
-      release(record);
-  });
-}
-
 }  // namespace weft::core
+
+#include "core/matching/matching_engine.inl.hpp"

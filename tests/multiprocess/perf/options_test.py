@@ -79,7 +79,7 @@ class OptionsTest(unittest.TestCase):
         self.assertRegex(absent, r"(?m)^  mpich +absent +MPICH; .*Debian: mpich")
 
     def test_durations_have_units(self):
-        result = perf("--seconds", "20ms", "--warm-up", "1000us", "--minutes", "0s", "--rounds", "1", "--only", "rate/ring",
+        result = perf("--seconds", "20ms", "--warm-up", "1000us", "--minutes", "0s", "--rounds", "1", "--only", "rate/bare-ring-buffer",
                       "--compute", "1us", "--json", "-")
         self.assertEqual(result.returncode, 0, result.stderr)
         settings = json.loads(result.stdout)["settings"]

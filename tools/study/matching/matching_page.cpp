@@ -17,10 +17,21 @@ constexpr double kBudget = 1e-3;  // seconds
 
 bool is_time(const MatchingFigure& figure) { return std::string_view(figure.name) == "drain_us"; }
 
+/// The engines and libraries of all groups. A chart without figures of one keeps its place, so that colours
+/// are the same in all charts.
+std::vector<std::string> engines_of(const std::vector<MatchingGroup>& groups) {
+  std::vector<std::string> engines;
+  for (const MatchingGroup& group : groups)
+    for (const std::string& engine : group.engines)
+      if (std::find(engines.begin(), engines.end(), engine) == engines.end()) engines.push_back(engine);
+  return engines;
+}
+
 /// A figure of all scenarios, an engine a series; over messages, as the paper draws them.
-Chart chart_of(const MatchingGroup& group, const MatchingFigure& figure) {
+Chart chart_of(const MatchingGroup& group, const MatchingFigure& figure,
+               const std::vector<std::string>& engines) {
   const double factor = is_time(figure) ? kMicrosecond : 1;
-  Chart chart{.title = group.title,
+  Chart chart{.title = fmt::format("{}: {}", group.title, is_time(figure) ? "drain time" : "search depth"),
               .note = is_time(figure) ? "time until all messages are matched; less is better"
                                       : "entries compared for a message on average; less is better",
               .x = {"messages of the exchange", Quantity::number, Scale::logarithmic},
@@ -45,9 +56,9 @@ Chart chart_of(const MatchingGroup& group, const MatchingFigure& figure) {
     // Lines go from left to right, whatever the order of the scenarios.
     std::sort(series.points.begin(), series.points.end(),
               [](const ChartPoint& a, const ChartPoint& b) { return a.x < b.x; });
-    if (!series.points.empty()) chart.series.push_back(std::move(series));
+    chart.series.push_back(std::move(series));
   };
-  for (const std::string& engine : group.engines)
+  for (const std::string& engine : engines)
     add(engine, [&](const std::string& scenario) -> std::optional<ChartPoint> {
       const MatchingRow* const row = group.find(scenario, engine);
       const std::optional<double> value = row == nullptr ? std::nullopt : figure.of(*row);
@@ -109,8 +120,11 @@ std::string matching_html(const MatchingResults& results) {
       "paper (W. Schonbein et al., Measuring Multithreaded Message Matching Misery, Euro-Par 2018) were "
       "measured on their machine.</p>\n",
       library_version(), escaped(results.machine), results.runs, results.seed);
-  for (const MatchingGroup& group : groups_of(results))
-    for (const MatchingFigure& figure : matching_figures()) text += chart_section(chart_of(group, figure));
+  const std::vector<MatchingGroup> groups = groups_of(results);
+  const std::vector<std::string> engines = engines_of(groups);
+  for (const MatchingGroup& group : groups)
+    for (const MatchingFigure& figure : matching_figures())
+      text += chart_section(chart_of(group, figure, engines));
   if (!results.resources.empty())
     text += chart_section(chart_of(results.resources)) + chart_section(contention_chart(results.resources));
   text += "<h2>Findings</h2>\n<ul>\n";

@@ -1,7 +1,6 @@
 #include "study/matching/resources.hpp"
 
 #include <weft/completion/queue.hpp>
-#include <weft/detail/message_access.hpp>
 #include <weft/device.hpp>
 #include <weft/error.hpp>
 #include <weft/in_process.hpp>
@@ -63,15 +62,12 @@ class EngineResource final : public Resource {
 
 class QueueResource final : public Resource {
  public:
-  void run(int thread, std::uint64_t count, Tally& tally) override {
+  void run(int, std::uint64_t count, Tally& tally) override {
     for (std::uint64_t pair = 0; pair < count; ++pair) {
       Message message;
-      detail::MessageAccess::set_view(message, Operation::receive, thread, pair, nullptr, 0, nullptr, 0);
       queue_.signal(message);
-      Message popped;
       // Empty for a moment where other threads have not finished what they began.
-      while (!queue_.pop(popped)) ++tally.contended;
-      if (popped.peer() != thread) ++tally.from_other_threads;
+      while (!queue_.pop(message)) ++tally.contended;
     }
   }
 

@@ -48,7 +48,8 @@ TEST(Replay, of_wefts_engines_searches_nothing) {
                                         .senders = senders,
                                         .runs = 1});
         EXPECT_EQ(row.counts.messages, 6146U);
-        EXPECT_LE(row.mean_depth, 1.1) << name << " " << name_of(order);
+        // The tags of one rank lie beside each other; those of several ranks may share buckets.
+        EXPECT_LE(row.mean_depth, senders == 1 ? 1.0 : 1.2) << name << " " << name_of(order);
         EXPECT_EQ(row.longest, 6146U);
       }
 }

@@ -1,4 +1,4 @@
-#include "core/matching/match_event_log.hpp"
+#include "core/matching/observation/match_event_log.hpp"
 
 #include <weft/error.hpp>
 

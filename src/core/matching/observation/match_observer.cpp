@@ -1,4 +1,4 @@
-#include "core/matching/match_observer.hpp"
+#include "core/matching/observation/match_observer.hpp"
 
 #include <algorithm>
 
