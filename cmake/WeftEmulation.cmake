@@ -17,4 +17,7 @@ function(weft_emulate folder)
 endfunction()
 
 weft_emulate("${PROJECT_SOURCE_DIR}")
+if(WEFT_BUILD_EXAMPLES)
+  weft_emulate("${PROJECT_SOURCE_DIR}/examples")
+endif()
 weft_emulate("${CMAKE_CURRENT_SOURCE_DIR}")
