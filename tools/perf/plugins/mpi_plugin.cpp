@@ -234,7 +234,7 @@ class MpiTransport {
   const int tag_base_;
   const bool yields_;
   const std::size_t am_size_;
-  int stream_ = 0;
+  [[maybe_unused]] int stream_ = 0;  // only MPICH with streams sends to one
   int rank_ = 0;
   MPI_Win window_ = MPI_WIN_NULL;
   ByteSpan memory_;
@@ -339,7 +339,7 @@ class MpiLibrary {
   std::vector<MPIX_Stream> streams_;
 #else
   static constexpr bool kHasStreams = false;
-  static constexpr const char* kChannels = "MPIR_CVAR_CH4_NUM_VCIS";
+  [[maybe_unused]] static constexpr const char* kChannels = "MPIR_CVAR_CH4_NUM_VCIS";
   static void duplicate(MPI_Comm& communicator) { MPI_Comm_dup(MPI_COMM_WORLD, &communicator); }
 #endif
 
