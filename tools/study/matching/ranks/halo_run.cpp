@@ -81,6 +81,20 @@ void run_threads(const std::vector<MessageOrder>& threads, std::uint64_t seed,
   if (failure) std::rethrow_exception(failure);
 }
 
+double time_posts(const std::vector<MessageOrder>& threads, std::uint64_t seed,
+                  const std::function<void(std::uint32_t)>& post) {
+  std::atomic<std::int64_t> posting_ns{0};
+  run_threads(
+      threads, seed, [] {},
+      [&](std::uint32_t message) {
+        const auto begin = std::chrono::steady_clock::now();
+        post(message);
+        const std::chrono::nanoseconds time = std::chrono::steady_clock::now() - begin;
+        posting_ns.fetch_add(time.count(), std::memory_order_relaxed);
+      });
+  return static_cast<double>(posting_ns.load()) / 1000;
+}
+
 ReadySigns::ReadySigns(const std::string& path) {
   const int file = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
   void* const memory =

@@ -43,6 +43,11 @@ struct HaloCase {
 void run_threads(const std::vector<MessageOrder>& threads, std::uint64_t seed,
                  const std::function<void()>& begin, const std::function<void(std::uint32_t)>& work);
 
+/// run_threads() of posts. Returns their microseconds summed over threads: threads that wait for a core do
+/// not search.
+[[nodiscard]] double time_posts(const std::vector<MessageOrder>& threads, std::uint64_t seed,
+                                const std::function<void(std::uint32_t)>& post);
+
 /// Numbers that the ranks of a host see without communicating: a file that all of them map. A rank that
 /// raises its number says how far it has come.
 class ReadySigns {

@@ -3,7 +3,6 @@
 
 #include <fmt/core.h>
 
-#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <vector>
@@ -99,17 +98,10 @@ class MpiCase {
       check(mpi_.Irecv(&number, sizeof number, mpi_.byte, sender, kEnd, mpi_.world, &last), "MPI_Irecv");
       wait(last);
     }
-    std::atomic<std::int64_t> posting_ns{0};
-    run_threads(
-        threads_, plan_.seed + step, [] {},
-        [&](std::uint32_t message) {
-          const auto begin = Clock::now();
-          post(message);
-          const std::chrono::nanoseconds time = Clock::now() - begin;
-          posting_ns.fetch_add(time.count(), std::memory_order_relaxed);
-        });
+    const double time_us =
+        time_posts(threads_, plan_.seed + step, [this](std::uint32_t message) { post(message); });
     for (Word& request : requests_) wait(request);
-    return static_cast<double>(posting_ns.load()) / 1000;
+    return time_us;
   }
 
   const parcel::mpi::Library& mpi_;

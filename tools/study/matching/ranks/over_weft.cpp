@@ -99,7 +99,6 @@ class WeftCase {
     return microseconds_since(begin);
   }
 
-  /// The time is that of the posts alone, summed over threads: threads that wait for a core do not search.
   double receive_afterwards(std::uint32_t step) {
     runtime_.barrier();
     const auto end = Clock::now() + std::chrono::minutes(1);
@@ -108,17 +107,10 @@ class WeftCase {
       if (Clock::now() > end) throw Error("the messages have not come within a minute");
     }
     signs_.wait_for(plan_.senders, step);
-    std::atomic<std::int64_t> posting_ns{0};
-    run_threads(
-        threads_, plan_.seed + step, [] {},
-        [&](std::uint32_t message) {
-          const auto begin = Clock::now();
-          post(message);
-          const std::chrono::nanoseconds time = Clock::now() - begin;
-          posting_ns.fetch_add(time.count(), std::memory_order_relaxed);
-        });
+    const double time_us =
+        time_posts(threads_, plan_.seed + step, [this](std::uint32_t message) { post(message); });
     while (counter_.value() < buffers_.size()) endpoint_.progress();
-    return static_cast<double>(posting_ns.load()) / 1000;
+    return time_us;
   }
 
   Runtime& runtime_;
