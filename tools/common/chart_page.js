@@ -47,7 +47,17 @@
     if (chart.ticks.length > 0) {
       scale.ticks.callback = value => (chart.ticks.find(each => each.at === value) || {text: null}).text;
       scale.afterBuildTicks = axis => {
-        axis.ticks = chart.ticks.filter(each => each.at >= axis.min && each.at <= axis.max).map(each => ({value: each.at}));
+        // Labels that would touch the one before them are left out.
+        const place = value => axis.type === 'logarithmic' ? Math.log(value / axis.min) / Math.log(axis.max / axis.min)
+                                                           : (value - axis.min) / (axis.max - axis.min);
+        const least = 44 / Math.max(axis.chart.width - 80, 100);
+        let last = -Infinity;
+        const isApart = each => {
+          if (place(each.at) - last < least) return false;
+          last = place(each.at);
+          return true;
+        };
+        axis.ticks = chart.ticks.filter(each => each.at >= axis.min && each.at <= axis.max).filter(isApart).map(each => ({value: each.at}));
       };
     }
     return scale;
