@@ -17,7 +17,7 @@ namespace weft::tools::study {
 
 namespace {
 
-constexpr std::uint32_t kKeys = 64;      // of a thread
+constexpr std::uint32_t kKeys = 16;      // of a thread
 constexpr std::uint64_t kMostAhead = 8;  // receives, or messages, of a key that wait at a time
 
 /// One thread's part: the n-th message of a key belongs to the n-th receive of that key.
