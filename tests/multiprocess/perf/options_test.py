@@ -99,7 +99,9 @@ class OptionsTest(unittest.TestCase):
         result = perf_without_ucx(*SHORT, "--only", "latency/bare-cache-line,bare-ring-buffer")
         self.assertEqual(result.returncode, 0, result.stderr)
         lines = [line.split()[0] for line in result.stdout.splitlines() if line.startswith("  ")]
-        self.assertEqual(lines, ["rate", "bare-ring-buffer", "latency", "bare-cache-line", "percentiles"])
+        # A table of rounds in another state of the machine follows where there were any.
+        measured = lines[:lines.index("measurement")] if "measurement" in lines else lines
+        self.assertEqual(measured, ["rate", "bare-ring-buffer", "latency", "bare-cache-line", "percentiles"])
 
     def test_a_file_and_the_table_may_be_written_together(self):
         with tempfile.TemporaryDirectory() as folder:
