@@ -51,7 +51,7 @@ struct MatchingEngineOptions {
   /// begun to receive: otherwise a rank could wait for ever for another one that has given up.
   bool needs_all_ranks = false;
   /// Matches in place of weft's own table (weft/matching/algorithm.hpp); for ordered engines. The engine
-  /// keeps it alive, and one algorithm serves one engine.
+  /// keeps it alive, also when it is closed, and one algorithm serves one engine.
   std::shared_ptr<MatchingAlgorithm> algorithm = nullptr;
   /// true: searches are counted and timed, for counters().
   ///

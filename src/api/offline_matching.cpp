@@ -40,7 +40,17 @@ struct OfflineMatchingEngine::State {
       : engine(static_cast<std::uint16_t>(options.order == MatchOrder::ordered ? kMatchingEngines : 0),
                {options.buckets, options.records, options.ranks},
                core::MatchingSetup{
-                   .serial = options.serial, .algorithm = options.algorithm, .counters = options.counters}) {}
+                   .serial = options.serial, .algorithm = options.algorithm, .counters = options.counters}),
+        ranks(options.ranks) {}
+
+  void check_source(int source, const char* call, bool may_be_any) const {
+    if (source >= 0 && source < ranks) [[likely]]
+      return;
+    if (source == any_source && may_be_any && engine.is_ordered()) return;
+    throw Error(std::string("OfflineMatchingEngine: ") + call + ": source " + std::to_string(source) +
+                " is not a rank (0 to " + std::to_string(ranks - 1) + ")" +
+                (source == any_source && may_be_any ? "; any_source needs an ordered engine" : ""));
+  }
 
   MatchRecord* take_receive(std::uint64_t id) noexcept {
     MatchRecord* const record = engine.records().take();
@@ -119,6 +129,7 @@ struct OfflineMatchingEngine::State {
   }
 
   Engine engine;
+  const int ranks;
 };
 
 OfflineMatchingEngine::OfflineMatchingEngine(const OfflineMatchingOptions& options)
@@ -136,8 +147,9 @@ OfflineMatchingEngine::OfflineMatchingEngine(const OfflineMatchingOptions& optio
 OfflineMatchingEngine::~OfflineMatchingEngine() = default;
 
 auto OfflineMatchingEngine::post(std::uint64_t id, int source, std::uint64_t tag, std::uint64_t tag_mask,
-                                 ReceiveHandle* handle) noexcept -> Result {
+                                 ReceiveHandle* handle) -> Result {
   State& state = *state_;
+  state.check_source(source, "post", true);
   const auto make = [&]() -> MatchRecord* {
     MatchRecord* const record = state.take_receive(id);
     if (record != nullptr && handle != nullptr) *handle = state.engine.handle(*record);
@@ -154,8 +166,9 @@ auto OfflineMatchingEngine::post(std::uint64_t id, int source, std::uint64_t tag
   }
 }
 
-auto OfflineMatchingEngine::arrive(std::uint64_t id, int source, std::uint64_t tag) noexcept -> Result {
+auto OfflineMatchingEngine::arrive(std::uint64_t id, int source, std::uint64_t tag) -> Result {
   State& state = *state_;
+  state.check_source(source, "arrive", false);
   const MatchKey key{tag, static_cast<std::uint32_t>(source), 0};
   const auto make = [&] { return state.take_message(id); };
   if (state.engine.order() != nullptr) return state.arrive_in_order(key, make);
@@ -169,7 +182,8 @@ bool OfflineMatchingEngine::cancel(const ReceiveHandle& handle) noexcept {
   return record != nullptr;
 }
 
-auto OfflineMatchingEngine::probe(int source, std::uint64_t tag, std::uint64_t tag_mask) noexcept -> Result {
+auto OfflineMatchingEngine::probe(int source, std::uint64_t tag, std::uint64_t tag_mask) -> Result {
+  state_->check_source(source, "probe", true);
   Engine& engine = state_->engine;
   Result result;
   const auto tell = [&](const MatchRecord& message) { result = {Answer::matched, id_of(message)}; };
@@ -182,7 +196,8 @@ auto OfflineMatchingEngine::probe(int source, std::uint64_t tag, std::uint64_t t
   return result;
 }
 
-auto OfflineMatchingEngine::take(int source, std::uint64_t tag, std::uint64_t tag_mask) noexcept -> Result {
+auto OfflineMatchingEngine::take(int source, std::uint64_t tag, std::uint64_t tag_mask) -> Result {
+  state_->check_source(source, "take", true);
   Engine& engine = state_->engine;
   if (engine.order() != nullptr)
     return state_->matched(

@@ -2,38 +2,18 @@
 
 #include <fmt/core.h>
 
-#include <stdlib.h>
-
 #include <algorithm>
-#include <filesystem>
 
 #include "common/progress_bar.hpp"
 #include "perf/measure/child_process.hpp"
 #include "perf/measure/own_path.hpp"
+#include "study/scratch_folder.hpp"
 #include "study/study_launch.hpp"
 #include "study/study_results.hpp"
 
 namespace weft::tools::study {
 
 namespace {
-
-/// A folder for what StarPU writes about the machine, removed with everything in it.
-class ScratchFolder {
- public:
-  ScratchFolder() : path_((std::filesystem::temp_directory_path() / "weft-study-XXXXXX").string()) {
-    if (::mkdtemp(path_.data()) == nullptr) throw Error(fmt::format("{} cannot be made", path_));
-  }
-  ~ScratchFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  ScratchFolder(const ScratchFolder&) = delete;
-  ScratchFolder& operator=(const ScratchFolder&) = delete;
-  [[nodiscard]] const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
 
 /// One job for each case that StarPU's program knows.
 std::vector<Json> run_starpu(const StudyOptions& options, const Variant& variant, const Json& cases) {
@@ -45,7 +25,7 @@ std::vector<Json> run_starpu(const StudyOptions& options, const Variant& variant
     answers.push_back(Json::object());
     if (parameters.value("pattern", "") != "stencil_1d" || parameters.value("kernel", "") != "compute")
       continue;
-    const ScratchFolder scratch;
+    const ScratchFolder scratch;  // StarPU writes what it knows about the machine
     perf::Command command;
     command.arguments = variant.launcher;
     for (const std::string& argument :

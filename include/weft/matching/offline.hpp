@@ -44,18 +44,21 @@ class WEFT_API OfflineMatchingEngine {
   OfflineMatchingEngine(const OfflineMatchingEngine&) = delete;
   OfflineMatchingEngine& operator=(const OfflineMatchingEngine&) = delete;
 
+  // The calls below throw weft::Error for a source that is no rank; any_source is for receives and probes on
+  // ordered engines.
+
   /// Posts a receive: matched with the message that waits for it, or begins to wait. Wildcards and a mask
   /// only on ordered engines. `handle`: for cancel(); set when the receive waits.
   Result post(std::uint64_t id, int source, std::uint64_t tag, std::uint64_t tag_mask = ~std::uint64_t{0},
-              ReceiveHandle* handle = nullptr) noexcept;
+              ReceiveHandle* handle = nullptr);
   /// A message arrives from a rank: matched with the receive that waits for it, or begins to wait.
-  Result arrive(std::uint64_t id, int source, std::uint64_t tag) noexcept;
+  Result arrive(std::uint64_t id, int source, std::uint64_t tag);
   /// Returns false when the receive does not wait any more.
   bool cancel(const ReceiveHandle& handle) noexcept;
   /// Finds the message that a receive would match, which stays.
-  Result probe(int source, std::uint64_t tag, std::uint64_t tag_mask = ~std::uint64_t{0}) noexcept;
+  Result probe(int source, std::uint64_t tag, std::uint64_t tag_mask = ~std::uint64_t{0});
   /// Takes the message that a receive would match.
-  Result take(int source, std::uint64_t tag, std::uint64_t tag_mask = ~std::uint64_t{0}) noexcept;
+  Result take(int source, std::uint64_t tag, std::uint64_t tag_mask = ~std::uint64_t{0});
 
   /// All zeros without OfflineMatchingOptions::counters.
   [[nodiscard]] MatchingCounters counters() const noexcept;

@@ -1,9 +1,10 @@
 #include "core/matching/algorithm_matching.hpp"
 
+#include "base/end_program.hpp"
+
 #include <weft/options.hpp>
 
-#include <cstdio>
-#include <cstdlib>
+#include <string>
 #include <utility>
 
 namespace weft::core {
@@ -35,11 +36,10 @@ MatchRecord* AlgorithmMatching::waiting(MatchingAlgorithm::Found found, MatchSid
   MatchRecord* const record = records_.find(found.item);
   if (record == nullptr || !record->waits_elsewhere() ||
       record->is_receive() != (side == MatchSide::posted)) {
-    std::fprintf(stderr,
-                 "weft: the algorithm of matching engine %u is wrong: %s returned item %u, which is not a %s "
-                 "that waits\n",
-                 unsigned{engine_}, function, found.item, side == MatchSide::posted ? "receive" : "message");
-    std::abort();
+    const char* const wanted = side == MatchSide::posted ? "receive" : "message";
+    base::end_program("the algorithm of matching engine " + std::to_string(engine_) +
+                      " is wrong: " + function + " returned item " + std::to_string(found.item) +
+                      ", which is not a " + wanted + " that waits");
   }
   return record;
 }

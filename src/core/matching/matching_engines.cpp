@@ -51,6 +51,14 @@ MatchingEngine& MatchingEngines::open(std::uint32_t id, MatchOrder order, Matchi
   setup.log = log_;
   const std::lock_guard lock(mutex_);
   if (open_[id]) throw Error("matching engine " + std::to_string(id) + " is open already in this runtime");
+  std::uint32_t served = id;
+  if (setup.algorithm != nullptr)
+    for_each([&](const MatchingEngine& other) {
+      if (other.algorithm() == setup.algorithm) served = other.id();
+    });
+  if (served != id)
+    throw Error("matching engine " + std::to_string(id) + ": its algorithm serves engine " +
+                std::to_string(served) + " already; each engine needs one of its own");
   MatchingEngine* old = engines_[id].load(std::memory_order_relaxed);
   MatchingEngine* engine = old;
   if (old == nullptr || !old->fits(setup)) {
@@ -96,7 +104,7 @@ void MatchingEngines::move_all(MatchingEngine& from, MatchingEngine& to) {
     return;
   }
   from.table().clear([&](MatchRecord& record, MatchSide side) {
-    const auto moved = to.table().pair(side, record.key(), [&] { return copy_of(record); });
+    const auto moved = to.pair(side, record.key(), [&] { return copy_of(record); });
     static_cast<void>(moved);
     from.release(record);
   });

@@ -81,6 +81,10 @@ class MatchingStudyTest(unittest.TestCase):
             self.assertIn("the paper prints 576 messages; its geometry has 1026", result.stdout)
             self.assertIn("soak: ordered: 10000 messages", result.stdout)
             self.assertEqual(sorted(os.listdir(folder)), ["matching.csv", "matching.html", "matching.json"])
+            with open(os.path.join(folder, "matching.json"), encoding="utf-8") as file:
+                resources = json.load(file)["resources"]
+            self.assertEqual({row["resource"] for row in resources if "of_other_threads_per_thousand" in row}, {"packet pool"})
+            self.assertEqual({row["threads"] for row in resources}, {1, 2})
             with open(os.path.join(folder, "matching.csv"), encoding="utf-8") as file:
                 lines = list(csv.DictReader(file))
             self.assertEqual(len(lines), 4 * 2 * 2 + 2 * 2)
@@ -102,6 +106,7 @@ class MatchingStudyTest(unittest.TestCase):
                 (("--decompositions", "6pt:4x4"), "6pt"),
                 (("--threads", "-1"), "--threads"),
                 (("--senders", "0"), "--senders"),
+                (("--mode", "live", "--decompositions", "27pt:1x1x3000"), "27pt:1x1x3000: live modes take up to 65536 messages"),
                 (("--report", "/dev/null/x"), "--report /dev/null/x: ")):
             with self.subTest(arguments=arguments):
                 result = self.study(*arguments)

@@ -4,17 +4,12 @@
 
 #include <fmt/core.h>
 
-#include <fcntl.h>
-#include <stdlib.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
+#include <fstream>
 
 #include "perf/measure/own_path.hpp"
 #include "study/matching/ranks/halo_run.hpp"
 #include "study/matching/replay.hpp"
+#include "study/scratch_folder.hpp"
 #include "study/study_launch.hpp"
 #include "study/variants.hpp"
 
@@ -22,27 +17,24 @@ namespace weft::tools::study {
 
 namespace {
 
-/// The file that ReadySigns map; removed at the end.
-class SignsFile {
- public:
-  SignsFile() : path_((std::filesystem::temp_directory_path() / "weft-study-XXXXXX").string()) {
-    const int file = ::mkstemp(path_.data());
-    const bool is_made = file >= 0 && ::ftruncate(file, ReadySigns::kBytes) == 0;
-    const int error = errno;
-    if (file >= 0) ::close(file);
-    if (!is_made) throw Error(path_ + ": " + std::strerror(error));
-  }
-  ~SignsFile() {
-    std::error_code ignored;
-    std::filesystem::remove(path_, ignored);
-  }
-  SignsFile(const SignsFile&) = delete;
-  SignsFile& operator=(const SignsFile&) = delete;
-  [[nodiscard]] const std::string& path() const { return path_; }
+/// Messages that fit into lanes and credits before any is received.
+constexpr std::uint64_t kMostMessages = 65'536;
 
- private:
-  std::string path_;
-};
+void check_size(const LivePlan& plan) {
+  for (const Decomposition& decomposition : plan.decompositions)
+    if (const std::uint64_t messages = count_halo(decomposition).messages; messages > kMostMessages)
+      throw Error(fmt::format("{}: live modes take up to {} messages, and it has {}; replays take more",
+                              name_of(decomposition), kMostMessages, messages));
+}
+
+/// Makes the file that ReadySigns map.
+std::string make_signs(const ScratchFolder& folder) {
+  std::string path = folder.path() + "/signs";
+  std::ofstream file(path, std::ios::binary);
+  file << std::string(ReadySigns::kBytes, '\0');
+  if (!file.flush()) throw Error(path + " cannot be written");
+  return path;
+}
 
 Json case_of(const std::string& engine, const Decomposition& decomposition, const LivePlan& plan,
              bool has_counters) {
@@ -56,9 +48,10 @@ std::vector<Json> run_cases(const std::string& name, const char* kind,
                             const std::vector<std::string>& launcher, const LivePlan& plan,
                             const Json& cases) {
   constexpr double kSecondsOfCase = 120;
-  const SignsFile signs;
+  check_size(plan);
+  const ScratchFolder folder;
   const Json job = {
-      {"matching", kind}, {"ranks", 1 + plan.senders}, {"signs", signs.path()}, {"cases", cases}};
+      {"matching", kind}, {"ranks", 1 + plan.senders}, {"signs", make_signs(folder)}, {"cases", cases}};
   std::vector<Json> answers =
       run_ranks(name, launcher, job, 30 + kSecondsOfCase * static_cast<double>(cases.size()));
   if (answers.size() != cases.size())

@@ -140,14 +140,21 @@ class MatchingStudy {
       }
   }
   void run_traces() {
-    for (const MatchingTrace& trace : plan_.traces)
+    for (const MatchingTrace& trace : plan_.traces) {
+      std::optional<std::uint64_t> matches;
       for (const StudyEngine* engine : plan_.engines) {
         step(fmt::format("{} {}", trace.name, engine->name));
         MatchingRow row = replay_trace(*engine, trace, options_.runs);
         if (!row.remark.empty())
           results_.remarks.push_back(fmt::format("{} on {}: {}", row.engine, row.scenario, row.remark));
+        // All engines match the same receives with the same messages.
+        if (row.matches && matches && *row.matches != *matches)
+          throw Error(fmt::format("{}: {} has matched {} messages, and the engines before it {}", trace.name,
+                                  row.engine, *row.matches, *matches));
+        if (row.matches) matches = row.matches;
         results_.rows.push_back(std::move(row));
       }
+    }
   }
   void run_resources() {
     results_.resources =

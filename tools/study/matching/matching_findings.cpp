@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "study/matching/matching_groups.hpp"
+#include "study/matching/study_engines.hpp"
 
 namespace weft::tools::study {
 
@@ -58,7 +59,8 @@ void add_list_depths(const MatchingResults& results, std::vector<std::string>& f
 void add_drains(const MatchingResults& results, std::vector<std::string>& findings) {
   const MatchingFigure& time = matching_figures()[1];
   const MatchingFigure& depth = matching_figures()[0];
-  for (const std::string_view engine : {"list", "rank-lists", "bins", "fuzzy", "hash", "ordered"}) {
+  for (const StudyEngine& each : study_engines()) {
+    const std::string_view engine = each.name;
     const MatchingRow* const slowest = largest(results, engine, time, "live");
     const MatchingRow* const deepest = largest(results, engine, depth, "live");
     if (slowest == nullptr || deepest == nullptr) continue;
@@ -76,10 +78,16 @@ std::vector<std::string> matching_findings(const MatchingResults& results) {
   add_bounds(results, findings);
   add_list_depths(results, findings);
   add_drains(results, findings);
-  if (std::any_of(results.rows.begin(), results.rows.end(),
-                  [](const MatchingRow& row) { return row.scenario == "7pt:1x1x256"; }))
-    findings.emplace_back(
-        "7pt:1x1x256: the paper prints 576 messages; its geometry has 1026, with which its times agree");
+  for (const PaperRow& paper : paper_rows()) {
+    const std::uint64_t messages = count_halo(parse_decomposition(paper.decomposition)).messages;
+    const bool is_shown = std::any_of(results.rows.begin(), results.rows.end(), [&](const MatchingRow& row) {
+      return row.scenario == paper.decomposition;
+    });
+    if (is_shown && paper.messages && *paper.messages != messages)
+      findings.push_back(
+          fmt::format("{}: the paper prints {} messages; its geometry has {}, with which its times agree",
+                      paper.decomposition, *paper.messages, messages));
+  }
   return findings;
 }
 

@@ -82,33 +82,38 @@ Chart chart_of(const MatchingGroup& group, const MatchingFigure& figure,
   return chart;
 }
 
-Chart chart_of(const std::vector<ResourceRow>& resources) {
-  Chart chart{.title = "Throughput of single structures under several threads",
-              .note = "pairs of operations, something in and something out, of all threads; more is better",
-              .x = {"threads", Quantity::number, Scale::logarithmic},
-              .value = {"pairs per second", Quantity::per_second, Scale::logarithmic}};
+/// Adds a curve for each resource, over threads.
+template <class PointOf>
+Chart over_threads(Chart chart, const std::vector<ResourceRow>& resources, const PointOf& point_of) {
+  chart.x = {"threads", Quantity::number, Scale::logarithmic};
   for (const ResourceRow& row : resources) {
     auto series = std::find_if(chart.series.begin(), chart.series.end(),
                                [&](const ChartSeries& each) { return each.name == row.resource; });
     if (series == chart.series.end()) series = chart.series.insert(chart.series.end(), {row.resource});
-    series->points.push_back({static_cast<double>(row.threads), row.operations_per_us.median * 1e6,
-                              row.operations_per_us.low * 1e6, row.operations_per_us.high * 1e6});
+    series->points.push_back(point_of(row));
   }
   return chart;
 }
 
-Chart contention_chart(const std::vector<ResourceRow>& resources) {
-  Chart chart{.title = "Contention of single structures",
-              .note = "attempts of a thousand pairs that found another thread inside; less is better",
-              .x = {"threads", Quantity::number, Scale::logarithmic},
-              .value = {"contended attempts of a thousand pairs", Quantity::number, Scale::linear}};
-  for (const ResourceRow& row : resources) {
-    auto series = std::find_if(chart.series.begin(), chart.series.end(),
-                               [&](const ChartSeries& each) { return each.name == row.resource; });
-    if (series == chart.series.end()) series = chart.series.insert(chart.series.end(), {row.resource});
-    series->points.push_back({static_cast<double>(row.threads), row.contended});
-  }
-  return chart;
+std::string resource_sections(const std::vector<ResourceRow>& resources) {
+  return chart_section(over_threads(
+             {.title = "Throughput of single structures under several threads",
+              .note = "pairs of operations, something in and something out, of all threads; more is better",
+              .value = {"pairs per second", Quantity::per_second, Scale::logarithmic}},
+             resources,
+             [](const ResourceRow& row) {
+               const Spread& rate = row.operations_per_us;
+               return ChartPoint{static_cast<double>(row.threads), rate.median * 1e6, rate.low * 1e6,
+                                 rate.high * 1e6};
+             })) +
+         chart_section(
+             over_threads({.title = "Contention of single structures",
+                           .note = "attempts of a thousand pairs that found another thread inside; less is "
+                                   "better",
+                           .value = {"contended attempts", Quantity::number, Scale::linear}},
+                          resources, [](const ResourceRow& row) {
+                            return ChartPoint{static_cast<double>(row.threads), row.contended};
+                          }));
 }
 
 }  // namespace
@@ -125,8 +130,7 @@ std::string matching_html(const MatchingResults& results) {
   for (const MatchingGroup& group : groups)
     for (const MatchingFigure& figure : matching_figures())
       text += chart_section(chart_of(group, figure, engines));
-  if (!results.resources.empty())
-    text += chart_section(chart_of(results.resources)) + chart_section(contention_chart(results.resources));
+  if (!results.resources.empty()) text += resource_sections(results.resources);
   text += "<h2>Findings</h2>\n<ul>\n";
   for (const SoakRow& row : results.soaks)
     text += fmt::format("<li>{}: {} messages in {:.1f} s, none lost, doubled or mismatched\n",

@@ -30,8 +30,9 @@ struct MatchingRow {
   std::uint64_t longest = 0;
   Spread search_ns;  ///< nanoseconds of a search, with the clock's own
   std::uint64_t lock_misses = 0;
-  Spread drain_us;     ///< microseconds until all messages were matched
-  std::string remark;  ///< why there are no figures
+  Spread drain_us;                       ///< microseconds until all messages were matched
+  std::optional<std::uint64_t> matches;  ///< of a trace
+  std::string remark;                    ///< why there are no figures
 
   std::optional<double> bound;      ///< of the depth, whatever the machine
   std::optional<double> tolerance;  ///< share by which the depth may differ from the bound
@@ -50,9 +51,10 @@ struct MatchingRow {
 struct ResourceRow {
   std::string resource;  ///< "matching engine hash", "completion queue", "packet pool"
   int threads = 1;
-  Spread operations_per_us;       ///< pairs of operations, of all threads together
-  double contended = 0;           ///< attempts of a thousand pairs that found another thread inside
-  double from_other_threads = 0;  ///< of a thousand things taken, those that another thread had put in
+  Spread operations_per_us;  ///< pairs of operations, of all threads together
+  double contended = 0;      ///< attempts of a thousand pairs that found another thread inside
+  /// Of a thousand things taken, those that another thread had put in, where a thing shows that.
+  std::optional<double> from_other_threads;
 };
 
 struct SoakRow {

@@ -61,7 +61,7 @@ std::string resource_tables(const std::vector<ResourceRow>& resources) {
     rows.push_back({row.resource, std::to_string(row.threads), short_number(row.operations_per_us.median),
                     fmt::format("{}..{}", short_number(row.operations_per_us.low),
                                 short_number(row.operations_per_us.high)),
-                    short_number(row.contended), short_number(row.from_other_threads)});
+                    short_number(row.contended), cell(row.from_other_threads)});
   return text_table(rows, columns);
 }
 
@@ -150,12 +150,14 @@ std::string matching_json(const MatchingResults& results) {
               {"resources", Json::array()},
               {"soaks", Json::array()}};
   for (const MatchingRow& row : results.rows) all["rows"].push_back(json_of(row));
-  for (const ResourceRow& row : results.resources)
-    all["resources"].push_back({{"resource", row.resource},
-                                {"threads", row.threads},
-                                {"pairs_per_us", json_of(row.operations_per_us)},
-                                {"contended_per_thousand", row.contended},
-                                {"of_other_threads_per_thousand", row.from_other_threads}});
+  for (const ResourceRow& row : results.resources) {
+    Json entry = {{"resource", row.resource},
+                  {"threads", row.threads},
+                  {"pairs_per_us", json_of(row.operations_per_us)},
+                  {"contended_per_thousand", row.contended}};
+    if (row.from_other_threads) entry["of_other_threads_per_thousand"] = *row.from_other_threads;
+    all["resources"].push_back(std::move(entry));
+  }
   for (const SoakRow& row : results.soaks)
     all["soaks"].push_back({{"engine", row.engine}, {"messages", row.messages}, {"seconds", row.seconds}});
   return all.dump(1) + "\n";

@@ -11,7 +11,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstring>
-#include <memory>
+#include <optional>
 #include <thread>
 
 #include "common/pinning.hpp"
@@ -24,7 +24,7 @@ namespace {
 struct alignas(128) Tally {
   std::uint64_t pairs = 0;
   std::uint64_t contended = 0;
-  std::uint64_t from_other_threads = 0;
+  std::optional<std::uint64_t> from_other_threads{};  // empty: nobody looks
 };
 
 /// A structure whose threads do not know of each other. Called by `thread` alone for its own part.
@@ -80,6 +80,7 @@ class PoolResource final : public Resource {
   PoolResource() : job_(1), runtime_(job_, 0), device_(runtime_, {.index = 1}) {}
   void run(int thread, std::uint64_t count, Tally& tally) override {
     constexpr std::uint32_t kOfNobody = 0;
+    if (!tally.from_other_threads) tally.from_other_threads = 0;
     const auto own = static_cast<std::uint32_t>(thread + 1);
     for (std::uint64_t pair = 0; pair < count; ++pair) {
       Packet packet = device_.get_packet();
@@ -89,7 +90,7 @@ class PoolResource final : public Resource {
       }
       std::uint32_t last = kOfNobody;
       std::memcpy(&last, packet.data(), sizeof last);
-      if (last != kOfNobody && last != own) ++tally.from_other_threads;
+      if (last != kOfNobody && last != own) ++*tally.from_other_threads;
       std::memcpy(packet.data(), &own, sizeof own);
     }
   }
@@ -130,7 +131,8 @@ double run_once(Resource& resource, int threads, double seconds, Tally& total) {
   for (const Tally& tally : tallies) {
     pairs += tally.pairs;
     total.contended += tally.contended;
-    total.from_other_threads += tally.from_other_threads;
+    if (tally.from_other_threads)
+      total.from_other_threads = total.from_other_threads.value_or(0) + *tally.from_other_threads;
   }
   total.pairs += pairs;
   return static_cast<double>(pairs) / time.count();
@@ -153,8 +155,9 @@ std::vector<ResourceRow> measure_resources(const std::vector<const StudyEngine*>
     const auto of_thousand = [&](std::uint64_t count) {
       return 1000 * static_cast<double>(count) / static_cast<double>(total.pairs);
     };
-    rows.push_back({name, threads, spread_of(std::move(rates)), of_thousand(total.contended),
-                    of_thousand(total.from_other_threads)});
+    rows.push_back(
+        {name, threads, spread_of(std::move(rates)), of_thousand(total.contended),
+         total.from_other_threads ? std::optional(of_thousand(*total.from_other_threads)) : std::nullopt});
   };
   for (const int threads : plan.threads) {
     for (const StudyEngine* engine : engines) {

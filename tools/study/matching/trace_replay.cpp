@@ -55,7 +55,7 @@ class TraceEngines {
     for (const TraceStep& step : trace.steps)
       if (!engines_.contains(step.engine))
         engines_.emplace(step.engine, std::make_unique<OfflineMatchingEngine>(offline_options(
-                                          kind, trace.steps.size(), std::max(trace.ranks, 1), has_counters)));
+                                          kind, trace.steps.size(), trace.ranks, has_counters)));
   }
 
   /// Returns the microseconds of all steps, and the number of matches.
@@ -69,19 +69,19 @@ class TraceEngines {
       switch (step.kind) {
         case TraceStep::Kind::post: {
           ReceiveHandle handle;
-          matches += is_match(engine.post(index, step.source, step.tag, step.tag_mask, &handle));
+          matches += count(engine.post(index, step.source, step.tag, step.tag_mask, &handle));
           if (step.identity != 0) posted[key_of(step)] = handle;
           break;
         }
         case TraceStep::Kind::arrive:
-          matches += is_match(engine.arrive(index, step.source, step.tag));
+          matches += count(engine.arrive(index, step.source, step.tag));
           break;
         case TraceStep::Kind::cancel:
           if (const auto found = posted.find(key_of(step)); found != posted.end())
             engine.cancel(found->second);
           break;
         case TraceStep::Kind::take:
-          matches += is_match(engine.take(step.source, step.tag, step.tag_mask));
+          matches += count(engine.take(step.source, step.tag, step.tag_mask));
           break;
       }
     }
@@ -109,7 +109,10 @@ class TraceEngines {
   }
 
  private:
-  static std::uint64_t is_match(OfflineMatchingEngine::Result result) {
+  /// 1 for a match, else 0.
+  static std::uint64_t count(OfflineMatchingEngine::Result result) {
+    if (result.answer == OfflineMatchingEngine::Answer::exhausted)
+      throw Error("more receives and messages of the trace wait at a time than an engine has records");
     return result.answer == OfflineMatchingEngine::Answer::matched ? 1 : 0;
   }
   static std::uint64_t key_of(const TraceStep& step) {
@@ -135,13 +138,19 @@ MatchingTrace read_trace(const std::string& path) {
   std::string line;
   int rank = 0;
   if (!std::getline(file, line) || !line.starts_with(kHeader) ||
-      std::sscanf(line.c_str() + kHeader.size(), "rank %d of %d", &rank, &trace.ranks) != 2)
+      std::sscanf(line.c_str() + kHeader.size(), "rank %d of %d", &rank, &trace.ranks) != 2 ||
+      trace.ranks < 1)
     throw Error(fmt::format("{}: it is no matching trace: its first line does not begin with '{}rank'", path,
                             kHeader));
   for (std::size_t number = 2; std::getline(file, line); ++number) {
     TraceStep step;
     if (!read_step(line, step))
       throw Error(fmt::format("{}:{}: '{}' is no step of a matching trace", path, number, line));
+    const bool may_be_any = step.engine >= kMatchingEngines && step.kind != TraceStep::Kind::arrive;
+    const bool is_any = step.source == any_source && may_be_any;
+    if (step.kind != TraceStep::Kind::cancel && !is_any && (step.source < 0 || step.source >= trace.ranks))
+      throw Error(fmt::format("{}:{}: source {} is not one of the {} ranks of the trace", path, number,
+                              step.source, trace.ranks));
     trace.steps.push_back(step);
   }
   if (trace.steps.empty()) throw Error(fmt::format("{}: the trace has no events", path));
@@ -161,7 +170,7 @@ MatchingRow replay_trace(const StudyEngine& engine, const MatchingTrace& trace, 
     return row;
   }
   TraceEngines counted(engine, trace, true);
-  counted.run(trace);
+  row.matches = counted.run(trace).second;
   const MatchingCounters counters = counted.counters();
   const std::uint64_t searches = counters.arrivals.count + counters.posts.count;
   if (searches != 0) {

@@ -106,6 +106,26 @@ TEST(OfflineMatching, refuses_what_it_cannot_do) {
   EXPECT_EQ(refused({.ranks = 0}), "OfflineMatchingEngine: ranks is 0; it must be at least 1");
   EXPECT_EQ(refused({.algorithm = std::make_shared<test::PlainListAlgorithm>()}),
             "OfflineMatchingEngine: a matching algorithm needs MatchOrder::ordered");
+  const auto refusal = [](const auto& call) -> std::string {
+    try {
+      call();
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "accepted";
+  };
+  OfflineMatchingEngine unordered({.ranks = 2});
+  OfflineMatchingEngine ordered({.order = MatchOrder::ordered, .ranks = 2});
+  EXPECT_EQ(refusal([&] { ordered.arrive(1, 2, 0); }),
+            "OfflineMatchingEngine: arrive: source 2 is not a rank (0 to 1)");
+  EXPECT_EQ(refusal([&] { ordered.arrive(1, any_source, 0); }),
+            "OfflineMatchingEngine: arrive: source -1 is not a rank (0 to 1)");
+  EXPECT_EQ(
+      refusal([&] { unordered.post(1, any_source, 0); }),
+      "OfflineMatchingEngine: post: source -1 is not a rank (0 to 1); any_source needs an ordered engine");
+  EXPECT_EQ(refusal([&] { ordered.probe(-2, 0); }),
+            "OfflineMatchingEngine: probe: source -2 is not a rank (0 to 1)");
+  EXPECT_EQ(refusal([&] { ordered.post(1, any_source, 0); }), "accepted");
   OfflineMatchingEngine small({.records = 1});
   EXPECT_EQ(small.post(1, 0, 1).answer, Answer::waits);
   EXPECT_EQ(small.post(2, 0, 1).answer, Answer::exhausted);
@@ -162,6 +182,38 @@ TEST(MatchEventLog, tells_what_happened_in_order) {
             "cancel 256 100000000\n"
             "arrive 256 2 9 0\n"
             "take 256 2 9 0 ffffffffffffffff\n");
+}
+
+TEST(MatchCounters, know_what_waited_when_the_engine_was_opened) {
+  core::MatchingEngines engines({16, 64, 4});
+  const core::MatchKey key{5, 1, 0};
+  core::MatchingEngine* engine = engines.find(3);
+  static_cast<void>(
+      engine->pair(core::MatchSide::unexpected, key, [&] { return engine->take_unexpected(); }));
+  engine = &engines.open(3, MatchOrder::unordered, {.counters = true}, nullptr, nullptr);
+  EXPECT_EQ(engine->counters().arrivals.count, 1U);
+  const auto received = engine->pair(core::MatchSide::posted, key, [&] { return engine->records().take(); });
+  ASSERT_EQ(received.answer, core::MatchingEngine::Table::Answer::matched);
+  EXPECT_EQ(engine->counters().posts.waiting, 1U);
+  static_cast<void>(engine->pair(core::MatchSide::posted, key, [&] { return engine->records().take(); }));
+  EXPECT_EQ(engine->counters().posts.waiting, 1U) << "nothing waits any more";
+  engine->release(*received.record);
+}
+
+TEST(MatchingAlgorithm, serves_one_engine) {
+  core::MatchingEngines engines({16, 64, 4});
+  const auto algorithm = std::make_shared<test::PlainListAlgorithm>();
+  engines.open(300, MatchOrder::ordered, {.algorithm = algorithm}, nullptr, nullptr);
+  engines.close(300);
+  try {
+    engines.open(301, MatchOrder::ordered, {.algorithm = algorithm}, nullptr, nullptr);
+    FAIL() << "it was accepted";
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(),
+                 "matching engine 301: its algorithm serves engine 300 already; each engine needs one of its "
+                 "own");
+  }
+  engines.open(300, MatchOrder::ordered, {.algorithm = algorithm}, nullptr, nullptr);
 }
 
 TEST(MatchEventLog, refuses_a_file_that_cannot_be_written) {

@@ -100,6 +100,7 @@ TEST_F(Trace, is_replayed_on_every_engine) {
     const MatchingRow row = replay_trace(engine, trace, 2);
     EXPECT_EQ(row.remark, "") << engine.name;
     EXPECT_EQ(row.counts.messages, 3U);
+    EXPECT_EQ(row.matches, std::optional<std::uint64_t>(3)) << engine.name;
     EXPECT_GT(row.mean_depth, 0);
     EXPECT_EQ(row.drain_us.count, 2U);
   }
@@ -132,6 +133,18 @@ TEST_F(Trace, that_is_none_is_refused_with_its_line) {
     EXPECT_EQ(reason([&] { static_cast<void>(read_trace(path_)); }),
               path_ + ":2: '" + line + "' is no step of a matching trace");
   }
+}
+
+TEST_F(Trace, with_a_source_that_is_no_rank_is_refused) {
+  for (const char* const line :
+       {"arrive 256 4 5 0", "arrive 256 -1 5 0", "post 0 -1 5 0 ff 1", "take 0 99 5 0 ff"}) {
+    write("# weft matching trace 1, rank 0 of 4, 1 events, 0 dropped\n" + std::string(line) + "\n");
+    EXPECT_NE(reason([&] { static_cast<void>(read_trace(path_)); }).find(":2: source "), std::string::npos)
+        << line;
+  }
+  write("# weft matching trace 1, rank 0 of 0, 0 events, 0 dropped\n");
+  EXPECT_NE(reason([&] { static_cast<void>(read_trace(path_)); }).find("is no matching trace"),
+            std::string::npos);
 }
 
 TEST(Soak, loses_doubles_and_mismatches_nothing) {

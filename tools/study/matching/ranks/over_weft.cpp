@@ -141,7 +141,7 @@ void run_over_weft(const Json& job) {
   const std::array attributes{
       AttributeSetting{"unexpected_credits", "65536"}, AttributeSetting{"lane_slots", "4096"},
       AttributeSetting{"lane_slots_max", "65536"},     AttributeSetting{"thread_lanes", "1"},
-      AttributeSetting{"matching_records", "65536"},   AttributeSetting{"matching_buckets", "32768"}};
+      AttributeSetting{"matching_records", "131072"},  AttributeSetting{"matching_buckets", "32768"}};
   Runtime runtime({.attributes = attributes});
   Endpoint endpoint{runtime};
   ReadySigns signs(job.at("signs"));
