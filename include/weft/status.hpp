@@ -1,8 +1,6 @@
 // The answers of posts, and the outcomes of operations.
 #pragma once
 
-#include <weft/detail/language.hpp>
-
 #include <cstdint>
 
 namespace weft {

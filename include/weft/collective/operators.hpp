@@ -1,8 +1,6 @@
 // Operators of reductions, and reductions in the form that code without templates uses.
 #pragma once
 
-#include <weft/detail/language.hpp>
-
 #include <concepts>
 #include <cstddef>
 #include <cstring>

@@ -1,8 +1,6 @@
 // A peer's memory region, mapped into this process.
 #pragma once
 
-#include <weft/detail/language.hpp>
-
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
