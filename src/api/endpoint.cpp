@@ -51,15 +51,14 @@ std::size_t EndpointCalls<Locking>::progress(DeviceState& device) noexcept {
 }
 template <class Locking>
 void EndpointCalls<Locking>::wait(DeviceState& device, const WaitCondition& condition) noexcept {
-  device.wait(condition, Locking::kExclusive);
+  static_cast<void>(device.wait(condition, Locking::kExclusive));
 }
 template <class Locking>
 bool EndpointCalls<Locking>::wait_for(DeviceState& device, const WaitCondition& condition,
                                       Timeout timeout) noexcept {
   WaitCondition limited = condition;
   limited.until = time_after(timeout);
-  device.wait(limited, Locking::kExclusive);
-  return condition.holds(condition.context);
+  return device.wait(limited, Locking::kExclusive);
 }
 
 template struct EndpointCalls<TryLock>;

@@ -98,23 +98,22 @@ detail::StreamGate* StreamAccess::enter_slow(Stream& stream, detail::GateEntry f
 
 bool Stream::wait_condition(const detail::WaitCondition& condition, Timeout timeout) {
   const std::int64_t end = timeout.count() == 0 ? condition.until : detail::time_after(timeout);
-  const auto holds = [&] { return condition.holds(condition.context); };
   stream::StreamRegistry& registry = state_->registry;
-  with([&](auto& endpoint) {
+  // As in DeviceState::wait(), the condition is not evaluated again once it has held.
+  return with([&](auto& endpoint) {
     std::int64_t slice = kFirstSlice;
-    while (!holds()) {
+    while (!condition.holds(condition.context)) {
       note_poll();
       const std::int64_t now = detail::time_after(Timeout{});
-      if (now >= end) return;
+      if (now >= end) return false;
       detail::WaitCondition limited = condition;
       const bool has_others = registry.has_others(state_.get());
       limited.until = std::min(end, now + (has_others ? slice : kSliceAlone));
-      endpoint.state().wait(limited, !is_null());
-      if (holds()) return;
+      if (endpoint.state().wait(limited, !is_null())) return true;
       slice = registry.attend(state_.get()) != 0 ? kFirstSlice : std::min(2 * slice, kLongestSlice);
     }
+    return true;
   });
-  return holds();
 }
 
 }  // namespace weft

@@ -117,7 +117,8 @@ class DeviceState final : private network::Sink {
   /// progress() for a program that calls it in its own loop: yields where polls stay empty on a core that
   /// other threads want.
   std::size_t poll(bool exclusive) noexcept;
-  void wait(const WaitCondition& condition, bool exclusive) noexcept;
+  /// Returns true when the condition has held: its evaluation that ended the wait was the last one.
+  bool wait(const WaitCondition& condition, bool exclusive) noexcept;
   void wait_for(Completion& completion, const WaitPlace& place, bool exclusive) noexcept;
   /// Progresses until `post` is accepted; see core/wait/until_accepted.hpp. `remote_id`: the id of the peer's
   /// object that it is for, if there is one.
@@ -148,7 +149,7 @@ class DeviceState final : private network::Sink {
   [[nodiscard]] Visitors& visitors() noexcept { return visitors_; }
 
  private:
-  void wait_long(const WaitCondition& condition, bool exclusive, bool yields_first) noexcept;
+  bool wait_long(const WaitCondition& condition, bool exclusive, bool yields_first) noexcept;
   void leave_wait(bool exclusive) noexcept;
   void on_cancel(std::uint64_t word, const Message& message) noexcept;
   [[gnu::noinline]] void check_deadlines_and_peers(bool exclusive) noexcept;

@@ -106,7 +106,7 @@ CoreShare& core_share() noexcept {
   return share;
 }
 
-void DeviceState::wait(const WaitCondition& condition, bool exclusive) noexcept {
+bool DeviceState::wait(const WaitCondition& condition, bool exclusive) noexcept {
   CoreShare& share = core_share();
   const bool is_turn_over = share.is_turn_over();
   if (is_turn_over || share.is_shared() || spin_ns_ == 0 || condition.until != core::Deadlines::kNever ||
@@ -115,12 +115,15 @@ void DeviceState::wait(const WaitCondition& condition, bool exclusive) noexcept 
   // Events that are due soon, as most are, shall not wait for the preparations of a longer wait.
   for (std::uint32_t polls = CoreShare::kSpinBudget; polls != 0; --polls) {
     if (progress(exclusive) != 0) polls = CoreShare::kSpinBudget;
-    if (condition.holds(condition.context)) return leave_wait(exclusive);
+    if (condition.holds(condition.context)) {
+      leave_wait(exclusive);
+      return true;
+    }
   }
-  wait_long(condition, exclusive, false);
+  return wait_long(condition, exclusive, false);
 }
 
-[[gnu::noinline]] void DeviceState::wait_long(const WaitCondition& condition, bool exclusive,
+[[gnu::noinline]] bool DeviceState::wait_long(const WaitCondition& condition, bool exclusive,
                                               bool yields_first) noexcept {
   core::WaitScope explained(runtime_.waits(), condition.place, condition.completion,
                             static_cast<std::int32_t>(index_));
@@ -128,10 +131,11 @@ void DeviceState::wait(const WaitCondition& condition, bool exclusive) noexcept 
   Spin spin(spin_ns_, core_share());
   std::uint32_t yields = 0;
   if (yields_first) spin.give_way();
-  bool is_late = false;
-  while (!condition.holds(condition.context)) {
-    is_late = condition.until != core::Deadlines::kNever && base::now_ns() >= condition.until;
-    if (is_late) break;
+  // The condition may take what it finds, a message out of a queue: it is never evaluated again once it has
+  // held.
+  bool holds = false;
+  while (!holds && !(holds = condition.holds(condition.context))) {
+    if (condition.until != core::Deadlines::kNever && base::now_ns() >= condition.until) break;
     if (progress(exclusive) != 0) {
       spin.restart();
       yields = 0;
@@ -157,7 +161,8 @@ void DeviceState::wait(const WaitCondition& condition, bool exclusive) noexcept 
       const bool working = rendezvous_.has_work() || one_sided_.has_work() || matched_messages_.has_work() ||
                            !backlog_.empty() || NodeRefusals::any();
       device_failures_.end_lost_operations(exclusive);
-      if (condition.holds(condition.context)) continue;
+      holds = condition.holds(condition.context);
+      if (holds) continue;
       std::chrono::nanoseconds limit = working ? std::chrono::nanoseconds(kSleepWithWork) : park_;
       if (const std::int64_t next = std::min(condition.until, deadlines_.next_time());
           next != core::Deadlines::kNever || deadlines_.has_changed()) {
@@ -171,10 +176,11 @@ void DeviceState::wait(const WaitCondition& condition, bool exclusive) noexcept 
       counts_.parked_ns.add(static_cast<std::uint64_t>(base::now_ns() - asleep));
     }
   }
-  if (!is_late) spin.end();
+  if (holds) spin.end();
   if (context_.tracer != nullptr) [[unlikely]]
     core::trace_wait(*context_.tracer, index_, condition.place, traced_since);
   leave_wait(exclusive);
+  return holds;
 }
 
 void DeviceState::leave_wait(bool exclusive) noexcept {
@@ -184,9 +190,10 @@ void DeviceState::leave_wait(bool exclusive) noexcept {
 }
 
 void DeviceState::wait_for(Completion& completion, const WaitPlace& place, bool exclusive) noexcept {
-  wait({[](const void* object) noexcept { return static_cast<const Completion*>(object)->ready(); },
-        &completion, &completion, place},
-       exclusive);
+  static_cast<void>(
+      wait({[](const void* object) noexcept { return static_cast<const Completion*>(object)->ready(); },
+            &completion, &completion, place},
+           exclusive));
 }
 
 }  // namespace weft::detail
