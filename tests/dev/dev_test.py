@@ -1,5 +1,6 @@
 """The dev script says what it offers, refuses what it does not know, and the jellyfish check can fail."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -60,6 +61,39 @@ class Dev(unittest.TestCase):
         self.assertIn("missing packages: cmake ninja-build", result.stderr)
         self.assertIn("become root or install sudo", result.stderr)
 
+    def syntax_of(self, sources):
+        """`./dev build --syntax-only` where there are these sources, read by this machine's compiler."""
+        with tempfile.TemporaryDirectory() as directory:
+            copy, tools = Path(directory).resolve() / "copy", Path(directory) / "tools"
+            build = copy / "build" / "debug"
+            for folder in (build, copy / "tests", tools):
+                folder.mkdir(parents=True)
+            shutil.copy(ROOT / "dev", copy / "dev")
+            (build / "build.ninja").touch()
+            entries = []
+            for name, text in sources.items():
+                (copy / name).write_text(text)
+                entries.append({"directory": str(build), "file": str(copy / name),
+                                "command": f"{shutil.which('c++')} -Wall -Werror -o made.o -c {copy / name}"})
+            (build / "compile_commands.json").write_text(json.dumps(entries))
+            for tool in ("bash", "dirname", "nproc", "mkdir", "python3"):
+                (tools / tool).symlink_to(shutil.which(tool))
+            (tools / "dpkg-query").write_text(f"#!{shutil.which('bash')}\necho -n installed\n")
+            (tools / "dpkg-query").chmod(0o755)
+            result = subprocess.run([copy / "dev", "build", "--preset", "debug", "--syntax-only"], capture_output=True, text=True,
+                                    check=False, timeout=60, env={**os.environ, "PATH": f"{tools}:/usr/bin:/bin"})
+            self.assertFalse((build / "made.o").exists())
+        return result
+
+    @unittest.skipUnless(shutil.which("c++"), "there is no compiler")
+    def test_syntax_only_reads_every_source_but_tests_and_makes_nothing(self):
+        sound = {"a.cpp": "int a() { return 1; }\n", "tests/t.cpp": "int t() { int unused; return 1; }\n"}
+        result = self.syntax_of(sound)
+        self.assertEqual((result.returncode, result.stdout.splitlines()[-1]), (0, "dev: 1 sources read, 0 with warnings or errors"))
+        result = self.syntax_of({**sound, "b.cpp": "int b() { int unused; return 1; }\n"})
+        self.assertEqual((result.returncode, result.stdout.splitlines()[-1]), (1, "dev: 2 sources read, 1 with warnings or errors"))
+        self.assertRegex(result.stdout, r"(?m)^FAILED: .*/b\.cpp$")
+        self.assertIn("unused", result.stdout)
 
     def test_bench_configures_anew_so_that_libraries_installed_since_the_build_are_found(self):
         with tempfile.TemporaryDirectory() as directory:
