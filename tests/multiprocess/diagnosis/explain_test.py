@@ -9,7 +9,7 @@ import unittest
 
 sys.path.insert(0, os.path.join(os.environ["WEFTDEV_SOURCE_DIR"], "tests/multiprocess/launcher"))
 
-from launcher import Job, run  # noqa: E402
+from launcher import Job, run, with_enough_time  # noqa: E402
 
 RANK = os.path.join(os.environ["WEFTDEV_TEST_BIN_DIR"], "diagnosis_rank")
 DEADLOCK = os.path.join(os.environ["WEFTDEV_BIN_DIR"], "example-deadlock")
@@ -123,7 +123,8 @@ class Launcher(unittest.TestCase):
                 paragraph = line_with(job.front.stderr, "weft run: the job has not ended.")
 
     def test_ranks_that_are_no_weft_programs_are_named(self):
-        result = run("-n", 2, "--explain", "0.1", "--timeout", "4", "sleep", "100")
+        result = with_enough_time(lambda seconds: run("-n", 2, "--explain", "0.1", "--timeout", 4 * seconds, "sleep", "200"),
+                                  lambda result: "No answer came" in result.stderr, (1, 10))
         self.assertEqual(result.returncode, 124)
         self.assertIn("No answer came from ranks 0 and 1", result.stderr)
 

@@ -4,7 +4,7 @@ import signal
 import tempfile
 import unittest
 
-from launcher import RANK, Job, run, shell
+from launcher import RANK, Job, run, shell, with_enough_time
 
 
 class ExitTest(unittest.TestCase):
@@ -42,7 +42,8 @@ class ExitTest(unittest.TestCase):
 
     def test_a_job_that_keeps_going_still_has_a_time_limit_and_tells_who_failed(self):
         script = "if [ $WEFT_RANK = 1 ]; then exit 7; fi; exec sleep 1000"
-        result = shell(2, script, "--keep-going", "--timeout", "0.5")
+        result = with_enough_time(lambda seconds: shell(2, script, "--keep-going", "--timeout", seconds / 2),
+                                  lambda result: "ranks failed" in result.stderr)
         self.assertEqual(result.returncode, 124)
         self.assertIn("weft run: 1 of 2 ranks failed: rank 1", result.stderr)
 

@@ -40,6 +40,16 @@ def wait_until(condition, what):
         time.sleep(0.01)
 
 
+def with_enough_time(attempt, holds, times=(1, 5, 25)):
+    """The outcome of attempt(seconds) for the least of these times of which it holds, else for the longest: on a busy machine
+    processes have not come far when a limit of a moment passes."""
+    for seconds in times:
+        outcome = attempt(seconds)
+        if holds(outcome):
+            break
+    return outcome
+
+
 def parent_of(process):
     """The parent's id, or None for a process that is gone or only waits to be reaped."""
     try:

@@ -4,7 +4,7 @@ import signal
 import time
 import unittest
 
-from launcher import RANK, Job, wait_until
+from launcher import RANK, Job, wait_until, with_enough_time
 
 
 def state(process):
@@ -31,16 +31,17 @@ class StopTest(unittest.TestCase):
             job.expect_nothing_left()
 
     def test_the_time_of_a_stopped_job_does_not_pass(self):
-        with Job(2, "sh", "-c", "echo up; sleep 3; echo done", options=("--timeout", "5")) as job:
-            job.wait_for_lines(2)
-            ranks = self.ranks(job)
-            job.front.send_signal(signal.SIGTSTP)
-            wait_until(lambda: state(job.front.pid) == "T", "the launcher is stopped")
-            time.sleep(5)
-            job.front.send_signal(signal.SIGCONT)
-            code, out, err = job.finish()
-            self.assertEqual((code, out), (0, "done\ndone\n"), err)
-            self.assertTrue(ranks)
+        def stopped_for(limit):
+            with Job(2, "sh", "-c", f"echo up; sleep {limit - 2}; echo done", options=("--timeout", str(limit))) as job:
+                job.wait_for_lines(2)
+                job.front.send_signal(signal.SIGTSTP)
+                wait_until(lambda: state(job.front.pid) == "T", "the launcher is stopped")
+                time.sleep(limit)
+                job.front.send_signal(signal.SIGCONT)
+                return job.finish()
+
+        code, out, err = with_enough_time(stopped_for, lambda ended: ended[0] == 0, (5, 25))
+        self.assertEqual((code, out), (0, "done\ndone\n"), err)
 
     def test_a_stopped_job_can_be_ended(self):
         with Job(2, RANK, "counts") as job:

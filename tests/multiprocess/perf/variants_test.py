@@ -49,14 +49,14 @@ class VariantsTest(unittest.TestCase):
         rounds = {each["name"]: len(each["rounds"]) for each in root["measurements"]}
         self.assertEqual(rounds["rate/bare-ring-buffer"], rounds["rate/serial-handler"])
         self.assertEqual(rounds["put-rate/bare-memory"], rounds["put-rate/weft-serial"])
+        # Of each measurement, rounds that the machine has spoilt may be made again, as many as were asked for at most.
+        asked = int(SHORT[1])
         # No bar is about it.
-        self.assertLessEqual(rounds["latency/serial-queue"], min(rounds.values()))
+        self.assertIn(rounds["latency/serial-queue"], range(asked, 2 * asked + 1))
         further = [remark for remark in root["remarks"] if "further passes" in remark]
-        # Rounds that a machine spoilt by changing its state are made again, too, so there may be more than are told.
-        more = max(rounds.values()) - rounds["latency/serial-queue"]
-        self.assertLessEqual(len(further), 1 if more > 0 else 0)
-        for remark in further:
-            self.assertGreaterEqual(more, int(remark.split()[0]))
+        self.assertLessEqual(len(further), 1)
+        passes = sum(int(remark.split()[0]) for remark in further)
+        self.assertIn(max(rounds.values()), range(asked + passes, 2 * asked + passes + 1))
 
     def test_what_a_progress_thread_may_not_touch_is_remarked(self):
         result = perf("--rounds", "1", "--seconds", "0.01", "--only", "matched", "--compare", "weft,weft-serial", "--progress-thread")
