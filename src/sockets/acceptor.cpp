@@ -157,28 +157,31 @@ void Acceptor::read(Place& place) noexcept {
 
 /// Returns false when the connection is refused.
 bool Acceptor::challenge(Place& place) noexcept {
-  const std::string_view fault =
-      fault_of(place.introduction, membership_.job_id, membership_.rank, membership_.ranks);
+  const std::string_view fault = fault_of(place.introduction, membership_.job_id, membership_.rank,
+                                          membership_.ranks, membership_.purpose);
   if (!fault.empty()) return refuse(place, fault);
   if (place.introduction.to_device >= inboxes_.size() ||
       inboxes_[place.introduction.to_device].load(std::memory_order_acquire) == nullptr)
     return refuse(place, "it is for a device that is not open");
-  place.nonce = make_nonce();
-  Challenge challenge;
-  challenge.nonce = place.nonce;
-  challenge.proof = proof_of_listener(membership_.secret, place.introduction, place.nonce);
-  return ::send(place.socket.get(), &challenge, sizeof challenge, MSG_NOSIGNAL | MSG_DONTWAIT) ==
-         static_cast<ssize_t>(sizeof challenge);
+  place.challenge = make_challenge(membership_.secret_of(place.introduction.from_rank), place.introduction,
+                                   membership_.protection);
+  return ::send(place.socket.get(), &place.challenge, sizeof place.challenge, MSG_NOSIGNAL | MSG_DONTWAIT) ==
+         static_cast<ssize_t>(sizeof place.challenge);
 }
 
 /// Returns false when the connection is refused; takes the socket out of the place otherwise.
 bool Acceptor::finish(Place& place) noexcept try {
-  if (!are_equal(place.proof, proof_of_connector(membership_.secret, place.introduction, place.nonce)))
+  const Secret secret = membership_.secret_of(place.introduction.from_rank);
+  if (!are_equal(place.proof, proof_of_connector(secret, place.introduction, place.challenge)))
     return refuse(place, "it does not know the secret of the job");
+  if (const std::string difference = difference_of(place.introduction.protection, membership_.protection);
+      !difference.empty())
+    return refuse(place, "rank " + std::to_string(place.introduction.from_rank) + ": " + difference);
   auto accepted = std::make_unique<Accepted>();
   static_cast<void>(::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, place.socket.get(), nullptr));
   accepted->socket = std::move(place.socket);
   accepted->introduction = place.introduction;
+  accepted->keys = keys_of_listener(secret, place.introduction, place.challenge);
   place.socket = base::Descriptor();
   inboxes_[accepted->introduction.to_device].load(std::memory_order_acquire)->put(std::move(accepted));
   return true;

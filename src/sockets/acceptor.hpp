@@ -14,6 +14,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <vector>
 
 namespace weft::sockets {
 
@@ -22,6 +23,7 @@ struct Accepted {
   Accepted* next = nullptr;
   base::Descriptor socket;
   Introduction introduction;
+  SessionKeys keys;  // of what follows the Answer
 };
 
 /// Where connections for one device arrive: any thread puts, the device takes.
@@ -51,6 +53,14 @@ struct Membership {
   int rank;
   int ranks;
   double peer_timeout;  // seconds
+  Protection protection = Protection::none;
+  Purpose purpose = Purpose::ranks;
+  /// By rank, where each has a secret of its own with this one; else empty.
+  std::vector<Key> secrets = {};
+
+  [[nodiscard]] Secret secret_of(std::uint32_t from) const noexcept {
+    return secrets.empty() ? secret : Secret(secrets[from]);
+  }
 };
 
 /// Before a peer has proved itself, a connection has one of a fixed number of places, a fixed number of
@@ -81,7 +91,7 @@ class Acceptor {
     std::size_t filled = 0;
     bool is_challenged = false;
     Introduction introduction;
-    Nonce nonce{};
+    Challenge challenge;
     Proof proof{};  // of the peer
   };
 

@@ -53,26 +53,27 @@ std::string send(int socket, const Object& object) {
              : base::failed_call("send", errno);
 }
 
-std::string greet(int socket, const Caller& caller, const base::Deadline& deadline) {
+/// Returns an empty text, and the keys, when the greeting has succeeded; else why not.
+std::string greet(int socket, const Caller& caller, const base::Deadline& deadline, SessionKeys& keys) {
   Introduction introduction;
   caller.job_id.copy(introduction.job_id.data(), introduction.job_id.size());
   introduction.from_rank = caller.from;
   introduction.to_rank = caller.to;
   introduction.to_device = caller.inbox;
-  introduction.nonce = make_nonce();
+  introduction.purpose = caller.purpose;
+  complete(introduction, caller.protection);
   if (std::string fault = send(socket, introduction); !fault.empty()) return fault;
   Challenge challenge;
   if (std::string fault = receive(socket, challenge, deadline); !fault.empty()) return fault;
-  if (challenge.magic != kGreetingMagic || challenge.version != kGreetingVersion ||
-      !are_equal(challenge.proof, proof_of_listener(caller.secret, introduction, challenge.nonce)))
-    return "who listens there does not know the secret of the job";
-  if (std::string fault = send(socket, proof_of_connector(caller.secret, introduction, challenge.nonce));
+  if (std::string fault = fault_of(challenge, caller.secret, introduction); !fault.empty()) return fault;
+  if (std::string fault = send(socket, proof_of_connector(caller.secret, introduction, challenge));
       !fault.empty())
     return fault;
   Answer answer;
   if (std::string fault = receive(socket, answer, deadline); !fault.empty()) return fault;
-  return answer.magic == kGreetingMagic && answer.verdict == Verdict::accepted ? std::string()
-                                                                               : "it is not wanted there";
+  keys = keys_of_connector(caller.secret, introduction, challenge);
+  if (!is_genuine(answer, keys)) return "the answer to the greeting was changed on its way";
+  return answer.verdict == Verdict::accepted ? std::string() : "it is not wanted there";
 }
 
 struct Trial {
@@ -102,9 +103,9 @@ Trial take_established(std::vector<Trial>& trials, std::int64_t limit_ms, std::u
 
 }  // namespace
 
-base::Descriptor connect_to(const Endpoints& there, std::span<const Interface> own,
-                            std::uint64_t own_network_namespace, const Caller& caller,
-                            const base::Deadline& deadline) {
+Greeted connect_to(const Endpoints& there, std::span<const Interface> own,
+                   std::uint64_t own_network_namespace, const Caller& caller,
+                   const base::Deadline& deadline) {
   prepare_greetings();
   const std::vector<Address> addresses = order_of_trial(there, own, own_network_namespace);
   std::map<std::string, std::string> faults;
@@ -125,8 +126,9 @@ base::Descriptor connect_to(const Endpoints& there, std::span<const Interface> o
           trials, std::clamp<std::int64_t>(deadline.remaining_ms(), 0, kNextAddressMs), there.port, faults);
       if (trial.socket) {
         set_options(trial.socket.get(), caller.peer_timeout);
-        const std::string fault = greet(trial.socket.get(), caller, deadline);
-        if (fault.empty()) return std::move(trial.socket);
+        SessionKeys keys;
+        const std::string fault = greet(trial.socket.get(), caller, deadline, keys);
+        if (fault.empty()) return {std::move(trial.socket), keys};
         faults[to_text(*trial.address, there.port)] = fault;
       }
       if (deadline.passed()) {

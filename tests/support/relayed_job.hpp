@@ -28,8 +28,16 @@ class RelayedJob {
     for (int host = 1; host < hosts; ++host) {
       int ends[2];
       if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends) != 0) std::abort();
-      hosts_.push_back({std::make_unique<relay::RemoteHost>(server_, host, base::Descriptor(ends[0])),
-                        std::make_unique<relay::Agent>(server_.job_id(), size, base::Descriptor(ends[1]))});
+      const sockets::SessionKeys up{.send = {std::byte{1}},
+                                    .receive = {std::byte{2}},
+                                    .protection = sockets::Protection::encrypted,
+                                    .uses_aes = sockets::has_aes()};
+      sockets::SessionKeys down = up;
+      std::swap(down.send, down.receive);
+      hosts_.push_back({std::make_unique<relay::RemoteHost>(
+                            server_, host, sockets::Greeted{base::Descriptor(ends[0]), down}),
+                        std::make_unique<relay::Agent>(server_.job_id(), size,
+                                                       sockets::Greeted{base::Descriptor(ends[1]), up})});
     }
     thread_ = std::thread([this] { run(); });
   }

@@ -19,7 +19,7 @@ namespace weft::bootstrap::contact {
 namespace {
 
 constexpr std::uint32_t kMagic = 0x43544657;  // "WFTC"
-constexpr std::uint32_t kVersion = 1;
+constexpr std::uint32_t kVersion = 2;
 
 /// Begins a card; the addresses follow.
 struct Fixed {
@@ -34,7 +34,7 @@ struct Fixed {
   std::uint64_t network_namespace;
   std::array<char, 64> host_name;
   std::array<char, 32> job_id;
-  Secret secret;
+  sockets::PublicKey key;
   std::uint32_t address_bytes;
   std::uint32_t zero;
 };
@@ -72,7 +72,7 @@ std::vector<std::byte> encode(const Card& card) {
                     card.network_namespace,
                     to_array<64>(card.host_name),
                     to_array<32>(card.job_id),
-                    card.secret,
+                    card.key,
                     static_cast<std::uint32_t>(size),
                     0};
   std::vector<std::byte> bytes(sizeof fixed + size);
@@ -97,13 +97,13 @@ std::optional<Card> decode(std::span<const std::byte> bytes) {
             fixed.network_namespace,
             to_text(fixed.host_name),
             to_text(fixed.job_id),
-            fixed.secret,
+            fixed.key,
             {}};
   card.addresses.assign(bytes.begin() + sizeof fixed, bytes.end());
   return card;
 }
 
-Card make_card(const base::Attributes& attributes) {
+Card make_card(const base::Attributes& attributes, const sockets::PublicKey& key) {
   using base::Attribute;
   Card card;
   card.version = library_version();
@@ -115,7 +115,7 @@ Card make_card(const base::Attributes& attributes) {
   card.network_namespace = sockets::read_network_namespace();
   card.host_name = own_name();
   card.job_id = random_job_id();
-  card.secret = random_secret();
+  card.key = key;
   return card;
 }
 

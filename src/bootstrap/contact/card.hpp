@@ -11,10 +11,12 @@
 #include "base/attributes.hpp"
 #include "bootstrap/bootstrap.hpp"
 #include "bootstrap/contact/launcher_exchange.hpp"
+#include "sockets/key_derivation.hpp"
 
 namespace weft::bootstrap::contact {
 
-/// Rank 0's job id and secret are those of the job, and the other ranks reach its server at its addresses.
+/// Rank 0's job id is that of the job, and the other ranks reach its server at its addresses. Nothing in it
+/// is secret.
 struct Card {
   std::string version;  // of weft
   std::uint64_t packet_size = 0;
@@ -25,7 +27,7 @@ struct Card {
   std::uint64_t network_namespace = 0;
   std::string host_name;
   std::string job_id;
-  Secret secret{};
+  sockets::PublicKey key{};  // by which rank 0 and who serves another host have a secret with each other
   std::vector<std::byte> addresses;  // sockets::encode(); of rank 0
 };
 
@@ -34,8 +36,8 @@ std::vector<std::byte> encode(const Card& card);
 /// Returns nothing when the bytes have another form.
 std::optional<Card> decode(std::span<const std::byte> bytes);
 
-/// The card of this rank, with a job id and a secret of its own.
-Card make_card(const base::Attributes& attributes);
+/// The card of this rank, with a job id of its own.
+Card make_card(const base::Attributes& attributes, const sockets::PublicKey& key);
 
 /// Decodes the cards of all ranks. Throws weft::Error that names two ranks, and in what they differ, when
 /// they cannot form a job.

@@ -92,8 +92,14 @@ class JobService final : public ServiceThread {
                 job_.secret, job_.socket_name),
         hosts_(job_.host_names.size()) {
     if (hosts_.size() > 1) {
-      const sockets::Membership membership{job_.id, job_.secret, 0, static_cast<int>(hosts_.size()),
-                                           job_.peer_timeout};
+      const sockets::Membership membership{job_.id,
+                                           {},
+                                           0,
+                                           static_cast<int>(hosts_.size()),
+                                           job_.peer_timeout,
+                                           sockets::Protection::encrypted,
+                                           sockets::Purpose::hosts,
+                                           job_.links};
       acceptor_ = std::make_unique<sockets::Acceptor>(membership, std::move(listener), log_);
       acceptor_->open(0, inbox_);
     }
@@ -146,14 +152,14 @@ class JobService final : public ServiceThread {
       each = each->next;
       const std::uint32_t host = accepted->introduction.from_rank;
       const int socket = accepted->socket.get();
-      const sockets::Answer answer;
+      const sockets::Answer answer = sockets::make_answer(sockets::Verdict::accepted, accepted->keys);
       if (host >= hosts_.size() || hosts_[host] != nullptr ||
           ::send(socket, &answer, sizeof answer, MSG_NOSIGNAL | MSG_DONTWAIT) !=
               static_cast<ssize_t>(sizeof answer))
         continue;
       sockets::end_when_unanswered(socket, job_.peer_timeout);
-      hosts_[host] =
-          std::make_unique<relay::RemoteHost>(server_, static_cast<int>(host), std::move(accepted->socket));
+      hosts_[host] = std::make_unique<relay::RemoteHost>(
+          server_, static_cast<int>(host), sockets::Greeted{std::move(accepted->socket), accepted->keys});
     }
   }
 
@@ -200,7 +206,7 @@ class JobService final : public ServiceThread {
 
 class RemoteService final : public ServiceThread {
  public:
-  RemoteService(ServedJob job, base::Descriptor to_root)
+  RemoteService(ServedJob job, sockets::Greeted to_root)
       : ServiceThread(job.contact_seconds),
         job_(std::move(job)),
         agent_(job_.id, job_.size, std::move(to_root), job_.socket_name) {
@@ -239,14 +245,14 @@ std::unique_ptr<HostService> serve_job(ServedJob job, sockets::Listener listener
 std::unique_ptr<HostService> serve_host(ServedJob job, const Card& root) {
   const auto there = sockets::decode(root.addresses);
   if (!there.has_value()) throw Error("rank 0 on " + root.host_name + " has told no addresses");
-  const sockets::Caller caller{job.id, job.secret, static_cast<std::uint32_t>(job.host),
-                               0,      0,          job.peer_timeout};
+  const auto host = static_cast<std::uint32_t>(job.host);
+  const sockets::Caller caller{job.id, job.links[host], host, 0, 0, job.peer_timeout};
   try {
-    base::Descriptor socket =
+    sockets::Greeted to_root =
         sockets::connect_to(*there, sockets::list_interfaces(), sockets::read_network_namespace(), caller,
                             base::Deadline(job.contact_seconds));
-    sockets::end_when_unanswered(socket.get(), job.peer_timeout);
-    return std::make_unique<RemoteService>(std::move(job), std::move(socket));
+    sockets::end_when_unanswered(to_root.socket.get(), job.peer_timeout);
+    return std::make_unique<RemoteService>(std::move(job), std::move(to_root));
   } catch (const Error& error) {
     throw Error("host " + job.host_names[static_cast<std::size_t>(job.host)] +
                 " cannot join the job of rank 0 on " + root.host_name +

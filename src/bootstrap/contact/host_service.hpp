@@ -18,7 +18,8 @@ namespace weft::bootstrap::contact {
 /// What the service of a host must know of the job.
 struct ServedJob {
   std::string id;
-  Secret secret{};
+  Secret secret{};                  // that its ranks are told; rank 0 makes it
+  std::vector<sockets::Key> links;  // the secrets between rank 0 and the hosts, as far as this rank knows
   int size = 1;
   std::vector<std::int32_t> host_of;  // by rank
   std::vector<std::string> host_names;

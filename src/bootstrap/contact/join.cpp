@@ -13,10 +13,12 @@
 #include "bootstrap/contact/card.hpp"
 #include "bootstrap/contact/environment/environment.hpp"
 #include "bootstrap/contact/host_service.hpp"
+#include "bootstrap/contact/job_secret.hpp"
 #include "bootstrap/contact/mpi/mpi.hpp"
 #include "bootstrap/contact/pmi1/pmi1.hpp"
 #include "bootstrap/contact/pmix/pmix.hpp"
 #include "bootstrap/in_process/hub.hpp"
+#include "bootstrap/job_id.hpp"
 #include "bootstrap/local/client.hpp"
 #include "bootstrap/local/socket.hpp"
 #include "bootstrap/single/single.hpp"
@@ -57,7 +59,9 @@ class Membership {
       : contact_(make_contact(choice.method)), timeout_(attributes.seconds(Attribute::bootstrap_timeout)) {
     if (contact_ == nullptr || contact_->size() == 1) return;
     const base::Deadline deadline(timeout_);
-    Card card = make_card(attributes);
+    sockets::prepare_greetings();
+    pair_ = sockets::make_key_pair();
+    Card card = make_card(attributes, pair_.known_to_all);
     sockets::Listener listener;
     if (contact_->rank() == 0) {
       listener = sockets::listen_in(sockets::parse_ports(attributes.text(Attribute::ports)));
@@ -92,7 +96,8 @@ class Membership {
                                             const std::vector<std::int32_t>& hosts, std::int32_t host,
                                             sockets::Listener listener) const {
     ServedJob served{job_.id,
-                     cards.front().secret,
+                     {},
+                     links_with(cards, hosts, host),
                      job_.size,
                      hosts,
                      {},
@@ -103,8 +108,23 @@ class Membership {
     for (std::size_t rank = 0; rank < cards.size(); ++rank)
       if (static_cast<std::size_t>(hosts[rank]) == served.host_names.size())
         served.host_names.push_back(cards[rank].host_name);
-    return host == 0 ? serve_job(std::move(served), std::move(listener))
-                     : serve_host(std::move(served), cards.front());
+    if (host != 0) return serve_host(std::move(served), cards.front());
+    served.secret = random_secret();
+    return serve_job(std::move(served), std::move(listener));
+  }
+
+  /// The secrets between rank 0 and the lowest ranks of the other hosts, as far as this rank is one of them.
+  std::vector<sockets::Key> links_with(const std::vector<Card>& cards, const std::vector<std::int32_t>& hosts,
+                                       std::int32_t host) const {
+    std::vector<sockets::Key> links(static_cast<std::size_t>(*std::max_element(hosts.begin(), hosts.end())) +
+                                    1);
+    links.front() = random_secret();  // nobody else comes for the host of rank 0
+    if (host != 0) links[static_cast<std::size_t>(host)] = secret_of_host(pair_, cards[0].key, job_.id);
+    std::size_t next = 1;
+    for (std::size_t rank = 0; host == 0 && rank < cards.size(); ++rank)
+      if (static_cast<std::size_t>(hosts[rank]) == next)
+        links[next++] = secret_of_host(pair_, cards[rank].key, job_.id);
+    return links;
   }
 
   /// The service begins a moment after the exchange.
@@ -126,6 +146,7 @@ class Membership {
   // Ends after the service: the launcher is told last.
   std::unique_ptr<Contact> contact_;
   const double timeout_;
+  sockets::KeyPair pair_;
   LocalJob job_;
   std::unique_ptr<HostService> service_;
 };

@@ -36,7 +36,7 @@ struct Agent::Client {
   std::uint32_t hello = 0;                // request
 };
 
-Agent::Agent(std::string job_id, int size, base::Descriptor to_root, std::string socket_name)
+Agent::Agent(std::string job_id, int size, sockets::Greeted to_root, std::string socket_name)
     : job_id_(std::move(job_id)),
       name_(socket_name.empty() ? local::socket_name(random_job_id()) : std::move(socket_name)),
       size_(size),

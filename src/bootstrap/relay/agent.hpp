@@ -22,7 +22,7 @@ class Agent : private local::RankConnections::User {
  public:
   /// `to_root`: an authenticated connection. `socket_name`: by which ranks find it; empty: one that is made
   /// up. Throws weft::Error.
-  Agent(std::string job_id, int size, base::Descriptor to_root, std::string socket_name = {});
+  Agent(std::string job_id, int size, sockets::Greeted to_root, std::string socket_name = {});
   ~Agent() override;
 
   /// The value of WEFT_BOOTSTRAP for the ranks of this host; several "hosts" may share an abstract name

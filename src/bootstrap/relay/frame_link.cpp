@@ -10,8 +10,19 @@
 
 namespace weft::bootstrap::relay {
 
-FrameLink::FrameLink(base::Descriptor socket, std::size_t longest_frame)
-    : socket_(std::move(socket)), longest_(longest_frame) {}
+namespace {
+
+/// Why a call of the stream has failed.
+std::string fault_of(const char* call) {
+  return errno == EBADMSG ? "what has come was changed on its way" : base::failed_call(call, errno);
+}
+
+}  // namespace
+
+FrameLink::FrameLink(sockets::Greeted connection, std::size_t longest_frame)
+    : socket_(std::move(connection.socket)), longest_(longest_frame) {
+  stream_.protect(connection.keys);
+}
 
 void FrameLink::end(std::string why) {
   if (has_ended()) return;
@@ -34,13 +45,19 @@ void FrameLink::send(FrameHeader header, std::span<const std::byte> first,
 }
 
 void FrameLink::flush() {
+  if (has_ended()) return;
+  flush_frames();
+  if (!has_ended() && !stream_.flush(socket_.get())) end(fault_of("send"));
+}
+
+void FrameLink::flush_frames() {
   while (!outgoing_.empty()) {
-    const std::vector<std::byte>& next = outgoing_.front();
-    const ssize_t sent =
-        ::send(socket_.get(), next.data() + sent_, next.size() - sent_, MSG_DONTWAIT | MSG_NOSIGNAL);
+    std::vector<std::byte>& next = outgoing_.front();
+    iovec part{next.data() + sent_, next.size() - sent_};
+    const ssize_t sent = stream_.send(socket_.get(), {&part, 1});
     if (sent < 0 && errno == EINTR) continue;
     if (sent < 0 && errno == EAGAIN) return;
-    if (sent < 0) return end(base::failed_call("send", errno));
+    if (sent < 0) return end(fault_of("send"));
     sent_ += static_cast<std::size_t>(sent);
     waiting_ -= static_cast<std::size_t>(sent);
     if (sent_ != next.size()) continue;
@@ -58,10 +75,11 @@ void FrameLink::receive(const Use& use) {
       wanted = payload_.size() - (received_ - sizeof header_);
     }
     if (wanted != 0) {
-      const ssize_t got = ::recv(socket_.get(), target, wanted, MSG_DONTWAIT);
+      const iovec part{target, wanted};
+      const ssize_t got = stream_.receive(socket_.get(), {&part, 1});
       if (got < 0 && errno == EINTR) continue;
       if (got < 0 && errno == EAGAIN) return;
-      if (got < 0) return end(base::failed_call("recv", errno));
+      if (got < 0) return end(fault_of("recv"));
       if (got == 0) return end("the connection was closed");
       received_ += static_cast<std::size_t>(got);
       if (received_ == sizeof header_) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/descriptor.hpp"
+#include "sockets/sealed_stream.hpp"
 
 namespace weft::bootstrap::relay {
 
@@ -24,12 +25,12 @@ static_assert(sizeof(FrameHeader) == 16);
 
 class FrameLink {
  public:
-  /// `socket` is connected, authenticated, and does not block.
-  FrameLink(base::Descriptor socket, std::size_t longest_frame);
+  /// The socket does not block. Throws std::bad_alloc.
+  FrameLink(sockets::Greeted connection, std::size_t longest_frame);
 
   [[nodiscard]] int descriptor() const noexcept { return socket_.get(); }
   /// Returns true while frames wait for the socket to take more: then POLLOUT is to be waited for as well.
-  [[nodiscard]] bool wants_room() const noexcept { return !outgoing_.empty(); }
+  [[nodiscard]] bool wants_room() const noexcept { return !outgoing_.empty() || stream_.has_kept(); }
   /// The connection is lost; nothing is sent or received any more.
   [[nodiscard]] bool has_ended() const noexcept { return !why_ended_.empty(); }
   [[nodiscard]] const std::string& why_ended() const noexcept { return why_ended_; }
@@ -45,7 +46,10 @@ class FrameLink {
   void end(std::string why);
 
  private:
+  void flush_frames();
+
   base::Descriptor socket_;
+  sockets::SealedStream stream_;
   const std::size_t longest_;
   std::deque<std::vector<std::byte>> outgoing_;
   std::size_t sent_ = 0;  // of the first

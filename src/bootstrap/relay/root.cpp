@@ -12,8 +12,8 @@ std::uint32_t number_of(FrameKind kind) { return static_cast<std::uint32_t>(kind
 
 }  // namespace
 
-RemoteHost::RemoteHost(local::Server& server, int host, base::Descriptor socket)
-    : server_(server), host_(host), link_(std::move(socket), kLongestFrame) {
+RemoteHost::RemoteHost(local::Server& server, int host, sockets::Greeted agent)
+    : server_(server), host_(host), link_(std::move(agent), kLongestFrame) {
   server_.connect(*this);
 }
 

@@ -13,8 +13,9 @@ namespace weft::bootstrap::relay {
 /// the owner waits for its link.
 class RemoteHost final : public local::RemoteRanks {
  public:
-  /// `socket`: the connection of the host's agent.
-  RemoteHost(local::Server& server, int host, base::Descriptor socket);
+  /// `agent`: the connection of the host's agent, which is encrypted: by it its ranks get the secret of the
+  /// job.
+  RemoteHost(local::Server& server, int host, sockets::Greeted agent);
   ~RemoteHost() override;
 
   [[nodiscard]] const FrameLink& link() const noexcept { return link_; }

@@ -88,14 +88,17 @@ void TcpEndpoint::connect_to_itself(Connection& connection) {
   own_end_->rank = connection.rank;
   own_end_->device = connection.device;
   own_end_->servings.reserve(kMostFetches);
-  open(*own_end_, std::move(second));
-  open(connection, std::move(first));
+  // Nobody can come between them.
+  open(*own_end_, std::move(second), {});
+  open(connection, std::move(first), {});
 }
 
 /// The greeting is over.
-void TcpEndpoint::open(Connection& connection, base::Descriptor socket) noexcept try {
+void TcpEndpoint::open(Connection& connection, base::Descriptor socket, const SessionKeys& keys) noexcept
+    try {
   connection.chunk = chunks_.take_chunk();
   if (connection.chunk == nullptr) throw std::bad_alloc();
+  connection.stream.protect(keys);
   connection.output.open();
   set_options(socket.get(), context_.membership.peer_timeout);
   epoll_event event{};
@@ -137,13 +140,10 @@ void TcpEndpoint::adopt(std::unique_ptr<Accepted> accepted) {
       connection.search != nullptr &&
       std::any_of(connection.search->attempts.begin(), connection.search->attempts.end(),
                   [](const Attempt& attempt) { return attempt.stage != Attempt::Stage::connecting; });
-  Answer answer;
-  if (connection.is_open() || (is_lower && is_greeting)) {
-    answer.verdict = Verdict::yield;
-    static_cast<void>(send_whole(accepted->socket.get(), answer));
-    return;
-  }
-  if (send_whole(accepted->socket.get(), answer)) open(connection, std::move(accepted->socket));
+  const bool yields = connection.is_open() || (is_lower && is_greeting);
+  const Answer answer = make_answer(yields ? Verdict::yield : Verdict::accepted, accepted->keys);
+  if (send_whole(accepted->socket.get(), answer) && !yields)
+    open(connection, std::move(accepted->socket), accepted->keys);
 }
 
 void TcpEndpoint::search_on() noexcept {
@@ -226,7 +226,7 @@ bool TcpEndpoint::go_on(Connection& connection, Attempt& attempt) noexcept {
       introduction.to_rank = static_cast<std::uint32_t>(connection.rank);
       introduction.from_device = index_;
       introduction.to_device = connection.device;
-      introduction.nonce = make_nonce();
+      complete(introduction, own.protection);
       attempt.stage = Attempt::Stage::introduced;
       return send_whole(attempt.socket.get(), introduction) || fail(base::failed_call("send", errno));
     }
@@ -234,14 +234,13 @@ bool TcpEndpoint::go_on(Connection& connection, Attempt& attempt) noexcept {
       const int state = receive_part(attempt, sizeof(Challenge));
       if (state == 0) return true;
       if (state < 0) return fail("closed during the greeting");
-      Challenge challenge;
-      std::memcpy(&challenge, attempt.received.data(), sizeof challenge);
-      if (challenge.magic != kGreetingMagic || challenge.version != kGreetingVersion ||
-          !are_equal(challenge.proof, proof_of_listener(own.secret, attempt.introduction, challenge.nonce)))
-        return fail("who listens there does not know the secret of the job");
+      std::memcpy(&attempt.challenge, attempt.received.data(), sizeof attempt.challenge);
+      if (const std::string fault = fault_of(attempt.challenge, own.secret, attempt.introduction);
+          !fault.empty())
+        return fail(fault);
       attempt.stage = Attempt::Stage::proved;
       return send_whole(attempt.socket.get(),
-                        proof_of_connector(own.secret, attempt.introduction, challenge.nonce)) ||
+                        proof_of_connector(own.secret, attempt.introduction, attempt.challenge)) ||
              fail(base::failed_call("send", errno));
     }
     case Attempt::Stage::proved: {
@@ -249,11 +248,13 @@ bool TcpEndpoint::go_on(Connection& connection, Attempt& attempt) noexcept {
       if (state == 0) return true;
       Answer answer;
       std::memcpy(&answer, attempt.received.data(), sizeof answer);
-      if (state < 0 || answer.magic != kGreetingMagic) return fail("closed during the greeting");
+      if (state < 0) return fail("closed during the greeting");
+      const SessionKeys keys = keys_of_connector(own.secret, attempt.introduction, attempt.challenge);
+      if (!is_genuine(answer, keys)) return fail("the answer to the greeting was changed on its way");
       if (answer.verdict == Verdict::accepted) {
         // Moved out first: opening ends the search and its attempts.
         base::Descriptor socket = std::move(attempt.socket);
-        open(connection, std::move(socket));
+        open(connection, std::move(socket), keys);
         return false;
       }
       // The peer connects by itself.

@@ -8,6 +8,7 @@
 #include "network/tcp/output.hpp"
 #include "sockets/addresses.hpp"
 #include "sockets/greeting.hpp"
+#include "sockets/sealed_stream.hpp"
 
 #include <array>
 #include <cstdint>
@@ -38,6 +39,7 @@ struct Attempt {
   Address address;
   enum class Stage : std::uint8_t { connecting, introduced, proved } stage = Stage::connecting;
   Introduction introduction;
+  Challenge challenge;
   std::array<std::byte, sizeof(Challenge)> received{};
   std::size_t filled = 0;
 };
@@ -75,17 +77,19 @@ struct Connection {
   std::uint8_t device = 0;
   session::Link* link = nullptr;  // null until the session makes one
   base::Descriptor socket;        // open: the greeting is over
+  SealedStream stream;            // what is read and written goes through it
   bool is_broken = false;         // nothing can be written; what the peer has sent before is still read
   bool is_lost = false;
   std::unique_ptr<Search> search;  // while it is not open
 
-  Output output;
+  Output output{stream};
   bool is_writing = false;      // in the device's list of connections with something to write
   bool waits_for_room = false;  // the device's epoll tells when the socket takes more
   std::vector<Serving> servings;
   std::size_t piece = 0;  // bytes of the first serving that are being written
 
   Chunk* chunk = nullptr;  // into which is read
+  bool is_unread = false;  // in the device's list of connections that have read more than was taken
   std::size_t begin = 0;   // of what has been read and not been taken
   std::size_t end = 0;
   Landing landing;

@@ -99,13 +99,10 @@ ssize_t TcpEndpoint::receive_landing(Connection& connection, std::size_t& asked)
   const auto receive = [&](std::byte* to, std::size_t size) {
     // What follows is read only when all of the landing can be.
     const std::size_t behind = size == landing.left ? kChunkBytes - connection.end : 0;
-    std::array<iovec, 2> parts{iovec{to, size},
-                               iovec{connection.chunk->bytes.get() + connection.end, behind}};
-    msghdr message{};
-    message.msg_iov = parts.data();
-    message.msg_iovlen = parts.size();
+    const std::array<iovec, 2> parts{iovec{to, size},
+                                     iovec{connection.chunk->bytes.get() + connection.end, behind}};
     asked = size + behind;
-    return ::recvmsg(connection.socket.get(), &message, MSG_DONTWAIT);
+    return connection.stream.receive(connection.socket.get(), parts, 0);
   };
   if (landing.to != nullptr) return receive(landing.to, landing.left);
   ssize_t got = 0;

@@ -17,39 +17,26 @@ iovec part(std::span<const std::byte> bytes) noexcept {
   return {const_cast<std::byte*>(bytes.data()), bytes.size()};
 }
 
-/// Returns the number of bytes that the socket has taken, which may be 0; -1 when the connection is lost.
-ssize_t send_parts(int socket, std::span<iovec> parts) noexcept {
-  msghdr message{};
-  message.msg_iov = parts.data();
-  message.msg_iovlen = parts.size();
+constexpr std::size_t kShort = 256;  // bytes of a record that are copied together first
+
+}  // namespace
+
+/// Returns the number of bytes that the stream has taken, which may be 0; -1 when the connection is lost.
+ssize_t Output::send_parts(int socket, std::span<iovec> parts, std::size_t guarded) noexcept {
   for (;;) {
-    const ssize_t sent = ::sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+    const ssize_t sent = stream_.send(socket, parts, guarded);
     if (sent >= 0) return sent;
     if (errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS) return 0;
     if (errno != EINTR) return -1;
   }
 }
 
-/// Likewise, of one piece.
-ssize_t send_flat(int socket, std::span<const std::byte> bytes) noexcept {
-  for (;;) {
-    const ssize_t sent = ::send(socket, bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
-    if (sent >= 0) return sent;
-    if (errno == EAGAIN) return 0;
-    if (errno != EINTR) return -1;
-  }
-}
-
-constexpr std::size_t kShort = 256;  // bytes of a record that are copied together first
-
-}  // namespace
-
 void Output::open() {
   for (Waiting& each : waiting_) each.bytes.reset(new std::byte[kRoom + kRoomForAnswers]);
 }
 
 bool Output::is_empty() const noexcept {
-  return !has_piece() &&
+  return !has_piece() && !stream_.has_kept() &&
          std::all_of(waiting_.begin(), waiting_.end(), [](const Waiting& each) { return each.size() == 0; });
 }
 
@@ -96,7 +83,8 @@ Output::Result Output::write(int socket, Queue queue, const Record& record, std:
       if (each.iov_len != 0) std::memcpy(end, each.iov_base, each.iov_len);
       end += each.iov_len;
     }
-    const ssize_t sent = send_flat(socket, {flat.data(), total});
+    iovec whole{flat.data(), total};
+    const ssize_t sent = send_parts(socket, {&whole, 1});
     if (sent < 0) return Result::failed;
     return static_cast<std::size_t>(sent) == total
                ? Result::taken
@@ -140,7 +128,7 @@ Output::Result Output::write_piece(int socket, const Record& record, std::span<c
 Output::Result Output::flush_piece(int socket) noexcept {
   std::array<iovec, 3> parts{part(std::span(head_).first(head_size_).last(head_left_)), part(piece_),
                              part(std::span(kZeros).first(padding_left_))};
-  const ssize_t sent = send_parts(socket, parts);
+  const ssize_t sent = send_parts(socket, parts, 1);
   if (sent < 0) return Result::failed;
   auto left = static_cast<std::size_t>(sent);
   const auto take = [&left](std::size_t size) {
@@ -157,8 +145,15 @@ Output::Result Output::flush_piece(int socket) noexcept {
 void Output::replace_piece() noexcept { piece_ = std::span(zeros_of_piece).first(piece_.size()); }
 
 Output::Result Output::flush(int socket) noexcept {
+  if (!stream_.flush(socket)) return Result::failed;
+  if (stream_.has_kept()) return Result::full;
   if (has_piece())
     if (const Result result = flush_piece(socket); result != Result::taken) return result;
+  const Result result = flush_queues(socket);
+  return result == Result::taken && stream_.has_kept() ? Result::full : result;
+}
+
+Output::Result Output::flush_queues(int socket) noexcept {
   if (is_empty()) return Result::taken;
   std::array<iovec, kQueues + 1> parts;
   std::size_t total = 0;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "network/tcp/record.hpp"
+#include "sockets/sealed_stream.hpp"
 
 #include <sys/uio.h>
 
@@ -31,9 +32,12 @@ class Output {
     failed,  // the connection is lost; errno tells why
   };
 
+  /// Writes to a stream, which outlives it.
+  explicit Output(sockets::SealedStream& stream) noexcept : stream_(stream) {}
   /// Allocates the queues. Throws std::bad_alloc.
   void open();
 
+  /// Nothing waits here, nor in the stream.
   [[nodiscard]] bool is_empty() const noexcept;
   /// Returns true while a piece is not written whole.
   [[nodiscard]] bool has_piece() const noexcept {
@@ -71,8 +75,12 @@ class Output {
   Result keep_rest(std::size_t place, std::span<const iovec> parts, std::size_t written,
                    std::size_t total) noexcept;
   Result flush_piece(int socket) noexcept;
+  Result flush_queues(int socket) noexcept;
+  [[nodiscard]] ssize_t send_parts(int socket, std::span<iovec> parts,
+                                   std::size_t guarded = sockets::SealedStream::kNone) noexcept;
   void note_written(std::size_t size) noexcept;
 
+  sockets::SealedStream& stream_;
   std::array<std::byte, sizeof(Record) + sizeof(PutHead)> head_{};  // of a piece
   std::size_t head_size_ = 0;
   std::size_t head_left_ = 0;

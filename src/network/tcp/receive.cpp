@@ -42,13 +42,14 @@ bool TcpEndpoint::read(Connection& connection, session::SessionDevice& device) n
   for (int round = 0; round < kReadsPerVisit && connection.is_open() && make_room(connection); ++round) {
     Landing& landing = connection.landing;
     std::size_t asked = kChunkBytes - connection.end;
-    const ssize_t got = landing.left == 0
-                            ? ::recv(connection.socket.get(), connection.chunk->bytes.get() + connection.end,
-                                     asked, MSG_DONTWAIT)
-                            : receive_landing(connection, asked);
+    const iovec room{connection.chunk->bytes.get() + connection.end, asked};
+    const ssize_t got = landing.left == 0 ? connection.stream.receive(connection.socket.get(), {&room, 1})
+                                          : receive_landing(connection, asked);
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) break;
     if (got <= 0) {
-      lose(connection, got == 0 ? "it has closed the connection" : base::failed_call("recv", errno));
+      lose(connection, got == 0           ? "it has closed the connection"
+                       : errno == EBADMSG ? "what came over the connection was changed on its way"
+                                          : base::failed_call("recv", errno));
       break;
     }
     has_read = true;
@@ -60,6 +61,10 @@ bool TcpEndpoint::read(Connection& connection, session::SessionDevice& device) n
     if (landed != 0 && landing.left == 0) end_piece(connection, device);
     take_records(connection, device);
     if (static_cast<std::size_t>(got) < asked) break;
+  }
+  if (connection.stream.has_more() && connection.is_open() && !connection.is_unread) {
+    connection.is_unread = true;
+    unread_.push_back(&connection);  // has the room
   }
   return has_read;
 }

@@ -87,7 +87,7 @@ Connection& TcpEndpoint::connection_of(int rank, std::uint8_t device) {
     connection->servings.reserve(2 * kMostFetches);
     // What is noted where no memory may be needed has its room from here.
     const std::size_t most = connections_.size() + 1;
-    for (auto* list : {&writing_, &broken_, &lost_, &searching_}) list->reserve(2 * most);
+    for (auto* list : {&writing_, &broken_, &lost_, &searching_, &unread_}) list->reserve(2 * most);
   }
   return *connection;
 }
@@ -96,6 +96,7 @@ void TcpEndpoint::drive(session::SessionDevice& device) noexcept {
   ++drives_;
   if (!searching_.empty()) search_on();
   if (!writing_.empty()) write_waiting();
+  if (!unread_.empty()) read_unread(device);
   if (looks_for_arrivals()) {
     const bool has_read = hot_ != nullptr && read(*hot_, device);
     if (hot_ == nullptr || has_found_others_ || ++looks_ % kLooksPerEvents == 0 ||
@@ -111,8 +112,9 @@ void TcpEndpoint::drive(session::SessionDevice& device) noexcept {
   if (!broken_.empty()) read_broken(device);
   if (!lost_.empty()) end_lost(device);
   // Written when it changes: threads that want to sleep read it.
-  if (is_restless_.load(std::memory_order_relaxed) == searching_.empty())
-    is_restless_.store(!searching_.empty(), std::memory_order_relaxed);
+  const bool is_restless = !searching_.empty() || !unread_.empty();
+  if (is_restless_.load(std::memory_order_relaxed) != is_restless)
+    is_restless_.store(is_restless, std::memory_order_relaxed);
 }
 
 /// A program that calls progress after every post would pay for two system calls where others pay for one: a
@@ -179,6 +181,16 @@ void TcpEndpoint::lose(Connection& connection, const std::string& why) noexcept 
   context_.peers.mark_left(connection.rank, why);
   if (connection.rank != context_.membership.rank)
     context_.bootstrap.report_unreachable(connection.rank, why);
+}
+
+/// What was read with other bytes, and had no room then.
+void TcpEndpoint::read_unread(session::SessionDevice& device) noexcept {
+  for (std::size_t left = unread_.size(); left != 0; --left) {
+    Connection* const each = unread_.front();
+    unread_.erase(unread_.begin());
+    each->is_unread = false;
+    if (each->is_open()) static_cast<void>(read(*each, device));
+  }
 }
 
 /// A goodbye may lie before the end: a peer that has left closes its side.

@@ -111,6 +111,7 @@ class TcpEndpoint final : public session::Transport {
   void poll_events(session::SessionDevice& device) noexcept;
   void write_waiting() noexcept;
   void lose(Connection& connection, const std::string& why) noexcept;
+  void read_unread(session::SessionDevice& device) noexcept;
   void read_broken(session::SessionDevice& device) noexcept;
   void end_lost(session::SessionDevice& device) noexcept;
   // liveness.cpp
@@ -120,7 +121,7 @@ class TcpEndpoint final : public session::Transport {
   // connect.cpp
   void take_accepted() noexcept;
   void adopt(std::unique_ptr<Accepted> accepted);
-  void open(Connection& connection, base::Descriptor socket) noexcept;
+  void open(Connection& connection, base::Descriptor socket, const SessionKeys& keys) noexcept;
   void connect_to_itself(Connection& connection);
   void search_on() noexcept;
   void search_on(Connection& connection, std::int64_t now) noexcept;
@@ -174,6 +175,7 @@ class TcpEndpoint final : public session::Transport {
   std::unique_ptr<Connection> own_end_;  // of the connection of the device with itself: the other end
   std::vector<Connection*> writing_;     // that have something to write
   std::vector<Connection*> searching_;
+  std::vector<Connection*> unread_;  // whose streams have more, whatever their sockets have
   std::vector<Connection*> broken_;  // that have to be read to their end
   std::vector<Connection*> lost_;    // whose fetches have to be ended
   Connection* hot_ = nullptr;      // of the last message: is read without being asked whether it is readable

@@ -31,6 +31,11 @@ std::size_t inline_bytes_of(const base::Attributes& attributes) {
   return std::clamp(number<std::size_t>(attributes, Attribute::inline_max), kSmallestSend, kLongestInline);
 }
 
+Protection protection_of(const base::Attributes& attributes) {
+  if (attributes.boolean(Attribute::tcp_encrypt)) return Protection::encrypted;
+  return attributes.boolean(Attribute::tcp_authenticate) ? Protection::authenticated : Protection::none;
+}
+
 std::size_t message_bytes_of(const base::Attributes& attributes, const Network::PacketMemory& packets) {
   const std::size_t payload = packet_bytes_of(attributes) + Network::kPacketTrailer;
   const std::size_t single = std::max(packets.base == nullptr ? payload : std::min(payload, packets.payload),
@@ -49,8 +54,12 @@ TcpNetwork::TcpNetwork(bootstrap::Bootstrap& bootstrap, const base::Attributes& 
       packets_("tcp", number<std::uint32_t>(attributes, Attribute::packets),
                packet_bytes_of(attributes) + kPacketTrailer, packets),
       interfaces_(select_interfaces(list_interfaces(), attributes.text(Attribute::interface))),
-      membership_{std::string(bootstrap.job_id()), bootstrap.secret(), bootstrap.rank(), bootstrap.size(),
-                  attributes.seconds(Attribute::peer_timeout)},
+      membership_{std::string(bootstrap.job_id()),
+                  bootstrap.secret(),
+                  bootstrap.rank(),
+                  bootstrap.size(),
+                  attributes.seconds(Attribute::peer_timeout),
+                  protection_of(attributes)},
       acceptor_(membership_, listen_in(parse_ports(attributes.text(Attribute::ports))), log()),
       regions_(number<std::uint32_t>(attributes, Attribute::regions_max)),
       context_{membership_,

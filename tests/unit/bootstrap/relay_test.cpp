@@ -126,8 +126,8 @@ TEST(Relay, lets_a_host_speak_for_its_own_ranks_only) {
   local::Server server(random_job_id(), 3, {0, 1, 2});
   int ends[2];
   ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends), 0);
-  relay::RemoteHost host(server, 1, base::Descriptor(ends[0]));
-  relay::FrameLink agent(base::Descriptor(ends[1]), relay::kLongestFrame);
+  relay::RemoteHost host(server, 1, {base::Descriptor(ends[0]), {}});
+  relay::FrameLink agent({base::Descriptor(ends[1]), {}}, relay::kLongestFrame);
   const auto joins_as = [&](std::uint32_t stream, int rank) {
     const local::Header hello{32, 1, local::Message::hello, rank};
     agent.send({1, stream, 0, 0}, std::as_bytes(std::span(&hello, 1)),
@@ -166,7 +166,7 @@ class FrameLinkTest : public testing::Test {
   FrameLinkTest() {
     int ends[2];
     EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends), 0);
-    link_ = std::make_unique<relay::FrameLink>(base::Descriptor(ends[0]), 1000);
+    link_ = std::make_unique<relay::FrameLink>(sockets::Greeted{base::Descriptor(ends[0]), {}}, 1000);
     peer_ = base::Descriptor(ends[1]);
   }
   std::unique_ptr<relay::FrameLink> link_;
@@ -210,7 +210,7 @@ TEST_F(FrameLinkTest, keeps_what_the_socket_does_not_take) {
     ASSERT_LT(sent, 100'000);
   }
   link_->send({1, 0, sent++, 0}, payload);
-  relay::FrameLink other(std::move(peer_), 1000);
+  relay::FrameLink other({std::move(peer_), {}}, 1000);
   int received = 0;
   while (received < sent) {
     other.receive([&](const relay::FrameHeader& came, std::vector<std::byte>&) {

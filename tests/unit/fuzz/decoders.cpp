@@ -2,6 +2,7 @@
 
 #include "base/descriptor.hpp"
 #include "bootstrap/contact/card.hpp"
+#include "bootstrap/contact/environment/arrival.hpp"
 #include "bootstrap/contact/environment/environment.hpp"
 #include "bootstrap/in_process/hub.hpp"
 #include "bootstrap/job_id.hpp"
@@ -15,6 +16,7 @@
 #include "network/tcp/record.hpp"
 #include "sockets/addresses.hpp"
 #include "sockets/greeting.hpp"
+#include "sockets/sealed_stream.hpp"
 #include "sockets/tcp_socket.hpp"
 #include "support/ranks.hpp"
 
@@ -122,7 +124,7 @@ Decoder frames() {
       [](Bytes bytes) {
         Pair pair;
         Server server(id, 4, {0, 1, 1, 2});
-        bootstrap::relay::RemoteHost host(server, 1, std::move(pair.own));
+        bootstrap::relay::RemoteHost host(server, 1, {std::move(pair.own), {}});
         static_cast<void>(::send(pair.peer.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT));
         host.serve();
         server.serve();
@@ -152,7 +154,7 @@ Decoder records() {
   return {"records",
           [](Bytes bytes) {
             static const std::vector<AttributeSetting> settings = {
-                {"network", "tcp"}, {"log", "error"}, {"packets", "64"}};
+                {"network", "tcp"}, {"tcp_authenticate", "no"}, {"log", "error"}, {"packets", "64"}};
             InProcessJob job(3);
             Runtime victim(job, 1, {.attributes = settings});
             Endpoint endpoint(victim);
@@ -180,7 +182,7 @@ Decoder records() {
             static_cast<void>(::send(socket.get(), &own, sizeof own, MSG_NOSIGNAL));
             sockets::Challenge challenge;
             await(challenge);
-            const auto proof = sockets::proof_of_connector(rank->secret(), own, challenge.nonce);
+            const auto proof = sockets::proof_of_connector(rank->secret(), own, challenge);
             static_cast<void>(::send(socket.get(), &proof, sizeof proof, MSG_NOSIGNAL));
             sockets::Answer answer;
             await(answer);
@@ -192,11 +194,47 @@ Decoder records() {
            seed_of(put, head, std::uint64_t{1}, std::uint64_t{2}, leave)}};
 }
 
+/// What another rank tells rank 0, which its keys do not open.
+Decoder arrival() {
+  using bootstrap::contact::Arrival;
+  return {"arrival",
+          [](Bytes bytes) {
+            Arrival told;
+            if (bytes.size() < sizeof told) return;
+            std::memcpy(&told, bytes.data(), sizeof told);
+            const auto keys = bootstrap::contact::keys_of(sockets::make_key_pair(), told.key, {}, told);
+            bootstrap::contact::SizedCard card;
+            const auto room = std::as_writable_bytes(std::span(&card, 1));
+            if (keys.has_value() && sockets::unseal_once(keys->arrival, told.sealed, room)) std::abort();
+            std::memcpy(&card, told.sealed.data(), sizeof card);
+            static_cast<void>(bootstrap::contact::from_sized(card));
+          },
+          {seed_of(Arrival())}};
+}
+
+/// Frames that nobody has sealed: none is taken for one of the peer's.
+Decoder sealed_frames() {
+  const sockets::FrameHead head{7, 48, 0};
+  return {
+      "sealed-frames",
+      [](Bytes bytes) {
+        Pair pair;
+        sockets::SealedStream stream;
+        stream.protect({.protection = sockets::Protection::encrypted, .uses_aes = sockets::has_aes()});
+        static_cast<void>(::send(pair.peer.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT));
+        std::array<std::byte, 256> room;
+        const iovec part{room.data(), room.size()};
+        if (stream.receive(pair.own.get(), {&part, 1}) > 0) std::abort();
+      },
+      {seed_of(head, std::array<std::byte, 64>())}};
+}
+
 }  // namespace
 
 std::vector<Decoder> all_decoders() {
   sockets::prepare_greetings();
-  std::vector<Decoder> all{addresses(), introduction(), card(), host_list(), frames(), records()};
+  std::vector<Decoder> all{addresses(), introduction(), card(),    host_list(),
+                           frames(),    records(),      arrival(), sealed_frames()};
   for (Decoder& each : decoders_of_parcels()) all.push_back(std::move(each));
   return all;
 }

@@ -49,7 +49,7 @@ constexpr std::size_t kPiece = std::size_t{64} << 10;
 constexpr std::size_t kMostWaiting = std::size_t{1} << 20;  // bytes of output that the guardian has not taken
 constexpr std::size_t kLongestReport = std::size_t{1} << 20;
 
-base::Descriptor connect(const Description& job, AgentInbox inbox) {
+sockets::Greeted connect(const Description& job, AgentInbox inbox) {
   const auto root = sockets::decode(job.root);
   if (!root.has_value()) throw Error("the description of the job has no addresses of the launcher");
   const sockets::Caller caller{job.job_id,
@@ -58,11 +58,11 @@ base::Descriptor connect(const Description& job, AgentInbox inbox) {
                                0,
                                static_cast<std::uint8_t>(inbox),
                                job.peer_timeout};
-  base::Descriptor socket =
+  sockets::Greeted to_root =
       sockets::connect_to(*root, sockets::list_interfaces(), sockets::read_network_namespace(), caller,
                           base::Deadline(job.contact_seconds));
-  sockets::end_when_unanswered(socket.get(), job.peer_timeout);
-  return socket;
+  sockets::end_when_unanswered(to_root.socket.get(), job.peer_timeout);
+  return to_root;
 }
 
 OriginalState take_over() {

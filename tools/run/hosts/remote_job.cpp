@@ -51,7 +51,8 @@ RemoteJob::RemoteJob(const Options& options, bootstrap::local::Server& server)
       peer_timeout_(attributes_with(options).seconds(Attribute::peer_timeout)),
       interfaces_(sockets::select_interfaces(sockets::list_interfaces(),
                                              attributes_with(options).text(Attribute::interface))),
-      acceptor_({server.job_id(), server.secret(), 0, static_cast<int>(options.hosts.size()), peer_timeout_},
+      acceptor_({server.job_id(), server.secret(), 0, static_cast<int>(options.hosts.size()), peer_timeout_,
+                 sockets::Protection::encrypted, sockets::Purpose::hosts},
                 sockets::listen_in(sockets::parse_ports(attributes_with(options).text(Attribute::ports))),
                 base::Log()) {
   sockets::prepare_greetings();

@@ -44,16 +44,17 @@ void RemoteJob::adopt_connections() {
       Agent& agent = *agents_[number];
       if (agent.is_lost || (is_bootstrap ? agent.bootstrap != nullptr : agent.link != nullptr)) continue;
       const int socket = accepted->socket.get();
-      const sockets::Answer answer;
+      const sockets::Answer answer = sockets::make_answer(sockets::Verdict::accepted, accepted->keys);
       sockets::end_when_unanswered(socket, peer_timeout_);
       if (::send(socket, &answer, sizeof answer, MSG_NOSIGNAL | MSG_DONTWAIT) !=
           static_cast<ssize_t>(sizeof answer))
         continue;
+      sockets::Greeted greeted{std::move(accepted->socket), accepted->keys};
       if (is_bootstrap)
-        agent.bootstrap = std::make_unique<bootstrap::relay::RemoteHost>(server_, agent.number,
-                                                                         std::move(accepted->socket));
+        agent.bootstrap =
+            std::make_unique<bootstrap::relay::RemoteHost>(server_, agent.number, std::move(greeted));
       else
-        agent.link = std::make_unique<FrameLink>(std::move(accepted->socket), kLongestJobFrame);
+        agent.link = std::make_unique<FrameLink>(std::move(greeted), kLongestJobFrame);
     }
   }
 }

@@ -4,21 +4,22 @@
 
 #include <netdb.h>
 #include <poll.h>
-#include <sodium.h>
 #include <sys/socket.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
-#include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <thread>
 
 #include "base/descriptor.hpp"
 #include "base/log.hpp"
 #include "base/system_call.hpp"
+#include "bootstrap/contact/environment/arrival.hpp"
+#include "bootstrap/contact/job_secret.hpp"
 #include "sockets/greeting.hpp"
 #include "sockets/tcp_socket.hpp"
 
@@ -26,55 +27,12 @@ namespace weft::bootstrap::contact {
 
 namespace {
 
-constexpr std::uint32_t kMagic = 0x45544657;  // "WFTE"
-constexpr std::uint32_t kVersion = 1;
 constexpr std::size_t kMostStrangers = 64;
-constexpr double kGuestTime = 2.0;   // seconds, in which a guest tells who it is
-constexpr double kResultTime = 5.0;  // seconds, in which a rank takes the result
+constexpr double kGuestTime = 2.0;      // seconds, in which a guest tells who it is
+constexpr double kResultTime = 5.0;     // seconds, in which a rank takes the result
+constexpr double kContradiction = 3.0;  // seconds, for which who listens there may be somebody else
+constexpr std::int64_t kWordEvery = 1'000'000'000;  // nanoseconds
 constexpr auto kBeforeNextTry = std::chrono::milliseconds(100);
-
-struct Greeting {
-  std::uint32_t magic = kMagic;
-  std::uint32_t version = kVersion;
-  sockets::Nonce nonce{};
-};
-
-struct Arrival {
-  std::uint32_t magic = kMagic;
-  std::uint32_t version = kVersion;
-  std::int32_t rank = 0;
-  std::int32_t size = 0;
-  std::uint32_t bytes = 0;  // of the card
-  std::array<std::byte, kMostBytes> card{};
-  sockets::Proof proof{};
-};
-
-/// Begins a result; `count` cards of kMostBytes and their lengths follow, or, when it is 0, `bytes` of text.
-struct Result {
-  std::uint32_t magic = kMagic;
-  std::uint32_t count = 0;
-  std::uint32_t bytes = 0;
-};
-
-struct Card {
-  std::uint32_t bytes = 0;
-  std::array<std::byte, kMostBytes> data{};
-};
-
-/// Of an arrival, with the secret that all ranks were given; zero when they were given none.
-sockets::Proof proof_of(const Arrival& arrival, const sockets::Nonce& nonce) {
-  sockets::Proof proof{};
-  const char* const text = std::getenv("WEFT_JOB_SECRET");
-  if (text == nullptr || *text == '\0') return proof;
-  std::array<unsigned char, crypto_auth_hmacsha256_KEYBYTES> key;
-  crypto_generichash(key.data(), key.size(), reinterpret_cast<const unsigned char*>(text), std::strlen(text),
-                     nullptr, 0);
-  std::vector<unsigned char> all(sizeof arrival - sizeof arrival.proof + nonce.size());
-  std::memcpy(all.data(), &arrival, sizeof arrival - sizeof arrival.proof);
-  std::memcpy(all.data() + sizeof arrival - sizeof arrival.proof, nonce.data(), nonce.size());
-  crypto_auth_hmacsha256(reinterpret_cast<unsigned char*>(proof.data()), all.data(), all.size(), key.data());
-  return proof;
-}
 
 bool send_all(int socket, std::span<const std::byte> bytes, const base::Deadline& deadline) {
   while (!bytes.empty()) {
@@ -113,13 +71,19 @@ class Gathering {
   Gathering(const EnvironmentJob& job, std::span<const std::byte> own)
       : job_(job), arrived_(static_cast<std::size_t>(job.size)) {
     sockets::prepare_greetings();
+    pair_ = sockets::make_key_pair();
     try {
       listener_ = sockets::listen_in({job.port, job.port});
     } catch (const Error& error) {
       throw Error("rank 0 cannot listen on port " + std::to_string(job.port) + " (" + job.told_by +
                   "): " + error.what());
     }
-    arrived_[0] = Member{base::Descriptor(), {own.begin(), own.end()}, true};
+    arrived_[0] = Member{base::Descriptor(), {}, {own.begin(), own.end()}, true};
+    if (!has_secret_)
+      log_.warn(
+          "WEFT_JOB_SECRET is not set: who listens in learns nothing, but whoever reaches " + place_of(job_) +
+          " before a rank can take its place, and who can change what is sent can be any rank; set it to "
+          "the same random text on all ranks");
   }
 
   Cards run(const base::Deadline& deadline) {
@@ -130,24 +94,19 @@ class Gathering {
       std::erase_if(guests_, [this](const auto& guest) { return !read(*guest) || guest->deadline.passed(); });
     }
     Cards cards;
-    std::vector<std::byte> result(sizeof(Result) + arrived_.size() * sizeof(Card));
-    Result head;
-    head.count = static_cast<std::uint32_t>(arrived_.size());
-    std::memcpy(result.data(), &head, sizeof head);
-    for (std::size_t rank = 0; rank < arrived_.size(); ++rank) {
-      Card card;
-      card.bytes = static_cast<std::uint32_t>(arrived_[rank].card.size());
-      std::copy(arrived_[rank].card.begin(), arrived_[rank].card.end(), card.data.begin());
-      std::memcpy(result.data() + sizeof head + rank * sizeof card, &card, sizeof card);
-      cards.push_back(arrived_[rank].card);
+    std::vector<SizedCard> told;
+    for (const Member& each : arrived_) {
+      told.push_back(to_sized(each.card));
+      cards.push_back(each.card);
     }
-    tell(result);
+    tell(ResultKind::cards, std::as_bytes(std::span(told)));
     return cards;
   }
 
  private:
   struct Member {
     base::Descriptor socket;
+    sockets::Key result;  // with which its result is sealed
     std::vector<std::byte> card;
     bool is_there = false;
   };
@@ -175,26 +134,27 @@ class Gathering {
   }
 
   void wait(const base::Deadline& deadline) const {
-    std::vector<pollfd> waits{{has_room() ? listener_.socket.get() : -1, POLLIN, 0}};
+    std::vector<pollfd> waits{{listener_.socket.get(), POLLIN, 0}};
     for (const auto& guest : guests_) waits.push_back({guest->socket.get(), POLLIN, 0});
     ::poll(waits.data(), waits.size(),
            static_cast<int>(std::min<std::int64_t>(deadline.remaining_ms(), 200)));
   }
 
-  [[nodiscard]] bool has_room() const {
-    return guests_.size() < static_cast<std::size_t>(job_.size) + kMostStrangers;
-  }
-
+  /// The oldest guest makes room for the next: a rank says at once who it is, and comes again.
   void accept_all() {
-    while (has_room()) {
+    const std::size_t most = static_cast<std::size_t>(job_.size) + kMostStrangers;
+    for (std::size_t count = 0; count < most; ++count) {
       base::Descriptor socket(
           ::accept4(listener_.socket.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
       if (!socket) return;
       auto guest = std::make_unique<Guest>();
       guest->socket = std::move(socket);
+      guest->greeting.has_secret = has_secret_ ? 1 : 0;
       guest->greeting.nonce = sockets::make_nonce();
-      if (send_all(guest->socket.get(), bytes_of(guest->greeting), base::Deadline(0)))
-        guests_.push_back(std::move(guest));
+      guest->greeting.key = pair_.known_to_all;
+      if (!send_all(guest->socket.get(), bytes_of(guest->greeting), base::Deadline(0))) continue;
+      if (guests_.size() >= most) guests_.erase(guests_.begin());
+      guests_.push_back(std::move(guest));
     }
   }
 
@@ -205,6 +165,12 @@ class Gathering {
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) return true;
     if (got <= 0) return false;
     guest.filled += static_cast<std::size_t>(got);
+    // A magic of somebody else's is refused before so much is waited for.
+    if (guest.filled < sizeof guest.arrival.magic) return true;
+    if (guest.arrival.magic != kArrivalMagic) {
+      tell_of_stranger();
+      return false;
+    }
     if (guest.filled != sizeof(Arrival)) return true;
     take(guest);
     return false;
@@ -212,54 +178,64 @@ class Gathering {
 
   void take(Guest& guest) {
     const Arrival& arrival = guest.arrival;
-    if (arrival.magic != kMagic || arrival.bytes > kMostBytes ||
-        !sockets::are_equal(arrival.proof, proof_of(arrival, guest.greeting.nonce))) {
-      log_.warn("port " + std::to_string(job_.port) +
-                ": a stranger is refused, or a rank with another WEFT_JOB_SECRET");
+    SizedCard card;
+    const auto keys = keys_of(pair_, arrival.key, guest.greeting, arrival);
+    if (!keys || !sockets::unseal_once(keys->arrival, arrival.sealed, bytes_of(card))) {
+      tell_of_stranger();
+      const ResultHead unreadable;
+      static_cast<void>(
+          send_all(guest.socket.get(), std::as_bytes(std::span(&unreadable, 1)), base::Deadline(0)));
       return;
     }
-    if (arrival.version != kVersion) return refuse(guest, "rank 0 runs with another version of weft");
+    const auto bytes = from_sized(card);
+    const auto refuse = [&](const std::string& why) {
+      static_cast<void>(send_all(guest.socket.get(),
+                                 sealed_result(ResultKind::text, keys->result, std::as_bytes(std::span(why))),
+                                 base::Deadline(0)));
+    };
+    if (arrival.version != kArrivalVersion || !bytes)
+      return refuse("rank 0 runs with another version of weft");
     if (arrival.size != job_.size)
-      return refuse(guest, "rank " + std::to_string(arrival.rank) + " was started as one of " +
-                               std::to_string(arrival.size) + " ranks, rank 0 as one of " +
-                               std::to_string(job_.size));
+      return refuse("rank " + std::to_string(arrival.rank) + " was started as one of " +
+                    std::to_string(arrival.size) + " ranks, rank 0 as one of " + std::to_string(job_.size));
     if (arrival.rank <= 0 || arrival.rank >= job_.size ||
         arrived_[static_cast<std::size_t>(arrival.rank)].is_there)
-      return refuse(guest,
-                    "there is a rank " + std::to_string(arrival.rank) + " already (" + job_.told_by + ")");
+      return refuse("there is a rank " + std::to_string(arrival.rank) + " already (" + job_.told_by + ")");
     arrived_[static_cast<std::size_t>(arrival.rank)] =
-        Member{std::move(guest.socket), {arrival.card.begin(), arrival.card.begin() + arrival.bytes}, true};
+        Member{std::move(guest.socket), keys->result, *bytes, true};
   }
 
-  static std::vector<std::byte> result_of(const std::string& text) {
-    Result head;
-    head.bytes = static_cast<std::uint32_t>(text.size());
-    std::vector<std::byte> result(sizeof head + text.size());
-    std::memcpy(result.data(), &head, sizeof head);
-    std::memcpy(result.data() + sizeof head, text.data(), text.size());
-    return result;
+  void tell_of_stranger() {
+    ++strangers_;
+    const std::int64_t now = base::now_ns();
+    if (now < next_word_) return;
+    next_word_ = now + kWordEvery;
+    log_.warn("port " + std::to_string(job_.port) + ": a stranger is refused, or a rank with " +
+              (has_secret_ ? "another WEFT_JOB_SECRET or none" : "a WEFT_JOB_SECRET, which rank 0 has not") +
+              " (" + std::to_string(strangers_) + " so far)");
   }
 
-  void refuse(const Guest& guest, const std::string& why) {
-    static_cast<void>(send_all(guest.socket.get(), result_of(why), base::Deadline(0)));
-  }
-
-  void tell(std::span<const std::byte> result) {
+  void tell(ResultKind kind, std::span<const std::byte> content) {
     const base::Deadline deadline(kResultTime);
     for (const Member& each : arrived_)
-      if (each.socket) static_cast<void>(send_all(each.socket.get(), result, deadline));
+      if (each.socket)
+        static_cast<void>(send_all(each.socket.get(), sealed_result(kind, each.result, content), deadline));
   }
 
   [[noreturn]] void fail(const std::string& why) {
-    tell(result_of(why));
+    tell(ResultKind::text, std::as_bytes(std::span(why)));
     throw Error(why);
   }
 
   const EnvironmentJob& job_;
+  const bool has_secret_ = told_secret().has_value();
   const base::Log log_{base::LogLevel::warn, 0};
+  sockets::KeyPair pair_;
   sockets::Listener listener_;
   std::vector<Member> arrived_;  // by rank
   std::vector<std::unique_ptr<Guest>> guests_;
+  std::uint64_t strangers_ = 0;
+  std::int64_t next_word_ = 0;
 };
 
 /// Connects to rank 0, which may not listen yet. Returns an empty descriptor at the deadline, and why.
@@ -292,6 +268,80 @@ base::Descriptor reach(const EnvironmentJob& job, const base::Deadline& deadline
   return {};
 }
 
+/// What a meeting with who listens at the place of rank 0 has come to.
+struct Meeting {
+  std::optional<Cards> cards;
+  std::string why;          // there are none
+  bool is_final = false;    // rank 0 itself says so
+  bool has_talked = false;  // weft listens there
+};
+
+Meeting failed(std::string why, bool is_final = false) {
+  return {std::nullopt, std::move(why), is_final, true};
+}
+
+/// Unseals the result of rank 0, which has the time limit too, and tells who is missing.
+Meeting read_result(int socket, const EnvironmentJob& job, const sockets::Key& key,
+                    const base::Deadline& patience) {
+  const std::string place = "rank 0 at " + place_of(job);
+  ResultHead head;
+  if (!receive_all(socket, bytes_of(head), patience) || head.magic != kArrivalMagic)
+    return failed(place + " has closed the connection: it has ended, or WEFT_JOB_SECRET differs");
+  if (head.kind == ResultKind::unreadable)
+    return failed(place + " has refused this rank: WEFT_JOB_SECRET differs");
+  const std::size_t cards = static_cast<std::size_t>(job.size) * sizeof(SizedCard);
+  const std::size_t most = (head.kind == ResultKind::cards ? cards : kMostText) + sockets::kSealBytes;
+  if (head.bytes < sockets::kSealBytes || head.bytes > most)
+    return failed(place + " has told of " + std::to_string(head.bytes) + " bytes, which cannot be");
+  std::vector<std::byte> sealed(head.bytes);
+  if (!receive_all(socket, sealed, patience)) return failed(place + " has ended while it told of the ranks");
+  std::vector<std::byte> content(sealed.size() - sockets::kSealBytes);
+  if (!unseal_result(head.kind, key, sealed, content))
+    return failed("who answers at " + place_of(job) + " is not rank 0 of this job: WEFT_JOB_SECRET differs");
+  if (head.kind == ResultKind::text)
+    return failed({reinterpret_cast<const char*>(content.data()), content.size()}, true);
+  if (content.size() != cards) return failed("rank 0 has told of another number of ranks", true);
+  Meeting meeting;
+  meeting.cards.emplace();
+  for (std::size_t rank = 0; rank < static_cast<std::size_t>(job.size); ++rank) {
+    SizedCard card;
+    std::memcpy(&card, content.data() + rank * sizeof card, sizeof card);
+    const auto bytes = from_sized(card);
+    if (!bytes) return failed("rank 0 has told of a rank in another form", true);
+    meeting.cards->push_back(*bytes);
+  }
+  return meeting;
+}
+
+Meeting meet(int socket, const EnvironmentJob& job, std::span<const std::byte> own,
+             const base::Deadline& deadline) {
+  Greeting greeting;
+  if (!receive_all(socket, bytes_of(greeting), deadline) || greeting.magic != kArrivalMagic)
+    return {std::nullopt, "who listens there is no rank 0 of weft", false, false};
+  if (greeting.version != kArrivalVersion)
+    return failed("rank 0 at " + place_of(job) + " runs with another version of weft", true);
+  const bool has_secret = told_secret().has_value();
+  if (has_secret != (greeting.has_secret != 0))
+    return failed("WEFT_JOB_SECRET differs: it is " + std::string(has_secret ? "" : "not ") +
+                  "set here, and rank 0 at " + place_of(job) + " has " + (has_secret ? "none" : "one") +
+                  "; set it to the same text on all ranks");
+  const sockets::KeyPair pair = sockets::make_key_pair();
+  Arrival arrival;
+  arrival.has_secret = has_secret ? 1 : 0;
+  arrival.rank = job.rank;
+  arrival.size = job.size;
+  arrival.nonce = sockets::make_nonce();
+  arrival.key = pair.known_to_all;
+  const auto keys = keys_of(pair, greeting.key, greeting, arrival);
+  if (!keys) return failed("who listens at " + place_of(job) + " has told a key that is none");
+  SizedCard card = to_sized(own);
+  sockets::seal_once(keys->arrival, bytes_of(card), arrival.sealed);
+  const base::Deadline patience(static_cast<double>(deadline.remaining_ms()) / 1000 + kResultTime);
+  if (!send_all(socket, bytes_of(arrival), deadline))
+    return failed("rank 0 at " + place_of(job) + " has closed the connection");
+  return read_result(socket, job, keys->result, patience);
+}
+
 }  // namespace
 
 Cards gather_cards(const EnvironmentJob& job, std::span<const std::byte> own,
@@ -303,45 +353,16 @@ Cards bring_card(const EnvironmentJob& job, std::span<const std::byte> own, cons
   sockets::prepare_greetings();
   std::string why = "it does not answer";
   // Another program may have the port for a moment: then rank 0 is asked again.
+  std::optional<base::Deadline> contradicted;
   while (!deadline.passed()) {
     const base::Descriptor socket = reach(job, deadline, why);
     if (!socket) break;
-    Greeting greeting;
-    if (!receive_all(socket.get(), bytes_of(greeting), deadline) || greeting.magic != kMagic) {
-      why = "who listens there is no rank 0 of weft";
-      std::this_thread::sleep_for(kBeforeNextTry);
-      continue;
-    }
-    if (greeting.version != kVersion)
-      throw Error("rank 0 at " + place_of(job) + " runs with another version of weft");
-    Arrival arrival;
-    arrival.rank = job.rank;
-    arrival.size = job.size;
-    arrival.bytes = static_cast<std::uint32_t>(own.size());
-    std::copy(own.begin(), own.end(), arrival.card.begin());
-    arrival.proof = proof_of(arrival, greeting.nonce);
-    Result result;
-    // Rank 0 has the time limit too, and tells who is missing.
-    const base::Deadline patience(static_cast<double>(deadline.remaining_ms()) / 1000 + kResultTime);
-    if (!send_all(socket.get(), bytes_of(arrival), deadline) ||
-        !receive_all(socket.get(), bytes_of(result), patience) || result.magic != kMagic)
-      throw Error("rank 0 at " + place_of(job) +
-                  " has closed the connection: it has ended, or WEFT_JOB_SECRET differs");
-    if (result.count == 0) {
-      std::string text(std::min<std::size_t>(result.bytes, 4096), '\0');
-      static_cast<void>(receive_all(socket.get(), std::as_writable_bytes(std::span(text)), patience));
-      throw Error(text);
-    }
-    if (result.count != static_cast<std::uint32_t>(job.size))
-      throw Error("rank 0 has told of another number of ranks");
-    Cards cards;
-    for (int rank = 0; rank < job.size; ++rank) {
-      Card card;
-      if (!receive_all(socket.get(), bytes_of(card), patience) || card.bytes > kMostBytes)
-        throw Error("rank 0 at " + place_of(job) + " has ended while it told of the ranks");
-      cards.emplace_back(card.data.begin(), card.data.begin() + card.bytes);
-    }
-    return cards;
+    Meeting meeting = meet(socket.get(), job, own, deadline);
+    if (meeting.cards.has_value()) return *std::move(meeting.cards);
+    if (meeting.has_talked && !contradicted) contradicted.emplace(kContradiction);
+    if (meeting.is_final || (meeting.has_talked && contradicted->passed())) throw Error(meeting.why);
+    why = meeting.why;
+    std::this_thread::sleep_for(kBeforeNextTry);
   }
   throw Error("rank " + std::to_string(job.rank) + " of " + std::to_string(job.size) +
               " cannot reach rank 0 at " + place_of(job) +

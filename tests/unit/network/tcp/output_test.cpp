@@ -61,7 +61,8 @@ class TcpOutput : public testing::Test {
     return tokens;
   }
 
-  Output output_;
+  sockets::SealedStream stream_;
+  Output output_{stream_};
   base::Descriptor own_;
   base::Descriptor peer_;
   std::vector<std::byte> received_;

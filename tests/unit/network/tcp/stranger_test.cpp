@@ -62,7 +62,8 @@ std::vector<std::byte> read_to_the_end(const base::Descriptor& socket, const Pro
 class TcpStranger : public testing::Test {
  protected:
   TcpStranger()
-      : acceptor_({std::string(kJob), kSecret, 1, 3, 20}, listen_in({}), base::Log(base::LogLevel::error)) {
+      : acceptor_({std::string(kJob), kSecret, 1, 3, 20, Protection::authenticated}, listen_in({}),
+                  base::Log(base::LogLevel::error)) {
     prepare_greetings();
     acceptor_.open(0, inbox_);
   }
@@ -72,7 +73,7 @@ class TcpStranger : public testing::Test {
     kJob.copy(introduction.job_id.data(), kJob.size());
     introduction.from_rank = 2;
     introduction.to_rank = 1;
-    introduction.nonce = make_nonce();
+    complete(introduction, Protection::authenticated);
     return introduction;
   }
 
@@ -104,8 +105,8 @@ TEST_F(TcpStranger, who_knows_the_secret_is_accepted) {
   const base::Descriptor socket = connect_to(acceptor_.port());
   const Introduction own = introduction();
   const Challenge told = challenge(socket, own);
-  EXPECT_EQ(told.proof, proof_of_listener(kSecret, own, told.nonce));
-  send_object(socket, proof_of_connector(kSecret, own, told.nonce));
+  EXPECT_EQ(fault_of(told, kSecret, own), "");
+  send_object(socket, proof_of_connector(kSecret, own, told));
   Accepted* accepted = nullptr;
   EXPECT_TRUE(
       test::until([&] { return (accepted = inbox_.take_all()) != nullptr; }, [&] { acceptor_.serve(); }));
@@ -127,7 +128,7 @@ TEST_F(TcpStranger, who_sends_rubbish_is_refused) {
 }
 
 TEST_F(TcpStranger, who_greets_with_a_wrong_field_is_refused) {
-  std::vector<Introduction> wrong(7, introduction());
+  std::vector<Introduction> wrong(9, introduction());
   wrong[0].version = kGreetingVersion + 1;
   wrong[1].job_id[0] = 'x';
   wrong[2].to_rank = 2;
@@ -135,6 +136,8 @@ TEST_F(TcpStranger, who_greets_with_a_wrong_field_is_refused) {
   wrong[4].to_device = 1;
   wrong[5].to_device = 255;
   wrong[6].magic ^= 1;
+  wrong[7].purpose = Purpose::hosts;
+  wrong[8].purpose = static_cast<Purpose>(77);
   for (std::size_t index = 0; index < wrong.size(); ++index) {
     const base::Descriptor socket = connect_to(acceptor_.port());
     send_object(socket, wrong[index]);
@@ -146,8 +149,8 @@ TEST_F(TcpStranger, who_does_not_know_the_secret_is_refused) {
   const base::Descriptor socket = connect_to(acceptor_.port());
   const Introduction own = introduction();
   const Challenge told = challenge(socket, own);
-  EXPECT_NE(told.proof, proof_of_listener(kOtherSecret, own, told.nonce));
-  send_object(socket, proof_of_connector(kOtherSecret, own, told.nonce));
+  EXPECT_EQ(fault_of(told, kOtherSecret, own), "who listens there does not know the secret of the job");
+  send_object(socket, proof_of_connector(kOtherSecret, own, told));
   expect_refused(socket, 1);
 }
 
@@ -157,7 +160,7 @@ TEST_F(TcpStranger, who_sends_an_overheard_greeting_is_refused) {
   {
     const base::Descriptor socket = connect_to(acceptor_.port());
     const Challenge told = challenge(socket, overheard);
-    proof = proof_of_connector(kSecret, overheard, told.nonce);
+    proof = proof_of_connector(kSecret, overheard, told);
     send_object(socket, proof);
     Accepted* accepted = nullptr;
     EXPECT_TRUE(
@@ -167,6 +170,38 @@ TEST_F(TcpStranger, who_sends_an_overheard_greeting_is_refused) {
   const base::Descriptor socket = connect_to(acceptor_.port());
   static_cast<void>(challenge(socket, overheard));
   send_object(socket, proof);
+  expect_refused(socket, 1);
+}
+
+TEST_F(TcpStranger, who_sends_the_proof_of_the_listener_back_is_refused) {
+  const base::Descriptor socket = connect_to(acceptor_.port());
+  const Challenge told = challenge(socket, introduction());
+  send_object(socket, told.proof);
+  expect_refused(socket, 1);
+}
+
+TEST_F(TcpStranger, who_proves_something_else_than_was_said_is_refused) {
+  for (int which = 0; which < 3; ++which) {
+    const base::Descriptor socket = connect_to(acceptor_.port());
+    const Introduction own = introduction();
+    Introduction other = own;
+    Challenge told = challenge(socket, own);
+    if (which == 0) other.from_rank = 0;
+    if (which == 1) other.protection = Protection::none;
+    if (which == 2) told.protection = Protection::none;
+    send_object(socket, proof_of_connector(kSecret, other, told));
+    expect_refused(socket, static_cast<std::uint64_t>(which) + 1);
+  }
+}
+
+TEST_F(TcpStranger, a_rank_with_another_protection_is_refused_and_both_are_told) {
+  const base::Descriptor socket = connect_to(acceptor_.port());
+  Introduction own = introduction();
+  own.protection = Protection::encrypted;
+  const Challenge told = challenge(socket, own);
+  EXPECT_EQ(fault_of(told, kSecret, own).find("its records are authenticated, those of this rank encrypted"),
+            0U);
+  send_object(socket, proof_of_connector(kSecret, own, told));
   expect_refused(socket, 1);
 }
 
@@ -192,7 +227,7 @@ TEST_F(TcpStranger, many_who_say_nothing_take_the_places_for_a_while_only) {
   const base::Descriptor socket = connect_to(acceptor_.port());
   const Introduction own = introduction();
   const Challenge told = challenge(socket, own);
-  EXPECT_EQ(told.proof, proof_of_listener(kSecret, own, told.nonce));
+  EXPECT_EQ(fault_of(told, kSecret, own), "");
 }
 
 /// A rank that has greeted as it should, and then sends something else than records of its own.
@@ -209,11 +244,11 @@ class TcpImpostor : public testing::Test {
     bootstrap_->job_id().copy(own.job_id.data(), own.job_id.size());
     own.from_rank = 2;
     own.to_rank = 1;
-    own.nonce = make_nonce();
+    complete(own, Protection::none);
     send_object(socket_, own);
     Challenge told;
     await(&told, sizeof told);
-    send_object(socket_, proof_of_connector(bootstrap_->secret(), own, told.nonce));
+    send_object(socket_, proof_of_connector(bootstrap_->secret(), own, told));
     Answer answer;
     await(&answer, sizeof answer);
     EXPECT_EQ(answer.verdict, Verdict::accepted);
@@ -248,7 +283,8 @@ class TcpImpostor : public testing::Test {
     static_cast<void>(read_to_the_end(socket_, [&] { endpoint_.progress(); }));
   }
 
-  inline static const std::vector<AttributeSetting> kTcp = {{"network", "tcp"}, {"log", "error"}};
+  inline static const std::vector<AttributeSetting> kTcp = {
+      {"network", "tcp"}, {"tcp_authenticate", "no"}, {"log", "error"}};
 
   InProcessJob job_;
   Runtime victim_;
