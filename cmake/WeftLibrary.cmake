@@ -111,6 +111,6 @@ add_library(weft-parcel ${weft_parcel_sources})
 add_library(weft::parcel ALIAS weft-parcel)
 weft_target_defaults(weft-parcel)
 target_include_directories(weft-parcel PRIVATE "${PROJECT_SOURCE_DIR}/src")
-target_link_libraries(weft-parcel PUBLIC weft)
+target_link_libraries(weft-parcel PUBLIC weft PRIVATE Sodium::sodium)
 set_target_properties(weft-parcel PROPERTIES EXPORT_NAME parcel
   VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})

@@ -9,7 +9,7 @@
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netinet/in.h>
-#include <sys/random.h>
+#include <sodium.h>
 
 #include <asio.hpp>
 
@@ -24,6 +24,7 @@
 #include <utility>
 
 #include "parcel/ports/tcp/tcp_frame.hpp"
+#include "parcel/ports/tcp/tcp_proof.hpp"
 
 namespace weft::parcel {
 
@@ -66,7 +67,9 @@ struct Outgoing : std::enable_shared_from_this<Outgoing> {
   std::deque<Frame> queue;  // the first is being written
   bool is_connecting = false;
   bool is_connected = false;
+  parcel::tcp::Challenge challenge;
   parcel::tcp::Greeting greeting;
+  parcel::tcp::Proof answer{};
 };
 
 /// A connection over which another rank sends to this one.
@@ -78,7 +81,9 @@ struct Incoming : std::enable_shared_from_this<Incoming> {
   tcp::socket socket;
   int source = -1;
   bool has_left = false;
+  parcel::tcp::Challenge challenge;
   parcel::tcp::Greeting greeting;
+  parcel::tcp::Proof answer{};
   parcel::tcp::FrameHeader header;
   std::unique_ptr<Whole> message;
 };
@@ -178,12 +183,13 @@ class TcpPort final : public Parcelport {
   void exchange(const std::string& host) {
     struct Mine {
       parcel::tcp::Address address;
-      std::array<std::uint64_t, 2> secret;
+      parcel::tcp::Secret secret;
     } mine{};
     std::copy_n(host.c_str(), std::min(host.size(), mine.address.host.size() - 1), mine.address.host.begin());
     mine.address.port = acceptor_.local_endpoint().port();
-    if (getrandom(&mine.secret, sizeof mine.secret, 0) != static_cast<ssize_t>(sizeof mine.secret))
-      throw Error("the system gave no random bytes for the secret of the job");
+    // The launcher's channel between hosts is encrypted.
+    if (::sodium_init() < 0) throw Error("libsodium cannot be initialized");
+    ::randombytes_buf(mine.secret.data(), mine.secret.size());
     std::vector<Mine> all(static_cast<std::size_t>(size()));
     runtime_->allgather(weft::bytes_of(mine), std::as_writable_bytes(std::span(all)));
     secret_ = all[0].secret;
@@ -218,15 +224,37 @@ class TcpPort final : public Parcelport {
       if (failure) return fail(connection->peer);
       asio::error_code ignored;
       connection->socket.set_option(tcp::no_delay(true), ignored);
-      connection->greeting = {parcel::tcp::kMagic, rank(), secret_};
-      asio::async_write(connection->socket, asio::buffer(&connection->greeting, sizeof connection->greeting),
-                        [this, connection](const asio::error_code& broken, std::size_t) {
-                          if (broken) return fail(connection->peer);
-                          const std::lock_guard lock(connection->mutex);
-                          connection->is_connected = true;
-                          if (!connection->queue.empty()) write(connection);
-                        });
+      asio::async_read(connection->socket, asio::buffer(&connection->challenge, sizeof connection->challenge),
+                       [this, connection](const asio::error_code& broken, std::size_t) {
+                         if (broken || connection->challenge.magic != parcel::tcp::kMagic)
+                           return fail(connection->peer);
+                         greet(connection);
+                       });
     });
+  }
+
+  /// Answers the challenge, and believes the peer when it has proved itself as well.
+  void greet(const std::shared_ptr<Outgoing>& connection) {
+    parcel::tcp::Greeting& greeting = connection->greeting;
+    greeting.rank = rank();
+    greeting.to = connection->peer;
+    ::randombytes_buf(greeting.nonce.data(), greeting.nonce.size());
+    greeting.proof = parcel::tcp::proof_of('c', secret_, connection->challenge, greeting);
+    asio::async_write(connection->socket, asio::buffer(&greeting, sizeof greeting),
+                      [this, connection](const asio::error_code& broken, std::size_t) {
+                        if (broken) fail(connection->peer);
+                      });
+    asio::async_read(
+        connection->socket, asio::buffer(connection->answer),
+        [this, connection](const asio::error_code& broken, std::size_t) {
+          if (broken || !parcel::tcp::are_equal(
+                            connection->answer,
+                            parcel::tcp::proof_of('l', secret_, connection->challenge, connection->greeting)))
+            return fail(connection->peer);
+          const std::lock_guard lock(connection->mutex);
+          connection->is_connected = true;
+          if (!connection->queue.empty()) write(connection);
+        });
   }
 
   /// Writes the first frame of the queue, and then those behind it. With the connection's mutex.
@@ -256,18 +284,34 @@ class TcpPort final : public Parcelport {
       if (error) return;
       auto connection = std::make_shared<Incoming>(std::move(socket));
       incoming_.push_back(connection);
+      ::randombytes_buf(connection->challenge.nonce.data(), connection->challenge.nonce.size());
+      asio::async_write(connection->socket,
+                        asio::buffer(&connection->challenge, sizeof connection->challenge),
+                        [](const asio::error_code&, std::size_t) {});
       asio::async_read(connection->socket, asio::buffer(&connection->greeting, sizeof connection->greeting),
                        [this, connection](const asio::error_code& broken, std::size_t) {
                          const auto& greeting = connection->greeting;
-                         const bool is_known = !broken && greeting.magic == parcel::tcp::kMagic &&
-                                               greeting.secret == secret_ && greeting.rank >= 0 &&
-                                               greeting.rank < size();
+                         const bool is_known =
+                             !broken && greeting.magic == parcel::tcp::kMagic && greeting.to == rank() &&
+                             greeting.rank >= 0 && greeting.rank < size() &&
+                             parcel::tcp::are_equal(
+                                 greeting.proof,
+                                 parcel::tcp::proof_of('c', secret_, connection->challenge, greeting));
                          if (!is_known) return connection->socket.close();
                          connection->source = greeting.rank;
-                         read_header(connection);
+                         prove(connection);
                        });
       accept();
     });
+  }
+
+  void prove(const std::shared_ptr<Incoming>& connection) {
+    connection->answer = parcel::tcp::proof_of('l', secret_, connection->challenge, connection->greeting);
+    asio::async_write(connection->socket, asio::buffer(connection->answer),
+                      [this, connection](const asio::error_code& broken, std::size_t) {
+                        if (broken) return fail(connection->source);
+                        read_header(connection);
+                      });
   }
 
   void read_header(const std::shared_ptr<Incoming>& connection) {
@@ -372,7 +416,7 @@ class TcpPort final : public Parcelport {
   Receiver* receiver_ = nullptr;
   asio::io_context context_;
   tcp::acceptor acceptor_;
-  std::array<std::uint64_t, 2> secret_{};
+  parcel::tcp::Secret secret_{};
   std::vector<parcel::tcp::Address> addresses_;
   std::vector<std::shared_ptr<Outgoing>> outgoing_;
   std::vector<std::shared_ptr<Incoming>> incoming_;
