@@ -129,6 +129,14 @@ std::string MixedPort::undelivered() {
   return text + remote;
 }
 
+void MixedPort::carry() noexcept {
+  if (auto* const holds = dynamic_cast<HoldsUnsent*>(remote_.get())) holds->carry();
+}
+
+void MixedPort::describe_unsent(std::vector<std::string>& lines) {
+  if (auto* const holds = dynamic_cast<HoldsUnsent*>(remote_.get())) holds->describe_unsent(lines);
+}
+
 std::vector<Port::Unconsumed> MixedPort::unconsumed() {
   std::vector<Unconsumed> all = local_->unconsumed();
   // A network that carries on what it has accepted is drained before its peers have consumed it.

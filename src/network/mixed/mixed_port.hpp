@@ -5,6 +5,7 @@
 #include "network/mixed/remote_watch.hpp"
 #include "network/mixed/routes.hpp"
 #include "network/network.hpp"
+#include "network/unsent.hpp"
 
 #include <memory>
 #include <string>
@@ -12,7 +13,7 @@
 
 namespace weft::network::mixed {
 
-class MixedPort final : public Port {
+class MixedPort final : public Port, public HoldsUnsent {
  public:
   /// `path` gets the lanes of the local network; peers of the remote one have none there.
   MixedPort(Network& local, Network& remote, Routes& routes, const Capabilities& of_all, std::uint32_t index,
@@ -70,6 +71,8 @@ class MixedPort final : public Port {
   [[nodiscard]] bool drained() noexcept override;
   [[nodiscard]] std::string undelivered() override;
   [[nodiscard]] std::vector<Unconsumed> unconsumed() override;
+  void carry() noexcept override;
+  void describe_unsent(std::vector<std::string>& lines) override;
 
  private:
   /// The port for what this rank sends to the peer; the local one for a peer that has not joined yet, which

@@ -36,6 +36,7 @@ void OfiEndpoint::drive(session::SessionDevice& device) noexcept {
   // provider.
   fruitful_reads_ = all == 0 ? 0 : fruitful_reads_ + 1;
   if (fruitful_reads_ % kReadsPerPost == 0) post_receives();
+  note_driven();
 }
 
 void OfiEndpoint::post_receives() noexcept {

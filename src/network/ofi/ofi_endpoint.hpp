@@ -6,10 +6,12 @@
 #include "network/ofi/fabric.hpp"
 #include "network/ofi/receive_buffers.hpp"
 #include "network/ofi/registered_packets.hpp"
+#include "network/session/courier/courier.hpp"
 #include "network/session/link.hpp"
 #include "network/session/peers.hpp"
 #include "network/session/transport.hpp"
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -22,6 +24,7 @@ namespace weft::network::ofi {
 struct EndpointContext {
   Fabric& fabric;
   session::Peers& peers;
+  session::Courier& courier;
   PacketMemory& packets;
   detail::PayloadLender& copier;
   const base::Log& log;
@@ -40,6 +43,7 @@ class OfiEndpoint final : public session::Transport {
   [[nodiscard]] int wait_descriptor() const noexcept override { return wait_descriptor_; }
   [[nodiscard]] bool may_sleep() noexcept override;
   [[nodiscard]] bool is_carrying() const noexcept override;
+  [[nodiscard]] bool is_laden() const noexcept override { return is_laden_.load(std::memory_order_relaxed); }
   // transfers.cpp
   session::Sent transmit(session::Link& link, const session::Header& header, Bytes payload) noexcept override;
   session::Sent transmit_packet(session::Link& link, const session::Header& header, std::uint32_t packet,
@@ -60,6 +64,8 @@ class OfiEndpoint final : public session::Transport {
   void drive(session::SessionDevice& device) noexcept override;
 
  private:
+  static constexpr std::uint32_t kDrivesAfterSending = 64;
+
   /// A transfer of this endpoint that libfabric has not finished.
   struct Sending : Transfer {
     session::Link* link = nullptr;
@@ -74,6 +80,8 @@ class OfiEndpoint final : public session::Transport {
                                     Sending& sending, std::size_t size) noexcept;
   [[nodiscard]] Sending* take_sending() noexcept;
   void end(Sending& sending) noexcept;
+  void note_sent() noexcept;
+  void note_driven() noexcept;
   void post_receives() noexcept;
   void on_completion(const fi_cq_data_entry& entry, session::SessionDevice& device) noexcept;
   void on_error(session::SessionDevice& device) noexcept;
@@ -89,6 +97,8 @@ class OfiEndpoint final : public session::Transport {
   std::size_t sending_bytes_ = 0;      // longest message that a Sending has room for, without its header
   std::size_t frame_bytes_ = 0;        // room of a frame
   std::uint32_t fruitful_reads_ = 0;   // reads of completions in a row that have found some
+  std::atomic<bool> is_laden_{false};  // the provider may need calls to send what it has accepted
+  std::uint32_t drives_left_ = 0;      // after which it has sent what it reports no completion of
   ReceiveBuffer* unposted_ = nullptr;  // free buffers that libfabric has not accepted yet
   std::unique_ptr<std::byte[]> sending_memory_;
   Owned<fid_mr> sending_registration_;

@@ -76,7 +76,8 @@ OfiNetwork::OfiNetwork(bootstrap::Bootstrap& bootstrap, const base::Attributes& 
                      std::min(number<std::uint32_t>(attributes, Attribute::held_packets),
                               std::max(number<std::uint32_t>(attributes, Attribute::ofi_credits) / 4, 1U))),
       resources_(std::move(resources)),
-      context_{resources_->fabric, peers(), resources_->packets, copier, log(), inline_bytes_of(attributes)} {
+      context_{resources_->fabric,         peers(), courier(), resources_->packets, copier, log(),
+               inline_bytes_of(attributes)} {
   log().info([&] {
     return "provider " + std::string(resources_->fabric.provider()) + ", " +
            std::to_string(shared().credits) + " messages under way between two devices in each class";

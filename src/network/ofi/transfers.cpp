@@ -56,10 +56,27 @@ Sent OfiEndpoint::transmit_frame(session::Link& link, std::byte* frame, std::siz
 }
 
 Sent OfiEndpoint::outcome(session::Link& link, ssize_t result) noexcept {
-  if (result == 0) return Sent::yes;
+  if (result == 0) {
+    note_sent();
+    return Sent::yes;
+  }
   if (result == -FI_EAGAIN || result == -FI_ENOMEM) return Sent::later;
   context_.peers.mark_left(link.rank, "a message cannot be sent: " + error_text(result));
   return Sent::never;
+}
+
+void OfiEndpoint::note_sent() noexcept {
+  drives_left_ = kDrivesAfterSending;
+  if (!is_laden_.load(std::memory_order_relaxed)) is_laden_.store(true, std::memory_order_relaxed);
+  context_.courier.call();
+}
+
+void OfiEndpoint::note_driven() noexcept {
+  if (drives_left_ != 0)
+    --drives_left_;
+  else if (free_sendings_.size() == sendings_.size() && free_frames_.size() == frames_.size() &&
+           is_laden_.load(std::memory_order_relaxed))
+    is_laden_.store(false, std::memory_order_relaxed);
 }
 
 Sent OfiEndpoint::transmit(session::Link& link, const session::Header& header, Bytes payload) noexcept {

@@ -36,7 +36,7 @@ bool SessionDevice::keeps(ReceivedMessage& message, const Header& header) noexce
     case Kind::bulk:
     case Kind::rendezvous_data: {
       Lane& lane = link->lane(traffic_of(header.kind));
-      if (lane.received - lane.told >= lane.grants) {
+      if (lane.received - lane.told.load(std::memory_order_relaxed) >= lane.grants) {
         reject(rank, "message beyond its credit", lane.received);
         return false;
       }

@@ -42,6 +42,7 @@ Link* SessionDevice::contact(int rank, std::uint8_t device, std::span<const std:
   for (std::size_t next = 0; next < kTrafficClasses; ++next)
     most += link->lanes[next].grants = credits_of(static_cast<TrafficClass>(next), shared_.credits);
   link->lane(TrafficClass::urgent).is_urgent = true;
+  may_stage_ = shared_.courier.add(index_, *this) && shared_.stages;
   buffers_.grow(most + kForTheNetwork + shared_.held, shared_.held);
   if (!transport_->connect(*link, address)) {
     shared_.peers.mark_left(rank, "its address cannot be used");
@@ -72,6 +73,7 @@ void SessionDevice::serve_links() noexcept {
   if (credit_is_due_.load(std::memory_order_relaxed) &&
       credit_is_due_.exchange(false, std::memory_order_acquire))
     links_need_service_ = true;
+  if (owes_batch_.load(std::memory_order_relaxed)) owes_batch_.store(false, std::memory_order_relaxed);
   if (idle_drives_ == 1) idle_since_ = base::now_ns();
   if (idle_drives_ >= kIdleAfter && !has_returned_when_idle_ && base::now_ns() - idle_since_ >= kIdleFor) {
     has_returned_when_idle_ = true;

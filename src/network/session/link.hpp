@@ -25,21 +25,23 @@ struct Lane {
   std::uint32_t grants = 0;    // messages of the peer that may be under way to this device
   std::uint32_t asked_at = 0;  // value of `sent` when the peer was last asked for credit
   std::uint32_t received = 0;
-  std::uint32_t told = 0;               // of the messages received: taken, as far as the peer knows
   std::uint32_t wanted = 0;             // the peer wants credit as soon as so many have been taken
   std::uint32_t messages_sent = 0;      // those in frames counted one by one
   std::uint32_t messages_returned = 0;  // of these: taken by the peer, as far as it has returned credit
 
   // Shared by the thread that reads completions and the thread that delivers:
   concurrent::MpscList<ReceivedMessage> arrived;
-  std::atomic<std::uint32_t> pending{0};         // received and not delivered whole
-  std::atomic<std::uint32_t> taken{0};           // delivered whole; written with the lane entered
+  std::atomic<std::uint32_t> pending{0};  // received and not delivered whole
+  std::atomic<std::uint32_t> taken{0};    // delivered whole; written with the lane entered
+  std::atomic<std::uint32_t> told{0};  // of these, as far as the peer knows; written under the device's lock
   std::atomic<std::uint32_t> messages_taken{0};  // those in frames counted one by one; written likewise
 
   concurrent::OwnedTryLock<> lock;
   ReceivedMessage* waiting = nullptr;  // messages received and refused so far; used with the lane entered
 
   [[nodiscard]] std::uint32_t under_way() const noexcept { return sent - returned; }
+  /// Messages taken from which on credit is returned without being asked for.
+  [[nodiscard]] std::uint32_t batch() const noexcept { return grants < 8 ? 1 : grants / 4; }
   [[nodiscard]] std::uint32_t messages_under_way() const noexcept {
     return messages_sent - messages_returned;
   }
@@ -51,6 +53,7 @@ struct StagedFrame {
   std::size_t size = 0;        // header included
   std::uint32_t messages = 0;
   TrafficClass traffic = TrafficClass::data;
+  std::int64_t since = 0;  // the first message; of base::now_ns()
 };
 
 struct Link {

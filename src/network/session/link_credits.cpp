@@ -17,8 +17,9 @@ bool SessionDevice::owes_credit(const Link& link) const noexcept {
   if (link.changes_heard != link.changes_told) return true;
   return std::any_of(link.lanes.begin(), link.lanes.end(), [&](const Lane& lane) {
     const std::uint32_t taken = lane.taken.load(std::memory_order_relaxed);
-    const std::uint32_t batch = returns_all_credit_ ? 1 : std::max(lane.grants / 4, 1U);
-    return taken - lane.told >= batch || (taken != lane.told && is_behind(lane.told, lane.wanted));
+    const std::uint32_t told = lane.told.load(std::memory_order_relaxed);
+    const std::uint32_t batch = returns_all_credit_ ? 1 : lane.batch();
+    return taken - told >= batch || (taken != told && is_behind(told, lane.wanted));
   });
 }
 
@@ -30,7 +31,8 @@ Sent SessionDevice::send_credit(Link& link) noexcept {
   }
   const Sent sent = transport_->transmit(link, header(Kind::credit, 0, 0), bytes_of(credit));
   if (sent != Sent::yes) return sent;
-  for (std::size_t next = 0; next < kTrafficClasses; ++next) link.lanes[next].told = credit.taken[next];
+  for (std::size_t next = 0; next < kTrafficClasses; ++next)
+    link.lanes[next].told.store(credit.taken[next], std::memory_order_relaxed);
   link.changes_told = credit.handles;
   return sent;
 }

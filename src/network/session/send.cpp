@@ -69,7 +69,7 @@ SendResult SessionDevice::submit(const Outgoing& outgoing, const Bytes* stageabl
   if (sent == Sent::later) return refuse(SendResult::no_slot);
   ++lane.sent;
   ++lane.messages_sent;
-  link->sent_in = round_;
+  link->sent_in = round();
   return SendResult::sent;
 }
 

@@ -5,10 +5,12 @@
 // One lock guards the transport and the links. Threads only try it: a thread that fails to get it returns
 // lock_contended or polls nothing. Deliveries run outside the lock, one thread at a time in each lane.
 // Sources: session_device.cpp, contact.cpp, link_credits.cpp, send.cpp, staging.cpp, fetch.cpp,
-// arrivals.cpp, delivery.cpp, leave.cpp.
+// arrivals.cpp, delivery.cpp, leave.cpp, courier/carry.cpp.
 #pragma once
 
 #include "base/log.hpp"
+#include "network/session/courier/courier.hpp"
+#include "network/session/courier/serial_gate.hpp"
 #include "network/session/link.hpp"
 #include "network/session/message_format.hpp"
 #include "network/session/parking.hpp"
@@ -34,6 +36,7 @@ struct Shared {
   std::uint32_t credits;  // messages that may be under way between two devices in one class
   std::uint32_t held;     // received messages of each peer's device that the program may hold
   bool stages;            // attribute staging
+  Courier& courier;
 };
 
 class SessionDevice {
@@ -50,6 +53,16 @@ class SessionDevice {
   // staging.cpp
   /// Sends what is staged. Returns false when some is left.
   bool flush_staged(bool exclusive) noexcept;
+  // courier/carry.cpp: for threads that do not use the device. Any thread, also beside a SerialEndpoint.
+  /// Returns true when something waits that the next drive() would send.
+  [[nodiscard]] bool is_laden() const noexcept;
+  /// Changes whenever what is staged is sent.
+  [[nodiscard]] std::uint64_t round() const noexcept { return round_.load(std::memory_order_relaxed); }
+  /// Sends what waits, as far as there is room; delivers nothing. Does nothing while another thread is
+  /// inside.
+  void carry() noexcept;
+  /// A line for each peer for which something waits to leave: how much, and since when.
+  void describe_unsent(std::vector<std::string>& lines);
   // fetch.cpp
   AccessResult fetch(int peer, const OfferedMemory& from, std::span<std::byte> to, std::uint64_t token,
                      bool exclusive) noexcept;
@@ -107,28 +120,36 @@ class SessionDevice {
     Outcome outcome;
   };
 
+  class Visit;  // courier/carry.cpp
+
   /// Tries the device's lock and holds it until release(); false when another thread has it.
   class Guard {
    public:
     Guard(SessionDevice& device, bool exclusive) noexcept
-        : word_(device.lock_),
-          exclusive_(exclusive),
-          owns_(exclusive ? detail::NoLock::acquire(word_) : detail::TryLock::acquire(word_)) {}
+        : word_(device.lock_), gate_(device.gate_), exclusive_(exclusive), owns_(enter()) {}
     ~Guard() { release(); }
     void try_again() noexcept {
-      if (!owns_) owns_ = exclusive_ ? detail::NoLock::acquire(word_) : detail::TryLock::acquire(word_);
+      if (!owns_) owns_ = enter();
     }
     Guard(const Guard&) = delete;
     Guard& operator=(const Guard&) = delete;
     void release() noexcept {
       if (!owns_) return;
       owns_ = false;
-      exclusive_ ? detail::NoLock::release(word_) : detail::TryLock::release(word_);
+      if (!exclusive_) return detail::TryLock::release(word_);
+      detail::NoLock::release(word_);
+      gate_.leave();
     }
     explicit operator bool() const noexcept { return owns_; }
 
    private:
+    [[nodiscard]] bool enter() noexcept {
+      if (!exclusive_) return detail::TryLock::acquire(word_);
+      return gate_.enter() && detail::NoLock::acquire(word_);
+    }
+
     std::atomic<std::uint32_t>& word_;
+    SerialGate& gate_;
     const bool exclusive_;
     bool owns_;
   };
@@ -195,13 +216,13 @@ class SessionDevice {
   Parking parking_;
 
   alignas(64) std::atomic<std::uint32_t> lock_{0};
+  SerialGate gate_;
   std::vector<Rejection> rejections_;
   std::vector<EndedFetch> ended_fetches_;  // for the next poll; has room for all fetches under way
   std::uint32_t fetches_ = 0;              // under way, or ended and not reported
   std::vector<std::unique_ptr<Link>> owned_links_;
   std::array<std::unique_ptr<Row[]>, detail::DevicePath::kMaxDevices> owned_rows_;
   Link* staged_links_ = nullptr;  // links that may have a staged frame
-  std::uint64_t round_ = 1;       // raised when what is staged leaves
   std::uint64_t changes_seen_ = 0;
   std::uint32_t idle_drives_ = 0;        // calls of drive() since a message came
   std::int64_t idle_since_ = 0;          // time of the first of these
@@ -215,10 +236,14 @@ class SessionDevice {
   std::atomic<Link*> links_{nullptr};
   std::atomic<bool> has_rejections_{false};
   std::atomic<bool> is_stopped_{false};
+  std::atomic<bool> is_staging_{false};                // staged_links_ has links
+  std::atomic<std::uint64_t> round_{1};                // raised when what is staged leaves
+  bool may_stage_ = false;                             // set at the first contact
   alignas(64) std::atomic<std::uint32_t> pending_{0};  // messages that wait for their delivery, of all lanes
   std::atomic<std::uint32_t> pending_urgent_{0};       // of these, the urgent ones
   std::atomic<bool> credit_is_due_{false};             // set by deliveries
-  std::atomic<Link*> bulk_turn_{nullptr};              // link with which the next delivery of bulk begins
+  std::atomic<bool> owes_batch_{false};    // likewise: of so much credit that a peer may wait for it
+  std::atomic<Link*> bulk_turn_{nullptr};  // link with which the next delivery of bulk begins
   std::atomic<std::uint64_t> delivered_{0};
   std::atomic<std::uint64_t> delivered_bytes_{0};
 };

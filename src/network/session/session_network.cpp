@@ -21,9 +21,10 @@ SessionNetwork::SessionNetwork(bootstrap::Bootstrap& bootstrap, const base::Attr
       drain_seconds_(attributes.seconds(Attribute::drain_timeout)),
       log_(attributes, bootstrap.rank(), module),
       peers_(bootstrap, identity, message_bytes, log_),
-      shared_{peers_, board_,
-              log_,   static_cast<std::uint32_t>(attributes.integer(credits)),
-              held,   attributes.boolean(Attribute::staging)} {
+      shared_{peers_,  board_,
+              log_,    static_cast<std::uint32_t>(attributes.integer(credits)),
+              held,    attributes.boolean(Attribute::staging),
+              courier_} {
   concurrent::register_process_barrier();
 }
 
@@ -37,6 +38,7 @@ void SessionNetwork::end() noexcept {
       }
   for (auto& device : devices())
     if (device != nullptr) device->say_goodbye();
+  courier_.stop();
 }
 
 bool SessionNetwork::has_contacted_itself() noexcept {

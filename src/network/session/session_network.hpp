@@ -46,6 +46,7 @@ class SessionNetwork : public Network {
   [[nodiscard]] const base::Log& log() const noexcept { return log_; }
   [[nodiscard]] Peers& peers() noexcept { return peers_; }
   [[nodiscard]] const Shared& shared() const noexcept { return shared_; }
+  [[nodiscard]] Courier& courier() noexcept { return courier_; }
 
  private:
   bootstrap::Bootstrap& bootstrap_;
@@ -53,6 +54,7 @@ class SessionNetwork : public Network {
   const base::Log log_;
   Peers peers_;
   HandleBoard board_;
+  Courier courier_;
   const Shared shared_;
   std::mutex mutex_;  // guards the pointers to devices; taken by set-up only
 };

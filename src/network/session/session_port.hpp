@@ -2,12 +2,13 @@
 #pragma once
 
 #include "network/session/session_device.hpp"
+#include "network/unsent.hpp"
 
 #include <memory>
 
 namespace weft::network::session {
 
-class SessionPort final : public Port {
+class SessionPort final : public Port, public HoldsUnsent {
  public:
   SessionPort(SessionDevice& device, Peers& peers, const Capabilities& capabilities,
               detail::DevicePath& path);
@@ -22,6 +23,8 @@ class SessionPort final : public Port {
     return device_.send_packet(outgoing, packet, size, exclusive);
   }
   bool flush(bool exclusive) noexcept override { return device_.flush_staged(exclusive); }
+  void carry() noexcept override { device_.carry(); }
+  void describe_unsent(std::vector<std::string>& lines) override { device_.describe_unsent(lines); }
   [[nodiscard]] int wait_descriptor() const noexcept override {
     return device_.transport().wait_descriptor();
   }

@@ -1,9 +1,11 @@
 // Staging: small messages that follow one another leave together in a frame.
 //
 // The first message to a peer since the last poll leaves at once. Those that follow are staged, and leave
-// when the frame is full, when a message of another class follows, at the next poll, or before a thread
-// parks.
+// when the frame is full, when a message of another class follows, at the next poll, before a thread
+// parks or waits for other ranks, or when the courier has seen that none of these happens.
 #include "network/session/session_device.hpp"
+
+#include "base/clock.hpp"
 
 #include <cstring>
 
@@ -19,9 +21,9 @@ constexpr std::size_t kLargestStaged = 512;
 bool SessionDevice::may_stage(const Link& link, const Outgoing& outgoing, std::size_t size) const noexcept {
   const bool is_stageable =
       outgoing.traffic == TrafficClass::data || outgoing.traffic == TrafficClass::control;
-  return shared_.stages && is_stageable && size <= kLargestStaged &&
+  return may_stage_ && is_stageable && size <= kLargestStaged &&
          sizeof(Header) + bytes_in_frame(size) <= transport_->frame_bytes() &&
-         (link.staged.frame != nullptr || link.sent_in == round_);
+         (link.staged.frame != nullptr || link.sent_in == round());
 }
 
 /// Returns false, without effect on the message, when there is no frame or no credit for one.
@@ -39,12 +41,15 @@ bool SessionDevice::stage(Link& link, const Outgoing& outgoing, Bytes payload) n
     staged.size = sizeof(Header);
     staged.messages = 0;
     staged.traffic = outgoing.traffic;
+    staged.since = base::now_ns();
     ++lane.sent;
     if (!link.is_listed) {
       link.is_listed = true;
       link.next_staged = staged_links_;
       staged_links_ = &link;
     }
+    is_staging_.store(true, std::memory_order_relaxed);
+    shared_.courier.call();
   }
   const FrameRecord record{outgoing.word, static_cast<std::uint32_t>(payload.size()), outgoing.channel, {}};
   std::byte* const place = staged.frame + staged.size;
@@ -90,7 +95,8 @@ bool SessionDevice::flush_staged(bool exclusive) noexcept {
 }
 
 void SessionDevice::flush_links() noexcept {
-  ++round_;
+  round_.store(round() + 1, std::memory_order_relaxed);
+  if (staged_links_ == nullptr) return;
   for (Link** place = &staged_links_; *place != nullptr;) {
     Link& link = **place;
     if (flush(link)) {
@@ -100,6 +106,7 @@ void SessionDevice::flush_links() noexcept {
       place = &link.next_staged;
     }
   }
+  if (staged_links_ == nullptr) is_staging_.store(false, std::memory_order_relaxed);
 }
 
 }  // namespace weft::network::session

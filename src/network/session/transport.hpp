@@ -69,6 +69,17 @@ class Transport {
   }
   /// Moves transfers forward and passes each message that has come to `device.accept()`.
   virtual void drive(SessionDevice& device) noexcept = 0;
+  /// The part of drive() that is needed to send what has been accepted; may read, delivers nothing.
+  virtual void carry(SessionDevice& device) noexcept { drive(device); }
+  /// Returns true when carry() may have something to do. Any thread. A transport calls Courier::call() when
+  /// that begins.
+  [[nodiscard]] virtual bool is_laden() const noexcept { return false; }
+  /// Bytes that have been accepted for a peer and have not left.
+  struct Unsent {
+    std::size_t bytes = 0;
+    std::int64_t since = 0;  // of base::now_ns()
+  };
+  [[nodiscard]] virtual Unsent unsent(const Link&) const noexcept { return {}; }
   /// Returns true while transfers to peers that have not left are under way.
   [[nodiscard]] virtual bool is_carrying() const noexcept = 0;
   /// Returns true when the transport would notice that the peer has ended or cannot be reached any more.

@@ -83,7 +83,8 @@ struct Connection {
   std::unique_ptr<Search> search;  // while it is not open
 
   Output output{stream};
-  bool is_writing = false;      // in the device's list of connections with something to write
+  bool is_writing = false;  // in the device's list of connections with something to write
+  std::int64_t writing_since = 0;
   bool waits_for_room = false;  // the device's epoll tells when the socket takes more
   std::vector<Serving> servings;
   std::size_t piece = 0;  // bytes of the first serving that are being written

@@ -40,6 +40,12 @@ bool Output::is_empty() const noexcept {
          std::all_of(waiting_.begin(), waiting_.end(), [](const Waiting& each) { return each.size() == 0; });
 }
 
+std::size_t Output::size() const noexcept {
+  std::size_t bytes = 0;
+  for (const Waiting& each : waiting_) bytes += each.size();
+  return bytes;
+}
+
 bool Output::Waiting::append(std::span<const iovec> parts, std::size_t skipped, std::size_t size,
                              std::size_t room) noexcept {
   if (end + size > room) {

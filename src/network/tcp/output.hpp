@@ -39,6 +39,8 @@ class Output {
 
   /// Nothing waits here, nor in the stream.
   [[nodiscard]] bool is_empty() const noexcept;
+  /// Bytes of records that wait whole or in part, without those of a piece.
+  [[nodiscard]] std::size_t size() const noexcept;
   /// Returns true while a piece is not written whole.
   [[nodiscard]] bool has_piece() const noexcept {
     return head_left_ != 0 || !piece_.empty() || padding_left_ != 0;

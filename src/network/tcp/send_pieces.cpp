@@ -84,10 +84,7 @@ bool TcpEndpoint::begin_serving(Connection& connection, const Record& record) no
 void TcpEndpoint::serve(Connection& connection, const Serving& serving) noexcept {
   connection.servings.push_back(serving);  // has the room
   if (connection.servings.size() == 1 && connection.output.is_empty()) serve_on(connection);
-  if (!connection.is_writing && !connection.servings.empty() && connection.is_open()) {
-    connection.is_writing = true;
-    writing_.push_back(&connection);
-  }
+  if (!connection.servings.empty() && connection.is_open()) write_later(connection);
 }
 
 /// Begins the next piece. `is_allowed` becomes false when the peer may not have it.

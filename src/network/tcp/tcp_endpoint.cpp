@@ -157,6 +157,24 @@ void TcpEndpoint::watch(Connection& connection, bool for_room) noexcept {
   static_cast<void>(::epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, connection.socket.get(), &event));
 }
 
+/// Notes that something of the connection waits for room.
+void TcpEndpoint::write_later(Connection& connection) noexcept {
+  if (connection.is_writing) return;
+  connection.is_writing = true;
+  connection.writing_since = base::now_ns();
+  writing_.push_back(&connection);
+  is_laden_.store(true, std::memory_order_relaxed);
+  context_.courier.call();
+}
+
+session::Transport::Unsent TcpEndpoint::unsent(const session::Link& link) const noexcept {
+  const auto found = connections_.find({link.rank, link.device});
+  if (found == connections_.end() || !found->second->is_writing) return {};
+  std::size_t bytes = found->second->output.size();
+  for (const Serving& each : found->second->servings) bytes += each.left;
+  return {bytes, found->second->writing_since};
+}
+
 void TcpEndpoint::write_waiting() noexcept {
   std::erase_if(writing_, [this](Connection* each) {
     if (each->is_open() && !each->is_broken && flush(*each) == Output::Result::full) {
@@ -167,6 +185,7 @@ void TcpEndpoint::write_waiting() noexcept {
     each->is_writing = false;
     return true;
   });
+  if (writing_.empty()) is_laden_.store(false, std::memory_order_relaxed);
 }
 
 void TcpEndpoint::lose(Connection& connection, const std::string& why) noexcept {

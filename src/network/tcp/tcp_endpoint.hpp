@@ -6,6 +6,7 @@
 
 #include "base/log.hpp"
 #include "bootstrap/bootstrap.hpp"
+#include "network/session/courier/courier.hpp"
 #include "network/session/packets/packet_memory.hpp"
 #include "network/session/peers.hpp"
 #include "network/session/transport.hpp"
@@ -36,6 +37,7 @@ struct EndpointContext {
   detail::PayloadLender& copier;
   const base::Log& log;
   const std::vector<Interface>& interfaces;
+  session::Courier& courier;
   std::uint64_t network_namespace;
   std::size_t message_bytes;  // longest message, session header included
 };
@@ -82,6 +84,11 @@ class TcpEndpoint final : public session::Transport {
   // tcp_endpoint.cpp
   void end_connections_with(int rank, session::SessionDevice& device) noexcept override;
   void drive(session::SessionDevice& device) noexcept override;
+  void carry(session::SessionDevice&) noexcept override {
+    if (!writing_.empty()) write_waiting();
+  }
+  [[nodiscard]] bool is_laden() const noexcept override { return is_laden_.load(std::memory_order_relaxed); }
+  [[nodiscard]] Unsent unsent(const session::Link& link) const noexcept override;
   [[nodiscard]] session::ReceiveBuffers& buffers() noexcept override { return chunks_; }
   [[nodiscard]] int wait_descriptor() const noexcept override { return epoll_.get(); }
   [[nodiscard]] bool may_sleep() noexcept override;
@@ -109,6 +116,7 @@ class TcpEndpoint final : public session::Transport {
   void watch(Connection& connection, bool for_room) noexcept;
   [[nodiscard]] bool looks_for_arrivals() noexcept;
   void poll_events(session::SessionDevice& device) noexcept;
+  void write_later(Connection& connection) noexcept;
   void write_waiting() noexcept;
   void lose(Connection& connection, const std::string& why) noexcept;
   void read_unread(session::SessionDevice& device) noexcept;
@@ -185,6 +193,7 @@ class TcpEndpoint final : public session::Transport {
   bool has_found_nothing_ = false;  // at the last look for arrivals
   std::uint32_t looks_ = 0;
   std::uint32_t skipped_looks_ = 0;
+  std::atomic<bool> is_laden_{false};     // writing_ has connections
   std::atomic<bool> is_restless_{false};  // drive() must be called soon, although nothing comes
   std::atomic<bool> has_slept_{false};    // a thread has slept since drive() last looked at the clock
   std::int64_t next_look_ = 0;            // after peers; of base::now_ns()

@@ -72,6 +72,7 @@ TcpNetwork::TcpNetwork(bootstrap::Bootstrap& bootstrap, const base::Attributes& 
                copier,
                log(),
                interfaces_,
+               courier(),
                read_network_namespace(),
                message_bytes_of(attributes, packets)} {
   prepare_greetings();

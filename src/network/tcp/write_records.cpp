@@ -36,10 +36,7 @@ bool TcpEndpoint::note(Connection& connection, Output::Result result) noexcept {
     connection.is_broken = true;
     return false;
   }
-  if (!connection.is_writing && !connection.output.is_empty()) {
-    connection.is_writing = true;
-    writing_.push_back(&connection);
-  }
+  if (!connection.output.is_empty()) write_later(connection);
   return result == Output::Result::taken;
 }
 

@@ -1,0 +1,60 @@
+// Sends on what has been accepted while the program makes no call that would.
+#pragma once
+
+#include <weft/detail/device_path.hpp>
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <thread>
+
+namespace weft::network::session {
+
+class SessionDevice;
+
+/// A thread of a rank that visits the devices on which something waits to leave and that no call of the
+/// program has driven since its last look, a millisecond ago. So a staged message leaves within two
+/// milliseconds, whatever the program does. Sleeps while nothing waits.
+class Courier {
+ public:
+  Courier() = default;
+  ~Courier() { stop(); }
+  Courier(const Courier&) = delete;
+  Courier& operator=(const Courier&) = delete;
+
+  /// Looks after the device of this index until stop(), which must come before its end. Starts the thread.
+  /// Returns false when there is no thread to be had: then nothing may be staged.
+  bool add(std::uint32_t index, SessionDevice& device) noexcept;
+  /// Something begins to wait: called after SessionDevice::is_laden() has become true. Any thread; wakes the
+  /// courier if it sleeps, which is the only system call.
+  void call() noexcept {
+    // Pairs with the barrier in sleep_until_called(): it sees what waits, or this thread sees that it sleeps.
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    if (sleeps_.load(std::memory_order_relaxed) != 0) [[unlikely]]
+      wake();
+  }
+  /// Ends the thread. One thread at a time.
+  void stop() noexcept;
+  /// Visits all laden devices; returns false when there were none. For the exit of the process.
+  bool visit_all() noexcept;
+
+ private:
+  [[nodiscard]] bool any_laden() const noexcept;
+  bool visit_neglected() noexcept;
+  void sleep_until_called() noexcept;
+  void wake() noexcept;
+  void run() noexcept;
+
+  struct Place {
+    std::atomic<SessionDevice*> device{nullptr};
+    std::uint64_t round = 0;  // of the device, when the courier looked last
+  };
+  std::array<Place, detail::DevicePath::kMaxDevices> places_;
+  std::atomic<std::uint32_t> sleeps_{0};  // 1: until call()
+  std::atomic<std::uint32_t> stops_{0};
+  std::mutex mutex_;  // guards the start of the thread
+  std::thread thread_;
+};
+
+}  // namespace weft::network::session
