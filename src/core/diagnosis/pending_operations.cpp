@@ -2,6 +2,7 @@
 #include "concurrent/thread_number.hpp"
 #include "core/runtime/device_state.hpp"
 #include "core/runtime/runtime_state.hpp"
+#include "network/unsent.hpp"
 
 #include <chrono>
 #include <string>
@@ -35,6 +36,11 @@ bool DeviceState::describe(core::PendingList& list) noexcept {
   backlog_.describe(list, &core::ScatteredReceive::show);
   working_.leave();
   return true;
+}
+
+void DeviceState::describe_refusals(std::vector<std::string>& notes) const {
+  rendezvous_.describe_refusals(notes);
+  if (auto* const port = dynamic_cast<network::HoldsUnsent*>(port_.get())) port->describe_unsent(notes);
 }
 
 void RuntimeState::describe(core::PendingList& list, std::vector<std::string>& notes) {

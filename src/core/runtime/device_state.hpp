@@ -133,10 +133,13 @@ class DeviceState final : private network::Sink {
   [[nodiscard]] bool has_refused_work() const noexcept {
     return rendezvous_.has_work() || one_sided_.has_work() || !backlog_.empty() || ends_.kept() != 0;
   }
+  /// Sends what was accepted, and posts again what was refused since, but for a SerialEndpoint; delivers
+  /// nothing. Returns true when something refused is left that this can send. Any thread.
+  bool carry() noexcept;
   /// Lists operations that have not ended. Any thread. Returns false when a thread stays inside progress, so
   /// that the backlog could not be read.
   bool describe(core::PendingList& list) noexcept;
-  void describe_refusals(std::vector<std::string>& notes) const { rendezvous_.describe_refusals(notes); }
+  void describe_refusals(std::vector<std::string>& notes) const;
 
   // Completion objects that are destroyed.
 

@@ -106,6 +106,8 @@ class RuntimeState final : private core::OperationKeeper {
   /// A device begins to close; it is closing until forget_device().
   void device_closes() noexcept;
   void stop_visits(DeviceState& device) noexcept;  // runtime_objects.cpp
+  /// Makes a call that waits for other ranks, and sends meanwhile what was accepted. runtime_carry.cpp
+  void carry_during(const std::function<void()>& call);
   void forget_device(std::uint32_t index) noexcept;
   /// Returns true when the destructor has begun: from then on only handlers post or receive.
   [[nodiscard]] bool is_ending() const noexcept { return is_ending_; }
