@@ -62,8 +62,16 @@ class InstalledLibrary(unittest.TestCase):
     def build_with_pkg_config(self):
         self.build.mkdir(exist_ok=True)
         pkg_config = self.pkg_config_directory()
-        run("make", "-C", HERE / "consumer", f"BUILD={self.build}", env={**os.environ, "PKG_CONFIG_PATH": str(pkg_config)})
+        for program in ("consumer", "parcel"):
+            run("make", "-C", HERE / "consumer", f"BUILD={self.build}", f"{self.build}/{program}",
+                env={**os.environ, "PKG_CONFIG_PATH": str(pkg_config)})
         return self.build / "consumer"
+
+    def check_parcels(self, **environment):
+        """The program over weft-parcel works as the only rank, and as two."""
+        variables = {**os.environ, **environment}
+        self.assertEqual(run(self.build / "parcel", env=variables), "1 answers\n")
+        self.assertEqual(run(BUILD / "bin" / "weft", "run", "-n", "2", "--", self.build / "parcel", env=variables), "2 answers\n")
 
     def pkg_config_directory(self):
         return next(self.prefix.rglob("weft.pc")).parent
@@ -94,6 +102,7 @@ class InstalledLibrary(unittest.TestCase):
     def test_pkg_config_gives_the_static_library(self):
         self.install()
         self.check_ring(self.build_with_pkg_config())
+        self.check_parcels()
 
     def test_an_installed_tree_can_be_moved(self):
         self.install()
@@ -119,6 +128,7 @@ class InstalledLibrary(unittest.TestCase):
         if shutil.which("pkg-config") and shutil.which("make"):
             (self.build / "consumer").unlink()
             self.check_ring(self.build_with_pkg_config(), LD_LIBRARY_PATH=libraries)
+            self.check_parcels(LD_LIBRARY_PATH=libraries)
 
     def test_licence_documents_and_examples_are_installed(self):
         self.install()
