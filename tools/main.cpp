@@ -13,6 +13,8 @@
 #include "common/commands/command_line.hpp"
 #include "common/commands/completion.hpp"
 #include "common/commands/nearest_name.hpp"
+#include "common/commands/option_values.hpp"
+#include "common/files/standard_output.hpp"
 
 namespace weft::tools {
 namespace {
@@ -24,16 +26,17 @@ struct Command {
 };
 
 constexpr Command kCommands[] = {
-    {"run", command_run, "start the ranks of a job on this host"},
+    {"run", command_run, "start the ranks of a job, on this host or on others"},
     {"info", command_info, "show version, build, host, networks and attributes"},
     {"perf", command_perf, "measure message rate and latency of this machine"},
-    {"study", command_study, "reproduce experiments of the papers about task runtimes"},
+    {"study", command_study, "reproduce experiments about task runtimes and message matching"},
 };
 
 void print_help() {
   fmt::print("usage: weft COMMAND [OPTIONS]\n\nCommands:\n");
   for (const Command& command : kCommands) fmt::print("  {:8} {}\n", command.name, command.help);
-  fmt::print("\n`weft COMMAND --help` shows the options of a command; `weft --version` shows the version.\n");
+  fmt::print(
+      "\n`weft COMMAND --help` shows the options of a command.\n`weft --version` shows the version.\n");
 }
 
 CommandDescription description() {
@@ -110,10 +113,13 @@ int dispatch(int argc, char** argv) {
   }
   for (const Command& command : kCommands) {
     if (command.name != name) continue;
+    const std::string program = fmt::format("weft {}", command.name);
     try {
-      return command.function(argc - 1, argv + 1);
+      return end_of_output(program, command.function(argc - 1, argv + 1));
+    } catch (const OptionError& error) {
+      return print_end(program, {error.what(), kUsageError});
     } catch (const std::exception& error) {
-      fmt::print(stderr, "weft {}: {}\n", command.name, error.what());
+      fmt::print(stderr, "{}: {}\n", program, reason_of(error));
       return 1;
     }
   }
@@ -125,4 +131,9 @@ int dispatch(int argc, char** argv) {
 }  // namespace
 }  // namespace weft::tools
 
-int main(int argc, char** argv) { return weft::tools::dispatch(argc, argv); }
+int main(int argc, char** argv) try {
+  return weft::tools::end_of_output("weft", weft::tools::dispatch(argc, argv));
+} catch (const std::exception& error) {
+  std::fprintf(stderr, "weft: %s\n", weft::tools::reason_of(error).c_str());
+  return 1;
+}

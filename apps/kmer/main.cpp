@@ -18,6 +18,8 @@
 
 #include <fmt/format.h>
 
+#include "common/files/standard_output.hpp"
+
 namespace {
 
 /// Prints the text once, and before any rank ends: a launcher may end the others as soon as one has failed.
@@ -89,7 +91,9 @@ int count_in_process(const kmer::CountOptions& options) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+namespace {
+
+int run_command(int argc, char** argv) {
   try {
     const kmer::Command command = kmer::parse_command(argc, argv);
     if (command.kind == kmer::Command::Kind::synth) {
@@ -112,7 +116,13 @@ int main(int argc, char** argv) {
     weft::Runtime runtime(weft::RuntimeOptions{.attributes = network_setting(command.count).all()});
     return count(runtime, command.count);
   } catch (const std::exception& error) {
-    fmt::print(stderr, "weft-kmer: error: {}\n", error.what());
+    fmt::print(stderr, "weft-kmer: error: {}\n", weft::tools::reason_of(error));
     return 1;
   }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return weft::tools::end_of_output("weft-kmer: error", run_command(argc, argv));
 }

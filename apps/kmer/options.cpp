@@ -35,25 +35,7 @@ using weft::tools::integer_value;
 using weft::tools::number_value;
 using weft::tools::OptionError;
 using weft::tools::parse_command_line;
-
-std::uint64_t parse_scaled(const std::string& option, const std::string& text, std::uint64_t step,
-                           const char* example) {
-  std::uint64_t value = 0;
-  const char* end = text.data() + text.size();
-  const auto [rest, problem] = std::from_chars(text.data(), end, value);
-  std::uint64_t factor = 1;
-  bool good = problem == std::errc() && rest + 1 >= end;
-  if (good && rest + 1 == end) {
-    const std::string_view units = "KMGT";
-    const std::size_t unit = units.find(static_cast<char>(std::toupper(static_cast<unsigned char>(*rest))));
-    good = unit != std::string_view::npos;
-    for (std::size_t i = 0; good && i <= unit; ++i) factor *= step;
-  }
-  if (!good || value > UINT64_MAX / factor)
-    throw InputError(
-        fmt::format("{}: '{}' is not a size: expected a number such as {}", option, text, example));
-  return value * factor;
-}
+using weft::tools::size_value;
 
 void require(bool holds, const std::string& message) {
   if (!holds) throw InputError(message);
@@ -86,9 +68,7 @@ void add_synth_options(CLI::App& app, TypedSynthOptions& typed, SynthOptions& op
                  "File to write; replaced only if it was written by this command")
       ->required()
       ->type_name("FILE");
-  app.footer(
-      "Example: weft-kmer synth --length 5M --coverage 30 --read-length 100 --error 0.01 --seed 1 -o "
-      "reads.fq");
+  app.footer("Example:\n  weft-kmer synth --length 5M --coverage 30 --error 0.01 -o reads.fq");
 }
 
 constexpr const char* kSynthSummary =
@@ -173,16 +153,17 @@ void add_count_options(CLI::App& app, CountOptions& options, TypedCountOptions& 
                  "seen; affects memory and time, never the result")
       ->capture_default_str()
       ->type_name("RATE");
-  app.add_option("--network", options.network,
-                 "Network between the ranks: 'shm', 'ofi', 'mixed', or 'sim' with --in-process (default: "
-                 "WEFT_NETWORK)")
+  app.add_option(
+         "--network", options.network,
+         "Network between the ranks: 'shm', 'tcp', 'ofi', 'mixed', or 'sim' with --in-process (default: "
+         "WEFT_NETWORK)")
       ->type_name(kNetworks);
   app.add_option("--in-process", typed.ranks, "Run N ranks in this process, without a launcher; 2 to 64")
       ->type_name("N");
   app.set_version_flag("-V,--version", fmt::format("weft-kmer {}", weft::library_version()));
   app.footer(
       "Examples:\n  weft-kmer -k 51 -o lambda reads_1.fq.gz reads_2.fq.gz\n"
-      "  weft run -n 2 -- weft-kmer -k 51 -t 2 -o lambda reads_1.fq.gz reads_2.fq.gz\n"
+      "  weft run -n 2 -- weft-kmer -k 51 -t 2 -o lambda reads_*.fq.gz\n"
       "  weft-kmer synth --help      reads of a random genome");
 }
 
@@ -214,10 +195,9 @@ void check_count_options(const CLI::App& app, CountOptions& options, const Typed
   choice_value("--progress", typed.progress, "workers|dedicated");
   require_different_files(options.files);
   options.progress = typed.progress == "workers" ? Progress::workers : Progress::dedicated;
-  options.buffer = parse_bytes("--buffer", typed.buffer);
-  require(options.buffer >= kSmallestBuffer && options.buffer <= kLargestBuffer,
-          fmt::format("--buffer {}: expected {} bytes to 16M", typed.buffer, kSmallestBuffer));
-  options.memory = parse_bytes("--memory", typed.memory);
+  options.buffer =
+      static_cast<std::size_t>(size_value("--buffer", typed.buffer, kSmallestBuffer, kLargestBuffer));
+  options.memory = static_cast<std::size_t>(size_value("--memory", typed.memory, 0, INT64_MAX));
   options.false_positive_rate = number_value("--false-positives", typed.false_positive_rate, 0.0001, 0.9);
 }
 
@@ -257,12 +237,22 @@ Command parse_count(int argc, const char* const* argv) {
 
 }  // namespace
 
-std::size_t parse_bytes(const std::string& option, const std::string& text) {
-  return parse_scaled(option, text, 1024, "65536, 64K or 2M");
-}
-
 std::uint64_t parse_length(const std::string& option, const std::string& text) {
-  return parse_scaled(option, text, 1000, "48502, 100K or 5M");
+  std::uint64_t value = 0;
+  const char* end = text.data() + text.size();
+  const auto [rest, problem] = std::from_chars(text.data(), end, value);
+  std::uint64_t factor = 1;
+  bool good = problem == std::errc() && rest + 1 >= end;
+  if (good && rest + 1 == end) {
+    const std::string_view units = "KMGT";
+    const std::size_t unit = units.find(static_cast<char>(std::toupper(static_cast<unsigned char>(*rest))));
+    good = unit != std::string_view::npos;
+    for (std::size_t i = 0; good && i <= unit; ++i) factor *= 1000;
+  }
+  if (!good || value > UINT64_MAX / factor)
+    throw InputError(
+        fmt::format("{}: '{}' is not a length: expected a number such as 48502, 100K or 5M", option, text));
+  return value * factor;
 }
 
 Command parse_command(int argc, const char* const* argv) {

@@ -49,8 +49,6 @@ struct Command {
 /// Reads the command line; never exits and never throws.
 [[nodiscard]] Command parse_command(int argc, const char* const* argv);
 
-/// "8K", "2M", "1G": powers of 1024. Throws InputError that names the option.
-[[nodiscard]] std::size_t parse_bytes(const std::string& option, const std::string& text);
 /// "5M" bases: powers of 1000. Throws InputError that names the option.
 [[nodiscard]] std::uint64_t parse_length(const std::string& option, const std::string& text);
 

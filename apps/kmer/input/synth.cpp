@@ -16,6 +16,8 @@
 
 #include <fmt/format.h>
 
+#include "common/files/removed_on_signal.hpp"
+
 namespace kmer {
 
 namespace {
@@ -60,6 +62,7 @@ void check_replaceable(const std::string& path) {
 void write_synthetic_reads(const SynthOptions& options) {
   check_replaceable(options.output);
   const std::string temporary = fmt::format("{}.partial-{}", options.output, ::getpid());
+  const weft::tools::RemovedOnSignal removed(temporary);
   File file;
   try {
     file = File::create(temporary);

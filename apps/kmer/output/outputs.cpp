@@ -60,13 +60,14 @@ Outputs::Outputs(const std::string& prefix, const std::vector<InputFile>& inputs
       const std::string path = prefix + suffix;
       const std::string temporary = fmt::format("{}.partial-{}", path, ::getpid());
       ::unlink(temporary.c_str());  // left by an earlier process with the same number
+      weft::tools::RemovedOnSignal removed(temporary);
       File file;
       try {
         file = File::create(temporary);
       } catch (const InputError&) {
         throw InputError(fmt::format("{}: cannot be written: {}", path, std::strerror(errno)));
       }
-      parts_.push_back({path, temporary, std::move(file)});
+      parts_.push_back({path, temporary, std::move(file), std::move(removed)});
     }
   } catch (...) {
     for (const Part& part : parts_) ::unlink(part.temporary.c_str());

@@ -4,6 +4,8 @@
 #include "input/file.hpp"
 #include "input/input.hpp"
 
+#include "common/files/removed_on_signal.hpp"
+
 #include <string>
 #include <string_view>
 #include <vector>
@@ -40,6 +42,7 @@ class Outputs {
     std::string path;
     std::string temporary;
     File file;
+    weft::tools::RemovedOnSignal removed_on_signal;
     bool is_left_out = false;
   };
   std::vector<Part> parts_;  // counts, svg, json: the mark of the author comes last

@@ -44,7 +44,7 @@ TEST(Options, NameWhatIsWrongAndWhatWouldBeRight) {
             "-k 129 is not valid: it must be an integer from 1 to 127");
   EXPECT_EQ(error_of({"-k", "0", "-o", "x", "a"}), "-k 0 is not valid: it must be an integer from 1 to 127");
   EXPECT_EQ(error_of({"-k", "3", "-o", "x", "a", "--buffer", "12Q"}),
-            "--buffer: '12Q' is not a size: expected a number such as 65536, 64K or 2M");
+            "--buffer 12Q is not valid: it must be a number of bytes such as 4096 or 16K, from 256 to 16M");
   EXPECT_EQ(error_of({"-k", "abc", "-o", "x", "a"}),
             "-k abc is not valid: it must be an integer from 1 to 127");
   EXPECT_EQ(error_of({"-k", "3", "-o", "x", "a", "--threads", "0"}),
@@ -74,12 +74,16 @@ TEST(Options, HelpIsNoError) {
 }
 
 TEST(Options, SizesHaveUnits) {
-  EXPECT_EQ(parse_bytes("--buffer", "8K"), 8192U);
-  EXPECT_EQ(parse_bytes("--buffer", "100"), 100U);
+  const auto buffer = [](const char* text) { return parse({"-k", "51", "-o", "x", "f", "--buffer", text}); };
+  EXPECT_EQ(buffer("8K").count.buffer, 8192U);
+  EXPECT_EQ(buffer("64KiB").count.buffer, 65536U);
+  EXPECT_EQ(buffer("1000").count.buffer, 1000U);
   EXPECT_EQ(parse_length("--length", "5M"), 5'000'000U);
   EXPECT_EQ(parse_length("--length", "2k"), 2'000U);
   for (const char* text : {"", "K", "-1", "1KK", "99999999999G", "1.5M"})
-    EXPECT_THROW((void)parse_bytes("--buffer", text), InputError) << text;
+    EXPECT_EQ(buffer(text).message, std::string("--buffer ") + text +
+                                        " is not valid: it must be a number of bytes such as "
+                                        "4096 or 16K, from 256 to 16M");
 }
 
 SynthOptions small_reads(const TestFolder& folder, const std::string& name) {

@@ -9,6 +9,7 @@
 #include <cstdio>
 
 #include "common/commands/completion.hpp"
+#include "common/commands/help_text.hpp"
 #include "common/commands/nearest_name.hpp"
 #include "common/commands/option_values.hpp"
 
@@ -95,7 +96,7 @@ std::optional<CommandEnd> parse_command_line(CLI::App& app, int argc, const char
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
-    return CommandEnd{last_command(app).help()};
+    return CommandEnd{help_text(last_command(app), help_width())};
   } catch (const CLI::CallForVersion& version) {
     return CommandEnd{std::string(version.what()) + "\n"};
   } catch (const CLI::ParseError& error) {

@@ -2,8 +2,9 @@
 // right.
 #pragma once
 
+#include <weft/error.hpp>
+
 #include <cstdint>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,9 +17,9 @@ class Option;
 namespace weft::tools {
 
 /// What a command line has wrong; what() is one line, without the name of the program.
-class OptionError : public std::runtime_error {
+class OptionError : public Error {
  public:
-  using std::runtime_error::runtime_error;
+  using Error::Error;
 };
 
 /// A decimal integer within the bounds. Throws OptionError.
@@ -26,6 +27,10 @@ std::int64_t integer_value(std::string_view option, const std::string& text, std
                            std::int64_t most);
 /// A finite decimal number within the bounds. Throws OptionError.
 double number_value(std::string_view option, const std::string& text, double least, double most);
+/// Bytes within the bounds: a decimal number, with K, M, G or T (powers of 1024; KiB and kB as well). Throws
+/// OptionError.
+std::int64_t size_value(std::string_view option, const std::string& text, std::int64_t least,
+                        std::int64_t most);
 /// One of the words of "a|b|c". Throws OptionError.
 const std::string& choice_value(std::string_view option, const std::string& text, std::string_view choices);
 
@@ -34,8 +39,11 @@ const std::string& choice_value(std::string_view option, const std::string& text
 template <class Integer>
 CLI::Option* add_integer(CLI::App& app, const std::string& name, Integer& target, std::int64_t least,
                          std::int64_t most, const std::string& help);
-CLI::Option* add_integers(CLI::App& app, const std::string& name, std::vector<std::uint32_t>& target,
+template <class Integer>
+CLI::Option* add_integers(CLI::App& app, const std::string& name, std::vector<Integer>& target,
                           std::int64_t least, std::int64_t most, const std::string& help);
+CLI::Option* add_sizes(CLI::App& app, const std::string& name, std::vector<std::uint32_t>& target,
+                       std::int64_t least, std::int64_t most, const std::string& help);
 CLI::Option* add_choice(CLI::App& app, const std::string& name, std::string& target,
                         const std::string& choices, const std::string& help);
 
