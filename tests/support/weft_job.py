@@ -1,8 +1,10 @@
 """Starts programs through `weft run` and sees what they leave behind."""
 
+import contextlib
 import os
 import re
 import subprocess
+import sys
 
 WEFT = os.path.join(os.environ["WEFTDEV_BIN_DIR"], "weft")
 HANG_GUARD = 100  # seconds; generous, no test waits for it to pass
@@ -17,6 +19,16 @@ def environment(**changes):
             if not key.startswith(FOREIGN)}
     kept.update(changes)
     return kept
+
+
+@contextlib.contextmanager
+def busy_processors():
+    """Another program on each processor."""
+    with contextlib.ExitStack() as stack:
+        for _ in os.sched_getaffinity(0):
+            other = stack.enter_context(subprocess.Popen([sys.executable, "-c", "while True: pass"]))
+            stack.callback(other.kill)
+        yield
 
 
 def program(name):

@@ -108,7 +108,7 @@ void lay_out_values(const Chart& chart, ChartLayout& layout) {
     return;
   }
   layout.least = round_below(range.least);
-  // A bar of the least value has to have a length.
+  // The dot of the least value does not lie on the axis.
   if (chart.form != Chart::Form::lines) layout.least = round_below(range.least * 0.6);
   layout.most = round_above(range.most);
 }
@@ -194,6 +194,10 @@ std::vector<ChartTick> value_ticks(const ChartLayout& layout, Quantity quantity)
     }
   }
   return ticks;
+}
+
+bool has_dots(const Chart& chart, const ChartLayout& layout) {
+  return chart.form != Chart::Form::lines && layout.is_value_logarithmic;
 }
 
 bool is_empty(const Chart& chart) {

@@ -34,6 +34,9 @@ ChartLayout layout_of(const Chart& chart);
 /// steps.
 std::vector<ChartTick> value_ticks(const ChartLayout& layout, Quantity quantity);
 
+/// Returns true when bars or columns are drawn as dots: on a logarithmic axis their length would say nothing.
+bool has_dots(const Chart& chart, const ChartLayout& layout);
+
 /// Returns true when there is nothing to draw.
 bool is_empty(const Chart& chart);
 

@@ -10,6 +10,7 @@
 #include "common/chart_assets.hpp"
 #include "common/chart_axis.hpp"
 #include "common/chart_colours.hpp"
+#include "common/machine/provenance.hpp"
 
 namespace weft::tools {
 namespace {
@@ -87,6 +88,7 @@ Json json_of(const Chart& chart) {
     bands.push_back({{"name", band.name}, {"from", band.from}, {"to", band.to}});
   return {{"title", chart.title},
           {"form", name_of(chart.form)},
+          {"is_of_dots", has_dots(chart, layout)},
           {"is_grouped", is_grouped(chart)},
           {"x",
            {{"label", chart.x.label},
@@ -206,12 +208,13 @@ std::string chart_section(const Chart& chart, int level) {
   return text;
 }
 
-std::string chart_page(std::string_view title, std::string_view body) {
+std::string chart_page(std::string_view title, std::string_view body, std::string_view command) {
   std::string text = fmt::format(
       "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-      "<title>{}</title>\n<style>\n{}</style></head>\n<body>\n{}",
-      escaped(title), kChartStyle, body);
+      "<title>{}</title>\n<style>\n{}</style></head>\n<body>\n{}<p class=\"note\">Made by "
+      "<code>{}</code><br>{}</p>\n",
+      escaped(title), kChartStyle, body, escaped(command), escaped(provenance_text()));
   if (kChartLibrary.empty()) {
     text +=
         "<footer>Tables stand where charts would be: the program was built without Chart.js (Debian: "

@@ -16,7 +16,8 @@ std::string escaped(std::string_view text);
 std::string chart_section(const Chart& chart, int level = 2);
 
 /// A whole page with that title and body: one file that loads nothing. Whoever calls it has escaped the body.
-std::string chart_page(std::string_view title, std::string_view body);
+/// Below the body stands what made it: the command, date, versions, compiler and kernel.
+std::string chart_page(std::string_view title, std::string_view body, std::string_view command);
 
 /// The library that draws charts in pages, "Chart.js v3.9.1"; empty when the program was built without one.
 std::string_view chart_library_name();

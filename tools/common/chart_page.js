@@ -101,6 +101,13 @@
           const point = dataset.points[place];
           if (!point) return;
           let end = isLying ? element.x : element.y;
+          if (chart.is_of_dots) {
+            ctx.fillStyle = dataset.colour;
+            ctx.beginPath();
+            ctx.arc(element.x, element.y, 4.5, 0, 2 * Math.PI);
+            ctx.fill();
+            end += isLying ? 4.5 : 0;
+          }
           if (point.high > point.low) {
             const low = scale.getPixelForValue(Math.max(point.low, scale.min));
             const high = scale.getPixelForValue(point.high);
@@ -194,11 +201,12 @@
 
   // Each line with its dashes, which Chart.js leaves out of a legend of lines.
   const legendOf = drawn => drawn.data.datasets.map((dataset, index) => ({text: dataset.label, datasetIndex: index,
-    hidden: !drawn.isDatasetVisible(index), strokeStyle: dataset.borderColor, fillStyle: dataset.backgroundColor, fontColor: ink(),
+    hidden: !drawn.isDatasetVisible(index), strokeStyle: dataset.borderColor, fillStyle: dataset.colour, fontColor: ink(),
     lineWidth: dataset.borderWidth || 0, lineDash: dataset.borderDash || [], pointStyle: 'line'}));
 
   const datasetsOf = chart => chart.series.map(series => {
-    const common = {label: series.name, borderColor: series.colour, backgroundColor: series.colour, points: series.points};
+    const common = {label: series.name, colour: series.colour, borderColor: series.colour, points: series.points,
+      backgroundColor: chart.is_of_dots ? 'transparent' : series.colour, hoverBackgroundColor: chart.is_of_dots ? 'transparent' : series.colour};
     if (chart.form === 'lines')
       return {...common, data: series.points.map(point => ({x: point.x, y: point.value})), borderWidth: 2, pointRadius: 3.5,
         pointHoverRadius: 6, borderDash: dashes[series.place % dashes.length], pointStyle: points[series.place % points.length]};

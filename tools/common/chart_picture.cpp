@@ -131,7 +131,7 @@ void append_bands(std::string& text, const Chart& chart) {
   }
 }
 
-void append_plot(std::string& text, const Chart& chart) {
+void append_plot(std::string& text, const Chart& chart, bool has_dots) {
   static constexpr int kMarks[] = {7, 5, 9, 13, 11, 4};
   const std::vector<SeriesStyle> styles = styles_of(chart);
   auto out = std::back_inserter(text);
@@ -139,8 +139,10 @@ void append_plot(std::string& text, const Chart& chart) {
   for (std::size_t i = 0; i < chart.series.size(); ++i) {
     if (chart.series[i].points.empty()) continue;
     if (chart.form != Chart::Form::lines) {
-      fmt::format_to(out, "{}{} using 1:2 with boxes linecolor \"{}\" fillstyle solid 0.9 noborder title {}",
-                     separator, block_of(i), styles[i].colour, quoted(chart.series[i].name));
+      const char* const form =
+          has_dots ? "points pointtype 7 pointsize 0.6" : "boxes fillstyle solid 0.9 noborder";
+      fmt::format_to(out, "{}{} using 1:2 with {} linecolor \"{}\" title {}", separator, block_of(i), form,
+                     styles[i].colour, quoted(chart.series[i].name));
     } else {
       const std::size_t place = styles[i].place;
       fmt::format_to(
@@ -181,7 +183,7 @@ std::string gnuplot_script(const Chart& chart) {
   append_bands(text, chart);
   for (std::size_t i = 0; i < chart.series.size(); ++i)
     if (!chart.series[i].points.empty()) append_points(text, chart, layout, i);
-  append_plot(text, chart);
+  append_plot(text, chart, has_dots(chart, layout));
   return text;
 }
 

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "common/machine/other_programs.hpp"
 #include "common/pinning.hpp"
 #include "common/progress_bar.hpp"
 #include "common/stopwatch.hpp"
@@ -16,6 +17,7 @@
 #include "perf/limits/machine_probe.hpp"
 #include "perf/limits/ring_limit.hpp"
 #include "perf/report/bars.hpp"
+#include "perf/report/report_formats.hpp"
 #include "perf/variants.hpp"
 #include "perf/worker_process.hpp"
 #include "perf/workloads/variant_text.hpp"
@@ -305,22 +307,18 @@ class Comparison {
   }
 
   void remark() {
-    std::size_t busy = 0;
-    std::size_t all = 0;
-    for (const Series& series : results_.series) {
-      if (series.oversubscribed) continue;
-      all += series.rounds.size();
-      busy += static_cast<std::size_t>(std::ranges::count_if(
-          series.rounds, [](const Round& round) { return round.core_share < kBusyShare; }));
-    }
-    if (busy > 0) {
+    if (const auto [busy, all] = busy_rounds(results_); busy > 0)
       results_.remarks.push_back(
           fmt::format("{} of {} rounds had less than {:.0f} % of their cores: other programs ran", busy, all,
                       100 * kBusyShare));
-    }
+    results_.others = others_.share();
+    if (is_disturbed(results_))
+      results_.remarks.push_back(
+          fmt::format("{}: these figures are not comparable", text_of_others(results_)));
   }
 
   const Stopwatch watch_;
+  const OtherPrograms others_;
   const std::vector<const Measurement*>& measurements_;
   std::vector<int> processors_;
   UcxPeer ucx_;

@@ -2,6 +2,7 @@
 #include "base/parse.hpp"
 #include "common/commands/command_line.hpp"
 #include "common/commands/option_values.hpp"
+#include "common/machine/provenance.hpp"
 
 #include <weft/error.hpp>
 
@@ -77,8 +78,7 @@ double parse_grain(const std::string& text) {
 void add_chain_options(CLI::App& app, StudyOptions& options) {
   add_integers(app, "--chains", options.chains, 1, 1'000'000,
                "chains, in all; one of --chains, --bytes, --grain may be a list");
-  add_integers(app, "--bytes", options.bytes, 8, 1U << 30,
-               "of the buffer that a chain carries, 8 to 1073741824");
+  add_sizes(app, "--bytes", options.bytes, 8, 1U << 30, "of the buffer that a chain carries, 8 to 1G");
   const auto read_grains = [&options](const std::vector<std::string>& texts) {
     for (const std::string& text : texts) options.grains_us.push_back(parse_grain(text));
   };
@@ -107,7 +107,7 @@ int run_study(StudyOptions& options, const StudyKind& kind, bool has_rounds) {
   options.has_named_variants = !options.variants.empty();
   if (options.variants.empty()) options.variants = kind.variants;
   if (options.is_quick && !has_rounds) options.rounds = 1;
-  const study::ReportFiles files(options.study, options.report, options.json);
+  study::ReportFiles files(options.study, options.report, options.json);
   const study::StudyResults results = study::measure(options);
   files.write({.text = study::as_text(results),
                .html = study::as_html(results),
@@ -127,6 +127,7 @@ int command_study(int argc, char** argv) {
   app.require_subcommand(1);
   app.fallthrough(false);
   StudyOptions options;
+  options.command = command_text("weft study", argc, argv);
   std::vector<CLI::App*> commands;
   for (const StudyKind& kind : studies()) {
     CLI::App* const command = app.add_subcommand(kind.name, kind.help);
@@ -154,6 +155,7 @@ int command_study(int argc, char** argv) {
     commands.push_back(command);
   }
   study::MatchingOptions matching_options;
+  matching_options.command = options.command;
   CLI::App* const matching = app.add_subcommand(
       "matching", "matching engines with the messages of stencil decompositions: search depth, drain time");
   study::add_matching_options(*matching, matching_options);

@@ -1,7 +1,10 @@
 // Where a study's results go: tables on the terminal, files of a report, JSON.
 #pragma once
 
+#include <optional>
 #include <string>
+
+#include "common/files/output_file.hpp"
 
 namespace weft::tools::study {
 
@@ -14,17 +17,18 @@ struct ReportTexts {
 
 class ReportFiles {
  public:
-  /// `folder`, `json`: as --report and --json; empty: not wanted. Makes the folder, so that one that cannot
-  /// be made does not cost a measurement first. Throws weft::Error.
-  ReportFiles(std::string name, std::string folder, std::string json);
+  /// `folder`, `json`: as --report and --json; empty: not wanted. Makes the folder and tries both, so that
+  /// what cannot be written does not cost a measurement first. Throws weft::Error.
+  ReportFiles(std::string name, std::string folder, const std::string& json);
   /// Prints the text, or the JSON where that goes to standard output, and writes the files. Throws
   /// weft::Error.
-  void write(const ReportTexts& texts) const;
+  void write(const ReportTexts& texts);
 
  private:
   const std::string name_;
   const std::string folder_;
-  const std::string json_;
+  const bool prints_json_;
+  std::optional<OutputFile> json_;
 };
 
 }  // namespace weft::tools::study

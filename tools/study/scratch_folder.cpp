@@ -15,6 +15,7 @@ ScratchFolder::ScratchFolder() {
   path_ = (std::filesystem::temp_directory_path() / "weft-study-XXXXXX").string();
   if (::mkdtemp(path_.data()) == nullptr)
     throw Error("the folder " + path_ + " cannot be made: " + std::strerror(errno));
+  removed_on_signal_.emplace(path_);
 }
 
 ScratchFolder::~ScratchFolder() {

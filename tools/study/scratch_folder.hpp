@@ -1,6 +1,9 @@
 #pragma once
 
+#include <optional>
 #include <string>
+
+#include "common/files/removed_on_signal.hpp"
 
 namespace weft::tools::study {
 
@@ -16,6 +19,7 @@ class ScratchFolder {
 
  private:
   std::string path_;
+  std::optional<RemovedOnSignal> removed_on_signal_;
 };
 
 }  // namespace weft::tools::study

@@ -124,9 +124,20 @@ void compare_aggregation(const StudyResults& results, std::vector<std::string>& 
 
 std::vector<std::string> findings_of(const StudyResults& results) {
   std::vector<std::string> findings;
-  compare_ports(results, findings);
+  std::size_t jobs = 0;
+  bool is_disturbed = false;
+  for (std::size_t variant = 0; variant < results.variants.size(); ++variant) {
+    jobs += results.others.size();
+    is_disturbed = is_disturbed || results.is_disturbed(variant);
+  }
+  if (const std::size_t disturbed = results.disturbed_jobs(); disturbed > 0)
+    findings.push_back(fmt::format("other programs ran beside {} of {} jobs: {}", disturbed, jobs,
+                                   is_disturbed
+                                       ? "the figures are not comparable, and nothing is judged by them"
+                                       : "those are left out"));
+  if (!is_disturbed) compare_ports(results, findings);
   if (results.options.study == "parcels") {
-    compare_aggregation(results, findings);
+    if (!is_disturbed) compare_aggregation(results, findings);
     const std::size_t cores = read_topology().cores.size();
     findings.push_back(fmt::format(
         "not to be seen on {} cores: a pinned progress thread against progress by workers (it needs a core "

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "common/commands/option_values.hpp"
+#include "common/machine/other_programs.hpp"
 #include "common/progress_bar.hpp"
 #include "perf/measure/child_process.hpp"
 #include "perf/measure/own_path.hpp"
@@ -50,8 +52,6 @@ std::vector<Json> run_starpu(const StudyOptions& options, const Variant& variant
 /// Runs all cases as one job of the variant; the answers in their order.
 std::vector<Json> run_job(const StudyOptions& options, const Variant& variant, const Json& cases) {
   if (variant.program == Program::starpu) return run_starpu(options, variant, cases);
-  if (variant.program == Program::plain_mpi && options.study != "taskbench")
-    throw Error("the variant plain-mpi is for the study taskbench");
   const Json job = {{"options", fmt::format("{},workers={}", variant.options, options.workers)},
                     {"ranks", options.ranks},
                     {"cases", cases}};
@@ -63,14 +63,25 @@ std::vector<Json> run_job(const StudyOptions& options, const Variant& variant, c
   return answers;
 }
 
+/// What names and lists have wrong is wrong in the command line. Throws OptionError.
+std::vector<Experiment> checked_plan(const StudyOptions& options) try {
+  return plan_of(options);
+} catch (const Error& error) {
+  throw OptionError(error.what());
+}
+
 }  // namespace
 
 StudyResults measure(const StudyOptions& options) {
   StudyResults results;
   results.options = options;
-  results.experiments = plan_of(options);
+  results.experiments = checked_plan(options);
   if (options.has_named_variants)
-    for (const std::string& name : options.variants) results.variants.push_back(variant_of(name));
+    for (const std::string& name : options.variants) {
+      results.variants.push_back(variant_of(name));
+      if (results.variants.back().program != Program::parcels && options.study != "taskbench")
+        throw OptionError(fmt::format("the variant {} is for the study taskbench", name));
+    }
   else
     results.variants = variants_that_run(options.variants, results.remarks);
   // Experiments that show several figures of the same cases measure them once.
@@ -85,10 +96,13 @@ StudyResults measure(const StudyOptions& options) {
   ProgressBar progress;
   std::size_t done = 0;
   const std::size_t jobs = static_cast<std::size_t>(options.rounds) * results.variants.size();
-  for (int round = 0; round < options.rounds; ++round)
+  for (int round = 0; round < options.rounds; ++round) {
+    std::vector<double>& others = results.others.emplace_back();
     for (std::size_t variant = 0; variant < results.variants.size(); ++variant) {
       progress.show_steps(done++, jobs, results.variants[variant].name);
+      const OtherPrograms watch;
       const std::vector<Json> answers = run_job(options, results.variants[variant], cases);
+      others.push_back(watch.share());
       for (std::size_t experiment = 0; experiment < results.experiments.size(); ++experiment)
         for (std::size_t point = 0; point < results.experiments[experiment].cases.size(); ++point) {
           const auto found =
@@ -97,14 +111,31 @@ StudyResults measure(const StudyOptions& options) {
               answers[static_cast<std::size_t>(found - cases.begin())]);
         }
     }
+  }
   return results;
+}
+
+std::size_t StudyResults::disturbed_jobs() const {
+  std::size_t count = 0;
+  for (const std::vector<double>& round : others)
+    count += static_cast<std::size_t>(
+        std::count_if(round.begin(), round.end(), [](double share) { return share > kDisturbingShare; }));
+  return count;
+}
+
+bool StudyResults::is_disturbed(std::size_t variant) const {
+  return std::all_of(others.begin(), others.end(),
+                     [variant](const auto& round) { return round[variant] > kDisturbingShare; });
 }
 
 Spread StudyResults::figure(std::size_t experiment, std::size_t point, std::size_t variant,
                             const std::string& name, double scale) const {
   std::vector<double> values;
-  for (const Json& answer : answers[experiment][point][variant])
-    if (answer.contains(name)) values.push_back(scale * answer.at(name).get<double>());
+  const bool takes_all = is_disturbed(variant);
+  const std::vector<Json>& rounds = answers[experiment][point][variant];
+  for (std::size_t round = 0; round < rounds.size(); ++round)
+    if (rounds[round].contains(name) && (takes_all || others[round][variant] <= kDisturbingShare))
+      values.push_back(scale * rounds[round].at(name).get<double>());
   return values.empty() ? Spread{} : spread_of(std::move(values));
 }
 Spread StudyResults::figure(std::size_t experiment, std::size_t point, std::size_t variant) const {

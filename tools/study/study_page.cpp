@@ -84,7 +84,7 @@ std::string as_html(const StudyResults& results) {
   for (const std::string& finding : findings_of(results)) findings += "<li>" + escaped(finding) + "\n";
   for (const std::string& remark : results.remarks) findings += "<li>left out: " + escaped(remark) + "\n";
   if (!findings.empty()) text += "<h2>Findings</h2>\n<ul>\n" + findings + "</ul>\n";
-  return chart_page("weft study " + results.options.study, text);
+  return chart_page("weft study " + results.options.study, text, results.options.command);
 }
 
 }  // namespace weft::tools::study

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "common/commands/option_values.hpp"
 #include "study/ranks/graph_pattern.hpp"
 #include "study/ranks/tree_node.hpp"
 
@@ -108,7 +109,7 @@ Experiment latency_against_window(const StudyOptions& options, std::uint32_t byt
 
 std::vector<Experiment> plan_parcels(const StudyOptions& options) {
   if (options.ranks != 2)
-    throw Error("the study parcels is of 2 ranks, --ranks says " + std::to_string(options.ranks));
+    throw OptionError("the study parcels is of 2 ranks, --ranks says " + std::to_string(options.ranks));
   const bool quick = options.is_quick;
   return {rate_experiment(
               options, 8, 100, 500'000,
@@ -130,7 +131,7 @@ Experiment given_chains(const StudyOptions& options) {
   if (bytes.size() > 1) experiment.x_name = "bytes";
   if (grains.size() > 1) experiment.x_name = "microseconds of each task";
   if ((chains.size() > 1) + (bytes.size() > 1) + (grains.size() > 1) > 1)
-    throw Error("only one of --chains, --bytes and --grain can be a list");
+    throw OptionError("only one of --chains, --bytes and --grain can be a list");
   for (const std::uint32_t count : chains)
     for (const std::uint32_t size : bytes)
       for (const double grain : grains) {

@@ -29,6 +29,7 @@ struct Experiment {
 };
 
 struct StudyOptions {
+  std::string command;  ///< as it was typed
   std::string study;
   int ranks = 2;
   int workers = 1;

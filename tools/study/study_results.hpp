@@ -17,9 +17,16 @@ struct StudyResults {
   std::vector<Experiment> experiments;
   /// By experiment, case, variant and round: what rank 0 has answered.
   std::vector<std::vector<std::vector<std::vector<Json>>>> answers;
+  /// By round and variant: OtherPrograms::share() while the job ran.
+  std::vector<std::vector<double>> others;
   std::vector<std::string> remarks;
 
-  /// The experiment's figure in its unit; count 0: none.
+  /// Jobs beside which other programs ran.
+  [[nodiscard]] std::size_t disturbed_jobs() const;
+  /// Returns true when other programs ran beside all jobs of a variant.
+  [[nodiscard]] bool is_disturbed(std::size_t variant) const;
+  /// The experiment's figure in its unit, of the jobs beside which no other programs ran where there are
+  /// such; count 0: none.
   [[nodiscard]] Spread figure(std::size_t experiment, std::size_t point, std::size_t variant) const;
   [[nodiscard]] Spread figure(std::size_t experiment, std::size_t point, std::size_t variant,
                               const std::string& name, double scale) const;

@@ -52,13 +52,10 @@ std::string as_csv(const StudyResults& results) {
 }
 
 std::string as_json(const StudyResults& results) {
-  Json all = {{"study", results.options.study},
-              {"ranks", results.options.ranks},
-              {"workers", results.options.workers},
-              {"rounds", results.options.rounds},
-              {"findings", findings_of(results)},
-              {"left_out", results.remarks},
-              {"points", Json::array()}};
+  Json all = {{"study", results.options.study},     {"ranks", results.options.ranks},
+              {"workers", results.options.workers}, {"rounds", results.options.rounds},
+              {"other_programs", results.others},   {"findings", findings_of(results)},
+              {"left_out", results.remarks},        {"points", Json::array()}};
   for (std::size_t experiment = 0; experiment < results.experiments.size(); ++experiment)
     for (std::size_t point = 0; point < results.experiments[experiment].cases.size(); ++point)
       for (std::size_t variant = 0; variant < results.variants.size(); ++variant) {

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "common/commands/option_values.hpp"
 #include "perf/measure/child_process.hpp"
 #include "perf/measure/own_path.hpp"
 
@@ -69,9 +70,10 @@ Variant variant_of(std::string_view name) {
   }
   const std::string_view port = name.substr(0, name.find(':'));
   if (port != "weft" && port != "tcp" && port != "mpi" && port != "mpich" && port != "openmpi")
-    throw Error("variant '" + std::string(name) + "': '" + std::string(port) +
-                "' is no parcelport; there are weft, tcp, mpi, mpich, openmpi, and for taskbench plain-mpi "
-                "and starpu");
+    throw OptionError(
+        "variant '" + std::string(name) + "': '" + std::string(port) +
+        "' is no parcelport; there are weft, tcp, mpi, mpich, openmpi, and for taskbench plain-mpi "
+        "and starpu");
   variant.options = port == "weft" ? "port=weft" : port == "tcp" ? "port=tcp" : "port=mpi";
   for (std::string_view rest = name.substr(port.size()); !rest.empty();) {
     rest.remove_prefix(1);
@@ -84,8 +86,8 @@ Variant variant_of(std::string_view name) {
         is_known = true;
       }
     if (!is_known)
-      throw Error("variant '" + std::string(name) + "': there is no '" + std::string(word) + "'; there are " +
-                  known_words());
+      throw OptionError("variant '" + std::string(name) + "': there is no '" + std::string(word) +
+                        "'; there are " + known_words());
   }
   variant.launcher = launcher_of(port);
   return variant;

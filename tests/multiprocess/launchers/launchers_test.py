@@ -3,6 +3,7 @@ that are not installed are left out."""
 
 import glob
 import os
+import random
 import re
 import shutil
 import socket
@@ -91,9 +92,17 @@ class Launchers(unittest.TestCase):
         return environment(RANK=str(rank), WORLD_SIZE=str(size), MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port), **changes)
 
     def free_port(self):
-        with socket.socket() as listener:
-            listener.bind(("127.0.0.1", 0))
-            return listener.getsockname()[1]
+        """A port below those that the kernel gives out: a connection of another test does not take it meanwhile."""
+        with open("/proc/sys/net/ipv4/ip_local_port_range", encoding="ascii") as file:
+            given_out = int(file.read().split()[0])
+        for port in random.sample(range(4096, max(given_out, 8192)), 64):
+            with socket.socket() as listener:
+                try:
+                    listener.bind(("127.0.0.1", port))
+                    return port
+                except OSError:
+                    pass
+        self.fail("64 ports below those that the kernel gives out are taken")
 
     def test_variables_of_torchrun(self):
         for changes in ({}, {"WEFT_JOB_SECRET": "known to all"}):

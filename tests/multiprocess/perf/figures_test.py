@@ -4,6 +4,7 @@ import json
 import os
 import unittest
 
+from weft_job import busy_processors
 from perf import BROKEN_UCX, FAKE_UCX, SHORT, have_a_pass_in_common, perf, perf_with_ucx, perf_without_ucx
 
 TRANSPORTS = {"serial-handler", "serial-queue", "single-consumer-queue", "queue", "default-handler"}
@@ -60,10 +61,20 @@ class FiguresTest(unittest.TestCase):
         table = perf_without_ucx(*SHORT, "--only", "rate/serial-handler").stdout
         self.assertRegex(table, r"Cores were (near|far from) each other \(a cache line took \d+ to \d+ ns from one to the other\)")
 
-    def test_brief_is_four_lines(self):
+    def test_brief_is_four_lines_and_one_more_where_other_programs_ran(self):
         result = perf("--brief", *SHORT)
         self.assertEqual((result.returncode, result.stderr), (0, ""))
-        self.assertEqual([line.split()[0] for line in result.stdout.splitlines()], ["message", "latency", "bare", "machine"])
+        beginnings = [line.split()[0] for line in result.stdout.splitlines()]
+        self.assertEqual(beginnings[:4], ["message", "latency", "bare", "machine"])
+        self.assertIn(beginnings[4:], ([], ["other"]))
+
+    def test_every_report_says_when_other_programs_ran(self):
+        with busy_processors():
+            said = r"other programs ran, which took \d+ % of the processors and cores of \d+ of \d+ rounds"
+            self.assertRegex(perf("--brief", *SHORT).stdout.splitlines()[-1], f"^ +{said}: not comparable$")
+            self.assertRegex(perf(*SHORT, "--only", "rate/serial-handler").stdout, f"{said}: these figures are not comparable")
+            root = json.loads(perf(*SHORT, "--only", "rate/serial-handler", "--json", "-").stdout)
+        self.assertFalse(root["comparable"])
 
     def test_the_payload_of_rates_may_have_any_size(self):
         for size in ("1", "48", "49", "4K", "100K"):

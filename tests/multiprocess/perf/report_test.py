@@ -15,7 +15,8 @@ from perf import SHORT, perf
 def tables(page):
     """Headings of the sections with figures, each with the cells of its table."""
     found = []
-    for section in page.split("<section>")[1:]:
+    # Other tables follow, such as those of rounds in another state of the machine.
+    for section in re.findall("<section>(.*?)</section>", page, re.S):
         heading = re.search("<h2>(.*?)</h2>", section)[1]
         rows = re.findall("<tr>(.*?)</tr>", section, re.S)
         found.append((heading, [[cell.strip() for cell in re.split("<t[hd][^>]*>", row)[1:]] for row in rows]))
@@ -48,7 +49,9 @@ class ReportTest(unittest.TestCase):
             self.assertEqual((heading, [row[0] for row in rows]), ("put-rate", ["library", "bare memory", "weft"]))
             for chart in charts(page):
                 self.assertEqual((chart["form"], [each["name"] for each in chart["series"]]), ("bars", ["bare machine", "weft"]))
-            self.assertIn("weft perf --rounds 2", page)
+            self.assertIn(f"<code>weft perf --rounds 2 --seconds 0.01 --only put-rate --compare bare-memory,weft --report {inside}</code>", page)
+            self.assertRegex(page, r"<br>\d{1,2} \w+ 20\d\d \d\d:\d\d UTC; weft \d[^,]*, (g\+\+|clang\+\+) \d[^;]*; "
+                             + re.escape(f"{os.uname().sysname} {os.uname().release} on {os.uname().machine}"))
             self.assertIn(result.stdout.splitlines()[0].split(",")[0], page)
 
     def curves(self, *arguments):

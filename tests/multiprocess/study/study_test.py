@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 import unittest
 
-from weft_job import HANG_GUARD, WEFT, environment, shared_memory
+from weft_job import HANG_GUARD, WEFT, busy_processors, environment, shared_memory
 
 PORTS = ["weft", "weft:putsendrecv:queued", "weft:sendrecv:synchronizer", "tcp"]
 PORTS += ["mpich:immediate"] if shutil.which("mpiexec.mpich") else []
@@ -82,13 +82,27 @@ class StudyTest(unittest.TestCase):
             with open(os.path.join(folder, "parcels.html"), encoding="utf-8") as page:
                 text = page.read()
             self.assertEqual(text.count("<section>"), 5)
-            self.assertIn("adaptive makes", text)
+            # Nothing is judged by what other programs have disturbed.
+            self.assertRegex(text, "adaptive makes|nothing is judged by them")
+            self.assertIn("<code>weft study parcels --quick --variants weft,weft:immediate,weft:queued --report ", text)
+            self.assertIn(os.uname().release, text)
             with open(os.path.join(folder, "parcels.csv"), encoding="utf-8", newline="") as table:
                 rows = list(csv.DictReader(table))
             self.assertEqual({row["experiment"] for row in rows},
                              {"rate-8", "rate-16K", "latency-size", "latency-window-8", "latency-window-16K"})
             with open(os.path.join(folder, "parcels.json"), encoding="utf-8") as file:
                 self.assertEqual(len(json.load(file)["points"]), len(rows))
+
+    def test_nothing_is_judged_when_other_programs_ran(self):
+        with busy_processors():
+            result = self.study("uts", "--tree", "small", "--rounds", "1", "--variants", "weft,tcp")
+            self.assertEqual((result.returncode, result.stderr), (0, ""))
+            self.assertIn("* other programs ran beside 2 of 2 jobs: the figures are not comparable, and nothing is judged by them\n",
+                          result.stdout)
+            self.assertNotIn("at its best", result.stdout)
+            result = self.study("matching", "--mode", "live", "--engines", "list", "--decompositions", "9pt:8x8", "--runs", "3")
+            self.assertRegex(result.stdout, r"other programs ran, which took \d+ % of the processors: drain times are not comparable")
+            self.assertNotIn("the budget of 1 ms", result.stdout)
 
     def test_bad_input_is_one_line(self):
         for arguments, text in (

@@ -69,10 +69,25 @@ TEST(ChartSection, of_single_bars_lists_their_ranges) {
   EXPECT_NE(section.find("<tr><td>ucp<td>22 M/s<td></tr>"), std::string::npos);
 }
 
+TEST(ChartSection, bars_on_a_logarithmic_axis_are_dots) {
+  Chart chart{.title = "rate",
+              .form = Chart::Form::bars,
+              .value = {"messages per second", Quantity::per_second},
+              .series = {{"weft", "weft", {{0, 371e6}}}, {"UCX", "UCX", {{1, 1e6}}}},
+              .categories = {"serial-handler", "ucp"}};
+  if (kChartLibrary.empty()) return;
+  EXPECT_NE(chart_section(chart).find("\"is_of_dots\":true"), std::string::npos);
+  chart.value.scale = Scale::linear;
+  EXPECT_NE(chart_section(chart).find("\"is_of_dots\":false"), std::string::npos);
+}
+
 TEST(ChartSection, of_nothing_is_nothing) { EXPECT_EQ(chart_section({}), ""); }
 
 TEST(ChartPage, is_one_file_that_loads_nothing) {
-  const std::string page = chart_page("a < b", "<h1>body</h1>\n" + chart_section(drains()));
+  const std::string page =
+      chart_page("a < b", "<h1>body</h1>\n" + chart_section(drains()), "weft study 'a < b'");
+  EXPECT_NE(page.find("<code>weft study &#39;a &lt; b&#39;</code>"), std::string::npos);
+  EXPECT_NE(page.find("; Linux "), std::string::npos);
   EXPECT_NE(page.find("<title>a &lt; b</title>"), std::string::npos);
   EXPECT_NE(page.find("<h1>body</h1>"), std::string::npos);
   for (const char* loads : {"<link", " src=", "@import", "url("})

@@ -105,5 +105,14 @@ TEST(GnuplotScript, has_every_point_and_label) {
   EXPECT_NE(script.find("\"enough\""), std::string::npos);
 }
 
+TEST(GnuplotScript, columns_on_a_logarithmic_axis_are_dots) {
+  Chart columns = rates();
+  columns.form = Chart::Form::columns;
+  EXPECT_EQ(gnuplot_script(columns).find("with boxes"), std::string::npos);
+  EXPECT_NE(gnuplot_script(columns).find("with points"), std::string::npos);
+  columns.value.scale = Scale::linear;
+  EXPECT_NE(gnuplot_script(columns).find("with boxes"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace weft::tools

@@ -67,14 +67,16 @@ std::string other_states(const Results& results) {
 std::string as_html(const Results& results, std::string_view command) {
   const Topology host = read_topology();
   std::string text = fmt::format(
-      "<h1>weft {} on {}</h1>\n<p>{}, {} cores, two ranks; {} rounds of {:g} s each, alternated. Cores were "
-      "{} "
-      "most of the time.</p>\n<p><code>{}</code></p>\n"
+      "<h1>weft {} on {}</h1>\n<p>{} cores, two ranks; {} rounds of {:g} s each, alternated. Cores were {} "
+      "most of the time.</p>\n{}"
       "<p class=\"note\">Bars and points are medians, whiskers the lowest and the highest round. Each "
       "library "
       "has one colour; grey is what the machine could do at best.</p>\n",
-      library_version(), date_text(), escaped(host.processor), host.cores.size(), results.options.rounds,
-      results.options.seconds, state_text(results.state), escaped(command));
+      library_version(), escaped(host.processor), host.cores.size(), results.options.rounds,
+      results.options.seconds, state_text(results.state),
+      is_disturbed(results)
+          ? fmt::format("<p><strong>Not comparable: {}.</strong></p>\n", escaped(text_of_others(results)))
+          : "");
   text += table_of_bars(results);
   text += plots_against_threads(results);
   for (const WorkloadInfo& workload : all_workloads()) text += plots_of(results, workload);
@@ -84,7 +86,7 @@ std::string as_html(const Results& results, std::string_view command) {
     for (const std::string& remark : results.remarks) text += "<li>" + escaped(remark) + "\n";
     text += "</ul>\n";
   }
-  return chart_page("weft perf", text);
+  return chart_page("weft perf", text, command);
 }
 
 }  // namespace weft::tools::perf

@@ -123,6 +123,8 @@ std::string as_json(const Results& results) {
         {"seed", results.options.seed}}},
       {"state", json_of(results.state)},
       {"states", std::move(states)},
+      {"other_programs", results.others},
+      {"comparable", !is_disturbed(results)},
       {"remarks", results.remarks},
       {"bars", std::move(bars)},
       {"measurements", std::move(measurements)}};

@@ -46,6 +46,12 @@ std::string state_text(const MachineState& state) {
                      distance_of(state) == "near" ? "near" : "far from", state.low_ns, state.high_ns);
 }
 
+std::string text_of_others(const Results& results) {
+  const BusyRounds rounds = busy_rounds(results);
+  return fmt::format("other programs ran, which took {:.0f} % of the processors and cores of {} of {} rounds",
+                     100 * results.others, rounds.busy, rounds.all);
+}
+
 std::string date_text() {
   const std::time_t now = std::time(nullptr);
   std::tm fields{};

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "common/machine/other_programs.hpp"
+
 namespace weft::tools::perf {
 namespace {
 
@@ -16,6 +18,10 @@ std::vector<double> values_of(const Series& series, const Value& value) {
 
 bool is_comparable(const Series& one, const Series& other) {
   return one.measurement->workload == other.measurement->workload && one.variant == other.variant;
+}
+
+bool lost_cores(const Series& series, const Round& round) {
+  return !series.oversubscribed && round.core_share < kBusyShare;
 }
 
 bool counts(const Series& series, std::size_t pass) {
@@ -40,8 +46,11 @@ void judge_rounds(Results& results) {
       for (std::size_t state = 0; state < results.states.size(); ++state)
         if (results.states[state].contains(round.before_ns) && results.states[state].contains(round.after_ns))
           round.state = state;
-      round.kept = round.state == 0U;
+      round.kept = round.state == 0U && !lost_cores(series, round);
     }
+    // Threads that sleep between messages never have all of a core.
+    if (std::ranges::none_of(series.rounds, &Round::kept))
+      for (Round& round : series.rounds) round.kept = round.state == 0U;
     series.disturbed = std::ranges::none_of(series.rounds, &Round::kept);
   }
 }
@@ -52,7 +61,23 @@ std::size_t left_out(const Series& series) {
 }
 
 bool is_disturbed(const Series& series, const Round& round) {
-  return !round.kept || (!series.oversubscribed && round.core_share < kBusyShare);
+  return !round.kept || lost_cores(series, round);
+}
+
+BusyRounds busy_rounds(const Results& results) {
+  BusyRounds rounds;
+  for (const Series& series : results.series) {
+    if (series.oversubscribed) continue;
+    rounds.all += series.rounds.size();
+    rounds.busy += static_cast<std::size_t>(
+        std::ranges::count_if(series.rounds, [&](const Round& round) { return lost_cores(series, round); }));
+  }
+  return rounds;
+}
+
+bool is_disturbed(const Results& results) {
+  const BusyRounds rounds = busy_rounds(results);
+  return results.others > kDisturbingShare || 2 * rounds.busy > rounds.all;
 }
 
 const Series* find_series(const Results& results, std::string_view name) {

@@ -21,7 +21,9 @@ struct Round {
   double after_ns = 0;
   std::vector<double> parts;           ///< see Outcome
   std::vector<double> percentiles_ns;  ///< see Outcome
-  bool kept = true;                    ///< made in the state in which the machine was most of the time
+  /// Made in the state in which the machine was most of the time, and with cores of its own, where the series
+  /// has such rounds.
+  bool kept = true;
   std::optional<std::size_t> state{};  ///< of Results::states; none when the machine changed meanwhile
 };
 
@@ -40,18 +42,29 @@ struct Results {
   std::vector<Series> series;
   MachineState state;                ///< in which most probes were made
   std::vector<MachineState> states;  ///< all; that one first
+  double others = 0;                 ///< OtherPrograms::share() of the whole run
   std::vector<std::string> remarks;  ///< one line each
 };
 
 using tools::spread_of;
 
-/// Finds the states of the machine, and marks the rounds that were not made in the most frequent one.
+/// Finds the states of the machine, and marks the rounds that were made in the most frequent one, with their
+/// cores.
 void judge_rounds(Results& results);
 /// Share of a core below which other programs disturbed a round.
 inline constexpr double kBusyShare = 0.9;
 /// Returns true when figures of the round say little: the machine was in another state than mostly, or other
 /// programs took its cores.
 bool is_disturbed(const Series& series, const Round& round);
+/// Returns true when figures of the run are not those of a quiet machine: other programs took a part of the
+/// processors, or cores of more than half of all rounds.
+bool is_disturbed(const Results& results);
+/// The number of rounds of all series that lost a part of their cores, of those whose threads had cores.
+struct BusyRounds {
+  std::size_t busy = 0;
+  std::size_t all = 0;
+};
+BusyRounds busy_rounds(const Results& results);
 /// The number of rounds of a series that are left out of its figures.
 std::size_t left_out(const Series& series);
 

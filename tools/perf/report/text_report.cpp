@@ -221,8 +221,8 @@ void append_state(std::string& text, const Results& results) {
     fmt::format_to(out, "Bound to processors {} and {}. ", results.processors[0], results.processors[1]);
   }
   fmt::format_to(out,
-                 "Cores were {} most of the time; {} of {} rounds were made in another state and are no part "
-                 "of the figures above.\n",
+                 "Cores were {} most of the time; {} of {} rounds were made in another state, or lost their "
+                 "cores to other programs, and are no part of the figures above.\n",
                  state_text(results.state), dropped, rounds);
   if (disturbed)
     text += "!: every round was made in another state of the machine than most, so that all of them count.\n";
@@ -255,18 +255,20 @@ std::string as_table(const Results& results) {
 std::string as_brief(const Results& results) {
   const Series* rate = find_series(results, "rate/serial-handler");
   const Series* latency = find_series(results, "latency/serial-handler");
+  const std::string warning =
+      is_disturbed(results) ? fmt::format("              {}: not comparable\n", text_of_others(results)) : "";
   return fmt::format(
       "message rate  {:.1f} million/s (8-byte active messages, SerialEndpoint to a handler)\n"
       "latency       {:.1f} ns one way\n"
       "bare limit    {:.2f} of the rate of a bare ring buffer ({:.1f} million/s), {:.2f} times the latency "
       "of a "
       "bare cache line ({:.1f} ns)\n"
-      "machine       cores {}\n",
+      "machine       cores {}\n{}",
       spread_of(*rate).median / kMillion, spread_of(*latency).median,
       ratio_of(*rate, find_series(results, "rate/bare-ring-buffer")).median,
       median_of(results, "rate/bare-ring-buffer") / kMillion,
       ratio_of(*latency, find_series(results, "latency/bare-cache-line")).median,
-      median_of(results, "latency/bare-cache-line"), state_text(results.state));
+      median_of(results, "latency/bare-cache-line"), state_text(results.state), warning);
 }
 
 }  // namespace weft::tools::perf

@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <array>
 
+#include "common/commands/option_values.hpp"
+#include "common/machine/other_programs.hpp"
 #include "common/progress_bar.hpp"
 #include "study/matching/live.hpp"
 #include "study/matching/replay.hpp"
@@ -41,10 +43,11 @@ MatchingPlan plan_of(MatchingOptions& options) {
                                            : std::vector<std::string>{"trace"};
   for (const std::string& mode : options.modes)
     if (std::find(kModes.begin(), kModes.end(), mode) == kModes.end())
-      throw Error(fmt::format(
+      throw OptionError(fmt::format(
           "there is no mode '{}'; there are replay, live, unexpected, mpi, trace, resources and soak", mode));
   if (contains(options.modes, "trace") && options.traces.empty())
-    throw Error("the mode trace needs --trace FILE, which a program writes with WEFT_MATCHING_TRACE=FILE");
+    throw OptionError(
+        "the mode trace needs --trace FILE, which a program writes with WEFT_MATCHING_TRACE=FILE");
   MatchingPlan plan;
   if (options.engines.empty())
     for (const StudyEngine& engine : study_engines()) plan.engines.push_back(&engine);
@@ -59,8 +62,14 @@ MatchingPlan plan_of(MatchingOptions& options) {
   }
   if (options.orders.empty()) options.orders = {"in-order", "reversed", "random", "interleaved"};
   for (const std::string& order : options.orders) plan.orders.push_back(arrival_order_named(order));
-  for (const std::string& path : options.traces) plan.traces.push_back(read_trace(path));
   return plan;
+}
+
+/// What names and shapes have wrong is wrong in the command line. Throws OptionError.
+MatchingPlan checked_plan(MatchingOptions& options) try {
+  return plan_of(options);
+} catch (const Error& error) {
+  throw OptionError(error.what());
 }
 
 /// Measures mode by mode, and tells how far it has come.
@@ -68,6 +77,7 @@ class MatchingStudy {
  public:
   MatchingStudy(const MatchingOptions& options, MatchingPlan plan)
       : options_(options), plan_(std::move(plan)) {
+    results_.command = options.command;
     results_.seed = options.seed;
     results_.runs = options.runs;
     const Topology host = read_topology();
@@ -84,6 +94,7 @@ class MatchingStudy {
       if (mode == "resources") run_resources();
       if (mode == "soak") run_soaks();
     }
+    results_.others = others_.share();
     for (MatchingRow& row : results_.rows)
       for (const PaperRow& paper : paper_rows())
         if (row.scenario == paper.decomposition && row.mode == "live")
@@ -172,6 +183,7 @@ class MatchingStudy {
 
   const MatchingOptions& options_;
   const MatchingPlan plan_;
+  const OtherPrograms others_;
   MatchingResults results_;
   ProgressBar progress_;
   std::size_t done_ = 0;
@@ -197,19 +209,16 @@ void add_matching_options(CLI::App& app, MatchingOptions& options) {
       ->type_name("NAME,...");
   add_list("--trace", options.traces, "matchings of a program, recorded with WEFT_MATCHING_TRACE=FILE")
       ->type_name("FILE,...");
-  add_list("--threads", options.threads, "of the mode resources, 1 to 64 (default 1,2,4,8)")
-      ->check(CLI::Range(1, 64))
-      ->type_name("N,...");
-  app.add_option("--senders", options.senders, "ranks from which the messages come, 1 to 63 (default 1)")
-      ->check(CLI::Range(1, 63));
-  app.add_option("--runs", options.runs, "of each measurement, 1 to 1000 (default 10; 3 with --quick)")
-      ->check(CLI::Range(1, 1000));
-  app.add_option("--warm-ups", options.warm_ups, "live runs before these, 0 to 1000 (default 1)")
-      ->check(CLI::Range(0, 1000));
-  app.add_option("--messages", options.soak, "of the mode soak, for each engine (default 100000000)")
-      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 40))
-      ->type_name("N");
-  app.add_option("--seed", options.seed, "of orders and threads (default 1)")->type_name("N");
+  constexpr std::int64_t kMost = INT64_MAX;
+  add_integers(app, "--threads", options.threads, 1, 64, "of the mode resources, 1 to 64 (default 1,2,4,8)");
+  add_integer(app, "--senders", options.senders, 1, 63,
+              "ranks from which the messages come, 1 to 63 (default 1)");
+  add_integer(app, "--runs", options.runs, 1, 1000,
+              "of each measurement, 1 to 1000 (default 10; 3 with --quick)");
+  add_integer(app, "--warm-ups", options.warm_ups, 0, 1000, "live runs before these, 0 to 1000 (default 1)");
+  add_integer(app, "--messages", options.soak, 1, std::int64_t{1} << 40,
+              "of the mode soak, for each engine (default 100000000)");
+  add_integer(app, "--seed", options.seed, 0, kMost, "of orders and threads (default 1)");
   app.add_flag("--quick", options.is_quick, "decompositions of up to 800 messages: under a minute");
   app.add_option("--report", options.report,
                  "write matching.html (plots), matching.csv and matching.json into a folder")
@@ -220,8 +229,9 @@ void add_matching_options(CLI::App& app, MatchingOptions& options) {
 }
 
 int run_matching(MatchingOptions options) {
-  MatchingPlan plan = plan_of(options);
-  const ReportFiles files("matching", options.report, options.json);
+  MatchingPlan plan = checked_plan(options);
+  for (const std::string& path : options.traces) plan.traces.push_back(read_trace(path));
+  ReportFiles files("matching", options.report, options.json);
   const MatchingResults results = MatchingStudy(options, std::move(plan)).run();
   files.write({.text = matching_text(results),
                .html = matching_html(results),

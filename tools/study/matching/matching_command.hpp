@@ -9,6 +9,7 @@
 namespace weft::tools::study {
 
 struct MatchingOptions {
+  std::string command;  ///< as it was typed
   std::vector<std::string> modes;
   std::vector<std::string> engines;
   std::vector<std::string> decompositions;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "common/machine/other_programs.hpp"
 #include "study/matching/matching_groups.hpp"
 #include "study/matching/study_engines.hpp"
 
@@ -77,7 +78,13 @@ std::vector<std::string> matching_findings(const MatchingResults& results) {
   std::vector<std::string> findings;
   add_bounds(results, findings);
   add_list_depths(results, findings);
-  add_drains(results, findings);
+  if (results.others > kDisturbingShare)
+    findings.push_back(
+        fmt::format("other programs ran, which took {:.0f} % of the processors: drain times are not "
+                    "comparable, and none is judged",
+                    100 * results.others));
+  else
+    add_drains(results, findings);
   for (const PaperRow& paper : paper_rows()) {
     const std::uint64_t messages = count_halo(parse_decomposition(paper.decomposition)).messages;
     const bool is_shown = std::any_of(results.rows.begin(), results.rows.end(), [&](const MatchingRow& row) {

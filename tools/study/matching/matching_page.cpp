@@ -137,7 +137,7 @@ std::string matching_html(const MatchingResults& results) {
                         escaped(row.engine), row.messages, row.seconds);
   for (const std::string& finding : matching_findings(results)) text += "<li>" + escaped(finding) + "\n";
   for (const std::string& remark : results.remarks) text += "<li>left out: " + escaped(remark) + "\n";
-  return chart_page("weft study matching", text + "</ul>\n");
+  return chart_page("weft study matching", text + "</ul>\n", results.command);
 }
 
 }  // namespace weft::tools::study

@@ -64,9 +64,11 @@ struct SoakRow {
 };
 
 struct MatchingResults {
+  std::string command;  ///< as it was typed
   std::uint64_t seed = 1;
   int runs = 0;
   std::string machine;
+  double others = 0;  ///< OtherPrograms::share()
   std::vector<MatchingRow> rows;
   std::vector<ResourceRow> resources;
   std::vector<SoakRow> soaks;

@@ -1,0 +1,156 @@
+"""What holds for every tool: help that a terminal shows whole, output that is lost is told, wrong options, nothing unfinished stays."""
+
+import fcntl
+import os
+import pty
+import signal
+import struct
+import subprocess
+import tempfile
+import termios
+import time
+import unittest
+from pathlib import Path
+
+BIN = Path(os.environ["WEFTDEV_BIN_DIR"])
+WEFT = str(BIN / "weft")
+KMER = str(BIN / "weft-kmer")
+HANG_GUARD_S = 120
+COMMANDS = [[WEFT], [WEFT, "run"], [WEFT, "info"], [WEFT, "perf"], [WEFT, "study"], [KMER], [KMER, "synth"],
+            *([WEFT, "study", name] for name in ("parcels", "chains", "uts", "taskbench", "matching"))]
+# A call of each kind of output, each of moments.
+PRINTING = [[WEFT, "--help"], [WEFT, "--version"], [WEFT, "--manual"], [WEFT, "--completion", "bash"], [WEFT, "run", "--help"],
+            [WEFT, "info"], [WEFT, "info", "--json"], [WEFT, "info", "--markdown"], [WEFT, "info", "packet_size"],
+            [WEFT, "perf", "--list"], [WEFT, "perf", "--only", "latency/bare-cache-line", "--rounds", "1", "--seconds", "0.01"],
+            [WEFT, "perf", "--only", "latency/bare-cache-line", "--rounds", "1", "--seconds", "0.01", "--json", "-"],
+            [WEFT, "study", "matching", "--mode", "replay", "--decompositions", "5pt:2x2", "--runs", "1", "--orders", "in-order"],
+            [KMER, "--help"], [KMER, "--version"], [KMER, "synth", "--help"]]
+
+
+def run(command, **options):
+    return subprocess.run(command, text=True, check=False, timeout=HANG_GUARD_S, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                          **options)
+
+
+def printed_on_a_terminal(command, columns):
+    """What a command prints on a terminal of so many columns."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs) as process:
+        os.close(theirs)
+        output = b""
+        try:
+            while part := os.read(ours, 65536):
+                output += part
+        except OSError:  # the other end is closed
+            pass
+        os.close(ours)
+        process.wait(HANG_GUARD_S)
+    return output.decode()
+
+
+class Help(unittest.TestCase):
+    def test_is_as_wide_as_the_terminal_within_bounds(self):
+        for command in COMMANDS:
+            piped = run([*command, "--help"], stdout=subprocess.PIPE)
+            self.assertEqual((piped.returncode, piped.stderr), (0, ""), command)
+            self.assertLessEqual(max(map(len, piped.stdout.splitlines())), 80, command)
+            for columns, most in ((30, 60), (72, 72), (300, 100)):
+                text = printed_on_a_terminal([*command, "--help"], columns)
+                most = 80 if command == [WEFT] else most  # the list of commands is as it is
+                self.assertLessEqual(max(map(len, text.splitlines())), most, (command, columns))
+                self.assertEqual(text.split(), piped.stdout.split(), (command, columns))
+
+
+class LostOutput(unittest.TestCase):
+    @unittest.skipUnless(os.path.exists("/dev/full"), "there is no /dev/full")
+    def test_is_told_in_one_line_by_every_tool(self):
+        for command in PRINTING:
+            with open("/dev/full", "w", encoding="utf-8") as full:
+                result = run(command, stdout=full)
+            self.assertEqual(result.returncode, 1, (command, result.stderr))
+            self.assertRegex(result.stderr.splitlines()[-1], r"^weft[a-z -]*: (error: )?standard output cannot be written", command)
+            self.assertEqual(result.stderr.count("standard output"), 1, command)
+
+    @unittest.skipUnless(os.path.exists("/dev/full"), "there is no /dev/full")
+    def test_is_told_of_files_too_before_anything_is_measured_where_that_is_known(self):
+        perf = [WEFT, "perf", "--only", "latency/bare-cache-line", "--rounds", "1", "--seconds", "0.01"]
+        study = [WEFT, "study", "matching", "--mode", "replay", "--decompositions", "5pt:2x2", "--runs", "1", "--orders", "in-order"]
+        for command in (perf, study):
+            result = run([*command, "--json", "/dev/full"], stdout=subprocess.DEVNULL)
+            self.assertEqual(result.returncode, 1)
+            self.assertIn("--json /dev/full: No space left on device", result.stderr)
+        for command in ([WEFT, "perf", "--seconds", "60"], [WEFT, "study", "chains", "--rounds", "100"]):
+            result = run([*command, "--json", "/no/such/folder/x.json"], stdout=subprocess.DEVNULL)
+            self.assertEqual((result.returncode, result.stderr),
+                             (1, f"{Path(WEFT).name} {command[1]}: --json /no/such/folder/x.json: No such file or directory\n"))
+
+
+class WrongOptions(unittest.TestCase):
+    def test_end_every_tool_with_exit_code_2_and_one_line(self):
+        for command, name in (([WEFT, "study", "--mode", "x"], "--mode"), ([WEFT, "study", "matching", "--mode", "x"], "'x'"),
+                              ([WEFT, "study", "matching", "--engines", "q"], "'q'"),
+                              ([WEFT, "study", "matching", "--decompositions", "5pt:0x1"], "5pt:0x1"),
+                              ([WEFT, "study", "matching", "--orders", "q"], "'q'"), ([WEFT, "study", "matching", "--runs", "0"], "--runs 0"),
+                              ([WEFT, "study", "matching", "--threads", "1,65"], "--threads 65"),
+                              ([WEFT, "study", "matching", "--mode", "trace"], "--trace"),
+                              ([WEFT, "study", "chains", "--variants", "q"], "'q'"), ([WEFT, "study", "uts", "--tree", "q"], "'q'"),
+                              ([WEFT, "study", "uts", "--variants", "plain-mpi"], "plain-mpi"),
+                              ([WEFT, "study", "taskbench", "--pattern", "q"], "'q'"), ([WEFT, "study", "parcels", "--ranks", "3"], "--ranks"),
+                              ([WEFT, "study", "chains", "--chains", "1,2", "--bytes", "8,16K"], "--bytes"),
+                              ([WEFT, "study", "chains", "--bytes", "16Q"], "--bytes 16Q"),
+                              ([WEFT, "perf", "--size", "16Q"], "--size 16Q"), ([WEFT, "perf", "--rounds", "x"], "--rounds x"),
+                              ([WEFT, "info", "no_such_attribute"], "no_such_attribute"), ([KMER, "--buffer", "16Q", "-k", "5", "-o", "x", "y"], "16Q")):
+            result = run(command, stdout=subprocess.PIPE)
+            self.assertEqual((result.returncode, result.stdout), (2, ""), (command, result.stderr))
+            self.assertEqual(len(result.stderr.splitlines()), 1, (command, result.stderr))
+            self.assertIn(name, result.stderr, command)
+
+
+class CtrlC(unittest.TestCase):
+    """Nothing unfinished stays, what was there before is as it was, and the end is that of the signal."""
+
+    def setUp(self):
+        directory = tempfile.TemporaryDirectory(prefix="weft-tools-")
+        self.addCleanup(directory.cleanup)
+        self.directory = Path(directory.name)
+        (self.directory / "tmp").mkdir()
+
+    def interrupt(self, command, begun, ending=signal.SIGINT):
+        """Starts the command, sends it the signal once a file that matches `begun` is there, and waits for its end."""
+        with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                              cwd=self.directory, env={**os.environ, "TMPDIR": str(self.directory / "tmp")},
+                              preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)) as process:
+            deadline = time.monotonic() + HANG_GUARD_S
+            while not list(self.directory.glob(begun)) and process.poll() is None and time.monotonic() < deadline:
+                time.sleep(0.005)
+            self.assertIsNone(process.poll(), f"{command} has ended before it could be interrupted")
+            process.send_signal(ending)
+            self.assertEqual(process.wait(HANG_GUARD_S), -ending)
+
+    def files(self):
+        return sorted(path.relative_to(self.directory).as_posix() for path in self.directory.rglob("*") if path.is_file())
+
+    def test_leaves_results_as_they_were(self):
+        (self.directory / "old.json").write_text("before\n")
+        for ending in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            self.interrupt([WEFT, "perf", "--only", "latency/bare-cache-line", "--rounds", "5", "--seconds", "60", "--json", "old.json"],
+                           "old.json.partial-*", ending)
+            self.assertEqual(self.files(), ["old.json"])
+            self.assertEqual((self.directory / "old.json").read_text(), "before\n")
+
+    def test_leaves_no_folder_of_a_study(self):
+        self.interrupt([WEFT, "study", "matching", "--mode", "live", "--engines", "list", "--runs", "1000"], "tmp/weft-study-*")
+        self.assertEqual(list((self.directory / "tmp").iterdir()), [])
+
+    def test_leaves_no_part_of_synthetic_reads_nor_of_counts(self):
+        self.interrupt([KMER, "synth", "--length", "50M", "-o", "reads.fq"], "reads.fq.partial-*")
+        self.assertEqual(self.files(), [])
+        made = run([KMER, "synth", "--length", "2M", "--coverage", "20", "-o", str(self.directory / "reads.fq")], stdout=subprocess.DEVNULL)
+        self.assertEqual(made.returncode, 0, made.stderr)
+        self.interrupt([KMER, "-k", "51", "-t", "1", "-o", "out", "reads.fq"], "out.json.partial-*")
+        self.assertEqual(self.files(), ["reads.fq"])
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
