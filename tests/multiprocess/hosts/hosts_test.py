@@ -198,7 +198,8 @@ class HostsTest(weft_hosts.TestCase):
         size = 4 * slots
         return [subprocess.Popen(self.hosts.hosts[rank // slots].command(*command), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                  stderr=subprocess.PIPE, text=True,
-                                 env=environment(RANK=str(rank), WORLD_SIZE=str(size), MASTER_ADDR="10.77.0.1", MASTER_PORT="29555", **changes))
+                                 env=environment(RANK=str(rank), WORLD_SIZE=str(size), MASTER_ADDR="10.77.0.1", MASTER_PORT="29555",
+                                                 WEFT_JOB_SECRET="known to all", **changes))
                 for rank in range(size)]
 
     def end_all(self, running):

@@ -194,7 +194,7 @@ class Launchers(unittest.TestCase):
     def test_many_silent_strangers_do_not_keep_ranks_away(self):
         port = self.free_port()
         job = subprocess.Popen([RANK, "where"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                               env=self.variables(0, 2, port))
+                               env=self.variables(0, 2, port, WEFT_JOB_SECRET="known"))
         strangers = []
         try:
             until = time.monotonic() + 20
@@ -203,7 +203,7 @@ class Launchers(unittest.TestCase):
                     strangers.append(socket.create_connection(("127.0.0.1", port), 1))
                 except OSError:
                     time.sleep(0.02)
-            (code, _, err), = end([RANK, "where"], env=[self.variables(1, 2, port)])
+            (code, _, err), = end([RANK, "where"], env=[self.variables(1, 2, port, WEFT_JOB_SECRET="known")])
             self.assertEqual(code, 0, err)
             self.assertEqual(job.communicate(timeout=HANG_GUARD)[1], "")
         finally:
