@@ -48,6 +48,13 @@ class WEFT_API AcceleratorStream {
   /// Whether what is enqueued now is recorded into a graph instead of carried out: then it may be carried out
   /// any number of times later, and so may not depend on how often it has been.
   [[nodiscard]] virtual bool is_capturing() const = 0;
+  /// While capturing: keeps `token` as long as the graph can be launched or is being carried out, so that its
+  /// end tells that nothing of the graph will come any more. Returns false, without effect, where the
+  /// accelerator has no such means. Called by the thread that enqueues; any thread may drop the token.
+  [[nodiscard]] virtual bool keep_with_graph(const std::shared_ptr<void>& token) {
+    static_cast<void>(token);
+    return false;
+  }
   /// Waits until everything that was enqueued has been carried out.
   virtual void synchronize() = 0;
   /// Words of host memory, zero, for the operations above; free_words() gives them back. Any thread.

@@ -39,6 +39,7 @@ class WEFT_API CudaStream final : public AcceleratorStream {
   [[nodiscard]] const char* kind() const noexcept override { return "cuda"; }
   void enqueue(std::span<const WordOperation> operations) override;
   [[nodiscard]] bool is_capturing() const override;
+  [[nodiscard]] bool keep_with_graph(const std::shared_ptr<void>& token) override;
   void synchronize() override;
   [[nodiscard]] std::uint64_t* allocate_words(std::size_t count) override;
   void free_words(std::uint64_t* words) noexcept override;

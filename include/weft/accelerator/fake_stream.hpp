@@ -21,7 +21,8 @@ struct FakeStreamOptions {
 
 class FakeStream;
 
-/// What a FakeStream has captured; may be launched any number of times, on any FakeStream.
+/// What a FakeStream has captured; may be launched any number of times, on any FakeStream. May be destroyed
+/// while launches are under way.
 class WEFT_API FakeGraph {
  public:
   FakeGraph() noexcept;
@@ -67,6 +68,7 @@ class WEFT_API FakeStream final : public AcceleratorStream {
   [[nodiscard]] const char* kind() const noexcept override { return "fake"; }
   void enqueue(std::span<const WordOperation> operations) override;
   [[nodiscard]] bool is_capturing() const override;
+  [[nodiscard]] bool keep_with_graph(const std::shared_ptr<void>& token) override;
   void synchronize() override;
   [[nodiscard]] std::uint64_t* allocate_words(std::size_t count) override;
   void free_words(std::uint64_t* words) noexcept override;

@@ -144,6 +144,31 @@ bool CudaStream::is_capturing() const {
   return state_->is_capturing();
 }
 
+bool CudaStream::keep_with_graph(const std::shared_ptr<void>& token) {
+  const cuda::Driver& driver = state_->driver;
+  if (driver.capture_info == nullptr) return false;
+  const InContext in(driver, state_->context);
+  int status = 0;
+  std::uint64_t id = 0;
+  cuda::Graph graph = nullptr;
+  const void* dependencies = nullptr;
+  std::size_t count = 0;
+  if (driver.capture_info(state_->stream, &status, &id, &graph, &dependencies, &count) != cuda::kSuccess ||
+      graph == nullptr)
+    return false;
+  // The driver calls this in a thread of its own, in which nothing of it may be called.
+  auto* const kept = new std::shared_ptr<void>(token);
+  const auto drop = [](void* given) { delete static_cast<std::shared_ptr<void>*>(given); };
+  cuda::UserObject object = nullptr;
+  if (driver.create_user_object(&object, kept, drop, 1, cuda::kNoDestructorSync) != cuda::kSuccess) {
+    delete kept;
+    return false;
+  }
+  if (driver.retain_user_object(graph, object, 1, cuda::kMoveReference) == cuda::kSuccess) return true;
+  static_cast<void>(driver.release_user_object(object, 1));
+  return false;
+}
+
 void CudaStream::synchronize() {
   const InContext in(state_->driver, state_->context);
   state_->driver.check(state_->driver.synchronize(state_->stream), "cuStreamSynchronize");

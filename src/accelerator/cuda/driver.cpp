@@ -23,6 +23,19 @@ bool find(void* library, Pointer& function, const char* name, const char* older 
   return is_first;
 }
 
+void find_graph_objects(void* library, Driver& driver) {
+  const auto look = [&](auto& function, const char* name) {
+    function = reinterpret_cast<std::decay_t<decltype(function)>>(::dlsym(library, name));
+    return function != nullptr;
+  };
+  if (look(driver.capture_info, "cuStreamGetCaptureInfo_v2") &&
+      look(driver.create_user_object, "cuUserObjectCreate") &&
+      look(driver.release_user_object, "cuUserObjectRelease") &&
+      look(driver.retain_user_object, "cuGraphRetainUserObject"))
+    return;
+  driver.capture_info = nullptr;
+}
+
 Driver load_from(const std::string& name) {
   void* const library = ::dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
@@ -41,6 +54,7 @@ Driver load_from(const std::string& name) {
   find(library, driver.is_capturing, "cuStreamIsCapturing");
   driver.exchange_capture_mode = reinterpret_cast<decltype(driver.exchange_capture_mode)>(
       ::dlsym(library, "cuThreadExchangeStreamCaptureMode"));
+  find_graph_objects(library, driver);
   find(library, driver.synchronize, "cuStreamSynchronize");
   find(library, driver.create_stream, "cuStreamCreate");
   find(library, driver.destroy_stream, "cuStreamDestroy_v2", "cuStreamDestroy");

@@ -16,11 +16,15 @@ struct StreamHandle;
 struct EventHandle;
 struct ModuleHandle;
 struct FunctionHandle;
+struct GraphHandle;
+struct UserObjectHandle;
 using Context = ContextHandle*;
 using Stream = StreamHandle*;
 using Event = EventHandle*;
 using Module = ModuleHandle*;
 using Function = FunctionHandle*;
+using Graph = GraphHandle*;
+using UserObject = UserObjectHandle*;
 
 inline constexpr Result kSuccess = 0;
 inline constexpr Result kNotReady = 600;
@@ -36,7 +40,9 @@ inline constexpr unsigned kNonBlocking = 1;    // of cuStreamCreate
 inline constexpr unsigned kWithoutTiming = 2;  // of cuEventCreate
 inline constexpr int kWaitValue64 = 4;         // CUstreamBatchMemOpType
 inline constexpr int kWriteValue64 = 5;
-inline constexpr int kRelaxedCapture = 2;  // CUstreamCaptureMode
+inline constexpr int kRelaxedCapture = 2;         // CUstreamCaptureMode
+inline constexpr unsigned kNoDestructorSync = 1;  // of cuUserObjectCreate
+inline constexpr unsigned kMoveReference = 1;     // of cuGraphRetainUserObject
 
 [[nodiscard]] inline Address address_of(const void* pointer) noexcept {
   return reinterpret_cast<Address>(pointer);
@@ -65,6 +71,13 @@ struct Driver {
   Result (*device_attribute)(int* value, int attribute, Device device);
   Result (*is_capturing)(Stream stream, int* status);
   Result (*exchange_capture_mode)(int* mode);  // null: the driver has none
+  // Null: the driver, which is older than CUDA 11.3, has none of the four.
+  Result (*capture_info)(Stream stream, int* status, std::uint64_t* id, Graph* graph,
+                         const void** dependencies, std::size_t* count);
+  Result (*create_user_object)(UserObject* object, void* pointer, void (*destroy)(void*), unsigned count,
+                               unsigned flags);
+  Result (*release_user_object)(UserObject object, unsigned count);
+  Result (*retain_user_object)(Graph graph, UserObject object, unsigned count, unsigned flags);
   Result (*synchronize)(Stream stream);
   Result (*create_stream)(Stream* stream, unsigned flags);
   Result (*destroy_stream)(Stream stream);

@@ -45,6 +45,7 @@ class FakeCopies final : public AcceleratorCopies {
 
 struct FakeGraph::Steps {
   std::vector<std::function<void(FakeStream&)>> all;
+  std::vector<std::shared_ptr<void>> kept;
 };
 
 FakeGraph::FakeGraph() noexcept = default;
@@ -56,6 +57,8 @@ void FakeGraph::launch(FakeStream& stream) const {
   if (steps_ == nullptr) throw Error("a FakeGraph is launched that nothing was captured into");
   if (stream.is_capturing()) throw Error("a FakeGraph is launched on a stream that captures");
   for (const auto& step : steps_->all) step(stream);
+  // What is kept with the graph is needed until the launch has ended.
+  if (!steps_->kept.empty()) stream.launch([steps = steps_] {});
 }
 
 struct FakeStream::State {
@@ -130,6 +133,12 @@ void FakeStream::abandon() noexcept {
 }
 
 bool FakeStream::is_capturing() const { return state_->capture != nullptr; }
+
+bool FakeStream::keep_with_graph(const std::shared_ptr<void>& token) {
+  if (state_->capture == nullptr) return false;
+  state_->capture->kept.push_back(token);
+  return true;
+}
 
 void FakeStream::synchronize() {
   if (state_->capture != nullptr) throw Error("synchronize() of a FakeStream that captures would never end");

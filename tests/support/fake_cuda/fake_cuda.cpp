@@ -25,15 +25,24 @@
 using namespace weft::accelerator;
 
 namespace weft::accelerator::cuda {
+struct UserObjectHandle {
+  void* pointer = nullptr;
+  void (*destroy)(void*) = nullptr;
+  ~UserObjectHandle() { destroy(pointer); }
+};
+struct GraphHandle {
+  std::vector<std::function<void()>> captured;
+  std::vector<std::unique_ptr<UserObjectHandle>> objects;
+};
 struct StreamHandle {
   WorkQueue queue{1, 0};
   bool is_capturing = false;
-  std::vector<std::function<void()>> captured;
+  std::shared_ptr<GraphHandle> graph = std::make_shared<GraphHandle>();
 
   /// Carries the work out in its turn, or captures it.
   void push(std::function<void()> work) {
     if (is_capturing)
-      captured.push_back(std::move(work));
+      graph->captured.push_back(std::move(work));
     else
       queue.push(std::move(work));
   }
@@ -115,7 +124,7 @@ void fake_cuda_fail(const char* function, int result) {
 }
 cuda::Context fake_cuda_context() { return &context_of_device; }
 void fake_cuda_begin_capture(cuda::Stream stream) {
-  stream->captured.clear();
+  stream->graph = std::make_shared<cuda::GraphHandle>();
   stream->is_capturing = true;
   ++captures;
 }
@@ -125,8 +134,11 @@ void fake_cuda_end_capture(cuda::Stream stream) {
 }
 /// Carries out what the stream has captured last.
 void fake_cuda_replay(cuda::Stream stream) {
-  for (const auto& work : stream->captured) stream->queue.push(work);
+  for (const auto& work : stream->graph->captured) stream->queue.push(work);
+  stream->queue.push([graph = stream->graph] {});
 }
+/// Destroys what the stream has captured last, once its launches have ended.
+void fake_cuda_destroy_graph(cuda::Stream stream) { stream->graph = std::make_shared<cuda::GraphHandle>(); }
 
 Result cuInit(unsigned) { return 0; }
 Result cuGetErrorName(Result result, const char** name) {
@@ -162,6 +174,33 @@ Result cuThreadExchangeStreamCaptureMode(int* mode) {
 Result cuStreamIsCapturing(cuda::Stream stream, int* status) {
   *status = stream->is_capturing ? 1 : 0;
   return fails("cuStreamIsCapturing");
+}
+Result cuStreamGetCaptureInfo_v2(cuda::Stream stream, int* status, std::uint64_t* id, cuda::Graph* graph,
+                                 const void** dependencies, std::size_t* count) {
+  if (const Result result = fails("cuStreamGetCaptureInfo")) return result;
+  *status = stream->is_capturing ? 1 : 0;
+  *id = 1;
+  *graph = stream->is_capturing ? stream->graph.get() : nullptr;
+  *dependencies = nullptr;
+  *count = 0;
+  return 0;
+}
+Result cuUserObjectCreate(cuda::UserObject* object, void* pointer, void (*destroy)(void*), unsigned count,
+                          unsigned flags) {
+  if (const Result result = fails("cuUserObjectCreate")) return result;
+  if (count != 1 || flags != cuda::kNoDestructorSync) return kInvalidValue;
+  *object = new cuda::UserObjectHandle{pointer, destroy};
+  return 0;
+}
+Result cuUserObjectRelease(cuda::UserObject object, unsigned) {
+  delete object;
+  return 0;
+}
+Result cuGraphRetainUserObject(cuda::Graph graph, cuda::UserObject object, unsigned count, unsigned flags) {
+  if (const Result result = fails("cuGraphRetainUserObject")) return result;
+  if (count != 1 || flags != cuda::kMoveReference) return kInvalidValue;
+  graph->objects.emplace_back(object);
+  return 0;
 }
 Result cuStreamSynchronize(cuda::Stream stream) {
   if (stream->is_capturing) return kCaptureUnsupported;

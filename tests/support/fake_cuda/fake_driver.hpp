@@ -41,6 +41,7 @@ class FakeDriver {
   }
   void begin_capture() const { call<void(void*)>("fake_cuda_begin_capture")(stream_); }
   void end_capture() const { call<void(void*)>("fake_cuda_end_capture")(stream_); }
+  void destroy_graph() const { call<void(void*)>("fake_cuda_destroy_graph")(stream_); }
   void replay() const { call<void(void*)>("fake_cuda_replay")(stream_); }
   [[nodiscard]] void* allocate(std::size_t size) const {
     unsigned long long address = 0;

@@ -91,6 +91,32 @@ TEST(CudaStreamTest, captures_kernels) {
   of.stream.free_words(words);
 }
 
+TEST(CudaStreamTest, keeps_what_belongs_to_a_graph_until_its_launches_have_ended) {
+  OfCuda<true> of;
+  std::uint64_t* const words = of.stream.allocate_words(1);
+  auto token = std::make_shared<int>(1);
+  const std::weak_ptr<int> watched = token;
+  EXPECT_FALSE(of.stream.keep_with_graph(token)) << "nothing is captured";
+  of.driver.begin_capture();
+  for (const char* const name : {"cuStreamGetCaptureInfo", "cuUserObjectCreate", "cuGraphRetainUserObject"}) {
+    of.driver.fail(name, 1);
+    EXPECT_FALSE(of.stream.keep_with_graph(token)) << name;
+    EXPECT_EQ(token.use_count(), 1) << name;
+  }
+  EXPECT_TRUE(of.stream.keep_with_graph(token));
+  const WordOperation wait{Kind::wait, words, 1};
+  of.stream.enqueue({&wait, 1});
+  of.driver.end_capture();
+  token.reset();
+  of.driver.replay();
+  of.driver.destroy_graph();
+  EXPECT_FALSE(watched.expired()) << "a launch is under way";
+  std::atomic_ref(*words).store(1, std::memory_order_release);
+  of.stream.synchronize();
+  while (!watched.expired()) std::this_thread::yield();
+  of.stream.free_words(words);
+}
+
 TEST(CudaStreamTest, copies_while_a_thread_of_the_program_captures) {
   OfCuda<true> of;
   of.driver.begin_capture();
