@@ -1,6 +1,7 @@
 #include "collective/at_once.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <thread>
 
 namespace weft::collective {
@@ -85,7 +86,8 @@ void AtOnceByMailbox::join() {
       if (size != buffer_.size() && matched_.pending_.mismatch.peer < 0) [[unlikely]]
         matched_.pending_.mismatch = {source_, size, buffer_.size()};
       std::byte* part = mailbox_.data_of(turn_ + step_);
-      if (part != buffer_.data()) copy(buffer_.data(), part, std::min(size, buffer_.size()));
+      const std::size_t bytes = std::min(size, buffer_.size());
+      if (part != buffer_.data() && bytes != 0) std::memcpy(buffer_.data(), part, bytes);
     }
   }
   source_ = -1;

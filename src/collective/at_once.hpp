@@ -25,8 +25,13 @@ class AtOnce {
   }
   /// Waits until the sends and receives since the last join() have ended.
   void join() noexcept;
+  /// `b` is what has arrived. Nothing is made of a message that did not come, or not whole: in its place lie
+  /// bytes of earlier ones.
   void compute(std::byte* to, const std::byte* a, const std::byte* b, std::size_t elements) {
-    call_.reduction.apply(to, a, b, elements, call_.reduction.operator_bytes);
+    if (!is_spoiled())
+      call_.reduction.apply(to, a, b, elements, call_.reduction.operator_bytes);
+    else if (to != a)
+      copy(to, a, elements * call_.reduction.element);
   }
   void copy(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
     if (bytes != 0) std::memcpy(to, from, bytes);
@@ -58,6 +63,7 @@ class AtOnce {
   [[nodiscard]] bool has_failed() const noexcept {
     return pending_.outcome.load(std::memory_order_relaxed) != Outcome::ok;
   }
+  [[nodiscard]] bool is_spoiled() const noexcept { return has_failed() || pending_.mismatch.peer >= 0; }
   template <class Post>
   void post(const Post& post);
 
