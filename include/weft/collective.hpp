@@ -42,6 +42,13 @@ struct CollectiveCall {
   Reduction reduction{};     // element is always set
 };
 
+/// Where the messages of a Collective are apart from others that share its engine.
+struct CollectivePlace {
+  std::uint16_t engine = 0;   // open already
+  std::uint32_t handle = 0;   // the id of its object
+  std::uint32_t context = 0;  // below 4096, in the tags of its messages
+};
+
 }  // namespace detail
 
 /// Options of a Collective.
@@ -170,6 +177,8 @@ class WEFT_API Collective {
   friend class stream::EnqueueProxy;
   Collective(Runtime& runtime, std::unique_ptr<detail::CollectivePort> port, std::uint8_t device,
              const CollectiveOptions& options);
+  Collective(Runtime& runtime, std::unique_ptr<detail::CollectivePort> port, std::uint8_t device,
+             const detail::CollectivePlace& place);
   Outcome run(const detail::CollectiveCall& call);
   [[nodiscard]] CollectiveOperation make(const detail::CollectiveCall& call);
 

@@ -29,6 +29,10 @@ Collective::Collective(Runtime& runtime, std::unique_ptr<detail::CollectivePort>
                        const CollectiveOptions& options)
     : context_(std::make_unique<collective::CollectiveContext>(runtime, std::move(port), device, options)) {}
 
+Collective::Collective(Runtime& runtime, std::unique_ptr<detail::CollectivePort> port, std::uint8_t device,
+                       const detail::CollectivePlace& place)
+    : context_(std::make_unique<collective::CollectiveContext>(runtime, std::move(port), device, place)) {}
+
 Collective::~Collective() = default;
 
 int Collective::rank() const noexcept { return context_->rank(); }

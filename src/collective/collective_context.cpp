@@ -28,13 +28,14 @@ const char* name_of(detail::CollectiveKind kind) noexcept {
 }
 
 /// Opens the engine of a Collective; says what to do when another one has it.
-MatchingEngine open_engine(Runtime& runtime, const CollectiveOptions& options) {
+std::unique_ptr<MatchingEngine> open_engine(Runtime& runtime, const CollectiveOptions& options) {
   if (options.engine == 0 || options.engine >= kMatchingEngines)
     throw Error("Collective: matching engine " + std::to_string(options.engine) +
                 (options.engine == 0 ? " belongs to the program's own messages" : " is out of range") +
                 "; choose 1 to " + std::to_string(kMatchingEngines - 1));
   try {
-    return MatchingEngine(runtime, {.id = options.engine, .needs_all_ranks = true});
+    return std::make_unique<MatchingEngine>(
+        runtime, MatchingEngineOptions{.id = options.engine, .needs_all_ranks = true});
   } catch (const Error& error) {
     throw Error(std::string("Collective: ") + error.what() +
                 ": every Collective has an engine of its own, the same on every rank; give this one another, "
@@ -62,12 +63,25 @@ CollectiveContext::CollectiveContext(Runtime& runtime, std::unique_ptr<detail::C
       size_(runtime.size()),
       port_(std::move(port)),
       device_(device),
-      engine_(open_engine(runtime, options)),
+      own_engine_(open_engine(runtime, options)),
+      engine_(options.engine),
       mailbox_(runtime,
                options.handle == CollectiveOptions::kByEngine ? collective_ids + options.engine
                                                               : std::uint32_t{options.handle},
                device, ring_),
       user_(runtime, name_of(options), device) {}
+
+CollectiveContext::CollectiveContext(Runtime& runtime, std::unique_ptr<detail::CollectivePort> port,
+                                     std::uint8_t device, const detail::CollectivePlace& place)
+    : runtime_(runtime),
+      rank_(runtime.rank()),
+      size_(runtime.size()),
+      port_(std::move(port)),
+      device_(device),
+      engine_(place.engine),
+      context_(place.context),
+      mailbox_(runtime, place.handle, device, ring_),
+      user_(runtime, "Collective (of a StreamGroup)") {}
 
 CollectiveContext::~CollectiveContext() {
   last_long_.reset();

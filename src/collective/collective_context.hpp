@@ -12,7 +12,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <vector>
 
 namespace weft::collective {
@@ -23,6 +22,9 @@ class CollectiveRun;
 /// the order of their starts, which is the same on all ranks.
 inline constexpr std::uint32_t kSegmentShift = 20;
 inline constexpr std::uint32_t kRunShift = 28;
+/// Where several share an engine: their context (12 bits) in place of the upper bits of the run.
+inline constexpr std::uint32_t kContextShift = 24;
+inline constexpr std::uint64_t kRunsOfContext = (1 << kContextShift) - 1;
 
 /// A message of another length than expected; the first one of a run.
 struct Mismatch {
@@ -35,6 +37,9 @@ class CollectiveContext {
  public:
   CollectiveContext(Runtime& runtime, std::unique_ptr<detail::CollectivePort> port, std::uint8_t device,
                     const CollectiveOptions& options);
+  /// One that shares its engine with others, which is open.
+  CollectiveContext(Runtime& runtime, std::unique_ptr<detail::CollectivePort> port, std::uint8_t device,
+                    const detail::CollectivePlace& place);
   ~CollectiveContext();
 
   [[nodiscard]] int rank() const noexcept { return rank_; }
@@ -44,13 +49,16 @@ class CollectiveContext {
   [[nodiscard]] detail::CollectivePort& port() noexcept { return *port_; }
   [[nodiscard]] Mailbox& mailbox() noexcept { return mailbox_; }
   [[nodiscard]] Ring& ring() noexcept { return ring_; }
-  [[nodiscard]] std::uint64_t next_run() noexcept { return runs_.fetch_add(1, std::memory_order_relaxed); }
+  [[nodiscard]] std::uint64_t next_run() noexcept {
+    const std::uint64_t run = runs_.fetch_add(1, std::memory_order_relaxed);
+    return own_engine_ != nullptr ? run : context_ << kContextShift | (run & kRunsOfContext);
+  }
 
   [[nodiscard]] SendOptions send_options(Completion& completion) const noexcept {
-    return {.completion = &completion, .engine = engine_.id(), .device = device_, .may_complete_now = true};
+    return {.completion = &completion, .engine = engine_, .device = device_, .may_complete_now = true};
   }
   [[nodiscard]] ReceiveOptions receive_options(Completion& completion) const noexcept {
-    return {.completion = &completion, .engine = engine_.id()};
+    return {.completion = &completion, .engine = engine_};
   }
 
   /// Returns scratch memory of at least `bytes` bytes for a collective that is carried out at once, by
@@ -80,7 +88,9 @@ class CollectiveContext {
   const int size_;
   std::unique_ptr<detail::CollectivePort> port_;
   const std::uint8_t device_;
-  MatchingEngine engine_;
+  const std::unique_ptr<MatchingEngine> own_engine_;
+  const std::uint16_t engine_;
+  const std::uint64_t context_ = 0;
   Ring ring_;
   Mailbox mailbox_;  // after the ring, to which it passes messages
   std::atomic<std::uint64_t> runs_{0};

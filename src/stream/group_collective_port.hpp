@@ -8,39 +8,45 @@
 #include <utility>
 #include <vector>
 
+#include "stream/stream_state.hpp"
+
 namespace weft::stream {
 
 class GroupCollectivePort final : public weft::detail::CollectivePort {
  public:
   /// `devices`: of the stream of each rank.
-  GroupCollectivePort(Stream& stream, std::vector<std::uint8_t> devices) noexcept
-      : stream_(stream), devices_(std::move(devices)) {}
+  GroupCollectivePort(StreamState& stream, std::vector<std::uint8_t> devices) noexcept
+      : state_(stream), devices_(std::move(devices)) {}
   Status post_send(int peer, std::uint64_t tag, Bytes bytes, const SendOptions& options) override {
     SendOptions given = options;
     given.device = device_of(peer);
-    return stream_.with([&](auto& endpoint) { return endpoint.post_send(peer, tag, bytes, given); });
+    return stream().with([&](auto& endpoint) { return endpoint.post_send(peer, tag, bytes, given); });
   }
   Status post_receive(int source, std::uint64_t tag, std::span<std::byte> buffer,
                       const ReceiveOptions& options) override {
-    return stream_.with([&](auto& endpoint) { return endpoint.post_receive(source, tag, buffer, options); });
+    return stream().with([&](auto& endpoint) { return endpoint.post_receive(source, tag, buffer, options); });
   }
   Status post_am(int peer, RemoteCompletion remote, Bytes bytes,
                  const ActiveMessageOptions& options) override {
     const RemoteCompletion there = remote.on_device(device_of(peer));
-    return stream_.with([&](auto& endpoint) { return endpoint.post_am(peer, there, bytes, options); });
+    return stream().with([&](auto& endpoint) { return endpoint.post_am(peer, there, bytes, options); });
   }
   bool cancel(const ReceiveHandle& handle) noexcept override {
-    return stream_.with([&](auto& endpoint) { return endpoint.cancel(handle); });
+    return stream().with([&](auto& endpoint) { return endpoint.cancel(handle); });
   }
-  std::size_t progress() noexcept override { return stream_.progress(); }
-  void wait(Completion& completion) noexcept override { stream_.wait_ready(completion); }
-  void wait(Graph& graph) noexcept override { static_cast<void>(stream_.wait(graph)); }
+  std::size_t progress() noexcept override { return stream().progress(); }
+  void wait(Completion& completion) noexcept override { stream().wait_ready(completion); }
+  void wait(Graph& graph) noexcept override { static_cast<void>(stream().wait(graph)); }
 
  private:
   [[nodiscard]] std::uint8_t device_of(int rank) const noexcept {
     return devices_[static_cast<std::size_t>(rank)];
   }
-  Stream& stream_;
+  /// As the calling thread uses it: that of a queue has the gate already.
+  [[nodiscard]] Stream& stream() const noexcept {
+    return state_.gate.is_taken_by(weft::detail::ProcessThreads::mark()) ? state_.view_of_owner : state_.view;
+  }
+  StreamState& state_;
   const std::vector<std::uint8_t> devices_;
 };
 

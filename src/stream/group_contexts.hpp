@@ -11,17 +11,13 @@ namespace weft::stream {
 
 /// What a rank proposes for a new group; what all have proposed is combined by join().
 struct ContextProposal {
-  static constexpr std::uint32_t kEngines =
-      255;  // unordered engines, 0 and the default of Collective left out
   std::uint32_t streams = 0;
   std::uint32_t next = 0;  // contexts from here on were not used for longest
   std::bitset<weft::detail::StreamTag::kContexts> used;
-  std::bitset<kEngines + 1> engines_used;
 
   void join(const ContextProposal& other) noexcept {
     next = next > other.next ? next : other.next;
     used |= other.used;
-    engines_used |= other.engines_used;
   }
 };
 

@@ -40,20 +40,32 @@ Stream Stream::null(Runtime& runtime) {
   return Stream(stream::StreamRegistry::of(runtime.state()).null_stream(runtime));
 }
 
-Stream::Stream(Stream&& other) noexcept = default;
+// Without ownership: it is a part of the state, or of what does not outlive it.
+Stream::Stream(stream::StreamState& state, bool has_gate) noexcept
+    : Stream(std::shared_ptr<stream::StreamState>(std::shared_ptr<void>(), &state)) {
+  is_view_ = true;
+  if (!has_gate) gate_ = nullptr;
+}
+
+Stream::Stream(Stream&& other) noexcept
+    : state_(std::move(other.state_)),
+      serial_(std::exchange(other.serial_, nullptr)),
+      shared_(std::exchange(other.shared_, nullptr)),
+      gate_(std::exchange(other.gate_, nullptr)),
+      index_(other.index_),
+      is_view_(other.is_view_) {}
 
 Stream::~Stream() {
-  if (state_ == nullptr || is_null() || base::is_forked_copy()) return;
+  if (state_ == nullptr || is_null() || is_view_ || base::is_forked_copy()) return;
   if (const std::string user = state_->runtime_state.users().last(static_cast<int>(index_)); !user.empty())
     detail::refuse_early_end(state_->device->state().name("Stream"), user);
-  state_->registry.close(*state_);  // from here on nobody attends to it
-  if (const std::string pending = stream::pending_of(*state_); !pending.empty())
-    state_->runtime_state.log().error("stream " + std::to_string(index_) +
-                                      " was freed with operations pending: " + pending);
 }
 
 void Stream::close() {
   if (state_ == nullptr) return;
+  if (is_view_)
+    throw Error("stream " + std::to_string(index_) +
+                " cannot be freed through its group: close the Stream that the program has made");
   if (!is_null()) {
     const StreamAccess access(*this);
     if (const std::string pending = stream::pending_of(*state_); !pending.empty())
@@ -63,19 +75,20 @@ void Stream::close() {
       throw Error("stream " + std::to_string(index_) +
                   " cannot be freed while another object still uses it: destroy the " + user + " first");
   }
-  if (!is_null()) state_->registry.close(*state_);
   state_.reset();
   serial_ = nullptr;
   shared_ = nullptr;
   gate_ = nullptr;
 }
 
-void Stream::note_poll() noexcept {
+void Stream::note_poll() {
+  if (state_ == nullptr) [[unlikely]]
+    static_cast<void>(refuse());
   state_->polls.store(state_->polls.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
 }
 
 SerialEndpoint& Stream::refuse() const {
-  throw Error(state_ == nullptr ? "the stream has been freed"
+  throw Error(state_ == nullptr ? "the stream has been freed, or moved into another object"
                                 : "the null stream has no endpoint without locks: use Stream::with()");
 }
 
@@ -85,6 +98,14 @@ detail::StreamGate* StreamAccess::enter_slow(Stream& stream, detail::GateEntry f
     if (found == detail::GateEntry::entered) return &gate;
     if (found == detail::GateEntry::nested) return nullptr;
     if (found == detail::GateEntry::contended) {
+      stream::QueueTurn& turn = stream.state_->turn;
+      if (turn.is_owned() && turn.release(gate) == stream::QueueTurn::Released::busy)
+        throw Error(
+            "stream " + std::to_string(stream.index()) + ": thread " +
+            concurrent::name_of_thread(detail::ProcessThreads::mark()) + " uses it while " +
+            std::to_string(turn.busy()) +
+            " operations of its StreamQueue have not ended: it belongs to the queue's thread until they "
+            "have (StreamQueue::wait_ended)");
       detail::ProcessThreads::yield();
       continue;
     }
@@ -97,6 +118,7 @@ detail::StreamGate* StreamAccess::enter_slow(Stream& stream, detail::GateEntry f
 }
 
 bool Stream::wait_condition(const detail::WaitCondition& condition, Timeout timeout) {
+  if (state_ == nullptr) static_cast<void>(refuse());
   const std::int64_t end = timeout.count() == 0 ? condition.until : detail::time_after(timeout);
   stream::StreamRegistry& registry = state_->registry;
   // As in DeviceState::wait(), the condition is not evaluated again once it has held.

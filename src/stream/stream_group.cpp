@@ -5,7 +5,10 @@
 
 #include <algorithm>
 #include <array>
+#include <memory>
+#include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,11 +25,11 @@ namespace {
 using stream::ContextProposal;
 constexpr std::uint32_t kMostStreams = detail::StreamTag::kStreams;
 
-/// The unordered engine of the group's collectives: the highest that no rank uses; 0: there is none.
-std::uint8_t collective_engine(const ContextProposal& joined) noexcept {
-  for (std::uint32_t engine = ContextProposal::kEngines - 1; engine > 0; --engine)
-    if (!joined.engines_used[engine]) return static_cast<std::uint8_t>(engine);
-  return 0;
+/// Marks the contexts whose collectives could not expose their object: the program has the id.
+void leave_out_exposed(ContextProposal& proposal, detail::Exposures& exposures) {
+  constexpr std::size_t kAll = 1 << 16;
+  for (const std::uint16_t id : exposures.ids(kAll))
+    if (id >= stream_group_ids && id < collective_ids) proposal.used[id - stream_group_ids] = true;
 }
 
 }  // namespace
@@ -36,14 +39,19 @@ struct StreamGroup::Table {
   stream::StreamRegistry* registry = nullptr;
   StreamGroupOptions options;
   int rank = 0;
-  std::vector<Stream*> own;
-  std::optional<Stream> null;         // for the places that were given as nullptr
+  std::vector<std::shared_ptr<stream::StreamState>> own;
   std::vector<std::uint32_t> begins;  // where the devices of each rank begin, and the end
   std::vector<std::uint8_t> devices;  // of all streams of all ranks; 0: null
-  std::uint32_t context = 0;
-  std::uint8_t engine = 0;  // of the collectives
+  std::uint32_t context = detail::StreamTag::kContexts;
   std::unique_ptr<Collective> collective;
   std::optional<detail::RuntimeUser> user;
+  std::mutex mutex;                     // guards null_queues
+  std::set<std::uint32_t> null_queues;  // indices of null streams that have a queue
+
+  ~Table() {
+    collective.reset();
+    if (context != detail::StreamTag::kContexts) registry->contexts().release(context);
+  }
 };
 
 StreamGroup::StreamGroup(Runtime& runtime, std::span<Stream* const> streams,
@@ -61,20 +69,21 @@ StreamGroup::StreamGroup(Runtime* runtime, std::span<Stream* const> streams,
   table.registry = &stream::StreamRegistry::of(runtime->state());
   table.options = options;
   table.rank = runtime->rank();
-  for (Stream* given : streams) {
-    if (given == nullptr) {
-      if (!table.null) table.null.emplace(Stream::null(*runtime));
-      given = &*table.null;
-    }
-    table.own.push_back(given);
+  std::shared_ptr<stream::StreamState> null;  // the registry keeps it
+  for (Stream* const given : streams) {
+    if (given != nullptr && given->state_ == nullptr)
+      throw Error("a stream group is made of a stream that has been freed, or moved into another object");
+    if (given == nullptr && null == nullptr) null = table.registry->null_stream(*runtime);
+    table.own.push_back(given == nullptr ? null : given->state_->shared_from_this());
   }
   const auto ranks = static_cast<std::size_t>(runtime->size());
 
   ContextProposal mine;
   mine.streams = static_cast<std::uint32_t>(table.own.size());
   table.registry->contexts().propose(mine);
-  for (std::uint32_t engine = 1; engine < ContextProposal::kEngines; ++engine)
-    mine.engines_used[engine] = runtime->state().matching_engines().is_open(engine);
+  leave_out_exposed(mine, runtime->state().exposures());
+  // Before any rank can send to it.
+  runtime->state().matching_engines().open_beyond();
   std::vector<ContextProposal> all(ranks);
   runtime->allgather(bytes_of(mine), std::as_writable_bytes(std::span(all)));
   std::uint32_t most = 0;
@@ -94,26 +103,25 @@ StreamGroup::StreamGroup(Runtime* runtime, std::span<Stream* const> streams,
                 " stream groups already: destroy some first");
 
   std::vector<std::uint8_t> own(most);
-  for (std::size_t place = 0; place < table.own.size(); ++place)
-    own[place] = static_cast<std::uint8_t>(table.own[place]->index());
+  for (std::size_t place = 0; place < table.own.size(); ++place) own[place] = table.own[place]->index;
   std::vector<std::uint8_t> devices(ranks * most);
   if (most != 0)
     runtime->allgather(std::as_bytes(std::span(own)), std::as_writable_bytes(std::span(devices)));
   for (std::size_t rank = 0; rank < ranks; ++rank)
     table.devices.insert(table.devices.end(), devices.begin() + static_cast<std::ptrdiff_t>(rank * most),
                          devices.begin() + static_cast<std::ptrdiff_t>(rank * most + all[rank].streams));
-  table.engine = collective_engine(mine);
+  make_collective();
   table.user.emplace(*runtime, "StreamGroup");
 }
 
-StreamGroup::~StreamGroup() {
-  if (table_ != nullptr) table_->registry->contexts().release(table_->context);
-}
+StreamGroup::~StreamGroup() = default;
 
 StreamGroup::StreamGroup(StreamGroup&&) noexcept = default;
 
 StreamGroup StreamGroup::duplicate() const {
-  return StreamGroup(table_->runtime, table_->own, table_->options);
+  std::vector<Stream*> streams;
+  for (const auto& stream : table_->own) streams.push_back(&stream->view);
+  return StreamGroup(table_->runtime, streams, table_->options);
 }
 
 Runtime& StreamGroup::runtime() const noexcept { return *table_->runtime; }
@@ -132,32 +140,56 @@ GroupStream StreamGroup::member(std::uint32_t index) const {
   if (index >= table_->own.size())
     throw Error("this rank has no stream " + std::to_string(index) + " in the stream group: it has " +
                 std::to_string(table_->own.size()));
-  return {view(), *table_->own[index], index};
+  return {view(), table_->own[index]->view, index};
+}
+
+GroupStream StreamGroup::member_of_queue(std::uint32_t index) const {
+  return {view(), table_->own.at(index)->view_of_owner, index};
+}
+
+bool StreamGroup::claim_null(std::uint32_t index) const {
+  const std::lock_guard lock(table_->mutex);
+  return table_->null_queues.insert(index).second;
+}
+
+void StreamGroup::release_null(std::uint32_t index) const noexcept {
+  const std::lock_guard lock(table_->mutex);
+  table_->null_queues.erase(index);
 }
 
 std::uint32_t StreamGroup::collective_index() const noexcept { return table_->options.collective_index; }
 
 Collective& StreamGroup::collective() {
+  if (table_->collective) {
+    // Here, and not in the middle of the collective, which other ranks then would wait for.
+    stream::StreamState& own = *table_->own[table_->options.collective_index];
+    if (own.turn.is_owned() && !own.gate.is_taken_by(detail::ProcessThreads::mark()))
+      static_cast<void>(own.view.enter());
+    return *table_->collective;
+  }
+  const std::uint32_t index = table_->options.collective_index;
+  int rank = 0;
+  while (index < streams_of(rank)) ++rank;
+  throw Error("the stream group has no collectives: they need stream " + std::to_string(index) +
+              " of every rank (collective_index), and rank " + std::to_string(rank) + " has " +
+              std::to_string(streams_of(rank)));
+}
+
+/// By all ranks or none, so that the handles of the objects are the same.
+void StreamGroup::make_collective() {
   Table& table = *table_;
-  if (table.collective) return *table.collective;
   const std::uint32_t index = table.options.collective_index;
   std::vector<std::uint8_t> devices;
   for (int rank = 0; rank < size(); ++rank) {
-    if (index >= streams_of(rank))
-      throw Error("the stream group has no collectives: they need stream " + std::to_string(index) +
-                  " of every rank (collective_index), and rank " + std::to_string(rank) + " has " +
-                  std::to_string(streams_of(rank)));
+    if (index >= streams_of(rank)) return;
     devices.push_back(view().device_of({rank, index}));
   }
-  if (table.engine == 0)
-    throw Error("the stream group has no collectives: all matching engines from 1 to " +
-                std::to_string(ContextProposal::kEngines - 1) + " were in use when it was made");
-  Stream& own = *table.own[index];
   const std::uint8_t device = devices[static_cast<std::size_t>(table.rank)];
-  table.collective.reset(
-      new Collective(*table.runtime, std::make_unique<stream::GroupCollectivePort>(own, std::move(devices)),
-                     device, CollectiveOptions{.engine = table.engine}));
-  return *table.collective;
+  auto port = std::make_unique<stream::GroupCollectivePort>(*table.own[index], std::move(devices));
+  table.collective.reset(new Collective(*table.runtime, std::move(port), device,
+                                        detail::CollectivePlace{.engine = detail::kGroupEngine,
+                                                                .handle = stream_group_ids + table.context,
+                                                                .context = table.context}));
 }
 
 detail::GroupView StreamGroup::view() const noexcept {

@@ -5,7 +5,9 @@
 #include <cstdlib>
 #include <string>
 
+#include "base/fork_watch.hpp"
 #include "core/runtime/device_state.hpp"
+#include "stream/pending_text.hpp"
 
 namespace weft::stream {
 
@@ -50,7 +52,12 @@ std::shared_ptr<StreamState> StreamRegistry::open(Runtime& runtime, std::int32_t
                   std::to_string(weft::detail::engine_of_stream(static_cast<std::uint8_t>(most - 1))) +
                   " to " + std::to_string(weft::detail::engine_of_stream(1)));
   }
-  auto state = std::make_shared<StreamState>(runtime, *this, static_cast<std::uint8_t>(device));
+  // The last of stream and groups frees it.
+  const std::shared_ptr<StreamState> state(new StreamState(runtime, *this, static_cast<std::uint8_t>(device)),
+                                           [](StreamState* stream) {
+                                             if (!base::is_forked_copy()) stream->registry.close(*stream);
+                                             delete stream;
+                                           });
   streams_[static_cast<std::size_t>(device)] = state.get();
   count_.fetch_add(1, std::memory_order_relaxed);
   return state;
@@ -73,10 +80,19 @@ void StreamRegistry::close(StreamState& stream) noexcept {
                          " while this thread attends to streams: they are freed outside of handlers");
     std::abort();
   }
+  {
+    const std::lock_guard lock(mutex_);
+    streams_[stream.index] = nullptr;  // from here on nobody attends to it
+    count_.fetch_sub(1, std::memory_order_relaxed);
+  }
+  if (const std::string pending = pending_of(stream); !pending.empty())
+    runtime_.log().error("stream " + std::to_string(stream.index) +
+                         " was freed with operations pending: " + pending);
+}
+
+StreamState* StreamRegistry::find(std::uint32_t device) {
   const std::lock_guard lock(mutex_);
-  if (streams_[stream.index] != &stream) return;
-  streams_[stream.index] = nullptr;
-  count_.fetch_sub(1, std::memory_order_relaxed);
+  return device < streams_.size() ? streams_[device] : nullptr;
 }
 
 bool StreamRegistry::has_others(const StreamState* except) const noexcept {
@@ -94,7 +110,10 @@ std::size_t StreamRegistry::attend(const StreamState* except) noexcept {
     const std::uint32_t polls = stream->polls.load(std::memory_order_relaxed);
     const bool is_polled = polls != stream->polls_seen;
     stream->polls_seen = polls;
-    if (!is_polled && (stream->shared || stream->gate.try_take())) taken[count++] = stream;
+    if (is_polled) continue;
+    // The thread of a queue keeps the gate until somebody wants it.
+    if (stream->turn.is_owned() && stream->turn.release(stream->gate) != QueueTurn::Released::yes) continue;
+    if (stream->shared || stream->gate.try_take()) taken[count++] = stream;
   }
   // Pairs with the fence of the compiler in StreamGate::enter().
   if (count != 0) Threads::barrier();

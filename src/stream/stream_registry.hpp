@@ -25,7 +25,10 @@ class StreamRegistry final : public weft::detail::RuntimeAttachment {
   [[nodiscard]] std::shared_ptr<StreamState> open(Runtime& runtime, std::int32_t device);
   /// The null stream, opened at the first call, until the runtime ends.
   [[nodiscard]] std::shared_ptr<StreamState> null_stream(Runtime& runtime);
+  /// The last owner frees the stream.
   void close(StreamState& stream) noexcept;
+  /// The stream on this device, which is open, or nullptr. Any thread.
+  [[nodiscard]] StreamState* find(std::uint32_t device);
 
   /// Progresses the streams, but `except`, that have not been progressed since the last call, as far as
   /// nobody is inside them. Any thread; does nothing while another one is here. Returns how much was done.
@@ -34,6 +37,7 @@ class StreamRegistry final : public weft::detail::RuntimeAttachment {
   [[nodiscard]] bool has_others(const StreamState* except) const noexcept;
 
   [[nodiscard]] GroupContexts& contexts() noexcept { return contexts_; }
+  [[nodiscard]] weft::detail::RuntimeState& runtime() noexcept { return runtime_; }
 
  private:
   static constexpr std::size_t kDevices = 256;

@@ -11,14 +11,17 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
+
+#include "stream/queue_turn.hpp"
 
 namespace weft::stream {
 
 class StreamRegistry;
 
-struct StreamState {
+struct StreamState : std::enable_shared_from_this<StreamState> {
   // The engine first, so that no message arrives before it is serial.
   StreamState(Runtime& runtime, StreamRegistry& in, std::uint8_t device_index)
       : registry(in),
@@ -30,6 +33,8 @@ struct StreamState {
                                      .serial = true}),
         device(std::in_place, runtime, DeviceOptions{.index = device_index}),
         serial(std::in_place, *device),
+        view(*this, true),
+        view_of_owner(*this, false),
         user(std::in_place, runtime, "Stream (device " + std::to_string(device_index) + ")") {}
   /// The null stream.
   StreamState(Runtime& runtime, StreamRegistry& in)
@@ -37,7 +42,9 @@ struct StreamState {
         runtime_state(runtime.state()),
         engine(std::in_place, runtime,
                MatchingEngineOptions{.id = weft::detail::engine_of_stream(0), .order = MatchOrder::ordered}),
-        shared(std::in_place, runtime) {}
+        shared(std::in_place, runtime),
+        view(*this, true),
+        view_of_owner(*this, false) {}
 
   StreamRegistry& registry;
   weft::detail::RuntimeState& runtime_state;
@@ -47,7 +54,10 @@ struct StreamState {
   std::optional<SerialEndpoint> serial;
   std::optional<Endpoint> shared;
   alignas(64) weft::detail::StreamGate gate;
+  QueueTurn turn;
   std::atomic<std::uint32_t> polls{0};  // by the stream's own thread
+  Stream view;                          // for groups, which thereby follow a stream that is moved
+  Stream view_of_owner;                 // for the thread that has taken the gate: passes none
   // Of the registry, under its lock.
   std::uint32_t polls_seen = ~std::uint32_t{0};
   std::optional<weft::detail::RuntimeUser> user;  // not of the null stream, which the registry owns

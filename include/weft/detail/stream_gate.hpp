@@ -51,10 +51,14 @@ class BasicStreamGate {
   // For a thread that attends: try_take(), a barrier in all threads (one for several gates), is_left(), and
   // give_back(), whatever the answer.
 
-  [[nodiscard]] bool try_take() noexcept {
+  [[nodiscard]] bool try_take() noexcept { return Threads::have_barrier() && try_take_for(Threads::mark()); }
+  /// Takes the stream for the thread with this mark, which then uses it without entering.
+  [[nodiscard]] bool try_take_for(std::uintptr_t mark) noexcept {
     std::uintptr_t nobody = 0;
-    return Threads::have_barrier() &&
-           taken_.compare_exchange_strong(nobody, Threads::mark(), std::memory_order_acquire);
+    return taken_.compare_exchange_strong(nobody, mark, std::memory_order_acquire);
+  }
+  [[nodiscard]] bool is_taken_by(std::uintptr_t mark) const noexcept {
+    return taken_.load(std::memory_order_relaxed) == mark;
   }
   /// Whether nobody is inside: the stream belongs to the caller until give_back().
   [[nodiscard]] bool is_left() const noexcept { return inside_.load(std::memory_order_acquire) == 0; }
@@ -64,10 +68,14 @@ class BasicStreamGate {
   [[nodiscard, gnu::noinline]] GateEntry enter_slow(std::uintptr_t me, std::uintptr_t inside,
                                                     std::uintptr_t taken) noexcept {
     if (inside == me) return GateEntry::nested;
+    // While a thread has the stream nobody else is inside: what was found is the mark of a thread that tries.
+    if (taken == me || (taken != 0 && inside == taken)) {
+      inside_.store(0, std::memory_order_release);
+      return taken == me ? GateEntry::nested : GateEntry::contended;
+    }
     // The former user is still inside, or, if it has left meanwhile, is told of the error by this thread.
     inside_.store(inside, std::memory_order_release);
-    if (inside != 0) return GateEntry::occupied;
-    return taken == me ? GateEntry::nested : GateEntry::contended;
+    return inside != 0 ? GateEntry::occupied : GateEntry::contended;
   }
 
   Atomic<std::uintptr_t> inside_{0};  // mark of the user inside; written by users

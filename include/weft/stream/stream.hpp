@@ -79,13 +79,16 @@ class WEFT_API Stream {
   /// call returns an object of its own for the same stream.
   [[nodiscard]] static Stream null(Runtime& runtime);
   /// Cancels receives that are still posted, and waits for sends as the destructor of Device does. An error
-  /// is logged that names the operations that were pending: close() reports it instead.
+  /// is logged that names the operations that were pending: close() reports it instead. Groups keep a stream:
+  /// all of this then happens at the end of the last one. Names a StreamQueue that still uses the stream, and
+  /// ends the program.
   ~Stream();
+  /// Groups and queues of the stream go on with the new object.
   Stream(Stream&& other) noexcept;
   Stream& operator=(Stream&&) = delete;
 
-  /// Frees the stream. Throws weft::Error, without effect, while operations of it are pending, and names
-  /// them.
+  /// Frees the stream, at once or when its last group ends. Throws weft::Error, without effect, while
+  /// operations of it are pending, and names them; and while a StreamQueue uses it.
   void close();
 
   /// The index of the stream's device; 0: the null stream.
@@ -100,7 +103,7 @@ class WEFT_API Stream {
   /// Calls use(endpoint), whose endpoint is a SerialEndpoint, or the Endpoint of the null stream.
   template <class Use>
   decltype(auto) with(const Use& use) {
-    if (is_null()) return use(*shared_);
+    if (shared_ != nullptr) return use(*shared_);
     const StreamAccess access(*this);
     return use(*access);
   }
@@ -169,7 +172,10 @@ class WEFT_API Stream {
   friend class StreamAccess;
   friend class StreamGroup;
   friend class GroupStream;
+  friend struct stream::StreamState;
   explicit Stream(std::shared_ptr<stream::StreamState> state) noexcept;
+  /// A view of a stream, which frees nothing: for its groups; without gate for a thread that has taken it.
+  Stream(stream::StreamState& state, bool has_gate) noexcept;
   template <class Object>
   [[nodiscard]] static detail::WaitCondition condition_of(Object& completion,
                                                           const std::source_location& where) noexcept {
@@ -186,7 +192,7 @@ class WEFT_API Stream {
             nullptr,
             {"a condition", where}};
   }
-  void note_poll() noexcept;
+  void note_poll();
   /// Throws weft::Error: the stream has no endpoint without locks.
   [[noreturn]] SerialEndpoint& refuse() const;
 
@@ -195,6 +201,7 @@ class WEFT_API Stream {
   Endpoint* shared_ = nullptr;  // of the null stream
   detail::StreamGate* gate_ = nullptr;
   std::uint32_t index_ = 0;
+  bool is_view_ = false;
 };
 
 inline StreamAccess::StreamAccess(Stream& stream)

@@ -29,6 +29,14 @@ struct StreamAddress {
 
 class StreamGroup;
 
+namespace stream {
+class EnqueueEngine;
+}
+
+/// The collectives of groups expose objects under the ids from here to collective_ids, one for each group:
+/// programs use none of them while they make groups. Groups leave out those that are taken.
+inline constexpr std::uint32_t stream_group_ids = 61184;
+
 namespace detail {
 
 /// Tags of messages of groups: context (12 bits) | index of the sender (10) | of the receiver (10) | tag
@@ -42,6 +50,11 @@ struct StreamTag {
     return std::uint64_t{context} << 52 | std::uint64_t{from} << 42 | std::uint64_t{to} << 32 | tag;
   }
 };
+
+static_assert(stream_group_ids + StreamTag::kContexts == collective_ids);
+
+/// The matching engine of the collectives of all groups, beyond those of programs.
+inline constexpr std::uint16_t kGroupEngine = kEngineIds;
 
 /// The matching engine of the stream on a device; that of null streams for device 0.
 [[nodiscard]] constexpr std::uint16_t engine_of_stream(std::uint8_t device) noexcept {
@@ -77,8 +90,8 @@ struct GroupView {
   return static_cast<std::uint32_t>(message.tag());
 }
 
-/// One of the own streams in a group, with the operations on it. A light object; group and stream must
-/// outlive it. Threads as for Stream: one at a time, any number for the null stream.
+/// One of the own streams in a group, with the operations on it. A light object; the group must outlive it.
+/// Threads as for Stream: one at a time, any number for the null stream.
 ///
 /// Messages between two streams of a group are matched in MPI's order. Of the options, the group supplies
 /// `engine`, `device`, `policy` and `tag_mask`. All calls throw weft::Error for an address that is not in the
@@ -203,8 +216,9 @@ class WEFT_API StreamGroup {
  public:
   /// Collective: all ranks make the groups of a runtime in the same order, one thread at a time, each with
   /// its streams, in the order of their indices. nullptr stands for the null stream. A rank may give none;
-  /// the numbers may differ. The streams must outlive the group; a stream may be in any number of groups.
-  /// Throws weft::Error, on all ranks, when there are more than 1024 streams on a rank, or 4095 groups.
+  /// the numbers may differ. The group keeps its streams: one that is moved, closed or destroyed meanwhile
+  /// goes on in it; a stream may be in any number of groups. Throws weft::Error, on all ranks, when there are
+  /// more than 1024 streams on a rank, or 4095 groups.
   StreamGroup(Runtime& runtime, std::span<Stream* const> streams, const StreamGroupOptions& options = {});
   StreamGroup(Runtime& runtime, Stream& stream, const StreamGroupOptions& options = {});
   /// Receives of the group that are still posted end with their streams.
@@ -223,17 +237,24 @@ class WEFT_API StreamGroup {
   [[nodiscard]] GroupStream member(std::uint32_t index = 0) const;
 
   /// The collectives of the group, over one stream of each rank (StreamGroupOptions), in a context of their
-  /// own: they neither match nor wait for messages of the group. All ranks call them in the same order; on
-  /// each rank the thread of that stream calls. Made at the first call. Throws weft::Error when a rank has no
-  /// such stream.
+  /// own: they neither match nor wait for messages of the group, of other groups and of Collectives. All
+  /// ranks call them in the same order; on each rank the thread of that stream calls. Throws weft::Error when
+  /// a rank has no such stream.
   [[nodiscard]] Collective& collective();
   /// StreamGroupOptions::collective_index.
   [[nodiscard]] std::uint32_t collective_index() const noexcept;
   Outcome barrier() { return collective().barrier(); }
 
  private:
+  friend class stream::EnqueueEngine;
   struct Table;
   [[nodiscard]] detail::GroupView view() const noexcept;
+  void make_collective();
+  /// The own stream of this index without its gate, for the thread of a queue.
+  [[nodiscard]] GroupStream member_of_queue(std::uint32_t index) const;
+  /// The null stream takes a queue in each group. Returns false when it has one in this group.
+  [[nodiscard]] bool claim_null(std::uint32_t index) const;
+  void release_null(std::uint32_t index) const noexcept;
   StreamGroup(Runtime* runtime, std::span<Stream* const> streams, const StreamGroupOptions& options);
   std::unique_ptr<Table> table_;
 };

@@ -17,6 +17,10 @@ namespace weft::core {
 class MatchingEngines {
  public:
   static constexpr std::uint32_t kMaxEngines = kMatchingEngines;  // unordered ones
+  /// The engine behind those of programs, ordered: of the collectives of all stream groups, which it keeps
+  /// apart by their tags.
+  static constexpr std::uint32_t kBeyond = kEngineIds;
+  static constexpr std::uint32_t kAllIds = kEngineIds + 1;
 
   /// `log`: records what happens in all engines; null, or outlives the object.
   explicit MatchingEngines(const MatchingLimits& limits, MatchEventLog* log = nullptr) noexcept
@@ -35,7 +39,7 @@ class MatchingEngines {
   }
   /// Returns an ordered engine.
   [[nodiscard]] MatchingEngine* find_ordered(std::uint32_t id) const noexcept {
-    return id - kMatchingEngines < kEngineIds - kMatchingEngines
+    return id - kMatchingEngines < kAllIds - kMatchingEngines
                ? fast_paths_[id].load(std::memory_order_acquire)
                : nullptr;
   }
@@ -58,7 +62,7 @@ class MatchingEngines {
   /// Returns the engine; makes it, which allocates, when it does not exist yet. nullptr when the id is out of
   /// range.
   [[nodiscard]] MatchingEngine* find(std::uint32_t id) {
-    if (id >= kEngineIds) [[unlikely]]
+    if (id >= kAllIds) [[unlikely]]
       return nullptr;
     MatchingEngine* engine = find_existing(id);
     return engine != nullptr ? engine : make(id);
@@ -70,13 +74,15 @@ class MatchingEngines {
   /// Returns the engine, or nullptr when it does not exist yet or the id is out of range.
   [[nodiscard]] MatchingEngine* find_existing(std::uint32_t id) const noexcept {
     // Pairs with the release in publish().
-    return id < kEngineIds ? engines_[id].load(std::memory_order_acquire) : nullptr;
+    return id < kAllIds ? engines_[id].load(std::memory_order_acquire) : nullptr;
   }
   /// Opens an engine for an object of the user. Throws weft::Error when it is open already, or when its id is
   /// out of range for its order.
   MatchingEngine& open(std::uint32_t id, MatchOrder order, MatchingSetup setup, KeyFunction function,
                        const void* context);
   void close(std::uint32_t id) noexcept;
+  /// Opens the engine kBeyond for good, at the first call. Any thread.
+  void open_beyond();
   /// Whether an object of the user has opened the engine. Any thread.
   [[nodiscard]] bool is_open(std::uint32_t id) {
     const std::lock_guard lock(mutex_);
@@ -113,10 +119,10 @@ class MatchingEngines {
   MatchEventLog* const log_;
   std::atomic<std::uint32_t> fast_path_sources_{0};
   std::mutex mutex_;  // making and opening; set-up and first contact only
-  std::array<std::atomic<MatchingEngine*>, kEngineIds> fast_paths_{};  // of engines that have one
-  std::array<std::atomic<MatchingEngine*>, kEngineIds> engines_{};
-  std::array<bool, kEngineIds> open_{};
-  std::array<std::uint16_t, kEngineIds> used_ids_{};
+  std::array<std::atomic<MatchingEngine*>, kAllIds> fast_paths_{};  // of engines that have one
+  std::array<std::atomic<MatchingEngine*>, kAllIds> engines_{};
+  std::array<bool, kAllIds> open_{};
+  std::array<std::uint16_t, kAllIds> used_ids_{};
   std::atomic<std::uint32_t> used_{0};
   std::vector<std::unique_ptr<MatchingEngine>> replaced_;
 };

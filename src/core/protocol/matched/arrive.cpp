@@ -29,7 +29,8 @@ bool MatchedMessages::read_trailer(const Message& arrival, MatchTrailer& trailer
   std::memcpy(&trailer, arrival.data() + arrival.size() - sizeof trailer, sizeof trailer);
   const auto policy = static_cast<std::uint8_t>(policy_of(trailer));
   if (is_message_class(static_cast<std::uint32_t>(class_of(trailer))) &&
-      (trailer.engine < kMatchingEngines ? policy < kPolicies : trailer.engine < kEngineIds && policy == 0))
+      (trailer.engine < kMatchingEngines ? policy < kPolicies
+                                         : trailer.engine < MatchingEngines::kAllIds && policy == 0))
     return true;
   sink.reject(arrival.peer(), "send for an impossible engine, policy or class",
               static_cast<std::uint64_t>(trailer.engine) << 8 | trailer.policy);

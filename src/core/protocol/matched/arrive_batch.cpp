@@ -200,7 +200,7 @@ template <class Locking>
 /// Returns true when a trailer names an ordered engine and is valid.
 bool MatchedMessages::is_ordered(std::uint32_t trailer) noexcept {
   const std::uint32_t engine_and_policy = trailer & 0xffffff;
-  return engine_and_policy >= kMatchingEngines && engine_and_policy < kEngineIds;
+  return engine_and_policy >= kMatchingEngines && engine_and_policy < MatchingEngines::kAllIds;
 }
 
 /// Returns the place of the engine that a trailer names, or nullptr when the fast path does not apply to the

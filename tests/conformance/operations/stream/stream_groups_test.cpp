@@ -1,0 +1,167 @@
+// Many groups that live at the same time, beside Collectives of the program; and streams that move or end
+// while a group has them.
+#include "conformance/operations/stream/stream_ranks.hpp"
+#include "support/errors.hpp"
+
+#include <weft/collective.hpp>
+#include <weft/endpoint.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace weft {
+namespace {
+
+using test::error_of;
+using test::expect_names;
+using test::run_ranks;
+
+void expect_sum(StreamGroup& group, std::uint64_t mine, std::uint64_t sum) {
+  const std::vector<std::uint64_t> from(700, mine);  // beyond what a mailbox takes
+  std::vector<std::uint64_t> to(from.size());
+  EXPECT_EQ(group.collective().allreduce(from, to, Sum{}), Outcome::ok);
+  EXPECT_EQ(to, std::vector<std::uint64_t>(from.size(), sum));
+}
+
+TEST(StreamGroups, two_are_made_before_either_has_a_collective) {
+  run_ranks(2, {}, [](Runtime& runtime, int rank) {
+    Stream stream(runtime);
+    StreamGroup first(runtime, stream);
+    StreamGroup second(runtime, stream);
+    for (int round = 0; round < 3; ++round) {
+      EXPECT_EQ(second.barrier(), Outcome::ok);
+      EXPECT_EQ(first.barrier(), Outcome::ok);
+      expect_sum(first, std::uint64_t(rank) + 1, 3);
+      expect_sum(second, std::uint64_t(rank) + 10, 21);
+    }
+  });
+}
+
+// Listing 3 of the paper, with collectives.
+TEST(StreamGroups, each_thread_has_one_with_collectives_of_its_own) {
+  run_ranks(2, {}, [](Runtime& runtime, int rank) {
+    constexpr std::size_t kThreads = 3;
+    std::vector<Stream> streams;
+    std::vector<StreamGroup> groups;
+    streams.reserve(kThreads);
+    for (std::size_t index = 0; index < kThreads; ++index) streams.emplace_back(runtime);
+    for (Stream& stream : streams) groups.emplace_back(runtime, stream);
+    std::vector<std::thread> threads;
+    for (std::size_t index = 0; index < kThreads; ++index)
+      threads.emplace_back([&, index] {
+        for (std::uint64_t round = 0; round < 20; ++round) {
+          const std::uint64_t base = index * 1000 + round;
+          expect_sum(groups[index], base + std::uint64_t(rank), 2 * base + 1);
+          EXPECT_EQ(groups[index].barrier(), Outcome::ok);
+        }
+      });
+    for (std::thread& thread : threads) thread.join();
+  });
+}
+
+TEST(StreamGroups, leave_programs_their_collectives_and_exposed_objects) {
+  run_ranks(2, {}, [](Runtime& runtime, int rank) {
+    Counter own;
+    static_cast<void>(runtime.expose(own, {.id = stream_group_ids + 1}));
+    Stream stream(runtime);
+    StreamGroup first(runtime, stream);
+    Endpoint endpoint(runtime);
+    std::vector<std::unique_ptr<Collective>> collectives;
+    for (std::uint32_t engine = 1; engine < kMatchingEngines; engine += 2)
+      collectives.push_back(
+          std::make_unique<Collective>(runtime, endpoint, CollectiveOptions{.engine = engine}));
+    StreamGroup second(runtime, stream);  // all ranks leave out the context whose id is taken
+    runtime.barrier();
+    std::uint64_t sum = 0;
+    for (const auto& collective : collectives) {
+      EXPECT_EQ(collective->allreduce(std::uint64_t(rank) + 1, sum, Sum{}), Outcome::ok);
+      EXPECT_EQ(sum, 3U);
+    }
+    expect_sum(first, std::uint64_t(rank), 1);
+    expect_sum(second, std::uint64_t(rank) + 1, 3);
+    EXPECT_EQ(own.value(), 0U);
+    // The engine of the groups is none of the program's.
+    expect_names(error_of([&] { Collective(runtime, endpoint, {.engine = kEngineIds}); }),
+                 {"512", "1 to 255"});
+  });
+}
+
+TEST(StreamGroups, a_thousand_live_at_a_time) {
+  run_ranks(2, {}, [](Runtime& runtime, int rank) {
+    Stream stream(runtime);
+    std::vector<StreamGroup> groups;
+    for (int count = 0; count < 1000; ++count) groups.emplace_back(runtime, stream);
+    std::uint64_t wrong = 0;
+    for (std::size_t place = 0; place < groups.size(); ++place) {
+      const std::size_t chosen = place * 7 % groups.size();
+      std::uint64_t sum = 0;
+      EXPECT_EQ(groups[chosen].collective().allreduce(chosen + std::uint64_t(rank), sum, Sum{}), Outcome::ok);
+      wrong += sum != 2 * chosen + 1;
+    }
+    EXPECT_EQ(wrong, 0U);
+    // Their contexts are used again: more groups than there are contexts.
+    groups.clear();
+    for (int count = 0; count < 3500; ++count) StreamGroup(runtime, stream);
+    StreamGroup last(runtime, stream);
+    expect_sum(last, std::uint64_t(rank), 1);
+  });
+}
+
+TEST(StreamGroups, follow_a_stream_that_is_moved) {
+  run_ranks(1, {}, [](Runtime& runtime, int) {
+    Stream first(runtime);
+    StreamGroup group(runtime, first);
+    GroupStream member = group.member();
+    Stream second(std::move(first));
+    std::uint64_t got = 0;
+    Synchronizer received;
+    EXPECT_TRUE(
+        member.post_receive({0, 0}, 1, mutable_bytes_of(got), {.completion = &received}).is_accepted());
+    EXPECT_EQ(group.member().send({0, 0}, 1, bytes_of(std::uint64_t{5})), Outcome::ok);
+    second.wait(received);
+    EXPECT_EQ(got, 5U);
+    EXPECT_EQ(group.barrier(), Outcome::ok);
+    EXPECT_EQ(group.duplicate().barrier(), Outcome::ok);
+    for (const auto& use : std::vector<std::function<void()>>{
+             [&] { first.progress(); }, [&] { first->progress(); },
+             [&] { first.wait_until([] { return true; }); }, [&] { StreamGroup(runtime, first); }})
+      expect_names(error_of(use), {"stream", "moved into another object"});
+  });
+}
+
+TEST(StreamGroups, keep_a_stream_that_is_closed_or_destroyed) {
+  run_ranks(2, {}, [](Runtime& runtime, int rank) {
+    std::optional<Stream> stream(std::in_place, runtime, StreamOptions{.device = 3});
+    std::optional<Stream> other(std::in_place, runtime, StreamOptions{.device = 4});
+    std::optional<StreamGroup> group(std::in_place, runtime, std::vector<Stream*>{&*stream, &*other});
+    expect_names(error_of([&] { group->member().stream().close(); }), {"stream 3", "through its group"});
+    stream->close();
+    other.reset();
+    expect_names(error_of([&] { stream->progress(); }), {"has been freed"});
+    expect_names(error_of([&] { Stream(runtime, {.device = 3}); }), {"3", "already"});
+    for (std::uint32_t index = 0; index < 2; ++index) {
+      GroupStream member = group->member(index);
+      std::uint64_t word = index;
+      if (rank == 0) {
+        EXPECT_EQ(member.send({1, index}, 1, bytes_of(word)), Outcome::ok);
+      } else {
+        EXPECT_EQ(member.receive({0, index}, 1, mutable_bytes_of(word)).outcome(), Outcome::ok);
+      }
+    }
+    EXPECT_EQ(group->barrier(), Outcome::ok);
+    group.reset();
+    EXPECT_EQ(error_of([&] { Stream(runtime, {.device = 3}); }), "no error") << "its device is free again";
+    Stream null = Stream::null(runtime);
+    null.close();
+    expect_names(error_of([&] { null.progress(); }), {"has been freed"});
+  });
+}
+
+}  // namespace
+}  // namespace weft
