@@ -9,7 +9,7 @@ std::string describe(const EnqueuedOperation& operation) {
                                                  : "stream " + std::to_string(operation.address.index)) +
            (operation.address.rank == any_source ? std::string(" of any rank")
                                                  : " of rank " + std::to_string(operation.address.rank)) +
-           " with tag " + std::to_string(operation.tag);
+           (operation.has_any_tag ? " with any tag" : " with tag " + std::to_string(operation.tag));
   };
   switch (operation.kind) {
     case EnqueuedKind::send:

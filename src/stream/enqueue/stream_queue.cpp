@@ -1,5 +1,9 @@
 #include <weft/stream/stream_queue.hpp>
 
+#include <weft/error.hpp>
+
+#include <string>
+
 #include "stream/enqueue/enqueue_engine.hpp"
 
 namespace weft {
@@ -15,8 +19,10 @@ StreamQueue::~StreamQueue() = default;
 
 namespace {
 
-EnqueuedOperation send_of(StreamAddress to, std::uint32_t tag, const void* data, std::size_t size) {
+EnqueuedOperation send_of(StreamAddress to, std::uint32_t tag, const void* data, std::size_t size,
+                          StreamStatus* status = nullptr) {
   EnqueuedOperation operation;
+  operation.status = status;
   operation.kind = EnqueuedKind::send;
   operation.address = to;
   operation.tag = tag;
@@ -25,8 +31,10 @@ EnqueuedOperation send_of(StreamAddress to, std::uint32_t tag, const void* data,
   return operation;
 }
 
-EnqueuedOperation receive_of(StreamAddress from, std::uint32_t tag, void* data, std::size_t size) {
+EnqueuedOperation receive_of(StreamAddress from, std::uint32_t tag, void* data, std::size_t size,
+                             StreamStatus* status = nullptr) {
   EnqueuedOperation operation;
+  operation.status = status;
   operation.kind = EnqueuedKind::receive;
   operation.address = from;
   operation.tag = tag;
@@ -35,16 +43,29 @@ EnqueuedOperation receive_of(StreamAddress from, std::uint32_t tag, void* data, 
   return operation;
 }
 
-}  // namespace
-
-void StreamQueue::send(StreamAddress to, std::uint32_t tag, const void* data, std::size_t size) {
-  engine_->check_address(to, false);
-  engine_->enqueue(send_of(to, tag, data, size));
+EnqueuedOperation with_any_tag(EnqueuedOperation receive) {
+  receive.has_any_tag = true;
+  return receive;
 }
 
-void StreamQueue::receive(StreamAddress from, std::uint32_t tag, void* data, std::size_t size) {
+}  // namespace
+
+void StreamQueue::send(StreamAddress to, std::uint32_t tag, const void* data, std::size_t size,
+                       StreamStatus* status) {
+  engine_->check_address(to, false);
+  engine_->enqueue(send_of(to, tag, data, size, status));
+}
+
+void StreamQueue::receive(StreamAddress from, std::uint32_t tag, void* data, std::size_t size,
+                          StreamStatus* status) {
   engine_->check_address(from, true);
-  engine_->enqueue(receive_of(from, tag, data, size));
+  engine_->enqueue(receive_of(from, tag, data, size, status));
+}
+
+void StreamQueue::receive(StreamAddress from, AnyStreamTag, void* data, std::size_t size,
+                          StreamStatus* status) {
+  engine_->check_address(from, true);
+  engine_->enqueue(with_any_tag(receive_of(from, 0, data, size, status)));
 }
 
 StreamRequest StreamQueue::start_send(StreamAddress to, std::uint32_t tag, const void* data,
@@ -59,14 +80,23 @@ StreamRequest StreamQueue::start_receive(StreamAddress from, std::uint32_t tag, 
   return engine_->start(receive_of(from, tag, data, size));
 }
 
-void StreamQueue::wait(StreamRequest request) { engine_->wait(request); }
+StreamRequest StreamQueue::start_receive(StreamAddress from, AnyStreamTag, void* data, std::size_t size) {
+  engine_->check_address(from, true);
+  return engine_->start(with_any_tag(receive_of(from, 0, data, size)));
+}
 
-void StreamQueue::wait_all(std::span<const StreamRequest> requests) {
-  for (const StreamRequest request : requests) engine_->wait(request);
+void StreamQueue::wait(StreamRequest request, StreamStatus* status) { engine_->wait(request, status); }
+
+void StreamQueue::wait_all(std::span<const StreamRequest> requests, std::span<StreamStatus> statuses) {
+  if (!statuses.empty() && statuses.size() != requests.size())
+    throw Error("wait_all: there are " + std::to_string(statuses.size()) + " statuses for " +
+                std::to_string(requests.size()) + " requests: give one for each, or none");
+  for (std::size_t place = 0; place < requests.size(); ++place)
+    engine_->wait(requests[place], statuses.empty() ? nullptr : &statuses[place]);
 }
 
 void StreamQueue::put(int peer, const RemoteAddress& to, const void* data, std::size_t size,
-                      RemoteCompletion signal) {
+                      RemoteCompletion signal, StreamStatus* status) {
   engine_->check_rank(peer, "put");
   EnqueuedOperation operation;
   operation.kind = EnqueuedKind::put;
@@ -75,13 +105,15 @@ void StreamQueue::put(int peer, const RemoteAddress& to, const void* data, std::
   operation.from = data;
   operation.size = size;
   operation.remote = signal;
+  operation.status = status;
   engine_->enqueue(operation);
 }
 
 void StreamQueue::active_message(int peer, RemoteCompletion remote, const void* data, std::size_t size,
-                                 std::uint32_t tag) {
+                                 std::uint32_t tag, StreamStatus* status) {
   engine_->check_rank(peer, "active_message");
   EnqueuedOperation operation;
+  operation.status = status;
   operation.kind = EnqueuedKind::active_message;
   operation.address.rank = peer;
   operation.remote = remote;
@@ -91,16 +123,19 @@ void StreamQueue::active_message(int peer, RemoteCompletion remote, const void* 
   engine_->enqueue(operation);
 }
 
-void StreamQueue::barrier() {
+void StreamQueue::barrier(StreamStatus* status) {
   engine_->check_collective("barrier");
-  engine_->enqueue({});
+  EnqueuedOperation operation;
+  operation.status = status;
+  engine_->enqueue(operation);
 }
 
-void StreamQueue::broadcast(void* data, std::size_t size, int root) {
+void StreamQueue::broadcast(void* data, std::size_t size, int root, StreamStatus* status) {
   engine_->check_collective("broadcast");
   engine_->check_rank(root, "broadcast");
   EnqueuedOperation operation;
   operation.kind = EnqueuedKind::broadcast;
+  operation.status = status;
   operation.from = data;
   operation.to = data;
   operation.size = size;
@@ -109,9 +144,10 @@ void StreamQueue::broadcast(void* data, std::size_t size, int root) {
 }
 
 void StreamQueue::allreduce_any(const void* from, void* to, std::size_t count,
-                                const detail::Reduction& reduction) {
+                                const detail::Reduction& reduction, StreamStatus* status) {
   engine_->check_collective("allreduce");
   EnqueuedOperation operation;
+  operation.status = status;
   operation.kind = EnqueuedKind::allreduce;
   operation.from = from;
   operation.to = to;
@@ -123,6 +159,8 @@ void StreamQueue::allreduce_any(const void* from, void* to, std::size_t count,
 Outcome StreamQueue::wait_ended() { return engine_->wait_ended(); }
 Outcome StreamQueue::outcome() const noexcept { return engine_->proxy().outcome(); }
 std::string StreamQueue::error() const { return engine_->proxy().error(); }
+std::vector<StreamFailure> StreamQueue::take_failures() { return engine_->proxy().take_failures(); }
 std::uint64_t StreamQueue::ended() const noexcept { return engine_->proxy().ended(); }
+std::size_t StreamQueue::captured() const noexcept { return engine_->proxy().captured(); }
 
 }  // namespace weft

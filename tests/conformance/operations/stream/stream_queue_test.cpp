@@ -1,10 +1,7 @@
 // Communication that is enqueued on an accelerator's stream, here one of the CPU whose device memory nobody
 // else can touch.
-#include "conformance/operations/stream/stream_ranks.hpp"
+#include "conformance/operations/stream/stream_device_memory.hpp"
 #include "support/errors.hpp"
-
-#include <weft/accelerator/fake_stream.hpp>
-#include <weft/stream/stream_queue.hpp>
 
 #include <gtest/gtest.h>
 
@@ -22,35 +19,8 @@ using test::error_of;
 using test::expect_names;
 using test::run_ranks;
 
-/// Device memory for `count` elements.
-template <class T>
-class OnDevice {
- public:
-  explicit OnDevice(std::size_t count)
-      : memory_(static_cast<T*>(FakeStream::allocate_device(count * sizeof(T)))) {}
-  ~OnDevice() { FakeStream::free_device(memory_); }
-  OnDevice(const OnDevice&) = delete;
-  OnDevice& operator=(const OnDevice&) = delete;
-  [[nodiscard]] T* get() const noexcept { return memory_; }
-  /// For kernels.
-  [[nodiscard]] T* view() const noexcept { return static_cast<T*>(FakeStream::view(memory_)); }
-
- private:
-  T* memory_;
-};
-
-/// A rank with one stream in the group, and a stream of its accelerator with seeded delays.
-struct Rank {
-  Rank(Runtime& runtime, int rank, std::uint64_t seed = 1, std::uint64_t longest_delay_ns = 20'000)
-      : stream(runtime),
-        group(runtime, stream),
-        gpu({.seed = seed * 10 + static_cast<std::uint64_t>(rank), .longest_delay_ns = longest_delay_ns}),
-        queue(group, 0, gpu) {}
-  Stream stream;
-  StreamGroup group;
-  FakeStream gpu;
-  StreamQueue queue;
-};
+using Rank = test::QueueRank;
+using test::OnDevice;
 
 void run(int ranks, const std::function<void(Runtime&, Rank&, int)>& body, std::uint64_t seed = 1,
          std::uint64_t longest_delay_ns = 20'000) {
