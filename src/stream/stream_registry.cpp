@@ -52,6 +52,9 @@ std::shared_ptr<StreamState> StreamRegistry::open(Runtime& runtime, std::int32_t
                   std::to_string(weft::detail::engine_of_stream(static_cast<std::uint8_t>(most - 1))) +
                   " to " + std::to_string(weft::detail::engine_of_stream(1)));
   }
+  if (streams_[static_cast<std::size_t>(device)] != nullptr)
+    throw Error("device " + std::to_string(device) +
+                " is that of another stream already; one that is gone lives on in its groups until they end");
   // The last of stream and groups frees it.
   const std::shared_ptr<StreamState> state(new StreamState(runtime, *this, static_cast<std::uint8_t>(device)),
                                            [](StreamState* stream) {
