@@ -112,6 +112,19 @@ class Hosts:
     def mend(self, number):
         self.switch.run("ip", "link", "set", f"port{number}", "master", "bridge")
 
+    def drop(self, number, ports):
+        """New connections from other hosts to these ports of the host ("LO-HI") get no answer, as behind a firewall."""
+        for family in ("-4", "-6"):
+            self.hosts[number].run("ip", family, "rule", "add", "pref", "100", "lookup", "local")
+            self.hosts[number].run("ip", family, "rule", "delete", "pref", "0")
+            self.hosts[number].run("ip", family, "rule", "add", "pref", "50", "iif", "eth0", "ipproto", "tcp", "dport", ports, "blackhole")
+
+    def let_in(self, number):
+        for family in ("-4", "-6"):
+            self.hosts[number].run("ip", family, "rule", "delete", "pref", "50")
+            self.hosts[number].run("ip", family, "rule", "add", "pref", "0", "lookup", "local")
+            self.hosts[number].run("ip", family, "rule", "delete", "pref", "100")
+
     def processes(self, number):
         """The processes in the namespace of the host, but for the one that holds it."""
         holder = self.hosts[number].process.pid

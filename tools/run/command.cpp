@@ -16,7 +16,9 @@ int command_run(int argc, char** argv) {
   if (argc == 2 && std::string_view(argv[1]) == "--agent") return run::run_agent();
   run::Parsed parsed = run::parse_options(argc, argv);
   if (parsed.exit_code) return *parsed.exit_code;
-  const run::FoundProgram program = run::find_program(parsed.options.program);
+  // Other hosts have files of their own: each finds the program, or tells that it has none.
+  if (!parsed.options.hosts.empty()) return run::run_job(std::move(parsed.options), {});
+  const run::FoundProgram program = run::find_program(parsed.options.program, run::own_folders());
   if (!program.error.empty()) {
     fmt::print(stderr, "weft run: {}\n", program.error);
     return program.exit_code;

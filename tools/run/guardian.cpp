@@ -87,7 +87,7 @@ std::vector<std::string> Guardian::environment_of(int rank, const std::string& s
 void Guardian::start_ranks() {
   if (!remote_) return start_local_ranks();
   running_ = job_.options.ranks;
-  remote_->start(job_.options, job_.program_path, job_.original.signal_mask, out_, err_,
+  remote_->start(job_.options, job_.original.signal_mask, out_, err_,
                  explanation_ ? &*explanation_ : nullptr);
 }
 
@@ -197,8 +197,9 @@ void Guardian::wait_for_work() {
   if (waits[kOutTarget].revents != 0) out_.write_pending();
   if (waits[kErrTarget].revents != 0) err_.write_pending();
   server_.serve();
-  if (remote_) work_for_hosts();
   if (waits[kSignals].revents != 0) take_signals();
+  // Last: what has become of processes that start agents is told by an event.
+  if (remote_) work_for_hosts();
 }
 
 void Guardian::take_signals() {

@@ -40,7 +40,10 @@ void Guardian::take_remote_events() {
         fail(event->rank, 1, event->text);
         break;
       case RemoteEvent::Kind::trouble:
-        decide(event->number, event->text);
+        if (verdict_)
+          err_.say("weft run: " + event->text);  // one of several hosts
+        else
+          decide(event->number, event->text);
         running_ = 0;  // some have not begun
         break;
     }

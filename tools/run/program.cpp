@@ -33,7 +33,12 @@ FoundProgram refuse(const std::string& name, const std::string& reason, int exit
 
 }  // namespace
 
-FoundProgram find_program(const std::string& name) {
+std::string_view own_folders() {
+  const char* const variable = std::getenv("PATH");
+  return variable == nullptr ? "/usr/local/bin:/usr/bin:/bin" : variable;
+}
+
+FoundProgram find_program(const std::string& name, std::string_view folders) {
   if (name.find('/') != std::string::npos) {
     const std::string reason = obstacle(name);
     if (reason.empty()) return {.path = name, .error = {}, .exit_code = 0};
@@ -42,8 +47,6 @@ FoundProgram find_program(const std::string& name) {
     return refuse(name, reason, exists ? kNotExecutable : kNotFound);
   }
 
-  const char* variable = std::getenv("PATH");
-  std::string_view folders = variable == nullptr ? "/usr/local/bin:/usr/bin:/bin" : variable;
   std::string seen_but_unusable;
   for (;;) {
     const std::size_t colon = folders.find(':');

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 namespace weft::tools::run {
 
@@ -12,7 +13,9 @@ struct FoundProgram {
   int exit_code = 0;
 };
 
-/// Finds a program; a name without a slash is looked up in PATH.
-FoundProgram find_program(const std::string& name);
+/// Finds a program; a name without a slash is looked up in these folders, separated by colons.
+FoundProgram find_program(const std::string& name, std::string_view folders);
+/// PATH, or what stands for it where it is not set.
+std::string_view own_folders();
 
 }  // namespace weft::tools::run

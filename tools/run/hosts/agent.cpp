@@ -11,6 +11,7 @@
 #include <string>
 
 #include "run/hosts/agent_loop.hpp"
+#include "run/hosts/start_agent.hpp"
 #include "run/processes.hpp"
 
 namespace weft::tools::run {
@@ -30,6 +31,9 @@ int run_agent() {
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   ::prctl(PR_SET_NAME, "weft-agent");
   std::string host = "?";
+  // The launcher tells by this how far it has come.
+  const std::string begun = std::string(kAgentBegins) + "\n";
+  static_cast<void>(!::write(STDOUT_FILENO, begun.data(), begun.size()));
   try {
     Description job = parse_description(read_line());
     host = job.host;

@@ -49,7 +49,7 @@ constexpr std::size_t kPiece = std::size_t{64} << 10;
 constexpr std::size_t kMostWaiting = std::size_t{1} << 20;  // bytes of output that the guardian has not taken
 constexpr std::size_t kLongestReport = std::size_t{1} << 20;
 
-sockets::Greeted connect(const Description& job, AgentInbox inbox) {
+sockets::Greeted connect(const Description& job, AgentInbox inbox, const base::Deadline& deadline) {
   const auto root = sockets::decode(job.root);
   if (!root.has_value()) throw Error("the description of the job has no addresses of the launcher");
   const sockets::Caller caller{job.job_id,
@@ -58,9 +58,8 @@ sockets::Greeted connect(const Description& job, AgentInbox inbox) {
                                0,
                                static_cast<std::uint8_t>(inbox),
                                job.peer_timeout};
-  sockets::Greeted to_root =
-      sockets::connect_to(*root, sockets::list_interfaces(), sockets::read_network_namespace(), caller,
-                          base::Deadline(job.contact_seconds));
+  sockets::Greeted to_root = sockets::connect_to(*root, sockets::list_interfaces(),
+                                                 sockets::read_network_namespace(), caller, deadline);
   sockets::end_when_unanswered(to_root.socket.get(), job.peer_timeout);
   return to_root;
 }
@@ -112,10 +111,11 @@ class OtherInput {
 
 AgentLoop::AgentLoop(Description job)
     : job_(std::move(job)),
+      contact_(job_.contact_seconds),
       original_(take_over()),
       signals_(open_signals()),
-      agent_(job_.job_id, job_.ranks, connect(job_, AgentInbox::bootstrap)),
-      link_(connect(job_, AgentInbox::job), kLongestJobFrame),
+      agent_(job_.job_id, job_.ranks, connect(job_, AgentInbox::bootstrap, contact_)),
+      link_(connect(job_, AgentInbox::job, contact_), kLongestJobFrame),
       ranks_(static_cast<std::size_t>(job_.count)) {}
 
 int AgentLoop::run() {
@@ -127,9 +127,10 @@ int AgentLoop::run() {
   while (!is_over()) {
     wait();
     agent_.serve();
-    while (const auto end = agent_.take_end()) end_rank(end->rank, SIGKILL);
     carry_output();
     reap();
+    // Behind the last call of serve(): who is to end is not told of a second time.
+    while (const auto end = agent_.take_end()) end_rank(end->rank, SIGKILL);
     link_.flush();
     link_.receive([this](const FrameHeader& frame, std::vector<std::byte>& payload) {
       take(frame, payload);
@@ -155,7 +156,7 @@ void AgentLoop::start_ranks() {
   if (::chdir(job_.directory.c_str()) != 0)
     throw Error(fmt::format("host {}: the working directory {} cannot be entered: {}", job_.host,
                             job_.directory, std::strerror(errno)));
-  const FoundProgram program = find_program(job_.path);
+  const FoundProgram program = find_program(job_.program, folders());
   if (!program.error.empty()) {
     const std::string text = fmt::format("host {}: {}", job_.host, program.error);
     tell(JobFrame::trouble, program.exit_code, 0, std::as_bytes(std::span(text)));
@@ -168,6 +169,14 @@ void AgentLoop::start_ranks() {
   start.arguments = {job_.program};
   start.arguments.insert(start.arguments.end(), job_.arguments.begin(), job_.arguments.end());
   for (int place = 0; place < job_.count; ++place) start_one(start, host, place);
+}
+
+/// Where programs are looked for: in the PATH of the ranks, and then in that of this host.
+std::string AgentLoop::folders() const {
+  std::string all;
+  for (const auto& [name, value] : job_.environment)
+    if (name == "PATH") all = value + ":";  // the last one counts
+  return all.append(own_folders());
 }
 
 void AgentLoop::start_one(RankStart& start, const Topology& host, int place) {

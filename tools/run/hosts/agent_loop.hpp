@@ -7,8 +7,10 @@
 #include <sys/types.h>
 
 #include <span>
+#include <string>
 #include <vector>
 
+#include "base/clock.hpp"
 #include "base/descriptor.hpp"
 #include "bootstrap/relay/agent.hpp"
 #include "bootstrap/relay/frame_link.hpp"
@@ -41,6 +43,7 @@ class AgentLoop {
   [[nodiscard]] bool is_over() const;
   void tell(JobFrame kind, int rank, std::uint32_t stream, std::span<const std::byte> payload = {});
   void start_ranks();
+  [[nodiscard]] std::string folders() const;
   void start_one(RankStart& start, const Topology& host, int place);
   base::Descriptor open_explanation(Rank& rank, Variables& own);
   void wait();
@@ -57,6 +60,7 @@ class AgentLoop {
   void take_reports();
 
   Description job_;
+  base::Deadline contact_;  // until then the guardian must be reached
   OriginalState original_;
   base::Descriptor signals_;
   bootstrap::relay::Agent agent_;

@@ -37,7 +37,6 @@ std::string to_line(const Description& from) {
                      {"peer_timeout", from.peer_timeout},
                      {"directory", from.directory},
                      {"program", from.program},
-                     {"path", from.path},
                      {"arguments", from.arguments},
                      {"environment", from.environment},
                      {"binding", static_cast<int>(from.binding)},
@@ -65,7 +64,6 @@ Description parse_description(const std::string& line) try {
   text.at("peer_timeout").get_to(to.peer_timeout);
   text.at("directory").get_to(to.directory);
   text.at("program").get_to(to.program);
-  text.at("path").get_to(to.path);
   text.at("arguments").get_to(to.arguments);
   text.at("environment").get_to(to.environment);
   to.binding = static_cast<Binding>(text.at("binding").get<int>());

@@ -27,7 +27,6 @@ struct Description {
   double peer_timeout = 20;
   std::string directory;
   std::string program;  // as the user wrote it
-  std::string path;     // of the program
   std::vector<std::string> arguments;
   std::vector<std::pair<std::string, std::string>> environment;  // on top of that of the agent
   Binding binding = Binding::none;

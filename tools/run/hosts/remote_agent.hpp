@@ -1,10 +1,12 @@
 // An agent and its ranks, as the guardian keeps them. Private to the sources of RemoteJob.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "base/clock.hpp"
 #include "base/descriptor.hpp"
 #include "bootstrap/relay/frame_link.hpp"
 #include "bootstrap/relay/root.hpp"
@@ -19,6 +21,13 @@ struct RemoteJob::RemoteRank {
   bool has_ended = false;
 };
 
+/// How far the start of an agent has come. Each is known from something that has been seen.
+enum class StartStage : std::uint8_t {
+  begun,  ///< the command that starts it runs; nothing has come from the host
+  shell,  ///< the shell of the host runs the rest of the command
+  agent,  ///< the agent runs; it connects to this process by itself
+};
+
 struct RemoteJob::Agent {
   Host host;
   int number = 0;
@@ -27,7 +36,9 @@ struct RemoteJob::Agent {
   StartedAgent started;
   std::string command;
   std::string unsent;  // of the description
-  std::string words;   // that it has printed
+  StartStage stage = StartStage::begun;
+  base::Deadline contact{0};  // until then it must have come to the next stage
+  std::string words;          // that it has printed
   std::unique_ptr<bootstrap::relay::RemoteHost> bootstrap;
   std::unique_ptr<bootstrap::relay::FrameLink> link;
   base::Descriptor* blocked = nullptr;  // the pipe that has no room
@@ -36,6 +47,7 @@ struct RemoteJob::Agent {
   bool is_lost = false;
 
   [[nodiscard]] bool is_joined() const { return bootstrap != nullptr && link != nullptr; }
+  [[nodiscard]] bool is_awaited() const { return !is_joined() && !is_lost; }
 };
 
 }  // namespace weft::tools::run

@@ -31,6 +31,8 @@ using bootstrap::relay::FrameLink;
 
 namespace {
 
+constexpr int kNotExecutable = 126;  // exit code
+
 base::Attributes attributes_with(const Options& options) {
   // What --env sets for the ranks holds for the launcher's own connections as well.
   std::vector<AttributeSetting> settings;
@@ -62,8 +64,8 @@ RemoteJob::RemoteJob(const Options& options, bootstrap::local::Server& server)
 
 RemoteJob::~RemoteJob() = default;
 
-void RemoteJob::start(const Options& options, const std::string& program_path, const sigset_t& signal_mask,
-                      Output& out, Output& errors, Explanation* explanation) {
+void RemoteJob::start(const Options& options, const sigset_t& signal_mask, Output& out, Output& errors,
+                      Explanation* explanation) {
   explanation_ = explanation;
   errors_ = &errors;
   Description common;
@@ -79,13 +81,11 @@ void RemoteJob::start(const Options& options, const std::string& program_path, c
   common.peer_timeout = peer_timeout_;
   common.directory = std::filesystem::current_path().string();
   common.program = options.program;
-  common.path = program_path;
   common.arguments = options.arguments;
   common.environment = variables_for_hosts();
   common.environment.insert(common.environment.end(), options.environment.begin(), options.environment.end());
   common.binding = options.binding;
   common.explains = explanation != nullptr;
-  contact_.emplace(contact_seconds_);
   for (std::size_t number = 0; number < options.hosts.size(); ++number) {
     auto& agent = agents_.emplace_back(std::make_unique<Agent>());
     agent->host = options.hosts[number];
@@ -108,10 +108,15 @@ void RemoteJob::start(const Options& options, const std::string& program_path, c
     common.number = agent->number;
     common.first = agent->first;
     common.count = options.placed[number];
-    const std::vector<std::string> command = agent_command(agent->host.name, options.launcher_exec);
-    agent->command = fmt::format("{}", fmt::join(command, " "));
     agent->unsent = to_line(common);
-    agent->started = start_agent(command, signal_mask);
+    agent->contact = base::Deadline(contact_seconds_);
+    try {
+      const std::vector<std::string> command = agent_command(agent->host.name, options.launcher_exec);
+      agent->command = fmt::format("{}", fmt::join(command, " "));
+      agent->started = start_agent(command, signal_mask);
+    } catch (const Error& error) {
+      give_up(*agent, kNotExecutable, error.what());
+    }
   }
 }
 
@@ -129,8 +134,6 @@ std::optional<RemoteEvent> RemoteJob::take_event() {
   events_.pop_front();
   return next;
 }
-
-std::int64_t RemoteJob::remaining_ms() const { return contact_ ? contact_->remaining_ms() : -1; }
 
 void RemoteJob::add_waits(std::vector<pollfd>& waits) const {
   const auto events_of = [](const FrameLink& link) {
@@ -153,43 +156,6 @@ void RemoteJob::add_waits(std::vector<pollfd>& waits) const {
   }
   if (may_send_input_ && !has_sent_all_input_ && !agents_.empty() && agents_.front()->link != nullptr)
     waits.push_back({STDIN_FILENO, POLLIN, 0});
-}
-
-bool RemoteJob::process_ended(pid_t process, const std::string& how) {
-  const auto found = std::find_if(agents_.begin(), agents_.end(),
-                                  [process](const auto& each) { return each->started.process == process; });
-  if (found == agents_.end()) return false;
-  Agent& agent = **found;
-  agent.started.process = 0;
-  read_words(agent);
-  if (agent.is_joined() || agent.is_lost) return true;  // its connections tell of its end, or have told
-  while (!agent.words.empty() && agent.words.back() == '\n') agent.words.pop_back();
-  std::replace(agent.words.begin(), agent.words.end(), '\n', ' ');
-  events_.push_back({RemoteEvent::Kind::trouble, -1, 1,
-                     fmt::format("host {} could not be joined to the job: \"{}\" {}{}", agent.host.name,
-                                 agent.command, how, agent.words.empty() ? "" : ": " + agent.words)});
-  agent.is_lost = true;
-  return true;
-}
-
-void RemoteJob::check_time() {
-  if (!contact_) return;
-  std::string missing;
-  for (const auto& agent : agents_)
-    if (!agent->is_joined() && !agent->is_lost)
-      missing += fmt::format("{}{} (ranks {} to {})", missing.empty() ? "" : ", ", agent->host.name,
-                             agent->first, agent->first + static_cast<int>(agent->ranks.size()) - 1);
-  if (missing.empty()) {
-    contact_.reset();
-  } else if (contact_->passed()) {
-    contact_.reset();
-    events_.push_back(
-        {RemoteEvent::Kind::trouble, -1, 1,
-         fmt::format("these hosts have not joined the job within {} s (WEFT_BOOTSTRAP_TIMEOUT): {}; "
-                     "their agents must reach port {} of {} (--ports, --interface)",
-                     base::seconds_text(contact_seconds_), missing, acceptor_.port(),
-                     sockets::to_text(interfaces_))});
-  }
 }
 
 void RemoteJob::signal_all(int signal) {

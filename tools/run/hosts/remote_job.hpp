@@ -40,18 +40,18 @@ struct RemoteEvent {
 };
 
 /// Never blocks. The guardian waits for add_waits(), calls work(), and takes events.
-/// Sources: remote_job.cpp, remote_traffic.cpp.
+/// Sources: remote_job.cpp, remote_traffic.cpp, joining.cpp (hosts that have not joined yet).
 class RemoteJob {
  public:
   /// Opens the listener. Throws weft::Error.
   RemoteJob(const Options& options, bootstrap::local::Server& server);
   ~RemoteJob();
 
-  /// Starts the agents. `program_path`: see find_program(). Output arrives in `out` and `errors`.
-  void start(const Options& options, const std::string& program_path, const sigset_t& signal_mask,
-             Output& out, Output& errors, Explanation* explanation);
+  /// Starts the agents; one that cannot be started is an event. Output arrives in `out` and `errors`.
+  void start(const Options& options, const sigset_t& signal_mask, Output& out, Output& errors,
+             Explanation* explanation);
   void add_waits(std::vector<pollfd>& waits) const;
-  /// Until a host has not joined in time; negative: all have.
+  /// Until a host has not joined in time, or at once while there are events; negative: never.
   [[nodiscard]] std::int64_t remaining_ms() const;
   void work();
   std::optional<RemoteEvent> take_event();
@@ -80,7 +80,10 @@ class RemoteJob {
   void pass_explanations(Agent& agent);
   void pass_input();
   void lose(Agent& agent, std::string why);
+  void note_stage(Agent& agent);
   void check_time();
+  void give_up(Agent& agent, int exit_code, const std::string& why);
+  [[nodiscard]] std::string stage_text(const Agent& agent) const;
   Agent& agent_of(int rank);
 
   bootstrap::local::Server& server_;
@@ -92,7 +95,6 @@ class RemoteJob {
   std::vector<std::unique_ptr<Agent>> agents_;
   std::vector<int> agent_of_rank_;
   std::deque<RemoteEvent> events_;
-  std::optional<base::Deadline> contact_;  // until then all agents must have connected
   Explanation* explanation_ = nullptr;
   Output* errors_ = nullptr;
   bool may_send_input_ = true;

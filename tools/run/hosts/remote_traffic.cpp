@@ -110,6 +110,7 @@ void RemoteJob::read_words(Agent& agent) {
     agent.words.append(piece.data(), static_cast<std::size_t>(got));
     if (agent.words.size() > kKeptWords) agent.words.erase(0, agent.words.size() - kKeptWords);
   }
+  note_stage(agent);
   if (!agent.is_joined()) return;
   for (std::size_t end = agent.words.find('\n'); end != std::string::npos; end = agent.words.find('\n')) {
     errors_->say(fmt::format("{}: {}", agent.host.name, agent.words.substr(0, end)));

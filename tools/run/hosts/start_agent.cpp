@@ -32,7 +32,8 @@ std::vector<std::string> agent_command(const std::string& host, const std::strin
   } else if (!is_own_name(host)) {
     // Without a question that nobody would see.
     command = {"ssh", "-o", "BatchMode=yes", "-T", host};
-    // The shell of the other host takes it apart.
+    // The shell of the other host takes it apart; any kind of shell understands this.
+    command.insert(command.end(), {"echo", fmt::format("'{}'", kShellBegins), ";", "exec"});
     program.assign(1, '\'');
     for (const char each : own) {
       if (each == '\'') program.append("'\\'");

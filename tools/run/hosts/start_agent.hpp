@@ -4,11 +4,17 @@
 #include <sys/types.h>
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/descriptor.hpp"
 
 namespace weft::tools::run {
+
+/// Lines that come before any other through the output of the command: from the shell of the other host,
+/// where ssh is used, and from the agent.
+inline constexpr std::string_view kShellBegins = "weft: the shell of this host has begun";
+inline constexpr std::string_view kAgentBegins = "weft: the agent of this host has begun";
 
 /// The command that starts the agent of a host: by `launcher_exec`, whose words are followed by the host and
 /// the command; by ssh otherwise; and without either on this host. The agent is this program, by its absolute
