@@ -3,9 +3,11 @@
 #include <weft/in_process.hpp>
 #include <weft/runtime.hpp>
 
+#include "api/own_statement.hpp"
 #include "api/simulation.hpp"
 #include "base/attributes.hpp"
 #include "base/fork_watch.hpp"
+#include "bootstrap/agreement.hpp"
 #include "bootstrap/in_process/hub.hpp"
 #include "bootstrap/select.hpp"
 #include "core/runtime/runtime_state.hpp"
@@ -41,10 +43,10 @@ std::unique_ptr<network::Network> make_mixed_network(bootstrap::Bootstrap& boots
 std::unique_ptr<network::Network> make_network(bootstrap::Bootstrap& bootstrap,
                                                const base::Attributes& attributes,
                                                const core::HostTable& hosts, detail::PayloadLender& copier) {
-  const std::string_view name = attributes.text(base::Attribute::network);
-  if (name == "shm" || (name == "auto" && hosts.hosts() == 1))
-    return std::make_unique<network::shm::ShmNetwork>(bootstrap, attributes, copier);
-  if (name == "mixed" || name == "auto") return make_mixed_network(bootstrap, attributes, copier);
+  bootstrap::agree(bootstrap, statement_of(attributes, bootstrap, hosts));
+  const std::string_view name = chosen_network(attributes, hosts);
+  if (name == "shm") return std::make_unique<network::shm::ShmNetwork>(bootstrap, attributes, copier);
+  if (name == "mixed") return make_mixed_network(bootstrap, attributes, copier);
   if (name == "sim") return std::make_unique<network::sim::SimNetwork>(bootstrap, attributes, copier);
   if (name == "tcp") return network::tcp::make_network(bootstrap, attributes, copier);
   return network::ofi::make_network(bootstrap, attributes, copier);
@@ -80,7 +82,8 @@ Runtime::Runtime(sim::Simulation& simulation, int rank, const RuntimeOptions& op
   sim::Simulation::State& simulated = simulation.state();
   auto attributes = base::Attributes::load(simulated.settings(options.attributes));
   const auto join_fabric = [&](bootstrap::Bootstrap& bootstrap, const base::Attributes& effective,
-                               const core::HostTable&, detail::PayloadLender& copier) {
+                               const core::HostTable& hosts, detail::PayloadLender& copier) {
+    bootstrap::agree(bootstrap, statement_of(effective, bootstrap, hosts));
     return std::make_unique<network::sim::SimNetwork>(bootstrap, effective, copier, simulated.fabric);
   };
   state_ = std::make_unique<detail::RuntimeState>(std::move(attributes),

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/agreed_attributes.hpp"
 #include "base/job_variables.hpp"
 #include "common/wrapped_text.hpp"
 #include "info/report.hpp"
@@ -85,7 +86,7 @@ std::string variables_page() {
   for (const base::AttributeRow& row : base::kAttributeTable) {
     page += fmt::format("| `{}` | {} | {}{} | {} | {} |\n", base::environment_name(row),
                         cell(row.default_value), base::range_text(row),
-                        row.power_of_two ? ", power of two" : "", row.unit, cell(row.help));
+                        row.power_of_two ? ", power of two" : "", row.unit, cell(base::help_text(row)));
   }
   page += "\n## Job\n\nPrograms and scripts may rely on these.\n\n| variable | meaning |\n|---|---|\n";
   const auto append = [&page](const base::JobVariable& variable) {

@@ -7,6 +7,7 @@
 #include <weft/networks.hpp>
 #include <weft/version.hpp>
 
+#include "base/agreed_attributes.hpp"
 #include "base/log.hpp"
 
 namespace weft::tools::info {
@@ -40,7 +41,7 @@ std::vector<AttributeState> attribute_states() {
                       .default_value = std::string(row.default_value),
                       .range = base::range_text(row) + (row.power_of_two ? ", power of two" : ""),
                       .unit = std::string(row.unit),
-                      .help = std::string(row.help)});
+                      .help = base::help_text(row)});
   }
   return states;
 }

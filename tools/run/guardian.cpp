@@ -133,6 +133,7 @@ int Guardian::run() {
     check_abort();
     check_unfinished();
     check_unreachable();
+    check_refused();
     check_time();
     check_explanation();
   }

@@ -66,6 +66,7 @@ class Guardian {
   void check_unfinished();
   void fail_unfinished(const bootstrap::local::Server::Unfinished& rank);
   void check_unreachable();
+  void check_refused();
   void fail(int rank, int exit_code, const std::string& how);
   void tell_failures();
   void tell_losses();

@@ -56,6 +56,12 @@ void Guardian::check_unreachable() {
   }
 }
 
+/// Ranks that differ in what all must agree on. They are told by themselves as well.
+void Guardian::check_refused() {
+  while (const auto refused = server_.take_refused())
+    fail(refused->rank, 1, "cannot take part in the job: " + refused->why);
+}
+
 /// Notes that a rank has failed. `how` reads "exited with code 3". A rank fails only once, although a rank
 /// that was killed has not left the job, either.
 void Guardian::fail(int rank, int exit_code, const std::string& how) {

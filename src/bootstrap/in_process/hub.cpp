@@ -10,6 +10,7 @@
 #include <mutex>
 #include <set>
 
+#include "bootstrap/agreement.hpp"
 #include "bootstrap/checks.hpp"
 #include "bootstrap/exchange.hpp"
 #include "bootstrap/job_id.hpp"
@@ -27,6 +28,7 @@ struct Instance {
   std::mutex mutex;
   std::condition_variable changed;  // notified at every change of the members below
   Exchange exchange;
+  Agreement agreement;
   std::map<std::pair<int, std::string>, std::shared_ptr<void>, RankedKeyLess> shared;
   std::map<std::string, std::shared_ptr<void>, std::less<>> shared_by_all;
   std::string aborted;
@@ -35,7 +37,7 @@ struct Instance {
   std::atomic<std::uint32_t> departures{0};
 };
 
-class InProcess final : public Bootstrap {
+class InProcess final : public Bootstrap, public Agreeing {
  public:
   InProcess(std::shared_ptr<Instance> instance, int rank, double timeout_seconds, OpenNames::Hold name)
       : name_(std::move(name)), instance_(std::move(instance)), rank_(rank), timeout_(timeout_seconds) {}
@@ -114,6 +116,15 @@ class InProcess final : public Bootstrap {
     instance_->aborted = "rank " + std::to_string(rank_) + " aborted the job with code " +
                          std::to_string(code == 0 ? 1 : code) + ": " + std::string(reason);
     instance_->changed.notify_all();
+  }
+
+  void agree(std::string_view statement) override {
+    const std::lock_guard lock{instance_->mutex};
+    const std::string why = instance_->agreement.state(rank_, statement);
+    if (why.empty()) return;
+    instance_->exchange.leave(rank_, "cannot take part (" + why + ")");
+    instance_->changed.notify_all();
+    throw Error(why);
   }
 
   void share(std::string key, std::shared_ptr<void> object) override {

@@ -3,11 +3,13 @@
 #include <weft/error.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <map>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "base/clock.hpp"
@@ -15,6 +17,7 @@
 #include "base/host/host.hpp"
 #include "base/log.hpp"
 #include "base/parse.hpp"
+#include "bootstrap/agreement.hpp"
 #include "bootstrap/checks.hpp"
 #include "bootstrap/job_id.hpp"
 #include "bootstrap/local/board.hpp"
@@ -42,13 +45,14 @@ OpenNames& names_of(const LocalJob& job) {
   return names[{job.id, job.rank}];
 }
 
-class LocalClient final : public Bootstrap {
+class LocalClient final : public Bootstrap, public Agreeing {
  public:
   LocalClient(const LocalJob& job, double timeout_seconds, std::string_view name)
       : name_(job.size > 1 ? names_of(job).take(name) : OpenNames::Hold()),
         rank_(job.rank),
         size_(job.size),
         timeout_(timeout_seconds),
+        serves_others_(job.served_by == job.rank),
         channel_(local::connect_launcher(job.socket_name, job.inherited_socket)) {
     Answer welcome = ask(Message::hello, rank_, bytes_of(job.id), bytes_of(name));
     local::Welcome content{};
@@ -160,6 +164,16 @@ class LocalClient final : public Bootstrap {
     channel_.tell(Message::loss, bytes_of(what.substr(0, kLongestReason)));
   }
 
+  void agree(std::string_view statement) override {
+    if (size_ == 1) return;
+    try {
+      ask(Message::agree, 0, bytes_of(statement));
+    } catch (const Error&) {
+      if (serves_others_) await_others();
+      throw;
+    }
+  }
+
   void abort(int code, std::string_view reason) override {
     try {
       // The answer means that the launcher has the reason; it then ends this process, unless the process ends
@@ -175,6 +189,15 @@ class LocalClient final : public Bootstrap {
 
  private:
   static constexpr std::size_t kLongestReason = 4096;
+  static constexpr double kToBeTold = 5.0;  // seconds
+
+  /// The job's server ends with this process: the others have a while to be told by it why.
+  void await_others() const {
+    const base::Deadline while_they_ask{kToBeTold};
+    while (board_->departures().load(std::memory_order_acquire) < static_cast<std::uint32_t>(size_) &&
+           !while_they_ask.passed())
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
 
   static Answer& checked(Answer& answer) {
     if (answer.message == Message::failed) throw Error(text_of(answer.payload));
@@ -196,6 +219,7 @@ class LocalClient final : public Bootstrap {
   const int rank_;
   const int size_;
   const double timeout_;
+  const bool serves_others_;
   bool is_apart_ = true;
   std::string id_;
   Secret secret_{};

@@ -30,6 +30,7 @@ enum class Message : std::uint32_t {
   lend,         // 0              key; with a descriptor; answered by missing when there are too many
   take_back,    // 0              key
   borrow,       // rank           key; the answer is done with a descriptor, or missing
+  agree,        // 0              what the rank states (agreement.hpp); failed: it differs, and has failed
   // answers
   done = 100,  // 0              the requested data
   missing,     // 0              none

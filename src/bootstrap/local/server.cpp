@@ -126,6 +126,13 @@ std::optional<Server::Unreachable> Server::take_unreachable() {
   return next;
 }
 
+std::optional<Server::Refused> Server::take_refused() {
+  if (refused_.empty()) return std::nullopt;
+  Refused next = std::move(refused_.front());
+  refused_.pop_front();
+  return next;
+}
+
 void Server::rank_ended(int rank, std::string how) {
   ended_.emplace(rank, how);
   // The last messages of the rank may not have been read yet.

@@ -88,6 +88,10 @@ class Server : private RankConnections::User {
   /// Returns true when all ranks have joined, and none but of this process is connected; `is_late`: those
   /// that have not joined do not count.
   [[nodiscard]] bool has_served_all(bool is_late) const;
+  /// Returns true when the rank has joined the job at some time.
+  [[nodiscard]] bool has_joined(int rank) const {
+    return !joins_[static_cast<std::size_t>(rank)].by_name.empty();
+  }
   /// The process of a rank of this host that has joined; 0 when it is not known.
   [[nodiscard]] std::int32_t process_of(int rank) const {
     return joins_[static_cast<std::size_t>(rank)].process;
@@ -109,6 +113,14 @@ class Server : private RankConnections::User {
   };
   /// Returns each such rank once; its process should be ended.
   std::optional<Unreachable> take_unreachable();
+
+  /// A rank that differs from others in what all must agree on; it takes part no more.
+  struct Refused {
+    int rank;
+    std::string why;
+  };
+  /// Returns each such rank once.
+  std::optional<Refused> take_refused();
 
   struct Loss {
     int rank;
@@ -133,6 +145,7 @@ class Server : private RankConnections::User {
   void get(Connection& connection, bool waits);
   void collective(Connection& connection, CollectiveKind kind);
   void report_unreachable(Connection& connection);
+  void agree(Connection& connection);
   void decide_reports();
   void lend(Connection& connection);
   void take_back(Connection& connection);
@@ -196,6 +209,7 @@ class Server : private RankConnections::User {
   };
   std::deque<Report> reports_;
   std::deque<Unreachable> unreachable_;
+  std::deque<Refused> refused_;
 };
 
 }  // namespace weft::bootstrap::local

@@ -59,8 +59,11 @@ bool Server::handle(Connection& connection) {
       answer(connection, header.request, Message::done, nullptr);
       return true;
     case Message::leave:
-      instances_[connection.instance]->member(connection.rank) = Membership::left;
-      mark_left(*instances_[connection.instance], connection.rank);
+      if (Membership& member = instances_[connection.instance]->member(connection.rank);
+          member == Membership::joined) {
+        member = Membership::left;
+        mark_left(*instances_[connection.instance], connection.rank);
+      }
       return false;
     case Message::ending:
       instances_[connection.instance]->exchange.begin_to_leave(connection.rank,
@@ -69,6 +72,9 @@ bool Server::handle(Connection& connection) {
       return true;
     case Message::unreachable:
       report_unreachable(connection);
+      return true;
+    case Message::agree:
+      agree(connection);
       return true;
     case Message::loss:
       losses_.push_back({connection.rank, std::string(connection.text())});
@@ -135,6 +141,19 @@ bool Server::hello(Connection& connection) {
   else
     answer(connection, header.request, Message::done, std::move(payload), std::move(board));
   return true;
+}
+
+void Server::agree(Connection& connection) {
+  Instance& instance = *instances_[connection.instance];
+  const int rank = connection.rank;
+  const std::string why = instance.agreement.state(rank, connection.text());
+  if (why.empty()) return answer(connection, connection.header.request, Message::done, nullptr);
+  refuse(connection, connection.header.request, why);
+  if (instance.member(rank) != Membership::joined) return;
+  instance.member(rank) = Membership::refused;
+  mark_failed(instance, rank);
+  refused_.push_back({rank, why});
+  leave(instance, rank, "cannot take part (" + why + ")");  // which may be the end of the instance
 }
 
 void Server::report_unreachable(Connection& connection) {

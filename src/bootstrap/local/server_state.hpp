@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "bootstrap/agreement.hpp"
 #include "bootstrap/local/board.hpp"
 #include "bootstrap/local/server.hpp"
 
@@ -48,6 +49,7 @@ enum class Membership : std::uint8_t {
   left,         ///< in order, with a message
   lost,         ///< its connection ended without that message, as it does when its process ends
   unreachable,  ///< declared failed, because another rank could not reach it
+  refused,      ///< differs in what all must agree on
   cut_off,      ///< its connection ended without that message, and the process has gone on for a while
 };
 
@@ -68,6 +70,7 @@ struct Server::Instance {
 
   std::uint32_t number;
   Exchange exchange;
+  Agreement agreement;
   Board board;
   std::vector<Membership> members;  // by rank
   int left = 0;                     // ranks that have joined and left, or can never join

@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "bootstrap/agreement.hpp"
 #include "jobs.hpp"
 
 namespace weft::bootstrap {
@@ -278,6 +279,51 @@ TEST_P(BootstrapOfSeveralRanks, different_collectives_at_the_same_time_are_an_er
     finished.fetch_add(1);
     while (finished.load() < size()) std::this_thread::yield();
   });
+}
+
+std::string statement(const char* value) {
+  Statement statement("a host");
+  statement.add("network (WEFT_NETWORK)", value);
+  return statement.text();
+}
+
+TEST_P(BootstrapConformance, ranks_that_state_the_same_agree) {
+  const auto job = make_job();
+  on_every_rank(*job, [&](Bootstrap& bootstrap) {
+    agree(bootstrap, statement("tcp"));
+    bootstrap.barrier();
+  });
+}
+
+TEST_P(BootstrapOfSeveralRanks, a_rank_that_states_something_else_is_refused_and_all_others_learn_why) {
+  const auto job = make_job();
+  const std::string expected =
+      "rank 1 on a host has network (WEFT_NETWORK) shm; rank 0 on a host has network (WEFT_NETWORK) tcp: all "
+      "ranks must "
+      "have the same";
+  const auto zero = job->join(0);
+  agree(*zero, statement("tcp"));
+  const auto one = job->join(1);
+  EXPECT_EQ(error_of([&] { agree(*one, statement("shm")); }), expected);
+  const auto two = job->join(2);
+  agree(*two, statement("tcp"));
+  for (const auto* each : {&zero, &two}) {
+    EXPECT_NE(error_of([&] { (*each)->barrier(); }).find(expected), std::string::npos);
+    EXPECT_NE(error_of([&] { (*each)->get(1, "address"); }).find(expected), std::string::npos);
+    if (const auto* const failures = (*each)->failures(); failures != nullptr) {
+      while (failures->load(std::memory_order_acquire) == 0) std::this_thread::yield();
+      EXPECT_TRUE((*each)->has_failed(1));
+    }
+  }
+}
+
+TEST_P(BootstrapOfSeveralRanks, every_runtime_of_a_job_has_an_agreement_of_its_own) {
+  const auto job = make_job();
+  for (const char* const value : {"tcp", "shm"})
+    on_every_rank(*job, [&](Bootstrap& bootstrap) {
+      agree(bootstrap, statement(value));
+      bootstrap.barrier();
+    });
 }
 
 INSTANTIATE_TEST_SUITE_P(All, BootstrapConformance,
