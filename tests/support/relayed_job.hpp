@@ -71,6 +71,18 @@ class RelayedJob {
     for (int rank = host; rank < size_; rank += static_cast<int>(hosts_.size()) + 1)
       server_.rank_ended(rank, "was lost with its host");
   }
+  /// The root is lost for the ranks of a host.
+  void lose_root(int host, const std::string& why) {
+    const std::lock_guard lock(mutex_);
+    auto& lost = hosts_[static_cast<std::size_t>(host) - 1];
+    lost.root.reset();
+    lost.agent->root_lost(why);
+  }
+  template <class Use>
+  auto with_agent(int host, const Use& use) {
+    const std::lock_guard lock(mutex_);
+    return use(*hosts_[static_cast<std::size_t>(host) - 1].agent);
+  }
   template <class Use>
   auto with_server(const Use& use) {
     const std::lock_guard lock(mutex_);

@@ -3,14 +3,13 @@
 #include <weft/error.hpp>
 #include <weft/version.hpp>
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstring>
 #include <map>
 #include <tuple>
 
 #include "base/host/host.hpp"
+#include "base/host/host_name.hpp"
 #include "bootstrap/job_id.hpp"
 #include "sockets/addresses.hpp"
 
@@ -18,18 +17,15 @@ namespace weft::bootstrap::contact {
 
 namespace {
 
-constexpr std::uint32_t kMagic = 0x43544657;  // "WFTC"
-constexpr std::uint32_t kVersion = 2;
+constexpr std::uint32_t kMagic = 0x43544657;       // "WFTC"
+constexpr std::uint32_t kFaultMagic = 0x46544657;  // "WFTF"
+constexpr std::uint32_t kVersion = 3;
 
 /// Begins a card; the addresses follow.
 struct Fixed {
   std::uint32_t magic;
   std::uint32_t version;
   std::array<char, 16> weft;
-  std::uint64_t packet_size;
-  std::uint64_t inline_max;
-  std::array<char, 16> network;
-  std::array<char, 32> provider;
   std::uint64_t boot_id;
   std::uint64_t network_namespace;
   std::array<char, 64> host_name;
@@ -52,9 +48,14 @@ std::string to_text(const std::array<char, Size>& array) {
   return {array.data(), ::strnlen(array.data(), Size)};
 }
 
-std::string own_name() {
-  std::array<char, 256> name{};
-  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "?";
+/// Why a rank cannot join, where its bytes tell that.
+std::string fault_in(std::span<const std::byte> bytes) {
+  std::uint32_t magic = 0;
+  if (bytes.size() <= sizeof magic) return {};
+  std::memcpy(&magic, bytes.data(), sizeof magic);
+  if (magic != kFaultMagic) return {};
+  const auto text = bytes.subspan(sizeof magic);
+  return {reinterpret_cast<const char*>(text.data()), text.size()};
 }
 
 }  // namespace
@@ -64,10 +65,6 @@ std::vector<std::byte> encode(const Card& card) {
   const Fixed fixed{kMagic,
                     kVersion,
                     to_array<16>(card.version),
-                    card.packet_size,
-                    card.inline_max,
-                    to_array<16>(card.network),
-                    to_array<32>(card.provider),
                     card.boot_id,
                     card.network_namespace,
                     to_array<64>(card.host_name),
@@ -81,6 +78,14 @@ std::vector<std::byte> encode(const Card& card) {
   return bytes;
 }
 
+std::vector<std::byte> encode_fault(std::string_view why) {
+  const std::string_view text = why.substr(0, kMostBytes - sizeof kFaultMagic);
+  std::vector<std::byte> bytes(sizeof kFaultMagic + text.size());
+  std::memcpy(bytes.data(), &kFaultMagic, sizeof kFaultMagic);
+  text.copy(reinterpret_cast<char*>(bytes.data()) + sizeof kFaultMagic, text.size());
+  return bytes;
+}
+
 std::optional<Card> decode(std::span<const std::byte> bytes) {
   Fixed fixed{};
   if (bytes.size() < sizeof fixed) return std::nullopt;
@@ -89,10 +94,6 @@ std::optional<Card> decode(std::span<const std::byte> bytes) {
       bytes.size() != sizeof fixed + fixed.address_bytes)
     return std::nullopt;
   Card card{to_text(fixed.weft),
-            fixed.packet_size,
-            fixed.inline_max,
-            to_text(fixed.network),
-            to_text(fixed.provider),
             fixed.boot_id,
             fixed.network_namespace,
             to_text(fixed.host_name),
@@ -103,17 +104,12 @@ std::optional<Card> decode(std::span<const std::byte> bytes) {
   return card;
 }
 
-Card make_card(const base::Attributes& attributes, const sockets::PublicKey& key) {
-  using base::Attribute;
+Card make_card(const sockets::PublicKey& key) {
   Card card;
   card.version = library_version();
-  card.packet_size = static_cast<std::uint64_t>(attributes.integer(Attribute::packet_size));
-  card.inline_max = static_cast<std::uint64_t>(attributes.integer(Attribute::inline_max));
-  card.network = attributes.text(Attribute::network);
-  card.provider = attributes.text(Attribute::ofi_provider);
   card.boot_id = base::read_boot_id();
   card.network_namespace = sockets::read_network_namespace();
-  card.host_name = own_name();
+  card.host_name = base::host_name();
   card.job_id = random_job_id();
   card.key = key;
   return card;
@@ -122,26 +118,19 @@ Card make_card(const base::Attributes& attributes, const sockets::PublicKey& key
 std::vector<Card> check_cards(const Cards& cards) {
   std::vector<Card> decoded;
   for (std::size_t rank = 0; rank < cards.size(); ++rank) {
+    if (const std::string fault = fault_in(cards[rank]); !fault.empty())
+      throw Error("rank " + std::to_string(rank) + " cannot join: " + fault);
     const auto card = decode(cards[rank]);
     if (!card.has_value())
       throw Error("rank " + std::to_string(rank) +
                   " runs with another version of weft: all ranks must use the same");
     decoded.push_back(*card);
+    // What else they must agree on they state when they join (agreement.hpp).
     const Card& first = decoded.front();
-    const auto require = [&](const std::string& own, const std::string& zero, const char* what,
-                             const char* how) {
-      if (own == zero) return;
-      throw Error("rank " + std::to_string(rank) + " on " + card->host_name + " has " + what + " " + own +
-                  ", rank 0 on " + first.host_name + " has " + zero + ": " + how);
-    };
-    const char* const kSame = "set it to the same on all ranks";
-    require(card->version, first.version, "the version of weft", "all ranks must use the same");
-    require(std::to_string(card->packet_size), std::to_string(first.packet_size),
-            "packet_size (WEFT_PACKET_SIZE)", kSame);
-    require(std::to_string(card->inline_max), std::to_string(first.inline_max),
-            "inline_max (WEFT_INLINE_MAX)", kSame);
-    require(card->network, first.network, "network (WEFT_NETWORK)", kSame);
-    require(card->provider, first.provider, "ofi_provider (WEFT_OFI_PROVIDER)", kSame);
+    if (card->version != first.version)
+      throw Error("rank " + std::to_string(rank) + " on " + card->host_name + " has the version " +
+                  card->version + " of weft, rank 0 on " + first.host_name + " has " + first.version +
+                  ": all ranks must use the same");
   }
   return decoded;
 }

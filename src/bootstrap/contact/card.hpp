@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "base/attributes.hpp"
 #include "bootstrap/bootstrap.hpp"
 #include "bootstrap/contact/launcher_exchange.hpp"
 #include "sockets/key_derivation.hpp"
@@ -18,11 +18,7 @@ namespace weft::bootstrap::contact {
 /// Rank 0's job id is that of the job, and the other ranks reach its server at its addresses. Nothing in it
 /// is secret.
 struct Card {
-  std::string version;  // of weft
-  std::uint64_t packet_size = 0;
-  std::uint64_t inline_max = 0;
-  std::string network;
-  std::string provider;
+  std::string version;        // of weft
   std::uint64_t boot_id = 0;  // with the next: the host
   std::uint64_t network_namespace = 0;
   std::string host_name;
@@ -36,8 +32,11 @@ std::vector<std::byte> encode(const Card& card);
 /// Returns nothing when the bytes have another form.
 std::optional<Card> decode(std::span<const std::byte> bytes);
 
+/// In the place of a card: why the rank cannot join.
+std::vector<std::byte> encode_fault(std::string_view why);
+
 /// The card of this rank, with a job id of its own.
-Card make_card(const base::Attributes& attributes, const sockets::PublicKey& key);
+Card make_card(const sockets::PublicKey& key);
 
 /// Decodes the cards of all ranks. Throws weft::Error that names two ranks, and in what they differ, when
 /// they cannot form a job.

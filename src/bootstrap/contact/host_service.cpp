@@ -9,10 +9,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
+#include <optional>
 #include <utility>
 
+#include "base/clock.hpp"
 #include "base/log.hpp"
+#include "base/parse.hpp"
 #include "base/signals_blocked.hpp"
 #include "base/system_call.hpp"
 #include "bootstrap/local/server.hpp"
@@ -26,6 +30,7 @@ namespace weft::bootstrap::contact {
 namespace {
 
 constexpr int kLongestSleep = 1000;  // milliseconds
+constexpr double kMoment = 10.0;     // seconds
 
 short events_of(const relay::FrameLink& link) {
   return static_cast<short>(link.wants_room() ? POLLIN | POLLOUT : POLLIN);
@@ -33,6 +38,9 @@ short events_of(const relay::FrameLink& link) {
 
 /// A thread that serves until its work is over, after it has been asked to end.
 class ServiceThread : public HostService {
+ public:
+  void give_up() override { is_given_up_ = true; }
+
  protected:
   explicit ServiceThread(double contact_seconds)
       : stop_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
@@ -68,7 +76,7 @@ class ServiceThread : public HostService {
     std::optional<base::Deadline> late;
     for (;;) {
       serve();
-      if (late && is_over(late->passed())) return;
+      if (late && (is_given_up_ || is_over(late->passed()))) return;
       std::vector<pollfd> waits{{late ? -1 : stop_.get(), POLLIN, 0}};
       add_waits(waits);
       ::poll(waits.data(), waits.size(), std::min(limit_ms(), late ? 20 : kLongestSleep));
@@ -77,6 +85,7 @@ class ServiceThread : public HostService {
   }
 
   base::Descriptor stop_;
+  std::atomic<bool> is_given_up_{false};
   const double contact_seconds_;
   const pid_t process_;
   std::thread thread_;
@@ -103,6 +112,8 @@ class JobService final : public ServiceThread {
       acceptor_ = std::make_unique<sockets::Acceptor>(membership, std::move(listener), log_);
       acceptor_->open(0, inbox_);
     }
+    // Its host's connection and then a rank have as long each.
+    joining_.emplace(2 * job_.contact_seconds + kMoment);
     start();
   }
   ~JobService() override { finish(); }
@@ -120,12 +131,15 @@ class JobService final : public ServiceThread {
       if (hosts_[host]->link().has_ended()) lose(host);
     }
     while (const auto lost = server_.take_unreachable()) end(*lost);
+    while (const auto refused = server_.take_refused())
+      log_.error("rank " + std::to_string(refused->rank) + " cannot take part in the job: " + refused->why);
     while (server_.take_unfinished().has_value()) {
     }
     for (; told_losses_ < server_.losses().size(); ++told_losses_) {
       const local::Server::Loss& loss = server_.losses()[told_losses_];
       log_.error("rank " + std::to_string(loss.rank) + " had accepted messages that are lost: " + loss.what);
     }
+    if (joining_ && joining_->passed()) end_absent();
     if (server_.aborted().has_value() && !std::exchange(has_told_abort_, true)) end_all(*server_.aborted());
   }
 
@@ -136,6 +150,16 @@ class JobService final : public ServiceThread {
     // The own process last: it is rank 0.
     for (int rank = job_.size - 1; rank >= 0; --rank)
       if (rank != abort.rank) end_process(rank, SIGTERM, "the job was aborted: " + abort.reason);
+  }
+
+  /// All have come to the exchange: who has not joined by now has ended, or hangs.
+  void end_absent() {
+    joining_.reset();
+    for (int rank = 0; rank < job_.size; ++rank)
+      if (!server_.has_joined(rank))
+        server_.rank_ended(rank, "has told where it is, and has not joined the job within " +
+                                     base::seconds_text(job_.contact_seconds) +
+                                     " s (WEFT_BOOTSTRAP_TIMEOUT)");
   }
 
   void end_process(int rank, int signal, const std::string& why) {
@@ -202,6 +226,7 @@ class JobService final : public ServiceThread {
   std::vector<std::unique_ptr<relay::RemoteHost>> hosts_;
   std::size_t told_losses_ = 0;
   bool has_told_abort_ = false;
+  std::optional<base::Deadline> joining_;  // until then all must have joined
 };
 
 class RemoteService final : public ServiceThread {
@@ -217,9 +242,13 @@ class RemoteService final : public ServiceThread {
  private:
   void serve() override {
     agent_.serve();
-    while (const auto end = agent_.take_end())
+    while (const auto end = agent_.take_end()) {
+      log_.error("rank " + std::to_string(end->rank) + " is ended: " + end->why);
       if (end->process > 0) ::kill(end->process, SIGKILL);
-    if (agent_.link().has_ended() && !std::exchange(has_lost_root_, true)) agent_.root_lost();
+    }
+    if (agent_.link().has_ended() && !std::exchange(has_lost_root_, true))
+      agent_.root_lost("rank 0 on " + job_.host_names.front() +
+                       ", which serves the job, is lost: " + agent_.link().why_ended());
   }
   [[nodiscard]] bool is_over(bool is_late) override {
     const auto own = static_cast<int>(std::count(job_.host_of.begin(), job_.host_of.end(), job_.host));
@@ -232,6 +261,7 @@ class RemoteService final : public ServiceThread {
   }
 
   const ServedJob job_;
+  const base::Log log_{base::LogLevel::warn, 0};
   relay::Agent agent_;
   bool has_lost_root_ = false;
 };

@@ -32,6 +32,8 @@ struct ServedJob {
 class HostService {
  public:
   virtual ~HostService() = default;
+  /// The job has not come about: nobody is waited for.
+  virtual void give_up() = 0;
 };
 
 /// Of rank 0. `listener`: where the services of other hosts connect; unused when there is one host. Throws

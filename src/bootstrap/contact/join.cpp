@@ -30,6 +30,8 @@ namespace {
 
 using base::Attribute;
 
+constexpr double kToTell = 5.0;  // seconds in which a host that cannot join tells why
+
 std::unique_ptr<Contact> make_contact(Method method) {
   const auto job_or = [](auto job, const char* what) {
     if (!job.has_value()) throw Error(std::string("WEFT_BOOTSTRAP: ") + what);
@@ -61,17 +63,8 @@ class Membership {
     const base::Deadline deadline(timeout_);
     sockets::prepare_greetings();
     pair_ = sockets::make_key_pair();
-    Card card = make_card(attributes, pair_.known_to_all);
     sockets::Listener listener;
-    if (contact_->rank() == 0) {
-      listener = sockets::listen_in(sockets::parse_ports(attributes.text(Attribute::ports)));
-      sockets::Endpoints own{listener.port, sockets::read_network_namespace(), {}};
-      for (const sockets::Interface& each :
-           sockets::select_interfaces(sockets::list_interfaces(), attributes.text(Attribute::interface)))
-        own.addresses.push_back(each.address);
-      card.addresses = sockets::encode(own);
-    }
-    const std::vector<Card> cards = check_cards(contact_->exchange(encode(card), deadline));
+    const std::vector<Card> cards = check_cards(contact_->exchange(own_card(attributes, listener), deadline));
     const std::vector<std::int32_t> hosts = hosts_of(cards);
     const std::int32_t host = hosts[static_cast<std::size_t>(contact_->rank())];
     const int leader = static_cast<int>(std::find(hosts.begin(), hosts.end(), host) - hosts.begin());
@@ -81,7 +74,13 @@ class Membership {
     job_.served_by = leader;
     // The id is random: nobody else has this name, and every host of one kernel has its own.
     job_.socket_name = "weft-" + job_.id + "-" + std::to_string(host);
-    if (leader == job_.rank) service_ = make_service(attributes, cards, hosts, host, std::move(listener));
+    std::string fault;
+    try {
+      if (leader == job_.rank) service_ = make_service(attributes, cards, hosts, host, std::move(listener));
+    } catch (const Error& error) {
+      fault = error.what();
+    }
+    agree_on_hosts(hosts, fault);
     await_service(deadline, cards[static_cast<std::size_t>(leader)].host_name, leader);
   }
 
@@ -91,6 +90,41 @@ class Membership {
   }
 
  private:
+  /// What this rank tells the others; when it cannot join, why.
+  [[nodiscard]] std::vector<std::byte> own_card(const base::Attributes& attributes,
+                                                sockets::Listener& listener) const try {
+    Card card = make_card(pair_.known_to_all);
+    if (contact_->rank() == 0) {
+      listener = sockets::listen_in(sockets::parse_ports(attributes.text(Attribute::ports)));
+      sockets::Endpoints own{listener.port, sockets::read_network_namespace(), {}};
+      for (const sockets::Interface& each :
+           sockets::select_interfaces(sockets::list_interfaces(), attributes.text(Attribute::interface)))
+        own.addresses.push_back(each.address);
+      card.addresses = sockets::encode(own);
+    }
+    return encode(card);
+  } catch (const Error& error) {
+    return encode_fault(error.what());
+  }
+
+  /// All hosts are connected with that of rank 0, or all ranks learn which are not, and why.
+  void agree_on_hosts(const std::vector<std::int32_t>& hosts, const std::string& fault) const {
+    std::vector<int> leaders;
+    for (std::size_t rank = 0; rank < hosts.size(); ++rank)
+      if (static_cast<std::size_t>(hosts[rank]) == leaders.size()) leaders.push_back(static_cast<int>(rank));
+    std::string all;
+    if (leaders.size() == 1) {
+      all = fault;
+      contact_->end_exchanges();
+    } else {
+      for (const std::string& each : contact_->report(leaders, fault, base::Deadline(timeout_ + kToTell)))
+        if (!each.empty()) all += (all.empty() ? "" : "; ") + each;
+    }
+    if (all.empty()) return;
+    if (service_ != nullptr) service_->give_up();
+    throw Error(all);
+  }
+
   std::unique_ptr<HostService> make_service(const base::Attributes& attributes,
                                             const std::vector<Card>& cards,
                                             const std::vector<std::int32_t>& hosts, std::int32_t host,

@@ -14,6 +14,7 @@ namespace weft::bootstrap::contact {
 
 /// Most bytes that a rank gives to the exchange.
 inline constexpr std::size_t kMostBytes = 700;
+inline constexpr std::size_t kLongestReport = 640;
 
 using Cards = std::vector<std::vector<std::byte>>;  // by rank
 
@@ -29,6 +30,12 @@ class Contact {
   /// Gives the own bytes to all ranks and returns those of all, once. Throws weft::Error when it has not
   /// ended at the deadline, which names the ranks that have not come as far as the launcher tells.
   virtual Cards exchange(std::span<const std::byte> own, const base::Deadline& deadline) = 0;
+  /// A second exchange, after the first: every rank calls it once, those of `from` give a text of at most
+  /// kLongestReport bytes, and all ranks get these in the order of `from`. Throws as exchange() does.
+  virtual std::vector<std::string> report(const std::vector<int>& from, const std::string& own,
+                                          const base::Deadline& deadline) = 0;
+  /// No second exchange follows.
+  virtual void end_exchanges() {}
 };
 
 /// "1, 2 and 5", the first of many.

@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "base/host/host.hpp"
@@ -25,6 +27,11 @@ namespace {
 
 std::uint32_t number_of(FrameKind kind) { return static_cast<std::uint32_t>(kind); }
 
+bool expects_answer(Message message) {
+  return message != Message::leave && message != Message::ending && message != Message::loss &&
+         message != Message::unreachable;
+}
+
 }  // namespace
 
 /// A connection of a rank.
@@ -34,6 +41,7 @@ struct Agent::Client {
   int rank = -1;                          // -1 before hello
   std::optional<std::uint32_t> instance;  // once the root has welcomed it
   std::uint32_t hello = 0;                // request
+  std::set<std::uint32_t> open;           // requests that the root has not answered
 };
 
 Agent::Agent(std::string job_id, int size, sockets::Greeted to_root, std::string socket_name)
@@ -68,8 +76,17 @@ bool Agent::has_served(int ranks, bool is_late) const {
   return !is_used && (is_late || processes_.size() >= static_cast<std::size_t>(ranks));
 }
 
-void Agent::root_lost() noexcept {
+void Agent::root_lost(std::string why) {
+  why_lost_ = std::move(why);
   for (const auto& [instance, board] : boards_) board->mark_failed(0);
+  for (const auto& [connection, client] : clients_)
+    for (const std::uint32_t request : std::exchange(client->open, {})) refuse(*client, request, why_lost_);
+}
+
+std::size_t Agent::open_requests() const {
+  std::size_t count = 0;
+  for (const auto& [connection, client] : clients_) count += client->open.size();
+  return count;
 }
 
 std::optional<Agent::End> Agent::take_end() {
@@ -94,9 +111,17 @@ bool Agent::received(int connection, local::Request& request) {
   } else if (answers_itself(*client, request)) {
     return true;
   }
-  link_.send({number_of(FrameKind::message), client->stream, 0, 0},
-             std::as_bytes(std::span(&request.header, 1)), request.payload);
+  pass_on(*client, request);
   return true;
+}
+
+void Agent::pass_on(Client& client, const local::Request& request) {
+  if (expects_answer(request.header.message)) {
+    if (!why_lost_.empty()) return refuse(client, request.header.request, why_lost_);
+    client.open.insert(request.header.request);
+  }
+  link_.send({number_of(FrameKind::message), client.stream, 0, 0},
+             std::as_bytes(std::span(&request.header, 1)), request.payload);
 }
 
 /// Returns true when the root is to be asked.
@@ -183,6 +208,7 @@ bool Agent::take(const FrameHeader& frame, Bytes& payload) {
       if (header.length != payload.size() - sizeof header) break;
       Client* const client = find_stream(frame.stream);
       if (client == nullptr) return true;  // it has ended meanwhile
+      client->open.erase(header.request);
       payload.erase(payload.begin(), payload.begin() + sizeof header);
       if (header.message == Message::done && header.request == client->hello && !client->instance.has_value())
         return welcome(*client, header, std::move(payload));

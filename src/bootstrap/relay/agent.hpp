@@ -37,8 +37,11 @@ class Agent : private local::RankConnections::User {
   /// Tells the root that the process of a rank has ended; `how` reads "exited with code 0".
   void rank_ended(int rank, const std::string& how);
 
-  /// The root does not answer any more: the boards tell that rank 0 has failed.
-  void root_lost() noexcept;
+  /// The root does not answer any more: the boards tell that rank 0 has failed, and what ranks have asked, or
+  /// ask from now on, fails with this text.
+  void root_lost(std::string why);
+  /// Requests of ranks that the root has not answered.
+  [[nodiscard]] std::size_t open_requests() const;
   /// Returns true when so many ranks have joined, and none but of this process is connected; `is_late`:
   /// however many.
   [[nodiscard]] bool has_served(int ranks, bool is_late) const;
@@ -61,6 +64,7 @@ class Agent : private local::RankConnections::User {
 
   bool hello(Client& client, const local::Request& request);
   bool answers_itself(Client& client, local::Request& request);
+  void pass_on(Client& client, const local::Request& request);
   void refuse(const Client& client, std::uint32_t request, const std::string& why);
   bool take(const FrameHeader& frame, Bytes& payload);
   bool welcome(Client& client, const local::Header& header, Bytes payload);
@@ -81,6 +85,7 @@ class Agent : private local::RankConnections::User {
   std::map<Loan, std::shared_ptr<const local::Descriptor>> lent_;
   std::map<int, pid_t> processes_;  // by rank
   std::deque<End> ends_;
+  std::string why_lost_;  // the root
 };
 
 }  // namespace weft::bootstrap::relay

@@ -180,6 +180,8 @@ void TcpEndpoint::search_on(Connection& connection, std::int64_t now) noexcept {
                       to_text(is_waiting->address, search.port) + " yet");
   }
   if (now > search.deadline)
+    for (const Attempt& each : search.attempts) note_fault(search, each.address, "no answer");
+  if (now > search.deadline)
     return lose(connection, "none of its addresses can be reached: " +
                                 (search.faults.empty() ? "they do not answer" : search.faults));
   if (now < search.next_time && (!search.attempts.empty() || search.next == 0)) return;

@@ -105,6 +105,14 @@ void copy_process() {
   say(line);
 }
 
+[[noreturn]] void meet_for_ever(Runtime& runtime) {
+  runtime.barrier();
+  std::ostringstream line;
+  line << "joined\n";
+  say(line);
+  for (;;) runtime.barrier();
+}
+
 }  // namespace
 }  // namespace weft
 
@@ -118,10 +126,12 @@ int main(int count, char** arguments) try {
     pass_messages(runtime, std::stod(test::option(count, arguments, "seconds", "1")));
   else if (mode == "fork")
     copy_process();
+  else if (mode == "barriers")
+    meet_for_ever(runtime);
   else if (mode == "echo" && runtime.rank() == 0)
     copy_input();
   else if (mode != "echo")
-    test::fail("hosts_rank: the mode \"" + mode + "\" does not exist: where, ring, fork, echo");
+    test::fail("hosts_rank: the mode \"" + mode + "\" does not exist: where, ring, fork, barriers, echo");
 } catch (const weft::Error& error) {
   weft::test::fail(error.what());
 }

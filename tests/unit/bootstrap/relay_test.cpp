@@ -70,6 +70,23 @@ TEST(Relay, notices_a_rank_that_is_cut_off_without_leaving) {
   EXPECT_NE(test::error_of([&] { zero->barrier(); }).find("rank 2"), std::string::npos);
 }
 
+TEST(Relay, answers_what_ranks_wait_for_or_ask_later_when_the_root_is_lost) {
+  RelayedJob job(3, 3, 20);
+  const auto zero = job.join(0);
+  const auto one = job.join(1);
+  std::string waiting;
+  std::thread thread([&] { waiting = test::error_of([&] { one->barrier(); }); });
+  EXPECT_TRUE(soon(
+      [&] { return job.with_agent(1, [](relay::Agent& agent) { return agent.open_requests() == 1; }); }));
+  job.lose_root(1, "rank 0 is lost: the connection was closed");
+  thread.join();
+  EXPECT_EQ(waiting, "rank 0 is lost: the connection was closed");
+  EXPECT_TRUE(one->has_failed(0));
+  EXPECT_EQ(test::error_of([&] { one->put("key", {}); }), waiting);
+  EXPECT_EQ(test::error_of([&] { static_cast<void>(one->try_get(2, "key")); }), waiting);
+  EXPECT_EQ(test::error_of([&] { static_cast<void>(job.join(1, "later")); }), waiting);
+}
+
 TEST(Relay, counts_all_ranks_of_a_lost_host_as_failed) {
   RelayedJob job(6, 3, 20);
   std::vector<std::unique_ptr<Bootstrap>> ranks;

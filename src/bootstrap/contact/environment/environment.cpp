@@ -6,6 +6,7 @@
 
 #include "base/parse.hpp"
 #include "bootstrap/contact/environment/gathering.hpp"
+#include "bootstrap/contact/environment/reports.hpp"
 
 namespace weft::bootstrap::contact {
 
@@ -32,11 +33,21 @@ class Environment final : public Contact {
   int rank() const override { return job_.rank; }
   int size() const override { return job_.size; }
   Cards exchange(std::span<const std::byte> own, const base::Deadline& deadline) override {
-    return job_.rank == 0 ? gather_cards(job_, own, deadline) : bring_card(job_, own, deadline);
+    return job_.rank == 0 ? gather_cards(job_, own, deadline, connections_)
+                          : bring_card(job_, own, deadline, connections_);
   }
+  std::vector<std::string> report(const std::vector<int>& from, const std::string& own,
+                                  const base::Deadline& deadline) override {
+    const auto connections = std::move(connections_);  // which end with this
+    return job_.rank == 0 ? gather_reports(connections, from, own, deadline)
+                          : bring_report(connections.front(), job_.rank, from, own, deadline);
+  }
+
+  void end_exchanges() override { connections_.clear(); }
 
  private:
   const EnvironmentJob job_;
+  Connections connections_;  // of rank 0: to all, by rank; of others: to rank 0
 };
 
 }  // namespace

@@ -102,6 +102,11 @@ class Gathering {
     tell(ResultKind::cards, std::as_bytes(std::span(told)));
     return cards;
   }
+  Connections take_connections() {
+    Connections all;
+    for (Member& each : arrived_) all.push_back(std::move(each.socket));
+    return all;
+  }
 
  private:
   struct Member {
@@ -344,21 +349,28 @@ Meeting meet(int socket, const EnvironmentJob& job, std::span<const std::byte> o
 
 }  // namespace
 
-Cards gather_cards(const EnvironmentJob& job, std::span<const std::byte> own,
-                   const base::Deadline& deadline) {
-  return Gathering(job, own).run(deadline);
+Cards gather_cards(const EnvironmentJob& job, std::span<const std::byte> own, const base::Deadline& deadline,
+                   Connections& connections) {
+  Gathering gathering(job, own);
+  Cards cards = gathering.run(deadline);
+  connections = gathering.take_connections();
+  return cards;
 }
 
-Cards bring_card(const EnvironmentJob& job, std::span<const std::byte> own, const base::Deadline& deadline) {
+Cards bring_card(const EnvironmentJob& job, std::span<const std::byte> own, const base::Deadline& deadline,
+                 Connections& connections) {
   sockets::prepare_greetings();
   std::string why = "it does not answer";
   // Another program may have the port for a moment: then rank 0 is asked again.
   std::optional<base::Deadline> contradicted;
   while (!deadline.passed()) {
-    const base::Descriptor socket = reach(job, deadline, why);
+    base::Descriptor socket = reach(job, deadline, why);
     if (!socket) break;
     Meeting meeting = meet(socket.get(), job, own, deadline);
-    if (meeting.cards.has_value()) return *std::move(meeting.cards);
+    if (meeting.cards.has_value()) {
+      connections.push_back(std::move(socket));
+      return *std::move(meeting.cards);
+    }
     if (meeting.has_talked && !contradicted) contradicted.emplace(kContradiction);
     if (meeting.is_final || (meeting.has_talked && contradicted->passed())) throw Error(meeting.why);
     why = meeting.why;

@@ -10,13 +10,17 @@
 #pragma once
 
 #include "bootstrap/contact/environment/environment.hpp"
+#include "bootstrap/contact/environment/reports.hpp"
 #include "bootstrap/contact/launcher_exchange.hpp"
 
 namespace weft::bootstrap::contact {
 
 /// Rank 0: waits for all others. Throws weft::Error, which names those that have not come.
-Cards gather_cards(const EnvironmentJob& job, std::span<const std::byte> own, const base::Deadline& deadline);
-/// The others. Throws weft::Error.
-Cards bring_card(const EnvironmentJob& job, std::span<const std::byte> own, const base::Deadline& deadline);
+/// `connections`: to the others, by rank.
+Cards gather_cards(const EnvironmentJob& job, std::span<const std::byte> own, const base::Deadline& deadline,
+                   Connections& connections);
+/// The others. `connections`: the one to rank 0. Throws weft::Error.
+Cards bring_card(const EnvironmentJob& job, std::span<const std::byte> own, const base::Deadline& deadline,
+                 Connections& connections);
 
 }  // namespace weft::bootstrap::contact

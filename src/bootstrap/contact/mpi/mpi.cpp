@@ -6,6 +6,7 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <string>
@@ -96,6 +97,18 @@ class Mpi final : public Contact {
       cards.emplace_back(card + sizeof bytes, card + sizeof bytes + bytes);
     }
     return cards;
+  }
+
+  std::vector<std::string> report(const std::vector<int>& from, const std::string& own,
+                                  const base::Deadline& deadline) override {
+    const Cards all =
+        exchange(std::as_bytes(std::span(own)).first(std::min(own.size(), kLongestReport)), deadline);
+    std::vector<std::string> reports;
+    for (const int rank : from) {
+      const std::vector<std::byte>& text = all[static_cast<std::size_t>(rank)];
+      reports.emplace_back(reinterpret_cast<const char*>(text.data()), text.size());
+    }
+    return reports;
   }
 
  private:

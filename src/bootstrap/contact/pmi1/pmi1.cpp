@@ -12,6 +12,7 @@
 #include <array>
 #include <cerrno>
 #include <cstdlib>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -87,7 +88,7 @@ class Pmi1 final : public Contact {
     const std::string_view all = text;
     put(rank_, 0, all.substr(0, kMostValue), deadline);
     put(rank_, 1, all.size() > kMostValue ? all.substr(kMostValue) : "", deadline);
-    if (!send("cmd=barrier_in") || !await("barrier_out", deadline)) fail_incomplete();
+    if (!send("cmd=barrier_in") || !await("barrier_out", deadline)) fail_incomplete(1, all_ranks());
     Cards cards;
     for (int rank = 0; rank < size_; ++rank) {
       const auto card =
@@ -98,6 +99,27 @@ class Pmi1 final : public Contact {
       cards.push_back(*card);
     }
     return cards;
+  }
+
+  std::vector<std::string> report(const std::vector<int>& from, const std::string& own,
+                                  const base::Deadline& deadline) override {
+    if (std::find(from.begin(), from.end(), rank_) != from.end()) {
+      const std::string text =
+          base::to_hex(std::as_bytes(std::span(own)).first(std::min(own.size(), kLongestReport)));
+      const std::string_view all = text;
+      put(rank_, 2, all.substr(0, kMostValue), deadline);
+      put(rank_, 3, all.size() > kMostValue ? all.substr(kMostValue) : "", deadline);
+    }
+    if (!send("cmd=barrier_in") || !await("barrier_out", deadline)) fail_incomplete(3, from);
+    std::vector<std::string> reports;
+    for (const int rank : from) {
+      const auto text =
+          base::from_hex(get(rank, 2, deadline).value_or("") + get(rank, 3, deadline).value_or(""));
+      reports.emplace_back(text.has_value()
+                               ? std::string(reinterpret_cast<const char*>(text->data()), text->size())
+                               : "rank " + std::to_string(rank) + " has reported in another form");
+    }
+    return reports;
   }
 
  private:
@@ -121,13 +143,13 @@ class Pmi1 final : public Contact {
     return value.substr(1);
   }
 
-  /// The barrier has not ended in time: who has published nothing is missing.
-  [[noreturn]] void fail_incomplete() {
+  /// The barrier has not ended in time: which of these ranks has not published this part is missing.
+  [[noreturn]] void fail_incomplete(int part, const std::vector<int>& ranks) {
     const base::Deadline soon(2.0);
     std::vector<int> missing;
     try {
-      for (int rank = 0; rank < size_; ++rank)
-        if (!get(rank, 1, soon).has_value()) missing.push_back(rank);
+      for (const int rank : ranks)
+        if (!get(rank, part, soon).has_value()) missing.push_back(rank);
     } catch (const Error&) {
       missing.clear();
     }
@@ -136,6 +158,12 @@ class Pmi1 final : public Contact {
     throw Error("PMI-1: of " + std::to_string(size_) + " ranks " +
                 (missing.empty() ? "some" : list_ranks(missing)) + (missing.size() == 1 ? " has" : " have") +
                 " not made a weft::Runtime within the time limit (WEFT_BOOTSTRAP_TIMEOUT)");
+  }
+
+  [[nodiscard]] std::vector<int> all_ranks() const {
+    std::vector<int> ranks(static_cast<std::size_t>(size_));
+    std::iota(ranks.begin(), ranks.end(), 0);
+    return ranks;
   }
 
   bool send(const std::string& line) {

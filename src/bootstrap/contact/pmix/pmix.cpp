@@ -7,6 +7,7 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <condition_variable>
@@ -124,26 +125,24 @@ class Pmix final : public Contact {
   int size() const override { return size_; }
 
   Cards exchange(std::span<const std::byte> own, const base::Deadline& deadline) override {
-    std::string text;
-    for (const std::byte each : own) {
-      text += static_cast<char>('a' + (std::to_integer<unsigned>(each) >> 4));
-      text += static_cast<char>('a' + (std::to_integer<unsigned>(each) & 15));
-    }
-    Value value{};
-    value.type = kString;
-    value.data.text = text.data();
-    require(library_.put(kGlobal, key_of("weft.card").data(), &value), "PMIx_Put");
-    require(library_.commit(), "PMIx_Commit");
-    auto* const fence = new Fence;  // belongs to this function until it gives up
-    const Status begun = library_.fence(nullptr, 0, nullptr, 0, &end_fence, fence);
-    if (begun != kSuccess) {
-      delete fence;
-      require(begun, "PMIx_Fence_nb");
-    }
-    await(fence, deadline);
+    publish("weft.card", own);
+    fence(deadline);
     Cards cards;
-    for (int rank = 0; rank < size_; ++rank) cards.push_back(card_of(rank));
+    for (int rank = 0; rank < size_; ++rank) cards.push_back(published(rank, "weft.card"));
     return cards;
+  }
+
+  std::vector<std::string> report(const std::vector<int>& from, const std::string& own,
+                                  const base::Deadline& deadline) override {
+    if (std::find(from.begin(), from.end(), rank()) != from.end())
+      publish("weft.report", std::as_bytes(std::span(own)).first(std::min(own.size(), kLongestReport)));
+    fence(deadline);
+    std::vector<std::string> reports;
+    for (const int rank : from) {
+      const std::vector<std::byte> text = published(rank, "weft.report");
+      reports.emplace_back(reinterpret_cast<const char*>(text.data()), text.size());
+    }
+    return reports;
   }
 
  private:
@@ -157,6 +156,31 @@ class Pmix final : public Contact {
     const std::lock_guard lock(ended->mutex);
     ended->status = status;
     ended->changed.notify_all();
+  }
+
+  /// In letters; one is in front, so that no text is empty.
+  void publish(const char* key, std::span<const std::byte> bytes) {
+    std::string text = "w";
+    for (const std::byte each : bytes) {
+      text += static_cast<char>('a' + (std::to_integer<unsigned>(each) >> 4));
+      text += static_cast<char>('a' + (std::to_integer<unsigned>(each) & 15));
+    }
+    Value value{};
+    value.type = kString;
+    value.data.text = text.data();
+    require(library_.put(kGlobal, key_of(key).data(), &value), "PMIx_Put");
+    require(library_.commit(), "PMIx_Commit");
+  }
+
+  /// Waits for all ranks.
+  void fence(const base::Deadline& deadline) {
+    auto* const fence = new Fence;  // belongs to this function until it gives up
+    const Status begun = library_.fence(nullptr, 0, nullptr, 0, &end_fence, fence);
+    if (begun != kSuccess) {
+      delete fence;
+      require(begun, "PMIx_Fence_nb");
+    }
+    await(fence, deadline);
   }
 
   void await(Fence* fence, const base::Deadline& deadline) {
@@ -176,16 +200,16 @@ class Pmix final : public Contact {
     require(status, "PMIx_Fence");
   }
 
-  std::vector<std::byte> card_of(int rank) {
+  std::vector<std::byte> published(int rank, const char* key) {
     Process peer = own_;
     peer.rank = static_cast<std::uint32_t>(rank);
     Value* value = nullptr;
-    require(library_.get(&peer, key_of("weft.card").data(), nullptr, 0, &value), "PMIx_Get");
+    require(library_.get(&peer, key_of(key).data(), nullptr, 0, &value), "PMIx_Get");
     const std::string text = value->type == kString && value->data.text != nullptr ? value->data.text : "";
-    std::vector<std::byte> card;
-    for (std::size_t place = 0; place + 1 < text.size(); place += 2)
-      card.push_back(static_cast<std::byte>((text[place] - 'a') << 4 | (text[place + 1] - 'a')));
-    return card;
+    std::vector<std::byte> bytes;
+    for (std::size_t place = 1; place + 1 < text.size(); place += 2)
+      bytes.push_back(static_cast<std::byte>((text[place] - 'a') << 4 | (text[place + 1] - 'a')));
+    return bytes;
   }
 
   Library& library_;
