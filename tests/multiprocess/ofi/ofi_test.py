@@ -51,7 +51,7 @@ class OfiTest(unittest.TestCase):
                 result = run(2, "/bin/sh", "-c", choose, "sh", program("messages_rank"), "all-sizes",
                              env=environment(WEFT_NETWORK="ofi"))
                 self.assertNotEqual(result.returncode, 0)
-                self.assertIn("to the same on all ranks", result.stderr)
+                self.assertRegex(result.stderr, rf"rank \d on .* has \S+ \({variable}\) .*; rank \d on .* has .*: all ranks must have the same")
 
     def test_a_provider_that_does_not_exist_is_named(self):
         result = self.run_on("carrier pigeons", 2, program("messages_rank"), "all-sizes")
