@@ -84,7 +84,9 @@ class SealedStream {
   /// part of the index `guarded` may be memory that cannot be read: EFAULT.
   ssize_t send(int socket, std::span<iovec> parts, std::size_t guarded = kNone) noexcept;
   /// True while bytes that were taken are not written: nothing more is taken before flush() has written them.
-  [[nodiscard]] bool has_kept() const noexcept { return kept_begin_ != kept_end_; }
+  [[nodiscard]] bool has_kept() const noexcept { return kept_size() != 0; }
+  /// How many they are, with what protects them.
+  [[nodiscard]] std::size_t kept_size() const noexcept { return kept_end_ - kept_begin_; }
   /// Returns false when the connection is lost; errno tells why. has_kept() tells whether all is written.
   [[nodiscard]] bool flush(int socket) noexcept;
 

@@ -41,7 +41,7 @@ bool Output::is_empty() const noexcept {
 }
 
 std::size_t Output::size() const noexcept {
-  std::size_t bytes = 0;
+  std::size_t bytes = stream_.kept_size();
   for (const Waiting& each : waiting_) bytes += each.size();
   return bytes;
 }
