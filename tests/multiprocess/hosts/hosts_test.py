@@ -137,7 +137,7 @@ class HostsTest(weft_hosts.TestCase):
         result = self.hosts.run("--hosts", "h0:1,nowhere:1", RANK, "where")
         self.assertEqual(result.returncode, 1)
         self.assertRegex(result.stderr, r'weft run: host nowhere could not be joined to the job: ".*start nowhere .* run --agent" exited '
-                                        r"with code 9: no host nowhere\n")
+                                        r"with code 9 before its agent began: no host nowhere\n")
         result = self.hosts.run("--hosts", "h0:1", RANK, "where", guard=30)
         self.assertEqual(result.returncode, 0)
 
