@@ -5,7 +5,6 @@
 
 #include <weft/error.hpp>
 
-#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -18,9 +17,9 @@ namespace weft::sockets {
 
 namespace {
 
-constexpr std::int64_t kGreetingTime = 5'000'000'000;  // nanoseconds
-constexpr std::int64_t kWordEvery = 1'000'000'000;
-constexpr std::uint64_t kListener = ~std::uint64_t{0};
+// Between two lines about connections that are refused, in nanoseconds.
+constexpr std::int64_t kFirstPause = 1'000'000'000;
+constexpr std::int64_t kLongestPause = 60'000'000'000;
 
 std::string text_of_peer(int socket) {
   sockaddr_storage there{};
@@ -67,135 +66,95 @@ Accepted* Inbox::take_all() noexcept {
 
 Acceptor::Acceptor(const Membership& membership, Listener listener, const base::Log& log)
     : membership_(membership),
-      listener_(std::move(listener)),
       log_(log),
-      epoll_(::epoll_create1(EPOLL_CLOEXEC)) {
-  epoll_event event{};
-  event.events = EPOLLIN;
-  event.data.u64 = kListener;
-  if (!epoll_ || ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, listener_.socket.get(), &event) != 0)
-    throw Error("connections cannot be waited for: " + base::failed_call("epoll_ctl", errno));
-}
+      connections_(std::move(listener),
+                   UnprovedConnections::places_for(static_cast<std::size_t>(membership.ranks)), log),
+      greetings_(connections_.places()),
+      between_words_(kFirstPause) {}
 
 void Acceptor::serve() noexcept {
   const std::unique_lock lock(mutex_, std::try_to_lock);
-  if (!lock.owns_lock()) return;
-  std::array<epoll_event, 16> events;
-  const int count = ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), 0);
-  for (int index = 0; index < count; ++index) {
-    const std::uint64_t which = events[static_cast<std::size_t>(index)].data.u64;
-    if (which == kListener)
-      accept_all();
-    else if (Place& place = places_[which]; place.socket)
-      read(place);
-  }
+  if (lock.owns_lock()) connections_.serve(*this);
 }
 
-void Acceptor::accept_all() noexcept {
+bool Acceptor::begin(std::size_t place) noexcept {
+  greetings_[place] = Greeting{};
+  return true;
+}
+
+void Acceptor::lose(std::size_t place, UnprovedConnections::Loss loss) noexcept {
+  const bool is_late = loss == UnprovedConnections::Loss::late;
+  refuse(place, is_late ? "it did not greet in time" : "it did not greet while others waited");
+}
+
+Acceptor::Progress Acceptor::read(std::size_t place) noexcept {
+  Greeting& greeting = greetings_[place];
   for (;;) {
-    Place* const place = find_place();
-    // All places are taken by peers that have not greeted in time: the others wait in the kernel.
-    if (place == nullptr) return;
-    base::Descriptor socket(
-        ::accept4(listener_.socket.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
-    if (!socket) return;
-    set_options(socket.get(), membership_.peer_timeout);
-    epoll_event event{};
-    event.events = EPOLLIN;
-    event.data.u64 = static_cast<std::uint64_t>(place - places_.data());
-    if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, socket.get(), &event) != 0) continue;
-    *place = Place{};
-    place->socket = std::move(socket);
-    place->deadline = base::now_ns() + kGreetingTime;
-  }
-}
-
-Acceptor::Place* Acceptor::find_place() noexcept {
-  const auto is_free = [](const Place& place) { return !place.socket; };
-  auto free = std::find_if(places_.begin(), places_.end(), is_free);
-  if (free == places_.end()) {
-    end_late();
-    free = std::find_if(places_.begin(), places_.end(), is_free);
-  }
-  return free == places_.end() ? nullptr : &*free;
-}
-
-void Acceptor::end_late() noexcept {
-  const std::int64_t now = base::now_ns();
-  for (Place& place : places_) {
-    if (!place.socket || now < place.deadline) continue;
-    refuse(place, "it did not greet within 5 s");
-    place.socket.close();
-  }
-}
-
-void Acceptor::read(Place& place) noexcept {
-  const auto end = [&place] { place.socket = base::Descriptor(); };
-  for (;;) {
-    auto* const target = place.is_challenged ? reinterpret_cast<std::byte*>(&place.proof)
-                                             : reinterpret_cast<std::byte*>(&place.introduction);
-    const std::size_t whole = place.is_challenged ? sizeof place.proof : sizeof place.introduction;
-    const ssize_t got = ::recv(place.socket.get(), target + place.filled, whole - place.filled, MSG_DONTWAIT);
-    if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
-      if (base::now_ns() < place.deadline) return;
-      refuse(place, "it did not greet within 5 s");
-      return end();
-    }
+    auto* const target = greeting.is_challenged ? reinterpret_cast<std::byte*>(&greeting.proof)
+                                                : reinterpret_cast<std::byte*>(&greeting.introduction);
+    const std::size_t whole = greeting.is_challenged ? sizeof greeting.proof : sizeof greeting.introduction;
+    const ssize_t got =
+        ::recv(connections_.socket(place), target + greeting.filled, whole - greeting.filled, MSG_DONTWAIT);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0 && errno == EAGAIN) return Progress::waits;
     if (got <= 0) {
       // A peer of the job gives up one of two connections, when both sides connect at a time.
-      if (place.filled != 0 && !place.is_challenged) refuse(place, "it closed in the middle of its greeting");
-      return end();
+      if (greeting.filled != 0 && !greeting.is_challenged)
+        refuse(place, "it closed in the middle of its greeting");
+      return Progress::ended;
     }
-    place.filled += static_cast<std::size_t>(got);
-    if (place.filled != whole) continue;
-    place.filled = 0;
-    if (!(place.is_challenged ? finish(place) : challenge(place))) return end();
-    if (!place.socket) return;
-    place.is_challenged = true;
+    greeting.filled += static_cast<std::size_t>(got);
+    if (greeting.filled != whole) continue;
+    greeting.filled = 0;
+    if (greeting.is_challenged) return finish(place) ? Progress::proved : Progress::ended;
+    greeting.is_challenged = true;
+    return challenge(place) ? Progress::passed : Progress::ended;
   }
 }
 
 /// Returns false when the connection is refused.
-bool Acceptor::challenge(Place& place) noexcept {
-  const std::string_view fault = fault_of(place.introduction, membership_.job_id, membership_.rank,
+bool Acceptor::challenge(std::size_t place) noexcept {
+  Greeting& greeting = greetings_[place];
+  const std::string_view fault = fault_of(greeting.introduction, membership_.job_id, membership_.rank,
                                           membership_.ranks, membership_.purpose);
   if (!fault.empty()) return refuse(place, fault);
-  if (place.introduction.to_device >= inboxes_.size() ||
-      inboxes_[place.introduction.to_device].load(std::memory_order_acquire) == nullptr)
+  if (greeting.introduction.to_device >= inboxes_.size() ||
+      inboxes_[greeting.introduction.to_device].load(std::memory_order_acquire) == nullptr)
     return refuse(place, "it is for a device that is not open");
-  place.challenge = make_challenge(membership_.secret_of(place.introduction.from_rank), place.introduction,
-                                   membership_.protection);
-  return ::send(place.socket.get(), &place.challenge, sizeof place.challenge, MSG_NOSIGNAL | MSG_DONTWAIT) ==
-         static_cast<ssize_t>(sizeof place.challenge);
+  greeting.challenge = make_challenge(membership_.secret_of(greeting.introduction.from_rank),
+                                      greeting.introduction, membership_.protection);
+  return ::send(connections_.socket(place), &greeting.challenge, sizeof greeting.challenge,
+                MSG_NOSIGNAL | MSG_DONTWAIT) == static_cast<ssize_t>(sizeof greeting.challenge);
 }
 
 /// Returns false when the connection is refused; takes the socket out of the place otherwise.
-bool Acceptor::finish(Place& place) noexcept try {
-  const Secret secret = membership_.secret_of(place.introduction.from_rank);
-  if (!are_equal(place.proof, proof_of_connector(secret, place.introduction, place.challenge)))
+bool Acceptor::finish(std::size_t place) noexcept try {
+  const Greeting& greeting = greetings_[place];
+  const Secret secret = membership_.secret_of(greeting.introduction.from_rank);
+  if (!are_equal(greeting.proof, proof_of_connector(secret, greeting.introduction, greeting.challenge)))
     return refuse(place, "it does not know the secret of the job");
-  if (const std::string difference = difference_of(place.introduction.protection, membership_.protection);
+  if (const std::string difference = difference_of(greeting.introduction.protection, membership_.protection);
       !difference.empty())
-    return refuse(place, "rank " + std::to_string(place.introduction.from_rank) + ": " + difference);
+    return refuse(place, "rank " + std::to_string(greeting.introduction.from_rank) + ": " + difference);
   auto accepted = std::make_unique<Accepted>();
-  static_cast<void>(::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, place.socket.get(), nullptr));
-  accepted->socket = std::move(place.socket);
-  accepted->introduction = place.introduction;
-  accepted->keys = keys_of_listener(secret, place.introduction, place.challenge);
-  place.socket = base::Descriptor();
+  accepted->introduction = greeting.introduction;
+  accepted->keys = keys_of_listener(secret, greeting.introduction, greeting.challenge);
+  accepted->socket = connections_.take(place);
+  set_options(accepted->socket.get(), membership_.peer_timeout);
   inboxes_[accepted->introduction.to_device].load(std::memory_order_acquire)->put(std::move(accepted));
   return true;
 } catch (const std::bad_alloc&) {
   return refuse(place, "there is no memory");
 }
 
-bool Acceptor::refuse(const Place& place, std::string_view why) noexcept {
+bool Acceptor::refuse(std::size_t place, std::string_view why) noexcept {
   const std::uint64_t count = refused_.fetch_add(1, std::memory_order_relaxed) + 1;
   const std::int64_t now = base::now_ns();
   if (now < next_word_) return false;
-  next_word_ = now + kWordEvery;
-  log_.warn("a connection from " + text_of_peer(place.socket.get()) + " is refused: " + std::string(why) +
-            " (" + std::to_string(count) + " so far)");
+  next_word_ = now + between_words_;
+  between_words_ = std::min(2 * between_words_, kLongestPause);
+  log_.warn("a connection from " + text_of_peer(connections_.socket(place)) +
+            " is refused: " + std::string(why) + " (" + std::to_string(count) + " so far)");
   return false;
 }
 

@@ -6,7 +6,7 @@
 #include "base/log.hpp"
 #include "concurrent/mpsc_list.hpp"
 #include "sockets/greeting.hpp"
-#include "sockets/tcp_socket.hpp"
+#include "sockets/unproved_connections.hpp"
 
 #include <array>
 #include <atomic>
@@ -14,6 +14,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace weft::sockets {
@@ -63,19 +64,20 @@ struct Membership {
   }
 };
 
-/// Before a peer has proved itself, a connection has one of a fixed number of places, a fixed number of
-/// bytes, and some seconds. Any device's thread may call serve(); others then return at once.
-class Acceptor {
+/// Takes connections into places of their own until the peers have proved themselves. Any device's thread may
+/// call serve(); others then return at once.
+class Acceptor : private UnprovedConnections::Owner {
  public:
-  static constexpr std::size_t kPlaces = 64;
   static constexpr std::size_t kInboxes = 256;
 
   /// Throws weft::Error.
   Acceptor(const Membership& membership, Listener listener, const base::Log& log);
 
-  [[nodiscard]] std::uint16_t port() const noexcept { return listener_.port; }
+  [[nodiscard]] std::uint16_t port() const noexcept { return connections_.port(); }
   /// Readable when serve() has something to do.
-  [[nodiscard]] int descriptor() const noexcept { return epoll_.get(); }
+  [[nodiscard]] int descriptor() const noexcept { return connections_.descriptor(); }
+  /// The number of connections that may be there without having proved anything.
+  [[nodiscard]] std::size_t places() const noexcept { return connections_.places(); }
   /// Connections for the device go to the inbox, which must outlive this object.
   void open(std::uint32_t device, Inbox& inbox) noexcept {
     inboxes_[device].store(&inbox, std::memory_order_release);
@@ -85,9 +87,8 @@ class Acceptor {
   [[nodiscard]] std::uint64_t refused() const noexcept { return refused_.load(std::memory_order_relaxed); }
 
  private:
-  struct Place {
-    base::Descriptor socket;
-    std::int64_t deadline = 0;  // of base::now_ns()
+  using Progress = UnprovedConnections::Progress;
+  struct Greeting {
     std::size_t filled = 0;
     bool is_challenged = false;
     Introduction introduction;
@@ -95,23 +96,24 @@ class Acceptor {
     Proof proof{};  // of the peer
   };
 
-  void accept_all() noexcept;
-  [[nodiscard]] Place* find_place() noexcept;
-  void end_late() noexcept;
-  void read(Place& place) noexcept;
-  [[nodiscard]] bool challenge(Place& place) noexcept;
-  [[nodiscard]] bool finish(Place& place) noexcept;
-  bool refuse(const Place& place, std::string_view why) noexcept;
+  // UnprovedConnections::Owner
+  bool begin(std::size_t place) noexcept override;
+  Progress read(std::size_t place) noexcept override;
+  void lose(std::size_t place, UnprovedConnections::Loss loss) noexcept override;
+
+  [[nodiscard]] bool challenge(std::size_t place) noexcept;
+  [[nodiscard]] bool finish(std::size_t place) noexcept;
+  bool refuse(std::size_t place, std::string_view why) noexcept;
 
   const Membership membership_;
-  const Listener listener_;
   const base::Log log_;
-  base::Descriptor epoll_;
   std::mutex mutex_;  // only tried
-  std::array<Place, kPlaces> places_;
+  UnprovedConnections connections_;
+  std::vector<Greeting> greetings_;  // by place
   std::array<std::atomic<Inbox*>, kInboxes> inboxes_{};
   std::atomic<std::uint64_t> refused_{0};
   std::int64_t next_word_ = 0;
+  std::int64_t between_words_;
 };
 
 }  // namespace weft::sockets

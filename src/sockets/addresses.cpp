@@ -133,6 +133,15 @@ std::vector<Interface> select_interfaces(const std::vector<Interface>& all, std:
   return selected;
 }
 
+std::vector<Address> addresses_to_listen_at(std::span<const Interface> selected, std::string_view filter) {
+  std::vector<Address> addresses;
+  if (filter == "auto") return addresses;
+  // The others are not published: see encode().
+  for (const Interface& each : selected.first(std::min(selected.size(), kMostAddresses)))
+    addresses.push_back(each.address);
+  return addresses;
+}
+
 std::uint64_t read_network_namespace() {
   struct stat information {};
   if (::stat("/proc/self/ns/net", &information) != 0) return 0;

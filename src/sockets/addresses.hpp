@@ -50,6 +50,10 @@ inline constexpr std::size_t kMostAddresses = 16;
 /// "auto": all of them. Throws weft::Error that lists what there is when a part names none.
 [[nodiscard]] std::vector<Interface> select_interfaces(const std::vector<Interface>& all,
                                                        std::string_view filter);
+/// Where a rank listens that publishes the addresses of the interfaces selected by `filter`: nowhere else;
+/// empty: at all addresses ("auto").
+[[nodiscard]] std::vector<Address> addresses_to_listen_at(std::span<const Interface> selected,
+                                                          std::string_view filter);
 /// An id of the network namespace and kernel of this process; 0 when it cannot be read.
 [[nodiscard]] std::uint64_t read_network_namespace();
 

@@ -13,36 +13,40 @@
 #include <algorithm>
 #include <cerrno>
 #include <string>
+#include <utility>
 
 namespace weft::sockets {
 
 namespace {
 
 constexpr int kWaiting = 4096;  // connections that the kernel keeps until they are accepted
+constexpr int kSilence = 5;     // seconds for which the kernel keeps those that have not sent anything
+constexpr std::uint32_t kPortsTried = 64;  // that the kernel has chosen, until one is free at all addresses
 
 void set(int socket, int level, int option, int value) noexcept {
   static_cast<void>(::setsockopt(socket, level, option, &value, sizeof value));
 }
 
-/// A socket for IPv6 and IPv4, or for IPv4 alone where the kernel has no IPv6.
-base::Descriptor bind_to(std::uint16_t port) noexcept {
-  constexpr int kType = SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC;
-  for (const std::uint8_t family : {std::uint8_t{6}, std::uint8_t{4}}) {
-    base::Descriptor socket(::socket(family == 6 ? AF_INET6 : AF_INET, kType, 0));
-    if (!socket) continue;
-    if (family == 6) set(socket.get(), IPPROTO_IPV6, IPV6_V6ONLY, 0);
-    // Otherwise the port of a job that has just ended would be refused for minutes.
-    set(socket.get(), SOL_SOCKET, SO_REUSEADDR, 1);
-    Address any;
-    any.family = family;
-    sockaddr_storage address;
-    const socklen_t size = to_socket_address(any, port, address);
-    if (::bind(socket.get(), reinterpret_cast<sockaddr*>(&address), size) == 0 &&
-        ::listen(socket.get(), kWaiting) == 0)
-      return socket;
-    if (errno == EADDRINUSE) return {};
-  }
-  return {};
+/// A socket that listens at the address; an empty descriptor, and errno, when it cannot. `both_families`: the
+/// address is that of all, of IPv6 and IPv4.
+base::Descriptor bind_to(const Address& address, std::uint16_t port, bool both_families,
+                         FirstWord first) noexcept {
+  base::Descriptor socket(
+      ::socket(address.family == 6 ? AF_INET6 : AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (!socket) return {};
+  if (address.family == 6) set(socket.get(), IPPROTO_IPV6, IPV6_V6ONLY, both_families ? 0 : 1);
+  // Otherwise the port of a job that has just ended would be refused for minutes.
+  set(socket.get(), SOL_SOCKET, SO_REUSEADDR, 1);
+  if (first == FirstWord::of_connecting) set(socket.get(), IPPROTO_TCP, TCP_DEFER_ACCEPT, kSilence);
+  sockaddr_storage there;
+  const socklen_t size = to_socket_address(address, port, there);
+  if (::bind(socket.get(), reinterpret_cast<sockaddr*>(&there), size) == 0 &&
+      ::listen(socket.get(), kWaiting) == 0)
+    return socket;
+  const int error = errno;
+  socket.close();
+  errno = error;
+  return socket;
 }
 
 std::uint16_t port_of(int socket) noexcept {
@@ -51,6 +55,37 @@ std::uint16_t port_of(int socket) noexcept {
   if (::getsockname(socket, reinterpret_cast<sockaddr*>(&address), &size) != 0) return 0;
   return ntohs(address.ss_family == AF_INET6 ? reinterpret_cast<sockaddr_in6&>(address).sin6_port
                                              : reinterpret_cast<sockaddr_in&>(address).sin_port);
+}
+
+/// Returns false when the port is in use at an address. Throws weft::Error when an address cannot be used.
+bool try_to_listen(Listener& listener, std::uint16_t port, std::span<const Address> at, FirstWord first) {
+  const auto refuse = [](const std::string& where, int error) {
+    throw Error("this rank cannot listen at " + where + ": " + base::failed_call("bind", error));
+  };
+  const auto add = [&listener](base::Descriptor socket) {
+    listener.port = port_of(socket.get());
+    listener.sockets.push_back(std::move(socket));
+  };
+  if (at.empty()) {
+    // For IPv6 and IPv4, or for IPv4 alone where the kernel has no IPv6.
+    for (const std::uint8_t family : {std::uint8_t{6}, std::uint8_t{4}}) {
+      Address any;
+      any.family = family;
+      base::Descriptor socket = bind_to(any, port, true, first);
+      if (!socket && errno == EADDRINUSE) return false;
+      if (!socket) continue;
+      add(std::move(socket));
+      return true;
+    }
+    refuse("any address", errno);
+  }
+  for (const Address& each : at) {
+    base::Descriptor socket = bind_to(each, listener.sockets.empty() ? port : listener.port, false, first);
+    if (!socket && errno == EADDRINUSE) return false;
+    if (!socket) refuse(to_text(each), errno);
+    add(std::move(socket));
+  }
+  return true;
 }
 
 }  // namespace
@@ -68,15 +103,15 @@ PortRange parse_ports(std::string_view text) {
   return {static_cast<std::uint16_t>(*first), static_cast<std::uint16_t>(*last)};
 }
 
-Listener listen_in(const PortRange& ports) {
-  for (std::uint32_t port = ports.first; port <= ports.last; ++port) {
-    Listener listener{bind_to(static_cast<std::uint16_t>(port)), 0};
-    if (!listener.socket) continue;
-    listener.port = port_of(listener.socket.get());
-    return listener;
+Listener listen_in(const PortRange& ports, std::span<const Address> at, FirstWord first) {
+  const bool is_any = ports.first == 0;
+  const std::uint32_t most = is_any ? kPortsTried : ports.last;
+  for (std::uint32_t port = is_any ? 1 : ports.first; port <= most; ++port) {
+    Listener listener;
+    if (try_to_listen(listener, is_any ? std::uint16_t{0} : static_cast<std::uint16_t>(port), at, first))
+      return listener;
   }
-  if (ports.first == 0)
-    throw Error("this rank cannot listen on any port: " + base::failed_call("bind", errno));
+  if (is_any) throw Error("this rank cannot listen on any port: " + base::failed_call("bind", errno));
   throw Error("none of the " + std::to_string(ports.last - ports.first + 1) + " ports " +
               std::to_string(ports.first) + "-" + std::to_string(ports.last) +
               " (attribute ports, WEFT_PORTS) is free: each rank of a host needs one");

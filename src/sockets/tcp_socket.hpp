@@ -5,7 +5,9 @@
 #include "sockets/addresses.hpp"
 
 #include <cstdint>
+#include <span>
 #include <string_view>
+#include <vector>
 
 namespace weft::sockets {
 
@@ -17,13 +19,18 @@ struct PortRange {
 /// Reads the attribute ports: "auto", or "LO-HI". Throws weft::Error.
 [[nodiscard]] PortRange parse_ports(std::string_view text);
 
+/// Sockets that listen on one port, each at an address of its own, or one at all addresses.
 struct Listener {
-  base::Descriptor socket;
+  std::vector<base::Descriptor> sockets;
   std::uint16_t port = 0;
 };
-/// Listens at all addresses of this rank, on the first port of the range that is free. Throws weft::Error
-/// when none is.
-[[nodiscard]] Listener listen_in(const PortRange& ports);
+/// Who sends the first byte of a connection. While a connecting peer that has to is silent, the kernel keeps
+/// the connection to itself for some seconds.
+enum class FirstWord : std::uint8_t { of_connecting, of_listening };
+/// Listens at these addresses, or at all of this host when there are none, on the first port of the range
+/// that is free at all of them. Throws weft::Error, which names what cannot be used.
+[[nodiscard]] Listener listen_in(const PortRange& ports, std::span<const Address> at = {},
+                                 FirstWord first = FirstWord::of_connecting);
 
 /// Begins to connect. Returns an empty descriptor, and errno, when that fails at once.
 [[nodiscard]] base::Descriptor begin_connect(const Address& address, std::uint16_t port) noexcept;

@@ -95,11 +95,12 @@ class Membership {
                                                 sockets::Listener& listener) const try {
     Card card = make_card(pair_.known_to_all);
     if (contact_->rank() == 0) {
-      listener = sockets::listen_in(sockets::parse_ports(attributes.text(Attribute::ports)));
+      const std::string_view filter = attributes.text(Attribute::interface);
+      const auto interfaces = sockets::select_interfaces(sockets::list_interfaces(), filter);
+      listener = sockets::listen_in(sockets::parse_ports(attributes.text(Attribute::ports)),
+                                    sockets::addresses_to_listen_at(interfaces, filter));
       sockets::Endpoints own{listener.port, sockets::read_network_namespace(), {}};
-      for (const sockets::Interface& each :
-           sockets::select_interfaces(sockets::list_interfaces(), attributes.text(Attribute::interface)))
-        own.addresses.push_back(each.address);
+      for (const sockets::Interface& each : interfaces) own.addresses.push_back(each.address);
       card.addresses = sockets::encode(own);
     }
     return encode(card);

@@ -55,7 +55,9 @@ RemoteJob::RemoteJob(const Options& options, bootstrap::local::Server& server)
                                              attributes_with(options).text(Attribute::interface))),
       acceptor_({server.job_id(), server.secret(), 0, static_cast<int>(options.hosts.size()), peer_timeout_,
                  sockets::Protection::encrypted, sockets::Purpose::hosts},
-                sockets::listen_in(sockets::parse_ports(attributes_with(options).text(Attribute::ports))),
+                sockets::listen_in(sockets::parse_ports(attributes_with(options).text(Attribute::ports)),
+                                   sockets::addresses_to_listen_at(
+                                       interfaces_, attributes_with(options).text(Attribute::interface))),
                 base::Log()) {
   sockets::prepare_greetings();
   for (std::size_t inbox = 0; inbox < inboxes_.size(); ++inbox)

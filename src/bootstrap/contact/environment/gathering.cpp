@@ -21,14 +21,12 @@
 #include "bootstrap/contact/environment/arrival.hpp"
 #include "bootstrap/contact/job_secret.hpp"
 #include "sockets/greeting.hpp"
-#include "sockets/tcp_socket.hpp"
+#include "sockets/unproved_connections.hpp"
 
 namespace weft::bootstrap::contact {
 
 namespace {
 
-constexpr std::size_t kMostStrangers = 64;
-constexpr double kGuestTime = 2.0;      // seconds, in which a guest tells who it is
 constexpr double kResultTime = 5.0;     // seconds, in which a rank takes the result
 constexpr double kContradiction = 3.0;  // seconds, for which who listens there may be somebody else
 constexpr std::int64_t kWordEvery = 1'000'000'000;  // nanoseconds
@@ -66,18 +64,16 @@ std::span<std::byte> bytes_of(Object& object) {
 std::string place_of(const EnvironmentJob& job) { return job.host + ":" + std::to_string(job.port); }
 
 /// Rank 0's side.
-class Gathering {
+class Gathering : private sockets::UnprovedConnections::Owner {
  public:
   Gathering(const EnvironmentJob& job, std::span<const std::byte> own)
-      : job_(job), arrived_(static_cast<std::size_t>(job.size)) {
+      : job_(job),
+        arrived_(static_cast<std::size_t>(job.size)),
+        connections_(listen_for(job),
+                     sockets::UnprovedConnections::places_for(static_cast<std::size_t>(job.size)), log_),
+        guests_(connections_.places()) {
     sockets::prepare_greetings();
     pair_ = sockets::make_key_pair();
-    try {
-      listener_ = sockets::listen_in({job.port, job.port});
-    } catch (const Error& error) {
-      throw Error("rank 0 cannot listen on port " + std::to_string(job.port) + " (" + job.told_by +
-                  "): " + error.what());
-    }
     arrived_[0] = Member{base::Descriptor(), {}, {own.begin(), own.end()}, true};
     if (!has_secret_)
       log_.warn(
@@ -89,9 +85,9 @@ class Gathering {
   Cards run(const base::Deadline& deadline) {
     while (count_missing() != 0) {
       if (deadline.passed()) fail(missing_text());
-      wait(deadline);
-      accept_all();
-      std::erase_if(guests_, [this](const auto& guest) { return !read(*guest) || guest->deadline.passed(); });
+      pollfd work{connections_.descriptor(), POLLIN, 0};
+      ::poll(&work, 1, static_cast<int>(std::min<std::int64_t>(deadline.remaining_ms(), 200)));
+      connections_.serve(*this);
     }
     Cards cards;
     std::vector<SizedCard> told;
@@ -109,6 +105,7 @@ class Gathering {
   }
 
  private:
+  using Progress = sockets::UnprovedConnections::Progress;
   struct Member {
     base::Descriptor socket;
     sockets::Key result;  // with which its result is sealed
@@ -117,12 +114,17 @@ class Gathering {
   };
   /// A connection of which nothing is known yet.
   struct Guest {
-    base::Descriptor socket;
     Greeting greeting;
     Arrival arrival;
     std::size_t filled = 0;
-    base::Deadline deadline{kGuestTime};
   };
+
+  static sockets::Listener listen_for(const EnvironmentJob& job) try {
+    return sockets::listen_in({job.port, job.port}, {}, sockets::FirstWord::of_listening);
+  } catch (const Error& error) {
+    throw Error("rank 0 cannot listen on port " + std::to_string(job.port) + " (" + job.told_by +
+                "): " + error.what());
+  }
 
   [[nodiscard]] std::size_t count_missing() const {
     return static_cast<std::size_t>(
@@ -138,65 +140,57 @@ class Gathering {
            " within the time limit (WEFT_BOOTSTRAP_TIMEOUT)";
   }
 
-  void wait(const base::Deadline& deadline) const {
-    std::vector<pollfd> waits{{listener_.socket.get(), POLLIN, 0}};
-    for (const auto& guest : guests_) waits.push_back({guest->socket.get(), POLLIN, 0});
-    ::poll(waits.data(), waits.size(),
-           static_cast<int>(std::min<std::int64_t>(deadline.remaining_ms(), 200)));
+  bool begin(std::size_t place) noexcept override {
+    Guest& guest = guests_[place];
+    guest = Guest{};
+    guest.greeting.has_secret = has_secret_ ? 1 : 0;
+    guest.greeting.nonce = sockets::make_nonce();
+    guest.greeting.key = pair_.known_to_all;
+    return send_all(connections_.socket(place), bytes_of(guest.greeting), base::Deadline(0));
   }
 
-  /// The oldest guest makes room for the next: a rank says at once who it is, and comes again.
-  void accept_all() {
-    const std::size_t most = static_cast<std::size_t>(job_.size) + kMostStrangers;
-    for (std::size_t count = 0; count < most; ++count) {
-      base::Descriptor socket(
-          ::accept4(listener_.socket.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
-      if (!socket) return;
-      auto guest = std::make_unique<Guest>();
-      guest->socket = std::move(socket);
-      guest->greeting.has_secret = has_secret_ ? 1 : 0;
-      guest->greeting.nonce = sockets::make_nonce();
-      guest->greeting.key = pair_.known_to_all;
-      if (!send_all(guest->socket.get(), bytes_of(guest->greeting), base::Deadline(0))) continue;
-      if (guests_.size() >= most) guests_.erase(guests_.begin());
-      guests_.push_back(std::move(guest));
-    }
-  }
-
-  /// Returns false when the guest is not one any more.
-  bool read(Guest& guest) {
+  Progress read(std::size_t place) noexcept override {
+    Guest& guest = guests_[place];
     const std::span<std::byte> rest = bytes_of(guest.arrival).subspan(guest.filled);
-    const ssize_t got = ::recv(guest.socket.get(), rest.data(), rest.size(), MSG_DONTWAIT);
-    if (got < 0 && (errno == EAGAIN || errno == EINTR)) return true;
-    if (got <= 0) return false;
+    const ssize_t got = ::recv(connections_.socket(place), rest.data(), rest.size(), MSG_DONTWAIT);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR)) return Progress::waits;
+    if (got <= 0) return Progress::ended;
     guest.filled += static_cast<std::size_t>(got);
     // A magic of somebody else's is refused before so much is waited for.
-    if (guest.filled < sizeof guest.arrival.magic) return true;
+    if (guest.filled < sizeof guest.arrival.magic) return Progress::waits;
     if (guest.arrival.magic != kArrivalMagic) {
       tell_of_stranger();
-      return false;
+      return Progress::ended;
     }
-    if (guest.filled != sizeof(Arrival)) return true;
-    take(guest);
-    return false;
+    if (guest.filled != sizeof(Arrival)) return Progress::waits;
+    try {
+      return take(place) ? Progress::proved : Progress::ended;
+    } catch (const std::bad_alloc&) {
+      return Progress::ended;
+    }
   }
 
-  void take(Guest& guest) {
+  void lose(std::size_t, sockets::UnprovedConnections::Loss) noexcept override {}
+
+  /// Returns false when it is no rank that is missing.
+  bool take(std::size_t place) {
+    const Guest& guest = guests_[place];
+    const int socket = connections_.socket(place);
     const Arrival& arrival = guest.arrival;
     SizedCard card;
     const auto keys = keys_of(pair_, arrival.key, guest.greeting, arrival);
     if (!keys || !sockets::unseal_once(keys->arrival, arrival.sealed, bytes_of(card))) {
       tell_of_stranger();
       const ResultHead unreadable;
-      static_cast<void>(
-          send_all(guest.socket.get(), std::as_bytes(std::span(&unreadable, 1)), base::Deadline(0)));
-      return;
+      static_cast<void>(send_all(socket, std::as_bytes(std::span(&unreadable, 1)), base::Deadline(0)));
+      return false;
     }
     const auto bytes = from_sized(card);
     const auto refuse = [&](const std::string& why) {
-      static_cast<void>(send_all(guest.socket.get(),
+      static_cast<void>(send_all(socket,
                                  sealed_result(ResultKind::text, keys->result, std::as_bytes(std::span(why))),
                                  base::Deadline(0)));
+      return false;
     };
     if (arrival.version != kArrivalVersion || !bytes)
       return refuse("rank 0 runs with another version of weft");
@@ -207,7 +201,8 @@ class Gathering {
         arrived_[static_cast<std::size_t>(arrival.rank)].is_there)
       return refuse("there is a rank " + std::to_string(arrival.rank) + " already (" + job_.told_by + ")");
     arrived_[static_cast<std::size_t>(arrival.rank)] =
-        Member{std::move(guest.socket), keys->result, *bytes, true};
+        Member{connections_.take(place), keys->result, *bytes, true};
+    return true;
   }
 
   void tell_of_stranger() {
@@ -236,9 +231,9 @@ class Gathering {
   const bool has_secret_ = told_secret().has_value();
   const base::Log log_{base::LogLevel::warn, 0};
   sockets::KeyPair pair_;
-  sockets::Listener listener_;
   std::vector<Member> arrived_;  // by rank
-  std::vector<std::unique_ptr<Guest>> guests_;
+  sockets::UnprovedConnections connections_;
+  std::vector<Guest> guests_;  // by place
   std::uint64_t strangers_ = 0;
   std::int64_t next_word_ = 0;
 };

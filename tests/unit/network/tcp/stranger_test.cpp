@@ -216,18 +216,28 @@ TEST_F(TcpStranger, who_sends_half_a_greeting_and_closes_is_refused) {
   EXPECT_EQ(acceptor_.refused(), 3U);
 }
 
-TEST_F(TcpStranger, many_who_say_nothing_take_the_places_for_a_while_only) {
-  std::vector<base::Descriptor> silent;
-  for (std::size_t count = 0; count < Acceptor::kPlaces + 5; ++count)
-    silent.push_back(connect_to(acceptor_.port()));
+TEST_F(TcpStranger, thousands_of_bytes_that_are_no_greeting_keep_no_rank_of_the_job_out) {
+  std::vector<base::Descriptor> slow;
+  for (std::size_t count = 0; count < 5 * acceptor_.places(); ++count) {
+    slow.push_back(connect_to(acceptor_.port()));
+    if (count % 2 == 0) send_object(slow.back(), std::byte{'W'});
+  }
   for (int count = 0; count < 10; ++count) acceptor_.serve();
-  // One who is silent leaves: its place is for another.
-  silent.front() = base::Descriptor();
-  for (std::size_t count = 1; count < 10; ++count) silent[count] = base::Descriptor();
   const base::Descriptor socket = connect_to(acceptor_.port());
   const Introduction own = introduction();
   const Challenge told = challenge(socket, own);
   EXPECT_EQ(fault_of(told, kSecret, own), "");
+  // Others come while it makes its proof.
+  for (std::size_t count = 0; count < acceptor_.places(); ++count) {
+    slow.push_back(connect_to(acceptor_.port()));
+    send_object(slow.back(), std::byte{'W'});
+    acceptor_.serve();
+  }
+  send_object(socket, proof_of_connector(kSecret, own, told));
+  Accepted* accepted = nullptr;
+  EXPECT_TRUE(
+      test::until([&] { return (accepted = inbox_.take_all()) != nullptr; }, [&] { acceptor_.serve(); }));
+  const std::unique_ptr<Accepted> owner(accepted);
 }
 
 /// A rank that has greeted as it should, and then sends something else than records of its own.
