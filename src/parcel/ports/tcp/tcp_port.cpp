@@ -6,9 +6,6 @@
 #include <weft/parcel/detail/message_limits.hpp>
 #include <weft/runtime.hpp>
 
-#include <ifaddrs.h>
-#include <net/if.h>
-#include <netinet/in.h>
 #include <sodium.h>
 
 #include <asio.hpp>
@@ -23,87 +20,33 @@
 #include <mutex>
 #include <utility>
 
+#include "parcel/ports/tcp/acceptor.hpp"
+#include "parcel/ports/tcp/tcp_connections.hpp"
 #include "parcel/ports/tcp/tcp_frame.hpp"
 #include "parcel/ports/tcp/tcp_proof.hpp"
+#include "parcel/ports/tcp/tcp_sockets.hpp"
 
 namespace weft::parcel {
 
 namespace {
 
 using asio::ip::tcp;
+using parcel::tcp::Incoming;
+using parcel::tcp::Outgoing;
 
 // Heads that lie in the queue of one connection, beyond which the port pushes back.
 constexpr std::size_t kMostQueued = 64;
-
-/// The first address of this host that is no loopback.
-asio::ip::address address_between_hosts() {
-  ifaddrs* first = nullptr;
-  if (getifaddrs(&first) != 0) throw Error("the system does not tell the addresses of this host");
-  const std::unique_ptr<ifaddrs, decltype(&freeifaddrs)> list(first, &freeifaddrs);
-  for (const ifaddrs* each = first; each != nullptr; each = each->ifa_next) {
-    const bool is_usable = each->ifa_addr != nullptr && each->ifa_addr->sa_family == AF_INET &&
-                           (each->ifa_flags & IFF_UP) != 0 && (each->ifa_flags & IFF_LOOPBACK) == 0;
-    if (!is_usable) continue;
-    sockaddr_in address{};
-    std::memcpy(&address, each->ifa_addr, sizeof address);
-    return asio::ip::address_v4(ntohl(address.sin_addr.s_addr));
-  }
-  throw Error(
-      "parcel option port is 'tcp' in a job on several hosts, but this host has no IPv4 address besides "
-      "loopback");
-}
-
-/// The connection over which this rank sends to another.
-struct Outgoing : std::enable_shared_from_this<Outgoing> {
-  Outgoing(asio::io_context& context, int to) : socket(context), peer(to) {}
-  struct Frame {
-    parcel::tcp::FrameHeader header;
-    std::vector<std::uint64_t> sizes;
-    std::unique_ptr<OutgoingMessage> message;  // null: the rank leaves
-  };
-  tcp::socket socket;
-  const int peer;
-  std::mutex mutex;
-  std::deque<Frame> queue;  // the first is being written
-  bool is_connecting = false;
-  bool is_connected = false;
-  parcel::tcp::Challenge challenge;
-  parcel::tcp::Greeting greeting;
-  parcel::tcp::Proof answer{};
-};
-
-/// A connection over which another rank sends to this one.
-struct Incoming : std::enable_shared_from_this<Incoming> {
-  explicit Incoming(tcp::socket&& accepted) : socket(std::move(accepted)) {}
-  struct Whole final : IncomingMessage {
-    std::vector<std::byte> bytes;
-  };
-  tcp::socket socket;
-  int source = -1;
-  bool has_left = false;
-  parcel::tcp::Challenge challenge;
-  parcel::tcp::Greeting greeting;
-  parcel::tcp::Proof answer{};
-  parcel::tcp::FrameHeader header;
-  std::unique_ptr<Whole> message;
-};
+constexpr int kMostTries = 20;
 
 class TcpPort final : public Parcelport {
  public:
   explicit TcpPort(std::unique_ptr<weft::Runtime> runtime)
       : runtime_(std::move(runtime)),
-        acceptor_(context_),
+        acceptor_(context_,
+                  parcel::tcp::address_of_rank(runtime_->hosts() > 1, runtime_->attribute("interface")),
+                  std::max<std::size_t>(64, 2 * static_cast<std::size_t>(runtime_->size()))),
         failed_(static_cast<std::size_t>(runtime_->size())) {
-    const asio::ip::address here =
-        runtime_->hosts() > 1 ? address_between_hosts() : asio::ip::address_v4::loopback();
-    try {
-      acceptor_.open(here.is_v6() ? tcp::v6() : tcp::v4());
-      acceptor_.bind({here, 0});
-      acceptor_.listen(asio::socket_base::max_listen_connections);
-    } catch (const std::exception& failure) {
-      throw Error("could not listen on " + here.to_string() + " for parcels: " + failure.what());
-    }
-    exchange(here.to_string());
+    exchange(acceptor_.host());
     for (int rank = 0; rank < size(); ++rank) outgoing_.push_back(std::make_shared<Outgoing>(context_, rank));
   }
   ~TcpPort() override { stop(); }
@@ -120,7 +63,12 @@ class TcpPort final : public Parcelport {
 
   void start(Receiver& receiver, unsigned) override {
     receiver_ = &receiver;
-    accept();
+    acceptor_.start(
+        [this](tcp::socket&& socket) { greet(std::make_shared<Incoming>(std::move(socket))); },
+        [this](const std::string& why) {
+          std::fprintf(stderr, "weft: rank %d: parcel: connections of peers have to wait: %s (ulimit -n)\n",
+                       rank(), why.c_str());
+        });
   }
 
   bool try_send_small(int peer, Bytes parcels, unsigned worker) override {
@@ -171,7 +119,7 @@ class TcpPort final : public Parcelport {
     while (std::chrono::steady_clock::now() < end && has_queued())
       context_.run_one_for(std::chrono::milliseconds(10));
     is_stopping_ = true;
-    acceptor_.close();
+    acceptor_.stop();
     for (auto& connection : outgoing_) connection->socket.close();
     for (auto& connection : incoming_) connection->socket.close();
     context_.restart();
@@ -186,7 +134,7 @@ class TcpPort final : public Parcelport {
       parcel::tcp::Secret secret;
     } mine{};
     std::copy_n(host.c_str(), std::min(host.size(), mine.address.host.size() - 1), mine.address.host.begin());
-    mine.address.port = acceptor_.local_endpoint().port();
+    mine.address.port = acceptor_.port();
     // The launcher's channel between hosts is encrypted.
     if (::sodium_init() < 0) throw Error("libsodium cannot be initialized");
     ::randombytes_buf(mine.secret.data(), mine.secret.size());
@@ -220,17 +168,26 @@ class TcpPort final : public Parcelport {
     const parcel::tcp::Address& address = addresses_[static_cast<std::size_t>(connection->peer)];
     asio::error_code error;
     const tcp::endpoint endpoint(asio::ip::make_address(address.host.data(), error), address.port);
+    if (parcel::tcp::open_for(connection->socket, endpoint.address())) return fail(connection->peer);
     connection->socket.async_connect(endpoint, [this, connection](const asio::error_code& failure) {
       if (failure) return fail(connection->peer);
       asio::error_code ignored;
       connection->socket.set_option(tcp::no_delay(true), ignored);
       asio::async_read(connection->socket, asio::buffer(&connection->challenge, sizeof connection->challenge),
                        [this, connection](const asio::error_code& broken, std::size_t) {
-                         if (broken || connection->challenge.magic != parcel::tcp::kMagic)
+                         if (broken) return try_again(connection);
+                         if (connection->challenge.magic != parcel::tcp::kMagic)
                            return fail(connection->peer);
                          greet(connection);
                        });
     });
+  }
+
+  /// Where strangers fill all places of the peer, it may have closed this connection before it was proved.
+  void try_again(const std::shared_ptr<Outgoing>& connection) {
+    if (is_stopping_ || ++connection->tries == kMostTries) return fail(connection->peer);
+    connection->socket.close();
+    connect(connection);
   }
 
   /// Answers the challenge, and believes the peer when it has proved itself as well.
@@ -241,20 +198,18 @@ class TcpPort final : public Parcelport {
     ::randombytes_buf(greeting.nonce.data(), greeting.nonce.size());
     greeting.proof = parcel::tcp::proof_of('c', secret_, connection->challenge, greeting);
     asio::async_write(connection->socket, asio::buffer(&greeting, sizeof greeting),
-                      [this, connection](const asio::error_code& broken, std::size_t) {
-                        if (broken) fail(connection->peer);
-                      });
-    asio::async_read(
-        connection->socket, asio::buffer(connection->answer),
-        [this, connection](const asio::error_code& broken, std::size_t) {
-          if (broken || !parcel::tcp::are_equal(
-                            connection->answer,
-                            parcel::tcp::proof_of('l', secret_, connection->challenge, connection->greeting)))
-            return fail(connection->peer);
-          const std::lock_guard lock(connection->mutex);
-          connection->is_connected = true;
-          if (!connection->queue.empty()) write(connection);
-        });
+                      [connection](const asio::error_code&, std::size_t) {});  // read fails as well
+    asio::async_read(connection->socket, asio::buffer(connection->answer),
+                     [this, connection](const asio::error_code& broken, std::size_t) {
+                       if (broken) return try_again(connection);
+                       if (!parcel::tcp::are_equal(connection->answer,
+                                                   parcel::tcp::proof_of('l', secret_, connection->challenge,
+                                                                         connection->greeting)))
+                         return fail(connection->peer);
+                       const std::lock_guard lock(connection->mutex);
+                       connection->is_connected = true;
+                       if (!connection->queue.empty()) write(connection);
+                     });
   }
 
   /// Writes the first frame of the queue, and then those behind it. With the connection's mutex.
@@ -279,30 +234,26 @@ class TcpPort final : public Parcelport {
                       });
   }
 
-  void accept() {
-    acceptor_.async_accept([this](const asio::error_code& error, tcp::socket socket) {
-      if (error) return;
-      auto connection = std::make_shared<Incoming>(std::move(socket));
-      incoming_.push_back(connection);
-      ::randombytes_buf(connection->challenge.nonce.data(), connection->challenge.nonce.size());
-      asio::async_write(connection->socket,
-                        asio::buffer(&connection->challenge, sizeof connection->challenge),
-                        [](const asio::error_code&, std::size_t) {});
-      asio::async_read(connection->socket, asio::buffer(&connection->greeting, sizeof connection->greeting),
-                       [this, connection](const asio::error_code& broken, std::size_t) {
-                         const auto& greeting = connection->greeting;
-                         const bool is_known =
-                             !broken && greeting.magic == parcel::tcp::kMagic && greeting.to == rank() &&
-                             greeting.rank >= 0 && greeting.rank < size() &&
-                             parcel::tcp::are_equal(
-                                 greeting.proof,
-                                 parcel::tcp::proof_of('c', secret_, connection->challenge, greeting));
-                         if (!is_known) return connection->socket.close();
-                         connection->source = greeting.rank;
-                         prove(connection);
-                       });
-      accept();
-    });
+  void greet(const std::shared_ptr<Incoming>& connection) {
+    acceptor_.add(std::shared_ptr<tcp::socket>(connection, &connection->socket));
+    ::randombytes_buf(connection->challenge.nonce.data(), connection->challenge.nonce.size());
+    asio::async_write(connection->socket, asio::buffer(&connection->challenge, sizeof connection->challenge),
+                      [](const asio::error_code&, std::size_t) {});
+    asio::async_read(connection->socket, asio::buffer(&connection->greeting, sizeof connection->greeting),
+                     [this, connection](const asio::error_code& broken, std::size_t) {
+                       const auto& greeting = connection->greeting;
+                       const bool is_known =
+                           !broken && greeting.magic == parcel::tcp::kMagic && greeting.to == rank() &&
+                           greeting.rank >= 0 && greeting.rank < size() &&
+                           parcel::tcp::are_equal(
+                               greeting.proof,
+                               parcel::tcp::proof_of('c', secret_, connection->challenge, greeting));
+                       acceptor_.remove(connection->socket, is_known);
+                       if (!is_known) return connection->socket.close();
+                       connection->source = greeting.rank;
+                       incoming_.push_back(connection);
+                       prove(connection);
+                     });
   }
 
   void prove(const std::shared_ptr<Incoming>& connection) {
@@ -415,7 +366,7 @@ class TcpPort final : public Parcelport {
   std::unique_ptr<weft::Runtime> runtime_;
   Receiver* receiver_ = nullptr;
   asio::io_context context_;
-  tcp::acceptor acceptor_;
+  parcel::tcp::Acceptor acceptor_;
   parcel::tcp::Secret secret_{};
   std::vector<parcel::tcp::Address> addresses_;
   std::vector<std::shared_ptr<Outgoing>> outgoing_;
