@@ -87,6 +87,7 @@ void SessionDevice::serve_links() noexcept {
 }
 
 bool SessionDevice::serve(Link& link) noexcept {
+  if (!link.hello_sent && transport_->is_reaching(link)) return true;
   if (!link.hello_sent && send_hello(link) == Sent::later) {
     static_cast<void>(shared_.peers.has_left(link.rank));  // notices a peer that has ended
     return false;

@@ -12,8 +12,9 @@ SendResult SessionDevice::approach(int peer, std::uint8_t device, bool exclusive
     const auto address = shared_.peers.find_now_and_then(peer, device);
     if (address.has_value()) link = contact(peer, device, *address);
   }
-  // A thread that only posts must also read the peer's hello.
-  drive();
+  // A thread that only posts must also read the peer's hello; one that posts to many which are being reached
+  // need not look again for each of them.
+  if (link == nullptr || !transport_->is_reaching(*link) || is_drive_due()) drive();
   if (link != nullptr && link->open.load(std::memory_order_relaxed)) return SendResult::sent;
   return shared_.peers.has_left(peer) ? SendResult::peer_left : SendResult::not_ready;
 }

@@ -1,8 +1,15 @@
 #include "network/session/session_device.hpp"
 
+#include "base/clock.hpp"
 #include "concurrent/process_barrier.hpp"
 
 namespace weft::network::session {
+
+namespace {
+
+constexpr std::int64_t kBetweenDrives = 20'000;  // nanoseconds
+
+}  // namespace
 
 SessionDevice::SessionDevice(const Shared& shared, std::uint32_t index, std::unique_ptr<Transport> transport)
     : shared_(shared),
@@ -22,6 +29,13 @@ void SessionDevice::drive() noexcept {
   flush_links();
   transport_->drive(*this);
   serve_links();
+}
+
+bool SessionDevice::is_drive_due() noexcept {
+  const std::int64_t now = base::now_ns();
+  if (now < next_drive_) return false;
+  next_drive_ = now + kBetweenDrives;
+  return true;
 }
 
 bool SessionDevice::prepare_park(bool exclusive) noexcept {

@@ -82,6 +82,8 @@ class SessionDevice {
   // arrivals.cpp, for the transport, under the lock
   /// Takes a message that has come; one that is refused, or that needs no delivery, is released at once.
   void accept(ReceivedMessage& message) noexcept;
+  /// What waited for a peer to be reached is sent by the next drive, or the present one. Under the lock.
+  void serve_links_soon() noexcept { links_need_service_ = true; }
   // session_device.cpp
   bool prepare_park(bool exclusive) noexcept;
   void park(std::uint32_t token, std::uint32_t bits, std::chrono::nanoseconds limit) noexcept;
@@ -158,6 +160,8 @@ class SessionDevice {
 
   // session_device.cpp, under the lock
   void drive() noexcept;
+  /// Returns true once in some microseconds.
+  [[nodiscard]] bool is_drive_due() noexcept;
   [[nodiscard]] Header header(Kind kind, std::uint8_t channel, std::uint64_t word) const noexcept;
   // contact.cpp, all under the lock but find()
   [[nodiscard]] Link* find(int rank, std::uint8_t device) const noexcept;
@@ -230,6 +234,7 @@ class SessionDevice {
   bool returns_all_credit_ = false;
   std::int64_t drain_asked_ = 0;  // time at which peers were last asked for credit
   bool links_need_service_ = false;
+  std::int64_t next_drive_ = 0;  // of those that only wait for peers which are being reached
 
   // Written under the lock, read without it:
   alignas(64) std::array<std::atomic<Row*>, detail::DevicePath::kMaxDevices> rows_{};  // by the peer's device

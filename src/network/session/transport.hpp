@@ -84,6 +84,9 @@ class Transport {
   [[nodiscard]] virtual bool is_carrying() const noexcept = 0;
   /// Returns true when the transport would notice that the peer has ended or cannot be reached any more.
   [[nodiscard]] virtual bool notices_end_of(const Link&) const noexcept { return false; }
+  /// Returns true while the peer is being reached: nothing can be sent to it until the transport has called
+  /// `device.serve_links_soon()`.
+  [[nodiscard]] virtual bool is_reaching(const Link&) const noexcept { return false; }
   /// Returns true when what has been carried reaches peers even if this rank ends before they look for it.
   [[nodiscard]] virtual bool outlives_sender() const noexcept { return false; }
 

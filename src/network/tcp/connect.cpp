@@ -7,11 +7,13 @@
 
 #include <poll.h>
 #include <sys/epoll.h>
+#include <sys/timerfd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <limits>
+#include <utility>
 
 namespace weft::network::tcp {
 
@@ -19,6 +21,14 @@ namespace {
 
 constexpr std::int64_t kNextAddress = 250'000'000;  // nanoseconds until the next address is tried as well
 constexpr std::int64_t kLeastSearch = 5'000'000'000;
+constexpr std::int64_t kLongestPatience = 4'000'000'000;
+/// An address at which somebody has accepted is most probably the right one, however long the peer takes.
+constexpr std::int64_t kTimeToAnswer = 5'000'000'000;
+/// So many peers are reached at a time: where all ranks contact all, most of the others come by themselves
+/// before it is their turn. Who does not answer keeps the turn for a moment only.
+constexpr std::size_t kReachedAtATime = 16;
+constexpr std::int64_t kTurn = 250'000'000;
+constexpr std::int64_t kBetweenLooks = 20'000'000;
 
 void note_fault(Search& search, const Address& address, const std::string& why) {
   if (search.faults.find(to_text(address, search.port)) != std::string::npos) return;
@@ -59,8 +69,6 @@ bool TcpEndpoint::connect(session::Link& link, std::span<const std::byte> addres
   auto search = std::make_unique<Search>();
   search->port = there->port;
   search->addresses = order_of_trial(*there, context_.interfaces, context_.network_namespace);
-  const std::int64_t now = base::now_ns();
-  search->deadline = now + std::max(kLeastSearch, base::seconds_to_ns(context_.membership.peer_timeout));
   if (search->addresses.empty()) {
     std::string told;
     for (const Address& each : there->addresses) told += (told.empty() ? "" : ", ") + to_text(each);
@@ -71,7 +79,8 @@ bool TcpEndpoint::connect(session::Link& link, std::span<const std::byte> addres
   }
   connection.search = std::move(search);
   searching_.push_back(&connection);
-  search_on(connection, now);
+  if (searching_.size() == 1) set_search_timer(true);
+  searches_are_due_ = true;
   return true;
 } catch (const std::exception& error) {
   context_.log.warn("rank " + std::to_string(link.rank) + " cannot be contacted: " + error.what());
@@ -100,14 +109,17 @@ void TcpEndpoint::open(Connection& connection, base::Descriptor socket, const Se
   if (connection.chunk == nullptr) throw std::bad_alloc();
   connection.stream.protect(keys);
   connection.output.open();
-  set_options(socket.get(), context_.membership.peer_timeout);
   epoll_event event{};
   event.events = EPOLLIN;
   event.data.ptr = &connection;
-  if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, socket.get(), &event) != 0)
+  // One that this rank has opened is there already.
+  if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, socket.get(), &event) != 0 &&
+      (errno != EEXIST || ::epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, socket.get(), &event) != 0))
     throw Error(base::failed_call("epoll_ctl", errno));
   connection.socket = std::move(socket);
   connection.search.reset();
+  has_opened_ = true;
+  searches_are_due_ = true;
   context_.log.debug([&] {
     return "device " + std::to_string(index_) + " is connected with device " +
            std::to_string(connection.device) + " of rank " + std::to_string(connection.rank);
@@ -146,30 +158,60 @@ void TcpEndpoint::adopt(std::unique_ptr<Accepted> accepted) {
     open(connection, std::move(accepted->socket), accepted->keys);
 }
 
+void TcpEndpoint::set_search_timer(bool on) noexcept {
+  const timespec time{0, on ? kBetweenLooks : 0};
+  const itimerspec repeated{time, time};
+  static_cast<void>(::timerfd_settime(search_timer_.get(), 0, &repeated, nullptr));
+}
+
 void TcpEndpoint::search_on() noexcept {
+  if (!std::exchange(searches_are_due_, false)) return;
   const std::int64_t now = base::now_ns();
+  const bool is_tick = now >= next_tick_;
+  if (is_tick) next_tick_ = now + kBetweenLooks;
+  const auto has_turn = [now](const Connection* each) {
+    return each->search != nullptr && each->search->begun != 0 && now - each->search->begun < kTurn;
+  };
+  auto turns = static_cast<std::size_t>(std::count_if(searching_.begin(), searching_.end(), has_turn));
   std::erase_if(searching_, [&](Connection* each) {
     try {
-      if (each->search != nullptr) search_on(*each, now);
+      if (each->search != nullptr && each->search->begun == 0 && turns < kReachedAtATime) {
+        each->search->begun = now;
+        each->search->deadline =
+            now + std::max(kLeastSearch, base::seconds_to_ns(context_.membership.peer_timeout));
+        ++turns;
+      }
+      if (each->search != nullptr) search_on(*each, now, is_tick);
     } catch (const std::exception& error) {
       lose(*each, std::string("it cannot be contacted: ") + error.what());
     }
     return each->search == nullptr;
   });
+  if (searching_.empty()) set_search_timer(false);
 }
 
-void TcpEndpoint::search_on(Connection& connection, std::int64_t now) noexcept {
+/// Something has come over one of the connections that are tried.
+void TcpEndpoint::advance(Connection& connection) noexcept {
   Search& search = *connection.search;
-  if (context_.peers.peer(connection.rank).has_left.load(std::memory_order_relaxed))
-    return lose(connection, "it has left");
   for (std::size_t index = 0; index < search.attempts.size();) {
     const bool goes_on = go_on(connection, search.attempts[index]);
     if (connection.search == nullptr) return;  // it is open, or lost
-    if (goes_on)
+    if (goes_on) {
       ++index;
-    else
-      search.attempts.erase(search.attempts.begin() + static_cast<std::ptrdiff_t>(index));
+      continue;
+    }
+    search.attempts.erase(search.attempts.begin() + static_cast<std::ptrdiff_t>(index));
+    searches_are_due_ = true;
   }
+}
+
+/// `is_tick`: not only because something has come.
+void TcpEndpoint::search_on(Connection& connection, std::int64_t now, bool is_tick) noexcept {
+  Search& search = *connection.search;
+  if (is_tick ? context_.peers.has_left(connection.rank)
+              : context_.peers.peer(connection.rank).has_left.load(std::memory_order_relaxed))
+    return lose(connection, "it has left");
+  if (search.begun == 0) return;
   // Who has accepted a connection is there; it may be stopped, or compute for long.
   const auto is_waiting =
       std::find_if(search.attempts.begin(), search.attempts.end(),
@@ -185,6 +227,7 @@ void TcpEndpoint::search_on(Connection& connection, std::int64_t now) noexcept {
     return lose(connection, "none of its addresses can be reached: " +
                                 (search.faults.empty() ? "they do not answer" : search.faults));
   if (now < search.next_time && (!search.attempts.empty() || search.next == 0)) return;
+  if (is_waiting != search.attempts.end() && now < is_waiting->established + kTimeToAnswer) return;
   if (search.next == search.addresses.size()) {
     if (search.attempts.empty()) {
       search.next = 0;
@@ -203,8 +246,16 @@ void TcpEndpoint::begin_next(Connection& connection) noexcept {
   attempt.socket = begin_connect(address, search.port);
   attempt.address = address;
   if (!attempt.socket) return note_fault(search, address, base::failed_call("connect", errno));
-  set_options(attempt.socket.get(), context_.membership.peer_timeout);
   search.attempts.push_back(std::move(attempt));
+  watch_attempt(connection, search.attempts.back(), EPOLL_CTL_ADD, EPOLLOUT);
+}
+
+void TcpEndpoint::watch_attempt(Connection& connection, const Attempt& attempt, int operation,
+                                std::uint32_t for_what) noexcept {
+  epoll_event event{};
+  event.events = for_what;
+  event.data.ptr = &connection;
+  static_cast<void>(::epoll_ctl(epoll_.get(), operation, attempt.socket.get(), &event));
 }
 
 bool TcpEndpoint::go_on(Connection& connection, Attempt& attempt) noexcept {
@@ -230,6 +281,8 @@ bool TcpEndpoint::go_on(Connection& connection, Attempt& attempt) noexcept {
       introduction.to_device = connection.device;
       complete(introduction, own.protection);
       attempt.stage = Attempt::Stage::introduced;
+      attempt.established = base::now_ns();
+      watch_attempt(connection, attempt, EPOLL_CTL_MOD, EPOLLIN);
       return send_whole(attempt.socket.get(), introduction) || fail(base::failed_call("send", errno));
     }
     case Attempt::Stage::introduced: {
@@ -256,12 +309,14 @@ bool TcpEndpoint::go_on(Connection& connection, Attempt& attempt) noexcept {
       if (answer.verdict == Verdict::accepted) {
         // Moved out first: opening ends the search and its attempts.
         base::Descriptor socket = std::move(attempt.socket);
+        set_options(socket.get(), own.peer_timeout);
         open(connection, std::move(socket), keys);
         return false;
       }
       // The peer connects by itself.
       search.next = 0;
-      search.next_time = base::now_ns() + kNextAddress;
+      search.patience = std::clamp(2 * search.patience, kNextAddress, kLongestPatience);
+      search.next_time = base::now_ns() + search.patience;
       return false;
     }
   }

@@ -38,6 +38,7 @@ struct Attempt {
   base::Descriptor socket;
   Address address;
   enum class Stage : std::uint8_t { connecting, introduced, proved } stage = Stage::connecting;
+  std::int64_t established = 0;  // when the kernel had connected it; of base::now_ns()
   Introduction introduction;
   Challenge challenge;
   std::array<std::byte, sizeof(Challenge)> received{};
@@ -50,7 +51,9 @@ struct Search {
   std::vector<Address> addresses;  // in the order of trial
   std::size_t next = 0;            // of the addresses
   std::int64_t next_time = 0;      // when the next address is tried; of base::now_ns()
+  std::int64_t begun = 0;          // 0: waits until others have been reached
   std::int64_t deadline = 0;       // when the peer is given up
+  std::int64_t patience = 0;       // until this rank connects again to a peer that is about to connect
   std::vector<Attempt> attempts;
   std::string faults;  // why addresses could not be used
 };

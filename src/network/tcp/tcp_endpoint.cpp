@@ -7,6 +7,8 @@
 #include <weft/error.hpp>
 
 #include <sys/epoll.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -39,11 +41,15 @@ TcpEndpoint::TcpEndpoint(const EndpointContext& context, std::uint32_t index)
       index_(static_cast<std::uint8_t>(index)),
       chunks_(context.copier),
       epoll_(::epoll_create1(EPOLL_CLOEXEC)),
+      search_timer_(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)),
       discarded_(new std::byte[kDiscard]),
       frame_memory_(new std::byte[kFrames * kFrameBytes]) {
-  if (!epoll_) throw Error("tcp: a device cannot be opened: " + base::failed_call("epoll_create1", errno));
+  if (!epoll_ || !search_timer_)
+    throw Error("tcp: a device cannot be opened: " +
+                base::failed_call(epoll_ ? "timerfd_create" : "epoll_create1", errno));
   add_to(epoll_.get(), context_.acceptor.descriptor(), &context_.acceptor);
   add_to(epoll_.get(), inbox_.descriptor(), &inbox_);
+  add_to(epoll_.get(), search_timer_.get(), &search_timer_);
   free_frames_.reserve(kFrames);
   for (std::size_t frame = 0; frame < kFrames; ++frame)
     free_frames_.push_back(frame_memory_.get() + frame * kFrameBytes);
@@ -94,7 +100,6 @@ Connection& TcpEndpoint::connection_of(int rank, std::uint8_t device) {
 
 void TcpEndpoint::drive(session::SessionDevice& device) noexcept {
   ++drives_;
-  if (!searching_.empty()) search_on();
   if (!writing_.empty()) write_waiting();
   if (!unread_.empty()) read_unread(device);
   if (looks_for_arrivals()) {
@@ -104,6 +109,8 @@ void TcpEndpoint::drive(session::SessionDevice& device) noexcept {
       poll_events(device);
     has_found_nothing_ = !has_read && !has_found_others_;
   }
+  // Behind the look: what has come makes room for others that are to be reached.
+  if (!searching_.empty()) search_on();
   const bool has_slept = has_slept_.load(std::memory_order_relaxed);
   if (drives_ % kDrivesPerClock == 0 || has_slept) {
     if (has_slept) has_slept_.store(false, std::memory_order_relaxed);
@@ -111,10 +118,10 @@ void TcpEndpoint::drive(session::SessionDevice& device) noexcept {
   }
   if (!broken_.empty()) read_broken(device);
   if (!lost_.empty()) end_lost(device);
+  if (std::exchange(has_opened_, false)) device.serve_links_soon();
   // Written when it changes: threads that want to sleep read it.
-  const bool is_restless = !searching_.empty() || !unread_.empty();
-  if (is_restless_.load(std::memory_order_relaxed) != is_restless)
-    is_restless_.store(is_restless, std::memory_order_relaxed);
+  if (is_restless_.load(std::memory_order_relaxed) == unread_.empty())
+    is_restless_.store(!unread_.empty(), std::memory_order_relaxed);
 }
 
 /// A program that calls progress after every post would pay for two system calls where others pay for one: a
@@ -138,8 +145,14 @@ void TcpEndpoint::poll_events(session::SessionDevice& device) noexcept {
       context_.acceptor.serve();
     } else if (event.data.ptr == &inbox_) {
       take_accepted();
+    } else if (event.data.ptr == &search_timer_) {
+      std::uint64_t expired = 0;
+      static_cast<void>(!::read(search_timer_.get(), &expired, sizeof expired));
+      searches_are_due_ = true;
+    } else if (auto* const connection = static_cast<Connection*>(event.data.ptr);
+               connection->search != nullptr) {
+      advance(*connection);
     } else if ((event.events & ~EPOLLOUT) != 0) {
-      auto* const connection = static_cast<Connection*>(event.data.ptr);
       if (!connection->is_open() || connection == hot_ || !read(*connection, device)) continue;
       hot_ = connection;
       has_found_others_ = true;
@@ -255,6 +268,10 @@ bool TcpEndpoint::is_carrying() const noexcept {
 bool TcpEndpoint::notices_end_of(const session::Link& link) const noexcept {
   const auto found = connections_.find({link.rank, link.device});
   return found != connections_.end() && found->second->is_open();
+}
+
+bool TcpEndpoint::is_reaching(const session::Link& link) const noexcept {
+  return reinterpret_cast<const Connection*>(link.address)->search != nullptr;
 }
 
 bool TcpEndpoint::may_sleep() noexcept {

@@ -61,6 +61,7 @@ class TcpEndpoint final : public session::Transport {
   [[nodiscard]] bool has_room_for_bulk() const noexcept override { return true; }
   [[nodiscard]] bool is_carrying() const noexcept override;
   [[nodiscard]] bool notices_end_of(const session::Link& link) const noexcept override;
+  [[nodiscard]] bool is_reaching(const session::Link& link) const noexcept override;
   /// What the peer's kernel has acknowledged is read by the peer, whatever becomes of this rank.
   [[nodiscard]] bool outlives_sender() const noexcept override { return true; }
   // send_pieces.cpp
@@ -131,8 +132,12 @@ class TcpEndpoint final : public session::Transport {
   void adopt(std::unique_ptr<Accepted> accepted);
   void open(Connection& connection, base::Descriptor socket, const SessionKeys& keys) noexcept;
   void connect_to_itself(Connection& connection);
+  void set_search_timer(bool on) noexcept;
   void search_on() noexcept;
-  void search_on(Connection& connection, std::int64_t now) noexcept;
+  void advance(Connection& connection) noexcept;
+  void watch_attempt(Connection& connection, const Attempt& attempt, int operation,
+                     std::uint32_t for_what) noexcept;
+  void search_on(Connection& connection, std::int64_t now, bool is_tick) noexcept;
   void begin_next(Connection& connection) noexcept;
   /// Returns false when the attempt has failed, or is not needed any more.
   bool go_on(Connection& connection, Attempt& attempt) noexcept;
@@ -178,6 +183,7 @@ class TcpEndpoint final : public session::Transport {
   const std::uint8_t index_;
   Chunks chunks_;
   base::Descriptor epoll_;
+  base::Descriptor search_timer_;  // while there are searches
   Inbox inbox_;
   std::map<std::pair<int, std::uint8_t>, std::unique_ptr<Connection>> connections_;
   std::unique_ptr<Connection> own_end_;  // of the connection of the device with itself: the other end
@@ -195,8 +201,11 @@ class TcpEndpoint final : public session::Transport {
   std::uint32_t skipped_looks_ = 0;
   std::atomic<bool> is_laden_{false};     // writing_ has connections
   std::atomic<bool> is_restless_{false};  // drive() must be called soon, although nothing comes
-  std::atomic<bool> has_slept_{false};    // a thread has slept since drive() last looked at the clock
-  std::int64_t next_look_ = 0;            // after peers; of base::now_ns()
+  bool searches_are_due_ = false;
+  std::int64_t next_tick_ = 0;          // of the searches
+  bool has_opened_ = false;             // a connection, since the last drive
+  std::atomic<bool> has_slept_{false};  // a thread has slept since drive() last looked at the clock
+  std::int64_t next_look_ = 0;          // after peers; of base::now_ns()
   std::array<Transfer, kMostFetches> transfers_;
   std::unique_ptr<std::byte[]> discarded_;  // where bytes of refused puts go
   std::unique_ptr<std::byte[]> frame_memory_;
