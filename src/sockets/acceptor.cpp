@@ -39,6 +39,12 @@ std::string text_of_peer(int socket) {
   return to_text(address, ntohs(v6.sin6_port));
 }
 
+/// Connections inherit the options of the listener.
+Listener with_options(Listener listener, double peer_timeout) noexcept {
+  for (const base::Descriptor& each : listener.sockets) set_options(each.get(), peer_timeout);
+  return listener;
+}
+
 }  // namespace
 
 Inbox::Inbox() : event_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
@@ -67,7 +73,7 @@ Accepted* Inbox::take_all() noexcept {
 Acceptor::Acceptor(const Membership& membership, Listener listener, const base::Log& log)
     : membership_(membership),
       log_(log),
-      connections_(std::move(listener),
+      connections_(with_options(std::move(listener), membership.peer_timeout),
                    UnprovedConnections::places_for(static_cast<std::size_t>(membership.ranks)), log),
       greetings_(connections_.places()),
       between_words_(kFirstPause) {}
@@ -140,7 +146,6 @@ bool Acceptor::finish(std::size_t place) noexcept try {
   accepted->introduction = greeting.introduction;
   accepted->keys = keys_of_listener(secret, greeting.introduction, greeting.challenge);
   accepted->socket = connections_.take(place);
-  set_options(accepted->socket.get(), membership_.peer_timeout);
   inboxes_[accepted->introduction.to_device].load(std::memory_order_acquire)->put(std::move(accepted));
   return true;
 } catch (const std::bad_alloc&) {

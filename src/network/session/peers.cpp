@@ -39,6 +39,8 @@ Peers::Peers(bootstrap::Bootstrap& bootstrap, const NetworkIdentity& identity, s
       rank_(bootstrap.rank()),
       count_(static_cast<std::size_t>(bootstrap.size())),
       job_id_(bootstrap.job_id()),
+      boot_id_(base::read_boot_id()),
+      pid_namespace_(base::read_pid_namespace()),
       presence_(std::make_shared<Presence>()),
       peers_(new Peer[count_]),
       watches_(new Watch[count_]) {
@@ -59,8 +61,8 @@ Peers::~Peers() {
 void Peers::publish(std::uint32_t device, std::span<const std::byte> address) {
   const DeviceRecord record{kMagic,
                             kWireVersion,
-                            base::read_boot_id(),
-                            base::read_pid_namespace(),
+                            boot_id_,
+                            pid_namespace_,
                             ::getpid(),
                             static_cast<std::uint32_t>(message_bytes_),
                             static_cast<std::uint32_t>(address.size()),
@@ -116,8 +118,7 @@ std::optional<std::vector<std::byte>> Peers::ask(int rank, std::uint32_t device)
   if (record.message_bytes != message_bytes_)
     refuse("takes messages of " + std::to_string(record.message_bytes) + " bytes, this rank of " +
            std::to_string(message_bytes_) + ": set packet_size and inline_max to the same on all ranks");
-  if (record.boot_id == base::read_boot_id() && record.pid_namespace == base::read_pid_namespace())
-    watch(rank, record.process);
+  if (record.boot_id == boot_id_ && record.pid_namespace == pid_namespace_) watch(rank, record.process);
   return std::vector<std::byte>(value->begin() + sizeof record, value->end());
 }
 

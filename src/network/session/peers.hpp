@@ -110,6 +110,8 @@ class Peers {
   const int rank_;
   const std::size_t count_;
   const std::string job_id_;
+  const std::uint64_t boot_id_;  // of this host, as pid_namespace_: compared with those of each peer
+  const std::uint64_t pid_namespace_;
   const std::shared_ptr<Presence> presence_;
   const std::unique_ptr<Peer[]> peers_;
   std::mutex mutex_;  // guards the watches

@@ -208,8 +208,9 @@ void TcpEndpoint::advance(Connection& connection) noexcept {
 /// `is_tick`: not only because something has come.
 void TcpEndpoint::search_on(Connection& connection, std::int64_t now, bool is_tick) noexcept {
   Search& search = *connection.search;
-  if (is_tick ? context_.peers.has_left(connection.rank)
-              : context_.peers.peer(connection.rank).has_left.load(std::memory_order_relaxed))
+  if (is_tick && search.begun != 0
+          ? context_.peers.has_left(connection.rank)
+          : context_.peers.peer(connection.rank).has_left.load(std::memory_order_relaxed))
     return lose(connection, "it has left");
   if (search.begun == 0) return;
   // Who has accepted a connection is there; it may be stopped, or compute for long.

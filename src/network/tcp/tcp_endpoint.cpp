@@ -93,7 +93,8 @@ Connection& TcpEndpoint::connection_of(int rank, std::uint8_t device) {
     connection->servings.reserve(2 * kMostFetches);
     // What is noted where no memory may be needed has its room from here.
     const std::size_t most = connections_.size() + 1;
-    for (auto* list : {&writing_, &broken_, &lost_, &searching_, &unread_}) list->reserve(2 * most);
+    for (auto* list : {&writing_, &broken_, &lost_, &searching_, &unread_})
+      if (list->capacity() < most) list->reserve(2 * most);
   }
   return *connection;
 }

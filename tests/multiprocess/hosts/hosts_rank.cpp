@@ -4,6 +4,9 @@
 //   before,
 //                      for S seconds
 //   fork               every rank makes a copy of itself, which exits
+//   meet               rank 0 waits for a line on its standard input; then every rank sends a message to
+//   every other one,
+//                      to all at once, and tells how many have come
 //   echo               rank 0 copies standard input to standard output
 #include "support/rank_program.hpp"
 
@@ -78,6 +81,34 @@ void pass_messages(Runtime& runtime, double seconds) {
   runtime.barrier();
 }
 
+void meet(Runtime& runtime) {
+  Endpoint endpoint(runtime);
+  const int others = runtime.size() - 1;
+  int come = 0;
+  Handler arrived([&](Message&) { ++come; });
+  const RemoteCompletion remote = runtime.expose(arrived, {.id = 1});
+  if (runtime.rank() == 0) {
+    std::array<char, 1> letter{};
+    while (::read(STDIN_FILENO, letter.data(), 1) == 1 && letter[0] != '\n') {
+    }
+  }
+  runtime.barrier();
+  std::vector<int> waiting;
+  for (int rank = 0; rank < runtime.size(); ++rank)
+    if (rank != runtime.rank()) waiting.push_back(rank);
+  const std::uint64_t word = 1;
+  while (!waiting.empty()) {
+    std::erase_if(waiting,
+                  [&](int rank) { return endpoint.post_am(rank, remote, bytes_of(word)).is_accepted(); });
+    if (!waiting.empty()) endpoint.wait_for([] { return false; }, std::chrono::milliseconds(1));
+  }
+  endpoint.wait_until([&] { return come == others; });
+  std::ostringstream line;
+  line << "rank " << runtime.rank() << " has met " << come << "\n";
+  say(line);
+  runtime.barrier();
+}
+
 void copy_input() {
   std::array<char, 65536> piece;
   for (;;) {
@@ -124,6 +155,8 @@ int main(int count, char** arguments) try {
     tell_where(runtime);
   else if (mode == "ring")
     pass_messages(runtime, std::stod(test::option(count, arguments, "seconds", "1")));
+  else if (mode == "meet")
+    meet(runtime);
   else if (mode == "fork")
     copy_process();
   else if (mode == "barriers")
@@ -131,7 +164,8 @@ int main(int count, char** arguments) try {
   else if (mode == "echo" && runtime.rank() == 0)
     copy_input();
   else if (mode != "echo")
-    test::fail("hosts_rank: the mode \"" + mode + "\" does not exist: where, ring, fork, barriers, echo");
+    test::fail("hosts_rank: the mode \"" + mode +
+               "\" does not exist: where, ring, meet, fork, barriers, echo");
 } catch (const weft::Error& error) {
   weft::test::fail(error.what());
 }
