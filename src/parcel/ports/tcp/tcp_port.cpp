@@ -20,7 +20,7 @@
 #include <mutex>
 #include <utility>
 
-#include "parcel/ports/tcp/acceptor.hpp"
+#include "parcel/ports/tcp/tcp_acceptor.hpp"
 #include "parcel/ports/tcp/tcp_connections.hpp"
 #include "parcel/ports/tcp/tcp_frame.hpp"
 #include "parcel/ports/tcp/tcp_proof.hpp"
