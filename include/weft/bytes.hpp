@@ -87,13 +87,12 @@ template <class T>
     static_assert(std::is_lvalue_reference_v<T>,
                   "weft: the elements of a temporary are gone before the operation ends: give it a name");
     check_bytes<Plain>();
-    constexpr std::size_t kCount = std::extent_v<Value>;
-    if constexpr (is_character<std::remove_cv_t<std::remove_extent_t<Value>>> &&
-                  std::is_const_v<std::remove_extent_t<Value>>) {
-      return std::span(value, value[kCount - 1] == 0 ? kCount - 1 : kCount);
-    } else {
-      return std::span<std::remove_extent_t<Value>>(value);
-    }
+    static_assert(!is_character<std::remove_cv_t<std::remove_extent_t<Value>>> ||
+                      !std::is_const_v<std::remove_extent_t<Value>>,
+                  "weft: an array of constant characters may be a text, whose last zero is no part of it, or "
+                  "an array: write bytes_of(std::string_view(text)) for the characters of a text, and "
+                  "std::as_bytes(std::span(array)) for all elements of an array");
+    return std::span<std::remove_extent_t<Value>>(value);
   } else if constexpr (std::is_pointer_v<Plain> || std::is_null_pointer_v<Plain> ||
                        std::is_function_v<Plain> || std::is_array_v<Value>) {
     static_assert(
@@ -125,11 +124,11 @@ template <class T>
 /// - A range with data() and size() of trivially copyable elements, such as std::vector, std::string,
 ///   std::string_view, std::array and std::span: its elements, none if it is empty. A temporary that owns its
 ///   elements is refused.
-/// - An array: its elements. An array of constant characters, such as "text", is a text: one terminating zero
-///   is not part of it, as in std::string_view; use std::as_bytes(std::span(array)) to include it.
+/// - An array: its elements, all of them; a char[8] is 8 bytes, whatever it holds.
 ///
-/// Refused by the compiler, with a message that says what to write instead: pointers (const char* among
-/// them), std::initializer_list, iterators, and arrays or ranges of these or of views, whose bytes are
+/// Refused by the compiler, with a message that says what to write instead: arrays of constant characters,
+/// such as "text", which may be a text or an array; pointers (const char* among them),
+/// std::initializer_list, iterators, and arrays or ranges of these or of views, whose bytes are
 /// addresses that mean nothing to the receiver; and types that are not trivially copyable. Members of a class
 /// are not examined: a struct that contains a pointer or a std::string_view is sent as it lies in memory,
 /// address included. To send the representation of an object that is refused, use

@@ -32,6 +32,7 @@ CASE = """#line 1 "case{number}"
 POINTER = "would send the address"
 ELSEWHERE = "mean nothing to another process"
 TEMPORARY = "give it a name"
+TEXT = "may be a text, whose last zero is no part of it, or an array"
 LIST = "const std::array values{...}; bytes_of(values)"
 SERIALIZE = "serialize others into a std::vector<std::byte>"
 CONSTANT = "what is constant cannot be filled"
@@ -44,6 +45,9 @@ REFUSED = [
     ("int values[3]", "(void)weft::bytes_of(values)", POINTER),
     ("", "(void)weft::bytes_of(nullptr)", POINTER),
     ("", "(void)weft::bytes_of(std::abort)", POINTER),
+    ("", "(void)weft::bytes_of(\"text\")", TEXT),
+    ("const char (&name)[8]", "(void)weft::bytes_of(name)", "std::string_view(text)"),
+    ("const wchar_t (&name)[8]", "(void)weft::bytes_of(name)", "std::as_bytes(std::span(array))"),
     ("", "(void)weft::bytes_of({1, 2, 3})", LIST),
     ("std::initializer_list<double> list", "(void)weft::bytes_of(list)", LIST),
     ("std::span<const char* const> texts", "(void)weft::bytes_of(texts)", ELSEWHERE),
@@ -82,10 +86,10 @@ REFUSED_COLLECTIVES = [
 ]
 
 ACCEPTED = ("std::vector<int>& numbers, const std::string& text, std::string_view view, std::array<Item, 2>& items,"
-            " const int (&constant)[3], std::span<const Item> part, Item item",
+            " const int (&constant)[3], std::span<const Item> part, Item item, char (&name)[8]",
             """for (const weft::Bytes bytes :
          {weft::bytes_of(numbers), weft::bytes_of(text), weft::bytes_of(view), weft::bytes_of(items),
-          weft::bytes_of(constant), weft::bytes_of(part), weft::bytes_of(item), weft::bytes_of("text"),
+          weft::bytes_of(constant), weft::bytes_of(part), weft::bytes_of(item), weft::bytes_of(name),
           weft::bytes_of(std::span(numbers)), weft::bytes_of(std::string_view(text))})
       (void)bytes""")
 
