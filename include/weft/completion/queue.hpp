@@ -2,6 +2,7 @@
 #pragma once
 
 #include <weft/completion/completion.hpp>
+#include <weft/detail/empty_polls.hpp>
 #include <weft/detail/entry_ring.hpp>
 #include <weft/detail/queue_end.hpp>
 
@@ -38,13 +39,16 @@ class WEFT_API BasicCompletionQueue final : public Completion {
   void signal_batch(Arrivals& arrivals) noexcept override;
 
   /// Moves the oldest message into `message`. Returns false when the queue is empty; such a pop only reads.
+  /// A thread that only pops, while others progress, gives way now and then on a core that others want, as
+  /// progress() does (attribute poll_yield).
   [[gnu::always_inline]] bool pop(Message& message) noexcept {
     Ring* const ring = head_ring_.load(std::memory_order_acquire);
     const Ring::Front front = ring->front();
     // Fast path of an empty poll, which calls no function and only reads: `next` lies beside the word that
     // front() has read, `stopped_` beside head_ring_.
     if (!front.is_full && ring->next.load(std::memory_order_acquire) == nullptr &&
-        !stopped_.load(std::memory_order_relaxed))
+        !stopped_.load(std::memory_order_relaxed)) {
+      detail::note_empty_poll();
       return false;
     return pop_front(ring, front, message);
   }

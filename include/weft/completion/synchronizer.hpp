@@ -2,6 +2,7 @@
 #pragma once
 
 #include <weft/completion/completion.hpp>
+#include <weft/detail/empty_polls.hpp>
 #include <weft/detail/signal_rounds.hpp>
 
 #include <cstdint>
@@ -35,8 +36,13 @@ class WEFT_API Synchronizer final : public Completion {
   /// Keeps the message; its payload is kept as a queue does (Message::take).
   void signal(Message& message) noexcept override;
   [[nodiscard]] bool ready() const noexcept override { return rounds_.ready(); }
-  /// ready() under the name that the papers use. Only reads; does not progress.
-  [[nodiscard]] bool test() const noexcept { return ready(); }
+  /// ready() for threads that only test, while others progress: gives way as an empty pop of a queue does.
+  /// Only reads; does not progress.
+  [[nodiscard]] bool test() const noexcept {
+    if (ready()) return true;
+    detail::note_empty_poll();
+    return false;
+  }
 
   /// A user_data that puts the message of the operation that it is posted with into slot `index`, 0 to
   /// signals() - 1. It is an address inside this object's memory, which distinguishes it from other

@@ -153,8 +153,8 @@ class EntryRing {
     const std::uint64_t head = head_.load(std::memory_order_relaxed);
     Entry& entry = entries_[head & mask_];
     const auto turn = static_cast<std::int32_t>(entry.sequence.load(std::memory_order_acquire) -
-                                                static_cast<std::uint32_t>(head + 1));
-    return {&entry, head, turn >= 0};
+                                                static_cast<std::uint32_t>(head));
+    return {&entry, head, turn > 0};
   }
   /// pop() for a thread that has been alone since front() returned that entry as full.
   template <class Item>

@@ -5,6 +5,7 @@
 #include "core/diagnosis/traced_port.hpp"
 #include "core/runtime/forked_port.hpp"
 #include "core/runtime/runtime_state.hpp"
+#include "core/wait/waiting.hpp"
 
 #include <weft/error.hpp>
 
@@ -97,6 +98,7 @@ DeviceState::DeviceState(RuntimeState& runtime, std::uint32_t index)
       device_failures_(runtime, context_, port_,
                        {rendezvous_, one_sided_, backlog_, queued_posts_, deadlines_}, working_) {
   ends_.set_working(rendezvous_.working());
+  empty_polls_yield.store(poll_yield_, std::memory_order_relaxed);
   path_.own_device = static_cast<std::uint8_t>(index);
   if (runtime.payload_device_index() == index) runtime.payload_device()->open(rendezvous_);
   // Receives of an earlier device with this index may still have a deadline.

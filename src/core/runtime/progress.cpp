@@ -8,10 +8,13 @@
 #include "core/wait/poller.hpp"
 #include "core/wait/waiting.hpp"
 
+#include <weft/detail/empty_polls.hpp>
 #include <weft/detail/lock.hpp>
 
 #include <sched.h>
+#include <atomic>
 #include <string>
+#include <utility>
 
 namespace weft::detail {
 
@@ -22,8 +25,26 @@ namespace {
 constexpr std::size_t kMessagesPerCall = 64;  // of one lane, so that a flood does not keep a thread inside
 
 constinit thread_local Poller poller;
+/// Of a thread that polls completion objects and does not progress.
+constinit thread_local Poller object_poller;
+constinit thread_local std::uint32_t polls_of_progress = 0;  // poller.polls() at the last look
 
 }  // namespace
+
+constinit thread_local std::uint32_t empty_polls_left = kEmptyPollsPerLook;
+constinit std::atomic<bool> empty_polls_yield{true};
+
+void give_way_to_progress() noexcept {
+  empty_polls_left = kEmptyPollsPerLook;
+  const bool progresses = poller.polls() != std::exchange(polls_of_progress, poller.polls());
+  if (progresses || core::SignalScope::is_inside() || !empty_polls_yield.load(std::memory_order_relaxed))
+    return object_poller.leave_to_wait();
+  if (!object_poller.count(kEmptyPollsPerLook)) return;
+  const std::int64_t before = base::now_ns();
+  if (!object_poller.look(before)) return;
+  ::sched_yield();
+  object_poller.gave_way(before, base::now_ns());
+}
 
 [[gnu::always_inline]] inline std::size_t DeviceState::progress_once(bool exclusive) noexcept {
   if (core::SignalScope::is_inside() && core::SignalScope::is_inside(ends_)) [[unlikely]]

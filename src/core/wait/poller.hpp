@@ -29,7 +29,9 @@ class Poller {
   constexpr Poller() noexcept : share_(CoreShare::kSwitchedSoon) {}
 
   /// Counts an empty progress call. Returns true when look() is due.
-  [[nodiscard]] bool count() noexcept { return ++polls_ >= due_; }
+  [[nodiscard]] bool count(std::uint32_t polls = 1) noexcept { return (polls_ += polls) >= due_; }
+  /// Empty polls, one after the other: changes whenever the thread polls in vain.
+  [[nodiscard]] std::uint32_t polls() const noexcept { return polls_; }
   /// Called when a progress call has found something.
   void found() noexcept {
     if (polls_ != 0) end_stretch();

@@ -5,6 +5,7 @@
 #include "network/network.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 
@@ -39,6 +40,10 @@ class UnwokenPauses {
   std::uint32_t yields_ = 0;
   std::int64_t since_ = 0;  // the first sleep, in nanoseconds
 };
+
+/// Whether threads that only poll completion objects give way: the attribute poll_yield of the runtime whose
+/// device was opened last, since such polls know no runtime.
+extern constinit std::atomic<bool> empty_polls_yield;
 
 /// Returns what the calling thread knows about its core.
 [[nodiscard]] CoreShare& core_share() noexcept;
