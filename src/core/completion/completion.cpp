@@ -44,6 +44,11 @@ void Completion::withdraw() noexcept {
   if (exposures != nullptr && !base::is_forked_copy()) exposures->withdraw(*this);
 }
 
+bool Completion::withdraw(const RemoteCompletion& handle) noexcept {
+  detail::Exposures* exposures = exposures_.load(std::memory_order_relaxed);
+  return exposures != nullptr && !base::is_forked_copy() && exposures->withdraw(*this, handle);
+}
+
 void Completion::retire() noexcept {
   withdraw();
   if (std::exchange(is_retired_, true) || base::is_forked_copy()) return;

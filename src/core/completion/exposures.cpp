@@ -65,6 +65,9 @@ Exposures::~Exposures() {
 RemoteCompletion Exposures::expose(Completion& completion, std::uint16_t id, std::uint8_t device) {
   const std::lock_guard lock(mutex_);
   Entry& entry = entries_[id];
+  if (is_open(id) && entry.completion.load(std::memory_order_relaxed) == &completion)
+    throw Error("expose: this completion object is exposed already as id " + std::to_string(id) +
+                ": use the handle that the earlier call returned, or withdraw() that first");
   if (is_open(id))
     throw Error("expose: id " + std::to_string(id) +
                 " is in use by another completion object of this runtime");
@@ -88,15 +91,39 @@ RemoteCompletion Exposures::expose(Completion& completion, std::uint16_t id, std
   return remote;
 }
 
+void Exposures::close(std::uint16_t id) noexcept {
+  entries_[id].open.store(closed_handle(id), std::memory_order_relaxed);
+  network_.publish_handle(id, generations_[id].load(std::memory_order_relaxed),
+                          network::HandleState::withdrawn);
+}
+
+bool Exposures::withdraw(Completion& completion, const RemoteCompletion& handle) noexcept {
+  {
+    const std::lock_guard lock(mutex_);
+    const std::uint16_t id = handle.id();
+    if (entries_[id].open.load(std::memory_order_relaxed) != open_handle(handle.bits()) ||
+        entries_[id].completion.load(std::memory_order_relaxed) != &completion)
+      return false;
+    const std::uint32_t after = entries_[id].next.load(std::memory_order_relaxed);
+    std::atomic<std::uint32_t>* link = &completion.first_exposure_;
+    while (link->load(std::memory_order_relaxed) != id + 1U)
+      link = &entries_[link->load(std::memory_order_relaxed) - 1].next;
+    link->store(after, std::memory_order_relaxed);
+    close(id);
+    if (completion.first_exposure_.load(std::memory_order_relaxed) == 0)
+      completion.exposures_.store(nullptr, std::memory_order_relaxed);
+  }
+  quiesce_();
+  return true;
+}
+
 void Exposures::withdraw(Completion& completion) noexcept {
   {
     const std::lock_guard lock(mutex_);
     for (std::uint32_t next = completion.first_exposure_.load(std::memory_order_relaxed); next != 0;) {
       const auto id = static_cast<std::uint16_t>(next - 1);
       next = entries_[id].next.load(std::memory_order_relaxed);
-      entries_[id].open.store(closed_handle(id), std::memory_order_relaxed);
-      network_.publish_handle(id, generations_[id].load(std::memory_order_relaxed),
-                              network::HandleState::withdrawn);
+      close(id);
     }
     completion.first_exposure_.store(0, std::memory_order_relaxed);
     completion.exposures_.store(nullptr, std::memory_order_relaxed);

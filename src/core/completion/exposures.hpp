@@ -29,6 +29,8 @@ class Exposures {
   RemoteCompletion expose(Completion& completion, std::uint16_t id, std::uint8_t device);
   /// Withdraws every handle of `completion`.
   void withdraw(Completion& completion) noexcept;
+  /// Withdraws one handle of `completion`. Returns false, without effect, when it does not name the object.
+  bool withdraw(Completion& completion, const RemoteCompletion& handle) noexcept;
   /// Sets or clears the stop mark of every handle of `completion`. Returns false, without effect, while
   /// handles are being exposed or withdrawn.
   bool stop_senders(const Completion& completion, bool stop) noexcept;
@@ -80,6 +82,8 @@ class Exposures {
   }
 
  private:
+  /// Closes an entry, and tells the peers.
+  void close(std::uint16_t id) noexcept;
   [[nodiscard]] bool is_open(std::uint16_t id) const noexcept;
   [[nodiscard]] bool is_lowest_of(const Completion& completion, std::size_t id) const noexcept;
 

@@ -325,5 +325,42 @@ TEST(Devices, that_close_and_open_again_go_on) {
   }
 }
 
+TEST(Handles, of_one_object_are_withdrawn_one_by_one) {
+  Ranks<Endpoint> ranks(2);
+  Runtime& owner = ranks.runtime(1);
+  Counter counter;
+  Counter other;
+  const RemoteCompletion handles[] = {owner.expose(counter, {.id = 1}), owner.expose(counter, {.id = 2}),
+                                      owner.expose(counter, {.id = 3})};
+  const RemoteCompletion of_other = owner.expose(other, {.id = 4});
+  std::uint64_t expected = 0;
+  const auto expect_open = [&](RemoteCompletion handle) {
+    ASSERT_TRUE(ranks.post(0, 1, handle, {}).has_value());
+    ++expected;
+    EXPECT_TRUE(ranks.progress_until([&] { return counter.value() == expected; }));
+  };
+  for (const RemoteCompletion handle : handles) expect_open(handle);
+  EXPECT_FALSE(counter.withdraw(of_other)) << "the handle of another object";
+  EXPECT_FALSE(counter.withdraw(RemoteCompletion()));
+  EXPECT_FALSE(other.withdraw(handles[0]));
+  EXPECT_TRUE(counter.withdraw(handles[1])) << "one in the middle";
+  EXPECT_FALSE(counter.withdraw(handles[1])) << "withdrawn already";
+  expect_open(handles[0]);
+  expect_open(handles[2]);
+  const std::string error = error_of([&] { owner.expose(counter, {.id = 1}); });
+  expect_names(error, {"exposed already as id 1", "withdraw()"});
+  expect_names(error_of([&] { owner.expose(counter, {.id = 4}); }), {"id 4", "in use by another completion"});
+  const RemoteCompletion again = owner.expose(counter, {.id = 2});
+  EXPECT_NE(again, handles[1]);
+  EXPECT_FALSE(counter.withdraw(handles[1])) << "stale";
+  expect_open(again);
+  for (const RemoteCompletion handle : {handles[0], handles[2], again}) EXPECT_TRUE(counter.withdraw(handle));
+  EXPECT_FALSE(counter.withdraw(again)) << "nothing is exposed any more";
+  InProcessJob job(1);
+  Runtime another(job, 0);
+  EXPECT_EQ(another.expose(counter, {.id = 9}).id(), 9) << "withdrawn from all, it may go elsewhere";
+  counter.withdraw();
+}
+
 }  // namespace
 }  // namespace weft
