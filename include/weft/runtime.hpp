@@ -95,6 +95,9 @@ class WEFT_API Runtime {
   /// thread. Throws weft::Error when the id is out of range or already in use.
   RemoteCompletion expose(Completion& completion, const ExposeOptions& options);
 
+  /// Takes a packet from the runtime's pool, from which every device of the runtime posts; returns an empty
+  /// Packet when the pool is empty. Any thread.
+  [[nodiscard]] Packet get_packet() noexcept;
   /// Returns the packet that begins at `address`, for programs that keep packets as plain pointers: a packet
   /// with that data(), after its Packet::release(), or a payload that Message::release() returned and that
   /// lies in a packet of this runtime. The returned Packet owns it: it is posted, or released to the pool,

@@ -23,6 +23,17 @@ OneSided::Access get_of(int peer, const RemoteAddress& from, std::span<std::byte
   return {Operation::get, peer, from, to.data(), to.size(), options};
 }
 
+void check_flushed_peer(DeviceState& device, int peer, const char* call) {
+  if (peer < 0 || peer >= device.runtime().size())
+    throw Error(std::string(call) + ": peer " + std::to_string(peer) + " is not a rank of this job (0 to " +
+                std::to_string(device.runtime().size() - 1) + ")");
+}
+
+bool is_flushed(DeviceState& device, int peer) noexcept {
+  core::Flushes& flushes = device.one_sided().flushes();
+  return flushes.is_over(peer, flushes.begin(peer));
+}
+
 void flush_peer(DeviceState& device, int peer, const std::source_location& where, bool exclusive) noexcept {
   struct Context {
     core::Flushes& flushes;
@@ -66,9 +77,7 @@ Outcome OneSidedCalls<Locking>::get(DeviceState& device, int peer, const RemoteA
 }
 template <class Locking>
 void OneSidedCalls<Locking>::flush(DeviceState& device, int peer, const std::source_location& where) {
-  if (peer < 0 || peer >= device.runtime().size())
-    throw Error("flush: peer " + std::to_string(peer) + " is not a rank of this job (0 to " +
-                std::to_string(device.runtime().size() - 1) + ")");
+  check_flushed_peer(device, peer, "flush");
   flush_peer(device, peer, where, Locking::kExclusive);
 }
 template <class Locking>
@@ -78,6 +87,18 @@ void OneSidedCalls<Locking>::flush(DeviceState& device, const std::source_locati
 }
 
 template struct OneSidedCalls<TryLock>;
+template <class Locking>
+bool OneSidedCalls<Locking>::flushed(DeviceState& device, int peer) {
+  check_flushed_peer(device, peer, "flushed");
+  return is_flushed(device, peer);
+}
+template <class Locking>
+bool OneSidedCalls<Locking>::flushed(DeviceState& device) noexcept {
+  for (int peer = 0; peer < device.runtime().size(); ++peer)
+    if (!is_flushed(device, peer)) return false;
+  return true;
+}
+
 template struct OneSidedCalls<NoLock>;
 
 }  // namespace weft::detail

@@ -111,6 +111,7 @@ const char* Runtime::network() const noexcept { return state_->network().name();
 
 DeviceAttributes Runtime::device_limits() const noexcept { return state_->device_limits(); }
 
+Packet Runtime::get_packet() noexcept { return state_->pool().get(); }
 Packet Runtime::packet_of(const void* address) noexcept { return state_->pool().packet_of(address); }
 
 RemoteCompletion Runtime::expose(Completion& completion, const ExposeOptions& options) {

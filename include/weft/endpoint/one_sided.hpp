@@ -38,6 +38,8 @@ struct OneSidedCalls {
   WEFT_API static void flush(DeviceState& device, int peer, const std::source_location& where);
   WEFT_API static void flush(DeviceState& device, const std::source_location& where) noexcept;
 };
+  WEFT_API static bool flushed(DeviceState& device, int peer);
+  WEFT_API static bool flushed(DeviceState& device) noexcept;
 
 extern template struct OneSidedCalls<TryLock>;
 extern template struct OneSidedCalls<NoLock>;
@@ -160,6 +162,20 @@ class OneSidedOperations {
  protected:
   ~OneSidedOperations() = default;
 
+  /// flush() without waiting: returns true when every put, get and atomic operation that was posted on this
+  /// device towards `peer` before the call has ended, as flush() means it. Any thread that may use the
+  /// endpoint, also inside handlers; does not progress: this rank and the peer must progress for it to become
+  /// true. While other threads keep posting to the peer it may stay false: flush() waits for what was posted
+  /// before.
+  [[nodiscard]] bool flushed(int peer) const {
+    const detail::EndpointEntry<Locking> entry(device(), "flushed");
+    return Calls::flushed(device(), peer);
+  }
+  /// flushed() towards all peers.
+  [[nodiscard]] bool flushed() const noexcept {
+    const detail::EndpointEntry<Locking> entry(device(), "flushed");
+    return Calls::flushed(device());
+  }
  private:
   using Calls = detail::OneSidedCalls<Locking>;
 

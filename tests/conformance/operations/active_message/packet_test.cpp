@@ -281,5 +281,23 @@ TEST_P(Allocators, get_back_what_a_runtime_that_ends_has_not_delivered) {
   EXPECT_EQ(arena.lent, 0);
 }
 
+TEST(Packets, are_had_from_the_runtime_before_there_is_a_device) {
+  InProcessJob job(1);
+  Runtime runtime(job, 0);
+  Packet packet = runtime.get_packet();
+  ASSERT_TRUE(packet);
+  EXPECT_GE(packet.capacity(), 1000U);
+  test::fill(packet.bytes().first(1000), 5);
+  Endpoint endpoint(runtime);
+  CompletionQueue queue;
+  const RemoteCompletion remote = runtime.expose(queue, {.id = 1});
+  ASSERT_TRUE(test::until(
+      [&] { return !packet || endpoint.post_am(0, remote, std::move(packet), 1000).is_accepted(); },
+      [&] { endpoint.progress(); }));
+  Message message;
+  ASSERT_TRUE(test::until([&] { return queue.pop(message); }, [&] { endpoint.progress(); }));
+  EXPECT_TRUE(matches(message.bytes(), 5));
+}
+
 }  // namespace
 }  // namespace weft

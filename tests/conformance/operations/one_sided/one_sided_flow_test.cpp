@@ -296,5 +296,27 @@ TEST(SoakOneSided, accesses_beyond_4_GiB_are_whole) {
   }
 }
 
+TEST_P(OneSidedFlow, is_known_to_have_ended_without_waiting) {
+  Ranks<Endpoint> ranks(2, attributes());
+  Target target(ranks.runtime(1), setting(), 200'000);
+  const MappedRegion region = target.seen_by(ranks.runtime(0), setting());
+  Endpoint& endpoint = ranks.endpoint(0);
+  EXPECT_TRUE(endpoint.flushed());
+  EXPECT_TRUE(endpoint.flushed(1));
+  EXPECT_THROW(static_cast<void>(endpoint.flushed(2)), Error);
+  EXPECT_THROW(static_cast<void>(endpoint.flushed(-1)), Error);
+  for (const std::size_t size : {std::size_t{8}, std::size_t{5000}, std::size_t{200'000}}) {
+    const auto bytes = payload(size, size);
+    ASSERT_TRUE(ranks.progress_until([&] { return endpoint.post_put(1, region.at(0), bytes).is_accepted(); }));
+    ASSERT_TRUE(ranks.progress_until([&] { return endpoint.flushed(1); })) << size;
+    EXPECT_TRUE(matches(target.bytes().first(size), size)) << "flushed, so it is there";
+    EXPECT_TRUE(endpoint.flushed(0)) << "nothing was posted there";
+    std::vector<std::byte> got(size);
+    ASSERT_TRUE(ranks.progress_until([&] { return endpoint.post_get(1, region.at(0), got).is_accepted(); }));
+    ASSERT_TRUE(ranks.progress_until([&] { return endpoint.flushed(); })) << size;
+    EXPECT_TRUE(matches(got, size));
+  }
+}
+
 }  // namespace
 }  // namespace weft
