@@ -20,7 +20,7 @@ std::uint64_t exchange(weft::GroupStream mine, int rank, int size) {
   for (std::uint64_t number = 0; number < kMessages; ++number) {
     if (mine.send(next, 1, weft::bytes_of(number)) != weft::Outcome::ok) return 0;
     std::uint64_t word = 0;
-    mine.receive(before, 1, weft::mutable_bytes_of(word));
+    if (mine.receive(before, 1, weft::mutable_bytes_of(word)).outcome() != weft::Outcome::ok) return 0;
     sum += word;
   }
   return sum;

@@ -78,9 +78,9 @@ void ordered_and_probed(weft::Runtime& runtime, weft::Endpoint& endpoint, int ne
   weft::ProbedMessage found;
   while (!endpoint.probe(weft::any_source, weft::any_tag, found, {.engine = kOrdered})) endpoint.progress();
   buffer.resize(found.length);
-  endpoint.receive(found.peer, found.tag, buffer, {.engine = kOrdered});
+  const weft::Message probed = endpoint.receive(found.peer, found.tag, buffer, {.engine = kOrdered});
   // [end]
-  expect(buffer.size() == sizeof value, "probe");
+  expect(probed.outcome() == weft::Outcome::ok && buffer.size() == sizeof value, "probe");
   runtime.barrier();
 
   // [a communicator]
@@ -88,8 +88,8 @@ void ordered_and_probed(weft::Runtime& runtime, weft::Endpoint& endpoint, int ne
   static_cast<void>(endpoint.send(next, kTag, weft::bytes_of(value), {.engine = 1}));
   // [end]
   const int previous = (runtime.rank() + runtime.size() - 1) % runtime.size();
-  endpoint.receive(previous, kTag, weft::mutable_bytes_of(received), {.engine = 1});
-  expect(received == static_cast<std::uint64_t>(previous), "a communicator");
+  const weft::Message mail = endpoint.receive(previous, kTag, weft::mutable_bytes_of(received), {.engine = 1});
+  expect(mail.outcome() == weft::Outcome::ok && received == static_cast<std::uint64_t>(previous), "a communicator");
 
   weft::CompletionQueue ended;
   // [cancel]
@@ -233,8 +233,8 @@ void threads(weft::Runtime& runtime, int next, int previous) {
     weft::SerialEndpoint endpoint{own};  // of this thread alone: no lock
     static_cast<void>(endpoint.send(next, kTag + device, weft::bytes_of(device), {.device = device}));
     std::uint8_t value = 0;
-    endpoint.receive(previous, kTag + device, weft::mutable_bytes_of(value));
-    received[device - 1U] = value;
+    const weft::Message message = endpoint.receive(previous, kTag + device, weft::mutable_bytes_of(value));
+    if (message.outcome() == weft::Outcome::ok) received[device - 1U] = value;
   };
   std::thread first{work, std::uint8_t{1}};
   std::thread second{work, std::uint8_t{2}};

@@ -197,7 +197,8 @@ class BasicEndpoint : public MatchedOperations<BasicEndpoint<Locking>, Locking>,
     wait_ready(completion, {"a completion object", where});
   }
   /// Progresses until `condition()` holds. Arrivals on this device end a park at once; a condition that
-  /// another event makes true is seen within the attribute park_timeout.
+  /// another event makes true is seen within the attribute park_timeout. The condition may take what it finds,
+  /// as `queue.pop(message)` does: once it has held it is not evaluated again. The same is true of wait_for().
   template <class Condition>
   void wait_until(const Condition& condition,
                   const std::source_location& where = std::source_location::current()) noexcept {
@@ -206,25 +207,25 @@ class BasicEndpoint : public MatchedOperations<BasicEndpoint<Locking>, Locking>,
 
   /// Progresses until completion.ready(), for at most `timeout`. Returns true when it is ready. Operations
   /// that were posted go on after a timeout; use the timeout in their options to end them in time.
-  bool wait_for(Completion& completion, Timeout timeout,
+  [[nodiscard]] bool wait_for(Completion& completion, Timeout timeout,
                 const std::source_location& where = std::source_location::current()) noexcept {
     return wait_for_condition(condition_of(completion, {"a completion object", where}), timeout);
   }
   /// Progresses until the counter has reached `target` signals, for at most `timeout`. Returns true when it
   /// has.
-  bool wait_for(Counter& counter, std::uint64_t target, Timeout timeout,
+  [[nodiscard]] bool wait_for(Counter& counter, std::uint64_t target, Timeout timeout,
                 const std::source_location& where = std::source_location::current()) noexcept {
     const CounterTarget context{counter, target};
     return wait_for_condition(condition_of(context, where), timeout);
   }
   /// Progresses until the graph has ended, for at most `timeout`. Returns true when it has.
-  bool wait_for(Graph& graph, Timeout timeout,
+  [[nodiscard]] bool wait_for(Graph& graph, Timeout timeout,
                 const std::source_location& where = std::source_location::current()) noexcept {
     return wait_for_condition(condition_of(graph, where), timeout);
   }
   /// Progresses until `condition()` holds, for at most `timeout`. Returns true when it does.
   template <std::predicate Condition>
-  bool wait_for(const Condition& condition, Timeout timeout,
+  [[nodiscard]] bool wait_for(const Condition& condition, Timeout timeout,
                 const std::source_location& where = std::source_location::current()) noexcept {
     return wait_for_condition(condition_of_call(condition, {"a condition", where}), timeout);
   }
@@ -239,7 +240,7 @@ class BasicEndpoint : public MatchedOperations<BasicEndpoint<Locking>, Locking>,
   }
   /// Progresses until drained() holds, for at most `timeout`. Returns true when it holds. Not inside
   /// handlers.
-  bool wait_drained(Timeout timeout,
+  [[nodiscard]] bool wait_drained(Timeout timeout,
                     const std::source_location& where = std::source_location::current()) noexcept {
     const auto condition = [this] { return drained(); };
     return wait_for_condition(condition_of_call(condition, {"messages to be taken", where}), timeout);

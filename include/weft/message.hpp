@@ -72,6 +72,11 @@ class PayloadLender {
 
 struct MessageAccess;
 
+/// Tells, in a line on standard error, of a message whose outcome is not ok and that ends before anybody has
+/// read it. `kind` and the others are the fields of the message, by value.
+[[gnu::cold]] WEFT_API void tell_unread_outcome(std::uint64_t kind, std::uint64_t tag, std::size_t size,
+                                                std::uint64_t cookie) noexcept;
+
 /// The owner of the head of a multipart message.
 class PartsOwner : public PayloadOwner {
  public:
@@ -144,7 +149,12 @@ struct MessageFields {
 /// Inside a handler, or signal() of a completion object, the payload may be a view into the slot or packet
 /// that is only valid until the call returns; take() keeps it. A Message that was popped from a queue owns
 /// its payload until it is destroyed. Payloads are contiguous and aligned to 16 bytes.
-class Message {
+///
+/// A failure that the library reports is to be read: a message with an outcome other than ok and cancelled
+/// that is destroyed, or overwritten, before anybody has called outcome() or length() is told of on standard
+/// error. (Those that end as peer_failed only where a call or a completion object has handed them to the
+/// program.) One thread at a time uses a message.
+class [[nodiscard]] Message {
  public:
   Message() noexcept = default;
   /// A message that the program makes itself: Completion::signal() passes it to any completion object, from
@@ -166,7 +176,8 @@ class Message {
   ~Message() { free_payload(); }
 
   [[nodiscard]] Outcome outcome() const noexcept {
-    return static_cast<Outcome>(kind_ >> kOutcomeShift & 0xf);
+    note_read();
+    return static_cast<Outcome>(kind_ >> kOutcomeShift & 0x7);
   }
   [[nodiscard]] Operation operation() const noexcept {
     return static_cast<Operation>(kind_ >> kOperationShift & 0x7f);
@@ -192,6 +203,7 @@ class Message {
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
   /// The length that the sender sent; more than size() when a receive was truncated.
   [[nodiscard]] std::size_t length() const noexcept {
+    note_read();
     return operation() == Operation::receive && holding() == Holding::view ? static_cast<std::size_t>(cookie_)
                                                                            : size_;
   }
@@ -256,9 +268,12 @@ class Message {
   // The places of the parts of kind_, above the peer.
   static constexpr int kOperationShift = 32;  // 7 bits, and one that is set when the program made the message
   static constexpr int kDeviceShift = 40;     // 8 bits
-  static constexpr int kOutcomeShift = 48;    // 4 bits
+  static constexpr int kOutcomeShift = 48;    // 3 bits, and one that is set until it has been read
   static constexpr int kHoldingShift = 52;    // 2 bits
   static constexpr std::uint64_t kHolding = std::uint64_t{3} << kHoldingShift;
+  static constexpr std::uint64_t kUnread = std::uint64_t{8} << kOutcomeShift;
+  /// A message with one of these bits has something to do at its end.
+  static constexpr std::uint64_t kEnds = kUnread | std::uint64_t{2} << kHoldingShift;
   static constexpr std::uint64_t kMade = std::uint64_t{0x80} << kOperationShift;
 
   [[nodiscard]] Holding holding() const noexcept { return static_cast<Holding>(kind_ >> kHoldingShift & 3); }
@@ -268,6 +283,10 @@ class Message {
   [[nodiscard]] bool is_in_own_buffer() const noexcept {
     return operation() == Operation::receive || operation() == Operation::get ||
            operation() == Operation::atomic;
+  }
+  void note_read() const noexcept {
+    if ((kind_ & kUnread) != 0) [[unlikely]]
+      kind_ &= ~kUnread;
   }
   void move_from(Message& other) noexcept {
     size_ = other.size_;
@@ -284,7 +303,7 @@ class Message {
       lender_ = other.lender_;
       cookie_ = other.cookie_;
     }
-    other.set_holding(Holding::view);
+    other.kind_ &= ~(kHolding | kUnread);
     other.lender_ = nullptr;
     other.data_ = nullptr;
     other.size_ = 0;
@@ -292,10 +311,13 @@ class Message {
   // Always inlined: a message whose address is passed to no call need not exist in memory
   // (Arrivals::for_each).
   [[gnu::always_inline]] void free_payload() noexcept {
-    if (holding() == Holding::owner) {
-      set_holding(Holding::view);
+    if ((kind_ & kEnds) == 0) return;
+    const std::uint64_t kind = kind_;
+    kind_ = kind & ~(kHolding | kUnread);
+    if ((kind & kUnread) != 0) [[unlikely]]
+      detail::tell_unread_outcome(kind, tag_, size_, cookie_);
+    if (static_cast<Holding>(kind >> kHoldingShift & 3) == Holding::owner)
       owner_->release(const_cast<std::byte*>(data_), size_, cookie_);
-    }
   }
 
   const std::byte* data_ = nullptr;
@@ -304,8 +326,8 @@ class Message {
   std::uint64_t tag_ = 0;
   // peer(32) | operation(8) | device(8) | outcome(4) | holding(2), and 8 bits that entries of queues use. One
   // word: it is compared as a whole, and a comparison of a word that was written in parts waits until all
-  // earlier stores have left the core.
-  std::uint64_t kind_ = 0;
+  // earlier stores have left the core. Mutable for kUnread.
+  mutable std::uint64_t kind_ = 0;
   PayloadOwner* owner_ = nullptr;            // releases the payload, when holding() == owner
   detail::PayloadLender* lender_ = nullptr;  // can keep the payload, when holding() == view
   std::uint64_t cookie_ = 0;  // names the payload to owner_ or lender_; of a receive: the sender's length

@@ -150,8 +150,15 @@ class WEFT_API Graph final : public Completion {
     // Pairs with the release in finish(): the writes of the nodes are visible.
     return state_.load(std::memory_order_acquire) == State::ended;
   }
-  /// The outcome of the last run.
-  [[nodiscard]] Outcome outcome() const noexcept { return outcome_.load(std::memory_order_relaxed); }
+  /// The outcome of the last run. That of a run that has failed is to be read before the graph is started
+  /// again or destroyed, unless a completion object or another graph is told: a line on standard error tells
+  /// otherwise.
+  [[nodiscard]] Outcome outcome() const noexcept {
+    const Outcome outcome = outcome_.load(std::memory_order_relaxed);
+    if (outcome != Outcome::ok) [[unlikely]]
+      is_unread_.store(false, std::memory_order_relaxed);
+    return outcome;
+  }
   /// The outcome of a node in the last run; cancelled: the node was not begun.
   [[nodiscard]] Outcome outcome(Node node) const;
   [[nodiscard]] std::uint32_t size() const noexcept;
@@ -188,6 +195,7 @@ class WEFT_API Graph final : public Completion {
   void fail(Outcome outcome) noexcept;
   void finish() noexcept;
   void end_run() noexcept;
+  void tell_unread() noexcept;
 
   std::unique_ptr<Parts> parts_;
   detail::CompletionLink completion_;
@@ -198,6 +206,7 @@ class WEFT_API Graph final : public Completion {
   bool preparing_ = false;
   std::atomic<State> state_{State::changed};
   std::atomic<Outcome> outcome_{Outcome::ok};
+  mutable std::atomic<bool> is_unread_{false};  // the outcome of a run that has failed
   std::atomic<std::uint64_t> lost_{0};
   std::atomic<detail::GraphTask*> refused_{nullptr};
   // Neighbours in the ring of graphs with refused nodes; written under its lock, while this run is held open.

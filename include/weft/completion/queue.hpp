@@ -50,6 +50,7 @@ class WEFT_API BasicCompletionQueue final : public Completion {
         !stopped_.load(std::memory_order_relaxed)) {
       detail::note_empty_poll();
       return false;
+    }
     return pop_front(ring, front, message);
   }
   /// Moves up to messages.size() messages into `messages`. Returns their number.
@@ -84,7 +85,7 @@ class WEFT_API BasicCompletionQueue final : public Completion {
   bool pop_front(Ring* ring, const Ring::Front& front, Message& message) noexcept {
     // A payload that an earlier pop left in `message` is released on the slow path: its owner may belong to
     // the program, and use this queue.
-    const bool is_free = detail::MessageAccess::holding(message) != detail::MessageAccess::Holding::owner;
+    const bool is_free = !detail::MessageAccess::has_end(message);
     // A thread that is alone now was also alone when front() read the ring.
     if (!front.is_full || !is_free || !consumers_.enter_alone()) [[unlikely]]
       return pop_slow(message);

@@ -31,7 +31,7 @@ class WEFT_API Synchronizer final : public Completion {
   /// `signals`: the number of signals of a round, 1 to kMaxSignals; weft::Error otherwise. Allocates all
   /// memory that the object ever needs.
   explicit Synchronizer(std::uint32_t signals = 1);
-  ~Synchronizer() override { retire(); }
+  ~Synchronizer() override;
 
   /// Keeps the message; its payload is kept as a queue does (Message::take).
   void signal(Message& message) noexcept override;

@@ -116,9 +116,34 @@ struct MessageAccess {
     message.cookie_ = cookie;
     message.lender_ = nullptr;
   }
+  /// An outcome that is a failure is to be read (Message). Cancelled is none: it was asked for. Neither is
+  /// peer_failed by itself, with which all that is posted for a rank ends when the rank leaves: it is to be
+  /// read by a program that is given the message (must_read()).
   static void set_outcome(Message& message, Outcome outcome) noexcept {
     constexpr std::uint64_t kMask = std::uint64_t{0xf} << Message::kOutcomeShift;
-    message.kind_ = (message.kind_ & ~kMask) | static_cast<std::uint64_t>(outcome) << Message::kOutcomeShift;
+    const bool is_failure =
+        outcome == Outcome::truncated || outcome == Outcome::timed_out || outcome == Outcome::refused;
+    message.kind_ = (message.kind_ & ~kMask) |
+                    static_cast<std::uint64_t>(outcome) << Message::kOutcomeShift |
+                    (is_failure ? Message::kUnread : 0);
+  }
+  /// The message goes to the program, which is to read that its peer has failed.
+  static void must_read(Message& message) noexcept {
+    if (outcome_of(message.kind_) == Outcome::peer_failed) [[unlikely]]
+      message.kind_ |= Message::kUnread;
+  }
+  /// The message's outcome need not be read: it belongs to nobody any more, or says nothing new.
+  static void excuse_outcome(Message& message) noexcept { message.kind_ &= ~Message::kUnread; }
+  /// The outcome, for code that passes the message on; it stays unread.
+  [[nodiscard]] static Outcome outcome_of(std::uint64_t kind) noexcept {
+    return static_cast<Outcome>(kind >> Message::kOutcomeShift & 0x7);
+  }
+  [[nodiscard]] static Operation operation_of(std::uint64_t kind) noexcept {
+    return static_cast<Operation>(kind >> Message::kOperationShift & 0x7f);
+  }
+  /// Returns true when something is to be done before the message is overwritten.
+  [[nodiscard]] static bool has_end(const Message& message) noexcept {
+    return (message.kind_ & Message::kEnds) != 0;
   }
   static void set_user_data(Message& message, void* user_data) noexcept { message.user_data_ = user_data; }
   /// Restores a message that take() or a completion has made; after set_kind().
@@ -157,7 +182,7 @@ struct MessageAccess {
   /// Ends the message's ownership without releasing the payload: the caller has stored owner, data and cookie
   /// elsewhere.
   static void disown(Message& message) noexcept {
-    message.set_holding(Holding::view);
+    message.kind_ &= ~(Message::kHolding | Message::kUnread);
     message.lender_ = nullptr;
   }
 

@@ -155,13 +155,13 @@ class WEFT_API Stream {
   }
   /// Waits for at most `timeout`. Returns whether the object is ready.
   template <std::derived_from<Completion> Object>
-  bool wait_for(Object& completion, Timeout timeout,
+  [[nodiscard]] bool wait_for(Object& completion, Timeout timeout,
                 const std::source_location& where = std::source_location::current()) {
     return wait_condition(condition_of(completion, where), timeout);
   }
   /// Waits for at most `timeout`. Returns whether the condition holds.
   template <std::predicate Condition>
-  bool wait_for(const Condition& condition, Timeout timeout,
+  [[nodiscard]] bool wait_for(const Condition& condition, Timeout timeout,
                 const std::source_location& where = std::source_location::current()) {
     return wait_condition(condition_of_call(condition, where), timeout);
   }

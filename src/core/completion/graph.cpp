@@ -32,6 +32,7 @@ Graph::Graph() : parts_(std::make_unique<Parts>()) {}
 Graph::~Graph() {
   retire();
   if (state_.load(std::memory_order_acquire) != State::running) {
+    tell_unread();
     for (const auto& task : parts_->tasks) task->set_unnamed();
     return;
   }
@@ -97,7 +98,10 @@ void Graph::set_completion(Completion* completion, void* user_data) {
   user_data_ = user_data;
 }
 
-Outcome Graph::outcome(Node node) const { return task_of(node, "outcome").outcome(); }
+Outcome Graph::outcome(Node node) const {
+  is_unread_.store(false, std::memory_order_relaxed);
+  return task_of(node, "outcome").outcome();
+}
 
 std::uint32_t Graph::size() const noexcept { return size_; }
 

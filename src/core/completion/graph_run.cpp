@@ -113,6 +113,7 @@ GraphTask* GraphRun::take_refused(Graph& graph, std::uint32_t limit) noexcept {
 void GraphTask::signal(Message& message) noexcept {
   assert(pending_.load(std::memory_order_relaxed) != 0 && "a node's completion object is signalled once");
   outcome_ = judge(message);
+  MessageAccess::excuse_outcome(message);  // a judge may have replaced it
   // Pairs with the fetch_sub in GraphRun::turn().
   if (pending_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
   GraphRun run(*graph_);
@@ -140,6 +141,7 @@ bool Graph::claim() noexcept {
 }
 
 void Graph::begin(Completion* parent, Outcome outcome) noexcept {
+  tell_unread();
   parent_ = parent;
   outcome_.store(outcome, std::memory_order_relaxed);
   remaining_.store(size_, std::memory_order_relaxed);
@@ -227,6 +229,14 @@ thread_local std::uint32_t detail::GraphEnds::depth_ = 0;
 thread_local Graph* detail::GraphEnds::first_ = nullptr;
 thread_local Graph* detail::GraphEnds::last_ = nullptr;
 
+void Graph::tell_unread() noexcept {
+  if (!is_unread_.exchange(false, std::memory_order_relaxed)) return;
+  Message message;  // which nobody reads
+  detail::MessageAccess::set_view(message, Operation::graph, -1, 0, nullptr, 0, nullptr, 0);
+  detail::MessageAccess::set_outcome(message, outcome_.load(std::memory_order_relaxed));
+  detail::MessageAccess::must_read(message);
+}
+
 void Graph::finish() noexcept { detail::GraphEnds::finish(*this); }
 
 void Graph::end_run() noexcept {
@@ -234,6 +244,9 @@ void Graph::end_run() noexcept {
   Completion* const told[] = {completion_.get(), parent_};
   void* const user_data = user_data_;
   const Outcome outcome = outcome_.load(std::memory_order_relaxed);
+  const bool is_failure = outcome != Outcome::ok && outcome != Outcome::cancelled;
+  if (is_failure && told[0] == nullptr && told[1] == nullptr) [[unlikely]]
+    is_unread_.store(true, std::memory_order_relaxed);
   // A thread that has listed the graph did so before it left the run.
   if (next_listed_ != nullptr) [[unlikely]]
     detail::GraphRun::unlist(*this);

@@ -28,6 +28,7 @@ Message::Message(const MessageFields& fields) noexcept {
   MessageAccess::set_view(*this, fields.operation, fields.peer, fields.tag, fields.bytes.data(),
                           fields.bytes.size(), nullptr, 0);
   MessageAccess::set_outcome(*this, fields.outcome);
+  MessageAccess::excuse_outcome(*this);  // the program's own
   MessageAccess::set_device(*this, fields.device & 0xff);
   kind_ |= kMade;
   user_data_ = fields.user_data;
@@ -72,6 +73,7 @@ Message Message::take() noexcept {
   MessageAccess::set_view(kept, operation(), peer(), tag_, data_, size_, nullptr, cookie_);
   kept.user_data_ = user_data_;
   kept.kind_ = kind_ & ~kHolding;
+  note_read();  // the kept message has it now
   kept.handle_ = handle_;
   if (operation() != Operation::active_message) return kept;  // names the poster's own buffer
   if (size_ <= kEntryPayload) {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <weft/completion/completion.hpp>
+#include <weft/detail/message_access.hpp>
 
 #include <array>
 #include <atomic>
@@ -22,7 +23,10 @@ namespace weft::core {
 class Orphans final : public Completion {
  public:
   ~Orphans() override { set_unnamed(); }
-  void signal(Message&) noexcept override { ended_.fetch_add(1, std::memory_order_release); }
+  void signal(Message& message) noexcept override {
+    detail::MessageAccess::excuse_outcome(message);  // nobody is left to read it
+    ended_.fetch_add(1, std::memory_order_release);
+  }
   [[nodiscard]] bool ready() const noexcept override {
     return ended_.load(std::memory_order_acquire) >= named_.load(std::memory_order_relaxed);
   }

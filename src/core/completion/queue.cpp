@@ -50,7 +50,11 @@ BasicCompletionQueue<Producers, Consumers>::~BasicCompletionQueue() {
   producers_.await_leaving();
   consumers_.await_leaving();
   Message message;
-  while (pop(message)) message = Message();
+  while (pop(message)) {
+    if (detail::MessageAccess::outcome_of(detail::MessageAccess::kind(message)) == Outcome::peer_failed)
+      detail::MessageAccess::excuse_outcome(message);  // posted for a rank that has left before
+    message = Message();
+  }
   for (Ring* ring = first_; ring != nullptr;) {
     Ring* next = ring->next.load(std::memory_order_relaxed);
     delete ring;
@@ -160,7 +164,7 @@ inline bool BasicCompletionQueue<Producers, Consumers>::pop_from(Ring* ring, Mes
   if (ring->empty()) return false;
   // Releases what the last pop left in `message`. Before entering, because the release may be the program's
   // own and use this queue.
-  if (detail::MessageAccess::holding(message) == detail::MessageAccess::Holding::owner) message = Message();
+  if (detail::MessageAccess::has_end(message)) message = Message();
   const auto visit = consumers_.enter();
   const bool popped = ring->pop(message, visit.alone);
   if (popped && message.size() > detail::QueueEntry::kWithHandle) popped_long(message);

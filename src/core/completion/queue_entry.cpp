@@ -49,6 +49,7 @@ void QueueEntry::load_external(Message& message) noexcept {
   }
   MessageAccess::set_external(message, external.tag, external.data, external.size, external.user_data,
                               external.owner, external.cookie, handle);
+  MessageAccess::must_read(message);
 }
 
 }  // namespace weft::detail

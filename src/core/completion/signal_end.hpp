@@ -16,7 +16,7 @@ namespace weft::core {
                                                 std::uint64_t tag, Bytes bytes, Completion& completion,
                                                 void* user_data, Outcome outcome,
                                                 std::uint32_t device) noexcept {
-  if (completion.counts_only()) {
+  if (completion.counts_only() && outcome == Outcome::ok) {
     completion.signal_count(1);
     return Status::posted();
   }

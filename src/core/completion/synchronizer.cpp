@@ -2,6 +2,7 @@
 
 #include "base/log.hpp"
 
+#include <weft/detail/message_access.hpp>
 #include <weft/error.hpp>
 
 #include <cassert>
@@ -25,6 +26,13 @@ Synchronizer::Synchronizer(std::uint32_t signals)
       messages_(new Message[2 * std::size_t{signals}]),
       arrival_(new std::atomic<std::uint32_t>[2 * std::size_t{signals}]()) {}
 
+Synchronizer::~Synchronizer() {
+  retire();
+  if (ready()) return;
+  for (std::size_t place = 0; place < 2 * std::size_t{signals()}; ++place)  // of a round that nobody has seen
+    detail::MessageAccess::excuse_outcome(messages_[place]);
+}
+
 void Synchronizer::signal(Message& message) noexcept {
   const std::uint64_t number = rounds_.claim();
   if (number == rounds_.kNone) [[unlikely]]
@@ -37,6 +45,7 @@ void Synchronizer::signal(Message& message) noexcept {
       slot < signals() && offset % sizeof arrival_[0] == 0)
     arrival_[first + slot].store(static_cast<std::uint32_t>(place - first + 1), std::memory_order_relaxed);
   messages_[place] = message.take();
+  detail::MessageAccess::must_read(messages_[place]);
   // From here on a waiter may have destroyed this object; notify_waiters_of() does not access it.
   if (rounds_.finish(number)) notify_waiters_of(this);
 }

@@ -46,7 +46,8 @@ void ScatteredReceive::fill(Bytes payload) noexcept {
 void ScatteredReceive::signal(Message& message) noexcept {
   const std::size_t length = message.length();
   const std::uint32_t device = message.device();
-  const bool has_come = message.outcome() == Outcome::ok || message.outcome() == Outcome::truncated;
+  const Outcome outcome = detail::MessageAccess::outcome_of(detail::MessageAccess::kind(message));
+  const bool has_come = outcome == Outcome::ok || outcome == Outcome::truncated;
   if (message.data() == entry_.word.data() && message.size() == entry_.word.size())
     scatter(parts(), 0, message.bytes());
   const std::size_t received = has_come ? std::min(length, total_) : 0;

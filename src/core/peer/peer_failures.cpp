@@ -87,6 +87,7 @@ void PeerFailures::tell() noexcept {
       detail::MessageAccess::set_view(message, Operation::peer_failure, at(watchers_[index].told++), 0,
                                       nullptr, 0, nullptr, 0);
       detail::MessageAccess::set_outcome(message, Outcome::peer_failed);
+      detail::MessageAccess::excuse_outcome(message);  // the operation says as much
       watchers_[index].completion->signal(message);
     }
   }

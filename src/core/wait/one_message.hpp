@@ -2,6 +2,7 @@
 #pragma once
 
 #include <weft/completion/completion.hpp>
+#include <weft/detail/message_access.hpp>
 
 #include <atomic>
 #include <utility>
@@ -19,7 +20,10 @@ class OneMessage final : public Completion {
     notify_waiters_of(this);
   }
   [[nodiscard]] bool ready() const noexcept override { return arrived_.load(std::memory_order_acquire); }
-  [[nodiscard]] Message take() noexcept { return std::move(message_); }
+  [[nodiscard]] Message take() noexcept {
+    MessageAccess::must_read(message_);
+    return std::move(message_);
+  }
 
  private:
   Message message_;

@@ -145,7 +145,7 @@ template <class Locking, class Batch>
     return found == trailer;
   };
   const auto match = [&](MatchRecord& receive) {
-    fill_receive(receive, {payload, size});
+    fill_counted(receive, {payload, size});
     engine.records().release<Locking::kExclusive>(receive, free_records);
     batch.fetch_ahead();
     batch.advance();
@@ -185,7 +185,7 @@ template <class Locking>
   const Bytes payload = arrival.bytes().first(arrival.size() - sizeof(MatchTrailer));
   const auto release = [&] { engine.records().release<Locking::kExclusive>(*record); };
   if (Completion* const completion = record->completion; completion->counts_only()) {
-    fill_receive(*record, payload, &arrival);
+    fill_counted(*record, payload, &arrival);
     release();
     completion->signal_count(1);
   } else {

@@ -27,6 +27,14 @@ namespace weft::core {
   return size;
 }
 
+/// fill_receive() for a receive whose completion object only counts, so that nobody learns of a message that
+/// was longer than the buffer.
+[[gnu::always_inline]] inline void MatchedMessages::fill_counted(const MatchRecord& record, Bytes payload,
+                                                                 Message* arrival) noexcept {
+  if (const std::size_t size = fill_receive(record, payload, arrival); size < payload.size()) [[unlikely]]
+    tell_cut(record, size, payload.size());
+}
+
 /// Completes a receive that has matched a message and was unlinked; release() releases its record. `message`
 /// is as set_receive() made it; `arrival` as in fill_receive().
 template <class Release>

@@ -38,7 +38,7 @@ constexpr std::uint32_t kKeptTogether = 8;      // messages that take their cred
     return found == (static_cast<std::uint64_t>(number) << 32 | kind);
   };
   const auto match = [&](MatchRecord& receive) {
-    fill_receive(receive, {payload, size});
+    fill_counted(receive, {payload, size});
     engine.release_receive(receive);
     batch.fetch_ahead();
     batch.advance();

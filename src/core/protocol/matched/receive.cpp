@@ -117,17 +117,26 @@ Status MatchedMessages::receive_probed(MatchingEngine& engine, MatchRecord& reco
   detail::MessageAccess::set_device(message, context_.device);
   detail::MessageAccess::set_user_data(message, options.user_data);
   context_.trace(TraceEvent::Phase::instant, "receive ended", arrived.peer, size, 0, "had arrived before");
-  if (size < arrived.length) detail::MessageAccess::set_outcome(message, Outcome::truncated);
+  const std::size_t arrived_length = arrived.length;
+  if (size < arrived_length) detail::MessageAccess::set_outcome(message, Outcome::truncated);
   CreditLedger& ledger = *arrived.ledger;
   const std::uint32_t credits = ledger.consume_waiting(arrived.peer, arrived.sender_device);
   if (credits != 0) return_batch(ledger, arrived.peer, arrived.sender_device, credits, false);
   engine.release(record);
-  if (options.may_complete_now && (options.arrived != nullptr || message.outcome() == Outcome::ok)) {
+  if (options.may_complete_now && (options.arrived != nullptr || size == arrived_length)) {
     if (options.arrived != nullptr) *options.arrived = std::move(message);
     return Status::done();
   }
   context_.ends.signal(*options.completion, message);
   return Status::posted();
+}
+
+void MatchedMessages::tell_cut(const MatchRecord& record, std::size_t size, std::size_t length) noexcept {
+  const MatchKey key = record.key();
+  Message message;  // which nobody reads
+  detail::MessageAccess::set_view(message, Operation::receive, static_cast<int>(key.source), key.tag, nullptr,
+                                  size, nullptr, length);
+  detail::MessageAccess::set_outcome(message, Outcome::truncated);
 }
 
 void MatchedMessages::drop_probed(MatchingEngine& engine, MatchRecord& record) noexcept {

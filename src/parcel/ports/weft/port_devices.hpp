@@ -63,7 +63,7 @@ class PortDevices {
     waking_.is_set.store(false, std::memory_order_relaxed);
     if (naps || have_threads() || devices_.size() > 1)
       longest = Timeout::of_nanoseconds(longest.count() > 0 ? std::min(longest.count(), kNap) : kNap);
-    of(worker).wait_for(waking_, longest);
+    static_cast<void>(of(worker).wait_for(waking_, longest));
   }
   void end_sleep() noexcept { waking_.set(); }
   /// end_sleep() for signals, which come often.

@@ -1,0 +1,9 @@
+// Outcomes that nobody has read: a process tells of the first ones.
+#pragma once
+
+namespace weft::detail {
+
+/// The process has told of none so far. For tests, of which several run in one process.
+void tell_unread_outcomes_anew() noexcept;
+
+}  // namespace weft::detail
