@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <source_location>
 #include <span>
 #include <type_traits>
 
@@ -37,9 +38,10 @@ struct CollectiveCall {
   int root = 0;
   const std::byte* from = nullptr;
   std::byte* to = nullptr;
-  std::size_t count = 0;     // elements of from
-  std::size_t to_count = 0;  // elements
-  Reduction reduction{};     // element is always set
+  std::size_t count = 0;         // elements of from
+  std::size_t to_count = 0;      // elements
+  Reduction reduction{};         // element is always set
+  std::source_location where{};  // of the program's call; line 0: unknown
 };
 
 /// Where the messages of a Collective are apart from others that share its engine.
@@ -78,14 +80,15 @@ class WEFT_API CollectiveOperation {
   ~CollectiveOperation();
 
   /// Begins a run; all ranks must start the operations of a Collective in the same order. Never blocks.
-  /// Throws weft::Error while a run is under way.
-  void start();
+  /// Throws weft::Error while a run is under way. `where`: what explanations and errors name.
+  void start(const std::source_location& where = std::source_location::current());
   /// Posts again the operations that had been refused. Returns true when the run has ended. Does not
   /// progress.
   bool test() noexcept;
   /// Progresses until the run has ended. Returns its outcome: ok, or peer_failed. Throws weft::Error when a
-  /// rank has sent another length than this one expects. (A rank that receives nothing from the rank with the
-  /// other length does not notice.)
+  /// rank has sent another length than this one expects (a rank that receives nothing from the rank with the
+  /// other length does not notice), and when the run does not end because a rank has begun another collective
+  /// in its place; the operation is then to be destroyed.
   Outcome wait();
   /// The graph of the operation, which may be waited for, given a completion object, or made a node of
   /// another graph. A run is begun by start() of this object, or by a graph that has it as a node.
@@ -113,6 +116,11 @@ class WEFT_API CollectiveOperation {
 /// The calls that wait return Outcome::ok or peer_failed: once any rank of the job has failed, collectives
 /// that have not ended on this rank end as peer_failed, and so do later calls. All calls throw weft::Error
 /// for a root that is no rank, for lengths that differ, and for buffers that overlap in part.
+///
+/// Ranks that wait for long compare what they have called. Where ranks have called different collectives at
+/// the same place of their order (another operation, root, length, or operator of the library), those that
+/// wait throw weft::Error, which names what two of the ranks have called and at which lines; results that
+/// were handed over before that are not to be relied on.
 class WEFT_API Collective {
  public:
   /// The endpoint must outlive the Collective: its destructor names the Collective otherwise, and aborts.
@@ -131,13 +139,16 @@ class WEFT_API Collective {
   [[nodiscard]] int size() const noexcept;
 
   /// Returns when every rank has called barrier().
-  Outcome barrier() { return run({}); }
+  Outcome barrier(const std::source_location& where = std::source_location::current()) {
+    return run({}, where);
+  }
   [[nodiscard]] CollectiveOperation make_barrier() { return make({}); }
 
   /// Copies `values` of rank `root` to the other ranks.
   template <class Values>
-  Outcome broadcast(Values&& values, int root) {
-    return run(broadcast_call(elements_of(values), root));
+  Outcome broadcast(Values&& values, int root,
+                    const std::source_location& where = std::source_location::current()) {
+    return run(broadcast_call(elements_of(values), root), where);
   }
   template <class Values>
   [[nodiscard]] CollectiveOperation make_broadcast(Values&& values, int root) {
@@ -149,8 +160,10 @@ class WEFT_API Collective {
   /// be empty. With an AnyReduction, whose element type is known at run time only, the buffers are contiguous
   /// ranges of any type, of the same length in bytes.
   template <class From, class To, class Op>
-  Outcome reduce(const From& from, To&& to, const Op& op, int root) {
-    return run(reduce_call(detail::CollectiveKind::reduce, elements_of(from), elements_of(to), op, root));
+  Outcome reduce(const From& from, To&& to, const Op& op, int root,
+                 const std::source_location& where = std::source_location::current()) {
+    return run(reduce_call(detail::CollectiveKind::reduce, elements_of(from), elements_of(to), op, root),
+               where);
   }
   template <class From, class To, class Op>
   [[nodiscard]] CollectiveOperation make_reduce(From&& from, To&& to, const Op& op, int root) {
@@ -162,8 +175,10 @@ class WEFT_API Collective {
   /// Reduces from[i] of all ranks by `op` into to[i] on every rank; all ranks get the same bits. Arguments
   /// are those of reduce().
   template <class From, class To, class Op>
-  Outcome allreduce(const From& from, To&& to, const Op& op) {
-    return run(reduce_call(detail::CollectiveKind::allreduce, elements_of(from), elements_of(to), op, 0));
+  Outcome allreduce(const From& from, To&& to, const Op& op,
+                    const std::source_location& where = std::source_location::current()) {
+    return run(reduce_call(detail::CollectiveKind::allreduce, elements_of(from), elements_of(to), op, 0),
+               where);
   }
   template <class From, class To, class Op>
   [[nodiscard]] CollectiveOperation make_allreduce(From&& from, To&& to, const Op& op) {
@@ -179,7 +194,7 @@ class WEFT_API Collective {
              const CollectiveOptions& options);
   Collective(Runtime& runtime, std::unique_ptr<detail::CollectivePort> port, std::uint8_t device,
              const detail::CollectivePlace& place);
-  Outcome run(const detail::CollectiveCall& call);
+  Outcome run(const detail::CollectiveCall& call, const std::source_location& where = {});
   [[nodiscard]] CollectiveOperation make(const detail::CollectiveCall& call);
 
   /// The elements of a range, or a variable as a range of one.

@@ -197,8 +197,9 @@ class BasicEndpoint : public MatchedOperations<BasicEndpoint<Locking>, Locking>,
     wait_ready(completion, {"a completion object", where});
   }
   /// Progresses until `condition()` holds. Arrivals on this device end a park at once; a condition that
-  /// another event makes true is seen within the attribute park_timeout. The condition may take what it finds,
-  /// as `queue.pop(message)` does: once it has held it is not evaluated again. The same is true of wait_for().
+  /// another event makes true is seen within the attribute park_timeout. The condition may take what it
+  /// finds, as `queue.pop(message)` does: once it has held it is not evaluated again. The same is true of
+  /// wait_for().
   template <class Condition>
   void wait_until(const Condition& condition,
                   const std::source_location& where = std::source_location::current()) noexcept {
@@ -208,26 +209,34 @@ class BasicEndpoint : public MatchedOperations<BasicEndpoint<Locking>, Locking>,
   /// Progresses until completion.ready(), for at most `timeout`. Returns true when it is ready. Operations
   /// that were posted go on after a timeout; use the timeout in their options to end them in time.
   [[nodiscard]] bool wait_for(Completion& completion, Timeout timeout,
-                const std::source_location& where = std::source_location::current()) noexcept {
+                              const std::source_location& where = std::source_location::current()) noexcept {
     return wait_for_condition(condition_of(completion, {"a completion object", where}), timeout);
   }
   /// Progresses until the counter has reached `target` signals, for at most `timeout`. Returns true when it
   /// has.
   [[nodiscard]] bool wait_for(Counter& counter, std::uint64_t target, Timeout timeout,
-                const std::source_location& where = std::source_location::current()) noexcept {
+                              const std::source_location& where = std::source_location::current()) noexcept {
     const CounterTarget context{counter, target};
     return wait_for_condition(condition_of(context, where), timeout);
   }
   /// Progresses until the graph has ended, for at most `timeout`. Returns true when it has.
   [[nodiscard]] bool wait_for(Graph& graph, Timeout timeout,
-                const std::source_location& where = std::source_location::current()) noexcept {
+                              const std::source_location& where = std::source_location::current()) noexcept {
     return wait_for_condition(condition_of(graph, where), timeout);
   }
   /// Progresses until `condition()` holds, for at most `timeout`. Returns true when it does.
   template <std::predicate Condition>
   [[nodiscard]] bool wait_for(const Condition& condition, Timeout timeout,
-                const std::source_location& where = std::source_location::current()) noexcept {
+                              const std::source_location& where = std::source_location::current()) noexcept {
     return wait_for_condition(condition_of_call(condition, {"a condition", where}), timeout);
+  }
+
+  /// Progresses until `condition` holds; with a timeout other than 0 at most so long. Returns whether it has
+  /// held. For layers that describe their waits (detail::WaitPlace).
+  bool wait_condition(const detail::WaitCondition& condition, Timeout timeout = {}) noexcept {
+    if (timeout.count() != 0) return wait_for_condition(condition, timeout);
+    wait_for_condition(condition);
+    return true;
   }
 
   /// Device::drained() of the device that the endpoint is bound to.
@@ -240,8 +249,8 @@ class BasicEndpoint : public MatchedOperations<BasicEndpoint<Locking>, Locking>,
   }
   /// Progresses until drained() holds, for at most `timeout`. Returns true when it holds. Not inside
   /// handlers.
-  [[nodiscard]] bool wait_drained(Timeout timeout,
-                    const std::source_location& where = std::source_location::current()) noexcept {
+  [[nodiscard]] bool wait_drained(
+      Timeout timeout, const std::source_location& where = std::source_location::current()) noexcept {
     const auto condition = [this] { return drained(); };
     return wait_for_condition(condition_of_call(condition, {"messages to be taken", where}), timeout);
   }

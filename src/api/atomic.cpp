@@ -22,8 +22,9 @@ Status AtomicCalls<Locking>::post(DeviceState& device, int peer, const RemoteAdd
 }
 template <class Locking>
 Outcome AtomicCalls<Locking>::perform(DeviceState& device, int peer, const RemoteAddress& where,
-                                      const AtomicUpdate& update, void* old, const AccessOptions& options) {
-  return core::perform_access(device, access_of(peer, where, update, old, options),
+                                      const AtomicUpdate& update, void* old, const AccessOptions& options,
+                                      const std::source_location& caller) {
+  return core::perform_access(device, access_of(peer, where, update, old, options), caller,
                               core::Caller::of_endpoint(Locking::kExclusive));
 }
 

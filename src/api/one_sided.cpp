@@ -65,14 +65,15 @@ Status OneSidedCalls<Locking>::post_get(DeviceState& device, int peer, const Rem
 }
 template <class Locking>
 Outcome OneSidedCalls<Locking>::put(DeviceState& device, int peer, const RemoteAddress& to, Bytes from,
-                                    const AccessOptions& options) {
-  return core::perform_access(device, put_of(peer, to, from, options),
+                                    const AccessOptions& options, const std::source_location& where) {
+  return core::perform_access(device, put_of(peer, to, from, options), where,
                               Caller::of_endpoint(Locking::kExclusive));
 }
 template <class Locking>
 Outcome OneSidedCalls<Locking>::get(DeviceState& device, int peer, const RemoteAddress& from,
-                                    std::span<std::byte> to, const AccessOptions& options) {
-  return core::perform_access(device, get_of(peer, from, to, options),
+                                    std::span<std::byte> to, const AccessOptions& options,
+                                    const std::source_location& where) {
+  return core::perform_access(device, get_of(peer, from, to, options), where,
                               Caller::of_endpoint(Locking::kExclusive));
 }
 template <class Locking>
@@ -86,7 +87,6 @@ void OneSidedCalls<Locking>::flush(DeviceState& device, const std::source_locati
     flush_peer(device, peer, where, Locking::kExclusive);
 }
 
-template struct OneSidedCalls<TryLock>;
 template <class Locking>
 bool OneSidedCalls<Locking>::flushed(DeviceState& device, int peer) {
   check_flushed_peer(device, peer, "flushed");
@@ -99,6 +99,7 @@ bool OneSidedCalls<Locking>::flushed(DeviceState& device) noexcept {
   return true;
 }
 
+template struct OneSidedCalls<TryLock>;
 template struct OneSidedCalls<NoLock>;
 
 }  // namespace weft::detail

@@ -44,15 +44,26 @@ void AtOnce::send(int peer, Bytes bytes, std::uint32_t step) {
 void AtOnce::receive(int peer, std::span<std::byte> buffer, std::uint32_t step, bool) {
   if (has_failed()) return;
   pending_.expected = buffer.size();
+  source_ = peer;
   const ReceiveOptions options = context_.receive_options(pending_);
   post([&] { return context_.port().post_receive(peer, tag_ | step, buffer, options); });
 }
 
 void AtOnce::join() noexcept {
-  if (!pending_.ready()) context_.port().wait(pending_);
+  for (std::uint32_t polls = detail::CollectivePort::spin_budget(); polls != 0 && !pending_.ready(); --polls)
+    context_.port().progress();
+  if (!pending_.ready() && !context_.wait(pending_, number_, {&source_, source_ >= 0 ? 1U : 0U})) give_up();
+  source_ = -1;
+}
+
+void AtOnce::give_up() noexcept {
+  differs_ = true;
+  pending_.retire();
+  pending_.outcome.store(Outcome::truncated, std::memory_order_relaxed);
 }
 
 Outcome AtOnce::end() const {
+  if (differs_) context_.roll_call().report(number_);
   if (pending_.mismatch.peer >= 0) CollectiveContext::report(call_, pending_.mismatch);
   return pending_.outcome.load(std::memory_order_relaxed);
 }
@@ -88,6 +99,7 @@ void AtOnceByMailbox::join() {
       std::byte* part = mailbox_.data_of(turn_ + step_);
       const std::size_t bytes = std::min(size, buffer_.size());
       if (part != buffer_.data() && bytes != 0) std::memcpy(buffer_.data(), part, bytes);
+      mailbox_.clear();
     }
   }
   source_ = -1;
@@ -101,10 +113,11 @@ void AtOnceByMailbox::wait_long() {
   options.handle = &handle;
   // No rank sends a message to this receive, except one of another length.
   while (port.post_receive(source_, matched_.tag_ | step_, {}, options).is_retry()) port.progress();
-  port.wait(mailbox_);
-  if (mailbox_.has_arrived()) {
+  const bool agrees = matched_.context_.wait(mailbox_, matched_.number_, {&source_, 1});
+  if (mailbox_.has_arrived() || !agrees) {
     if (!port.cancel(handle))
       while (!mailbox_.guard_ended()) port.progress();
+    if (!mailbox_.has_arrived()) matched_.give_up();
     return;
   }
   if (mailbox_.guard_outcome() == Outcome::ok || mailbox_.guard_outcome() == Outcome::truncated) {

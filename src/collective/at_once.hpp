@@ -13,7 +13,7 @@ namespace weft::collective {
 class AtOnce {
  public:
   AtOnce(CollectiveContext& context, const detail::CollectiveCall& call) noexcept
-      : context_(context), call_(call), tag_(context.next_run() << kRunShift) {}
+      : context_(context), call_(call), number_(context.next_run(call)), tag_(context.tag_of(number_, call)) {}
 
   void begin_segment() noexcept {}  // the whole collective is one segment
   void send(int peer, Bytes bytes, std::uint32_t step);
@@ -66,11 +66,16 @@ class AtOnce {
   [[nodiscard]] bool is_spoiled() const noexcept { return has_failed() || pending_.mismatch.peer >= 0; }
   template <class Post>
   void post(const Post& post);
+  /// The run cannot end: gives up what it has posted.
+  void give_up() noexcept;
 
   CollectiveContext& context_;
   const detail::CollectiveCall& call_;
+  const std::uint64_t number_;
   const std::uint64_t tag_;
   std::size_t scratch_ = 0;
+  int source_ = -1;       // of the receive since the last join
+  bool differs_ = false;  // ranks have called different collectives
   Pending pending_;
 };
 
@@ -78,7 +83,9 @@ class AtOnce {
 class AtOnceByMailbox {
  public:
   AtOnceByMailbox(CollectiveContext& context, const detail::CollectiveCall& call) noexcept
-      : matched_(context, call), mailbox_(context.mailbox()), turn_(mailbox_.next_turn()) {}
+      : matched_(context, call),
+        mailbox_(context.mailbox()),
+        turn_(mailbox_.next_turn(signature_of(call), matched_.number_)) {}
 
   void begin_segment() noexcept {}
   void send(int peer, Bytes bytes, std::uint32_t step);

@@ -59,16 +59,25 @@ detail::CollectiveCall Collective::any_call(detail::CollectiveKind kind, Bytes f
           .reduction = detail::reduction_of(reduction)};
 }
 
-Outcome Collective::run(const detail::CollectiveCall& call) {
+Outcome Collective::run(const detail::CollectiveCall& called, const std::source_location& where) {
+  detail::CollectiveCall call = called;
+  call.where = where;
   context_->check(call);
+  // Programs that wait for each other by collectives rely on their progress.
+  if (size() == 1) context_->progress_alone();
   if (context_->has_lost_a_rank()) return Outcome::peer_failed;
   if (call.count * call.reduction.element > collective::kAtOnceBytes) {
     if (call.kind == detail::CollectiveKind::allreduce && size() > 1 &&
         collective::Ring::can_run(call, size()))
       return context_->ring().run(*context_, call);
     collective::CollectiveRun& run = context_->long_run(call);
-    run.start();
-    return run.wait();
+    run.start(where);
+    try {
+      return run.wait();
+    } catch (const Error&) {
+      if (!run.graph().ready()) context_->forget_long_run();  // it cannot end
+      throw;
+    }
   }
   const bool meets_all =
       call.kind == detail::CollectiveKind::barrier || call.kind == detail::CollectiveKind::allreduce;
@@ -91,7 +100,7 @@ CollectiveOperation::~CollectiveOperation() {
   if (run_ != nullptr) run_->context().note_operation(-1);
 }
 
-void CollectiveOperation::start() { run_->start(); }
+void CollectiveOperation::start(const std::source_location& where) { run_->start(where); }
 bool CollectiveOperation::test() noexcept { return run_->graph().test(); }
 Outcome CollectiveOperation::wait() { return run_->wait(); }
 Graph& CollectiveOperation::graph() noexcept { return run_->graph(); }

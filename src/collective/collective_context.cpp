@@ -4,6 +4,8 @@
 
 #include <weft/error.hpp>
 
+#include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <functional>
 #include <string>
@@ -12,6 +14,14 @@
 namespace weft::collective {
 
 namespace {
+
+constexpr std::uint32_t kLooksBeforeClock = 256;
+constexpr std::int64_t kFirstPause = 20'000'000;  // ns, until the first question
+constexpr std::int64_t kLongestPause = 5'000'000'000;
+
+std::int64_t now_ns() noexcept {
+  return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
+}
 
 const char* name_of(detail::CollectiveKind kind) noexcept {
   switch (kind) {
@@ -68,7 +78,7 @@ CollectiveContext::CollectiveContext(Runtime& runtime, std::unique_ptr<detail::C
       mailbox_(runtime,
                options.handle == CollectiveOptions::kByEngine ? collective_ids + options.engine
                                                               : std::uint32_t{options.handle},
-               device, ring_),
+               device, ring_, roll_call_),
       user_(runtime, name_of(options), device) {}
 
 CollectiveContext::CollectiveContext(Runtime& runtime, std::unique_ptr<detail::CollectivePort> port,
@@ -80,7 +90,7 @@ CollectiveContext::CollectiveContext(Runtime& runtime, std::unique_ptr<detail::C
       device_(device),
       engine_(place.engine),
       context_(place.context),
-      mailbox_(runtime, place.handle, device, ring_),
+      mailbox_(runtime, place.handle, device, ring_, roll_call_),
       user_(runtime, "Collective (of a StreamGroup)") {}
 
 CollectiveContext::~CollectiveContext() {
@@ -102,6 +112,57 @@ CollectiveRun& CollectiveContext::long_run(const detail::CollectiveCall& call) {
   if (last_long_ == nullptr || !are_same(last_long_->call(), call))
     last_long_ = std::make_unique<CollectiveRun>(*this, call);
   return *last_long_;
+}
+
+void CollectiveContext::forget_long_run() noexcept { last_long_.reset(); }
+
+bool CollectiveContext::Waiting::is_over() noexcept {
+  if (is_ready(what)) return true;
+  // Most waits end soon, and need no clock.
+  if (++looks < kLooksBeforeClock) return false;
+  differs = context.roll_call_.differs(number);
+  if (differs) return true;
+  const std::int64_t now = now_ns();
+  if (pause == 0) {
+    pause = kFirstPause;
+  } else if (now >= asks_at) {
+    context.roll_call_.ask(number, peers, asked++);
+    pause = std::min(2 * pause, kLongestPause);
+  } else {
+    return false;
+  }
+  asks_at = now + pause;
+  return false;
+}
+
+void CollectiveContext::wait_for(Waiting& waiting, Completion& object) noexcept {
+  char text[256] = "a collective";
+  std::source_location where;
+  if (const auto called = roll_call_.called(waiting.number, &where)) {
+    const std::string words = called->text(false) + (own_engine_ != nullptr ? " (engine " + std::to_string(engine_) + ")" : " (of a StreamGroup)");
+    text[words.copy(text, sizeof text - 1)] = '\0';
+  }
+  const detail::WaitCondition condition{
+      [](const void* what) noexcept { return static_cast<Waiting*>(const_cast<void*>(what))->is_over(); },
+      &waiting, &object,
+      detail::WaitPlace{.what = text,
+                        .where = where,
+                        .peer = waiting.peers.size() == 1 ? waiting.peers.front() : -1,
+                        .is_whole = true}};
+  port_->wait(condition);
+}
+
+void CollectiveContext::send_note(int peer, Bytes note) noexcept {
+  // Without a completion object so short a message is copied; what is refused may go by the backlog, and what
+  // that refuses is asked again.
+  static_cast<void>(
+      port_->post_am(peer, mailbox_.remote(), note, {.tag = Mailbox::kRollCall, .may_retry = false}));
+}
+
+void CollectiveContext::progress_alone() noexcept {
+  constexpr int kMost = 1024;
+  for (int count = 0; count < kMost && port_->progress() != 0; ++count) {
+  }
 }
 
 void CollectiveContext::check(const detail::CollectiveCall& call) const {

@@ -3,6 +3,7 @@
 
 #include "collective/mailbox.hpp"
 #include "collective/ring.hpp"
+#include "collective/roll_call.hpp"
 
 #include <weft/collective.hpp>
 #include <weft/matching.hpp>
@@ -12,19 +13,21 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 namespace weft::collective {
 
 class CollectiveRun;
 
-/// Tags of collective messages: number of the run (36 bits) | segment (8) | step (20). Runs are numbered in
-/// the order of their starts, which is the same on all ranks.
+/// Tags of collective messages: number of the run (28 bits) | signature of the call (8) | segment (8) |
+/// step (20). Runs are numbered in the order of their starts, which is the same on all ranks.
 inline constexpr std::uint32_t kSegmentShift = 20;
-inline constexpr std::uint32_t kRunShift = 28;
+inline constexpr std::uint32_t kSignatureShift = 28;
+inline constexpr std::uint32_t kRunShift = 36;
 /// Where several share an engine: their context (12 bits) in place of the upper bits of the run.
-inline constexpr std::uint32_t kContextShift = 24;
-inline constexpr std::uint64_t kRunsOfContext = (1 << kContextShift) - 1;
+inline constexpr std::uint32_t kContextShift = 52;
+inline constexpr std::uint64_t kRunsOfContext = 0xffff;
 
 /// A message of another length than expected; the first one of a run.
 struct Mismatch {
@@ -33,7 +36,7 @@ struct Mismatch {
   std::size_t expected = 0;
 };
 
-class CollectiveContext {
+class CollectiveContext final : private RollCall::Sender {
  public:
   CollectiveContext(Runtime& runtime, std::unique_ptr<detail::CollectivePort> port, std::uint8_t device,
                     const CollectiveOptions& options);
@@ -49,10 +52,32 @@ class CollectiveContext {
   [[nodiscard]] detail::CollectivePort& port() noexcept { return *port_; }
   [[nodiscard]] Mailbox& mailbox() noexcept { return mailbox_; }
   [[nodiscard]] Ring& ring() noexcept { return ring_; }
-  [[nodiscard]] std::uint64_t next_run() noexcept {
-    const std::uint64_t run = runs_.fetch_add(1, std::memory_order_relaxed);
-    return own_engine_ != nullptr ? run : context_ << kContextShift | (run & kRunsOfContext);
+  [[nodiscard]] RollCall& roll_call() noexcept { return roll_call_; }
+  /// Begins a run; returns its number.
+  [[nodiscard]] std::uint64_t next_run(const detail::CollectiveCall& call) noexcept {
+    const std::uint64_t number = runs_.fetch_add(1, std::memory_order_relaxed);
+    roll_call_.begin(number, call);
+    return number;
   }
+  /// The tags of a run, without segment and step.
+  [[nodiscard]] std::uint64_t tag_of(std::uint64_t number, const detail::CollectiveCall& call) const noexcept {
+    const std::uint64_t run =
+        own_engine_ != nullptr ? number << kRunShift
+                               : context_ << kContextShift | (number & kRunsOfContext) << kRunShift;
+    return run | std::uint64_t{signature_of(call)} << kSignatureShift;
+  }
+  /// Progresses until `object`, which waits for messages of `peers` in the run `number`, is ready. Asks them
+  /// now and then whether they have called the same. Returns false when they have not: the run cannot end.
+  template <class Object>
+  [[nodiscard]] bool wait(Object& object, std::uint64_t number, std::span<const int> peers) noexcept {
+    Waiting waiting{*this, number, peers,
+                    [](void* what) noexcept { return is_ready(*static_cast<Object*>(what)); }, &object};
+    wait_for(waiting, object);
+    return !waiting.differs;
+  }
+  /// What the other ranks of a job of one rank would do meanwhile: moves communication until it is quiet, as
+  /// far as that comes soon.
+  void progress_alone() noexcept;
 
   [[nodiscard]] SendOptions send_options(Completion& completion) const noexcept {
     return {.completion = &completion, .engine = engine_, .device = device_, .may_complete_now = true};
@@ -68,6 +93,8 @@ class CollectiveContext {
   /// arguments.
   [[nodiscard]] CollectiveRun& long_run(const detail::CollectiveCall& call);
 
+  void forget_long_run() noexcept;
+
   /// A CollectiveOperation has been made (1), or is destroyed (-1).
   void note_operation(int change) noexcept {
     operations_.fetch_add(static_cast<std::uint32_t>(change), std::memory_order_relaxed);
@@ -78,6 +105,25 @@ class CollectiveContext {
   [[noreturn]] static void report(const detail::CollectiveCall& call, const Mismatch& mismatch);
 
  private:
+  struct Waiting {
+    CollectiveContext& context;
+    std::uint64_t number;
+    std::span<const int> peers;
+    bool (*is_ready)(void* what) noexcept;
+    void* what;
+    bool differs = false;
+    std::uint32_t looks = 0;
+    std::uint32_t asked = 0;
+    std::int64_t asks_at = 0;  // the time of the next question, in nanoseconds
+    std::int64_t pause = 0;
+
+    [[nodiscard]] bool is_over() noexcept;
+  };
+  [[nodiscard]] static bool is_ready(const Completion& object) noexcept { return object.ready(); }
+  [[nodiscard]] static bool is_ready(Graph& graph) noexcept { return graph.test(); }
+  void wait_for(Waiting& waiting, Completion& object) noexcept;
+  void send_note(int peer, Bytes note) noexcept override;
+
   struct Block {
     std::unique_ptr<std::byte[]> memory;
     std::size_t size = 0;
@@ -91,6 +137,7 @@ class CollectiveContext {
   const std::unique_ptr<MatchingEngine> own_engine_;
   const std::uint16_t engine_;
   const std::uint64_t context_ = 0;
+  RollCall roll_call_{rank_, size_, *this};
   Ring ring_;
   Mailbox mailbox_;  // after the ring, to which it passes messages
   std::atomic<std::uint64_t> runs_{0};

@@ -1,6 +1,7 @@
 #include "collective/mailbox.hpp"
 
 #include "collective/ring.hpp"
+#include "collective/roll_call.hpp"
 
 #include <bit>
 #include <cstring>
@@ -17,8 +18,9 @@ std::uint32_t steps_of(int ranks) noexcept {
 
 }  // namespace
 
-Mailbox::Mailbox(Runtime& runtime, std::uint32_t id, std::uint8_t device, Ring& ring)
+Mailbox::Mailbox(Runtime& runtime, std::uint32_t id, std::uint8_t device, Ring& ring, RollCall& roll_call)
     : ring_(ring),
+      roll_call_(roll_call),
       steps_(steps_of(runtime.size())),
       places_(std::make_unique<Place[]>(std::size_t{2} * steps_)),
       remote_(runtime.expose(*this, {.id = id, .device = device})) {}
@@ -34,7 +36,13 @@ void Mailbox::signal(Message& message) noexcept {
   }
   const auto tag = static_cast<std::uint32_t>(message.tag());
   if ((tag & Ring::kTag) != 0) return ring_.arrive(message);
-  if ((tag & 0xff) >= steps_ || message.size() > kBytes) return;  // no message of a Collective
+  if ((tag & 0xff) >= steps_ || message.size() > kBytes) [[unlikely]] {
+    if (tag == kRollCall) {
+      roll_call_.arrive(message);
+      notify_waiters_of(this);
+    }
+    return;  // else no message of a Collective
+  }
   Place& target = place(tag);
   if (message.size() == 8)
     std::memcpy(target.data, message.data(), 8);

@@ -13,6 +13,7 @@
 namespace weft::collective {
 
 class Ring;
+class RollCall;
 
 /// A barrier or allreduce ends on no rank before all ranks have begun it. So messages of at most two such
 /// runs (turns) may be in the mailbox at a time, one of each step; two sets of places, used in turn, hold
@@ -21,8 +22,11 @@ class Mailbox final : public Completion {
  public:
   static constexpr std::size_t kBytes = 4096;  // the largest message
 
-  /// `ring` gets the messages with Ring::kTag.
-  Mailbox(Runtime& runtime, std::uint32_t id, std::uint8_t device, Ring& ring);
+  /// The tag of notes of the roll call: a step that no algorithm has.
+  static constexpr std::uint32_t kRollCall = 0xff;
+
+  /// `ring` gets the messages with Ring::kTag, and `roll_call` those with kRollCall.
+  Mailbox(Runtime& runtime, std::uint32_t id, std::uint8_t device, Ring& ring, RollCall& roll_call);
   ~Mailbox() override { withdraw(); }
 
   /// Accepts active messages, by tag; and the end of a guard (see below).
@@ -31,8 +35,14 @@ class Mailbox final : public Completion {
   [[nodiscard]] bool ready() const noexcept override { return has_arrived() || guard_ended(); }
 
   [[nodiscard]] RemoteCompletion remote() const noexcept { return remote_; }
-  /// Begins a turn and returns its base: tags are the base plus the step, equal on all ranks.
-  [[nodiscard]] std::uint32_t next_turn() noexcept { return (turn_++ & 0x7fffff) << 8; }
+  /// Begins a turn and returns its base: tags are the base plus the step, equal on all ranks that have called
+  /// the same collective in the same place of their order: number of the run (4 bits) | signature (8) | turn
+  /// (11) | step (8).
+  [[nodiscard]] std::uint32_t next_turn(std::uint32_t signature, std::uint64_t number) noexcept {
+    return (signature | (static_cast<std::uint32_t>(number) & 0xf) << 8) << 19 | (turn_++ & 0x7ff) << 8;
+  }
+  /// The awaited message has been used: no message of an earlier turn is taken for one of a later turn.
+  void clear() noexcept { place(awaited_).full.store(0, std::memory_order_relaxed); }
 
   void await(std::uint32_t tag) noexcept {
     awaited_ = tag;
@@ -63,6 +73,7 @@ class Mailbox final : public Completion {
   }
 
   Ring& ring_;
+  RollCall& roll_call_;
   const std::uint32_t steps_;
   const std::unique_ptr<Place[]> places_;
   std::uint32_t turn_ = 0;

@@ -69,7 +69,7 @@ void Ring::begin(CollectiveContext& context, const detail::CollectiveCall& call)
   size_ = context.size();
   neighbour_ = {(rank_ + 1) % size_, (rank_ + size_ - 1) % size_};
   neighbours_ = neighbour_[0] == neighbour_[1] ? 1 : 2;
-  run_ = context.next_run();
+  run_ = context.next_run(call);
   piece_elements_ = elements_of_piece(call);
   pieces_ = 0;
   for (int block = 0; block < size_; ++block) pieces_ = std::max(pieces_, pieces_of(block));
@@ -86,7 +86,7 @@ void Ring::begin(CollectiveContext& context, const detail::CollectiveCall& call)
   }
   for (std::uint32_t place = 0; place < passed_on; ++place)
     outbox_[place].store(0, std::memory_order_relaxed);
-  is_blocked_ = false;
+  is_blocked_ = differs_ = false;
   for (auto* counter : {&sent_, &noticed_, &posted_, &arrived_, &ended_, &queued_})
     counter->store(0, std::memory_order_relaxed);
   for (auto& has_begun : has_begun_) has_begun.store(false, std::memory_order_relaxed);
@@ -151,6 +151,7 @@ void Ring::take(Message& message) noexcept {
 
 void Ring::take_notice(const Message& message) noexcept {
   const auto notice = message.as<Notice>();
+  if (notice.signature != signature_of(call_)) return;  // another collective: the roll call will tell
   const std::uint64_t bytes = call_.count * call_.reduction.element;
   if (notice.note == Note::gave_up) {
     outcome_.store(Outcome::peer_failed, std::memory_order_release);
@@ -216,7 +217,7 @@ Status Ring::post(int peer, Bytes bytes, std::uint32_t sequence) {
 /// Posts a notice to every neighbour that has not got one yet. Returns false when a post was refused.
 bool Ring::post_notices(Note note) {
   for (std::uint32_t place = noticed_.load(std::memory_order_relaxed); place < neighbours_; ++place) {
-    const Notice notice{note, call_.count * call_.reduction.element};
+    const Notice notice{note, call_.count * call_.reduction.element, signature_of(call_)};
     if (post(neighbour_[place], std::as_bytes(std::span(&notice, 1)), kNotice).is_retry()) return false;
     noticed_.store(place + 1, std::memory_order_relaxed);
   }
@@ -255,7 +256,7 @@ void Ring::post_guards() {
     ReceiveOptions options = context_->receive_options(*this);
     options.user_data = &guard;
     options.handle = &guard.handle;
-    while (context_->port().post_receive(guard.peer, run_ << kRunShift | kGuardStep, {}, options).is_retry())
+    while (context_->port().post_receive(guard.peer, context_->tag_of(run_, call_) | kGuardStep, {}, options).is_retry())
       context_->port().progress();
   }
 }
@@ -281,7 +282,10 @@ Outcome Ring::run(CollectiveContext& context, const detail::CollectiveCall& call
         std::this_thread::yield();
       } else {
         post_guards();
-        port.wait(*this);
+        if (!context.wait(*this, run_, {neighbour_.data(), neighbours_})) {
+          differs_ = true;
+          outcome_.store(Outcome::peer_failed, std::memory_order_release);
+        }
       }
     }
   }
@@ -307,6 +311,8 @@ Outcome Ring::end() {
   active_.store(kNoTurn, std::memory_order_seq_cst);
   while (inside_.load(std::memory_order_seq_cst) != 0) std::this_thread::yield();
   while (ended_.load(std::memory_order_acquire) != posted_.load(std::memory_order_relaxed)) port.progress();
+  if (differs_ || (outcome != Outcome::ok && context_->roll_call().differs(run_)))
+    context_->roll_call().report(run_);
   if (outcome != Outcome::truncated) return outcome;
   const std::uint64_t bytes = call_.count * call_.reduction.element;
   const int peer = other_length_.load(std::memory_order_relaxed);

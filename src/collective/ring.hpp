@@ -49,6 +49,7 @@ class Ring final : public Completion {
   struct Notice {  // the payload of messages that are not pieces
     Note note;
     std::uint64_t bytes;  // of the call
+    std::uint64_t signature;
   };
   static constexpr std::uint32_t kTurns = 128;
   static constexpr std::uint32_t kNoTurn = kTurns;
@@ -110,6 +111,7 @@ class Ring final : public Completion {
   std::uint32_t expected_ = 0;  // pieces that arrive
   std::uint32_t to_send_ = 0;
   bool is_blocked_ = false;  // the last post was refused
+  bool differs_ = false;     // ranks have called different collectives
   bool has_guards_ = false;
   std::array<Guard, 2> guards_;
 

@@ -2,6 +2,7 @@
 
 #include "collective/algorithms.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 namespace weft::collective {
@@ -9,7 +10,7 @@ namespace weft::collective {
 CollectiveRun::CollectiveRun(CollectiveContext& context, const detail::CollectiveCall& call)
     : context_(context), call_(call) {
   begin_ = graph_.add_function([this] {
-    number_ = context_.next_run();
+    number_ = context_.next_run(call_);
     has_mismatch_.store(false, std::memory_order_relaxed);
     return context_.has_lost_a_rank() ? Outcome::peer_failed : Outcome::ok;
   });
@@ -18,8 +19,14 @@ CollectiveRun::CollectiveRun(CollectiveContext& context, const detail::Collectiv
   graph_.prepare();
 }
 
+void CollectiveRun::start(const std::source_location& where) {
+  if (graph_.ready() || number_ == kNotStarted) call_.where = where;
+  graph_.start();
+}
+
 Outcome CollectiveRun::wait() {
-  if (!graph_.ready()) context_.port().wait(graph_);
+  if (context_.size() == 1) context_.progress_alone();
+  if (!graph_.ready() && !context_.wait(graph_, number_, sources_)) context_.roll_call().report(number_);
   if (has_mismatch_.load(std::memory_order_relaxed)) CollectiveContext::report(call_, mismatch_);
   return graph_.outcome();
 }
@@ -50,6 +57,7 @@ void CollectiveRun::receive(int peer, std::span<std::byte> buffer, std::uint32_t
     options.may_retry = false;
     return context_.port().post_receive(peer, tag_of(segment, step), buffer, options);
   };
+  if (std::ranges::find(sources_, peer) == sources_.end()) sources_.push_back(peer);
   const Graph::Node node =
       graph_.add(post, [this, size = buffer.size()](Message& message) { return judge(message, size); });
   if (early) {

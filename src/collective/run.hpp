@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <memory>
+#include <source_location>
 #include <span>
 #include <vector>
 
@@ -21,9 +22,10 @@ class CollectiveRun {
   [[nodiscard]] const detail::CollectiveCall& call() const noexcept { return call_; }
   [[nodiscard]] CollectiveContext& context() noexcept { return context_; }
   [[nodiscard]] Graph& graph() noexcept { return graph_; }
-  void start() { graph_.start(); }
+  /// `where`: the place of the program's call.
+  void start(const std::source_location& where);
   /// Progresses until the end of the run and returns its outcome; throws weft::Error for a message of another
-  /// length.
+  /// length, and for ranks that have called different collectives.
   Outcome wait();
 
   void begin_segment();
@@ -41,15 +43,17 @@ class CollectiveRun {
 
  private:
   [[nodiscard]] std::uint64_t tag_of(std::uint64_t segment, std::uint32_t step) const noexcept {
-    return number_ << kRunShift | segment << kSegmentShift | step;
+    return context_.tag_of(number_, call_) | segment << kSegmentShift | step;
   }
   void after_last(Graph::Node node);
   [[nodiscard]] Outcome judge(const Message& message, std::size_t expected) noexcept;
 
   CollectiveContext& context_;
-  const detail::CollectiveCall call_;
+  detail::CollectiveCall call_;  // `where` changes with each start
+  std::vector<int> sources_;     // ranks from which it receives
   std::vector<std::unique_ptr<std::byte[]>> scratch_;
-  std::uint64_t number_ = 0;  // the number of the run
+  static constexpr std::uint64_t kNotStarted = ~std::uint64_t{0};
+  std::uint64_t number_ = kNotStarted;  // the number of the run
   std::atomic<bool> has_mismatch_{false};
   Mismatch mismatch_;
   // Used while the graph is built.

@@ -35,8 +35,9 @@ class GroupCollectivePort final : public weft::detail::CollectivePort {
     return stream().with([&](auto& endpoint) { return endpoint.cancel(handle); });
   }
   std::size_t progress() noexcept override { return stream().progress(); }
-  void wait(Completion& completion) noexcept override { stream().wait_ready(completion); }
-  void wait(Graph& graph) noexcept override { static_cast<void>(stream().wait(graph)); }
+  void wait(const weft::detail::WaitCondition& condition) noexcept override {
+    static_cast<void>(stream().wait_condition(condition));
+  }
 
  private:
   [[nodiscard]] std::uint8_t device_of(int rank) const noexcept {

@@ -3,6 +3,7 @@
 
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <type_traits>
 
@@ -71,6 +72,30 @@ struct AnyReduction {
 
 namespace detail {
 
+/// Names an operator of this header and the kind of its elements, alike on all ranks; 0: an operator of the
+/// program.
+enum class KnownOperator : std::uint8_t { none, sum, product, min, max, bit_and, bit_or, bit_xor };
+enum class ElementKind : std::uint8_t { other, floating, signed_integer, unsigned_integer };
+
+template <class Op>
+[[nodiscard]] consteval KnownOperator known_operator() noexcept {
+  if constexpr (std::is_same_v<Op, Sum>) return KnownOperator::sum;
+  if constexpr (std::is_same_v<Op, Product>) return KnownOperator::product;
+  if constexpr (std::is_same_v<Op, Min>) return KnownOperator::min;
+  if constexpr (std::is_same_v<Op, Max>) return KnownOperator::max;
+  if constexpr (std::is_same_v<Op, BitAnd>) return KnownOperator::bit_and;
+  if constexpr (std::is_same_v<Op, BitOr>) return KnownOperator::bit_or;
+  if constexpr (std::is_same_v<Op, BitXor>) return KnownOperator::bit_xor;
+  return KnownOperator::none;
+}
+template <class T>
+[[nodiscard]] consteval ElementKind element_kind() noexcept {
+  if constexpr (std::is_floating_point_v<T>) return ElementKind::floating;
+  if constexpr (std::is_integral_v<T>)
+    return std::is_signed_v<T> ? ElementKind::signed_integer : ElementKind::unsigned_integer;
+  return ElementKind::other;
+}
+
 /// Element type and operator of a reduction.
 struct Reduction {
   static constexpr std::size_t kOperatorBytes = 64;
@@ -78,6 +103,8 @@ struct Reduction {
                          const std::byte* op);
 
   std::size_t element = 1;  ///< bytes
+  KnownOperator known = KnownOperator::none;
+  ElementKind kind = ElementKind::other;  ///< with a known operator only
   /// to[i] = op(a[i], b[i]); `to` may be `a`.
   Apply apply = nullptr;
   std::size_t operator_size = 0;
@@ -107,6 +134,8 @@ template <class T, class Op>
                 "an operator combines two elements into one");
   Reduction reduction;
   reduction.element = sizeof(T);
+  reduction.known = known_operator<Op>();
+  if constexpr (known_operator<Op>() != KnownOperator::none) reduction.kind = element_kind<T>();
   if constexpr (!std::is_empty_v<Op>) {
     reduction.operator_size = sizeof(Op);
     std::memcpy(reduction.operator_bytes, &op, sizeof(Op));

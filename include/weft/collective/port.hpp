@@ -1,7 +1,6 @@
 // The interface that collectives use of an endpoint of either kind.
 #pragma once
 
-#include <weft/completion/graph.hpp>
 #include <weft/detail/wait_condition.hpp>
 #include <weft/options.hpp>
 #include <weft/status.hpp>
@@ -22,8 +21,8 @@ class CollectivePort {
                          const ActiveMessageOptions& options) = 0;
   virtual bool cancel(const ReceiveHandle& handle) noexcept = 0;
   virtual std::size_t progress() noexcept = 0;
-  virtual void wait(Completion& completion) noexcept = 0;
-  virtual void wait(Graph& graph) noexcept = 0;
+  /// Progresses until the condition holds.
+  virtual void wait(const WaitCondition& condition) noexcept = 0;
   /// Returns the number of empty polls that the calling thread should make before it waits.
   [[nodiscard]] static std::uint32_t spin_budget() noexcept { return detail::spin_budget(); }
 };
@@ -45,8 +44,9 @@ class CollectivePortOf final : public CollectivePort {
   }
   bool cancel(const ReceiveHandle& handle) noexcept override { return endpoint_.cancel(handle); }
   std::size_t progress() noexcept override { return endpoint_.progress(); }
-  void wait(Completion& completion) noexcept override { endpoint_.wait_ready(completion); }
-  void wait(Graph& graph) noexcept override { endpoint_.wait_ready(graph); }
+  void wait(const WaitCondition& condition) noexcept override {
+    static_cast<void>(endpoint_.wait_condition(condition));
+  }
 
  private:
   EndpointType& endpoint_;

@@ -23,6 +23,7 @@ struct WaitPlace {
   std::source_location where{};      // of the caller's call; line 0: unknown
   std::int32_t peer = -1;            // the peer that is waited for, if known
   bool is_idle = false;              // the wait is idle by design, until the program ends it: not explained
+  bool is_whole = false;  // `what` says what the program has called: the operations behind it are not named
 };
 
 /// The condition of a wait: the function to check, and the completion object whose signal wakes the wait (may

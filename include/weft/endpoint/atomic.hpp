@@ -16,6 +16,7 @@
 #include <weft/status.hpp>
 #include <weft/types.hpp>
 
+#include <source_location>
 #include <type_traits>
 
 namespace weft {
@@ -30,7 +31,8 @@ struct AtomicCalls {
   WEFT_API static Status post(DeviceState& device, int peer, const RemoteAddress& where,
                               const AtomicUpdate& update, void* old, const AccessOptions& options);
   WEFT_API static Outcome perform(DeviceState& device, int peer, const RemoteAddress& where,
-                                  const AtomicUpdate& update, void* old, const AccessOptions& options);
+                                  const AtomicUpdate& update, void* old, const AccessOptions& options,
+                                  const std::source_location& caller);
 };
 
 extern template struct AtomicCalls<TryLock>;
@@ -109,53 +111,64 @@ class AtomicOperations {
   /// handlers.
   template <AtomicValue T, RemotePlace Place>
   Outcome atomic(int peer, const Place& where, AtomicOperation operation, Value<T> operand,
-                 const AccessOptions& options = {}) {
+                 const AccessOptions& options = {},
+                 const std::source_location& caller = std::source_location::current()) {
     T ignored;
-    return perform<T>(peer, where, operation, operand, T{}, ignored, false, options);
+    return perform<T>(peer, where, operation, operand, T{}, ignored, false, options, caller);
   }
   template <AtomicValue T, RemotePlace Place>
   Outcome fetch_atomic(int peer, const Place& where, AtomicOperation operation, Value<T> operand, T& old,
-                       const AccessOptions& options = {}) {
-    return perform<T>(peer, where, operation, operand, T{}, old, true, options);
+                       const AccessOptions& options = {},
+                       const std::source_location& caller = std::source_location::current()) {
+    return perform<T>(peer, where, operation, operand, T{}, old, true, options, caller);
   }
   template <AtomicInteger T, RemotePlace Place>
   Outcome compare_swap(int peer, const Place& where, Value<T> expected, Value<T> desired,
-                       const AccessOptions& options = {}) {
+                       const AccessOptions& options = {},
+                       const std::source_location& caller = std::source_location::current()) {
     T ignored;
-    return perform<T>(peer, where, detail::kCompareSwap, desired, expected, ignored, false, options);
+    return perform<T>(peer, where, detail::kCompareSwap, desired, expected, ignored, false, options, caller);
   }
   template <AtomicInteger T, RemotePlace Place>
   Outcome fetch_compare_swap(int peer, const Place& where, Value<T> expected, Value<T> desired, T& old,
-                             const AccessOptions& options = {}) {
-    return perform<T>(peer, where, detail::kCompareSwap, desired, expected, old, true, options);
+                             const AccessOptions& options = {},
+                             const std::source_location& caller = std::source_location::current()) {
+    return perform<T>(peer, where, detail::kCompareSwap, desired, expected, old, true, options, caller);
   }
   template <AtomicValue T, RemotePlace Place>
-  Outcome fetch_add(int peer, const Place& where, Value<T> operand, T& old) {
-    return fetch_atomic(peer, where, AtomicOperation::add, operand, old);
+  Outcome fetch_add(int peer, const Place& where, Value<T> operand, T& old,
+                    const std::source_location& caller = std::source_location::current()) {
+    return fetch_atomic(peer, where, AtomicOperation::add, operand, old, {}, caller);
   }
   template <AtomicValue T, RemotePlace Place>
-  Outcome fetch_swap(int peer, const Place& where, Value<T> operand, T& old) {
-    return fetch_atomic(peer, where, AtomicOperation::swap, operand, old);
+  Outcome fetch_swap(int peer, const Place& where, Value<T> operand, T& old,
+                     const std::source_location& caller = std::source_location::current()) {
+    return fetch_atomic(peer, where, AtomicOperation::swap, operand, old, {}, caller);
   }
   template <AtomicInteger T, RemotePlace Place>
-  Outcome fetch_and(int peer, const Place& where, Value<T> operand, T& old) {
-    return fetch_atomic(peer, where, AtomicOperation::bit_and, operand, old);
+  Outcome fetch_and(int peer, const Place& where, Value<T> operand, T& old,
+                    const std::source_location& caller = std::source_location::current()) {
+    return fetch_atomic(peer, where, AtomicOperation::bit_and, operand, old, {}, caller);
   }
   template <AtomicInteger T, RemotePlace Place>
-  Outcome fetch_or(int peer, const Place& where, Value<T> operand, T& old) {
-    return fetch_atomic(peer, where, AtomicOperation::bit_or, operand, old);
+  Outcome fetch_or(int peer, const Place& where, Value<T> operand, T& old,
+                   const std::source_location& caller = std::source_location::current()) {
+    return fetch_atomic(peer, where, AtomicOperation::bit_or, operand, old, {}, caller);
   }
   template <AtomicInteger T, RemotePlace Place>
-  Outcome fetch_xor(int peer, const Place& where, Value<T> operand, T& old) {
-    return fetch_atomic(peer, where, AtomicOperation::bit_xor, operand, old);
+  Outcome fetch_xor(int peer, const Place& where, Value<T> operand, T& old,
+                    const std::source_location& caller = std::source_location::current()) {
+    return fetch_atomic(peer, where, AtomicOperation::bit_xor, operand, old, {}, caller);
   }
   template <AtomicInteger T, RemotePlace Place>
-  Outcome fetch_min(int peer, const Place& where, Value<T> operand, T& old) {
-    return fetch_atomic(peer, where, AtomicOperation::min, operand, old);
+  Outcome fetch_min(int peer, const Place& where, Value<T> operand, T& old,
+                    const std::source_location& caller = std::source_location::current()) {
+    return fetch_atomic(peer, where, AtomicOperation::min, operand, old, {}, caller);
   }
   template <AtomicInteger T, RemotePlace Place>
-  Outcome fetch_max(int peer, const Place& where, Value<T> operand, T& old) {
-    return fetch_atomic(peer, where, AtomicOperation::max, operand, old);
+  Outcome fetch_max(int peer, const Place& where, Value<T> operand, T& old,
+                    const std::source_location& caller = std::source_location::current()) {
+    return fetch_atomic(peer, where, AtomicOperation::max, operand, old, {}, caller);
   }
 
  protected:
@@ -192,13 +205,13 @@ class AtomicOperations {
   }
   template <class T, class Place>
   Outcome perform(int peer, const Place& where, AtomicOperation operation, T operand, T expected, T& old,
-                  bool fetches, const AccessOptions& options) {
+                  bool fetches, const AccessOptions& options, const std::source_location& caller) {
     const detail::EndpointEntry<Locking> entry(device(), "an atomic operation");
     if (!detail::needs_signal(options) && at_once(peer, where, operation, operand, expected, old, options))
         [[likely]]
       return Outcome::ok;
     return Calls::perform(device(), peer, where, detail::atomic_update(operation, operand, expected),
-                          fetches ? &old : nullptr, options);
+                          fetches ? &old : nullptr, options, caller);
   }
 
   template <class T>

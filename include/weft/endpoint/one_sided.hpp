@@ -32,14 +32,15 @@ struct OneSidedCalls {
   WEFT_API static Status post_get(DeviceState& device, int peer, const RemoteAddress& from,
                                   std::span<std::byte> to, const AccessOptions& options);
   WEFT_API static Outcome put(DeviceState& device, int peer, const RemoteAddress& to, Bytes from,
-                              const AccessOptions& options);
+                              const AccessOptions& options, const std::source_location& where);
   WEFT_API static Outcome get(DeviceState& device, int peer, const RemoteAddress& from,
-                              std::span<std::byte> to, const AccessOptions& options);
+                              std::span<std::byte> to, const AccessOptions& options,
+                              const std::source_location& where);
   WEFT_API static void flush(DeviceState& device, int peer, const std::source_location& where);
   WEFT_API static void flush(DeviceState& device, const std::source_location& where) noexcept;
-};
   WEFT_API static bool flushed(DeviceState& device, int peer);
   WEFT_API static bool flushed(DeviceState& device) noexcept;
+};
 
 extern template struct OneSidedCalls<TryLock>;
 extern template struct OneSidedCalls<NoLock>;
@@ -120,28 +121,31 @@ class OneSidedOperations {
   /// post_put that progresses until it has ended: on return the source may be reused and the bytes are
   /// visible at the target. Returns ok, refused, peer_failed or timed_out; options.completion, if any, is
   /// signalled as well. Not for handlers: they use post_put.
-  Outcome put(int peer, const RemoteAddress& to, Bytes from, const AccessOptions& options = {}) {
+  Outcome put(int peer, const RemoteAddress& to, Bytes from, const AccessOptions& options = {},
+              const std::source_location& where = std::source_location::current()) {
     const detail::EndpointEntry<Locking> entry(device(), "put");
-    return Calls::put(device(), peer, to, from, options);
+    return Calls::put(device(), peer, to, from, options, where);
   }
-  Outcome put(int peer, MappedAddress to, Bytes from, const AccessOptions& options = {}) {
+  Outcome put(int peer, MappedAddress to, Bytes from, const AccessOptions& options = {},
+              const std::source_location& where = std::source_location::current()) {
     const detail::EndpointEntry<Locking> entry(device(), "put");
     if (!detail::needs_signal(options) && try_put(peer, to, from, options)) [[likely]]
       return Outcome::ok;
-    return Calls::put(device(), peer, to, from, options);
+    return Calls::put(device(), peer, to, from, options, where);
   }
   /// post_get that progresses until the bytes are in `to`, or the access has failed. Outcomes, completion and
   /// threads are those of put().
-  Outcome get(int peer, const RemoteAddress& from, std::span<std::byte> to,
-              const AccessOptions& options = {}) {
+  Outcome get(int peer, const RemoteAddress& from, std::span<std::byte> to, const AccessOptions& options = {},
+              const std::source_location& where = std::source_location::current()) {
     const detail::EndpointEntry<Locking> entry(device(), "get");
-    return Calls::get(device(), peer, from, to, options);
+    return Calls::get(device(), peer, from, to, options, where);
   }
-  Outcome get(int peer, MappedAddress from, std::span<std::byte> to, const AccessOptions& options = {}) {
+  Outcome get(int peer, MappedAddress from, std::span<std::byte> to, const AccessOptions& options = {},
+              const std::source_location& where = std::source_location::current()) {
     const detail::EndpointEntry<Locking> entry(device(), "get");
     if (!detail::needs_signal(options) && try_get_value(peer, from, to, options)) [[likely]]
       return Outcome::ok;
-    return Calls::get(device(), peer, from, to, options);
+    return Calls::get(device(), peer, from, to, options, where);
   }
 
   /// Progresses until every put, get and atomic operation that was posted on this device towards `peer`
@@ -158,10 +162,6 @@ class OneSidedOperations {
     const detail::EndpointEntry<Locking> entry(device(), "flush");
     Calls::flush(device(), where);
   }
-
- protected:
-  ~OneSidedOperations() = default;
-
   /// flush() without waiting: returns true when every put, get and atomic operation that was posted on this
   /// device towards `peer` before the call has ended, as flush() means it. Any thread that may use the
   /// endpoint, also inside handlers; does not progress: this rank and the peer must progress for it to become
@@ -176,6 +176,10 @@ class OneSidedOperations {
     const detail::EndpointEntry<Locking> entry(device(), "flushed");
     return Calls::flushed(device());
   }
+
+ protected:
+  ~OneSidedOperations() = default;
+
  private:
   using Calls = detail::OneSidedCalls<Locking>;
 

@@ -243,7 +243,9 @@ class WEFT_API StreamGroup {
   [[nodiscard]] Collective& collective();
   /// StreamGroupOptions::collective_index.
   [[nodiscard]] std::uint32_t collective_index() const noexcept;
-  Outcome barrier() { return collective().barrier(); }
+  Outcome barrier(const std::source_location& where = std::source_location::current()) {
+    return collective().barrier(where);
+  }
 
  private:
   friend class stream::EnqueueEngine;

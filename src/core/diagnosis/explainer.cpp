@@ -149,6 +149,7 @@ void Explainer::add_waits(core::Report& report) {
                             .completion = thread.completion,
                             .exposed = -1,
                             .is_in_handler = thread.is_in_handler,
+                            .is_whole = thread.place.is_whole,
                             .remote_id = thread.remote_id,
                             .refusal = refusal_of(thread)});
   });

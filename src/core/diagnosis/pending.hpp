@@ -48,6 +48,7 @@ struct PendingOperation {
   const char* state = "";        // static text
   std::int32_t peer = kAnybody;  // for a receive: the source
   bool has_tag = false;          // false: any tag, or none
+  bool is_collective = false;    // a message of a Collective: its tag says nothing to the program
   std::uint64_t tag = 0;
   std::uint64_t size = 0;            // bytes; for a receive: the size of its buffer
   std::uint64_t moved = 0;           // bytes that have been moved so far

@@ -25,7 +25,9 @@ std::string line_of(const ReportedOperation& reported) {
   std::string line = to_string(operation.kind);
   line += is_inward ? " from " : " to ";
   line += operation.peer < 0 ? "any rank" : "rank " + std::to_string(operation.peer);
-  if (operation.has_tag)
+  if (operation.is_collective)
+    line += ", of a Collective";
+  else if (operation.has_tag)
     line += ", tag " + std::to_string(operation.tag);
   else if (operation.kind == PendingKind::receive)
     line += ", any tag";
@@ -52,21 +54,21 @@ void add_wait(std::string& text, const Report& report, const ReportedWait& wait)
           (wait.is_in_handler ? "inside a handler, where nothing can end it, " : "") + "for " +
           seconds_of(wait.seconds) + " for " + wait.what;
   if (wait.exposed >= 0) text += " (exposed as id " + std::to_string(wait.exposed) + ")";
-  if (wait.peer >= 0) text += ", rank " + std::to_string(wait.peer);
+  if (wait.peer >= 0) text += (wait.is_whole ? ", waits for rank " : ", rank ") + std::to_string(wait.peer);
   if (wait.remote_id >= 0) text += ", id " + std::to_string(wait.remote_id);
   if (*wait.refusal != '\0') text += std::string(", refused: ") + wait.refusal;
   if (wait.line != 0)
     text += std::string(", at ") + wait.file + ":" + std::to_string(wait.line) + " in " + wait.function;
   if (wait.device >= 0) text += "; device " + std::to_string(wait.device);
   text += '\n';
-  if (wait.completion == nullptr) return;
+  if (wait.completion == nullptr || wait.is_whole) return;
   for (const ReportedOperation& reported : report.operations)
     if (reported.operation.completion == wait.completion)
       text += "    signalled by: " + line_of(reported) + '\n';
 }
 
 bool waits_for_all(const ReportedWait& wait) {
-  const std::string_view what = wait.what;
+  const std::string& what = wait.what;
   return what == detail::kBarrierWait || what == detail::kAllgatherWait;
 }
 
@@ -121,6 +123,7 @@ std::string to_json(const Report& report) {
     integer("exposed", wait.exposed);
     json.name("is_for_all").boolean(waits_for_all(wait));
     json.name("is_in_handler").boolean(wait.is_in_handler);
+    json.name("is_whole").boolean(wait.is_whole);
     integer("remote_id", wait.remote_id);
     json.name("refusal").text(wait.refusal);
     json.end_object();
@@ -133,6 +136,7 @@ std::string to_json(const Report& report) {
     json.name("state").text(operation.state);
     integer("peer", operation.peer);
     json.name("has_tag").boolean(operation.has_tag);
+    json.name("is_collective").boolean(operation.is_collective);
     json.name("tag").number(operation.tag);
     json.name("size").number(operation.size);
     json.name("moved").number(operation.moved);

@@ -11,7 +11,7 @@ namespace weft::core {
 
 /// A copy of a waiting thread's record.
 struct ReportedWait {
-  const char* what = "";
+  std::string what;
   const char* file = "";
   const char* function = "";
   std::uint32_t line = 0;  // 0: the place is unknown
@@ -22,6 +22,7 @@ struct ReportedWait {
   const void* completion = nullptr;
   std::int32_t exposed = -1;  // the id under which peers reach the completion object
   bool is_in_handler = false;
+  bool is_whole = false;        // WaitPlace::is_whole
   std::int32_t remote_id = -1;  // the id of the peer's object that a post is for
   const char* refusal = "";     // why the post was refused last
 };

@@ -102,6 +102,28 @@ int main(int argc, char** argv) {
     say_ready();
     if (rank == 0) wait_for_message(endpoint, 1, 3);
     runtime.barrier();
+  } else if (mode == "collective" || mode == "made") {  // rank 0 does not come to the second one
+    weft::Collective all{runtime, endpoint};
+    const std::vector<double> mine(10);
+    std::vector<double> sums(10);
+    static_cast<void>(all.barrier());
+    say_ready();
+    if (rank == 0) wait_for_message(endpoint, 1, 3);
+    if (mode == "made") {
+      weft::CollectiveOperation operation = all.make_broadcast(sums, 0);
+      operation.start();
+      static_cast<void>(operation.wait());
+    }
+    static_cast<void>(all.allreduce(mine, sums, weft::Sum{}));
+  } else if (mode == "put") {  // into memory that rank 1 would have to fill by its progress
+    std::vector<std::uint64_t> memory(8);
+    const weft::MemoryRegion own{runtime, weft::mutable_bytes_of(memory)};
+    std::vector<weft::RemoteRegion> regions(static_cast<std::size_t>(runtime.size()));
+    runtime.allgather(weft::bytes_of(own.remote()), weft::mutable_bytes_of(regions));
+    say_ready();
+    if (rank == 1) sleep_forever();
+    std::uint64_t old = 0;
+    static_cast<void>(endpoint.fetch_add(1, regions[1].at(0), 1, old));
   } else if (mode == "ended") {  // rank 1 goes away
     if (rank == 0) say_ready();
     if (rank == 0) wait_for_message(endpoint, 1, 4);

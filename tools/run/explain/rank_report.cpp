@@ -20,6 +20,7 @@ std::optional<RankReport> parse_report(const std::string& text) {
                               .completion = wait.at("completion"),
                               .is_for_all = wait.at("is_for_all"),
                               .is_in_handler = wait.value("is_in_handler", false),
+                              .is_whole = wait.value("is_whole", false),
                               .remote_id = wait.value("remote_id", std::int64_t{-1}),
                               .refusal = wait.value("refusal", std::string())});
     for (const json& operation : parsed.at("operations"))
@@ -28,6 +29,7 @@ std::optional<RankReport> parse_report(const std::string& text) {
                                    .peer = operation.at("peer"),
                                    .has_tag = operation.at("has_tag"),
                                    .tag = operation.at("tag"),
+                                   .is_collective = operation.value("is_collective", false),
                                    .size = operation.at("size"),
                                    .completion = operation.at("completion"),
                                    .seconds = operation.value("seconds", 0.0),

@@ -18,6 +18,7 @@ struct WaitReport {
   std::string completion;
   bool is_for_all = false;      ///< it ends when all ranks are in the same wait
   bool is_in_handler = false;   ///< of the device that would have to end it
+  bool is_whole = false;        ///< `what` says all: the operations behind it are not the program's
   std::int64_t remote_id = -1;  ///< the id of the peer's object that a post is for
   std::string refusal;          ///< why the post was refused last
 };
@@ -28,6 +29,7 @@ struct OperationReport {
   std::int64_t peer = -1;
   bool has_tag = false;
   std::uint64_t tag = 0;
+  bool is_collective = false;  ///< its tag says nothing to the program
   std::uint64_t size = 0;
   std::string completion;
   double seconds = 0;           ///< time since an earlier check saw it

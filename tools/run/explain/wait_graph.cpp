@@ -19,6 +19,7 @@ const ObservedRank* find(const Ranks& ranks, std::int64_t rank) {
 }
 
 std::string tag_of(const OperationReport& operation) {
+  if (operation.is_collective) return "the tag of a collective";
   return operation.has_tag ? fmt::format("tag {}", operation.tag) : "any tag";
 }
 
@@ -146,6 +147,21 @@ Reason reason_of(const Ranks& ranks, int rank, const WaitReport& wait) {
     if (!reason.awaited.empty())
       reason.sentence += fmt::format(", which {} {} not entered", name_ranks(reason.awaited),
                                      reason.awaited.size() == 1 ? "has" : "have");
+    return reason;
+  }
+
+  if (wait.is_whole) {
+    reason.sentence += wait.what;
+    if (wait.peer >= 0) {
+      reason.awaited.push_back(static_cast<int>(wait.peer));
+    } else {
+      for (const OperationReport& operation : own.operations)
+        if (operation.is_collective && operation.peer >= 0 && operation.kind != "held message" &&
+            std::ranges::find(reason.awaited, operation.peer) == reason.awaited.end())
+          reason.awaited.push_back(static_cast<int>(operation.peer));
+    }
+    if (!reason.awaited.empty())
+      reason.sentence += fmt::format(", and there for {}", name_ranks(reason.awaited));
     return reason;
   }
 

@@ -53,7 +53,8 @@ Status post_access(detail::DeviceState& device, const OneSided::Access& access, 
   return status;
 }
 
-Outcome perform_access(detail::DeviceState& device, OneSided::Access access, Caller caller) {
+Outcome perform_access(detail::DeviceState& device, OneSided::Access access,
+                       const std::source_location& where, Caller caller) {
   Ending ending(access.options.completion);
   const bool is_observed = access.options.completion != nullptr;
   access.options.completion = &ending;
@@ -64,8 +65,7 @@ Outcome perform_access(detail::DeviceState& device, OneSided::Access access, Cal
   const detail::WaitPlace place{access.operation == Operation::put   ? "a put"
                                 : access.operation == Operation::get ? "a get"
                                                                      : "an atomic operation",
-                                {},
-                                access.peer};
+                                where, access.peer};
   const Status status = device.until_accepted(
       [&] {
         access.options.timeout = time_left.left();

@@ -7,13 +7,15 @@
 
 #include <weft/options.hpp>
 
+#include <source_location>
 #include <span>
 
 namespace weft::core {
 
 Status post_access(detail::DeviceState& device, const OneSided::Access& access, Caller caller);
-/// Posts an access, and progresses until it has ended.
-Outcome perform_access(detail::DeviceState& device, OneSided::Access access, Caller caller);
+/// Posts an access, and progresses until it has ended. `where`: the place of the program's call.
+Outcome perform_access(detail::DeviceState& device, OneSided::Access access,
+                       const std::source_location& where, Caller caller);
 
 // Accesses of several pieces.
 Status post_pieces(detail::DeviceState& device, int peer, std::span<const PutPiece> pieces,

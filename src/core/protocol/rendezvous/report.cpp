@@ -22,6 +22,7 @@ WEFT_READS_RACILY void Rendezvous::describe(PendingList& list) const noexcept {
     operation.peer = request.peer.load(std::memory_order_relaxed);
     operation.has_tag = true;
     operation.tag = concurrent::racy_read(request.tag);
+    operation.is_collective = concurrent::racy_read(request.needs_all_ranks);
     operation.size = concurrent::racy_read(request.size);
     operation.moved = concurrent::racy_read(request.sent);
     operation.completion = concurrent::racy_read(request.completion);
