@@ -88,8 +88,10 @@ void ordered_and_probed(weft::Runtime& runtime, weft::Endpoint& endpoint, int ne
   static_cast<void>(endpoint.send(next, kTag, weft::bytes_of(value), {.engine = 1}));
   // [end]
   const int previous = (runtime.rank() + runtime.size() - 1) % runtime.size();
-  const weft::Message mail = endpoint.receive(previous, kTag, weft::mutable_bytes_of(received), {.engine = 1});
-  expect(mail.outcome() == weft::Outcome::ok && received == static_cast<std::uint64_t>(previous), "a communicator");
+  const weft::Message mail =
+      endpoint.receive(previous, kTag, weft::mutable_bytes_of(received), {.engine = 1});
+  expect(mail.outcome() == weft::Outcome::ok && received == static_cast<std::uint64_t>(previous),
+         "a communicator");
 
   weft::CompletionQueue ended;
   // [cancel]

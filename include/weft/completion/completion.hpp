@@ -142,10 +142,10 @@ class WEFT_API Completion {
   /// any more (except the caller's own); therefore handlers in several threads must not call it at the same
   /// time, since they would wait for each other. Idempotent.
   void withdraw() noexcept;
-  /// Withdraws the object from one handle, which Runtime::expose() has returned for it, or the same on_device()
-  /// of another device; it stays exposed by its others. Returns false, without effect, when the handle does
-  /// not name this object now. Otherwise as withdraw(); not while another thread exposes or withdraws the
-  /// object.
+  /// Withdraws the object from one handle, which Runtime::expose() has returned for it, or the same
+  /// on_device() of another device; it stays exposed by its others. Returns false, without effect, when the
+  /// handle does not name this object now. Otherwise as withdraw(); not while another thread exposes or
+  /// withdraws the object.
   bool withdraw(const RemoteCompletion& handle) noexcept;
 
   /// Removes every reference of the library to the object, for good: no new operation may name it. The object

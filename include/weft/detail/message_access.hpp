@@ -123,8 +123,7 @@ struct MessageAccess {
     constexpr std::uint64_t kMask = std::uint64_t{0xf} << Message::kOutcomeShift;
     const bool is_failure =
         outcome == Outcome::truncated || outcome == Outcome::timed_out || outcome == Outcome::refused;
-    message.kind_ = (message.kind_ & ~kMask) |
-                    static_cast<std::uint64_t>(outcome) << Message::kOutcomeShift |
+    message.kind_ = (message.kind_ & ~kMask) | static_cast<std::uint64_t>(outcome) << Message::kOutcomeShift |
                     (is_failure ? Message::kUnread : 0);
   }
   /// The message goes to the program, which is to read that its peer has failed.

@@ -156,13 +156,13 @@ class WEFT_API Stream {
   /// Waits for at most `timeout`. Returns whether the object is ready.
   template <std::derived_from<Completion> Object>
   [[nodiscard]] bool wait_for(Object& completion, Timeout timeout,
-                const std::source_location& where = std::source_location::current()) {
+                              const std::source_location& where = std::source_location::current()) {
     return wait_condition(condition_of(completion, where), timeout);
   }
   /// Waits for at most `timeout`. Returns whether the condition holds.
   template <std::predicate Condition>
   [[nodiscard]] bool wait_for(const Condition& condition, Timeout timeout,
-                const std::source_location& where = std::source_location::current()) {
+                              const std::source_location& where = std::source_location::current()) {
     return wait_condition(condition_of_call(condition, where), timeout);
   }
   /// Waits for `condition`; with a timeout other than 0 at most so long. Returns whether it holds.

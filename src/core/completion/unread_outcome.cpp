@@ -56,12 +56,14 @@ void tell_unread_outcome(std::uint64_t kind, std::uint64_t tag, std::size_t size
   const Outcome outcome = MessageAccess::outcome_of(kind);
   const auto peer = static_cast<std::int32_t>(kind);
   std::string text = std::string(name_of(operation));
-  if (peer >= 0) text += (operation == Operation::receive ? " from rank " : " with rank ") + std::to_string(peer);
+  if (peer >= 0)
+    text += (operation == Operation::receive ? " from rank " : " with rank ") + std::to_string(peer);
   if (operation == Operation::receive || operation == Operation::send) text += ", tag " + std::to_string(tag);
   text += " has ended as ";
   text += weft::name_of(outcome);
   if (operation == Operation::receive && outcome == Outcome::truncated)
-    text += " (" + std::to_string(cookie) + " bytes were sent, there was room for " + std::to_string(size) + ")";
+    text +=
+        " (" + std::to_string(cookie) + " bytes were sent, there was room for " + std::to_string(size) + ")";
   text +=
       ", and the program has not read that: look at Message::outcome() before the data, of receive() and of "
       "what completion objects are given";

@@ -165,7 +165,8 @@ class MatchedMessages {
   template <class Locking>
   bool match_one(std::uint64_t tag, Message& arrival, std::uint32_t trailer, MatchingEngine& engine) noexcept;
   /// Tells that a message was longer than the buffer of a receive whose completion object only counts.
-  [[gnu::cold]] static void tell_cut(const MatchRecord& record, std::size_t size, std::size_t length) noexcept;
+  [[gnu::cold]] static void tell_cut(const MatchRecord& record, std::size_t size,
+                                     std::size_t length) noexcept;
   static std::size_t fill_receive(const MatchRecord& record, Bytes payload,
                                   Message* arrival = nullptr) noexcept;
   static void fill_counted(const MatchRecord& record, Bytes payload, Message* arrival = nullptr) noexcept;

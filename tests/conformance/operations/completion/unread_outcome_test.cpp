@@ -25,7 +25,8 @@ class UnreadOutcome : public testing::Test {
   std::string told_of(const Use& use) {
     const std::uint64_t tag = ++tag_;
     const auto bytes = test::payload(40, tag);
-    EXPECT_TRUE(ranks_.progress_until([&] { return ranks_.endpoint(0).post_send(1, tag, bytes).is_accepted(); }));
+    EXPECT_TRUE(
+        ranks_.progress_until([&] { return ranks_.endpoint(0).post_send(1, tag, bytes).is_accepted(); }));
     testing::internal::CaptureStderr();
     use(tag);
     return testing::internal::GetCapturedStderr();
@@ -33,7 +34,9 @@ class UnreadOutcome : public testing::Test {
   [[nodiscard]] Endpoint& receiver() { return ranks_.endpoint(1); }
   void receive(std::uint64_t tag, Completion& completion) {
     ASSERT_TRUE(ranks_.progress_until([&] {
-      return receiver().post_receive(0, tag, mutable_bytes_of(word_), {.completion = &completion}).is_accepted();
+      return receiver()
+          .post_receive(0, tag, mutable_bytes_of(word_), {.completion = &completion})
+          .is_accepted();
     }));
   }
   [[nodiscard]] Message received(std::uint64_t tag) {
@@ -102,7 +105,8 @@ TEST_F(UnreadOutcome, that_a_counter_has_counted_is_told) {
   testing::internal::CaptureStderr();
   receive(1000, counter);
   const auto bytes = test::payload(40, 1);
-  EXPECT_TRUE(ranks_.progress_until([&] { return ranks_.endpoint(0).post_send(1, 1000, bytes).is_accepted(); }));
+  EXPECT_TRUE(
+      ranks_.progress_until([&] { return ranks_.endpoint(0).post_send(1, 1000, bytes).is_accepted(); }));
   EXPECT_TRUE(ranks_.progress_until([&] { return counter.value() == 2; }));
   expect_told(testing::internal::GetCapturedStderr());
 }

@@ -307,7 +307,8 @@ TEST_P(OneSidedFlow, is_known_to_have_ended_without_waiting) {
   EXPECT_THROW(static_cast<void>(endpoint.flushed(-1)), Error);
   for (const std::size_t size : {std::size_t{8}, std::size_t{5000}, std::size_t{200'000}}) {
     const auto bytes = payload(size, size);
-    ASSERT_TRUE(ranks.progress_until([&] { return endpoint.post_put(1, region.at(0), bytes).is_accepted(); }));
+    ASSERT_TRUE(
+        ranks.progress_until([&] { return endpoint.post_put(1, region.at(0), bytes).is_accepted(); }));
     ASSERT_TRUE(ranks.progress_until([&] { return endpoint.flushed(1); })) << size;
     EXPECT_TRUE(matches(target.bytes().first(size), size)) << "flushed, so it is there";
     EXPECT_TRUE(endpoint.flushed(0)) << "nothing was posted there";
