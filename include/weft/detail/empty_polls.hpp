@@ -7,7 +7,7 @@
 
 namespace weft::detail {
 
-inline constexpr std::uint32_t kEmptyPollsPerLook = 64;
+inline constexpr std::uint32_t kEmptyPollsPerLook = 256;
 /// The empty polls of this thread until the next call of give_way_to_progress().
 extern WEFT_API constinit thread_local std::uint32_t empty_polls_left [[gnu::tls_model("initial-exec")]];
 
