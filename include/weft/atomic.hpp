@@ -1,6 +1,8 @@
 // The atomic operations on memory of a peer, and their types.
 #pragma once
 
+#include <weft/detail/language.hpp>
+
 #include <concepts>
 #include <cstdint>
 

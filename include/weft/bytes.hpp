@@ -1,6 +1,8 @@
 // Views of bytes: the form in which every post takes its payload and its buffer.
 #pragma once
 
+#include <weft/detail/language.hpp>
+
 #include <cstddef>
 #include <initializer_list>
 #include <span>

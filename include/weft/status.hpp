@@ -1,6 +1,8 @@
 // The answers of posts, and the outcomes of operations.
 #pragma once
 
+#include <weft/detail/language.hpp>
+
 #include <cstdint>
 
 namespace weft {

@@ -1,8 +1,9 @@
-"""Every public header compiles alone; those of the data path bring in no heavy standard header."""
+"""Every public header compiles alone, or says in one line which language it needs; those of the data path bring in no heavy one."""
 
 import functools
 import os
 import re
+import shutil
 import subprocess
 import tempfile
 import unittest
@@ -18,6 +19,9 @@ DATA_PATH = ["weft/types.hpp", "weft/status.hpp", "weft/options.hpp", "weft/mess
 HEAVY = {"functional", "vector", "string"}
 # What libstdc++ 12 reaches <string> from by itself: no data path goes without atomics and ownership.
 UNAVOIDABLE = {"atomic", "memory"}
+# A user of another standard meets the header that he includes first: one line, and neither weft's errors nor his own behind it.
+COMPILERS = [name for name in (COMPILER, *(f"clang++-{version}" for version in range(16, 30))) if shutil.which(name)]
+OTHER_LANGUAGES = {"c++17": "c++", "gnu++11": "c++", "c11": "c"}
 INCLUDE_LINE = re.compile(r"^\s*#\s*include\s*<([^>]+)>", re.MULTILINE)
 
 
@@ -32,6 +36,16 @@ def fault_of_header(header, include=INCLUDE):
         unit.write_text(f"#include <{header}>\n#include <{header}>\n")
         result = compiler([f"-I{include}", "-fsyntax-only", str(unit)])
     return f"{header} does not compile alone:\n{result.stderr}" if result.returncode else ""
+
+
+def errors_of_another_language(compiler_name, standard, header, include=INCLUDE):
+    """The errors of a program of that standard that includes the header, and then uses what it would have declared."""
+    with tempfile.TemporaryDirectory() as directory:
+        unit = Path(directory) / "unit.cpp"
+        unit.write_text(f"#include <{header}>\nweft::Runtime* runtime;\n")
+        result = subprocess.run([compiler_name, "-x", OTHER_LANGUAGES[standard], f"-std={standard}", f"-I{include}", "-fsyntax-only",
+                                 str(unit)], capture_output=True, text=True, check=False, env={**os.environ, "LC_ALL": "C"})
+    return [line for line in result.stderr.splitlines() if "error:" in line]
 
 
 @functools.cache
@@ -100,6 +114,17 @@ class PublicHeaders(unittest.TestCase):
         self.assertEqual(missing, [])
 
 
+class OtherLanguages(unittest.TestCase):
+    def test_each_says_in_one_line_which_language_it_needs(self):
+        cases = [(COMPILERS[0], "c++17", header) for header in public_headers()]
+        cases += [(name, standard, header) for name in COMPILERS for standard in OTHER_LANGUAGES
+                  for header in ("weft/weft.hpp", "weft/parcel/parcel.hpp")]
+        for case, errors in zip(cases, in_parallel(lambda case: errors_of_another_language(*case), cases)):
+            with self.subTest(case):
+                self.assertEqual(len(errors), 1, "\n".join(errors[:3]))
+                self.assertIn("weft needs C++20; compile with -std=c++20", errors[0])
+
+
 class TheCheckItself(unittest.TestCase):
     def setUp(self):
         self.directory = tempfile.TemporaryDirectory()
@@ -113,6 +138,10 @@ class TheCheckItself(unittest.TestCase):
     def test_reports_a_header_that_relies_on_its_includer(self):
         self.write("needy.hpp", "inline std::size_t size() { return 0; }\n")
         self.assertIn("weft/needy.hpp does not compile alone", fault_of_header("weft/needy.hpp", self.include))
+
+    def test_sees_what_another_language_would_get_beyond_one_line(self):
+        self.write("late.hpp", "#if __cplusplus < 202002L\n#error weft needs C++20\n#endif\n")
+        self.assertGreater(len(errors_of_another_language(COMPILER, "c++17", "weft/late.hpp", self.include)), 1)
 
     def test_reports_a_heavy_header_behind_another_header(self):
         self.write("inner.hpp", "#include <vector>\n")

@@ -1,6 +1,8 @@
 // Operators of reductions, and reductions in the form that code without templates uses.
 #pragma once
 
+#include <weft/detail/language.hpp>
+
 #include <concepts>
 #include <cstddef>
 #include <cstdint>

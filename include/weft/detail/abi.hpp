@@ -1,6 +1,8 @@
 // The version of the layouts that inlined headers and the library must agree on.
 #pragma once
 
+#include <weft/detail/language.hpp>
+
 #include <cstdint>
 
 namespace weft::detail {

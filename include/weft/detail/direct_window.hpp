@@ -1,6 +1,8 @@
 // A peer's memory region, mapped into this process.
 #pragma once
 
+#include <weft/detail/language.hpp>
+
 #include <atomic>
 #include <cstddef>
 #include <cstdint>

@@ -2,6 +2,8 @@
 // takes, never what it does: an unknown processor goes without.
 #pragma once
 
+#include <weft/detail/language.hpp>
+
 namespace weft::detail {
 
 #if defined(__x86_64__)

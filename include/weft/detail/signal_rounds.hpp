@@ -1,6 +1,8 @@
 // Signals counted in rounds: the basis of a synchronizer.
 #pragma once
 
+#include <weft/detail/language.hpp>
+
 #include <atomic>
 #include <cstdint>
 

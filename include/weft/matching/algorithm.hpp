@@ -1,6 +1,8 @@
 // Matching algorithms of the user's own, for ordered matching engines.
 #pragma once
 
+#include <weft/detail/language.hpp>
+
 #include <cstdint>
 #include <limits>
 

@@ -1,6 +1,8 @@
 // What a matching engine counts when MatchingEngineOptions::counters asks for it.
 #pragma once
 
+#include <weft/detail/language.hpp>
+
 #include <cstdint>
 
 namespace weft {

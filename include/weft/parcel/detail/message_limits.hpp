@@ -1,6 +1,8 @@
 // What a message of parcels may have at most: what announces more does not come from a rank of this job.
 #pragma once
 
+#include <weft/detail/language.hpp>
+
 #include <cstdint>
 
 namespace weft::parcel::detail {
