@@ -333,7 +333,10 @@ class BasicEndpoint : public MatchedOperations<BasicEndpoint<Locking>, Locking>,
   std::shared_ptr<detail::DeviceState> device_;
 };
 
+/// The endpoint that any number of threads may use: BasicEndpoint has its operations.
 using Endpoint = BasicEndpoint<detail::TryLock>;
+/// The endpoint that has its device for itself and is used by one thread at a time, without a locked
+/// instruction: BasicEndpoint has its operations.
 using SerialEndpoint = BasicEndpoint<detail::NoLock>;
 
 }  // namespace weft

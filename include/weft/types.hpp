@@ -65,7 +65,7 @@ using EngineId = Index<std::uint16_t, IndexOf::engine>;
 
 /// The longest time that an operation or a wait may take, in nanoseconds. Every std::chrono duration of whole
 /// nanoseconds converts to it, and every one that counts in floating point, so that programs can write 5ms
-/// and 0.5s, while this header does not include <chrono>.
+/// and 0.5s, while this header does not include `<chrono>`.
 class Timeout {
  public:
   constexpr Timeout() noexcept = default;

@@ -1,4 +1,6 @@
-// Includes the public headers of weft except networks.hpp, sim.hpp and topology.hpp.
+// Includes what most programs need of weft; headers of its own have networks.hpp, sim.hpp,
+// matching/algorithm.hpp, matching/offline.hpp, stream/stream_queue.hpp, and what accelerator/ and parcel/
+// have.
 #pragma once
 
 #include <weft/atomic.hpp>
