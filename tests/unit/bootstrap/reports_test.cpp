@@ -17,13 +17,15 @@ namespace {
 class Reports : public testing::Test {
  protected:
   Reports() {
+    sockets::prepare_greetings();
     at_root_.emplace_back();
     others_.emplace_back();
     for (int rank = 1; rank < 3; ++rank) {
       int ends[2];
       if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) std::abort();
-      at_root_.emplace_back(ends[0]);
-      others_.emplace_back(ends[1]);
+      const sockets::Key key{static_cast<std::byte>(rank)};
+      at_root_.push_back({base::Descriptor(ends[0]), key});
+      others_.push_back({base::Descriptor(ends[1]), key});
     }
   }
   std::vector<std::string> gather(const std::string& own, double seconds = 30) {
@@ -52,14 +54,14 @@ TEST_F(Reports, reach_all_ranks) {
 }
 
 TEST_F(Reports, tell_of_a_reporter_that_ends) {
-  others_[2].close();
+  others_[2].socket.close();
   const std::vector<std::string> expected{"", "rank 2 has ended before all hosts had joined"};
   EXPECT_EQ(gather(""), expected);
   EXPECT_EQ(bring(1, ""), expected);
 }
 
 TEST_F(Reports, tell_of_another_rank_that_ends) {
-  others_[1].close();
+  others_[1].socket.close();
   std::vector<std::string> of_two;
   std::thread two([&] { of_two = bring(2, ""); });
   const std::vector<std::string> told = gather("own fault");
@@ -76,7 +78,7 @@ TEST_F(Reports, tell_of_a_reporter_that_says_nothing_in_time) {
 }
 
 TEST_F(Reports, fail_when_rank_0_ends_and_keep_the_own_reason) {
-  at_root_[2].close();
+  at_root_[2].socket.close();
   const std::string error = test::error_of([&] { bring(2, "the port is closed"); });
   EXPECT_EQ(error, "rank 0 has ended before all hosts had joined; the port is closed");
 }
@@ -92,10 +94,20 @@ TEST_F(Reports, are_cut_to_what_a_report_holds) {
   EXPECT_EQ(of_one, told);
 }
 
+TEST_F(Reports, that_were_sealed_by_another_are_not_believed) {
+  others_[2].key = others_[1].key;
+  std::thread two([&] {
+    const std::string error = test::error_of([&] { bring(2, "the port is closed"); });
+    EXPECT_EQ(error, "what rank 0 has told of the hosts was changed on its way");
+  });
+  EXPECT_EQ(gather("")[1], "what rank 2 has reported was changed on its way");
+  two.join();
+}
+
 TEST_F(Reports, of_a_stranger_are_no_reports) {
   const std::string noise(2000, 'n');
-  ASSERT_EQ(::send(others_[2].get(), noise.data(), noise.size(), 0), 2000);
-  EXPECT_EQ(gather("")[1], "rank 2 has reported in another form");
+  ASSERT_EQ(::send(others_[2].socket.get(), noise.data(), noise.size(), 0), 2000);
+  EXPECT_EQ(gather("")[1], "what rank 2 has reported was changed on its way");
 }
 
 }  // namespace

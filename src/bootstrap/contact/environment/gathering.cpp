@@ -100,7 +100,7 @@ class Gathering : private sockets::UnprovedConnections::Owner {
   }
   Connections take_connections() {
     Connections all;
-    for (Member& each : arrived_) all.push_back(std::move(each.socket));
+    for (Member& each : arrived_) all.push_back({std::move(each.socket), each.result});
     return all;
   }
 
@@ -271,13 +271,14 @@ base::Descriptor reach(const EnvironmentJob& job, const base::Deadline& deadline
 /// What a meeting with who listens at the place of rank 0 has come to.
 struct Meeting {
   std::optional<Cards> cards;
+  sockets::Key key{};       // of its result
   std::string why;          // there are none
   bool is_final = false;    // rank 0 itself says so
   bool has_talked = false;  // weft listens there
 };
 
 Meeting failed(std::string why, bool is_final = false) {
-  return {std::nullopt, std::move(why), is_final, true};
+  return {std::nullopt, {}, std::move(why), is_final, true};
 }
 
 /// Unseals the result of rank 0, which has the time limit too, and tells who is missing.
@@ -303,6 +304,7 @@ Meeting read_result(int socket, const EnvironmentJob& job, const sockets::Key& k
   if (content.size() != cards) return failed("rank 0 has told of another number of ranks", true);
   Meeting meeting;
   meeting.cards.emplace();
+  meeting.key = key;
   for (std::size_t rank = 0; rank < static_cast<std::size_t>(job.size); ++rank) {
     SizedCard card;
     std::memcpy(&card, content.data() + rank * sizeof card, sizeof card);
@@ -317,7 +319,7 @@ Meeting meet(int socket, const EnvironmentJob& job, std::span<const std::byte> o
              const base::Deadline& deadline) {
   Greeting greeting;
   if (!receive_all(socket, bytes_of(greeting), deadline) || greeting.magic != kArrivalMagic)
-    return {std::nullopt, "who listens there is no rank 0 of weft", false, false};
+    return {std::nullopt, {}, "who listens there is no rank 0 of weft", false, false};
   if (greeting.version != kArrivalVersion)
     return failed("rank 0 at " + place_of(job) + " runs with another version of weft", true);
   const bool has_secret = told_secret().has_value();
@@ -363,7 +365,7 @@ Cards bring_card(const EnvironmentJob& job, std::span<const std::byte> own, cons
     if (!socket) break;
     Meeting meeting = meet(socket.get(), job, own, deadline);
     if (meeting.cards.has_value()) {
-      connections.push_back(std::move(socket));
+      connections.push_back({std::move(socket), meeting.key});
       return *std::move(meeting.cards);
     }
     if (meeting.has_talked && !contradicted) contradicted.emplace(kContradiction);

@@ -30,6 +30,11 @@ struct Report {
   std::array<char, kLongestReport> text{};
 };
 
+using SealedReport = std::array<std::byte, sizeof(Report) + sockets::kSealBytes>;
+
+sockets::Key key_to_rank_0(const sockets::Key& key) { return sockets::derive(key, "weft report", {}); }
+sockets::Key key_from_rank_0(const sockets::Key& key) { return sockets::derive(key, "weft reports", {}); }
+
 Report to_report(const std::string& text) {
   Report report;
   report.bytes = static_cast<std::uint32_t>(std::min(text.size(), report.text.size()));
@@ -62,8 +67,9 @@ bool send_all(int socket, std::span<const std::byte> bytes, const base::Deadline
 struct Reporter {
   int rank = 0;
   int socket = -1;
+  sockets::Key key{};
   bool reports = false;
-  Report report;
+  SealedReport report{};
   std::size_t filled = 0;
   std::optional<std::string> told;
 
@@ -72,7 +78,7 @@ struct Reporter {
   void read() {
     std::byte beyond;
     for (;;) {
-      std::byte* const target = is_awaited() ? reinterpret_cast<std::byte*>(&report) + filled : &beyond;
+      std::byte* const target = is_awaited() ? report.data() + filled : &beyond;
       const ssize_t got =
           ::recv(socket, target, is_awaited() ? sizeof report - filled : sizeof beyond, MSG_DONTWAIT);
       if (got < 0 && errno == EINTR) continue;
@@ -83,9 +89,15 @@ struct Reporter {
         return;
       }
       filled += static_cast<std::size_t>(got);
-      if (is_awaited() && filled == sizeof report)
-        told = to_text(report).value_or("rank " + std::to_string(rank) + " has reported in another form");
+      if (is_awaited() && filled == sizeof report) told = open();
     }
+  }
+
+  [[nodiscard]] std::string open() const {
+    Report opened;
+    if (!sockets::unseal_once(key_to_rank_0(key), report, std::as_writable_bytes(std::span(&opened, 1))))
+      return "what rank " + std::to_string(rank) + " has reported was changed on its way";
+    return to_text(opened).value_or("rank " + std::to_string(rank) + " has reported in another form");
   }
 };
 
@@ -96,7 +108,8 @@ std::vector<std::string> gather_reports(const Connections& connections, const st
   std::vector<Reporter> ranks(connections.size());
   for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
     ranks[rank].rank = static_cast<int>(rank);
-    ranks[rank].socket = connections[rank].get();
+    ranks[rank].socket = connections[rank].socket.get();
+    ranks[rank].key = connections[rank].key;
   }
   for (const int rank : from) ranks[static_cast<std::size_t>(rank)].reports = true;
   ranks.front().told = own;
@@ -123,23 +136,29 @@ std::vector<std::string> gather_reports(const Connections& connections, const st
     result.insert(result.end(), bytes.begin(), bytes.end());
   }
   const base::Deadline patience(kToTake);
-  for (const Reporter& each : ranks)
-    if (each.socket >= 0) static_cast<void>(send_all(each.socket, result, patience));
+  std::vector<std::byte> sealed(result.size() + sockets::kSealBytes);
+  for (const Reporter& each : ranks) {
+    if (each.socket < 0) continue;
+    sockets::seal_once(key_from_rank_0(each.key), result, sealed);
+    static_cast<void>(send_all(each.socket, sealed, patience));
+  }
   return reports;
 }
 
-std::vector<std::string> bring_report(const base::Descriptor& connection, int rank,
-                                      const std::vector<int>& from, const std::string& own,
-                                      const base::Deadline& deadline) {
+std::vector<std::string> bring_report(const Met& connection, int rank, const std::vector<int>& from,
+                                      const std::string& own, const base::Deadline& deadline) {
   if (std::find(from.begin(), from.end(), rank) != from.end()) {
     const Report report = to_report(own);
+    SealedReport sealed;
+    sockets::seal_once(key_to_rank_0(connection.key), std::as_bytes(std::span(&report, 1)), sealed);
     // Where it cannot be sent, the other direction tells.
-    static_cast<void>(send_all(connection.get(), std::as_bytes(std::span(&report, 1)), deadline));
+    static_cast<void>(send_all(connection.socket.get(), sealed, deadline));
   }
   std::vector<Report> result(from.size());
-  std::span<std::byte> rest = std::as_writable_bytes(std::span(result));
+  std::vector<std::byte> sealed(result.size() * sizeof(Report) + sockets::kSealBytes);
+  std::span<std::byte> rest = sealed;
   while (!rest.empty()) {
-    const ssize_t got = ::recv(connection.get(), rest.data(), rest.size(), MSG_DONTWAIT);
+    const ssize_t got = ::recv(connection.socket.get(), rest.data(), rest.size(), MSG_DONTWAIT);
     if (got > 0) rest = rest.subspan(static_cast<std::size_t>(got));
     if (got > 0 || (got < 0 && errno == EINTR)) continue;
     if (got == 0 || errno != EAGAIN)
@@ -147,9 +166,12 @@ std::vector<std::string> bring_report(const base::Descriptor& connection, int ra
     if (deadline.passed())
       throw Error("rank 0 has not told in time whether all hosts have joined" +
                   (own.empty() ? "" : "; " + own));
-    pollfd readable{connection.get(), POLLIN, 0};
+    pollfd readable{connection.socket.get(), POLLIN, 0};
     ::poll(&readable, 1, limit_of(deadline));
   }
+  if (!sockets::unseal_once(key_from_rank_0(connection.key), sealed,
+                            std::as_writable_bytes(std::span(result))))
+    throw Error("what rank 0 has told of the hosts was changed on its way");
   std::vector<std::string> reports;
   for (const Report& each : result) {
     auto text = to_text(each);
