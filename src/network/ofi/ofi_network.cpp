@@ -72,7 +72,7 @@ OfiNetwork::OfiNetwork(bootstrap::Bootstrap& bootstrap, const base::Attributes& 
                      {"ofi", resources->fabric.provider(), "ofi_provider (WEFT_OFI_PROVIDER)"},
                      sizeof(session::Header) +
                          std::max(resources->packets.layout().payload, inline_bytes_of(attributes)),
-                     Attribute::ofi_credits,
+                     Attribute::ofi_credits, Credits::all,
                      std::min(number<std::uint32_t>(attributes, Attribute::held_packets),
                               std::max(number<std::uint32_t>(attributes, Attribute::ofi_credits) / 4, 1U))),
       resources_(std::move(resources)),

@@ -38,12 +38,20 @@ Link* SessionDevice::contact(int rank, std::uint8_t device, std::span<const std:
     row = std::make_unique<Row[]>(static_cast<std::size_t>(shared_.peers.size()));
     rows_[device].store(row.get(), std::memory_order_release);
   }
-  std::uint32_t most = 0;
-  for (std::size_t next = 0; next < kTrafficClasses; ++next)
-    most += link->lanes[next].grants = credits_of(static_cast<TrafficClass>(next), shared_.credits);
+  std::uint32_t first = 0;
+  std::uint32_t further = 0;
+  for (std::size_t next = 0; next < kTrafficClasses; ++next) {
+    Lane& lane = link->lanes[next];
+    const std::uint32_t few = credits_of(static_cast<TrafficClass>(next), shared_.first);
+    lane.grants = credits_of(static_cast<TrafficClass>(next), shared_.credits);
+    lane.batch = std::max(few / 4, 1U);
+    first += few;
+    further += lane.grants - few;
+  }
   link->lane(TrafficClass::urgent).is_urgent = true;
   may_stage_ = shared_.courier.add(index_, *this) && shared_.stages;
-  buffers_.grow(most + kForTheNetwork + shared_.held, shared_.held);
+  buffers_.grow(first + kForTheNetwork + shared_.held, shared_.held);
+  buffers_.allow(further);
   if (!transport_->connect(*link, address)) {
     shared_.peers.mark_left(rank, "its address cannot be used");
     return nullptr;
@@ -151,7 +159,8 @@ void SessionDevice::on_hello(const Header& header, Bytes payload) noexcept {
   if (link->hello_heard) return reject(rank, "second greeting of a device", header.device);
   link->hello_heard = true;
   for (std::size_t next = 0; next < kTrafficClasses; ++next)
-    link->lanes[next].granted = credits_of(static_cast<TrafficClass>(next), hello.credits);
+    link->lanes[next].window.open(credits_of(static_cast<TrafficClass>(next), shared_.first),
+                                  credits_of(static_cast<TrafficClass>(next), hello.credits));
   open_if_both_spoke(*link);
 }
 

@@ -4,6 +4,8 @@
 #include "concurrent/mpsc_list.hpp"
 #include "concurrent/owned_try_lock.hpp"
 #include "network/session/handle_board.hpp"
+#include "network/session/pacing/round_trip.hpp"
+#include "network/session/pacing/window.hpp"
 #include "network/session/peers.hpp"
 #include "network/session/received_message.hpp"
 
@@ -16,12 +18,14 @@ namespace weft::network::session {
 /// One traffic class of a link, both directions. Counts are modulo 2^32; a frame counts as one message where
 /// nothing else is said.
 struct Lane {
-  bool is_urgent = false;  // of the class urgent; set before the link is public
+  // Set before the link is public:
+  bool is_urgent = false;   // of the class urgent
+  std::uint32_t batch = 1;  // messages taken from which on credit is returned without being asked for
 
   // Under the device's lock:
   std::uint32_t sent = 0;
   std::uint32_t returned = 0;  // of the messages sent: taken by the peer, as far as it has returned credit
-  std::uint32_t granted = 0;   // messages that may be under way to the peer
+  Window window;               // messages that may be under way to the peer
   std::uint32_t grants = 0;    // messages of the peer that may be under way to this device
   std::uint32_t asked_at = 0;  // value of `sent` when the peer was last asked for credit
   std::uint32_t received = 0;
@@ -40,8 +44,6 @@ struct Lane {
   ReceivedMessage* waiting = nullptr;  // messages received and refused so far; used with the lane entered
 
   [[nodiscard]] std::uint32_t under_way() const noexcept { return sent - returned; }
-  /// Messages taken from which on credit is returned without being asked for.
-  [[nodiscard]] std::uint32_t batch() const noexcept { return grants < 8 ? 1 : grants / 4; }
   [[nodiscard]] std::uint32_t messages_under_way() const noexcept {
     return messages_sent - messages_returned;
   }
@@ -70,6 +72,11 @@ struct Link {
   Link* next_staged = nullptr;  // in the device's list of links with a staged frame
   bool is_listed = false;       // in this list
   std::uint64_t sent_in = 0;    // round of the device in which a message has left at once
+  RoundTrip round_trip;
+  TrafficClass timed_class = TrafficClass::data;  // of the message that is timed
+  std::uint32_t timed = 0;                        // its number
+  std::int64_t hold = 0;     // how long staged messages wait for others, progress or not; nanoseconds
+  std::int64_t left_at = 0;  // the last message; where they are held
   bool hello_sent = false;
   bool hello_heard = false;
   HandleCursor cursor;              // position up to which the peer knows this rank's handles

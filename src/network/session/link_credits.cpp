@@ -1,6 +1,8 @@
 // Credits of links: how many messages of a class a peer has taken, told in batches, or when it asks.
 #include "network/session/session_device.hpp"
 
+#include "base/clock.hpp"
+
 #include <algorithm>
 
 namespace weft::network::session {
@@ -18,7 +20,7 @@ bool SessionDevice::owes_credit(const Link& link) const noexcept {
   return std::any_of(link.lanes.begin(), link.lanes.end(), [&](const Lane& lane) {
     const std::uint32_t taken = lane.taken.load(std::memory_order_relaxed);
     const std::uint32_t told = lane.told.load(std::memory_order_relaxed);
-    const std::uint32_t batch = returns_all_credit_ ? 1 : lane.batch();
+    const std::uint32_t batch = returns_all_credit_ ? 1 : lane.batch;
     return taken - told >= batch || (taken != told && is_behind(told, lane.wanted));
   });
 }
@@ -46,6 +48,17 @@ Sent SessionDevice::send_ask(Link& link) noexcept {
   return sent;
 }
 
+/// A message of the class has left: times it now and then.
+void SessionDevice::note_left(Link& link, TrafficClass traffic) noexcept {
+  if (link.hold != 0) link.left_at = base::now_ns();
+  if (!shared_.adapts || !link.round_trip.count()) return;
+  const std::int64_t now = base::now_ns();
+  if (!link.round_trip.is_due(now) || send_ask(link) != Sent::yes) return;
+  link.timed_class = traffic;
+  link.timed = link.lane(traffic).sent;
+  link.round_trip.begin(now);
+}
+
 void SessionDevice::on_credit(Link& link, Bytes payload) noexcept {
   Credit credit{};
   if (!read_payload(credit, payload)) return reject(link.rank, "credit of a wrong length", payload.size());
@@ -55,6 +68,15 @@ void SessionDevice::on_credit(Link& link, Bytes payload) noexcept {
       return reject(link.rank, "credit for messages that were not sent", credit.taken[next]);
     if (credit.messages[next] - lane.messages_returned > lane.messages_under_way())
       return reject(link.rank, "credit for messages that were not sent", credit.messages[next]);
+    if (const std::uint32_t count = credit.taken[next] - lane.returned; count != 0 && shared_.adapts) {
+      const std::int64_t now = base::now_ns();
+      lane.window.returned(count, now, link.round_trip.time());
+      if (link.round_trip.is_under_way() && static_cast<std::size_t>(link.timed_class) == next &&
+          !is_behind(credit.taken[next], link.timed)) {
+        link.round_trip.end(now);
+        link.hold = shared_.stages ? hold_of(link.round_trip.time()) : 0;
+      }
+    }
     lane.returned = credit.taken[next];
     lane.messages_returned = credit.messages[next];
   }

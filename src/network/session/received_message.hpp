@@ -27,6 +27,8 @@ class ReceiveBuffers : public detail::PayloadLender {
   /// Adds room for `count` further messages, of which `held` may be held by the program. One thread at a
   /// time. Throws weft::Error or std::bad_alloc.
   virtual void grow(std::uint32_t count, std::uint32_t held) = 0;
+  /// Lets `count` further messages come, for which room is made when they come. As grow().
+  virtual void allow(std::uint32_t count) { static_cast<void>(count); }
   /// Makes the buffer of a message that has been delivered, or was refused, free. Any thread.
   virtual void release(ReceivedMessage& message) noexcept = 0;
   /// Keeps payloads by copying them, for messages that share a buffer with others.

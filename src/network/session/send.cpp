@@ -53,7 +53,7 @@ SendResult SessionDevice::submit(const Outgoing& outgoing, const Bytes* stageabl
   }
   Lane& lane = link->lane(outgoing.traffic);
   const auto has_room = [&] {
-    return lane.under_way() < lane.granted &&
+    return lane.under_way() < lane.window.size() &&
            (urgency_of(outgoing.traffic) != Urgency::last || transport_->has_room_for_bulk());
   };
   if (!has_room()) {
@@ -71,6 +71,7 @@ SendResult SessionDevice::submit(const Outgoing& outgoing, const Bytes* stageabl
   ++lane.sent;
   ++lane.messages_sent;
   link->sent_in = round();
+  note_left(*link, outgoing.traffic);
   return SendResult::sent;
 }
 

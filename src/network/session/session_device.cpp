@@ -26,7 +26,7 @@ Header SessionDevice::header(Kind kind, std::uint8_t channel, std::uint64_t word
 void SessionDevice::drive() noexcept {
   if (is_stopped()) return;
   if (idle_drives_ != ~std::uint32_t{0}) ++idle_drives_;
-  flush_links();
+  flush_links(false);
   transport_->drive(*this);
   serve_links();
 }
@@ -43,6 +43,7 @@ bool SessionDevice::prepare_park(bool exclusive) noexcept {
   Guard guard(*this, exclusive);
   if (!guard) return false;
   returns_all_credit_ = true;
+  flush_links(true);
   drive();
   return pending_.load(std::memory_order_relaxed) == 0 && !links_need_service_ && staged_links_ == nullptr &&
          ended_fetches_.empty() && !has_rejections_.load(std::memory_order_relaxed) &&

@@ -34,6 +34,8 @@ struct Shared {
   HandleBoard& board;
   const base::Log& log;
   std::uint32_t credits;  // messages that may be under way between two devices in one class
+  std::uint32_t first;    // of these: as long as no round trip is known
+  bool adapts;            // windows follow bandwidth and delay
   std::uint32_t held;     // received messages of each peer's device that the program may hold
   bool stages;            // attribute staging
   Courier& courier;
@@ -177,6 +179,7 @@ class SessionDevice {
   [[nodiscard]] bool owes_credit(const Link& link) const noexcept;
   Sent send_credit(Link& link) noexcept;
   Sent send_ask(Link& link) noexcept;
+  void note_left(Link& link, TrafficClass traffic) noexcept;
   void on_credit(Link& link, Bytes payload) noexcept;
   void on_ask(Link& link, Bytes payload) noexcept;
   // send.cpp, under the lock but for submit()
@@ -193,7 +196,7 @@ class SessionDevice {
   [[nodiscard]] bool may_stage(const Link& link, const Outgoing& outgoing, std::size_t size) const noexcept;
   [[nodiscard]] bool stage(Link& link, const Outgoing& outgoing, Bytes payload) noexcept;
   [[nodiscard]] bool flush(Link& link) noexcept;
-  void flush_links() noexcept;
+  void flush_links(bool all) noexcept;
   // arrivals.cpp, under the lock
   bool keeps(ReceivedMessage& message, const Header& header) noexcept;
   void reject(int rank, const char* what, std::uint64_t value) noexcept;

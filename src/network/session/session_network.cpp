@@ -14,16 +14,33 @@ namespace weft::network::session {
 
 using base::Attribute;
 
+namespace {
+
+/// As many as a way of some microseconds has use for.
+constexpr std::uint32_t kFirstCredits = 192;
+
+std::uint32_t number(const base::Attributes& attributes, Attribute attribute) {
+  return static_cast<std::uint32_t>(attributes.integer(attribute));
+}
+
+}  // namespace
+
 SessionNetwork::SessionNetwork(bootstrap::Bootstrap& bootstrap, const base::Attributes& attributes,
                                base::LogModule module, const NetworkIdentity& identity,
-                               std::size_t message_bytes, Attribute credits, std::uint32_t held)
+                               std::size_t message_bytes, Attribute credits, Credits how, std::uint32_t held)
     : bootstrap_(bootstrap),
       drain_seconds_(attributes.seconds(Attribute::drain_timeout)),
       log_(attributes, bootstrap.rank(), module),
       peers_(bootstrap, identity, message_bytes, log_),
-      shared_{peers_,  board_,
-              log_,    static_cast<std::uint32_t>(attributes.integer(credits)),
-              held,    attributes.boolean(Attribute::staging),
+      shared_{peers_,
+              board_,
+              log_,
+              number(attributes, credits),
+              how == Credits::follow_delay ? std::min(number(attributes, credits), kFirstCredits)
+                                           : number(attributes, credits),
+              how == Credits::follow_delay,
+              held,
+              attributes.boolean(Attribute::staging),
               courier_} {
   concurrent::register_process_barrier();
 }

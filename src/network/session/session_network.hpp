@@ -30,10 +30,12 @@ class SessionNetwork : public Network {
   void peer_departed(int peer) noexcept override { peers_.mark_left(peer, ""); }
 
  protected:
+  /// Whether all credits are used from the start, or as many as bandwidth and delay have use for.
+  enum class Credits : std::uint8_t { all, follow_delay };
   /// `message_bytes`: the longest message that ranks send each other. `held`: see Shared. Throws weft::Error.
   SessionNetwork(bootstrap::Bootstrap& bootstrap, const base::Attributes& attributes, base::LogModule module,
                  const NetworkIdentity& identity, std::size_t message_bytes, base::Attribute credits,
-                 std::uint32_t held);
+                 Credits how, std::uint32_t held);
   /// Waits until peers have taken what was accepted for them, and says goodbye. For the destructor, while the
   /// transports still work.
   void end() noexcept;

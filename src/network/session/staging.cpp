@@ -1,7 +1,8 @@
 // Staging: small messages that follow one another leave together in a frame.
 //
 // The first message to a peer since the last poll leaves at once. Those that follow are staged, and leave
-// when the frame is full, when a message of another class follows, at the next poll, before a thread
+// when the frame is full, when a message of another class follows, at the next poll (where the way to the
+// peer is long: at the next one after a small part of a round trip, pacing/round_trip.hpp), before a thread
 // parks or waits for other ranks, or when the courier has seen that none of these happens.
 #include "network/session/session_device.hpp"
 
@@ -23,7 +24,8 @@ bool SessionDevice::may_stage(const Link& link, const Outgoing& outgoing, std::s
       outgoing.traffic == TrafficClass::data || outgoing.traffic == TrafficClass::control;
   return may_stage_ && is_stageable && size <= kLargestStaged &&
          sizeof(Header) + bytes_in_frame(size) <= transport_->frame_bytes() &&
-         (link.staged.frame != nullptr || link.sent_in == round());
+         (link.staged.frame != nullptr || link.sent_in == round() ||
+          (link.hold != 0 && base::now_ns() - link.left_at < link.hold));
 }
 
 /// Returns false, without effect on the message, when there is no frame or no credit for one.
@@ -35,7 +37,7 @@ bool SessionDevice::stage(Link& link, const Outgoing& outgoing, Bytes payload) n
     return false;
   Lane& lane = link.lane(outgoing.traffic);
   if (staged.frame == nullptr) {
-    if (lane.under_way() >= lane.granted) return false;
+    if (lane.under_way() >= lane.window.size()) return false;
     staged.frame = transport_->take_frame();
     if (staged.frame == nullptr) return false;
     staged.size = sizeof(Header);
@@ -84,22 +86,26 @@ bool SessionDevice::flush(Link& link) noexcept {
   }
   if (sent == Sent::later) return false;
   staged.frame = nullptr;
+  note_left(link, staged.traffic);
   return true;
 }
 
 bool SessionDevice::flush_staged(bool exclusive) noexcept {
   const Guard guard(*this, exclusive);
   if (!guard) return false;
-  flush_links();
+  flush_links(true);
   return staged_links_ == nullptr;
 }
 
-void SessionDevice::flush_links() noexcept {
+/// `all`: also those that are held for further messages.
+void SessionDevice::flush_links(bool all) noexcept {
   round_.store(round() + 1, std::memory_order_relaxed);
   if (staged_links_ == nullptr) return;
   for (Link** place = &staged_links_; *place != nullptr;) {
     Link& link = **place;
-    if (flush(link)) {
+    const bool is_held = !all && link.hold != 0 && link.staged.frame != nullptr &&
+                         base::now_ns() - link.staged.since < link.hold;
+    if (!is_held && flush(link)) {
       *place = link.next_staged;
       link.is_listed = false;
     } else {

@@ -1,19 +1,25 @@
 #include "network/tcp/chunks.hpp"
 
+#include <algorithm>
 #include <new>
 
 namespace weft::network::tcp {
 
 namespace {
 
+constexpr std::uint32_t kMessagesAtATime = 256;
 constexpr std::uint32_t kChunksPerPeer = 2;  // one that is read into, and one whose messages are delivered
 
 }  // namespace
 
-void Chunks::grow(std::uint32_t count, std::uint32_t) {
+void Chunks::add_messages(std::uint32_t count) {
   messages_.reserve(messages_.size() + 1);
   messages_.push_back(std::make_unique<ChunkMessage[]>(count));
   for (std::uint32_t index = 0; index < count; ++index) free_messages_.put(messages_.back()[index]);
+}
+
+void Chunks::grow(std::uint32_t count, std::uint32_t) {
+  add_messages(count);
   for (std::uint32_t index = 0; index < kChunksPerPeer; ++index) add_chunk();
 }
 
@@ -45,14 +51,22 @@ Chunk* Chunks::take_chunk() noexcept try {
   return nullptr;
 }
 
-ChunkMessage* Chunks::take_message(Chunk& chunk) noexcept {
+ChunkMessage* Chunks::take_message(Chunk& chunk) noexcept try {
   if (ready_messages_ == nullptr) ready_messages_ = free_messages_.take_all();
+  if (ready_messages_ == nullptr && allowed_ != 0) {
+    const std::uint32_t count = std::min(allowed_, kMessagesAtATime);
+    add_messages(count);
+    allowed_ -= count;
+    ready_messages_ = free_messages_.take_all();
+  }
   if (ready_messages_ == nullptr) return nullptr;
   auto* const message = static_cast<ChunkMessage*>(ready_messages_);
   ready_messages_ = message->next;
   message->chunk = &chunk;
   chunk.users.fetch_add(1, std::memory_order_relaxed);
   return message;
+} catch (const std::bad_alloc&) {
+  return nullptr;
 }
 
 }  // namespace weft::network::tcp

@@ -35,6 +35,7 @@ class Chunks final : public session::ReceiveBuffers {
   explicit Chunks(detail::PayloadLender& copier) noexcept : copier_(copier) {}
 
   void grow(std::uint32_t count, std::uint32_t held) override;
+  void allow(std::uint32_t count) override { allowed_ += count; }
   void release(session::ReceivedMessage& message) noexcept override;
   [[nodiscard]] detail::PayloadLender& copier() noexcept override { return copier_; }
   PayloadOwner* keep(const std::byte*& data, std::size_t size, std::uint64_t& cookie) noexcept override {
@@ -44,7 +45,8 @@ class Chunks final : public session::ReceiveBuffers {
   /// Returns a chunk with one user; makes one when all wait for the deliveries of slow receivers; nullptr
   /// when there is no memory. One thread at a time, as with the next.
   [[nodiscard]] Chunk* take_chunk() noexcept;
-  /// Returns a message in the chunk, of which it is a user; nullptr: the peers have sent more than they may.
+  /// Returns a message in the chunk, of which it is a user; nullptr: the peers have sent more than they may,
+  /// or there is no memory.
   [[nodiscard]] ChunkMessage* take_message(Chunk& chunk) noexcept;
   /// Any thread.
   void release(Chunk& chunk) noexcept {
@@ -54,6 +56,7 @@ class Chunks final : public session::ReceiveBuffers {
 
  private:
   void add_chunk();
+  void add_messages(std::uint32_t count);
 
   detail::PayloadLender& copier_;
   std::vector<std::unique_ptr<ChunkMessage[]>> messages_;
@@ -61,6 +64,7 @@ class Chunks final : public session::ReceiveBuffers {
   concurrent::MpscList<session::ReceivedMessage> free_messages_;
   concurrent::MpscList<Chunk> free_chunks_;
   session::ReceivedMessage* ready_messages_ = nullptr;
+  std::uint32_t allowed_ = 0;  // messages that may be added when they come
   Chunk* ready_chunks_ = nullptr;
 };
 

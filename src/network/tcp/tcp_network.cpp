@@ -49,7 +49,7 @@ TcpNetwork::TcpNetwork(bootstrap::Bootstrap& bootstrap, const base::Attributes& 
                        detail::PayloadLender& copier, const Network::PacketMemory& packets)
     : SessionNetwork(bootstrap, attributes, base::LogModule::tcp,
                      {"tcp", "sockets", "network (WEFT_NETWORK)"}, message_bytes_of(attributes, packets),
-                     Attribute::tcp_credits, 0),
+                     Attribute::tcp_credits, Credits::follow_delay, 0),
       inline_bytes_(inline_bytes_of(attributes)),
       packets_("tcp", number<std::uint32_t>(attributes, Attribute::packets),
                packet_bytes_of(attributes) + kPacketTrailer, packets),

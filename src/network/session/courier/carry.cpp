@@ -39,7 +39,7 @@ void SessionDevice::carry() noexcept {
   {
     const Visit visit(*this);
     if (!visit.owns() || is_stopped()) return;
-    flush_links();
+    flush_links(true);
     transport_->carry(*this);
     serve_links();
   }
