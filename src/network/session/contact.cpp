@@ -158,8 +158,10 @@ void SessionDevice::on_hello(const Header& header, Bytes payload) noexcept {
   }
   if (link->hello_heard) return reject(rank, "second greeting of a device", header.device);
   link->hello_heard = true;
+  // What the peer has room for from the start, and counts its batches by.
+  const std::uint32_t first = shared_.adapts ? std::min(hello.credits, kFirstCredits) : hello.credits;
   for (std::size_t next = 0; next < kTrafficClasses; ++next)
-    link->lanes[next].window.open(credits_of(static_cast<TrafficClass>(next), shared_.first),
+    link->lanes[next].window.open(credits_of(static_cast<TrafficClass>(next), first),
                                   credits_of(static_cast<TrafficClass>(next), hello.credits));
   open_if_both_spoke(*link);
 }

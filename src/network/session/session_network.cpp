@@ -16,9 +16,6 @@ using base::Attribute;
 
 namespace {
 
-/// As many as a way of some microseconds has use for.
-constexpr std::uint32_t kFirstCredits = 192;
-
 std::uint32_t number(const base::Attributes& attributes, Attribute attribute) {
   return static_cast<std::uint32_t>(attributes.integer(attribute));
 }

@@ -6,6 +6,9 @@
 
 namespace weft::network::session {
 
+/// As many as a way of some microseconds has use for.
+inline constexpr std::uint32_t kFirstCredits = 192;
+
 /// Follows the product of bandwidth and delay: twice the messages that are taken in a round trip, so that it
 /// doubles with each while it is what limits them. Never less than the first size, never more than the peer
 /// grants.
