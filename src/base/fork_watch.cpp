@@ -13,6 +13,8 @@
 #include <mutex>
 #include <string>
 
+#include "base/uninterrupted.hpp"
+
 namespace weft::base {
 
 namespace {
@@ -110,7 +112,7 @@ void refuse_in_forked_copy(const char* operation) {
 
 void end_forked_copy(const char* operation) noexcept {
   const std::string line = "weft error: " + refusal_of(operation) + "\n";
-  static_cast<void>(!::write(STDERR_FILENO, line.data(), line.size()));
+  static_cast<void>(uninterrupted([&line] { return ::write(STDERR_FILENO, line.data(), line.size()); }));
   std::abort();
 }
 

@@ -14,7 +14,7 @@ struct JobVariable {
 
 /// Set by `weft run` for each rank, and only by it. WEFT_RANK and WEFT_SIZE are promised to users; the others
 /// are private to the launcher and the library.
-inline constexpr std::array<JobVariable, 6> kJobVariables{{
+inline constexpr std::array<JobVariable, 7> kJobVariables{{
     {"WEFT_RANK", "set by `weft run` for each rank: its number, 0 to WEFT_SIZE - 1", true},
     {"WEFT_SIZE", "set by `weft run` for each rank: the number of ranks", true},
     {"WEFT_JOB", "set by `weft run` for each rank: the name of the job"},
@@ -25,6 +25,7 @@ inline constexpr std::array<JobVariable, 6> kJobVariables{{
      true},
     {"WEFT_BOOTSTRAP_SOCKET", "set by `weft run` for each rank: a connection to the launcher"},
     {"WEFT_EXPLAIN_SOCKET", "set by `weft run` for each rank: where the rank is asked what it waits for"},
+    {"WEFT_START_PROCESSOR", "set by `weft run` for each rank: the processor on which it starts"},
 }};
 
 /// Set by users, and read by the bootstrap alone.

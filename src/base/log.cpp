@@ -12,6 +12,7 @@
 
 #include "base/attributes.hpp"
 #include "base/clock.hpp"
+#include "base/uninterrupted.hpp"
 
 namespace weft::base {
 
@@ -87,10 +88,7 @@ void Log::write(LogLevel level, std::string_view text) const {
   line += text;
   std::replace(line.begin(), line.end(), '\n', ' ');
   line += '\n';
-  ssize_t written = 0;
-  do {
-    written = ::write(STDERR_FILENO, line.data(), line.size());
-  } while (written < 0 && errno == EINTR);
+  static_cast<void>(uninterrupted([&line] { return ::write(STDERR_FILENO, line.data(), line.size()); }));
 }
 
 }  // namespace weft::base

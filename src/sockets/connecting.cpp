@@ -1,6 +1,7 @@
 #include "sockets/connecting.hpp"
 
 #include "base/system_call.hpp"
+#include "base/uninterrupted.hpp"
 #include "sockets/tcp_socket.hpp"
 
 #include <weft/error.hpp>
@@ -25,7 +26,7 @@ constexpr auto kBeforeNextRound = std::chrono::milliseconds(50);
 /// Waits for the event; false when the deadline has passed before.
 bool await(int socket, short event, const base::Deadline& deadline) {
   pollfd ready{socket, event, 0};
-  return ::poll(&ready, 1, static_cast<int>(std::min<std::int64_t>(deadline.remaining_ms(), 1'000'000))) > 0;
+  return base::poll_until({&ready, 1}, deadline) > 0;
 }
 
 /// Receives a whole object; an empty text, or why not.
@@ -86,7 +87,7 @@ Trial take_established(std::vector<Trial>& trials, std::int64_t limit_ms, std::u
                        std::map<std::string, std::string>& faults) {
   std::vector<pollfd> waits;
   for (const Trial& each : trials) waits.push_back({each.socket.get(), POLLOUT, 0});
-  ::poll(waits.data(), waits.size(), static_cast<int>(limit_ms));
+  base::poll_until(waits, base::Deadline(static_cast<double>(limit_ms) / 1000));
   for (std::size_t index = 0; index < waits.size(); ++index) {
     if (waits[index].revents == 0) continue;
     int error = 0;

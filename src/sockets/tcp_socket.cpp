@@ -123,7 +123,8 @@ base::Descriptor begin_connect(const Address& address, std::uint16_t port) noexc
   if (!socket) return {};
   sockaddr_storage there;
   const socklen_t size = to_socket_address(address, port, there);
-  if (::connect(socket.get(), reinterpret_cast<sockaddr*>(&there), size) == 0 || errno == EINPROGRESS)
+  if (::connect(socket.get(), reinterpret_cast<sockaddr*>(&there), size) == 0 || errno == EINPROGRESS ||
+      errno == EINTR)  // interrupted, it goes on as well
     return socket;
   const int error = errno;
   socket.close();

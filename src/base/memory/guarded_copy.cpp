@@ -1,5 +1,7 @@
 #include "base/memory/guarded_copy.hpp"
 
+#include "base/uninterrupted.hpp"
+
 #include <linux/futex.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -57,8 +59,8 @@ Result copy_by_file(std::byte* to, const std::byte* from, std::size_t size) noex
   while (size != 0 && result == Result::done) {
     const std::size_t count = std::min(size, kPlace);
     errno = 0;
-    if (::pwrite(file, from, count, offset) != static_cast<ssize_t>(count) ||
-        ::pread(file, to, count, offset) != static_cast<ssize_t>(count))
+    if (uninterrupted([&] { return ::pwrite(file, from, count, offset); }) != static_cast<ssize_t>(count) ||
+        uninterrupted([&] { return ::pread(file, to, count, offset); }) != static_cast<ssize_t>(count))
       result = errno == 0 || errno == EFAULT ? Result::refused : Result::unsupported;
     to += count;
     from += count;

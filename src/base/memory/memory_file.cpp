@@ -10,6 +10,7 @@
 #include <cerrno>
 
 #include "base/system_call.hpp"
+#include "base/uninterrupted.hpp"
 
 namespace weft::base {
 namespace {
@@ -29,7 +30,8 @@ Descriptor make_memory_file(const char* name, std::uint64_t bytes, int seals, co
   };
   require(static_cast<bool>(file), "memfd_create");
   require(::fchmod(file.get(), 0600) == 0, "fchmod");
-  require(::ftruncate(file.get(), static_cast<off_t>(bytes)) == 0, "ftruncate");
+  require(uninterrupted([&] { return ::ftruncate(file.get(), static_cast<off_t>(bytes)); }) == 0,
+          "ftruncate");
   if (seals != 0) require(::fcntl(file.get(), F_ADD_SEALS, seals) == 0, "fcntl(F_ADD_SEALS)");
   return file;
 }

@@ -8,14 +8,14 @@
 #include <cerrno>
 
 #include "base/descriptor.hpp"
+#include "base/uninterrupted.hpp"
 
 namespace weft::bootstrap::local {
 
 bool is_running(pid_t process) {
   const base::Descriptor handle{static_cast<int>(::syscall(SYS_pidfd_open, process, 0))};
   if (!handle) return errno != ESRCH && (::kill(process, 0) == 0 || errno == EPERM);
-  pollfd end{.fd = handle.get(), .events = POLLIN, .revents = 0};
-  return ::poll(&end, 1, 0) == 0;
+  return !base::is_ready(handle.get(), POLLIN);
 }
 
 std::string why_no_rank(pid_t process, int rank, pid_t process_of_rank) {

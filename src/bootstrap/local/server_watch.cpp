@@ -12,6 +12,7 @@
 
 #include "base/signals_blocked.hpp"
 #include "base/system_call.hpp"
+#include "base/uninterrupted.hpp"
 
 namespace weft::bootstrap::local {
 
@@ -21,8 +22,7 @@ ServerWatch::ServerWatch(int socket, std::function<void()> lost)
   const base::SignalsBlocked inherited;
   thread_ = std::thread([socket, stop = stop_.get(), lost = std::move(lost)] {
     pollfd waits[] = {{stop, POLLIN, 0}, {socket, POLLRDHUP, 0}};
-    while (::poll(waits, 2, -1) < 0 && errno == EINTR) {
-    }
+    base::uninterrupted([&waits] { return ::poll(waits, 2, -1); });
     const bool is_closed = (waits[1].revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
     if (waits[0].revents == 0 && is_closed) lost();
   });

@@ -1,4 +1,5 @@
 // The counters of a device and of a runtime: those that are counted, and those that are derived.
+#include "base/uninterrupted.hpp"
 #include "core/diagnosis/counter_report.hpp"
 #include "core/protocol/wire.hpp"
 #include "core/runtime/device_state.hpp"
@@ -127,10 +128,8 @@ void RuntimeState::print_counters() noexcept try {
   const std::string text =
       form == "json" ? core::to_json_line(counters, rank_, size_) : core::to_table(counters, rank_);
   // In one write, so that the text of several ranks does not mix.
-  ssize_t written = 0;
-  do {
-    written = ::write(STDERR_FILENO, text.data(), text.size());
-  } while (written < 0 && errno == EINTR);
+  static_cast<void>(
+      base::uninterrupted([&text] { return ::write(STDERR_FILENO, text.data(), text.size()); }));
 } catch (const std::bad_alloc&) {
   log_.warn("the counters are not written: there is no memory left");
 }

@@ -2,6 +2,7 @@
 
 #include "base/json_writer.hpp"
 #include "base/rank_file.hpp"
+#include "base/uninterrupted.hpp"
 #include "concurrent/thread_number.hpp"
 
 #include <weft/error.hpp>
@@ -20,6 +21,11 @@ namespace weft::core {
 namespace {
 
 constexpr std::string_view kFileInFolder = "weft-trace-%r.json";
+
+int open_to_write(const std::string& path) noexcept {
+  return base::uninterrupted(
+      [&path] { return ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644); });
+}
 
 /// Formats microseconds, Chrome's unit, without the rounding of a double.
 std::string microseconds(std::int64_t nanoseconds) {
@@ -134,8 +140,11 @@ class Writer {
 
 Tracer::Tracer(std::string_view where, std::uint32_t events_per_thread, int rank, int size,
                std::string_view job)
-    : capacity_(events_per_thread), rank_(rank), size_(size), path_(base::rank_file_name(where, kFileInFolder, rank, size, job)) {
-  const int file = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    : capacity_(events_per_thread),
+      rank_(rank),
+      size_(size),
+      path_(base::rank_file_name(where, kFileInFolder, rank, size, job)) {
+  const int file = open_to_write(path_);
   if (file < 0)
     throw Error("WEFT_TRACE=" + std::string(where) + " is not valid: \"" + path_ +
                 "\" cannot be written: " + std::strerror(errno) +
@@ -237,7 +246,7 @@ void trace_operation(Tracer& tracer, std::uint32_t device, TraceEvent::Phase pha
 bool Tracer::write() noexcept try {
   const std::lock_guard lock(writing_);
   const std::string content = text();
-  const int file = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  const int file = open_to_write(path_);
   if (file < 0) return false;
   std::size_t written = 0;
   while (written < content.size()) {

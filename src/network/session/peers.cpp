@@ -4,6 +4,7 @@
 
 #include "base/clock.hpp"
 #include "base/host/host.hpp"
+#include "base/uninterrupted.hpp"
 
 #include <poll.h>
 #include <sys/syscall.h>
@@ -138,8 +139,7 @@ void Peers::watch(int rank, std::int32_t process) {
 bool Peers::has_ended(const Watch& watch) const noexcept {
   if (watch.presence != nullptr) return watch.presence->left.load(std::memory_order_acquire);
   if (watch.process < 0) return false;
-  pollfd end{watch.process, POLLIN, 0};
-  return ::poll(&end, 1, 0) == 1;
+  return base::is_ready(watch.process, POLLIN);
 }
 
 bool Peers::has_left(int rank) noexcept {

@@ -18,6 +18,7 @@
 #include "base/descriptor.hpp"
 #include "base/log.hpp"
 #include "base/system_call.hpp"
+#include "base/uninterrupted.hpp"
 #include "bootstrap/contact/environment/arrival.hpp"
 #include "bootstrap/contact/job_secret.hpp"
 #include "sockets/greeting.hpp"
@@ -254,9 +255,10 @@ base::Descriptor reach(const EnvironmentJob& job, const base::Deadline& deadline
         error = errno;
         pollfd ready{socket.get(), POLLOUT, 0};
         socklen_t size = sizeof error;
-        if (error == EINPROGRESS &&
-            (::poll(&ready, 1, static_cast<int>(std::min<std::int64_t>(deadline.remaining_ms(), 3000))) !=
-                 1 ||
+        const base::Deadline limit(
+            static_cast<double>(std::min<std::int64_t>(deadline.remaining_ms(), 3000)) / 1000);
+        if ((error == EINPROGRESS || error == EINTR) &&
+            (base::poll_until({&ready, 1}, limit) != 1 ||
              ::getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &size) != 0))
           error = ETIMEDOUT;
       }

@@ -2,6 +2,7 @@
 
 #include "base/memory/memory_file.hpp"
 #include "base/system_call.hpp"
+#include "base/uninterrupted.hpp"
 #include "network/shm/memory/retired_ranges.hpp"
 
 #include <weft/error.hpp>
@@ -87,8 +88,10 @@ void AllocatedMemory::release(RegionName name, std::uint64_t size) noexcept {
   const std::lock_guard lock(mutex_);
   File& file = files_[name.index];
   if (!file.descriptor) return;
-  ::fallocate(file.descriptor.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0,
-              static_cast<off_t>(file_bytes(size)));
+  base::uninterrupted([&] {
+    return ::fallocate(file.descriptor.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0,
+                       static_cast<off_t>(file_bytes(size)));
+  });
   file.generation = 0;
   file.descriptor.close();
   file.mapping.reset();

@@ -4,6 +4,7 @@
 
 #include "base/host/host.hpp"
 #include "base/system_call.hpp"
+#include "base/uninterrupted.hpp"
 #include "network/shm/segment/peer_descriptor.hpp"
 
 #include <poll.h>
@@ -212,8 +213,7 @@ void Peers::refuse_messages_of(int rank) noexcept {
 bool Peer::has_process_ended() const noexcept {
   const int descriptor = static_cast<int>(::syscall(SYS_pidfd_open, process, 0));
   if (descriptor < 0) return errno == ESRCH;
-  pollfd end{descriptor, POLLIN, 0};
-  const bool has_ended = ::poll(&end, 1, 0) == 1;
+  const bool has_ended = base::is_ready(descriptor, POLLIN);
   ::close(descriptor);
   return has_ended;
 }

@@ -2,6 +2,7 @@
 
 #include "base/memory/memory_file.hpp"
 #include "base/system_call.hpp"
+#include "base/uninterrupted.hpp"
 
 #include <weft/error.hpp>
 
@@ -129,9 +130,11 @@ void Segment::reclaim() noexcept {
 
 /// Zeroes a range, so that later allocations find zeroes. Under the mutex.
 void Segment::clear(std::uint64_t offset, std::uint64_t bytes) noexcept {
-  if (bytes >= kPunched && ::fallocate(file_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-                                       static_cast<off_t>(offset), static_cast<off_t>(bytes)) == 0)
-    return;
+  const auto punch = [&] {
+    return ::fallocate(file_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset),
+                       static_cast<off_t>(bytes));
+  };
+  if (bytes >= kPunched && base::uninterrupted(punch) == 0) return;
   std::memset(mapping_.base() + offset, 0, bytes);
 }
 
