@@ -33,6 +33,7 @@ class Agent : private local::RankConnections::User {
 
   [[nodiscard]] int descriptor() const { return connections_.descriptor(); }
   [[nodiscard]] const FrameLink& link() const noexcept { return link_; }
+  [[nodiscard]] FrameLink& link() noexcept { return link_; }
   void serve();
   /// Tells the root that the process of a rank has ended; `how` reads "exited with code 0".
   void rank_ended(int rank, const std::string& how);

@@ -2,11 +2,14 @@
 
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <utility>
 
 #include "base/system_call.hpp"
+#include "sockets/silence.hpp"
+#include "sockets/tcp_socket.hpp"
 
 namespace weft::bootstrap::relay {
 
@@ -29,6 +32,17 @@ void FrameLink::end(std::string why) {
   why_ended_ = std::move(why);
   outgoing_.clear();
   waiting_ = 0;
+}
+
+int FrameLink::look_after() {
+  constexpr int kShortestLook = 100;
+  if (has_ended() || peer_timeout_ == 0 || sockets::unacknowledged(socket_.get()) == 0) return -1;
+  const std::uint32_t silence = sockets::silence_of(socket_.get());
+  if (silence > peer_timeout_ * 1000) {
+    end("it has not answered for " + std::to_string(silence / 1000) + " s (WEFT_PEER_TIMEOUT)");
+    return -1;
+  }
+  return std::max(kShortestLook, static_cast<int>(peer_timeout_ * 1000 / 8));
 }
 
 void FrameLink::send(FrameHeader header, std::span<const std::byte> first,

@@ -36,6 +36,12 @@ class FrameLink {
   [[nodiscard]] const std::string& why_ended() const noexcept { return why_ended_; }
   [[nodiscard]] std::size_t waiting_bytes() const noexcept { return waiting_; }
 
+  /// From now on look_after() ends the connection when the other end owes an answer for this long.
+  void watch(double peer_timeout_seconds) noexcept { peer_timeout_ = peer_timeout_seconds; }
+  /// Returns milliseconds after which it is to be called again, whatever comes; negative: none, as nothing is
+  /// owed. A full connection to a process that is stopped does not end: its host answers.
+  int look_after();
+
   void send(FrameHeader header, std::span<const std::byte> first = {},
             std::span<const std::byte> second = {});
   void flush();
@@ -58,6 +64,7 @@ class FrameLink {
   std::vector<std::byte> payload_;
   std::size_t received_ = 0;  // of header and payload together
   std::string why_ended_;
+  double peer_timeout_ = 0;  // 0: it is not watched
 };
 
 }  // namespace weft::bootstrap::relay

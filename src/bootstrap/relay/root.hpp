@@ -19,6 +19,7 @@ class RemoteHost final : public local::RemoteRanks {
   ~RemoteHost() override;
 
   [[nodiscard]] const FrameLink& link() const noexcept { return link_; }
+  [[nodiscard]] FrameLink& link() noexcept { return link_; }
   /// Works when the link is readable or writable.
   void serve();
   /// Returns true when the host has told that the rank has ended, and with it all that the rank has sent.
