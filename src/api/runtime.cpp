@@ -11,12 +11,14 @@
 #include "bootstrap/in_process/hub.hpp"
 #include "bootstrap/select.hpp"
 #include "core/runtime/runtime_state.hpp"
+#include "core/wait/home_processor.hpp"
 #include "network/mixed/mixed_network.hpp"
 #include "network/ofi/ofi.hpp"
 #include "network/shm/shm_network.hpp"
 #include "network/sim/sim_network.hpp"
 #include "network/tcp/tcp.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <string>
 #include <string_view>
@@ -67,6 +69,9 @@ Runtime::Runtime(const RuntimeOptions& options, std::uint32_t abi_version) {
   auto attributes = base::Attributes::load(options.attributes);
   auto bootstrap = bootstrap::select_bootstrap(attributes, options.name);
   state_ = std::make_unique<detail::RuntimeState>(std::move(attributes), std::move(bootstrap), make_network);
+  const std::span<const int> local = local_ranks();
+  core::HomeProcessor::choose(static_cast<std::size_t>(std::ranges::find(local, rank()) - local.begin()),
+                              local.size());
 }
 
 Runtime::Runtime(InProcessJob& job, int rank, const RuntimeOptions& options, std::uint32_t abi_version) {

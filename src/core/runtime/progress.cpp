@@ -5,6 +5,7 @@
 #include "core/protocol/active_message/deliver.inl.hpp"
 #include "core/runtime/device_state.hpp"
 #include "core/runtime/runtime_state.hpp"
+#include "core/wait/home_processor.hpp"
 #include "core/wait/poller.hpp"
 #include "core/wait/waiting.hpp"
 
@@ -79,7 +80,9 @@ void DeviceState::give_way_when_due() noexcept {
   const std::int64_t before = base::now_ns();
   if (!poller.look(before)) return;
   ::sched_yield();
-  poller.gave_way(before, base::now_ns());
+  const std::int64_t now = base::now_ns();
+  poller.gave_way(before, now);
+  if (poller.share().is_shared()) core::HomeProcessor::leave_shared(now);
 }
 
 std::uint32_t spin_budget() noexcept {

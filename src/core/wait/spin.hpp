@@ -5,6 +5,7 @@
 
 #include "base/clock.hpp"
 #include "core/wait/core_share.hpp"
+#include "core/wait/home_processor.hpp"
 
 #include <sched.h>
 #include <cstdint>
@@ -55,7 +56,9 @@ class Spin {
     has_polled_ = false;
     const std::int64_t before = base::now_ns();
     ::sched_yield();
-    share_.yielded(before, base::now_ns());
+    const std::int64_t now = base::now_ns();
+    share_.yielded(before, now);
+    if (share_.is_shared()) core::HomeProcessor::leave_shared(now);
     begin();
   }
 
