@@ -39,7 +39,7 @@ void flush(weft::SerialEndpoint& endpoint, int peer, weft::RemoteCompletion targ
 
 }  // namespace
 
-int main() {
+int main() try {
   weft::Runtime runtime;
   weft::Device device{runtime};
   weft::SerialEndpoint endpoint{device};
@@ -95,4 +95,7 @@ int main() {
     std::printf("%llu of %llu items, the sum is %s\n", static_cast<unsigned long long>(together.items),
                 static_cast<unsigned long long>(expected), right ? "right" : "wrong");
   return right ? 0 : 1;
+} catch (const weft::Error& error) {
+  std::fprintf(stderr, "%s\n", error.what());
+  return 1;
 }

@@ -24,7 +24,7 @@ std::uint64_t exchange(weft::Endpoint& endpoint, int partner, std::uint64_t want
 
 }  // namespace
 
-int main() {
+int main() try {
   weft::Runtime runtime;
   weft::Endpoint endpoint{runtime};
   if (runtime.size() != 2) {
@@ -35,4 +35,7 @@ int main() {
   const std::uint64_t wanted = runtime.rank() == 0 ? kAnswer : kQuestion;
   const std::uint64_t theirs = exchange(endpoint, partner, wanted, 1);
   std::printf("rank %d received %llu\n", runtime.rank(), static_cast<unsigned long long>(theirs));
+} catch (const weft::Error& error) {
+  std::fprintf(stderr, "%s\n", error.what());
+  return 1;
 }

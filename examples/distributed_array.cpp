@@ -52,7 +52,7 @@ class DistributedArray {
 
 }  // namespace
 
-int main() {
+int main() try {
   constexpr std::size_t kElements = 10'000;
   weft::Runtime runtime;
   weft::Endpoint endpoint{runtime};
@@ -77,4 +77,7 @@ int main() {
   std::printf("rank %d: %zu elements checked, %zu wrong\n", runtime.rank(), checked, wrong);
   runtime.barrier();  // nobody's block goes away while others read it
   return wrong == 0 ? 0 : 1;
+} catch (const weft::Error& error) {
+  std::fprintf(stderr, "%s\n", error.what());
+  return 1;
 }

@@ -16,7 +16,7 @@ std::span<std::byte> place(std::uint64_t& cell) { return std::as_writable_bytes(
 
 }  // namespace
 
-int main() {
+int main() try {
   weft::Runtime runtime;
   weft::Endpoint endpoint{runtime};
   weft::Collective collective{runtime, endpoint};
@@ -66,4 +66,7 @@ int main() {
   }
   std::printf("rank %d: %d steps, the sum is %s\n", runtime.rank(), kSteps, right_sum ? "right" : "wrong");
   return right_sum ? 0 : 1;
+} catch (const weft::Error& error) {
+  std::fprintf(stderr, "%s\n", error.what());
+  return 1;
 }

@@ -47,7 +47,7 @@ std::uint64_t sum_of(weft::Runtime& runtime, const std::vector<Row>& grid) {
 
 }  // namespace
 
-int main() {
+int main() try {
   weft::Runtime runtime;
   weft::Endpoint endpoint{runtime};
   const int up = (runtime.rank() + runtime.size() - 1) % runtime.size();
@@ -88,4 +88,7 @@ int main() {
   const bool right = sum_of(runtime, grid) == expected;
   std::printf("rank %d: %u steps, the sum is %s\n", runtime.rank(), kSteps, right ? "right" : "wrong");
   return right ? 0 : 1;
+} catch (const weft::Error& error) {
+  std::fprintf(stderr, "%s\n", error.what());
+  return 1;
 }

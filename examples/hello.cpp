@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <string>
 
-int main() {
+int main() try {
   weft::Runtime runtime;             // joins the job of `weft run`, or is rank 0 of 1
   weft::Endpoint endpoint{runtime};  // posts and progresses; this one may be used by any thread
   weft::CompletionQueue inbox;       // messages are kept here until they are popped
@@ -25,4 +25,8 @@ int main() {
     std::printf("rank %d of %d: %.*s\n", runtime.rank(), runtime.size(), static_cast<int>(message.size()),
                 reinterpret_cast<const char*>(message.data()));
   }
-}  // the runtime's destructor waits until peers have taken what was sent to them
+  // the runtime's destructor waits until peers have taken what was sent to them
+} catch (const weft::Error& error) {
+  std::fprintf(stderr, "%s\n", error.what());
+  return 1;
+}

@@ -62,7 +62,7 @@ void add(double part) {
 
 }  // namespace
 
-int main() {
+int main() try {
   parcel::Runtime runtime({.workers = 1});
   // Channel 0 comes from the left, channel 1 from the right.
   Border left(runtime, runtime.rank() - 1, 0, 1, 1.0);
@@ -71,4 +71,7 @@ int main() {
   runtime.apply(0, parcel::action<&add>, sum);
   runtime.wait_quiet();
   if (runtime.rank() == 0) std::printf("heat %.6f in %d parts\n", total, parts);
+} catch (const weft::Error& error) {
+  std::fprintf(stderr, "%s\n", error.what());
+  return 1;
 }

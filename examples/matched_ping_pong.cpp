@@ -17,7 +17,7 @@ std::byte content(int rank, std::uint64_t round, std::size_t place) {
 
 }  // namespace
 
-int main() {
+int main() try {
   weft::Runtime runtime;
   weft::Endpoint endpoint{runtime};
   const int me = runtime.rank();
@@ -56,4 +56,7 @@ int main() {
               static_cast<unsigned long long>(kRounds), static_cast<unsigned long long>(bytes),
               static_cast<unsigned long long>(wrong));
   return wrong == 0 ? 0 : 1;
+} catch (const weft::Error& error) {
+  std::fprintf(stderr, "%s\n", error.what());
+  return 1;
 }

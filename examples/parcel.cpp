@@ -24,7 +24,7 @@ struct Received {
 
 }  // namespace
 
-int main() {
+int main() try {
   weft::Runtime runtime;
   weft::Endpoint endpoint{runtime};
 
@@ -73,4 +73,7 @@ int main() {
               static_cast<int>(wrong));
   runtime.barrier();
   return wrong == 0 ? 0 : 1;
+} catch (const weft::Error& error) {
+  std::fprintf(stderr, "%s\n", error.what());
+  return 1;
 }

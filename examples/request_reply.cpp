@@ -24,7 +24,7 @@ struct Reply {
 
 }  // namespace
 
-int main() {
+int main() try {
   weft::Runtime runtime;
   weft::Endpoint endpoint{runtime};
 
@@ -62,4 +62,7 @@ int main() {
     std::printf("rank 0 served %llu requests\n", static_cast<unsigned long long>(served));
   }
   return wrong == 0 ? 0 : 1;
+} catch (const weft::Error& error) {
+  std::fprintf(stderr, "%s\n", error.what());
+  return 1;
 }

@@ -3,7 +3,7 @@
 
 #include <cstdio>
 
-int main() {
+int main() try {
   weft::Runtime runtime;                                       // joins the job; rank 0 of 1 when started alone
   weft::Endpoint endpoint{runtime};                            // default device, pool and matching engine
   weft::CompletionQueue inbox;
@@ -19,4 +19,7 @@ int main() {
     if ((runtime.rank() != 0 || round < 999) && pass_on() != weft::Outcome::ok) return 1;
   }                                                            // the token ends where it began
   if (runtime.rank() == 0) std::printf("%llu hops\n", static_cast<unsigned long long>(hops));
+} catch (const weft::Error& error) {
+  std::fprintf(stderr, "%s\n", error.what());
+  return 1;
 }

@@ -129,11 +129,14 @@ class Scheduler {
 
 }  // namespace
 
-int main() {
+int main() try {
   weft::Runtime runtime;
   Scheduler scheduler(runtime);
   const std::uint64_t tasks = scheduler.run();
   runtime.barrier();
   if (runtime.rank() == 0) std::printf("%llu tasks\n", static_cast<unsigned long long>(tasks));
   return 0;
+} catch (const weft::Error& error) {
+  std::fprintf(stderr, "%s\n", error.what());
+  return 1;
 }

@@ -170,7 +170,7 @@ const char* fault_of(std::uint64_t seed, bool naive) {
 
 }  // namespace
 
-int main(int count, char** arguments) {
+int main(int count, char** arguments) try {
   bool naive = false;
   std::uint64_t first = 1;
   std::uint64_t last = 300;
@@ -190,4 +190,7 @@ int main(int count, char** arguments) {
   std::printf("%llu seeds: never two holders, and every turn was had\n",
               static_cast<unsigned long long>(last - first + 1));
   return 0;
+} catch (const weft::Error& error) {
+  std::fprintf(stderr, "%s\n", error.what());
+  return 1;
 }

@@ -27,7 +27,7 @@ struct Place {
 
 }  // namespace
 
-int main() {
+int main() try {
   weft::Runtime runtime;
   weft::Endpoint endpoint{runtime};
   const auto ranks = static_cast<std::uint64_t>(runtime.size());
@@ -97,4 +97,7 @@ int main() {
               static_cast<unsigned long long>(received), static_cast<unsigned long long>(wrong),
               static_cast<unsigned long long>(ended));
   return wrong == 0 ? 0 : 1;
+} catch (const weft::Error& error) {
+  std::fprintf(stderr, "%s\n", error.what());
+  return 1;
 }

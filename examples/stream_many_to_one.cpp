@@ -28,7 +28,7 @@ bool collect(weft::GroupStream collector, int ranks) {
 
 }  // namespace
 
-int main() {
+int main() try {
   weft::Runtime runtime;
   const std::uint32_t own = kWorkers + (runtime.rank() == 0 ? 1 : 0);
   std::vector<weft::Stream> streams;
@@ -50,4 +50,7 @@ int main() {
     std::printf("%d streams have sent %llu messages each, all in order\n",
                 runtime.size() * static_cast<int>(kWorkers), static_cast<unsigned long long>(kMessages));
   return is_right ? 0 : 1;
+} catch (const weft::Error& error) {
+  std::fprintf(stderr, "%s\n", error.what());
+  return 1;
 }

@@ -10,7 +10,7 @@
 #include <cstdio>
 #include <vector>
 
-int main() {
+int main() try {
   constexpr std::size_t kCount = 100'000;
   constexpr float kFactor = 2.0F;
   weft::Runtime runtime;
@@ -58,4 +58,7 @@ int main() {
     }
   for (float* const memory : {x, received, y}) weft::FakeStream::free_device(memory);
   std::printf("rank %d: y is right\n", rank);
+} catch (const weft::Error& error) {
+  std::fprintf(stderr, "%s\n", error.what());
+  return 1;
 }

@@ -28,7 +28,7 @@ std::uint64_t exchange(weft::GroupStream mine, int rank, int size) {
 
 }  // namespace
 
-int main() {
+int main() try {
   weft::Runtime runtime;
   std::vector<weft::Stream> streams;
   std::vector<weft::Stream*> pointers;
@@ -52,4 +52,7 @@ int main() {
     }
   std::printf("rank %d: %u threads have exchanged %llu messages each\n", runtime.rank(), kThreads,
               static_cast<unsigned long long>(kMessages));
+} catch (const weft::Error& error) {
+  std::fprintf(stderr, "%s\n", error.what());
+  return 1;
 }

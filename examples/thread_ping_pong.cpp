@@ -47,7 +47,7 @@ void play(weft::Runtime& runtime, int thread, weft::SerialCompletionQueue& inbox
 
 }  // namespace
 
-int main() {
+int main() try {
   weft::Runtime runtime;
   const int partner = runtime.rank() ^ 1;
   const bool alone = partner >= runtime.size();
@@ -66,4 +66,7 @@ int main() {
         [&runtime, &inboxes, thread, opponent] { play(runtime, thread, inboxes[thread], opponent); });
   }
   for (std::thread& thread : threads) thread.join();
+} catch (const weft::Error& error) {
+  std::fprintf(stderr, "%s\n", error.what());
+  return 1;
 }

@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <vector>
 
-int main() {
+int main() try {
   constexpr std::uint64_t kItems = 10'000;
   weft::Runtime runtime;
   weft::Endpoint endpoint{runtime};
@@ -36,4 +36,7 @@ int main() {
   std::printf("rank %d: the sum is %s\n", runtime.rank(), is_right ? "right" : "wrong");
   runtime.barrier();  // rank 0's memory stays until all have read it
   return is_right ? 0 : 1;
+} catch (const weft::Error& error) {
+  std::fprintf(stderr, "%s\n", error.what());
+  return 1;
 }

@@ -248,7 +248,7 @@ void threads(weft::Runtime& runtime, int next, int previous) {
 
 }  // namespace
 
-int main() {
+int main() try {
   // [start]
   weft::Runtime runtime;             // joins the job; its destructor leaves it
   weft::Endpoint endpoint{runtime};  // any thread may use it
@@ -280,4 +280,7 @@ int main() {
   runtime.barrier();
   std::printf("rank %d: %d wrong\n", me, wrong);
   return wrong == 0 ? 0 : 1;
+} catch (const weft::Error& error) {
+  std::fprintf(stderr, "%s\n", error.what());
+  return 1;
 }
