@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <cstdio>
+
 #include <optional>
 #include <string_view>
 
@@ -10,15 +12,18 @@
 #include "perf/command_line.hpp"
 #include "perf/comparison.hpp"
 #include "perf/listing.hpp"
+#include "perf/measure/interruption.hpp"
 #include "perf/measure/task.hpp"
 #include "perf/report/report_folder.hpp"
 #include "perf/report/report_formats.hpp"
 #include "perf/worker.hpp"
+#include "perf/worker_process.hpp"
 
 namespace weft::tools {
 int command_perf(int argc, char** argv) {
   if (argc == 3 && std::string_view{argv[1]} == "--worker")
     return perf::run_worker(perf::parse_task(argv[2]));
+  if (argc == 3 && std::string_view{argv[1]} == "--shell") return perf::run_shell(argv[2]);
   const perf::Parsed parsed = perf::parse_command_line(argc, argv);
   if (parsed.exit_code) return *parsed.exit_code;
   const perf::Options& options = parsed.options;
@@ -39,7 +44,11 @@ int command_perf(int argc, char** argv) {
   fmt::print("{}", prints_json     ? perf::as_json(results)
                    : options.brief ? perf::as_brief(results)
                                    : perf::as_table(results));
-  return 0;
+  if (results.ended_early.empty()) return 0;
+  std::fflush(stdout);
+  fmt::print(stderr, "weft perf: {}\n", results.ended_early);
+  const int signal = perf::Interruption::signal();
+  return signal == 0 ? 1 : 128 + signal;
 }
 
 }  // namespace weft::tools

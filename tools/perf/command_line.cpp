@@ -115,16 +115,24 @@ void add_options_of_rounds(CLI::App& app, Typed& typed, Options& options) {
                "check contents and counts instead of measuring: nothing lost, duplicated or torn");
 }
 
-void check_hosts(const Options& options, const std::vector<const Measurement*>& measurements) {
+bool leaves_a_host(const Measurement* measurement) {
+  return std::ranges::find(kTransportsBetweenHosts, measurement->transport()) !=
+         kTransportsBetweenHosts.end();
+}
+
+/// With --hosts, leaves out what does not leave a host; refuses when nothing is left.
+void choose_for_hosts(const Options& options, std::vector<const Measurement*>& measurements,
+                      std::vector<std::string>& left_out) {
   if (options.hosts.names.empty()) {
     if (!options.hosts.launcher_exec.empty()) throw Error("--launcher-exec needs --hosts");
     return;
   }
-  for (const Measurement* measurement : measurements)
-    if (std::find(kTransportsBetweenHosts.begin(), kTransportsBetweenHosts.end(), measurement->transport()) ==
-        kTransportsBetweenHosts.end())
-      throw Error(fmt::format("{} does not leave a host: with --hosts, --only must name transports of {}",
-                              measurement->name, fmt::join(kTransportsBetweenHosts, ", ")));
+  const auto [first, last] = std::ranges::stable_partition(measurements, leaves_a_host);
+  for (auto each = first; each != last; ++each) left_out.push_back((*each)->name);
+  if (first == measurements.begin())
+    throw Error(fmt::format("{} does not leave a host: with --hosts, --only must name transports of {}",
+                            left_out.front(), fmt::join(kTransportsBetweenHosts, ", ")));
+  measurements.erase(first, last);
 }
 
 void check_combination(const Options& options, bool selects) {
@@ -178,7 +186,9 @@ void read_values(const CLI::App& app, const Typed& typed, Parsed& parsed) {
     if (!given("--rounds")) options.rounds = kRoundsOfComparison;
   }
   if (given("--hosts")) options.hosts.names = parse_hosts(typed.hosts);
-  check_hosts(options, parsed.measurements);
+  if (options.brief && given("--hosts"))
+    throw Error("--brief and --hosts exclude each other: --brief tells of the bare limits of one machine");
+  choose_for_hosts(options, parsed.measurements, options.left_out);
   check_variants(options, parsed.measurements);
 }
 

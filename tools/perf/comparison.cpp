@@ -1,9 +1,9 @@
 #include "perf/comparison.hpp"
 
 #include <weft/error.hpp>
-#include <weft/topology.hpp>
 
 #include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <utility>
@@ -16,8 +16,10 @@
 #include "perf/libraries/ucx_perftest.hpp"
 #include "perf/limits/machine_probe.hpp"
 #include "perf/limits/ring_limit.hpp"
+#include "perf/measure/interruption.hpp"
 #include "perf/report/bars.hpp"
 #include "perf/report/report_formats.hpp"
+#include "perf/series_task.hpp"
 #include "perf/variants.hpp"
 #include "perf/worker_process.hpp"
 #include "perf/workloads/variant_text.hpp"
@@ -26,37 +28,6 @@ namespace weft::tools::perf {
 namespace {
 
 constexpr int kMostPasses = 3;  // times --rounds, over what undecided bars compare
-
-Task task_of(const Series& series, const Options& options, const std::vector<int>& processors) {
-  const WorkloadInfo& workload = info_of(series.measurement->workload);
-  const Variant& variant = series.variant;
-  const auto threads = static_cast<std::size_t>(variant.ranks * workload.threads);
-  Task task{.measurement = series.measurement->name,
-            .verify = options.verify,
-            .size = variant.size,
-            .window = variant.window,
-            .buffers = buffers_of(workload, variant),
-            .threads = workload.threads,
-            .shared = workload.shared,
-            .ranks = variant.ranks,
-            .yields = series.oversubscribed || workload.threads > 1 || options.progress_thread,
-            .progress_thread = options.progress_thread,
-            .compute_ns = options.compute_ns,
-            .fresh = options.fresh,
-            .seed = options.seed,
-            .seconds = options.seconds,
-            .warm_up = options.warm_up.value_or(warm_up_of(options.seconds)),
-            .apart = !options.hosts.names.empty(),
-            .reversed = false,
-            .processors = processors};
-  if (variant.ranks > 2) {
-    task.processors = choose_processors_of_ranks(threads);
-  } else if (threads > 2) {
-    task.processors = choose_processors(threads);
-  }
-  if (!options.pins) task.processors.clear();
-  return task;
-}
 
 /// Returns true when figures of one series are divided by figures of the other, round by round.
 bool are_compared(const Series& one, const Series& other) {
@@ -85,8 +56,6 @@ bool takes_fresh(const Measurement& measurement) {
   }
 }
 
-int count_cores() { return static_cast<int>(read_topology().cores.size()); }
-
 class Comparison {
  public:
   Comparison(const Options& options, const std::vector<const Measurement*>& measurements)
@@ -99,14 +68,15 @@ class Comparison {
   }
 
   Results run() {
+    const Interruption interruption;
     choose();
     const int planned = results_.options.rounds;
     steps_ = static_cast<std::size_t>(planned) * results_.series.size();
     int pass = 0;
-    for (; pass < planned; ++pass) make_pass(pass, all_series());
+    for (; pass < planned && !has_ended(); ++pass) make_pass(pass, all_series());
     judge_rounds(results_);
     // A machine that changed its state has spoilt rounds: make further passes for them, within reason.
-    for (; pass < 2 * planned; ++pass) {
+    for (; pass < 2 * planned && !has_ended(); ++pass) {
       const std::vector<Series*> again = series_that_lack_rounds();
       if (again.empty()) break;
       steps_ += again.size();
@@ -115,6 +85,7 @@ class Comparison {
     }
     decide(pass);
     bar_.clear();
+    tell_what_is_missing();
     remark();
     return std::move(results_);
   }
@@ -131,6 +102,9 @@ class Comparison {
                                    .rounds = {}});
       }
     }
+    if (const auto& left_out = results_.options.left_out; !left_out.empty())
+      remark_once(
+          fmt::format("left out, as with --hosts they do not leave a host: {}", fmt::join(left_out, ", ")));
     if (!ucx_.remark().empty()) results_.remarks.push_back(ucx_.remark());
     if (processors_.size() < 2)
       results_.remarks.push_back("only one processor: nothing is bound, and figures tell little");
@@ -169,11 +143,15 @@ class Comparison {
     return true;
   }
 
+  /// The series of which rounds can be made.
   std::vector<Series*> all_series() {
     std::vector<Series*> all;
-    for (Series& series : results_.series) all.push_back(&series);
+    for (Series& series : results_.series)
+      if (series.failure.empty()) all.push_back(&series);
     return all;
   }
+
+  [[nodiscard]] bool has_ended() const { return !results_.ended_early.empty(); }
 
   /// Makes one round of each selected series.
   void make_pass(int pass, const std::vector<Series*>& selected) {
@@ -182,22 +160,60 @@ class Comparison {
     const std::size_t count = selected.size();
     for (std::size_t i = 0; i < count; ++i) {
       Series& series = *selected[reversed ? count - 1 - i : i];
+      if (!series.failure.empty()) continue;
       bar_.show_steps(done_, steps_, series.measurement->name);
       try {
         series.rounds.push_back(make_round(series, reversed));
       } catch (const Error& error) {
-        if (!series.measurement->is_peer()) throw;
-        series.failure = error.what();
+        if (Interruption::signal() != 0 || !series.measurement->is_peer()) {
+          results_.ended_early = Interruption::signal() != 0 ? "interrupted" : error.what();
+          break;
+        }
+        give_up(series, error.what());
       }
       ++done_;
     }
+    forget_failed();
+  }
+
+  /// Between hosts, what cannot be started once is not waited for in every row.
+  void give_up(Series& failed, const std::string& why) {
+    failed.failure = why;
+    if (results_.options.hosts.names.empty() || !failed.rounds.empty()) return;
+    bar_.clear();
+    fmt::print(stderr, "weft perf: {}\n", why);
+    if (failed.measurement->over->launch != Launch::mpiexec) return;
+    for (Series& series : results_.series)
+      if (series.measurement->over == failed.measurement->over && series.rounds.empty()) series.failure = why;
+  }
+
+  /// What was measured before a failure stays.
+  void forget_failed() {
     std::erase_if(results_.series, [this](const Series& series) {
-      if (series.failure.empty()) return false;
-      results_.remarks.push_back(fmt::format("{}{} is left out: {}", series.measurement->name,
-                                             text_of(series.variant, info_of(series.measurement->workload)),
-                                             series.failure));
+      if (series.failure.empty() || !series.rounds.empty()) return false;
+      remark_once(fmt::format("{} is left out: {}", title_of(series), series.failure));
       return true;
     });
+  }
+
+  static std::string title_of(const Series& series) {
+    return series.measurement->name + text_of(series.variant, info_of(series.measurement->workload));
+  }
+
+  void tell_what_is_missing() {
+    for (const Series& series : results_.series)
+      if (!series.failure.empty())
+        remark_once(
+            fmt::format("{} has {} rounds: {}", title_of(series), series.rounds.size(), series.failure));
+    if (!has_ended()) return;
+    std::vector<std::string> missing;
+    std::erase_if(results_.series, [&missing](const Series& series) {
+      if (series.rounds.empty()) missing.push_back(title_of(series));
+      return series.rounds.empty();
+    });
+    remark_once(
+        fmt::format("ended early: {}{}", results_.ended_early,
+                    missing.empty() ? "" : fmt::format("; not measured: {}", fmt::join(missing, ", "))));
   }
 
   Round make_round(const Series& series, bool reversed) {
@@ -254,7 +270,8 @@ class Comparison {
   /// of these have as many rounds.
   std::vector<Series*> series_that_lack_rounds() {
     const auto lacks = [this](const Series& series) {
-      return 2 * std::ranges::count(series.rounds, true, &Round::kept) <= results_.options.rounds - 1;
+      return series.failure.empty() &&
+             2 * std::ranges::count(series.rounds, true, &Round::kept) <= results_.options.rounds - 1;
     };
     std::vector<Series*> found = all_series();
     std::erase_if(found, [&](const Series* each) {
@@ -269,11 +286,12 @@ class Comparison {
   /// not after each pass: repeating until an interval lies where it should would find it there by chance.
   void decide(int pass) {
     const double end = results_.options.minutes * 60;
-    if (end <= 0) return;
+    if (end <= 0 || has_ended()) return;
     const std::vector<Which> undecided = compared_by_undecided_bars();
     const int most = kMostPasses * results_.options.rounds;
     int further = 0;
-    for (double pass_takes = 0; further < most && watch_.seconds() + pass_takes < end; ++further) {
+    for (double pass_takes = 0; further < most && !has_ended() && watch_.seconds() + pass_takes < end;
+         ++further) {
       const std::vector<Series*> again = series_of(undecided);
       if (again.empty()) break;
       const double began = watch_.seconds();
@@ -334,45 +352,6 @@ class Comparison {
 
 Results compare(const Options& options, const std::vector<const Measurement*>& measurements) {
   return Comparison(options, measurements).run();
-}
-
-bool verify(const Options& options, const std::vector<const Measurement*>& measurements) {
-  const std::vector<int> processors = choose_processors();
-  const int cores = count_cores();
-  bool well = true;
-  for (const Measurement* measurement : measurements) {
-    const bool unordered = measurement->transport().starts_with("weft-am") &&
-                           !is_stream_of_threads(measurement->workload) &&
-                           !is_large_stream(measurement->workload);
-    if (measurement->workload == Workload::latency || measurement->is_ucx_perftest() || unordered) continue;
-    if (!why_absent(*measurement->over).empty()) continue;
-    const WorkloadInfo& workload = info_of(measurement->workload);
-    for (const Variant& variant : variants_of(workload, options)) {
-      if (measurement->transport() == "bare-ring-buffer" && variant.size > Ring::kPayload) continue;
-      const Series series{.measurement = measurement,
-                          .variant = variant,
-                          .oversubscribed = variant.ranks * workload.threads > cores};
-      const std::string name = measurement->name + text_of(variant, workload);
-      Outcome sum;
-      try {
-        for (const Outcome& outcome :
-             start_worker(*measurement, task_of(series, options, processors), options.hosts)) {
-          sum.messages = std::max(sum.messages, outcome.messages);
-          sum.lost += outcome.lost;
-          sum.duplicated += outcome.duplicated;
-          sum.torn += outcome.torn;
-        }
-      } catch (const Error& error) {
-        if (!measurement->is_peer()) throw;
-        fmt::print("{} is left out: {}\n", name, error.what());
-        continue;
-      }
-      well = well && sum.lost == 0 && sum.duplicated == 0 && sum.torn == 0;
-      fmt::print("{:<28}{:>12} messages, {} lost, {} duplicated, {} torn\n", name, sum.messages, sum.lost,
-                 sum.duplicated, sum.torn);
-    }
-  }
-  return well;
 }
 
 }  // namespace weft::tools::perf

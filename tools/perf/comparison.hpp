@@ -7,8 +7,8 @@
 namespace weft::tools::perf {
 
 /// Makes the rounds: all measurements in turn, pass by pass, every second pass in the opposite order, so that
-/// a drift hits all of them alike. Throws weft::Error when a round of weft fails; a failing peer becomes a
-/// remark.
+/// a drift hits all of them alike. A failing peer becomes a remark. A failing round of weft, and a signal to
+/// end, end the measurement (Results::ended_early): what was measured before stays.
 Results compare(const Options& options, const std::vector<const Measurement*>& measurements);
 
 /// `--verify`: makes one run of each measurement that checks every message, and prints a line for each.

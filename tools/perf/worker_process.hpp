@@ -13,4 +13,8 @@ namespace weft::tools::perf {
 /// took far too long.
 std::vector<Outcome> start_worker(const Measurement& measurement, const Task& task, const Hosts& hosts);
 
+/// `--shell`, for the launchers of other libraries: has a shell read words that have travelled as hexadecimal
+/// digits. Returns the exit code when there is no shell.
+int run_shell(const std::string& digits);
+
 }  // namespace weft::tools::perf

@@ -10,15 +10,22 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 
 #include "base/clock.hpp"
+#include "base/uninterrupted.hpp"
 #include "common/pinning.hpp"
+#include "perf/measure/interruption.hpp"
 
 namespace weft::tools::perf {
 namespace {
+
+constexpr double kGrace = 2;         // seconds from SIGTERM to SIGKILL
+constexpr double kRestOfOutput = 1;  // seconds for output after the end of the program
+constexpr std::int64_t kLookMs = 50;
 
 struct Pipe {
   int ends[2] = {-1, -1};
@@ -86,8 +93,7 @@ Child::~Child() {
 void Child::kill_and_reap() {
   if (process_ <= 0) return;
   ::kill(process_, SIGKILL);
-  while (::waitpid(process_, &status_, 0) < 0 && errno == EINTR) {
-  }
+  base::uninterrupted([this] { return ::waitpid(process_, &status_, 0); });
   process_ = 0;
 }
 
@@ -98,22 +104,44 @@ bool Child::is_running() {
   return false;
 }
 
-Ended Child::finish(double seconds) {
-  Ended ended;
+/// A launcher that is asked has time to end what it has started.
+void Child::end_gently() {
+  if (process_ > 0) ::kill(process_, SIGTERM);
+  for (const base::Deadline deadline(kGrace); is_running() && !deadline.passed();) ::usleep(500);
+  kill_and_reap();
+}
+
+/// Until the program has ended and its output with it. What it has left running may hold its output open, and
+/// is not waited for.
+void Child::collect(Ended& ended, double seconds) {
   const base::Deadline deadline(seconds);
+  std::optional<base::Deadline> rest;
   pollfd waiting[2] = {{output_, POLLIN, 0}, {errors_, POLLIN, 0}};
   std::string* texts[2] = {&ended.output, &ended.errors};
-  while ((waiting[0].fd >= 0 || waiting[1].fd >= 0) && !deadline.passed()) {
-    ::poll(waiting, 2, static_cast<int>(deadline.remaining_ms()));
+  while (!deadline.passed() && Interruption::signal() == 0) {
+    const bool has_output = waiting[0].fd >= 0 || waiting[1].fd >= 0;
+    if (!is_running()) {
+      if (!has_output) return;
+      if (!rest) rest.emplace(kRestOfOutput);
+      if (rest->passed()) return;
+    }
+    if (!has_output) ::usleep(500);
+    ::poll(waiting, 2,
+           has_output ? static_cast<int>(std::min<std::int64_t>(deadline.remaining_ms(), kLookMs)) : 0);
     for (int i = 0; i < 2; ++i) {
       if (waiting[i].fd >= 0 && waiting[i].revents != 0 && !take(waiting[i].fd, *texts[i]))
         waiting[i].fd = -1;
     }
   }
-  while (is_running() && !deadline.passed()) ::usleep(500);
-  if (process_ > 0) {
-    kill_and_reap();
-    ended.how = fmt::format("was ended after {:g} s", seconds);
+}
+
+Ended Child::finish(double seconds) {
+  Ended ended;
+  collect(ended, seconds);
+  if (process_ > 0 && is_running()) {
+    end_gently();
+    ended.in_time = Interruption::signal() != 0;
+    ended.how = ended.in_time ? "was interrupted" : fmt::format("was ended after {:g} s", seconds);
     return ended;
   }
   ended.well = WIFEXITED(status_) && WEXITSTATUS(status_) == 0;

@@ -18,7 +18,8 @@ struct Command {
 
 struct Ended {
   bool well = false;  ///< exit code 0, in time
-  std::string how;    ///< "exited with code 3", "was ended after 20 s", ...
+  bool in_time = true;
+  std::string how;  ///< "exited with code 3", "was ended after 20 s", ...
   std::string output;
   std::string errors;
 
@@ -35,13 +36,16 @@ class Child {
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;
 
-  /// Collects the output until the program has ended, for at most `seconds`; then kills it. Call it once.
+  /// Collects the output until the program has ended, for at most `seconds`, or until this process is
+  /// interrupted (Interruption); then asks it to end, and kills it. Call it once.
   Ended finish(double seconds);
   /// Returns true when the program has not ended yet.
   [[nodiscard]] bool is_running();
 
  private:
   void kill_and_reap();
+  void end_gently();
+  void collect(Ended& ended, double seconds);
   pid_t process_ = -1;
   int status_ = 0;
   int output_ = -1;

@@ -15,6 +15,8 @@
 #include <exception>
 #include <string>
 
+#include "base/uninterrupted.hpp"
+
 namespace weft::tools::perf {
 
 SharedMemory::SharedMemory(std::size_t bytes)
@@ -50,8 +52,7 @@ void SecondProcess::run(const std::function<void()>& body) {
 
 int SecondProcess::wait() {
   int status = 0;
-  while (::waitpid(process_, &status, 0) < 0 && errno == EINTR) {
-  }
+  base::uninterrupted([&] { return ::waitpid(process_, &status, 0); });
   return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
 }
 

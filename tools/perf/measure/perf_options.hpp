@@ -30,6 +30,7 @@ struct Options {
   bool pins = true;              ///< threads are bound to cores
   std::uint64_t seed = 1;        ///< of random numbers; every pass adds one
   Hosts hosts;
+  std::vector<std::string> left_out;  ///< measurements that were named and do not leave a host
   bool brief = false;
   bool verify = false;
   bool lists = false;                 ///< --list

@@ -128,7 +128,7 @@ std::string as_json(const Results& results) {
       {"remarks", results.remarks},
       {"bars", std::move(bars)},
       {"measurements", std::move(measurements)}};
-  return root.dump(2) + "\n";
+  return root.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace weft::tools::perf

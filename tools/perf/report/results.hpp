@@ -44,6 +44,7 @@ struct Results {
   std::vector<MachineState> states;  ///< all; that one first
   double others = 0;                 ///< OtherPrograms::share() of the whole run
   std::vector<std::string> remarks;  ///< one line each
+  std::string ended_early;           ///< why rounds are missing of all series; empty: none are
 };
 
 using tools::spread_of;

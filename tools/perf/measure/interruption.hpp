@@ -1,0 +1,18 @@
+#pragma once
+
+namespace weft::tools::perf {
+
+/// While one lives, SIGINT and SIGTERM end what is being measured, and what is measured so far is told. A
+/// second signal ends the program as usual.
+class Interruption {
+ public:
+  Interruption();
+  ~Interruption();
+  Interruption(const Interruption&) = delete;
+  Interruption& operator=(const Interruption&) = delete;
+
+  /// The signal that has come; 0: none.
+  [[nodiscard]] static int signal() noexcept;
+};
+
+}  // namespace weft::tools::perf
