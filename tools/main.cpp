@@ -1,6 +1,7 @@
 #include <weft/version.hpp>
 
 #include <fmt/core.h>
+#include <signal.h>
 
 #include <cstdio>
 #include <exception>
@@ -132,6 +133,8 @@ int dispatch(int argc, char** argv) {
 }  // namespace weft::tools
 
 int main(int argc, char** argv) try {
+  // Whoever has started this program may ignore it; then no end of a child would be told.
+  if (argc < 2 || std::string_view(argv[1]) != "run") ::signal(SIGCHLD, SIG_DFL);
   return weft::tools::end_of_output("weft", weft::tools::dispatch(argc, argv));
 } catch (const std::exception& error) {
   std::fprintf(stderr, "weft: %s\n", weft::tools::reason_of(error).c_str());

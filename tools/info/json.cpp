@@ -36,7 +36,9 @@ Json json_of(const AttributeState& state) {
 
 }  // namespace
 
-std::string as_json(const AttributeState& state) { return json_of(state).dump(2) + "\n"; }
+std::string as_json(const AttributeState& state) {
+  return json_of(state).dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
 
 std::string as_json(const Report& report) {
   Json build = Json::object();
@@ -50,7 +52,7 @@ std::string as_json(const Report& report) {
                      {"bootstraps", json_of(report.bootstraps)},
                      {"start", report.start},
                      {"attributes", std::move(attributes)}};
-  return root.dump(2) + "\n";
+  return root.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace weft::tools::info

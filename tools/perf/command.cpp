@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <cstdio>
-
 #include <optional>
 #include <string_view>
 
@@ -20,6 +19,7 @@
 #include "perf/worker_process.hpp"
 
 namespace weft::tools {
+
 int command_perf(int argc, char** argv) {
   if (argc == 3 && std::string_view{argv[1]} == "--worker")
     return perf::run_worker(perf::parse_task(argv[2]));

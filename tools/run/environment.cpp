@@ -7,7 +7,9 @@
 #include <map>
 #include <string_view>
 
+#include "base/attributes.hpp"
 #include "base/job_variables.hpp"
+#include "sockets/tcp_socket.hpp"
 
 namespace weft::tools::run {
 
@@ -31,6 +33,15 @@ std::vector<std::string> environment_with(const Variables& own) {
   }
   for (const auto& [name, value] : values) entries.push_back(fmt::format("{}={}", name, value));
   return entries;
+}
+
+void check_variables(const Variables& own) {
+  const std::vector<std::string> entries = environment_with(own);
+  std::vector<const char*> environment;
+  for (const std::string& entry : entries) environment.push_back(entry.c_str());
+  environment.push_back(nullptr);
+  const base::Attributes attributes = base::Attributes::load({}, environment.data());
+  static_cast<void>(sockets::parse_ports(attributes.text(base::Attribute::ports)));
 }
 
 Variables variables_for_hosts() {

@@ -80,6 +80,25 @@ void take_hosts(Options& options, const std::string& hosts, const std::string& h
   options.placed = place_ranks(options.hosts, options.ranks);
 }
 
+/// -np and --np, as other launchers have it, are -n. The words of the program are left alone.
+std::vector<std::string> with_own_names(const CLI::App& app, int argc, char** argv) {
+  std::vector<std::string> words(argv, argv + argc);
+  for (std::size_t at = 1; at < words.size() && words[at].starts_with('-') && words[at] != "--"; ++at) {
+    std::string& word = words[at];
+    for (const std::string_view other : {"--np", "-np"}) {
+      if (word != other && !word.starts_with(std::string(other) + "=")) continue;
+      // A value that is joined to a name of one letter has no sign between them.
+      word = "-n" + (word == other ? "" : word.substr(other.size() + 1));
+      break;
+    }
+    if (word == "-N" || word == "-c")
+      throw Error(fmt::format("there is no option {}: the number of ranks is -n N", word));
+    const CLI::Option* const option = app.get_option_no_throw(word);
+    if (option != nullptr && option->get_items_expected_max() > 0) ++at;  // its value
+  }
+  return words;
+}
+
 void take_program(Options& options, std::vector<std::string> rest, const CLI::App& app) {
   if (!rest.empty() && rest.front() == "--") {
     rest.erase(rest.begin());
@@ -128,7 +147,8 @@ Parsed parse_options(int argc, char** argv) {
   std::string bind = "none";
   std::vector<std::string> environment;
   Parsed parsed;
-  app.add_option("-n", ranks, "number of ranks, 1 to 4096; with hosts: all slots by default")->type_name("N");
+  app.add_option("-n", ranks, "number of ranks, 1 to 4096 (also -np); with hosts: all slots by default")
+      ->type_name("N");
   app.add_option("--hosts", hosts, "run on these hosts: names or addresses, each with its number of ranks")
       ->type_name("HOST:SLOTS,...");
   app.add_option("--hostfile", hostfile,
@@ -160,7 +180,11 @@ Parsed parse_options(int argc, char** argv) {
       ->type_name("NAME[=VALUE]")
       ->allow_extra_args(false);
   try {
-    if (const auto end = parse_command_line(app, argc, argv, manual_notes())) {
+    const std::vector<std::string> words = with_own_names(app, argc, argv);
+    std::vector<const char*> named;
+    for (const std::string& word : words) named.push_back(word.c_str());
+    named.push_back(nullptr);
+    if (const auto end = parse_command_line(app, argc, named.data(), manual_notes())) {
       parsed.exit_code = print_end("weft run", *end);
       return parsed;
     }

@@ -45,6 +45,17 @@ class CommandLineTest(unittest.TestCase):
         self.expect_refusal(run("-n", 2, "--tag-outputs", "true"), 2, "there is no option --tag-outputs: did you mean --tag-output?")
         self.expect_refusal(run("-n"), 2, "-n needs a value: -n N")
 
+    def test_the_names_of_other_launchers_for_the_number_of_ranks_are_known(self):
+        for option in (["-np", "2"], ["--np", "2"], ["-np=2"], ["--tag-output", "-np", "2"], ["--timeout", "60", "-np", "2"]):
+            with self.subTest(option=option):
+                result = run(*option, "sh", "-c", "echo $WEFT_SIZE $1", "x", "-np")
+                self.assertEqual((result.returncode, result.stderr), (0, ""))
+                self.assertEqual([line.split("] ")[-1] for line in result.stdout.splitlines()], ["2 -np"] * 2)
+        for ranks in ("0", "two"):
+            self.expect_refusal(run("-np", ranks, "true"), 2, f"-n {ranks} ", "integer from 1 to 4096")
+        self.expect_refusal(run("-np"), 2, "-n needs a value")
+        self.expect_refusal(run("-N", 2, "true"), 2, "there is no option -N: the number of ranks is -n N")
+
     def test_durations_have_units(self):
         for duration in ("60", "60s", "1m", "1min", "1h", "60000ms", "0.5m"):
             with self.subTest(duration=duration):
