@@ -48,13 +48,10 @@ sigset_t forwarded_signals() {
 
 OriginalState take_over(const sigset_t& forwarded, const Options& options) {
   OriginalState original;
-  struct sigaction action {};
-  original.ignores_broken_pipes = ::sigaction(SIGPIPE, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
-  ::signal(SIGPIPE, SIG_IGN);
-  ::signal(SIGCHLD, SIG_DFL);
+  original.signals = take_signal_state();
   sigset_t blocked = forwarded;
   sigaddset(&blocked, SIGCHLD);
-  ::sigprocmask(SIG_BLOCK, &blocked, &original.signal_mask);
+  ::sigprocmask(SIG_BLOCK, &blocked, nullptr);
 
   ::getrlimit(RLIMIT_NOFILE, &original.descriptors);
   rlimit raised = original.descriptors;
@@ -123,6 +120,7 @@ int run_job(Options options, std::string program_path) {
   Descriptor watched{life[0]};
   Descriptor held{life[1]};
   std::fflush(nullptr);
+  const pid_t front = ::getpid();
   const pid_t guardian = ::fork();
   if (guardian < 0) throw Error("a process cannot be started: " + base::failed_call("fork", errno));
   if (guardian == 0) {
@@ -131,7 +129,8 @@ int run_job(Options options, std::string program_path) {
                                  .program_path = std::move(program_path),
                                  .original = original,
                                  .forwarded = forwarded,
-                                 .front = std::move(watched)});
+                                 .front = std::move(watched),
+                                 .front_process = front});
     ::_exit(exit_code);
   }
   watched.close();

@@ -17,6 +17,7 @@
 #include <cerrno>
 #include <climits>
 #include <cstring>
+#include <span>
 #include <utility>
 
 #include "base/job_variables.hpp"
@@ -26,6 +27,7 @@
 #include "run/binding.hpp"
 #include "run/environment.hpp"
 #include "run/processes.hpp"
+#include "run/start/start_processors.hpp"
 
 namespace weft::tools::run {
 namespace {
@@ -72,7 +74,8 @@ Guardian::Guardian(JobDescription job)
 }
 
 std::vector<std::string> Guardian::environment_of(int rank, const std::string& socket,
-                                                  const std::string& explain_socket) const {
+                                                  const std::string& explain_socket,
+                                                  int start_processor) const {
   std::vector<std::pair<std::string, std::string>> own = job_.options.environment;
   own.emplace_back("WEFT_RANK", std::to_string(rank));
   own.emplace_back("WEFT_SIZE", std::to_string(job_.options.ranks));
@@ -80,6 +83,7 @@ std::vector<std::string> Guardian::environment_of(int rank, const std::string& s
   own.emplace_back("WEFT_BOOTSTRAP", server_.name());
   own.emplace_back("WEFT_BOOTSTRAP_SOCKET", socket);
   if (!explain_socket.empty()) own.emplace_back("WEFT_EXPLAIN_SOCKET", explain_socket);
+  if (start_processor >= 0) own.emplace_back("WEFT_START_PROCESSOR", std::to_string(start_processor));
 
   return environment_with(own);
 }
@@ -87,14 +91,21 @@ std::vector<std::string> Guardian::environment_of(int rank, const std::string& s
 void Guardian::start_ranks() {
   if (!remote_) return start_local_ranks();
   running_ = job_.options.ranks;
-  remote_->start(job_.options, job_.original.signal_mask, out_, err_,
+  remote_->start(job_.options, job_.original.signals, job_.front_process, out_, err_,
                  explanation_ ? &*explanation_ : nullptr);
+  read_from_nothing();
 }
 
 void Guardian::start_local_ranks() {
   Topology host;
   if (job_.options.binding != Binding::none) host = read_topology();
 
+  if (input_is_terminal()) {
+    typed_.emplace(job_.front_process);
+    typed_for_rank_.emplace();
+  }
+  std::vector<int> starts;
+  if (job_.options.binding == Binding::none) starts = start_processors(job_.options.ranks);
   RankStart start;
   start.path = job_.program_path;
   start.arguments = {job_.options.program};
@@ -107,8 +118,9 @@ void Guardian::start_local_ranks() {
     const bootstrap::local::Server::RankEnd joining = server_.open_for_rank();
     start.inherited = {joining.descriptor.get()};
     if (explanation_) start.inherited.push_back(explained.descriptor.get());
-    start.environment = environment_of(rank, joining.name, explained.name);
-    start.inherits_input = rank == 0;
+    start.first_processor = starts.empty() ? -1 : starts[static_cast<std::size_t>(rank)];
+    start.environment = environment_of(rank, joining.name, explained.name, start.first_processor);
+    start.input = rank != 0 ? -1 : typed_for_rank_ ? typed_for_rank_->read_end().get() : STDIN_FILENO;
     start.processors = processors_of(host, job_.options.binding, rank, job_.options.ranks);
     StartedRank started = start_rank(start, job_.original);
     ranks_[static_cast<std::size_t>(rank)].process = started.process;
@@ -117,6 +129,7 @@ void Guardian::start_local_ranks() {
     out_.add(rank, std::move(started.output));
     err_.add(rank, std::move(started.errors));
   }
+  if (typed_for_rank_) typed_for_rank_->read_end().close();
   // Only rank 0 has the job's input, so that the writer of the input notices when rank 0 has ended.
   read_from_nothing();
 }
@@ -153,13 +166,14 @@ bool Guardian::front_has_died() {
   return ::poll(&front, 1, 0) > 0;  // POLLHUP, which is always reported
 }
 
-int Guardian::wait_limit_ms() const {
+int Guardian::wait_limit_ms() {
   std::int64_t limit = INT_MAX;
   const auto consider = [&limit](std::int64_t candidate) {
     if (candidate >= 0) limit = std::min(limit, candidate);
   };
   consider(server_.timeout_ms());
   if (remote_) consider(remote_->remaining_ms());
+  if (may_read_typed()) consider(typed_->remaining_ms());
   if (grace_) consider(grace_->remaining_ms());
   if (explanation_ && !stopped_since_ns_) consider(explanation_->remaining_ms());
   if (time_limit_ && !verdict_ && !stopped_since_ns_) consider(time_limit_->remaining_ms());
@@ -176,6 +190,8 @@ void Guardian::wait_for_work() {
     kOutTarget,
     kErrTarget,
     kExplain,
+    kTyped,
+    kTypedTarget,
     kCount
   };
   std::vector<pollfd> waits(kCount);
@@ -188,6 +204,8 @@ void Guardian::wait_for_work() {
   waits[kOutTarget] = {out_.has_pending() ? out_.target() : -1, POLLOUT, 0};
   waits[kErrTarget] = {err_.has_pending() ? err_.target() : -1, POLLOUT, 0};
   waits[kExplain] = {explanation_ ? explanation_->sources() : -1, POLLIN, 0};
+  waits[kTyped] = {may_read_typed() ? typed_->descriptor() : -1, POLLIN, 0};
+  waits[kTypedTarget] = {typed_for_rank_ ? typed_for_rank_->descriptor() : -1, POLLOUT, 0};
   if (remote_) remote_->add_waits(waits);
   if (::poll(waits.data(), waits.size(), wait_limit_ms()) < 0) return;  // EINTR: the loop calls again
 
@@ -197,10 +215,23 @@ void Guardian::wait_for_work() {
   if (waits[kErrSources].revents != 0) err_.read_sources();
   if (waits[kOutTarget].revents != 0) out_.write_pending();
   if (waits[kErrTarget].revents != 0) err_.write_pending();
+  if (typed_for_rank_) pass_typed_input();
   server_.serve();
   if (waits[kSignals].revents != 0) take_signals();
   // Last: what has become of processes that start agents is told by an event.
   if (remote_) work_for_hosts();
+}
+
+bool Guardian::may_read_typed() const {
+  return typed_ && typed_for_rank_->has_room() && !ranks_.front().ended && !stopped_since_ns_ && !verdict_;
+}
+
+void Guardian::pass_typed_input() {
+  typed_for_rank_->write();
+  if (!may_read_typed()) return;
+  std::array<std::byte, 4096> piece;
+  const ssize_t got = typed_->read(piece);
+  if (got >= 0) typed_for_rank_->give(std::span(piece).first(static_cast<std::size_t>(got)));
 }
 
 void Guardian::take_signals() {

@@ -14,6 +14,7 @@
 #include "run/options.hpp"
 #include "run/output.hpp"
 #include "run/spawn.hpp"
+#include "run/start/input.hpp"
 
 namespace weft::tools::run {
 
@@ -26,6 +27,7 @@ struct JobDescription {
   OriginalState original;
   sigset_t forwarded{};  ///< signals that go to the ranks; blocked in this process
   Descriptor front;      ///< of a pipe; hung up when the process that the user sees has died
+  pid_t front_process = 0;
 };
 
 /// The process that owns a job: it is the parent of all ranks, serves their bootstrap, and carries their
@@ -51,13 +53,15 @@ class Guardian {
   void start_ranks();
   void start_local_ranks();
   std::vector<std::string> environment_of(int rank, const std::string& socket,
-                                          const std::string& explain_socket) const;
+                                          const std::string& explain_socket, int start_processor) const;
   void wait_for_work();
+  void pass_typed_input();
+  [[nodiscard]] bool may_read_typed() const;
   // guardian_hosts.cpp
   void work_for_hosts();
   void take_remote_events();
   void await_remote_output();
-  int wait_limit_ms() const;
+  int wait_limit_ms();
   void take_signals();
   void reap();
   void rank_ended(int rank, int status);
@@ -88,6 +92,8 @@ class Guardian {
   Output out_;
   Output err_;
   std::optional<RemoteJob> remote_;  // the ranks are on hosts that the user has named
+  std::optional<JobInput> typed_;    // of ranks of this host, from a terminal; otherwise rank 0 has the input
+  std::optional<RankInput> typed_for_rank_;
   Descriptor signals_;
   std::vector<Rank> ranks_;
   std::map<pid_t, int> rank_of_;

@@ -117,6 +117,7 @@ void Guardian::decide(int exit_code, const std::string& line, double grace_secon
   if (verdict_) return;
   verdict_ = exit_code;
   err_.say("weft run: " + line);
+  if (remote_) remote_->stop_input(true);
   signal_ranks(SIGTERM);
   signal_ranks(SIGCONT);
   grace_.emplace(grace_seconds);
@@ -158,6 +159,7 @@ void Guardian::signal_ranks(int signal) {
 void Guardian::stop() {
   if (verdict_ || stopped_since_ns_) return;
   signal_ranks(SIGSTOP);
+  if (remote_) remote_->stop_input(true);
   stopped_since_ns_ = base::now_ns();
 }
 
@@ -166,6 +168,7 @@ void Guardian::go_on() {
   if (!stopped_since_ns_) return;
   const std::int64_t stopped_ns = base::now_ns() - *stopped_since_ns_;
   stopped_since_ns_.reset();
+  if (remote_) remote_->stop_input(verdict_.has_value());
   if (time_limit_) time_limit_->postpone(stopped_ns);
   if (explanation_) explanation_->postpone(stopped_ns);
   signal_ranks(SIGCONT);

@@ -17,6 +17,7 @@
 
 #include <vector>
 #include "base/system_call.hpp"
+#include "base/uninterrupted.hpp"
 
 namespace weft::tools::run {
 
@@ -63,27 +64,37 @@ void Output::read_sources() {
 
 Output::Read Output::read_from(Source& source) {
   std::array<char, kLongestLine> chunk;
-  ssize_t count = 0;
-  do {
-    count = ::read(source.pipe.get(), chunk.data(), chunk.size());
-  } while (count < 0 && errno == EINTR);
+  const ssize_t count =
+      base::uninterrupted([&] { return ::read(source.pipe.get(), chunk.data(), chunk.size()); });
   if (count < 0 && errno == EAGAIN) return Read::nothing;
   if (count <= 0) return Read::end;
 
-  const std::string_view text{chunk.data(), static_cast<std::size_t>(count)};
+  add_text(source.rank, source.partial, {chunk.data(), static_cast<std::size_t>(count)});
+  return Read::some;
+}
+
+void Output::take(int rank, std::string_view text) { add_text(rank, partials_[rank], text); }
+
+void Output::take_end(int rank) {
+  const auto found = partials_.find(rank);
+  if (found == partials_.end()) return;
+  emit(rank, found->second);
+  partials_.erase(found);
+}
+
+void Output::add_text(int rank, std::string& partial, std::string_view text) {
   const std::size_t last_break = text.rfind('\n');
   if (last_break == std::string_view::npos) {
-    source.partial += text;
+    partial += text;
   } else {
-    source.partial += text.substr(0, last_break + 1);
-    emit(source.rank, source.partial);
-    source.partial = text.substr(last_break + 1);
+    partial += text.substr(0, last_break + 1);
+    emit(rank, partial);
+    partial = text.substr(last_break + 1);
   }
-  if (source.partial.size() >= kLongestLine) {
-    emit(source.rank, source.partial);
-    source.partial.clear();
+  if (partial.size() >= kLongestLine) {
+    emit(rank, partial);
+    partial.clear();
   }
-  return Read::some;
 }
 
 void Output::emit(int rank, std::string_view text) {
@@ -150,6 +161,8 @@ void Output::finish_sources() {
     emit(source.rank, source.partial);
   }
   sources_.clear();
+  for (const auto& [rank, partial] : partials_) emit(rank, partial);
+  partials_.clear();
 }
 
 }  // namespace weft::tools::run

@@ -20,10 +20,15 @@ class Output {
   Output(int target, bool tagged);
 
   void add(int rank, Descriptor pipe);
+  /// For ranks without a pipe: what one has written, and the end of it. Only while wants_input().
+  void take(int rank, std::string_view text);
+  void take_end(int rank);
 
   /// A descriptor that is readable when read_sources() has something to read.
   int sources() const { return epoll_.get(); }
   bool wants_input() const { return buffer_.size() - written_ < kBufferLimit; }
+  /// Returns true when nothing more is written, because the target has no reader or takes no more.
+  bool has_no_reader() const { return broken_; }
   void read_sources();
 
   /// Writes a line of the launcher itself.
@@ -55,6 +60,7 @@ class Output {
 
   enum class Read { some, nothing, end };
   Read read_from(Source& source);
+  void add_text(int rank, std::string& partial, std::string_view text);
   void emit(int rank, std::string_view text);
   void abandon();
 
@@ -66,7 +72,8 @@ class Output {
   bool broken_ = false;
   std::string failure_;
   Descriptor epoll_;
-  std::map<int, Source> sources_;  // by descriptor
+  std::map<int, Source> sources_;        // by descriptor
+  std::map<int, std::string> partials_;  // of ranks without a pipe
   std::string buffer_;
   std::size_t written_ = 0;
   int open_line_of_ = kNobody;  // source of the line with which the output ends, if that line is not finished

@@ -14,6 +14,7 @@
 #include <cstring>
 
 #include "base/system_call.hpp"
+#include "base/uninterrupted.hpp"
 
 namespace weft::tools::run {
 namespace {
@@ -81,6 +82,17 @@ std::string describe(const Failure& failure, const RankStart& start, const Origi
   return fmt::format("the program {} cannot be executed: {}", start.path, reason);
 }
 
+// Moves this process to a processor, and leaves it free to run on all others.
+void pass_over(int processor) {
+  cpu_set_t allowed;
+  cpu_set_t only;
+  CPU_ZERO(&only);
+  CPU_SET(static_cast<std::size_t>(processor), &only);
+  if (::sched_getaffinity(0, sizeof allowed, &allowed) == 0 &&
+      ::sched_setaffinity(0, sizeof only, &only) == 0)
+    ::sched_setaffinity(0, sizeof allowed, &allowed);
+}
+
 // Runs between fork and exec: system calls only.
 [[noreturn]] void become(const char* path, char* const* arguments, char* const* environment,
                          const RankStart& start, const cpu_set_t& processors, const OriginalState& original,
@@ -95,17 +107,16 @@ std::string describe(const Failure& failure, const RankStart& start, const Origi
     static_cast<void>(!::write(report, &failure, sizeof failure));
     ::_exit(126);
   };
-  if (!start.inherits_input) {
-    const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
-    require(nothing >= 0 && ::dup2(nothing, STDIN_FILENO) >= 0, Step::input);
-  }
+  const int input = start.input >= 0 ? start.input : ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+  require(input >= 0 && ::dup2(input, STDIN_FILENO) >= 0, Step::input);
   require(::dup2(output, STDOUT_FILENO) >= 0 && ::dup2(errors, STDERR_FILENO) >= 0, Step::output);
   if (!start.processors.empty())
     require(::sched_setaffinity(0, sizeof processors, &processors) == 0, Step::processors);
+  else if (start.first_processor >= 0)
+    pass_over(start.first_processor);
   require(::setrlimit(RLIMIT_NOFILE, &original.descriptors) == 0, Step::files);
-  ::signal(SIGPIPE, original.ignores_broken_pipes ? SIG_IGN : SIG_DFL);
   for (const int descriptor : start.inherited) require(::fcntl(descriptor, F_SETFD, 0) == 0, Step::inherited);
-  ::sigprocmask(SIG_SETMASK, &original.signal_mask, nullptr);
+  restore(original.signals);
   ::execve(path, arguments, environment);
   require(false, Step::program);
   ::_exit(126);
@@ -132,12 +143,10 @@ StartedRank start_rank(const RankStart& start, const OriginalState& original) {
 
   report.write_end.close();
   Failure failure{};
-  ssize_t length = 0;
-  do {
-    length = ::read(report.read_end.get(), &failure, sizeof failure);
-  } while (length < 0 && errno == EINTR);
+  const ssize_t length =
+      base::uninterrupted([&] { return ::read(report.read_end.get(), &failure, sizeof failure); });
   if (length > 0) {
-    ::waitpid(process, nullptr, 0);
+    base::uninterrupted([process] { return ::waitpid(process, nullptr, 0); });
     throw Error(fmt::format("rank {} cannot be started: {}", start.rank, describe(failure, start, original)));
   }
   for (const Descriptor* end : {&output.read_end, &errors.read_end}) ::fcntl(end->get(), F_SETFL, O_NONBLOCK);

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <signal.h>
 #include <sys/resource.h>
 #include <sys/types.h>
 
@@ -8,6 +7,7 @@
 #include <vector>
 
 #include "bootstrap/local/socket.hpp"
+#include "run/start/signal_state.hpp"
 
 namespace weft::tools::run {
 
@@ -15,8 +15,7 @@ using bootstrap::local::Descriptor;
 
 /// State that the launcher changed for itself and that a rank gets back.
 struct OriginalState {
-  sigset_t signal_mask{};
-  bool ignores_broken_pipes = false;
+  SignalState signals;
   rlimit descriptors{};
 };
 
@@ -26,8 +25,9 @@ struct RankStart {
   std::vector<std::string> arguments;    ///< with the program's name
   std::vector<std::string> environment;  ///< NAME=VALUE
   std::vector<int> processors;           ///< to run on; empty for no change
-  bool inherits_input = false;
-  std::vector<int> inherited;  ///< descriptors that the rank gets under the same numbers
+  int first_processor = -1;              ///< to start on, where it is not bound; negative: anywhere
+  int input = -1;                        ///< becomes its standard input; negative: it reads from nothing
+  std::vector<int> inherited;            ///< descriptors that the rank gets under the same numbers
 };
 
 struct StartedRank {

@@ -1,7 +1,6 @@
 #include "run/hosts/agent.hpp"
 
 #include <weft/error.hpp>
-#include <weft/version.hpp>
 
 #include <fmt/core.h>
 #include <sys/prctl.h>
@@ -10,6 +9,7 @@
 #include <cstdio>
 #include <string>
 
+#include "base/uninterrupted.hpp"
 #include "run/hosts/agent_loop.hpp"
 #include "run/hosts/start_agent.hpp"
 #include "run/processes.hpp"
@@ -21,7 +21,8 @@ namespace {
 std::string read_line() {
   std::string line;
   char next = 0;
-  while (::read(STDIN_FILENO, &next, 1) == 1 && next != '\n') line += next;
+  const auto read_next = [&next] { return ::read(STDIN_FILENO, &next, 1); };
+  while (base::uninterrupted(read_next) == 1 && next != '\n') line += next;
   return line;
 }
 
@@ -37,9 +38,6 @@ int run_agent() {
   try {
     Description job = parse_description(read_line());
     host = job.host;
-    if (job.version != library_version())
-      throw Error(fmt::format("weft {} is installed here, and the launcher is of weft {}: install the same",
-                              library_version(), job.version));
     return AgentLoop(std::move(job)).run();
   } catch (const std::exception& error) {
     kill_descendants();

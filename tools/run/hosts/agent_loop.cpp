@@ -26,6 +26,7 @@
 #include <vector>
 
 #include "base/system_call.hpp"
+#include "base/uninterrupted.hpp"
 #include "bootstrap/relay/agent.hpp"
 #include "bootstrap/relay/frame_link.hpp"
 #include "run/binding.hpp"
@@ -35,6 +36,7 @@
 #include "run/processes.hpp"
 #include "run/program.hpp"
 #include "run/spawn.hpp"
+#include "run/start/start_processors.hpp"
 #include "sockets/connecting.hpp"
 #include "sockets/tcp_socket.hpp"
 
@@ -45,9 +47,14 @@ namespace {
 using bootstrap::relay::FrameHeader;
 using bootstrap::relay::FrameLink;
 
-constexpr std::size_t kPiece = std::size_t{64} << 10;
-constexpr std::size_t kMostWaiting = std::size_t{1} << 20;  // bytes of output that the guardian has not taken
 constexpr std::size_t kLongestReport = std::size_t{1} << 20;
+
+sigset_t own_signals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (const int signal : {SIGCHLD, SIGINT, SIGTERM, SIGHUP}) sigaddset(&signals, signal);
+  return signals;
+}
 
 sockets::Greeted connect(const Description& job, AgentInbox inbox, const base::Deadline& deadline) {
   const auto root = sockets::decode(job.root);
@@ -60,63 +67,47 @@ sockets::Greeted connect(const Description& job, AgentInbox inbox, const base::D
                                job.peer_timeout};
   sockets::Greeted to_root = sockets::connect_to(*root, sockets::list_interfaces(),
                                                  sockets::read_network_namespace(), caller, deadline);
-  sockets::end_when_unanswered(to_root.socket.get(), job.peer_timeout);
   return to_root;
 }
 
-OriginalState take_over() {
+/// What this process was started with concerns the program that has started it, and not the ranks.
+OriginalState take_over(const Description& job) {
   OriginalState original;
-  ::signal(SIGPIPE, SIG_IGN);
-  sigset_t blocked;
-  sigemptyset(&blocked);
-  for (const int signal : {SIGCHLD, SIGINT, SIGTERM, SIGHUP}) sigaddset(&blocked, signal);
-  ::sigprocmask(SIG_BLOCK, &blocked, &original.signal_mask);
+  take_signal_state();
+  original.signals = job.signals;
+  const sigset_t blocked = own_signals();
+  ::sigprocmask(SIG_SETMASK, &blocked, nullptr);
   ::getrlimit(RLIMIT_NOFILE, &original.descriptors);
   sockets::raise_file_limit();
   return original;
 }
 
 base::Descriptor open_signals() {
-  sigset_t signals;
-  sigemptyset(&signals);
-  for (const int signal : {SIGCHLD, SIGINT, SIGTERM, SIGHUP}) sigaddset(&signals, signal);
+  sigset_t signals = own_signals();
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    struct sigaction action {};
+    if (::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN)
+      sigdelset(&signals, signal);
+  }
   base::Descriptor descriptor{::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK)};
   if (!descriptor) throw Error("signals cannot be received: " + base::failed_call("signalfd", errno));
   return descriptor;
 }
-
-/// While it lives, standard input is a pipe, which rank 0 inherits.
-class OtherInput {
- public:
-  OtherInput() : own_(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)) {
-    int ends[2];
-    if (!own_ || ::pipe2(ends, O_CLOEXEC) != 0)
-      throw Error("a pipe cannot be opened: " + base::failed_call("pipe2", errno));
-    const base::Descriptor read_end(ends[0]);
-    write_end_ = base::Descriptor(ends[1]);
-    ::fcntl(ends[1], F_SETFL, O_NONBLOCK);
-    ::dup2(read_end.get(), STDIN_FILENO);
-  }
-  ~OtherInput() { ::dup2(own_.get(), STDIN_FILENO); }
-  OtherInput(const OtherInput&) = delete;
-  OtherInput& operator=(const OtherInput&) = delete;
-  base::Descriptor take_write_end() { return std::move(write_end_); }
-
- private:
-  base::Descriptor own_;
-  base::Descriptor write_end_;
-};
 
 }  // namespace
 
 AgentLoop::AgentLoop(Description job)
     : job_(std::move(job)),
       contact_(job_.contact_seconds),
-      original_(take_over()),
+      original_(take_over(job_)),
       signals_(open_signals()),
       agent_(job_.job_id, job_.ranks, connect(job_, AgentInbox::bootstrap, contact_)),
       link_(connect(job_, AgentInbox::job, contact_), kLongestJobFrame),
-      ranks_(static_cast<std::size_t>(job_.count)) {}
+      ranks_(static_cast<std::size_t>(job_.count)) {
+  window_.fill(kOutputWindow);
+  link_.watch(job_.peer_timeout);
+  agent_.link().watch(job_.peer_timeout);
+}
 
 int AgentLoop::run() {
   try {
@@ -136,7 +127,7 @@ int AgentLoop::run() {
       take(frame, payload);
       return true;
     });
-    give_input();
+    tell_of_input();
     take_reports();
   }
   kill_descendants();
@@ -164,6 +155,12 @@ void AgentLoop::start_ranks() {
   }
   Topology host;
   if (job_.binding != Binding::none) host = read_topology();
+  try {
+    check_variables(job_.environment);  // and those of this host
+  } catch (const Error& error) {
+    throw Error(fmt::format("host {}: {}", job_.host, error.what()));
+  }
+  if (job_.binding == Binding::none) starts_ = start_processors(job_.count);
   RankStart start;
   start.path = program.path;
   start.arguments = {job_.program};
@@ -190,6 +187,8 @@ void AgentLoop::start_one(RankStart& start, const Topology& host, int place) {
   own.emplace_back("WEFT_JOB", agent_.job_id());
   own.emplace_back("WEFT_BOOTSTRAP", agent_.name());
   own.emplace_back("WEFT_BOOTSTRAP_SOCKET", joining.name);
+  start.first_processor = starts_.empty() ? -1 : starts_[static_cast<std::size_t>(place)];
+  if (!starts_.empty()) own.emplace_back("WEFT_START_PROCESSOR", std::to_string(start.first_processor));
   base::Descriptor explained;
   if (job_.explains) {
     explained = open_explanation(rank, own);
@@ -197,13 +196,12 @@ void AgentLoop::start_one(RankStart& start, const Topology& host, int place) {
   }
   start.environment = environment_with(own);
   start.processors = processors_of(host, job_.binding, place, job_.count);
-  start.inherits_input = start.rank == 0;
-  std::optional<OtherInput> input;
-  if (start.inherits_input) input_ = input.emplace().take_write_end();
+  start.input = -1;
+  if (start.rank == 0) start.input = input_.emplace().read_end().get();
   StartedRank started = start_rank(start, original_);
+  if (start.rank == 0) input_->read_end().close();
   rank.process = started.process;
-  rank.output = std::move(started.output);
-  rank.errors = std::move(started.errors);
+  rank.outputs = {std::move(started.output), std::move(started.errors)};
   tell(JobFrame::started, start.rank, static_cast<std::uint32_t>(started.process));
 }
 
@@ -223,14 +221,15 @@ void AgentLoop::wait() {
                                {agent_.descriptor(), POLLIN, 0},
                                {agent_.link().descriptor(), events_of(agent_.link()), 0},
                                {link_.descriptor(), events_of(link_), 0}};
-  if (link_.waiting_bytes() < kMostWaiting)
-    for (const Rank& rank : ranks_)
-      for (const base::Descriptor* pipe : {&rank.output, &rank.errors})
-        if (*pipe) waits.push_back({pipe->get(), POLLIN, 0});
+  for (const Rank& rank : ranks_)
+    for (std::size_t stream = 0; stream < kOutputStreams; ++stream)
+      if (rank.outputs[stream] && window_[stream] != 0)
+        waits.push_back({rank.outputs[stream].get(), POLLIN, 0});
   for (const Rank& rank : ranks_)
     if (rank.explain) waits.push_back({rank.explain.get(), POLLIN, 0});
-  if (!unread_.empty()) waits.push_back({input_.get(), POLLOUT, 0});
-  ::poll(waits.data(), waits.size(), -1);
+  if (input_) waits.push_back({input_->descriptor(), POLLOUT, 0});
+  ::poll(waits.data(), waits.size(), look_after_links());
+  if (input_) input_->write();
   if (waits[1].revents != 0) {
     // Nothing follows the description: standard input tells that the launcher is there.
     std::array<char, 64> rest;
@@ -242,41 +241,10 @@ short AgentLoop::events_of(const FrameLink& link) {
   return static_cast<short>(link.wants_room() ? POLLIN | POLLOUT : POLLIN);
 }
 
-void AgentLoop::carry_output() {
-  for (int place = 0; place < job_.count; ++place) {
-    Rank& rank = ranks_[static_cast<std::size_t>(place)];
-    carry(rank.output, JobFrame::output, place);
-    carry(rank.errors, JobFrame::errors, place);
-  }
-}
-
-void AgentLoop::carry(base::Descriptor& pipe, JobFrame kind, int place) {
-  std::array<std::byte, kPiece> piece;
-  while (pipe && link_.waiting_bytes() < kMostWaiting) {
-    const ssize_t got = ::read(pipe.get(), piece.data(), piece.size());
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0 && errno == EAGAIN) return;
-    tell(kind, job_.first + place, 0,
-         std::span(piece).first(static_cast<std::size_t>(std::max<ssize_t>(got, 0))));
-    if (got <= 0) pipe.close();
-  }
-}
-
-void AgentLoop::hand_over_the_rest() {
-  carry_output();
-  while (!link_.has_ended() && !is_abandoned_) {
-    link_.flush();
-    carry_output();
-    const bool is_all = std::none_of(ranks_.begin(), ranks_.end(), [](const Rank& each) {
-      return static_cast<bool>(each.output) || static_cast<bool>(each.errors);
-    });
-    if (is_all && !link_.wants_room()) return;
-    pollfd waits[] = {{link_.descriptor(), events_of(link_), 0}, {STDIN_FILENO, POLLIN, 0}};
-    ::poll(waits, 2, 100);
-    link_.receive([](const FrameHeader&, std::vector<std::byte>&) { return true; });
-    std::array<char, 64> rest;
-    if (waits[1].revents != 0 && ::read(STDIN_FILENO, rest.data(), rest.size()) <= 0) is_abandoned_ = true;
-  }
+int AgentLoop::look_after_links() {
+  const int one = link_.look_after();
+  const int other = agent_.link().look_after();
+  return one < 0 || other < 0 ? std::max(one, other) : std::min(one, other);
 }
 
 void AgentLoop::reap() {
@@ -301,8 +269,7 @@ void AgentLoop::reap() {
     // Its last messages and words come first; what processes that it has left write comes later.
     agent_.serve();
     agent_.rank_ended(job_.first + place, describe_end(rank.status));
-    carry(rank.output, JobFrame::output, place);
-    carry(rank.errors, JobFrame::errors, place);
+    for (const OutputStream stream : {OutputStream::output, OutputStream::errors}) carry_rest(place, stream);
     tell(JobFrame::ended, job_.first + place, static_cast<std::uint32_t>(rank.status));
     rank.is_told = true;
   }
@@ -321,8 +288,8 @@ void AgentLoop::take(const FrameHeader& frame, std::vector<std::byte>& payload) 
       return;
     }
     case JobFrame::input:
-      if (payload.empty()) has_all_input_ = true;
-      unread_.insert(unread_.end(), payload.begin(), payload.end());
+      if (input_) input_->give(payload);
+      owes_answer_to_input_ = true;
       return;
     case JobFrame::explain:
       if (const Rank* const rank = find(frame.argument); rank != nullptr && rank->explain)
@@ -331,6 +298,13 @@ void AgentLoop::take(const FrameHeader& frame, std::vector<std::byte>& payload) 
       return;
     case JobFrame::finish:
       has_to_finish_ = true;
+      return;
+    case JobFrame::taken:
+      return take_credit(frame);
+    case JobFrame::unread:
+      if (frame.stream >= kOutputStreams) break;
+      // Who writes there gets SIGPIPE, as without a launcher.
+      for (Rank& rank : ranks_) rank.outputs[frame.stream].close();
       return;
     default:
       break;
@@ -349,20 +323,13 @@ void AgentLoop::end_rank(int number, int signal) {
   if (rank != nullptr && rank->process != 0 && !rank->has_ended) ::kill(-rank->process, signal);
 }
 
-void AgentLoop::give_input() {
-  while (input_ && !unread_.empty()) {
-    const ssize_t given = ::write(input_.get(), unread_.data(), unread_.size());
-    if (given < 0 && errno == EINTR) continue;
-    if (given < 0 && errno == EAGAIN) return;
-    if (given < 0) {  // the rank reads no more
-      unread_.clear();
-      input_.close();
-      return;
-    }
-    unread_.erase(unread_.begin(), unread_.begin() + given);
-    if (unread_.empty()) tell(JobFrame::input_taken, 0, 0);
-  }
-  if (has_all_input_ && unread_.empty()) input_.close();
+/// One piece of input is under way at a time: nothing is read that nobody takes.
+void AgentLoop::tell_of_input() {
+  if (!owes_answer_to_input_ || !input_) return;
+  const bool reads_no_more = input_->is_closed();
+  if (!reads_no_more && !input_->has_room()) return;
+  owes_answer_to_input_ = false;
+  tell(JobFrame::input_taken, 0, reads_no_more ? 1 : 0);
 }
 
 void AgentLoop::take_reports() {

@@ -6,6 +6,8 @@
 
 #include <sys/types.h>
 
+#include <array>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -18,9 +20,11 @@
 #include "run/hosts/description.hpp"
 #include "run/hosts/frames.hpp"
 #include "run/spawn.hpp"
+#include "run/start/input.hpp"
 
 namespace weft::tools::run {
 
+/// Sources: agent_loop.cpp, agent_output.cpp.
 class AgentLoop {
  public:
   /// Throws weft::Error.
@@ -32,8 +36,7 @@ class AgentLoop {
  private:
   struct Rank {
     pid_t process = 0;
-    base::Descriptor output;
-    base::Descriptor errors;
+    std::array<base::Descriptor, kOutputStreams> outputs;
     base::Descriptor explain;
     int status = 0;
     bool has_ended = false;
@@ -47,16 +50,21 @@ class AgentLoop {
   void start_one(RankStart& start, const Topology& host, int place);
   base::Descriptor open_explanation(Rank& rank, Variables& own);
   void wait();
+  /// Returns milliseconds after which to look again; negative: none.
+  int look_after_links();
   static short events_of(const bootstrap::relay::FrameLink& link);
   void carry_output();
-  void carry(base::Descriptor& pipe, JobFrame kind, int place);
+  /// Returns true when a piece was sent.
+  bool carry(int place, OutputStream stream);
+  void carry_rest(int place, OutputStream stream);
   /// No process writes any more. The guardian gets everything, however slow its reader is.
   void hand_over_the_rest();
   void reap();
   void take(const bootstrap::relay::FrameHeader& frame, std::vector<std::byte>& payload);
   Rank* find(int rank);
   void end_rank(int number, int signal);
-  void give_input();
+  void tell_of_input();
+  void take_credit(const bootstrap::relay::FrameHeader& frame);
   void take_reports();
 
   Description job_;
@@ -66,10 +74,12 @@ class AgentLoop {
   bootstrap::relay::Agent agent_;
   bootstrap::relay::FrameLink link_;
   std::vector<Rank> ranks_;
-  base::Descriptor input_;  // of rank 0
-  std::vector<std::byte> unread_;
-  std::vector<std::byte> report_;  // of a rank, as it comes
-  bool has_all_input_ = false;
+  std::vector<int> starts_;         // processors on which the ranks start; empty: anywhere
+  std::optional<RankInput> input_;  // of rank 0
+  bool owes_answer_to_input_ = false;
+  std::array<std::size_t, kOutputStreams> window_;  // bytes that the guardian takes now
+  std::size_t first_served_ = 0;                    // place of the rank whose turn comes first
+  std::vector<std::byte> report_;                   // of a rank, as it comes
   bool has_to_finish_ = false;
   bool is_abandoned_ = false;
 };

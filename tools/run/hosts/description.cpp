@@ -1,10 +1,13 @@
 #include "run/hosts/description.hpp"
 
 #include <weft/error.hpp>
+#include <weft/version.hpp>
 
+#include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <span>
 
 #include "base/hex.hpp"
 
@@ -20,11 +23,31 @@ std::vector<std::byte> bytes_of(const json& value) {
   return *bytes;
 }
 
+/// Texts of the user are bytes in no encoding that is known.
+std::string hex_of(const std::string& text) { return base::to_hex(std::as_bytes(std::span(text))); }
+
+std::string text_of(const json& value) {
+  const std::vector<std::byte> bytes = bytes_of(value);
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+std::vector<std::string> hex_of(const std::vector<std::string>& texts) {
+  std::vector<std::string> all;
+  for (const std::string& each : texts) all.push_back(hex_of(each));
+  return all;
+}
+
+json hex_of(const std::vector<std::pair<std::string, std::string>>& variables) {
+  json all = json::array();
+  for (const auto& [name, value] : variables) all.push_back({hex_of(name), hex_of(value)});
+  return all;
+}
+
 }  // namespace
 
 std::string to_line(const Description& from) {
   const json text = {{"version", from.version},
-                     {"host", from.host},
+                     {"host", hex_of(from.host)},
                      {"number", from.number},
                      {"hosts", from.hosts},
                      {"ranks", from.ranks},
@@ -35,21 +58,25 @@ std::string to_line(const Description& from) {
                      {"root", base::to_hex(from.root)},
                      {"contact_seconds", from.contact_seconds},
                      {"peer_timeout", from.peer_timeout},
-                     {"directory", from.directory},
-                     {"program", from.program},
-                     {"arguments", from.arguments},
-                     {"environment", from.environment},
+                     {"directory", hex_of(from.directory)},
+                     {"program", hex_of(from.program)},
+                     {"arguments", hex_of(from.arguments)},
+                     {"environment", hex_of(from.environment)},
                      {"binding", static_cast<int>(from.binding)},
-                     {"explains", from.explains}};
-  // Arguments may be any bytes.
-  return text.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+                     {"explains", from.explains},
+                     {"blocked", to_bits(from.signals.blocked)},
+                     {"ignored", to_bits(from.signals.ignored)}};
+  return text.dump() + "\n";
 }
 
 Description parse_description(const std::string& line) try {
   const json text = json::parse(line);
   Description to;
   text.at("version").get_to(to.version);
-  text.at("host").get_to(to.host);
+  if (to.version != library_version())
+    throw Error(fmt::format("weft {} is installed here, and the launcher is of weft {}: install the same",
+                            library_version(), to.version));
+  to.host = text_of(text.at("host"));
   text.at("number").get_to(to.number);
   text.at("hosts").get_to(to.hosts);
   text.at("ranks").get_to(to.ranks);
@@ -62,12 +89,15 @@ Description parse_description(const std::string& line) try {
   to.root = bytes_of(text.at("root"));
   text.at("contact_seconds").get_to(to.contact_seconds);
   text.at("peer_timeout").get_to(to.peer_timeout);
-  text.at("directory").get_to(to.directory);
-  text.at("program").get_to(to.program);
-  text.at("arguments").get_to(to.arguments);
-  text.at("environment").get_to(to.environment);
+  to.directory = text_of(text.at("directory"));
+  to.program = text_of(text.at("program"));
+  for (const json& each : text.at("arguments")) to.arguments.push_back(text_of(each));
+  for (const json& each : text.at("environment"))
+    to.environment.emplace_back(text_of(each.at(0)), text_of(each.at(1)));
   to.binding = static_cast<Binding>(text.at("binding").get<int>());
   text.at("explains").get_to(to.explains);
+  to.signals = {from_bits(text.at("blocked").get<std::uint64_t>()),
+                from_bits(text.at("ignored").get<std::uint64_t>())};
   if (to.ranks < 1 || to.count < 1 || to.first < 0 || to.first > to.ranks - to.count || to.number < 0 ||
       to.number >= to.hosts)
     throw Error("its ranks cannot be");

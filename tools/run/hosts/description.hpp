@@ -4,6 +4,7 @@
 
 #include "bootstrap/bootstrap.hpp"
 #include "run/options.hpp"
+#include "run/start/signal_state.hpp"
 
 #include <cstddef>
 #include <string>
@@ -31,11 +32,13 @@ struct Description {
   std::vector<std::pair<std::string, std::string>> environment;  // on top of that of the agent
   Binding binding = Binding::none;
   bool explains = false;
+  SignalState signals;  // of the launcher's start, for the ranks
 };
 
-/// One line, with the line break.
+/// One line, with the line break. Names, arguments and the environment may be any bytes, so they are written
+/// in hexadecimal digits.
 std::string to_line(const Description& description);
-/// Throws weft::Error when the line is no description.
+/// Throws weft::Error when the line is no description, or that of another version of weft.
 Description parse_description(const std::string& line);
 
 }  // namespace weft::tools::run

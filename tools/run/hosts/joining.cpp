@@ -68,14 +68,18 @@ void RemoteJob::give_up(Agent& agent, int exit_code, const std::string& why) {
                      fmt::format("host {} could not be joined to the job: {}", agent.host.name, why)});
 }
 
-std::int64_t RemoteJob::remaining_ms() const {
+std::int64_t RemoteJob::remaining_ms() {
   if (!events_.empty()) return 0;
   std::int64_t least = -1;
+  const auto consider = [&least](std::int64_t candidate) {
+    if (candidate >= 0) least = least < 0 ? candidate : std::min(least, candidate);
+  };
   for (const auto& agent : agents_) {
-    if (!agent->is_awaited()) continue;
-    const std::int64_t left = agent->contact.remaining_ms();
-    least = least < 0 ? left : std::min(least, left);
+    if (agent->is_awaited()) consider(agent->contact.remaining_ms());
+    if (agent->link != nullptr) consider(agent->link->look_after());
+    if (agent->bootstrap != nullptr) consider(agent->bootstrap->link().look_after());
   }
+  if (may_read_input()) consider(input_->remaining_ms());
   return least;
 }
 

@@ -1,7 +1,9 @@
 // An agent and its ranks, as the guardian keeps them. Private to the sources of RemoteJob.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <string>
 #include <vector>
@@ -10,13 +12,12 @@
 #include "base/descriptor.hpp"
 #include "bootstrap/relay/frame_link.hpp"
 #include "bootstrap/relay/root.hpp"
+#include "run/hosts/frames.hpp"
 #include "run/hosts/remote_job.hpp"
 
 namespace weft::tools::run {
 
 struct RemoteJob::RemoteRank {
-  base::Descriptor output;  // write ends of pipes that Output reads
-  base::Descriptor errors;
   base::Descriptor explain;  // the rank's end of the socket of Explanation
   bool has_ended = false;
 };
@@ -26,6 +27,19 @@ enum class StartStage : std::uint8_t {
   begun,  ///< the command that starts it runs; nothing has come from the host
   shell,  ///< the shell of the host runs the rest of the command
   agent,  ///< the agent runs; it connects to this process by itself
+};
+
+/// Output of an agent's ranks, of one stream, that has come and is not passed on yet: while the reader
+/// pauses, and of kOutputWindow bytes at most.
+struct RemoteJob::Arrived {
+  struct Piece {
+    int rank = 0;
+    std::vector<std::byte> bytes;  // none: the end
+  };
+  std::deque<Piece> pieces;
+  std::size_t bytes = 0;     // of the pieces
+  std::size_t credited = 0;  // passed on, and not told to the agent yet
+  bool has_told_unread = false;
 };
 
 struct RemoteJob::Agent {
@@ -41,8 +55,7 @@ struct RemoteJob::Agent {
   std::string words;          // that it has printed
   std::unique_ptr<bootstrap::relay::RemoteHost> bootstrap;
   std::unique_ptr<bootstrap::relay::FrameLink> link;
-  base::Descriptor* blocked = nullptr;  // the pipe that has no room
-  std::vector<std::byte> rest;          // of the piece for it
+  std::array<Arrived, kOutputStreams> arrived;
   std::vector<RemoteEvent> ends;  // of ranks whose last messages have not come yet over the other connection
   bool is_lost = false;
 

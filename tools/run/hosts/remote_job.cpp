@@ -66,10 +66,11 @@ RemoteJob::RemoteJob(const Options& options, bootstrap::local::Server& server)
 
 RemoteJob::~RemoteJob() = default;
 
-void RemoteJob::start(const Options& options, const sigset_t& signal_mask, Output& out, Output& errors,
-                      Explanation* explanation) {
+void RemoteJob::start(const Options& options, const SignalState& signals, pid_t front, Output& out,
+                      Output& errors, Explanation* explanation) {
   explanation_ = explanation;
-  errors_ = &errors;
+  outputs_ = {&out, &errors};
+  input_.emplace(front);
   Description common;
   common.version = library_version();
   common.hosts = static_cast<int>(options.hosts.size());
@@ -88,6 +89,7 @@ void RemoteJob::start(const Options& options, const sigset_t& signal_mask, Outpu
   common.environment.insert(common.environment.end(), options.environment.begin(), options.environment.end());
   common.binding = options.binding;
   common.explains = explanation != nullptr;
+  common.signals = signals;
   for (std::size_t number = 0; number < options.hosts.size(); ++number) {
     auto& agent = agents_.emplace_back(std::make_unique<Agent>());
     agent->host = options.hosts[number];
@@ -97,13 +99,6 @@ void RemoteJob::start(const Options& options, const sigset_t& signal_mask, Outpu
       const int rank = agent->first + place;
       agent_of_rank_.push_back(agent->number);
       RemoteRank& added = agent->ranks.emplace_back();
-      for (auto* const end : {&added.output, &added.errors}) {
-        int ends[2];
-        if (::pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0)
-          throw Error("a pipe cannot be opened: " + base::failed_call("pipe2", errno));
-        *end = base::Descriptor(ends[1]);
-        (end == &added.output ? out : errors).add(rank, base::Descriptor(ends[0]));
-      }
       if (explanation != nullptr) added.explain = explanation->open(rank).descriptor;
     }
     common.host = agent->host.name;
@@ -115,7 +110,7 @@ void RemoteJob::start(const Options& options, const sigset_t& signal_mask, Outpu
     try {
       const std::vector<std::string> command = agent_command(agent->host.name, options.launcher_exec);
       agent->command = fmt::format("{}", fmt::join(command, " "));
-      agent->started = start_agent(command, signal_mask);
+      agent->started = start_agent(command);
     } catch (const Error& error) {
       give_up(*agent, kNotExecutable, error.what());
     }
@@ -137,7 +132,12 @@ std::optional<RemoteEvent> RemoteJob::take_event() {
   return next;
 }
 
-void RemoteJob::add_waits(std::vector<pollfd>& waits) const {
+bool RemoteJob::may_read_input() const {
+  return input_ && !input_is_stopped_ && may_send_input_ && !has_sent_all_input_ && !agents_.empty() &&
+         agents_.front()->link != nullptr;
+}
+
+void RemoteJob::add_waits(std::vector<pollfd>& waits) {
   const auto events_of = [](const FrameLink& link) {
     return static_cast<short>(link.wants_room() ? POLLIN | POLLOUT : POLLIN);
   };
@@ -149,15 +149,12 @@ void RemoteJob::add_waits(std::vector<pollfd>& waits) const {
       waits.push_back({agent->started.input.get(), POLLOUT, 0});
     if (agent->bootstrap != nullptr && !agent->bootstrap->link().has_ended())
       waits.push_back({agent->bootstrap->link().descriptor(), events_of(agent->bootstrap->link()), 0});
-    if (agent->blocked != nullptr)
-      waits.push_back({agent->blocked->get(), POLLOUT, 0});
-    else if (agent->link != nullptr && !agent->link->has_ended())
+    if (agent->link != nullptr && !agent->link->has_ended())
       waits.push_back({agent->link->descriptor(), events_of(*agent->link), 0});
     for (const RemoteRank& rank : agent->ranks)
       if (rank.explain && agent->link != nullptr) waits.push_back({rank.explain.get(), POLLIN, 0});
   }
-  if (may_send_input_ && !has_sent_all_input_ && !agents_.empty() && agents_.front()->link != nullptr)
-    waits.push_back({STDIN_FILENO, POLLIN, 0});
+  if (may_read_input()) waits.push_back({input_->descriptor(), POLLIN, 0});
 }
 
 void RemoteJob::signal_all(int signal) {
@@ -183,7 +180,9 @@ void RemoteJob::finish() {
 
 bool RemoteJob::has_finished() const {
   return std::all_of(agents_.begin(), agents_.end(), [](const auto& each) {
-    return each->is_lost || !each->is_joined() || each->link->has_ended();
+    const bool has_output = std::any_of(each->arrived.begin(), each->arrived.end(),
+                                        [](const Arrived& stream) { return !stream.pieces.empty(); });
+    return !has_output && (each->is_lost || !each->is_joined() || each->link->has_ended());
   });
 }
 

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <poll.h>
-#include <signal.h>
 #include <sys/types.h>
 
 #include <deque>
@@ -18,9 +17,12 @@
 #include "bootstrap/relay/root.hpp"
 #include "run/explain/explanation.hpp"
 #include "run/hosts/description.hpp"
+#include "run/hosts/frames.hpp"
 #include "run/hosts/host_list.hpp"
 #include "run/hosts/start_agent.hpp"
 #include "run/output.hpp"
+#include "run/start/input.hpp"
+#include "run/start/signal_state.hpp"
 #include "sockets/acceptor.hpp"
 
 namespace weft::tools::run {
@@ -48,16 +50,20 @@ class RemoteJob {
   ~RemoteJob();
 
   /// Starts the agents; one that cannot be started is an event. Output arrives in `out` and `errors`.
-  void start(const Options& options, const sigset_t& signal_mask, Output& out, Output& errors,
+  /// `signals`: what the ranks are started with. `front`: see JobInput.
+  void start(const Options& options, const SignalState& signals, pid_t front, Output& out, Output& errors,
              Explanation* explanation);
-  void add_waits(std::vector<pollfd>& waits) const;
-  /// Until a host has not joined in time, or at once while there are events; negative: never.
-  [[nodiscard]] std::int64_t remaining_ms() const;
+  void add_waits(std::vector<pollfd>& waits);
+  /// Until a host has not joined in time, or there is something else to look at that no descriptor tells of;
+  /// at once while there are events; negative: never.
+  [[nodiscard]] std::int64_t remaining_ms();
   void work();
   std::optional<RemoteEvent> take_event();
   /// A process has ended. Returns false when it was none of the agents'.
   bool process_ended(pid_t process, const std::string& how);
 
+  /// While the job is stopped, and while it is ended, its input is not read.
+  void stop_input(bool is_stopped) { input_is_stopped_ = is_stopped; }
   void signal_all(int signal);
   void signal_rank(int rank, int signal);
   /// Has the agents end, with everything that they have started. Their output still comes.
@@ -68,6 +74,7 @@ class RemoteJob {
 
  private:
   struct RemoteRank;
+  struct Arrived;
   struct Agent;
 
   void adopt_connections();
@@ -75,8 +82,9 @@ class RemoteJob {
   void write_description(Agent& agent);
   void read_words(Agent& agent);
   bool take(Agent& agent, const bootstrap::relay::FrameHeader& frame, std::vector<std::byte>& payload);
-  bool carry(Agent& agent, base::Descriptor& pipe, std::span<const std::byte> piece);
-  bool write_rest(Agent& agent);
+  void take_output(Agent& agent, OutputStream stream, int rank, std::vector<std::byte>& piece);
+  void pass_output(Agent& agent);
+  [[nodiscard]] bool may_read_input() const;
   void pass_explanations(Agent& agent);
   void pass_input();
   void lose(Agent& agent, std::string why);
@@ -96,7 +104,9 @@ class RemoteJob {
   std::vector<int> agent_of_rank_;
   std::deque<RemoteEvent> events_;
   Explanation* explanation_ = nullptr;
-  Output* errors_ = nullptr;
+  std::array<Output*, kOutputStreams> outputs_{};
+  std::optional<JobInput> input_;
+  bool input_is_stopped_ = false;
   bool may_send_input_ = true;
   bool has_sent_all_input_ = false;
 };

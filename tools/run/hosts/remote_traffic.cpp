@@ -45,7 +45,6 @@ void RemoteJob::adopt_connections() {
       if (agent.is_lost || (is_bootstrap ? agent.bootstrap != nullptr : agent.link != nullptr)) continue;
       const int socket = accepted->socket.get();
       const sockets::Answer answer = sockets::make_answer(sockets::Verdict::accepted, accepted->keys);
-      sockets::end_when_unanswered(socket, peer_timeout_);
       if (::send(socket, &answer, sizeof answer, MSG_NOSIGNAL | MSG_DONTWAIT) !=
           static_cast<ssize_t>(sizeof answer))
         continue;
@@ -55,21 +54,21 @@ void RemoteJob::adopt_connections() {
             std::make_unique<bootstrap::relay::RemoteHost>(server_, agent.number, std::move(greeted));
       else
         agent.link = std::make_unique<FrameLink>(std::move(greeted), kLongestJobFrame);
+      (is_bootstrap ? agent.bootstrap->link() : *agent.link).watch(peer_timeout_);
     }
   }
 }
 
 void RemoteJob::work_for(Agent& agent) {
-  if (agent.is_lost) return;
+  if (agent.is_lost) return pass_output(agent);
   write_description(agent);
   read_words(agent);
   if (agent.bootstrap != nullptr) agent.bootstrap->serve();
   if (agent.link == nullptr) return;
   agent.link->flush();
-  if (write_rest(agent))
-    agent.link->receive([&](const FrameHeader& frame, std::vector<std::byte>& payload) {
-      return take(agent, frame, payload);
-    });
+  agent.link->receive(
+      [&](const FrameHeader& frame, std::vector<std::byte>& payload) { return take(agent, frame, payload); });
+  pass_output(agent);
   std::erase_if(agent.ends, [&](RemoteEvent& end) {
     if (agent.bootstrap == nullptr || !agent.bootstrap->has_ended(end.rank)) return false;
     events_.push_back(std::move(end));
@@ -78,7 +77,7 @@ void RemoteJob::work_for(Agent& agent) {
   pass_explanations(agent);
   if (agent.link->has_ended())
     lose(agent, agent.link->why_ended());
-  else if (agent.bootstrap != nullptr && agent.bootstrap->link().has_ended() && agent.blocked == nullptr)
+  else if (agent.bootstrap != nullptr && agent.bootstrap->link().has_ended())
     lose(agent, agent.bootstrap->link().why_ended());
 }
 
@@ -113,7 +112,8 @@ void RemoteJob::read_words(Agent& agent) {
   note_stage(agent);
   if (!agent.is_joined()) return;
   for (std::size_t end = agent.words.find('\n'); end != std::string::npos; end = agent.words.find('\n')) {
-    errors_->say(fmt::format("{}: {}", agent.host.name, agent.words.substr(0, end)));
+    outputs_[static_cast<std::size_t>(OutputStream::errors)]->say(
+        fmt::format("{}: {}", agent.host.name, agent.words.substr(0, end)));
     agent.words.erase(0, end + 1);
   }
 }
@@ -129,6 +129,10 @@ bool RemoteJob::take(Agent& agent, const FrameHeader& frame, std::vector<std::by
   }
   if (kind == JobFrame::input_taken) {
     may_send_input_ = true;
+    if (frame.stream != 0 && input_) {  // whoever writes there learns that nobody reads
+      input_->close();
+      has_sent_all_input_ = true;
+    }
     return true;
   }
   if (place < 0 || place >= static_cast<int>(agent.ranks.size())) {
@@ -142,9 +146,11 @@ bool RemoteJob::take(Agent& agent, const FrameHeader& frame, std::vector<std::by
       events_.push_back({RemoteEvent::Kind::started, frame.argument, static_cast<int>(frame.stream)});
       return true;
     case JobFrame::output:
-      return carry(agent, rank.output, payload);
+      take_output(agent, OutputStream::output, frame.argument, payload);
+      return true;
     case JobFrame::errors:
-      return carry(agent, rank.errors, payload);
+      take_output(agent, OutputStream::errors, frame.argument, payload);
+      return true;
     case JobFrame::ended:
       // What the rank has told the server before comes over another connection.
       if (!std::exchange(rank.has_ended, true))
@@ -161,25 +167,38 @@ bool RemoteJob::take(Agent& agent, const FrameHeader& frame, std::vector<std::by
   }
 }
 
-/// An empty piece is the end.
-bool RemoteJob::carry(Agent& agent, base::Descriptor& pipe, std::span<const std::byte> piece) {
-  if (piece.empty()) pipe.close();
-  if (!pipe) return true;
-  agent.blocked = &pipe;
-  agent.rest.assign(piece.begin(), piece.end());
-  return write_rest(agent);
+void RemoteJob::take_output(Agent& agent, OutputStream stream, int rank, std::vector<std::byte>& piece) {
+  Arrived& arrived = agent.arrived[static_cast<std::size_t>(stream)];
+  if (piece.size() > kOutputWindow - arrived.bytes - arrived.credited)
+    return agent.link->end("it has sent more output than it may");
+  arrived.bytes += piece.size();
+  arrived.pieces.push_back({rank, std::move(piece)});
 }
 
-/// Returns false when the pipe has no room: the agent is not read before it has.
-bool RemoteJob::write_rest(Agent& agent) {
-  while (agent.blocked != nullptr) {
-    const ssize_t written = ::write(agent.blocked->get(), agent.rest.data(), agent.rest.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0 && errno == EAGAIN) return false;
-    if (written > 0) agent.rest.erase(agent.rest.begin(), agent.rest.begin() + written);
-    if (written <= 0 || agent.rest.empty()) agent.blocked = nullptr;
+/// While a reader pauses, its pieces stay here, and their agent sends no more of them than it has been told
+/// to.
+void RemoteJob::pass_output(Agent& agent) {
+  for (std::size_t stream = 0; stream < kOutputStreams; ++stream) {
+    Arrived& arrived = agent.arrived[stream];
+    Output& output = *outputs_[stream];
+    for (; !arrived.pieces.empty() && output.wants_input(); arrived.pieces.pop_front()) {
+      const auto& [rank, bytes] = arrived.pieces.front();
+      if (bytes.empty())
+        output.take_end(rank);
+      else
+        output.take(rank, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+      arrived.bytes -= bytes.size();
+      arrived.credited += bytes.size();
+    }
+    if (agent.link == nullptr || agent.link->has_ended()) continue;
+    if (arrived.credited > (arrived.pieces.empty() ? 0 : kOutputWindow / 4)) {
+      agent.link->send({static_cast<std::uint32_t>(JobFrame::taken), static_cast<std::uint32_t>(stream),
+                        static_cast<std::int32_t>(std::exchange(arrived.credited, 0)), 0});
+    }
+    if (output.has_no_reader() && !std::exchange(arrived.has_told_unread, true))
+      agent.link->send(
+          {static_cast<std::uint32_t>(JobFrame::unread), static_cast<std::uint32_t>(stream), 0, 0});
   }
-  return true;
 }
 
 void RemoteJob::pass_explanations(Agent& agent) {
@@ -197,13 +216,11 @@ void RemoteJob::pass_explanations(Agent& agent) {
 
 /// Rank 0 has the job's standard input: a piece at a time, so that nothing is read that nobody takes.
 void RemoteJob::pass_input() {
-  if (!may_send_input_ || has_sent_all_input_ || agents_.empty() || agents_.front()->link == nullptr) return;
-  pollfd readable{STDIN_FILENO, POLLIN, 0};
-  if (::poll(&readable, 1, 0) <= 0) return;
+  if (!may_read_input()) return;
   std::array<std::byte, kPiece> piece;
-  const ssize_t got = ::read(STDIN_FILENO, piece.data(), piece.size());
-  if (got < 0 && (errno == EINTR || errno == EAGAIN)) return;
-  const auto size = static_cast<std::size_t>(std::max<ssize_t>(got, 0));
+  const ssize_t got = input_->read(piece);
+  if (got < 0) return;
+  const auto size = static_cast<std::size_t>(got);
   agents_.front()->link->send({static_cast<std::uint32_t>(JobFrame::input), 0, 0, 0},
                               std::span(piece).first(size));
   may_send_input_ = false;
@@ -212,15 +229,14 @@ void RemoteJob::pass_input() {
 
 void RemoteJob::lose(Agent& agent, std::string why) {
   if (std::exchange(agent.is_lost, true)) return;
-  agent.blocked = nullptr;
   agent.bootstrap.reset();
   for (RemoteEvent& end : agent.ends) events_.push_back(std::move(end));
   agent.ends.clear();
   for (std::size_t place = 0; place < agent.ranks.size(); ++place) {
     RemoteRank& rank = agent.ranks[place];
-    rank.output.close();
-    rank.errors.close();
     rank.explain.close();
+    for (Arrived& arrived : agent.arrived)  // the last line may lack its end
+      arrived.pieces.push_back({agent.first + static_cast<int>(place), {}});
     if (!std::exchange(rank.has_ended, true))
       events_.push_back({RemoteEvent::Kind::lost, agent.first + static_cast<int>(place), 0,
                          fmt::format("was lost with the agent of its host {}: {}", agent.host.name, why)});

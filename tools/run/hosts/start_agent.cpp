@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <fmt/format.h>
+#include <signal.h>
 #include <spawn.h>
 #include <unistd.h>
 
@@ -46,7 +47,7 @@ std::vector<std::string> agent_command(const std::string& host, const std::strin
   return command;
 }
 
-StartedAgent start_agent(const std::vector<std::string>& command, const sigset_t& signal_mask) {
+StartedAgent start_agent(const std::vector<std::string>& command) {
   int input[2];
   int output[2];
   if (::pipe2(input, O_CLOEXEC) != 0)
@@ -73,9 +74,11 @@ StartedAgent start_agent(const std::vector<std::string>& command, const sigset_t
   ::posix_spawn_file_actions_adddup2(&actions, write_end.get(), STDERR_FILENO);
   sigset_t reset;
   sigemptyset(&reset);
-  sigaddset(&reset, SIGPIPE);
+  for (const int signal : {SIGPIPE, SIGCHLD}) sigaddset(&reset, signal);
+  sigset_t blocked;
+  sigemptyset(&blocked);
   ::posix_spawnattr_setsigdefault(&attributes, &reset);
-  ::posix_spawnattr_setsigmask(&attributes, &signal_mask);
+  ::posix_spawnattr_setsigmask(&attributes, &blocked);
   ::posix_spawnattr_setpgroup(&attributes, 0);
   ::posix_spawnattr_setflags(&attributes,
                              POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <signal.h>
 #include <sys/types.h>
 
 #include <string>
@@ -26,7 +25,8 @@ struct StartedAgent {
   base::Descriptor input;   // does not block; the agent ends when it is closed
   base::Descriptor output;  // of both kinds; does not block
 };
-/// Throws weft::Error that names the command.
-StartedAgent start_agent(const std::vector<std::string>& command, const sigset_t& signal_mask);
+/// The command blocks no signals and learns of the end of its children, whatever this process was started
+/// with. Throws weft::Error that names the command.
+StartedAgent start_agent(const std::vector<std::string>& command);
 
 }  // namespace weft::tools::run
