@@ -11,7 +11,12 @@ TELL = ("grep", "-E", "Sig(Blk|Ign)", "/proc/self/status")
 
 
 def bits(*signals):
-    return "%016x" % sum(1 << number - 1 for number in signals)
+    return sum(1 << number - 1 for number in signals)
+
+
+def told(text, name):
+    """What the ranks tell of their signals; from 32 on they are for the C library."""
+    return [int(line.split()[1], 16) & 0x7FFFFFFF for line in text.splitlines() if line.startswith(name)]
 
 
 class InheritedTest(unittest.TestCase):
@@ -27,7 +32,7 @@ class InheritedTest(unittest.TestCase):
             signal.signal(signal.SIGCHLD, signal.SIG_IGN)
         result = self.start(ignore, *TELL)
         self.assertEqual(result.returncode, 0, result.stderr)
-        self.assertEqual(result.stdout.count(f"SigIgn:\t{bits()}"), 2, "ranks learn of the ends of their children as well")
+        self.assertEqual(told(result.stdout, "SigIgn"), [0, 0], "ranks learn of the ends of their children as well")
         self.assertEqual(self.start(ignore, "sh", "-c", "sleep 0.1 & wait; exit 6").returncode, 6)
 
     def test_ranks_get_the_signals_that_the_launcher_was_started_to_block_and_ignore(self):
@@ -38,8 +43,8 @@ class InheritedTest(unittest.TestCase):
             signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1, signal.SIGCHLD, signal.SIGALRM])
         result = self.start(change, *TELL)
         self.assertEqual(result.returncode, 0, result.stderr)
-        self.assertEqual(result.stdout.count(f"SigBlk:\t{bits(signal.SIGUSR1, signal.SIGCHLD, signal.SIGALRM)}"), 2)
-        self.assertEqual(result.stdout.count(f"SigIgn:\t{bits(signal.SIGUSR2)}"), 2)
+        self.assertEqual(told(result.stdout, "SigBlk"), [bits(signal.SIGUSR1, signal.SIGCHLD, signal.SIGALRM)] * 2)
+        self.assertEqual(told(result.stdout, "SigIgn"), [bits(signal.SIGUSR2)] * 2)
 
     def test_a_variable_with_a_bad_value_starts_nothing_and_is_told_in_one_line(self):
         for name, value, right in (("WEFT_NETWORK", "carrier", "shm"), ("WEFT_PACKETS", "many", "integer"), ("WEFT_PORTS", "5-x", "LO-HI"),

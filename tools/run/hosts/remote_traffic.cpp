@@ -241,6 +241,7 @@ void RemoteJob::lose(Agent& agent, std::string why) {
       events_.push_back({RemoteEvent::Kind::lost, agent.first + static_cast<int>(place), 0,
                          fmt::format("was lost with the agent of its host {}: {}", agent.host.name, why)});
   }
+  pass_output(agent);  // nothing else may come that has it passed on
 }
 
 }  // namespace weft::tools::run
