@@ -115,9 +115,13 @@ void add_options_of_rounds(CLI::App& app, Typed& typed, Options& options) {
                "check contents and counts instead of measuring: nothing lost, duplicated or torn");
 }
 
+/// Ranks of weft that choose their network by themselves take sockets between hosts.
 bool leaves_a_host(const Measurement* measurement) {
-  return std::ranges::find(kTransportsBetweenHosts, measurement->transport()) !=
-         kTransportsBetweenHosts.end();
+  const Transport& over = *measurement->over;
+  const bool chooses_network =
+      std::ranges::none_of(over.environment, [](const auto& each) { return each.first == "WEFT_NETWORK"; });
+  return (over.role == Role::weft && over.launch == Launch::ranks && chooses_network) ||
+         std::ranges::find(kTransportsBetweenHosts, over.name) != kTransportsBetweenHosts.end();
 }
 
 /// With --hosts, leaves out what does not leave a host; refuses when nothing is left.
@@ -130,8 +134,10 @@ void choose_for_hosts(const Options& options, std::vector<const Measurement*>& m
   const auto [first, last] = std::ranges::stable_partition(measurements, leaves_a_host);
   for (auto each = first; each != last; ++each) left_out.push_back((*each)->name);
   if (first == measurements.begin())
-    throw Error(fmt::format("{} does not leave a host: with --hosts, --only must name transports of {}",
-                            left_out.front(), fmt::join(kTransportsBetweenHosts, ", ")));
+    throw Error(
+        fmt::format("{} does not leave a host: with --hosts, --only must name transports of weft between two "
+                    "ranks, or of {}",
+                    left_out.front(), fmt::join(kTransportsBetweenHosts, ", ")));
   measurements.erase(first, last);
 }
 

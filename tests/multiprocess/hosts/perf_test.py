@@ -54,10 +54,10 @@ class PerfTest(weft_hosts.TestCase):
             self.assertNotIn(f"{name} is left out", result.stdout)
 
     def test_what_does_not_leave_a_host_is_left_out(self):
-        result = self.perf(self.hosts.starter, *SHORT, "--only", "rate", "--compare", "weft-am-tcp,bare-ring-buffer")
+        result = self.perf(self.hosts.starter, *SHORT, "--only", "rate")
         self.assertEqual((result.returncode, result.stderr), (0, ""))
-        self.assertIn("left out, as with --hosts they do not leave a host: rate/bare-ring-buffer\n", result.stdout)
-        self.assertIn("weft-am-tcp", result.stdout)
+        self.assertRegex(result.stdout, r"(?m)^left out, as with --hosts they do not leave a host: rate/bare-ring-buffer")
+        self.assertRegex(result.stdout, r"(?m)^ *serial-handler .*\d")
 
     def test_rounds_that_are_done_stay_when_a_later_one_fails_or_the_user_interrupts(self):
         counted = os.path.join(self.hosts.folder, "count")

@@ -14,6 +14,9 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <optional>
+#include <vector>
 
 #include "base/clock.hpp"
 #include "base/uninterrupted.hpp"
@@ -62,6 +65,14 @@ bool take(int descriptor, std::string& text) {
   return count > 0;
 }
 
+void add_descendants(pid_t process, std::vector<pid_t>& all) {
+  std::ifstream children(fmt::format("/proc/{0}/task/{0}/children", process));
+  for (pid_t child = 0; children >> child;) {
+    all.push_back(child);
+    add_descendants(child, all);
+  }
+}
+
 }  // namespace
 
 std::string Ended::reason() const {
@@ -104,11 +115,14 @@ bool Child::is_running() {
   return false;
 }
 
-/// A launcher that is asked has time to end what it has started.
+/// A launcher that is asked has time to end what it has started; what it leaves is killed.
 void Child::end_gently() {
-  if (process_ > 0) ::kill(process_, SIGTERM);
+  std::vector<pid_t> all;
+  add_descendants(process_, all);
+  ::kill(process_, SIGTERM);
   for (const base::Deadline deadline(kGrace); is_running() && !deadline.passed();) ::usleep(500);
   kill_and_reap();
+  for (const pid_t process : all) ::kill(process, SIGKILL);
 }
 
 /// Until the program has ended and its output with it. What it has left running may hold its output open, and
