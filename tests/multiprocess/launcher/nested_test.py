@@ -15,7 +15,7 @@ class NestedTest(unittest.TestCase):
         result = run("-n", 1, "--explain", 50, "sh", "-c", script)
         self.assertEqual(result.returncode, 0, result.stderr)
         names = {line.split("=")[0] for line in result.stdout.splitlines()}
-        self.assertLessEqual(names, {"WEFT_RANK", "WEFT_SIZE", "WEFT_JOB", "WEFT_BOOTSTRAP", "WEFT_BOOTSTRAP_SOCKET"})
+        self.assertLessEqual(names, {"WEFT_RANK", "WEFT_SIZE", "WEFT_JOB", "WEFT_BOOTSTRAP", "WEFT_BOOTSTRAP_SOCKET", "WEFT_START_PROCESSOR"})
 
     def test_inner_jobs_run_in_every_rank(self):
         result = run("-n", 2, WEFT, "run", "-n", 3, RANK, "gather")
