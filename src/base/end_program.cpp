@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "base/uninterrupted.hpp"
+#include "base/host/uninterrupted.hpp"
 
 namespace weft::base {
 

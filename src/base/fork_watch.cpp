@@ -13,7 +13,7 @@
 #include <mutex>
 #include <string>
 
-#include "base/uninterrupted.hpp"
+#include "base/host/uninterrupted.hpp"
 
 namespace weft::base {
 

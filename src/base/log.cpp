@@ -12,7 +12,7 @@
 
 #include "base/attributes.hpp"
 #include "base/clock.hpp"
-#include "base/uninterrupted.hpp"
+#include "base/host/uninterrupted.hpp"
 
 namespace weft::base {
 

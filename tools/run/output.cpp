@@ -17,7 +17,7 @@
 
 #include <vector>
 #include "base/system_call.hpp"
-#include "base/uninterrupted.hpp"
+#include "base/host/uninterrupted.hpp"
 
 namespace weft::tools::run {
 

@@ -10,7 +10,7 @@
 #include <cerrno>
 
 #include "base/system_call.hpp"
-#include "base/uninterrupted.hpp"
+#include "base/host/uninterrupted.hpp"
 
 namespace weft::base {
 namespace {

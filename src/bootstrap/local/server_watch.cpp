@@ -12,7 +12,7 @@
 
 #include "base/signals_blocked.hpp"
 #include "base/system_call.hpp"
-#include "base/uninterrupted.hpp"
+#include "base/host/uninterrupted.hpp"
 
 namespace weft::bootstrap::local {
 

@@ -1,5 +1,5 @@
 // The counters of a device and of a runtime: those that are counted, and those that are derived.
-#include "base/uninterrupted.hpp"
+#include "base/host/uninterrupted.hpp"
 #include "core/diagnosis/counter_report.hpp"
 #include "core/protocol/wire.hpp"
 #include "core/runtime/device_state.hpp"

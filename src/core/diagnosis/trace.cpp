@@ -2,7 +2,7 @@
 
 #include "base/json_writer.hpp"
 #include "base/rank_file.hpp"
-#include "base/uninterrupted.hpp"
+#include "base/host/uninterrupted.hpp"
 #include "concurrent/thread_number.hpp"
 
 #include <weft/error.hpp>

@@ -4,7 +4,7 @@
 
 #include "base/clock.hpp"
 #include "base/host/host.hpp"
-#include "base/uninterrupted.hpp"
+#include "base/host/uninterrupted.hpp"
 
 #include <poll.h>
 #include <sys/syscall.h>

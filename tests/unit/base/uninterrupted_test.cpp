@@ -1,4 +1,4 @@
-#include "base/uninterrupted.hpp"
+#include "base/host/uninterrupted.hpp"
 
 #include <gtest/gtest.h>
 #include <signal.h>

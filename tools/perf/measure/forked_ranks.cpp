@@ -15,7 +15,7 @@
 #include <exception>
 #include <string>
 
-#include "base/uninterrupted.hpp"
+#include "base/host/uninterrupted.hpp"
 
 namespace weft::tools::perf {
 

@@ -9,7 +9,7 @@
 #include <cstdio>
 #include <string>
 
-#include "base/uninterrupted.hpp"
+#include "base/host/uninterrupted.hpp"
 #include "run/hosts/agent_loop.hpp"
 #include "run/hosts/start_agent.hpp"
 #include "run/processes.hpp"

@@ -26,7 +26,7 @@
 #include <vector>
 
 #include "base/system_call.hpp"
-#include "base/uninterrupted.hpp"
+#include "base/host/uninterrupted.hpp"
 #include "bootstrap/relay/agent.hpp"
 #include "bootstrap/relay/frame_link.hpp"
 #include "run/binding.hpp"

@@ -15,7 +15,7 @@
 #include <cstring>
 
 #include "base/system_call.hpp"
-#include "base/uninterrupted.hpp"
+#include "base/host/uninterrupted.hpp"
 
 namespace weft::tools::run {
 

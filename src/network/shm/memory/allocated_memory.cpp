@@ -2,7 +2,7 @@
 
 #include "base/memory/memory_file.hpp"
 #include "base/system_call.hpp"
-#include "base/uninterrupted.hpp"
+#include "base/host/uninterrupted.hpp"
 #include "network/shm/memory/retired_ranges.hpp"
 
 #include <weft/error.hpp>

@@ -4,7 +4,7 @@
 
 #include "base/host/host.hpp"
 #include "base/system_call.hpp"
-#include "base/uninterrupted.hpp"
+#include "base/host/uninterrupted.hpp"
 #include "network/shm/segment/peer_descriptor.hpp"
 
 #include <poll.h>
