@@ -16,8 +16,8 @@
 #include <cstring>
 
 #include <vector>
-#include "base/system_call.hpp"
 #include "base/host/uninterrupted.hpp"
+#include "base/system_call.hpp"
 
 namespace weft::tools::run {
 

@@ -13,8 +13,8 @@
 #include <cerrno>
 #include <cstring>
 
-#include "base/system_call.hpp"
 #include "base/host/uninterrupted.hpp"
+#include "base/system_call.hpp"
 
 namespace weft::tools::run {
 namespace {

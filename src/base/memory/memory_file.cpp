@@ -9,8 +9,8 @@
 
 #include <cerrno>
 
-#include "base/system_call.hpp"
 #include "base/host/uninterrupted.hpp"
+#include "base/system_call.hpp"
 
 namespace weft::base {
 namespace {

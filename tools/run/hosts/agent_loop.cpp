@@ -25,8 +25,8 @@
 #include <string>
 #include <vector>
 
-#include "base/system_call.hpp"
 #include "base/host/uninterrupted.hpp"
+#include "base/system_call.hpp"
 #include "bootstrap/relay/agent.hpp"
 #include "bootstrap/relay/frame_link.hpp"
 #include "run/binding.hpp"

@@ -14,8 +14,8 @@
 #include <cstdio>
 #include <cstring>
 
-#include "base/system_call.hpp"
 #include "base/host/uninterrupted.hpp"
+#include "base/system_call.hpp"
 
 namespace weft::tools::run {
 

@@ -16,9 +16,9 @@
 #include <thread>
 
 #include "base/descriptor.hpp"
+#include "base/host/uninterrupted.hpp"
 #include "base/log.hpp"
 #include "base/system_call.hpp"
-#include "base/host/uninterrupted.hpp"
 #include "bootstrap/contact/environment/arrival.hpp"
 #include "bootstrap/contact/job_secret.hpp"
 #include "sockets/greeting.hpp"

@@ -1,8 +1,8 @@
 #include "network/shm/memory/allocated_memory.hpp"
 
+#include "base/host/uninterrupted.hpp"
 #include "base/memory/memory_file.hpp"
 #include "base/system_call.hpp"
-#include "base/host/uninterrupted.hpp"
 #include "network/shm/memory/retired_ranges.hpp"
 
 #include <weft/error.hpp>
