@@ -137,13 +137,16 @@ bool MatchedMessages::take_credit_of_others(int peer, const SendOptions& options
 
 namespace {
 
+constexpr std::size_t kShort = 512;  // bytes; most messages, which shall do with a small stack
+
 /// Out of line, so that its buffer leaves the stack before the end of the send is signalled, whose handler
-/// may send.
+/// may send. `Room`: at least the payload and the trailer.
+template <std::size_t Room>
 [[gnu::noinline]] SendResult send_in_slots(const ObservedPort& port, const Outgoing& outgoing,
                                            const SendPayload& payload, const MatchTrailer& trailer,
                                            bool exclusive) noexcept {
   const std::size_t size = payload.size();
-  std::array<std::byte, kLargestInline> content;
+  std::array<std::byte, Room> content;
   payload.copy_to(content.data());
   std::memcpy(content.data() + size, &trailer, sizeof trailer);
   return port->send(outgoing, {content.data(), size + sizeof trailer}, exclusive);
@@ -159,7 +162,9 @@ Status MatchedMessages::send_at_once(int peer, std::uint64_t tag, const SendPayl
   const std::size_t whole = size + sizeof trailer;
   SendResult result;
   if (goes_without_packet(peer, size)) {
-    result = send_in_slots(context_.port, outgoing, payload, trailer, caller.exclusive);
+    result = whole <= kShort
+                 ? send_in_slots<kShort>(context_.port, outgoing, payload, trailer, caller.exclusive)
+                 : send_in_slots<kLargestInline>(context_.port, outgoing, payload, trailer, caller.exclusive);
   } else {
     Packet own;
     if (packet == nullptr) {
