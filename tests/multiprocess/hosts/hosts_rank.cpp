@@ -100,7 +100,8 @@ void meet(Runtime& runtime) {
   while (!waiting.empty()) {
     std::erase_if(waiting,
                   [&](int rank) { return endpoint.post_am(rank, remote, bytes_of(word)).is_accepted(); });
-    if (!waiting.empty()) endpoint.wait_for([] { return false; }, std::chrono::milliseconds(1));
+    if (!waiting.empty())
+      static_cast<void>(endpoint.wait_for([] { return false; }, std::chrono::milliseconds(1)));
   }
   endpoint.wait_until([&] { return come == others; });
   std::ostringstream line;

@@ -35,7 +35,9 @@ TEST(OrderedErrors, name_what_would_be_right) {
                        static_cast<void>(
                            endpoint.post_receive(0, any_tag, buffer, {.completion = &recorder, .engine = 9}));
                      })),
-           std::pair("receive", error_of([&] { endpoint.receive(0, any_tag, buffer, {.engine = 9}); })),
+           std::pair("receive", error_of([&] {
+                       static_cast<void>(endpoint.receive(0, any_tag, buffer, {.engine = 9}));
+                     })),
            std::pair("probe",
                      error_of([&] { static_cast<void>(endpoint.probe(0, any_tag, found, {.engine = 9})); })),
            std::pair("matched_probe",
