@@ -128,7 +128,8 @@ class TransparencyTest(weft_hosts.TestCase):
 
     def test_a_timer_does_not_matter_without_a_launcher_either(self):
         ranks = [subprocess.Popen(self.hosts.hosts[rank].command(INTERRUPTED, "200", "talks"), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                  env=environment(RANK=str(rank), WORLD_SIZE="4", MASTER_ADDR="10.77.0.1", MASTER_PORT="29577"))
+                                  env=environment(RANK=str(rank), WORLD_SIZE="4", MASTER_ADDR="10.77.0.1", MASTER_PORT="29577",
+                                                  WEFT_JOB_SECRET="known to all four"))
                  for rank in range(4)]
         results = [self.finish(rank) for rank in ranks]
         self.assertEqual([(code, err) for code, _, err in results], [(0, b"")] * 4)
