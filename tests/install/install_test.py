@@ -12,7 +12,7 @@ from pathlib import Path
 SOURCE = Path(os.environ["WEFTDEV_SOURCE_DIR"])
 BUILD = Path(os.environ["WEFTDEV_BIN_DIR"]).parent
 HERE = Path(__file__).resolve().parent
-HANG_GUARD_S = 600
+HANG_GUARD_S = 1800
 
 
 def run(*command, **options):

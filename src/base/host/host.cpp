@@ -1,14 +1,25 @@
 #include "base/host/host.hpp"
 
+#include "base/host/own_threads.hpp"
+
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <fstream>
 #include <string>
 #include <string_view>
 
 namespace weft::base {
+
+namespace {
+
+constinit std::atomic<int> own_threads{0};
+
+}  // namespace
+
+void count_own_thread(int change) noexcept { own_threads.fetch_add(change, std::memory_order_relaxed); }
 
 std::uint64_t read_boot_id() {
   std::ifstream file("/proc/sys/kernel/random/boot_id");
@@ -28,8 +39,10 @@ bool is_only_thread() noexcept {
 #else
   constexpr nlink_t kOfTheSanitizer = 0;
 #endif
+  const auto own = static_cast<nlink_t>(own_threads.load(std::memory_order_relaxed));
   struct stat threads {};
-  return ::stat("/proc/self/task", &threads) == 0 && threads.st_nlink <= kOfOneThread + kOfTheSanitizer;
+  return ::stat("/proc/self/task", &threads) == 0 &&
+         threads.st_nlink <= kOfOneThread + kOfTheSanitizer + own;
 }
 
 std::uint64_t read_pid_namespace() {

@@ -2,6 +2,7 @@
 
 #include "base/clock.hpp"
 #include "base/fork_watch.hpp"
+#include "base/host/own_threads.hpp"
 #include "base/signals_blocked.hpp"
 #include "concurrent/process_barrier.hpp"
 #include "network/session/session_device.hpp"
@@ -67,7 +68,13 @@ bool Courier::add(std::uint32_t index, SessionDevice& device) noexcept try {
   if (!concurrent::has_private_barrier()) return false;
   if (!thread_.joinable()) {
     const base::SignalsBlocked inherited;
-    thread_ = std::thread([this] { run(); });
+    base::count_own_thread(1);
+    try {
+      thread_ = std::thread([this] { run(); });
+    } catch (...) {
+      base::count_own_thread(-1);
+      throw;
+    }
     note_running(*this);
   }
   // Pairs with the acquires of the thread: the device is complete.
@@ -87,6 +94,7 @@ void Courier::stop() noexcept {
   wake_on(stops_);
   wake();
   thread_.join();
+  base::count_own_thread(-1);
 }
 
 bool Courier::any_laden() const noexcept {
