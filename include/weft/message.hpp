@@ -74,7 +74,7 @@ struct MessageAccess;
 
 /// Tells, in a line on standard error, of a message whose outcome is not ok and that ends before anybody has
 /// read it. `kind` and the others are the fields of the message, by value.
-[[gnu::cold]] WEFT_API void tell_unread_outcome(std::uint64_t kind, std::uint64_t tag, std::size_t size,
+[[gnu::cold]] WEFT_API void tell_unread_outcome(std::uint64_t kind, std::size_t size,
                                                 std::uint64_t cookie) noexcept;
 
 /// The owner of the head of a multipart message.
@@ -314,10 +314,16 @@ class [[nodiscard]] Message {
     if ((kind_ & kEnds) == 0) return;
     const std::uint64_t kind = kind_;
     kind_ = kind & ~(kHolding | kUnread);
+    end(kind, owner_, data_, size_, cookie_);
+  }
+  // A function of its own that gets what it needs by value: in one with a loop over messages, theirs would
+  // lie in memory.
+  [[gnu::noinline]] static void end(std::uint64_t kind, PayloadOwner* owner, const std::byte* data,
+                                    std::size_t size, std::uint64_t cookie) noexcept {
     if ((kind & kUnread) != 0) [[unlikely]]
-      detail::tell_unread_outcome(kind, tag_, size_, cookie_);
+      detail::tell_unread_outcome(kind, size, cookie);
     if (static_cast<Holding>(kind >> kHoldingShift & 3) == Holding::owner)
-      owner_->release(const_cast<std::byte*>(data_), size_, cookie_);
+      owner->release(const_cast<std::byte*>(data), size, cookie);
   }
 
   const std::byte* data_ = nullptr;

@@ -46,8 +46,7 @@ const char* name_of(Operation operation) noexcept {
 
 void tell_unread_outcomes_anew() noexcept { told.store(0, std::memory_order_relaxed); }
 
-void tell_unread_outcome(std::uint64_t kind, std::uint64_t tag, std::size_t size,
-                         std::uint64_t cookie) noexcept {
+void tell_unread_outcome(std::uint64_t kind, std::size_t size, std::uint64_t cookie) noexcept {
   const std::uint32_t number = told.fetch_add(1, std::memory_order_relaxed);
   if (number > kTold) return;
   const base::Log log;
@@ -58,7 +57,6 @@ void tell_unread_outcome(std::uint64_t kind, std::uint64_t tag, std::size_t size
   std::string text = std::string(name_of(operation));
   if (peer >= 0)
     text += (operation == Operation::receive ? " from rank " : " with rank ") + std::to_string(peer);
-  if (operation == Operation::receive || operation == Operation::send) text += ", tag " + std::to_string(tag);
   text += " has ended as ";
   text += weft::name_of(outcome);
   if (operation == Operation::receive && outcome == Outcome::truncated)

@@ -92,8 +92,9 @@ class OptionsTest(unittest.TestCase):
 
     def test_a_wrong_environment_of_the_ranks_is_told(self):
         result = perf_without_ucx(*SHORT, "--only", "rate/serial-handler", WEFT_PACKET_SIZE="enormous")
-        self.assertEqual((result.returncode, result.stdout), (1, ""))
-        self.assertIn("rate/serial-handler", result.stderr)
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("WEFT_PACKET_SIZE=enormous is not valid", result.stderr)
+        self.assertIn("not measured: rate/serial-handler", result.stdout)
 
     def test_only_takes_workloads_transports_and_names(self):
         result = perf_without_ucx(*SHORT, "--only", "latency/bare-cache-line,bare-ring-buffer")
