@@ -66,7 +66,7 @@ struct Membership {
 
 /// Takes connections into places of their own until the peers have proved themselves. Any device's thread may
 /// call serve(); others then return at once.
-class Acceptor : private UnprovedConnections::Owner {
+class Acceptor final : private UnprovedConnections::Owner {
  public:
   static constexpr std::size_t kInboxes = 256;
 
