@@ -12,7 +12,8 @@ namespace weft::parcel {
 /// What of the parcels towards one rank travels together.
 enum class Aggregation : std::uint8_t {
   /// Each parcel leaves at once while the transport accepts it; what it pushes back waits, and leaves
-  /// together. The default.
+  /// together. So do parcels close upon each other while enough costly messages are under way
+  /// (PortLimits::messages_at_once). The default.
   adaptive,
   /// Each parcel is a message of its own: the paper's send-immediate.
   immediate,

@@ -70,6 +70,12 @@ class Receiver {
 struct PortLimits {
   std::size_t small_bytes = 0;    ///< longest message for try_send_small
   std::size_t message_bytes = 0;  ///< heads up to here are moved with the least effort
+  /// So many messages to a rank are worth having under way; while there are as many, parcels that follow
+  /// close upon each other wait and travel together (Aggregation::adaptive). For ports where a message costs
+  /// much more than a parcel, and which take all the same whatever they are given.
+  std::uint32_t messages_at_once = kAnyNumber;
+  std::uint32_t chunked_at_once = kAnyNumber;  ///< likewise, of parcels with chunks
+  static constexpr std::uint32_t kAnyNumber = UINT32_MAX;
 };
 
 /// One parcelport. Unless said otherwise, any worker thread calls, several at a time; `worker` is its number,

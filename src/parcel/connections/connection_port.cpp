@@ -59,7 +59,8 @@ class ConnectionPort final : public Parcelport, private HeaderReceiver {
   void allgather(Bytes mine, std::span<std::byte> all) override { transport_->allgather(mine, all); }
   PortLimits limits() const noexcept override {
     const std::size_t room = transport_->header_bytes() - sizeof(HeaderMessage);
-    return {room, room};
+    // Each chunk is a message in any case, and those of one connection go one after the other.
+    return {room, room, kMessagesAtOnce, PortLimits::kAnyNumber};
   }
   bool has_failed(int rank) const noexcept override { return transport_->has_failed(rank); }
   weft::Runtime* transport() noexcept override { return transport_->transport(); }
@@ -93,6 +94,7 @@ class ConnectionPort final : public Parcelport, private HeaderReceiver {
   struct Copied final : IncomingMessage {
     std::vector<std::byte> bytes;
   };
+  static constexpr std::uint32_t kMessagesAtOnce = 4;
   // Longer heads keep memory of their own, instead of being copied among others.
   static constexpr std::size_t kSmall = 2048;
 

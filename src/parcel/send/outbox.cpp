@@ -6,12 +6,17 @@
 #include <cstring>
 #include <utility>
 
+#include "base/clock.hpp"
+
 namespace weft::parcel {
 
 namespace {
 
 // Messages to one rank that are under way at a time, in the queued configuration.
 constexpr std::uint32_t kConnectionsPerRank = 4;
+// Parcels to a rank that come at longer intervals do not wait for each other: about as often a busy worker
+// looks at the network, and sends what waits.
+constexpr std::int64_t kRareNs = 20'000;
 // Beyond these, who sends moves communication until the rank has taken some: bytes of heads that wait, and
 // bytes of chunks that wait or are under way. Chunks are the program's own arrays: with few of them under way
 // their memory is used again while it is in the cache, and no new pages are asked of the kernel.
@@ -41,10 +46,14 @@ std::uint64_t parcels_in(Bytes head) noexcept {
 Outbox::Outbox(Parcelport& port, const RuntimeOptions& options, bool (*poll)(void*), void* context)
     : port_(port),
       aggregation_(options.aggregation),
-      small_bytes_(port.limits().small_bytes),
-      message_bytes_(options.aggregation == Aggregation::queued
-                         ? options.message_limit
-                         : std::min(options.message_limit, port.limits().message_bytes)),
+      limits_(options.aggregation == Aggregation::queued
+                  ? PortLimits{0, 0, kConnectionsPerRank, kConnectionsPerRank}
+                  : port.limits()),
+      are_small_tracked_(options.aggregation == Aggregation::queued ||
+                         (options.aggregation == Aggregation::adaptive &&
+                          limits_.messages_at_once != PortLimits::kAnyNumber)),
+      message_bytes_(are_small_tracked_ ? options.message_limit
+                                        : std::min(options.message_limit, port.limits().message_bytes)),
       most_connections_(options.connections),
       poll_(poll),
       context_(context) {
@@ -64,7 +73,8 @@ void Outbox::send(int peer, detail::ByteBuffer& head, std::vector<Bytes>& chunks
     send_at_once(peer, head, chunks, held, worker);
     return;
   }
-  if (aggregation_ == Aggregation::adaptive && !destination.has_waiting.load(std::memory_order_relaxed)) {
+  bool is_urgent = false;
+  if (aggregation_ == Aggregation::adaptive && may_leave_now(destination, !chunks.empty(), is_urgent)) {
     if (try_now(peer, head, chunks, held, worker)) [[likely]]
       return;
     pushed_back_.fetch_add(1, std::memory_order_relaxed);
@@ -74,8 +84,8 @@ void Outbox::send(int peer, detail::ByteBuffer& head, std::vector<Bytes>& chunks
     const std::lock_guard lock(destination.mutex);
     const std::size_t sealed = destination.sealed.size();
     append(destination, peer, head, chunks, std::move(held));
-    if (aggregation_ == Aggregation::queued || destination.sealed.size() != sealed)
-      flush_locked(destination, peer, worker);
+    if (are_small_tracked_ || destination.sealed.size() != sealed)
+      flush_locked(destination, peer, worker, is_urgent);
     is_too_much = destination.waiting_bytes > kMostWaiting;
   }
   while (is_too_much) {
@@ -84,6 +94,22 @@ void Outbox::send(int peer, detail::ByteBuffer& head, std::vector<Bytes>& chunks
     flush_locked(destination, peer, worker);
     is_too_much = destination.waiting_bytes > kMostWaiting;
   }
+}
+
+bool Outbox::has_room(const Destination& destination, bool has_chunks) const noexcept {
+  const std::uint32_t most = has_chunks ? limits_.chunked_at_once : limits_.messages_at_once;
+  return most == PortLimits::kAnyNumber || destination.connections.load(std::memory_order_relaxed) < most;
+}
+
+bool Outbox::may_leave_now(Destination& destination, bool has_chunks, bool& is_urgent) const noexcept {
+  const bool has_waiting = destination.has_waiting.load(std::memory_order_relaxed);
+  if (!are_small_tracked_) [[likely]]
+    return !has_waiting;
+  // What waits here has not been refused: chunks that a port takes in any number need not wait behind it.
+  if (has_room(destination, has_chunks) && (!has_waiting || has_chunks)) return true;
+  const std::int64_t now = base::now_ns();
+  is_urgent = now - destination.last_held_up.exchange(now, std::memory_order_relaxed) > kRareNs;
+  return is_urgent && !has_waiting;
 }
 
 void Outbox::wait_for_room(Destination& destination, int peer, unsigned worker) {
@@ -98,7 +124,7 @@ void Outbox::wait_for_room(Destination& destination, int peer, unsigned worker) 
 
 bool Outbox::try_now(int peer, detail::ByteBuffer& head, std::vector<Bytes>& chunks,
                      std::unique_ptr<detail::HeldValues>& held, unsigned worker) {
-  if (chunks.empty() && head.size() <= small_bytes_) [[likely]] {
+  if (is_small(head, !chunks.empty())) [[likely]] {
     if (!port_.try_send_small(peer, head.bytes(), worker)) return false;
     messages_.fetch_add(1, std::memory_order_relaxed);
     return true;
@@ -153,12 +179,9 @@ void Outbox::append(Destination& destination, int peer, detail::ByteBuffer& head
 
 bool Outbox::try_message(Destination& destination, std::unique_ptr<OutgoingMessage>& message,
                          unsigned worker) {
-  if (aggregation_ == Aggregation::queued &&
-      destination.connections.load(std::memory_order_relaxed) >= kConnectionsPerRank)
-    return false;
   const std::uint64_t parcels = parcels_in(message->head.bytes());
   const std::size_t size = message->head.size();
-  if (aggregation_ != Aggregation::queued && message->chunks.empty() && size <= small_bytes_) {
+  if (is_small(message->head, !message->chunks.empty())) {
     if (!port_.try_send_small(message->peer, message->head.bytes(), worker)) return false;
     message.reset();
   } else {
@@ -176,7 +199,7 @@ bool Outbox::try_message(Destination& destination, std::unique_ptr<OutgoingMessa
   return true;
 }
 
-bool Outbox::flush_locked(Destination& destination, int peer, unsigned worker) {
+bool Outbox::flush_locked(Destination& destination, int peer, unsigned worker, bool is_urgent) {
   bool has_sent = false;
   while (!destination.sealed.empty() || destination.open) {
     if (port_.has_failed(peer)) [[unlikely]] {
@@ -184,6 +207,7 @@ bool Outbox::flush_locked(Destination& destination, int peer, unsigned worker) {
       break;
     }
     auto& message = destination.sealed.empty() ? destination.open : destination.sealed.front();
+    if (!is_urgent && !has_room(destination, !message->chunks.empty())) return has_sent;
     if (!try_message(destination, message, worker)) {
       pushed_back_.fetch_add(1, std::memory_order_relaxed);
       return has_sent;

@@ -42,12 +42,13 @@ class Outbox {
  private:
   /// The parcels towards one rank that wait.
   struct Destination {
+    std::atomic<std::int64_t> last_held_up{0};  // when a parcel last found enough messages under way
     std::mutex mutex;
     std::atomic<bool> has_waiting{false};
     std::unique_ptr<OutgoingMessage> open;                // parcels are appended to it
     std::deque<std::unique_ptr<OutgoingMessage>> sealed;  // before those in `open`
     std::size_t waiting_bytes = 0;
-    std::atomic<std::uint32_t> connections{0};  // messages under way (queued)
+    std::atomic<std::uint32_t> connections{0};  // messages under way that are reported sent()
     std::atomic<std::size_t> chunk_bytes{0};    // waiting or under way
   };
 
@@ -59,16 +60,26 @@ class Outbox {
                              std::unique_ptr<detail::HeldValues>& held, unsigned worker);
   void append(Destination& destination, int peer, detail::ByteBuffer& head, std::vector<Bytes>& chunks,
               std::unique_ptr<detail::HeldValues> held);
-  bool flush_locked(Destination& destination, int peer, unsigned worker);
+  /// `is_urgent`: however many messages are under way.
+  bool flush_locked(Destination& destination, int peer, unsigned worker, bool is_urgent = false);
+  /// There are fewer messages under way than what makes waiting worth while.
+  [[nodiscard]] bool has_room(const Destination& destination, bool has_chunks) const noexcept;
+  /// Returns whether a parcel is to be sent by itself at once (adaptive). `is_urgent`: although enough
+  /// messages are under way, since parcels come so slowly that none should wait for another.
+  [[nodiscard]] bool may_leave_now(Destination& destination, bool has_chunks, bool& is_urgent) const noexcept;
   /// Drops what waits for a rank that has failed.
   void drop(Destination& destination);
   [[nodiscard]] bool try_message(Destination& destination, std::unique_ptr<OutgoingMessage>& message,
                                  unsigned worker);
   [[nodiscard]] std::unique_ptr<OutgoingMessage> connection(int peer);
+  [[nodiscard]] bool is_small(const detail::ByteBuffer& head, bool has_chunks) const noexcept {
+    return !has_chunks && !are_small_tracked_ && head.size() <= limits_.small_bytes;
+  }
 
   Parcelport& port_;
   const Aggregation aggregation_;
-  const std::size_t small_bytes_;
+  const PortLimits limits_;
+  const bool are_small_tracked_;     // as messages that are reported sent(): so many are under way
   const std::size_t message_bytes_;  // a message is sealed when it has so many
   const unsigned most_connections_;
   bool (*const poll_)(void*);

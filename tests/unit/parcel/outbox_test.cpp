@@ -1,11 +1,15 @@
 // The outbox over a parcelport that takes everything and tells the end of a message when it is asked to.
 #include "parcel/send/outbox.hpp"
 
+#include <weft/parcel/detail/parcel_header.hpp>
+
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstddef>
 #include <deque>
 #include <memory>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -14,10 +18,11 @@ namespace {
 
 class SlowPort final : public Parcelport {
  public:
+  explicit SlowPort(PortLimits limits = {.small_bytes = 64, .message_bytes = 4096}) : port_limits(limits) {}
   [[nodiscard]] int rank() const noexcept override { return 0; }
   [[nodiscard]] int size() const noexcept override { return 2; }
   void allgather(Bytes, std::span<std::byte>) override {}
-  [[nodiscard]] PortLimits limits() const noexcept override { return {64, 4096}; }
+  [[nodiscard]] PortLimits limits() const noexcept override { return port_limits; }
   void start(Receiver&, unsigned) override {}
   void stop() override {}
   [[nodiscard]] bool try_send_small(int, Bytes, unsigned) override { return true; }
@@ -31,6 +36,7 @@ class SlowPort final : public Parcelport {
   void wake() noexcept override {}
   [[nodiscard]] bool has_failed(int) const noexcept override { return fails; }
 
+  const PortLimits port_limits;
   std::deque<std::unique_ptr<OutgoingMessage>> under_way;
   bool refuses = false;
   bool fails = false;
@@ -98,6 +104,77 @@ TEST_P(ChunksUnderWay, AreForgottenWithTheMessagesThatAreDropped) {
   polls = 0;
   send_array();
   EXPECT_EQ(polls, 0) << "arrays that were dropped still count as under way";
+}
+
+/// Over a port that takes whatever it is given, and that has enough to do with two messages.
+class CostlyMessages : public testing::Test {
+ protected:
+  void send_parcel() {
+    detail::ByteBuffer head;
+    const detail::ParcelHeader header{sizeof header, 1};
+    head.append(bytes_of(header));
+    std::vector<Bytes> none;
+    outbox.send(1, head, none, nullptr, 0);
+  }
+  void end_one() {
+    auto message = std::move(port.under_way.front());
+    port.under_way.pop_front();
+    outbox.sent(std::move(message), true);
+  }
+  [[nodiscard]] std::size_t parcels_under_way() const {
+    std::size_t bytes = 0;
+    for (const auto& message : port.under_way) bytes += message->head.size();
+    return bytes / sizeof(detail::ParcelHeader);
+  }
+
+  SlowPort port{PortLimits{.small_bytes = 64, .message_bytes = 4096, .messages_at_once = 2}};
+  Outbox outbox{port, RuntimeOptions{}, [](void*) { return false; }, nullptr};
+};
+
+TEST_F(CostlyMessages, LeaveAtOnceWhileFewAreUnderWay) {
+  for (int count = 0; count < 100; ++count) {
+    send_parcel();
+    ASSERT_EQ(port.under_way.size(), 1U);
+    ASSERT_TRUE(port.under_way.front()->chunks.empty());
+    end_one();
+  }
+  EXPECT_TRUE(outbox.is_empty());
+  EXPECT_EQ(outbox.counts().messages, 100U);
+}
+
+TEST_F(CostlyMessages, TakeAllThatHasComeMeanwhile) {
+  constexpr std::size_t kParcels = 10'000;
+  for (std::size_t count = 0; count < kParcels; ++count) send_parcel();
+  // How many does not depend on the machine's speed but for those that come after a pause.
+  EXPECT_LT(parcels_under_way(), kParcels);
+  EXPECT_FALSE(outbox.is_empty());
+  while (!port.under_way.empty()) {
+    end_one();
+    outbox.flush(0);
+  }
+  EXPECT_TRUE(outbox.is_empty());
+  EXPECT_LT(outbox.counts().messages, kParcels);
+  EXPECT_GT(outbox.counts().aggregated, 0U);
+}
+
+TEST_F(CostlyMessages, DoNotHoldUpAParcelThatComesAfterAPause) {
+  for (int count = 0; count < 5; ++count) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    send_parcel();
+    ASSERT_EQ(parcels_under_way(), static_cast<std::size_t>(count + 1)) << "nobody ends a message meanwhile";
+  }
+}
+
+TEST_F(CostlyMessages, LetArraysPassThatThePortTakesInAnyNumber) {
+  const std::vector<std::byte> array(10'000);
+  for (int count = 0; count < 100; ++count) send_parcel();
+  const std::size_t before = port.under_way.size();
+  detail::ByteBuffer head;
+  head.append(Bytes(array.data(), 16));
+  std::vector<Bytes> chunks{Bytes(array)};
+  outbox.send(1, head, chunks, nullptr, 0);
+  ASSERT_EQ(port.under_way.size(), before + 1);
+  EXPECT_EQ(port.under_way.back()->chunks.size(), 1U);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, ChunksUnderWay,

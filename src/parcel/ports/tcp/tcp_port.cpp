@@ -55,7 +55,7 @@ class TcpPort final : public Parcelport {
   int size() const noexcept override { return runtime_->size(); }
   int ranks_of_host() const noexcept override { return static_cast<int>(runtime_->local_ranks().size()); }
   void allgather(Bytes mine, std::span<std::byte> all) override { runtime_->allgather(mine, all); }
-  PortLimits limits() const noexcept override { return {0, 1 << 20}; }
+  PortLimits limits() const noexcept override { return {0, 1 << 20, kWrites, kWrites}; }
   bool has_failed(int rank) const noexcept override {
     return failed_[static_cast<std::size_t>(rank)].load(std::memory_order_relaxed) ||
            runtime_->has_failed(rank);
@@ -362,6 +362,8 @@ class TcpPort final : public Parcelport {
   }
 
   static constexpr std::size_t kCopied = 2048;
+  // One write is under way at a time; the next one is ready when it ends.
+  static constexpr std::uint32_t kWrites = 2;
 
   std::unique_ptr<weft::Runtime> runtime_;
   Receiver* receiver_ = nullptr;
