@@ -107,6 +107,12 @@ class WrongOptions(unittest.TestCase):
             self.assertIn(name, result.stderr, command)
 
 
+def heed_signals():
+    """In a child: whoever runs the tests may ignore signals (nohup, background jobs), and that would be inherited."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+
+
 class CtrlC(unittest.TestCase):
     """Nothing unfinished stays, what was there before is as it was, and the end is that of the signal."""
 
@@ -120,13 +126,16 @@ class CtrlC(unittest.TestCase):
         """Starts the command, sends it the signal once a file that matches `begun` is there, and waits for its end."""
         with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                               cwd=self.directory, env={**os.environ, "TMPDIR": str(self.directory / "tmp")},
-                              preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)) as process:
-            deadline = time.monotonic() + HANG_GUARD_S
-            while not list(self.directory.glob(begun)) and process.poll() is None and time.monotonic() < deadline:
-                time.sleep(0.005)
-            self.assertIsNone(process.poll(), f"{command} has ended before it could be interrupted")
-            process.send_signal(ending)
-            self.assertEqual(process.wait(HANG_GUARD_S), -ending)
+                              preexec_fn=heed_signals) as process:
+            try:
+                deadline = time.monotonic() + HANG_GUARD_S
+                while not list(self.directory.glob(begun)) and process.poll() is None and time.monotonic() < deadline:
+                    time.sleep(0.005)
+                self.assertIsNone(process.poll(), f"{command} has ended before it could be interrupted")
+                process.send_signal(ending)
+                self.assertEqual(process.wait(HANG_GUARD_S), -ending)
+            finally:
+                process.kill()
 
     def files(self):
         return sorted(path.relative_to(self.directory).as_posix() for path in self.directory.rglob("*") if path.is_file())
