@@ -4,23 +4,31 @@
 #include <weft/parcel/detail/future_state.hpp>
 #include <weft/parcel/task.hpp>
 
+#include <atomic>
 #include <exception>
-#include <memory>
-#include <tuple>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 namespace weft::parcel {
 
 template <class T>
 class Promise;
+template <class T>
+class SharedFuture;
 
-/// A value that is not there yet, of an action on some rank, a task, or a channel. Move-only; one consumer:
-/// get(), then() or co_await, once. Any thread.
+namespace detail {
+template <class T>
+class Awaiting;
+struct PromiseAccess;
+}  // namespace detail
+
+/// A value that is not there yet, of an action on some rank, a task, or a channel. Move-only, with one
+/// consumer: get(), then(), co_await or share(), once; SharedFuture is for several. Calls for a value that a
+/// future does not have (any more) throw FutureMisuse. Any thread, one at a time.
 ///
 /// A function whose return type is Future<T> may be a coroutine: it begins at once, in its caller, and goes
-/// on as a task of the runtime when what it awaits is there.
+/// on as a task of the runtime when what it awaits is there. Its value is ready once its frame, with its
+/// parameters and local variables, has been destroyed.
 template <class T>
 class [[nodiscard]] Future {
  public:
@@ -29,198 +37,163 @@ class [[nodiscard]] Future {
 
   Future() noexcept = default;
   explicit Future(detail::FutureReference<T> state) noexcept : state_(std::move(state)) {}
+  Future(Future&&) noexcept = default;
+  Future& operator=(Future&&) noexcept = default;
+  Future(const Future&) = delete;
+  Future& operator=(const Future&) = delete;
+  ~Future() = default;
 
-  /// False after get(), then(), and for a default-constructed future.
+  /// False after get(), then(), co_await and share(), and for a default-constructed future.
   [[nodiscard]] bool valid() const noexcept { return static_cast<bool>(state_); }
-  [[nodiscard]] bool ready() const noexcept { return state_->ready(); }
+  [[nodiscard]] bool ready() const { return look("ready()").ready(); }
 
   /// Waits until the value is there: a worker runs other tasks meanwhile, any other thread sleeps.
-  void wait() const { state_->wait(); }
+  void wait() const { look("wait()").wait(); }
   /// wait(), and returns the value, or throws what the action threw: RemoteError, PeerFailed, or the
   /// exception itself when it was thrown in this process.
   T get() {
-    auto state = std::move(state_);
+    auto state = take_state("get()");
     state->wait();
     return state->take();
   }
 
-  /// Calls `function` with the value, as a task, when it is there, and returns the future of its result. An
-  /// exception goes on to that future, and `function` is not called.
+  /// Calls `function` with the value, as a task, when it is there, and returns the future of its result; of a
+  /// function that returns a Future<U>, that is a Future<U>. An exception goes on to that future, and
+  /// `function` is not called; one that takes a Future<T> instead of a T gets exceptions as well, in a future
+  /// that is ready.
   template <class Function>
   auto then(Function function);
 
-  // co_await future: the value, or throws. The coroutine goes on as a task.
-  [[nodiscard]] bool await_ready() const noexcept { return state_->ready(); }
-  template <class Handle>
-  void await_suspend(Handle handle) {
-    state_->when_ready(detail::continuation([handle]() mutable noexcept { handle.resume(); }));
-  }
-  T await_resume() { return std::exchange(state_, {})->take(); }
+  /// A future that may be copied and asked by several.
+  [[nodiscard]] SharedFuture<T> share() &&;
 
-  [[nodiscard]] detail::FutureState<T>& state() const noexcept { return *state_; }
+  /// co_await future: the value, or throws. The coroutine goes on as a task.
+  [[nodiscard]] detail::Awaiting<T> operator co_await() {
+    return detail::Awaiting<T>(take_state("co_await"));
+  }
+
+  [[nodiscard]] detail::FutureState<T>& state() const { return look("state()"); }
 
  private:
+  [[nodiscard]] detail::FutureState<T>& look(const char* call) const {
+    if (!state_) [[unlikely]]
+      detail::throw_no_future(call);
+    return *state_;
+  }
+  [[nodiscard]] detail::FutureReference<T> take_state(const char* call) {
+    if (!state_) [[unlikely]]
+      detail::throw_no_future(call);
+    return std::move(state_);
+  }
+
   detail::FutureReference<T> state_;
 };
 
 /// The side of a future that gives it its value. Destroyed without one, its future ends with BrokenPromise.
+/// One of several threads that set it at the same time does; the others' calls throw FutureMisuse.
 template <class T>
 class Promise {
  public:
   /// `scheduler` runs the continuations; by default the one of the calling worker (nullptr elsewhere: then
-  /// continuations run in the thread that sets the value).
+  /// continuations run in the thread that sets the value, or as tasks of the worker that does).
   explicit Promise(Scheduler* scheduler = Scheduler::current())
       : state_(detail::make_state<T>(scheduler)), is_open_(true) {}
   Promise(Promise&& other) noexcept
-      : state_(std::move(other.state_)), is_open_(std::exchange(other.is_open_, false)) {}
+      : state_(std::move(other.state_)),
+        is_open_(other.close()),
+        has_given_future_(std::exchange(other.has_given_future_, false)) {}
   Promise& operator=(Promise&& other) noexcept {
-    std::swap(state_, other.state_);
-    std::swap(is_open_, other.is_open_);
+    Promise(std::move(other)).swap(*this);
     return *this;
   }
+  Promise(const Promise&) = delete;
+  Promise& operator=(const Promise&) = delete;
   ~Promise() {
-    if (is_open_) set_exception(std::make_exception_ptr(BrokenPromise()));
+    if (close()) state_->set_exception(std::make_exception_ptr(BrokenPromise()));
   }
 
-  [[nodiscard]] Future<T> future() const { return Future<T>(state_); }
-  /// Gives the value; once.
+  /// The future of the value; once. FutureMisuse otherwise.
+  [[nodiscard]] Future<T> future() {
+    if (!state_) detail::throw_no_promise("future()", kMoved);
+    if (std::exchange(has_given_future_, true))
+      detail::throw_no_promise("future()",
+                               "that has given its future already: share that one, future().share()");
+    return Future<T>(state_);
+  }
+  /// Gives the value; once, and not after set_exception(). FutureMisuse otherwise.
   template <class... Value>
   void set(Value&&... value) {
-    is_open_ = false;
-    state_->set(std::forward<Value>(value)...);
+    claim("set()");
+    try {
+      state_->put(std::forward<Value>(value)...);
+    } catch (...) {
+      is_open_.store(true, std::memory_order_relaxed);  // there is no value yet
+      throw;
+    }
+    state_->finish();
   }
-  void set_exception(std::exception_ptr error) noexcept {
-    is_open_ = false;
+  /// Ends the future with an exception; once, and not after set(). FutureMisuse otherwise.
+  void set_exception(std::exception_ptr error) {
+    claim("set_exception()");
+    if (!error) {
+      is_open_.store(true, std::memory_order_relaxed);
+      detail::throw_no_promise("set_exception()", "with a null exception_ptr: there is nothing to throw");
+    }
     state_->set_exception(std::move(error));
   }
 
  private:
+  friend struct detail::PromiseAccess;
+  static constexpr const char* kMoved = "that was moved from: the one that it was moved to has the future";
+
+  void swap(Promise& other) noexcept {
+    std::swap(state_, other.state_);
+    std::swap(has_given_future_, other.has_given_future_);
+    const bool was_open = close();
+    is_open_.store(other.close(), std::memory_order_relaxed);
+    other.is_open_.store(was_open, std::memory_order_relaxed);
+  }
+  bool close() noexcept {
+    const bool was_open = is_open_.load(std::memory_order_relaxed);
+    is_open_.store(false, std::memory_order_relaxed);
+    return was_open;
+  }
+  void claim(const char* call) {
+    if (is_open_.exchange(false, std::memory_order_acq_rel)) [[likely]]
+      return;
+    if (!state_) detail::throw_no_promise(call, kMoved);
+    detail::throw_no_promise(call, "that has its value or exception already: a promise is set once");
+  }
+
   detail::FutureReference<T> state_;
-  bool is_open_ = false;
+  std::atomic<bool> is_open_{false};
+  bool has_given_future_ = false;
 };
 
 /// A future that is ready.
 template <class T>
 [[nodiscard]] Future<std::decay_t<T>> make_ready(T&& value) {
-  Promise<std::decay_t<T>> promise;
-  promise.set(std::forward<T>(value));
-  return promise.future();
+  auto state = detail::make_state<std::decay_t<T>>(Scheduler::current());
+  state->set(std::forward<T>(value));
+  return Future<std::decay_t<T>>(std::move(state));
 }
-
-namespace detail {
-
-/// Sets a promise to what `function()` returns or throws.
-template <class T, class Function>
-void fulfil(Promise<T>& promise, Function&& function) noexcept {
-  std::exception_ptr error;  // set when it is no longer being handled here
-  try {
-    if constexpr (std::is_void_v<T>) {
-      function();
-      promise.set();
-    } else {
-      promise.set(function());
-    }
-    return;
-  } catch (...) {
-    error = std::current_exception();
-  }
-  promise.set_exception(std::move(error));
+[[nodiscard]] inline Future<void> make_ready() {
+  auto state = detail::make_state<void>(Scheduler::current());
+  state->set();
+  return Future<void>(std::move(state));
 }
-
-template <class Function, class T>
-struct ResultOfThen {
-  using type = std::invoke_result_t<Function, T>;
-};
-template <class Function>
-struct ResultOfThen<Function, void> {
-  using type = std::invoke_result_t<Function>;
-};
-
-}  // namespace detail
-
+/// A future that is ready, and throws `error`.
 template <class T>
-template <class Function>
-auto Future<T>::then(Function function) {
-  using Result = typename detail::ResultOfThen<Function, T>::type;
-  auto state = std::move(state_);
-  Promise<Result> promise(state->scheduler());
-  Future<Result> result = promise.future();
-  detail::FutureState<T>& waited = *state;
-  waited.when_ready(detail::continuation([state = std::move(state), promise = std::move(promise),
-                                          function = std::move(function)]() mutable noexcept {
-    detail::fulfil(promise, [&]() -> Result {
-      if constexpr (std::is_void_v<T>) {
-        state->take();
-        return function();
-      } else {
-        return function(state->take());
-      }
-    });
-  }));
-  return result;
-}
-
-/// A future of all values, in the order of `futures`. The first exception, in that order, ends it, once all
-/// are ready. For futures of void it is a Future<void>.
-template <class T>
-auto when_all(std::vector<Future<T>> futures) {
-  using Result = std::conditional_t<std::is_void_v<T>, void, std::vector<detail::NotVoid<T>>>;
-  struct Gathering {
-    explicit Gathering(std::vector<Future<T>> those) : futures(std::move(those)) {}
-    std::vector<Future<T>> futures;
-    Promise<Result> promise;
-    std::atomic<std::size_t> missing{0};
-    void one_is_ready() noexcept {
-      if (missing.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
-      detail::fulfil(promise, [&]() -> Result {
-        if constexpr (std::is_void_v<T>) {
-          for (auto& future : futures) future.get();
-        } else {
-          Result values;
-          values.reserve(futures.size());
-          for (auto& future : futures) values.push_back(future.get());
-          return values;
-        }
-      });
-    }
-  };
-  auto gathering = std::make_shared<Gathering>(std::move(futures));
-  Future<Result> result = gathering->promise.future();
-  gathering->missing = gathering->futures.size() + 1;
-  for (auto& future : gathering->futures)
-    future.state().when_ready(detail::continuation([gathering]() noexcept { gathering->one_is_ready(); }));
-  gathering->one_is_ready();
-  return result;
-}
-
-/// A future of a tuple of all values; futures of void are not allowed here.
-template <class... Ts>
-requires(sizeof...(Ts) > 0 &&
-         (!std::is_void_v<Ts> && ...)) Future<std::tuple<Ts...>> when_all(Future<Ts>... futures) {
-  struct Gathering {
-    std::tuple<Future<Ts>...> futures;
-    Promise<std::tuple<Ts...>> promise;
-    std::atomic<std::size_t> missing{sizeof...(Ts) + 1};
-    void one_is_ready() noexcept {
-      if (missing.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
-      detail::fulfil(promise, [&] {
-        return std::apply([](auto&... each) { return std::tuple<Ts...>{each.get()...}; }, futures);
-      });
-    }
-  };
-  auto gathering = std::make_shared<Gathering>();
-  gathering->futures = {std::move(futures)...};
-  auto result = gathering->promise.future();
-  std::apply(
-      [&](auto&... each) {
-        (each.state().when_ready(detail::continuation([gathering]() noexcept { gathering->one_is_ready(); })),
-         ...);
-      },
-      gathering->futures);
-  gathering->one_is_ready();
-  return result;
+[[nodiscard]] Future<T> make_failed(std::exception_ptr error) {
+  auto state = detail::make_state<T>(Scheduler::current());
+  state->set_exception(std::move(error));
+  return Future<T>(std::move(state));
 }
 
 }  // namespace weft::parcel
 
+#include <weft/parcel/detail/then.hpp>
+// Behind what they stand on:
 #include <weft/parcel/detail/coroutine.hpp>
+#include <weft/parcel/shared_future.hpp>
+#include <weft/parcel/when.hpp>

@@ -31,8 +31,10 @@ struct HelpingWait : Continuation {
 }  // namespace
 
 void FutureStateBase::run(Continuation& continuation) noexcept {
-  if (continuation.at_once || scheduler_ == nullptr)
+  if (continuation.at_once)
     continuation.execute(continuation);
+  else if (scheduler_ == nullptr)
+    run_in_turn(continuation);
   else
     scheduler_->schedule(continuation);
 }
@@ -67,6 +69,8 @@ void FutureStateBase::wait() {
     when_ready(wait);
     scheduler->help_until(&HelpingWait::test, &wait);
   } else {
+    run_turns_before_sleep();
+    if (ready()) return;
     SleepingWait wait;
     when_ready(wait);
     wait.is_over.acquire();

@@ -20,7 +20,30 @@ class WEFT_API BrokenPromise : public Error {
   BrokenPromise() : Error("the promise of this future was destroyed without a value") {}
 };
 
+/// A future or a promise was used in a way that can give no value: get() of a future that has none, a second
+/// set() of a promise. what() names the call, and what would be right.
+class WEFT_API FutureMisuse : public Error {
+ public:
+  using Error::Error;
+};
+
+/// Work was withdrawn before it had begun, or a wait was ended, by a std::stop_token.
+class WEFT_API Cancelled : public Error {
+ public:
+  Cancelled() : Error("stop was requested before the value was there") {}
+};
+
 namespace detail {
+
+/// Throws FutureMisuse for a call of a future that has no value to give (any more).
+[[noreturn]] WEFT_API void throw_no_future(const char* call);
+/// Throws FutureMisuse for a call of a promise. `what`: why it cannot be.
+[[noreturn]] WEFT_API void throw_no_promise(const char* call, const char* what);
+/// Runs the continuation in this thread: at once, or, when many have made each other ready, once their stack
+/// is free again, so that chains of any length end. On a worker it becomes a task.
+WEFT_API void run_in_turn(Task& continuation) noexcept;
+/// Runs what run_in_turn() has put off, before this thread sleeps until something is ready.
+WEFT_API void run_turns_before_sleep() noexcept;
 
 /// What a future of void holds.
 struct Nothing {};
@@ -63,7 +86,8 @@ class WEFT_API FutureStateBase {
   [[nodiscard]] bool ready() const noexcept {
     return waiting_.load(std::memory_order_acquire) == ready_mark();
   }
-  /// Runs the continuation when the state is ready: as a task, or at once where there is no scheduler.
+  /// Runs the continuation when the state is ready: as a task, or, where there is no scheduler, as
+  /// run_in_turn() does.
   void when_ready(Continuation& continuation) noexcept;
   /// Waits as Future::wait() does.
   void wait();
@@ -72,6 +96,12 @@ class WEFT_API FutureStateBase {
     make_ready();
   }
   [[nodiscard]] Scheduler* scheduler() const noexcept { return scheduler_; }
+  /// Of a state that is ready: its exception, which is moved out; null when it has a value.
+  [[nodiscard]] std::exception_ptr take_error() noexcept { return std::exchange(error_, nullptr); }
+  /// Of a state that is ready, from any number of threads: throws its exception, if it has one.
+  void look_for_error() const {
+    if (error_) std::rethrow_exception(error_);
+  }
 
   void retain() noexcept { references_.fetch_add(1, std::memory_order_relaxed); }
   void release() noexcept {
@@ -103,8 +133,13 @@ class FutureState final : public FutureStateBase {
 
   template <class... Value>
   void set(Value&&... value) {
-    value_.emplace(std::forward<Value>(value)...);
+    put(std::forward<Value>(value)...);
     make_ready();
+  }
+  /// Makes the value; finish() makes it ready.
+  template <class... Value>
+  void put(Value&&... value) {
+    value_.emplace(std::forward<Value>(value)...);
   }
   /// The place of a value that a parcel is decoded into; finish() makes it ready.
   [[nodiscard]] NotVoid<T>& decoded() { return value_.emplace(); }
@@ -113,6 +148,11 @@ class FutureState final : public FutureStateBase {
   T take() {
     throw_error();
     if constexpr (!std::is_void_v<T>) return std::move(*value_);
+  }
+  /// The value where it is, or throws: for consumers that share it.
+  [[nodiscard]] const NotVoid<T>& look() const {
+    look_for_error();
+    return *value_;
   }
 
  private:
