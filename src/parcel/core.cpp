@@ -85,11 +85,14 @@ bool Core::communicate(unsigned worker, bool may_receive) {
         call.state->release();
       }
       std::vector<std::shared_ptr<ChannelBase>> all;
+      std::vector<std::shared_ptr<RuntimePart>> all_parts;
       {
         const std::lock_guard lock(table_mutex_);
         for (auto& [id, channel] : channels) all.push_back(channel);
+        for (auto& [type, part] : parts) all_parts.push_back(part);
       }
       for (auto& channel : all) channel->fail(rank);
+      for (auto& part : all_parts) part->peer_failed(rank);
       barrier_.peer_failed(rank);
     }
     return true;

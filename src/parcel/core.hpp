@@ -2,6 +2,7 @@
 #pragma once
 
 #include <weft/parcel/channel.hpp>
+#include <weft/parcel/detail/runtime_part.hpp>
 #include <weft/parcel/object.hpp>
 #include <weft/parcel/runtime.hpp>
 
@@ -10,6 +11,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <typeindex>
 #include <unordered_map>
 #include <vector>
 
@@ -30,6 +32,7 @@ class Core final : public Receiver, private BackgroundWork {
   /// Waits for all ranks, and ends the workers.
   void finish() noexcept;
 
+  [[nodiscard]] Runtime& runtime() noexcept { return runtime_; }
   [[nodiscard]] WorkerPool& scheduler() noexcept { return pool_; }
   [[nodiscard]] Parcelport& port() noexcept { return *port_; }
   [[nodiscard]] const Parcelport& port() const noexcept { return *port_; }
@@ -57,6 +60,7 @@ class Core final : public Receiver, private BackgroundWork {
   std::unordered_map<std::uint64_t, KeptObject> objects;
   std::unordered_map<std::uint64_t, std::shared_ptr<ChannelBase>> channels;
   std::uint64_t last_object = 0;
+  std::unordered_map<std::type_index, std::shared_ptr<RuntimePart>> parts;
 
   // Receiver
   void on_small(int source, Bytes parcels) override;

@@ -6,8 +6,11 @@
 #include <weft/parcel/await.hpp>
 #include <weft/parcel/channel.hpp>
 #include <weft/parcel/future.hpp>
+#include <weft/parcel/group.hpp>
 #include <weft/parcel/object.hpp>
 #include <weft/parcel/options.hpp>
 #include <weft/parcel/parcelport.hpp>
 #include <weft/parcel/runtime.hpp>
+#include <weft/parcel/shared_future.hpp>
 #include <weft/parcel/task.hpp>
+#include <weft/parcel/when.hpp>

@@ -1,0 +1,15 @@
+#include <weft/parcel/detail/runtime_part.hpp>
+
+#include "parcel/core.hpp"
+
+namespace weft::parcel::detail {
+
+std::shared_ptr<RuntimePart> find_part(Core& core, std::type_index type,
+                                       std::shared_ptr<RuntimePart> (*make)(Core&)) {
+  const std::lock_guard lock(core.table_mutex());
+  auto& part = core.parts[type];
+  if (!part) part = make(core);
+  return part;
+}
+
+}  // namespace weft::parcel::detail
