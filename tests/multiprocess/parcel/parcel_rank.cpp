@@ -75,7 +75,12 @@ void death(Runtime& runtime) {
       require(error.rank() == 1, "another rank is named");
     }
   };
+  const weft::parcel::Group all(runtime);
+  auto collective = all.barrier();
   fails(runtime.async(1, sleep), "a call before the failure");
+  fails(std::move(collective), "a collective before the failure");
+  fails(all.barrier(), "a collective after the failure");
+  weft::parcel::Group(runtime, {2, 0}).barrier().get();
   require(runtime.has_failed(1), "rank 1 has not failed");
   fails(runtime.async(1, sleep), "a call after the failure");
   weft::parcel::Channel<int> channel(runtime, 3, 1);
