@@ -1,4 +1,5 @@
 #include <weft/in_process.hpp>
+#include <weft/parcel/exceptions.hpp>
 #include <weft/parcel/runtime.hpp>
 #include <weft/sim.hpp>
 
@@ -121,9 +122,7 @@ void answer_exception(Core& core, int rank, std::uint64_t call, const ActionEntr
   }
   Writer writer(zero_copy_threshold(core));
   write_header(writer, kAnswer, call, false);
-  const std::uint8_t is_error = 1;
-  Unchunked guard(writer);
-  writer(is_error, text);
+  write_exception(writer, text);
   send_parcel(core, rank, writer, nullptr);
 }
 

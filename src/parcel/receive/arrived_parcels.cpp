@@ -6,6 +6,8 @@
 #include <string>
 #include <utility>
 
+#include <weft/parcel/exceptions.hpp>
+
 #include "parcel/action_registry.hpp"
 #include "parcel/core.hpp"
 
@@ -79,12 +81,7 @@ DecodedParcel* Core::decode(int source, const ParsedParcel& parcel, Reader& read
   std::uint8_t is_error = 0;
   reader(is_error);
   if (is_error != 0) {
-    std::string text;
-    {
-      Unchunked guard(reader);
-      reader(text);
-    }
-    answer->error = std::make_exception_ptr(RemoteError(source, text));
+    answer->error = read_exception(reader, source, is_error == 2);
   } else {
     answer->call.operations->read(*answer->call.state, reader);
   }
