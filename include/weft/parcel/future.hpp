@@ -63,6 +63,9 @@ class [[nodiscard]] Future {
   /// that is ready.
   template <class Function>
   auto then(Function function);
+  /// Likewise by an executor (executor.hpp), instead of as a task.
+  template <class E, class Function>
+  auto then(const E& executor, Function function);
 
   /// A future that may be copied and asked by several.
   [[nodiscard]] SharedFuture<T> share() &&;
@@ -73,6 +76,8 @@ class [[nodiscard]] Future {
   }
 
   [[nodiscard]] detail::FutureState<T>& state() const { return look("state()"); }
+  /// Gives up the state.
+  [[nodiscard]] detail::FutureReference<T> release() && { return take_state("release()"); }
 
  private:
   [[nodiscard]] detail::FutureState<T>& look(const char* call) const {

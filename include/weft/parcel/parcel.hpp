@@ -5,6 +5,8 @@
 #include <weft/parcel/archive.hpp>
 #include <weft/parcel/await.hpp>
 #include <weft/parcel/channel.hpp>
+#include <weft/parcel/exceptions.hpp>
+#include <weft/parcel/executor.hpp>
 #include <weft/parcel/future.hpp>
 #include <weft/parcel/group.hpp>
 #include <weft/parcel/object.hpp>
@@ -12,5 +14,6 @@
 #include <weft/parcel/parcelport.hpp>
 #include <weft/parcel/runtime.hpp>
 #include <weft/parcel/shared_future.hpp>
+#include <weft/parcel/stop.hpp>
 #include <weft/parcel/task.hpp>
 #include <weft/parcel/when.hpp>
