@@ -2,7 +2,10 @@
 
 #include <weft/completion/completion.hpp>
 
+#include <cstring>
+#include <memory>
 #include <new>
+#include <utility>
 
 namespace weft::core {
 
@@ -12,6 +15,9 @@ namespace {
   return post.operation == Operation::active_message_sent || post.operation == Operation::send ||
          post.operation == Operation::multipart_message;
 }
+
+// So many turns may pass until packets that are under way come back.
+constexpr std::uint32_t kTurnsWithoutPacket = 64;
 
 constexpr std::array kInTurn{MessageClass::control, MessageClass::normal, MessageClass::bulk};
 
@@ -118,6 +124,7 @@ Status Backlog::retry_list(List& list, PeerQueue& queue, PostRetry& retry, bool 
     const Status status = retry.post_again(post, exclusive);
     if (status.is_retry()) {
       list.refusal = status.reason();
+      lacks_packet_ |= status.reason() == Reason::no_packet;
       return status;
     }
     list.first = post.next;
@@ -141,6 +148,32 @@ void Backlog::sort_list() noexcept {
     list.last = post;
     post = next;
   }
+}
+
+/// Posts keep their payloads in packets, and may be all that does, while those before them need one to leave:
+/// then one payload at a time moves into memory of its own.
+void Backlog::note_turn(std::size_t accepted) noexcept {
+  turns_without_ = lacks_packet_ && accepted == 0 ? turns_without_ + 1 : 0;
+  lacks_packet_ = false;
+  if (turns_without_ < kTurnsWithoutPacket) return;
+  turns_without_ = 0;
+  static_cast<void>(move_out_of_packet());
+}
+
+/// Returns false when no post has a packet, or there is no memory.
+bool Backlog::move_out_of_packet() noexcept {
+  PendingPost* last = nullptr;
+  for_each([&](PendingPost& post) {
+    if (post.packet) last = &post;
+  });
+  if (last == nullptr) return false;
+  std::unique_ptr<std::byte[]> copy(new (std::nothrow) std::byte[last->size]);
+  if (copy == nullptr) return false;
+  std::memcpy(copy.get(), last->packet.data(), last->size);
+  last->data = copy.get();
+  last->long_copy = std::move(copy);
+  last->packet.reset();
+  return true;
 }
 
 std::size_t Backlog::work(PostRetry& retry, bool exclusive) noexcept {
@@ -169,6 +202,7 @@ std::size_t Backlog::work(PostRetry& retry, bool exclusive) noexcept {
           known.load(std::memory_order_relaxed) != waits[each])
         known.store(waits[each], std::memory_order_relaxed);
   }
+  note_turn(accepted);
   return accepted;
 }
 

@@ -209,6 +209,8 @@ class Backlog {
   }
   [[nodiscard]] PendingPost* take_record(int peer, bool from_handler, MessageClass message_class) noexcept;
   void sort_list() noexcept;
+  void note_turn(std::size_t accepted) noexcept;
+  [[nodiscard]] bool move_out_of_packet() noexcept;
   void release(PendingPost& post, PeerQueue& queue) noexcept;
   Status retry_list(List& list, PeerQueue& queue, PostRetry& retry, bool exclusive,
                     std::size_t& accepted) noexcept;
@@ -229,6 +231,9 @@ class Backlog {
   std::array<std::atomic<std::uint32_t>, kClasses> requests_{};  // number of all other posts, by MessageClass
   std::atomic<std::uint64_t> added_{0};
   std::atomic<std::uint32_t> highest_{0};
+  // Used by work():
+  bool lacks_packet_ = false;        // in this turn a post was refused for want of a packet
+  std::uint32_t turns_without_ = 0;  // in a row, with such a refusal and nothing accepted
 };
 
 template <class Visit>

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <utility>
 #include <vector>
 
 namespace weft::core {
@@ -233,6 +234,58 @@ TEST(Backlog, keeps_posts_of_a_class_when_it_is_full_of_another) {
   EXPECT_EQ(kept[static_cast<std::size_t>(MessageClass::bulk)], 3U);
   EXPECT_EQ(kept[static_cast<std::size_t>(MessageClass::control)], 3U);
   EXPECT_NE(backlog.take(0, true), nullptr) << "handlers always find some";
+}
+
+/// A pool of one packet.
+class OnePacket final : public detail::PacketSource {
+ public:
+  [[nodiscard]] Packet take() {
+    return std::exchange(is_there_, false) ? Packet{memory_.data(), memory_.size(), 0, this} : Packet{};
+  }
+  void put_packet(std::uint32_t) noexcept override { is_there_ = true; }
+
+ private:
+  std::array<std::byte, 64> memory_{};
+  bool is_there_ = true;
+};
+
+/// A post without a packet needs one to leave.
+class NeedsPacket final : public PostRetry {
+ public:
+  explicit NeedsPacket(OnePacket& pool) : pool_(pool) {}
+  Status post_again(PendingPost& post, bool) noexcept override {
+    const Packet own = post.packet ? std::move(post.packet) : pool_.take();
+    if (!own) return Status::retry(Reason::no_packet);
+    accepted.emplace_back(post.options.tag, post.data[0]);
+    return Status::done();
+  }
+  std::vector<std::pair<std::uint32_t, std::byte>> accepted;
+
+ private:
+  OnePacket& pool_;
+};
+
+TEST(Backlog, of_posts_that_keep_the_packets_which_those_before_them_need_empties_nevertheless) {
+  OnePacket pool;
+  Backlog backlog(2, 100, 10);
+  std::byte first{1};
+  PendingPost* const waiting = backlog.take(1, false);
+  waiting->options.tag = 1;
+  waiting->data = &first;
+  waiting->size = 1;
+  backlog.add(*waiting);
+  PendingPost* const keeper = backlog.take(1, false);
+  keeper->options.tag = 2;
+  keeper->packet = pool.take();
+  keeper->packet.data()[0] = std::byte{2};
+  keeper->data = keeper->packet.data();
+  keeper->size = 1;
+  backlog.add(*keeper);
+  NeedsPacket network(pool);
+  for (int turn = 0; turn < 1000 && !backlog.empty(); ++turn) backlog.work(network, false);
+  EXPECT_TRUE(backlog.empty());
+  EXPECT_EQ(network.accepted,
+            (std::vector<std::pair<std::uint32_t, std::byte>>{{1, std::byte{1}}, {2, std::byte{2}}}));
 }
 
 }  // namespace
