@@ -40,6 +40,7 @@ install(FILES
   "${PROJECT_SOURCE_DIR}/cmake/FindHwloc.cmake"
   "${PROJECT_SOURCE_DIR}/cmake/FindLibfabric.cmake"
   "${PROJECT_SOURCE_DIR}/cmake/FindSodium.cmake"
+  "${PROJECT_SOURCE_DIR}/cmake/FindBoostContext.cmake"
   DESTINATION "${weft_package_dir}")
 
 # A static library needs its dependencies at every link, a shared one only when somebody links it statically.
@@ -63,6 +64,11 @@ if(WEFT_HAVE_HWLOC)
   string(APPEND weft_pc_requires " hwloc")
 endif()
 string(APPEND weft_pc_requires " libsodium")
+# Boost has no files for pkg-config.
+set(weft_parcel_pc_libs "Libs: -L\${libdir} -lweft-parcel -lboost_context")
+if(BUILD_SHARED_LIBS)
+  set(weft_parcel_pc_libs "Libs: -L\${libdir} -lweft-parcel\nLibs.private: -lboost_context")
+endif()
 foreach(name weft weft-parcel)
   configure_file("${PROJECT_SOURCE_DIR}/cmake/${name}.pc.in" "${PROJECT_BINARY_DIR}/package/${name}.pc" @ONLY)
   install(FILES "${PROJECT_BINARY_DIR}/package/${name}.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
