@@ -24,7 +24,7 @@ Core::Core(Runtime& runtime, std::unique_ptr<Parcelport> port, const RuntimeOpti
     : runtime_(runtime),
       options_(options),
       port_(std::move(port)),
-      pool_(options.workers, *this, &runtime),
+      pool_(options.workers, options.stack, *this, &runtime),
       outbox_(
           *port_, options,
           [](void* core) {
@@ -51,7 +51,7 @@ void Core::start() {
 
 void Core::finish() noexcept {
   if (!is_running_.exchange(false)) return;
-  barrier_.wait(JobBarrier::Kind::quiet);
+  barrier_.wait(JobBarrier::Kind::quiet, std::source_location::current());
   while (has_waiting_records_.load(std::memory_order_acquire)) sched_yield();  // the others' release
   pool_.stop();
   port_->stop();

@@ -36,23 +36,31 @@ int JobBarrier::root() const {
 
 void JobBarrier::send(int rank, const Record& record) { core_.send_record(rank, record); }
 
-void JobBarrier::wait(Kind kind) {
+void JobBarrier::end_waits(State& state, std::uint64_t released) noexcept {
+  state.released = std::max(state.released, released);
+  const auto ended = std::partition(state.waiters.begin(), state.waiters.end(),
+                                    [&](const auto& waiter) { return waiter.first > state.released; });
+  for (auto each = ended; each != state.waiters.end(); ++each) each->second->notify();
+  state.waiters.erase(ended, state.waiters.end());
+}
+
+void JobBarrier::wait(Kind kind, const std::source_location& where) {
+  Waiter waiter({kind == Kind::plain ? "all ranks to call barrier()" : "all ranks to be quiet", this, where});
   std::unique_lock lock(mutex_);
   State& state = states_[static_cast<std::size_t>(kind)];
   const std::uint64_t epoch = ++state.arrived;
+  state.waiters.emplace_back(epoch, &waiter);
   const int own = core_.port().rank();
   const int to = root();
   if (to == own) {
     state.arrivals[static_cast<std::size_t>(own)] = epoch;
     lock.unlock();
     advance(kind);
-    lock.lock();
   } else {
     lock.unlock();
     send(to, {Message::arrival, kind, 0, 0, epoch});
-    lock.lock();
   }
-  changed_.wait(lock, [&] { return state.released >= epoch; });
+  waiter.wait();
 }
 
 void JobBarrier::advance(Kind kind) {
@@ -104,8 +112,7 @@ void JobBarrier::release(Kind kind) {
     if (rank != core_.port().rank() && !core_.port().has_failed(rank)) send(rank, record);
   // Released last: nobody may end this rank before the others know.
   const std::lock_guard lock(mutex_);
-  states_[static_cast<std::size_t>(kind)].released = record.epoch;
-  changed_.notify_all();
+  end_waits(states_[static_cast<std::size_t>(kind)], record.epoch);
 }
 
 void JobBarrier::handle(int source, const Record& record) {
@@ -155,8 +162,7 @@ void JobBarrier::handle(int source, const Record& record) {
     }
     case Message::release: {
       const std::lock_guard lock(mutex_);
-      state.released = std::max(state.released, record.epoch);
-      changed_.notify_all();
+      end_waits(state, record.epoch);
       return;
     }
   }

@@ -3,10 +3,13 @@
 
 #include <array>
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <mutex>
+#include <source_location>
+#include <utility>
 #include <vector>
+
+#include <weft/parcel/waiter.hpp>
 
 namespace weft::parcel {
 
@@ -34,8 +37,8 @@ class JobBarrier {
   };
 
   explicit JobBarrier(detail::Core& core);
-  /// Arrives, and returns when all living ranks have. Not a worker.
-  void wait(Kind kind);
+  /// Arrives, and returns when all living ranks have. A task or any thread that is no worker.
+  void wait(Kind kind, const std::source_location& where);
   /// A record has come. A worker, outside tasks.
   void handle(int source, const Record& record);
   /// Asks again when it is time. A worker, now and then.
@@ -48,9 +51,10 @@ class JobBarrier {
 
  private:
   struct State {
-    std::uint64_t arrived = 0;            // by this rank
-    std::uint64_t released = 0;           // of this rank
-    std::vector<std::uint64_t> arrivals;  // at the root, by rank
+    std::uint64_t arrived = 0;                               // by this rank
+    std::uint64_t released = 0;                              // of this rank
+    std::vector<std::pair<std::uint64_t, Waiter*>> waiters;  // with the arrivals that they wait for
+    std::vector<std::uint64_t> arrivals;                     // at the root, by rank
     bool is_asking = false;
     std::uint32_t round = 0;
     std::vector<std::uint8_t> answered;
@@ -61,12 +65,13 @@ class JobBarrier {
   void advance(Kind kind);
   void ask(Kind kind);
   void release(Kind kind);
+  /// With the mutex held.
+  void end_waits(State& state, std::uint64_t released) noexcept;
   void send(int rank, const Record& record);
   [[nodiscard]] int root() const;
 
   detail::Core& core_;
   std::mutex mutex_;
-  std::condition_variable changed_;
   std::array<State, 2> states_;
   static constexpr std::int64_t kNever = 0;
   std::atomic<std::int64_t> next_question_{kNever};  // on the steady clock, in nanoseconds

@@ -11,6 +11,9 @@ namespace weft::parcel {
 
 namespace {
 
+constexpr std::uint64_t kLeastStack = std::uint64_t{16} << 10;
+constexpr std::uint64_t kMostStack = std::uint64_t{1} << 30;
+
 template <class Value>
 using Names = std::pair<std::string_view, Value>;
 
@@ -83,6 +86,8 @@ void set(RuntimeOptions& options, std::string_view name, std::string_view value)
     options.zero_copy = number(name, value, 1, std::uint64_t{1} << 40);
   else if (name == "message_limit")
     options.message_limit = number(name, value, 64, 1 << 30);
+  else if (name == "stack")
+    options.stack = number(name, value, kLeastStack, kMostStack);
   else if (name == "connections")
     options.connections = static_cast<unsigned>(number(name, value, 1, 1 << 20));
   else if (name == "devices")
@@ -90,7 +95,7 @@ void set(RuntimeOptions& options, std::string_view name, std::string_view value)
   else
     throw Error("there is no parcel option '" + std::string(name) +
                 "'; there are port, protocol, aggregation, header_completion, followup_completion, progress, "
-                "workers, devices, zero_copy, message_limit, connections, mpi_library");
+                "workers, devices, zero_copy, message_limit, connections, stack, mpi_library");
 }
 
 /// Refuses what the port does not have.
@@ -140,6 +145,7 @@ RuntimeOptions parsed(RuntimeOptions options) {
   number("workers", std::to_string(options.workers), 0, 256);
   number("zero_copy", std::to_string(options.zero_copy), 1, std::uint64_t{1} << 40);
   number("message_limit", std::to_string(options.message_limit), 64, 1 << 30);
+  number("stack", std::to_string(options.stack), kLeastStack, kMostStack);
   number("connections", std::to_string(options.connections), 1, 1 << 20);
   number("devices", std::to_string(options.devices), 1, 64);
   check_variant(options);
@@ -162,7 +168,7 @@ std::string text_of(const RuntimeOptions& options) {
   return text + ",workers=" + std::to_string(options.workers) +
          ",zero_copy=" + std::to_string(options.zero_copy) +
          ",message_limit=" + std::to_string(options.message_limit) +
-         ",connections=" + std::to_string(options.connections);
+         ",connections=" + std::to_string(options.connections) + ",stack=" + std::to_string(options.stack);
 }
 
 }  // namespace weft::parcel

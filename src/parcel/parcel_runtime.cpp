@@ -81,11 +81,13 @@ Parcelport& Runtime::port() noexcept { return core_->port(); }
 bool Runtime::has_failed(int rank) const noexcept { return core_->port().has_failed(rank); }
 ParcelCounters Runtime::counters() const noexcept { return core_->counters(); }
 std::string Runtime::description() const { return text_of(core_->options()); }
-void Runtime::barrier() { core_->barrier().wait(JobBarrier::Kind::plain); }
-void Runtime::wait_quiet() {
+void Runtime::barrier(const std::source_location& where) {
+  core_->barrier().wait(JobBarrier::Kind::plain, where);
+}
+void Runtime::wait_quiet(const std::source_location& where) {
   if (Runtime::current() != nullptr)
     throw Error("wait_quiet() was called by a task, which keeps the job from being quiet");
-  core_->barrier().wait(JobBarrier::Kind::quiet);
+  core_->barrier().wait(JobBarrier::Kind::quiet, where);
 }
 
 namespace detail {

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <exception>
+#include <source_location>
 #include <type_traits>
 #include <utility>
 
@@ -47,13 +48,16 @@ class [[nodiscard]] Future {
   [[nodiscard]] bool valid() const noexcept { return static_cast<bool>(state_); }
   [[nodiscard]] bool ready() const { return look("ready()").ready(); }
 
-  /// Waits until the value is there: a worker runs other tasks meanwhile, any other thread sleeps.
-  void wait() const { look("wait()").wait(); }
+  /// Waits until the value is there: a task gives up its worker, any other thread sleeps. `where` is for
+  /// explanations.
+  void wait(const std::source_location& where = std::source_location::current()) const {
+    look("wait()").wait(where);
+  }
   /// wait(), and returns the value, or throws what the action threw: RemoteError, PeerFailed, or the
   /// exception itself when it was thrown in this process.
-  T get() {
+  T get(const std::source_location& where = std::source_location::current()) {
     auto state = take_state("get()");
-    state->wait();
+    state->wait(where);
     return state->take();
   }
 

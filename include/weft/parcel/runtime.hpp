@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <source_location>
 #include <tuple>
 #include <utility>
 
@@ -97,18 +98,18 @@ class WEFT_API Runtime {
 
   /// Runs `function()` as a task of this rank, and returns the future of its result.
   template <class Function>
-  auto spawn(Function function);
+  auto spawn(Function function, const SpawnOptions& options = {});
   /// spawn(), and waits for the result: how main() enters the runtime.
   template <class Function>
   auto run(Function function) {
     return spawn(std::move(function)).get();
   }
 
-  /// Returns when every living rank has called it. Collective, one thread per rank.
-  void barrier();
+  /// Returns when every living rank has called it. Collective, one thread or task per rank at a time.
+  void barrier(const std::source_location& where = std::source_location::current());
   /// Returns when every living rank has called it, all tasks have ended and no parcel is under way: the end
   /// of a program whose tasks make tasks. Collective, one thread per rank, not a worker.
-  void wait_quiet();
+  void wait_quiet(const std::source_location& where = std::source_location::current());
 
   // What the templates of this interface stand on.
   [[nodiscard]] detail::Core& core() noexcept { return *core_; }

@@ -3,6 +3,7 @@
 
 #include <weft/parcel/future.hpp>
 
+#include <source_location>
 #include <utility>
 
 namespace weft::parcel {
@@ -51,23 +52,25 @@ class [[nodiscard]] SharedFuture {
   [[nodiscard]] bool valid() const noexcept { return static_cast<bool>(state_); }
   [[nodiscard]] bool ready() const { return look("ready()").ready(); }
   /// As Future::wait().
-  void wait() const { look("wait()").wait(); }
+  void wait(const std::source_location& where = std::source_location::current()) const {
+    look("wait()").wait(where);
+  }
 
   /// wait(), and the value, which lives as long as a copy of this future; or throws.
-  decltype(auto) get() const& {
+  decltype(auto) get(const std::source_location& where = std::source_location::current()) const& {
     detail::FutureState<T>& state = look("get()");
-    state.wait();
+    state.wait(where);
     if constexpr (std::is_void_v<T>)
       static_cast<void>(state.look());
     else
       return state.look();
   }
   /// Of a temporary: a copy of the value.
-  T get() && {
+  T get(const std::source_location& where = std::source_location::current()) && {
     if constexpr (std::is_void_v<T>)
-      std::as_const(*this).get();
+      std::as_const(*this).get(where);
     else
-      return std::as_const(*this).get();
+      return std::as_const(*this).get(where);
   }
 
   /// As Future::then(), with a copy of the value; any number of times.

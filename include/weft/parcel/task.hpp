@@ -16,17 +16,30 @@ struct Task {
   Task* next = nullptr;
 };
 
+enum class Priority : std::uint8_t {
+  low,     ///< when a worker has nothing else to do; now and then also before that
+  normal,  ///< last in first out by the worker that has made it; others steal the oldest
+  high,    ///< before all normal ones, first in first out
+};
+
+/// Hints of how a task is to run.
+struct SpawnOptions {
+  Priority priority = Priority::normal;
+  /// The worker that should run it, modulo the number of workers: another one takes it only when it has
+  /// nothing else to do. Such tasks are normal ones. -1: any.
+  int worker = -1;
+};
+
 /// Runs tasks on the worker threads of one Runtime.
 class WEFT_API Scheduler {
  public:
   /// Hands over a task: to the calling worker's own deque, or, from any other thread, to all workers. Any
   /// thread, any time while the runtime lives.
   virtual void schedule(Task& task) noexcept = 0;
-  /// Runs other tasks, and moves communication, until `is_done(context)`; for worker threads only. Tasks
-  /// nest: where many wait for each other in a row, use co_await or then(), which need no stack.
-  virtual void help_until(bool (*is_done)(void*) noexcept, void* context) noexcept = 0;
-  /// Ends the sleep of workers inside help_until(), which look at their conditions again. Any thread.
-  virtual void wake() noexcept = 0;
+  virtual void schedule(Task& task, const SpawnOptions& options) noexcept = 0;
+  /// Runs the task on the caller's stack, if the caller is a task whose worker would take it next, and there
+  /// is room: for whoever waits for just this task. False: it has begun, or is left to the workers.
+  virtual bool run_here(Task& task) noexcept = 0;
   /// The scheduler whose worker the calling thread is; nullptr for other threads. Any thread.
   [[nodiscard]] static Scheduler* current() noexcept;
 

@@ -5,6 +5,8 @@
 
 #include <cstdint>
 
+#include "parcel/tasks/task_stack.hpp"
+
 namespace weft::parcel::detail {
 
 namespace {
@@ -37,16 +39,16 @@ struct Bounds {
 }  // namespace
 
 bool has_room_for_coroutine() {
+  if (const TaskStack* const task = TaskStack::current(); task != nullptr)
+    return task->room() > task->size() / 4;
   const auto here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
   const Bounds& bounds = bounds_of_thread();
   if (here >= bounds.end || here < bounds.lowest) return true;
   if (here - bounds.lowest > kRoom) [[likely]]
     return true;
-  if (Scheduler::current() != nullptr) return false;
   throw Error(
       "coroutines have begun one another until the stack of a thread that is no worker was used up: begin "
-      "the "
-      "first one with Runtime::run(), whose tasks go on with them");
+      "the first one with Runtime::run(), whose tasks go on with them");
 }
 
 }  // namespace weft::parcel::detail

@@ -1,31 +1,31 @@
 #include <weft/parcel/detail/future_state.hpp>
-#include <weft/parcel/future.hpp>
+#include <weft/parcel/waiter.hpp>
 
-#include <semaphore>
+#include <atomic>
 
 namespace weft::parcel::detail {
 
 namespace {
 
-/// Waits on the stack of the thread that waits.
-struct SleepingWait : Continuation {
-  SleepingWait() noexcept : Continuation(&run, true) {}
-  static void run(Task& task) noexcept { static_cast<SleepingWait&>(task).is_over.release(); }
-  std::binary_semaphore is_over{0};
+struct Wait : Continuation {
+  explicit Wait(const WaitReason& reason) : Continuation(&run, true), waiter(reason) {}
+  static void run(Task& task) noexcept { static_cast<Wait&>(task).waiter.notify(); }
+  Waiter waiter;
 };
 
-struct HelpingWait : Continuation {
-  explicit HelpingWait(Scheduler& who) noexcept : Continuation(&run, true), scheduler(who) {}
+/// Stays until both the one who waits and the state are done with it.
+struct TimedWait : Continuation {
+  explicit TimedWait(const WaitReason& reason) : Continuation(&run, true), waiter(reason) {}
   static void run(Task& task) noexcept {
-    Scheduler& waked = static_cast<HelpingWait&>(task).scheduler;
-    static_cast<HelpingWait&>(task).is_over.store(true, std::memory_order_release);
-    waked.wake();  // `task` may be gone
+    auto& self = static_cast<TimedWait&>(task);
+    self.waiter.notify();
+    self.drop();
   }
-  static bool test(void* wait) noexcept {
-    return static_cast<HelpingWait*>(wait)->is_over.load(std::memory_order_acquire);
+  void drop() noexcept {
+    if (owners.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
   }
-  Scheduler& scheduler;
-  std::atomic<bool> is_over{false};
+  Waiter waiter;
+  std::atomic<int> owners{2};
 };
 
 }  // namespace
@@ -62,19 +62,27 @@ void FutureStateBase::make_ready() noexcept {
   release();
 }
 
-void FutureStateBase::wait() {
-  if (ready()) return;
-  if (Scheduler* const scheduler = Scheduler::current(); scheduler != nullptr) {
-    HelpingWait wait(*scheduler);
-    when_ready(wait);
-    scheduler->help_until(&HelpingWait::test, &wait);
-  } else {
-    run_turns_before_sleep();
-    if (ready()) return;
-    SleepingWait wait;
-    when_ready(wait);
-    wait.is_over.acquire();
-  }
+bool FutureStateBase::is_ready_after_its_task() noexcept {
+  if (ready()) return true;
+  // Begun on the waiter's stack it needs no other; whoever waits for just this task has nothing else to do.
+  return maker_ != nullptr && scheduler_->run_here(*maker_) && ready();
+}
+
+void FutureStateBase::wait(const std::source_location& where) {
+  if (is_ready_after_its_task()) return;
+  Wait wait({"a future", this, where});
+  when_ready(wait);
+  wait.waiter.wait();
+}
+
+bool FutureStateBase::wait_until(std::chrono::steady_clock::time_point deadline,
+                                 const std::source_location& where) {
+  if (ready()) return true;
+  auto* const wait = new TimedWait({"a future", this, where});
+  when_ready(*wait);
+  const bool is_over = wait->waiter.wait_until(deadline);
+  wait->drop();
+  return is_over;
 }
 
 }  // namespace weft::parcel::detail

@@ -53,6 +53,13 @@ class StealDeque {
     return item;
   }
 
+  /// Owner only. What pop() would return, unless it is stolen meanwhile. nullptr: empty.
+  [[nodiscard]] T* last() const noexcept {
+    const std::int64_t bottom = bottom_.load(std::memory_order_relaxed) - 1;
+    if (bottom < top_.load(std::memory_order_relaxed)) return nullptr;
+    return ring_.load(std::memory_order_relaxed)->get(bottom);
+  }
+
   /// Any thread. nullptr: empty, or another thief was faster.
   T* steal() {
     std::int64_t top = top_.load(std::memory_order_seq_cst);

@@ -1,29 +1,22 @@
 #include "parcel/tasks/worker_pool.hpp"
 
-#include <algorithm>
-#include <weft/error.hpp>
-
 #include <linux/membarrier.h>
 #include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <cstring>
-#include <string>
+#include <algorithm>
 
 namespace weft::parcel {
 
 namespace {
 
-// Tasks wait inside each other's stacks (help_until): address space only, used when touched.
-constexpr std::size_t kStackSize = std::size_t{64} << 20;
-constexpr std::size_t kStackReserve = std::size_t{1} << 20;
 // A busy worker looks at the network after so many tasks.
 constexpr std::uint32_t kMostTasksPerPoll = 64;
 // A busy worker looks at the network about so often: the clock is read once for each poll only.
 constexpr std::chrono::microseconds kBetweenPolls(20);
 constexpr std::uint32_t kRoundsBeforePark = 200;
-constexpr auto kLongestPark = Timeout::of_nanoseconds(10'000'000);
+constexpr std::int64_t kLongestPark = 10'000'000;  // ns
 
 bool register_barrier() noexcept {
   return syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
@@ -43,14 +36,13 @@ void add_alone(std::atomic<std::uint64_t>& counter) noexcept {
 
 }  // namespace
 
-thread_local WorkerPool::Worker* WorkerPool::current_worker_ = nullptr;
-
 Scheduler* Scheduler::current() noexcept {
-  return WorkerPool::current_worker_ != nullptr ? WorkerPool::current_worker_->pool : nullptr;
+  TaskStack* const stack = TaskStack::current();
+  return stack != nullptr ? &stack->pool() : nullptr;
 }
 
-WorkerPool::WorkerPool(unsigned workers, BackgroundWork& background, void* owner)
-    : background_(background), owner_(owner) {
+WorkerPool::WorkerPool(unsigned workers, std::size_t stack, BackgroundWork& background, void* owner)
+    : background_(background), owner_(owner), stack_memory_(stack) {
   for (unsigned number = 0; number < workers; ++number) {
     workers_.push_back(std::make_unique<Worker>());
     workers_.back()->pool = this;
@@ -61,64 +53,62 @@ WorkerPool::WorkerPool(unsigned workers, BackgroundWork& background, void* owner
 
 WorkerPool::~WorkerPool() { stop(); }
 
-void WorkerPool::start() {
-  pthread_attr_t attributes;
-  pthread_attr_init(&attributes);
-  pthread_attr_setstacksize(&attributes, kStackSize);
-  is_started_ = true;
-  for (std::size_t number = 0; number < workers_.size(); ++number) {
-    const int error =
-        pthread_create(&workers_[number]->thread, &attributes, &thread_main, workers_[number].get());
-    if (error != 0) {
-      is_stopping_ = true;
-      while (number-- > 0) pthread_join(workers_[number]->thread, nullptr);
-      is_started_ = false;
-      pthread_attr_destroy(&attributes);
-      throw Error("could not start worker thread: " + std::string(std::strerror(error)));
-    }
-  }
-  pthread_attr_destroy(&attributes);
-}
-
-void WorkerPool::stop() noexcept {
-  if (!is_started_) return;
-  is_stopping_.store(true, std::memory_order_seq_cst);
-  background_.wake();
-  for (auto& worker : workers_) pthread_join(worker->thread, nullptr);
-  is_started_ = false;
-}
-
-void* WorkerPool::thread_main(void* argument) {
-  auto& worker = *static_cast<Worker*>(argument);
-  std::byte here{};
-  worker.stack_end = reinterpret_cast<std::uintptr_t>(&here) - kStackSize + kStackReserve;
-  current_worker_ = &worker;
-  worker.pool->work(worker);
-  current_worker_ = nullptr;
-  return nullptr;
-}
-
 unsigned WorkerPool::worker_number() const noexcept {
-  return current_worker_ != nullptr && current_worker_->pool == this ? current_worker_->number : outside();
+  TaskStack* const stack = TaskStack::current();
+  return stack != nullptr && &stack->pool() == this ? stack->worker->number : outside();
 }
 
 void* WorkerPool::current_owner() noexcept {
-  return current_worker_ != nullptr ? current_worker_->pool->owner_ : nullptr;
+  TaskStack* const stack = TaskStack::current();
+  return stack != nullptr ? stack->pool().owner_ : nullptr;
 }
 
 void WorkerPool::schedule(Task& task) noexcept {
-  task.next = nullptr;
-  if (Worker* const worker = current_worker_; worker != nullptr && worker->pool == this) {
-    add_alone(worker->made);
-    worker->deque.push(&task);
+  if (TaskStack* const stack = TaskStack::current(); stack != nullptr && &stack->pool() == this) {
+    Worker& worker = *stack->worker;
+    add_alone(worker.made);
+    worker.deque.push(&task);
   } else {
     made_outside_.fetch_add(1, std::memory_order_release);
-    const std::lock_guard lock(injected_mutex_);
-    (injected_last_ != nullptr ? injected_last_->next : injected_first_) = &task;
-    injected_last_ = &task;
-    injected_count_.fetch_add(1, std::memory_order_release);
+    injected_.push(task);
   }
   wake();
+}
+
+void WorkerPool::schedule(Task& task, const SpawnOptions& options) noexcept {
+  if (options.worker < 0 && options.priority == Priority::normal) {
+    schedule(task);
+    return;
+  }
+  if (TaskStack* const stack = TaskStack::current(); stack != nullptr && &stack->pool() == this)
+    add_alone(stack->worker->made);
+  else
+    made_outside_.fetch_add(1, std::memory_order_release);
+  if (options.worker >= 0)
+    workers_[static_cast<unsigned>(options.worker) % workers_.size()]->given.push(task);
+  else
+    (options.priority == Priority::high ? urgent_ : low_).push(task);
+  wake();
+}
+
+void WorkerPool::make_ready(TaskStack& stack) noexcept {
+  if (TaskStack* const own = TaskStack::current(); own != nullptr && &own->pool() == this)
+    own->worker->deque.push(&stack);
+  else
+    injected_.push(stack);
+  wake();
+}
+
+bool WorkerPool::run_here(Task& task) noexcept {
+  TaskStack* const own = TaskStack::current();
+  if (own == nullptr || &own->pool() != this || own->room() < own->size() / 2) return false;
+  Worker& worker = *own->worker;
+  // What the worker's loop would take before this task has its turn: the caller waits as any other.
+  if (worker.takes_oldest || !urgent_.is_empty() || worker.deque.last() != &task) return false;
+  if (worker.deque.pop() != &task) return false;  // a thief was faster: nothing was popped
+  task.execute(task);
+  finished(*own->worker);
+  return true;
 }
 
 void WorkerPool::wake() noexcept {
@@ -129,47 +119,44 @@ void WorkerPool::wake() noexcept {
     background_.wake();
 }
 
-Task* WorkerPool::take_injected() noexcept {
-  if (injected_count_.load(std::memory_order_relaxed) == 0) return nullptr;
-  const std::lock_guard lock(injected_mutex_);
-  Task* const task = injected_first_;
-  if (task == nullptr) return nullptr;
-  injected_first_ = task->next;
-  if (injected_first_ == nullptr) injected_last_ = nullptr;
-  injected_count_.fetch_sub(1, std::memory_order_relaxed);
-  return task;
-}
-
 Task* WorkerPool::find_task(Worker& worker) noexcept {
   if (worker.takes_oldest) [[unlikely]] {
     worker.takes_oldest = false;
+    worker.takes_low = !worker.takes_low;
+    if (Task* const low = worker.takes_low ? low_.take() : nullptr; low != nullptr) return low;
     if (Task* const oldest = worker.deque.steal(); oldest != nullptr) return oldest;
-    if (Task* const given = take_injected(); given != nullptr) return given;
+    if (Task* const given = injected_.take(); given != nullptr) return given;
   }
+  if (Task* const urgent = urgent_.take(); urgent != nullptr) return urgent;
   if (Task* const own = worker.deque.pop(); own != nullptr) return own;
-  if (Task* const given = take_injected(); given != nullptr) return given;
+  return find_shared_task(worker);
+}
+
+Task* WorkerPool::find_shared_task(Worker& worker) noexcept {
+  if (Task* const given = worker.given.take(); given != nullptr) return given;
+  if (Task* const injected = injected_.take(); injected != nullptr) return injected;
   const std::size_t count = workers_.size();
-  if (count == 1) return nullptr;
   worker.random = worker.random * 1664525 + 1013904223;
   const std::size_t first = worker.random >> 8;
   for (std::size_t step = 0; step < count; ++step) {
     Worker& victim = *workers_[(first + step) % count];
     if (&victim == &worker) continue;
-    if (Task* const stolen = victim.deque.steal(); stolen != nullptr) {
-      add_alone(worker.stolen);
-      return stolen;
-    }
+    Task* stolen = victim.deque.steal();
+    if (stolen == nullptr) stolen = victim.given.take();
+    if (stolen == nullptr) continue;
+    add_alone(worker.stolen);
+    return stolen;
   }
-  return nullptr;
+  return low_.take();
 }
 
-bool WorkerPool::run_one(Worker& worker) noexcept {
-  Task* const task = find_task(worker);
-  if (task == nullptr) return false;
-  task->execute(*task);
+void WorkerPool::finished(Worker& worker) noexcept {
   add_alone(worker.finished);
+  count_for_poll(worker);
+}
+
+void WorkerPool::count_for_poll(Worker& worker) noexcept {
   if (++worker.since_poll >= worker.tasks_per_poll) poll_between_tasks(worker);
-  return true;
 }
 
 void WorkerPool::poll_between_tasks(Worker& worker) noexcept {
@@ -182,13 +169,20 @@ void WorkerPool::poll_between_tasks(Worker& worker) noexcept {
   worker.last_poll = now;
   worker.since_poll = 0;
   worker.takes_oldest = true;
-  background_.poll(worker.number);
+  poll(worker);
+}
+
+bool WorkerPool::poll(Worker& worker) noexcept {
+  bool has_done = false;
+  if (timers_.next() != Timers::kNever) [[unlikely]]
+    has_done = timers_.fire(Timers::of(Waiter::Clock::now()));
+  return background_.poll(worker.number) || has_done;
 }
 
 bool WorkerPool::has_task() const noexcept {
-  if (injected_count_.load(std::memory_order_relaxed) != 0) return true;
+  if (!injected_.is_empty() || !urgent_.is_empty() || !low_.is_empty()) return true;
   for (const auto& worker : workers_)
-    if (worker->deque.size_guess() != 0) return true;
+    if (worker->deque.size_guess() != 0 || !worker->given.is_empty()) return true;
   return false;
 }
 
@@ -200,40 +194,44 @@ void WorkerPool::rest(Worker& worker, std::uint32_t& idle_rounds) noexcept {
   parked_.fetch_add(1, std::memory_order_seq_cst);
   process_barrier();
   if (!has_task() && !is_stopping_.load(std::memory_order_relaxed)) {
+    std::int64_t longest = kLongestPark;
+    if (const std::int64_t next = timers_.next(); next != Timers::kNever) [[unlikely]]
+      longest = std::clamp(next - Timers::of(Waiter::Clock::now()), std::int64_t{0}, kLongestPark);
     add_alone(worker.parks);
-    background_.park(worker.number, kLongestPark);
+    if (longest != 0) background_.park(worker.number, Timeout::of_nanoseconds(longest));
   }
   parked_.fetch_sub(1, std::memory_order_relaxed);
   idle_rounds = kRoundsBeforePark / 2;
 }
 
-void WorkerPool::work(Worker& worker) noexcept {
-  std::uint32_t idle_rounds = 0;
-  for (;;) {
-    if (run_one(worker) || background_.poll(worker.number)) {
-      idle_rounds = 0;
-      continue;
-    }
-    if (is_stopping_.load(std::memory_order_relaxed)) return;
-    rest(worker, idle_rounds);
-  }
+bool WorkerPool::is_over() const noexcept {
+  if (!is_stopping_.load(std::memory_order_relaxed)) return false;
+  const TaskCounts now = counts();
+  return now.made == now.finished;
 }
 
-void WorkerPool::help_until(bool (*is_done)(void*) noexcept, void* context) noexcept {
-  Worker& worker = *current_worker_;
-  std::byte here{};
-  // Near the end of the stack no further task is begun: those that are under way can still end.
-  const bool may_run_tasks = reinterpret_cast<std::uintptr_t>(&here) > worker.stack_end;
+void WorkerPool::loop(TaskStack& own) noexcept {
   std::uint32_t idle_rounds = 0;
-  while (!is_done(context)) {
-    if ((may_run_tasks && run_one(worker)) || background_.poll(worker.number)) {
+  while (!own.ends) {
+    // Whose loop it is may change whenever a task has run: a stack that was left is another worker's next.
+    if (Task* const task = find_task(*own.worker); task != nullptr) {
+      const bool is_stack = TaskStack::is_stack(*task);
+      task->execute(*task);
+      if (!is_stack)
+        finished(*own.worker);
+      else if (!own.ends)
+        count_for_poll(*own.worker);  // this loop was taken for another task that waits
       idle_rounds = 0;
       continue;
     }
-    if (may_run_tasks)
-      rest(worker, idle_rounds);
+    if (poll(*own.worker)) {
+      idle_rounds = 0;
+      continue;
+    }
+    if (is_over())
+      own.switch_to(*own.worker->thread->home, {});  // and returns to end
     else
-      sched_yield();
+      rest(*own.worker, idle_rounds);
   }
 }
 

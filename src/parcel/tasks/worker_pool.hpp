@@ -2,10 +2,11 @@
 #pragma once
 
 #include <weft/parcel/task.hpp>
+#include <weft/parcel/waiter.hpp>
 #include <weft/types.hpp>
 
 #include <atomic>
-#include <chrono>
+#include <condition_variable>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -13,7 +14,9 @@
 
 #include <pthread.h>
 
-#include "parcel/tasks/steal_deque.hpp"
+#include "parcel/tasks/stack_memory.hpp"
+#include "parcel/tasks/timers.hpp"
+#include "parcel/tasks/worker.hpp"
 
 namespace weft::parcel {
 
@@ -37,14 +40,29 @@ struct TaskCounts {
   std::uint64_t parks = 0;
 };
 
+/// A thread that runs workers: one at a time, or none while its task blocks (blocking()) and afterwards.
+struct WorkerThread {
+  explicit WorkerThread(WorkerPool& who) noexcept : pool(who) {}
+  WorkerPool& pool;
+  pthread_t thread{};
+  TaskStack* home = nullptr;  // its own stack
+  // Guarded by the pool's mutex of threads.
+  Worker* given = nullptr;     // to run next
+  TaskStack* first = nullptr;  // and its loop
+  std::condition_variable changed;
+};
+
 class WorkerPool final : public Scheduler {
  public:
   static constexpr unsigned kMaxWorkers = 256;
+  /// Threads that may take over workers whose tasks block, at a time.
+  static constexpr std::size_t kMostSpareThreads = 64;
+
   /// The number of calls of threads that are no workers.
   [[nodiscard]] unsigned outside() const noexcept { return static_cast<unsigned>(workers_.size()); }
 
-  /// `owner`: of current_owner().
-  WorkerPool(unsigned workers, BackgroundWork& background, void* owner);
+  /// `owner`: of current_owner(). `stack`: bytes of a task's stack.
+  WorkerPool(unsigned workers, std::size_t stack, BackgroundWork& background, void* owner);
   ~WorkerPool();
   WorkerPool(const WorkerPool&) = delete;
   WorkerPool& operator=(const WorkerPool&) = delete;
@@ -54,10 +72,12 @@ class WorkerPool final : public Scheduler {
   void stop() noexcept;
 
   void schedule(Task& task) noexcept override;
-  void help_until(bool (*is_done)(void*) noexcept, void* context) noexcept override;
-  void wake() noexcept override;
+  void schedule(Task& task, const SpawnOptions& options) noexcept override;
+  bool run_here(Task& task) noexcept override;
+  /// Ends the sleep of workers. Any thread.
+  void wake() noexcept;
 
-  /// The calling thread's number in this pool, or outside().
+  /// The calling thread's number in this pool, or outside(). A task asks again after it has waited.
   [[nodiscard]] unsigned worker_number() const noexcept;
   /// The owner of the pool whose worker the calling thread is, or nullptr.
   [[nodiscard]] static void* current_owner() noexcept;
@@ -69,36 +89,47 @@ class WorkerPool final : public Scheduler {
     return workers_[worker]->deque.size_guess();
   }
 
+  // What waits stand on.
+
+  /// Sees to it that the worker has a stack to go on with. Throws weft::Error when there is no memory for
+  /// one.
+  void prepare_to_leave(TaskStack& own);
+  /// Leaves the task's stack, on which the caller runs, and goes on with another. Returns after make_ready(),
+  /// which `after` or whoever it tells may call. After prepare_to_leave().
+  void leave_worker(TaskStack& own, const WaitReason& reason, AfterSwitch after) noexcept;
+  /// The task that was left goes on, as soon as a worker has time. Any thread.
+  void make_ready(TaskStack& stack) noexcept;
+  [[nodiscard]] Timers& timers() noexcept { return timers_; }
+  /// After a switch: the stack, a loop without a task, is kept for the next task that waits.
+  static void keep_idle(void* stack) noexcept;
+  /// Runs `function(argument)` while another thread runs the caller's worker. False: no thread could be had,
+  /// and nothing was done. The function throws nothing.
+  bool lend_worker(void (*function)(void*) noexcept, void* argument) noexcept;
+
  private:
   friend class Scheduler;
-  struct alignas(64) Worker {
-    WorkerPool* pool = nullptr;
-    unsigned number = 0;
-    std::uintptr_t stack_end = 0;
-    std::uint32_t since_poll = 0;      // tasks
-    std::uint32_t tasks_per_poll = 1;  // while there are tasks; fewer where they are long
-    std::chrono::steady_clock::time_point last_poll{};
-    bool takes_oldest = false;  // next, so that tasks that make tasks starve no other
-    std::uint32_t random = 0;
-    StealDeque<Task> deque;
-    // Written by the worker alone.
-    std::atomic<std::uint64_t> made{0};
-    std::atomic<std::uint64_t> finished{0};
-    std::atomic<std::uint64_t> stolen{0};
-    std::atomic<std::uint64_t> parks{0};
-    pthread_t thread{};
-  };
 
-  static void* thread_main(void* worker);
-  void work(Worker& worker) noexcept;
+  static void* thread_main(void* thread);
+  void run_thread(WorkerThread& thread) noexcept;
+  [[nodiscard]] Worker* next_worker(WorkerThread& thread) noexcept;
+  /// nullptr: the thread could not be started, and errno says why. Throws as take_stack() does.
+  WorkerThread* start_thread(Worker& worker);
+  static void stack_main(TaskStack& stack);
+  void loop(TaskStack& own) noexcept;
+  /// A loop without a task, for the worker. Throws weft::Error when there is no memory for one.
+  [[nodiscard]] TaskStack& take_stack(Worker& worker);
+  void idle(Worker& worker, TaskStack& stack) noexcept;
+  void end_stacks() noexcept;
+
   [[nodiscard]] Task* find_task(Worker& worker) noexcept;
-  [[nodiscard]] Task* take_injected() noexcept;
-  bool run_one(Worker& worker) noexcept;
+  [[nodiscard]] Task* find_shared_task(Worker& worker) noexcept;
+  void finished(Worker& worker) noexcept;
+  void count_for_poll(Worker& worker) noexcept;
   void poll_between_tasks(Worker& worker) noexcept;
+  bool poll(Worker& worker) noexcept;
   void rest(Worker& worker, std::uint32_t& idle_rounds) noexcept;
   [[nodiscard]] bool has_task() const noexcept;
-
-  static thread_local Worker* current_worker_;
+  [[nodiscard]] bool is_over() const noexcept;
 
   BackgroundWork& background_;
   void* const owner_;
@@ -106,11 +137,20 @@ class WorkerPool final : public Scheduler {
   std::atomic<bool> is_stopping_{false};
   bool is_started_ = false;
   alignas(64) std::atomic<std::uint32_t> parked_{0};
-  alignas(64) std::atomic<std::uint64_t> injected_count_{0};
+  alignas(64) TaskQueue injected_;
+  TaskQueue urgent_;
+  TaskQueue low_;
   std::atomic<std::uint64_t> made_outside_{0};
-  std::mutex injected_mutex_;
-  Task* injected_first_ = nullptr;
-  Task* injected_last_ = nullptr;
+  Timers timers_;
+
+  std::mutex threads_mutex_;
+  std::vector<std::unique_ptr<WorkerThread>> threads_;
+  std::vector<WorkerThread*> spare_;
+
+  StackMemory stack_memory_;
+  std::mutex stacks_mutex_;
+  std::vector<TaskStack*> stacks_;    // all
+  TaskStack* idle_stacks_ = nullptr;  // beyond what workers keep
 };
 
 }  // namespace weft::parcel

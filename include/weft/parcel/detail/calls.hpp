@@ -164,19 +164,21 @@ void Runtime::apply(int rank, A, Arguments&&... arguments) {
 }
 
 template <class Function>
-auto Runtime::spawn(Function function) {
+auto Runtime::spawn(Function function, const SpawnOptions& options) {
   using Returned = std::invoke_result_t<Function&>;
   using Result = typename detail::Unwrapped<Returned>::type;
   Promise<Result> promise(&scheduler());
   Future<Result> future = promise.future();
-  detail::schedule_call(scheduler(),
-                        [promise = std::move(promise), function = std::move(function)]() mutable noexcept {
-                          if constexpr (detail::is_a<Returned, Future>) {
-                            detail::fulfil_by(std::move(promise), function);
-                          } else {
-                            detail::fulfil(promise, [&]() -> Result { return function(); });
-                          }
-                        });
+  auto call = [promise = std::move(promise), function = std::move(function)]() mutable noexcept {
+    if constexpr (detail::is_a<Returned, Future>) {
+      detail::fulfil_by(std::move(promise), function);
+    } else {
+      detail::fulfil(promise, [&]() -> Result { return function(); });
+    }
+  };
+  auto* const task = new detail::FunctionTask<decltype(call)>(std::move(call));
+  if constexpr (!detail::is_a<Returned, Future>) future.state().set_maker(*task);
+  scheduler().schedule(*task, options);
   return future;
 }
 

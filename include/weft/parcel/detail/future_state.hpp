@@ -6,9 +6,11 @@
 #include <weft/parcel/task.hpp>
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <exception>
 #include <optional>
+#include <source_location>
 #include <type_traits>
 #include <utility>
 
@@ -90,7 +92,12 @@ class WEFT_API FutureStateBase {
   /// run_in_turn() does.
   void when_ready(Continuation& continuation) noexcept;
   /// Waits as Future::wait() does.
-  void wait();
+  void wait(const std::source_location& where);
+  /// The same, or returns false at the deadline.
+  [[nodiscard]] bool wait_until(std::chrono::steady_clock::time_point deadline,
+                                const std::source_location& where);
+  /// The task that makes this ready before it ends, set before it is scheduled.
+  void set_maker(Task& task) noexcept { maker_ = &task; }
   void set_exception(std::exception_ptr error) noexcept {
     error_ = std::move(error);
     make_ready();
@@ -119,10 +126,12 @@ class WEFT_API FutureStateBase {
   /// Ends the list of a state that is ready; no continuation.
   [[nodiscard]] Task* ready_mark() const noexcept { return reinterpret_cast<Task*>(std::uintptr_t{1}); }
   void run(Continuation& continuation) noexcept;
+  bool is_ready_after_its_task() noexcept;
 
   std::atomic<Task*> waiting_{nullptr};
   std::atomic<std::uint32_t> references_{1};
   Scheduler* scheduler_;
+  Task* maker_ = nullptr;  // gone when this is ready
   std::exception_ptr error_;
 };
 
