@@ -11,7 +11,7 @@ namespace weft::parcel {
 
 namespace {
 
-constexpr std::uint64_t kLeastStack = std::uint64_t{16} << 10;
+constexpr std::uint64_t kLeastStack = std::uint64_t{64} << 10;
 constexpr std::uint64_t kMostStack = std::uint64_t{1} << 30;
 
 template <class Value>

@@ -62,7 +62,7 @@ struct RuntimeOptions {
   unsigned connections = 8192;
   /// Devices over which the workers spread, 1 to 64.
   unsigned devices = 1;
-  /// Bytes of the stack of a task, 16 KiB to 1 GiB. What is not touched takes no memory. A task that is
+  /// Bytes of the stack of a task, 64 KiB to 1 GiB. What is not touched takes no memory. A task that is
   /// waited for may begin on the stack of the one who waits while half of it is left.
   std::size_t stack = 1 << 20;
   Protocol protocol = Protocol::automatic;

@@ -35,6 +35,9 @@ void guard(std::byte* page) noexcept {
 
 }  // namespace
 
+StackMemory::StackMemory(std::size_t size) noexcept
+    : size_((size + page_size() - 1) / page_size() * page_size()) {}
+
 std::size_t StackMemory::usable_size() const noexcept { return size_ - page_size(); }
 
 StackMemory::~StackMemory() {

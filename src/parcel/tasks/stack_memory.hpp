@@ -11,8 +11,8 @@ namespace weft::parcel {
 /// at once. Any thread.
 class StackMemory {
  public:
-  /// `size`: of a stack, a multiple of the page size.
-  explicit StackMemory(std::size_t size) noexcept : size_(size) {}
+  /// `size`: of a stack; whole pages are taken.
+  explicit StackMemory(std::size_t size) noexcept;
   ~StackMemory();
   StackMemory(const StackMemory&) = delete;
   StackMemory& operator=(const StackMemory&) = delete;

@@ -52,8 +52,8 @@ struct alignas(64) Worker {
   std::uint32_t since_poll = 0;      // tasks
   std::uint32_t tasks_per_poll = 1;  // while there are tasks; fewer where they are long
   std::chrono::steady_clock::time_point last_poll{};
-  bool takes_oldest = false;  // next, so that tasks that make tasks starve no other
-  bool takes_low = false;     // then, every other time
+  bool takes_oldest = false;     // next, so that tasks that make tasks starve no other
+  std::uint32_t old_source = 0;  // of that task: each source has its turn
   std::uint32_t random = 0;
   StealDeque<Task> deque;
   TaskQueue given;  // for this worker, as a hint

@@ -122,14 +122,34 @@ void WorkerPool::wake() noexcept {
 Task* WorkerPool::find_task(Worker& worker) noexcept {
   if (worker.takes_oldest) [[unlikely]] {
     worker.takes_oldest = false;
-    worker.takes_low = !worker.takes_low;
-    if (Task* const low = worker.takes_low ? low_.take() : nullptr; low != nullptr) return low;
-    if (Task* const oldest = worker.deque.steal(); oldest != nullptr) return oldest;
-    if (Task* const given = injected_.take(); given != nullptr) return given;
+    if (Task* const oldest = find_old_task(worker); oldest != nullptr) return oldest;
   }
   if (Task* const urgent = urgent_.take(); urgent != nullptr) return urgent;
   if (Task* const own = worker.deque.pop(); own != nullptr) return own;
   return find_shared_task(worker);
+}
+
+Task* WorkerPool::find_old_task(Worker& worker) noexcept {
+  constexpr unsigned kSources = 4;
+  for (unsigned step = 0; step < kSources; ++step) {
+    Task* task = nullptr;
+    switch (++worker.old_source % kSources) {
+      case 0:
+        task = worker.deque.steal();
+        break;
+      case 1:
+        task = worker.given.take();
+        break;
+      case 2:
+        task = injected_.take();
+        break;
+      default:
+        task = low_.take();
+        break;
+    }
+    if (task != nullptr) return task;
+  }
+  return nullptr;
 }
 
 Task* WorkerPool::find_shared_task(Worker& worker) noexcept {

@@ -122,6 +122,7 @@ class WorkerPool final : public Scheduler {
   void end_stacks() noexcept;
 
   [[nodiscard]] Task* find_task(Worker& worker) noexcept;
+  [[nodiscard]] Task* find_old_task(Worker& worker) noexcept;
   [[nodiscard]] Task* find_shared_task(Worker& worker) noexcept;
   void finished(Worker& worker) noexcept;
   void count_for_poll(Worker& worker) noexcept;

@@ -43,6 +43,7 @@ TEST(ParcelOptions, ErrorsNameOptionValueAndRange) {
   EXPECT_EQ(error_of("workers=-1"), "parcel option workers is '-1'; it must be 0 to 256");
   EXPECT_EQ(error_of("aggregation=no"),
             "parcel option aggregation is 'no'; it must be adaptive, immediate or queued");
+  EXPECT_EQ(error_of("stack=1K"), "parcel option stack is '1K'; it must be 65536 to 1073741824");
   EXPECT_EQ(error_of("workers"), "parcel option 'workers' has no value; write name=value");
   EXPECT_NE(error_of("color=red").find("there is no parcel option 'color'"), std::string::npos);
 }
