@@ -20,8 +20,8 @@
 namespace weft::core {
 
 /// How the payload of a large message travels: fetched by a network that can do it, or else read by the
-/// receiver from the sender's memory (`read`), or else streamed by the sender through packets. `copy`: always
-/// the last.
+/// receiver from the sender's memory (`read`; `automatic`: where that is learned to be faster), or else
+/// streamed by the sender through packets. `copy`: always the last.
 enum class Transfer : std::uint8_t { automatic, read, copy };
 
 /// How puts and gets reach a region: by the network or else by messages, or only by one of them.

@@ -24,6 +24,7 @@ constexpr std::int64_t kGrantBelow = kMostGranted / 2;
 Step Rendezvous::queue(Incoming& incoming) noexcept {
   Grants& grants = grants_of(incoming);
   if (!detail::TryLock::acquire(grants.busy)) return Step::idle;
+  start_time(incoming);
   line_up(grants.first, grants.last, incoming);
   incoming.state.store(Incoming::State::receiving, std::memory_order_release);
   if (!grants.is_listed.load(std::memory_order_relaxed)) {

@@ -126,18 +126,6 @@ bool Rendezvous::fetch(const Claim& claim) noexcept {
   return true;
 }
 
-void Rendezvous::set_fetching(Incoming& incoming) noexcept {
-  auto state = Incoming::State::asking;
-  if (context_.transfer != Transfer::copy && incoming.rts.address != 0) {
-    const auto& peer = context_.port->peer_capabilities(incoming.peer.load(std::memory_order_relaxed));
-    if (peer.can_fetch && incoming.rts.key != 0 && incoming.parts.empty())
-      state = Incoming::State::fetching;
-    else if (peer.can_read && context_.transfer == Transfer::read)
-      state = Incoming::State::reading;
-  }
-  incoming.state.store(state, std::memory_order_relaxed);
-}
-
 void Rendezvous::begin(Incoming& incoming) noexcept {
   context_.log.in(base::LogModule::protocol).trace([&] {
     return "a large message of " + std::to_string(incoming.rts.size) + " bytes from rank " +
@@ -183,12 +171,14 @@ Step Rendezvous::advance(Incoming& incoming, bool exclusive) noexcept {
   switch (incoming.state.load(std::memory_order_relaxed)) {
     case Incoming::State::reading: {
       const std::size_t before = incoming.read;
+      if (before == 0) start_time(incoming);
       if (read_some(incoming)) {
         less_to_fetch(incoming, incoming.read - before);
       } else {
         // Not allowed between these processes, or the peer has left: the peer has to stream the payload
         // instead. Starts from the beginning; a piece may have been read in part.
         change_fetching(incoming, static_cast<std::int64_t>(before));
+        learn(incoming, LearnedWays::End::failed);
         ask_instead(incoming, "cannot be read");
         return Step::moved;
       }
@@ -233,6 +223,7 @@ void Rendezvous::ask_instead(Incoming& incoming, const char* why) noexcept {
 
 Step Rendezvous::deliver_and_answer(Incoming& incoming, bool exclusive) noexcept {
   context_.count(&DeviceCounts::large_bytes_read, incoming.wanted);
+  learn(incoming, LearnedWays::End::whole);
   // The delivery goes first: a sender that has been answered may say that its message has been consumed.
   incoming.state.store(Incoming::State::answering, std::memory_order_relaxed);
   deliver(incoming);
@@ -336,6 +327,7 @@ void Rendezvous::on_data(std::uint64_t word, Message& arrival, network::Sink& si
     less_to_fetch(incoming, fragment.size);
     received(grants_of(incoming), fragment.size);
     if (incoming.received.fetch_add(fragment.size, std::memory_order_relaxed) + fragment.size == size) {
+      learn(incoming, LearnedWays::End::whole);
       deliver(incoming);
       return free(incoming);
     }
@@ -388,6 +380,7 @@ void Rendezvous::deliver(Incoming& incoming, Outcome outcome) noexcept {
 
 void Rendezvous::free(Incoming& incoming) noexcept {
   context_.trace(TraceEvent::Phase::end, kTracedArrival, incoming.peer, incoming.rts.size, incoming.index);
+  learn(incoming, LearnedWays::End::given_up);
   incoming.state.store(Incoming::State::free, std::memory_order_relaxed);
   incoming.generation.fetch_add(1, std::memory_order_release);
   free_incoming_.put(incoming.index);

@@ -84,6 +84,9 @@ struct Rendezvous::Incoming {
   void* user_data = nullptr;
   std::span<const ScatterPart> parts;  // where the payload goes, unless empty, in place of buffer
   std::size_t read = 0;
+  bool is_learned = false;  // LearnedWays is told of its end; the two members below belong to that
+  Way way = Way::copy;
+  std::int64_t started = 0;             // when its payload began to move
   std::atomic<std::size_t> granted{0};  // bytes that may be sent so far; if less than wanted, in Grants
   std::atomic<std::size_t> received{0};
 

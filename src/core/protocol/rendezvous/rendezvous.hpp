@@ -7,8 +7,8 @@
 // ends when its buffer is not needed any more.
 //
 // Sources: send.cpp and receive.cpp (the two halves), admission.cpp (which announced messages get a buffer),
-// flow_control.cpp (how many fragments may be outstanding), cancel.cpp (cancelling an RTS),
-// report.cpp (for explanations).
+// flow_control.cpp (how many fragments may be outstanding), ways.cpp (read or streamed), cancel.cpp
+// (cancelling an RTS), report.cpp (for explanations).
 #pragma once
 
 #include "concurrent/high_water.hpp"
@@ -17,6 +17,7 @@
 #include "core/deadline/deadlines.hpp"
 #include "core/memory/scatter.hpp"
 #include "core/protocol/context.hpp"
+#include "core/protocol/rendezvous/learned_ways.hpp"
 #include "core/protocol/wire.hpp"
 #include "core/protocol/work_list.hpp"
 
@@ -216,6 +217,8 @@ class Rendezvous {
   void ask_instead(Incoming& incoming, const char* why) noexcept;
   Step deliver_and_answer(Incoming& incoming, bool exclusive) noexcept;
   void set_fetching(Incoming& incoming) noexcept;
+  void start_time(Incoming& incoming) noexcept;
+  void learn(Incoming& incoming, LearnedWays::End how) noexcept;
   void deliver(Incoming& incoming, Outcome outcome = Outcome::ok) noexcept;
   void begin(Incoming& incoming) noexcept;
   void end_lost(Incoming& incoming, const std::atomic<bool>* is_over) noexcept;
@@ -234,6 +237,7 @@ class Rendezvous {
   std::unique_ptr<Incoming[]> incoming_;
   std::unique_ptr<Grants[]> grants_;
   std::unique_ptr<Admission[]> admissions_;
+  const std::unique_ptr<LearnedWays> ways_;  // only with Transfer::automatic
   const std::int64_t cached_bytes_ = fetched_in_caches();
   alignas(64) std::atomic<std::uint32_t> working_{0};
   std::atomic<std::uint32_t> outstanding_{0};

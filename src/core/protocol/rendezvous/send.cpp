@@ -29,7 +29,8 @@ Rendezvous::Rendezvous(const Context& context)
       requests_(new Request[context.requests]),
       incoming_(new Incoming[context.requests]),
       grants_(new Grants[static_cast<std::size_t>(context.ranks)]),
-      admissions_(new Admission[static_cast<std::size_t>(context.ranks)]) {
+      admissions_(new Admission[static_cast<std::size_t>(context.ranks)]),
+      ways_(context.transfer == Transfer::automatic ? new LearnedWays : nullptr) {
   for (std::uint32_t index = 0; index < context.requests; ++index) {
     requests_[index].index = index;
     incoming_[index].index = index;

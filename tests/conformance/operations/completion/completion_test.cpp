@@ -13,7 +13,7 @@ using test::Ranks;
 const std::size_t kSizes[] = {0, 8, 48, 49, 400, 432, 433, 5000, 8192, 8193, 100'000};
 
 class LocalCompletion : public testing::TestWithParam<const char*> {};
-INSTANTIATE_TEST_SUITE_P(rendezvous, LocalCompletion, testing::Values("read", "copy"),
+INSTANTIATE_TEST_SUITE_P(rendezvous, LocalCompletion, testing::Values("read", "copy", "auto"),
                          [](const auto& mode) { return std::string(mode.param); });
 
 TEST_P(LocalCompletion, is_signalled_exactly_once_with_what_the_post_named) {

@@ -59,7 +59,7 @@ class LargeFlow : public testing::TestWithParam<const char*> {
   CompletionQueue queue_;
   RemoteCompletion remote_;
 };
-INSTANTIATE_TEST_SUITE_P(rendezvous, LargeFlow, testing::Values("copy", "read"),
+INSTANTIATE_TEST_SUITE_P(rendezvous, LargeFlow, testing::Values("copy", "read", "auto"),
                          [](const auto& rendezvous) { return rendezvous.param; });
 
 TEST_P(LargeFlow, many_at_once_take_the_memory_of_a_few_and_no_sender_is_left_behind) {
