@@ -24,11 +24,14 @@ class FakePort final : public network::Port {
   std::function<network::AccessResult(const network::OfferedMemory&, std::span<std::byte>,
                                       std::uint64_t token)>
       on_fetch;
+  /// What read() answers; null: this port cannot read.
+  std::function<bool(std::uint64_t address, std::span<std::byte>)> on_read;
   std::vector<std::uint64_t> offers;  // keys of those that have not ended
 
   [[nodiscard]] const network::Capabilities& capabilities() const noexcept override { return capabilities_; }
   [[nodiscard]] const network::Capabilities& peer_capabilities(int) noexcept override {
     capabilities_.can_fetch = on_fetch != nullptr;
+    capabilities_.can_read = on_read != nullptr;
     return capabilities_;
   }
   [[nodiscard]] network::Offer offer(int, Bytes) noexcept override {
@@ -49,7 +52,9 @@ class FakePort final : public network::Port {
                                   bool) noexcept override {
     return network::SendResult::sent;
   }
-  bool read(int, std::uint64_t, std::span<std::byte>) noexcept override { return false; }
+  bool read(int, std::uint64_t address, std::span<std::byte> to) noexcept override {
+    return on_read != nullptr && on_read(address, to);
+  }
   network::AccessResult put(int, const network::RemoteMemory&, Bytes, const std::uint64_t*, std::uint64_t,
                             bool) noexcept override {
     return network::AccessResult::unsupported;
