@@ -18,10 +18,10 @@ constexpr double kClearlyWorse = 2;       // ends a trial early
 constexpr double kChanged = 1.3;          // a pace that many times another one: conditions have changed
 constexpr double kTrialsPerCost = 100;    // trials cost one part in so many
 constexpr double kLeastGap = 0.1;         // ways that are closer count as this far apart
-constexpr std::uint32_t kShortInterval = 64;
-constexpr std::uint32_t kLongInterval = 65536;
-constexpr std::uint32_t kAfterFailure = 16384;
-constexpr std::uint32_t kEarlyPart = 8;  // a change is looked into after this part of an interval
+constexpr double kNarrowSpacing = 4;      // at first, and after a change
+constexpr double kWideSpacing = 4096;
+constexpr double kAfterFailure = 16384;
+constexpr double kEarlyPart = 8;  // a change is looked into after this part of the time between trials
 
 }  // namespace
 
@@ -33,6 +33,8 @@ void WayChoice::ended(Way way, std::size_t bytes, std::int64_t ns) noexcept {
     if (is_tried()) conclude();
   } else {
     if (counts) add_to_settled(bytes, ns);
+    // All of a window may have begun in the way that was tried, before the trial ended.
+    if (way != settled_) ++tried_;
     if (is_due()) try_other();
   }
 }
@@ -43,7 +45,8 @@ void WayChoice::failed() noexcept {
   pace_ = {};
   reference_ = 0;
   ends_ = 0;
-  interval_ = longest_interval_ = kAfterFailure;
+  tried_ = 1;
+  spacing_ = widest_spacing_ = kAfterFailure;
 }
 
 void WayChoice::add_to_settled(std::size_t bytes, std::int64_t ns) noexcept {
@@ -63,8 +66,9 @@ void WayChoice::add_to_trial(std::size_t bytes, std::int64_t ns) noexcept {
 
 bool WayChoice::is_due() const noexcept {
   if (pace_.messages < kKnown) return false;
-  if (ends_ >= interval_) return true;
-  if (reference_ == 0 || ends_ < interval_ / kEarlyPart || ends_ < kRemembered) return false;
+  const double interval = spacing_ * tried_;
+  if (ends_ >= interval) return true;
+  if (reference_ == 0 || ends_ < std::max(interval / kEarlyPart, kRemembered)) return false;
   const double change = pace_.value() / reference_;
   return change > kChanged || change * kChanged < 1;
 }
@@ -96,13 +100,12 @@ void WayChoice::conclude() noexcept {
     settled_ = other_way(settled_);
     pace_ = {trial_value() * (trial_.bytes + slowest_.bytes), trial_.bytes + slowest_.bytes,
              trial_.messages + 1};
-    longest_interval_ = kShortInterval;  // soon once more: conditions may be about to change again
+    widest_spacing_ = kNarrowSpacing;  // soon once more: conditions may be about to change again
   } else {
-    longest_interval_ = std::clamp(longest_interval_ * 2, kShortInterval, kLongInterval);
+    widest_spacing_ = std::clamp(widest_spacing_ * 2, kNarrowSpacing, kWideSpacing);
   }
-  const double worth = kTrialsPerCost * std::max(gap, kLeastGap) * ends_;
-  interval_ = static_cast<std::uint32_t>(std::min<double>(worth, longest_interval_));
-  interval_ = std::max(interval_, kShortInterval);
+  spacing_ = std::min(kTrialsPerCost * std::max(gap, kLeastGap), widest_spacing_);
+  tried_ = ends_;
   reference_ = pace_.value();
   is_trying_ = false;
   ends_ = 0;

@@ -44,11 +44,12 @@ class WayChoice {
 
   Way settled_ = Way::copy;
   bool is_trying_ = false;
-  Pace pace_;                   // of the settled way, the last messages most
-  double reference_ = 0;        // its value when the ways were last compared; 0: not known
-  std::uint32_t ends_ = 0;      // messages since then, or since the trial began
-  std::uint32_t interval_ = 0;  // messages from a trial to the next
-  std::uint32_t longest_interval_ = 0;
+  Pace pace_;                // of the settled way, the last messages most
+  double reference_ = 0;     // its value when the ways were last compared; 0: not known
+  std::uint32_t ends_ = 0;   // messages since then, or since the trial began
+  std::uint32_t tried_ = 0;  // messages of the other way that the last trial has cost
+  double spacing_ = 0;       // messages between trials, for each of these
+  double widest_spacing_ = 0;
   Pace trial_;  // without the slowest
   Pace slowest_;
 };
