@@ -13,8 +13,9 @@
 namespace weft::core {
 
 /// Any thread. A message takes for itself the time from its beginning, or from the end of the message before
-/// it if that is later, to its own end: the sum is the time in which anything was under way, however many
-/// messages are at a time. Small and of one size: peers whose ranks are kPeers apart share what is learned.
+/// it if that is later, to its own end, so that time in which several are under way counts once; and the time
+/// before that in which none was, but no more than kMostGap times as much. Small and of one size: peers whose
+/// ranks are kPeers apart share what is learned.
 class LearnedWays {
  public:
   static constexpr std::size_t kLeastBytes = std::size_t{16} << 10;  // of messages that are told
@@ -39,7 +40,7 @@ class LearnedWays {
       const std::int64_t before = last_end.load(std::memory_order_relaxed);
       last_end.store(now, std::memory_order_relaxed);
       if (kind.under_way[index_of(other_way(way))].load(std::memory_order_relaxed) == 0)
-        ns = std::max<std::int64_t>(now - std::max(started, before), 1);
+        ns = time_of(started, before, now);
     }
     // Another thread that ends a message at this moment goes on without learning from it.
     if (!detail::TryLock::acquire(kind.busy)) return;
@@ -52,6 +53,7 @@ class LearnedWays {
   }
 
  private:
+  static constexpr std::int64_t kMostGap = 3;
   static constexpr std::size_t kPeers = 16;
   static constexpr std::size_t kSizes = 8;  // 16 KiB, 32 KiB, ..., 2 MiB and more
 
@@ -66,6 +68,13 @@ class LearnedWays {
     std::array<Kind, kSizes> kinds;
   };
 
+  /// Gaps count because some are the way's doing: while copies overlap the posts of the next messages, reads
+  /// end before these. They are bounded because most are the program's.
+  [[nodiscard]] static std::int64_t time_of(std::int64_t started, std::int64_t before,
+                                            std::int64_t now) noexcept {
+    const std::int64_t own = std::max<std::int64_t>(now - std::max(started, before), 1);
+    return before == 0 ? own : std::clamp(now - before, own, own * (1 + kMostGap));
+  }
   [[nodiscard]] static std::size_t index_of(Way way) noexcept { return static_cast<std::size_t>(way); }
   [[nodiscard]] static std::size_t slot_of(int peer) noexcept {
     return static_cast<std::size_t>(peer) % kPeers;

@@ -153,10 +153,24 @@ TEST_F(LearnedWaysTest, counts_the_time_in_which_messages_overlap_once) {
       now += way == Way::copy ? 1000 : 2000;
       ways_.end(0, kBytes, way, LearnedWays::End::whole, started, now);
     }
-    now += 1'000'000;  // the time between windows is nobody's
+    now += 1'000'000;  // most of the time between windows is the program's
     last_ = way;
   }
   EXPECT_EQ(last_, Way::copy);
+}
+
+TEST_F(LearnedWaysTest, counts_the_gaps_that_a_way_leaves) {
+  // Reads take 1000 of the 3000 that pass from one to the next, copies follow each other after 2000.
+  std::int64_t now = 1;
+  int copies = 0;
+  for (int count = 0; count < 1000; ++count) {
+    const Way way = ways_.begin(0, kBytes);
+    if (way == Way::copy) ++copies;
+    const std::int64_t started = way == Way::copy ? now : now + 2000;
+    now += way == Way::copy ? 2000 : 3000;
+    ways_.end(0, kBytes, way, LearnedWays::End::whole, started, now);
+  }
+  EXPECT_GT(copies, 800);
 }
 
 TEST_F(LearnedWaysTest, does_not_compare_messages_that_overlapped_the_other_way) {
