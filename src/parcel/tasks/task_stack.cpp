@@ -51,7 +51,8 @@ TaskStack::TaskStack(WorkerPool& pool, std::byte* lowest, std::size_t size, void
       pool_(pool),
       lowest_(reinterpret_cast<std::uintptr_t>(lowest)),
       size_(size),
-      main_(main) {
+      main_(main),
+      context_() {
   boost::context::stack_context memory;
   memory.size = size;
   memory.sp = lowest + size;
@@ -60,14 +61,16 @@ TaskStack::TaskStack(WorkerPool& pool, std::byte* lowest, std::size_t size, void
                             KeepsMemory(), [this](boost::context::fiber&& from) {
                               arrive(std::move(from));
                               main_(*this);
-                              return finish(*left_);
+                              return boost::context::fiber();  // main() does not return
                             });
   sanitized_.bottom = lowest;
   sanitized_.size = size;
   sanitized_.create();
 }
 
-TaskStack::TaskStack(WorkerPool& pool) noexcept : Task(&TaskStack::go_on), pool_(pool) { sanitized_.adopt(); }
+TaskStack::TaskStack(WorkerPool& pool) noexcept : Task(&TaskStack::go_on), pool_(pool), context_() {
+  sanitized_.adopt();
+}
 
 TaskStack::~TaskStack() {
   if (main_ != nullptr) sanitized_.destroy();
@@ -88,14 +91,6 @@ void TaskStack::switch_to(TaskStack& target, AfterSwitch after) noexcept {
   target.after_ = after;
   sanitized_.leave(target.sanitized_);
   arrive(std::move(target.context_).resume());
-}
-
-boost::context::fiber TaskStack::finish(TaskStack& target) noexcept {
-  target.worker = worker;
-  target.left_ = this;
-  target.after_ = {};
-  sanitized_.leave(target.sanitized_, true);
-  return std::move(target.context_);
 }
 
 void TaskStack::arrive(boost::context::fiber&& from) noexcept {

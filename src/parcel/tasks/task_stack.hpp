@@ -30,10 +30,11 @@ struct AfterSwitch {
 /// a thread_local address outlives a call that may wait.
 class TaskStack final : public Task {
  public:
-  /// `lowest`, `size`: its memory. `main` runs on it when it is first switched to, and ends in finish().
+  /// `lowest`, `size`: its memory. `main` runs on it when it is first switched to, and does not return.
   TaskStack(WorkerPool& pool, std::byte* lowest, std::size_t size, void (*main)(TaskStack&));
   /// A thread's own stack, from which it goes to others.
   explicit TaskStack(WorkerPool& pool) noexcept;
+  /// What runs on it has nothing to destroy: it is a loop without a task, and just ends with its memory.
   ~TaskStack();
   TaskStack(const TaskStack&) = delete;
   TaskStack& operator=(const TaskStack&) = delete;
@@ -45,9 +46,7 @@ class TaskStack final : public Task {
 
   /// Leaves this stack, on which the caller runs, for `target`, whose worker becomes the one of this.
   /// Returns when something switches back to it, maybe in another thread.
-  void switch_to(TaskStack& target, AfterSwitch after) noexcept;
-  /// The same, and nothing returns here: for main() to end with.
-  [[nodiscard]] boost::context::fiber finish(TaskStack& target) noexcept;
+  [[gnu::no_sanitize("thread")]] void switch_to(TaskStack& target, AfterSwitch after) noexcept;
 
   /// Whether running the task goes on with one that has waited.
   [[nodiscard]] static bool is_stack(const Task& task) noexcept { return task.execute == &go_on; }
@@ -65,7 +64,6 @@ class TaskStack final : public Task {
 
   Worker* worker = nullptr;         ///< who runs it
   TaskStack* next_stack = nullptr;  ///< in a list of stacks without tasks
-  bool ends = false;                ///< main() is to return
 
  private:
   struct Exceptions {  // of __cxa_get_globals(): those being handled and thrown belong to the task
@@ -86,7 +84,9 @@ class TaskStack final : public Task {
   std::uintptr_t lowest_ = 0;
   std::size_t size_ = 0;
   void (*main_)(TaskStack&) = nullptr;
-  boost::context::fiber context_;  // where it was left
+  union {
+    boost::context::fiber context_;  // where it was left; its destructor would unwind it
+  };
   SanitizedStack sanitized_;
   Exceptions exceptions_;
   TaskStack* left_ = nullptr;  // by the switch to this

@@ -34,9 +34,10 @@ void Waiter::wait() noexcept {
   if (stack_ == nullptr) {
     detail::run_turns_before_sleep();
     signal_.acquire();
-  } else if (!is_notified()) {
-    suspend();
+    return;
   }
+  stack_->pool().maybe_preempt(*stack_);
+  if (!is_notified()) suspend();
 }
 
 void Waiter::await_notify() noexcept {

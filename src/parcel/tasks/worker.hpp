@@ -47,6 +47,7 @@ struct alignas(64) Worker {
   WorkerPool* pool = nullptr;
   unsigned number = 0;
   WorkerThread* thread = nullptr;    // which runs it
+  TaskStack* paused = nullptr;       // its loop, where a Stepper runs it
   TaskStack* idle_stacks = nullptr;  // loops without a task, last used first
   std::uint32_t idle_count = 0;
   std::uint32_t since_poll = 0;      // tasks

@@ -41,8 +41,9 @@ Scheduler* Scheduler::current() noexcept {
   return stack != nullptr ? &stack->pool() : nullptr;
 }
 
-WorkerPool::WorkerPool(unsigned workers, std::size_t stack, BackgroundWork& background, void* owner)
-    : background_(background), owner_(owner), stack_memory_(stack) {
+WorkerPool::WorkerPool(unsigned workers, std::size_t stack, BackgroundWork& background, void* owner,
+                       Stepper* stepper)
+    : background_(background), owner_(owner), stepper_(stepper), stack_memory_(stack) {
   for (unsigned number = 0; number < workers; ++number) {
     workers_.push_back(std::make_unique<Worker>());
     workers_.back()->pool = this;
@@ -103,6 +104,7 @@ bool WorkerPool::run_here(Task& task) noexcept {
   TaskStack* const own = TaskStack::current();
   if (own == nullptr || &own->pool() != this || own->room() < own->size() / 2) return false;
   Worker& worker = *own->worker;
+  if (stepper_ != nullptr && stepper_->choose(2) == 0) return false;
   // What the worker's loop would take before this task has its turn: the caller waits as any other.
   if (worker.takes_oldest || !urgent_.is_empty() || worker.deque.last() != &task) return false;
   if (worker.deque.pop() != &task) return false;  // a thief was faster: nothing was popped
@@ -120,6 +122,8 @@ void WorkerPool::wake() noexcept {
 }
 
 Task* WorkerPool::find_task(Worker& worker) noexcept {
+  if (stepper_ != nullptr) [[unlikely]]
+    return find_any_task(worker);
   if (worker.takes_oldest) [[unlikely]] {
     worker.takes_oldest = false;
     if (Task* const oldest = find_old_task(worker); oldest != nullptr) return oldest;
@@ -176,6 +180,10 @@ void WorkerPool::finished(Worker& worker) noexcept {
 }
 
 void WorkerPool::count_for_poll(Worker& worker) noexcept {
+  if (stepper_ != nullptr) [[unlikely]] {
+    if (stepper_->choose(4) == 0) poll(worker);
+    return;
+  }
   if (++worker.since_poll >= worker.tasks_per_poll) poll_between_tasks(worker);
 }
 
@@ -232,14 +240,16 @@ bool WorkerPool::is_over() const noexcept {
 
 void WorkerPool::loop(TaskStack& own) noexcept {
   std::uint32_t idle_rounds = 0;
-  while (!own.ends) {
+  for (;;) {
+    if (stepper_ != nullptr) [[unlikely]]
+      pause(own);
     // Whose loop it is may change whenever a task has run: a stack that was left is another worker's next.
     if (Task* const task = find_task(*own.worker); task != nullptr) {
       const bool is_stack = TaskStack::is_stack(*task);
       task->execute(*task);
       if (!is_stack)
         finished(*own.worker);
-      else if (!own.ends)
+      else
         count_for_poll(*own.worker);  // this loop was taken for another task that waits
       idle_rounds = 0;
       continue;
@@ -248,8 +258,9 @@ void WorkerPool::loop(TaskStack& own) noexcept {
       idle_rounds = 0;
       continue;
     }
+    if (stepper_ != nullptr) continue;
     if (is_over())
-      own.switch_to(*own.worker->thread->home, {});  // and returns to end
+      own.switch_to(*own.worker->thread->home, {});  // for good
     else
       rest(*own.worker, idle_rounds);
   }

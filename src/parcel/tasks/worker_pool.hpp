@@ -15,6 +15,7 @@
 #include <pthread.h>
 
 #include "parcel/tasks/stack_memory.hpp"
+#include "parcel/tasks/stepper.hpp"
 #include "parcel/tasks/timers.hpp"
 #include "parcel/tasks/worker.hpp"
 
@@ -61,8 +62,10 @@ class WorkerPool final : public Scheduler {
   /// The number of calls of threads that are no workers.
   [[nodiscard]] unsigned outside() const noexcept { return static_cast<unsigned>(workers_.size()); }
 
-  /// `owner`: of current_owner(). `stack`: bytes of a task's stack.
-  WorkerPool(unsigned workers, std::size_t stack, BackgroundWork& background, void* owner);
+  /// `owner`: of current_owner(). `stack`: bytes of a task's stack. `stepper`: runs the workers, instead of
+  /// threads, and outlives the pool.
+  WorkerPool(unsigned workers, std::size_t stack, BackgroundWork& background, void* owner,
+             Stepper* stepper = nullptr);
   ~WorkerPool();
   WorkerPool(const WorkerPool&) = delete;
   WorkerPool& operator=(const WorkerPool&) = delete;
@@ -99,6 +102,8 @@ class WorkerPool final : public Scheduler {
   void leave_worker(TaskStack& own, const WaitReason& reason, AfterSwitch after) noexcept;
   /// The task that was left goes on, as soon as a worker has time. Any thread.
   void make_ready(TaskStack& stack) noexcept;
+  /// Where a Stepper runs the workers it may leave the task here, which is then ready.
+  void maybe_preempt(TaskStack& own);
   [[nodiscard]] Timers& timers() noexcept { return timers_; }
   /// After a switch: the stack, a loop without a task, is kept for the next task that waits.
   static void keep_idle(void* stack) noexcept;
@@ -108,6 +113,7 @@ class WorkerPool final : public Scheduler {
 
  private:
   friend class Scheduler;
+  friend class Stepper;
 
   static void* thread_main(void* thread);
   void run_thread(WorkerThread& thread) noexcept;
@@ -122,6 +128,9 @@ class WorkerPool final : public Scheduler {
   void end_stacks() noexcept;
 
   [[nodiscard]] Task* find_task(Worker& worker) noexcept;
+  void step(unsigned number) noexcept;
+  void pause(TaskStack& own) noexcept;
+  [[nodiscard]] Task* find_any_task(Worker& worker) noexcept;
   [[nodiscard]] Task* find_old_task(Worker& worker) noexcept;
   [[nodiscard]] Task* find_shared_task(Worker& worker) noexcept;
   void finished(Worker& worker) noexcept;
@@ -134,6 +143,7 @@ class WorkerPool final : public Scheduler {
 
   BackgroundWork& background_;
   void* const owner_;
+  Stepper* const stepper_;
   std::vector<std::unique_ptr<Worker>> workers_;
   std::atomic<bool> is_stopping_{false};
   bool is_started_ = false;

@@ -25,6 +25,11 @@ void detail::run_blocking(void (*function)(void*) noexcept, void* argument) noex
 
 void WorkerPool::start() {
   is_started_ = true;
+  if (stepper_ != nullptr) {
+    for (auto& worker : workers_) worker->paused = &take_stack(*worker);
+    stepper_->pools_.push_back(this);
+    return;
+  }
   for (auto& worker : workers_) {
     std::string reason;
     try {
@@ -70,6 +75,7 @@ void WorkerPool::stop() noexcept {
     }
     pthread_join(thread, nullptr);
   }
+  if (stepper_ != nullptr) std::erase(stepper_->pools_, this);
   end_stacks();
   is_started_ = false;
 }
@@ -105,7 +111,7 @@ Worker* WorkerPool::next_worker(WorkerThread& thread) noexcept {
 
 bool WorkerPool::lend_worker(void (*function)(void*) noexcept, void* argument) noexcept {
   TaskStack* const own = TaskStack::current();
-  if (own == nullptr || &own->pool() != this) return false;
+  if (own == nullptr || &own->pool() != this || stepper_ != nullptr) return false;
   Worker& worker = *own->worker;
   WorkerThread& thread = *worker.thread;
   try {
@@ -187,15 +193,8 @@ void WorkerPool::keep_idle(void* stack) noexcept {
 void WorkerPool::stack_main(TaskStack& stack) { stack.pool().loop(stack); }
 
 void WorkerPool::end_stacks() noexcept {
-  TaskStack* const caller = TaskStack::current();  // where a task of another pool ends this one
-  TaskStack home(*this);
-  for (TaskStack* const stack : stacks_) {
-    stack->ends = true;
-    home.switch_to(*stack, {});
-    stack->~TaskStack();
-  }
+  for (TaskStack* const stack : stacks_) stack->~TaskStack();
   stacks_.clear();
-  TaskStack::set_current(caller);
 }
 
 }  // namespace weft::parcel

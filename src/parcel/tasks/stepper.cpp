@@ -1,0 +1,92 @@
+#include "parcel/tasks/stepper.hpp"
+
+#include <algorithm>
+
+#include "parcel/tasks/worker_pool.hpp"
+
+namespace weft::parcel {
+
+std::uint32_t Stepper::choose(std::uint32_t choices) noexcept {
+  // SplitMix64 (Steele, Lea, Flood, OOPSLA 2014).
+  std::uint64_t mixed = state_ += 0x9e3779b97f4a7c15;
+  mixed = (mixed ^ (mixed >> 30)) * 0xbf58476d1ce4e5b9;
+  mixed = (mixed ^ (mixed >> 27)) * 0x94d049bb133111eb;
+  mixed ^= mixed >> 31;
+  const auto chosen = static_cast<std::uint32_t>((mixed >> 32) * choices >> 32);
+  digest_ = (digest_ ^ chosen) * 0x100000001b3 + choices;
+  return chosen;
+}
+
+bool Stepper::run_until(const std::function<bool()>& is_done, std::uint64_t most_steps) {
+  for (std::uint64_t step = 0; !is_done(); ++step) {
+    if (step == most_steps) return false;
+    std::uint32_t workers = 0;
+    for (const WorkerPool* const pool : pools_) workers += pool->workers();
+    std::uint32_t chosen = choose(workers);
+    auto pool = pools_.begin();
+    while (chosen >= (*pool)->workers()) chosen -= (*pool++)->workers();
+    (*pool)->step(chosen);
+  }
+  return true;
+}
+
+void WorkerPool::step(unsigned number) noexcept {
+  Worker& worker = *workers_[number];
+  WorkerThread thread(*this);
+  TaskStack home(*this);
+  thread.home = &home;
+  worker.thread = &thread;
+  home.worker = &worker;
+  // Returns from pause(), in whatever loop the worker is then.
+  home.switch_to(*worker.paused, {});
+}
+
+void WorkerPool::pause(TaskStack& own) noexcept {
+  own.worker->paused = &own;
+  own.switch_to(*own.worker->thread->home, {});
+}
+
+void WorkerPool::maybe_preempt(TaskStack& own) {
+  if (stepper_ == nullptr || stepper_->choose(4) != 0) return;
+  prepare_to_leave(own);
+  leave_worker(own, {"its turn", this, std::source_location::current()},
+               {[](void* stack) noexcept {
+                  auto& task = *static_cast<TaskStack*>(stack);
+                  task.pool().make_ready(task);
+                },
+                &own});
+}
+
+Task* WorkerPool::find_any_task(Worker& worker) noexcept {
+  constexpr std::uint32_t kSources = 6;
+  const std::uint32_t first = stepper_->choose(kSources);
+  for (std::uint32_t step = 0; step < kSources; ++step) {
+    Task* task = nullptr;
+    switch ((first + step) % kSources) {
+      case 0:
+        task = worker.deque.pop();
+        break;
+      case 1:
+        task = worker.deque.steal();
+        break;
+      case 2:
+        task = worker.given.take();
+        break;
+      case 3:
+        task = injected_.take();
+        break;
+      case 4:
+        task = stepper_->choose(2) == 0 ? urgent_.take() : low_.take();
+        break;
+      default: {
+        Worker& victim = *workers_[stepper_->choose(workers())];
+        task = victim.deque.steal();
+        break;
+      }
+    }
+    if (task != nullptr) return task;
+  }
+  return nullptr;
+}
+
+}  // namespace weft::parcel
