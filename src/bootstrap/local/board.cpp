@@ -15,16 +15,16 @@
 namespace weft::bootstrap::local {
 namespace {
 
-constexpr std::uint64_t kMagic = 0x333044524f424657;  // "WFBORD03"
+constexpr std::uint64_t kMagic = 0x343044524f424657;  // "WFBORD04"
 
 }  // namespace
 
-Board::Board(std::string_view job_id, int size, bool has_values)
+Board::Board(std::string_view job_id, int size, Holds holds)
     : file_(base::make_memory_file("weft-board", bytes_for(size), 0, "the board of the job's ranks")) {
   map(size, true);
   page_->magic = kMagic;
   page_->size = size;
-  page_->has_values = has_values ? 1 : 0;
+  page_->holds = holds;
   job_id.copy(page_->job_id.data(), page_->job_id.size() - 1);
 }
 
@@ -69,30 +69,41 @@ void Board::mark_left(int rank) noexcept {
 }
 
 void Board::publish(int rank, std::string_view key, std::span<const std::byte> value) noexcept {
-  Place& to = place(rank);
-  if (to.state.load(std::memory_order_relaxed) == Values::here_too) return;
-  const bool fits = key.size() <= to.key.size() && value.size() <= to.value.size();
-  if (fits) {
+  const auto is_this = [&](const Place& place) {
+    return key ==
+           std::string_view(place.key.data(), std::min<std::size_t>(place.key_bytes, place.key.size()));
+  };
+  for (Place& to : places(rank)) {
+    if (to.is_taken.load(std::memory_order_relaxed) != 0) {
+      if (is_this(to)) return;
+      continue;
+    }
+    if (key.size() > to.key.size() || value.size() > to.value.size()) break;
     to.key_bytes = static_cast<std::uint16_t>(key.size());
     to.value_bytes = static_cast<std::uint16_t>(value.size());
     key.copy(to.key.data(), key.size());
     std::copy(value.begin(), value.end(), to.value.begin());
+    // Pairs with the acquire in look_up().
+    return to.is_taken.store(1, std::memory_order_release);
   }
-  // Pairs with the acquire in look_up().
-  to.state.store(fits ? Values::here_too : Values::elsewhere, std::memory_order_release);
+  mark_of(rank).has_more.store(true, std::memory_order_relaxed);
 }
 
 Board::Told Board::look_up(int rank, std::string_view key, std::vector<std::byte>& value) const {
-  if (page_->has_values == 0) return Told::nothing;
-  const Place& from = place(rank);
-  // Pairs with the release in publish().
-  const Values state = from.state.load(std::memory_order_acquire);
-  if (state == Values::none) return Told::not_published;
-  if (state != Values::here_too || from.value_bytes > from.value.size() || from.key_bytes != key.size() ||
-      key != std::string_view(from.key.data(), std::min(key.size(), from.key.size())))
-    return Told::nothing;
-  value.assign(from.value.begin(), from.value.begin() + from.value_bytes);
-  return Told::value;
+  bool has_free = false;
+  for (const Place& from : places(rank)) {
+    // Pairs with the release in publish().
+    has_free = from.is_taken.load(std::memory_order_acquire) == 0;
+    if (has_free) break;
+    if (from.value_bytes > from.value.size() || from.key_bytes != key.size() ||
+        key != std::string_view(from.key.data(), std::min(key.size(), from.key.size())))
+      continue;
+    value.assign(from.value.begin(), from.value.begin() + from.value_bytes);
+    return Told::value;
+  }
+  const bool knows_all = page_->holds == Holds::all && has_free;
+  return knows_all && !mark_of(rank).has_more.load(std::memory_order_relaxed) ? Told::not_published
+                                                                              : Told::nothing;
 }
 
 bool Board::mark(int rank, End how) noexcept {

@@ -25,15 +25,19 @@ struct Welcome {
 };
 
 /// Records which ranks of an instance of the job have failed, which means ended without leaving it, or have
-/// left in order, and the first small value that each has published. It is memory that the launcher writes
+/// left in order, and the first small values that each has published. It is memory that the launcher writes
 /// and every rank maps, so that a rank learns of a departure, and finds a peer's address, by loads, without a
 /// request: many ranks that start together, and wait for each other, do not queue up at the launcher. It lies
 /// in a memory file, which the kernel frees when the last process has ended.
 class Board {
  public:
-  /// Makes the board, in the launcher. `has_values`: every value that a rank publishes is told to the board;
-  /// otherwise look_up() knows none. Throws weft::Error.
-  Board(std::string_view job_id, int size, bool has_values);
+  /// Small values of a rank that are kept: where two networks work together, its addresses in both.
+  static constexpr std::size_t kKept = 2;
+
+  /// Which values are told to the board: all that ranks publish, or some of them.
+  enum class Holds : std::uint32_t { some, all };
+  /// Makes the board, in the launcher. Throws weft::Error.
+  Board(std::string_view job_id, int size, Holds holds);
   /// Maps the launcher's board in a rank; `file` came with the welcome. Throws weft::Error, also when it is
   /// not the board of this job.
   /// `writes`: to tell of the end of the rank that serves the others, which nobody else can.
@@ -61,48 +65,51 @@ class Board {
   const std::atomic<std::uint32_t>& departures() const noexcept { return page_->departures; }
   bool has_left(int rank) const noexcept { return end(rank).load(std::memory_order_relaxed) == End::left; }
 
-  /// Tells of a value that the rank has published. One thread of the launcher.
+  /// Tells of a value that the rank has published; it may be told again. One thread of the launcher.
   void publish(int rank, std::string_view key, std::span<const std::byte> value) noexcept;
   /// What the board tells of a value. Any thread of a rank.
   enum class Told : std::uint8_t {
     nothing,        ///< only the launcher knows
-    not_published,  ///< the rank has not published any value yet
+    not_published,  ///< the rank has not published it yet
     value,          ///< the one that is returned
   };
   Told look_up(int rank, std::string_view key, std::vector<std::byte>& value) const;
 
  private:
   enum class End : std::uint8_t { none, failed, left };
-  enum class Values : std::uint32_t { none, elsewhere, here_too };
-  /// The first value of a rank that is short enough. Written before the state, and not changed then.
+  /// A value of a rank that is short enough. Written before `is_taken`, and not changed then.
   struct alignas(64) Place {
-    std::atomic<Values> state;
+    std::atomic<std::uint32_t> is_taken;
     std::uint16_t key_bytes;
     std::uint16_t value_bytes;
     std::array<char, 24> key;
     std::array<std::byte, 224> value;
   };
-  struct Page {  // followed by a Place and then an End for each rank
+  struct Page {  // followed by kKept places, then a Mark for each rank
     std::uint64_t magic;
     std::int32_t size;
-    std::uint32_t has_values;
+    Holds holds;
     std::atomic<std::uint32_t> failures;
     std::atomic<std::uint32_t> departures;
     std::array<char, 64> job_id;
+  };
+  struct Mark {
+    std::atomic<End> end;
+    std::atomic<bool> has_more;  // values that have no place here
   };
   Board() = default;
   static constexpr std::size_t kPlaces =
       (sizeof(Page) + alignof(Place) - 1) / alignof(Place) * alignof(Place);
   static constexpr std::size_t bytes_for(int size) noexcept {
-    return kPlaces + static_cast<std::size_t>(size) * (sizeof(Place) + sizeof(End));
+    return kPlaces + static_cast<std::size_t>(size) * (kKept * sizeof(Place) + sizeof(Mark));
   }
   void map(int size, bool writes);
-  Place& place(int rank) const noexcept {
-    return reinterpret_cast<Place*>(reinterpret_cast<std::byte*>(page_) + kPlaces)[rank];
+  std::span<Place, kKept> places(int rank) const noexcept {
+    Place* const first = reinterpret_cast<Place*>(reinterpret_cast<std::byte*>(page_) + kPlaces);
+    return std::span<Place, kKept>(first + static_cast<std::size_t>(rank) * kKept, kKept);
   }
-  std::atomic<End>& end(int rank) const noexcept {
-    return reinterpret_cast<std::atomic<End>*>(&place(page_->size))[rank];
-  }
+  Mark& mark_of(int rank) const noexcept { return reinterpret_cast<Mark*>(places(page_->size).data())[rank]; }
+  std::atomic<End>& end(int rank) const noexcept { return mark_of(rank).end; }
   bool mark(int rank, End how) noexcept;
 
   Descriptor file_;

@@ -57,7 +57,7 @@ struct Server::Instance {
   Instance(std::uint32_t own_number, std::string_view job_id, int size)
       : number(own_number),
         exchange(size),
-        board(job_id, size, true),
+        board(job_id, size, Board::Holds::all),
         members(static_cast<std::size_t>(size), Membership::absent) {}
 
   Membership& member(int rank) { return members[static_cast<std::size_t>(rank)]; }

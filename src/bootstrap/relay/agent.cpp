@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <set>
 #include <utility>
 #include <vector>
 
@@ -32,6 +31,11 @@ bool expects_answer(Message message) {
          message != Message::unreachable;
 }
 
+bool names_value(const local::Request& request, int size) {
+  return (request.header.message == Message::try_get || request.header.message == Message::get) &&
+         request.header.argument >= 0 && request.header.argument < size;
+}
+
 }  // namespace
 
 /// A connection of a rank.
@@ -41,7 +45,11 @@ struct Agent::Client {
   int rank = -1;                          // -1 before hello
   std::optional<std::uint32_t> instance;  // once the root has welcomed it
   std::uint32_t hello = 0;                // request
-  std::set<std::uint32_t> open;           // requests that the root has not answered
+  struct Wanted {
+    int rank = -1;  // of a value; -1: the request is another one
+    std::string key;
+  };
+  std::map<std::uint32_t, Wanted> open;  // requests that the root has not answered
 };
 
 Agent::Agent(std::string job_id, int size, sockets::Greeted to_root, std::string socket_name)
@@ -80,7 +88,7 @@ void Agent::root_lost(std::string why) {
   why_lost_ = std::move(why);
   for (const auto& [instance, board] : boards_) board->mark_failed(0);
   for (const auto& [connection, client] : clients_)
-    for (const std::uint32_t request : std::exchange(client->open, {})) refuse(*client, request, why_lost_);
+    for (const auto& [request, wanted] : std::exchange(client->open, {})) refuse(*client, request, why_lost_);
 }
 
 std::size_t Agent::open_requests() const {
@@ -118,7 +126,8 @@ bool Agent::received(int connection, local::Request& request) {
 void Agent::pass_on(Client& client, const local::Request& request) {
   if (expects_answer(request.header.message)) {
     if (!why_lost_.empty()) return refuse(client, request.header.request, why_lost_);
-    client.open.insert(request.header.request);
+    Client::Wanted& wanted = client.open[request.header.request];
+    if (names_value(request, size_)) wanted = {request.header.argument, std::string(request.text())};
   }
   link_.send({number_of(FrameKind::message), client.stream, 0, 0},
              std::as_bytes(std::span(&request.header, 1)), request.payload);
@@ -140,9 +149,18 @@ bool Agent::hello(Client& client, const local::Request& request) {
   return true;
 }
 
-/// Descriptors do not leave the host.
+/// Descriptors do not leave the host, and values that a rank of it has asked for stay here.
 bool Agent::answers_itself(Client& client, local::Request& request) {
   const Header& header = request.header;
+  if (names_value(request, size_) && client.instance.has_value()) {
+    Bytes value;
+    if (board_of(*client.instance).look_up(header.argument, request.text(), value) !=
+        local::Board::Told::value)
+      return false;
+    const Header found{static_cast<std::uint32_t>(value.size()), header.request, Message::done, 0};
+    connections_.send(client.connection, found, std::make_shared<Bytes>(std::move(value)));
+    return true;
+  }
   if (header.message != Message::lend && header.message != Message::take_back &&
       header.message != Message::borrow)
     return false;
@@ -208,8 +226,13 @@ bool Agent::take(const FrameHeader& frame, Bytes& payload) {
       if (header.length != payload.size() - sizeof header) break;
       Client* const client = find_stream(frame.stream);
       if (client == nullptr) return true;  // it has ended meanwhile
-      client->open.erase(header.request);
       payload.erase(payload.begin(), payload.begin() + sizeof header);
+      if (const auto open = client->open.find(header.request); open != client->open.end()) {
+        const auto& [rank, key] = open->second;
+        if (rank >= 0 && header.message == Message::done && client->instance.has_value())
+          board_of(*client->instance).publish(rank, key, payload);
+        client->open.erase(open);
+      }
       if (header.message == Message::done && header.request == client->hello && !client->instance.has_value())
         return welcome(*client, header, std::move(payload));
       connections_.send(client->connection, header, std::make_shared<Bytes>(std::move(payload)));
@@ -274,7 +297,7 @@ void Agent::depart(std::uint32_t instance, int rank, bool has_failed) {
 
 local::Board& Agent::board_of(std::uint32_t instance) {
   auto& board = boards_[instance];
-  if (board == nullptr) board = std::make_unique<local::Board>(job_id_, size_, false);
+  if (board == nullptr) board = std::make_unique<local::Board>(job_id_, size_, local::Board::Holds::some);
   return *board;
 }
 

@@ -87,6 +87,27 @@ TEST(Relay, answers_what_ranks_wait_for_or_ask_later_when_the_root_is_lost) {
   EXPECT_EQ(test::error_of([&] { static_cast<void>(job.join(1, "later")); }), waiting);
 }
 
+TEST(Relay, keeps_short_values_on_the_host_of_a_rank_that_has_asked) {
+  RelayedJob job(5, 2, 20);
+  const auto zero = job.join(0);
+  const auto one = job.join(1);
+  const auto three = job.join(3);
+  zero->put("address", std::as_bytes(std::span("here", 4)));
+  zero->put("second", std::as_bytes(std::span("there", 5)));
+  const auto told = [](Bootstrap& rank, std::string_view key) {
+    const auto value = rank.try_get(0, key);
+    return value.has_value() ? std::string(reinterpret_cast<const char*>(value->data()), value->size())
+                             : std::string("(not published)");
+  };
+  EXPECT_EQ(told(*one, "third"), "(not published)");
+  EXPECT_EQ(told(*one, "second"), "there");
+  EXPECT_EQ(told(*one, "address"), "here");
+  job.lose_root(1, "rank 0 is lost");
+  EXPECT_EQ(told(*three, "address"), "here");
+  EXPECT_EQ(told(*three, "second"), "there");
+  EXPECT_EQ(test::error_of([&] { static_cast<void>(told(*three, "third")); }), "rank 0 is lost");
+}
+
 TEST(Relay, counts_all_ranks_of_a_lost_host_as_failed) {
   RelayedJob job(6, 3, 20);
   std::vector<std::unique_ptr<Bootstrap>> ranks;
