@@ -32,9 +32,10 @@ using base::Attribute;
 
 constexpr double kToTell = 5.0;  // seconds in which a host that cannot join tells why
 
-std::unique_ptr<Contact> make_contact(Method method) {
-  const auto job_or = [](auto job, const char* what) {
+std::unique_ptr<Contact> make_contact(Method method, const base::Attributes& attributes) {
+  const auto job_or = [&](auto job, const char* what) {
     if (!job.has_value()) throw Error(std::string("WEFT_BOOTSTRAP: ") + what);
+    job->interfaces = attributes.text(Attribute::interface);
     return join_environment(*std::move(job));
   };
   switch (method) {
@@ -58,7 +59,8 @@ std::unique_ptr<Contact> make_contact(Method method) {
 class Membership {
  public:
   Membership(const Choice& choice, const base::Attributes& attributes)
-      : contact_(make_contact(choice.method)), timeout_(attributes.seconds(Attribute::bootstrap_timeout)) {
+      : contact_(make_contact(choice.method, attributes)),
+        timeout_(attributes.seconds(Attribute::bootstrap_timeout)) {
     if (contact_ == nullptr || contact_->size() == 1) return;
     const base::Deadline deadline(timeout_);
     sockets::prepare_greetings();

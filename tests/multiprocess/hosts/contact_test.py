@@ -103,6 +103,30 @@ class ContactTest(weft_hosts.TestCase):
                 for number, places in enumerate(found):
                     self.assertEqual({address for address, _ in places}, {each.format(number + 1) for each in chosen})
 
+    def test_rank_0_listens_at_the_chosen_addresses_and_where_the_others_are_told_to_come(self):
+        for master, chosen in (("10.77.0.1", {"10.77.0.1"}), ("fd77::1", {"10.77.0.1", "fd77::1"})):
+            with self.subTest(master=master):
+                ranks = []
+                for rank in (0, 1):
+                    if rank == 1:
+                        until = time.monotonic() + HANG_GUARD
+                        while not (found := {address for address, port in listening(self.hosts.hosts[0]) if port == 27000}):
+                            self.assertLess(time.monotonic(), until, "rank 0 does not listen")
+                            time.sleep(0.02)
+                        self.assertEqual(found, chosen)
+                    variables = environment(RANK=str(rank), WORLD_SIZE="2", MASTER_ADDR=master, MASTER_PORT="27000",
+                                            WEFT_INTERFACE="10.77.0.0/16", WEFT_JOB_SECRET="a test")
+                    ranks.append(subprocess.Popen(self.hosts.hosts[rank].command(RANK, "meet"), stdin=subprocess.PIPE,
+                                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=variables))
+                    self.addCleanup(ranks[-1].communicate)
+                    self.addCleanup(ranks[-1].kill)
+                for rank, process in enumerate(ranks):
+                    process.stdin.write("\n")
+                    process.stdin.flush()
+                for rank, process in enumerate(ranks):
+                    out, err = process.communicate(timeout=HANG_GUARD)
+                    self.assertEqual((process.returncode, out), (0, f"rank {rank} has met 1\n"), err)
+
 
 if __name__ == "__main__":
     unittest.main()

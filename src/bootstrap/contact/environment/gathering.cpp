@@ -2,24 +2,21 @@
 
 #include <weft/error.hpp>
 
-#include <netdb.h>
 #include <poll.h>
 #include <sys/socket.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
-#include <memory>
 #include <optional>
 #include <thread>
 
 #include "base/descriptor.hpp"
-#include "base/host/uninterrupted.hpp"
 #include "base/log.hpp"
-#include "base/system_call.hpp"
 #include "bootstrap/contact/environment/arrival.hpp"
+#include "bootstrap/contact/environment/place_of_rank_0.hpp"
+#include "bootstrap/contact/environment/whole_messages.hpp"
 #include "bootstrap/contact/job_secret.hpp"
 #include "sockets/greeting.hpp"
 #include "sockets/unproved_connections.hpp"
@@ -30,32 +27,8 @@ namespace {
 
 constexpr double kResultTime = 5.0;     // seconds, in which a rank takes the result
 constexpr double kContradiction = 3.0;  // seconds, for which who listens there may be somebody else
-constexpr std::int64_t kWordEvery = 1'000'000'000;  // nanoseconds
 constexpr auto kBeforeNextTry = std::chrono::milliseconds(100);
-
-bool send_all(int socket, std::span<const std::byte> bytes, const base::Deadline& deadline) {
-  while (!bytes.empty()) {
-    const ssize_t sent = ::send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
-    if (sent > 0) bytes = bytes.subspan(static_cast<std::size_t>(sent));
-    if (sent >= 0 || errno == EINTR) continue;
-    if (errno != EAGAIN || deadline.passed()) return false;
-    pollfd room{socket, POLLOUT, 0};
-    ::poll(&room, 1, static_cast<int>(std::min<std::int64_t>(deadline.remaining_ms(), 1000)));
-  }
-  return true;
-}
-
-bool receive_all(int socket, std::span<std::byte> bytes, const base::Deadline& deadline) {
-  while (!bytes.empty()) {
-    const ssize_t got = ::recv(socket, bytes.data(), bytes.size(), MSG_DONTWAIT);
-    if (got > 0) bytes = bytes.subspan(static_cast<std::size_t>(got));
-    if (got > 0 || (got < 0 && errno == EINTR)) continue;
-    if (got == 0 || errno != EAGAIN || deadline.passed()) return false;
-    pollfd readable{socket, POLLIN, 0};
-    ::poll(&readable, 1, static_cast<int>(std::min<std::int64_t>(deadline.remaining_ms(), 1000)));
-  }
-  return true;
-}
+constexpr std::int64_t kWordEvery = 1'000'000'000;  // nanoseconds
 
 template <class Object>
 std::span<std::byte> bytes_of(Object& object) {
@@ -121,7 +94,7 @@ class Gathering : private sockets::UnprovedConnections::Owner {
   };
 
   static sockets::Listener listen_for(const EnvironmentJob& job) try {
-    return sockets::listen_in({job.port, job.port}, {}, sockets::FirstWord::of_listening);
+    return sockets::listen_in({job.port, job.port}, places_of(job), sockets::FirstWord::of_listening);
   } catch (const Error& error) {
     throw Error("rank 0 cannot listen on port " + std::to_string(job.port) + " (" + job.told_by +
                 "): " + error.what());
@@ -238,37 +211,6 @@ class Gathering : private sockets::UnprovedConnections::Owner {
   std::uint64_t strangers_ = 0;
   std::int64_t next_word_ = 0;
 };
-
-/// Connects to rank 0, which may not listen yet. Returns an empty descriptor at the deadline, and why.
-base::Descriptor reach(const EnvironmentJob& job, const base::Deadline& deadline, std::string& why) {
-  addrinfo hints{};
-  hints.ai_socktype = SOCK_STREAM;
-  while (!deadline.passed()) {
-    addrinfo* found = nullptr;
-    const int failure = ::getaddrinfo(job.host.c_str(), std::to_string(job.port).c_str(), &hints, &found);
-    const std::unique_ptr<addrinfo, void (*)(addrinfo*)> owner(found, ::freeaddrinfo);
-    if (failure != 0) why = std::string("its name cannot be resolved: ") + ::gai_strerror(failure);
-    for (const addrinfo* each = failure == 0 ? found : nullptr; each != nullptr; each = each->ai_next) {
-      base::Descriptor socket(::socket(each->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-      int error = 0;
-      if (::connect(socket.get(), each->ai_addr, each->ai_addrlen) != 0) {
-        error = errno;
-        pollfd ready{socket.get(), POLLOUT, 0};
-        socklen_t size = sizeof error;
-        const base::Deadline limit(
-            static_cast<double>(std::min<std::int64_t>(deadline.remaining_ms(), 3000)) / 1000);
-        if ((error == EINPROGRESS || error == EINTR) &&
-            (base::poll_until({&ready, 1}, limit) != 1 ||
-             ::getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &size) != 0))
-          error = ETIMEDOUT;
-      }
-      if (error == 0) return socket;
-      why = base::failed_call("connect", error);
-    }
-    std::this_thread::sleep_for(kBeforeNextTry);
-  }
-  return {};
-}
 
 /// What a meeting with who listens at the place of rank 0 has come to.
 struct Meeting {

@@ -13,6 +13,7 @@
 #include <optional>
 #include <span>
 
+#include "bootstrap/contact/environment/whole_messages.hpp"
 #include "bootstrap/contact/launcher_exchange.hpp"
 
 namespace weft::bootstrap::contact {
@@ -21,7 +22,6 @@ namespace {
 
 constexpr std::uint32_t kMagic = 0x52544657;  // "WFTR"
 constexpr double kToTake = 5.0;               // seconds in which a rank takes what it is told
-constexpr std::int64_t kLongestWait = 1000;   // milliseconds
 
 /// Of a fixed size, so that nobody can make the other side keep much.
 struct Report {
@@ -45,22 +45,6 @@ Report to_report(const std::string& text) {
 std::optional<std::string> to_text(const Report& report) {
   if (report.magic != kMagic || report.bytes > report.text.size()) return std::nullopt;
   return std::string(report.text.data(), report.bytes);
-}
-
-int limit_of(const base::Deadline& deadline) {
-  return static_cast<int>(std::min(deadline.remaining_ms(), kLongestWait));
-}
-
-bool send_all(int socket, std::span<const std::byte> bytes, const base::Deadline& deadline) {
-  while (!bytes.empty()) {
-    const ssize_t sent = ::send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
-    if (sent > 0) bytes = bytes.subspan(static_cast<std::size_t>(sent));
-    if (sent >= 0 || errno == EINTR) continue;
-    if (errno != EAGAIN || deadline.passed()) return false;
-    pollfd room{socket, POLLOUT, 0};
-    ::poll(&room, 1, limit_of(deadline));
-  }
-  return true;
 }
 
 /// What rank 0 knows of a rank.
