@@ -42,6 +42,8 @@ class ClassRanks : public Ranks<EndpointType> {
     while (accepted < 100'000) {
       const Status status = this->endpoint(0).post_am(
           1, remote, bytes, {.tag = tag_of(message_class), .message_class = message_class});
+      // The courier looks in now and then, and stays for long when its core is taken from it.
+      if (status.is_retry() && status.reason() == Reason::lock_contended) continue;
       if (status.is_retry()) {
         EXPECT_TRUE(status.reason() == Reason::no_slot || status.reason() == Reason::no_packet)
             << name_of(status.reason());
