@@ -8,6 +8,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 namespace weft::sockets {
 
@@ -63,27 +64,53 @@ class SealedStream::Places {
 
 SealedStream::SealedStream() = default;
 SealedStream::~SealedStream() = default;
+SealedStream::SealedStream(SealedStream&&) noexcept = default;
+SealedStream& SealedStream::operator=(SealedStream&&) noexcept = default;
 
 void SealedStream::protect(const SessionKeys& keys) {
   if (keys.protection != Protection::none) buffers_ = std::make_unique<Buffers>(keys);
 }
 
-ssize_t SealedStream::send(int socket, std::span<iovec> parts, std::size_t guarded) noexcept {
-  if (buffers_ == nullptr) {
-    // One flat piece costs the kernel less.
-    if (parts.size() == 1)
-      return ::send(socket, parts[0].iov_base, parts[0].iov_len, MSG_NOSIGNAL | MSG_DONTWAIT);
-    msghdr message{};
-    message.msg_iov = parts.data();
-    message.msg_iovlen = parts.size();
-    return ::sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+void SealedStream::send_first(std::span<const std::byte> bytes) noexcept {
+  std::copy(bytes.begin(), bytes.end(), first_.begin());
+  first_size_ = bytes.size();
+}
+
+ssize_t SealedStream::send_plainly(int socket, std::span<iovec> parts) noexcept {
+  // One flat piece costs the kernel less.
+  if (parts.size() == 1 && first_size_ == 0)
+    return ::send(socket, parts[0].iov_base, parts[0].iov_len, MSG_NOSIGNAL | MSG_DONTWAIT);
+  std::array<iovec, 8> all;
+  msghdr message{};
+  message.msg_iov = parts.data();
+  message.msg_iovlen = parts.size();
+  const std::size_t first = std::exchange(first_size_, 0);
+  if (first != 0) {
+    all[0] = {first_.data(), first};
+    const std::size_t behind = std::min(parts.size(), all.size() - 1);
+    std::copy_n(parts.begin(), behind, all.begin() + 1);
+    message.msg_iov = all.data();
+    message.msg_iovlen = behind + 1;
   }
+  const ssize_t sent = ::sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+  if (first == 0) return sent;
+  if (sent >= static_cast<ssize_t>(first)) return sent - static_cast<ssize_t>(first);
+  // A connection that has carried no more than a greeting has room for so little: it is not as it was.
+  if (sent >= 0 || errno == EAGAIN) errno = EPIPE;
+  return -1;
+}
+
+ssize_t SealedStream::send(int socket, std::span<iovec> parts, std::size_t guarded) noexcept {
+  if (buffers_ == nullptr) return send_plainly(socket, parts);
   std::size_t taken = 0;
   Places from(parts);
   bool is_readable = true;
+  bool has_first = keep_first();
   while (!from.is_at_end() && is_readable) {
-    if (!flush(socket)) return -1;
-    if (has_kept()) break;
+    if (!std::exchange(has_first, false)) {
+      if (!flush(socket)) return -1;
+      if (has_kept()) break;
+    }
     while (!from.is_at_end() && is_readable && kRoom - kept_end_ >= kLongestSealed) {
       const std::size_t before = kept_end_;
       is_readable = seal_next(from, guarded);
@@ -128,7 +155,17 @@ bool SealedStream::seal_next(Places& from, std::size_t guarded) noexcept {
   return is_readable;
 }
 
+/// Moves what belongs to no frame in front of the frames. Returns false when there is none.
+bool SealedStream::keep_first() noexcept {
+  if (first_size_ == 0) return false;
+  std::memcpy(buffers_->kept.get() + kept_end_, first_.data(), first_size_);
+  kept_end_ += std::exchange(first_size_, 0);
+  return true;
+}
+
 bool SealedStream::flush(int socket) noexcept {
+  if (first_size_ != 0 && buffers_ == nullptr) return send_plainly(socket, {}) == 0;
+  if (first_size_ != 0) static_cast<void>(keep_first());
   while (has_kept()) {
     const ssize_t sent = ::send(socket, buffers_->kept.get() + kept_begin_, kept_end_ - kept_begin_,
                                 MSG_DONTWAIT | MSG_NOSIGNAL);

@@ -13,6 +13,7 @@
 #include <sys/types.h>
 #include <sys/uio.h>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -74,12 +75,17 @@ class SealedStream {
 
   SealedStream();
   ~SealedStream();
-  SealedStream(const SealedStream&) = delete;
-  SealedStream& operator=(const SealedStream&) = delete;
+  SealedStream(SealedStream&&) noexcept;
+  SealedStream& operator=(SealedStream&&) noexcept;
 
   /// Throws std::bad_alloc.
   void protect(const SessionKeys& keys);
 
+  /// Notes bytes that belong to no frame, as the last word of a greeting: they leave together with what is
+  /// sent next, or with flush(). Before anything else is sent; at most kMostFirst bytes.
+  static constexpr std::size_t kMostFirst = 32;
+  void send_first(std::span<const std::byte> bytes) noexcept;
+  [[nodiscard]] bool has_first() const noexcept { return first_size_ != 0; }
   /// As sendmsg(): returns how many bytes were taken, which are written or kept here, or -1 and errno. The
   /// part of the index `guarded` may be memory that cannot be read: EFAULT.
   ssize_t send(int socket, std::span<iovec> parts, std::size_t guarded = kNone) noexcept;
@@ -100,12 +106,16 @@ class SealedStream {
   struct Buffers;
   class Places;
   [[nodiscard]] bool seal_next(Places& from, std::size_t guarded) noexcept;
+  [[nodiscard]] bool keep_first() noexcept;
   [[nodiscard]] bool open_next() noexcept;
   [[nodiscard]] ssize_t fill(int socket) noexcept;
   void note_more() noexcept;
+  [[nodiscard]] ssize_t send_plainly(int socket, std::span<iovec> parts) noexcept;
 
   std::unique_ptr<Buffers> buffers_;  // null: not protected
-  std::size_t kept_begin_ = 0;        // of sealed frames that are not written
+  std::array<std::byte, kMostFirst> first_{};
+  std::size_t first_size_ = 0;
+  std::size_t kept_begin_ = 0;  // of sealed frames that are not written
   std::size_t kept_end_ = 0;
   std::size_t begin_ = 0;  // of what was read and is not opened
   std::size_t end_ = 0;

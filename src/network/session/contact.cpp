@@ -12,11 +12,11 @@ namespace weft::network::session {
 namespace {
 
 constexpr std::uint32_t kForTheNetwork = 8;  // messages of the network itself that a link may have under way
-constexpr std::size_t kChangesPerMessage = 32;
-/// Credits are returned in batches; the rest is returned when the device is idle, so that a peer that drains
-/// learns that everything has been taken.
-constexpr std::uint32_t kIdleAfter = 64;   // empty polls, and
-constexpr std::int64_t kIdleFor = 30'000;  // nanoseconds: longer than a peer takes to reply
+/// Credits are returned in batches, and when they are asked for; the rest is returned when nothing has come
+/// for long: this rank may not be there to answer when a peer that ends asks whether everything has been
+/// taken. Not soon, because a credit for each message would double what is sent.
+constexpr std::int64_t kIdleFor = 100'000'000;  // nanoseconds
+constexpr std::uint32_t kIdleDrivesPerClock = 64;
 constexpr std::uint32_t kMostCredits = 1U << 20;
 
 }  // namespace
@@ -83,15 +83,18 @@ void SessionDevice::serve_links() noexcept {
     links_need_service_ = true;
   if (owes_batch_.load(std::memory_order_relaxed)) owes_batch_.store(false, std::memory_order_relaxed);
   if (idle_drives_ == 1) idle_since_ = base::now_ns();
-  if (idle_drives_ >= kIdleAfter && !has_returned_when_idle_ && base::now_ns() - idle_since_ >= kIdleFor) {
-    has_returned_when_idle_ = true;
-    returns_all_credit_ = true;
-  }
+  if (idle_drives_ % kIdleDrivesPerClock == 0) return_credit_when_idle();
   if (!links_need_service_ && !returns_all_credit_) return;
   links_need_service_ = false;
   for (Link* link = links_.load(std::memory_order_relaxed); link != nullptr; link = link->next)
     if (!link->peer->has_left.load(std::memory_order_relaxed) && !serve(*link)) links_need_service_ = true;
   if (!links_need_service_) returns_all_credit_ = false;
+}
+
+void SessionDevice::return_credit_when_idle() noexcept {
+  if (has_returned_when_idle_ || idle_drives_ == 0 || base::now_ns() - idle_since_ < kIdleFor) return;
+  has_returned_when_idle_ = true;
+  returns_all_credit_ = true;
 }
 
 bool SessionDevice::serve(Link& link) noexcept {
@@ -106,15 +109,34 @@ bool SessionDevice::serve(Link& link) noexcept {
          send_news(link) != Sent::later;
 }
 
-Sent SessionDevice::send_hello(Link& link) noexcept {
+std::size_t SessionDevice::make_hello(std::span<std::byte, kLongestHello> room,
+                                      HandleCursor& cursor) const noexcept {
+  const Header head = header(Kind::hello, 0, 0);
   Hello hello{kMagic, kWireVersion, shared_.credits, 0, {}};
   shared_.peers.job_id().copy(hello.job_id.data(), hello.job_id.size() - 1);
-  const Sent sent = transport_->transmit(link, header(Kind::hello, 0, 0), bytes_of(hello));
-  if (sent == Sent::yes) {
-    link.hello_sent = true;
-    open_if_both_spoke(link);
-  }
+  std::array<HandleChange, kChangesPerMessage> news;
+  cursor = {};
+  const std::size_t count = shared_.board.take_news(cursor, news);
+  std::memcpy(room.data(), &head, sizeof head);
+  std::memcpy(room.data() + sizeof head, &hello, sizeof hello);
+  std::memcpy(room.data() + sizeof head + sizeof hello, news.data(), count * sizeof(HandleChange));
+  return sizeof head + sizeof hello + count * sizeof(HandleChange);
+}
+
+Sent SessionDevice::send_hello(Link& link) noexcept {
+  std::array<std::byte, kLongestHello> room;
+  HandleCursor cursor;
+  const std::size_t size = make_hello(room, cursor);
+  const Sent sent =
+      transport_->transmit(link, header(Kind::hello, 0, 0), Bytes(room).first(size).subspan(sizeof(Header)));
+  if (sent == Sent::yes) hello_has_left(link, cursor);
   return sent;
+}
+
+void SessionDevice::hello_has_left(Link& link, const HandleCursor& cursor) noexcept {
+  link.hello_sent = true;
+  link.cursor = cursor;
+  open_if_both_spoke(link);
 }
 
 void SessionDevice::open_if_both_spoke(Link& link) noexcept {
@@ -140,8 +162,8 @@ Sent SessionDevice::send_news(Link& link) noexcept {
 void SessionDevice::on_hello(const Header& header, Bytes payload) noexcept {
   const int rank = static_cast<int>(header.rank);
   Hello hello{};
-  if (!read_payload(hello, payload) || hello.magic != kMagic)
-    return reject(rank, "greeting of a wrong form", payload.size());
+  if (payload.size() >= sizeof hello) std::memcpy(&hello, payload.data(), sizeof hello);
+  if (hello.magic != kMagic) return reject(rank, "greeting of a wrong form", payload.size());
   if (hello.version != kWireVersion)
     return reject(rank, "greeting in another version of the wire format", hello.version);
   hello.job_id.back() = '\0';
@@ -149,6 +171,9 @@ void SessionDevice::on_hello(const Header& header, Bytes payload) noexcept {
     return reject(rank, "greeting of another job", hello.version);
   if (hello.credits == 0 || hello.credits > kMostCredits)
     return reject(rank, "greeting with an impossible number of credits", hello.credits);
+  const Bytes changes = payload.subspan(sizeof hello);
+  if (changes.size() % sizeof(HandleChange) != 0)
+    return reject(rank, "greeting with handles of a wrong length", changes.size());
   Link* link = find(rank, header.device);
   if (link == nullptr) {
     const auto address = shared_.peers.find(rank, header.device);
@@ -163,6 +188,7 @@ void SessionDevice::on_hello(const Header& header, Bytes payload) noexcept {
   for (std::size_t next = 0; next < kTrafficClasses; ++next)
     link->lanes[next].window.open(credits_of(static_cast<TrafficClass>(next), first),
                                   credits_of(static_cast<TrafficClass>(next), hello.credits));
+  learn_handles(*link, changes);
   open_if_both_spoke(*link);
 }
 
@@ -171,6 +197,10 @@ void SessionDevice::on_handles(Link& link, Bytes payload) noexcept {
     return reject(link.rank, "handles of a wrong length", payload.size());
   ++link.changes_heard;
   links_need_service_ = true;
+  learn_handles(link, payload);
+}
+
+void SessionDevice::learn_handles(Link& link, Bytes payload) noexcept {
   for (; !payload.empty(); payload = payload.subspan(sizeof(HandleChange))) {
     HandleChange change{};
     std::memcpy(&change, payload.data(), sizeof change);

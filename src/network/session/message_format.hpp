@@ -13,7 +13,7 @@
 namespace weft::network::session {
 
 inline constexpr std::uint32_t kMagic = 0x494c4657;  // "WFLI"
-inline constexpr std::uint32_t kWireVersion = 3;
+inline constexpr std::uint32_t kWireVersion = 4;
 
 enum class Kind : std::uint8_t {
   data = 1,  // this and the next belong to traffic classes: they take a credit
@@ -89,7 +89,8 @@ inline constexpr std::size_t kFrameAlignment = 16;
   return count;
 }
 
-/// Introduces one device to another; both devices send one, in any order.
+/// Introduces one device to another; both devices send one, in any order. The first changes of handles
+/// follow, which need no credit.
 struct Hello {
   std::uint32_t magic;
   std::uint32_t version;
@@ -121,6 +122,10 @@ struct HandleChange {
   std::uint32_t version;  // counts the changes of this id
 };
 static_assert(sizeof(HandleChange) == 12);
+inline constexpr std::size_t kChangesPerMessage = 32;
+/// Longest hello, its header included.
+inline constexpr std::size_t kLongestHello =
+    sizeof(Header) + sizeof(Hello) + kChangesPerMessage * sizeof(HandleChange);
 
 /// Record that a device publishes through the bootstrap; its address follows.
 struct DeviceRecord {

@@ -42,7 +42,7 @@ bool SessionDevice::prepare_park(bool exclusive) noexcept {
   concurrent::process_barrier();
   Guard guard(*this, exclusive);
   if (!guard) return false;
-  returns_all_credit_ = true;
+  return_credit_when_idle();
   flush_links(true);
   drive();
   return pending_.load(std::memory_order_relaxed) == 0 && !links_need_service_ && staged_links_ == nullptr &&

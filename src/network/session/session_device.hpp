@@ -86,6 +86,16 @@ class SessionDevice {
   void accept(ReceivedMessage& message) noexcept;
   /// What waited for a peer to be reached is sent by the next drive, or the present one. Under the lock.
   void serve_links_soon() noexcept { links_need_service_ = true; }
+  // contact.cpp, likewise
+  /// Makes the hello with which this device begins, header included, and returns its size. A transport may
+  /// send it while the peer is still being reached, and then calls hello_has_left() when it is.
+  [[nodiscard]] std::size_t make_hello(std::span<std::byte, kLongestHello> room,
+                                       HandleCursor& cursor) const noexcept;
+  void hello_has_left(Link& link, const HandleCursor& cursor) noexcept;
+  /// Sends what waits for the peer of this link now.
+  void serve_now(Link& link) noexcept {
+    if (!serve(link)) links_need_service_ = true;
+  }
   // session_device.cpp
   bool prepare_park(bool exclusive) noexcept;
   void park(std::uint32_t token, std::uint32_t bits, std::chrono::nanoseconds limit) noexcept;
@@ -169,12 +179,14 @@ class SessionDevice {
   [[nodiscard]] Link* find(int rank, std::uint8_t device) const noexcept;
   Link* contact(int rank, std::uint8_t device, std::span<const std::byte> address) noexcept;
   void serve_links() noexcept;
+  void return_credit_when_idle() noexcept;
   [[nodiscard]] bool serve(Link& link) noexcept;
   Sent send_hello(Link& link) noexcept;
   Sent send_news(Link& link) noexcept;
   void open_if_both_spoke(Link& link) noexcept;
   void on_hello(const Header& header, Bytes payload) noexcept;
   void on_handles(Link& link, Bytes payload) noexcept;
+  void learn_handles(Link& link, Bytes payload) noexcept;
   // link_credits.cpp, under the lock
   [[nodiscard]] bool owes_credit(const Link& link) const noexcept;
   Sent send_credit(Link& link) noexcept;

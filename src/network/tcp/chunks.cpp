@@ -8,7 +8,8 @@ namespace weft::network::tcp {
 namespace {
 
 constexpr std::uint32_t kMessagesAtATime = 256;
-constexpr std::uint32_t kChunksPerPeer = 2;  // one that is read into, and one whose messages are delivered
+constexpr std::uint32_t kMessagesAtFirst = 32;  // of a peer; many peers never send more
+constexpr std::uint32_t kChunksPerPeer = 2;     // one that is read into, and one whose messages are delivered
 
 }  // namespace
 
@@ -19,7 +20,9 @@ void Chunks::add_messages(std::uint32_t count) {
 }
 
 void Chunks::grow(std::uint32_t count, std::uint32_t) {
-  add_messages(count);
+  const std::uint32_t now = std::min(count, kMessagesAtFirst);
+  add_messages(now);
+  allow(count - now);
   for (std::uint32_t index = 0; index < kChunksPerPeer; ++index) add_chunk();
 }
 

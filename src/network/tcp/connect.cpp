@@ -1,11 +1,11 @@
 // Reaching peers: addresses are tried until a greeting has succeeded, and connections of peers are taken.
 #include "base/clock.hpp"
 #include "base/system_call.hpp"
+#include "network/session/session_device.hpp"
 #include "network/tcp/tcp_endpoint.hpp"
 
 #include <weft/error.hpp>
 
-#include <poll.h>
 #include <sys/epoll.h>
 #include <sys/timerfd.h>
 
@@ -29,6 +29,8 @@ constexpr std::int64_t kTimeToAnswer = 5'000'000'000;
 constexpr std::size_t kReachedAtATime = 16;
 constexpr std::int64_t kTurn = 250'000'000;
 constexpr std::int64_t kBetweenLooks = 20'000'000;
+/// What the connecting side sends with its proof: a record with its hello.
+constexpr std::size_t kLongestOpening = sizeof(Record) + padded(session::kLongestHello);
 
 void note_fault(Search& search, const Address& address, const std::string& why) {
   if (search.faults.find(to_text(address, search.port)) != std::string::npos) return;
@@ -51,6 +53,19 @@ template <class Object>
 bool send_whole(int socket, const Object& object) noexcept {
   return ::send(socket, &object, sizeof object, MSG_NOSIGNAL | MSG_DONTWAIT) ==
          static_cast<ssize_t>(sizeof object);
+}
+
+/// Sends the proof and, with it, the hello: who accepts the connection then needs no further round trip.
+bool send_proof(Attempt& attempt, const Membership& own, const session::SessionDevice& device) {
+  attempt.stream.protect(keys_of_connector(own.secret, attempt.introduction, attempt.challenge));
+  attempt.stream.send_first(proof_of_connector(own.secret, attempt.introduction, attempt.challenge));
+  std::array<std::byte, kLongestOpening> opening{};
+  const std::size_t size =
+      device.make_hello(std::span(opening).subspan<sizeof(Record), session::kLongestHello>(), attempt.cursor);
+  const Record record{static_cast<std::uint32_t>(size), RecordKind::message, {}, 0};
+  std::memcpy(opening.data(), &record, sizeof record);
+  iovec whole{opening.data(), sizeof record + padded(size)};
+  return attempt.stream.send(attempt.socket.get(), {&whole, 1}) == static_cast<ssize_t>(whole.iov_len);
 }
 
 }  // namespace
@@ -98,16 +113,14 @@ void TcpEndpoint::connect_to_itself(Connection& connection) {
   own_end_->device = connection.device;
   own_end_->servings.reserve(kMostFetches);
   // Nobody can come between them.
-  open(*own_end_, std::move(second), {});
-  open(connection, std::move(first), {});
+  open(*own_end_, std::move(second));
+  open(connection, std::move(first));
 }
 
 /// The greeting is over.
-void TcpEndpoint::open(Connection& connection, base::Descriptor socket, const SessionKeys& keys) noexcept
-    try {
+void TcpEndpoint::open(Connection& connection, base::Descriptor socket) noexcept try {
   connection.chunk = chunks_.take_chunk();
   if (connection.chunk == nullptr) throw std::bad_alloc();
-  connection.stream.protect(keys);
   connection.output.open();
   epoll_event event{};
   event.events = EPOLLIN;
@@ -128,12 +141,12 @@ void TcpEndpoint::open(Connection& connection, base::Descriptor socket, const Se
   lose(connection, std::string("its connection cannot be used: ") + error.what());
 }
 
-void TcpEndpoint::take_accepted() noexcept {
+void TcpEndpoint::take_accepted(session::SessionDevice& device) noexcept {
   for (Accepted* each = inbox_.take_all(); each != nullptr;) {
     std::unique_ptr<Accepted> accepted(each);
     each = each->next;
     try {
-      adopt(std::move(accepted));
+      adopt(std::move(accepted), device);
     } catch (const std::exception& error) {
       context_.log.warn(std::string("a connection is dropped: ") + error.what());
     }
@@ -142,7 +155,7 @@ void TcpEndpoint::take_accepted() noexcept {
 
 /// When both sides connect at a time, the connection of the lower one stays, once it has got beyond the
 /// kernel's part: it may be the only way that a firewall leaves.
-void TcpEndpoint::adopt(std::unique_ptr<Accepted> accepted) {
+void TcpEndpoint::adopt(std::unique_ptr<Accepted> accepted, session::SessionDevice& device) {
   const Introduction& from = accepted->introduction;
   Connection& connection = connection_of(static_cast<int>(from.from_rank), from.from_device);
   if (connection.is_lost) return;
@@ -154,8 +167,25 @@ void TcpEndpoint::adopt(std::unique_ptr<Accepted> accepted) {
                   [](const Attempt& attempt) { return attempt.stage != Attempt::Stage::connecting; });
   const bool yields = connection.is_open() || (is_lower && is_greeting);
   const Answer answer = make_answer(yields ? Verdict::yield : Verdict::accepted, accepted->keys);
-  if (send_whole(accepted->socket.get(), answer) && !yields)
-    open(connection, std::move(accepted->socket), accepted->keys);
+  if (yields) {
+    static_cast<void>(send_whole(accepted->socket.get(), answer));
+    // A connection that is closed with something unread would take the answer away with it.
+    std::array<std::byte, kLongestOpening> dropped;
+    while (::recv(accepted->socket.get(), dropped.data(), dropped.size(), MSG_DONTWAIT) > 0) {
+    }
+    return;
+  }
+  connection.stream.protect(accepted->keys);
+  connection.stream.send_first(std::as_bytes(std::span(&answer, 1)));
+  open(connection, std::move(accepted->socket));
+  // Its hello has come with its proof, and that of this device leaves with the answer.
+  static_cast<void>(read(connection, device));
+  if (connection.is_open() && connection.link != nullptr) device.serve_now(*connection.link);
+  if (connection.is_open() && connection.stream.has_first()) {
+    if (!connection.stream.flush(connection.socket.get()))
+      return lose(connection, "the connection is broken");
+    if (connection.stream.has_kept()) write_later(connection);
+  }
 }
 
 void TcpEndpoint::set_search_timer(bool on) noexcept {
@@ -191,11 +221,15 @@ void TcpEndpoint::search_on() noexcept {
 }
 
 /// Something has come over one of the connections that are tried.
-void TcpEndpoint::advance(Connection& connection) noexcept {
+void TcpEndpoint::advance(Connection& connection, session::SessionDevice& device) noexcept {
   Search& search = *connection.search;
   for (std::size_t index = 0; index < search.attempts.size();) {
-    const bool goes_on = go_on(connection, search.attempts[index]);
-    if (connection.search == nullptr) return;  // it is open, or lost
+    const bool goes_on = go_on(connection, search.attempts[index], device);
+    if (connection.search == nullptr) {  // it is open, or lost
+      // The peer's hello comes with its answer.
+      if (connection.is_open()) static_cast<void>(read(connection, device));
+      return;
+    }
     if (goes_on) {
       ++index;
       continue;
@@ -208,9 +242,10 @@ void TcpEndpoint::advance(Connection& connection) noexcept {
 /// `is_tick`: not only because something has come.
 void TcpEndpoint::search_on(Connection& connection, std::int64_t now, bool is_tick) noexcept {
   Search& search = *connection.search;
-  if (is_tick && search.begun != 0
-          ? context_.peers.has_left(connection.rank)
-          : context_.peers.peer(connection.rank).has_left.load(std::memory_order_relaxed))
+  const bool looks = is_tick && search.begun != 0 && now >= search.next_look;
+  if (looks) search.next_look = now + kTurn;
+  if (looks ? context_.peers.has_left(connection.rank)
+            : context_.peers.peer(connection.rank).has_left.load(std::memory_order_relaxed))
     return lose(connection, "it has left");
   if (search.begun == 0) return;
   // Who has accepted a connection is there; it may be stopped, or compute for long.
@@ -259,7 +294,7 @@ void TcpEndpoint::watch_attempt(Connection& connection, const Attempt& attempt, 
   static_cast<void>(::epoll_ctl(epoll_.get(), operation, attempt.socket.get(), &event));
 }
 
-bool TcpEndpoint::go_on(Connection& connection, Attempt& attempt) noexcept {
+bool TcpEndpoint::go_on(Connection& connection, Attempt& attempt, session::SessionDevice& device) noexcept {
   Search& search = *connection.search;
   const auto fail = [&](const std::string& why) {
     note_fault(search, attempt.address, why);
@@ -268,12 +303,6 @@ bool TcpEndpoint::go_on(Connection& connection, Attempt& attempt) noexcept {
   const Membership& own = context_.membership;
   switch (attempt.stage) {
     case Attempt::Stage::connecting: {
-      pollfd writable{attempt.socket.get(), POLLOUT, 0};
-      if (::poll(&writable, 1, 0) != 1) return true;
-      int error = 0;
-      socklen_t size = sizeof error;
-      if (::getsockopt(attempt.socket.get(), SOL_SOCKET, SO_ERROR, &error, &size) != 0 || error != 0)
-        return fail(base::failed_call("connect", error));
       Introduction& introduction = attempt.introduction;
       own.job_id.copy(introduction.job_id.data(), introduction.job_id.size());
       introduction.from_rank = static_cast<std::uint32_t>(own.rank);
@@ -281,10 +310,13 @@ bool TcpEndpoint::go_on(Connection& connection, Attempt& attempt) noexcept {
       introduction.from_device = index_;
       introduction.to_device = connection.device;
       complete(introduction, own.protection);
+      // Until it is connected the socket takes nothing; then it does, or tells why it is not.
+      if (!send_whole(attempt.socket.get(), introduction))
+        return errno == EAGAIN || errno == EINTR || fail(base::failed_call("connect", errno));
       attempt.stage = Attempt::Stage::introduced;
       attempt.established = base::now_ns();
       watch_attempt(connection, attempt, EPOLL_CTL_MOD, EPOLLIN);
-      return send_whole(attempt.socket.get(), introduction) || fail(base::failed_call("send", errno));
+      return true;
     }
     case Attempt::Stage::introduced: {
       const int state = receive_part(attempt, sizeof(Challenge));
@@ -295,9 +327,11 @@ bool TcpEndpoint::go_on(Connection& connection, Attempt& attempt) noexcept {
           !fault.empty())
         return fail(fault);
       attempt.stage = Attempt::Stage::proved;
-      return send_whole(attempt.socket.get(),
-                        proof_of_connector(own.secret, attempt.introduction, attempt.challenge)) ||
-             fail(base::failed_call("send", errno));
+      try {
+        return send_proof(attempt, own, device) || fail(base::failed_call("send", errno));
+      } catch (const std::bad_alloc&) {
+        return fail("there is no memory");
+      }
     }
     case Attempt::Stage::proved: {
       const int state = receive_part(attempt, sizeof(Answer));
@@ -310,8 +344,12 @@ bool TcpEndpoint::go_on(Connection& connection, Attempt& attempt) noexcept {
       if (answer.verdict == Verdict::accepted) {
         // Moved out first: opening ends the search and its attempts.
         base::Descriptor socket = std::move(attempt.socket);
+        const session::HandleCursor told = attempt.cursor;
+        connection.stream = std::move(attempt.stream);
         set_options(socket.get(), own.peer_timeout);
-        open(connection, std::move(socket), keys);
+        open(connection, std::move(socket));
+        if (connection.stream.has_kept()) write_later(connection);
+        if (connection.is_open()) device.hello_has_left(*connection.link, told);
         return false;
       }
       // The peer connects by itself.

@@ -43,6 +43,8 @@ struct Attempt {
   Challenge challenge;
   std::array<std::byte, sizeof(Challenge)> received{};
   std::size_t filled = 0;
+  SealedStream stream;           // of the connection that it may become
+  session::HandleCursor cursor;  // of the hello that has been sent
 };
 
 /// What is done to reach a peer that has published its addresses.
@@ -53,6 +55,7 @@ struct Search {
   std::int64_t next_time = 0;      // when the next address is tried; of base::now_ns()
   std::int64_t begun = 0;          // 0: waits until others have been reached
   std::int64_t deadline = 0;       // when the peer is given up
+  std::int64_t next_look = 0;      // whether it is still there
   std::int64_t patience = 0;       // until this rank connects again to a peer that is about to connect
   std::vector<Attempt> attempts;
   std::string faults;  // why addresses could not be used

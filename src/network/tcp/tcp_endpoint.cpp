@@ -145,14 +145,14 @@ void TcpEndpoint::poll_events(session::SessionDevice& device) noexcept {
     if (event.data.ptr == &context_.acceptor) {
       context_.acceptor.serve();
     } else if (event.data.ptr == &inbox_) {
-      take_accepted();
+      take_accepted(device);
     } else if (event.data.ptr == &search_timer_) {
       std::uint64_t expired = 0;
       static_cast<void>(!::read(search_timer_.get(), &expired, sizeof expired));
       searches_are_due_ = true;
     } else if (auto* const connection = static_cast<Connection*>(event.data.ptr);
                connection->search != nullptr) {
-      advance(*connection);
+      advance(*connection, device);
     } else if ((event.events & ~EPOLLOUT) != 0) {
       if (!connection->is_open() || connection == hot_ || !read(*connection, device)) continue;
       hot_ = connection;

@@ -128,19 +128,19 @@ class TcpEndpoint final : public session::Transport {
   /// Loses the peers that have owed an acknowledgement for longer than peer_timeout.
   void look_after_peers(std::int64_t now) noexcept;
   // connect.cpp
-  void take_accepted() noexcept;
-  void adopt(std::unique_ptr<Accepted> accepted);
-  void open(Connection& connection, base::Descriptor socket, const SessionKeys& keys) noexcept;
+  void take_accepted(session::SessionDevice& device) noexcept;
+  void adopt(std::unique_ptr<Accepted> accepted, session::SessionDevice& device);
+  void open(Connection& connection, base::Descriptor socket) noexcept;
   void connect_to_itself(Connection& connection);
   void set_search_timer(bool on) noexcept;
   void search_on() noexcept;
-  void advance(Connection& connection) noexcept;
+  void advance(Connection& connection, session::SessionDevice& device) noexcept;
   void watch_attempt(Connection& connection, const Attempt& attempt, int operation,
                      std::uint32_t for_what) noexcept;
   void search_on(Connection& connection, std::int64_t now, bool is_tick) noexcept;
   void begin_next(Connection& connection) noexcept;
   /// Returns false when the attempt has failed, or is not needed any more.
-  bool go_on(Connection& connection, Attempt& attempt) noexcept;
+  bool go_on(Connection& connection, Attempt& attempt, session::SessionDevice& device) noexcept;
   // write_records.cpp
   session::Sent write(session::Link& link, session::Kind kind, Bytes header, Bytes payload) noexcept;
   bool note(Connection& connection, Output::Result result) noexcept;

@@ -107,6 +107,45 @@ TEST_P(SealedStreamTest, carries_bytes_in_any_pieces) {
   }
 }
 
+TEST_P(SealedStreamTest, the_last_word_of_a_greeting_leaves_with_what_follows_it) {
+  const Bytes word = test::payload(24, 1);
+  const Bytes sent = test::payload(500, 2);
+  a_.send_first(word);
+  EXPECT_TRUE(a_.has_first());
+  EXPECT_TRUE(take_wire().empty());
+  send(sent);
+  EXPECT_FALSE(a_.has_first());
+  const Bytes wire = take_wire();
+  ASSERT_GT(wire.size(), word.size());
+  const auto frame = wire.begin() + static_cast<std::ptrdiff_t>(word.size());
+  EXPECT_EQ(Bytes(wire.begin(), frame), word);
+  put_wire({frame, wire.end()});
+  int reason = 0;
+  EXPECT_EQ(receive(reason), sent);
+  EXPECT_EQ(reason, 0);
+}
+
+TEST_P(SealedStreamTest, the_last_word_of_a_greeting_leaves_alone_when_nothing_follows) {
+  const Bytes word = test::payload(32, 1);
+  a_.send_first(word);
+  EXPECT_TRUE(a_.flush(up_.first.get()));
+  EXPECT_FALSE(a_.has_first() || a_.has_kept());
+  EXPECT_EQ(take_wire(), word);
+}
+
+TEST_P(SealedStreamTest, a_stream_that_is_moved_goes_on) {
+  const Bytes sent = test::payload(300, 3);
+  send(sent);
+  SealedStream other = std::move(a_);
+  a_ = std::move(other);
+  send(sent);
+  put_wire(take_wire());
+  int reason = 0;
+  Bytes twice = sent;
+  twice.insert(twice.end(), sent.begin(), sent.end());
+  EXPECT_EQ(receive(reason), twice);
+}
+
 TEST_P(SealedStreamTest, hides_what_is_encrypted) {
   const Bytes sent = test::payload(4000, 3);
   send(sent);

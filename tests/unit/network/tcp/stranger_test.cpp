@@ -311,6 +311,49 @@ TEST_F(TcpImpostor, that_sends_a_message_of_another_rank_is_cut_off) {
   expect_cut_off();
 }
 
+// A greeting tells the handles: no further message, and no acknowledgement, is needed before the first post.
+TEST_F(TcpImpostor, is_told_the_handles_with_the_hello) {
+  Counter counter;
+  static_cast<void>(victim_.expose(counter, {.id = 5}));
+  bootstrap_->put("tcp.device.0", *bootstrap_->try_get(1, "tcp.device.0"));  // any address will do
+  session::Header header{};
+  header.rank = 2;
+  header.kind = session::Kind::hello;
+  session::Hello hello{session::kMagic, session::kWireVersion, 64, 0, {}};
+  bootstrap_->job_id().copy(hello.job_id.data(), hello.job_id.size());
+  const session::HandleChange own{7, 1, 0, 0, 1};
+  std::vector<std::byte> bytes(sizeof header + sizeof hello + sizeof own);
+  std::memcpy(bytes.data(), &header, sizeof header);
+  std::memcpy(bytes.data() + sizeof header, &hello, sizeof hello);
+  std::memcpy(bytes.data() + sizeof header + sizeof hello, &own, sizeof own);
+  send_record({static_cast<std::uint32_t>(bytes.size()), RecordKind::message, {}, 0}, bytes);
+  Record record{};
+  read_exactly(&record, sizeof record);
+  std::vector<std::byte> answer(padded(record.bytes));
+  read_exactly(answer.data(), answer.size());
+  std::memcpy(&header, answer.data(), sizeof header);
+  EXPECT_EQ(header.kind, session::Kind::hello);
+  ASSERT_GE(record.bytes, sizeof header + sizeof hello + sizeof(session::HandleChange));
+  session::HandleChange told{};
+  std::memcpy(&told, answer.data() + record.bytes - sizeof told, sizeof told);
+  EXPECT_EQ(told.id, 5U);
+  EXPECT_EQ(told.generation, 1U);
+}
+
+TEST_F(TcpImpostor, whose_hello_has_half_a_handle_is_refused) {
+  session::Header header{};
+  header.rank = 2;
+  header.kind = session::Kind::hello;
+  session::Hello hello{session::kMagic, session::kWireVersion, 64, 0, {}};
+  bootstrap_->job_id().copy(hello.job_id.data(), hello.job_id.size());
+  std::vector<std::byte> bytes(sizeof header + sizeof hello + 5);
+  std::memcpy(bytes.data(), &header, sizeof header);
+  std::memcpy(bytes.data() + sizeof header, &hello, sizeof hello);
+  send_record({static_cast<std::uint32_t>(bytes.size()), RecordKind::message, {}, 0}, bytes);
+  EXPECT_TRUE(
+      test::until([&] { return victim_.counters().refused_messages == 1; }, [&] { endpoint_.progress(); }));
+}
+
 TEST_F(TcpImpostor, that_sends_a_record_that_is_too_long_is_cut_off) {
   const Record record{0xffffffff, RecordKind::message, {}, 0};
   send_object(socket_, record);
