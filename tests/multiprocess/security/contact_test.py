@@ -130,7 +130,8 @@ class Contact(unittest.TestCase):
                 told = bytes.fromhex(re.search("secret ([0-9a-f]{64})", out)[1])
                 self.assertGreater(len(seen), ARRIVAL)
                 for hidden in (told, told.hex().encode(), told[:16], socket.gethostname().encode()):
-                    self.assertNotIn(hidden, seen)
+                    if len(hidden) >= 6:  # the name of a host may be as short as two letters, which chance writes as well
+                        self.assertNotIn(hidden, seen)
                 if secret is None:
                     self.assertEqual(err.count("WEFT_JOB_SECRET is not set: who listens in learns nothing, but whoever reaches"), 1, err)
                     self.assertEqual(err.count("\n"), 1, err)
