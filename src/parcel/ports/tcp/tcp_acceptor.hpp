@@ -3,13 +3,18 @@
 
 #include <asio.hpp>
 
+#include <sys/socket.h>
+
+#include <cerrno>
 #include <chrono>
-#include <cstdint>
+#include <cstring>
 #include <functional>
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "base/descriptor.hpp"
 #include "parcel/ports/tcp/tcp_sockets.hpp"
 #include "parcel/ports/tcp/unproved.hpp"
 
@@ -22,52 +27,72 @@ class Acceptor {
   /// Takes a socket that was accepted, and calls add() with it.
   using Use = std::function<void(Socket&&)>;
 
-  /// Listens. `most`: unproved connections. Throws weft::Error.
-  Acceptor(asio::io_context& context, const asio::ip::address& here, std::size_t most)
-      : acceptor_(context), pause_(context), sweep_(context), unproved_(most) {
-    listen_at(acceptor_, here);
+  /// Takes over the listening sockets. `most`: unproved connections.
+  Acceptor(asio::io_context& context, sockets::Listener& listener, std::size_t most)
+      : context_(context), pause_(context), sweep_(context), unproved_(most) {
+    for (base::Descriptor& socket : listener.sockets) {
+      const auto protocol = protocol_of(socket.get());
+      listening_.emplace_back(context, protocol, socket.release());
+    }
   }
 
-  [[nodiscard]] std::string host() const { return acceptor_.local_endpoint().address().to_string(); }
-  [[nodiscard]] std::uint16_t port() const { return acceptor_.local_endpoint().port(); }
   /// `tell`: says why connections have to wait, once.
   void start(Use use, std::function<void(const std::string&)> tell) {
     use_ = std::move(use);
     tell_ = std::move(tell);
-    accept();
+    for (auto& each : listening_) accept_at(each);
   }
   void add(std::shared_ptr<Socket> socket) {
-    keep_to_this_program(*socket);
     if (unproved_.is_empty()) sweep();
     unproved_.add(std::move(socket), Unproved::Clock::now());
   }
   void remove(const Socket& socket, bool is_proved) { unproved_.remove(socket, is_proved); }
   void stop() {
     is_stopping_ = true;
-    acceptor_.close();
+    asio::error_code ignored;
+    for (auto& each : listening_) each.close(ignored);
     pause_.cancel();
     sweep_.cancel();
     unproved_.end_all();
   }
 
  private:
+  using Listening = asio::ip::tcp::acceptor;
   static constexpr auto kBeforeNextTry = std::chrono::milliseconds(250);
 
-  void accept() {
+  void accept_at(Listening& listening) {
     if (!unproved_.may_accept(Unproved::Clock::now())) return accept_later(Unproved::kPause);
-    acceptor_.async_accept([this](const asio::error_code& error, Socket socket) {
-      if (is_stopping_) return;
-      if (error == asio::error::no_descriptors && !std::exchange(has_told_, true)) tell_(error.message());
-      if (error) return accept_later(kBeforeNextTry);
-      has_told_ = false;
-      use_(std::move(socket));
-      accept();
+    listening.async_wait(Listening::wait_read, [this, &listening](const asio::error_code& error) {
+      if (is_stopping_ || error == asio::error::operation_aborted) return;
+      if (!error && !take_one(listening)) return accept_later(kBeforeNextTry);
+      accept_at(listening);
     });
   }
+  /// False: there is no room for a descriptor.
+  bool take_one(Listening& listening) {
+    // Programs that are executed meanwhile do not inherit it.
+    base::Descriptor socket(
+        ::accept4(listening.native_handle(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    if (!socket) {
+      const int error = errno;
+      const bool is_full = error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
+      if (is_full && !std::exchange(has_told_, true)) tell_(std::strerror(error));
+      return !is_full;
+    }
+    has_told_ = false;
+    const auto protocol = protocol_of(socket.get());
+    use_(Socket(context_, protocol, socket.release()));
+    return true;
+  }
+  /// All of them wait: who is under way in accept_at() goes on when its event comes.
   void accept_later(std::chrono::milliseconds time) {
     pause_.expires_after(time);
     pause_.async_wait([this](const asio::error_code& error) {
-      if (!error && !is_stopping_) accept();
+      if (error || is_stopping_) return;
+      for (auto& each : listening_) {
+        each.cancel();
+        accept_at(each);
+      }
     });
   }
   /// Ends those that are late, once a second while there are any.
@@ -80,7 +105,8 @@ class Acceptor {
     });
   }
 
-  asio::ip::tcp::acceptor acceptor_;
+  asio::io_context& context_;
+  std::vector<Listening> listening_;
   asio::steady_timer pause_;  // in accepting
   asio::steady_timer sweep_;  // of those that are late
   Unproved unproved_;

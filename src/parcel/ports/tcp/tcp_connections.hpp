@@ -29,8 +29,8 @@ struct Outgoing : std::enable_shared_from_this<Outgoing> {
   std::mutex mutex;
   std::deque<Frame> queue;  // the first is being written
   bool is_connecting = false;
-  int tries = 0;
   bool is_connected = false;
+  bool is_closed = false;  // the rank has failed
   Challenge challenge;
   Greeting greeting;
   Proof answer{};
@@ -50,6 +50,8 @@ struct Incoming : std::enable_shared_from_this<Incoming> {
   Proof answer{};
   FrameHeader header;
   std::unique_ptr<Whole> message;
+  bool is_wanted = true;            // its chunks
+  std::vector<std::byte> unwanted;  // where they go otherwise
 };
 
 }  // namespace weft::parcel::tcp

@@ -38,10 +38,10 @@ struct FrameHeader {
   std::uint64_t chunks = 0;
 };
 
-/// How a rank is reached.
+/// How a rank is reached: sockets::encode().
 struct Address {
-  std::array<char, 64> host{};  // as text
-  std::uint16_t port = 0;
+  std::uint32_t size = 0;
+  std::array<std::byte, 352> bytes{};
 };
 
 }  // namespace weft::parcel::tcp

@@ -22,6 +22,7 @@
 
 #include "parcel/ports/tcp/tcp_acceptor.hpp"
 #include "parcel/ports/tcp/tcp_connections.hpp"
+#include "parcel/ports/tcp/tcp_connector.hpp"
 #include "parcel/ports/tcp/tcp_frame.hpp"
 #include "parcel/ports/tcp/tcp_proof.hpp"
 #include "parcel/ports/tcp/tcp_sockets.hpp"
@@ -36,17 +37,17 @@ using parcel::tcp::Outgoing;
 
 // Heads that lie in the queue of one connection, beyond which the port pushes back.
 constexpr std::size_t kMostQueued = 64;
-constexpr int kMostTries = 20;
 
 class TcpPort final : public Parcelport {
  public:
   explicit TcpPort(std::unique_ptr<weft::Runtime> runtime)
       : runtime_(std::move(runtime)),
-        acceptor_(context_,
-                  parcel::tcp::address_of_rank(runtime_->hosts() > 1, runtime_->attribute("interface")),
+        place_(parcel::tcp::open_place(runtime_->hosts() > 1, runtime_->attribute("interface"),
+                                       runtime_->attribute("ports"))),
+        acceptor_(context_, place_.listener,
                   std::max<std::size_t>(64, 2 * static_cast<std::size_t>(runtime_->size()))),
         failed_(static_cast<std::size_t>(runtime_->size())) {
-    exchange(acceptor_.host());
+    exchange();
     for (int rank = 0; rank < size(); ++rank) outgoing_.push_back(std::make_shared<Outgoing>(context_, rank));
   }
   ~TcpPort() override { stop(); }
@@ -97,6 +98,7 @@ class TcpPort final : public Parcelport {
     }
     context_.restart();
     context_.run_one_for(std::chrono::nanoseconds(longest.count()));
+    polls_ = kBetweenLooks - 1;  // the next poll looks
   }
   void wake() noexcept override {
     try {
@@ -120,33 +122,44 @@ class TcpPort final : public Parcelport {
       context_.run_one_for(std::chrono::milliseconds(10));
     is_stopping_ = true;
     acceptor_.stop();
-    for (auto& connection : outgoing_) connection->socket.close();
-    for (auto& connection : incoming_) connection->socket.close();
+    asio::error_code ignored;
+    for (auto& connection : outgoing_) connection->socket.close(ignored);
+    for (auto& connection : incoming_) connection->socket.close(ignored);
     context_.restart();
     context_.poll();
     receiver_ = nullptr;
   }
 
  private:
-  void exchange(const std::string& host) {
+  void exchange() {
     struct Mine {
       parcel::tcp::Address address;
       parcel::tcp::Secret secret;
     } mine{};
-    std::copy_n(host.c_str(), std::min(host.size(), mine.address.host.size() - 1), mine.address.host.begin());
-    mine.address.port = acceptor_.port();
+    const std::vector<std::byte> own = sockets::encode(place_.endpoints());
+    mine.address.size = static_cast<std::uint32_t>(std::min(own.size(), mine.address.bytes.size()));
+    std::copy_n(own.begin(), mine.address.size, mine.address.bytes.begin());
     // The launcher's channel between hosts is encrypted.
     if (::sodium_init() < 0) throw Error("libsodium cannot be initialized");
     ::randombytes_buf(mine.secret.data(), mine.secret.size());
     std::vector<Mine> all(static_cast<std::size_t>(size()));
     runtime_->allgather(weft::bytes_of(mine), std::as_writable_bytes(std::span(all)));
     secret_ = all[0].secret;
-    for (const Mine& each : all) addresses_.push_back(each.address);
+    for (const Mine& each : all) {
+      const std::size_t size = std::min<std::size_t>(each.address.size, each.address.bytes.size());
+      endpoints_.push_back(
+          sockets::decode(Bytes(each.address.bytes.data(), size)).value_or(sockets::Endpoints{}));
+    }
   }
 
   bool enqueue(int peer, std::unique_ptr<OutgoingMessage>& message, unsigned) {
     const auto& connection = outgoing_[static_cast<std::size_t>(peer)];
-    const std::lock_guard lock(connection->mutex);
+    std::unique_lock lock(connection->mutex);
+    if (connection->is_closed) [[unlikely]] {
+      lock.unlock();
+      report_lost(std::move(message));
+      return true;
+    }
     if (connection->queue.size() >= kMostQueued) return false;
     Outgoing::Frame frame;
     frame.header.head_size = message->head.size();
@@ -157,7 +170,7 @@ class TcpPort final : public Parcelport {
     if (connection->is_connected && connection->queue.size() == 1)
       asio::post(context_, [this, connection] {
         const std::lock_guard guard(connection->mutex);
-        write(connection);
+        if (!connection->is_closed) write(connection);
       });
     if (!connection->is_connected && !std::exchange(connection->is_connecting, true))
       asio::post(context_, [this, connection] { connect(connection); });
@@ -165,51 +178,18 @@ class TcpPort final : public Parcelport {
   }
 
   void connect(const std::shared_ptr<Outgoing>& connection) {
-    const parcel::tcp::Address& address = addresses_[static_cast<std::size_t>(connection->peer)];
-    asio::error_code error;
-    const tcp::endpoint endpoint(asio::ip::make_address(address.host.data(), error), address.port);
-    if (parcel::tcp::open_for(connection->socket, endpoint.address())) return fail(connection->peer);
-    connection->socket.async_connect(endpoint, [this, connection](const asio::error_code& failure) {
-      if (failure) return fail(connection->peer);
-      asio::error_code ignored;
-      connection->socket.set_option(tcp::no_delay(true), ignored);
-      asio::async_read(connection->socket, asio::buffer(&connection->challenge, sizeof connection->challenge),
-                       [this, connection](const asio::error_code& broken, std::size_t) {
-                         if (broken) return try_again(connection);
-                         if (connection->challenge.magic != parcel::tcp::kMagic)
-                           return fail(connection->peer);
-                         greet(connection);
-                       });
-    });
-  }
-
-  /// Where strangers fill all places of the peer, it may have closed this connection before it was proved.
-  void try_again(const std::shared_ptr<Outgoing>& connection) {
-    if (is_stopping_ || ++connection->tries == kMostTries) return fail(connection->peer);
-    connection->socket.close();
-    connect(connection);
-  }
-
-  /// Answers the challenge, and believes the peer when it has proved itself as well.
-  void greet(const std::shared_ptr<Outgoing>& connection) {
-    parcel::tcp::Greeting& greeting = connection->greeting;
-    greeting.rank = rank();
-    greeting.to = connection->peer;
-    ::randombytes_buf(greeting.nonce.data(), greeting.nonce.size());
-    greeting.proof = parcel::tcp::proof_of('c', secret_, connection->challenge, greeting);
-    asio::async_write(connection->socket, asio::buffer(&greeting, sizeof greeting),
-                      [connection](const asio::error_code&, std::size_t) {});  // read fails as well
-    asio::async_read(connection->socket, asio::buffer(connection->answer),
-                     [this, connection](const asio::error_code& broken, std::size_t) {
-                       if (broken) return try_again(connection);
-                       if (!parcel::tcp::are_equal(connection->answer,
-                                                   parcel::tcp::proof_of('l', secret_, connection->challenge,
-                                                                         connection->greeting)))
-                         return fail(connection->peer);
-                       const std::lock_guard lock(connection->mutex);
-                       connection->is_connected = true;
-                       if (!connection->queue.empty()) write(connection);
-                     });
+    const sockets::Endpoints& there = endpoints_[static_cast<std::size_t>(connection->peer)];
+    std::make_shared<parcel::tcp::Connector>(context_, connection, place_.ways_to(there), there.port, rank(),
+                                             secret_,
+                                             [this, connection](const std::string& fault) {
+                                               if (!fault.empty())
+                                                 return cannot_reach(connection->peer, fault);
+                                               const std::lock_guard lock(connection->mutex);
+                                               if (connection->is_closed) return;
+                                               connection->is_connected = true;
+                                               if (!connection->queue.empty()) write(connection);
+                                             })
+        ->start();
   }
 
   /// Writes the first frame of the queue, and then those behind it. With the connection's mutex.
@@ -226,6 +206,7 @@ class TcpPort final : public Parcelport {
                       [this, connection](const asio::error_code& broken, std::size_t) {
                         if (broken) return fail(connection->peer);
                         std::unique_lock lock(connection->mutex);
+                        if (connection->is_closed) return;  // what it was is reported already
                         std::unique_ptr<OutgoingMessage> sent = std::move(connection->queue.front().message);
                         connection->queue.pop_front();
                         if (!connection->queue.empty()) write(connection);
@@ -251,6 +232,8 @@ class TcpPort final : public Parcelport {
                        acceptor_.remove(connection->socket, is_known);
                        if (!is_known) return connection->socket.close();
                        connection->source = greeting.rank;
+                       if (failed_[static_cast<std::size_t>(greeting.rank)])
+                         return connection->socket.close();
                        incoming_.push_back(connection);
                        prove(connection);
                      });
@@ -303,11 +286,11 @@ class TcpPort final : public Parcelport {
                            receiver_->arrived(std::move(connection->message));
                          return read_header(connection);
                        }
-                       // Without the arrays nothing says where the chunks would go, and the frames behind
-                       // them are unreadable.
-                       if (!receiver_->place(*connection->message))
-                         return refuse(connection, "its parcels could not be decoded");
-                       read_chunks(connection);
+                       connection->is_wanted = receiver_->place(*connection->message);
+                       if (connection->is_wanted)
+                         read_chunks(connection);
+                       else
+                         skip_chunks(connection, 0, connection->message->chunk_sizes[0]);
                      });
   }
 
@@ -318,11 +301,27 @@ class TcpPort final : public Parcelport {
     asio::async_read(connection->socket, parts,
                      [this, connection](const asio::error_code& broken, std::size_t) {
                        if (broken) {
-                         receiver_->lost(std::move(connection->message));
-                         return fail(connection->source);
+                         // First: whoever waits is told that the rank has failed.
+                         fail(connection->source);
+                         if (connection->message) receiver_->lost(std::move(connection->message));
+                         return;
                        }
                        receiver_->arrived(std::move(connection->message));
                        read_header(connection);
+                     });
+  }
+
+  /// Reads `left` bytes of a chunk that nobody wants, and then those behind it.
+  void skip_chunks(const std::shared_ptr<Incoming>& connection, std::size_t chunk, std::uint64_t left) {
+    const std::vector<std::uint64_t>& sizes = connection->message->chunk_sizes;
+    while (left == 0 && ++chunk < sizes.size()) left = sizes[chunk];
+    if (left == 0) return read_header(connection);
+    connection->unwanted.resize(kSkipped);
+    const std::size_t now = std::min<std::uint64_t>(left, kSkipped);
+    asio::async_read(connection->socket, asio::buffer(connection->unwanted, now),
+                     [this, connection, chunk, left, now](const asio::error_code& broken, std::size_t) {
+                       if (broken) return fail(connection->source);
+                       skip_chunks(connection, chunk, left - now);
                      });
   }
 
@@ -333,22 +332,38 @@ class TcpPort final : public Parcelport {
     fail(connection->source);
   }
 
+  void cannot_reach(int peer, const std::string& fault) {
+    if (!is_stopping_ && !has_failed(peer))
+      std::fprintf(stderr, "weft: rank %d: parcel: rank %d cannot be reached: %s\n", rank(), peer,
+                   fault.c_str());
+    fail(peer);
+  }
+
+  /// Both directions end, with all that is under way in them.
   void fail(int peer) {
     if (is_stopping_ || failed_[static_cast<std::size_t>(peer)].exchange(true)) return;
     const auto& connection = outgoing_[static_cast<std::size_t>(peer)];
     std::deque<Outgoing::Frame> unsent;
+    asio::error_code ignored;
     {
       const std::lock_guard lock(connection->mutex);
+      connection->is_closed = true;
+      connection->is_connected = false;
       unsent.swap(connection->queue);
-      connection->socket.close();
+      connection->socket.close(ignored);
     }
-    for (Outgoing::Frame& frame : unsent)
-      if (frame.message && frame.message->peer >= 0) receiver_->sent(std::move(frame.message), false);
+    for (Outgoing::Frame& frame : unsent) report_lost(std::move(frame.message));
+    // Their readers are told, and report what they have begun.
+    for (const auto& each : incoming_)
+      if (each->source == peer) each->socket.close(ignored);
     receiver_->failed(peer);
+  }
+  void report_lost(std::unique_ptr<OutgoingMessage> message) {
+    if (message && message->peer >= 0) receiver_->sent(std::move(message), false);
   }
   /// Ranks that have died before they had a connection are known to the launcher.
   void look_for_failures() {
-    if (++polls_ % 1024 != 0) return;
+    if (++polls_ % kBetweenLooks != 0) return;
     for (int rank = 0; rank < size(); ++rank)
       if (!failed_[static_cast<std::size_t>(rank)].load(std::memory_order_relaxed) &&
           runtime_->has_failed(rank))
@@ -362,15 +377,18 @@ class TcpPort final : public Parcelport {
   }
 
   static constexpr std::size_t kCopied = 2048;
+  static constexpr std::size_t kSkipped = 65536;
+  static constexpr std::uint64_t kBetweenLooks = 256;
   // One write is under way at a time; the next one is ready when it ends.
   static constexpr std::uint32_t kWrites = 2;
 
   std::unique_ptr<weft::Runtime> runtime_;
   Receiver* receiver_ = nullptr;
+  parcel::tcp::Place place_;
   asio::io_context context_;
   parcel::tcp::Acceptor acceptor_;
   parcel::tcp::Secret secret_{};
-  std::vector<parcel::tcp::Address> addresses_;
+  std::vector<sockets::Endpoints> endpoints_;  // by rank
   std::vector<std::shared_ptr<Outgoing>> outgoing_;
   std::vector<std::shared_ptr<Incoming>> incoming_;
   std::vector<std::atomic<bool>> failed_;

@@ -1,21 +1,38 @@
-// Sockets of the port tcp.
+// Where the port tcp listens, and what it connects to: src/sockets, as the network tcp of weft has them.
 #pragma once
 
 #include <asio.hpp>
 
+#include <cstdint>
+#include <span>
+#include <string>
 #include <string_view>
+#include <vector>
+
+#include "sockets/addresses.hpp"
+#include "sockets/tcp_socket.hpp"
 
 namespace weft::parcel::tcp {
 
-/// The address at which this rank listens: loopback in a job on one host, else the first one that is no
-/// loopback and that `filter`, the attribute interface, names by interface or subnet. Throws weft::Error.
-[[nodiscard]] asio::ip::address address_of_rank(bool has_several_hosts, std::string_view filter);
-/// Listens at the address on a port that is free. Programs that are executed do not inherit it. Throws
-/// weft::Error.
-void listen_at(asio::ip::tcp::acceptor& acceptor, const asio::ip::address& address);
-/// Opens a socket for connecting to the address; it is not inherited. Returns what has failed, if anything.
-[[nodiscard]] asio::error_code open_for(asio::ip::tcp::socket& socket, const asio::ip::address& address);
-/// Programs that are executed do not inherit the socket.
-void keep_to_this_program(asio::ip::tcp::socket& socket) noexcept;
+/// A rank's place in the network.
+struct Place {
+  std::vector<sockets::Interface> interfaces;  // those that were chosen
+  std::uint64_t network_namespace = 0;
+  sockets::Listener listener;
+
+  /// For the other ranks.
+  [[nodiscard]] sockets::Endpoints endpoints() const;
+  /// The addresses of a rank in the order in which they are tried.
+  [[nodiscard]] std::vector<sockets::Address> ways_to(const sockets::Endpoints& there) const {
+    return sockets::order_of_trial(there, interfaces, network_namespace);
+  }
+};
+
+/// Listens. `interfaces`, `ports`: the attributes of weft. Without a choice a job on one host listens at
+/// loopback addresses only. Throws weft::Error.
+[[nodiscard]] Place open_place(bool has_several_hosts, std::string_view interfaces, std::string_view ports);
+
+/// The protocol of the addresses at which a socket is.
+[[nodiscard]] asio::ip::tcp protocol_of(int socket) noexcept;
 
 }  // namespace weft::parcel::tcp
