@@ -3,26 +3,41 @@
 #include <weft/error.hpp>
 
 #include <cxxabi.h>
+#include <dlfcn.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cstdlib>
-#include <cstring>
 #include <iterator>
+#include <map>
 #include <memory>
+#include <mutex>
+#include <set>
+#include <utility>
+
+#include "parcel/rank_comparison.hpp"
 
 namespace weft::parcel {
 
 namespace {
 
-// Types register themselves before main(), which needs a place for all of them.
-std::atomic<detail::ActionEntry*> first_entry{nullptr};
-
-std::uint64_t hash_of(const std::string& text) noexcept {
-  std::uint64_t hash = 0xcbf29ce484222325;
-  for (const char letter : text) hash = (hash ^ static_cast<unsigned char>(letter)) * 0x100000001b3;
-  return hash;
+/// All actions of the process. Never destroyed: the entries of some library are last.
+struct Registry {
+  std::mutex mutex;
+  std::vector<const detail::ActionEntry*> entries;  // in the order of their registration
+  std::vector<ActionTable*> tables;                 // of the runtimes that are open
+  std::uint32_t last_index = 0;
+};
+Registry& registry() {
+  static auto* const all = new Registry;
+  return *all;
 }
+
+/// The file that the entry comes from; its last part is the same on all hosts.
+std::string library_of(const detail::ActionEntry& entry) {
+  Dl_info information{};
+  return ::dladdr(&entry, &information) != 0 && information.dli_fname != nullptr ? information.dli_fname : "";
+}
+std::string last_part(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 std::string joined(const std::vector<std::string>& names) {
   std::string text;
@@ -53,10 +68,17 @@ namespace detail {
 
 ActionEntry::ActionEntry(const std::type_info& action_type, Run run_now, Decode decode_only) noexcept
     : type(action_type), run(run_now), decode(decode_only) {
-  next = first_entry.load(std::memory_order_relaxed);
-  while (
-      !first_entry.compare_exchange_weak(next, this, std::memory_order_release, std::memory_order_relaxed)) {
-  }
+  Registry& all = registry();
+  const std::lock_guard lock(all.mutex);
+  index_ = ++all.last_index;
+  all.entries.push_back(this);
+}
+
+ActionEntry::~ActionEntry() {
+  Registry& all = registry();
+  const std::lock_guard lock(all.mutex);
+  std::erase(all.entries, this);
+  for (ActionTable* const table : all.tables) table->forget(*this);
 }
 
 }  // namespace detail
@@ -83,49 +105,69 @@ std::string differences(const std::vector<std::string>& mine, const std::vector<
   return text;
 }
 
-std::vector<const detail::ActionEntry*> agree_on_actions(Parcelport& port) {
-  std::vector<std::pair<std::string, detail::ActionEntry*>> entries;
-  for (auto* entry = first_entry.load(std::memory_order_acquire); entry != nullptr; entry = entry->next)
-    entries.emplace_back(name_of(*entry), entry);
-  // Entries of one name keep the order in which they were registered, which one binary always has.
-  std::reverse(entries.begin(), entries.end());
-  std::stable_sort(entries.begin(), entries.end(),
-                   [](const auto& left, const auto& right) { return left.first < right.first; });
-  std::vector<const detail::ActionEntry*> by_number{nullptr};
+std::vector<std::string> distinct_names(const std::vector<NamedAction>& actions) {
+  std::map<std::string, std::set<std::string>> libraries;
+  for (const NamedAction& action : actions) libraries[action.name].insert(action.library);
+  std::map<std::string, int> seen;
   std::vector<std::string> names;
-  for (auto& [name, entry] : entries) {
-    entry->id.store(static_cast<std::uint32_t>(by_number.size()), std::memory_order_relaxed);
-    by_number.push_back(entry);
-    names.push_back(name);
+  for (const NamedAction& action : actions) {
+    std::string name = action.name;
+    if (const auto& all = libraries[action.name]; all.size() > 1) {
+      const std::string file = last_part(action.library);
+      const auto is_alike = [&](const std::string& other) { return last_part(other) == file; };
+      name += " of " + (std::count_if(all.begin(), all.end(), is_alike) > 1 ? action.library : file);
+    }
+    if (const int number = ++seen[name]; number > 1) name += " (" + std::to_string(number) + ")";
+    names.push_back(std::move(name));
   }
+  return names;
+}
 
-  struct Summary {
-    std::uint64_t hash;
-    std::uint64_t length;
-  };
+ActionTable::ActionTable() {
+  Registry& all = registry();
+  const std::lock_guard lock(all.mutex);
+  all.tables.push_back(this);
+}
+
+ActionTable::~ActionTable() {
+  Registry& all = registry();
+  const std::lock_guard lock(all.mutex);
+  std::erase(all.tables, this);
+}
+
+void ActionTable::forget(const detail::ActionEntry& entry) noexcept {
+  // Its index, which no other action gets, may keep its number.
+  by_number_[number_at(entry.index())].store(nullptr, std::memory_order_release);
+}
+
+void ActionTable::agree(Parcelport& port) {
+  std::vector<std::string> names;
+  {
+    Registry& all = registry();
+    const std::lock_guard lock(all.mutex);
+    std::vector<NamedAction> actions;
+    for (const auto* const entry : all.entries) actions.push_back({name_of(*entry), library_of(*entry)});
+    const std::vector<std::string> distinct = distinct_names(actions);
+    std::map<std::string, const detail::ActionEntry*> sorted;
+    for (std::size_t place = 0; place < distinct.size(); ++place)
+      sorted.emplace(distinct[place], all.entries[place]);
+    numbers_.assign(all.last_index + 1, 0);
+    by_number_ = std::make_unique<std::atomic<const detail::ActionEntry*>[]>(sorted.size() + 1);
+    last_number_ = 0;
+    for (const auto& [name, entry] : sorted) {
+      numbers_[entry->index()] = ++last_number_;
+      by_number_[last_number_].store(entry, std::memory_order_relaxed);
+      names.push_back(name);
+    }
+  }
   const std::string text = joined(names);
-  const Summary mine{hash_of(text), text.size()};
-  std::vector<Summary> all(static_cast<std::size_t>(port.size()));
-  port.allgather(weft::bytes_of(mine), std::as_writable_bytes(std::span(all)));
-  const bool is_equal = std::all_of(all.begin(), all.end(), [&](const Summary& other) {
-    return other.hash == all[0].hash && other.length == all[0].length;
-  });
-  if (is_equal) return by_number;
-
-  std::uint64_t longest = 0;
-  for (const Summary& summary : all) longest = std::max(longest, summary.length);
-  std::string padded = text;
-  padded.resize(longest, '\0');
-  std::string texts(longest * all.size(), '\0');
-  port.allgather(std::as_bytes(std::span(padded)), std::as_writable_bytes(std::span(texts)));
-  for (std::size_t rank = 0; rank < all.size(); ++rank) {
-    const std::string theirs = texts.substr(rank * longest, all[rank].length);
-    if (theirs != text)
+  const std::vector<std::string> all = texts_that_differ(
+      text, port.size(), [&port](Bytes mine, std::span<std::byte> whole) { port.allgather(mine, whole); });
+  for (std::size_t rank = 0; rank < all.size(); ++rank)
+    if (all[rank] != text)
       throw Error("the ranks run programs with different actions: " +
-                  differences(names, split(theirs), static_cast<int>(rank)) +
-                  "; start the same program on all ranks");
-  }
-  return by_number;
+                  differences(names, split(all[rank]), static_cast<int>(rank)) +
+                  "; start the same program on all ranks, with the same libraries loaded");
 }
 
 }  // namespace weft::parcel

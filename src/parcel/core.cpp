@@ -8,8 +8,6 @@
 
 #include <weft/parcel/detail/message_limits.hpp>
 
-#include "parcel/action_registry.hpp"
-
 namespace weft::parcel::detail {
 
 namespace {
@@ -18,13 +16,32 @@ namespace {
 // back at the senders.
 constexpr std::int64_t kMostBatches = 1024;
 
+thread_local int calls_of_ports = 0;
+
+RuntimeOptions with_own_texts(RuntimeOptions options, const std::string& name, const std::string& library) {
+  options.text = {};
+  options.name = name;
+  options.mpi_library = library;
+  return options;
+}
+
 }  // namespace
+
+InsidePort::InsidePort() noexcept { ++calls_of_ports; }
+InsidePort::~InsidePort() { --calls_of_ports; }
+bool InsidePort::is_here() noexcept { return calls_of_ports != 0; }
 
 Core::Core(Runtime& runtime, std::unique_ptr<Parcelport> port, const RuntimeOptions& options)
     : runtime_(runtime),
-      options_(options),
+      name_(options.name),
+      mpi_library_(options.mpi_library),
+      options_(with_own_texts(options, name_, mpi_library_)),
       port_(std::move(port)),
+      rank_(port_->rank()),
+      size_(port_->size()),
       pool_(options.workers, options.stack, *this, &runtime),
+      lasting_(&LastingScheduler::take(pool_)),
+      link_(std::make_shared<RuntimeLink>(runtime)),
       outbox_(
           *port_, options,
           [](void* core) {
@@ -40,21 +57,16 @@ Core::Core(Runtime& runtime, std::unique_ptr<Parcelport> port, const RuntimeOpti
   }
 }
 
-Core::~Core() { finish(); }
+Core::~Core() {
+  finish();
+  lasting_->give_back();
+}
 
 void Core::start() {
-  actions_ = agree_on_actions(*port_);
+  actions_.agree(*port_);
   port_->start(*this, options_.workers);
   pool_.start();
   is_running_ = true;
-}
-
-void Core::finish() noexcept {
-  if (!is_running_.exchange(false)) return;
-  barrier_.wait(JobBarrier::Kind::quiet, std::source_location::current());
-  while (has_waiting_records_.load(std::memory_order_acquire)) sched_yield();  // the others' release
-  pool_.stop();
-  port_->stop();
 }
 
 bool Core::poll(unsigned worker) { return communicate(worker, pool_.waiting(worker) < kMostBatches); }
@@ -79,22 +91,7 @@ bool Core::communicate(unsigned worker, bool may_receive) {
       ranks.swap(new_failures_);
       has_failures_ = false;
     }
-    for (const int rank : ranks) {
-      for (const PendingCall& call : calls_.take_all(rank)) {
-        call.state->set_exception(std::make_exception_ptr(PeerFailed(rank)));
-        call.state->release();
-      }
-      std::vector<std::shared_ptr<ChannelBase>> all;
-      std::vector<std::shared_ptr<RuntimePart>> all_parts;
-      {
-        const std::lock_guard lock(table_mutex_);
-        for (auto& [id, channel] : channels) all.push_back(channel);
-        for (auto& [type, part] : parts) all_parts.push_back(part);
-      }
-      for (auto& channel : all) channel->fail(rank);
-      for (auto& part : all_parts) part->peer_failed(rank);
-      barrier_.peer_failed(rank);
-    }
+    for (const int rank : ranks) end_failed(rank);
     return true;
   }
   return has_done;
@@ -158,26 +155,52 @@ void Core::send(int rank, Writer& writer, std::unique_ptr<HeldValues> held) {
   ParcelHeader header;
   std::memcpy(&header, head.data(), sizeof header);
   header.size = static_cast<std::uint32_t>(head.size());
-  std::memcpy(head.data(), &header, sizeof header);
   if ((header.action & kHasChunks) != 0) {
     const std::uint64_t chunks = writer.chunks().size();
     std::memcpy(head.data() + sizeof header + ((header.action & kHasCall) != 0 ? 8 : 0), &chunks,
                 sizeof chunks);
   }
+  if ((header.action & kAnswer) == 0)
+    header.action = (header.action & ~kActionBits) | actions_.number_at(header.action & kActionBits);
+  std::memcpy(head.data(), &header, sizeof header);
+  if (outbox_.is_full() && !InsidePort::is_here()) [[unlikely]]
+    outbox_.wait_for_room();
+  // A task may go on in another worker after a wait.
   const unsigned worker = pool_.worker_number();
+  if (worker == pool_.outside()) return send_from_outside(rank, writer, std::move(held));
+  // Whoever waits for an answer is told; the failure may have been reported before the call began.
+  if (port_->has_failed(rank)) [[unlikely]]
+    return failed(rank);
   std::atomic<std::uint64_t>& sent = traffic_[worker]->sent[static_cast<std::size_t>(rank)];
-  if (worker != pool_.outside())
-    sent.store(sent.load(std::memory_order_relaxed) + 1, std::memory_order_release);
-  else
-    sent.fetch_add(1, std::memory_order_release);
+  sent.store(sent.load(std::memory_order_relaxed) + 1, std::memory_order_release);
   outbox_.send(rank, head, writer.chunks(), std::move(held), worker);
-  if (worker == pool_.outside()) pool_.wake();
+}
+
+void Core::send_from_outside(int rank, Writer& writer, std::unique_ptr<HeldValues> held) {
+  // finish() closes first, and then waits for those who are here.
+  senders_outside_.fetch_add(1, std::memory_order_seq_cst);
+  if (is_closed_.load(std::memory_order_seq_cst)) {
+    senders_outside_.fetch_sub(1, std::memory_order_release);
+    check_is_open("an action");
+  }
+  if (port_->has_failed(rank)) {
+    failed(rank);
+  } else {
+    const unsigned worker = pool_.outside();
+    traffic_[worker]->sent[static_cast<std::size_t>(rank)].fetch_add(1, std::memory_order_release);
+    outbox_.send(rank, writer.buffer(), writer.chunks(), std::move(held), worker);
+  }
+  pool_.wake();
+  senders_outside_.fetch_sub(1, std::memory_order_release);
 }
 
 void Core::count_finished(int source) noexcept {
-  std::atomic<std::uint64_t>& finished =
-      traffic_[pool_.worker_number()]->finished[static_cast<std::size_t>(source)];
-  finished.store(finished.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+  const unsigned worker = pool_.worker_number();
+  std::atomic<std::uint64_t>& finished = traffic_[worker]->finished[static_cast<std::size_t>(source)];
+  if (worker != pool_.outside())
+    finished.store(finished.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+  else
+    finished.fetch_add(1, std::memory_order_release);
 }
 
 void Core::failed(int rank) {
@@ -198,6 +221,7 @@ void Core::fill_counts(JobBarrier::Record& record) const {
       record.finished += traffic->finished[static_cast<std::size_t>(rank)].load(std::memory_order_acquire);
   }
   const TaskCounts tasks = pool_.counts();
+  record.unknown = unknown_.load(std::memory_order_acquire);
   record.pending = tasks.made - tasks.finished + (outbox_.is_empty() ? 0 : 1);
   for (int rank = 0; rank < port_->size(); ++rank)
     if (!port_->has_failed(rank))
@@ -217,11 +241,14 @@ ParcelCounters Core::counters() const noexcept {
   counters.pushed_back = out.pushed_back;
   counters.aggregated = out.aggregated;
   counters.lost = out.lost;
+  counters.waits = out.waits;
+  counters.pending = out.pending;
   const TaskCounts tasks = pool_.counts();
   counters.tasks = tasks.finished;
   counters.stolen = tasks.stolen;
   counters.parks = tasks.parks;
   counters.malformed = malformed_.load(std::memory_order_relaxed);
+  counters.late = late_.load(std::memory_order_relaxed);
   return counters;
 }
 

@@ -12,6 +12,9 @@ namespace {
 
 // Nanoseconds: what is under way needs the workers more than questions do.
 constexpr std::int64_t kBetweenQuestions = 50'000;
+// Where nobody knows how much was dropped, so that what has run is not what was sent, everything must have
+// stood still for so long.
+constexpr std::int64_t kStandstill = 500'000'000;
 
 std::int64_t now() noexcept {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
@@ -145,12 +148,16 @@ void JobBarrier::handle(int source, const Record& record) {
         state.sum.finished += record.finished;
         state.sum.pending += record.pending;
         state.sum.failed += record.failed;
+        state.sum.unknown += record.unknown;
         for (int rank = 0; rank < core_.port().size(); ++rank)
           if (!core_.port().has_failed(rank) && state.answered[static_cast<std::size_t>(rank)] == 0) return;
         const bool is_equal = state.has_last && state.last.sent == state.sum.sent &&
                               state.last.finished == state.sum.finished &&
                               state.last.failed == state.sum.failed;
-        is_quiet = is_equal && state.sum.sent == state.sum.finished && state.sum.pending == 0;
+        if (!is_equal) state.changed_at = now();
+        is_quiet = is_equal && state.sum.pending == 0 &&
+                   (state.sum.sent == state.sum.finished ||
+                    (state.sum.unknown != 0 && now() - state.changed_at > kStandstill));
         state.last = state.sum;
         state.has_last = state.sum.pending == 0;
       }

@@ -19,7 +19,8 @@ class Core;
 
 /// The lowest living rank is the root: it collects arrivals, and, where all must be quiet, asks all ranks for
 /// their counts until two rounds in a row are equal, and nothing is under way (the four-counter method of
-/// Mattern, Distributed Computing 2, 1987). Messages between ranks are those of handle().
+/// Mattern, Distributed Computing 2, 1987). Where parcels were lost whose number nobody knows, the rounds
+/// must be equal for a while instead. Messages between ranks are those of handle().
 class JobBarrier {
  public:
   enum class Kind : std::uint8_t { plain, quiet };
@@ -34,6 +35,7 @@ class JobBarrier {
     std::uint64_t finished = 0;  // of living ranks
     std::uint64_t pending = 0;   // tasks and messages of this rank
     std::uint64_t failed = 0;    // how many ranks the sender knows to have failed
+    std::uint64_t unknown = 0;   // times that it has dropped parcels without knowing how many
   };
 
   explicit JobBarrier(detail::Core& core);
@@ -61,6 +63,7 @@ class JobBarrier {
     Record sum{};
     Record last{};
     bool has_last = false;
+    std::int64_t changed_at = 0;  // when the counts of two rounds last differed
   };
   void advance(Kind kind);
   void ask(Kind kind);

@@ -2,6 +2,7 @@
 
 #include <weft/error.hpp>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstdint>
@@ -32,6 +33,8 @@ constexpr std::array kProgress{
     Names<Progress>{"workers", Progress::workers}, Names<Progress>{"thread", Progress::thread},
     Names<Progress>{"pinned", Progress::pinned}, Names<Progress>{"both", Progress::both}};
 
+constexpr std::size_t kLongestName = 50;
+
 std::uint64_t number(std::string_view name, std::string_view value, std::uint64_t least, std::uint64_t most) {
   std::uint64_t result = 0;
   const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), result);
@@ -39,6 +42,7 @@ std::uint64_t number(std::string_view name, std::string_view value, std::uint64_
   int shift = 0;
   if (unit == "K") shift = 10;
   if (unit == "M") shift = 20;
+  if (unit == "G") shift = 30;
   if (shift != 0) unit = {};
   const bool is_number = error == std::errc() && unit.empty() && result <= UINT64_MAX >> shift;
   if (!is_number || result << shift < least || result << shift > most)
@@ -92,10 +96,28 @@ void set(RuntimeOptions& options, std::string_view name, std::string_view value)
     options.connections = static_cast<unsigned>(number(name, value, 1, 1 << 20));
   else if (name == "devices")
     options.devices = static_cast<unsigned>(number(name, value, 1, 64));
+  else if (name == "pending_limit")
+    options.pending_limit = number(name, value, 1, std::uint64_t{1} << 50);
+  else if (name == "pace")
+    options.pace = number(name, value, 0, std::uint64_t{1} << 50);
+  else if (name == "name")
+    options.name = value;
   else
     throw Error("there is no parcel option '" + std::string(name) +
                 "'; there are port, protocol, aggregation, header_completion, followup_completion, progress, "
-                "workers, devices, zero_copy, message_limit, connections, stack, mpi_library");
+                "workers, devices, zero_copy, message_limit, pending_limit, pace, connections, stack, "
+                "mpi_library, name");
+}
+
+/// Words that options and messages are made of, so that a name can be read back.
+void check_name(std::string_view name) {
+  const bool is_word = std::all_of(name.begin(), name.end(), [](char letter) {
+    return (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') ||
+           (letter >= '0' && letter <= '9') || letter == '_' || letter == '-' || letter == '.';
+  });
+  if (!is_word || name.size() > kLongestName)
+    throw Error("parcel option name is '" + std::string(name) + "'; it must be up to " +
+                std::to_string(kLongestName) + " letters, digits, '-', '_' or '.'");
 }
 
 /// Refuses what the port does not have.
@@ -148,6 +170,9 @@ RuntimeOptions parsed(RuntimeOptions options) {
   number("stack", std::to_string(options.stack), kLeastStack, kMostStack);
   number("connections", std::to_string(options.connections), 1, 1 << 20);
   number("devices", std::to_string(options.devices), 1, 64);
+  number("pending_limit", std::to_string(options.pending_limit), 1, std::uint64_t{1} << 50);
+  number("pace", std::to_string(options.pace), 0, std::uint64_t{1} << 50);
+  check_name(options.name);
   check_variant(options);
   options.text = {};
   return options;
@@ -168,7 +193,20 @@ std::string text_of(const RuntimeOptions& options) {
   return text + ",workers=" + std::to_string(options.workers) +
          ",zero_copy=" + std::to_string(options.zero_copy) +
          ",message_limit=" + std::to_string(options.message_limit) +
-         ",connections=" + std::to_string(options.connections) + ",stack=" + std::to_string(options.stack);
+         ",pending_limit=" + std::to_string(options.pending_limit) + ",pace=" + std::to_string(options.pace) +
+         ",connections=" + std::to_string(options.connections) +
+         ",stack=" + std::to_string(options.stack) +
+         (options.name.empty() ? "" : ",name=" + std::string(options.name));
+}
+
+std::string text_of_agreed(const RuntimeOptions& options) {
+  std::string text = "option port=" + name_of(options.port, kPorts) +
+                     "\noption protocol=" + name_of(options.protocol, kProtocols) +
+                     "\noption devices=" + std::to_string(options.devices) +
+                     "\noption name=" + std::string(options.name) + "\n";
+  // Headers, for which MPI's receives are posted, are as long as it says.
+  if (options.port == PortKind::mpi) text += "option zero_copy=" + std::to_string(options.zero_copy) + "\n";
+  return text;
 }
 
 }  // namespace weft::parcel

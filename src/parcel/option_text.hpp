@@ -11,5 +11,7 @@ namespace weft::parcel {
 /// value, and what would be right.
 [[nodiscard]] RuntimeOptions parsed(RuntimeOptions options);
 [[nodiscard]] std::string text_of(const RuntimeOptions& options);
+/// Lines "option NAME=VALUE" of those that all ranks must have in common.
+[[nodiscard]] std::string text_of_agreed(const RuntimeOptions& options);
 
 }  // namespace weft::parcel

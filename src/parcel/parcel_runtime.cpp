@@ -6,11 +6,18 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <span>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "parcel/action_registry.hpp"
+#include "parcel/rank_comparison.hpp"
 #include "parcel/connections/connection_port.hpp"
 #include "parcel/core.hpp"
+#include "parcel/ended_cores.hpp"
 #include "parcel/option_text.hpp"
 #include "parcel/ports/mpi/mpi_two_sided.hpp"
 #include "parcel/ports/tcp/tcp_port.hpp"
@@ -36,21 +43,50 @@ std::unique_ptr<detail::Core> make_core(Runtime& runtime, std::unique_ptr<Parcel
   return std::make_unique<detail::Core>(runtime, std::move(port), options);
 }
 
-/// The program's own runtime of weft has another name.
-constexpr weft::RuntimeOptions kTransport{.name = "weft-parcel"};
+/// The runtime of weft below, whose name is not one of the program's own. `arguments`: what else it is made
+/// of. Throws weft::Error, which says what to do when this process has one of the name.
+template <class... Arguments>
+std::unique_ptr<weft::Runtime> make_transport(const RuntimeOptions& options, Arguments&&... arguments) {
+  std::string name = "weft-parcel";
+  if (!options.name.empty()) name.append("/").append(options.name);
+  try {
+    return std::make_unique<weft::Runtime>(std::forward<Arguments>(arguments)...,
+                                           weft::RuntimeOptions{.name = name});
+  } catch (const Error& error) {
+    const std::string_view what = error.what();
+    if (what.find(name) == what.npos || what.find("is open in this process") == what.npos) throw;
+    std::string text = "a parcel runtime ";
+    if (options.name.empty())
+      text.append("without a name");
+    else
+      text.append("of the name \"").append(options.name).append("\"");
+    throw Error(
+        text.append(" is open in this process: give each its own weft::parcel::RuntimeOptions::name, "
+                    "equal on all ranks, or destroy the first one before"));
+  }
+}
 
-std::unique_ptr<Parcelport> make_port(std::unique_ptr<weft::Runtime> runtime, const RuntimeOptions& given) {
-  const RuntimeOptions options = parsed(given);
-  if (options.port == PortKind::mpi)
-    throw Error("parcel option port=mpi: its ranks are those of MPI, not ranks of one process");
+std::unique_ptr<Parcelport> make_port(std::unique_ptr<weft::Runtime> runtime, const RuntimeOptions& options) {
+  agree_on_options(options, runtime->size(),
+                   [&runtime](Bytes mine, std::span<std::byte> all) { runtime->allgather(mine, all); });
   if (options.port == PortKind::tcp) return make_tcp_port(std::move(runtime), options);
   if (options.protocol == Protocol::one_post) return make_weft_port(std::move(runtime), options);
   return make_connection_port(make_weft_two_sided(std::move(runtime), options));
 }
 std::unique_ptr<Parcelport> make_port(const RuntimeOptions& given) {
-  if (const RuntimeOptions options = parsed(given); options.port == PortKind::mpi)
-    return make_connection_port(make_mpi_two_sided(options));
-  return make_port(std::make_unique<weft::Runtime>(kTransport), given);
+  const RuntimeOptions options = parsed(given);
+  if (options.port != PortKind::mpi) return make_port(make_transport(options), options);
+  auto port = make_mpi_two_sided(options);
+  agree_on_options(options, port->size(),
+                   [&port](Bytes mine, std::span<std::byte> all) { port->allgather(mine, all); });
+  return make_connection_port(std::move(port));
+}
+template <class Job>
+std::unique_ptr<Parcelport> make_port_in(Job& job, int rank, const RuntimeOptions& given) {
+  const RuntimeOptions options = parsed(given);
+  if (options.port == PortKind::mpi)
+    throw Error("parcel option port=mpi: its ranks are those of MPI, not ranks of one process");
+  return make_port(make_transport(options, job, rank), options);
 }
 
 }  // namespace
@@ -62,31 +98,44 @@ PeerFailed::PeerFailed(int rank)
 
 Runtime::Runtime(const RuntimeOptions& options) : Runtime(make_port(options), options) {}
 Runtime::Runtime(InProcessJob& job, int rank, const RuntimeOptions& options)
-    : Runtime(make_port(std::make_unique<weft::Runtime>(job, rank, kTransport), options), options) {}
+    : Runtime(make_port_in(job, rank, options), options) {}
 Runtime::Runtime(sim::Simulation& simulation, int rank, const RuntimeOptions& options)
-    : Runtime(make_port(std::make_unique<weft::Runtime>(simulation, rank, kTransport), options), options) {}
-Runtime::Runtime(std::unique_ptr<Parcelport> port, const RuntimeOptions& options)
-    : core_(make_core(*this, std::move(port), parsed(options))),
-      rank_(core_->port().rank()),
-      size_(core_->port().size()) {
-  core_->start();
+    : Runtime(make_port_in(simulation, rank, options), options) {}
+Runtime::Runtime(std::unique_ptr<Parcelport> port, const RuntimeOptions& options) : core_(nullptr) {
+  auto core = make_core(*this, std::move(port), parsed(options));
+  rank_ = core->rank();
+  size_ = core->size();
+  core_ = core.get();
+  core->start();
+  static_cast<void>(core.release());
 }
 
-Runtime::~Runtime() { core_->finish(); }
+Runtime::~Runtime() {
+  core_->finish();
+  detail::EndedCores::keep(core_);
+}
 
 unsigned Runtime::workers() const noexcept { return core_->options().workers; }
-Runtime* Runtime::current() noexcept { return static_cast<Runtime*>(WorkerPool::current_owner()); }
-Scheduler& Runtime::scheduler() noexcept { return core_->scheduler(); }
+Runtime* Runtime::current() noexcept {
+  auto* const owner = static_cast<Runtime*>(WorkerPool::current_owner());
+  return owner != nullptr ? owner : detail::decoding_runtime();
+}
+Scheduler& Runtime::scheduler() noexcept { return core_->lasting_scheduler(); }
+std::shared_ptr<detail::RuntimeLink> Runtime::link() const noexcept { return core_->link(); }
 Parcelport& Runtime::port() noexcept { return core_->port(); }
-bool Runtime::has_failed(int rank) const noexcept { return core_->port().has_failed(rank); }
+bool Runtime::has_failed(int rank) const noexcept {
+  return !core_->is_closed() && core_->port().has_failed(rank);
+}
 ParcelCounters Runtime::counters() const noexcept { return core_->counters(); }
 std::string Runtime::description() const { return text_of(core_->options()); }
 void Runtime::barrier(const std::source_location& where) {
+  core_->check_is_open("barrier()");
   core_->barrier().wait(JobBarrier::Kind::plain, where);
 }
 void Runtime::wait_quiet(const std::source_location& where) {
   if (Runtime::current() != nullptr)
     throw Error("wait_quiet() was called by a task, which keeps the job from being quiet");
+  core_->check_is_open("wait_quiet()");
   core_->barrier().wait(JobBarrier::Kind::quiet, where);
 }
 
@@ -100,12 +149,12 @@ std::uint64_t begin_call(Core& core, int rank, FutureStateBase& state, const Ans
   return core.calls().add(rank, {&state, &operations});
 }
 
+void withdraw_call(Core& core, int rank, std::uint64_t call) noexcept {
+  if (const PendingCall withdrawn = core.calls().take(call, rank); withdrawn.state != nullptr)
+    withdrawn.state->release();
+}
+
 void send_parcel(Core& core, int rank, Writer& writer, std::unique_ptr<HeldValues> held) {
-  if (core.port().has_failed(rank)) [[unlikely]] {
-    // Whoever waits for an answer is told; the failure may have been reported before the call began.
-    core.failed(rank);
-    return;
-  }
   core.send(rank, writer, std::move(held));
 }
 
@@ -119,19 +168,35 @@ void answer_exception(Core& core, int rank, std::uint64_t call, const ActionEntr
   }
   if (call == 0) {
     std::fprintf(stderr, "weft: rank %d: parcel: action %s, which rank %d has called, has thrown: %s\n",
-                 core.port().rank(), name_of(entry).c_str(), rank, text.c_str());
+                 core.rank(), name_of(entry).c_str(), rank, text.c_str());
     return;
   }
   Writer writer(zero_copy_threshold(core));
   write_header(writer, kAnswer, call, false);
-  write_exception(writer, text);
-  send_parcel(core, rank, writer, nullptr);
+  try {
+    write_exception(writer, text);
+    send_parcel(core, rank, writer, nullptr);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "weft: rank %d: parcel: rank %d was not told that a call has thrown: %s\n",
+                 core.rank(), rank, error.what());
+  }
 }
 
 void check_rank(const Core& core, int rank) {
-  if (rank < 0 || rank >= core.port().size())
+  if (rank < 0 || rank >= core.size())
     throw Error("rank " + std::to_string(rank) + " was called; the job has ranks 0 to " +
-                std::to_string(core.port().size() - 1));
+                std::to_string(core.size() - 1));
+}
+
+void check_call(const Core& core, int rank, const ActionEntry& entry) {
+  check_rank(core, rank);
+  if (core.is_closed()) [[unlikely]]
+    core.check_is_open("action " + name_of(entry));
+  if (core.actions().number_at(entry.index()) == 0) [[unlikely]]
+    throw Error(
+        "action " + name_of(entry) + " was called on rank " + std::to_string(rank) +
+        ", which does not know it: its library was loaded after the parcel runtime had started; load it "
+        "on all ranks before that");
 }
 
 bool rank_has_failed(const Core& core, int rank) noexcept { return core.port().has_failed(rank); }
@@ -157,8 +222,8 @@ std::shared_ptr<void> find_object(Core& core, std::uint64_t id) {
   const std::lock_guard lock(core.table_mutex());
   const auto found = core.objects.find(id);
   if (found == core.objects.end())
-    throw Error("object " + std::to_string(id) + " was called, which rank " +
-                std::to_string(core.port().rank()) + " does not have (any more)");
+    throw Error("object " + std::to_string(id) + " was called, which rank " + std::to_string(core.rank()) +
+                " does not have (any more)");
   return found->second.object;
 }
 void change_credit(Core& core, std::uint64_t id, std::int64_t change) {

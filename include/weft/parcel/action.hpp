@@ -5,8 +5,10 @@
 //     auto twice = runtime.async(1, [](int value) { return 2 * value; }, 21);
 //
 // An action is an empty type that can be called: action<&function>, action<&Class::member>, a lambda without
-// captures, a function object without members. To use it is to register it, by its type, before main(); its
-// number is agreed when a Runtime starts. A first parameter of type Runtime& is the runtime in which the
+// captures, a function object without members. To use it is to register it, by its type, before main(), or
+// when a library that uses it is loaded; the ranks agree on its number when a Runtime starts, so a library
+// whose actions others shall run is loaded before. Actions of one name in several libraries are told apart by
+// the names of the libraries' files. A first parameter of type Runtime& is the runtime in which the
 // action runs, and is not passed by the caller. An action that returns Future<T>, a coroutine for example,
 // answers when that is ready.
 #pragma once
@@ -15,7 +17,6 @@
 #include <weft/parcel/archive.hpp>
 #include <weft/parcel/future.hpp>
 
-#include <atomic>
 #include <cstdint>
 #include <tuple>
 #include <type_traits>
@@ -132,19 +133,24 @@ class ParcelBytes {
   ~ParcelBytes() = default;
 };
 
-/// One registered action.
-struct ActionEntry {
+/// One registered action, for as long as its library is loaded.
+class ActionEntry {
+ public:
   using Run = void (*)(const ParcelOrigin&, Reader&, ParcelBytes&);
   using Decode = DecodedParcel* (*)(const ParcelOrigin&, Reader&);
   WEFT_API ActionEntry(const std::type_info& action_type, Run run_now, Decode decode_only) noexcept;
+  WEFT_API ~ActionEntry();
+  ActionEntry(const ActionEntry&) = delete;
+  ActionEntry& operator=(const ActionEntry&) = delete;
 
   const std::type_info& type;
-  Run run;        ///< decodes, and calls in the same thread
-  Decode decode;  ///< decodes, for parcels whose chunks are still to come
-  std::atomic<std::uint32_t> id{0};
-  /// Agreed among the ranks, when a runtime starts; 0 before.
-  [[nodiscard]] std::uint32_t number() const noexcept { return id.load(std::memory_order_relaxed); }
-  ActionEntry* next = nullptr;
+  const Run run;        ///< decodes, and calls in the same thread
+  const Decode decode;  ///< decodes, for parcels whose chunks are still to come
+  /// Of this process, and never another action's: from it a runtime knows the number that its ranks agree on.
+  [[nodiscard]] std::uint32_t index() const noexcept { return index_; }
+
+ private:
+  std::uint32_t index_ = 0;
 };
 
 }  // namespace detail

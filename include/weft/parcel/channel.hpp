@@ -21,6 +21,8 @@ class ChannelBase {
   explicit ChannelBase(std::type_index element) noexcept : element_(element) {}
   virtual ~ChannelBase() = default;
   virtual void fail(int rank) = 0;
+  /// The runtime ends: nothing comes any more.
+  virtual void end(const std::exception_ptr& why) = 0;
   [[nodiscard]] std::type_index element() const noexcept { return element_; }
 
  private:
@@ -86,6 +88,12 @@ class ChannelState final : public ChannelBase {
     for (auto& [generation, promise] : ended)
       promise.set_exception(std::make_exception_ptr(PeerFailed(rank)));
   }
+  void end(const std::exception_ptr& why) override {
+    std::unique_lock lock(mutex_);
+    auto ended = std::exchange(waiting_, {});
+    lock.unlock();
+    for (auto& [generation, promise] : ended) promise.set_exception(why);
+  }
 
  private:
   std::mutex mutex_;
@@ -112,20 +120,26 @@ class Channel {
   static constexpr int kAnySource = -1;
   /// `source`: the rank that sends; when it fails, pending get()s end with PeerFailed. kAnySource: they wait.
   Channel(Runtime& runtime, std::uint64_t id, int source = kAnySource)
-      : runtime_(runtime), id_(id), state_(detail::ChannelState<T>::find(runtime.core(), id)) {
+      : link_(runtime.link()), id_(id), state_(detail::ChannelState<T>::find(runtime.core(), id)) {
     state_->set_source(runtime.core(), source);
   }
-  ~Channel() { detail::forget_channel(runtime_.core(), id_); }
+  ~Channel() {
+    const detail::RuntimeUse use(*link_);
+    if (use) detail::forget_channel(use.get("").core(), id_);
+  }
   Channel(const Channel&) = delete;
   Channel& operator=(const Channel&) = delete;
 
   /// The value with this number, which each may be asked for once. weft::Error otherwise.
-  Future<T> get(std::uint64_t generation) { return state_->get(generation, runtime_.scheduler()); }
+  Future<T> get(std::uint64_t generation) {
+    const detail::RuntimeUse use(*link_);
+    return state_->get(generation, use.get("a channel was asked for a value").scheduler());
+  }
   /// Gives a value from this rank.
   void set(std::uint64_t generation, T value) { state_->set(generation, std::move(value)); }
 
  private:
-  Runtime& runtime_;
+  std::shared_ptr<detail::RuntimeLink> link_;
   std::uint64_t id_;
   std::shared_ptr<detail::ChannelState<T>> state_;
 };
@@ -134,15 +148,17 @@ class Channel {
 template <class T>
 class ChannelTo {
  public:
-  ChannelTo(Runtime& runtime, int rank, std::uint64_t id) : runtime_(&runtime), rank_(rank), id_(id) {
+  ChannelTo(Runtime& runtime, int rank, std::uint64_t id) : link_(runtime.link()), rank_(rank), id_(id) {
     detail::check_rank(runtime.core(), rank);
   }
   void set(std::uint64_t generation, T value) {
-    runtime_->apply(rank_, detail::SetChannel<T>{}, id_, generation, std::move(value));
+    const detail::RuntimeUse use(*link_);
+    use.get("a channel was given a value")
+        .apply(rank_, detail::SetChannel<T>{}, id_, generation, std::move(value));
   }
 
  private:
-  Runtime* runtime_;
+  std::shared_ptr<detail::RuntimeLink> link_;
   int rank_;
   std::uint64_t id_;
 };

@@ -37,9 +37,13 @@ struct ReturnCredit {
 class ObjectShare {
  public:
   ObjectShare(Runtime& runtime, int rank, std::uint64_t id, std::uint64_t credit) noexcept
-      : runtime_(runtime), rank_(rank), id_(id), credit_(credit) {}
+      : link_(runtime.link()), rank_(rank), id_(id), credit_(credit) {}
+  /// Of a runtime that has ended there is nothing to give back.
   ~ObjectShare() {
-    auto give_back = [&runtime = runtime_, rank = rank_, id = id_, credit = credit_] {
+    auto give_back = [link = link_, rank = rank_, id = id_, credit = credit_] {
+      const RuntimeUse use(*link);
+      if (!use) return;
+      Runtime& runtime = use.get("");
       if (!runtime.has_failed(rank)) runtime.apply(rank, ReturnCredit{}, id, credit);
     };
     // Credit that was asked for must be there before it can come back.
@@ -51,14 +55,15 @@ class ObjectShare {
   ObjectShare(const ObjectShare&) = delete;
   ObjectShare& operator=(const ObjectShare&) = delete;
 
-  [[nodiscard]] Runtime& runtime() const noexcept { return runtime_; }
+  [[nodiscard]] RuntimeLink& link() const noexcept { return *link_; }
   [[nodiscard]] int rank() const noexcept { return rank_; }
   [[nodiscard]] std::uint64_t id() const noexcept { return id_; }
   /// Credit for a handle that leaves.
   [[nodiscard]] std::uint64_t split() {
     const std::lock_guard lock(mutex_);
     if (credit_ < 2) {
-      auto more = runtime_.async(rank_, AddCredit{}, id_, kFirstCredit);
+      const RuntimeUse use(*link_);
+      auto more = use.get("a handle of an object was sent").async(rank_, AddCredit{}, id_, kFirstCredit);
       credit_ += kFirstCredit;
       if (pending_.valid()) {
         std::vector<Future<void>> both;
@@ -75,7 +80,7 @@ class ObjectShare {
   }
 
  private:
-  Runtime& runtime_;
+  const std::shared_ptr<RuntimeLink> link_;
   const int rank_;
   const std::uint64_t id_;
   std::mutex mutex_;
@@ -152,7 +157,8 @@ template <class T>
 template <auto Member, class... Arguments>
 auto Object<T>::async(Action<Member>, Arguments&&... arguments) const {
   using Call = detail::CallMember<Member, typename detail::Signature<decltype(Member)>::Values>;
-  return share_->runtime()
+  const detail::RuntimeUse use(share_->link());
+  return use.get("an object was called")
       .async(share_->rank(), Call{}, share_->id(), std::forward<Arguments>(arguments)...)
       // The handle lives until the answer is there.
       .then([share = share_](auto&&... value) { return (static_cast<decltype(value)&&>(value), ...); });

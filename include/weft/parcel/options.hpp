@@ -69,6 +69,14 @@ struct RuntimeOptions {
   CompletionKind header_completion = CompletionKind::queue;
   CompletionKind followup_completion = CompletionKind::queue;
   Progress progress = Progress::workers;
+  /// Bytes of parcels, arrays included, that wait or are under way to other ranks: while there are so many,
+  /// a task that sends more is suspended (a thread that is no worker sleeps). 1 to 2^50.
+  std::size_t pending_limit = std::size_t{1} << 30;
+  /// Bytes on their way to one rank from which on whoever sends more moves communication for some
+  /// microseconds each time, as long as the rank takes them: so they stay in the caches. 0: never.
+  std::size_t pace = std::size_t{1} << 20;
+  /// Distinguishes the runtimes that a process has at a time, up to 50 bytes, equal on all ranks.
+  std::string_view name{};
   /// The MPI library's file for PortKind::mpi; empty: the program's own, or the one of the launcher.
   std::string_view mpi_library{};
 };

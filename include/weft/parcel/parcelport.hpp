@@ -51,14 +51,18 @@ class Receiver {
  public:
   /// Parcels of one message without chunks, which are copied.
   virtual void on_small(int source, Bytes parcels) = 0;
-  /// Decodes the parcels, so that message.landings says where the chunks belong. False: the bytes are no
-  /// parcels, which has been logged; the chunks, if any, are to be dropped.
+  /// Decodes the parcels, so that message.landings says where the chunks belong; those of a parcel that
+  /// cannot be decoded land in memory that nobody reads. False: the bytes are no parcels, which has been
+  /// counted and logged; the chunks, if any, are to be dropped.
   [[nodiscard]] virtual bool place(IncomingMessage& message) = 0;
   /// The message is complete; without chunks it need not have been placed.
   virtual void arrived(std::unique_ptr<IncomingMessage> message) = 0;
+  /// A message cannot be read, and nothing says how many parcels it had. Counted, and logged with `why`.
+  virtual void dropped(int source, const char* why) = 0;
   /// The sender has failed before all chunks had come.
   virtual void lost(std::unique_ptr<IncomingMessage> message) = 0;
-  /// The message has left, and its memory may be used again; or it could not be delivered.
+  /// The message has left, and its memory may be used again; or it could not be delivered. `message.peer` is
+  /// its rank.
   virtual void sent(std::unique_ptr<OutgoingMessage> message, bool is_delivered) = 0;
   /// The rank has failed.
   virtual void failed(int rank) = 0;

@@ -4,6 +4,7 @@
 #include <weft/error.hpp>
 #include <weft/parcel/action.hpp>
 #include <weft/parcel/detail/parcel_header.hpp>
+#include <weft/parcel/detail/runtime_link.hpp>
 #include <weft/parcel/options.hpp>
 #include <weft/parcel/parcelport.hpp>
 
@@ -42,6 +43,12 @@ class WEFT_API PeerFailed : public Error {
   int rank_;
 };
 
+/// A call of a runtime that has ended, or a call that it had not answered when it did.
+class WEFT_API RuntimeEnded : public Error {
+ public:
+  using Error::Error;
+};
+
 /// Counts since the runtime started; parcels to oneself are none.
 struct ParcelCounters {
   std::uint64_t sent = 0;         ///< parcels
@@ -52,16 +59,25 @@ struct ParcelCounters {
   std::uint64_t tasks = 0;        ///< that have run
   std::uint64_t stolen = 0;       ///< of these, tasks that another worker had made
   std::uint64_t parks = 0;        ///< times that a worker went to sleep
-  std::uint64_t malformed = 0;    ///< messages that were no parcels
+  std::uint64_t malformed = 0;    ///< parcels that could not be read, and messages that were no parcels
+  std::uint64_t late = 0;         ///< answers to calls that had ended, by a failure for example
   std::uint64_t lost = 0;         ///< parcels to ranks that have failed
+  std::uint64_t waits = 0;        ///< times that a sender waited because of RuntimeOptions::pending_limit
+  std::uint64_t pending = 0;      ///< bytes that wait, or whose arrays are under way, now
 };
 
 /// A rank of a program that is made of tasks: worker threads with work stealing, and parcels between ranks.
 ///
 /// Every rank constructs it (collective: the actions of all ranks are compared, and weft::Error names those
 /// that differ) and destroys it (collective among the living ranks: the destructor serves the others until
-/// all have come to theirs, no task is left and no parcel is under way). Under `weft run` or any launcher
-/// that weft::Runtime knows; a rank of 1 when started alone. Members may be called by any thread.
+/// all have come to theirs, no task is left and no parcel is under way; not in a task). Under `weft run` or
+/// any launcher that weft::Runtime knows; a rank of 1 when started alone. Members may be called by any
+/// thread.
+///
+/// Several may be open in a process, one after the other or, with names of their own
+/// (RuntimeOptions::name), at a time. Futures, promises, channels and handles of objects may be destroyed
+/// before or after their runtime: calls that it has not answered when it ends end with RuntimeEnded, and so
+/// does whatever is called afterwards.
 class WEFT_API Runtime {
  public:
   explicit Runtime(const RuntimeOptions& options = {});
@@ -70,7 +86,7 @@ class WEFT_API Runtime {
   Runtime(sim::Simulation& simulation, int rank, const RuntimeOptions& options = {});
   /// Over a parcelport of the program's own.
   Runtime(std::unique_ptr<Parcelport> port, const RuntimeOptions& options = {});
-  ~Runtime();
+  ~Runtime();  // ends the program with one line when it is called by a task of the runtime
   Runtime(const Runtime&) = delete;
   Runtime& operator=(const Runtime&) = delete;
 
@@ -87,9 +103,11 @@ class WEFT_API Runtime {
   [[nodiscard]] std::string description() const;
 
   /// Calls the action on the rank, 0 to size() - 1 (weft::Error otherwise), and returns the future of its
-  /// result. Arguments are converted to the action's parameter types, and copied or moved. A call to oneself
-  /// runs as a task and serializes nothing. The future ends with RemoteError when the action throws, and
-  /// with PeerFailed when the rank fails.
+  /// result. weft::Error, too, when the action's library was loaded after the runtime had started. It never
+  /// waits for the rank: what that does not take waits here, up to RuntimeOptions::pending_limit bytes.
+  /// Arguments are converted to the action's parameter types, and copied or moved. A call to oneself runs as
+  /// a task and serializes nothing. The future ends with RemoteError when the action throws, and with
+  /// PeerFailed when the rank fails.
   template <class A, class... Arguments>
   Future<detail::ResultOf<A>> async(int rank, A, Arguments&&... arguments);
   /// async() without an answer. An exception of the action is logged on its rank.
@@ -113,12 +131,13 @@ class WEFT_API Runtime {
 
   // What the templates of this interface stand on.
   [[nodiscard]] detail::Core& core() noexcept { return *core_; }
+  [[nodiscard]] std::shared_ptr<detail::RuntimeLink> link() const noexcept;
 
  private:
   template <class A, class Values>
   void run_here(Promise<detail::ResultOf<A>> promise, Values values);
 
-  std::unique_ptr<detail::Core> core_;
+  detail::Core* core_;  // kept for a while after the end: a thread that still calls is told
   int rank_ = 0;
   int size_ = 1;
 };

@@ -100,9 +100,9 @@ class ConnectionPort final : public Parcelport, private HeaderReceiver {
 
   void on_header(int source, Bytes bytes, unsigned worker) override {
     const auto header = read_header_message(bytes, size());
-    if (!header) return refuse("it is no header message");
+    if (!header) return context_.receiver->dropped(source, "it is no header message");
     if (source != kUnknown && header->fields.source != source)
-      return refuse("it names another rank than the one that has sent it");
+      return context_.receiver->dropped(source, "it names another rank than the one that has sent it");
     const HeaderMessage& fields = header->fields;
     context_.tags.peer_has_finished(fields.source, fields.finished);
     if (fields.kind == HeaderMessage::kFinished) return;
@@ -113,7 +113,8 @@ class ConnectionPort final : public Parcelport, private HeaderReceiver {
     const bool has_all = (fields.flags & HeaderMessage::kHasHead) != 0 && fields.chunks == 0;
     if (!has_all) {
       if (!context_.tags.begin(fields.source, fields.number))
-        return refuse("its follow-up messages would have the tags of others");
+        return context_.receiver->dropped(fields.source,
+                                          "its follow-up messages would have the tags of others");
       receive_followups(*header, worker);
       return;
     }
@@ -138,7 +139,7 @@ class ConnectionPort final : public Parcelport, private HeaderReceiver {
       connection = std::make_unique<ReceiveConnection>(context_, header);
       connection->begin();
     } catch (const std::exception&) {
-      return refuse("there is no memory for what it announces");
+      return context_.receiver->dropped(header.fields.source, "there is no memory for what it announces");
     }
     ReceiveConnection* const begun = connection.release();
     if (!begun->go_on(worker)) context_.wait_for_room(*begun);

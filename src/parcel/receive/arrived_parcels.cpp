@@ -8,12 +8,25 @@
 
 #include <weft/parcel/exceptions.hpp>
 
-#include "parcel/action_registry.hpp"
 #include "parcel/core.hpp"
 
 namespace weft::parcel::detail {
 
 namespace {
+
+thread_local Runtime* decodes_for = nullptr;
+
+/// While it lives, what the thread decodes belongs to the runtime.
+class DecodesFor {
+ public:
+  explicit DecodesFor(Runtime& runtime) noexcept : before_(std::exchange(decodes_for, &runtime)) {}
+  ~DecodesFor() { decodes_for = before_; }
+  DecodesFor(const DecodesFor&) = delete;
+  DecodesFor& operator=(const DecodesFor&) = delete;
+
+ private:
+  Runtime* const before_;
+};
 
 void log_line(int rank, const std::string& text) noexcept {
   std::fprintf(stderr, "weft: rank %d: parcel: %s\n", rank, text.c_str());
@@ -31,30 +44,12 @@ std::string text_of_current_exception() {
 
 }  // namespace
 
-void Core::run_parcel(int source, const ParsedParcel& parcel, ParcelBytes& bytes) {
-  Reader reader(parcel.arguments);
-  if (parcel.action != kAnswer) {
-    if (parcel.action >= actions_.size()) Reader::malformed("a parcel names an action that does not exist");
-    actions_[parcel.action]->run({runtime_, source, parcel.call}, reader, bytes);
-    return;
-  }
-  const std::unique_ptr<DecodedParcel> answer(decode(source, parcel, reader));
-  reader.finish();
-  bytes.decoded();
-  answer->execute(*static_cast<Task*>(const_cast<std::unique_ptr<DecodedParcel>&>(answer).release()));
-}
+Runtime* decoding_runtime() noexcept { return decodes_for; }
 
-namespace {
-
-/// An answer that has been decoded.
+/// An answer that has been decoded, or why it could not be.
 struct DecodedAnswer final : DecodedParcel {
   DecodedAnswer() noexcept : DecodedParcel(&run) {}
-  ~DecodedAnswer() override {
-    if (call.state == nullptr) return;
-    if (!error) error = std::make_exception_ptr(MalformedParcel("the answer of a call could not be read"));
-    call.state->set_exception(std::move(error));
-    call.state->release();
-  }
+  ~DecodedAnswer() override { end(std::make_exception_ptr(MalformedParcel("the answer could not be read"))); }
   static void run(Task& task) noexcept {
     auto& self = static_cast<DecodedAnswer&>(task);
     if (!self.error && self.call.state != nullptr) {
@@ -64,28 +59,115 @@ struct DecodedAnswer final : DecodedParcel {
     }
     delete &self;
   }
+  /// Ends the call with its error, or with `otherwise`, unless it has ended.
+  void end(std::exception_ptr otherwise) noexcept {
+    FutureStateBase* const state = std::exchange(call.state, nullptr);
+    if (state == nullptr) return;
+    state->set_exception(error ? std::move(error) : std::move(otherwise));
+    state->release();
+  }
   PendingCall call;
   std::exception_ptr error;
 };
 
+namespace {
+
+/// Stands for a parcel that could not be decoded: its chunks land here, and nobody reads them.
+struct UnreadParcel final : DecodedParcel {
+  explicit UnreadParcel(std::unique_ptr<DecodedParcel> parcel)
+      : DecodedParcel(&run), answer(std::move(parcel)) {}
+  static void run(Task& task) noexcept {
+    auto& self = static_cast<UnreadParcel&>(task);
+    if (self.answer) {
+      DecodedParcel& ended = *self.answer.release();
+      ended.execute(ended);
+    }
+    delete &self;
+  }
+  std::unique_ptr<DecodedParcel> answer;  // if it is one, with its error
+  std::vector<std::unique_ptr<std::byte[]>> rooms;
+};
+
 }  // namespace
 
-DecodedParcel* Core::decode(int source, const ParsedParcel& parcel, Reader& reader) {
-  if (parcel.action != kAnswer) {
-    if (parcel.action >= actions_.size()) Reader::malformed("a parcel names an action that does not exist");
-    return actions_[parcel.action]->decode({runtime_, source, parcel.call}, reader);
-  }
+const ActionEntry& Core::action_of(const ParsedParcel& parcel) const {
+  const ActionEntry* const entry = actions_.find(parcel.action);
+  if (entry == nullptr)
+    Reader::malformed("a parcel names an action that this rank does not have, or whose library was unloaded");
+  return *entry;
+}
+
+std::unique_ptr<DecodedAnswer> Core::decode_answer(int source, const ParsedParcel& parcel, Reader& reader) {
   auto answer = std::make_unique<DecodedAnswer>();
   answer->call = calls_.take(parcel.call, source);
-  if (answer->call.state == nullptr) Reader::malformed("an answer names a call that nobody waits for");
-  std::uint8_t is_error = 0;
-  reader(is_error);
-  if (is_error != 0) {
-    answer->error = read_exception(reader, source, is_error == 2);
-  } else {
-    answer->call.operations->read(*answer->call.state, reader);
+  if (answer->call.state == nullptr) {
+    late_.fetch_add(1, std::memory_order_relaxed);
+    answer->error = std::make_exception_ptr(MalformedParcel("nobody waits for the answer"));
+    return answer;
   }
-  return answer.release();
+  try {
+    std::uint8_t is_error = 0;
+    reader(is_error);
+    if (is_error != 0) {
+      answer->error = read_exception(reader, source, is_error == 2);
+      reader.finish();
+    } else if (parcel.action != answer->call.operations->type) {
+      Reader::malformed("the answer has a value of another type than its call waits for");
+    } else {
+      answer->call.operations->read(*answer->call.state, reader);
+      reader.finish();
+    }
+  } catch (const MalformedParcel&) {
+    answer->error = std::current_exception();
+    refuse_parcel(source, parcel);
+  } catch (...) {
+    // What the program's serialize() has thrown is for who waits.
+    answer->error = std::current_exception();
+  }
+  return answer;
+}
+
+void Core::run_parcel(int source, const ParsedParcel& parcel, ParcelBytes& bytes) {
+  Reader reader(parcel.arguments);
+  if (!parcel.is_answer()) {
+    action_of(parcel).run({runtime_, source, parcel.call}, reader, bytes);
+    return;
+  }
+  DecodedAnswer& answer = *decode_answer(source, parcel, reader).release();
+  bytes.decoded();
+  answer.execute(answer);
+}
+
+std::unique_ptr<DecodedParcel> Core::decode(int source, const ParsedParcel& parcel,
+                                            std::span<const std::uint64_t> chunk_sizes,
+                                            std::vector<MutableBytes>& landings) {
+  Reader reader(parcel.arguments, chunk_sizes);
+  std::unique_ptr<DecodedParcel> decoded;
+  if (parcel.is_answer()) {
+    auto answer = decode_answer(source, parcel, reader);
+    const bool is_read = !answer->error;
+    decoded = std::move(answer);
+    if (is_read) {
+      landings.insert(landings.end(), reader.landings().begin(), reader.landings().end());
+      return decoded;
+    }
+  } else {
+    try {
+      decoded.reset(action_of(parcel).decode({runtime_, source, parcel.call}, reader));
+      reader.finish();
+      landings.insert(landings.end(), reader.landings().begin(), reader.landings().end());
+      return decoded;
+    } catch (...) {
+      refuse_parcel(source, parcel);
+      decoded.reset();
+    }
+  }
+  auto unread = std::make_unique<UnreadParcel>(std::move(decoded));
+  for (const std::uint64_t size : chunk_sizes) {
+    unread->rooms.push_back(std::make_unique_for_overwrite<std::byte[]>(size));
+    landings.emplace_back(unread->rooms.back().get(), size);
+  }
+  return unread;
 }
 
 bool Core::take_control(int source, Bytes parcels) {
@@ -102,6 +184,8 @@ bool Core::take_control(int source, Bytes parcels) {
 void Core::on_small(int source, Bytes parcels) {
   if (take_control(source, parcels)) [[unlikely]]
     return;
+  if (!are_parcels(parcels)) [[unlikely]]
+    return dropped(source, "the lengths of its parcels are not its own");
   Inbox& inbox = *inboxes_[pool_.worker_number()];
   if (inbox.open && inbox.open->append(source, parcels)) [[likely]]
     return;
@@ -120,41 +204,59 @@ void Core::on_small(int source, Bytes parcels) {
 }
 
 bool Core::place(IncomingMessage& message) {
+  const InsidePort inside;
+  const DecodesFor decodes(runtime_);
   Bytes rest = message.head;
   std::size_t next_chunk = 0;
-  ParsedParcel parcel;
   try {
     check_memory_for(message.chunk_sizes);
     while (!rest.empty()) {
-      parcel = ParsedParcel();
-      parcel = parse_parcel(rest);
-      rest = rest.subspan(parcel.size);
+      const ParsedParcel parcel = parse_parcel(rest);
       if (parcel.chunks > message.chunk_sizes.size() - next_chunk)
         Reader::malformed("a parcel has more chunks than its message");
+      rest = rest.subspan(parcel.size);
       const std::span<const std::uint64_t> sizes(message.chunk_sizes.data() + next_chunk, parcel.chunks);
       next_chunk += parcel.chunks;
-      Reader reader(parcel.arguments, sizes);
-      message.decoded.push_back(decode(message.source, parcel, reader));
-      message.decoded.back()->source = message.source;
-      reader.finish();
-      message.landings.insert(message.landings.end(), reader.landings().begin(), reader.landings().end());
+      auto decoded = decode(message.source, parcel, sizes, message.landings);
+      decoded->source = message.source;
+      message.decoded.push_back(decoded.get());
+      static_cast<void>(decoded.release());
     }
     if (next_chunk != message.chunk_sizes.size())
       Reader::malformed("a message has more chunks than its parcels");
     return true;
   } catch (...) {
-    report_malformed(message.source, parcel.action != kAnswer ? parcel.call : 0);
-    for (DecodedParcel* decoded : message.decoded) {
-      delete decoded;
-      count_finished(message.source);
-    }
-    message.decoded.clear();
-    message.landings.clear();
+    refuse_all(message);
     return false;
   }
 }
 
+void Core::refuse_all(IncomingMessage& message) noexcept {
+  for (DecodedParcel* const decoded : message.decoded) delete decoded;
+  message.decoded.clear();
+  message.landings.clear();
+  for (Bytes rest = message.head; !rest.empty();) {
+    ParsedParcel parcel;
+    try {
+      parcel = parse_parcel(rest);
+    } catch (const MalformedParcel&) {
+      // Nothing behind a parcel of an unknown length can be read.
+      count_unknown();
+      parcel = ParsedParcel();
+    }
+    if (parcel.is_answer() && parcel.call != 0)
+      if (const PendingCall call = calls_.take(parcel.call, message.source); call.state != nullptr) {
+        call.state->set_exception(std::current_exception());
+        call.state->release();
+      }
+    refuse_parcel(message.source, parcel);
+    count_finished(message.source);
+    rest = parcel.size == 0 ? Bytes() : rest.subspan(parcel.size);
+  }
+}
+
 void Core::arrived(std::unique_ptr<IncomingMessage> message) {
+  const InsidePort inside;
   if (message->chunk_sizes.empty() && message->decoded.empty()) {
     auto batch = std::make_unique<ParcelBatch>(*this);
     batch->take(std::move(message));
@@ -178,25 +280,50 @@ void Core::arrived(std::unique_ptr<IncomingMessage> message) {
   message->decoded.clear();
 }
 
+void Core::dropped(int source, const char* why) {
+  malformed_.fetch_add(1, std::memory_order_relaxed);
+  count_unknown();
+  log_line(rank_, "a message from " + (source < 0 ? "an unknown rank" : "rank " + std::to_string(source)) +
+                      " was dropped: " + why);
+}
+
 void Core::lost(std::unique_ptr<IncomingMessage> message) {
-  for (DecodedParcel* const parcel : message->decoded) delete parcel;
+  const InsidePort inside;
+  const int source = message->source;
+  const bool has_failed = port_->has_failed(source);
+  if (!has_failed && message->decoded.empty()) dropped(source, "not all of its parts have come");
+  for (DecodedParcel* const parcel : message->decoded) {
+    if (auto* const answer = dynamic_cast<DecodedAnswer*>(parcel); answer != nullptr)
+      answer->end(has_failed
+                      ? std::make_exception_ptr(PeerFailed(source))
+                      : std::make_exception_ptr(MalformedParcel("the arrays of the answer of rank " +
+                                                                std::to_string(source) + " did not come")));
+    delete parcel;
+    count_finished(source);
+  }
   message->decoded.clear();
 }
 
-void Core::report_malformed(int source, std::uint64_t call) noexcept {
+void Core::sent(std::unique_ptr<OutgoingMessage> message, bool is_delivered) {
+  const InsidePort inside;
+  outbox_.sent(std::move(message), is_delivered);
+}
+
+void Core::refuse_parcel(int source, const ParsedParcel& parcel) noexcept {
   malformed_.fetch_add(1, std::memory_order_relaxed);
   const std::string what = text_of_current_exception();
-  log_line(port_->rank(), "a parcel from rank " + std::to_string(source) + " was dropped: " + what);
-  if (call == 0) return;
+  log_line(rank_, "a parcel from rank " + std::to_string(source) + " was dropped: " + what);
+  if (parcel.is_answer() || parcel.call == 0) return;
   try {
+    const InsidePort inside;  // nobody waits because of it
     Writer writer(options_.zero_copy);
-    write_header(writer, kAnswer, call, false);
+    write_header(writer, kAnswer, parcel.call, false);
     const std::uint8_t is_error = 1;
     Unchunked guard(writer);
     writer(is_error, "the parcel was dropped: " + what);
     send(source, writer, nullptr);
   } catch (const std::exception& error) {
-    log_line(port_->rank(), error.what());
+    log_line(rank_, error.what());
   }
 }
 

@@ -67,9 +67,12 @@ void ParcelBatch::run(Task& task) noexcept {
     batch.next_ += parcel.size;
     core.run_parcel(source, parcel, bytes);
   } catch (...) {
-    // Nothing behind a parcel of an unknown length can be read.
-    if (parcel.size == 0) batch.next_ += batch.rest().size();
-    core.report_malformed(source, parcel.call);
+    if (parcel.size == 0) {
+      // Nothing behind a parcel of an unknown length can be read.
+      batch.next_ += batch.rest().size();
+      core.count_unknown();
+    }
+    core.refuse_parcel(source, parcel);
   }
   bytes.decoded();
   core.count_finished(source);

@@ -6,6 +6,7 @@
 #include <weft/parcel/task.hpp>
 
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <span>
 
@@ -58,8 +59,21 @@ struct ParsedParcel {
   std::uint64_t chunks = 0;
   Bytes arguments;
   std::size_t size = 0;
+  [[nodiscard]] bool is_answer() const noexcept { return (flags & detail::kAnswer) != 0; }
 };
 
+/// Whether the lengths of the parcels are those of their message: then one that cannot be read does no harm
+/// to those behind it.
+[[nodiscard]] inline bool are_parcels(Bytes bytes) noexcept {
+  while (!bytes.empty()) {
+    detail::ParcelHeader header;
+    if (bytes.size() < sizeof header) return false;
+    std::memcpy(&header, bytes.data(), sizeof header);
+    if (header.size < sizeof header || header.size > bytes.size()) return false;
+    bytes = bytes.subspan(header.size);
+  }
+  return true;
+}
 /// Throws MalformedParcel unless the chunks of a message could lie in the memory of this host.
 void check_memory_for(std::span<const std::uint64_t> chunk_sizes);
 /// The first parcel of `bytes`; throws MalformedParcel.

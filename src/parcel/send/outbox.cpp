@@ -3,10 +3,9 @@
 #include <weft/parcel/detail/parcel_header.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <utility>
-
-#include "base/clock.hpp"
 
 namespace weft::parcel {
 
@@ -17,11 +16,22 @@ constexpr std::uint32_t kConnectionsPerRank = 4;
 // Parcels to a rank that come at longer intervals do not wait for each other: about as often a busy worker
 // looks at the network, and sends what waits.
 constexpr std::int64_t kRareNs = 20'000;
-// Beyond these, who sends moves communication until the rank has taken some: bytes of heads that wait, and
-// bytes of chunks that wait or are under way. Chunks are the program's own arrays: with few of them under way
-// their memory is used again while it is in the cache, and no new pages are asked of the kernel.
-constexpr std::size_t kMostWaiting = std::size_t{64} << 20;
-constexpr std::size_t kMostOfChunks = std::size_t{1} << 20;
+// Whoever is ahead of a rank moves communication for so long at most, and as long as the rank has taken
+// something lately. Chunks are the program's own arrays: with few of them under way their memory is used
+// again while it is in the cache, and no new pages are asked of the kernel. Heads are copied and packed
+// closely: so many times the bytes may wait.
+constexpr std::chrono::microseconds kLongestPace(20);
+constexpr std::chrono::microseconds kPatience(5);
+constexpr std::size_t kHeadsForChunks = 64;
+
+PortLimits limits_of(const Parcelport& port, Aggregation aggregation) noexcept {
+  if (aggregation == Aggregation::queued) return {0, 0, kConnectionsPerRank, kConnectionsPerRank};
+  PortLimits limits = port.limits();
+  // Nothing waits but what the port refuses.
+  if (aggregation == Aggregation::immediate)
+    limits.messages_at_once = limits.chunked_at_once = PortLimits::kAnyNumber;
+  return limits;
+}
 
 std::size_t bytes_of(const std::vector<Bytes>& chunks) noexcept {
   std::size_t size = 0;
@@ -46,12 +56,12 @@ std::uint64_t parcels_in(Bytes head) noexcept {
 Outbox::Outbox(Parcelport& port, const RuntimeOptions& options, bool (*poll)(void*), void* context)
     : port_(port),
       aggregation_(options.aggregation),
-      limits_(options.aggregation == Aggregation::queued
-                  ? PortLimits{0, 0, kConnectionsPerRank, kConnectionsPerRank}
-                  : port.limits()),
+      limits_(limits_of(port, options.aggregation)),
       are_small_tracked_(options.aggregation == Aggregation::queued ||
                          (options.aggregation == Aggregation::adaptive &&
                           limits_.messages_at_once != PortLimits::kAnyNumber)),
+      limit_(options.pending_limit),
+      pace_(options.pace),
       message_bytes_(are_small_tracked_ ? options.message_limit
                                         : std::min(options.message_limit, port.limits().message_bytes)),
       most_connections_(options.connections),
@@ -62,38 +72,110 @@ Outbox::Outbox(Parcelport& port, const RuntimeOptions& options, bool (*poll)(voi
 
 Outbox::~Outbox() = default;
 
+void Outbox::wait_for_room() {
+  waits_.fetch_add(1, std::memory_order_relaxed);
+  while (is_full()) {
+    Waiter waiter({"room among the parcels that wait for other ranks (pending_limit)", this});
+    {
+      const std::lock_guard lock(waiters_mutex_);
+      waiters_.push_back(&waiter);
+      // Either remove_pending() sees this, or this thread the room that was made.
+      has_waiters_.store(true, std::memory_order_seq_cst);
+    }
+    remove_pending(0);
+    poll_(context_);
+    try {
+      waiter.wait();
+    } catch (...) {  // no memory for the stack on which the worker would go on
+      const std::lock_guard lock(waiters_mutex_);
+      std::erase(waiters_, &waiter);
+      throw;
+    }
+  }
+}
+
+void Outbox::remove_pending(std::size_t bytes) noexcept {
+  const std::size_t left = pending_.fetch_sub(bytes, std::memory_order_seq_cst) - bytes;
+  if (!has_waiters_.load(std::memory_order_seq_cst)) [[likely]]
+    return;
+  // Somewhat below, so that they do not wait again at once.
+  if (left >= limit_ - limit_ / 8) return;
+  const std::lock_guard lock(waiters_mutex_);
+  has_waiters_.store(false, std::memory_order_relaxed);
+  for (Waiter* const waiter : waiters_) waiter->notify();
+  waiters_.clear();
+}
+
+std::size_t Outbox::weight_of(const OutgoingMessage& message) noexcept {
+  return sizeof message + message.head.size() + bytes_of(message.chunks);
+}
+
+void Outbox::note_taken(Destination& destination) noexcept {
+  destination.taken.fetch_add(1, std::memory_order_relaxed);
+  if (destination.is_stalled.load(std::memory_order_relaxed)) [[unlikely]]
+    destination.is_stalled.store(false, std::memory_order_relaxed);
+}
+
+template <class IsAhead>
+void Outbox::keep_pace(Destination& destination, int peer, unsigned worker, const IsAhead& is_ahead) {
+  using Clock = std::chrono::steady_clock;
+  if (destination.is_stalled.load(std::memory_order_relaxed)) return;
+  const auto begin = Clock::now();
+  auto last_taken = begin;
+  std::uint64_t taken = destination.taken.load(std::memory_order_relaxed);
+  while (is_ahead(destination) && !port_.has_failed(peer)) {
+    if (destination.has_waiting.load(std::memory_order_relaxed)) {
+      const std::unique_lock lock(destination.mutex, std::try_to_lock);
+      if (lock.owns_lock()) flush_locked(destination, peer, worker);
+    }
+    poll_(context_);
+    const auto now = Clock::now();
+    if (now - begin > kLongestPace) return;
+    if (const std::uint64_t since = destination.taken.load(std::memory_order_relaxed); since != taken) {
+      taken = since;
+      last_taken = now;
+    } else if (now - last_taken > kPatience) {
+      destination.is_stalled.store(true, std::memory_order_relaxed);
+      return;
+    }
+  }
+}
+
 void Outbox::send(int peer, detail::ByteBuffer& head, std::vector<Bytes>& chunks,
                   std::unique_ptr<detail::HeldValues> held, unsigned worker) {
   Destination& destination = *destinations_[static_cast<std::size_t>(peer)];
-  if (!chunks.empty()) {
-    wait_for_room(destination, peer, worker);
-    destination.chunk_bytes.fetch_add(bytes_of(chunks), std::memory_order_relaxed);
-  }
-  if (aggregation_ == Aggregation::immediate) {
-    send_at_once(peer, head, chunks, held, worker);
-    return;
-  }
+  const bool has_chunks = !chunks.empty();
+  const auto is_ahead = [this](const Destination& of) {
+    return of.chunk_bytes.load(std::memory_order_relaxed) +
+               of.waiting_bytes.load(std::memory_order_relaxed) / kHeadsForChunks >
+           pace_;
+  };
+  if (has_chunks) destination.chunk_bytes.fetch_add(bytes_of(chunks), std::memory_order_relaxed);
   bool is_urgent = false;
-  if (aggregation_ == Aggregation::adaptive && may_leave_now(destination, !chunks.empty(), is_urgent)) {
-    if (try_now(peer, head, chunks, held, worker)) [[likely]]
+  if (aggregation_ != Aggregation::queued && may_leave_now(destination, has_chunks, is_urgent)) {
+    bool has_left = try_now(peer, head, chunks, held, worker);
+    if (!has_left) [[unlikely]] {
+      pushed_back_.fetch_add(1, std::memory_order_relaxed);
+      if (aggregation_ == Aggregation::immediate && pace_ != 0)
+        keep_pace(destination, peer, worker, [&](const Destination&) {
+          has_left = has_left || try_now(peer, head, chunks, held, worker);
+          return !has_left;
+        });
+    }
+    if (has_left) [[likely]] {
+      if (has_chunks && pace_ != 0 && is_ahead(destination)) keep_pace(destination, peer, worker, is_ahead);
       return;
-    pushed_back_.fetch_add(1, std::memory_order_relaxed);
+    }
   }
-  bool is_too_much = false;
   {
     const std::lock_guard lock(destination.mutex);
     const std::size_t sealed = destination.sealed.size();
     append(destination, peer, head, chunks, std::move(held));
     if (are_small_tracked_ || destination.sealed.size() != sealed)
       flush_locked(destination, peer, worker, is_urgent);
-    is_too_much = destination.waiting_bytes > kMostWaiting;
   }
-  while (is_too_much) {
-    poll_(context_);
-    const std::lock_guard lock(destination.mutex);
-    flush_locked(destination, peer, worker);
-    is_too_much = destination.waiting_bytes > kMostWaiting;
-  }
+  if (pace_ != 0 && is_ahead(destination)) [[unlikely]]
+    keep_pace(destination, peer, worker, is_ahead);
 }
 
 bool Outbox::has_room(const Destination& destination, bool has_chunks) const noexcept {
@@ -107,19 +189,9 @@ bool Outbox::may_leave_now(Destination& destination, bool has_chunks, bool& is_u
     return !has_waiting;
   // What waits here has not been refused: chunks that a port takes in any number need not wait behind it.
   if (has_room(destination, has_chunks) && (!has_waiting || has_chunks)) return true;
-  const std::int64_t now = base::now_ns();
+  const std::int64_t now = std::chrono::steady_clock::now().time_since_epoch().count();  // nanoseconds
   is_urgent = now - destination.last_held_up.exchange(now, std::memory_order_relaxed) > kRareNs;
   return is_urgent && !has_waiting;
-}
-
-void Outbox::wait_for_room(Destination& destination, int peer, unsigned worker) {
-  while (destination.chunk_bytes.load(std::memory_order_relaxed) > kMostOfChunks && !port_.has_failed(peer)) {
-    if (destination.has_waiting.load(std::memory_order_relaxed)) {
-      const std::lock_guard lock(destination.mutex);
-      flush_locked(destination, peer, worker);
-    }
-    poll_(context_);
-  }
 }
 
 bool Outbox::try_now(int peer, detail::ByteBuffer& head, std::vector<Bytes>& chunks,
@@ -134,46 +206,41 @@ bool Outbox::try_now(int peer, detail::ByteBuffer& head, std::vector<Bytes>& chu
   message->head = std::move(head);
   message->chunks = std::move(chunks);
   if (held) message->held.push_back(std::move(held));
+  const std::size_t weight = weight_of(*message);
   std::atomic<std::uint32_t>& connections = destinations_[static_cast<std::size_t>(peer)]->connections;
   under_way_.fetch_add(1, std::memory_order_relaxed);
   connections.fetch_add(1, std::memory_order_relaxed);
+  add_pending(weight);
   if (port_.try_send(message, worker)) {
     messages_.fetch_add(1, std::memory_order_relaxed);
     return true;
   }
   under_way_.fetch_sub(1, std::memory_order_relaxed);
   connections.fetch_sub(1, std::memory_order_relaxed);
+  remove_pending(weight);
   head = std::move(message->head);
   chunks = std::move(message->chunks);
   if (!message->held.empty()) held = std::move(message->held.front());
   return false;
 }
 
-void Outbox::send_at_once(int peer, detail::ByteBuffer& head, std::vector<Bytes>& chunks,
-                          std::unique_ptr<detail::HeldValues>& held, unsigned worker) {
-  while (!try_now(peer, head, chunks, held, worker)) {
-    if (port_.has_failed(peer)) {
-      lost_.fetch_add(1, std::memory_order_relaxed);
-      destinations_[static_cast<std::size_t>(peer)]->chunk_bytes.fetch_sub(bytes_of(chunks),
-                                                                           std::memory_order_relaxed);
-      return;
-    }
-    pushed_back_.fetch_add(1, std::memory_order_relaxed);
-    poll_(context_);
-  }
-}
-
 void Outbox::append(Destination& destination, int peer, detail::ByteBuffer& head, std::vector<Bytes>& chunks,
                     std::unique_ptr<detail::HeldValues> held) {
-  if (!destination.open) destination.open = connection(peer);
+  std::size_t added = head.size() + bytes_of(chunks);
+  if (!destination.open) {
+    destination.open = connection(peer);
+    added += sizeof(OutgoingMessage);
+  }
+  add_pending(added);
   OutgoingMessage& open = *destination.open;
   open.head.append(head.bytes());
   open.chunks.insert(open.chunks.end(), chunks.begin(), chunks.end());
   if (held) open.held.push_back(std::move(held));
-  destination.waiting_bytes += head.size();
+  destination.waiting_bytes.fetch_add(head.size(), std::memory_order_relaxed);
   if (!destination.has_waiting.exchange(true, std::memory_order_relaxed))
     waiting_destinations_.fetch_add(1, std::memory_order_relaxed);
-  if (open.head.size() >= message_bytes_ || open.chunks.size() >= 1024)
+  if (aggregation_ == Aggregation::immediate || open.head.size() >= message_bytes_ ||
+      open.chunks.size() >= 1024)
     destination.sealed.push_back(std::move(destination.open));
 }
 
@@ -183,6 +250,8 @@ bool Outbox::try_message(Destination& destination, std::unique_ptr<OutgoingMessa
   const std::size_t size = message->head.size();
   if (is_small(message->head, !message->chunks.empty())) {
     if (!port_.try_send_small(message->peer, message->head.bytes(), worker)) return false;
+    note_taken(destination);
+    remove_pending(weight_of(*message));
     message.reset();
   } else {
     under_way_.fetch_add(1, std::memory_order_relaxed);
@@ -193,7 +262,7 @@ bool Outbox::try_message(Destination& destination, std::unique_ptr<OutgoingMessa
       return false;
     }
   }
-  destination.waiting_bytes -= size;
+  destination.waiting_bytes.fetch_sub(size, std::memory_order_relaxed);
   messages_.fetch_add(1, std::memory_order_relaxed);
   if (parcels > 1) aggregated_.fetch_add(parcels, std::memory_order_relaxed);
   return true;
@@ -225,9 +294,10 @@ void Outbox::drop(Destination& destination) {
   for (const auto& message : destination.sealed) {
     lost_.fetch_add(parcels_in(message->head.bytes()), std::memory_order_relaxed);
     destination.chunk_bytes.fetch_sub(bytes_of(message->chunks), std::memory_order_relaxed);
+    remove_pending(weight_of(*message));
   }
   destination.sealed.clear();
-  destination.waiting_bytes = 0;
+  destination.waiting_bytes.store(0, std::memory_order_relaxed);
 }
 
 bool Outbox::flush(unsigned worker) {
@@ -262,8 +332,11 @@ void Outbox::sent(std::unique_ptr<OutgoingMessage> message, bool is_delivered) {
   destination.connections.fetch_sub(1, std::memory_order_relaxed);
   if (!message->chunks.empty())
     destination.chunk_bytes.fetch_sub(bytes_of(message->chunks), std::memory_order_relaxed);
-  under_way_.fetch_sub(1, std::memory_order_relaxed);
+  note_taken(destination);
+  const std::size_t weight = weight_of(*message);
   message->held.clear();
+  remove_pending(weight);
+  under_way_.fetch_sub(1, std::memory_order_release);
   if (aggregation_ != Aggregation::queued) return;
   message->head.clear();
   message->chunks.clear();
@@ -274,12 +347,13 @@ void Outbox::sent(std::unique_ptr<OutgoingMessage> message, bool is_delivered) {
 
 bool Outbox::is_empty() const noexcept {
   return waiting_destinations_.load(std::memory_order_relaxed) == 0 &&
-         under_way_.load(std::memory_order_relaxed) == 0;
+         under_way_.load(std::memory_order_acquire) == 0;
 }
 
 OutboxCounts Outbox::counts() const noexcept {
-  return {messages_.load(std::memory_order_relaxed), pushed_back_.load(std::memory_order_relaxed),
-          aggregated_.load(std::memory_order_relaxed), lost_.load(std::memory_order_relaxed)};
+  return {messages_.load(std::memory_order_relaxed),   pushed_back_.load(std::memory_order_relaxed),
+          aggregated_.load(std::memory_order_relaxed), lost_.load(std::memory_order_relaxed),
+          waits_.load(std::memory_order_relaxed),      pending_.load(std::memory_order_relaxed)};
 }
 
 }  // namespace weft::parcel

@@ -38,6 +38,11 @@ void add_alone(std::atomic<std::uint64_t>& counter) noexcept {
 
 Scheduler* Scheduler::current() noexcept {
   TaskStack* const stack = TaskStack::current();
+  return stack != nullptr ? stack->pool().lasting_ : nullptr;
+}
+
+WorkerPool* WorkerPool::current() noexcept {
+  TaskStack* const stack = TaskStack::current();
   return stack != nullptr ? &stack->pool() : nullptr;
 }
 

@@ -82,6 +82,11 @@ class WorkerPool final : public Scheduler {
 
   /// The calling thread's number in this pool, or outside(). A task asks again after it has waited.
   [[nodiscard]] unsigned worker_number() const noexcept;
+  /// The pool whose worker the calling thread is, or nullptr.
+  [[nodiscard]] static WorkerPool* current() noexcept;
+  /// What Scheduler::current() is in its workers: a scheduler that may be named longer than the pool lives.
+  void set_lasting(Scheduler& scheduler) noexcept { lasting_ = &scheduler; }
+  [[nodiscard]] const Scheduler* lasting() const noexcept { return lasting_; }
   /// The owner of the pool whose worker the calling thread is, or nullptr.
   [[nodiscard]] static void* current_owner() noexcept;
   [[nodiscard]] unsigned workers() const noexcept { return static_cast<unsigned>(workers_.size()); }
@@ -144,6 +149,7 @@ class WorkerPool final : public Scheduler {
   BackgroundWork& background_;
   void* const owner_;
   Stepper* const stepper_;
+  Scheduler* lasting_ = this;
   std::vector<std::unique_ptr<Worker>> workers_;
   std::atomic<bool> is_stopping_{false};
   bool is_started_ = false;

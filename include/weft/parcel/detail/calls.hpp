@@ -83,7 +83,7 @@ Values to_values(Arguments&&... arguments) {
 template <class A, class... Arguments>
 void send_call(Core& core, int rank, std::uint64_t call, Arguments&&... arguments) {
   using Values = typename ActionTraits<A>::Values;
-  send_values(core, rank, Registered<A>::entry.number(), call,
+  send_values(core, rank, Registered<A>::entry.index(), call,
               to_values<Values>(std::forward<Arguments>(arguments)...),
               [](Writer& writer, const Values& values) {
                 std::apply([&](const auto&... each) { writer(each...); }, values);
@@ -139,10 +139,15 @@ Future<detail::ResultOf<A>> Runtime::async(int rank, A, Arguments&&... arguments
     run_here<A>(std::move(promise), detail::to_values<Values>(std::forward<Arguments>(arguments)...));
     return future;
   }
-  detail::check_rank(*core_, rank);
+  detail::check_call(*core_, rank, detail::Registered<A>::entry);
   auto state = detail::make_state<Result>(&scheduler());
   const std::uint64_t call = detail::begin_call(*core_, rank, *state, detail::answer_operations<Result>);
-  detail::send_call<A>(*core_, rank, call, std::forward<Arguments>(arguments)...);
+  try {
+    detail::send_call<A>(*core_, rank, call, std::forward<Arguments>(arguments)...);
+  } catch (...) {
+    detail::withdraw_call(*core_, rank, call);
+    throw;
+  }
   return Future<Result>(std::move(state));
 }
 
@@ -159,7 +164,7 @@ void Runtime::apply(int rank, A, Arguments&&... arguments) {
         });
     return;
   }
-  detail::check_rank(*core_, rank);
+  detail::check_call(*core_, rank, detail::Registered<A>::entry);
   detail::send_call<A>(*core_, rank, 0, std::forward<Arguments>(arguments)...);
 }
 

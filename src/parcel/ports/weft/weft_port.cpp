@@ -6,8 +6,8 @@
 #include <weft/weft.hpp>
 
 #include <atomic>
-#include <cstdio>
 #include <cstring>
+#include <deque>
 #include <map>
 #include <mutex>
 #include <utility>
@@ -38,6 +38,7 @@ class WeftPort final : public Parcelport {
       : devices_(std::move(runtime), options),
         packet_bytes_(devices_.packet_bytes()),
         arrivals_(*this),
+        sorted_(*this),
         sent_(*this),
         parts_(*this),
         failures_(*this) {}
@@ -62,6 +63,7 @@ class WeftPort final : public Parcelport {
     devices_.runtime().forget_peer_failures(failures_);
     devices_.first().wait_until([this] {
       take_what_threads_have_left();
+      send_heads_left(0);
       return messages_under_way_.load(std::memory_order_acquire) == 0;
     });
     devices_.stop();
@@ -82,6 +84,8 @@ class WeftPort final : public Parcelport {
 
   bool poll(unsigned worker) override {
     const bool has_taken = devices_.have_threads() && take_what_threads_have_left();
+    if (heads_waiting_.load(std::memory_order_relaxed) != 0) [[unlikely]]
+      send_heads_left(worker);
     return devices_.progress(worker) || has_taken;
   }
   void park(unsigned worker, Timeout longest) override { devices_.park(worker, longest, false); }
@@ -95,6 +99,14 @@ class WeftPort final : public Parcelport {
     void signal_batch(weft::Arrivals& arrivals) noexcept override {
       arrivals.for_each([this](weft::Message& message) { port.arrive(message); });
     }
+    bool ready() const noexcept override { return true; }
+    WeftPort& port;
+  };
+  /// For progress threads.
+  struct Sorted final : weft::Completion {
+    explicit Sorted(WeftPort& who) noexcept : port(who) {}
+    ~Sorted() override { retire(); }
+    void signal(weft::Message& message) noexcept override { port.sort(message); }
     bool ready() const noexcept override { return true; }
     WeftPort& port;
   };
@@ -145,7 +157,7 @@ class WeftPort final : public Parcelport {
     messages_under_way_.fetch_add(1, std::memory_order_relaxed);
     if (devices_.of(worker)
             .post_am(peer, remote_of(worker), bytes,
-                     {.completion = &sent(), .user_data = part.get(), .tag = kParcels})
+                     {.completion = &sent_, .user_data = part.get(), .tag = kParcels})
             .is_retry()) {
       messages_under_way_.fetch_sub(1, std::memory_order_relaxed);
       message = std::move(part->message);
@@ -170,20 +182,34 @@ class WeftPort final : public Parcelport {
     messages_under_way_.fetch_add(1, std::memory_order_relaxed);
     const Status status =
         endpoint.post_am(peer, remote_of(worker), is_long ? head.first(sizeof number) : head, chunks,
-                         {.completion = &sent(), .user_data = part.get()});
+                         {.completion = &sent_, .user_data = part.get()});
     if (status.is_retry()) {
       messages_under_way_.fetch_sub(1, std::memory_order_relaxed);
       message = std::move(part->message);
       return false;
     }
     Part* const posted = part.release();
-    // The chunks are announced: the head must follow.
-    while (is_long && endpoint
-                          .post_am(peer, remote_of(worker), head,
-                                   {.completion = &sent(), .user_data = posted, .tag = kHeadOf})
-                          .is_retry())
-      endpoint.progress();
+    // The chunks are announced: the head must follow, now or when there is room.
+    if (is_long && !try_send_head(peer, *posted, worker)) {
+      const std::lock_guard lock(heads_mutex_);
+      heads_left_.emplace_back(peer, posted);
+      heads_waiting_.store(heads_left_.size(), std::memory_order_relaxed);
+    }
     return true;
+  }
+  bool try_send_head(int peer, Part& part, unsigned worker) {
+    return !devices_.of(worker)
+                .post_am(peer, remote_of(worker), part.head.bytes(),
+                         {.completion = &sent_, .user_data = &part, .tag = kHeadOf})
+                .is_retry();
+  }
+  void send_heads_left(unsigned worker) {
+    const std::unique_lock lock(heads_mutex_, std::try_to_lock);
+    if (!lock.owns_lock()) return;
+    while (!heads_left_.empty() &&
+           try_send_head(heads_left_.front().first, *heads_left_.front().second, worker))
+      heads_left_.pop_front();
+    heads_waiting_.store(heads_left_.size(), std::memory_order_relaxed);
   }
 
   void message_sent(const weft::Message& message) noexcept {
@@ -196,7 +222,13 @@ class WeftPort final : public Parcelport {
   }
 
   friend class FailureSignal<WeftPort>;
-  void peer_failed(int rank) noexcept { receiver_->failed(rank); }
+  void peer_failed(int rank) noexcept {
+    {
+      const std::lock_guard lock(halves_mutex_);
+      std::erase_if(halves_, [rank](const auto& half) { return half.first.first == rank; });
+    }
+    receiver_->failed(rank);
+  }
 
   void parts_ended(const weft::Message& message) noexcept {
     std::unique_ptr<IncomingMessage> whole(static_cast<IncomingMessage*>(message.user_data()));
@@ -207,26 +239,25 @@ class WeftPort final : public Parcelport {
       receiver_->lost(std::move(whole));
   }
 
-  // Workers that progress handle messages where they come; progress threads leave them in queues.
+  // Workers that progress handle messages where they come. Progress threads do so with what concerns arrays,
+  // which thus land and leave while all workers compute; they leave parcels in a queue, whose batches are for
+  // the workers.
   [[nodiscard]] weft::Completion& arrivals() noexcept {
-    return devices_.have_threads() ? static_cast<weft::Completion&>(arrivals_left_) : arrivals_;
-  }
-  [[nodiscard]] weft::Completion& sent() noexcept {
-    return devices_.have_threads() ? static_cast<weft::Completion&>(sent_left_) : sent_;
-  }
-  [[nodiscard]] weft::Completion& parts() noexcept {
-    return devices_.have_threads() ? static_cast<weft::Completion&>(parts_left_) : parts_;
+    return devices_.have_threads() ? static_cast<weft::Completion&>(sorted_) : arrivals_;
   }
   bool take_what_threads_have_left() noexcept {
     bool has_done = false;
     weft::Message message;
     for (std::size_t count = 0; count < kAtOnce && arrivals_left_.pop(message); ++count, has_done = true)
       arrive(message);
-    for (std::size_t count = 0; count < kAtOnce && parts_left_.pop(message); ++count, has_done = true)
-      parts_ended(message);
-    for (std::size_t count = 0; count < kAtOnce && sent_left_.pop(message); ++count, has_done = true)
-      message_sent(message);
     return has_done;
+  }
+  void sort(weft::Message& message) noexcept {
+    const bool has_arrays = message.operation() == Operation::multipart_message || message.tag() != kParcels;
+    if (has_arrays)
+      arrive(message);
+    else
+      arrivals_left_.signal(message);
   }
 
   void arrive(weft::Message& message) noexcept {
@@ -305,11 +336,10 @@ class WeftPort final : public Parcelport {
     message->chunk_sizes.assign(chunks.part_sizes().begin(), chunks.part_sizes().end());
     if (!receiver_->place(*message)) return;  // the chunks are refused when `chunks` is destroyed
     IncomingMessage& placed = *message;
-    devices_.first().receive_parts(std::move(chunks), placed.landings, parts(), message.release());
+    devices_.first().receive_parts(std::move(chunks), placed.landings, parts_, message.release());
   }
-  void drop(const weft::Message& message, const char* why) const noexcept {
-    std::fprintf(stderr, "weft: rank %d: parcel: a message from rank %d was dropped: %s\n", rank(),
-                 message.peer(), why);
+  void drop(const weft::Message& message, const char* why) noexcept {
+    receiver_->dropped(message.peer(), why);
   }
 
   // Shorter messages are copied out of where they have arrived.
@@ -327,16 +357,18 @@ class WeftPort final : public Parcelport {
   Receiver* receiver_ = nullptr;
   RemoteCompletion remote_;
   Arrivals arrivals_;
+  Sorted sorted_;
   Sent sent_;
   Parts parts_;
   FailureSignal<WeftPort> failures_;
   weft::CompletionQueue arrivals_left_;
-  weft::CompletionQueue sent_left_;
-  weft::CompletionQueue parts_left_;
   std::atomic<std::uint64_t> messages_under_way_{0};
   std::atomic<std::uint64_t> last_number_{0};
   std::mutex halves_mutex_;
   std::map<std::pair<int, HeadNumber>, Half> halves_;
+  std::mutex heads_mutex_;
+  std::deque<std::pair<int, Part*>> heads_left_;
+  std::atomic<std::size_t> heads_waiting_{0};
 };
 
 }  // namespace
