@@ -1,4 +1,4 @@
-// Ranks of a parcel program: parcel_rank all-sizes | tree | death | huge [--options TEXT].
+// Ranks of a parcel program: parcel_rank all-sizes | tree | death | answers | huge [--options TEXT].
 #include <weft/parcel/parcel.hpp>
 
 #include <unistd.h>
@@ -96,6 +96,34 @@ void death(Runtime& runtime) {
   std::printf("rank %d goes on\n", runtime.rank());
 }
 
+/// The last rank ends while arrays and small answers of it are under way.
+void answers(Runtime& runtime) {
+  runtime.barrier();
+  const int last = runtime.size() - 1;
+  if (runtime.rank() == 0) {
+    const auto small = [](int value) { return value; };
+    const auto array = [](std::size_t size) { return std::vector<char>(size, 'x'); };
+    std::vector<weft::parcel::Future<int>> values;
+    std::vector<weft::parcel::Future<std::vector<char>>> arrays;
+    for (int count = 0; count < 300; ++count) {
+      values.push_back(runtime.async(last, small, count));
+      if (count % 5 == 0) arrays.push_back(runtime.async(last, array, std::size_t{1} << 20));
+      if (count == 150) runtime.apply(last, [] { std::_Exit(9); });
+    }
+    const auto ends = [&](auto& future) {
+      try {
+        static_cast<void>(future.get());
+      } catch (const weft::parcel::PeerFailed& error) {
+        require(error.rank() == last, "another rank is named");
+      }
+    };
+    for (auto& value : values) ends(value);
+    for (auto& each : arrays) ends(each);
+    require(runtime.async(1, small, 5).get() == 5, "no answer of a living rank");
+    std::printf("all have ended\n");
+  }
+}
+
 /// An array of more than 4 GiB, alone and beside a small one.
 void huge(Runtime& runtime) {
   if (runtime.rank() != 0) return;
@@ -124,6 +152,8 @@ int main(int count, char** arguments) {
       tree(runtime);
     else if (mode == "death")
       death(runtime);
+    else if (mode == "answers")
+      answers(runtime);
     else if (mode == "huge")
       huge(runtime);
     else

@@ -54,6 +54,28 @@ class ParcelTest(unittest.TestCase):
                 self.assertEqual(sorted(result.stdout.splitlines()), ["rank 0 goes on", "rank 2 goes on"], result.stderr)
                 self.assertNotEqual(result.returncode, 0)
 
+    def test_a_rank_that_dies_while_answers_are_under_way_is_what_they_end_with(self):
+        for network, options in (("shm", ""), ("shm", "port=tcp"), ("shm", "port=tcp,aggregation=queued"), ("tcp", ""),
+                                 ("shm", "progress=thread"), ("shm", "protocol=putsendrecv"), ("shm", "protocol=sendrecv")):
+            for _ in range(3):
+                with self.subTest(network=network, options=options):
+                    result = subprocess.run([WEFT, "run", "-n", "3", "--keep-going", "--timeout", str(HANG_GUARD), "--",
+                                             program("parcel_rank"), "answers", "--options", options], capture_output=True, text=True,
+                                            timeout=HANG_GUARD + 20, env=environment(WEFT_NETWORK=network), check=False)
+                    self.assertEqual(result.stdout, "all have ended\n", result.stderr)
+
+    def test_an_action_of_a_library_that_is_loaded_late_is_refused_at_its_caller(self):
+        result = run(2, program("library_rank"), "late", program("parcel_library_one.so"), env=environment())
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        for rank, line in zip((1, 0), sorted(result.stdout.splitlines(), reverse=True)):
+            self.assertRegex(line, rf"^action .*answer_of_library.* was called on rank {rank}, which does not know it: its library was "
+                                   r"loaded after the parcel runtime had started; load it on all ranks before that$")
+
+    def test_actions_of_one_name_in_two_libraries_are_told_apart_in_whatever_order_they_are_loaded(self):
+        result = run(2, program("library_rank"), "same-names", program("parcel_library_one.so"), program("parcel_library_other.so"),
+                     env=environment())
+        self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "one other\none other\n", ""))
+
     def test_ranks_of_different_programs_are_refused_with_the_actions_that_differ(self):
         script = f'test "$WEFT_RANK" = 0 && exec {program("parcel_rank")} tree; exec {EXAMPLE}'
         result = subprocess.run([WEFT, "run", "-n", "2", "--timeout", str(HANG_GUARD), "--", "sh", "-c", script], capture_output=True,
@@ -125,10 +147,30 @@ class ParcelsOverMpiTest(unittest.TestCase):
 class ParcelsOnTwoHostsTest(unittest.TestCase):
     def test_arrays_and_trees(self):
         with weft_hosts.Hosts(2) as hosts:
-            for mode, expected, options in (("all-sizes", "", ""), ("tree", NODES, ""), ("tree", NODES, "port=tcp")):
+            for mode, expected, options in (("all-sizes", "", ""), ("tree", NODES, ""), ("tree", NODES, "port=tcp"),
+                                            ("all-sizes", "", "port=tcp")):
                 with self.subTest(mode=mode, options=options):
                     result = hosts.run("--hosts", hosts.names(2), "--", program("parcel_rank"), mode, "--options", options)
                     self.assertEqual((result.returncode, result.stdout), (0, expected), result.stderr)
+
+    def test_the_port_tcp_finds_its_peers_as_the_network_tcp_does(self):
+        with weft_hosts.Hosts(2) as hosts:
+            for host in hosts.hosts:  # the same address on both, at which only the host itself answers
+                host.run("ip", "link", "add", "docker0", "index", "2", "type", "dummy")
+                host.run("ip", "address", "add", "172.17.0.1/16", "dev", "docker0")
+                host.run("ip", "link", "set", "docker0", "up")
+
+            def check(*options):
+                result = hosts.run("--hosts", hosts.names(1), *options, "--", program("parcel_rank"), "all-sizes", "--options", "port=tcp")
+                self.assertEqual((result.returncode, result.stdout), (0, ""), result.stderr)
+
+            for options in ((), ("--interface", "eth0"), ("--interface", "10.77.0.0/16"), ("--interface", "fd77::/16")):
+                with self.subTest(options=options):
+                    check(*options)
+            for number, host in enumerate(hosts.hosts):
+                host.run("ip", "address", "del", f"10.77.0.{number + 1}/24", "dev", "eth0")
+            with self.subTest("addresses of IPv6 alone"):
+                check()
 
 
 if __name__ == "__main__":

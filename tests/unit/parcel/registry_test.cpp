@@ -22,6 +22,18 @@ TEST(ActionNames, DifferencesAreNamed) {
   EXPECT_EQ(differences({"a"}, {"b"}, 2), "rank 2 does not have 'a'; only rank 2 has 'b'");
 }
 
+TEST(ActionNames, OfOneNameAreToldApartByTheirLibraries) {
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(distinct_names({{"a", "/bin/main"}, {"b", "/lib/x.so"}}), (Names{"a", "b"}));
+  EXPECT_EQ(distinct_names({{"a", "/lib/x.so"}, {"a", "/usr/lib/y.so"}}), (Names{"a of x.so", "a of y.so"}));
+  EXPECT_EQ(distinct_names({{"a", "/usr/lib/y.so"}, {"a", "/lib/x.so"}}), (Names{"a of y.so", "a of x.so"}))
+      << "in whatever order they are loaded";
+  EXPECT_EQ(distinct_names({{"a", "/1/x.so"}, {"a", "/2/x.so"}}), (Names{"a of /1/x.so", "a of /2/x.so"}));
+  EXPECT_EQ(distinct_names({{"a", "main"}, {"a", "main"}, {"a", "x.so"}}),
+            (Names{"a of main", "a of main (2)", "a of x.so"}));
+  EXPECT_EQ(distinct_names({{"a", "main"}, {"a", "main"}}), (Names{"a", "a (2)"}));
+}
+
 std::string error_of(std::string_view text) {
   try {
     static_cast<void>(parsed({.text = text}));
@@ -32,10 +44,16 @@ std::string error_of(std::string_view text) {
 }
 
 TEST(ParcelOptions, AreReadFromText) {
-  const RuntimeOptions options = parsed({.text = "aggregation=queued,zero_copy=16K,workers=3"});
+  const RuntimeOptions options =
+      parsed({.text = "aggregation=queued,zero_copy=16K,workers=3,pending_limit=2G,pace=0,name=n1"});
   EXPECT_EQ(options.aggregation, Aggregation::queued);
   EXPECT_EQ(options.zero_copy, 16384U);
   EXPECT_EQ(options.workers, 3U);
+  EXPECT_EQ(options.pending_limit, std::size_t{2} << 30);
+  EXPECT_EQ(options.pace, 0U);
+  EXPECT_EQ(options.name, "n1");
+  EXPECT_NE(text_of(options).find("pending_limit=2147483648,pace=0"), std::string::npos);
+  EXPECT_NE(text_of(options).find("name=n1"), std::string::npos);
 }
 
 TEST(ParcelOptions, ErrorsNameOptionValueAndRange) {
@@ -45,6 +63,10 @@ TEST(ParcelOptions, ErrorsNameOptionValueAndRange) {
             "parcel option aggregation is 'no'; it must be adaptive, immediate or queued");
   EXPECT_EQ(error_of("stack=1K"), "parcel option stack is '1K'; it must be 65536 to 1073741824");
   EXPECT_EQ(error_of("workers"), "parcel option 'workers' has no value; write name=value");
+  EXPECT_EQ(error_of("pending_limit=0"),
+            "parcel option pending_limit is '0'; it must be 1 to 1125899906842624");
+  EXPECT_EQ(error_of("name=a b"),
+            "parcel option name is 'a b'; it must be up to 50 letters, digits, '-', '_' or '.'");
   EXPECT_NE(error_of("color=red").find("there is no parcel option 'color'"), std::string::npos);
 }
 
