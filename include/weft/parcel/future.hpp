@@ -3,8 +3,10 @@
 
 #include <weft/parcel/detail/future_state.hpp>
 #include <weft/parcel/task.hpp>
+#include <weft/parcel/waiter.hpp>
 
 #include <atomic>
+#include <chrono>
 #include <exception>
 #include <source_location>
 #include <type_traits>
@@ -52,6 +54,18 @@ class [[nodiscard]] Future {
   /// explanations.
   void wait(const std::source_location& where = std::source_location::current()) const {
     look("wait()").wait(where);
+  }
+  /// wait(), but no longer than until the deadline: false when the value is not there then, and the future
+  /// still waits for it. Any clock of the standard library.
+  template <class Deadline>
+  [[nodiscard]] bool wait_until(const Deadline& deadline,
+                                const std::source_location& where = std::source_location::current()) const {
+    return look("wait_until()").wait_until(detail::steady_deadline(deadline), where);
+  }
+  template <class Rep, class Period>
+  [[nodiscard]] bool wait_for(const std::chrono::duration<Rep, Period>& longest,
+                              const std::source_location& where = std::source_location::current()) const {
+    return look("wait_for()").wait_until(detail::steady_deadline(longest), where);
   }
   /// wait(), and returns the value, or throws what the action threw: RemoteError, PeerFailed, or the
   /// exception itself when it was thrown in this process.

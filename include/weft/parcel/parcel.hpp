@@ -15,6 +15,7 @@
 #include <weft/parcel/mutex.hpp>
 #include <weft/parcel/object.hpp>
 #include <weft/parcel/options.hpp>
+#include <weft/parcel/parallel.hpp>
 #include <weft/parcel/parcelport.hpp>
 #include <weft/parcel/runtime.hpp>
 #include <weft/parcel/shared_future.hpp>

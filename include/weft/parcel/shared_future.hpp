@@ -56,6 +56,18 @@ class [[nodiscard]] SharedFuture {
     look("wait()").wait(where);
   }
 
+  /// As those of Future.
+  template <class Deadline>
+  [[nodiscard]] bool wait_until(const Deadline& deadline,
+                                const std::source_location& where = std::source_location::current()) const {
+    return look("wait_until()").wait_until(detail::steady_deadline(deadline), where);
+  }
+  template <class Rep, class Period>
+  [[nodiscard]] bool wait_for(const std::chrono::duration<Rep, Period>& longest,
+                              const std::source_location& where = std::source_location::current()) const {
+    return look("wait_for()").wait_until(detail::steady_deadline(longest), where);
+  }
+
   /// wait(), and the value, which lives as long as a copy of this future; or throws.
   decltype(auto) get(const std::source_location& where = std::source_location::current()) const& {
     detail::FutureState<T>& state = look("get()");

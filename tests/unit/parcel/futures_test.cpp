@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -50,6 +51,7 @@ TEST(AFutureWithoutAValue, IsRefusedByEveryMember) {
   expect("get()", misuse([&] { none.get(); }));
   expect("wait()", misuse([&] { none.wait(); }));
   expect("ready()", misuse([&] { static_cast<void>(none.ready()); }));
+  expect("wait_for()", misuse([&] { static_cast<void>(none.wait_for(std::chrono::seconds(1))); }));
   expect("then()", misuse([&] { static_cast<void>(none.then([](int) {})); }));
   expect("share()", misuse([&] { static_cast<void>(std::move(none).share()); }));
   expect("co_await", misuse([&] { static_cast<void>(none.operator co_await()); }));
@@ -240,6 +242,27 @@ TEST_P(FuturesOfARuntime, SharedFuturesServeManyConsumers) {
 
   const SharedFuture<int> fails(runtime_.spawn([]() -> int { throw std::runtime_error("each time"); }));
   for (int time = 0; time < 3; ++time) EXPECT_THROW(static_cast<void>(fails.get()), std::runtime_error);
+}
+
+TEST_P(FuturesOfARuntime, WaitsEndAtTheirDeadline) {
+  Promise<int> promise(&runtime_.scheduler());
+  const SharedFuture<int> shared = promise.future().share();
+  auto own = shared.copy();
+  const auto look = [&] {
+    const auto begin = std::chrono::steady_clock::now();
+    EXPECT_FALSE(own.wait_for(std::chrono::milliseconds(3)));
+    EXPECT_FALSE(shared.wait_until(std::chrono::system_clock::now() + std::chrono::milliseconds(3)));
+    EXPECT_FALSE(own.wait_for(std::chrono::seconds(-1)));
+    EXPECT_GE(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(3));
+  };
+  look();
+  runtime_.run(look);
+  EXPECT_TRUE(own.valid()) << "it may be waited for again";
+  auto waiting = runtime_.spawn([&] { return own.wait_for(std::chrono::hours::max()); });
+  promise.set(6);
+  EXPECT_TRUE(waiting.get());
+  EXPECT_TRUE(shared.wait_until(std::chrono::steady_clock::time_point::min()));
+  EXPECT_EQ(own.get(), 6);
 }
 
 Future<int> add(const SharedFuture<int>& shared, int value) { co_return co_await shared + value; }
