@@ -3,7 +3,6 @@
 
 #include <weft/parcel/channel.hpp>
 #include <weft/parcel/detail/runtime_part.hpp>
-#include <weft/parcel/object.hpp>
 #include <weft/parcel/runtime.hpp>
 
 #include <atomic>
@@ -72,15 +71,9 @@ class Core final : public Receiver, private BackgroundWork {
   /// The counts of a barrier's record: parcels among this rank and the living ones, and what is pending.
   void fill_counts(JobBarrier::Record& record) const;
 
-  // Objects and channels.
+  // Channels, and what else there is one of.
   std::mutex& table_mutex() noexcept { return table_mutex_; }
-  struct KeptObject {
-    std::shared_ptr<void> object;
-    std::int64_t credit = 0;
-  };
-  std::unordered_map<std::uint64_t, KeptObject> objects;
   std::unordered_map<std::uint64_t, std::shared_ptr<ChannelBase>> channels;
-  std::uint64_t last_object = 0;
   std::unordered_map<std::type_index, std::shared_ptr<RuntimePart>> parts;
 
   // Receiver

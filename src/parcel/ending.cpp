@@ -99,9 +99,6 @@ void Core::finish() noexcept {
   lasting_->detach();
   pool_.stop();
   port_->stop();
-  std::unordered_map<std::uint64_t, KeptObject> ended;  // destroyed without the lock
-  const std::lock_guard lock(table_mutex_);
-  ended.swap(objects);
 }
 
 void EndedCores::keep(Core* core) noexcept {

@@ -213,29 +213,5 @@ void forget_channel(Core& core, std::uint64_t id) noexcept {
   core.channels.erase(id);
 }
 
-std::uint64_t keep_object(Core& core, std::shared_ptr<void> object, std::uint64_t credit) {
-  const std::lock_guard lock(core.table_mutex());
-  core.objects[++core.last_object] = {std::move(object), static_cast<std::int64_t>(credit)};
-  return core.last_object;
-}
-std::shared_ptr<void> find_object(Core& core, std::uint64_t id) {
-  const std::lock_guard lock(core.table_mutex());
-  const auto found = core.objects.find(id);
-  if (found == core.objects.end())
-    throw Error("object " + std::to_string(id) + " was called, which rank " + std::to_string(core.rank()) +
-                " does not have (any more)");
-  return found->second.object;
-}
-void change_credit(Core& core, std::uint64_t id, std::int64_t change) {
-  std::shared_ptr<void> ended;  // destroyed without the lock
-  const std::lock_guard lock(core.table_mutex());
-  const auto found = core.objects.find(id);
-  if (found == core.objects.end()) return;
-  found->second.credit += change;
-  if (found->second.credit > 0) return;
-  ended = std::move(found->second.object);
-  core.objects.erase(found);
-}
-
 }  // namespace detail
 }  // namespace weft::parcel
