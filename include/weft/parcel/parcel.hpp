@@ -14,6 +14,8 @@
 #include <weft/parcel/latch.hpp>
 #include <weft/parcel/mutex.hpp>
 #include <weft/parcel/object.hpp>
+#include <weft/parcel/objects/array.hpp>
+#include <weft/parcel/objects/names.hpp>
 #include <weft/parcel/options.hpp>
 #include <weft/parcel/parallel.hpp>
 #include <weft/parcel/parcelport.hpp>
