@@ -81,6 +81,11 @@ bool FutureStateBase::wait_until(std::chrono::steady_clock::time_point deadline,
   auto* const wait = new TimedWait({"a future", this, where});
   when_ready(*wait);
   const bool is_over = wait->waiter.wait_until(deadline);
+  // Whoever waits again and again leaves nothing behind: its record is the first one, if nobody else waits.
+  Task* first = wait;
+  if (!is_over && waiting_.compare_exchange_strong(first, wait->next, std::memory_order_acq_rel,
+                                                   std::memory_order_relaxed))
+    wait->drop();
   wait->drop();
   return is_over;
 }
