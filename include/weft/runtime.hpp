@@ -109,7 +109,8 @@ class WEFT_API Runtime {
   [[nodiscard]] Packet packet_of(const void* address) noexcept;
 
   /// Blocks until every rank has called barrier(). Collective; one thread per rank; no device progresses
-  /// meanwhile unless another thread progresses it.
+  /// meanwhile unless another thread progresses it. Messages that have been accepted leave before and
+  /// meanwhile, but it does not wait until they have arrived.
   void barrier(const std::source_location& where = std::source_location::current());
   /// Concatenates `mine` of all ranks, in rank order, into `all` (size() * mine.size() bytes). Collective;
   /// all ranks pass the same length.

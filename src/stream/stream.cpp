@@ -118,8 +118,17 @@ detail::StreamGate* StreamAccess::enter_slow(Stream& stream, detail::GateEntry f
 }
 
 bool Stream::wait_condition(const detail::WaitCondition& condition, Timeout timeout) {
+  return timeout.count() != 0 ? wait_condition_for(condition, timeout)
+                              : wait_condition_until(condition, condition.until);
+}
+
+/// 0: as wait_for() of endpoints, looks and returns.
+bool Stream::wait_condition_for(const detail::WaitCondition& condition, Timeout timeout) {
+  return wait_condition_until(condition, detail::time_after(timeout));
+}
+
+bool Stream::wait_condition_until(const detail::WaitCondition& condition, std::int64_t end) {
   if (state_ == nullptr) static_cast<void>(refuse());
-  const std::int64_t end = timeout.count() == 0 ? condition.until : detail::time_after(timeout);
   stream::StreamRegistry& registry = state_->registry;
   // As in DeviceState::wait(), the condition is not evaluated again once it has held.
   return with([&](auto& endpoint) {

@@ -157,18 +157,20 @@ class WEFT_API Stream {
   template <std::derived_from<Completion> Object>
   [[nodiscard]] bool wait_for(Object& completion, Timeout timeout,
                               const std::source_location& where = std::source_location::current()) {
-    return wait_condition(condition_of(completion, where), timeout);
+    return wait_condition_for(condition_of(completion, where), timeout);
   }
   /// Waits for at most `timeout`. Returns whether the condition holds.
   template <std::predicate Condition>
   [[nodiscard]] bool wait_for(const Condition& condition, Timeout timeout,
                               const std::source_location& where = std::source_location::current()) {
-    return wait_condition(condition_of_call(condition, where), timeout);
+    return wait_condition_for(condition_of_call(condition, where), timeout);
   }
   /// Waits for `condition`; with a timeout other than 0 at most so long. Returns whether it holds.
   bool wait_condition(const detail::WaitCondition& condition, Timeout timeout = {});
 
  private:
+  bool wait_condition_for(const detail::WaitCondition& condition, Timeout timeout);
+  bool wait_condition_until(const detail::WaitCondition& condition, std::int64_t end);
   friend class StreamAccess;
   friend class StreamGroup;
   friend class GroupStream;

@@ -130,6 +130,16 @@ TEST(Stream, may_be_used_inside_its_own_handlers) {
   });
 }
 
+TEST(Stream, a_wait_for_no_time_looks_and_returns) {
+  run_ranks(1, {}, [](Runtime& runtime, int) {
+    Stream stream(runtime);
+    Counter counter;
+    EXPECT_FALSE(stream.wait_for([] { return false; }, Timeout{}));
+    EXPECT_TRUE(stream.wait_for([] { return true; }, Timeout{}));
+    EXPECT_FALSE(stream.wait_for(counter, std::chrono::nanoseconds(0)));
+  });
+}
+
 TEST(Stream, null_is_shared_by_threads) {
   run_ranks(2, {}, [](Runtime& runtime, int rank) {
     Stream null = Stream::null(runtime);
