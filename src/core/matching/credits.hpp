@@ -4,6 +4,9 @@
 // has matched its receive. Credits return an eighth at a time from each of three words, so that at most three
 // eighths of them are ever on hold (counted by the thread of a serial endpoint, by the first other thread,
 // and by all others).
+//
+// Where the way to a peer is long, the messages under way would be limited by the credits that come back in a
+// round trip: the receiver then grants more, as long as messages find their receives.
 #pragma once
 
 #include <weft/detail/bias.hpp>
@@ -70,7 +73,8 @@ class Credits {
     std::uint64_t taken = account.taken.load(std::memory_order_relaxed);
     for (;;) {
       const auto out = static_cast<std::uint32_t>(taken - account.returned.load(std::memory_order_relaxed));
-      const std::uint32_t free = limit_ - out;
+      const std::uint32_t most = limit_ + account.extra.load(std::memory_order_relaxed);
+      const std::uint32_t free = most - out;
       const std::uint32_t granted = count < free ? count : free;
       if (granted == 0) return 0;
       if (exclusive) {
@@ -105,6 +109,14 @@ class Credits {
     account.refusals.store(0, std::memory_order_relaxed);
     return true;
   }
+  /// The peer grants so many more from now on. Returns false when that cannot be.
+  bool raise(int peer, std::uint8_t device, std::uint32_t by) noexcept {
+    Account& account = accounts_.at(peer, device);
+    if (account.extra.load(std::memory_order_relaxed) + by > kMostExtra) return false;
+    account.extra.fetch_add(by, std::memory_order_relaxed);
+    return true;
+  }
+  static constexpr std::uint32_t kMostExtra = 1U << 16;
   /// The number of credits that were ever taken and not given up again.
   [[nodiscard]] std::uint64_t taken() noexcept {
     std::uint64_t sum = 0;
@@ -121,6 +133,7 @@ class Credits {
     std::atomic<std::uint64_t> taken{0};     // by senders
     std::atomic<std::uint64_t> returned{0};  // by progress
     std::atomic<std::uint32_t> refusals{0};  // since a credit came back; approximate
+    std::atomic<std::uint32_t> extra{0};     // granted beyond the limit
   };
   AccountTable<Account> accounts_;
   const std::uint32_t limit_;
@@ -183,14 +196,29 @@ class CreditLedger {
       // Only this thread changes its own word, so the sum was true at a moment.
       const std::uint64_t sum =
           account.own.load(std::memory_order_relaxed) + account.by_any.load(std::memory_order_acquire);
-      if (waiting_in(sum) + messages > limit_) return false;
+      if (waiting_in(sum) + messages > most_of(account)) return false;
       add_own(account, messages);
       return true;
     }
     account.by_any.fetch_add(messages, std::memory_order_acq_rel);
-    if (waiting(account) <= limit_) return true;
+    if (waiting(account) <= most_of(account)) return true;
     account.by_any.fetch_sub(messages, std::memory_order_release);
     return false;
+  }
+  /// Grants the peer up to `by` further credits, so that it has `most` at most; returns how many. 0 where
+  /// messages wait: it is receives that are missing. They are granted when this returns, and to be told.
+  [[nodiscard]] std::uint32_t raise(int peer, std::uint8_t device, std::uint32_t by,
+                                    std::uint32_t most) noexcept {
+    Account& account = accounts_.at(peer, device);
+    std::uint32_t extra = account.extra.load(std::memory_order_relaxed);
+    const std::uint32_t now = limit_ + extra;
+    if (now >= most || waiting(account) * 8 > now) return 0;
+    const std::uint32_t more = by < most - now ? by : most - now;
+    return account.extra.compare_exchange_strong(extra, extra + more, std::memory_order_relaxed) ? more : 0;
+  }
+  /// The peer could not be told.
+  void lower(int peer, std::uint8_t device, std::uint32_t by) noexcept {
+    accounts_.at(peer, device).extra.fetch_sub(by, std::memory_order_relaxed);
   }
   /// Messages that this thread has admitted do not wait after all.
   void forget(int peer, std::uint8_t device, std::uint32_t messages = 1) noexcept {
@@ -253,7 +281,11 @@ class CreditLedger {
     std::atomic<std::uint64_t> by_any{kNone};
     std::atomic<std::uintptr_t> owner{0};  // mark of the thread that came first
     std::atomic<std::uint32_t> kept{0};
+    std::atomic<std::uint32_t> extra{0};  // granted beyond the limit
   };
+  [[nodiscard]] std::uint32_t most_of(const Account& account) const noexcept {
+    return limit_ + account.extra.load(std::memory_order_relaxed);
+  }
 
   /// Returns true when `own` is the calling thread's.
   [[nodiscard]] static bool is_own(Account& account) noexcept {

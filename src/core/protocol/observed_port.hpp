@@ -15,6 +15,11 @@ class ObservedPort {
   ObservedPort(network::Port* port, DeviceCounts* counts = nullptr) noexcept : port_(port), counts_(counts) {}
 
   [[nodiscard]] const ObservedPort* operator->() const noexcept { return this; }
+  /// The port as one with this ability; null: it has not got it.
+  template <class Ability>
+  [[nodiscard]] Ability* as() const noexcept {
+    return dynamic_cast<Ability*>(port_);
+  }
   /// From now on this object stands for another port.
   void replace(network::Port& port) noexcept { port_ = &port; }
 

@@ -1,6 +1,7 @@
 // A device that reaches some peers by a local network and the others by a remote one.
 #pragma once
 
+#include "network/long_ways.hpp"
 #include "network/mixed/remote_turns.hpp"
 #include "network/mixed/remote_watch.hpp"
 #include "network/mixed/routes.hpp"
@@ -13,7 +14,7 @@
 
 namespace weft::network::mixed {
 
-class MixedPort final : public Port, public HoldsUnsent {
+class MixedPort final : public Port, public HoldsUnsent, public KnowsLongWays {
  public:
   /// `path` gets the lanes of the local network; peers of the remote one have none there.
   MixedPort(Network& local, Network& remote, Routes& routes, const Capabilities& of_all, std::uint32_t index,
@@ -29,6 +30,10 @@ class MixedPort final : public Port, public HoldsUnsent {
   bool flush(bool exclusive) noexcept override {
     const bool is_local_done = local_->flush(exclusive);
     return remote_->flush(exclusive) && is_local_done;
+  }
+  [[nodiscard]] std::uint32_t most_under_way(int peer, std::uint8_t device) noexcept override {
+    auto* const ways = routes_.is_remote(peer) ? dynamic_cast<KnowsLongWays*>(remote_.get()) : nullptr;
+    return ways == nullptr ? 0 : ways->most_under_way(peer, device);
   }
   bool read(int peer, std::uint64_t address, std::span<std::byte> local) noexcept override {
     return port_to(peer).read(peer, address, local);

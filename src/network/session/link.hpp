@@ -66,6 +66,7 @@ struct Link {
   Link* next = nullptr;                     // in the device's list
   std::array<Lane, kTrafficClasses> lanes;  // by TrafficClass
   std::atomic<bool> open{false};            // hello sent, and the peer's hello received
+  std::atomic<bool> is_long{false};         // the way to it; written under the device's lock
 
   // Under the device's lock:
   StagedFrame staged;

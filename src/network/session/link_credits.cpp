@@ -74,7 +74,9 @@ void SessionDevice::on_credit(Link& link, Bytes payload) noexcept {
       if (link.round_trip.is_under_way() && static_cast<std::size_t>(link.timed_class) == next &&
           !is_behind(credit.taken[next], link.timed)) {
         link.round_trip.end(now);
-        link.hold = shared_.stages ? hold_of(link.round_trip.time()) : 0;
+        const std::int64_t hold = hold_of(link.round_trip.time());
+        link.hold = shared_.stages ? hold : 0;
+        link.is_long.store(hold != 0, std::memory_order_relaxed);
       }
     }
     lane.returned = credit.taken[next];

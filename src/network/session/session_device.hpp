@@ -102,6 +102,11 @@ class SessionDevice {
   [[nodiscard]] Parking& parking() noexcept { return parking_; }
   /// Returns true when a device of the rank has been contacted. Any thread.
   [[nodiscard]] bool has_contacted(int rank) const noexcept;
+  /// See KnowsLongWays. Any thread.
+  [[nodiscard]] std::uint32_t most_under_way(int rank, std::uint8_t device) const noexcept {
+    const Link* const link = find(rank, device);
+    return link != nullptr && link->is_long.load(std::memory_order_relaxed) ? shared_.credits : 0;
+  }
   [[nodiscard]] Port::Traffic traffic() const noexcept {
     return {.delivered = delivered_.load(std::memory_order_relaxed),
             .delivered_bytes = delivered_bytes_.load(std::memory_order_relaxed)};

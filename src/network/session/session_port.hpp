@@ -1,6 +1,7 @@
 // A device of the core on top of a SessionDevice.
 #pragma once
 
+#include "network/long_ways.hpp"
 #include "network/session/session_device.hpp"
 #include "network/unsent.hpp"
 
@@ -8,7 +9,7 @@
 
 namespace weft::network::session {
 
-class SessionPort final : public Port, public HoldsUnsent {
+class SessionPort final : public Port, public HoldsUnsent, public KnowsLongWays {
  public:
   SessionPort(SessionDevice& device, Peers& peers, const Capabilities& capabilities,
               detail::DevicePath& path);
@@ -25,6 +26,9 @@ class SessionPort final : public Port, public HoldsUnsent {
   bool flush(bool exclusive) noexcept override { return device_.flush_staged(exclusive); }
   void carry() noexcept override { device_.carry(); }
   void describe_unsent(std::vector<std::string>& lines) override { device_.describe_unsent(lines); }
+  [[nodiscard]] std::uint32_t most_under_way(int peer, std::uint8_t device) noexcept override {
+    return device_.most_under_way(peer, device);
+  }
   [[nodiscard]] int wait_descriptor() const noexcept override {
     return device_.transport().wait_descriptor();
   }

@@ -196,6 +196,8 @@ class MatchedMessages {
   }
   bool return_credits(CreditLedger& ledger, int peer, std::uint8_t device, std::uint32_t count,
                       bool exclusive) noexcept;
+  [[nodiscard]] std::uint32_t grant_more(CreditLedger& ledger, int peer, std::uint8_t device,
+                                         std::uint32_t by) noexcept;
   static void release(MatchingEngine& engine, MatchRecord& record) noexcept;
 
   template <class Visit>

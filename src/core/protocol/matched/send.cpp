@@ -276,12 +276,16 @@ std::uint64_t MatchedMessages::sends() noexcept {
 
 void MatchedMessages::on_credit(std::uint64_t word, const Message& arrival, network::Sink& sink) noexcept {
   const auto device = static_cast<std::uint8_t>(word >> 32);
-  const std::uint64_t message_class = word >> 40;
+  const std::uint64_t message_class = word >> 40 & 0xff;
+  const auto more = static_cast<std::uint32_t>(word >> 48);
   if (message_class >= SendCredits::classes() ||
       !credits_.of(static_cast<MessageClass>(message_class))
            .give(arrival.peer(), device, static_cast<std::uint32_t>(word),
                  exclusive_.load(std::memory_order_relaxed)))
     sink.reject(arrival.peer(), "more credits than were taken", word);
+  else if (more != 0 &&
+           !credits_.of(static_cast<MessageClass>(message_class)).raise(arrival.peer(), device, more))
+    sink.reject(arrival.peer(), "more credits than can be", word);
 }
 
 }  // namespace weft::core

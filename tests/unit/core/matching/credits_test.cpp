@@ -28,6 +28,15 @@ TEST(Credits, are_not_given_back_more_often_than_they_were_taken) {
   EXPECT_TRUE(credits.give(0, 0, 3, false));
 }
 
+TEST(Credits, are_raised_by_what_a_peer_grants) {
+  Credits credits(2, 10);
+  EXPECT_TRUE(credits.raise(1, 0, 5));
+  EXPECT_EQ(credits.take_up_to(20, 1, 0, false), 15U);
+  EXPECT_EQ(credits.take_up_to(20, 0, 0, false), 10U) << "of that peer";
+  EXPECT_TRUE(credits.raise(1, 0, Credits::kMostExtra - 5));
+  EXPECT_FALSE(credits.raise(1, 0, 1));
+}
+
 class CreditLedgerTest : public testing::TestWithParam<bool> {};
 INSTANTIATE_TEST_SUITE_P(credits, CreditLedgerTest, testing::Bool(),
                          [](const auto& exclusive) { return exclusive.param ? "exclusive" : "shared"; });
@@ -65,6 +74,30 @@ TEST(CreditLedger, admits_as_many_waiting_messages_as_there_are_credits) {
   ledger.forget(1, 0);
   EXPECT_TRUE(ledger.admit(1, 0));
   EXPECT_FALSE(ledger.admit(1, 0));
+}
+
+TEST(CreditLedger, grants_more_up_to_a_bound_and_then_admits_as_many) {
+  std::atomic<std::uint32_t> kept{0};
+  CreditLedger ledger(2, 0, 16, kept);
+  EXPECT_EQ(ledger.raise(1, 0, 8, 30), 8U);
+  EXPECT_EQ(ledger.raise(1, 0, 8, 30), 6U);
+  EXPECT_EQ(ledger.raise(1, 0, 8, 30), 0U);
+  for (int count = 0; count < 30; ++count) EXPECT_TRUE(ledger.admit(1, 0)) << count;
+  EXPECT_FALSE(ledger.admit(1, 0));
+  for (int count = 0; count < 16; ++count) EXPECT_TRUE(ledger.admit(0, 0)) << "each peer has its own";
+  EXPECT_FALSE(ledger.admit(0, 0));
+}
+
+TEST(CreditLedger, grants_nothing_more_while_messages_wait_for_their_receives) {
+  std::atomic<std::uint32_t> kept{0};
+  CreditLedger ledger(1, 0, 16, kept);
+  for (int count = 0; count < 3; ++count) EXPECT_TRUE(ledger.admit(0, 0));
+  EXPECT_EQ(ledger.raise(0, 0, 8, 100), 0U);
+  ledger.forget(0, 0);
+  EXPECT_EQ(ledger.raise(0, 0, 8, 100), 8U);
+  ledger.lower(0, 0, 8);
+  for (int count = 2; count < 16; ++count) EXPECT_TRUE(ledger.admit(0, 0));
+  EXPECT_FALSE(ledger.admit(0, 0));
 }
 
 TEST(CreditLedger, settles_what_waited_and_lets_another_one_wait) {
