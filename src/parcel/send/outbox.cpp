@@ -167,14 +167,17 @@ void Outbox::send(int peer, detail::ByteBuffer& head, std::vector<Bytes>& chunks
       return;
     }
   }
+  bool has_sealed = false;
   {
     const std::lock_guard lock(destination.mutex);
     const std::size_t sealed = destination.sealed.size();
     append(destination, peer, head, chunks, std::move(held));
-    if (are_small_tracked_ || destination.sealed.size() != sealed)
+    has_sealed = destination.sealed.size() != sealed;
+    if (are_small_tracked_ || has_sealed)
       flush_locked(destination, peer, worker, is_urgent);
   }
-  if (pace_ != 0 && is_ahead(destination)) [[unlikely]]
+  // Not for each short parcel, which may cost less than a look at the clock.
+  if ((has_chunks || has_sealed) && pace_ != 0 && is_ahead(destination)) [[unlikely]]
     keep_pace(destination, peer, worker, is_ahead);
 }
 

@@ -17,18 +17,22 @@ void call_and_answer(const ParcelOrigin& origin, typename ActionTraits<A>::Value
     if constexpr (is_a<Result, Future>) {
       auto future = ActionTraits<A>::invoke(origin.runtime, values);
       auto& state = future.state();
-      state.when_ready(continuation([future = std::move(future), &core, source = origin.source,
-                                     call = origin.call, &entry]() mutable noexcept {
+      // Whoever has the promise may keep it longer than the runtime lives.
+      state.when_ready(continuation([future = std::move(future), link = origin.runtime.link(),
+                                     source = origin.source, call = origin.call, &entry]() mutable noexcept {
+        const RuntimeUse use(*link);
+        if (!use) return;
+        Core& living = use.get("").core();
         try {
           if constexpr (std::is_void_v<ResultOf<A>>) {
             future.get();
-            if (call != 0) answer(core, source, call, Nothing{});
+            if (call != 0) answer(living, source, call, Nothing{});
           } else {
             auto value = future.get();
-            if (call != 0) answer(core, source, call, std::move(value));
+            if (call != 0) answer(living, source, call, std::move(value));
           }
         } catch (...) {
-          answer_exception(core, source, call, entry);
+          answer_exception(living, source, call, entry);
         }
       }));
     } else if constexpr (std::is_void_v<Result>) {
