@@ -114,13 +114,16 @@ void ObjectTable::end_move(const ObjectName& name, int to) {
   for (auto& each : waiting) each.set();
 }
 
-void ObjectTable::adopt(const ObjectName& name, std::shared_ptr<void> object) {
+Future<void> ObjectTable::adopt(const ObjectName& name, const std::shared_ptr<void>& object) {
   if (!object) Reader::malformed("an object that moves is missing");
   const std::lock_guard lock(mutex_);
   Entry& entry = entries_[name];
+  // It comes back before this rank has heard that it had arrived where it went.
+  if (entry.is_held) return wait_behind(entry);
   if (entry.object) Reader::malformed("an object moves to where it is");
-  entry.object = std::move(object);
+  entry.object = object;
   entry.next = -1;
+  return {};
 }
 
 void ObjectTable::note_visit(std::uint64_t id, int rank) {

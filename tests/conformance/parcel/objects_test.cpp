@@ -122,6 +122,18 @@ TEST_P(Objects, AreFoundByTheirName) {
   });
 }
 
+TEST_P(Objects, AndTheirNamesMayBeLeftToTheEndOfTheRuntime) {
+  run(2, [](Runtime& runtime) {
+    if (runtime.rank() == 0)
+      register_name(runtime, "left",
+                    make_object<Cell>(runtime, 1, std::uint64_t{1}, std::string("left")).get())
+          .get();
+    static_cast<void>(look_up<Cell>(runtime, "left").get());
+    static_cast<void>(look_up<Cell>(runtime, "never registered"));
+  });
+  EXPECT_EQ(Cell::living(), 0);
+}
+
 /// Migrates by its serialize().
 class Ledger {
  public:

@@ -52,7 +52,8 @@ class WEFT_API ObjectTable final : public RuntimePart {
   [[nodiscard]] Departure begin_move(const ObjectName& name);
   /// `to`: where it is now; -1: it stays.
   void end_move(const ObjectName& name, int to);
-  void adopt(const ObjectName& name, std::shared_ptr<void> object);
+  /// An object arrives. Valid: it was here until now, and end_move() has to come first; then again.
+  [[nodiscard]] Future<void> adopt(const ObjectName& name, const std::shared_ptr<void>& object);
   /// At home: the object may come to the rank.
   void note_visit(std::uint64_t id, int rank);
   void drop(const ObjectName& name);
@@ -168,8 +169,12 @@ struct DropObject {
 };
 template <class T>
 struct AdoptObject {
-  void operator()(Runtime& runtime, ObjectName name, std::shared_ptr<T> object) const {
-    part_of<ObjectTable>(runtime.core())->adopt(name, std::move(object));
+  Future<void> operator()(Runtime& runtime, ObjectName name, std::shared_ptr<T> object) const {
+    auto moving = part_of<ObjectTable>(runtime.core())->adopt(name, object);
+    if (!moving.valid()) return make_ready();
+    return moving.then([&runtime, name, object = std::move(object)]() mutable {
+      return AdoptObject{}(runtime, name, std::move(object));
+    });
   }
 };
 
