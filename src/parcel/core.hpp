@@ -109,9 +109,8 @@ class Core final : public Receiver, private BackgroundWork {
   [[nodiscard]] std::unique_ptr<DecodedAnswer> decode_answer(int source, const ParsedParcel& parcel,
                                                              Reader& reader);
   /// Decodes what belongs to a message with chunks. Where it cannot, the chunks land nowhere.
-  [[nodiscard]] std::unique_ptr<DecodedParcel> decode(int source, const ParsedParcel& parcel,
-                                                      std::span<const std::uint64_t> chunk_sizes,
-                                                      std::vector<MutableBytes>& landings);
+  [[nodiscard]] std::unique_ptr<DecodedParcel> decode(IncomingMessage& message, const ParsedParcel& parcel,
+                                                      std::size_t first_chunk);
   [[nodiscard]] const ActionEntry& action_of(const ParsedParcel& parcel) const;
   void refuse_all(IncomingMessage& message) noexcept;
   void send_from_outside(int rank, Writer& writer, std::unique_ptr<HeldValues> held);

@@ -10,21 +10,23 @@
 // unique and shared pointers are known (shared objects are not recognised as shared). Pointers and views do
 // not compile.
 //
-// The elements of a std::vector or std::basic_string of trivially copyable elements are not copied from
-// Writer's threshold on: they become a zero-copy chunk, which goes from the sender's memory to where the
-// receiver has decoded the vector. They come after serialize() has returned: a function that looks at what it
-// has read reads it within Unchunked.
+// The elements of an Array, a std::vector or a std::basic_string of trivially copyable elements are not
+// copied from Writer's threshold on: they become a zero-copy chunk, which goes from the sender's memory to
+// where the receiver has decoded the vector. They come after serialize() has returned: a function that looks
+// at what it has read reads it within Unchunked.
 #pragma once
 
 #include <weft/bytes.hpp>
 #include <weft/detail/export.hpp>
 #include <weft/error.hpp>
+#include <weft/parcel/array.hpp>
 #include <weft/parcel/detail/byte_buffer.hpp>
 
 #include <cstdint>
 #include <cstring>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -103,9 +105,16 @@ class Reader {
  public:
   static constexpr bool is_writer = false;
 
-  /// `chunk_sizes`: of the chunks that come with the bytes.
-  explicit Reader(Bytes bytes, std::span<const std::uint64_t> chunk_sizes = {}) noexcept
-      : at_(bytes.data()), end_(bytes.data() + bytes.size()), chunk_sizes_(chunk_sizes) {}
+  /// `chunk_sizes`: of the chunks that come with the bytes. `chunk_places`: where they lie, if they have come
+  /// already; then they are copied from there, or kept there by `keeper`, and have no landings.
+  explicit Reader(Bytes bytes, std::span<const std::uint64_t> chunk_sizes = {},
+                  std::span<const std::byte* const> chunk_places = {},
+                  detail::ChunkKeeper* keeper = nullptr) noexcept
+      : at_(bytes.data()),
+        end_(bytes.data() + bytes.size()),
+        chunk_sizes_(chunk_sizes),
+        chunk_places_(chunk_places),
+        keeper_(keeper) {}
 
   template <class... Values>
   void operator()(Values&... values) {
@@ -124,8 +133,8 @@ class Reader {
     at_ += size;
   }
 
-  /// Reads what Writer::array() has written into a container with resize() and data() whose elements stay
-  /// where they are when it is moved.
+  /// Reads what Writer::array() has written into an Array, or a container with resize() and data() whose
+  /// elements stay where they are when it is moved.
   template <class Container>
   void array(Container& container) {
     using Element = typename Container::value_type;
@@ -136,11 +145,16 @@ class Reader {
     const std::uint64_t available = is_chunk ? next_chunk() : remaining();
     if (length > available / sizeof(Element)) malformed("an array is longer than its parcel");
     if (is_chunk && length * sizeof(Element) != available) malformed("an array is not as long as its chunk");
-    container.resize(length);
-    if (is_chunk)
+    if (!is_chunk) {
+      assign(container, at_, length);
+      at_ += length * sizeof(Element);
+    } else if (!chunk_places_.empty()) {
+      take_arrived(container, chunk_places_[landings_.size()], length);
+      landings_.emplace_back();
+    } else {
+      make_room(container, length);
       landings_.emplace_back(reinterpret_cast<std::byte*>(container.data()), available);
-    else
-      bytes(container.data(), length * sizeof(Element));
+    }
   }
   /// Reads the number of elements of a list; each takes at least one byte.
   [[nodiscard]] std::size_t count() {
@@ -150,7 +164,7 @@ class Reader {
     return number;
   }
 
-  /// Where the chunks belong, in their order.
+  /// Where the chunks belong, in their order; empty for those that need no copying.
   [[nodiscard]] std::vector<MutableBytes>& landings() noexcept { return landings_; }
   void enter_unchunked(int) noexcept {}
   [[noreturn]] WEFT_API static void malformed(const char* what);
@@ -161,6 +175,41 @@ class Reader {
   }
 
  private:
+  template <class T>
+  static void make_room(Array<T>& array, std::size_t count) {
+    array = Array<T>(count);
+  }
+  template <class Container>
+  static void make_room(Container& container, std::size_t count) {
+    container.resize(count);
+  }
+  /// Copies elements from anywhere; memory that is overwritten is not cleared before, where that can be had.
+  template <class Container>
+  static void assign(Container& container, const std::byte* from, std::size_t count) {
+    using Element = typename Container::value_type;
+    if constexpr (std::is_copy_constructible_v<Element> && std::is_copy_assignable_v<Element> &&
+                  requires(const Element* first) { container.assign(first, first); })
+      if (reinterpret_cast<std::uintptr_t>(from) % alignof(Element) == 0) {
+        const auto* const first = reinterpret_cast<const Element*>(from);
+        container.assign(first, first + count);
+        return;
+      }
+    make_room(container, count);
+    if (count != 0) std::memcpy(static_cast<void*>(container.data()), from, count * sizeof(Element));
+  }
+  template <class T>
+  void take_arrived(Array<T>& array, const std::byte* from, std::size_t count) {
+    const bool may_stay = keeper_ != nullptr && reinterpret_cast<std::uintptr_t>(from) % alignof(T) == 0;
+    detail::ArrayBlock* const block = may_stay ? keeper_->keep(from) : nullptr;
+    if (block != nullptr)
+      array = Array<T>(block, count);
+    else
+      assign(array, from, count);
+  }
+  template <class Container>
+  void take_arrived(Container& container, const std::byte* from, std::size_t count) {
+    assign(container, from, count);
+  }
   std::uint64_t next_chunk() {
     if (landings_.size() == chunk_sizes_.size()) malformed("the parcel has fewer chunks than arrays");
     return chunk_sizes_[landings_.size()];
@@ -169,6 +218,8 @@ class Reader {
   const std::byte* at_;
   const std::byte* end_;
   std::span<const std::uint64_t> chunk_sizes_;
+  std::span<const std::byte* const> chunk_places_;
+  detail::ChunkKeeper* keeper_;
   std::vector<MutableBytes> landings_;
 };
 

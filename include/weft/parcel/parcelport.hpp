@@ -4,6 +4,7 @@
 
 #include <weft/bytes.hpp>
 #include <weft/detail/export.hpp>
+#include <weft/parcel/detail/array_memory.hpp>
 #include <weft/parcel/detail/byte_buffer.hpp>
 #include <weft/runtime.hpp>
 #include <weft/types.hpp>
@@ -40,7 +41,11 @@ struct IncomingMessage {
   int source = -1;
   Bytes head;
   std::vector<std::uint64_t> chunk_sizes;
-  /// Where the chunks belong, filled by Receiver::place().
+  /// Where the chunks lie, all of them or none: those that have come with the head.
+  std::vector<const std::byte*> chunk_places;
+  detail::ChunkKeeper* keeper = nullptr;  ///< of chunk_places: arrays may stay there
+  /// Where the chunks belong, filled by Receiver::place(). Empty for those that it has taken from
+  /// chunk_places.
   std::vector<MutableBytes> landings;
   std::vector<detail::DecodedParcel*> decoded;
 };

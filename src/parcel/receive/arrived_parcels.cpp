@@ -138,10 +138,15 @@ void Core::run_parcel(int source, const ParsedParcel& parcel, ParcelBytes& bytes
   answer.execute(answer);
 }
 
-std::unique_ptr<DecodedParcel> Core::decode(int source, const ParsedParcel& parcel,
-                                            std::span<const std::uint64_t> chunk_sizes,
-                                            std::vector<MutableBytes>& landings) {
-  Reader reader(parcel.arguments, chunk_sizes);
+std::unique_ptr<DecodedParcel> Core::decode(IncomingMessage& message, const ParsedParcel& parcel,
+                                            std::size_t first_chunk) {
+  const int source = message.source;
+  std::vector<MutableBytes>& landings = message.landings;
+  const auto chunk_sizes = std::span(std::as_const(message.chunk_sizes)).subspan(first_chunk, parcel.chunks);
+  std::span<const std::byte* const> places;
+  if (!message.chunk_places.empty())
+    places = std::span(std::as_const(message.chunk_places)).subspan(first_chunk, parcel.chunks);
+  Reader reader(parcel.arguments, chunk_sizes, places, message.keeper);
   std::unique_ptr<DecodedParcel> decoded;
   if (parcel.is_answer()) {
     auto answer = decode_answer(source, parcel, reader);
@@ -215,9 +220,8 @@ bool Core::place(IncomingMessage& message) {
       if (parcel.chunks > message.chunk_sizes.size() - next_chunk)
         Reader::malformed("a parcel has more chunks than its message");
       rest = rest.subspan(parcel.size);
-      const std::span<const std::uint64_t> sizes(message.chunk_sizes.data() + next_chunk, parcel.chunks);
+      auto decoded = decode(message, parcel, next_chunk);
       next_chunk += parcel.chunks;
-      auto decoded = decode(message.source, parcel, sizes, message.landings);
       decoded->source = message.source;
       message.decoded.push_back(decoded.get());
       static_cast<void>(decoded.release());

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <map>
+#include <mutex>
 #include <numeric>
 #include <string>
 #include <variant>
@@ -60,6 +61,56 @@ TEST_P(Parcels, MovesLongArraysBothWays) {
       EXPECT_EQ(sum_of(result), expected / 2) << size;
     }
   });
+}
+
+Array<double> halves_of(Array<double> values) {
+  for (double& value : values) value /= 2;
+  return values;
+}
+std::mutex kept_mutex;
+std::vector<Array<double>> kept;
+void keep(std::vector<Array<double>> arrays) {
+  const std::lock_guard lock(kept_mutex);
+  for (Array<double>& array : arrays) kept.push_back(std::move(array));
+}
+
+TEST_P(Parcels, MovesArraysThatAreNotCopied) {
+  run(2, [](Runtime& runtime) {
+    for (const std::size_t size : {0, 1, 1023, 1024, 2048, 3000, 5000, 1 << 20}) {
+      Array<double> values(size);
+      std::iota(values.begin(), values.end(), 1.0);
+      const Array<double> result =
+          runtime.async(1 - runtime.rank(), action<&halves_of>, std::move(values)).get();
+      ASSERT_EQ(result.size(), size);
+      for (std::size_t index = 0; index < size; ++index)
+        ASSERT_EQ(result[index], (static_cast<double>(index) + 1) / 2);
+    }
+  });
+}
+
+TEST_P(Parcels, LeavesArraysThatAreKeptWhenItEnds) {
+  // More than a peer may hold packets of, alone and several in a message.
+  constexpr std::size_t kMessages = 150;
+  kept.clear();
+  run(2, [](Runtime& runtime) {
+    for (std::size_t number = 0; number < kMessages; ++number) {
+      std::vector<Array<double>> arrays;
+      for (std::size_t size : {1024, 1500, 20'000})
+        if (size == 1500 || number % 3 == 0) arrays.emplace_back(size, static_cast<double>(number));
+      runtime.apply(1 - runtime.rank(), action<&keep>, std::move(arrays));
+    }
+  });
+  std::map<std::pair<std::size_t, double>, int> seen;
+  for (const Array<double>& array : kept) {
+    ASSERT_FALSE(array.empty());
+    for (const double value : array) ASSERT_EQ(value, array.front());
+    ++seen[{array.size(), array.front()}];
+  }
+  if (kept.empty()) GTEST_SKIP() << "no rank of a job of two is here";
+  const int ranks = seen.begin()->second;  // of this process
+  EXPECT_EQ(seen.size(), kMessages + 2 * kMessages / 3);
+  for (const auto& [what, count] : seen) EXPECT_EQ(count, ranks) << what.first << " " << what.second;
+  kept.clear();
 }
 
 TEST_P(Parcels, MovesThousandsOfChunksAndNestedContainers) {

@@ -42,6 +42,10 @@ concept StableArray = (is_a<T, std::vector> || is_a<T, std::basic_string>)&&requ
   requires !::weft::detail::refers_elsewhere<typename T::value_type>();
   requires !HasMemberSerialize<typename T::value_type> && !HasSerialize<typename T::value_type>;
 };
+/// The same, of an array of the layer's own.
+template <class T>
+concept TravellingArray = StableArray<T> ||
+    (is_a<T, Array> && !::weft::detail::refers_elsewhere<typename T::value_type>());
 template <class T>
 concept MapLike = requires(T& value, typename T::key_type key) {
   typename T::mapped_type;
@@ -91,7 +95,7 @@ void write_value(Writer& writer, const T& value) {
     const_cast<T&>(value).serialize(writer);
   } else if constexpr (HasSerialize<T>) {
     serialize(writer, const_cast<T&>(value));
-  } else if constexpr (StableArray<T>) {
+  } else if constexpr (TravellingArray<T>) {
     writer.array(value.data(), value.size());
   } else if constexpr (std::is_array_v<T> || is_std_array<T>) {
     if constexpr (std::is_trivially_copyable_v<T> && !::weft::detail::refers_elsewhere<T>())
@@ -159,7 +163,7 @@ void read_value(Reader& reader, T& value) {
     value.serialize(reader);
   } else if constexpr (HasSerialize<T>) {
     serialize(reader, value);
-  } else if constexpr (StableArray<T>) {
+  } else if constexpr (TravellingArray<T>) {
     reader.array(value);
   } else if constexpr (std::is_array_v<T> || is_std_array<T>) {
     if constexpr (std::is_trivially_copyable_v<T> && !::weft::detail::refers_elsewhere<T>())

@@ -12,6 +12,7 @@
 #include <mutex>
 #include <utility>
 
+#include "parcel/ports/weft/kept_messages.hpp"
 #include "parcel/ports/weft/packed_message.hpp"
 #include "parcel/ports/weft/port_devices.hpp"
 
@@ -68,6 +69,7 @@ class WeftPort final : public Parcelport {
     });
     devices_.stop();
     arrivals().withdraw();
+    kept_->move_out();
     receiver_ = nullptr;
   }
 
@@ -287,13 +289,15 @@ class WeftPort final : public Parcelport {
   void arrive_packed(weft::Message& message) noexcept {
     auto whole = std::make_unique<IncomingMessage>();
     whole->source = message.peer();
-    Bytes chunks;
-    if (const char* const wrong = unpack(message.bytes(), *whole, chunks)) return drop(message, wrong);
+    if (const char* const wrong = unpack(message.bytes(), *whole)) return drop(message, wrong);
+    MessageToKeep keeper(kept_);
+    whole->keeper = &keeper;
     if (!receiver_->place(*whole)) return;
-    for (const MutableBytes landing : whole->landings) {
-      std::memcpy(landing.data(), chunks.data(), landing.size());
-      chunks = chunks.subspan(landing.size());
-    }
+    for (std::size_t index = 0; index < whole->landings.size(); ++index)
+      if (const MutableBytes landing = whole->landings[index]; !landing.empty())
+        std::memcpy(landing.data(), whole->chunk_places[index], landing.size());
+    keeper.keep_in(message);
+    whole->keeper = nullptr;
     receiver_->arrived(std::move(whole));
   }
 
@@ -353,6 +357,7 @@ class WeftPort final : public Parcelport {
   };
 
   PortDevices devices_;
+  const std::shared_ptr<KeptMessages> kept_ = std::make_shared<KeptMessages>();
   const std::size_t packet_bytes_;
   Receiver* receiver_ = nullptr;
   RemoteCompletion remote_;
