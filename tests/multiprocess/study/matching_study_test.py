@@ -96,6 +96,67 @@ class MatchingStudyTest(unittest.TestCase):
                          os.uname().release):
                 self.assertIn(text, page)
 
+    def test_threads_without_neighbours_have_as_many_messages_as_asked_for(self):
+        rows = self.rows("--mode", "live,replay", "--orders", "in-order", "--engines", "list,ordered", "--decompositions", "naive:3:26",
+                         "--runs", "2")
+        self.assertEqual({row["messages"] for row in rows}, {78})
+        self.assertEqual([row["depth"] for row in rows if row["engine"] == "list" and row["mode"] == "replay"], [1])
+
+    def test_sweeps_are_drawn_against_threads(self):
+        with tempfile.TemporaryDirectory() as folder:
+            result = self.study("--mode", "replay", "--orders", "random", "--sweep", "naive:8,27pt,27pt-line", "--up-to", "16", "--runs", "2",
+                                "--engines", "list,ordered", "--report", folder)
+            self.assertEqual((result.returncode, result.stderr), (0, ""))
+            with open(os.path.join(folder, "matching.csv"), encoding="utf-8", newline="") as file:
+                lines = list(csv.DictReader(file))
+            for family in ("naive:8", "27pt", "27pt-line"):
+                self.assertEqual([int(line["threads"]) for line in lines if line["sweep"] == family and line["engine"] == "list"],
+                                 [2, 4, 8, 16])
+            with open(os.path.join(folder, "matching.html"), encoding="utf-8") as file:
+                page = file.read()
+            for family in ("naive:8", "27pt", "27pt-line"):
+                self.assertIn(f"in random order, {family} against threads: search depth", page)
+
+    def test_what_the_paper_prints_stands_beside_it(self):
+        result = self.study("--mode", "live", "--engines", "ordered", "--decompositions", "7pt:4x4x4,naive:4", "--runs", "1")
+        self.assertRegex(result.stdout, r"printed by the paper\n *7pt:4x4x4 .* 25.1\n *naive:4 .* -\n")
+        row = self.rows("--mode", "live", "--engines", "ordered", "--decompositions", "7pt:4x4x4", "--runs", "1")[0]
+        self.assertEqual((row["paper_depth"], row["paper_ms"], row["threads"]), (25.1, 0.04102, 64))
+
+    def test_algorithms_of_libraries_are_measured_as_the_others(self):
+        library = os.path.join(BIN, "..", "lib", "algorithms", "sorted_matching.so")
+        rows = self.rows("--algorithm", library, "--mode", "replay,live,unexpected", "--orders", "reversed,random", "--decompositions",
+                         "27pt:3x2x2", "--runs", "2", "--senders", "2")
+        self.assertEqual({row["engine"] for row in rows}, {"sorted_matching"})
+        self.assertEqual([row["mode"] for row in rows], ["replay", "replay", "live", "unexpected"])
+        for row in rows:
+            self.assertLessEqual(row["depth"], 1)
+            self.assertGreater(row["drain_us"]["median"], 0)
+        rows = self.rows("--algorithm", library, "--engines", "list", "--mode", "replay", "--orders", "random", "--runs", "2",
+                         "--decompositions", "9pt:4x4")
+        self.assertEqual([row["engine"] for row in rows], ["list", "sorted_matching"])
+
+    def test_libraries_without_an_algorithm_are_refused_with_the_reason(self):
+        with tempfile.TemporaryDirectory() as folder:
+            no_library = os.path.join(folder, "text.so")
+            with open(no_library, "w", encoding="utf-8") as file:
+                file.write("not a library")
+            source = os.path.join(folder, "empty.c")
+            without = os.path.join(folder, "empty.so")
+            with open(source, "w", encoding="utf-8") as file:
+                file.write("int nothing;")
+            cases = [("/nowhere.so", "cannot be loaded: "), (no_library, "cannot be loaded: "), (folder, "cannot be loaded: ")]
+            if shutil.which("cc"):
+                subprocess.run(["cc", "-shared", "-fPIC", "-o", without, source], check=True)
+                cases.append((without, "the library has no function weft_matching_algorithm_1: it must say WEFT_MATCHING_ALGORITHM(Type)"))
+            for path, text in cases:
+                with self.subTest(path=path):
+                    result = self.study("--algorithm", path)
+                    self.assertEqual((result.returncode, result.stdout), (2, ""))
+                    self.assertEqual(len(result.stderr.splitlines()), 1, result.stderr)
+                    self.assertIn(f"--algorithm {path}", result.stderr)
+                    self.assertIn(text, result.stderr)
+
     def test_bad_input_is_one_line(self):
         for arguments, text in (
                 (("--engines", "lists"), "there is no matching engine 'lists'; there are list, rank-lists, bins, fuzzy, hash, ordered"),
@@ -105,6 +166,8 @@ class MatchingStudyTest(unittest.TestCase):
                 (("--trace", "/nowhere"), "/nowhere: No such file or directory"),
                 (("--decompositions", "5pt:0x4"), "5pt:0x4"),
                 (("--decompositions", "6pt:4x4"), "6pt"),
+                (("--sweep", "6pt"), "--sweep 6pt is not valid: it is naive, naive:M, 5pt, 9pt, 7pt, 27pt, 7pt-line or 27pt-line"),
+                (("--up-to", "1"), "--up-to"),
                 (("--threads", "-1"), "--threads"),
                 (("--senders", "0"), "--senders"),
                 (("--mode", "live", "--decompositions", "27pt:1x1x3000"), "27pt:1x1x3000: live modes take up to 65536 messages"),

@@ -87,10 +87,12 @@ std::uint64_t rank_of(const Cell& cell, const Decomposition& decomposition) noex
   return rank;
 }
 
-HaloExchange enumerate_naive(std::uint32_t threads) {
-  HaloExchange exchange{.counts = {threads, threads, threads}, .messages = {}};
-  for (std::uint32_t thread = 0; thread < threads; ++thread)
-    exchange.messages.push_back({.sender = thread, .receiver = thread});
+HaloExchange enumerate_naive(const Decomposition& decomposition) {
+  HaloExchange exchange{.counts = count_halo(decomposition), .messages = {}};
+  for (std::uint32_t thread = 0; thread < decomposition.lengths[0]; ++thread)
+    for (std::uint32_t place = 0; place < decomposition.messages_of_thread; ++place)
+      exchange.messages.push_back(
+          {.sender = thread, .receiver = thread, .place_at_sender = place, .place_at_receiver = place});
   return exchange;
 }
 
@@ -105,7 +107,7 @@ Decomposition parse_decomposition(std::string_view text) {
                     "9pt:32x32",
                     text));
   const auto refuse = [&] {
-    constexpr std::array<std::string_view, 3> kShapes{"N", "XxY", "XxYxZ"};
+    constexpr std::array<std::string_view, 3> kShapes{"T or T:M", "XxY", "XxYxZ"};
     throw Error(fmt::format("decomposition '{}': {} takes lengths from 1 to {} as in {}:{}", text, info->name,
                             kMostLength, info->name, kShapes[info->dimensions - 1]));
   };
@@ -120,6 +122,13 @@ Decomposition parse_decomposition(std::string_view text) {
     if (error != std::errc{} || length == 0 || length > kMostLength) refuse();
     position = rest;
   }
+  if (info->stencil == HaloStencil::naive && position != end) {
+    if (*position++ != ':') refuse();
+    std::uint32_t& messages = decomposition.messages_of_thread;
+    const auto [rest, error] = std::from_chars(position, end, messages);
+    if (error != std::errc{} || messages == 0 || messages > kMostLength) refuse();
+    position = rest;
+  }
   if (position != end) refuse();
   check(decomposition);
   return decomposition;
@@ -130,13 +139,15 @@ std::string name_of(const Decomposition& decomposition) {
   std::string name(info.name);
   for (std::size_t dimension = 0; dimension < info.dimensions; ++dimension)
     name += fmt::format("{}{}", dimension == 0 ? ':' : 'x', decomposition.lengths[dimension]);
+  if (decomposition.messages_of_thread != 1) name += fmt::format(":{}", decomposition.messages_of_thread);
   return name;
 }
 
 HaloCounts count_halo(const Decomposition& decomposition) noexcept {
   const StencilInfo& info = info_of(decomposition.stencil);
   const auto lengths = std::span(decomposition.lengths).first(info.dimensions);
-  if (decomposition.stencil == HaloStencil::naive) return {lengths[0], lengths[0], lengths[0]};
+  if (decomposition.stencil == HaloStencil::naive)
+    return {lengths[0], lengths[0], std::uint64_t{lengths[0]} * decomposition.messages_of_thread};
   std::uint64_t cells = 1;
   std::uint64_t inner_cells = 1;       // whose neighbours are all inside
   std::uint64_t surrounded_cells = 1;  // with those beside the block, corners included
@@ -157,7 +168,7 @@ HaloCounts count_halo(const Decomposition& decomposition) noexcept {
 
 HaloExchange enumerate_halo(const Decomposition& decomposition) {
   check(decomposition);
-  if (decomposition.stencil == HaloStencil::naive) return enumerate_naive(decomposition.lengths[0]);
+  if (decomposition.stencil == HaloStencil::naive) return enumerate_naive(decomposition);
   const std::vector<Cell> offsets = offsets_of(decomposition.stencil);
   HaloExchange exchange;
   std::vector<std::uint64_t> sender_ranks;  // of each message
@@ -188,12 +199,58 @@ HaloExchange enumerate_halo(const Decomposition& decomposition) {
 }
 
 std::span<const PaperRow> paper_rows() noexcept {
-  static constexpr std::array kRows{PaperRow{"5pt:32x32", {}, {}},   PaperRow{"9pt:32x32", {}, {}},
-                                    PaperRow{"7pt:4x4x4", {}, {}},   PaperRow{"7pt:8x8x4", {}, {}},
-                                    PaperRow{"7pt:1x1x128", {}, {}}, PaperRow{"7pt:1x1x256", {}, 576},
-                                    PaperRow{"27pt:4x4x4", {}, {}},  PaperRow{"27pt:8x8x4", {}, {}},
-                                    PaperRow{"27pt:1x1x32", {}, {}}, PaperRow{"27pt:1x1x256", 163.0, {}}};
+  static constexpr std::array kRows{
+      PaperRow{"5pt:32x32", 35.512, 91.78},    PaperRow{"9pt:32x32", 85.18, 486.54},
+      PaperRow{"7pt:4x4x4", 25.1, 41.02},      PaperRow{"7pt:8x8x4", 65.85, 479.15},
+      PaperRow{"7pt:1x1x128", {}, {}},         PaperRow{"7pt:1x1x256", 114.81, 3290, 576},
+      PaperRow{"27pt:4x4x4", 135.86, 1044.17}, PaperRow{"27pt:8x8x4", 410.02, 14'860},
+      PaperRow{"27pt:1x1x32", {}, {}},         PaperRow{"27pt:1x1x256", 967.27, 163'050}};
   return kRows;
+}
+
+std::span<const PaperRow> paper_naive_rows() noexcept {
+  static constexpr std::array kRows{PaperRow{"naive:64:512", 3000, {}, {}, true},
+                                    PaperRow{"naive:256:26", 1000, 147'000, {}, true}};
+  return kRows;
+}
+
+const PaperRow* paper_row_of(std::string_view decomposition) noexcept {
+  for (const std::span<const PaperRow> rows : {paper_rows(), paper_naive_rows()})
+    for (const PaperRow& row : rows)
+      if (row.decomposition == decomposition) return &row;
+  return nullptr;
+}
+
+std::uint64_t threads_of(const Decomposition& decomposition) noexcept {
+  const auto [width, height, depth] = decomposition.lengths;
+  return std::uint64_t{width} * height * depth;
+}
+
+std::vector<Decomposition> sweep_of(std::string_view family, std::uint32_t most) {
+  constexpr std::string_view kLine = "-line";
+  const bool is_line = family == "7pt-line" || family == "27pt-line";
+  const std::string_view stencil = family.substr(0, family.find(is_line ? '-' : ':'));
+  const auto* const info = std::ranges::find(kStencils, stencil, &StencilInfo::name);
+  const bool is_naive = info != kStencils.end() && info->stencil == HaloStencil::naive;
+  if (info == kStencils.end() || (!is_naive && family != stencil && !is_line))
+    throw Error(
+        fmt::format("--sweep {} is not valid: it is naive, naive:M, 5pt, 9pt, 7pt, 27pt, 7pt{} or 27pt{}",
+                    family, kLine, kLine));
+  std::vector<Decomposition> all;
+  for (std::uint32_t threads = 2; threads <= most; threads *= 2) {
+    std::array<std::uint32_t, 3> lengths{1, 1, 1};
+    if (is_line)
+      lengths[2] = threads;
+    else
+      for (std::uint32_t rest = threads, dimension = 0; rest > 1; rest /= 2, ++dimension)
+        lengths[dimension % info->dimensions] *= 2;
+    std::string text = fmt::format("{}:{}", stencil, lengths[0]);
+    for (std::size_t dimension = 1; dimension < info->dimensions; ++dimension)
+      text += fmt::format("x{}", lengths[dimension]);
+    if (is_naive) text += family.substr(stencil.size());
+    all.push_back(parse_decomposition(text));
+  }
+  return all;
 }
 
 }  // namespace weft::tools::study

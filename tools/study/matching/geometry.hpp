@@ -13,7 +13,7 @@ namespace weft::tools::study {
 
 /// Which cells are neighbours of one.
 enum class HaloStencil {
-  naive,                ///< none: each receiving thread has a sending thread of its own
+  naive,                ///< none: each receiving thread has a sending thread of its own, and so many messages
   five_points,          ///< in two dimensions, across edges
   nine_points,          ///< in two dimensions, corners as well
   seven_points,         ///< in three dimensions, across faces
@@ -24,7 +24,8 @@ enum class HaloStencil {
 /// and send a message to each of their neighbours in it.
 struct Decomposition {
   HaloStencil stencil = HaloStencil::naive;
-  std::array<std::uint32_t, 3> lengths{1, 1, 1};  ///< naive: threads, 1, 1; in two dimensions the last is 1
+  std::array<std::uint32_t, 3> lengths{1, 1, 1};  ///< in two dimensions the last is 1; naive: threads, 1, 1
+  std::uint32_t messages_of_thread = 1;           ///< naive alone
   bool operator==(const Decomposition&) const = default;
 };
 
@@ -32,7 +33,8 @@ struct Decomposition {
 inline constexpr std::uint32_t kMostLength = 65'536;
 inline constexpr std::uint64_t kMostMessages = std::uint64_t{1} << 20;
 
-/// Reads STENCIL:XxYxZ: naive:64, 5pt:32x32, 9pt:32x32, 7pt:8x8x4, 27pt:1x1x256. Throws weft::Error for
+/// Reads STENCIL:XxYxZ: naive:64, naive:64:512 (messages of each thread), 5pt:32x32, 9pt:32x32, 7pt:8x8x4,
+/// 27pt:1x1x256. Throws weft::Error for
 /// anything else, for lengths of zero, and for more than kMostMessages messages.
 [[nodiscard]] Decomposition parse_decomposition(std::string_view text);
 /// The text that parse_decomposition reads.
@@ -71,13 +73,25 @@ struct HaloExchange {
 [[nodiscard]] HaloExchange enumerate_halo(const Decomposition& decomposition);
 
 /// A decomposition of the paper, and what the paper prints for it where that is known here. Times are of
-/// their machine.
+/// their machine. What it prints of a depth and a time belongs to the row whose messages they fit.
 struct PaperRow {
   std::string_view decomposition;
-  std::optional<double> drain_milliseconds;
-  std::optional<std::uint64_t> messages;  ///< as printed; count_halo() is right where it differs
+  std::optional<double> depth;  ///< of a search
+  std::optional<double> drain_microseconds;
+  std::optional<std::uint64_t> messages = {};  ///< as printed; count_halo() is right where it differs
+  bool is_more = false;                        ///< the depth is more than printed
 };
 
+/// The tables' rows, and those of Figure 1, which have threads without neighbours.
 [[nodiscard]] std::span<const PaperRow> paper_rows() noexcept;
+[[nodiscard]] std::span<const PaperRow> paper_naive_rows() noexcept;
+/// The row of a decomposition among both; null: the paper has none.
+[[nodiscard]] const PaperRow* paper_row_of(std::string_view decomposition) noexcept;
+
+/// Decompositions of 2, 4, 8 threads and so on up to `most`, as blocks of about equal lengths: of a stencil's
+/// name, of `naive:M` for M messages of each thread, or of `7pt-line` and `27pt-line`, which are 1 x 1 x T.
+/// Throws weft::Error for another name, and for more than kMostMessages messages.
+[[nodiscard]] std::vector<Decomposition> sweep_of(std::string_view family, std::uint32_t most);
+[[nodiscard]] std::uint64_t threads_of(const Decomposition& decomposition) noexcept;
 
 }  // namespace weft::tools::study

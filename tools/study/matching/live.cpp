@@ -65,6 +65,7 @@ MatchingRow row_of(const std::string& engine, const Decomposition& decomposition
   row.engine = engine;
   row.scenario = name_of(decomposition);
   row.counts = count_halo(decomposition);
+  row.threads = threads_of(decomposition);
   row.senders = plan.senders;
   return row;
 }
@@ -76,7 +77,8 @@ std::vector<MatchingRow> live_over_weft(const StudyEngine& engine, const LivePla
   Json cases = Json::array();
   for (const Decomposition& decomposition : plan.decompositions)
     for (const bool has_counters : {true, false})
-      cases.push_back(case_of(name, decomposition, plan, has_counters));
+      cases.push_back(
+          case_of(engine.file.empty() ? name : std::string(engine.file), decomposition, plan, has_counters));
   const std::vector<Json> answers = run_cases(name, "weft", {perf::own_path(), "run"}, plan, cases);
   std::vector<MatchingRow> rows;
   for (std::size_t index = 0; index < plan.decompositions.size(); ++index) {

@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
+#include <string>
 
 #include "common/commands/option_values.hpp"
 #include "common/machine/other_programs.hpp"
@@ -31,6 +33,7 @@ struct MatchingPlan {
   std::vector<Decomposition> decompositions;
   std::vector<ArrivalOrder> orders;
   std::vector<MatchingTrace> traces;
+  std::map<std::string, std::string> sweeps;  // the family of a decomposition
 };
 
 bool contains(const std::vector<std::string>& names, std::string_view name) {
@@ -49,17 +52,23 @@ MatchingPlan plan_of(MatchingOptions& options) {
     throw OptionError(
         "the mode trace needs --trace FILE, which a program writes with WEFT_MATCHING_TRACE=FILE");
   MatchingPlan plan;
-  if (options.engines.empty())
+  if (options.engines.empty() && options.algorithms.empty())
     for (const StudyEngine& engine : study_engines()) plan.engines.push_back(&engine);
   for (const std::string& name : options.engines) plan.engines.push_back(&engine_named(name));
-  if (options.decompositions.empty())
+  for (const std::string& file : options.algorithms) plan.engines.push_back(&engine_of_library(file));
+  for (const std::string& family : options.sweeps)
+    for (const Decomposition& each : sweep_of(family, static_cast<std::uint32_t>(options.most_threads)))
+      if (plan.sweeps.emplace(name_of(each), family).second) plan.decompositions.push_back(each);
+  if (options.decompositions.empty() && options.sweeps.empty())
     for (const PaperRow& row : paper_rows()) options.decompositions.emplace_back(row.decomposition);
   constexpr std::uint64_t kQuick = 800;  // messages
   for (const std::string& text : options.decompositions) {
     const Decomposition decomposition = parse_decomposition(text);
-    if (!options.is_quick || count_halo(decomposition).messages <= kQuick)
-      plan.decompositions.push_back(decomposition);
+    plan.decompositions.push_back(decomposition);
   }
+  if (options.is_quick)
+    std::erase_if(plan.decompositions,
+                  [](const Decomposition& each) { return count_halo(each).messages > kQuick; });
   if (options.orders.empty()) options.orders = {"in-order", "reversed", "random", "interleaved"};
   for (const std::string& order : options.orders) plan.orders.push_back(arrival_order_named(order));
   return plan;
@@ -95,10 +104,14 @@ class MatchingStudy {
       if (mode == "soak") run_soaks();
     }
     results_.others = others_.share();
-    for (MatchingRow& row : results_.rows)
-      for (const PaperRow& paper : paper_rows())
-        if (row.scenario == paper.decomposition && row.mode == "live")
-          row.paper_ms = paper.drain_milliseconds;
+    for (MatchingRow& row : results_.rows) {
+      if (const auto found = plan_.sweeps.find(row.scenario); found != plan_.sweeps.end())
+        row.sweep = found->second;
+      const PaperRow* const paper = paper_row_of(row.scenario);
+      if (paper == nullptr || row.mode != "live") continue;
+      row.paper_depth = paper->depth;
+      if (paper->drain_microseconds) row.paper_ms = *paper->drain_microseconds / 1000;
+    }
     return std::move(results_);
   }
 
@@ -203,8 +216,18 @@ void add_matching_options(CLI::App& app, MatchingOptions& options) {
   add_list("--engines", options.engines, "list, rank-lists, bins, fuzzy, hash, ordered (default: all)")
       ->type_name("NAME,...");
   add_list("--decompositions", options.decompositions,
-           "naive:T, 5pt:XxY, 9pt:XxY, 7pt:XxYxZ, 27pt:XxYxZ (default: those of the paper)")
+           "naive:T, naive:T:M (messages of each thread), 5pt:XxY, 9pt:XxY, 7pt:XxYxZ, 27pt:XxYxZ (default: "
+           "those of the paper's tables)")
       ->type_name("STENCIL:LENGTHS,...");
+  add_list("--sweep", options.sweeps,
+           "figures against 2, 4, 8 threads and so on, of naive, naive:M, 5pt, 9pt, 7pt, 27pt, 7pt-line, "
+           "27pt-line")
+      ->type_name("STENCIL,...");
+  add_integer(app, "--up-to", options.most_threads, 2, 4096, "threads of sweeps, 2 to 4096 (default 256)");
+  add_list("--algorithm", options.algorithms,
+           "libraries that say WEFT_MATCHING_ALGORITHM (weft/matching/plugin.hpp), instead of or besides "
+           "--engines")
+      ->type_name("LIB.so,...");
   add_list("--orders", options.orders, "of replays: in-order, reversed, random, interleaved (default: all)")
       ->type_name("NAME,...");
   add_list("--trace", options.traces, "matchings of a program, recorded with WEFT_MATCHING_TRACE=FILE")

@@ -13,6 +13,9 @@ struct MatchingOptions {
   std::vector<std::string> modes;
   std::vector<std::string> engines;
   std::vector<std::string> decompositions;
+  std::vector<std::string> sweeps;      ///< families of decompositions
+  std::vector<std::string> algorithms;  ///< files of libraries
+  int most_threads = 256;               ///< of sweeps
   std::vector<std::string> orders;
   std::vector<std::string> traces;
   std::vector<int> threads{1, 2, 4, 8};

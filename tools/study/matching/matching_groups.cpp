@@ -11,7 +11,8 @@ namespace weft::tools::study {
 namespace {
 
 std::string title_of(const MatchingRow& row) {
-  const std::string from = row.senders == 1 ? "" : fmt::format(", from {} ranks", row.senders);
+  const std::string from = (row.senders == 1 ? "" : fmt::format(", from {} ranks", row.senders)) +
+                           (row.sweep.empty() ? "" : ", " + row.sweep + " against threads");
   if (row.mode == "replay")
     return fmt::format("Replay without a network: messages arrive {}{}",
                        row.order == "reversed"      ? "in reverse order"
@@ -28,6 +29,7 @@ std::string name_of_group(const MatchingRow& row) {
   std::string name = row.mode;
   if (!row.order.empty()) name += "-" + row.order;
   if (row.senders != 1) name += fmt::format("-{}", row.senders);
+  if (!row.sweep.empty()) name += "-" + row.sweep;
   return name;
 }
 
@@ -89,6 +91,9 @@ std::optional<double> bound_of(const MatchingGroup& group, const std::string& sc
 }
 std::optional<double> simulated_of(const MatchingGroup& group, const std::string& scenario) {
   return first_of(group, scenario, &MatchingRow::simulated);
+}
+std::optional<double> paper_depth_of(const MatchingGroup& group, const std::string& scenario) {
+  return first_of(group, scenario, &MatchingRow::paper_depth);
 }
 std::optional<double> paper_us_of(const MatchingGroup& group, const std::string& scenario) {
   const std::optional<double> milliseconds = first_of(group, scenario, &MatchingRow::paper_ms);

@@ -39,6 +39,7 @@ struct MatchingFigure {
 /// Bound and paper's time of a scenario, from whichever of its rows has them.
 [[nodiscard]] std::optional<double> bound_of(const MatchingGroup& group, const std::string& scenario);
 [[nodiscard]] std::optional<double> simulated_of(const MatchingGroup& group, const std::string& scenario);
+[[nodiscard]] std::optional<double> paper_depth_of(const MatchingGroup& group, const std::string& scenario);
 [[nodiscard]] std::optional<double> paper_us_of(const MatchingGroup& group, const std::string& scenario);
 
 /// Three digits, in tables: "1.02", "1540", "0.034".

@@ -31,10 +31,11 @@ std::vector<std::string> engines_of(const std::vector<MatchingGroup>& groups) {
 Chart chart_of(const MatchingGroup& group, const MatchingFigure& figure,
                const std::vector<std::string>& engines) {
   const double factor = is_time(figure) ? kMicrosecond : 1;
+  const bool is_sweep = !group.rows.front()->sweep.empty();
   Chart chart{.title = fmt::format("{}: {}", group.title, is_time(figure) ? "drain time" : "search depth"),
               .note = is_time(figure) ? "time until all messages are matched; less is better"
                                       : "entries compared for a message on average; less is better",
-              .x = {"messages of the exchange", Quantity::number, Scale::logarithmic},
+              .x = {is_sweep ? "threads" : "messages of the exchange", Quantity::number, Scale::logarithmic},
               .value = {is_time(figure) ? "time of a drain" : "search depth",
                         is_time(figure) ? Quantity::seconds : Quantity::number, Scale::logarithmic}};
   if (group.rows.front()->mode == "trace") {
@@ -42,9 +43,9 @@ Chart chart_of(const MatchingGroup& group, const MatchingFigure& figure,
     chart.categories = group.scenarios;
   }
   const auto x_of = [&](std::size_t place) {
-    return chart.form == Chart::Form::bars
-               ? static_cast<double>(place)
-               : static_cast<double>(group.any(group.scenarios[place]).counts.messages);
+    if (chart.form == Chart::Form::bars) return static_cast<double>(place);
+    const MatchingRow& row = group.any(group.scenarios[place]);
+    return static_cast<double>(is_sweep ? row.threads : row.counts.messages);
   };
   const auto add = [&](const std::string& name, const auto& value_of) {
     ChartSeries series{name};
@@ -78,6 +79,7 @@ Chart chart_of(const MatchingGroup& group, const MatchingFigure& figure,
   } else {
     add_line("list, by theory", bound_of, 1);
     add_line("list, interleaved replay", simulated_of, 1);
+    add_line("list, printed by the paper", paper_depth_of, 1);
   }
   return chart;
 }

@@ -16,10 +16,12 @@ using Json = nlohmann::json;
 
 /// One engine, or one MPI library, with one decomposition in one mode.
 struct MatchingRow {
-  std::string mode;      ///< "replay", "live", "unexpected", "trace"
-  std::string engine;    ///< or "MPICH", "Open MPI"
-  std::string scenario;  ///< the decomposition, or the trace's file
-  std::string order;     ///< of arrivals, in replays
+  std::string mode;           ///< "replay", "live", "unexpected", "trace"
+  std::string engine;         ///< or "MPICH", "Open MPI"
+  std::string scenario;       ///< the decomposition, or the trace's file
+  std::string order;          ///< of arrivals, in replays
+  std::string sweep;          ///< the family of --sweep, whose figures are drawn against threads; or empty
+  std::uint64_t threads = 0;  ///< of the decomposition
   HaloCounts counts;
   int senders = 1;  ///< ranks from which the messages come
 
@@ -34,10 +36,11 @@ struct MatchingRow {
   std::optional<std::uint64_t> matches;  ///< of a trace
   std::string remark;                    ///< why there are no figures
 
-  std::optional<double> bound;      ///< of the depth, whatever the machine
-  std::optional<double> tolerance;  ///< share by which the depth may differ from the bound
-  std::optional<double> simulated;  ///< depth of a list by the interleaved replay
-  std::optional<double> paper_ms;   ///< drain time on the paper's machine
+  std::optional<double> bound;        ///< of the depth, whatever the machine
+  std::optional<double> tolerance;    ///< share by which the depth may differ from the bound
+  std::optional<double> simulated;    ///< depth of a list by the interleaved replay
+  std::optional<double> paper_depth;  ///< of a list, as the paper prints it
+  std::optional<double> paper_ms;     ///< drain time on the paper's machine
 
   /// True, false, or nothing where there is no bound.
   [[nodiscard]] std::optional<bool> keeps_bound() const {

@@ -25,11 +25,11 @@ std::string table_of(const MatchingGroup& group, const MatchingFigure& figure) {
   for (const std::string& scenario : group.scenarios) {
     has_bound = has_bound || (is_depth && bound_of(group, scenario));
     has_simulated = has_simulated || (is_depth && simulated_of(group, scenario));
-    has_paper = has_paper || (!is_depth && paper_us_of(group, scenario));
+    has_paper = has_paper || (is_depth ? paper_depth_of : paper_us_of)(group, scenario);
   }
   if (has_bound) head.push_back("list by theory");
   if (has_simulated) head.push_back("list, interleaved replay");
-  if (has_paper) head.push_back("paper's machine");
+  if (has_paper) head.push_back(is_depth ? "printed by the paper" : "paper's machine");
   std::vector<TextColumn> columns(head.size(), {TextColumn::Align::right});
   columns.front() = {TextColumn::Align::left};
   std::vector<TextRow> rows{head};
@@ -45,7 +45,11 @@ std::string table_of(const MatchingGroup& group, const MatchingFigure& figure) {
     }
     if (has_bound) row.push_back(cell(bound_of(group, scenario)));
     if (has_simulated) row.push_back(cell(simulated_of(group, scenario)));
-    if (has_paper) row.push_back(cell(paper_us_of(group, scenario)));
+    if (has_paper) {
+      const PaperRow* const paper = paper_row_of(scenario);
+      row.push_back((is_depth && paper != nullptr && paper->is_more ? "> " : "") +
+                    cell((is_depth ? paper_depth_of : paper_us_of)(group, scenario)));
+    }
     rows.push_back(std::move(row));
   }
   return text_table(rows, columns);
@@ -77,6 +81,8 @@ Json json_of(const MatchingRow& row) {
                 {"senders", row.counts.senders},
                 {"messages", row.counts.messages},
                 {"sending_ranks", row.senders}};
+  if (row.threads != 0) entry["threads"] = row.threads;
+  if (!row.sweep.empty()) entry["sweep"] = row.sweep;
   if (!row.order.empty()) entry["order"] = row.order;
   if (!row.remark.empty()) entry["remark"] = row.remark;
   if (row.depth.count > 0) {
@@ -92,6 +98,7 @@ Json json_of(const MatchingRow& row) {
   if (row.bound) entry["bound"] = *row.bound;
   if (const std::optional<bool> keeps = row.keeps_bound()) entry["keeps_bound"] = *keeps;
   if (row.simulated) entry["interleaved_replay_depth"] = *row.simulated;
+  if (row.paper_depth) entry["paper_depth"] = *row.paper_depth;
   if (row.paper_ms) entry["paper_ms"] = *row.paper_ms;
   return entry;
 }
@@ -118,23 +125,25 @@ std::string matching_text(const MatchingResults& results) {
 std::string matching_csv(const MatchingResults& results) {
   std::string text =
       "mode,order,sending_ranks,scenario,receivers,senders,messages,engine,depth,deepest,list_length,"
-      "search_ns,lock_misses,drain_us,drain_us_low,drain_us_high,bound,paper_ms\n";
+      "search_ns,lock_misses,drain_us,drain_us_low,drain_us_high,bound,paper_ms,paper_depth,threads,sweep\n";
   const auto optional = [](bool is_there, double value) {
     return is_there ? fmt::format("{:.6g}", value) : std::string();
   };
   for (const MatchingRow& row : results.rows) {
     const bool is_counted = row.depth.count > 0;
     const bool is_timed = row.drain_us.count > 0;
-    fmt::format_to(std::back_inserter(text), "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n",
-                   row.mode, row.order, row.senders, row.scenario, row.counts.receivers, row.counts.senders,
-                   row.counts.messages, row.engine, optional(is_counted, row.mean_depth),
-                   optional(is_counted, static_cast<double>(row.deepest)),
-                   optional(is_counted, row.length.median), optional(is_counted, row.search_ns.median),
-                   optional(is_counted, static_cast<double>(row.lock_misses)),
-                   optional(is_timed, row.drain_us.median), optional(is_timed, row.drain_us.low),
-                   optional(is_timed, row.drain_us.high),
-                   optional(row.bound.has_value(), row.bound.value_or(0)),
-                   optional(row.paper_ms.has_value(), row.paper_ms.value_or(0)));
+    fmt::format_to(
+        std::back_inserter(text), "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n",
+        row.mode, row.order, row.senders, row.scenario, row.counts.receivers, row.counts.senders,
+        row.counts.messages, row.engine, optional(is_counted, row.mean_depth),
+        optional(is_counted, static_cast<double>(row.deepest)), optional(is_counted, row.length.median),
+        optional(is_counted, row.search_ns.median),
+        optional(is_counted, static_cast<double>(row.lock_misses)), optional(is_timed, row.drain_us.median),
+        optional(is_timed, row.drain_us.low), optional(is_timed, row.drain_us.high),
+        optional(row.bound.has_value(), row.bound.value_or(0)),
+        optional(row.paper_ms.has_value(), row.paper_ms.value_or(0)),
+        optional(row.paper_depth.has_value(), row.paper_depth.value_or(0)),
+        optional(row.threads != 0, static_cast<double>(row.threads)), row.sweep);
   }
   return text;
 }

@@ -119,6 +119,7 @@ MatchingRow replay(const StudyEngine& engine, const ReplayPlan& plan) {
   row.mode = "replay";
   row.engine = engine.name;
   row.scenario = name_of(plan.decomposition);
+  row.threads = threads_of(plan.decomposition);
   row.order = name_of(plan.order);
   row.counts = exchange.counts;
   row.senders = plan.senders;

@@ -15,11 +15,18 @@ struct StudyEngine {
   std::string_view name;
   std::string_view help;   ///< one line
   bool is_ordered = true;  ///< has MPI's order and wildcards
+  /// Of an algorithm from a library: its file, by which ranks find it, and what makes it.
+  std::string_view file = {};
+  MatchingAlgorithm* (*make)() = nullptr;
 };
 
 /// The study's algorithms, and weft's own engines, `hash` and `ordered`.
 [[nodiscard]] std::span<const StudyEngine> study_engines();
-/// Throws weft::Error for an unknown name.
+/// The engine of a library that says WEFT_MATCHING_ALGORITHM (weft/matching/plugin.hpp), named as its file is
+/// without lib and ending. Stays loaded. Throws weft::Error, in one line with the reason.
+[[nodiscard]] const StudyEngine& engine_of_library(const std::string& file);
+/// The engine of the study with that name, or of the library in that file where the name has a slash. Throws
+/// weft::Error for an unknown name.
 [[nodiscard]] const StudyEngine& engine_named(std::string_view name);
 
 /// An engine without a network for so many receives or messages at a time.

@@ -123,7 +123,7 @@ TEST(HaloGeometry, goes_through_directions_alike_at_both_ends) {
 }
 
 TEST(DecompositionText, is_read_and_written_alike) {
-  for (const char* text : {"naive:64", "5pt:32x32", "9pt:1x7", "7pt:8x8x4", "27pt:1x1x256"})
+  for (const char* text : {"naive:64", "naive:256:26", "5pt:32x32", "9pt:1x7", "7pt:8x8x4", "27pt:1x1x256"})
     EXPECT_EQ(name_of(parse_decomposition(text)), text);
   EXPECT_EQ(parse_decomposition("27pt:1x2x3"),
             (Decomposition{.stencil = HaloStencil::twenty_seven_points, .lengths = {1, 2, 3}}));
@@ -145,7 +145,8 @@ TEST(DecompositionText, is_refused_with_one_line_that_says_what_is_right) {
             "decomposition '9pt:0x3': 9pt takes lengths from 1 to 65536 as in 9pt:XxY");
   for (const char* text :
        {"9pt", "9pt:", "9pt:3", "9pt:3x", "9pt:3x3x", "9pt:3x3x3", "9pt:-3x3", "9pt:3 x3", "7pt:3x3",
-        "naive:2x2", "naive:0", "naive:65537", "27pt:99999999999999999999x1x1", "7pt:1x1x4.5"})
+        "naive:2x2", "naive:0", "naive:65537", "naive:2:", "naive:2:0", "naive:2:3:4", "naive:2:3x",
+        "9pt:3x3:2", "27pt:99999999999999999999x1x1", "7pt:1x1x4.5"})
     EXPECT_NE(refusal_of(text).find(" takes lengths from 1 to 65536 as in "), std::string::npos) << text;
   for (const char* text : {"", ":", "x", "32x32", "9:3x3", "naive 4"})
     EXPECT_NE(refusal_of(text).find("no such stencil"), std::string::npos) << text;
@@ -153,10 +154,59 @@ TEST(DecompositionText, is_refused_with_one_line_that_says_what_is_right) {
             "decomposition 27pt:65536x65536x65536: 231925874696 messages are more than 1048576");
 }
 
+TEST(HaloGeometry, gives_threads_without_neighbours_so_many_messages_in_their_order) {
+  EXPECT_EQ(count_halo(parse_decomposition("naive:64:512")), (HaloCounts{64, 64, 32'768}));
+  EXPECT_EQ(count_halo(parse_decomposition("naive:256:26")), (HaloCounts{256, 256, 6'656}));
+  const HaloExchange exchange = enumerate_halo(parse_decomposition("naive:3:4"));
+  ASSERT_EQ(exchange.messages.size(), 12U);
+  for (std::uint32_t number = 0; number < 12; ++number) {
+    const HaloMessage& message = exchange.messages[number];
+    EXPECT_EQ(message.sender, number / 4);
+    EXPECT_EQ(message.receiver, number / 4);
+    EXPECT_EQ(message.place_at_sender, number % 4);
+    EXPECT_EQ(message.place_at_receiver, number % 4);
+  }
+  EXPECT_EQ(refusal_of("naive:1024:2048"),
+            "decomposition naive:1024:2048: 2097152 messages are more than 1048576");
+}
+
+TEST(Sweeps, have_all_powers_of_two_of_threads) {
+  for (const char* family : {"naive", "naive:26", "5pt", "9pt", "7pt", "27pt", "7pt-line", "27pt-line"}) {
+    const std::vector<Decomposition> all = sweep_of(family, 256);
+    ASSERT_EQ(all.size(), 8U) << family;
+    for (std::size_t index = 0; index < all.size(); ++index) {
+      EXPECT_EQ(threads_of(all[index]), std::uint64_t{2} << index) << family;
+      EXPECT_EQ(parse_decomposition(name_of(all[index])), all[index]);
+    }
+  }
+  EXPECT_EQ(name_of(sweep_of("27pt", 256).back()), "27pt:8x8x4");
+  EXPECT_EQ(name_of(sweep_of("27pt-line", 300).back()), "27pt:1x1x256");
+  EXPECT_EQ(name_of(sweep_of("5pt", 32).back()), "5pt:8x4");
+  EXPECT_EQ(name_of(sweep_of("naive:26", 256).back()), "naive:256:26");
+  for (const char* family : {"", "6pt", "5pt-line", "5pt:3", "naive:0", "27pt-lines", "27pt-line:3"})
+    EXPECT_THROW((void)sweep_of(family, 16), Error) << family;
+}
+
 TEST(HaloGeometry, refuses_lengths_that_were_not_read_from_text) {
   EXPECT_THROW((void)enumerate_halo({.stencil = HaloStencil::nine_points, .lengths = {3, 0, 1}}), Error);
   EXPECT_THROW((void)enumerate_halo({.stencil = HaloStencil::nine_points, .lengths = {3, 3, 2}}), Error);
   EXPECT_THROW((void)enumerate_halo({.stencil = HaloStencil::seven_points, .lengths = {3, 3, 65537}}), Error);
+}
+
+TEST(PaperRows, have_the_sixteen_figures_that_the_paper_prints) {
+  std::size_t figures = 0;
+  for (const PaperRow& row : paper_rows()) {
+    figures += row.depth.has_value() + row.drain_microseconds.has_value();
+    if (!row.depth) continue;
+    // At most as deep as in random order, but for what its runs differ by.
+    const auto messages = static_cast<double>(count_halo(parse_decomposition(row.decomposition)).messages);
+    EXPECT_LT(*row.depth, 1.1 * (messages + 3) / 4) << row.decomposition;
+  }
+  EXPECT_EQ(figures, 16U);
+  EXPECT_EQ(paper_row_of("27pt:1x1x256")->drain_microseconds, 163'050);
+  EXPECT_EQ(paper_row_of("naive:256:26")->drain_microseconds, 147'000);
+  EXPECT_TRUE(paper_row_of("naive:64:512")->is_more);
+  EXPECT_EQ(paper_row_of("naive:64"), nullptr);
 }
 
 TEST(PaperRows, are_decompositions_and_differ_from_print_where_the_paper_errs) {
