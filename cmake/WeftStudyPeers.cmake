@@ -1,6 +1,18 @@
-# Programs of other task runtimes that `weft study taskbench` compares with, one for each that is installed.
+# Programs of other task runtimes that `weft study` compares with, one for each that is installed.
 if(NOT WEFT_PERF_PEERS OR WEFT_SANITIZE)
   return()
+endif()
+find_package(OpenMP QUIET COMPONENTS CXX)
+if(OpenMP_CXX_FOUND)
+  add_executable(weft-study-openmp "${PROJECT_SOURCE_DIR}/tools/study/peers/openmp_tree_search.cpp"
+    "${PROJECT_SOURCE_DIR}/tools/study/ranks/tree_node.cpp")
+  weft_target_defaults(weft-study-openmp)
+  target_include_directories(weft-study-openmp PRIVATE "${PROJECT_SOURCE_DIR}/tools" "${WEFT_NETTLE_INCLUDE_DIR}")
+  target_link_libraries(weft-study-openmp PRIVATE weft OpenMP::OpenMP_CXX fmt::fmt "${WEFT_NETTLE_LIBRARY}")
+  set_target_properties(weft-study-openmp PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/${weft_perf_plugin_folder}")
+  if(WEFT_INSTALL)
+    install(TARGETS weft-study-openmp RUNTIME DESTINATION "${weft_perf_plugin_folder}")
+  endif()
 endif()
 find_package(PkgConfig QUIET)
 weft_mpi_wrapper(WEFT_STUDY_OPENMPI mpicxx.openmpi --showme:compile --showme:link)

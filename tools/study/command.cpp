@@ -30,12 +30,12 @@ const std::vector<StudyKind>& studies() {
   static const std::vector<StudyKind> all{
       {"parcels",
        "message rate against injection rate, latency against size and window, of the parcelports",
-       {"weft", "weft:immediate", "weft:queued", "weft:putsendrecv:immediate", "mpi:immediate", "mpi",
-        "mpi:original", "tcp"}},
+       {"weft", "weft:immediate", "weft:queued", "weft:putsendrecv:immediate", "weft:putsendrecv:pinned",
+        "mpi:immediate", "mpi", "mpi:queued", "mpi:original", "tcp", "tcp:queued", "two-copy-ring"}},
       {"chains",
        "multi-chain ping-pong: chains of tasks that alternate between two ranks and carry a buffer",
        {"weft", "weft:putsendrecv", "mpi", "tcp"}},
-      {"uts", "unbalanced tree search: T1 and T3, counted exactly", {"weft", "mpi", "tcp"}},
+      {"uts", "unbalanced tree search: T1 and T3, counted exactly", {"weft", "mpi", "tcp", "openmp"}},
       {"taskbench",
        "Task Bench: the least task granularity with an efficiency of 50 %",
        {"weft", "mpi", "tcp", "plain-mpi", "starpu"}}};
@@ -51,6 +51,10 @@ void add_common_options(CLI::App& app, StudyOptions& options) {
                  "with commas between: weft, tcp, mpi, mpich or openmpi, and after colons adaptive, "
                  "immediate, queued, onepost, "
                  "putsendrecv, sendrecv, original, synchronizer, header-synchronizer, thread, pinned, both")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->type_name("NAME,...");
+  app.add_option("--experiment", options.only, "only these of the study's pictures, by the names in its CSV")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("NAME,...");
@@ -77,7 +81,7 @@ double parse_grain(const std::string& text) {
 
 void add_chain_options(CLI::App& app, StudyOptions& options) {
   add_integers(app, "--chains", options.chains, 1, 1'000'000,
-               "chains, in all; one of --chains, --bytes, --grain may be a list");
+               "chains of each rank; one of --chains, --bytes, --grain may be a list");
   add_sizes(app, "--bytes", options.bytes, 8, 1U << 30, "of the buffer that a chain carries, 8 to 1G");
   const auto read_grains = [&options](const std::vector<std::string>& texts) {
     for (const std::string& text : texts) options.grains_us.push_back(parse_grain(text));
@@ -135,7 +139,9 @@ int command_study(int argc, char** argv) {
     const std::string_view name = kind.name;
     if (name == "chains") add_chain_options(*command, options);
     if (name == "uts")
-      command->add_option("--tree", options.trees, "T1, T3 or small, with commas between (default T1,T3)")
+      command
+          ->add_option("--tree", options.trees,
+                       "T1, T3, T1L, T3L or small, with commas between (default T1,T3)")
           ->delimiter(',')
           ->allow_extra_args(false)
           ->type_name("TREE,...");

@@ -97,26 +97,51 @@ void compare_ports(const StudyResults& results, std::vector<std::string>& findin
   }
 }
 
+/// Immediate and queued against each other, and adaptive against the better of them, for every port that has
+/// all.
 void compare_aggregation(const StudyResults& results, std::vector<std::string>& findings) {
-  const auto adaptive = find(results, "weft");
-  const auto immediate = find(results, "weft:immediate");
-  const auto queued = find(results, "weft:queued");
-  if (!adaptive || !immediate || !queued) return;
-  for (const char* const name : {"rate-8", "rate-16K"}) {
-    const Curves curves(results, name);
-    if (!curves.is_there()) continue;
-    const double at_once = curves.last(*immediate);
-    const double together = curves.last(*queued);
-    const double both = curves.last(*adaptive);
-    findings.push_back(fmt::format(
-        "{}, no limit: send-immediate makes {:.3g} times the rate of the queue with connections (the paper: "
-        "it helps the LCI parcelport and does not help MPI's)",
-        name, at_once / together));
-    findings.push_back(
-        fmt::format("{}, no limit: adaptive makes {:.3g} of the better of the two; {:.3g} of its parcels "
-                    "travelled with others, after {:.3g} push-backs per parcel",
-                    name, both / std::max(at_once, together), curves.per_parcel(*adaptive, "aggregated"),
-                    curves.per_parcel(*adaptive, "pushed_back")));
+  for (std::size_t adaptive = 0; adaptive < results.variants.size(); ++adaptive) {
+    const std::string& port = results.variants[adaptive].name;
+    const auto immediate = find(results, port + ":immediate");
+    const auto queued = find(results, port + ":queued");
+    if (!queued) continue;
+    for (const char* const name : {"rate-8", "rate-16K"}) {
+      const Curves curves(results, name);
+      if (!curves.is_there()) continue;
+      const double at_once = immediate ? curves.last(*immediate) : 0;
+      const double together = curves.last(*queued);
+      const double both = curves.last(adaptive);
+      if (together <= 0 || both <= 0) continue;
+      if (at_once > 0)
+        findings.push_back(
+            fmt::format("{}, no limit, {}: send-immediate makes {:.3g} times the rate of the queue with "
+                        "connections (the paper: it helps the LCI parcelport and does not help MPI's)",
+                        name, port, at_once / together));
+      findings.push_back(fmt::format(
+          "{}, no limit, {}: adaptive makes {:.3g} of {}; {:.3g} of its parcels travelled with others, after "
+          "{:.3g} push-backs per parcel",
+          name, port, both / std::max(at_once, together), at_once > 0 ? "the better of the two" : "the queue",
+          curves.per_parcel(adaptive, "aggregated"), curves.per_parcel(adaptive, "pushed_back")));
+    }
+  }
+}
+
+/// "rate-16K, no limit: weft makes 0.8 of the bare ring that copies each array twice".
+void compare_with_ring(const StudyResults& results, std::vector<std::string>& findings) {
+  const auto ring = find(results, "two-copy-ring");
+  if (!ring) return;
+  for (const Experiment& experiment : results.experiments) {
+    const Curves curves(results, experiment.name);
+    if (!experiment.name.starts_with("rate-") || curves.last(*ring) <= 0) continue;
+    std::string shares;
+    for (std::size_t variant = 0; variant < results.variants.size(); ++variant)
+      if (variant != *ring && curves.last(variant) > 0)
+        shares += fmt::format("{}{} {:.2f}", shares.empty() ? "" : ", ", results.variants[variant].name,
+                              curves.last(variant) / curves.last(*ring));
+    if (!shares.empty())
+      findings.push_back(
+          fmt::format("{}, no limit: of the {:.3g} million/s of a bare ring that copies each array twice: {}",
+                      experiment.name, curves.last(*ring), shares));
   }
 }
 
@@ -137,7 +162,10 @@ std::vector<std::string> findings_of(const StudyResults& results) {
                                        : "those are left out"));
   if (!is_disturbed) compare_ports(results, findings);
   if (results.options.study == "parcels") {
-    if (!is_disturbed) compare_aggregation(results, findings);
+    if (!is_disturbed) {
+      compare_aggregation(results, findings);
+      compare_with_ring(results, findings);
+    }
     const std::size_t cores = read_topology().cores.size();
     findings.push_back(fmt::format(
         "not to be seen on {} cores: a pinned progress thread against progress by workers (it needs a core "

@@ -25,15 +25,17 @@ std::vector<Json> run_starpu(const StudyOptions& options, const Variant& variant
   std::vector<Json> answers;
   for (const Json& parameters : cases) {
     answers.push_back(Json::object());
-    if (parameters.value("pattern", "") != "stencil_1d" || parameters.value("kernel", "") != "compute")
+    if (parameters.value("pattern", "") != "stencil_1d" || parameters.value("kernel", "") != "compute") {
+      answers.back()["why"] = "is written for the kernel compute of stencil_1d alone";
       continue;
+    }
     const ScratchFolder scratch;  // StarPU writes what it knows about the machine
     perf::Command command;
     command.arguments = variant.launcher;
     for (const std::string& argument :
-         {std::string("-n"), std::to_string(options.ranks), starpu_path(), parameters.at("width").dump(),
-          std::to_string(std::min(kSteps, parameters.at("steps").get<int>())), parameters.at("cores").dump(),
-          std::to_string(kLongestNs)})
+         {std::string("-n"), std::to_string(options.ranks), path_of(Program::starpu),
+          parameters.at("width").dump(), std::to_string(std::min(kSteps, parameters.at("steps").get<int>())),
+          parameters.at("cores").dump(), std::to_string(kLongestNs)})
       command.arguments.push_back(argument);
     command.environment = {{"OMPI_ALLOW_RUN_AS_ROOT", "1"},
                            {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"},
@@ -49,13 +51,29 @@ std::vector<Json> run_starpu(const StudyOptions& options, const Variant& variant
   return answers;
 }
 
+/// One process for each tree, with as many threads as the ranks have workers.
+std::vector<Json> run_openmp(const StudyOptions& options, const Json& cases) {
+  std::vector<Json> answers;
+  for (const Json& parameters : cases) {
+    perf::Command command;
+    command.arguments = {path_of(Program::openmp), parameters.at("tree").get<std::string>(),
+                         std::to_string(options.ranks * options.workers)};
+    command.environment = {{"OMP_PROC_BIND", "true"}};
+    const perf::Ended ended = perf::run_to_end(command, 600);
+    if (!ended.well) throw Error(fmt::format("openmp: {}", reason_of(ended)));
+    answers.push_back(Json::parse(ended.output));
+  }
+  return answers;
+}
+
 /// Runs all cases as one job of the variant; the answers in their order.
 std::vector<Json> run_job(const StudyOptions& options, const Variant& variant, const Json& cases) {
   if (variant.program == Program::starpu) return run_starpu(options, variant, cases);
+  if (variant.program == Program::openmp) return run_openmp(options, cases);
   const Json job = {{"options", fmt::format("{},workers={}", variant.options, options.workers)},
-                    {"ranks", options.ranks},
+                    {"ranks", variant.program == Program::ring ? 1 : options.ranks},
                     {"cases", cases}};
-  constexpr double kSecondsOfCase = 60;
+  constexpr double kSecondsOfCase = 120;
   std::vector<Json> answers =
       run_ranks(variant.name, variant.launcher, job, 30 + kSecondsOfCase * static_cast<double>(cases.size()));
   if (answers.size() != cases.size())
@@ -79,8 +97,9 @@ StudyResults measure(const StudyOptions& options) {
   if (options.has_named_variants)
     for (const std::string& name : options.variants) {
       results.variants.push_back(variant_of(name));
-      if (results.variants.back().program != Program::parcels && options.study != "taskbench")
-        throw OptionError(fmt::format("the variant {} is for the study taskbench", name));
+      const std::string_view own = study_of(results.variants.back().program);
+      if (!own.empty() && options.study != own)
+        throw OptionError(fmt::format("the variant {} is for the study {}", name, own));
     }
   else
     results.variants = variants_that_run(options.variants, results.remarks);
@@ -138,6 +157,12 @@ Spread StudyResults::figure(std::size_t experiment, std::size_t point, std::size
       values.push_back(scale * rounds[round].at(name).get<double>());
   return values.empty() ? Spread{} : spread_of(std::move(values));
 }
+double StudyResults::x_of(std::size_t experiment, std::size_t point, std::size_t variant) const {
+  const std::string& name = experiments[experiment].x_figure;
+  const Spread reached = name.empty() ? Spread{} : figure(experiment, point, variant, name, 1);
+  return reached.count > 0 ? reached.median : experiments[experiment].cases[point].x;
+}
+
 Spread StudyResults::figure(std::size_t experiment, std::size_t point, std::size_t variant) const {
   return figure(experiment, point, variant, experiments[experiment].figure, experiments[experiment].scale);
 }

@@ -53,7 +53,8 @@ Chart chart_of(const StudyResults& results, std::size_t experiment) {
     for (std::size_t point = 0; point < shown.cases.size(); ++point) {
       const Spread spread = results.figure(experiment, point, variant);
       if (spread.count == 0) continue;
-      const double x = is_of_names(shown) ? static_cast<double>(point) : shown.cases[point].x * x_factor;
+      const double x = is_of_names(shown) ? static_cast<double>(point)
+                                          : results.x_of(experiment, point, variant) * x_factor;
       series.points.push_back(
           {x, spread.median * value.factor, spread.low * value.factor, spread.high * value.factor});
     }
@@ -79,6 +80,8 @@ std::string as_html(const StudyResults& results) {
     text += section.empty() ? "<h2>" + escaped(results.experiments[experiment].title) +
                                   "</h2>\n<p class=\"note\">No variant has this figure.</p>\n"
                             : section;
+    for (const std::string& gap : gaps_of(results, experiment))
+      text += "<p class=\"note\">" + escaped(gap) + "</p>\n";
   }
   std::string findings;
   for (const std::string& finding : findings_of(results)) findings += "<li>" + escaped(finding) + "\n";

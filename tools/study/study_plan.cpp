@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "common/commands/option_values.hpp"
 #include "study/ranks/graph_pattern.hpp"
@@ -27,16 +28,17 @@ std::string rate_label(double rate) {
 
 /// "Message rate against injection rate" for one size.
 Experiment rate_experiment(const StudyOptions& options, std::uint32_t bytes, std::uint32_t batch,
-                           double messages, const std::vector<double>& rates) {
-  Experiment experiment{
-      fmt::format("rate-{}", bytes_label(bytes)),
-      fmt::format("Message rate against injection rate, {} bytes in batches of {}", bytes, batch),
-      "messages injected per second",
-      "messages_per_s",
-      "million/s",
-      1e-6,
-      true,
-      {}};
+                           double messages, const std::vector<double>& rates, bool is_array = false) {
+  Experiment experiment{fmt::format("rate-{}{}", bytes_label(bytes), is_array ? "-array" : ""),
+                        fmt::format("Message rate against injection rate, {} bytes{} in batches of {}", bytes,
+                                    is_array ? " as parcel::Array" : "", batch),
+                        "messages injected per second",
+                        "messages_per_s",
+                        "million/s",
+                        1e-6,
+                        true,
+                        {},
+                        "injected_per_s"};
   const auto add = [&](double x, std::string label, double rate) {
     // A tenth of a second suffices for a look.
     double count = options.is_quick ? std::min(messages, rate > 0 ? rate / 10 : messages / 5) : messages;
@@ -46,6 +48,7 @@ Experiment rate_experiment(const StudyOptions& options, std::uint32_t bytes, std
                                 {{"workload", "stream"},
                                  {"bytes", bytes},
                                  {"batch", batch},
+                                 {"array", is_array},
                                  {"messages", static_cast<std::uint64_t>(count)},
                                  {"injection", rate}}});
   };
@@ -111,23 +114,37 @@ std::vector<Experiment> plan_parcels(const StudyOptions& options) {
   if (options.ranks != 2)
     throw OptionError("the study parcels is of 2 ranks, --ranks says " + std::to_string(options.ranks));
   const bool quick = options.is_quick;
+  const auto long_rates = quick ? std::vector<double>{1e4, 8e4, 6.4e5}
+                                : std::vector<double>{1e4, 2e4, 4e4, 8e4, 1.6e5, 3.2e5, 6.4e5};
   return {rate_experiment(
               options, 8, 100, 500'000,
               quick ? std::vector<double>{1e5, 4e5, 1.6e6} : std::vector<double>{1e5, 2e5, 4e5, 8e5, 1.6e6}),
-          rate_experiment(options, 16384, 10, 100'000,
-                          quick ? std::vector<double>{1e4, 8e4, 6.4e5}
-                                : std::vector<double>{1e4, 2e4, 4e4, 8e4, 1.6e5, 3.2e5, 6.4e5}),
-          latency_against_size(options), latency_against_window(options, 8),
+          rate_experiment(options, 16384, 10, 100'000, long_rates),
+          rate_experiment(options, 16384, 10, 100'000, long_rates, true),
+          latency_against_size(options),
+          latency_against_window(options, 8),
           latency_against_window(options, 16384)};
+}
+
+/// The latency of the same cases.
+Experiment as_latency(Experiment experiment, std::string name, std::string title) {
+  experiment.name = std::move(name);
+  experiment.title = std::move(title);
+  experiment.figure = "latency_us";
+  experiment.unit = "us";
+  experiment.scale = 1;
+  experiment.more_is_better = false;
+  return experiment;
 }
 
 /// What the command line asks for, instead of the posters' sweeps.
 Experiment given_chains(const StudyOptions& options) {
-  Experiment experiment{"chains", "Multi-chain ping-pong", "chains", "steps_per_s", "million/s", 1e-6, true,
-                        {}};
+  Experiment experiment{
+      "chains", "Multi-chain ping-pong", "chains of each rank", "steps_per_s", "million/s", 1e-6, true, {}};
   const auto chains = options.chains.empty() ? std::vector<std::uint32_t>{64} : options.chains;
   const auto bytes = options.bytes.empty() ? std::vector<std::uint32_t>{16} : options.bytes;
   const auto grains = options.grains_us.empty() ? std::vector<double>{0} : options.grains_us;
+  const auto ranks = static_cast<std::uint32_t>(options.ranks);
   if (bytes.size() > 1) experiment.x_name = "bytes";
   if (grains.size() > 1) experiment.x_name = "microseconds of each task";
   if ((chains.size() > 1) + (bytes.size() > 1) + (grains.size() > 1) > 1)
@@ -138,18 +155,21 @@ Experiment given_chains(const StudyOptions& options) {
         const double x = grains.size() > 1 ? grain : bytes.size() > 1 ? size : count;
         experiment.cases.push_back(
             {x, fmt::format("{:g}", x),
-             chain_case(options, count, size, grain, steps_for(1e5 / (1 + grain), count))});
+             chain_case(options, count * ranks, size, grain, steps_for(1e5 / (1 + grain), count * ranks))});
       }
   return experiment;
 }
 
 std::vector<Experiment> plan_chains(const StudyOptions& options) {
-  if (!options.chains.empty() || !options.bytes.empty() || !options.grains_us.empty())
+  if (options.only.empty() &&
+      (!options.chains.empty() || !options.bytes.empty() || !options.grains_us.empty()))
     return {given_chains(options)};
   const double tasks = options.is_quick ? 2e4 : 2e5;
-  const auto per_rank = static_cast<std::uint32_t>(options.ranks);
+  const auto ranks = static_cast<std::uint32_t>(options.ranks);
+  // As many as the posters have where something else is varied.
+  constexpr std::uint32_t kChains = 512;
   Experiment size{"bandwidth-size",
-                  "Bandwidth against buffer size, 512 chains per rank",
+                  "Bandwidth against buffer size, 512 chains of each rank",
                   "bytes",
                   "bytes_per_s",
                   "GB/s",
@@ -158,25 +178,26 @@ std::vector<Experiment> plan_chains(const StudyOptions& options) {
                   {}};
   for (std::uint32_t bytes = 16; bytes <= 256 * 1024; bytes *= options.is_quick ? 16 : 4)
     size.cases.push_back({static_cast<double>(bytes), bytes_label(bytes),
-                          chain_case(options, 512 * per_rank, bytes, 0,
-                                     steps_for(tasks / (1 + bytes / 16384.0), 512.0 * per_rank))});
-  Experiment count{"rate-chains", "Message rate against chains, 16 KiB",
-                   "chains",      "steps_per_s",
-                   "million/s",   1e-6,
-                   true,          {}};
-  Experiment latency = count;
-  latency.name = "latency-chains";
-  latency.title = "Latency of a step against chains, 16 KiB";
-  latency.figure = "latency_us";
-  latency.unit = "us";
-  latency.scale = 1;
-  latency.more_is_better = false;
-  for (std::uint32_t chains = 1; chains <= 2048; chains *= options.is_quick ? 8 : 4)
-    count.cases.push_back({static_cast<double>(chains), std::to_string(chains),
-                           chain_case(options, chains, 16384, 0, steps_for(tasks / 4, chains))});
-  latency.cases = count.cases;
+                          chain_case(options, kChains * ranks, bytes, 0,
+                                     steps_for(tasks / (1 + bytes / 16384.0), 1.0 * kChains * ranks))});
+  Experiment size_latency =
+      as_latency(size, "latency-size", "Latency of a step against buffer size, 512 chains of each rank");
+  Experiment count{"rate-chains",
+                   "Message rate against chains, 16 KiB",
+                   "chains of each rank",
+                   "steps_per_s",
+                   "million/s",
+                   1e-6,
+                   true,
+                   {}};
+  for (std::uint32_t chains = 1; chains <= 2048;
+       chains = options.is_quick && chains == 512 ? 2048 : chains * (options.is_quick ? 8 : 2))
+    count.cases.push_back(
+        {static_cast<double>(chains), std::to_string(chains),
+         chain_case(options, chains * ranks, 16384, 0, steps_for(tasks / 4, 1.0 * chains * ranks))});
+  Experiment latency = as_latency(count, "latency-chains", "Latency of a step against chains, 16 KiB");
   Experiment grain{"efficiency-grain",
-                   "Computation efficiency against task length, 64 chains of 16 KiB",
+                   "Computation efficiency against task length, 512 chains of 16 KiB of each rank",
                    "microseconds of each task",
                    "efficiency",
                    "",
@@ -186,8 +207,9 @@ std::vector<Experiment> plan_chains(const StudyOptions& options) {
   for (double us = 1; us <= 10'000; us *= options.is_quick ? 10 : std::sqrt(10.0))
     grain.cases.push_back(
         {us, fmt::format("{:.3g}", us),
-         chain_case(options, 64, 16384, us, steps_for((options.is_quick ? 5e4 : 5e5) / (5 + us), 64))});
-  return {size, count, latency, grain};
+         chain_case(options, kChains * ranks, 16384, us,
+                    steps_for((options.is_quick ? 5e4 : 5e5) / (5 + us), 1.0 * kChains * ranks))});
+  return {size, size_latency, count, latency, grain};
 }
 
 std::vector<Experiment> plan_trees(const StudyOptions& options) {
@@ -237,9 +259,21 @@ std::vector<Experiment> plan_graphs(const StudyOptions& options) {
 }  // namespace
 
 std::vector<Experiment> plan_of(const StudyOptions& options) {
-  if (options.study == "parcels") return plan_parcels(options);
-  if (options.study == "chains") return plan_chains(options);
-  return options.study == "uts" ? plan_trees(options) : plan_graphs(options);
+  std::vector<Experiment> all = options.study == "parcels"  ? plan_parcels(options)
+                                : options.study == "chains" ? plan_chains(options)
+                                : options.study == "uts"    ? plan_trees(options)
+                                                            : plan_graphs(options);
+  if (options.only.empty()) return all;
+  std::string known;
+  for (const Experiment& each : all) known += (known.empty() ? "" : ", ") + each.name;
+  for (const std::string& name : options.only)
+    if (std::none_of(all.begin(), all.end(), [&](const Experiment& each) { return each.name == name; }))
+      throw OptionError(
+          fmt::format("--experiment {} is not valid: the study {} has {}", name, options.study, known));
+  std::erase_if(all, [&](const Experiment& each) {
+    return std::find(options.only.begin(), options.only.end(), each.name) == options.only.end();
+  });
+  return all;
 }
 
 }  // namespace weft::tools::study

@@ -26,6 +26,9 @@ struct Experiment {
   double scale = 1;  ///< from the figure to the unit
   bool more_is_better = true;
   std::vector<StudyCase> cases;
+  /// The figure of the ranks' answer that is where a point lies on the x axis: what was reached of what the
+  /// case asks for. Empty: the case's x.
+  std::string x_figure = {};
 };
 
 struct StudyOptions {
@@ -35,12 +38,13 @@ struct StudyOptions {
   int workers = 1;
   int rounds = 5;
   bool is_quick = false;
+  std::vector<std::string> only;  ///< names of experiments; empty: all of the study
   std::vector<std::string> variants;
   bool has_named_variants = false;  ///< by the command line: then each must run
   std::string report;
   std::string json;
   // Of chains; a list replaces the sweeps by one experiment.
-  std::vector<std::uint32_t> chains;
+  std::vector<std::uint32_t> chains;  ///< of each rank
   std::vector<std::uint32_t> bytes;
   std::vector<double> grains_us;
   std::uint32_t steps = 0;  ///< 0: as long as takes a reasonable time

@@ -30,7 +30,12 @@ struct StudyResults {
   [[nodiscard]] Spread figure(std::size_t experiment, std::size_t point, std::size_t variant) const;
   [[nodiscard]] Spread figure(std::size_t experiment, std::size_t point, std::size_t variant,
                               const std::string& name, double scale) const;
+  /// Where the point lies on the x axis: what the variant has reached, where the experiment says so.
+  [[nodiscard]] double x_of(std::size_t experiment, std::size_t point, std::size_t variant) const;
 };
+
+/// Why variants have no figure where they have none, a line for each reason: "starpu, trivial, fft: ...".
+[[nodiscard]] std::vector<std::string> gaps_of(const StudyResults& results, std::size_t experiment);
 
 /// Runs all cases of all variants, round by round, the variants alternating. Throws weft::Error when a job
 /// fails.

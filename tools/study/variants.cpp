@@ -29,6 +29,21 @@ constexpr std::array kWords{
     std::pair<std::string_view, std::string_view>{"both", "progress=both"},
 };
 
+/// What is no parcelport.
+struct OtherProgram {
+  Program program;
+  std::string_view name;
+  std::string_view study;
+  std::string_view launcher;  // of the port; empty: none
+  std::string_view packages;  // without which it is not built
+};
+constexpr std::array kPrograms{
+    OtherProgram{Program::plain_mpi, "plain-mpi", "taskbench", "mpi", ""},
+    OtherProgram{Program::starpu, "starpu", "taskbench", "openmpi", "libstarpu-dev, libopenmpi-dev"},
+    OtherProgram{Program::openmp, "openmp", "uts", "", "a compiler with OpenMP"},
+    OtherProgram{Program::ring, "two-copy-ring", "parcels", "weft", ""},
+};
+
 std::string known_words() {
   std::string text;
   for (const auto& [word, option] : kWords) text += (text.empty() ? "" : ", ") + std::string(word);
@@ -51,21 +66,28 @@ std::vector<std::string> launcher_of(std::string_view port) {
 
 }  // namespace
 
-std::string starpu_path() {
+std::string_view study_of(Program program) {
+  for (const OtherProgram& other : kPrograms)
+    if (other.program == program) return other.study;
+  return {};
+}
+
+std::string path_of(Program program) {
   return (std::filesystem::path(perf::own_path()).parent_path() / WEFT_PERF_PLUGIN_FOLDER /
-          "weft-study-starpu")
+          (program == Program::starpu ? "weft-study-starpu" : "weft-study-openmp"))
       .string();
 }
 
 Variant variant_of(std::string_view name) {
   Variant variant;
   variant.name = name;
-  if (name == "plain-mpi" || name == "starpu") {
-    variant.program = name == "starpu" ? Program::starpu : Program::plain_mpi;
+  for (const OtherProgram& other : kPrograms) {
+    if (name != other.name) continue;
+    variant.program = other.program;
     variant.options = name;
-    variant.launcher = launcher_of(name == "starpu" ? "openmpi" : "mpi");
-    if (name == "starpu" && !std::filesystem::exists(starpu_path()))
-      throw Error("starpu: weft was built without it (libstarpu-dev, libopenmpi-dev)");
+    if (!other.launcher.empty()) variant.launcher = launcher_of(other.launcher);
+    if (!other.packages.empty() && !std::filesystem::exists(path_of(other.program)))
+      throw Error(std::string(name) + ": weft was built without it (" + std::string(other.packages) + ")");
     return variant;
   }
   const std::string_view port = name.substr(0, name.find(':'));
@@ -73,7 +95,7 @@ Variant variant_of(std::string_view name) {
     throw OptionError(
         "variant '" + std::string(name) + "': '" + std::string(port) +
         "' is no parcelport; there are weft, tcp, mpi, mpich, openmpi, and for taskbench plain-mpi "
-        "and starpu");
+        "and starpu, for uts openmp, for parcels two-copy-ring");
   variant.options = port == "weft" ? "port=weft" : port == "tcp" ? "port=tcp" : "port=mpi";
   for (std::string_view rest = name.substr(port.size()); !rest.empty();) {
     rest.remove_prefix(1);

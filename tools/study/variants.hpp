@@ -12,6 +12,8 @@ enum class Program {
   parcels,    ///< a parcel runtime
   plain_mpi,  ///< MPI without tasks (Task Bench's stencil only)
   starpu,     ///< StarPU-MPI (likewise)
+  openmp,     ///< tasks of OpenMP in one process (trees only)
+  ring,       ///< two threads that copy (the study parcels only)
 };
 
 struct Variant {
@@ -22,8 +24,10 @@ struct Variant {
   std::vector<std::string> launcher;
 };
 
-/// The program for Program::starpu, which is there when weft was built where StarPU is installed.
-[[nodiscard]] std::string starpu_path();
+/// The study that a program is for; empty: any.
+[[nodiscard]] std::string_view study_of(Program program);
+/// The file of Program::starpu or openmp, which is there when weft was built where that is installed.
+[[nodiscard]] std::string path_of(Program program);
 /// Throws weft::Error for a word that is none, and when the launcher is not installed.
 [[nodiscard]] Variant variant_of(std::string_view name);
 /// Of these names those whose launchers are installed; the others are added to `left_out` with the reason.

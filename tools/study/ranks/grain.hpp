@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <string>
 
 namespace weft::tools::study {
 
@@ -21,8 +22,8 @@ class Grain {
 
 /// Runs passes of `tasks` tasks on `cores` cores with tasks of `longest_ns`, then half of that, and so on,
 /// until less than half of the time is work. run_pass(grain_ns) gives seconds on the root; agree(is_over) is
-/// the root's answer on every rank. Fills "curve" and, unless the first tasks were too short already,
-/// "metg_us": what a task takes, work and waits, where half of it is work.
+/// the root's answer on every rank. Fills "curve", and "metg_us": what a task takes, work and waits, where
+/// half of it is work; or "why" there is none.
 template <class RunPass, class Agree>
 void find_least_granularity(nlohmann::json& figures, double longest_ns, double cores, double tasks,
                             bool is_root, const RunPass& run_pass, const Agree& agree) {
@@ -49,6 +50,13 @@ void find_least_granularity(nlohmann::json& figures, double longest_ns, double c
     if (agree(is_over)) break;
   }
   figures["curve"] = curve;
+  if (!is_root || figures.contains("metg_us")) return;
+  // Written without fmt, since peers' programs include this.
+  const auto rounded = [](double value) { return std::to_string(std::lround(value)); };
+  figures["why"] = curve.size() == 1 ? "reaches only " + rounded(100 * last_efficiency) +
+                                           " % even with tasks of " + rounded(longest_ns / 1000) + " us"
+                                     : "has " + rounded(100 * last_efficiency) + " % even with tasks of " +
+                                           rounded(last_grain) + " ns";
 }
 
 }  // namespace weft::tools::study

@@ -15,6 +15,7 @@
 
 #include "study/matching/ranks/live_ranks.hpp"
 #include "study/ranks/plain_mpi.hpp"
+#include "study/ranks/two_copy_ring.hpp"
 #include "study/ranks/workload.hpp"
 
 namespace weft::tools::study {
@@ -72,6 +73,7 @@ int rank_main(const std::string& job) {
     }
     const std::string options = description.at("options");
     if (options.starts_with("plain-mpi")) return plain_mpi_main(description);
+    if (options.starts_with("two-copy-ring")) return two_copy_ring_main(description);
     parcel::Runtime runtime({.text = options});
     if (runtime.size() != description.at("ranks").get<int>())
       throw Error(fmt::format("the job has {} ranks instead of {}", runtime.size(),

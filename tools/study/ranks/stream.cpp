@@ -26,6 +26,7 @@ struct Stream {
   std::uint64_t messages = 0;
   std::uint64_t batch = 0;
   std::size_t bytes = 0;
+  bool is_kept = false;  // parcel::Array instead of std::vector
   std::atomic<std::uint64_t> received{0};
   std::atomic<std::uint64_t> sum{0};
   std::atomic<std::uint64_t> batches_sent{0};
@@ -44,10 +45,16 @@ void count(Runtime& runtime, std::uint64_t number) {
 void take_word(Runtime& runtime, std::uint64_t number) { count(runtime, number); }
 void take_array(Runtime& runtime, std::vector<std::uint64_t> words) { count(runtime, words.front()); }
 
+void take_kept(Runtime& runtime, parcel::Array<std::uint64_t> words) { count(runtime, words.front()); }
+
 void send_batch(Runtime& runtime, std::uint64_t first) {
   for (std::uint64_t number = first; number < first + now->batch; ++number) {
     if (now->bytes <= sizeof number) {
       runtime.apply(1, action<&take_word>, number);
+    } else if (now->is_kept) {
+      parcel::Array<std::uint64_t> words(now->bytes / sizeof number);
+      words.front() = number;
+      runtime.apply(1, action<&take_kept>, std::move(words));
     } else {
       std::vector<std::uint64_t> words(now->bytes / sizeof number);
       words.front() = number;
@@ -69,6 +76,7 @@ Json run_stream(Runtime& runtime, const Json& parameters) {
     now->messages = parameters.value("messages", 100'000);
     if (is_warm_up) now->messages = std::max<std::uint64_t>(1, now->messages / 20 / now->batch) * now->batch;
     now->bytes = parameters.value("bytes", 8);
+    now->is_kept = parameters.value("array", false);
     auto all_received = now->all_received.future();
     CountersOf counters(runtime);
     const std::int64_t begin = now_ns();

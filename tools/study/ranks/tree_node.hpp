@@ -22,10 +22,12 @@ struct TreeShape {
   int deepest;
 };
 
-/// The sample trees T1 and T3, and a small one, whose figures are this program's own.
+/// The sample trees T1, T3, T1L and T3L, and a small one, whose figures are this program's own.
 inline constexpr std::array kTrees{
     TreeShape{"T1", false, 19, 4.0, 10, 0, 0, 4'130'071, 3'305'118, 10},
     TreeShape{"T3", true, 42, 2000, 0, 8, 0.124875, 4'112'897, 3'599'034, 1572},
+    TreeShape{"T1L", false, 29, 4.0, 13, 0, 0, 102'181'082, 81'746'377, 13},
+    TreeShape{"T3L", true, 7, 2000, 0, 5, 0.200014, 111'345'631, 89'076'904, 17'844},
     TreeShape{"small", false, 19, 4.0, 6, 0, 0, 16'000, 12'839, 6},
 };
 
