@@ -93,11 +93,21 @@ void pass_over(int processor) {
     ::sched_setaffinity(0, sizeof allowed, &allowed);
 }
 
+// The kernel divides busy processors between sessions, not processes (sched_autogroup): a rank with a session
+// of its own gets what any other program gets, as with mpiexec. Ranks that take turns on a processor stay in
+// one session, within which alone sched_yield() hands a processor over.
+bool has_own_processor(const RankStart& start) {
+  return !start.processors.empty() || start.first_processor >= 0;
+}
+
 // Runs between fork and exec: system calls only.
 [[noreturn]] void become(const char* path, char* const* arguments, char* const* environment,
                          const RankStart& start, const cpu_set_t& processors, const OriginalState& original,
                          pid_t launcher, int output, int errors, int report) {
-  ::setpgid(0, 0);
+  if (has_own_processor(start))
+    ::setsid();
+  else
+    ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != launcher) ::_exit(1);  // the launcher died before the line above
 
@@ -139,7 +149,9 @@ StartedRank start_rank(const RankStart& start, const OriginalState& original) {
     become(start.path.c_str(), arguments.data(), environment.data(), start, processors, original, launcher,
            output.write_end.get(), errors.write_end.get(), report.write_end.get());
   }
-  ::setpgid(process, process);  // also here: a signal may have to be forwarded before that
+  // Also here: a signal may have to be forwarded before that. A session of its own is a group as well, and is
+  // there when the program has been loaded, which is waited for below.
+  if (!has_own_processor(start)) ::setpgid(process, process);
 
   report.write_end.close();
   Failure failure{};

@@ -36,8 +36,9 @@ struct StartedRank {
   Descriptor errors;
 };
 
-/// Starts a process in a group of its own, which the kernel kills when this process dies. Returns after the
-/// program has been loaded; throws weft::Error when it cannot be loaded.
+/// Starts a process in a group of its own, which the kernel kills when this process dies, and in a session of
+/// its own where it has a processor of its own. Returns after the program has been loaded; throws weft::Error
+/// when it cannot be loaded.
 StartedRank start_rank(const RankStart& start, const OriginalState& original);
 
 }  // namespace weft::tools::run

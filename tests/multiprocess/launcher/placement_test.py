@@ -1,7 +1,8 @@
-"""Where ranks start that are not bound: each on a core of its own, and free to run anywhere."""
+"""Where ranks start that are not bound: each on a core of its own, and free to run anywhere; and their sessions."""
 
 import os
 import subprocess
+import sys
 import unittest
 
 from launcher import HANG_GUARD, WEFT, environment
@@ -50,6 +51,24 @@ class PlacementTest(unittest.TestCase):
         one = self.cores()[:1]
         self.assertEqual([len(each) for each in self.places(2, processors=one)], [1, 1])
         self.assertEqual([len(each) for each in self.places(2, "--bind", "core")], [1, 1])
+
+    def test_ranks_with_a_processor_of_their_own_have_sessions_of_their_own(self):
+        # The kernel divides busy processors between sessions; sched_yield() works within one.
+        def sessions(ranks, *options, processors):
+            result = subprocess.run([WEFT, "run", "-n", str(ranks), *options, "--", sys.executable, "-c",
+                                     "import os; print(os.getsid(0) == os.getpid(), os.getpgid(0) == os.getpid(), os.getsid(0))"],
+                                    stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=HANG_GUARD, env=environment(),
+                                    preexec_fn=lambda: os.sched_setaffinity(0, processors))
+            self.assertEqual((result.returncode, result.stderr), (0, ""))
+            return [line.split() for line in result.stdout.splitlines()]
+
+        two = self.cores()[:2]
+        for options in ((), ("--bind", "core")):
+            told = sessions(2, *options, processors=two)
+            self.assertEqual([each[:2] for each in told], [["True", "True"]] * 2, options)
+        told = sessions(2, processors=two[:1])
+        self.assertEqual([each[:2] for each in told], [["False", "True"]] * 2)
+        self.assertEqual(len({each[2] for each in told}), 1)
 
     def test_several_jobs_take_different_cores_while_there_are_some(self):
         cores = self.cores()
