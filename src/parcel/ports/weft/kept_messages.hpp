@@ -35,6 +35,9 @@ class KeptMessages {
 class MessageToKeep final : public detail::ChunkKeeper {
  public:
   explicit MessageToKeep(const std::shared_ptr<KeptMessages>& all) noexcept : all_(all) {}
+  ~MessageToKeep();
+  MessageToKeep(const MessageToKeep&) = delete;
+  MessageToKeep& operator=(const MessageToKeep&) = delete;
   [[nodiscard]] detail::ArrayBlock* keep(const std::byte* at) override;
   /// Takes `message` if any array lies in it, which may move its payload; else leaves it. Inside the handler
   /// to which it was given.
@@ -43,11 +46,6 @@ class MessageToKeep final : public detail::ChunkKeeper {
  private:
   const std::shared_ptr<KeptMessages>& all_;
   KeptMessages::Kept* kept_ = nullptr;  // with a reference of its own until keep_in()
-
- public:
-  ~MessageToKeep();
-  MessageToKeep(const MessageToKeep&) = delete;
-  MessageToKeep& operator=(const MessageToKeep&) = delete;
 };
 
 }  // namespace weft::parcel
