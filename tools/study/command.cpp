@@ -35,6 +35,10 @@ const std::vector<StudyKind>& studies() {
       {"chains",
        "multi-chain ping-pong: chains of tasks that alternate between two ranks and carry a buffer",
        {"weft", "weft:putsendrecv", "mpi", "tcp"}},
+      {"devices",
+       "message rate and latency of workers that share a device, or have 2 or 4",
+       {"weft", "weft:2-devices", "weft:4-devices", "weft:putsendrecv", "weft:putsendrecv:2-devices",
+        "weft:putsendrecv:4-devices"}},
       {"uts", "unbalanced tree search: T1 and T3, counted exactly", {"weft", "mpi", "tcp", "openmp"}},
       {"taskbench",
        "Task Bench: the least task granularity with an efficiency of 50 %",
@@ -44,13 +48,15 @@ const std::vector<StudyKind>& studies() {
 
 void add_common_options(CLI::App& app, StudyOptions& options) {
   add_integer(app, "--ranks", options.ranks, 1, 64, "ranks of each job, 1 to 64 (default 2)");
-  add_integer(app, "--workers", options.workers, 1, 64, "worker threads of each rank, 1 to 64 (default 1)");
+  add_integer(app, "--workers", options.workers, 1, 64,
+              "worker threads of each rank, 1 to 64 (default 1; 4 for devices)");
   add_integer(app, "--rounds", options.rounds, 1, 100,
               "rounds of each variant, 1 to 100 (default 5; 1 with --quick)");
   app.add_option("--variants", options.variants,
                  "with commas between: weft, tcp, mpi, mpich or openmpi, and after colons adaptive, "
                  "immediate, queued, onepost, "
-                 "putsendrecv, sendrecv, original, synchronizer, header-synchronizer, thread, pinned, both")
+                 "putsendrecv, sendrecv, original, synchronizer, header-synchronizer, 2-devices, 4-devices, "
+                 "8-devices, thread, pinned, both")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("NAME,...");
@@ -106,8 +112,10 @@ void add_chain_options(CLI::App& app, StudyOptions& options) {
   app.add_flag("--single-source", options.has_single_source, "all chains begin on rank 0");
 }
 
-int run_study(StudyOptions& options, const StudyKind& kind, bool has_rounds) {
+int run_study(StudyOptions& options, const StudyKind& kind, bool has_rounds, bool has_workers) {
   options.study = kind.name;
+  // As many as have devices of their own.
+  if (options.study == "devices" && !has_workers) options.workers = 4;
   options.has_named_variants = !options.variants.empty();
   if (options.variants.empty()) options.variants = kind.variants;
   if (options.is_quick && !has_rounds) options.rounds = 1;
@@ -175,7 +183,8 @@ int command_study(int argc, char** argv) {
   }
   for (std::size_t index = 0; index < commands.size(); ++index)
     if (commands[index]->parsed())
-      return run_study(options, studies()[index], commands[index]->count("--rounds") > 0);
+      return run_study(options, studies()[index], commands[index]->count("--rounds") > 0,
+                       commands[index]->count("--workers") > 0);
   return kUsageError;
 }
 

@@ -126,6 +126,15 @@ std::vector<Experiment> plan_parcels(const StudyOptions& options) {
           latency_against_window(options, 16384)};
 }
 
+/// What threads gain that do not meet in one device: many short messages, long ones, and many round trips.
+std::vector<Experiment> plan_devices(const StudyOptions& options) {
+  if (options.ranks != 2)
+    throw OptionError("the study devices is of 2 ranks, --ranks says " + std::to_string(options.ranks));
+  return {rate_experiment(options, 8, 100, 500'000, {4e5}),
+          rate_experiment(options, 16384, 10, 100'000, {8e4}), latency_against_window(options, 8),
+          latency_against_window(options, 16384)};
+}
+
 /// The latency of the same cases.
 Experiment as_latency(Experiment experiment, std::string name, std::string title) {
   experiment.name = std::move(name);
@@ -259,10 +268,11 @@ std::vector<Experiment> plan_graphs(const StudyOptions& options) {
 }  // namespace
 
 std::vector<Experiment> plan_of(const StudyOptions& options) {
-  std::vector<Experiment> all = options.study == "parcels"  ? plan_parcels(options)
-                                : options.study == "chains" ? plan_chains(options)
-                                : options.study == "uts"    ? plan_trees(options)
-                                                            : plan_graphs(options);
+  std::vector<Experiment> all = options.study == "parcels"   ? plan_parcels(options)
+                                : options.study == "devices" ? plan_devices(options)
+                                : options.study == "chains"  ? plan_chains(options)
+                                : options.study == "uts"     ? plan_trees(options)
+                                                             : plan_graphs(options);
   if (options.only.empty()) return all;
   std::string known;
   for (const Experiment& each : all) known += (known.empty() ? "" : ", ") + each.name;

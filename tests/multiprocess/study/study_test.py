@@ -81,7 +81,7 @@ class StudyTest(unittest.TestCase):
             self.assertEqual(sorted(os.listdir(folder)), ["parcels.csv", "parcels.html", "parcels.json"])
             with open(os.path.join(folder, "parcels.html"), encoding="utf-8") as page:
                 text = page.read()
-            self.assertEqual(text.count("<section>"), 5)
+            self.assertEqual(text.count("<section>"), 6)
             # Nothing is judged by what other programs have disturbed.
             self.assertRegex(text, "adaptive makes|nothing is judged by them")
             self.assertIn("<code>weft study parcels --quick --variants weft,weft:immediate,weft:queued --report ", text)
@@ -89,7 +89,7 @@ class StudyTest(unittest.TestCase):
             with open(os.path.join(folder, "parcels.csv"), encoding="utf-8", newline="") as table:
                 rows = list(csv.DictReader(table))
             self.assertEqual({row["experiment"] for row in rows},
-                             {"rate-8", "rate-16K", "latency-size", "latency-window-8", "latency-window-16K"})
+                             {"rate-8", "rate-16K", "rate-16K-array", "latency-size", "latency-window-8", "latency-window-16K"})
             with open(os.path.join(folder, "parcels.json"), encoding="utf-8") as file:
                 self.assertEqual(len(json.load(file)["points"]), len(rows))
 
@@ -106,7 +106,12 @@ class StudyTest(unittest.TestCase):
 
     def test_bad_input_is_one_line(self):
         for arguments, text in (
-                (("uts", "--tree", "T9"), "weft study: there is no tree 'T9'; there are T1, T3, small"),
+                (("uts", "--tree", "T9"), "weft study: there is no tree 'T9'; there are T1, T3, T1L, T3L, small"),
+                (("uts", "--variants", "two-copy-ring"), "weft study: the variant two-copy-ring is for the study parcels"),
+                (("parcels", "--variants", "openmp"), "weft study: "),
+                (("parcels", "--experiment", "rate"),
+                 "weft study: --experiment rate is not valid: the study parcels has rate-8, rate-16K, rate-16K-array, latency-size"),
+                (("chains", "--experiment", "rate-8"), "weft study: --experiment rate-8 is not valid: the study chains has bandwidth-size"),
                 (("taskbench", "--pattern", "ring"), "weft study: there is no pattern 'ring'; there are trivial, stencil_1d, fft"),
                 (("chains", "--variants", "weft:fast"), "weft study: variant 'weft:fast': there is no 'fast'; there are adaptive"),
                 (("chains", "--variants", "ucx"), "weft study: variant 'ucx': 'ucx' is no parcelport; there are weft, tcp, mpi"),
@@ -116,7 +121,8 @@ class StudyTest(unittest.TestCase):
                 (("parcels", "--ranks", "3"), "weft study: the study parcels is of 2 ranks, --ranks says 3"),
                 (("chains", "--variants", "tcp:original"), "weft study: tcp:original: parcel option protocol is 'original'"),
                 (("chains", "--report", "/dev/null/x", "--quick"), "weft study: --report /dev/null/x: Not a directory"),
-                ((), "weft study: a command is missing: parcels, chains, uts, taskbench")):
+                ((), "weft study: a command is missing: parcels, chains, devices, uts, taskbench"),
+                (("devices", "--ranks", "3"), "weft study: the study devices is of 2 ranks, --ranks says 3")):
             with self.subTest(arguments=arguments):
                 result = self.study(*arguments)
                 self.assertIn(result.returncode, (1, 2))
