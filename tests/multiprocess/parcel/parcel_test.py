@@ -155,10 +155,11 @@ class ParcelsOnTwoHostsTest(unittest.TestCase):
 
     def test_the_port_tcp_finds_its_peers_as_the_network_tcp_does(self):
         with weft_hosts.Hosts(2) as hosts:
-            for host in hosts.hosts:  # the same address on both, at which only the host itself answers
-                host.run("ip", "link", "add", "docker0", "index", "2", "type", "dummy")
-                host.run("ip", "address", "add", "172.17.0.1/16", "dev", "docker0")
-                host.run("ip", "link", "set", "docker0", "up")
+            for number, host in enumerate(hosts.hosts):
+                # First, as docker0 often is, an address that both have, and at which only the host itself answers.
+                host.run("ip", "-4", "address", "flush", "dev", "eth0")
+                host.run("ip", "address", "add", "172.17.0.1/16", "dev", "eth0")
+                host.run("ip", "address", "add", f"10.77.0.{number + 1}/24", "dev", "eth0")
 
             def check(*options):
                 result = hosts.run("--hosts", hosts.names(1), *options, "--", program("parcel_rank"), "all-sizes", "--options", "port=tcp")
@@ -167,8 +168,8 @@ class ParcelsOnTwoHostsTest(unittest.TestCase):
             for options in ((), ("--interface", "eth0"), ("--interface", "10.77.0.0/16"), ("--interface", "fd77::/16")):
                 with self.subTest(options=options):
                     check(*options)
-            for number, host in enumerate(hosts.hosts):
-                host.run("ip", "address", "del", f"10.77.0.{number + 1}/24", "dev", "eth0")
+            for host in hosts.hosts:
+                host.run("ip", "-4", "address", "flush", "dev", "eth0")
             with self.subTest("addresses of IPv6 alone"):
                 check()
 
