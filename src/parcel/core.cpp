@@ -66,6 +66,7 @@ void Core::start() {
   actions_.agree(*port_);
   port_->start(*this, options_.workers);
   pool_.start();
+  waits_.emplace(*this);
   is_running_ = true;
 }
 

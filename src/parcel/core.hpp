@@ -10,6 +10,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <typeindex>
 #include <unordered_map>
@@ -21,6 +22,7 @@
 #include "parcel/pending_calls.hpp"
 #include "parcel/receive/parcel_batch.hpp"
 #include "parcel/send/outbox.hpp"
+#include "parcel/task_waits.hpp"
 #include "parcel/tasks/worker_pool.hpp"
 
 namespace weft::parcel::detail {
@@ -149,6 +151,7 @@ class Core final : public Receiver, private BackgroundWork {
   std::atomic<bool> is_closed_{false};
   // Threads that are no workers, inside send().
   std::atomic<std::uint32_t> senders_outside_{0};
+  std::optional<TaskWaits> waits_;  // while it runs
 };
 
 /// While it lives the thread is inside a call of the port, or frees what came with one: whatever the

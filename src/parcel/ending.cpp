@@ -97,6 +97,7 @@ void Core::finish() noexcept {
   while (has_waiting_records_.load(std::memory_order_acquire)) sched_yield();  // the others' release
   end_waiting();
   lasting_->detach();
+  waits_.reset();
   pool_.stop();
   port_->stop();
 }

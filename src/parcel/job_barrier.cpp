@@ -48,7 +48,7 @@ void JobBarrier::end_waits(State& state, std::uint64_t released) noexcept {
 }
 
 void JobBarrier::wait(Kind kind, const std::source_location& where) {
-  Waiter waiter({kind == Kind::plain ? "all ranks to call barrier()" : "all ranks to be quiet", this, where});
+  Waiter waiter({kind == Kind::plain ? "the barrier of the runtime" : "all ranks to be quiet", this, where});
   std::unique_lock lock(mutex_);
   State& state = states_[static_cast<std::size_t>(kind)];
   const std::uint64_t epoch = ++state.arrived;

@@ -56,6 +56,15 @@ PendingCall PendingCalls::take(std::uint64_t name, int rank) noexcept {
   return call;
 }
 
+int PendingCalls::rank_of(const void* state) noexcept {
+  for (Shard& shard : shards_) {
+    const std::lock_guard lock(shard.mutex);
+    for (const Slot& slot : shard.slots)
+      if (slot.rank >= 0 && slot.call.state == state) return slot.rank;
+  }
+  return -1;
+}
+
 std::vector<PendingCall> PendingCalls::take_all(int rank) {
   std::vector<PendingCall> calls;
   for (Shard& shard : shards_) {

@@ -25,6 +25,8 @@ class PendingCalls {
   [[nodiscard]] PendingCall take(std::uint64_t name, int rank) noexcept;
   /// All calls to a rank, which are no longer kept.
   [[nodiscard]] std::vector<PendingCall> take_all(int rank);
+  /// The rank that is to answer the call whose future has this state; -1: there is none. Slow.
+  [[nodiscard]] int rank_of(const void* state) noexcept;
 
  private:
   // number in shard(24) | generation(32) | shard(8)

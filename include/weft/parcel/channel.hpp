@@ -23,6 +23,8 @@ class ChannelBase {
   virtual void fail(int rank) = 0;
   /// The runtime ends: nothing comes any more.
   virtual void end(const std::exception_ptr& why) = 0;
+  /// Whether a get() waits whose future has this state, and for which value. For explanations.
+  [[nodiscard]] virtual bool has_waiting(const void* state, std::uint64_t& generation) = 0;
   [[nodiscard]] std::type_index element() const noexcept { return element_; }
 
  private:
@@ -78,6 +80,14 @@ class ChannelState final : public ChannelBase {
     source_ = source;
     lock.unlock();
     if (source >= 0 && rank_has_failed(core, source)) fail(source);
+  }
+  [[nodiscard]] bool has_waiting(const void* state, std::uint64_t& generation) override {
+    const std::unique_lock lock(mutex_);
+    for (const auto& [waited, promise] : waiting_) {
+      generation = waited;
+      if (promise.is_of(state)) return true;
+    }
+    return false;
   }
   void fail(int rank) override {
     std::unique_lock lock(mutex_);

@@ -164,6 +164,10 @@ class Promise {
     }
     state_->set_exception(std::move(error));
   }
+  /// Whether `state` is the one of its future. For explanations.
+  [[nodiscard]] bool is_of(const void* state) const noexcept {
+    return state_ && static_cast<const detail::FutureStateBase*>(&*state_) == state;
+  }
 
  private:
   friend struct detail::PromiseAccess;

@@ -1,5 +1,7 @@
 #include "core/diagnosis/explainer.hpp"
 
+#include <weft/wait_source.hpp>
+
 #include "base/signals_blocked.hpp"
 
 #include "core/runtime/runtime_state.hpp"
@@ -154,6 +156,22 @@ void Explainer::add_waits(core::Report& report) {
                             .refusal = refusal_of(thread)});
   });
   if (left_out != 0) report.notes.push_back("and " + std::to_string(left_out) + " more threads wait");
+  list_waits_of_layers(
+      report.rank,
+      [](void* context, const DescribedWait& wait) {
+        auto& waits = static_cast<core::Report*>(context)->waits;
+        if (waits.size() >= 2 * kListedWaits) return;
+        waits.push_back({.what = wait.what,
+                         .file = without_way_up(wait.file),
+                         .function = wait.function,
+                         .line = wait.line,
+                         .thread = wait.number,
+                         .peer = wait.peer,
+                         .seconds = seconds_since(wait.since),
+                         .is_whole = true,
+                         .is_task = wait.is_task});
+      },
+      &report);
   for (core::ReportedWait& wait : report.waits)
     if (wait.completion != nullptr) wait.exposed = runtime_.exposures().id_of(wait.completion);
 }

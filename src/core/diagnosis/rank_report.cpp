@@ -50,7 +50,7 @@ bool belongs_to_a_wait(const Report& report, const ReportedOperation& reported) 
 }
 
 void add_wait(std::string& text, const Report& report, const ReportedWait& wait) {
-  text += "  thread " + std::to_string(wait.thread) + " has waited " +
+  text += (wait.is_task ? "  task " : "  thread ") + std::to_string(wait.thread) + " has waited " +
           (wait.is_in_handler ? "inside a handler, where nothing can end it, " : "") + "for " +
           seconds_of(wait.seconds) + " for " + wait.what;
   if (wait.exposed >= 0) text += " (exposed as id " + std::to_string(wait.exposed) + ")";
@@ -111,7 +111,8 @@ std::string to_json(const Report& report) {
   json.name("waits").begin_array();
   for (const ReportedWait& wait : report.waits) {
     json.begin_object();
-    json.name("what").text(wait.what);
+    json.name("what").text(wait.is_task ? wait.what + " (task " + std::to_string(wait.thread) + ")"
+                                        : wait.what);
     json.name("file").text(wait.file);
     json.name("function").text(wait.function);
     integer("line", wait.line);

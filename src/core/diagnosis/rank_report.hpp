@@ -24,6 +24,7 @@ struct ReportedWait {
   bool is_in_handler = false;
   bool is_whole = false;        // WaitPlace::is_whole
   std::int32_t remote_id = -1;  // the id of the peer's object that a post is for
+  bool is_task = false;         // `thread` is the task's number
   const char* refusal = "";     // why the post was refused last
 };
 

@@ -102,11 +102,24 @@ void TaskStack::arrive(boost::context::fiber&& from) noexcept {
   if (after_.run != nullptr) after_.run(after_.argument);
 }
 
+bool TaskStack::look(ReportedWait& wait) const noexcept {
+  wait.what = wait_.what.load(std::memory_order_acquire);
+  wait.count = wait_.count.load(std::memory_order_acquire);
+  wait.subject = wait_.subject.load(std::memory_order_acquire);
+  wait.file = wait_.file.load(std::memory_order_acquire);
+  wait.function = wait_.function.load(std::memory_order_acquire);
+  wait.line = wait_.line.load(std::memory_order_acquire);
+  // Of one wait, if none has begun meanwhile.
+  return wait.what != nullptr && wait_.count.load(std::memory_order_relaxed) == wait.count;
+}
+
 void TaskStack::waits_for(const WaitReason& reason) noexcept {
-  wait_.subject.store(reason.subject, std::memory_order_relaxed);
-  wait_.file.store(reason.where.file_name(), std::memory_order_relaxed);
-  wait_.function.store(reason.where.function_name(), std::memory_order_relaxed);
-  wait_.line.store(reason.where.line(), std::memory_order_relaxed);
+  // Pairs with look(): whoever sees something of this wait sees its count.
+  wait_.count.store(wait_.count.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  wait_.subject.store(reason.subject, std::memory_order_release);
+  wait_.file.store(reason.where.file_name(), std::memory_order_release);
+  wait_.function.store(reason.where.function_name(), std::memory_order_release);
+  wait_.line.store(reason.where.line(), std::memory_order_release);
   wait_.what.store(reason.what, std::memory_order_release);
 }
 

@@ -59,6 +59,16 @@ class TaskStack final : public Task {
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
 
   // What the task waits for, for other threads to read.
+  struct ReportedWait {
+    const char* what = nullptr;
+    const void* subject = nullptr;
+    const char* file = "";
+    const char* function = "";
+    std::uint32_t line = 0;
+    std::uint64_t count = 0;
+  };
+  /// False: it does not wait, or has begun to just now.
+  [[nodiscard]] bool look(ReportedWait& wait) const noexcept;
   void waits_for(const WaitReason& reason) noexcept;
   void waits_no_more() noexcept { wait_.what.store(nullptr, std::memory_order_release); }
 
@@ -76,6 +86,7 @@ class TaskStack final : public Task {
     std::atomic<const char*> file{nullptr};
     std::atomic<const char*> function{nullptr};
     std::atomic<std::uint32_t> line{0};
+    std::atomic<std::uint64_t> count{0};  // of the waits so far
   };
   static void go_on(Task& task) noexcept;
   void arrive(boost::context::fiber&& from) noexcept;

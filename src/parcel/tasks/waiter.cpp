@@ -3,6 +3,9 @@
 
 #include <sched.h>
 
+#include <mutex>
+
+#include "parcel/tasks/foreign_wait.hpp"
 #include "parcel/tasks/task_stack.hpp"
 #include "parcel/tasks/worker_pool.hpp"
 
@@ -10,6 +13,41 @@ namespace weft::parcel {
 
 Waiter::Waiter(const WaitReason& reason) : stack_(TaskStack::current()), reason_(reason) {
   if (stack_ != nullptr) stack_->pool().prepare_to_leave(*stack_);
+}
+
+namespace {
+
+struct ForeignWaits {
+  std::mutex mutex;
+  ForeignWait* first = nullptr;
+};
+ForeignWaits& foreign_waits() {
+  static ForeignWaits& waits = *new ForeignWaits;  // threads may still wait when statics end
+  return waits;
+}
+
+}  // namespace
+
+ForeignWait::ForeignWait(const WaitReason& why) noexcept
+    : reason(why), since(Timers::of(Waiter::Clock::now())) {
+  ForeignWaits& all = foreign_waits();
+  const std::lock_guard lock(all.mutex);
+  next_ = all.first;
+  if (next_ != nullptr) next_->before_ = &next_;
+  before_ = &all.first;
+  all.first = this;
+}
+
+ForeignWait::~ForeignWait() {
+  const std::lock_guard lock(foreign_waits().mutex);
+  *before_ = next_;
+  if (next_ != nullptr) next_->before_ = before_;
+}
+
+void ForeignWait::for_each(void (*visit)(void*, const ForeignWait&), void* context) {
+  ForeignWaits& all = foreign_waits();
+  const std::lock_guard lock(all.mutex);
+  for (const ForeignWait* wait = all.first; wait != nullptr; wait = wait->next_) visit(context, *wait);
 }
 
 void Waiter::notify() noexcept {
@@ -33,6 +71,7 @@ void Waiter::suspend() noexcept { stack_->pool().leave_worker(*stack_, reason_, 
 void Waiter::wait() noexcept {
   if (stack_ == nullptr) {
     detail::run_turns_before_sleep();
+    const ForeignWait listed(reason_);
     signal_.acquire();
     return;
   }
@@ -55,6 +94,7 @@ bool Waiter::wait_until(Clock::time_point deadline) noexcept {
   }
   if (stack_ == nullptr) {
     detail::run_turns_before_sleep();
+    const ForeignWait listed(reason_);
     return signal_.try_acquire_until(deadline);
   }
   if (is_notified()) return true;

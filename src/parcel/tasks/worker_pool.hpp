@@ -109,6 +109,17 @@ class WorkerPool final : public Scheduler {
   void make_ready(TaskStack& stack) noexcept;
   /// Where a Stepper runs the workers it may leave the task here, which is then ready.
   void maybe_preempt(TaskStack& own);
+  /// Calls visit(number, wait) for each task that waits, up to `most` of them. Any thread.
+  template <class Visit>
+  void for_each_wait(std::size_t most, const Visit& visit) {
+    const std::lock_guard lock(stacks_mutex_);
+    for (std::size_t number = 0; number < stacks_.size() && most != 0; ++number) {
+      TaskStack::ReportedWait wait;
+      if (!stacks_[number]->look(wait)) continue;
+      visit(number, wait);
+      --most;
+    }
+  }
   [[nodiscard]] Timers& timers() noexcept { return timers_; }
   /// After a switch: the stack, a loop without a task, is kept for the next task that waits.
   static void keep_idle(void* stack) noexcept;

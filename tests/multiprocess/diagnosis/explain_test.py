@@ -12,6 +12,7 @@ sys.path.insert(0, os.path.join(os.environ["WEFTDEV_SOURCE_DIR"], "tests/multipr
 from launcher import Job, run, with_enough_time  # noqa: E402
 
 RANK = os.path.join(os.environ["WEFTDEV_TEST_BIN_DIR"], "diagnosis_rank")
+PARCELS = os.path.join(os.environ["WEFTDEV_TEST_BIN_DIR"], "parcel_rank")
 DEADLOCK = os.path.join(os.environ["WEFTDEV_BIN_DIR"], "example-deadlock")
 SOURCE = r"tests/multiprocess/diagnosis/diagnosis_rank\.cpp:\d+"
 TIME = r"\(\d+\.\d s\)"
@@ -55,6 +56,14 @@ class Launcher(unittest.TestCase):
         explain(2, RANK, "computes", expected=(
             rf"Rank 0 waits at {SOURCE} {TIME} for a message from rank 1 with tag 5",
             "There is no circle: rank 1 is waited for and waits in no call of weft"))
+
+    def test_tasks_that_wait_are_named_with_what_they_wait_for(self):
+        place = rf"at tests/multiprocess/parcel/parcel_rank\.cpp:\d+ {TIME}"
+        for options in ("workers=1", "port=tcp,workers=2"):
+            with self.subTest(options=options):
+                explain(2, PARCELS, "stuck", "--options", options, expected=(
+                    rf"Rank 0 waits {place} for the answer to a call",
+                    rf"Rank 1 waits {place} for value 1 of channel 7 \(task \d+\)"))
 
     def test_a_message_with_another_tag_is_named(self):
         explain(2, RANK, "wrong_tag", expected=(

@@ -1,4 +1,4 @@
-// Ranks of a parcel program: parcel_rank all-sizes | tree | death | answers | huge [--options TEXT].
+// Ranks of a parcel program: parcel_rank all-sizes | tree | death | answers | huge | stuck [--options TEXT].
 #include <weft/parcel/parcel.hpp>
 
 #include <unistd.h>
@@ -139,6 +139,15 @@ void huge(Runtime& runtime) {
   require(runtime.async(1, count, std::move(words), std::string("name")).get() == size + 4, "a wrong count");
 }
 
+/// A task of rank 1 waits for a value that nobody gives, and rank 0 for that task.
+int waits_for_nothing(Runtime& runtime) {
+  weft::parcel::Channel<int> channel(runtime, 7);
+  return channel.get(1).get();
+}
+void stuck(Runtime& runtime) {
+  if (runtime.rank() == 0) runtime.async(1, action<&waits_for_nothing>).get();
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
@@ -156,6 +165,8 @@ int main(int count, char** arguments) {
       answers(runtime);
     else if (mode == "huge")
       huge(runtime);
+    else if (mode == "stuck")
+      stuck(runtime);
     else
       weft::test::fail("parcel_rank: unknown mode '" + mode + "'");
   } catch (const std::exception& error) {

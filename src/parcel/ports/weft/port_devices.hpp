@@ -63,7 +63,13 @@ class PortDevices {
     waking_.is_set.store(false, std::memory_order_relaxed);
     if (naps || have_threads() || devices_.size() > 1)
       longest = Timeout::of_nanoseconds(longest.count() > 0 ? std::min(longest.count(), kNap) : kNap);
-    static_cast<void>(of(worker).wait_for(waking_, longest));
+    // Idle by design: what tasks wait for is told by the runtime of tasks.
+    static_cast<void>(of(worker).wait_condition(
+        {[](const void* waking) noexcept { return static_cast<const Waking*>(waking)->ready(); },
+         &waking_,
+         &waking_,
+         {.what = "tasks", .is_idle = true}},
+        longest));
   }
   void end_sleep() noexcept { waking_.set(); }
   /// end_sleep() for signals, which come often.
