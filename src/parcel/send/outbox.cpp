@@ -173,8 +173,7 @@ void Outbox::send(int peer, detail::ByteBuffer& head, std::vector<Bytes>& chunks
     const std::size_t sealed = destination.sealed.size();
     append(destination, peer, head, chunks, std::move(held));
     has_sealed = destination.sealed.size() != sealed;
-    if (are_small_tracked_ || has_sealed)
-      flush_locked(destination, peer, worker, is_urgent);
+    if (are_small_tracked_ || has_sealed) flush_locked(destination, peer, worker, is_urgent);
   }
   // Not for each short parcel, which may cost less than a look at the clock.
   if ((has_chunks || has_sealed) && pace_ != 0 && is_ahead(destination)) [[unlikely]]
