@@ -8,6 +8,7 @@
 #include <weft/parcel/archive.hpp>
 
 #include <cstring>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -93,11 +94,15 @@ Decoder packed() {
   return {"packed",
           [](Bytes whole) {
             parcel::IncomingMessage received;
-            weft::Bytes chunks;
-            if (parcel::unpack(whole, received, chunks) != nullptr) return;
-            std::size_t total = received.head.size();
-            for (const std::uint64_t size : received.chunk_sizes) total += size;
-            if (total > whole.size() || received.head.data() < whole.data()) std::abort();
+            if (parcel::unpack(whole, received) != nullptr) return;
+            const auto is_inside = [&](const std::byte* data, std::uint64_t size) {
+              const std::less_equal<> before;
+              return before(whole.data(), data) && before(data + size, whole.data() + whole.size());
+            };
+            if (received.chunk_places.size() != received.chunk_sizes.size()) std::abort();
+            if (!is_inside(received.head.data(), received.head.size())) std::abort();
+            for (std::size_t next = 0; next < received.chunk_sizes.size(); ++next)
+              if (!is_inside(received.chunk_places[next], received.chunk_sizes[next])) std::abort();
           },
           {seed}};
 }

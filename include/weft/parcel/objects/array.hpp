@@ -37,10 +37,10 @@ namespace detail {
 
 /// The elements of one rank.
 template <class T, class Map>
-class ArrayBlock {
+class ObjectBlock {
  public:
   template <class... Arguments>
-  ArrayBlock(std::uint64_t count, int rank, int ranks, Arguments... arguments) {
+  ObjectBlock(std::uint64_t count, int rank, int ranks, Arguments... arguments) {
     for (std::uint64_t index = 0; index < count; ++index) {
       if (Map{}(index, count, ranks) != rank) continue;
       if constexpr (std::is_constructible_v<T, std::uint64_t, const Arguments&...>)
@@ -109,7 +109,7 @@ class ObjectArray {
 
  public:
   ObjectArray() noexcept = default;
-  ObjectArray(std::uint64_t count, std::vector<Object<detail::ArrayBlock<T, Map>>> blocks)
+  ObjectArray(std::uint64_t count, std::vector<Object<detail::ObjectBlock<T, Map>>> blocks)
       : count_(count), blocks_(std::make_shared<Blocks>(std::move(blocks))) {}
 
   [[nodiscard]] std::uint64_t size() const noexcept { return count_; }
@@ -167,7 +167,7 @@ class ObjectArray {
   }
 
  private:
-  using Block = detail::ArrayBlock<T, Map>;
+  using Block = detail::ObjectBlock<T, Map>;
   using Blocks = std::vector<Object<Block>>;
   template <auto Member>
   using Values = typename detail::Signature<decltype(Member)>::Values;
@@ -203,7 +203,7 @@ class ObjectArray {
 template <class T, class Map = BlockMap, class... Arguments>
 Future<ObjectArray<T, Map>> make_object_array(Runtime& runtime, std::uint64_t count,
                                               const Arguments&... arguments) {
-  using Block = detail::ArrayBlock<T, Map>;
+  using Block = detail::ObjectBlock<T, Map>;
   std::vector<Future<Object<Block>>> blocks;
   for (int rank = 0; rank < runtime.size(); ++rank)
     blocks.push_back(make_object<Block>(runtime, rank, count, rank, runtime.size(), arguments...));
