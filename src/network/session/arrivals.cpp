@@ -42,7 +42,6 @@ bool SessionDevice::keeps(ReceivedMessage& message, const Header& header) noexce
       }
       ++lane.received;
       idle_drives_ = 0;
-      has_returned_when_idle_ = false;
       message.messages = 1;
       message.next_record = 0;
       if ((header.flags & kIsFrame) != 0) {

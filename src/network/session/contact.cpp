@@ -12,10 +12,10 @@ namespace weft::network::session {
 namespace {
 
 constexpr std::uint32_t kForTheNetwork = 8;  // messages of the network itself that a link may have under way
-/// Credits are returned in batches, and when they are asked for; the rest is returned when nothing has come
-/// for long: this rank may not be there to answer when a peer that ends asks whether everything has been
+/// Credits are returned in batches, and when they are asked for; the rest is returned, by the courier where
+/// the program makes no call, when nothing has come for long: this rank may not be there to answer when a peer that ends asks whether everything has been
 /// taken. Not soon, because a credit for each message would double what is sent.
-constexpr std::int64_t kIdleFor = 100'000'000;  // nanoseconds
+constexpr std::int64_t kIdleFor = 10'000'000;  // nanoseconds
 constexpr std::uint32_t kIdleDrivesPerClock = 64;
 constexpr std::uint32_t kMostCredits = 1U << 20;
 
@@ -86,15 +86,17 @@ void SessionDevice::serve_links() noexcept {
   if (idle_drives_ % kIdleDrivesPerClock == 0) return_credit_when_idle();
   if (!links_need_service_ && !returns_all_credit_) return;
   links_need_service_ = false;
+  // Pairs with the release in deliver().
+  if (returns_all_credit_) owes_credit_.exchange(false, std::memory_order_acquire);
   for (Link* link = links_.load(std::memory_order_relaxed); link != nullptr; link = link->next)
     if (!link->peer->has_left.load(std::memory_order_relaxed) && !serve(*link)) links_need_service_ = true;
+  if (returns_all_credit_ && links_need_service_) owes_credit_.store(true, std::memory_order_relaxed);
   if (!links_need_service_) returns_all_credit_ = false;
 }
 
 void SessionDevice::return_credit_when_idle() noexcept {
-  if (has_returned_when_idle_ || idle_drives_ == 0 || base::now_ns() - idle_since_ < kIdleFor) return;
-  has_returned_when_idle_ = true;
-  returns_all_credit_ = true;
+  if (!owes_credit_.load(std::memory_order_relaxed) || idle_drives_ == 0) return;
+  if (base::now_ns() - idle_since_ >= kIdleFor) returns_all_credit_ = true;
 }
 
 bool SessionDevice::serve(Link& link) noexcept {

@@ -111,11 +111,12 @@ std::size_t SessionDevice::deliver(Lane& lane, Sink& sink, std::size_t limit) no
     delivered_bytes_.fetch_add(delivered.bytes, std::memory_order_relaxed);
     // Pairs with the acquire in serve_links(), which decides whether credit is really due.
     credit_is_due_.store(true, std::memory_order_release);
+    // Pairs with the acquire in serve_links(), which tells of all that has been taken.
+    owes_credit_.store(true, std::memory_order_release);
     if (lane.taken.load(std::memory_order_relaxed) - lane.told.load(std::memory_order_relaxed) >=
-        lane.batch) {
+        lane.batch)
       owes_batch_.store(true, std::memory_order_relaxed);
-      shared_.courier.call();
-    }
+    shared_.courier.call();
   }
   lane.lock.leave();
   return delivered.messages;

@@ -250,7 +250,6 @@ class SessionDevice {
   std::uint64_t changes_seen_ = 0;
   std::uint32_t idle_drives_ = 0;        // calls of drive() since a message came
   std::int64_t idle_since_ = 0;          // time of the first of these
-  bool has_returned_when_idle_ = false;  // credit, since a message came
   bool returns_all_credit_ = false;
   std::int64_t drain_asked_ = 0;  // time at which peers were last asked for credit
   bool links_need_service_ = false;
@@ -267,6 +266,7 @@ class SessionDevice {
   alignas(64) std::atomic<std::uint32_t> pending_{0};  // messages that wait for their delivery, of all lanes
   std::atomic<std::uint32_t> pending_urgent_{0};       // of these, the urgent ones
   std::atomic<bool> credit_is_due_{false};             // set by deliveries
+  std::atomic<bool> owes_credit_{false};               // likewise, until all of it has been returned
   std::atomic<bool> owes_batch_{false};    // likewise: of so much credit that a peer may wait for it
   std::atomic<Link*> bulk_turn_{nullptr};  // link with which the next delivery of bulk begins
   std::atomic<std::uint64_t> delivered_{0};

@@ -142,7 +142,7 @@ class CommandLineTest(unittest.TestCase):
         self.expect_refusal(weft("perf", "--round", "3"), 2, "there is no option --round: did you mean --rounds?")
         self.expect_refusal(weft("study", "uts", "--worker=3"), 2, "there is no option --worker: did you mean --workers?")
         self.expect_refusal(weft("study", "utz"), 2, 'there is no "utz": did you mean uts?')
-        self.expect_refusal(weft("study"), 2, "a command is missing: parcels, chains, uts, taskbench")
+        self.expect_refusal(weft("study"), 2, "a command is missing: parcels, chains, devices, uts, taskbench, matching")
         self.expect_refusal(weft("info", "--jsn"), 2, "there is no option --jsn: did you mean --json?")
         self.expect_refusal(weft("info", "--nonsense"), 2, "there is no option --nonsense (")
 

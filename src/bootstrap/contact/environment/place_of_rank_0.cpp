@@ -8,8 +8,11 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <exception>
 #include <memory>
 #include <thread>
+
+#include <weft/error.hpp>
 
 #include "base/host/uninterrupted.hpp"
 #include "base/system_call.hpp"
@@ -35,9 +38,15 @@ Found resolve(const EnvironmentJob& job, int& failure) {
 
 std::vector<sockets::Address> places_of(const EnvironmentJob& job) {
   const auto all = sockets::list_interfaces();
-  std::vector<sockets::Address> places =
-      sockets::addresses_to_listen_at(sockets::select_interfaces(all, job.interfaces), job.interfaces);
-  if (places.empty()) return places;
+  std::vector<sockets::Address> places;
+  std::exception_ptr wrong;
+  try {
+    places =
+        sockets::addresses_to_listen_at(sockets::select_interfaces(all, job.interfaces), job.interfaces);
+    if (places.empty()) return places;
+  } catch (const Error&) {
+    wrong = std::current_exception();  // rank 0 cannot join, and tells the others why, where they come to
+  }
   int failure = 0;
   const Found told = resolve(job, failure);
   for (const addrinfo* each = told.get(); each != nullptr; each = each->ai_next)
@@ -48,6 +57,7 @@ std::vector<sockets::Address> places_of(const EnvironmentJob& job) {
           to_text(own.address) == text.data() && std::ranges::find(places, own.address) == places.end())
         places.push_back(own.address);
     }
+  if (places.empty()) std::rethrow_exception(wrong);
   return places;
 }
 

@@ -32,7 +32,8 @@ class SessionDevice::Visit {
 
 bool SessionDevice::is_laden() const noexcept {
   return !is_stopped() && (is_staging_.load(std::memory_order_relaxed) ||
-                           owes_batch_.load(std::memory_order_relaxed) || transport_->is_laden());
+                           owes_batch_.load(std::memory_order_relaxed) ||
+                           owes_credit_.load(std::memory_order_relaxed) || transport_->is_laden());
 }
 
 void SessionDevice::carry() noexcept {
@@ -41,6 +42,12 @@ void SessionDevice::carry() noexcept {
     if (!visit.owns() || is_stopped()) return;
     flush_links(true);
     transport_->carry(*this);
+    // The program may have made its last call for long, and its peers end only when they have this credit.
+    if (idle_drives_ == 0) {
+      idle_drives_ = 1;
+      idle_since_ = base::now_ns();
+    }
+    return_credit_when_idle();
     serve_links();
   }
   // What has been read meanwhile rings for no sleeping thread any more.
