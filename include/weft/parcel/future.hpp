@@ -2,6 +2,7 @@
 #pragma once
 
 #include <weft/parcel/detail/future_state.hpp>
+#include <weft/parcel/detail/then.hpp>
 #include <weft/parcel/task.hpp>
 #include <weft/parcel/waiter.hpp>
 
@@ -15,15 +16,7 @@
 namespace weft::parcel {
 
 template <class T>
-class Promise;
-template <class T>
 class SharedFuture;
-
-namespace detail {
-template <class T>
-class Awaiting;
-struct PromiseAccess;
-}  // namespace detail
 
 /// A value that is not there yet, of an action on some rank, a task, or a channel. Move-only, with one
 /// consumer: get(), then(), co_await or share(), once; SharedFuture is for several. Calls for a value that a
@@ -217,9 +210,20 @@ template <class T>
   return Future<T>(std::move(state));
 }
 
+template <class T>
+template <class Function>
+auto Future<T>::then(Function function) {
+  using Call = detail::ThenCall<T, Function>;
+  auto state = take_state("then()");
+  Promise<typename Call::Result> promise(state->scheduler());
+  auto result = promise.future();
+  detail::FutureState<T>& waited = *state;
+  waited.when_ready(detail::continuation(Call{std::move(state), std::move(promise), std::move(function)}));
+  return result;
+}
+
 }  // namespace weft::parcel
 
-#include <weft/parcel/detail/then.hpp>
 // Behind what they stand on:
 #include <weft/parcel/detail/coroutine.hpp>
 #include <weft/parcel/shared_future.hpp>

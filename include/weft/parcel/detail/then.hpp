@@ -1,11 +1,19 @@
-// How futures go on: promises that get what a function returns, and continuations. Included by future.hpp.
+// How futures go on: promises that get what a function returns, and continuations. For future.hpp.
 #pragma once
 
-#include <weft/parcel/future.hpp>
+#include <weft/parcel/detail/future_state.hpp>
 
 #include <coroutine>
+#include <exception>
+#include <type_traits>
+#include <utility>
 
 namespace weft::parcel {
+
+template <class T>
+class Future;
+template <class T>
+class Promise;
 
 namespace detail {
 
@@ -151,17 +159,4 @@ class Awaiting final : public Continuation {
 };
 
 }  // namespace detail
-
-template <class T>
-template <class Function>
-auto Future<T>::then(Function function) {
-  using Call = detail::ThenCall<T, Function>;
-  auto state = take_state("then()");
-  Promise<typename Call::Result> promise(state->scheduler());
-  auto result = promise.future();
-  detail::FutureState<T>& waited = *state;
-  waited.when_ready(detail::continuation(Call{std::move(state), std::move(promise), std::move(function)}));
-  return result;
-}
-
 }  // namespace weft::parcel
