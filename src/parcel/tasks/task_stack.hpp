@@ -46,7 +46,7 @@ class TaskStack final : public Task {
 
   /// Leaves this stack, on which the caller runs, for `target`, whose worker becomes the one of this.
   /// Returns when something switches back to it, maybe in another thread.
-  [[gnu::no_sanitize("thread")]] void switch_to(TaskStack& target, AfterSwitch after) noexcept;
+  __attribute__((no_sanitize("thread"))) void switch_to(TaskStack& target, AfterSwitch after) noexcept;
 
   /// Whether running the task goes on with one that has waited.
   [[nodiscard]] static bool is_stack(const Task& task) noexcept { return task.execute == &go_on; }
