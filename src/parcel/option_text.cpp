@@ -194,8 +194,7 @@ std::string text_of(const RuntimeOptions& options) {
          ",zero_copy=" + std::to_string(options.zero_copy) +
          ",message_limit=" + std::to_string(options.message_limit) +
          ",pending_limit=" + std::to_string(options.pending_limit) + ",pace=" + std::to_string(options.pace) +
-         ",connections=" + std::to_string(options.connections) +
-         ",stack=" + std::to_string(options.stack) +
+         ",connections=" + std::to_string(options.connections) + ",stack=" + std::to_string(options.stack) +
          (options.name.empty() ? "" : ",name=" + std::string(options.name));
 }
 

@@ -14,7 +14,6 @@
 #include <utility>
 
 #include "parcel/action_registry.hpp"
-#include "parcel/rank_comparison.hpp"
 #include "parcel/connections/connection_port.hpp"
 #include "parcel/core.hpp"
 #include "parcel/ended_cores.hpp"
@@ -23,6 +22,7 @@
 #include "parcel/ports/tcp/tcp_port.hpp"
 #include "parcel/ports/weft/weft_port.hpp"
 #include "parcel/ports/weft/weft_two_sided.hpp"
+#include "parcel/rank_comparison.hpp"
 
 namespace weft::parcel {
 

@@ -70,8 +70,8 @@ class [[nodiscard]] Future {
 
   /// Calls `function` with the value, as a task, when it is there, and returns the future of its result; of a
   /// function that returns a `Future<U>`, that is a `Future<U>`. An exception goes on to that future, and
-  /// `function` is not called; one that takes a `Future<T>` instead of a T gets exceptions as well, in a future
-  /// that is ready.
+  /// `function` is not called; one that takes a `Future<T>` instead of a T gets exceptions as well, in a
+  /// future that is ready.
   template <class Function>
   auto then(Function function);
   /// Likewise by an executor (executor.hpp), instead of as a task.

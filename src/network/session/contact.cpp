@@ -13,8 +13,9 @@ namespace {
 
 constexpr std::uint32_t kForTheNetwork = 8;  // messages of the network itself that a link may have under way
 /// Credits are returned in batches, and when they are asked for; the rest is returned, by the courier where
-/// the program makes no call, when nothing has come for long: this rank may not be there to answer when a peer that ends asks whether everything has been
-/// taken. Not soon, because a credit for each message would double what is sent.
+/// the program makes no call, when nothing has come for long: this rank may not be there to answer when a
+/// peer that ends asks whether everything has been taken. Not soon, because a credit for each message would
+/// double what is sent.
 constexpr std::int64_t kIdleFor = 10'000'000;  // nanoseconds
 constexpr std::uint32_t kIdleDrivesPerClock = 64;
 constexpr std::uint32_t kMostCredits = 1U << 20;

@@ -113,8 +113,7 @@ std::size_t SessionDevice::deliver(Lane& lane, Sink& sink, std::size_t limit) no
     credit_is_due_.store(true, std::memory_order_release);
     // Pairs with the acquire in serve_links(), which tells of all that has been taken.
     owes_credit_.store(true, std::memory_order_release);
-    if (lane.taken.load(std::memory_order_relaxed) - lane.told.load(std::memory_order_relaxed) >=
-        lane.batch)
+    if (lane.taken.load(std::memory_order_relaxed) - lane.told.load(std::memory_order_relaxed) >= lane.batch)
       owes_batch_.store(true, std::memory_order_relaxed);
     shared_.courier.call();
   }

@@ -248,8 +248,8 @@ class SessionDevice {
   std::array<std::unique_ptr<Row[]>, detail::DevicePath::kMaxDevices> owned_rows_;
   Link* staged_links_ = nullptr;  // links that may have a staged frame
   std::uint64_t changes_seen_ = 0;
-  std::uint32_t idle_drives_ = 0;        // calls of drive() since a message came
-  std::int64_t idle_since_ = 0;          // time of the first of these
+  std::uint32_t idle_drives_ = 0;  // calls of drive() since a message came
+  std::int64_t idle_since_ = 0;    // time of the first of these
   bool returns_all_credit_ = false;
   std::int64_t drain_asked_ = 0;  // time at which peers were last asked for credit
   bool links_need_service_ = false;

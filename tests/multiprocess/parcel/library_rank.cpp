@@ -36,7 +36,8 @@ void late(const char* path) {
 
 /// The ranks load them in another order.
 void same_names(const char* first, const char* second) {
-  const bool is_reversed = std::getenv("WEFT_RANK") != nullptr && std::string(std::getenv("WEFT_RANK")) == "1";
+  const bool is_reversed =
+      std::getenv("WEFT_RANK") != nullptr && std::string(std::getenv("WEFT_RANK")) == "1";
   const Ask one = load(is_reversed ? second : first);
   const Ask other = load(is_reversed ? first : second);
   Runtime runtime;

@@ -41,8 +41,7 @@ std::vector<sockets::Address> places_of(const EnvironmentJob& job) {
   std::vector<sockets::Address> places;
   std::exception_ptr wrong;
   try {
-    places =
-        sockets::addresses_to_listen_at(sockets::select_interfaces(all, job.interfaces), job.interfaces);
+    places = sockets::addresses_to_listen_at(sockets::select_interfaces(all, job.interfaces), job.interfaces);
     if (places.empty()) return places;
   } catch (const Error&) {
     wrong = std::current_exception();  // rank 0 cannot join, and tells the others why, where they come to

@@ -31,9 +31,9 @@ class SessionDevice::Visit {
 };
 
 bool SessionDevice::is_laden() const noexcept {
-  return !is_stopped() && (is_staging_.load(std::memory_order_relaxed) ||
-                           owes_batch_.load(std::memory_order_relaxed) ||
-                           owes_credit_.load(std::memory_order_relaxed) || transport_->is_laden());
+  return !is_stopped() &&
+         (is_staging_.load(std::memory_order_relaxed) || owes_batch_.load(std::memory_order_relaxed) ||
+          owes_credit_.load(std::memory_order_relaxed) || transport_->is_laden());
 }
 
 void SessionDevice::carry() noexcept {

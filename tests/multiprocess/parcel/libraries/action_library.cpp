@@ -1,4 +1,5 @@
-// A library with an action; ACTION_ANSWER is what that returns. Libraries of other answers have the same names.
+// A library with an action; ACTION_ANSWER is what that returns. Libraries of other answers have the same
+// names.
 #include <weft/parcel/parcel.hpp>
 
 #include <string>
