@@ -39,7 +39,10 @@ inline void pack(const OutgoingMessage& message, std::byte* at) noexcept {
   put(&head_size, sizeof head_size);
   put(message.head.bytes().data(), head_size);
   for (const Bytes chunk : message.chunks) {
-    at = base + aligned_offset(static_cast<std::size_t>(at - base));
+    // What the packet held before is nobody's but its owner's.
+    std::byte* const begin = base + aligned_offset(static_cast<std::size_t>(at - base));
+    std::memset(at, 0, static_cast<std::size_t>(begin - at));
+    at = begin;
     put(chunk.data(), chunk.size());
   }
 }
