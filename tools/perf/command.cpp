@@ -1,6 +1,7 @@
 #include "command.hpp"
 
 #include <fmt/core.h>
+#include <signal.h>
 
 #include <cstdio>
 #include <optional>
@@ -38,6 +39,12 @@ int command_perf(int argc, char** argv) {
   std::optional<perf::ReportFolder> report;
   if (options.report) report.emplace(*options.report);
   const perf::Results results = perf::compare(options, parsed.measurements);
+  if (const int signal = perf::Interruption::signal(); signal != 0 && !perf::has_rounds(results)) {
+    // Nothing is known that was not known before: files stay as they are.
+    json.reset();
+    ::signal(signal, SIG_DFL);
+    ::raise(signal);
+  }
   if (report) report->write(results, command_text("weft perf", argc, argv));
   if (json) json->write(perf::as_json(results));
   const bool prints_json = options.json == "-";

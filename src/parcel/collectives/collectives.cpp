@@ -49,10 +49,9 @@ std::string rank_at(const GroupMembers& members, int place) {
              : "a rank that is no member";
 }
 
-/// Two members that differ.
-CollectiveFailure difference(const CollectiveKey& key, const GroupMembers& members, const std::string& tag,
-                             int first, const CollectiveCall& first_call, int second,
-                             const CollectiveCall& second_call) {
+CollectiveFailure failure_of(const CollectiveKey& key, const GroupMembers& members, const std::string& tag,
+                             const CollectiveDifference& difference) {
+  const auto& [first, first_call, second, second_call] = difference;
   std::string text = "collective " + std::to_string(key.number + 1) +
                      (tag.empty() ? "" : " with tag '" + tag + "'") + " of " + text_of(members) + ": " +
                      rank_at(members, first) + " calls " + text_of(first_call, members) + ", " +
@@ -60,7 +59,7 @@ CollectiveFailure difference(const CollectiveKey& key, const GroupMembers& membe
   if (first_call.kind == second_call.kind && first_call.root == second_call.root)
     text += " of values of another type";
   text += "; all members call the same, in the same order";
-  return {std::make_exception_ptr(CollectiveError(text)), -1, text};
+  return {std::make_exception_ptr(CollectiveError(text)), -1, text, false, {}};
 }
 
 }  // namespace
@@ -88,14 +87,15 @@ std::shared_ptr<CollectiveInstance> Collectives::join(std::unique_lock<std::mute
   if (const auto ended = ended_.find(key); ended != ended_.end()) {
     failure = std::move(ended->second);
     ended_.erase(ended);
+    if (failure.difference) failure = failure_of(key, *members, std::string(tag), *failure.difference);
   }
   for (const int rank : members->ranks)
     if (!failure.error && failed_[static_cast<std::size_t>(rank)])
-      failure = {std::make_exception_ptr(PeerFailed(rank)), rank, {}};
+      failure = {std::make_exception_ptr(PeerFailed(rank)), rank, {}, false, {}};
   std::shared_ptr<CollectiveInstance>& instance = instances_[key];
   if (!failure.error && instance && instance->call != call)
     failure =
-        difference(key, *members, std::string(tag), instance->caller, instance->call, members->own, call);
+        failure_of(key, *members, std::string(tag), {instance->caller, instance->call, members->own, call});
   if (failure.error) {
     instances_.erase(key);
     note_failure(key);
@@ -130,15 +130,12 @@ std::shared_ptr<CollectiveInstance> Collectives::find(std::unique_lock<std::mute
   }
   const auto instance = found->second;
   if (instance->call == message.call) return instance;
+  const CollectiveDifference difference{message.from, message.call, instance->caller, instance->call};
   CollectiveFailure failure;
-  if (instance->members) {
-    failure = difference(message.key, *instance->members, instance->tag, message.from, message.call,
-                         instance->caller, instance->call);
-  } else {
-    // Who differs is known; how the group is called will be known when this rank calls.
-    failure.text = "the members of a group do not call the same collectives in the same order";
-    failure.error = std::make_exception_ptr(CollectiveError(failure.text));
-  }
+  if (instance->members)
+    failure = failure_of(message.key, *instance->members, instance->tag, difference);
+  else
+    failure.difference = difference;  // who the members are will be known when this rank calls
   lock.unlock();
   fail(message.key, failure);
   return nullptr;
@@ -157,7 +154,7 @@ void Collectives::look_at_late(std::unique_lock<std::mutex>& lock, const Collect
   if (own == message.call || calls.has_failed[message.key.number % calls.recent.size()]) return;
   const auto members = calls.members;
   CollectiveFailure failure =
-      difference(message.key, *members, {}, message.from, message.call, members->own, own);
+      failure_of(message.key, *members, {}, {message.from, message.call, members->own, own});
   // What this rank has got is gone: its next call says it.
   CollectiveKey next = message.key;
   next.number = calls.count;
@@ -203,7 +200,7 @@ void Collectives::fail(const CollectiveKey& key, const CollectiveFailure& failur
 void Collectives::failed_elsewhere(const CollectiveKey& key, int failed_rank, const std::string& text) {
   const std::exception_ptr error = failed_rank >= 0 ? std::make_exception_ptr(PeerFailed(failed_rank))
                                                     : std::make_exception_ptr(CollectiveError(text));
-  if (const auto instance = take(key, {error, failed_rank, text, true})) instance->fail(error);
+  if (const auto instance = take(key, {error, failed_rank, text, true, {}})) instance->fail(error);
 }
 
 void Collectives::peer_failed(int rank) noexcept {
@@ -219,7 +216,7 @@ void Collectives::peer_failed(int rank) noexcept {
   // As tasks: a worker that moves communication must not send.
   for (const CollectiveKey& key : keys)
     schedule_call(core_.scheduler(), [this, key, rank]() noexcept {
-      fail(key, {std::make_exception_ptr(PeerFailed(rank)), rank, {}});
+      fail(key, {std::make_exception_ptr(PeerFailed(rank)), rank, {}, false, {}});
     });
 }
 

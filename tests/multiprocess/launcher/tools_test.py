@@ -1,6 +1,7 @@
 """What holds for every tool: help that a terminal shows whole, output that is lost is told, wrong options, nothing unfinished stays."""
 
 import fcntl
+import itertools
 import os
 import pty
 import signal
@@ -108,9 +109,12 @@ class WrongOptions(unittest.TestCase):
 
 
 def heed_signals():
-    """In a child: whoever runs the tests may ignore signals (nohup, background jobs), and that would be inherited."""
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    """In a child: whoever runs the tests may ignore or block signals (nohup, background jobs, supervisors that read them from a
+    descriptor), and both would be inherited."""
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    for number in numbers:
         signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, numbers)
 
 
 class CtrlC(unittest.TestCase):
@@ -122,14 +126,18 @@ class CtrlC(unittest.TestCase):
         self.directory = Path(directory.name)
         (self.directory / "tmp").mkdir()
 
-    def interrupt(self, command, begun, ending=signal.SIGINT):
-        """Starts the command, sends it the signal once a file that matches `begun` is there, and waits for its end."""
+    def interrupt(self, command, begun, ending=signal.SIGINT, with_children=False):
+        """Starts the command, sends it the signal once a file that matches `begun` (and a process that it has started) is there,
+        and waits for its end."""
         with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                               cwd=self.directory, env={**os.environ, "TMPDIR": str(self.directory / "tmp")},
                               preexec_fn=heed_signals) as process:
             try:
                 deadline = time.monotonic() + HANG_GUARD_S
-                while not list(self.directory.glob(begun)) and process.poll() is None and time.monotonic() < deadline:
+                children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+                while process.poll() is None and time.monotonic() < deadline:
+                    if list(self.directory.glob(begun)) and (not with_children or children.read_text()):
+                        break
                     time.sleep(0.005)
                 self.assertIsNone(process.poll(), f"{command} has ended before it could be interrupted")
                 process.send_signal(ending)
@@ -142,9 +150,9 @@ class CtrlC(unittest.TestCase):
 
     def test_leaves_results_as_they_were(self):
         (self.directory / "old.json").write_text("before\n")
-        for ending in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        for ending, with_children in itertools.product((signal.SIGINT, signal.SIGTERM, signal.SIGHUP), (False, True)):
             self.interrupt([WEFT, "perf", "--only", "latency/bare-cache-line", "--rounds", "5", "--seconds", "60", "--json", "old.json"],
-                           "old.json.partial-*", ending)
+                           "old.json.partial-*", ending, with_children)
             self.assertEqual(self.files(), ["old.json"])
             self.assertEqual((self.directory / "old.json").read_text(), "before\n")
 

@@ -1,8 +1,7 @@
 #include "perf/measure/interruption.hpp"
 
-#include <signal.h>
-
 #include <csignal>
+#include <cstddef>
 
 namespace weft::tools::perf {
 
@@ -10,26 +9,24 @@ namespace {
 
 volatile std::sig_atomic_t come = 0;
 
-constexpr int kSignals[] = {SIGINT, SIGTERM};
-
-void set(void (*handler)(int)) {
-  for (const int signal : kSignals) {
-    struct sigaction action {};
-    if (::sigaction(signal, nullptr, &action) != 0 || action.sa_handler == SIG_IGN) continue;
-    action = {};
-    action.sa_handler = handler;
-    action.sa_flags = SA_RESETHAND;
-    ::sigaction(signal, &action, nullptr);
-  }
-}
+constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP};
 
 }  // namespace
 
 Interruption::Interruption() {
-  set([](int signal) { come = signal; });
+  for (std::size_t i = 0; i < before_.size(); ++i) {
+    struct sigaction action {};
+    ::sigaction(kSignals[i], nullptr, &before_[i]);
+    if (before_[i].sa_handler == SIG_IGN) continue;
+    action.sa_handler = [](int signal) { come = signal; };
+    action.sa_flags = static_cast<int>(SA_RESETHAND);
+    ::sigaction(kSignals[i], &action, nullptr);
+  }
 }
 
-Interruption::~Interruption() { set(SIG_DFL); }
+Interruption::~Interruption() {
+  for (std::size_t i = 0; i < before_.size(); ++i) ::sigaction(kSignals[i], &before_[i], nullptr);
+}
 
 int Interruption::signal() noexcept { return come; }
 

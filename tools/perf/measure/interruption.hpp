@@ -1,8 +1,12 @@
 #pragma once
 
+#include <signal.h>
+
+#include <array>
+
 namespace weft::tools::perf {
 
-/// While one lives, SIGINT and SIGTERM end what is being measured, and what is measured so far is told. A
+/// While one lives, SIGINT, SIGTERM and SIGHUP end what is being measured, and what is measured so far is told. A
 /// second signal ends the program as usual.
 class Interruption {
  public:
@@ -13,6 +17,9 @@ class Interruption {
 
   /// The signal that has come; 0: none.
   [[nodiscard]] static int signal() noexcept;
+
+ private:
+  std::array<struct sigaction, 3> before_{};  ///< of each of these signals
 };
 
 }  // namespace weft::tools::perf

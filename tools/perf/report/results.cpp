@@ -64,6 +64,10 @@ bool is_disturbed(const Series& series, const Round& round) {
   return !round.kept || lost_cores(series, round);
 }
 
+bool has_rounds(const Results& results) {
+  return std::ranges::any_of(results.series, [](const Series& series) { return !series.rounds.empty(); });
+}
+
 BusyRounds busy_rounds(const Results& results) {
   BusyRounds rounds;
   for (const Series& series : results.series) {

@@ -66,6 +66,8 @@ struct BusyRounds {
   std::size_t all = 0;
 };
 BusyRounds busy_rounds(const Results& results);
+/// Returns true when anything was measured.
+bool has_rounds(const Results& results);
 /// The number of rounds of a series that are left out of its figures.
 std::size_t left_out(const Series& series);
 

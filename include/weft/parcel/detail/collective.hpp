@@ -94,12 +94,21 @@ struct CollectiveInstance {
   std::string tag;
 };
 
+/// Two members whose calls differ.
+struct CollectiveDifference {
+  int first = -1;  ///< place
+  CollectiveCall first_call;
+  int second = -1;
+  CollectiveCall second_call;
+};
+
 /// Why a collective has ended without values.
 struct CollectiveFailure {
   std::exception_ptr error;
   int rank = -1;     ///< that has failed; or
   std::string text;  ///< for the other members
   bool is_told = false;
+  std::optional<CollectiveDifference> difference;  ///< to be put in words by whoever knows the members
 };
 
 /// The collectives of a runtime that are under way.
@@ -247,7 +256,8 @@ void advance(Runtime& runtime, Collectives& all, std::unique_lock<std::mutex>& l
 template <class What>
 void or_fail(Runtime& runtime, Collectives& all, std::unique_lock<std::mutex>& lock, const CollectiveKey& key,
              const What& what) {
-  CollectiveFailure failure{nullptr, -1, "an exception that is no std::exception"};
+  CollectiveFailure failure;
+  failure.text = "an exception that is no std::exception";
   try {
     what();
     return;
