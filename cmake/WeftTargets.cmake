@@ -39,11 +39,12 @@ function(weft_target_defaults target)
     RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
 endfunction()
 
-# weft_precompile(<target> <headers>...): what most files of the target include is compiled once, where no compiler cache
-# serves better. Files include what they use all the same: they are compiled without it, too.
+# weft_precompile(<target> <headers>...): what most files of the target include, with these of the standard library, is
+# compiled once, where no compiler cache serves better. Files include what they use all the same: they are compiled without it, too.
 function(weft_precompile target)
   if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-    target_precompile_headers(${target} PRIVATE ${ARGN})
+    target_precompile_headers(${target} PRIVATE ${ARGN} <algorithm> <array> <atomic> <chrono> <cstring> <deque> <functional> <map>
+      <memory> <mutex> <optional> <span> <string> <thread> <vector>)
   endif()
 endfunction()
 
@@ -63,6 +64,7 @@ function(weft_add_program target output_name core folder)
   if(sources)
     add_library(${core} STATIC ${sources})
     weft_target_defaults(${core})
+    weft_precompile(${core} <fmt/format.h>)
   else()
     add_library(${core} INTERFACE)
   endif()
