@@ -10,7 +10,7 @@ import unittest
 from pathlib import Path
 
 ROOT = Path(os.environ["WEFTDEV_SOURCE_DIR"])
-VERBS = ["build", "run", "test", "bench", "docs", "format", "check", "clean"]
+VERBS = ["build", "run", "test", "bench", "mutate", "docs", "format", "check", "clean"]
 
 
 def dev(*arguments, **options):
@@ -32,7 +32,7 @@ class Dev(unittest.TestCase):
 
     def test_refuses_what_it_does_not_know_in_one_line(self):
         for arguments in (["fly"], ["build", "--fast"], ["test", "--sanitize", "msan"], ["test", "--preset"],
-                          ["run", "--ranks", "many"], ["clean", "all"], ["build", "--target", "sparc"], ["test", "--target", "aarch65"],
+                          ["run", "--ranks", "many"], ["clean", "all"], ["build", "--target", "sparc"], ["mutate", "--list", "--only", "no-such-fault"], ["test", "--target", "aarch65"],
                           ["build", "--compiler", "cc"]):
             result = dev(*arguments)
             self.assertEqual(result.returncode, 2, arguments)
