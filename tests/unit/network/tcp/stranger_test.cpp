@@ -1,15 +1,10 @@
 // What strangers send to the port of a rank is refused and counted: rubbish, half a greeting, the greeting of
 // another job, a greeting that was overheard; and what a rank of the job sends that cannot be.
-#include "bootstrap/in_process/hub.hpp"
-#include "network/session/message_format.hpp"
-#include "network/tcp/connection.hpp"
-#include "network/tcp/record.hpp"
 #include "sockets/acceptor.hpp"
-#include "support/ranks.hpp"
+#include "unit/network/tcp/impostor.hpp"
 
 #include <gtest/gtest.h>
 
-#include <arpa/inet.h>
 #include <poll.h>
 
 #include <chrono>
@@ -23,41 +18,14 @@ namespace weft::network::tcp {
 namespace {
 
 using namespace std::chrono_literals;
+using test::connect_to;
+using test::read_to_the_end;
+using test::send_object;
+using test::TcpImpostor;
 
 const std::array<std::byte, kSecretBytes> kSecret = {std::byte{1}, std::byte{2}};
 const std::array<std::byte, kSecretBytes> kOtherSecret = {std::byte{9}};
 constexpr std::string_view kJob = "0123456789abcdef0123456789abcdef";
-
-/// Connects to the loopback address; the descriptor blocks.
-base::Descriptor connect_to(std::uint16_t port) {
-  base::Descriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sockaddr_in there{};
-  there.sin_family = AF_INET;
-  there.sin_port = htons(port);
-  there.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  EXPECT_EQ(::connect(socket.get(), reinterpret_cast<sockaddr*>(&there), sizeof there), 0);
-  return socket;
-}
-
-template <class Object>
-void send_object(const base::Descriptor& socket, const Object& object) {
-  EXPECT_EQ(::send(socket.get(), &object, sizeof object, MSG_NOSIGNAL), static_cast<ssize_t>(sizeof object));
-}
-
-/// Calls `progress` until the peer has closed; returns what it has sent before.
-template <class Progress>
-std::vector<std::byte> read_to_the_end(const base::Descriptor& socket, const Progress& progress) {
-  std::vector<std::byte> all;
-  std::array<std::byte, 256> part;
-  EXPECT_TRUE(test::until(
-      [&] {
-        const ssize_t got = ::recv(socket.get(), part.data(), part.size(), MSG_DONTWAIT);
-        if (got > 0) all.insert(all.end(), part.begin(), part.begin() + got);
-        return got == 0 || (got < 0 && errno != EAGAIN);
-      },
-      progress));
-  return all;
-}
 
 class TcpStranger : public testing::Test {
  protected:
@@ -81,7 +49,7 @@ class TcpStranger : public testing::Test {
   Challenge challenge(const base::Descriptor& socket, const Introduction& introduction) {
     send_object(socket, introduction);
     Challenge challenge;
-    EXPECT_TRUE(test::until(
+    EXPECT_TRUE(weft::test::until(
         [&] {
           return ::recv(socket.get(), &challenge, sizeof challenge, MSG_DONTWAIT | MSG_PEEK) ==
                  static_cast<ssize_t>(sizeof challenge);
@@ -108,8 +76,8 @@ TEST_F(TcpStranger, who_knows_the_secret_is_accepted) {
   EXPECT_EQ(fault_of(told, kSecret, own), "");
   send_object(socket, proof_of_connector(kSecret, own, told));
   Accepted* accepted = nullptr;
-  EXPECT_TRUE(
-      test::until([&] { return (accepted = inbox_.take_all()) != nullptr; }, [&] { acceptor_.serve(); }));
+  EXPECT_TRUE(weft::test::until([&] { return (accepted = inbox_.take_all()) != nullptr; },
+                                [&] { acceptor_.serve(); }));
   const std::unique_ptr<Accepted> owner(accepted);
   ASSERT_NE(accepted, nullptr);
   EXPECT_EQ(accepted->introduction.from_rank, 2U);
@@ -163,8 +131,8 @@ TEST_F(TcpStranger, who_sends_an_overheard_greeting_is_refused) {
     proof = proof_of_connector(kSecret, overheard, told);
     send_object(socket, proof);
     Accepted* accepted = nullptr;
-    EXPECT_TRUE(
-        test::until([&] { return (accepted = inbox_.take_all()) != nullptr; }, [&] { acceptor_.serve(); }));
+    EXPECT_TRUE(weft::test::until([&] { return (accepted = inbox_.take_all()) != nullptr; },
+                                  [&] { acceptor_.serve(); }));
     const std::unique_ptr<Accepted> owner(accepted);
   }
   const base::Descriptor socket = connect_to(acceptor_.port());
@@ -235,73 +203,10 @@ TEST_F(TcpStranger, thousands_of_bytes_that_are_no_greeting_keep_no_rank_of_the_
   }
   send_object(socket, proof_of_connector(kSecret, own, told));
   Accepted* accepted = nullptr;
-  EXPECT_TRUE(
-      test::until([&] { return (accepted = inbox_.take_all()) != nullptr; }, [&] { acceptor_.serve(); }));
+  EXPECT_TRUE(weft::test::until([&] { return (accepted = inbox_.take_all()) != nullptr; },
+                                [&] { acceptor_.serve(); }));
   const std::unique_ptr<Accepted> owner(accepted);
 }
-
-/// A rank that has greeted as it should, and then sends something else than records of its own.
-class TcpImpostor : public testing::Test {
- protected:
-  TcpImpostor() : job_(3), victim_(job_, 1, {.attributes = kTcp}), endpoint_(victim_) {
-    bootstrap_ = job_.hub().join(2);
-    const auto record = bootstrap_->try_get(1, "tcp.device.0");
-    EXPECT_TRUE(record.has_value());
-    const auto address = decode(std::span(*record).subspan(sizeof(session::DeviceRecord)));
-    EXPECT_TRUE(address.has_value());
-    socket_ = connect_to(address->port);
-    Introduction own;
-    bootstrap_->job_id().copy(own.job_id.data(), own.job_id.size());
-    own.from_rank = 2;
-    own.to_rank = 1;
-    complete(own, Protection::none);
-    send_object(socket_, own);
-    Challenge told;
-    await(&told, sizeof told);
-    send_object(socket_, proof_of_connector(bootstrap_->secret(), own, told));
-    Answer answer;
-    await(&answer, sizeof answer);
-    EXPECT_EQ(answer.verdict, Verdict::accepted);
-  }
-
-  void await(void* to, std::size_t size) {
-    EXPECT_TRUE(test::until(
-        [&] {
-          return ::recv(socket_.get(), to, size, MSG_DONTWAIT | MSG_PEEK) == static_cast<ssize_t>(size);
-        },
-        [&] { endpoint_.progress(); }));
-    EXPECT_EQ(::recv(socket_.get(), to, size, 0), static_cast<ssize_t>(size));
-  }
-  void read_exactly(void* to, std::size_t size) {
-    auto* place = static_cast<std::byte*>(to);
-    const auto read_on = [&] {
-      const ssize_t got = ::recv(socket_.get(), place, size, MSG_DONTWAIT);
-      if (got > 0) place += got, size -= static_cast<std::size_t>(got);
-      return size == 0;
-    };
-    EXPECT_TRUE(test::until(read_on, [&] { endpoint_.progress(); }));
-  }
-  void send_record(const Record& record, std::span<const std::byte> bytes) {
-    send_object(socket_, record);
-    std::vector<std::byte> padded_bytes(bytes.begin(), bytes.end());
-    padded_bytes.resize(padded(bytes.size()));
-    if (!padded_bytes.empty()) {
-      EXPECT_GT(::send(socket_.get(), padded_bytes.data(), padded_bytes.size(), MSG_NOSIGNAL), 0);
-    }
-  }
-  void expect_cut_off() {
-    static_cast<void>(read_to_the_end(socket_, [&] { endpoint_.progress(); }));
-  }
-
-  inline static const std::vector<AttributeSetting> kTcp = {
-      {"network", "tcp"}, {"tcp_authenticate", "no"}, {"log", "error"}};
-
-  InProcessJob job_;
-  Runtime victim_;
-  Endpoint endpoint_;
-  std::unique_ptr<bootstrap::Bootstrap> bootstrap_;
-  base::Descriptor socket_;
-};
 
 TEST_F(TcpImpostor, that_sends_a_message_of_another_rank_is_cut_off) {
   session::Header header{};
@@ -350,8 +255,8 @@ TEST_F(TcpImpostor, whose_hello_has_half_a_handle_is_refused) {
   std::memcpy(bytes.data(), &header, sizeof header);
   std::memcpy(bytes.data() + sizeof header, &hello, sizeof hello);
   send_record({static_cast<std::uint32_t>(bytes.size()), RecordKind::message, {}, 0}, bytes);
-  EXPECT_TRUE(
-      test::until([&] { return victim_.counters().refused_messages == 1; }, [&] { endpoint_.progress(); }));
+  EXPECT_TRUE(weft::test::until([&] { return victim_.counters().refused_messages == 1; },
+                                [&] { endpoint_.progress(); }));
 }
 
 TEST_F(TcpImpostor, that_sends_a_record_that_is_too_long_is_cut_off) {
@@ -361,7 +266,7 @@ TEST_F(TcpImpostor, that_sends_a_record_that_is_too_long_is_cut_off) {
 }
 
 TEST_F(TcpImpostor, that_sends_data_nobody_asked_for_is_cut_off) {
-  const auto bytes = test::payload(64, 1);
+  const auto bytes = weft::test::payload(64, 1);
   send_record({64, RecordKind::data, {}, 7}, bytes);
   expect_cut_off();
 }
@@ -391,8 +296,9 @@ TEST_F(TcpImpostor, that_reads_slowly_is_refused_the_rest_of_a_region_that_is_re
   const FetchRequest request{key_of({region.remote().index, region.remote().generation}), 0, kSize};
   send_record({sizeof request, RecordKind::get, {}, 45}, std::as_bytes(std::span(&request, 1)));
   Record record{};
-  EXPECT_TRUE(test::until([&] { return ::recv(socket_.get(), &record, 1, MSG_DONTWAIT | MSG_PEEK) == 1; },
-                          [&] { endpoint_.progress(); }));
+  EXPECT_TRUE(
+      weft::test::until([&] { return ::recv(socket_.get(), &record, 1, MSG_DONTWAIT | MSG_PEEK) == 1; },
+                        [&] { endpoint_.progress(); }));
   region = MemoryRegion();  // while a piece is being written
   std::size_t received = 0;
   std::vector<std::byte> bytes(kLongestPiece);

@@ -1,0 +1,150 @@
+// What a rank of the job may not do once it has said hello: take credits that nobody has given, return those
+// that nobody has taken, write more than it was asked for, answer what has ended.
+#include "unit/network/tcp/impostor.hpp"
+
+#include <algorithm>
+
+namespace weft::network::tcp {
+namespace {
+
+using session::Kind;
+using test::TcpImpostor;
+
+template <class Payload>
+std::span<const std::byte> bytes_of_one(const Payload& payload) {
+  return std::as_bytes(std::span(&payload, 1));
+}
+
+class TcpTrespasser : public TcpImpostor {
+ protected:
+  // Beyond what travels as a message.
+  static constexpr int kSize = 10'000;
+
+  /// The victim gets from memory that this rank has; returns the request's record, whose token it waits for.
+  Record asked(std::span<std::byte> to) {
+    const RemoteRegion region{2, 0, 1, 0, 1 << 20, 0, 0};
+    EXPECT_TRUE(weft::test::until(
+        [&] { return endpoint_.post_get(2, region.at(0), to, {.completion = &gets_}).is_posted(); },
+        [&] { endpoint_.progress(); }));
+    static_cast<void>(read_record(RecordKind::get));
+    return record_;
+  }
+  void send_data(std::size_t size, std::uint64_t token) {
+    send_record({static_cast<std::uint32_t>(size), RecordKind::data, {}, token},
+                std::vector<std::byte>(size, std::byte{9}));
+  }
+
+  CompletionQueue gets_;
+};
+
+TEST_F(TcpTrespasser, that_returns_credit_for_what_was_not_sent_is_refused) {
+  exchange_hellos();
+  session::Credit credit{};
+  credit.taken[0] = 1;
+  send_message(Kind::credit, bytes_of_one(credit));
+  expect_refused(1);
+  credit = {};
+  credit.messages[0] = 1;
+  send_message(Kind::credit, bytes_of_one(credit));
+  expect_refused(2);
+  credit = {};
+  credit.handles = 1;
+  send_message(Kind::credit, bytes_of_one(credit));
+  expect_refused(3);
+}
+
+TEST_F(TcpTrespasser, that_says_what_has_another_length_than_its_kind_is_refused) {
+  exchange_hellos();
+  const std::array<std::byte, 3> few{};
+  std::uint64_t refused = 0;
+  for (const Kind kind : {Kind::credit, Kind::ask, Kind::handles}) {
+    send_message(kind, few);
+    expect_refused(++refused);
+  }
+  send_message(static_cast<Kind>(77), {});
+  expect_refused(++refused);
+  send_message(Kind::hello, {});
+  expect_refused(++refused);
+}
+
+TEST_F(TcpTrespasser, that_speaks_before_its_hello_is_refused) {
+  send_message(Kind::data, std::vector<std::byte>(8));
+  expect_refused(1);
+}
+
+TEST_F(TcpTrespasser, that_sends_beyond_its_credit_is_refused_what_is_beyond) {
+  const session::Hello hello = exchange_hellos();
+  ASSERT_GT(hello.credits, 0U);
+  ASSERT_LT(hello.credits, 5000U);
+  Counter counter;
+  const RemoteCompletion handle = victim_.expose(counter, {.id = 5});
+  // All of them are there when the victim looks: it returns no credit in between.
+  session::Header header{};
+  header.word = handle.bits() << 32;
+  header.rank = 2;
+  header.kind = Kind::urgent;  // of which the fewest may be under way
+  const std::uint32_t credits = session::credits_of(TrafficClass::urgent, hello.credits);
+  for (std::uint32_t count = 0; count < credits + 5; ++count)
+    send_record({sizeof header, RecordKind::message, {}, 0}, bytes_of_one(header));
+  EXPECT_TRUE(weft::test::until([&] { return victim_.counters().refused_messages >= 5; },
+                                [&] { endpoint_.progress(); }));
+}
+
+TEST_F(TcpTrespasser, that_sends_more_than_was_asked_for_is_cut_off_and_writes_nothing_behind_the_buffer) {
+  exchange_hellos();
+  std::vector<std::byte> memory(3 * kSize, std::byte{1});
+  const Record get = asked(std::span(memory).first(kSize));
+  send_data(2 * kSize, get.token);
+  expect_cut_off();
+  EXPECT_EQ(std::count(memory.begin() + kSize, memory.end(), std::byte{1}), 2 * kSize);
+}
+
+TEST_F(TcpTrespasser, that_answers_an_access_that_has_ended_is_cut_off) {
+  exchange_hellos();
+  std::vector<std::byte> memory(kSize, std::byte{1});
+  const Record first = asked(memory);
+  send_data(kSize, first.token);
+  send_record({0, RecordKind::get_ended, {}, first.token}, {});
+  Message ended;
+  EXPECT_TRUE(weft::test::until([&] { return gets_.pop(ended); }, [&] { endpoint_.progress(); }));
+  EXPECT_EQ(ended.outcome(), Outcome::ok);
+  EXPECT_EQ(memory, std::vector<std::byte>(kSize, std::byte{9}));
+  std::vector<std::byte> other(kSize, std::byte{2});
+  const Record second = asked(other);
+  EXPECT_NE(second.token, first.token);
+  send_data(kSize, first.token);
+  expect_cut_off();
+  EXPECT_EQ(other, std::vector<std::byte>(kSize, std::byte{2}));
+}
+
+TEST_F(TcpTrespasser, that_ends_a_get_before_its_bytes_is_cut_off) {
+  exchange_hellos();
+  std::vector<std::byte> memory(kSize, std::byte{1});
+  const Record get = asked(memory);
+  send_data(kSize / 2, get.token);
+  send_record({0, RecordKind::get_ended, {}, get.token}, {});
+  expect_cut_off();
+}
+
+TEST_F(TcpTrespasser, that_ends_a_get_as_if_it_were_a_put_is_cut_off) {
+  exchange_hellos();
+  std::vector<std::byte> memory(kSize, std::byte{1});
+  const Record get = asked(memory);
+  send_data(kSize, get.token);
+  send_record({0, RecordKind::put_ended, {}, get.token}, {});
+  expect_cut_off();
+}
+
+TEST_F(TcpTrespasser, that_refuses_a_get_ends_it_as_refused) {
+  exchange_hellos();
+  std::vector<std::byte> memory(kSize, std::byte{1});
+  const Record get = asked(memory);
+  send_record({0, RecordKind::refused, {}, get.token}, {});
+  Message ended;
+  EXPECT_TRUE(weft::test::until([&] { return gets_.pop(ended); }, [&] { endpoint_.progress(); }));
+  EXPECT_EQ(ended.outcome(), Outcome::refused);
+  EXPECT_EQ(memory, std::vector<std::byte>(kSize, std::byte{1}));
+}
+
+}  // namespace
+}  // namespace weft::network::tcp
