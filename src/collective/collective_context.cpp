@@ -139,7 +139,9 @@ void CollectiveContext::wait_for(Waiting& waiting, Completion& object) noexcept 
   char text[256] = "a collective";
   std::source_location where;
   if (const auto called = roll_call_.called(waiting.number, &where)) {
-    const std::string words = called->text(false) + (own_engine_ != nullptr ? " (engine " + std::to_string(engine_) + ")" : " (of a StreamGroup)");
+    const std::string words =
+        called->text(false) +
+        (own_engine_ != nullptr ? " (engine " + std::to_string(engine_) + ")" : " (of a StreamGroup)");
     text[words.copy(text, sizeof text - 1)] = '\0';
   }
   const detail::WaitCondition condition{
@@ -153,10 +155,10 @@ void CollectiveContext::wait_for(Waiting& waiting, Completion& object) noexcept 
 }
 
 void CollectiveContext::send_note(int peer, Bytes note) noexcept {
-  // Without a completion object so short a message is copied; what is refused may go by the backlog, and what
-  // that refuses is asked again.
-  static_cast<void>(
-      port_->post_am(peer, mailbox_.remote(), note, {.tag = Mailbox::kRollCall, .may_retry = false}));
+  // Without a completion object so short a message is copied. What is refused is asked again after a pause,
+  // if the collective has not ended until then; in the backlog it could be left when both ranks have what
+  // they waited for, and the end of this device would wait for a peer that has closed its own.
+  static_cast<void>(port_->post_am(peer, mailbox_.remote(), note, {.tag = Mailbox::kRollCall}));
 }
 
 void CollectiveContext::progress_alone() noexcept {

@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -62,6 +63,19 @@ TEST(StreamGroups, each_thread_has_one_with_collectives_of_its_own) {
         }
       });
     for (std::thread& thread : threads) thread.join();
+  });
+}
+
+// A rank that waits asks the other what it has called. Where the network has no room for the question, it
+// must not be left over, for a device that the other has closed meanwhile, when the answer is there.
+TEST(StreamGroups, end_right_after_a_wait_that_has_asked) {
+  run_ranks(2, {{"sim_slots", "1"}, {"sim_refuse", "90"}}, [](Runtime& runtime, int rank) {
+    for (int round = 0; round < 4; ++round) {
+      Stream stream(runtime);
+      StreamGroup group(runtime, stream);
+      if (rank == 1) std::this_thread::sleep_for(std::chrono::milliseconds(300));
+      EXPECT_EQ(group.barrier(), Outcome::ok);
+    }
   });
 }
 
