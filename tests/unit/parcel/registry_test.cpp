@@ -79,6 +79,7 @@ TEST(PendingCalls, AreTakenOnce) {
   EXPECT_EQ(calls.take(name, 1).state, &state);
   EXPECT_EQ(calls.take(name, 1).state, nullptr);
   EXPECT_NE(calls.add(1, {&state, nullptr}), name);
+  EXPECT_EQ(calls.take(name, 1).state, nullptr) << "the answer to the call that had the place before";
   EXPECT_EQ(calls.take_all(1).size(), 1U);
 }
 

@@ -286,6 +286,28 @@ TEST(Pools, ATaskThatTakesTooMuchOfItsStackEndsTheProcess) {
       "");
 }
 
+TEST(Latches, OpenWithTheLastArrivalAndForAllWhoWait) {
+  Latch latch(3);
+  std::atomic<bool> has_come{false};
+  std::atomic<int> early{0};
+  std::vector<std::thread> waiting;
+  for (int number = 0; number < 2; ++number)
+    waiting.emplace_back([&] {
+      latch.wait();
+      if (!has_come.load()) ++early;
+    });
+  // Those who wait have time to begin, and to go on too early.
+  const auto pause = [] { std::this_thread::sleep_for(std::chrono::milliseconds(20)); };
+  pause();
+  latch.count_down(2);
+  EXPECT_FALSE(latch.try_wait());
+  pause();
+  has_come = true;
+  latch.count_down();
+  for (std::thread& thread : waiting) thread.join();
+  EXPECT_EQ(early, 0);
+}
+
 TEST(Latches, RefuseWhatMakesNoSense) {
   EXPECT_THROW(Latch(-1), Error);
   Latch latch(1);

@@ -90,6 +90,30 @@ TEST_F(TcpTrespasser, that_sends_beyond_its_credit_is_refused_what_is_beyond) {
                                 [&] { endpoint_.progress(); }));
 }
 
+// Who waits until all is taken asks for the credit, and need not wait until a batch of it is due.
+TEST_F(TcpTrespasser, that_asks_is_told_what_has_been_taken_as_soon_as_that_is) {
+  exchange_hellos();
+  Counter counter;
+  const RemoteCompletion handle = victim_.expose(counter, {.id = 5});
+  session::Ask ask{};
+  ask.sent[0] = 1;
+  send_message(Kind::ask, bytes_of_one(ask));
+  session::Header header{};
+  header.word = handle.bits() << 32;
+  header.rank = 2;
+  header.kind = Kind::data;
+  send_record({sizeof header, RecordKind::message, {}, 0}, bytes_of_one(header));
+  session::Credit credit{};
+  do {
+    const std::vector<std::byte> answer = read_record(RecordKind::message);
+    std::memcpy(&header, answer.data(), sizeof header);
+    if (header.kind != Kind::credit || HasFailure()) continue;
+    std::memcpy(&credit, answer.data() + sizeof header, sizeof credit);
+  } while (credit.taken[0] == 0 && !HasFailure());
+  EXPECT_EQ(credit.taken[0], 1U);
+  EXPECT_EQ(credit.messages[0], 1U);
+}
+
 TEST_F(TcpTrespasser, that_sends_more_than_was_asked_for_is_cut_off_and_writes_nothing_behind_the_buffer) {
   exchange_hellos();
   std::vector<std::byte> memory(3 * kSize, std::byte{1});
