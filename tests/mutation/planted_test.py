@@ -41,7 +41,7 @@ class TheListOfThisTree(unittest.TestCase):
         known = {path.name for path in (scratch.ROOT / "tests").glob("*/*")} | {"concurrent", "budget"}
         for fault in planted.read_faults():
             for program in fault.programs:
-                if program == "weft-command" or program.startswith("test-program-"):
+                if program == "weft-command" or program.startswith(("test-program-", "example-")):
                     continue
                 self.assertIn(program.split("-", 1)[-1], known, f"{fault.name}: {program}")
 
