@@ -1,8 +1,6 @@
 // The listening side of the port tcp: accepts connections, and keeps those that have proved nothing few.
 #pragma once
 
-#include <asio.hpp>
-
 #include <sys/socket.h>
 
 #include <cerrno>
@@ -15,6 +13,7 @@
 #include <vector>
 
 #include "base/descriptor.hpp"
+#include "parcel/ports/tcp/asio.hpp"
 #include "parcel/ports/tcp/tcp_sockets.hpp"
 #include "parcel/ports/tcp/unproved.hpp"
 

@@ -3,8 +3,6 @@
 
 #include <weft/parcel/parcelport.hpp>
 
-#include <asio.hpp>
-
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -12,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "parcel/ports/tcp/asio.hpp"
 #include "parcel/ports/tcp/tcp_frame.hpp"
 
 namespace weft::parcel::tcp {

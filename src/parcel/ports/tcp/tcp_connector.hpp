@@ -1,8 +1,6 @@
 // The connecting side of the port tcp: finds the address at which a rank answers, and proves who is who.
 #pragma once
 
-#include <asio.hpp>
-
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -10,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "parcel/ports/tcp/asio.hpp"
 #include "parcel/ports/tcp/tcp_connections.hpp"
 #include "parcel/ports/tcp/tcp_frame.hpp"
 #include "parcel/ports/tcp/tcp_proof.hpp"

@@ -1,14 +1,13 @@
 // Every rank has a connection to each rank that it sends to, and receives over those that others have to it.
 // A message is one gather write: header, sizes of the chunks, head, chunks. Workers run the io_context.
 #include "parcel/ports/tcp/tcp_port.hpp"
+#include "parcel/ports/tcp/asio.hpp"
 
 #include <weft/error.hpp>
 #include <weft/parcel/detail/message_limits.hpp>
 #include <weft/runtime.hpp>
 
 #include <sodium.h>
-
-#include <asio.hpp>
 
 #include <algorithm>
 #include <atomic>

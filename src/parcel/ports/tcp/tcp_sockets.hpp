@@ -1,14 +1,13 @@
 // Where the port tcp listens, and what it connects to: src/sockets, as the network tcp of weft has them.
 #pragma once
 
-#include <asio.hpp>
-
 #include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "parcel/ports/tcp/asio.hpp"
 #include "sockets/addresses.hpp"
 #include "sockets/tcp_socket.hpp"
 

@@ -1,13 +1,13 @@
 // Connections to the port tcp whose peers have not said yet which rank they are.
 #pragma once
 
-#include <asio.hpp>
-
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <deque>
 #include <memory>
+
+#include "parcel/ports/tcp/asio.hpp"
 
 namespace weft::parcel::tcp {
 
