@@ -20,12 +20,31 @@
 
 #if defined(WEFT_STACKS_UNDER_ASAN)
 #include <sanitizer/common_interface_defs.h>
+#include <sanitizer/lsan_interface.h>
 #endif
 #if defined(WEFT_STACKS_UNDER_TSAN)
 #include <sanitizer/tsan_interface.h>
 #endif
 
 namespace weft::parcel {
+
+#if defined(WEFT_STACKS_UNDER_ASAN)
+inline constexpr bool kLooksForLeaks = true;  // in all of a slab: guard pages show in the table of mappings
+#else
+inline constexpr bool kLooksForLeaks = false;
+#endif
+
+/// What suspended tasks own is found through their stacks, and is no leak.
+inline void note_stacks([[maybe_unused]] const void* memory, [[maybe_unused]] std::size_t bytes) noexcept {
+#if defined(WEFT_STACKS_UNDER_ASAN)
+  __lsan_register_root_region(memory, bytes);
+#endif
+}
+inline void forget_stacks([[maybe_unused]] const void* memory, [[maybe_unused]] std::size_t bytes) noexcept {
+#if defined(WEFT_STACKS_UNDER_ASAN)
+  __lsan_unregister_root_region(memory, bytes);
+#endif
+}
 
 /// A stack as the sanitizers know it.
 struct SanitizedStack {

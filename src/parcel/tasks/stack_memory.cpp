@@ -11,6 +11,8 @@
 
 #include <weft/error.hpp>
 
+#include "parcel/tasks/sanitizer.hpp"
+
 namespace weft::parcel {
 
 namespace {
@@ -28,7 +30,7 @@ std::size_t page_size() noexcept {
 }
 
 void guard(std::byte* page) noexcept {
-  if (::madvise(page, page_size(), kGuardInstall) == 0) return;
+  if (!kLooksForLeaks && ::madvise(page, page_size(), kGuardInstall) == 0) return;
   if (guard_mappings.load(std::memory_order_relaxed) >= kMostGuardMappings) return;
   if (::mprotect(page, page_size(), PROT_NONE) == 0) guard_mappings.fetch_add(1, std::memory_order_relaxed);
 }
@@ -41,7 +43,10 @@ StackMemory::StackMemory(std::size_t size) noexcept
 std::size_t StackMemory::usable_size() const noexcept { return size_ - page_size(); }
 
 StackMemory::~StackMemory() {
-  for (const Slab& slab : slabs_) ::munmap(slab.memory, slab.bytes);
+  for (const Slab& slab : slabs_) {
+    forget_stacks(slab.memory, slab.bytes);
+    ::munmap(slab.memory, slab.bytes);
+  }
 }
 
 std::byte* StackMemory::make() {
@@ -56,6 +61,7 @@ std::byte* StackMemory::make() {
                   "; the parcel option stack makes them smaller");
     // A stack touches a page or two: a huge page each would be 2 MiB.
     ::madvise(memory, bytes, MADV_NOHUGEPAGE);
+    note_stacks(memory, bytes);
     slabs_.push_back({static_cast<std::byte*>(memory), bytes});
     next_ = slabs_.back().memory;
     left_ = bytes / size_;
