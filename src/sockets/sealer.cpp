@@ -39,10 +39,11 @@ struct alignas(64) Sealer::Keys {
   bool open(std::byte* bytes, std::size_t length, const std::byte* tag, const Number& nonce) const noexcept;
 };
 
-/// What is not to be hidden is what libsodium calls additional data of an empty text.
+/// What is not to be hidden is what libsodium calls additional data of an empty text, which has an address
+/// all the same.
 void Sealer::Keys::seal(std::byte* bytes, std::size_t length, std::byte* tag,
                         const Number& nonce) const noexcept {
-  unsigned char* const text = is_encrypted ? raw(bytes) : nullptr;
+  unsigned char* const text = raw(bytes);
   const unsigned char* const open_text = is_encrypted ? nullptr : raw(bytes);
   const std::size_t hidden = is_encrypted ? length : 0;
   const std::size_t open_length = is_encrypted ? 0 : length;
@@ -56,7 +57,7 @@ void Sealer::Keys::seal(std::byte* bytes, std::size_t length, std::byte* tag,
 
 bool Sealer::Keys::open(std::byte* bytes, std::size_t length, const std::byte* tag,
                         const Number& nonce) const noexcept {
-  unsigned char* const text = is_encrypted ? raw(bytes) : nullptr;
+  unsigned char* const text = raw(bytes);
   const unsigned char* const open_text = is_encrypted ? nullptr : raw(bytes);
   const std::size_t hidden = is_encrypted ? length : 0;
   const std::size_t open_length = is_encrypted ? 0 : length;
