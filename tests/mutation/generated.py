@@ -36,6 +36,8 @@ FOLDERS = {
     "tasks": ("src/parcel/tasks", [("unit-parcel", "*", {}), ("conformance-parcel", "*Waiting*:*BusyPeers*:BusyWorkers*:*Exceptions*", {}),
                                    ("concurrent", "DequeSchedules*:WaitState*", {})]),
 }
+# Why a mutant is left out.
+REASONS = ["does not compile", "is the same program", "does not link"]
 
 
 @dataclass
@@ -107,11 +109,11 @@ class Workshop:
         try:
             source.write_text(mutant.text)
             if not self.ninja(self.objects[mutant.source]):
-                return "does not compile"
+                return REASONS[0]
             if target.read_bytes() == compiled:
-                return "is the same program"
+                return REASONS[1]
             if not self.ninja(*programs):
-                return "does not link"
+                return REASONS[2]
             for program in programs:
                 shutil.copy2(self.scratch.build / "bin" / "tests" / program, place / program)
             return ""
@@ -177,26 +179,60 @@ def judge_folder(folder, arguments, scratch, environment, program):
     return made, left_out, [mutant for mutant, _ in under_way]
 
 
-def share_of(mutants):
-    return 100 * sum(mutant.outcome == "caught" for mutant in mutants) / max(len(mutants), 1)
+def summary_of(folder, arguments, made, left_out, judged):
+    """What is kept of a folder's run."""
+    return {"folder": folder, "sources": FOLDERS[folder][0], "mutants": made, "sample": arguments.sample, "seed": arguments.seed,
+            "left_out": {reason: sum(mutant.outcome == reason for mutant in left_out) for reason in REASONS},
+            "judged": [{"mutant": each.name, "outcome": each.outcome, "caught_by": each.caught_by, "change": each.difference()}
+                       for each in judged]}
 
 
-def page_of(outcomes, arguments):
-    names = ",".join(outcomes)
-    lines = ["# Mutants of four folders", "", f"Written by `./dev mutate --generated {names} --sample {arguments.sample} --seed {arguments.seed} "
-             f"--markdown FILE`, with {TOOL}. The sample is drawn from all mutants of the folder's sources; mutants that do not compile or",
-             "that are the same program (the same object file) are left out and others drawn for them. Each was judged by the folder's unit and",
-             "conformance tests (`tests/mutation/generated.py` names them). A sample of 30 tells the share within about 7 in 100 either way.", "",
-             "| folder | mutants | judged | left out: do not compile, same program | caught | survived | share |", "|---|---|---|---|---|---|---|"]
-    for folder, (made, left_out, judged) in outcomes.items():
-        caught = sum(mutant.outcome == "caught" for mutant in judged)
-        same = sum(mutant.outcome == "is the same program" for mutant in left_out)
-        lines.append(f"| `{FOLDERS[folder][0]}` | {made} | {len(judged)} | {len(left_out) - same}, {same} | {caught} | {len(judged) - caught} | "
-                     f"{share_of(judged):.0f} % |")
+def survivors_of(summary):
+    return [each for each in summary["judged"] if each["outcome"] == "survived"]
+
+
+def share_of(summary):
+    return 100 - 100 * len(survivors_of(summary)) / max(len(summary["judged"]), 1)
+
+
+def page_of(summaries):
+    lines = ["# Mutants of four folders", "", f"Written by `./dev mutate`, whose faults {TOOL} has made here; a line of the table by",
+             "`./dev mutate --generated FOLDER --sample N --seed S --json FILE`, the page by `./dev mutate --report FILES --markdown mutants.md`.",
+             "The sample is drawn from all mutants of the folder's sources; those that do not compile, and those that are the same program (the",
+             "same object file), are left out, and others drawn for them. Each was judged by the folder's unit and conformance tests, which",
+             "`tests/mutation/generated.py` names. A sample is small: of 15 mutants, 85 in 100 may be 65 to 95 of all.", "",
+             "| folder | mutants | sample, seed | left out: do not compile, same program | caught | survived | share |", "|---|---|---|---|---|---|---|"]
+    for each in summaries:
+        survived = len(survivors_of(each))
+        lines.append(f"| `{each['sources']}` | {each['mutants']} | {len(each['judged'])}, {each['seed']} | "
+                     f"{each['left_out'][REASONS[0]]}, {each['left_out'][REASONS[1]]} | {len(each['judged']) - survived} | {survived} | "
+                     f"{share_of(each):.0f} % |")
     lines += ["", "## Survivors", ""]
-    for _, _, judged in outcomes.values():
-        lines += [f"- `{text}`" for mutant in judged if mutant.outcome == "survived" for text in mutant.difference()]
+    lines += [f"- `{text}`" for each in summaries for mutant in survivors_of(each) for text in mutant["change"]]
     return "\n".join(lines) + "\n"
+
+
+def tell(summaries, arguments):
+    if arguments.json:
+        Path(arguments.json).write_text(json.dumps(summaries, indent=1) + "\n")
+    if arguments.markdown:
+        Path(arguments.markdown).write_text(page_of(summaries))
+    for each in summaries:
+        print(f"mutate: {each['folder']}: {share_of(each):.0f} % of {len(each['judged'])} mutants caught ({sum(each['left_out'].values())} left out)")
+        for mutant in survivors_of(each):
+            print("  survived: " + " | ".join(mutant["change"]))
+    below = [each["folder"] for each in summaries if share_of(each) < arguments.bar]
+    if below:
+        print(f"mutate: less than {arguments.bar:g} % caught in: {' '.join(below)}")
+    return 1 if below else 0
+
+
+def report(arguments):
+    """Tells, and writes, what earlier runs have kept."""
+    try:
+        return tell([each for name in arguments.report.split(",") for each in json.loads(Path(name).read_text())], arguments)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ScratchError(f"--report {arguments.report}: it must name files that --generated ... --json has written: {error}") from None
 
 
 def run(arguments):
@@ -209,21 +245,4 @@ def run(arguments):
     scratch.copy()
     environment = {"CCACHE_DISABLE": "1", "WEFTDEV_BIN_DIR": str(scratch.build / "bin"), "WEFTDEV_TEST_BIN_DIR": str(scratch.build / "bin" / "tests"),
                    "WEFTDEV_SOURCE_DIR": str(scratch.folder)}
-    outcomes = {name: judge_folder(name, arguments, scratch, environment, program) for name in names}
-    if arguments.json:
-        rows = [{"folder": each.folder, "mutant": each.name, "change": each.difference(), "outcome": each.outcome, "caught_by": each.caught_by}
-                for made, left_out, judged in outcomes.values() for each in left_out + judged]
-        Path(arguments.json).write_text(json.dumps(rows, indent=1) + "\n")
-    if arguments.markdown:
-        Path(arguments.markdown).write_text(page_of(outcomes, arguments))
-    below = []
-    for name, (_, left_out, judged) in outcomes.items():
-        print(f"mutate: {name}: {share_of(judged):.0f} % of {len(judged)} mutants caught ({len(left_out)} left out)")
-        for mutant in judged:
-            if mutant.outcome == "survived":
-                print("  survived: " + " | ".join(mutant.difference()))
-        if share_of(judged) < arguments.bar:
-            below.append(name)
-    if below:
-        print(f"mutate: less than {arguments.bar:g} % caught in: {' '.join(below)}")
-    return 1 if below else 0
+    return tell([summary_of(name, arguments, *judge_folder(name, arguments, scratch, environment, program)) for name in names], arguments)

@@ -32,6 +32,7 @@ def arguments_of(command_line):
                         f"them ({','.join(generated.FOLDERS)}; all)")
     parser.add_argument("--sample", type=int, default=30, metavar="N", help="so many mutants that compile in each folder (30)")
     parser.add_argument("--seed", type=int, default=1, metavar="S", help="of the sample (1)")
+    parser.add_argument("--report", metavar="FILES", help="tell, or write by --markdown, what --generated ... --json has kept in these files")
     parser.add_argument("--bar", type=float, default=85, metavar="PERCENT", help="fail when less is caught in a folder (85)")
     arguments = parser.parse_args(command_line)
     if arguments.jobs is None or arguments.jobs < 1:
@@ -123,6 +124,8 @@ def main(command_line):
     try:
         if arguments.generated:
             return generated.run(arguments)
+        if arguments.report:
+            return generated.report(arguments)
         all_faults = planted.read_faults()
         faults = chosen_of(all_faults, arguments.only)
         if arguments.list:

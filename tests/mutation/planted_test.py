@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import json
 import sys
 import tempfile
 import unittest
@@ -117,7 +118,8 @@ class TheCommand(unittest.TestCase):
         self.assertIn("faults apply", out)
 
     def test_refuses_what_it_does_not_know_in_one_line(self):
-        for arguments, word in ((["--only", "nothing-of-this-name"], "nothing-of-this-name"), (["--generated", "elsewhere"], "elsewhere")):
+        for arguments, word in ((["--only", "nothing-of-this-name"], "nothing-of-this-name"), (["--generated", "elsewhere"], "elsewhere"),
+                                (["--report", "no-such-file"], "no-such-file")):
             code, _, errors = self.call(*arguments)
             self.assertEqual(code, 2)
             self.assertEqual(len(errors.splitlines()), 1, errors)
@@ -136,6 +138,21 @@ class TheCommand(unittest.TestCase):
             self.assertIn("survived, as is known: why", out.getvalue())
 
 
+    def test_reports_what_runs_over_mutants_have_kept(self):
+        judged = [{"mutant": f"a.cpp#{number}", "outcome": outcome, "caught_by": "", "change": [f"a.cpp:{number}: x  ->  y"]}
+                  for number, outcome in enumerate(["caught"] * 5 + ["survived"])]
+        kept = [{"folder": "tcp", "sources": "src/network/tcp", "mutants": 99, "sample": 6, "seed": 1,
+                 "left_out": {"does not compile": 2, "is the same program": 1, "does not link": 0}, "judged": judged}]
+        with tempfile.TemporaryDirectory() as directory:
+            (Path(directory) / "kept.json").write_text(json.dumps(kept))
+            for bar, status in (("80", 0), ("85", 1)):
+                code, out, _ = self.call("--report", f"{directory}/kept.json", "--markdown", f"{directory}/page.md", "--bar", bar)
+                self.assertEqual(code, status)
+                self.assertIn("tcp: 83 % of 6 mutants caught (3 left out)", out)
+                self.assertIn("survived: a.cpp:5: x  ->  y", out)
+            self.assertIn("| `src/network/tcp` | 99 | 6, 1 | 2, 1 | 5 | 1 | 83 % |", (Path(directory) / "page.md").read_text())
+
+
 class AGroupOfTests(unittest.TestCase):
     def run_shell(self, script, guard=30, **switches):
         return scratch.Group("unit", ["bash", "-c", script], {}, "/").run(guard, **switches)[0]
@@ -150,6 +167,17 @@ class AGroupOfTests(unittest.TestCase):
         with tempfile.TemporaryDirectory() as directory:
             self.assertEqual(self.run_shell(f"echo '[ RUN      ] A.d'; (sleep 60; touch {directory}/late) & sleep 60", guard=1), "unit: A.d (hung)")
             self.assertEqual(list(Path(directory).iterdir()), [])
+
+    def test_that_fails_once_fails_of_the_machine_and_twice_of_the_fault(self):
+        with tempfile.TemporaryDirectory() as directory:
+            for script, caught in ((f"test -e {directory}/once || ! touch {directory}/once", None), ("exit 1", "unit: (exit status 1)")):
+                self.assertEqual(scratch.Judge().find([scratch.Group("unit", ["bash", "-c", script], {}, "/")])[0], caught)
+            self.assertTrue((Path(directory) / "once").exists())
+
+    def test_by_itself_is_the_one_that_failed(self):
+        group = scratch.Group("unit", ["unit"], {}, "/", ["A.b", "A.c/d"])
+        for failed, filters in (("unit: A.c/d", ["A.c/d"]), ("unit: A.b (hung)", ["A.b"]), ("unit: (hung)", ["A.b", "A.c/d"])):
+            self.assertEqual(group.only(failed).filters, filters)
 
     def test_sees_the_switch(self):
         self.assertEqual(self.run_shell(f'test "${planted.SWITCH}" = one || exit 7', **{planted.SWITCH: "one"}), None)
