@@ -58,11 +58,11 @@ def measured_groups(scratch, judge, faults, progress):
         if not groups[fault.name]:
             raise ScratchError(f"fault {fault.name}: no test is called '{fault.tests.pattern}'")
     seen = {group.key: group for each in groups.values() for group in each}
-    for group in seen.values():
-        failed = judge.measure(group)
-        if failed is not None:
-            raise ScratchError(f"without any fault the tests fail: {failed}")
-        progress.say(f"passes without faults: {group.label} ({judge.usual[group.key]:.1f} s)")
+    with ThreadPoolExecutor(scratch.jobs) as pool:
+        for group, failed in zip(seen.values(), pool.map(judge.measure, seen.values())):
+            if failed is not None:
+                raise ScratchError(f"without any fault the tests fail: {failed}")
+            progress.say(f"passes without faults: {group.label} ({judge.usual[group.key]:.1f} s)")
     return groups
 
 
