@@ -7,7 +7,7 @@
 
 namespace weft::detail {
 
-/// A wait as a layer describes it: of a task, or of a thread that sleeps for it.
+/// A wait as a layer describes it: of a task, or of a thread that sleeps for it; or a note about its state.
 struct DescribedWait {
   const char* what = "";  ///< a phrase, "value 3 of channel 7"; read before the call returns
   const char* file = "";
@@ -17,6 +17,7 @@ struct DescribedWait {
   std::uint32_t number = 0;
   bool is_task = false;
   std::int64_t since = 0;  ///< nanoseconds of the steady clock
+  bool is_note = false;    ///< `what` is a sentence about the layer, and nothing else has a meaning
 };
 
 /// Where explanations of the runtimes of its rank (docs/guide/diagnosis.md) find further waits.

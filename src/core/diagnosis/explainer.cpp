@@ -159,7 +159,12 @@ void Explainer::add_waits(core::Report& report) {
   list_waits_of_layers(
       report.rank,
       [](void* context, const DescribedWait& wait) {
-        auto& waits = static_cast<core::Report*>(context)->waits;
+        auto& report_of = *static_cast<core::Report*>(context);
+        if (wait.is_note) {
+          report_of.layers.emplace_back(wait.what);
+          return;
+        }
+        auto& waits = report_of.waits;
         if (waits.size() >= 2 * kListedWaits) return;
         waits.push_back({.what = wait.what,
                          .file = without_way_up(wait.file),

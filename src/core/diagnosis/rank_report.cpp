@@ -95,6 +95,7 @@ std::string to_text(const Report& report, const char* cause) {
   for (const ReportedRefusals& refusals : report.refusals)
     text += "  " + std::to_string(refusals.count) + " posts refused since the last look: " + refusals.reason +
             '\n';
+  for (const std::string& layer : report.layers) text += "  " + layer + '\n';
   for (const std::string& note : report.notes) text += "  " + note + '\n';
   if (!has_operations) text += "  no operation is pending\n";
   return text;
@@ -172,6 +173,9 @@ std::string to_json(const Report& report) {
   for (const std::uint16_t id : report.exposed) json.number(std::uint64_t{id});
   json.end_array();
   json.name("has_more_exposed").boolean(report.has_more_exposed);
+  json.name("layers").begin_array();
+  for (const std::string& layer : report.layers) json.text(layer);
+  json.end_array();
   json.name("notes").begin_array();
   for (const std::string& note : report.notes) json.text(note);
   json.end_array();

@@ -58,7 +58,8 @@ struct Report {
   std::vector<ReportedRefusals> refusals;
   std::vector<std::uint16_t> exposed;  // the lowest ids
   bool has_more_exposed = false;
-  std::vector<std::string> notes;  // what is left out, and what could not be read
+  std::vector<std::string> layers;  // what layers above weft say of themselves
+  std::vector<std::string> notes;   // what is left out, and what could not be read
 };
 
 /// Returns several lines for readers, each ended by a line break. `cause`: "SIGUSR1", for example.

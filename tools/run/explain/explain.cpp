@@ -83,6 +83,10 @@ std::string explain(const std::vector<RankAnswer>& answers) {
     ++described;
     text += ' ' + undone + '.';
   }
+  for (std::size_t rank = 0; rank < ranks.size(); ++rank)
+    if (ranks[rank].report)
+      for (const std::string& layer : ranks[rank].report->layers)
+        text += fmt::format(" Rank {}: {}.", rank, layer);
   text += circle.empty() ? conclude_chains(ranks, reasons) : conclude_circle(circle);
   if (!ended.empty())
     text += fmt::format(" Of {} nothing is to be expected: {} ended.", name_ranks(ended),

@@ -44,6 +44,7 @@ std::optional<RankReport> parse_report(const std::string& text) {
                                  .peer = refusals.value("peer", std::int64_t{-1}),
                                  .remote_id = refusals.value("remote_id", std::int64_t{-1})});
     for (const json& id : parsed.value("exposed", none)) report.exposed.push_back(id);
+    for (const json& layer : parsed.value("layers", none)) report.layers.push_back(layer);
     report.has_more_exposed = parsed.value("has_more_exposed", false);
   } catch (const json::exception&) {
     return std::nullopt;

@@ -58,6 +58,7 @@ struct RankReport {
   std::vector<RefusalsReport> refusals;
   std::vector<std::int64_t> exposed;  ///< the lowest ids under which objects are exposed
   bool has_more_exposed = false;
+  std::vector<std::string> layers;  ///< sentences of layers above weft about themselves
 };
 
 /// Parses a report. Returns std::nullopt for a text that is none: data written by another process is not
