@@ -47,14 +47,13 @@ Core::Core(Runtime& runtime, std::unique_ptr<Parcelport> port, const RuntimeOpti
           [](void* core) {
             auto& self = *static_cast<Core*>(core);
             // Whoever waits for room takes what comes, however much: the other side may do the same.
-            return self.communicate(self.pool_.worker_number(), true);
+            return self.communicate(self.pool_.slot(), true);
           },
           this),
       barrier_(*this) {
-  for (unsigned number = 0; number <= options.workers; ++number) {
+  for (unsigned number = 0; number <= options.workers; ++number)
     traffic_.push_back(std::make_unique<Traffic>(static_cast<std::size_t>(port_->size())));
-    inboxes_.push_back(std::make_unique<Inbox>());
-  }
+  for (unsigned slot = 0; slot < pool_.slots(); ++slot) inboxes_.push_back(std::make_unique<Inbox>());
 }
 
 Core::~Core() {
@@ -70,10 +69,13 @@ void Core::start() {
   is_running_ = true;
 }
 
-bool Core::poll(unsigned worker) { return communicate(worker, pool_.waiting(worker) < kMostBatches); }
+bool Core::poll(unsigned slot) {
+  return communicate(slot, slot > pool_.outside() || pool_.waiting(slot) < kMostBatches);
+}
 
-bool Core::communicate(unsigned worker, bool may_receive) {
-  if (worker == pool_.outside()) {
+bool Core::communicate(unsigned slot, bool may_receive) {
+  const unsigned worker = number_of(slot);
+  if (slot == pool_.outside()) {
     // A thread that waits for room: workers move communication.
     pool_.wake();
     sched_yield();
@@ -81,7 +83,7 @@ bool Core::communicate(unsigned worker, bool may_receive) {
   }
   bool has_done = outbox_.flush(worker);
   if (may_receive) has_done |= port_->poll(worker);
-  has_done |= hand_over(worker);
+  has_done |= hand_over(slot);
   barrier_.look();
   if (has_waiting_records_.load(std::memory_order_acquire)) [[unlikely]]
     has_done |= flush_records(worker);
@@ -98,15 +100,15 @@ bool Core::communicate(unsigned worker, bool may_receive) {
   return has_done;
 }
 
-void Core::park(unsigned worker, Timeout longest) {
+void Core::park(unsigned slot, Timeout longest) {
   // While it waits for all to be quiet it looks again soon.
   if (barrier_.is_asking()) longest = Timeout::of_nanoseconds(100'000);
-  port_->park(worker, longest);
-  hand_over(worker);
+  port_->park(number_of(slot), longest);
+  hand_over(slot);
 }
 
-bool Core::hand_over(unsigned worker) {
-  Inbox& inbox = *inboxes_[worker];
+bool Core::hand_over(unsigned slot) {
+  Inbox& inbox = *inboxes_[slot];
   bool has_done = false;
   if (inbox.open) {
     pool_.schedule(*inbox.open.release());

@@ -5,6 +5,7 @@
 #include <weft/parcel/detail/runtime_part.hpp>
 #include <weft/parcel/runtime.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <deque>
@@ -103,11 +104,14 @@ class Core final : public Receiver, private BackgroundWork {
     std::vector<Control> controls;
   };
 
-  bool poll(unsigned worker) override;
-  bool communicate(unsigned worker, bool may_receive);
-  void park(unsigned worker, Timeout longest) override;
+  bool poll(unsigned slot) override;
+  bool communicate(unsigned slot, bool may_receive);
+  void park(unsigned slot, Timeout longest) override;
   void wake() noexcept override { port_->wake(); }
-  bool hand_over(unsigned worker);
+  Parcels choose_parcel(Task& task, const BlockedKinds& blocked, const void*& kind) noexcept override;
+  bool hand_over(unsigned slot);
+  /// A stand-in calls the port as threads do that are no workers.
+  [[nodiscard]] unsigned number_of(unsigned slot) const noexcept { return std::min(slot, pool_.outside()); }
   [[nodiscard]] std::unique_ptr<DecodedAnswer> decode_answer(int source, const ParsedParcel& parcel,
                                                              Reader& reader);
   /// Decodes what belongs to a message with chunks. Where it cannot, the chunks land nowhere.
@@ -136,7 +140,7 @@ class Core final : public Receiver, private BackgroundWork {
   PendingCalls calls_;
   JobBarrier barrier_;
   std::vector<std::unique_ptr<Traffic>> traffic_;  // by worker, then one for all other threads
-  std::vector<std::unique_ptr<Inbox>> inboxes_;
+  std::vector<std::unique_ptr<Inbox>> inboxes_;    // by slot
   std::mutex table_mutex_;
   std::mutex records_mutex_;
   std::deque<std::pair<int, JobBarrier::Record>> waiting_records_;

@@ -81,7 +81,7 @@ void Core::end_waiting() noexcept {
 
 void Core::finish() noexcept {
   if (!is_running_.exchange(false)) return;
-  if (pool_.worker_number() != pool_.outside()) {
+  if (WorkerPool::current() == &pool_) {
     std::fprintf(
         stderr,
         "weft: rank %d: parcel: a task destroys the runtime that runs it: destroy it in the thread that "

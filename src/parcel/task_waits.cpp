@@ -45,6 +45,20 @@ void TaskWaits::list(void (*add)(void* context, const weft::detail::DescribedWai
                   true, since});
   });
   seen_ = std::move(seen);
+  if (const StandIns::Report blocked = core_.scheduler().stand_ins().report(); blocked.blocked != 0) {
+    std::string note =
+        std::to_string(blocked.blocked) + " of " + std::to_string(core_.scheduler().workers()) +
+        " workers block their threads in a call that is no wait of weft (the lock of a std::mutex, a system "
+        "call), and none gets on; " +
+        std::to_string(blocked.lent) + (blocked.lent == 1 ? " thread was" : " threads were") +
+        " lent to work in their stead";
+    if (blocked.is_exhausted)
+      note += ", which is all there are, and block as well: use weft::parcel::Mutex, or blocking()";
+    weft::detail::DescribedWait wait;
+    wait.what = note.c_str();
+    wait.is_note = true;
+    add(context, wait);
+  }
   struct Visit {
     TaskWaits& self;
     void (*add)(void*, const weft::detail::DescribedWait&);

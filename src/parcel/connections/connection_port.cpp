@@ -68,7 +68,7 @@ class ConnectionPort final : public Parcelport, private HeaderReceiver {
   void start(Receiver& receiver, unsigned workers) override {
     workers_ = workers;
     context_.receiver = &receiver;
-    transport_->start(*this);
+    transport_->start(*this, workers);
   }
   void stop() override {
     if (context_.receiver == nullptr) return;

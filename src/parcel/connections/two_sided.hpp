@@ -76,7 +76,7 @@ class TwoSided {
   /// Whether lists of chunk sizes travel in headers that have room.
   [[nodiscard]] virtual bool has_dynamic_headers() const noexcept { return true; }
 
-  virtual void start(HeaderReceiver& headers) = 0;
+  virtual void start(HeaderReceiver& headers, unsigned workers) = 0;
   /// Ends what start() has begun. No post is under way; headers that only tell something may be.
   virtual void stop() = 0;
 

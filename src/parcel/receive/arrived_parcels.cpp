@@ -88,7 +88,44 @@ struct UnreadParcel final : DecodedParcel {
   std::vector<std::unique_ptr<std::byte[]>> rooms;
 };
 
+/// Runs a decoded parcel, and counts it.
+struct Counted final : Task {
+  Counted(Core& who, DecodedParcel& what) noexcept : Task(&run), core(who), parcel(what) {}
+  static void run(Task& task) noexcept {
+    auto& self = static_cast<Counted&>(task);
+    const int source = self.parcel.source;
+    self.parcel.execute(self.parcel);
+    self.core.count_finished(source);
+    delete &self;
+  }
+  Core& core;
+  DecodedParcel& parcel;
+};
+
 }  // namespace
+
+BackgroundWork::Parcels Core::choose_parcel(Task& task, const BlockedKinds& blocked,
+                                            const void*& kind) noexcept {
+  if (auto* const batch = ParcelBatch::of(task); batch != nullptr) {
+    const void* first = nullptr;
+    const bool has_chosen = batch->choose([&](std::uint32_t action) {
+      const void* const called = actions_.find(action);
+      if (first == nullptr) first = called;
+      if (blocked.contains(called)) return false;
+      kind = called;
+      return true;
+    });
+    if (!has_chosen) kind = first;
+    return has_chosen ? Parcels::chosen : Parcels::held_back;
+  }
+  if (task.execute != &Counted::run) return Parcels::none;
+  const DecodedParcel& parcel = static_cast<Counted&>(task).parcel;
+  if (dynamic_cast<const DecodedAnswer*>(&parcel) != nullptr ||
+      dynamic_cast<const UnreadParcel*>(&parcel) != nullptr)
+    return Parcels::chosen;
+  kind = reinterpret_cast<const void*>(parcel.execute);
+  return blocked.contains(kind) ? Parcels::held_back : Parcels::chosen;
+}
 
 const ActionEntry& Core::action_of(const ParsedParcel& parcel) const {
   const ActionEntry* const entry = actions_.find(parcel.action);
@@ -182,7 +219,7 @@ bool Core::take_control(int source, Bytes parcels) {
   if (header.action != kControl || header.size != parcels.size()) return false;
   Control control{source, {}};
   std::memcpy(&control.record, parcels.data() + sizeof header, sizeof control.record);
-  inboxes_[pool_.worker_number()]->controls.push_back(control);
+  inboxes_[pool_.slot()]->controls.push_back(control);
   return true;
 }
 
@@ -191,7 +228,7 @@ void Core::on_small(int source, Bytes parcels) {
     return;
   if (!are_parcels(parcels)) [[unlikely]]
     return dropped(source, "the lengths of its parcels are not its own");
-  Inbox& inbox = *inboxes_[pool_.worker_number()];
+  Inbox& inbox = *inboxes_[pool_.slot()];
   if (inbox.open && inbox.open->append(source, parcels)) [[likely]]
     return;
   if (inbox.open) pool_.schedule(*inbox.open.release());
@@ -267,19 +304,6 @@ void Core::arrived(std::unique_ptr<IncomingMessage> message) {
     pool_.schedule(*batch.release());
     return;
   }
-  /// Runs a decoded parcel, and counts it.
-  struct Counted final : Task {
-    Counted(Core& who, DecodedParcel& what) noexcept : Task(&run), core(who), parcel(what) {}
-    static void run(Task& task) noexcept {
-      auto& self = static_cast<Counted&>(task);
-      const int source = self.parcel.source;
-      self.parcel.execute(self.parcel);
-      self.core.count_finished(source);
-      delete &self;
-    }
-    Core& core;
-    DecodedParcel& parcel;
-  };
   for (DecodedParcel* const parcel : message->decoded) pool_.schedule(*new Counted(*this, *parcel));
   message->decoded.clear();
 }

@@ -4,6 +4,7 @@
 
 #include <cstring>
 #include <string>
+#include <utility>
 
 #include "parcel/core.hpp"
 
@@ -55,21 +56,32 @@ class ParcelBatch::HeldBytes final : public detail::ParcelBytes {
   ParcelBatch* batch_;
 };
 
+Bytes ParcelBatch::rest() noexcept {
+  while (!early_.empty() && early_.front() == next_) {
+    detail::ParcelHeader header;
+    std::memcpy(&header, all().data() + next_, sizeof header);
+    next_ += header.size;
+    early_.erase(early_.begin());
+  }
+  return all().subspan(next_);
+}
+
 void ParcelBatch::run(Task& task) noexcept {
   auto& batch = static_cast<ParcelBatch&>(task);
   detail::Core& core = batch.core_;
   const int source = batch.source_;
   HeldBytes bytes(batch);
   ParsedParcel parcel;
+  const bool is_early = std::exchange(batch.has_chosen_, false);
   try {
-    parcel = parse_parcel(batch.rest());
+    parcel = parse_parcel(is_early ? batch.all().subspan(batch.early_.back()) : batch.rest());
     if (parcel.chunks != 0) Reader::malformed("a parcel has chunks that its message has not");
-    batch.next_ += parcel.size;
+    if (!is_early) batch.next_ += parcel.size;
     core.run_parcel(source, parcel, bytes);
   } catch (...) {
     if (parcel.size == 0) {
       // Nothing behind a parcel of an unknown length can be read.
-      batch.next_ += batch.rest().size();
+      if (!is_early) batch.next_ += batch.rest().size();
       core.count_unknown();
     }
     core.refuse_parcel(source, parcel);

@@ -5,10 +5,13 @@
 #include <weft/parcel/parcelport.hpp>
 #include <weft/parcel/task.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <new>
 #include <span>
+#include <vector>
 
 namespace weft::parcel {
 
@@ -34,22 +37,57 @@ class ParcelBatch final : public Task {
   }
   [[nodiscard]] bool is_empty() const noexcept { return size_ == 0; }
 
+  /// nullptr: the task is none.
+  [[nodiscard]] static ParcelBatch* of(Task& task) noexcept {
+    return task.execute == &run ? static_cast<ParcelBatch*>(&task) : nullptr;
+  }
+  /// Chooses the next parcel that runs: the first one that is an answer, or whose `may_run(action)`. False:
+  /// all others stand before it. Not while it runs.
+  template <class MayRun>
+  [[nodiscard]] bool choose(const MayRun& may_run) noexcept;
+
  private:
   static constexpr std::size_t kCapacity = 4096;
   class HeldBytes;
 
   static void run(Task& task) noexcept;
-  [[nodiscard]] Bytes rest() const noexcept {
-    return (message_ ? message_->head : Bytes(place_, size_)).subspan(next_);
-  }
+  [[nodiscard]] Bytes all() const noexcept { return message_ ? message_->head : Bytes(place_, size_); }
+  /// From the next parcel on, which has not run before its turn.
+  [[nodiscard]] Bytes rest() noexcept;
 
   detail::Core& core_;
   int source_ = -1;
   std::size_t next_ = 0;  // the offset of the next parcel
+  // Offsets of parcels beyond next_ that have run before their turn; and up to where choose() has looked.
+  std::vector<std::size_t> early_;
+  std::size_t looked_at_ = 0;
+  bool has_chosen_ = false;  // the last of early_ runs next
   std::size_t size_ = 0;
   std::unique_ptr<IncomingMessage> message_;
   alignas(16) std::byte place_[kCapacity];
 };
+
+template <class MayRun>
+bool ParcelBatch::choose(const MayRun& may_run) noexcept {
+  looked_at_ = std::max(looked_at_, next_);
+  while (!has_chosen_) {
+    const Bytes bytes = all().subspan(looked_at_);
+    detail::ParcelHeader header;
+    if (bytes.size() < sizeof header) return false;
+    std::memcpy(&header, bytes.data(), sizeof header);
+    if (header.size < sizeof header || header.size > bytes.size()) return false;
+    if ((header.action & detail::kAnswer) != 0 || may_run(header.action & detail::kActionBits)) {
+      try {
+        early_.push_back(looked_at_);
+      } catch (const std::bad_alloc&) {
+        return false;
+      }
+      has_chosen_ = true;
+    }
+    looked_at_ += header.size;
+  }
+  return true;
+}
 
 /// A parcel as it lies in a message.
 struct ParsedParcel {

@@ -45,8 +45,9 @@ struct WorkerThread;
 
 struct alignas(64) Worker {
   WorkerPool* pool = nullptr;
-  unsigned number = 0;
-  WorkerThread* thread = nullptr;    // which runs it
+  unsigned number = 0;               // of a stand-in: WorkerPool::outside()
+  unsigned slot = 0;                 // WorkerPool::slot()
+  WorkerThread* thread = nullptr;    // which runs it, guarded by the pool's mutex of threads
   TaskStack* paused = nullptr;       // its loop, where a Stepper runs it
   TaskStack* idle_stacks = nullptr;  // loops without a task, last used first
   std::uint32_t idle_count = 0;
@@ -63,6 +64,18 @@ struct alignas(64) Worker {
   std::atomic<std::uint64_t> finished{0};
   std::atomic<std::uint64_t> stolen{0};
   std::atomic<std::uint64_t> parks{0};
+  std::atomic<std::uint64_t> resumed{0};  // tasks that had waited
+  std::atomic<bool> is_parked{false};
+  // Of a stand-in, see StandIns:
+  std::atomic<bool> has_turn{false};
+  std::atomic<const void*> kind{nullptr};  // of the task that it has begun
+
+  [[nodiscard]] bool is_stand_in() const noexcept { return slot != number; }
 };
+
+/// Adds to a count that only the caller writes.
+inline void add_alone(std::atomic<std::uint64_t>& counter) noexcept {
+  counter.store(counter.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+}
 
 }  // namespace weft::parcel

@@ -30,10 +30,6 @@ void process_barrier() noexcept {
   std::atomic_thread_fence(std::memory_order_seq_cst);
 }
 
-void add_alone(std::atomic<std::uint64_t>& counter) noexcept {
-  counter.store(counter.load(std::memory_order_relaxed) + 1, std::memory_order_release);
-}
-
 }  // namespace
 
 Scheduler* Scheduler::current() noexcept {
@@ -48,11 +44,12 @@ WorkerPool* WorkerPool::current() noexcept {
 
 WorkerPool::WorkerPool(unsigned workers, std::size_t stack, BackgroundWork& background, void* owner,
                        Stepper* stepper)
-    : background_(background), owner_(owner), stepper_(stepper), stack_memory_(stack) {
+    : background_(background), owner_(owner), stepper_(stepper), stack_memory_(stack), stand_ins_(*this) {
   for (unsigned number = 0; number < workers; ++number) {
     workers_.push_back(std::make_unique<Worker>());
     workers_.back()->pool = this;
     workers_.back()->number = number;
+    workers_.back()->slot = number;
     workers_.back()->random = number * 2654435761U + 1;
   }
 }
@@ -62,6 +59,11 @@ WorkerPool::~WorkerPool() { stop(); }
 unsigned WorkerPool::worker_number() const noexcept {
   TaskStack* const stack = TaskStack::current();
   return stack != nullptr && &stack->pool() == this ? stack->worker->number : outside();
+}
+
+unsigned WorkerPool::slot() const noexcept {
+  TaskStack* const stack = TaskStack::current();
+  return stack != nullptr && &stack->pool() == this ? stack->worker->slot : outside();
 }
 
 void* WorkerPool::current_owner() noexcept {
@@ -129,6 +131,8 @@ void WorkerPool::wake() noexcept {
 Task* WorkerPool::find_task(Worker& worker) noexcept {
   if (stepper_ != nullptr) [[unlikely]]
     return find_any_task(worker);
+  if (worker.is_stand_in()) [[unlikely]]
+    return stand_ins_.find_task(worker);
   if (worker.takes_oldest) [[unlikely]] {
     worker.takes_oldest = false;
     if (Task* const oldest = find_old_task(worker); oldest != nullptr) return oldest;
@@ -139,7 +143,7 @@ Task* WorkerPool::find_task(Worker& worker) noexcept {
 }
 
 Task* WorkerPool::find_old_task(Worker& worker) noexcept {
-  constexpr unsigned kSources = 4;
+  constexpr unsigned kSources = 5;
   for (unsigned step = 0; step < kSources; ++step) {
     Task* task = nullptr;
     switch (++worker.old_source % kSources) {
@@ -152,6 +156,9 @@ Task* WorkerPool::find_old_task(Worker& worker) noexcept {
       case 2:
         task = injected_.take();
         break;
+      case 3:
+        task = held_back_.take();
+        break;
       default:
         task = low_.take();
         break;
@@ -161,21 +168,29 @@ Task* WorkerPool::find_old_task(Worker& worker) noexcept {
   return nullptr;
 }
 
-Task* WorkerPool::find_shared_task(Worker& worker) noexcept {
-  if (Task* const given = worker.given.take(); given != nullptr) return given;
-  if (Task* const injected = injected_.take(); injected != nullptr) return injected;
+Task* WorkerPool::steal_for(Worker& worker) noexcept {
   const std::size_t count = workers_.size();
   worker.random = worker.random * 1664525 + 1013904223;
   const std::size_t first = worker.random >> 8;
-  for (std::size_t step = 0; step < count; ++step) {
-    Worker& victim = *workers_[(first + step) % count];
-    if (&victim == &worker) continue;
+  const auto steal_from = [&](Worker& victim) -> Task* {
+    if (&victim == &worker) return nullptr;
     Task* stolen = victim.deque.steal();
     if (stolen == nullptr) stolen = victim.given.take();
-    if (stolen == nullptr) continue;
-    add_alone(worker.stolen);
+    if (stolen != nullptr) add_alone(worker.stolen);
     return stolen;
-  }
+  };
+  for (std::size_t step = 0; step < count; ++step)
+    if (Task* const stolen = steal_from(*workers_[(first + step) % count]); stolen != nullptr) return stolen;
+  for (std::size_t number = stand_ins_.count(); number != 0; --number)
+    if (Task* const stolen = steal_from(stand_ins_.at(number - 1)); stolen != nullptr) return stolen;
+  return nullptr;
+}
+
+Task* WorkerPool::find_shared_task(Worker& worker) noexcept {
+  if (Task* const given = worker.given.take(); given != nullptr) return given;
+  if (Task* const injected = injected_.take(); injected != nullptr) return injected;
+  if (Task* const stolen = steal_for(worker); stolen != nullptr) return stolen;
+  if (Task* const held_back = held_back_.take(); held_back != nullptr) return held_back;
   return low_.take();
 }
 
@@ -209,14 +224,19 @@ bool WorkerPool::poll(Worker& worker) noexcept {
   bool has_done = false;
   if (timers_.next() != Timers::kNever) [[unlikely]]
     has_done = timers_.fire(Timers::of(Waiter::Clock::now()));
-  return background_.poll(worker.number) || has_done;
+  return background_.poll(worker.slot) || has_done;
 }
 
 bool WorkerPool::has_task() const noexcept {
-  if (!injected_.is_empty() || !urgent_.is_empty() || !low_.is_empty()) return true;
-  for (const auto& worker : workers_)
-    if (worker->deque.size_guess() != 0 || !worker->given.is_empty()) return true;
-  return false;
+  if (!injected_.is_empty() || !urgent_.is_empty() || !low_.is_empty() || !held_back_.is_empty()) return true;
+  bool has_any = false;
+  for_each_worker(
+      [&](const Worker& worker) { has_any |= worker.deque.size_guess() != 0 || !worker.given.is_empty(); });
+  return has_any;
+}
+
+bool WorkerPool::has_task_for(const Worker& worker) const noexcept {
+  return worker.is_stand_in() ? stand_ins_.has_task(worker) : has_task();
 }
 
 void WorkerPool::rest(Worker& worker, std::uint32_t& idle_rounds) noexcept {
@@ -226,12 +246,14 @@ void WorkerPool::rest(Worker& worker, std::uint32_t& idle_rounds) noexcept {
   }
   parked_.fetch_add(1, std::memory_order_seq_cst);
   process_barrier();
-  if (!has_task() && !is_stopping_.load(std::memory_order_relaxed)) {
+  if (!has_task_for(worker) && !is_stopping_.load(std::memory_order_relaxed)) {
     std::int64_t longest = kLongestPark;
     if (const std::int64_t next = timers_.next(); next != Timers::kNever) [[unlikely]]
       longest = std::clamp(next - Timers::of(Waiter::Clock::now()), std::int64_t{0}, kLongestPark);
     add_alone(worker.parks);
-    if (longest != 0) background_.park(worker.number, Timeout::of_nanoseconds(longest));
+    worker.is_parked.store(true, std::memory_order_relaxed);
+    if (longest != 0) background_.park(worker.slot, Timeout::of_nanoseconds(longest));
+    worker.is_parked.store(false, std::memory_order_relaxed);
   }
   parked_.fetch_sub(1, std::memory_order_relaxed);
   idle_rounds = kRoundsBeforePark / 2;
@@ -251,6 +273,7 @@ void WorkerPool::loop(TaskStack& own) noexcept {
     // Whose loop it is may change whenever a task has run: a stack that was left is another worker's next.
     if (Task* const task = find_task(*own.worker); task != nullptr) {
       const bool is_stack = TaskStack::is_stack(*task);
+      if (is_stack) add_alone(own.worker->resumed);
       task->execute(*task);
       if (!is_stack)
         finished(*own.worker);
@@ -266,6 +289,8 @@ void WorkerPool::loop(TaskStack& own) noexcept {
     if (stepper_ != nullptr) continue;
     if (is_over())
       own.switch_to(*own.worker->thread->home, {});  // for good
+    else if (own.worker->is_stand_in() && stand_ins_.may_leave(*own.worker))
+      own.switch_to(*own.worker->thread->home, {&WorkerPool::keep_idle, &own});  // until it is lent again
     else
       rest(*own.worker, idle_rounds);
   }
@@ -273,12 +298,12 @@ void WorkerPool::loop(TaskStack& own) noexcept {
 
 TaskCounts WorkerPool::counts() const noexcept {
   TaskCounts counts;
-  for (const auto& worker : workers_) {
-    counts.finished += worker->finished.load(std::memory_order_acquire);
-    counts.stolen += worker->stolen.load(std::memory_order_relaxed);
-    counts.parks += worker->parks.load(std::memory_order_relaxed);
-  }
-  for (const auto& worker : workers_) counts.made += worker->made.load(std::memory_order_acquire);
+  for_each_worker([&](const Worker& worker) {
+    counts.finished += worker.finished.load(std::memory_order_acquire);
+    counts.stolen += worker.stolen.load(std::memory_order_relaxed);
+    counts.parks += worker.parks.load(std::memory_order_relaxed);
+  });
+  for_each_worker([&](const Worker& worker) { counts.made += worker.made.load(std::memory_order_acquire); });
   counts.made += made_outside_.load(std::memory_order_acquire);
   return counts;
 }

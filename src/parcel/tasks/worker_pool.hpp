@@ -13,22 +13,34 @@
 #include <vector>
 
 #include <pthread.h>
+#include <sys/types.h>
 
 #include "parcel/tasks/stack_memory.hpp"
+#include "parcel/tasks/stand_ins.hpp"
 #include "parcel/tasks/stepper.hpp"
 #include "parcel/tasks/timers.hpp"
 #include "parcel/tasks/worker.hpp"
 
 namespace weft::parcel {
 
-/// What workers do besides tasks.
+/// What workers do besides tasks. `slot`: the one of the worker, WorkerPool::slot().
 class BackgroundWork {
  public:
   /// Moves communication; returns whether it did anything.
-  virtual bool poll(unsigned worker) = 0;
+  virtual bool poll(unsigned slot) = 0;
   /// Sleeps until wake() or for as long as `longest`.
-  virtual void park(unsigned worker, Timeout longest) = 0;
+  virtual void park(unsigned slot, Timeout longest) = 0;
   virtual void wake() noexcept = 0;
+  enum class Parcels : std::uint8_t { none, chosen, held_back };
+  /// Of a task that has not begun and consists of parcels: an answer, or a call whose `kind`, which is
+  /// returned, does not block, is the next that runs, if there is one; otherwise `kind` is that of the first
+  /// call. A stand-in asks.
+  virtual Parcels choose_parcel(Task& task, const BlockedKinds& blocked, const void*& kind) noexcept {
+    static_cast<void>(task);
+    static_cast<void>(blocked);
+    static_cast<void>(kind);
+    return Parcels::none;
+  }
 
  protected:
   ~BackgroundWork() = default;
@@ -46,6 +58,7 @@ struct WorkerThread {
   explicit WorkerThread(WorkerPool& who) noexcept : pool(who) {}
   WorkerPool& pool;
   pthread_t thread{};
+  pid_t kernel_id = 0;        // since it has had a worker
   TaskStack* home = nullptr;  // its own stack
   // Guarded by the pool's mutex of threads.
   Worker* given = nullptr;     // to run next
@@ -59,8 +72,14 @@ class WorkerPool final : public Scheduler {
   /// Threads that may take over workers whose tasks block, at a time.
   static constexpr std::size_t kMostSpareThreads = 64;
 
-  /// The number of calls of threads that are no workers.
+  /// The number of calls of threads that are no workers, and of stand-ins.
   [[nodiscard]] unsigned outside() const noexcept { return static_cast<unsigned>(workers_.size()); }
+  /// Of the calling worker: its number, or one of its own from outside() + 1 to slots() - 1 when it is a
+  /// stand-in. Of other threads: outside().
+  [[nodiscard]] unsigned slot() const noexcept;
+  [[nodiscard]] unsigned slots() const noexcept {
+    return outside() + 1 + static_cast<unsigned>(StandIns::kMost);
+  }
 
   /// `owner`: of current_owner(). `stack`: bytes of a task's stack. `stepper`: runs the workers, instead of
   /// threads, and outlives the pool.
@@ -92,10 +111,12 @@ class WorkerPool final : public Scheduler {
   [[nodiscard]] unsigned workers() const noexcept { return static_cast<unsigned>(workers_.size()); }
   /// `made` is read last: made == finished means that there was a moment without tasks.
   [[nodiscard]] TaskCounts counts() const noexcept;
-  /// Tasks that wait in the worker's own deque; approximate.
+  /// Tasks that wait in the own deque of the worker, no stand-in; approximate.
   [[nodiscard]] std::int64_t waiting(unsigned worker) const noexcept {
     return workers_[worker]->deque.size_guess();
   }
+  /// Workers that block, and who stands in for them.
+  [[nodiscard]] const StandIns& stand_ins() const noexcept { return stand_ins_; }
 
   // What waits stand on.
 
@@ -130,12 +151,17 @@ class WorkerPool final : public Scheduler {
  private:
   friend class Scheduler;
   friend class Stepper;
+  friend class StandIns;
 
   static void* thread_main(void* thread);
   void run_thread(WorkerThread& thread) noexcept;
   [[nodiscard]] Worker* next_worker(WorkerThread& thread) noexcept;
+  /// The worker has no thread any more. With the mutex of threads held.
+  void forget(Worker& worker) noexcept;
   /// nullptr: the thread could not be started, and errno says why. Throws as take_stack() does.
   WorkerThread* start_thread(Worker& worker);
+  /// A spare thread, or a new one, runs the worker. False: none could be had.
+  [[nodiscard]] bool hand_to_spare(Worker& worker, std::size_t most_threads) noexcept;
   static void stack_main(TaskStack& stack);
   void loop(TaskStack& own) noexcept;
   /// A loop without a task, for the worker. Throws weft::Error when there is no memory for one.
@@ -149,12 +175,22 @@ class WorkerPool final : public Scheduler {
   [[nodiscard]] Task* find_any_task(Worker& worker) noexcept;
   [[nodiscard]] Task* find_old_task(Worker& worker) noexcept;
   [[nodiscard]] Task* find_shared_task(Worker& worker) noexcept;
+  /// Calls visit(worker) for all workers, and for all that have ever been stand-ins.
+  template <class Visit>
+  void for_each_worker(const Visit& visit) const {
+    for (const auto& worker : workers_) visit(*worker);
+    const std::size_t count = stand_ins_.count();
+    for (std::size_t number = 0; number < count; ++number) visit(stand_ins_.at(number));
+  }
+  /// A task that is not the worker's own.
+  [[nodiscard]] Task* steal_for(Worker& worker) noexcept;
   void finished(Worker& worker) noexcept;
   void count_for_poll(Worker& worker) noexcept;
   void poll_between_tasks(Worker& worker) noexcept;
   bool poll(Worker& worker) noexcept;
   void rest(Worker& worker, std::uint32_t& idle_rounds) noexcept;
   [[nodiscard]] bool has_task() const noexcept;
+  [[nodiscard]] bool has_task_for(const Worker& worker) const noexcept;
   [[nodiscard]] bool is_over() const noexcept;
 
   BackgroundWork& background_;
@@ -168,17 +204,21 @@ class WorkerPool final : public Scheduler {
   alignas(64) TaskQueue injected_;
   TaskQueue urgent_;
   TaskQueue low_;
+  TaskQueue held_back_;  // by stand-ins
   std::atomic<std::uint64_t> made_outside_{0};
   Timers timers_;
 
   std::mutex threads_mutex_;
   std::vector<std::unique_ptr<WorkerThread>> threads_;
   std::vector<WorkerThread*> spare_;
+  std::size_t running_ = 0;  // workers that have a thread
+  std::condition_variable all_ended_;
 
   StackMemory stack_memory_;
   std::mutex stacks_mutex_;
   std::vector<TaskStack*> stacks_;    // all
   TaskStack* idle_stacks_ = nullptr;  // beyond what workers keep
+  StandIns stand_ins_;
 };
 
 }  // namespace weft::parcel

@@ -2,10 +2,13 @@
 #include <weft/error.hpp>
 #include <weft/parcel/blocking.hpp>
 
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstring>
 #include <new>
 #include <string>
+#include <system_error>
 
 #include "parcel/tasks/worker_pool.hpp"
 
@@ -30,21 +33,33 @@ void WorkerPool::start() {
     stepper_->pools_.push_back(this);
     return;
   }
-  for (auto& worker : workers_) {
-    std::string reason;
-    try {
-      if (start_thread(*worker) != nullptr) continue;
-      reason = std::strerror(errno);
-    } catch (const Error& error) {
-      reason = error.what();
-    }
+  const auto fail = [this](const std::string& what, const char* reason) {
+    const std::string text = "could not start " + what + ": " + reason;
     stop();
-    throw Error("could not start worker thread " + std::to_string(worker->number) + ": " + reason);
+    throw Error(text);
+  };
+  for (auto& worker : workers_) {
+    const std::string name = "worker thread " + std::to_string(worker->number);
+    try {
+      ++running_;
+      if (start_thread(*worker) != nullptr) continue;
+    } catch (const Error& error) {
+      --running_;
+      fail(name, error.what());
+    }
+    --running_;
+    fail(name, std::strerror(errno));
+  }
+  try {
+    stand_ins_.start();
+  } catch (const std::system_error& error) {
+    fail("the thread that watches over the workers", error.code().message().c_str());
   }
 }
 
 WorkerThread* WorkerPool::start_thread(Worker& worker) {
   const std::lock_guard lock(threads_mutex_);
+  threads_.reserve(threads_.size() + 1);
   auto thread = std::make_unique<WorkerThread>(*this);
   thread->first = &take_stack(worker);
   thread->given = &worker;
@@ -63,18 +78,16 @@ void WorkerPool::stop() noexcept {
   {
     const std::lock_guard lock(threads_mutex_);
     is_stopping_.store(true, std::memory_order_seq_cst);
-    for (WorkerThread* const spare : spare_) spare->changed.notify_all();
   }
   background_.wake();
-  for (std::size_t number = 0;; ++number) {
-    pthread_t thread{};
-    {
-      const std::lock_guard lock(threads_mutex_);
-      if (number == threads_.size()) break;
-      thread = threads_[number]->thread;
-    }
-    pthread_join(thread, nullptr);
+  {
+    // Until then a task may block its thread, and another be needed.
+    std::unique_lock lock(threads_mutex_);
+    all_ended_.wait(lock, [this] { return running_ == 0; });
+    for (WorkerThread* const spare : spare_) spare->changed.notify_all();
   }
+  stand_ins_.stop();
+  for (const auto& thread : threads_) pthread_join(thread->thread, nullptr);
   if (stepper_ != nullptr) std::erase(stepper_->pools_, this);
   end_stacks();
   is_started_ = false;
@@ -91,29 +104,36 @@ void WorkerPool::run_thread(WorkerThread& thread) noexcept {
   thread.home = &home;
   while (Worker* const worker = next_worker(thread)) {
     home.worker = worker;
-    // Returns when the pool ends, or a task that has blocked in this thread needs a worker again.
+    // Returns when the worker ends, or a task that has blocked in this thread needs a worker again.
     home.switch_to(*thread.first, {});
+    if (home.worker == nullptr) continue;
+    const std::lock_guard lock(threads_mutex_);
+    forget(*home.worker);
   }
+}
+
+void WorkerPool::forget(Worker& worker) noexcept {
+  worker.thread = nullptr;
+  if (worker.is_stand_in()) stand_ins_.left(worker);
+  if (--running_ == 0) all_ended_.notify_all();
 }
 
 Worker* WorkerPool::next_worker(WorkerThread& thread) noexcept {
   std::unique_lock lock(threads_mutex_);
   if (thread.given == nullptr) {
     spare_.push_back(&thread);
-    thread.changed.wait(
-        lock, [&] { return thread.given != nullptr || is_stopping_.load(std::memory_order_relaxed); });
+    thread.changed.wait(lock, [&] {
+      return thread.given != nullptr || (is_stopping_.load(std::memory_order_relaxed) && running_ == 0);
+    });
   }
   Worker* const worker = thread.given;
   thread.given = nullptr;
+  thread.kernel_id = ::gettid();
   if (worker != nullptr) worker->thread = &thread;
   return worker;
 }
 
-bool WorkerPool::lend_worker(void (*function)(void*) noexcept, void* argument) noexcept {
-  TaskStack* const own = TaskStack::current();
-  if (own == nullptr || &own->pool() != this || stepper_ != nullptr) return false;
-  Worker& worker = *own->worker;
-  WorkerThread& thread = *worker.thread;
+bool WorkerPool::hand_to_spare(Worker& worker, std::size_t most_threads) noexcept {
   try {
     std::unique_lock lock(threads_mutex_);
     if (!spare_.empty()) {
@@ -122,14 +142,22 @@ bool WorkerPool::lend_worker(void (*function)(void*) noexcept, void* argument) n
       spare_.pop_back();
       spare.given = &worker;
       spare.changed.notify_all();
-    } else {
-      const bool may_start = threads_.size() < workers_.size() + kMostSpareThreads;
-      lock.unlock();
-      if (!may_start || start_thread(worker) == nullptr) return false;
+      return true;
     }
+    const bool may_start = threads_.size() < most_threads;
+    lock.unlock();
+    return may_start && start_thread(worker) != nullptr;
   } catch (const std::exception&) {
     return false;
   }
+}
+
+bool WorkerPool::lend_worker(void (*function)(void*) noexcept, void* argument) noexcept {
+  TaskStack* const own = TaskStack::current();
+  if (own == nullptr || &own->pool() != this || stepper_ != nullptr) return false;
+  Worker& worker = *own->worker;
+  WorkerThread& thread = *worker.thread;
+  if (!hand_to_spare(worker, workers_.size() + kMostSpareThreads + stand_ins_.count())) return false;
   // From here on this thread is no worker, and the stack belongs to it alone.
   own->worker = nullptr;
   TaskStack::set_current(nullptr);

@@ -108,7 +108,7 @@ class MpiTwoSided final : public TwoSided {
   std::size_t followup_bytes() const noexcept override { return kPiece; }
   bool has_dynamic_headers() const noexcept override { return !is_original_; }
 
-  void start(HeaderReceiver& headers) override {
+  void start(HeaderReceiver& headers, unsigned) override {
     headers_ = &headers;
     arriving_.resize(header_bytes_);
     post_header_receive();

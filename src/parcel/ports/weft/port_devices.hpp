@@ -45,14 +45,18 @@ class PortDevices {
   [[nodiscard]] bool have_threads() const noexcept { return progress_ != Progress::workers; }
 
   /// One thread: begins and ends the progress threads.
-  void start() { threads_ = make_progress_threads(devices_, progress_); }
+  void start(unsigned workers) {
+    workers_ = workers;
+    threads_ = make_progress_threads(devices_, progress_);
+  }
   void stop() { threads_.clear(); }
 
   /// Progresses for a worker, unless only threads do. Returns whether anything has moved.
   bool progress(unsigned worker) {
     if (progress_ == Progress::thread || progress_ == Progress::pinned) return false;
     bool has_done = of(worker).progress() != 0;
-    if (worker == 0 && endpoints_.size() > 1)  // devices without a worker of their own
+    // Devices without a worker of their own, or whose workers block.
+    if (endpoints_.size() > 1 && (worker == 0 || worker >= workers_))
       for (auto& endpoint : endpoints_) has_done |= endpoint->progress() != 0;
     return has_done;
   }
@@ -92,6 +96,7 @@ class PortDevices {
 
   std::unique_ptr<weft::Runtime> runtime_;
   const Progress progress_;
+  unsigned workers_ = 0;
   std::vector<std::unique_ptr<weft::Device>> devices_;
   std::vector<std::unique_ptr<weft::Endpoint>> endpoints_;
   Waking waking_;

@@ -53,11 +53,11 @@ class WeftPort final : public Parcelport {
   bool has_failed(int rank) const noexcept override { return devices_.runtime().has_failed(rank); }
   weft::Runtime* transport() noexcept override { return &devices_.runtime(); }
 
-  void start(Receiver& receiver, unsigned) override {
+  void start(Receiver& receiver, unsigned workers) override {
     receiver_ = &receiver;
     remote_ = devices_.runtime().expose(arrivals(), {.id = 1, .device = 0});
     devices_.runtime().on_peer_failure(failures_);
-    devices_.start();
+    devices_.start(workers);
   }
   void stop() override {
     if (receiver_ == nullptr) return;

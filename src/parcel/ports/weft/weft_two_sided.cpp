@@ -58,7 +58,7 @@ class WeftTwoSided final : public TwoSided {
   std::size_t header_bytes() const noexcept override { return packet_bytes_; }
   std::size_t followup_bytes() const noexcept override { return std::size_t{1} << 60; }
 
-  void start(HeaderReceiver& receiver) override {
+  void start(HeaderReceiver& receiver, unsigned workers) override {
     receiver_ = &receiver;
     if (options_.protocol == Protocol::put_sendrecv) {
       remote_ = devices_.runtime().expose(headers_, {.id = 1, .device = 0});
@@ -70,7 +70,7 @@ class WeftTwoSided final : public TwoSided {
       }
     }
     devices_.runtime().on_peer_failure(failures_);
-    devices_.start();
+    devices_.start(workers);
   }
   void stop() override {
     devices_.runtime().forget_peer_failures(failures_);
