@@ -121,6 +121,46 @@ TEST_P(Waiting, AMutexIsHeldWhileItsTaskWaits) {
   });
 }
 
+std::mutex lock_of_calls;
+std::atomic<long> sum_of_calls{0};
+void add_with_lock(Runtime& runtime, int caller, int value) {
+  const std::lock_guard lock(lock_of_calls);
+  const long before = sum_of_calls;
+  const int answer = runtime.async(caller, action<&plus_one>, value).get();
+  EXPECT_EQ(sum_of_calls, before) << "another call has had the mutex";
+  sum_of_calls = before + answer;
+}
+
+TEST_P(Waiting, AStdMutexIsHeldWhileItsTaskWaitsThoughItBlocksAllWorkers) {
+  run(2, [](Runtime& runtime) {
+    std::mutex mutex;
+    long total = 0;
+    std::vector<Future<void>> tasks;
+    for (int number = 0; number < 150; ++number)
+      tasks.push_back(runtime.spawn([&, number] {
+        const std::lock_guard lock(mutex);
+        const long before = total;
+        const int answer = runtime.async(1 - runtime.rank(), action<&plus_one>, number).get();
+        EXPECT_EQ(total, before) << "another task has had the mutex";
+        total = before + answer;
+      }));
+    for (auto& task : tasks) task.get();
+    EXPECT_EQ(total, 150 * 151 / 2);
+    runtime.barrier();
+  });
+}
+
+TEST_P(Waiting, CallsHoldAStdMutexWhileTheyCallBack) {
+  sum_of_calls = 0;
+  run(2, [](Runtime& runtime) {
+    // The ranks are threads of this process: one mutex for both.
+    for (int number = 0; number < 100; ++number)
+      runtime.apply(1 - runtime.rank(), action<&add_with_lock>, runtime.rank(), number);
+    runtime.wait_quiet();
+  });
+  EXPECT_EQ(sum_of_calls, 2 * 5050);
+}
+
 TEST_P(Waiting, ABarrierInsideATask) {
   run(3, [](Runtime& runtime) {
     std::atomic<int> others{0};

@@ -65,6 +65,14 @@ class Launcher(unittest.TestCase):
                     rf"Rank 0 waits {place} for the answer to a call",
                     rf"Rank 1 waits {place} for value 1 of channel 7 \(task \d+\)"))
 
+    def test_workers_that_block_are_counted_with_the_threads_that_were_lent(self):
+        for options in ("workers=1", "port=tcp,workers=2"):
+            workers = options[-1]
+            with self.subTest(options=options):
+                explain(2, PARCELS, "blocked", "--options", options, expected=(
+                    rf"Rank 0: {workers} of {workers} workers block their threads in a call that is no wait of weft .*, and none gets on; "
+                    r"[1-9]\d* threads? (was|were) lent to work in their stead\.",))
+
     def test_a_message_with_another_tag_is_named(self):
         explain(2, RANK, "wrong_tag", expected=(
             r"for a message from rank 1 with tag 5, which rank 1 has not sent; what rank 0 holds meanwhile fits no receive: a "

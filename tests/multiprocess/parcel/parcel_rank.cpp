@@ -1,4 +1,5 @@
-// Ranks of a parcel program: parcel_rank all-sizes | tree | death | answers | huge | stuck [--options TEXT].
+// Ranks of a parcel program: parcel_rank all-sizes | tree | death | answers | huge | stuck | blocked | locks
+// [--options TEXT].
 #include <weft/parcel/parcel.hpp>
 
 #include <unistd.h>
@@ -6,6 +7,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdio>
+#include <mutex>
 #include <numeric>
 #include <string>
 #include <thread>
@@ -148,6 +150,42 @@ void stuck(Runtime& runtime) {
   if (runtime.rank() == 0) runtime.async(1, action<&waits_for_nothing>).get();
 }
 
+/// Tasks of rank 0 block all its workers, and nothing will end that.
+void blocked(Runtime& runtime) {
+  if (runtime.rank() != 0) return;
+  std::mutex mutex;
+  const std::lock_guard held(mutex);
+  std::vector<weft::parcel::Future<void>> tasks;
+  for (int number = 0; number < 8; ++number)
+    tasks.push_back(runtime.spawn([&] { const std::lock_guard lock(mutex); }));
+  runtime.async(1, action<&waits_for_nothing>).get();
+}
+
+std::mutex lock_of_sum;
+long sum = 0;
+int plus_one(int value) { return value + 1; }
+int asks_back(Runtime& runtime, int caller, int value) {
+  return runtime.async(caller, action<&plus_one>, value).get();
+}
+void adds_with_lock(Runtime& runtime, int caller, int value) {
+  const std::lock_guard lock(lock_of_sum);
+  sum += runtime.async(caller, action<&asks_back>, runtime.rank(), value).get();
+}
+
+/// Calls that hold a lock of their rank while they call the other rank, which does the same.
+void locks(Runtime& runtime) {
+  constexpr int kCalls = 60;
+  const int other = (runtime.rank() + 1) % runtime.size();
+  std::vector<weft::parcel::Future<void>> tasks;
+  for (int number = 0; number < kCalls; ++number) {
+    runtime.apply(other, action<&adds_with_lock>, runtime.rank(), number);
+    tasks.push_back(runtime.spawn([&runtime, other, number] { adds_with_lock(runtime, other, number); }));
+  }
+  for (auto& task : tasks) task.get();
+  runtime.wait_quiet();
+  require(sum == 2L * kCalls * (kCalls + 1) / 2, "the sum is " + std::to_string(sum));
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
@@ -167,6 +205,10 @@ int main(int count, char** arguments) {
       huge(runtime);
     else if (mode == "stuck")
       stuck(runtime);
+    else if (mode == "blocked")
+      blocked(runtime);
+    else if (mode == "locks")
+      locks(runtime);
     else
       weft::test::fail("parcel_rank: unknown mode '" + mode + "'");
   } catch (const std::exception& error) {

@@ -44,6 +44,12 @@ class ParcelTest(unittest.TestCase):
         self.check(4, "tree", NODES, WEFT_NETWORK="tcp")
         self.check(4, "tree", NODES, WEFT_NETWORK="mixed", WEFT_REMOTE_NETWORK="tcp", WEFT_HOST_ID="host%r/2")
 
+    def test_locks_that_block_all_workers_are_held_over_calls_and_the_job_ends(self):
+        for workers in (1, 2, 4):
+            for options in ("", ",port=tcp", ",protocol=sendrecv", ",devices=2", ",progress=thread", ",aggregation=queued"):
+                with self.subTest(workers=workers, options=options):
+                    self.check(2, "locks", "", f"workers={workers}{options}")
+
     def test_calls_to_a_rank_that_dies_end_and_the_others_go_on(self):
         for network, options in (("shm", ""), ("tcp", ""), ("shm", "port=tcp"), ("shm", "protocol=putsendrecv"),
                                  ("shm", "protocol=sendrecv,workers=2")):
