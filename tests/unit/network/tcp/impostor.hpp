@@ -12,6 +12,7 @@
 
 #include <arpa/inet.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <memory>
@@ -111,12 +112,15 @@ class TcpImpostor : public testing::Test {
     if (!payload.empty()) std::memcpy(bytes.data() + sizeof header, payload.data(), payload.size());
     send_record({static_cast<std::uint32_t>(bytes.size()), RecordKind::message, {}, 0}, bytes);
   }
-  /// Says hello, and returns that of the victim.
-  session::Hello exchange_hellos() {
+  /// Says hello, with these handles behind it, and returns the hello of the victim.
+  session::Hello exchange_hellos(std::span<const std::byte> handles = {}) {
     bootstrap_->put("tcp.device.0", *bootstrap_->try_get(1, "tcp.device.0"));  // any address will do
     session::Hello hello{session::kMagic, session::kWireVersion, 64, 0, {}};
     bootstrap_->job_id().copy(hello.job_id.data(), hello.job_id.size());
-    send_message(session::Kind::hello, std::as_bytes(std::span(&hello, 1)));
+    std::vector<std::byte> payload(sizeof hello + handles.size());
+    std::memcpy(payload.data(), &hello, sizeof hello);
+    std::copy(handles.begin(), handles.end(), payload.begin() + sizeof hello);
+    send_message(session::Kind::hello, payload);
     const std::vector<std::byte> answer = read_record(RecordKind::message);
     session::Header header{};
     std::memcpy(&header, answer.data(), sizeof header);

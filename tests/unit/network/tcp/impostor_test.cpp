@@ -29,6 +29,10 @@ class TcpTrespasser : public TcpImpostor {
     static_cast<void>(read_record(RecordKind::get));
     return record_;
   }
+  /// The header of an active message for this handle.
+  static session::Header header_to(const RemoteCompletion& handle, Kind kind) {
+    return {handle.bits() & ~std::uint64_t{0xffffffff}, 2, 0, weft::detail::kActiveMessageChannel, kind, 0};
+  }
   void send_data(std::size_t size, std::uint64_t token) {
     send_record({static_cast<std::uint32_t>(size), RecordKind::data, {}, token},
                 std::vector<std::byte>(size, std::byte{9}));
@@ -77,17 +81,16 @@ TEST_F(TcpTrespasser, that_sends_beyond_its_credit_is_refused_what_is_beyond) {
   ASSERT_GT(hello.credits, 0U);
   ASSERT_LT(hello.credits, 5000U);
   Counter counter;
-  const RemoteCompletion handle = victim_.expose(counter, {.id = 5});
+  const session::Header header =
+      header_to(victim_.expose(counter, {.id = 5}), Kind::urgent);  // of which the fewest may be under way
   // All of them are there when the victim looks: it returns no credit in between.
-  session::Header header{};
-  header.word = handle.bits() << 32;
-  header.rank = 2;
-  header.kind = Kind::urgent;  // of which the fewest may be under way
   const std::uint32_t credits = session::credits_of(TrafficClass::urgent, hello.credits);
   for (std::uint32_t count = 0; count < credits + 5; ++count)
     send_record({sizeof header, RecordKind::message, {}, 0}, bytes_of_one(header));
-  EXPECT_TRUE(weft::test::until([&] { return victim_.counters().refused_messages >= 5; },
-                                [&] { endpoint_.progress(); }));
+  EXPECT_TRUE(
+      weft::test::until([&] { return counter.value() + victim_.counters().refused_messages == credits + 5; },
+                        [&] { endpoint_.progress(); }));
+  EXPECT_EQ(counter.value(), credits);
 }
 
 // Who waits until all is taken asks for the credit, and need not wait until a batch of it is due.
@@ -98,10 +101,7 @@ TEST_F(TcpTrespasser, that_asks_is_told_what_has_been_taken_as_soon_as_that_is) 
   session::Ask ask{};
   ask.sent[0] = 1;
   send_message(Kind::ask, bytes_of_one(ask));
-  session::Header header{};
-  header.word = handle.bits() << 32;
-  header.rank = 2;
-  header.kind = Kind::data;
+  session::Header header = header_to(handle, Kind::data);
   send_record({sizeof header, RecordKind::message, {}, 0}, bytes_of_one(header));
   session::Credit credit{};
   do {
@@ -110,8 +110,25 @@ TEST_F(TcpTrespasser, that_asks_is_told_what_has_been_taken_as_soon_as_that_is) 
     if (header.kind != Kind::credit || HasFailure()) continue;
     std::memcpy(&credit, answer.data() + sizeof header, sizeof credit);
   } while (credit.taken[0] == 0 && !HasFailure());
+  EXPECT_EQ(counter.value(), 1U);
   EXPECT_EQ(credit.taken[0], 1U);
   EXPECT_EQ(credit.messages[0], 1U);
+}
+
+// The window follows the time that a message and the credit for it take.
+TEST_F(TcpTrespasser, is_asked_for_credit_now_and_then_so_that_the_way_is_timed) {
+  const session::HandleChange own{7, 1, 0, 0, 1};
+  exchange_hellos(std::as_bytes(std::span(&own, 1)));
+  const RemoteCompletion there(7, 1, 0);
+  for (int count = 0; count < 64; ++count)
+    EXPECT_TRUE(weft::test::until(
+        [&] { return !endpoint_.post_am(2, there, weft::test::payload(1000, 1)).is_retry(); },
+        [&] { endpoint_.progress(); }));
+  session::Header header{};
+  while (header.kind != Kind::ask && !HasFailure()) {
+    const std::vector<std::byte> bytes = read_record(RecordKind::message);
+    if (!HasFailure()) std::memcpy(&header, bytes.data(), sizeof header);
+  }
 }
 
 TEST_F(TcpTrespasser, that_sends_more_than_was_asked_for_is_cut_off_and_writes_nothing_behind_the_buffer) {
