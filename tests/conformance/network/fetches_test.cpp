@@ -1,8 +1,10 @@
 // Fetches of memory that a peer offers, and messages that are staged: what networks that can do it promise,
 // and what the others answer.
 #include "conformance/network/stage.hpp"
+#include "network/unsent.hpp"
 
 #include <cstring>
+#include <string>
 #include <vector>
 
 namespace weft::network::test {
@@ -119,6 +121,12 @@ TEST(StagedMessages, arrive_after_a_flush_without_a_poll_of_their_sender) {
     if (pair.port(0).send(Stage::to(1, sent), payload(8, sent), false) != SendResult::sent) break;
   ASSERT_GT(sent, 1U);
   ASSERT_TRUE(weft::test::until([&] { return pair.port(0).flush(false); }, [] {}));
+  // Nothing is left for who would carry it a moment later.
+  if (auto* const holds = dynamic_cast<HoldsUnsent*>(&pair.port(0)); holds != nullptr) {
+    std::vector<std::string> lines;
+    holds->describe_unsent(lines);
+    for (const std::string& line : lines) EXPECT_EQ(line.find("staged"), std::string::npos) << line;
+  }
   ASSERT_TRUE(
       weft::test::until([&] { return pair.notes(1).arrivals.size() == 1 + sent; }, [&] { pair[1].poll(); }));
 }
