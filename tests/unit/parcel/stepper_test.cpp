@@ -187,8 +187,8 @@ TEST(Stepper, FindsADeadlock) {
       for (auto& task : tasks) task.get();
     });
     if (!has_ended) {  // stays as it is
-      static std::vector<std::unique_ptr<Simulated>> stuck;
-      static std::vector<std::unique_ptr<std::array<Mutex, 2>>> locked;
+      static auto& stuck = *new std::vector<std::unique_ptr<Simulated>>;
+      static auto& locked = *new std::vector<std::unique_ptr<std::array<Mutex, 2>>>;
       stuck.push_back(std::move(pools));
       locked.push_back(std::move(mutexes));
     }
