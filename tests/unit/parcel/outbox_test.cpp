@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <deque>
 #include <memory>
+#include <mutex>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -29,8 +30,17 @@ class SlowPort final : public Parcelport {
   [[nodiscard]] bool try_send_small(int, Bytes, unsigned) override { return true; }
   [[nodiscard]] bool try_send(std::unique_ptr<OutgoingMessage>& message, unsigned) override {
     if (refuses) return false;
+    const std::lock_guard lock(mutex);
     under_way.push_back(std::move(message));
     return true;
+  }
+  /// The oldest message; null: there is none.
+  [[nodiscard]] std::unique_ptr<OutgoingMessage> take() {
+    const std::lock_guard lock(mutex);
+    if (under_way.empty()) return nullptr;
+    auto message = std::move(under_way.front());
+    under_way.pop_front();
+    return message;
   }
   bool poll(unsigned) override { return false; }
   void park(unsigned, Timeout) override {}
@@ -38,6 +48,7 @@ class SlowPort final : public Parcelport {
   [[nodiscard]] bool has_failed(int) const noexcept override { return fails; }
 
   const PortLimits port_limits;
+  std::mutex mutex;  // of under_way: whoever waits for room polls, too
   std::deque<std::unique_ptr<OutgoingMessage>> under_way;
   std::atomic<bool> refuses{false};
   std::atomic<bool> fails{false};
@@ -68,9 +79,9 @@ class ChunksUnderWay : public testing::TestWithParam<Aggregation> {
     if (self.takes_none) return false;
     self.port.refuses = false;
     if (self.polls == self.fails_at) self.port.fails = true;
-    if (self.port.under_way.empty() || self.fails_at != 0) return false;
-    auto message = std::move(self.port.under_way.front());
-    self.port.under_way.pop_front();
+    if (self.fails_at != 0) return false;
+    auto message = self.port.take();
+    if (!message) return false;
     self.outbox.sent(std::move(message), true);
     return true;
   }
