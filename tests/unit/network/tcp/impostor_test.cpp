@@ -71,6 +71,28 @@ TEST_F(TcpTrespasser, that_says_what_has_another_length_than_its_kind_is_refused
   expect_refused(++refused);
 }
 
+TEST_F(TcpTrespasser, whose_hello_is_not_of_this_job_and_version_is_refused_and_a_right_one_is_heard_then) {
+  bootstrap_->put("tcp.device.0", *bootstrap_->try_get(1, "tcp.device.0"));  // any address will do
+  session::Hello right{session::kMagic, session::kWireVersion, 64, 0, {}};
+  bootstrap_->job_id().copy(right.job_id.data(), right.job_id.size());
+  std::uint64_t refused = 0;
+  const auto expect_refusal_of = [&](auto change) {
+    session::Hello wrong = right;
+    change(wrong);
+    send_message(Kind::hello, bytes_of_one(wrong));
+    expect_refused(++refused);
+  };
+  expect_refusal_of([](session::Hello& hello) { ++hello.magic; });
+  expect_refusal_of([](session::Hello& hello) { ++hello.version; });
+  expect_refusal_of([](session::Hello& hello) { --hello.version; });
+  expect_refusal_of([](session::Hello& hello) { hello.job_id[0] = hello.job_id[0] == 'a' ? 'b' : 'a'; });
+  expect_refusal_of([](session::Hello& hello) { hello.credits = 0; });
+  expect_refusal_of([](session::Hello& hello) { hello.credits = 0xffffffff; });
+  send_message(Kind::hello, bytes_of_one(right));
+  static_cast<void>(read_record(RecordKind::message));
+  EXPECT_EQ(victim_.counters().refused_messages, refused);
+}
+
 TEST_F(TcpTrespasser, that_speaks_before_its_hello_is_refused) {
   send_message(Kind::data, std::vector<std::byte>(8));
   expect_refused(1);
