@@ -197,8 +197,9 @@ void Core::send_from_outside(int rank, Writer& writer, std::unique_ptr<HeldValue
   senders_outside_.fetch_sub(1, std::memory_order_release);
 }
 
-void Core::count_finished(int source) noexcept {
-  const unsigned worker = pool_.worker_number();
+void Core::count_finished(int source) noexcept { count_finished(source, pool_.worker_number()); }
+
+void Core::count_finished(int source, unsigned worker) noexcept {
   std::atomic<std::uint64_t>& finished = traffic_[worker]->finished[static_cast<std::size_t>(source)];
   if (worker != pool_.outside())
     finished.store(finished.load(std::memory_order_relaxed) + 1, std::memory_order_release);
@@ -214,18 +215,22 @@ void Core::failed(int rank) {
 }
 
 void Core::fill_counts(JobBarrier::Record& record) const {
-  // Finished before sent, and tasks in between, so that nothing is taken for ended that is not.
+  // Finished before sent, and tasks in between, so that nothing is taken for ended that is not; first of all
+  // the tasks that wait for quiet, as whatever they have begun is counted below.
+  JobBarrier::QuietTasks quiet;
+  if (record.kind == JobBarrier::Kind::quiet) quiet = barrier_.quiet_tasks();
   for (int rank = 0; rank < port_->size(); ++rank) {
     if (port_->has_failed(rank)) {
       ++record.failed;
       continue;
     }
+    if (!quiet.calls.empty()) record.finished += quiet.calls[static_cast<std::size_t>(rank)];
     for (const auto& traffic : traffic_)
       record.finished += traffic->finished[static_cast<std::size_t>(rank)].load(std::memory_order_acquire);
   }
   const TaskCounts tasks = pool_.counts();
   record.unknown = unknown_.load(std::memory_order_acquire);
-  record.pending = tasks.made - tasks.finished + (outbox_.is_empty() ? 0 : 1);
+  record.pending = tasks.made - tasks.finished - quiet.tasks + (outbox_.is_empty() ? 0 : 1);
   for (int rank = 0; rank < port_->size(); ++rank)
     if (!port_->has_failed(rank))
       for (const auto& traffic : traffic_)

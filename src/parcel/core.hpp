@@ -69,6 +69,7 @@ class Core final : public Receiver, private BackgroundWork {
   /// tells the caller, if there is one. An answer, or what may be one, is never answered.
   void refuse_parcel(int source, const ParsedParcel& parcel) noexcept;
   void count_finished(int source) noexcept;
+  void count_finished(int source, unsigned worker) noexcept;
   /// Parcels were lost here, and nobody knows how many.
   void count_unknown() noexcept { unknown_.fetch_add(1, std::memory_order_release); }
   /// The counts of a barrier's record: parcels among this rank and the living ones, and what is pending.

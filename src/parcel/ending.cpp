@@ -89,7 +89,7 @@ void Core::finish() noexcept {
         rank_);
     std::abort();
   }
-  barrier_.wait(JobBarrier::Kind::quiet, std::source_location::current());
+  barrier_.wait(JobBarrier::Kind::end, std::source_location::current());
   // From now on nobody begins anything.
   link_->close();
   is_closed_.store(true, std::memory_order_seq_cst);

@@ -29,6 +29,12 @@ JobBarrier::JobBarrier(detail::Core& core) : core_(core) {
     state.arrivals.resize(static_cast<std::size_t>(core.port().size()));
     state.answered.resize(static_cast<std::size_t>(core.port().size()));
   }
+  quiet_tasks_.calls.resize(static_cast<std::size_t>(core.port().size()));
+}
+
+JobBarrier::QuietTasks JobBarrier::quiet_tasks() const {
+  const std::lock_guard lock(mutex_);
+  return quiet_tasks_;
 }
 
 int JobBarrier::root() const {
@@ -43,6 +49,11 @@ void JobBarrier::end_waits(State& state, std::uint64_t released) noexcept {
   state.released = std::max(state.released, released);
   const auto ended = std::partition(state.waiters.begin(), state.waiters.end(),
                                     [&](const auto& waiter) { return waiter.first > state.released; });
+  // From here on they are tasks as any other, though they have not gone on yet. The last epoch's: all.
+  if (&state == &states_[static_cast<std::size_t>(Kind::quiet)] && ended != state.waiters.end()) {
+    quiet_tasks_.tasks = 0;
+    std::fill(quiet_tasks_.calls.begin(), quiet_tasks_.calls.end(), std::uint64_t{0});
+  }
   for (auto each = ended; each != state.waiters.end(); ++each) each->second->notify();
   state.waiters.erase(ended, state.waiters.end());
 }
@@ -51,8 +62,19 @@ void JobBarrier::wait(Kind kind, const std::source_location& where) {
   Waiter waiter({kind == Kind::plain ? "the barrier of the runtime" : "all ranks to be quiet", this, where});
   std::unique_lock lock(mutex_);
   State& state = states_[static_cast<std::size_t>(kind)];
-  const std::uint64_t epoch = ++state.arrived;
+  const bool has_arrived = kind == Kind::quiet && state.arrived != state.released;
+  const std::uint64_t epoch = has_arrived ? state.arrived : ++state.arrived;
   state.waiters.emplace_back(epoch, &waiter);
+  if (const TaskStack* const task = TaskStack::current();
+      kind == Kind::quiet && task != nullptr && &task->pool() == &core_.scheduler()) {
+    ++quiet_tasks_.tasks;
+    if (task->caller >= 0) ++quiet_tasks_.calls[static_cast<std::size_t>(task->caller)];
+  }
+  if (has_arrived) {
+    lock.unlock();
+    waiter.wait();
+    return;
+  }
   const int own = core_.port().rank();
   const int to = root();
   if (to == own) {
@@ -74,12 +96,12 @@ void JobBarrier::advance(Kind kind) {
     for (int rank = 0; rank < core_.port().size(); ++rank)
       if (!core_.port().has_failed(rank) && state.arrivals[static_cast<std::size_t>(rank)] < state.arrived)
         return;
-    if (kind == Kind::quiet) {
+    if (kind != Kind::plain) {
       state.is_asking = true;
       state.has_last = false;
     }
   }
-  if (kind == Kind::quiet)
+  if (kind != Kind::plain)
     ask(kind);
   else
     release(kind);
@@ -119,7 +141,7 @@ void JobBarrier::release(Kind kind) {
 }
 
 void JobBarrier::handle(int source, const Record& record) {
-  if (static_cast<std::uint8_t>(record.kind) > 1) return;
+  if (static_cast<std::size_t>(record.kind) >= kKinds.size()) return;
   State& state = states_[static_cast<std::size_t>(record.kind)];
   switch (record.message) {
     case Message::arrival: {
@@ -164,7 +186,8 @@ void JobBarrier::handle(int source, const Record& record) {
       if (is_quiet)
         release(record.kind);
       else
-        next_question_.store(now() + kBetweenQuestions, std::memory_order_relaxed);
+        next_questions_[static_cast<std::size_t>(record.kind)].store(now() + kBetweenQuestions,
+                                                                     std::memory_order_relaxed);
       return;
     }
     case Message::release: {
@@ -176,14 +199,17 @@ void JobBarrier::handle(int source, const Record& record) {
 }
 
 void JobBarrier::look() {
-  std::int64_t due = next_question_.load(std::memory_order_relaxed);
-  if (due == kNever || now() < due) return;
-  if (next_question_.compare_exchange_strong(due, kNever, std::memory_order_relaxed)) ask(Kind::quiet);
+  for (const Kind kind : {Kind::quiet, Kind::end}) {
+    auto& next = next_questions_[static_cast<std::size_t>(kind)];
+    std::int64_t due = next.load(std::memory_order_relaxed);
+    if (due == kNever || now() < due) continue;
+    if (next.compare_exchange_strong(due, kNever, std::memory_order_relaxed)) ask(kind);
+  }
 }
 
 void JobBarrier::peer_failed(int rank) {
   const int to = root();
-  for (const Kind kind : {Kind::plain, Kind::quiet}) {
+  for (const Kind kind : kKinds) {
     State& state = states_[static_cast<std::size_t>(kind)];
     std::uint64_t waiting = 0;
     bool is_asking = false;

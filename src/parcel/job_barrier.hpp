@@ -20,10 +20,12 @@ class Core;
 /// The lowest living rank is the root: it collects arrivals, and, where all must be quiet, asks all ranks for
 /// their counts until two rounds in a row are equal, and nothing is under way (the four-counter method of
 /// Mattern, Distributed Computing 2, 1987). Where parcels were lost whose number nobody knows, the rounds
-/// must be equal for a while instead. Messages between ranks are those of handle().
+/// must be equal for a while instead. Tasks that wait for quiet, and calls that do, are no unrest, except for
+/// the end of the runtime, which comes after them. Messages between ranks are those of handle().
 class JobBarrier {
  public:
-  enum class Kind : std::uint8_t { plain, quiet };
+  enum class Kind : std::uint8_t { plain, quiet, end };
+  static constexpr std::array kKinds{Kind::plain, Kind::quiet, Kind::end};
   enum class Message : std::uint8_t { arrival, question, counts, release };
   struct Record {
     Message message;
@@ -39,15 +41,23 @@ class JobBarrier {
   };
 
   explicit JobBarrier(detail::Core& core);
-  /// Arrives, and returns when all living ranks have. A task or any thread that is no worker.
+  /// Arrives, and returns when all living ranks have. A task or any thread that is no worker. Those of a rank
+  /// that wait for quiet at a time arrive once.
   void wait(Kind kind, const std::source_location& where);
+  /// Tasks of this rank that wait for quiet.
+  struct QuietTasks {
+    std::uint64_t tasks = 0;
+    std::vector<std::uint64_t> calls;  // of these, actions that were called by the rank
+  };
+  [[nodiscard]] QuietTasks quiet_tasks() const;
   /// A record has come. A worker, outside tasks.
   void handle(int source, const Record& record);
   /// Asks again when it is time. A worker, now and then.
   void look();
   /// Whether look() has something to do soon.
   [[nodiscard]] bool is_asking() const noexcept {
-    return next_question_.load(std::memory_order_relaxed) != kNever;
+    return next_questions_[1].load(std::memory_order_relaxed) != kNever ||
+           next_questions_[2].load(std::memory_order_relaxed) != kNever;
   }
   void peer_failed(int rank);
 
@@ -74,10 +84,12 @@ class JobBarrier {
   [[nodiscard]] int root() const;
 
   detail::Core& core_;
-  std::mutex mutex_;
-  std::array<State, 2> states_;
+  mutable std::mutex mutex_;
+  std::array<State, kKinds.size()> states_;
+  QuietTasks quiet_tasks_;  // until they are released
   static constexpr std::int64_t kNever = 0;
-  std::atomic<std::int64_t> next_question_{kNever};  // on the steady clock, in nanoseconds
+  // By kind, on the steady clock, in nanoseconds.
+  std::array<std::atomic<std::int64_t>, kKinds.size()> next_questions_{};
 };
 
 }  // namespace weft::parcel

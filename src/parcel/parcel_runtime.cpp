@@ -133,8 +133,6 @@ void Runtime::barrier(const std::source_location& where) {
   core_->barrier().wait(JobBarrier::Kind::plain, where);
 }
 void Runtime::wait_quiet(const std::source_location& where) {
-  if (Runtime::current() != nullptr)
-    throw Error("wait_quiet() was called by a task, which keeps the job from being quiet");
   core_->check_is_open("wait_quiet()");
   core_->barrier().wait(JobBarrier::Kind::quiet, where);
 }

@@ -126,7 +126,9 @@ class WEFT_API Runtime {
   /// Returns when every living rank has called it. Collective, one thread or task per rank at a time.
   void barrier(const std::source_location& where = std::source_location::current());
   /// Returns when every living rank has called it, all tasks have ended and no parcel is under way: the end
-  /// of a program whose tasks make tasks. Collective, one thread per rank, not a worker.
+  /// of a program whose tasks make tasks. Collective, one thread per rank, or any number of tasks: those that
+  /// wait here do not count as tasks, nor do the calls that have begun them, and those of a rank that wait at
+  /// a time count as one call.
   void wait_quiet(const std::source_location& where = std::source_location::current());
 
   // What the templates of this interface stand on.

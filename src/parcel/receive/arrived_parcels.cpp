@@ -94,8 +94,11 @@ struct Counted final : Task {
   static void run(Task& task) noexcept {
     auto& self = static_cast<Counted&>(task);
     const int source = self.parcel.source;
+    TaskStack& stack = *TaskStack::current();
+    stack.caller = source;
     self.parcel.execute(self.parcel);
-    self.core.count_finished(source);
+    stack.caller = -1;
+    self.core.count_finished(source, stack.worker->number);
     delete &self;
   }
   Core& core;

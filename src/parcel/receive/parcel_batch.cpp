@@ -71,6 +71,8 @@ void ParcelBatch::run(Task& task) noexcept {
   detail::Core& core = batch.core_;
   const int source = batch.source_;
   HeldBytes bytes(batch);
+  TaskStack& stack = *TaskStack::current();
+  stack.caller = source;
   ParsedParcel parcel;
   const bool is_early = std::exchange(batch.has_chosen_, false);
   try {
@@ -87,7 +89,8 @@ void ParcelBatch::run(Task& task) noexcept {
     core.refuse_parcel(source, parcel);
   }
   bytes.decoded();
-  core.count_finished(source);
+  stack.caller = -1;
+  core.count_finished(source, stack.worker->number);
 }
 
 }  // namespace weft::parcel

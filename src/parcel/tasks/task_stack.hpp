@@ -74,6 +74,7 @@ class TaskStack final : public Task {
 
   Worker* worker = nullptr;         ///< who runs it
   TaskStack* next_stack = nullptr;  ///< in a list of stacks without tasks
+  int caller = -1;                  ///< the rank that has called the action which runs on it; -1: it is none
 
  private:
   struct Exceptions {  // of __cxa_get_globals(): those being handled and thrown belong to the task

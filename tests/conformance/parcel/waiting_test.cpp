@@ -161,6 +161,53 @@ TEST_P(Waiting, CallsHoldAStdMutexWhileTheyCallBack) {
   EXPECT_EQ(sum_of_calls, 2 * 5050);
 }
 
+/// Calls itself on the other rank, and as a task, `left` times.
+std::atomic<int> steps{0};
+void step(Runtime& runtime, int left) {
+  if (left > 0) {
+    runtime.apply(1 - runtime.rank(), action<&step>, left - 1);
+    static_cast<void>(runtime.spawn([] { ++steps; }));
+  }
+  ++steps;
+}
+
+TEST_P(Waiting, QuietInsideTasks) {
+  steps = 0;
+  run(2, [](Runtime& runtime) {
+    for (int round = 1; round <= 5; ++round) {
+      // All of a rank that wait at a time wait for one moment.
+      std::vector<Future<int>> tasks;
+      for (int number = 0; number <= runtime.rank(); ++number)
+        tasks.push_back(runtime.spawn([&] {
+          runtime.apply(1 - runtime.rank(), action<&step>, 20);
+          runtime.wait_quiet();
+          return steps.load();
+        }));
+      for (auto& task : tasks) EXPECT_EQ(task.get(), round * 3 * 41);
+      runtime.barrier();
+    }
+  });
+}
+
+std::atomic<int> quiet_calls{0};
+void waits_for_quiet(Runtime& runtime) {
+  runtime.wait_quiet();
+  EXPECT_EQ(steps, 41);
+  ++quiet_calls;
+}
+
+TEST_P(Waiting, QuietInsideActionsOfOtherRanks) {
+  steps = 0;
+  quiet_calls = 0;
+  run(2, [](Runtime& runtime) {
+    if (runtime.rank() == 0) runtime.apply(1, action<&step>, 20);
+    auto ended = runtime.async(1 - runtime.rank(), action<&waits_for_quiet>);
+    ended.get();
+    runtime.barrier();
+    EXPECT_EQ(quiet_calls, 2);
+  });
+}
+
 TEST_P(Waiting, ABarrierInsideATask) {
   run(3, [](Runtime& runtime) {
     std::atomic<int> others{0};
