@@ -71,6 +71,24 @@ TEST_P(Objects, OfAnArrayAreCalledByIndexFromAnyRank) {
   });
 }
 
+std::uint64_t tasks_here(Runtime& runtime) { return runtime.counters().tasks; }
+
+TEST_P(Objects, AreCalledByOneTaskEach) {
+  run(2, [](Runtime& runtime) {
+    if (runtime.rank() == 0) {
+      constexpr std::uint64_t kCalls = 200;
+      auto cell = make_object<Cell>(runtime, 1, std::uint64_t{3}, std::string("x")).get();
+      const std::uint64_t before = runtime.async(1, action<&tasks_here>).get();
+      for (std::uint64_t call = 0; call < kCalls; ++call)
+        ASSERT_EQ(cell.async(action<&Cell::text>).get(), "3x");
+      // The answer needs no second one. The rest is what counts itself.
+      const std::uint64_t after = runtime.async(1, action<&tasks_here>).get();
+      EXPECT_LE(after - before, kCalls + kCalls / 4);
+    }
+    runtime.barrier();
+  });
+}
+
 TEST_P(Objects, OfAnArrayLieWhereTheMapSays) {
   run(3, [](Runtime& runtime) {
     if (runtime.rank() == 1) {

@@ -7,6 +7,23 @@ namespace weft::parcel {
 
 namespace detail {
 
+/// Answers a call with what the future, which is ready, has.
+template <class T>
+void answer_with(Core& core, int source, std::uint64_t call, Future<T>& future,
+                 const ActionEntry& entry) noexcept {
+  try {
+    if constexpr (std::is_void_v<T>) {
+      future.get();
+      if (call != 0) answer(core, source, call, Nothing{});
+    } else {
+      auto value = future.get();
+      if (call != 0) answer(core, source, call, std::move(value));
+    }
+  } catch (...) {
+    answer_exception(core, source, call, entry);
+  }
+}
+
 /// Calls an action with decoded arguments, and answers.
 template <class A>
 void call_and_answer(const ParcelOrigin& origin, typename ActionTraits<A>::Values& values,
@@ -17,23 +34,15 @@ void call_and_answer(const ParcelOrigin& origin, typename ActionTraits<A>::Value
     if constexpr (is_a<Result, Future>) {
       auto future = ActionTraits<A>::invoke(origin.runtime, values);
       auto& state = future.state();
+      if (state.ready()) {
+        answer_with(core, origin.source, origin.call, future, entry);
+        return;
+      }
       // Whoever has the promise may keep it longer than the runtime lives.
       state.when_ready(continuation([future = std::move(future), link = origin.runtime.link(),
                                      source = origin.source, call = origin.call, &entry]() mutable noexcept {
         const RuntimeUse use(*link);
-        if (!use) return;
-        Core& living = use.get("").core();
-        try {
-          if constexpr (std::is_void_v<ResultOf<A>>) {
-            future.get();
-            if (call != 0) answer(living, source, call, Nothing{});
-          } else {
-            auto value = future.get();
-            if (call != 0) answer(living, source, call, std::move(value));
-          }
-        } catch (...) {
-          answer_exception(living, source, call, entry);
-        }
+        if (use) answer_with(use.get("").core(), source, call, future, entry);
       }));
     } else if constexpr (std::is_void_v<Result>) {
       ActionTraits<A>::invoke(origin.runtime, values);
@@ -109,6 +118,10 @@ void fulfil_by(Promise<T> promise, Function&& function) noexcept {
     return;
   }
   auto& state = future.state();
+  if (state.ready()) {
+    fulfil(promise, [&]() -> T { return future.get(); });
+    return;
+  }
   state.when_ready(
       continuation([promise = std::move(promise), future = std::move(future)]() mutable noexcept {
         fulfil(promise, [&]() -> T { return future.get(); });
