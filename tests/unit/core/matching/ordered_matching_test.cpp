@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <deque>
+#include <iterator>
 #include <list>
 #include <map>
 #include <memory>
@@ -26,8 +27,10 @@ namespace weft::core {
 namespace {
 
 constexpr std::uint32_t kEngine = kMatchingEngines + 3;
-constexpr int kRanks = 4;
+constexpr int kRanks = 70'000;
 constexpr MatchingLimits kLimits{16, 4096, kRanks};
+/// Ranks that differ in one bit, beyond those that a byte or two hold as well.
+constexpr int kPeers[] = {1, 0, 1 | 1 << 8, 1 | 1 << 16};
 
 /// Never signalled: it marks a record as that of a receive.
 class NoCompletion final : public Completion {
@@ -41,6 +44,7 @@ struct Post {
   int id;
   int source;
   std::uint64_t tag;
+  std::uint64_t mask = OrderedMatching::kWholeTag;
 };
 struct Sent {
   int id;
@@ -105,7 +109,7 @@ class Model {
   };
   static bool fits(const Post& post, const Sent& message) {
     return (post.source == any_source || post.source == message.peer) &&
-           (post.tag == any_tag || post.tag == message.tag);
+           (post.tag == any_tag || ((post.tag ^ message.tag) & post.mask) == 0);
   }
   std::list<Sent>::iterator find(const Post& post) {
     return std::find_if(arrived_.begin(), arrived_.end(),
@@ -147,13 +151,14 @@ class Engine {
     const OrderedMatching::Hold hold = order().try_enter();
     EXPECT_NE(hold, nullptr);
     ReceiveHandle handle;
-    const auto [answer, record] = order().post(key(post), [&] {
+    const auto make = [&] {
       MatchRecord* posted = engine_->records().take();
       posted->completion = &completion_;
       posted->user_data = reinterpret_cast<void*>(static_cast<std::intptr_t>(post.id));
       handle = engine_->handle(*posted);
       return posted;
-    });
+    };
+    const auto [answer, record] = order().post(key(post), make, post.mask);
     order().leave(hold);
     if (answer == OrderedMatching::Answer::matched) return take(*record);
     EXPECT_EQ(answer, OrderedMatching::Answer::kept);
@@ -162,11 +167,12 @@ class Engine {
   }
   int probe(const Post& post) {
     int id = -1;
-    order().visit_message(key(post), [&](const MatchRecord& record) { id = message_of(record); });
+    order().visit_message(
+        key(post), [&](const MatchRecord& record) { id = message_of(record); }, post.mask);
     return id;
   }
   int take(const Post& post) {
-    MatchRecord* record = order().take_message(key(post));
+    MatchRecord* record = order().take_message(key(post), post.mask);
     return record == nullptr ? -1 : take(*record);
   }
   bool cancel(int id) {
@@ -200,7 +206,7 @@ class Engine {
     engine_ = &engines_.open(kEngine, MatchOrder::ordered, std::move(setup), nullptr, nullptr);
   }
   OrderedMatching& order() { return *engine_->order(); }
-  static MatchKey key(const Post& post) { return {post.tag, static_cast<std::uint32_t>(post.source), 0}; }
+  static MatchKey key(const Post& post) { return OrderedMatching::key_of(post.source, post.tag, post.mask); }
   static int receive_of(const MatchRecord& record) {
     return static_cast<int>(reinterpret_cast<std::intptr_t>(record.user_data));
   }
@@ -218,8 +224,18 @@ class Engine {
   std::map<int, ReceiveHandle> handles_;
 };
 
+/// Tags of 64 bits, of which any two differ in one bit or two; or small numbers.
+std::vector<std::uint64_t> tags_of(std::mt19937& random, int count) {
+  std::vector<std::uint64_t> tags;
+  const std::uint64_t base = random() % 2 == 0 ? std::uint64_t{random()} << 32 | random() : 0;
+  for (int tag = 0; tag < count; ++tag)
+    tags.push_back(base == 0  ? static_cast<std::uint64_t>(tag)
+                   : tag == 0 ? base
+                              : base ^ std::uint64_t{1} << random() % 64);
+  return tags;
+}
+
 struct Sizes {
-  int tags;
   int wildcards;  // percent of receives and probes
   int early;      // percent of messages that others overtake
 };
@@ -228,7 +244,9 @@ struct Sizes {
 bool same_matchings(std::uint32_t seed) {
   std::mt19937 random(seed);
   const auto below = [&](std::uint32_t end) { return static_cast<int>(random() % end); };
-  const Sizes sizes{1 + below(6), below(4) * 25, below(3) * 40};
+  const std::vector<std::uint64_t> tags = tags_of(random, 1 + below(6));
+  const auto tag = [&] { return tags[random() % tags.size()]; };
+  const Sizes sizes{below(4) * 25, below(3) * 40};
   Model model;
   Engine engine(static_cast<std::uint32_t>(random() % Engine::kKinds));
   std::map<std::pair<int, int>, std::uint32_t> numbers;
@@ -236,12 +254,14 @@ bool same_matchings(std::uint32_t seed) {
   std::vector<int> receives;
   int next_id = 0;
   const auto make_post = [&] {
-    Post post{next_id++, below(kRanks),
-              static_cast<std::uint64_t>(below(static_cast<std::uint32_t>(sizes.tags)))};
+    Post post{next_id++, kPeers[below(std::size(kPeers))], tag()};
     if (below(100) < sizes.wildcards) {
-      const int kind = below(3);
-      if (kind != 0) post.source = any_source;
-      if (kind != 1) post.tag = any_tag;
+      const int kind = below(5);
+      if (kind == 1 || kind == 2) post.source = any_source;
+      if (kind == 0 || kind == 2) post.tag = any_tag;
+      // All bits but one, or but a few, count; or one only.
+      if (kind >= 3) post.mask = ~(std::uint64_t{1} << random() % 64);
+      if (kind == 4) post.mask = random() % 2 == 0 ? ~post.mask : post.mask & ~(tags.front() ^ tags.back());
     }
     return post;
   };
@@ -257,10 +277,10 @@ bool same_matchings(std::uint32_t seed) {
   for (int step = 0; step < 300 && !testing::Test::HasFailure(); ++step) {
     const int kind = below(100);
     if (kind < 40) {
-      const int peer = below(kRanks);
+      const int peer = kPeers[below(std::size(kPeers))];
       const int device = below(2);
-      under_way.push_back({next_id++, peer, static_cast<std::uint8_t>(device), numbers[{peer, device}]++,
-                           static_cast<std::uint64_t>(below(static_cast<std::uint32_t>(sizes.tags)))});
+      under_way.push_back(
+          {next_id++, peer, static_cast<std::uint8_t>(device), numbers[{peer, device}]++, tag()});
       if (below(100) >= sizes.early)
         arrive(static_cast<std::size_t>(below(static_cast<std::uint32_t>(under_way.size()))));
     } else if (kind < 80) {
