@@ -7,6 +7,7 @@
 
 #include "base/fork_watch.hpp"
 #include "core/runtime/device_state.hpp"
+#include "stream/attendance.hpp"
 #include "stream/pending_text.hpp"
 
 namespace weft::stream {
@@ -106,8 +107,7 @@ std::size_t StreamRegistry::attend(const StreamState* except) noexcept {
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock.owns_lock()) return 0;
   attending_.store(Threads::mark(), std::memory_order_relaxed);
-  std::array<StreamState*, kDevices> taken;
-  std::size_t count = 0;
+  Attendance<Threads, StreamState, kDevices> attendance;
   for (StreamState* const stream : streams_) {
     if (stream == nullptr || stream == except) continue;
     const std::uint32_t polls = stream->polls.load(std::memory_order_relaxed);
@@ -116,25 +116,18 @@ std::size_t StreamRegistry::attend(const StreamState* except) noexcept {
     if (is_polled) continue;
     // The thread of a queue keeps the gate until somebody wants it.
     if (stream->turn.is_owned() && stream->turn.release(stream->gate) != QueueTurn::Released::yes) continue;
-    if (stream->shared || stream->gate.try_take()) taken[count++] = stream;
+    attendance.take(*stream);
   }
-  // Pairs with the fence of the compiler in StreamGate::enter().
-  if (count != 0) Threads::barrier();
-  std::size_t done = 0;
-  for (std::size_t place = 0; place < count; ++place) {
-    StreamState& stream = *taken[place];
-    if (stream.shared) {
-      done += stream.shared->progress();
-      continue;
+  const std::size_t done = attendance.finish([](StreamState& stream) {
+    if (stream.shared) return stream.shared->progress();
+    std::size_t moved = 0;
+    for (int call = 0; call < kCallsInARow; ++call) {
+      const std::size_t more = stream.serial->progress();
+      if (more == 0) break;
+      moved += more;
     }
-    if (stream.gate.is_left())
-      for (int call = 0; call < kCallsInARow; ++call) {
-        const std::size_t more = stream.serial->progress();
-        if (more == 0) break;
-        done += more;
-      }
-    stream.gate.give_back();
-  }
+    return moved;
+  });
   attending_.store(0, std::memory_order_relaxed);
   return done;
 }

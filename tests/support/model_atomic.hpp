@@ -44,7 +44,7 @@ struct View {
 };
 
 /// Orders that a negative test takes away.
-enum class Weaken : std::uint8_t { nothing, releases, acquires, sequential };
+enum class Weaken : std::uint8_t { nothing, releases, acquires, sequential, barriers };
 
 class Schedule {
  public:
@@ -98,6 +98,7 @@ class Schedule {
   /// orders no plain accesses.
   void barrier() {
     preempt();
+    if (weaken_ == Weaken::barriers) return;
     View all;
     for (const View& view : views_) {
       if (all.seen.size() < view.seen.size()) all.seen.resize(view.seen.size());
@@ -200,6 +201,10 @@ class Atomic {
   T fetch_add(T value, std::memory_order order) {
     schedule().preempt();
     return modify(order, [&](T old) { return static_cast<T>(old + value); });
+  }
+  T fetch_sub(T value, std::memory_order order) {
+    schedule().preempt();
+    return modify(order, [&](T old) { return static_cast<T>(old - value); });
   }
   T fetch_or(T value, std::memory_order order) {
     schedule().preempt();

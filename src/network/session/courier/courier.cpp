@@ -129,18 +129,11 @@ bool Courier::visit_neglected() noexcept {
 }
 
 void Courier::sleep_until_called() noexcept {
-  sleeps_.store(1, std::memory_order_seq_cst);
-  // Pairs with the fence in call().
-  concurrent::private_barrier();
-  if (!any_laden())
-    while (sleeps_.load(std::memory_order_seq_cst) != 0 && stops_.load(std::memory_order_seq_cst) == 0)
-      sleep_on(sleeps_, 1, nullptr);
-  sleeps_.store(0, std::memory_order_relaxed);
+  bell_.sleep([this] { return any_laden() || stops_.load(std::memory_order_seq_cst) != 0; },
+              [](std::atomic<std::uint32_t>& word) { sleep_on(word, 1, nullptr); });
 }
 
-[[gnu::noinline]] void Courier::wake() noexcept {
-  if (sleeps_.exchange(0, std::memory_order_seq_cst) != 0) wake_on(sleeps_);
-}
+[[gnu::noinline]] void Courier::wake() noexcept { bell_.end_sleep(wake_on); }
 
 void Courier::run() noexcept {
   constexpr timespec kMoment{0, kPeriod};

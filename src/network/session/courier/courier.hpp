@@ -1,6 +1,8 @@
 // Sends on what has been accepted while the program makes no call that would.
 #pragma once
 
+#include "network/session/courier/call_bell.hpp"
+
 #include <weft/detail/device_path.hpp>
 
 #include <array>
@@ -29,9 +31,7 @@ class Courier {
   /// Something begins to wait: called after SessionDevice::is_laden() has become true. Any thread; wakes the
   /// courier if it sleeps, which is the only system call.
   void call() noexcept {
-    // Pairs with the barrier in sleep_until_called(): it sees what waits, or this thread sees that it sleeps.
-    std::atomic_signal_fence(std::memory_order_seq_cst);
-    if (sleeps_.load(std::memory_order_relaxed) != 0) [[unlikely]]
+    if (bell_.is_asleep()) [[unlikely]]
       wake();
   }
   /// Ends the thread. One thread at a time.
@@ -51,7 +51,7 @@ class Courier {
     std::uint64_t round = 0;  // of the device, when the courier looked last
   };
   std::array<Place, detail::DevicePath::kMaxDevices> places_;
-  std::atomic<std::uint32_t> sleeps_{0};  // 1: until call()
+  CallBell bell_;
   std::atomic<std::uint32_t> stops_{0};
   std::mutex mutex_;  // guards the start of the thread
   std::thread thread_;
