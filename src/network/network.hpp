@@ -252,8 +252,9 @@ class Port {
   /// Returns a token that changes with each ring of the doorbell and each wake().
   [[nodiscard]] virtual std::uint32_t park_token() const noexcept = 0;
   /// Sleeps unless a message has arrived or the token has changed. Woken by arrivals, and by wake() with a
-  /// common bit in `bits`.
-  virtual void park(std::uint32_t token, std::uint32_t bits, std::chrono::nanoseconds limit) noexcept = 0;
+  /// common bit in `bits`. Returns false when nothing of this has ended the sleep, but its time: `limit`, or
+  /// less where the network has to be looked after.
+  virtual bool park(std::uint32_t token, std::uint32_t bits, std::chrono::nanoseconds limit) noexcept = 0;
   virtual void wake(std::uint32_t bits) noexcept = 0;
   /// Returns true when threads are parked; only reads.
   [[nodiscard]] virtual bool has_parked() const noexcept = 0;

@@ -67,7 +67,7 @@ class FakePort final : public network::Port {
   std::size_t poll(network::Sink&, std::size_t, bool) noexcept override { return 0; }
   bool prepare_park(bool) noexcept override { return true; }
   [[nodiscard]] std::uint32_t park_token() const noexcept override { return 0; }
-  void park(std::uint32_t, std::uint32_t, std::chrono::nanoseconds) noexcept override {}
+  bool park(std::uint32_t, std::uint32_t, std::chrono::nanoseconds) noexcept override { return true; }
   void wake(std::uint32_t) noexcept override {}
   [[nodiscard]] bool has_parked() const noexcept override { return false; }
   void quiesce() noexcept override {}

@@ -51,6 +51,7 @@ constexpr auto kRows = std::to_array<CounterRow>({
     {"records_highest", &RuntimeCounters::records_highest, CounterKind::highest},
     {"long_searches", &RuntimeCounters::long_searches, CounterKind::count},
     {"parks", &RuntimeCounters::parks, CounterKind::count},
+    {"parks_timed_out", &RuntimeCounters::parks_timed_out, CounterKind::count},
     {"parked_ns", &RuntimeCounters::parked_ns, CounterKind::nanoseconds},
     {"lanes", &RuntimeCounters::lanes, CounterKind::count},
     {"lanes_grown", &RuntimeCounters::lanes_grown, CounterKind::count},

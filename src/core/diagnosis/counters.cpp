@@ -92,6 +92,7 @@ RuntimeCounters DeviceState::counters() noexcept {
   result.backlog_highest = backlog_.highest();
   result.unexpected_now = arrivals.waiting;
   result.parks = counts_.parks.value();
+  result.parks_timed_out = counts_.parks_timed_out.value();
   result.parked_ns = counts_.parked_ns.value();
   result.lanes = traffic.lanes;
   result.lanes_grown = traffic.lanes_grown;

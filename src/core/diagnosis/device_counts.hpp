@@ -110,6 +110,7 @@ struct DeviceCounts {
   Count large_received;
   Count large_bytes_read;
   Count parks;
+  Count parks_timed_out;
   Count parked_ns;
 };
 

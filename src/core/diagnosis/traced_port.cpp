@@ -278,12 +278,13 @@ std::size_t TracedPort::poll(network::Sink& sink, std::size_t limit, bool exclus
   return count;
 }
 
-void TracedPort::park(std::uint32_t token, std::uint32_t bits, std::chrono::nanoseconds limit) noexcept {
+bool TracedPort::park(std::uint32_t token, std::uint32_t bits, std::chrono::nanoseconds limit) noexcept {
   TraceEvent event = this->event("wait", "park", TraceEvent::kNobody);
   event.phase = TraceEvent::Phase::slice;
-  port_->park(token, bits, limit);
+  const bool is_woken = port_->park(token, bits, limit);
   event.duration_ns = base::now_ns() - event.begin_ns;
   tracer_.add(event);
+  return is_woken;
 }
 
 void TracedPort::wake(std::uint32_t bits) noexcept {

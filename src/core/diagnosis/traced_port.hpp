@@ -56,7 +56,7 @@ class TracedPort final : public network::Port {
   std::size_t poll(network::Sink& sink, std::size_t limit, bool exclusive) noexcept override;
   bool prepare_park(bool exclusive) noexcept override { return port_->prepare_park(exclusive); }
   [[nodiscard]] std::uint32_t park_token() const noexcept override { return port_->park_token(); }
-  void park(std::uint32_t token, std::uint32_t bits, std::chrono::nanoseconds limit) noexcept override;
+  bool park(std::uint32_t token, std::uint32_t bits, std::chrono::nanoseconds limit) noexcept override;
   void wake(std::uint32_t bits) noexcept override;
   [[nodiscard]] bool has_parked() const noexcept override { return port_->has_parked(); }
   [[nodiscard]] Traffic traffic() noexcept override { return port_->traffic(); }

@@ -40,7 +40,7 @@ class ForkedPort final : public network::Port {
   std::size_t poll(network::Sink&, std::size_t, bool) noexcept override { end("progress"); }
   bool prepare_park(bool) noexcept override { end("wait"); }
   [[nodiscard]] std::uint32_t park_token() const noexcept override { end("wait"); }
-  void park(std::uint32_t, std::uint32_t, std::chrono::nanoseconds) noexcept override { end("wait"); }
+  bool park(std::uint32_t, std::uint32_t, std::chrono::nanoseconds) noexcept override { end("wait"); }
   void wake(std::uint32_t) noexcept override {}
   [[nodiscard]] bool has_parked() const noexcept override { return false; }
   void quiesce() noexcept override {}

@@ -171,7 +171,7 @@ bool DeviceState::wait(const WaitCondition& condition, bool exclusive) noexcept 
         limit = std::min(limit, std::chrono::nanoseconds(left));
       }
       const std::int64_t asleep = base::now_ns();
-      port_->park(token, bits, limit);
+      if (!port_->park(token, bits, limit)) counts_.parks_timed_out.add();
       counts_.parks.add();
       counts_.parked_ns.add(static_cast<std::uint64_t>(base::now_ns() - asleep));
     }

@@ -90,14 +90,14 @@ bool MixedPort::prepare_park(bool exclusive) noexcept {
 
 std::uint32_t MixedPort::park_token() const noexcept { return local_->park_token(); }
 
-void MixedPort::park(std::uint32_t token, std::uint32_t bits, std::chrono::nanoseconds limit) noexcept {
+bool MixedPort::park(std::uint32_t token, std::uint32_t bits, std::chrono::nanoseconds limit) noexcept {
   if (!routes_.needs_remote()) return local_->park(token, bits, limit);
-  if (!remote_->arm()) return;
+  if (!remote_->arm()) return true;
   const int descriptor = remote_->wait_descriptor();
   // Without a descriptor the remote network wakes nobody: then threads sleep briefly.
   if (descriptor < 0 || !watch_.arm(descriptor)) limit = std::min(limit, kSleep);
   limit = std::min(limit, kLongestSleep);
-  local_->park(token, bits, limit);
+  return local_->park(token, bits, limit);
 }
 
 void MixedPort::wake(std::uint32_t bits) noexcept {

@@ -32,21 +32,24 @@ Parking::Parking() : event_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
 
 Parking::~Parking() { ::close(event_); }
 
-void Parking::watch(int network, std::uint32_t token, std::chrono::nanoseconds limit) noexcept {
+bool Parking::watch(int network, std::uint32_t token, std::chrono::nanoseconds limit) noexcept {
   if (network < 0) limit = std::min(limit, kWithoutDescriptor);
   const timespec time = to_timespec(limit);
   pollfd sources[] = {{event_, POLLIN, 0}, {network, POLLIN, 0}};
-  if (bell_.load(std::memory_order_seq_cst) == token) ::ppoll(sources, 2, &time, nullptr);
+  const bool is_woken =
+      bell_.load(std::memory_order_seq_cst) != token || ::ppoll(sources, 2, &time, nullptr) != 0;
   std::uint64_t count = 0;
   while (::read(event_, &count, sizeof count) > 0) {
   }
+  return is_woken;
 }
 
-void Parking::park(int network, std::uint32_t token, std::uint32_t bits,
+bool Parking::park(int network, std::uint32_t token, std::uint32_t bits,
                    std::chrono::nanoseconds limit) noexcept {
+  bool is_woken = true;
   parked_.fetch_add(1, std::memory_order_seq_cst);
   if (!watched_.exchange(true, std::memory_order_seq_cst)) {
-    watch(network, token, limit);
+    is_woken = watch(network, token, limit);
     watched_.store(false, std::memory_order_seq_cst);
     // Another parked thread must watch the descriptor now.
     if (parked_.load(std::memory_order_seq_cst) > 1) {
@@ -59,9 +62,12 @@ void Parking::park(int network, std::uint32_t token, std::uint32_t bits,
     const long long nanoseconds = until.tv_nsec + limit.count();
     until.tv_sec += static_cast<time_t>(nanoseconds / 1'000'000'000);
     until.tv_nsec = static_cast<long>(nanoseconds % 1'000'000'000);
-    ::syscall(SYS_futex, &bell_, FUTEX_WAIT_BITSET_PRIVATE, token, &until, nullptr, bits);
+    is_woken =
+        ::syscall(SYS_futex, &bell_, FUTEX_WAIT_BITSET_PRIVATE, token, &until, nullptr, bits) == 0 ||
+        errno != ETIMEDOUT;
   }
   parked_.fetch_sub(1, std::memory_order_seq_cst);
+  return is_woken;
 }
 
 void Parking::wake(std::uint32_t bits) noexcept {

@@ -21,12 +21,12 @@ class Parking {
   [[nodiscard]] bool has_parked() const noexcept { return parked_.load(std::memory_order_relaxed) != 0; }
   /// Returns after `limit`, when the token has changed, after wake() with a common bit, or, for one of the
   /// threads, when the descriptor `network` is readable. `network` is negative when the provider has no
-  /// descriptor: sleeps are short then.
-  void park(int network, std::uint32_t token, std::uint32_t bits, std::chrono::nanoseconds limit) noexcept;
+  /// descriptor: sleeps are short then. Returns false when nothing but the time has ended the sleep.
+  bool park(int network, std::uint32_t token, std::uint32_t bits, std::chrono::nanoseconds limit) noexcept;
   void wake(std::uint32_t bits) noexcept;
 
  private:
-  void watch(int network, std::uint32_t token, std::chrono::nanoseconds limit) noexcept;
+  bool watch(int network, std::uint32_t token, std::chrono::nanoseconds limit) noexcept;
 
   int event_ = -1;
   std::atomic<std::uint32_t> bell_{0};

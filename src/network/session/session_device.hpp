@@ -98,7 +98,7 @@ class SessionDevice {
   }
   // session_device.cpp
   bool prepare_park(bool exclusive) noexcept;
-  void park(std::uint32_t token, std::uint32_t bits, std::chrono::nanoseconds limit) noexcept;
+  bool park(std::uint32_t token, std::uint32_t bits, std::chrono::nanoseconds limit) noexcept;
   [[nodiscard]] Parking& parking() noexcept { return parking_; }
   /// Returns true when a device of the rank has been contacted. Any thread.
   [[nodiscard]] bool has_contacted(int rank) const noexcept;

@@ -57,8 +57,8 @@ class SessionPort final : public Port, public HoldsUnsent, public KnowsLongWays 
   }
   bool prepare_park(bool exclusive) noexcept override { return device_.prepare_park(exclusive); }
   [[nodiscard]] std::uint32_t park_token() const noexcept override { return device_.parking().token(); }
-  void park(std::uint32_t token, std::uint32_t bits, std::chrono::nanoseconds limit) noexcept override {
-    device_.park(token, bits, limit);
+  bool park(std::uint32_t token, std::uint32_t bits, std::chrono::nanoseconds limit) noexcept override {
+    return device_.park(token, bits, limit);
   }
   void wake(std::uint32_t bits) noexcept override { device_.parking().wake(bits); }
   [[nodiscard]] bool has_parked() const noexcept override { return device_.parking().has_parked(); }

@@ -188,7 +188,7 @@ class ShmPort final : public Port {
   std::size_t poll(Sink& sink, std::size_t limit, bool exclusive) noexcept override;
   bool prepare_park(bool exclusive) noexcept override;
   [[nodiscard]] std::uint32_t park_token() const noexcept override;
-  void park(std::uint32_t token, std::uint32_t bits, std::chrono::nanoseconds limit) noexcept override;
+  bool park(std::uint32_t token, std::uint32_t bits, std::chrono::nanoseconds limit) noexcept override;
   void wake(std::uint32_t bits) noexcept override;
   [[nodiscard]] bool has_parked() const noexcept override {
     return area_->parked.load(std::memory_order_relaxed) != 0;

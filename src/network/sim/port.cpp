@@ -97,8 +97,8 @@ bool SimPort::prepare_park(bool) noexcept { return fabric_.prepare_park(place_, 
 
 std::uint32_t SimPort::park_token() const noexcept { return mailbox_.token.load(std::memory_order_relaxed); }
 
-void SimPort::park(std::uint32_t token, std::uint32_t, std::chrono::nanoseconds limit) noexcept {
-  fabric_.park(place_, mailbox_, token, limit);
+bool SimPort::park(std::uint32_t token, std::uint32_t, std::chrono::nanoseconds limit) noexcept {
+  return fabric_.park(place_, mailbox_, token, limit);
 }
 
 void SimPort::wake(std::uint32_t) noexcept { fabric_.wake(mailbox_); }

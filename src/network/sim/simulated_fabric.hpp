@@ -196,7 +196,7 @@ class SimulatedFabric {
   // simulated_fabric_waiting.cpp
   /// Returns false while traffic is under way to the device, so that its waiting threads go on polling.
   [[nodiscard]] bool prepare_park(Place place, Mailbox& mailbox) noexcept;
-  void park(Place place, Mailbox& mailbox, std::uint32_t token, std::chrono::nanoseconds limit) noexcept;
+  bool park(Place place, Mailbox& mailbox, std::uint32_t token, std::chrono::nanoseconds limit) noexcept;
   void wake(Mailbox& mailbox) noexcept;
 
  private:

@@ -28,13 +28,14 @@ bool SimulatedFabric::prepare_park(Place place, Mailbox& box) noexcept {
   return !expects_something(place, box);
 }
 
-void SimulatedFabric::park(Place place, Mailbox& box, std::uint32_t token,
+bool SimulatedFabric::park(Place place, Mailbox& box, std::uint32_t token,
                            std::chrono::nanoseconds limit) noexcept {
   std::unique_lock lock(mutex_);
-  if (expects_something(place, box)) return;
+  if (expects_something(place, box)) return true;
   box.parked.fetch_add(1, std::memory_order_relaxed);
-  box.bell.wait_for(lock, limit, [&] { return box.token.load(std::memory_order_relaxed) != token; });
+  const bool is_woken = box.bell.wait_for(lock, limit, [&] { return box.token.load(std::memory_order_relaxed) != token; });
   box.parked.fetch_sub(1, std::memory_order_relaxed);
+  return is_woken;
 }
 
 void SimulatedFabric::wake(Mailbox& box) noexcept {

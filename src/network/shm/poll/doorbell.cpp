@@ -130,7 +130,8 @@ bool ShmPort::prepare_park(bool exclusive) noexcept { return cool(false, exclusi
 
 std::uint32_t ShmPort::park_token() const noexcept { return area_->bell.load(std::memory_order_seq_cst); }
 
-void ShmPort::park(std::uint32_t token, std::uint32_t bits, std::chrono::nanoseconds limit) noexcept {
+bool ShmPort::park(std::uint32_t token, std::uint32_t bits, std::chrono::nanoseconds limit) noexcept {
+  bool is_woken = true;
   area_->parked.fetch_add(1, std::memory_order_seq_cst);
   if (!has_rung()) {
     timespec until{};
@@ -138,9 +139,11 @@ void ShmPort::park(std::uint32_t token, std::uint32_t bits, std::chrono::nanosec
     const long long nanoseconds = until.tv_nsec + limit.count();
     until.tv_sec += static_cast<time_t>(nanoseconds / 1'000'000'000);
     until.tv_nsec = static_cast<long>(nanoseconds % 1'000'000'000);
-    ::syscall(SYS_futex, &area_->bell, FUTEX_WAIT_BITSET, token, &until, nullptr, bits);
+    is_woken = ::syscall(SYS_futex, &area_->bell, FUTEX_WAIT_BITSET, token, &until, nullptr, bits) == 0 ||
+               errno != ETIMEDOUT;
   }
   area_->parked.fetch_sub(1, std::memory_order_seq_cst);
+  return is_woken;
 }
 
 void ShmPort::wake(std::uint32_t bits) noexcept {
