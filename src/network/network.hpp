@@ -333,6 +333,9 @@ class Network {
   [[nodiscard]] virtual PacketMemory packet_memory() const noexcept = 0;
   /// Moves the indices of packets that peers have returned into `indices`; returns their number.
   virtual std::size_t reclaim_packets(std::span<std::uint32_t> indices) noexcept = 0;
+  /// The number of packets that were sent and have not come back by reclaim_packets(): peers may keep them
+  /// longer than the sender's ports are open. For the end of a runtime.
+  [[nodiscard]] virtual std::uint32_t packets_away() noexcept { return 0; }
   /// The number of payloads in memory of this network that messages of the program hold. Approximate.
   [[nodiscard]] virtual std::uint64_t held_payloads() const noexcept { return 0; }
 

@@ -35,10 +35,17 @@ def program(name):
     return os.path.join(os.environ["WEFTDEV_TEST_BIN_DIR"], name)
 
 
-def run(ranks, *command, guard=HANG_GUARD, env=None):
-    """`weft run -n RANKS COMMAND` to its end; the launcher itself ends a job that hangs."""
-    return subprocess.run([WEFT, "run", "-n", str(ranks), "--timeout", str(guard), "--", *map(str, command)], stdin=subprocess.DEVNULL,
+# What a rank says whose packets have not all come back to it: they are lost, or its program has kept some.
+MISSING_PACKETS = re.compile(r".*the runtime ends with \d+ of its \d+ packets missing.*")
+
+
+def run(ranks, *command, guard=HANG_GUARD, env=None, may_miss_packets=False):
+    """`weft run -n RANKS COMMAND` to its end; the launcher itself ends a job that hangs. No rank may lose packets."""
+    result = subprocess.run([WEFT, "run", "-n", str(ranks), "--timeout", str(guard), "--", *map(str, command)], stdin=subprocess.DEVNULL,
                           capture_output=True, text=True, timeout=guard + 20, env=env or environment())
+    told = MISSING_PACKETS.search(result.stderr)
+    assert told is None or may_miss_packets, told.group(0)
+    return result
 
 
 # Segments of Open MPI, of MPICH and of libfabric (process:user:endpoint), which tests that run meanwhile may have.

@@ -160,9 +160,27 @@ std::uint32_t PacketPool::count_unused() noexcept {
   return unused;
 }
 
-void PacketPool::end(std::string owner) {
+namespace {
+
+constinit std::atomic<std::uint64_t> missing_at_ends{0};
+
+}  // namespace
+
+std::uint32_t PacketPool::end(std::string owner) {
+  if (memory_.count == 0) return 0;
+  const std::uint32_t unused = count_unused();
+  if (unused >= memory_.count) return 0;
   // Peers may keep packets, which do not come back any more, as well as the program.
-  if (memory_.count != 0 && count_unused() < memory_.count) owner_ = std::move(owner);
+  owner_ = std::move(owner);
+  const std::uint32_t away = network_->packets_away();
+  const std::uint32_t out = memory_.count - unused;
+  const std::uint32_t missing = out > away ? out - away : 0;
+  missing_at_ends.fetch_add(missing, std::memory_order_relaxed);
+  return missing;
+}
+
+std::uint64_t PacketPool::missing_so_far() noexcept {
+  return missing_at_ends.load(std::memory_order_relaxed);
 }
 
 void PacketPool::End::operator()(PacketPool* pool) const noexcept {

@@ -34,8 +34,11 @@ class PacketPool final : public detail::PacketSource, public detail::PayloadLend
   /// Takes over the network's packet memory; once, before anything else.
   void attach(network::Network& network);
   /// The runtime ends, which `owner` names: "Runtime (rank 0 of 2, job 1f)". A Packet that comes back later
-  /// ends the program with one line.
-  void end(std::string owner);
+  /// ends the program with one line. Returns the number of packets that are missing: neither in the pool nor
+  /// with a peer that they were sent to. The program keeps them, or they are lost.
+  std::uint32_t end(std::string owner);
+  /// The sum of what end() has returned in this process. For tests.
+  [[nodiscard]] static std::uint64_t missing_so_far() noexcept;
   /// Deletes a pool, but not one to which packets may come back after end().
   struct End {
     void operator()(PacketPool* pool) const noexcept;

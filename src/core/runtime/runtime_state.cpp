@@ -133,7 +133,10 @@ RuntimeState::~RuntimeState() {
   // Last, because signals above may have ended other objects.
   core::Keepers::all().remove(*this);
   refuse_messages();
-  pool_->end(name());
+  if (const std::uint32_t missing = pool_->end(name()); missing != 0)
+    log_.warn("the runtime ends with " + std::to_string(missing) + " of its " +
+              std::to_string(network_->packet_memory().count) +
+              " packets missing: the program keeps them, or they are lost");
   log_.info([] { return "the runtime ends"; });
   if (tracer_ != nullptr && !tracer_->write())
     log_.error("the trace could not be written to " + tracer_->path());

@@ -20,6 +20,9 @@ class MixedNetwork final : public Network {
   [[nodiscard]] Reach reach(int) noexcept override { return Reach::local; }
   [[nodiscard]] PacketMemory packet_memory() const noexcept override;
   std::size_t reclaim_packets(std::span<std::uint32_t> indices) noexcept override;
+  [[nodiscard]] std::uint32_t packets_away() noexcept override {
+    return local_->packets_away() + remote_->packets_away();
+  }
   [[nodiscard]] std::uint64_t held_payloads() const noexcept override {
     return local_->held_payloads() + remote_->held_payloads();
   }

@@ -26,6 +26,7 @@ class ShmNetwork final : public Network {
   [[nodiscard]] std::string reason_of_reach(int peer) override { return peers_.reason_of_reach(peer); }
   [[nodiscard]] PacketMemory packet_memory() const noexcept override;
   std::size_t reclaim_packets(std::span<std::uint32_t> indices) noexcept override;
+  [[nodiscard]] std::uint32_t packets_away() noexcept override { return packet_returns_.away(); }
   [[nodiscard]] std::uint64_t held_payloads() const noexcept override;
   std::byte* allocate_memory(RegionName name, std::size_t size) override;
   RegionKeys register_memory(RegionName name, std::span<std::byte> memory, bool allocated) override;

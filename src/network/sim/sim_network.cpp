@@ -75,6 +75,8 @@ std::uint64_t SimNetwork::held_payloads() const noexcept {
   return held;
 }
 
+std::uint32_t SimNetwork::packets_away() noexcept { return fabric_->packets_away(rank_); }
+
 std::size_t SimNetwork::reclaim_packets(std::span<std::uint32_t> indices) noexcept {
   return fabric_->reclaim_packets(rank_, indices);
 }

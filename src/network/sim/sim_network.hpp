@@ -23,6 +23,7 @@ class SimNetwork final : public Network {
   }
   [[nodiscard]] PacketMemory packet_memory() const noexcept override { return packets_; }
   std::size_t reclaim_packets(std::span<std::uint32_t> indices) noexcept override;
+  [[nodiscard]] std::uint32_t packets_away() noexcept override;
   [[nodiscard]] std::uint64_t held_payloads() const noexcept override;
   std::byte* allocate_memory(RegionName name, std::size_t size) override;
   RegionKeys register_memory(RegionName name, std::span<std::byte> memory, bool allocated) override;

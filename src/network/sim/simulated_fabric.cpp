@@ -129,6 +129,11 @@ void SimulatedFabric::return_locked(int owner, std::uint32_t index) noexcept {
   insert_by_due(member(owner).returned, Returned{some_time_from(now_), index});
 }
 
+std::uint32_t SimulatedFabric::packets_away(int owner) noexcept {
+  const std::lock_guard lock(mutex_);
+  return member(owner).packets_away;
+}
+
 std::size_t SimulatedFabric::reclaim_packets(int owner, std::span<std::uint32_t> indices) noexcept {
   const std::lock_guard lock(mutex_);
   std::vector<Returned>& returned = member(owner).returned;
@@ -138,6 +143,7 @@ std::size_t SimulatedFabric::reclaim_packets(int owner, std::span<std::uint32_t>
     ++count;
   }
   returned.erase(returned.begin(), returned.begin() + static_cast<std::ptrdiff_t>(count));
+  member(owner).packets_away -= static_cast<std::uint32_t>(count);
   return count;
 }
 

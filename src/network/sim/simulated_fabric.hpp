@@ -147,6 +147,8 @@ class SimulatedFabric {
   void publish_handle(int rank, std::uint16_t id, std::uint16_t generation, HandleState state) noexcept;
   void return_packet(int owner, std::uint32_t index) noexcept;
   std::size_t reclaim_packets(int owner, std::span<std::uint32_t> indices) noexcept;
+  /// The number of packets that were sent and not reclaimed.
+  [[nodiscard]] std::uint32_t packets_away(int owner) noexcept;
   [[nodiscard]] Tick now() noexcept;
   [[nodiscard]] Counts counts() noexcept;
   [[nodiscard]] std::uint64_t schedule_hash() noexcept;
@@ -221,6 +223,7 @@ class SimulatedFabric {
     Network::PacketMemory packets;
     std::shared_ptr<std::byte> packet_memory;  // lives as long as a peer may read a packet
     std::vector<Returned> returned;
+    std::uint32_t packets_away = 0;  // sent, and not reclaimed
     HandleBoard handles;
     std::map<std::uint32_t, Region> regions;
     std::map<std::uint64_t, Bytes> offers;                        // by key

@@ -64,6 +64,7 @@ SendResult SimulatedFabric::send(Place from, const Outgoing& outgoing, Bytes pay
     return result;
   }
   ++counts_.sent;
+  if (packet != kNoPacket) ++member(from.rank).packets_away;
   if (member(to.rank).killed) {  // no peer has noticed its death yet
     if (packet != kNoPacket) return_locked(from.rank, packet);
     ++counts_.lost;

@@ -40,6 +40,14 @@ std::size_t PacketReturns::take(std::span<std::uint32_t> indices) noexcept {
   return count;
 }
 
+std::uint32_t PacketReturns::away() const noexcept {
+  const std::uint32_t packets = segment_->mapping().header().packet_count;
+  std::uint32_t count = 0;
+  for (std::uint32_t index = 0; index < packets; ++index)
+    if (packet(index).holder.load(std::memory_order_relaxed) != 0) ++count;
+  return count;
+}
+
 /// Pushes a chain packet by packet, because peers push meanwhile.
 void PacketReturns::push_chain(ReturnStack& stack, std::uint32_t top) noexcept {
   const std::uint32_t packets = segment_->mapping().header().packet_count;

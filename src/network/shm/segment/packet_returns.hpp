@@ -26,6 +26,9 @@ class PacketReturns {
   /// may be missed.
   [[nodiscard]] bool release_of(int peer) noexcept;
 
+  /// The number of packets that were sent to peers and have not been taken back.
+  [[nodiscard]] std::uint32_t away() const noexcept;
+
   [[nodiscard]] PacketHeader& packet(std::uint32_t index) const noexcept {
     const Mapping& own = segment_->mapping();
     return *reinterpret_cast<PacketHeader*>(own.base() + own.header().packets_offset +
