@@ -1,0 +1,48 @@
+// Lanes of shared memory that are cooled: what a sender writes who has seen the lane hot is found, although
+// nobody rings.
+#include "conformance/network/stage.hpp"
+#include "unit/barriers/barrier_watch.hpp"
+
+#include <gtest/gtest.h>
+
+namespace weft::network::test {
+namespace {
+
+using weft::test::BarrierOf;
+using weft::test::BarrierWatch;
+
+class ColdLanes : public testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_EQ(stage_.send(0, Stage::to(1, 1), {}), SendResult::sent);
+    ASSERT_TRUE(stage_.until([&] { return stage_.notes(1).arrivals.size() == 1; }));
+    lane_ = stage_[0].path.lane(1, 0);
+    ASSERT_NE(lane_, nullptr);
+    ASSERT_EQ(lane_->control->cold.load(), 0U) << "a lane that is polled is hot";
+  }
+  /// A message whose sender read that the lane is hot before the receiver cooled it.
+  void send_as_if_hot() {
+    EXPECT_EQ(lane_->control->cold.load(), 1U) << "a lane is cold before the barrier";
+    lane_->control->cold.store(0);
+    EXPECT_EQ(stage_.port(0).send(Stage::to(1, 2), {}, false), SendResult::sent);
+    lane_->control->cold.store(1);
+  }
+  Stage stage_{2, {{"network", "shm"}}};
+  detail::SendLane* lane_ = nullptr;
+};
+
+TEST_F(ColdLanes, are_looked_at_again_before_a_thread_parks) {
+  int barriers = 0;
+  {
+    const BarrierWatch watch([&](BarrierOf kind) {
+      if (kind != BarrierOf::job || ++barriers > 1) return;
+      send_as_if_hot();
+    });
+    EXPECT_FALSE(stage_.port(1).prepare_park(false)) << "a message has come: the thread must not sleep";
+  }
+  EXPECT_EQ(barriers, 1) << "senders may be in other processes";
+  EXPECT_TRUE(stage_.until([&] { return stage_.notes(1).arrivals.size() == 2; }));
+}
+
+}  // namespace
+}  // namespace weft::network::test
