@@ -112,7 +112,7 @@ class Stage {
   ~Stage() {
     for (auto& rank : ranks_)
       if (rank != nullptr) rank->notes.takes = nullptr;
-    static_cast<void>(until([&] { return drained(); }));
+    EXPECT_TRUE(until([&] { return drained(); })) << "what was sent is not taken";
   }
   [[nodiscard]] Rank& operator[](int rank) { return *ranks_[static_cast<std::size_t>(rank)]; }
   [[nodiscard]] Port& port(int rank) { return *(*this)[rank].port; }
