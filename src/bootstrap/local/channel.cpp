@@ -154,33 +154,28 @@ void Channel::read_once(std::int64_t timeout_ms) {
   const int wait = static_cast<int>(std::min<std::int64_t>(timeout_ms, std::numeric_limits<int>::max()));
   if (::poll(&ready, 1, wait) <= 0) return;
 
-  std::byte* target = nullptr;
-  std::size_t wanted = 0;
-  if (received_ < sizeof header_) {
-    target = reinterpret_cast<std::byte*>(&header_) + received_;
-    wanted = sizeof header_ - received_;
-  } else {
-    target = payload_.data() + (received_ - sizeof header_);
-    wanted = payload_.size() - (received_ - sizeof header_);
-  }
-  const ssize_t count = receive_part(socket_.get(), target, wanted, passed_, MSG_DONTWAIT);
+  const bool has_header = received_ == sizeof header_;
+  const std::span<std::byte> room =
+      has_header ? payload_.room() : std::as_writable_bytes(std::span(&header_, 1)).subspan(received_);
+  const ssize_t count = receive_part(socket_.get(), room.data(), room.size(), passed_, MSG_DONTWAIT);
   if (count < 0 && (errno == EINTR || errno == EAGAIN)) return;
   if (count < 0) throw Error(why_broken("recvmsg", errno));
   if (count == 0) throw Error(kLauncherGone);
-  received_ += static_cast<std::size_t>(count);
-  if (received_ == sizeof header_) {
+  if (has_header) {
+    payload_.came(static_cast<std::size_t>(count));
+  } else if ((received_ += static_cast<std::size_t>(count)) == sizeof header_) {
     if (header_.length > kMaximumAnswer) throw Error("the launcher sent an answer of impossible length");
-    payload_.resize(header_.length);
+    payload_.expect(header_.length);
   }
-  if (received_ == sizeof header_ + payload_.size() && received_ >= sizeof header_) deliver();
+  if (received_ == sizeof header_ && payload_.is_complete()) deliver();
 }
 
 void Channel::deliver() {
   const std::lock_guard lock{mutex_};
   const auto entry = pending_.find(header_.request);
+  std::vector<std::byte> payload = payload_.take();
   if (entry != pending_.end())
-    entry->second = Answer{header_.message, std::move(payload_), std::move(passed_)};
-  payload_ = {};
+    entry->second = Answer{header_.message, std::move(payload), std::move(passed_)};
   passed_.close();
   received_ = 0;
 }

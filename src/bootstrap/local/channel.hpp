@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/clock.hpp"
+#include "bootstrap/arriving_bytes.hpp"
 #include "bootstrap/local/launcher_protocol.hpp"
 #include "bootstrap/local/socket.hpp"
 
@@ -65,8 +66,8 @@ class Channel {
 
   Header header_;
   Descriptor passed_;
-  std::vector<std::byte> payload_;
-  std::size_t received_ = 0;  // bytes of header_ and payload_ together
+  std::size_t received_ = 0;  // bytes of header_
+  ArrivingBytes payload_;
 };
 
 }  // namespace weft::bootstrap::local

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "base/system_call.hpp"
+#include "bootstrap/arriving_bytes.hpp"
 
 namespace weft::bootstrap::local {
 namespace {
@@ -43,7 +44,8 @@ struct RankConnections::Connection {
 
   Descriptor socket;
   Request request;
-  std::size_t received = 0;  // of its header and payload together
+  std::size_t received = 0;  // of its header
+  ArrivingBytes payload;
   std::deque<Outgoing> outgoing;
   bool waits_for_room = false;  // registered for EPOLLOUT
   bool doomed = false;          // see doom()
@@ -140,24 +142,22 @@ void RankConnections::receive(int connection) {
 void RankConnections::receive(Connection& connection) {
   Request& request = connection.request;
   for (int piece = 0; piece < kPiecesAtATime && !connection.doomed; ++piece) {
-    std::byte* target = reinterpret_cast<std::byte*>(&request.header) + connection.received;
-    std::size_t wanted = sizeof(Header) - connection.received;
-    if (connection.received >= sizeof(Header)) {
-      const std::size_t offset = connection.received - sizeof(Header);
-      target = request.payload.data() + offset;
-      wanted = request.payload.size() - offset;
-    }
-    const ssize_t count = receive_part(connection.socket.get(), target, wanted, request.passed, 0);
+    const bool has_header = connection.received == sizeof(Header);
+    const std::span<std::byte> room =
+        has_header ? connection.payload.room()
+                   : std::as_writable_bytes(std::span(&request.header, 1)).subspan(connection.received);
+    const ssize_t count = receive_part(connection.socket.get(), room.data(), room.size(), request.passed, 0);
     if (count < 0 && errno == EINTR) continue;
     if (count < 0 && errno == EAGAIN) return;
     if (count <= 0) return doom(connection);
-    connection.received += static_cast<std::size_t>(count);
-    if (connection.received == sizeof(Header)) {
+    if (has_header) {
+      connection.payload.came(static_cast<std::size_t>(count));
+    } else if ((connection.received += static_cast<std::size_t>(count)) == sizeof(Header)) {
       if (request.header.length > user_.longest_request(connection.socket.get())) return doom(connection);
-      request.payload.resize(request.header.length);
+      connection.payload.expect(request.header.length);
     }
-    if (connection.received < sizeof(Header) || connection.received < sizeof(Header) + request.payload.size())
-      continue;
+    if (connection.received < sizeof(Header) || !connection.payload.is_complete()) continue;
+    request.payload = connection.payload.take();
     if (!user_.received(connection.socket.get(), request)) doom(connection);
     request.payload = {};
     request.passed.close();

@@ -82,29 +82,26 @@ void FrameLink::flush_frames() {
 
 void FrameLink::receive(const Use& use) {
   while (!has_ended()) {
-    std::byte* target = reinterpret_cast<std::byte*>(&header_) + received_;
-    std::size_t wanted = sizeof header_ - received_;
-    if (received_ >= sizeof header_) {
-      target = payload_.data() + (received_ - sizeof header_);
-      wanted = payload_.size() - (received_ - sizeof header_);
-    }
-    if (wanted != 0) {
-      const iovec part{target, wanted};
+    std::span<std::byte> room = std::as_writable_bytes(std::span(&header_, 1)).subspan(received_);
+    if (room.empty()) room = payload_.room();
+    if (!room.empty()) {
+      const iovec part{room.data(), room.size()};
       const ssize_t got = stream_.receive(socket_.get(), {&part, 1});
       if (got < 0 && errno == EINTR) continue;
       if (got < 0 && errno == EAGAIN) return;
       if (got < 0) return end(fault_of("recv"));
       if (got == 0) return end("the connection was closed");
-      received_ += static_cast<std::size_t>(got);
       if (received_ == sizeof header_) {
+        payload_.came(static_cast<std::size_t>(got));
+      } else if ((received_ += static_cast<std::size_t>(got)) == sizeof header_) {
         if (header_.length > longest_)
           return end("a frame of " + std::to_string(header_.length) + " bytes was announced");
-        payload_.resize(header_.length);
+        payload_.expect(header_.length);
       }
     }
-    if (received_ < sizeof header_ || received_ < sizeof header_ + payload_.size()) continue;
+    if (received_ < sizeof header_ || !payload_.is_complete()) continue;
     received_ = 0;
-    std::vector<std::byte> payload = std::exchange(payload_, {});
+    std::vector<std::byte> payload = payload_.take();
     if (!use(header_, payload)) return;
   }
 }

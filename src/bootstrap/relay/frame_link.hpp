@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/descriptor.hpp"
+#include "bootstrap/arriving_bytes.hpp"
 #include "sockets/sealed_stream.hpp"
 
 namespace weft::bootstrap::relay {
@@ -61,8 +62,8 @@ class FrameLink {
   std::size_t sent_ = 0;  // of the first
   std::size_t waiting_ = 0;
   FrameHeader header_;
-  std::vector<std::byte> payload_;
-  std::size_t received_ = 0;  // of header and payload together
+  std::size_t received_ = 0;  // of the header
+  ArrivingBytes payload_;
   std::string why_ended_;
   double peer_timeout_ = 0;  // 0: it is not watched
 };

@@ -14,6 +14,7 @@
 
 #include "base/descriptor.hpp"
 #include "base/log.hpp"
+#include "bootstrap/arriving_bytes.hpp"
 #include "bootstrap/contact/environment/arrival.hpp"
 #include "bootstrap/contact/environment/place_of_rank_0.hpp"
 #include "bootstrap/contact/environment/whole_messages.hpp"
@@ -238,8 +239,13 @@ Meeting read_result(int socket, const EnvironmentJob& job, const sockets::Key& k
   const std::size_t most = (head.kind == ResultKind::cards ? cards : kMostText) + sockets::kSealBytes;
   if (head.bytes < sockets::kSealBytes || head.bytes > most)
     return failed(place + " has told of " + std::to_string(head.bytes) + " bytes, which cannot be");
-  std::vector<std::byte> sealed(head.bytes);
-  if (!receive_all(socket, sealed, patience)) return failed(place + " has ended while it told of the ranks");
+  ArrivingBytes arriving;
+  for (arriving.expect(head.bytes); !arriving.is_complete();) {
+    const std::span<std::byte> room = arriving.room();
+    if (!receive_all(socket, room, patience)) return failed(place + " has ended while it told of the ranks");
+    arriving.came(room.size());
+  }
+  const std::vector<std::byte> sealed = arriving.take();
   std::vector<std::byte> content(sealed.size() - sockets::kSealBytes);
   if (!unseal_result(head.kind, key, sealed, content))
     return failed("who answers at " + place_of(job) + " is not rank 0 of this job: WEFT_JOB_SECRET differs");
