@@ -10,6 +10,18 @@ elseif(WEFT_SANITIZE)
   message(FATAL_ERROR "WEFT_SANITIZE is '${WEFT_SANITIZE}'; it must be empty, asan, tsan or ubsan")
 endif()
 
+# A build for fuzzing instruments every target, too: libFuzzer sees which ways its inputs take through the library itself.
+if(WEFT_FUZZ)
+  if(NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+    message(FATAL_ERROR "WEFT_FUZZ needs clang, and the compiler is ${CMAKE_CXX_COMPILER}: ./dev fuzz builds, or configure with -DCMAKE_CXX_COMPILER=clang++-16")
+  endif()
+  if(WEFT_SANITIZE)
+    message(FATAL_ERROR "WEFT_FUZZ brings AddressSanitizer and UBSan along; WEFT_SANITIZE is '${WEFT_SANITIZE}' and must be empty then")
+  endif()
+  add_compile_options(-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=address,undefined)
+endif()
+
 if(WEFT_SANITIZE)
   add_compile_options(${weft_sanitizer_flags})
   add_link_options(${weft_sanitizer_flags})

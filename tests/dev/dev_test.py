@@ -10,7 +10,7 @@ import unittest
 from pathlib import Path
 
 ROOT = Path(os.environ["WEFTDEV_SOURCE_DIR"])
-VERBS = ["build", "run", "test", "bench", "mutate", "docs", "format", "check", "clean"]
+VERBS = ["build", "run", "test", "bench", "mutate", "fuzz", "docs", "format", "check", "clean"]
 
 
 def dev(*arguments, **options):

@@ -4,25 +4,15 @@
 #include "bootstrap/contact/card.hpp"
 #include "bootstrap/contact/environment/arrival.hpp"
 #include "bootstrap/contact/environment/environment.hpp"
-#include "bootstrap/in_process/hub.hpp"
 #include "bootstrap/job_id.hpp"
 #include "bootstrap/local/board.hpp"
 #include "bootstrap/local/server.hpp"
 #include "bootstrap/relay/frame_link.hpp"
 #include "bootstrap/relay/relay.hpp"
 #include "bootstrap/relay/root.hpp"
-#include "network/session/message_format.hpp"
-#include "network/tcp/connection.hpp"
-#include "network/tcp/record.hpp"
 #include "sockets/addresses.hpp"
 #include "sockets/greeting.hpp"
-#include "sockets/sealed_stream.hpp"
-#include "sockets/tcp_socket.hpp"
-#include "support/ranks.hpp"
 
-#include <weft/error.hpp>
-
-#include <arpa/inet.h>
 #include <sys/socket.h>
 
 #include <cstring>
@@ -31,21 +21,6 @@
 namespace weft::fuzz {
 
 namespace {
-
-using Seed = std::vector<std::byte>;
-
-template <class... Objects>
-Seed seed_of(const Objects&... objects) {
-  Seed seed;
-  const auto append = [&seed](const auto& object) {
-    const auto bytes = std::as_bytes(std::span(&object, 1));
-    seed.insert(seed.end(), bytes.begin(), bytes.end());
-  };
-  (append(objects), ...);
-  return seed;
-}
-
-std::string text_of(Bytes bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
 
 /// Addresses of a peer.
 Decoder addresses() {
@@ -84,24 +59,11 @@ Decoder card() {
           {bootstrap::contact::encode(card)}};
 }
 
-Decoder host_list() {
-  const std::string text = "n[3-5,8]-ib,m1";
-  const auto bytes = std::as_bytes(std::span(text));
-  return {"host-list",
+Decoder slurm_hosts() {
+  return {"slurm-hosts",
           [](Bytes list) { static_cast<void>(bootstrap::contact::first_host(text_of(list))); },
-          {Seed(bytes.begin(), bytes.end())}};
+          {seed_of_text("n[3-5,8]-ib,m1")}};
 }
-
-struct Pair {
-  Pair() {
-    int ends[2];
-    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends) != 0) std::abort();
-    own = base::Descriptor(ends[0]);
-    peer = base::Descriptor(ends[1]);
-  }
-  base::Descriptor own;
-  base::Descriptor peer;
-};
 
 /// Frames of the agent of another host.
 Decoder frames() {
@@ -135,65 +97,6 @@ Decoder frames() {
                job[0], job[1], job[2], job[3], job[4], job[5], job[6], job[7], ended, std::uint64_t{0})}};
 }
 
-/// Records of a rank that has greeted. A runtime of its own for each input: what is wrong ends the
-/// connection.
-Decoder records() {
-  using network::tcp::FetchRequest;
-  using network::tcp::Record;
-  using network::tcp::RecordKind;
-  network::session::Header header{};
-  header.rank = 2;
-  header.kind = network::session::Kind::hello;
-  const Record message{sizeof header, RecordKind::message, {}, 0};
-  const Record fetch{sizeof(FetchRequest), RecordKind::fetch, {}, 5};
-  const Record get{sizeof(FetchRequest), RecordKind::get, {}, 6};
-  const Record put{sizeof(network::tcp::PutHead) + 16, RecordKind::put, {}, 7};
-  const network::tcp::PutHead head{network::tcp::key_of({0, 1}), 0, 0, 0};
-  const Record leave{0, RecordKind::leave, {}, 0};
-  const FetchRequest request{1, 0, 100};
-  return {"records",
-          [](Bytes bytes) {
-            static const std::vector<AttributeSetting> settings = {
-                {"network", "tcp"}, {"tcp_authenticate", "no"}, {"log", "error"}, {"packets", "64"}};
-            InProcessJob job(3);
-            Runtime victim(job, 1, {.attributes = settings});
-            Endpoint endpoint(victim);
-            const auto rank = job.hub().join(2);
-            const auto record = rank->try_get(1, "tcp.device.0");
-            const auto there =
-                sockets::decode(std::span(*record).subspan(sizeof(network::session::DeviceRecord)));
-            const base::Descriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-            sockaddr_in address{};
-            address.sin_family = AF_INET;
-            address.sin_port = htons(there->port);
-            address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-            if (::connect(socket.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0)
-              std::abort();
-            sockets::Introduction own;
-            rank->job_id().copy(own.job_id.data(), own.job_id.size());
-            own.from_rank = 2;
-            own.to_rank = 1;
-            const auto await = [&](auto& object) {
-              while (::recv(socket.get(), &object, sizeof object, MSG_DONTWAIT | MSG_PEEK) !=
-                     static_cast<ssize_t>(sizeof object))
-                endpoint.progress();
-              static_cast<void>(::recv(socket.get(), &object, sizeof object, 0));
-            };
-            static_cast<void>(::send(socket.get(), &own, sizeof own, MSG_NOSIGNAL));
-            sockets::Challenge challenge;
-            await(challenge);
-            const auto proof = sockets::proof_of_connector(rank->secret(), own, challenge);
-            static_cast<void>(::send(socket.get(), &proof, sizeof proof, MSG_NOSIGNAL));
-            sockets::Answer answer;
-            await(answer);
-            static_cast<void>(::send(socket.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT));
-            for (int count = 0; count < 20; ++count) endpoint.progress();
-          },
-          {seed_of(message, header, leave),
-           seed_of(fetch, request, std::uint64_t{0}, get, request, std::uint64_t{0}, leave),
-           seed_of(put, head, std::uint64_t{1}, std::uint64_t{2}, leave)}};
-}
-
 /// What another rank tells rank 0, which its keys do not open.
 Decoder arrival() {
   using bootstrap::contact::Arrival;
@@ -212,31 +115,13 @@ Decoder arrival() {
           {seed_of(Arrival())}};
 }
 
-/// Frames that nobody has sealed: none is taken for one of the peer's.
-Decoder sealed_frames() {
-  const sockets::FrameHead head{7, 48, 0};
-  return {
-      "sealed-frames",
-      [](Bytes bytes) {
-        Pair pair;
-        sockets::SealedStream stream;
-        stream.protect({.protection = sockets::Protection::encrypted, .uses_aes = sockets::has_aes()});
-        static_cast<void>(::send(pair.peer.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT));
-        std::array<std::byte, 256> room;
-        const iovec part{room.data(), room.size()};
-        if (stream.receive(pair.own.get(), {&part, 1}) > 0) std::abort();
-      },
-      {seed_of(head, std::array<std::byte, 64>())}};
+std::vector<Decoder> decoders() {
+  sockets::prepare_greetings();
+  return {addresses(), introduction(), card(), slurm_hosts(), frames(), arrival()};
 }
+
+const Registration kRegistration(&decoders);
 
 }  // namespace
-
-std::vector<Decoder> all_decoders() {
-  sockets::prepare_greetings();
-  std::vector<Decoder> all{addresses(), introduction(), card(),    host_list(),
-                           frames(),    records(),      arrival(), sealed_frames()};
-  for (Decoder& each : decoders_of_parcels()) all.push_back(std::move(each));
-  return all;
-}
 
 }  // namespace weft::fuzz

@@ -1,33 +1,43 @@
-// Seeds of every decoder, and what mutations make of them. The mutations are the same in every run.
+// Seeds of every decoder, its corpus, and what mutations make of them. The mutations are the same in every
+// run.
+#include "unit/fuzz/allocations.hpp"
 #include "unit/fuzz/decoders.hpp"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <ostream>
 #include <random>
 
 namespace weft::fuzz {
+
+// For GoogleTest.
+void PrintTo(const Decoder& decoder, std::ostream* out) { *out << decoder.name; }
+
 namespace {
 
-/// Inputs on which a decoder has failed once: tests/fuzz/corpus/NAME/.
-std::vector<std::vector<std::byte>> corpus_of(const Decoder& decoder) {
-  std::vector<std::vector<std::byte>> inputs = decoder.seeds;
+/// Inputs that have reached something, or have failed once: tests/fuzz/corpus/NAME/.
+std::vector<Seed> corpus_of(const Decoder& decoder) {
+  std::vector<Seed> inputs = decoder.seeds;
   const char* const source = std::getenv("WEFTDEV_SOURCE_DIR");
   const auto folder =
       std::filesystem::path(source != nullptr ? source : ".") / "tests" / "fuzz" / "corpus" / decoder.name;
   if (!std::filesystem::is_directory(folder)) return inputs;
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-    std::ifstream file(entry.path(), std::ios::binary);
-    const std::string text{std::istreambuf_iterator<char>(file), {}};
-    const auto bytes = std::as_bytes(std::span(text));
-    inputs.emplace_back(bytes.begin(), bytes.end());
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) files.push_back(entry.path());
+  std::sort(files.begin(), files.end());
+  for (const auto& path : files) {
+    std::ifstream file(path, std::ios::binary);
+    inputs.push_back(seed_of_text(std::string{std::istreambuf_iterator<char>(file), {}}));
   }
   return inputs;
 }
 
-std::vector<std::byte> mutate(std::vector<std::byte> bytes, std::mt19937& random) {
+Seed mutate(Seed bytes, std::mt19937& random) {
   for (std::uint32_t changes = 1 + random() % 4; changes > 0; --changes) {
     const auto place = bytes.empty() ? 0 : random() % bytes.size();
     switch (random() % 5) {
@@ -45,7 +55,7 @@ std::vector<std::byte> mutate(std::vector<std::byte> bytes, std::mt19937& random
                      static_cast<std::byte>(random()));
         break;
       default: {
-        const std::vector<std::byte> copy(bytes.begin() + static_cast<std::ptrdiff_t>(place), bytes.end());
+        const Seed copy(bytes.begin() + static_cast<std::ptrdiff_t>(place), bytes.end());
         bytes.insert(bytes.end(), copy.begin(), copy.end());
       }
     }
@@ -53,18 +63,33 @@ std::vector<std::byte> mutate(std::vector<std::byte> bytes, std::mt19937& random
   return bytes;
 }
 
-TEST(Decoders, take_whatever_comes) {
-  for (const Decoder& decoder : all_decoders()) {
-    SCOPED_TRACE(decoder.name);
-    const auto inputs = corpus_of(decoder);
-    const bool is_slow =
-        std::string_view(decoder.name) == "records" || std::string_view(decoder.name) == "frames";
-    std::mt19937 random(1);
-    for (const auto& input : inputs) decoder.take(input);
-    for (int round = 0; round < (is_slow ? 200 : 20'000); ++round)
-      decoder.take(mutate(inputs[random() % inputs.size()], random));
+class Decoders : public ::testing::TestWithParam<Decoder> {
+ protected:
+  /// A length that is announced is no reason to take memory: that comes with the bytes.
+  static void take(const Decoder& decoder, const Seed& input) {
+    const LargestAllocation largest;
+    decoder.take(input);
+    ASSERT_LE(largest.bytes(), decoder.memory + 64 * input.size())
+        << "for an input of " << input.size() << " bytes";
   }
+};
+
+TEST_P(Decoders, take_their_seeds_and_their_corpus) {
+  for (const Seed& input : corpus_of(GetParam())) take(GetParam(), input);
 }
+
+TEST_P(Decoders, take_whatever_becomes_of_these) {
+  const auto inputs = corpus_of(GetParam());
+  std::mt19937 random(1);
+  for (int round = 0; round < GetParam().mutations && !HasFatalFailure(); ++round)
+    take(GetParam(), mutate(inputs[random() % inputs.size()], random));
+}
+
+INSTANTIATE_TEST_SUITE_P(all, Decoders, ::testing::ValuesIn(all_decoders()), [](const auto& decoder) {
+  std::string name = decoder.param.name;
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+});
 
 }  // namespace
 }  // namespace weft::fuzz

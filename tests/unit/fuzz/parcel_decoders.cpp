@@ -124,8 +124,10 @@ Decoder header_message() {
           {seed}};
 }
 
-}  // namespace
+std::vector<Decoder> decoders() { return {archive(), parcels(), packed(), header_message()}; }
 
-std::vector<Decoder> decoders_of_parcels() { return {archive(), parcels(), packed(), header_message()}; }
+const Registration kRegistration(&decoders);
+
+}  // namespace
 
 }  // namespace weft::fuzz
