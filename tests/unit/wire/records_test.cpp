@@ -190,9 +190,9 @@ const sockets::Key kSecret = counted<32>(0x80);
 
 const Example introduction("introduction", [] { return ExampleBytes(make_introduction()); });
 const Example challenge("challenge", [] {
-  sockets::Challenge challenge = make_challenge();
-  challenge.proof = counted<32>(0xa0);
-  return ExampleBytes(challenge);
+  sockets::Challenge made = make_challenge();
+  made.proof = counted<32>(0xa0);
+  return ExampleBytes(made);
 });
 const Example proof("proof of the connecting side", [] {
   sockets::prepare_greetings();
@@ -229,15 +229,15 @@ const Example addresses("addresses of a rank", [] {
 // Joining.
 
 const Example card("card", [] {
-  bootstrap::contact::Card card;
-  card.version = "1.2";
-  card.boot_id = kA;
-  card.network_namespace = kB;
-  card.host_name = "alpha";
-  card.job_id = "0123456789abcdef0123456789abcdef";
-  card.key = counted<32>(0x20);
-  card.addresses.assign(3, std::byte{0x77});
-  const std::vector<std::byte> bytes = encode(card);
+  bootstrap::contact::Card made;
+  made.version = "1.2";
+  made.boot_id = kA;
+  made.network_namespace = kB;
+  made.host_name = "alpha";
+  made.job_id = "0123456789abcdef0123456789abcdef";
+  made.key = counted<32>(0x20);
+  made.addresses.assign(3, std::byte{0x77});
+  const std::vector<std::byte> bytes = encode(made);
   return ExampleBytes().add(bytes.data(), bytes.size());
 });
 const Example fault("card of a rank that cannot join", [] {
@@ -252,13 +252,13 @@ const Example arrival_greeting("greeting of rank 0", [] {
   return ExampleBytes(greeting);
 });
 const Example arrival("arrival, up to the sealed card", [] {
-  bootstrap::contact::Arrival arrival;
-  arrival.has_secret = 1;
-  arrival.rank = 0x01020304;
-  arrival.size = 0x05060708;
-  arrival.nonce = counted<16>(0x40);
-  arrival.key = counted<32>(0x60);
-  return ExampleBytes().add(&arrival, offsetof(bootstrap::contact::Arrival, sealed));
+  bootstrap::contact::Arrival made;
+  made.has_secret = 1;
+  made.rank = 0x01020304;
+  made.size = 0x05060708;
+  made.nonce = counted<16>(0x40);
+  made.key = counted<32>(0x60);
+  return ExampleBytes().add(&made, offsetof(bootstrap::contact::Arrival, sealed));
 });
 const Example result_head("head of a result", [] {
   return ExampleBytes(

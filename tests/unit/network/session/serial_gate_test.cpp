@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <thread>
 
+#include "concurrent/process_barrier.hpp"
+
 namespace weft::network::session {
 namespace {
 
