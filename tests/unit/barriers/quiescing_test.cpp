@@ -33,7 +33,6 @@ TEST_P(Quiescing, waits_for_who_was_inside_behind_a_barrier) {
     return true;
   };
   ASSERT_EQ(stage.send(0, Stage::to(1, 1), {}), SendResult::sent);
-  std::atomic<bool> is_over{false};
   std::thread poller([&] {
     while (!is_inside) stage[1].poll();
   });
