@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <string>
 
 #include "base/memory/memory_file.hpp"
@@ -38,7 +39,8 @@ std::unique_ptr<Board> Board::open(Descriptor file, std::string_view job_id, int
   board->map(size, writes);
   board->file_.close();
   const Page& page = *board->page_;
-  if (page.magic != kMagic || page.size != size || std::string_view(page.job_id.data()) != job_id)
+  if (page.magic != kMagic || page.size != size ||
+      std::string_view(page.job_id.data(), ::strnlen(page.job_id.data(), page.job_id.size())) != job_id)
     throw Error("what the launcher sent is the board of another job");
   return board;
 }
@@ -86,7 +88,7 @@ void Board::publish(int rank, std::string_view key, std::span<const std::byte> v
     // Pairs with the acquire in look_up().
     return to.is_taken.store(1, std::memory_order_release);
   }
-  mark_of(rank).has_more.store(true, std::memory_order_relaxed);
+  mark_of(rank).has_more.store(1, std::memory_order_relaxed);
 }
 
 Board::Told Board::look_up(int rank, std::string_view key, std::vector<std::byte>& value) const {
@@ -102,8 +104,8 @@ Board::Told Board::look_up(int rank, std::string_view key, std::vector<std::byte
     return Told::value;
   }
   const bool knows_all = page_->holds == Holds::all && has_free;
-  return knows_all && !mark_of(rank).has_more.load(std::memory_order_relaxed) ? Told::not_published
-                                                                              : Told::nothing;
+  return knows_all && mark_of(rank).has_more.load(std::memory_order_relaxed) == 0 ? Told::not_published
+                                                                                  : Told::nothing;
 }
 
 bool Board::mark(int rank, End how) noexcept {

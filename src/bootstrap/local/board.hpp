@@ -95,7 +95,9 @@ class Board {
   };
   struct Mark {
     std::atomic<End> end;
-    std::atomic<bool> has_more;  // values that have no place here
+    // Values that have no place here. A number, as End is one: whatever another process has written is a
+    // value of it.
+    std::atomic<std::uint8_t> has_more;
   };
   Board() = default;
   static constexpr std::size_t kPlaces =
