@@ -72,7 +72,7 @@ struct RuntimeCounters {
   std::uint64_t records_highest = 0;
   std::uint64_t long_searches = 0;  ///< searches that went beyond the bucket that they began in
 
-  std::uint64_t parks = 0;      ///< number of times that a waiting thread slept
+  std::uint64_t parks = 0;  ///< number of times that a waiting thread slept
   /// of these: ended by their time (attribute park_timeout, a deadline), woken by nobody
   std::uint64_t parks_timed_out = 0;
   std::uint64_t parked_ns = 0;  ///< nanoseconds that threads slept

@@ -24,8 +24,8 @@ void expect_sound(const Scenario& scenario) {
   EXPECT_NE(explore(kSchedules, Weaken::acquires, scenario), "") << "missing acquires were not noticed";
 }
 
-/// The scenario holds under all schedules, and is seen to fail when barriers in all threads do nothing: whoever
-/// leaves one out would be noticed.
+/// The scenario holds under all schedules, and is seen to fail when barriers in all threads do nothing:
+/// whoever leaves one out would be noticed.
 template <class Scenario>
 void expect_barrier_is_needed(const Scenario& scenario) {
   EXPECT_EQ(explore(kSchedules, Weaken::nothing, scenario), "");

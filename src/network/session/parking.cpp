@@ -62,9 +62,8 @@ bool Parking::park(int network, std::uint32_t token, std::uint32_t bits,
     const long long nanoseconds = until.tv_nsec + limit.count();
     until.tv_sec += static_cast<time_t>(nanoseconds / 1'000'000'000);
     until.tv_nsec = static_cast<long>(nanoseconds % 1'000'000'000);
-    is_woken =
-        ::syscall(SYS_futex, &bell_, FUTEX_WAIT_BITSET_PRIVATE, token, &until, nullptr, bits) == 0 ||
-        errno != ETIMEDOUT;
+    is_woken = ::syscall(SYS_futex, &bell_, FUTEX_WAIT_BITSET_PRIVATE, token, &until, nullptr, bits) == 0 ||
+               errno != ETIMEDOUT;
   }
   parked_.fetch_sub(1, std::memory_order_seq_cst);
   return is_woken;

@@ -52,7 +52,8 @@ bool SessionDevice::prepare_park(bool exclusive) noexcept {
 
 bool SessionDevice::park(std::uint32_t token, std::uint32_t bits, std::chrono::nanoseconds limit) noexcept {
   if (!transport_->may_sleep()) return true;
-  return parking_.park(transport_->wait_descriptor(), token, bits, std::min(limit, transport_->longest_sleep()));
+  return parking_.park(transport_->wait_descriptor(), token, bits,
+                       std::min(limit, transport_->longest_sleep()));
 }
 
 bool SessionDevice::has_contacted(int rank) const noexcept {

@@ -33,7 +33,8 @@ bool SimulatedFabric::park(Place place, Mailbox& box, std::uint32_t token,
   std::unique_lock lock(mutex_);
   if (expects_something(place, box)) return true;
   box.parked.fetch_add(1, std::memory_order_relaxed);
-  const bool is_woken = box.bell.wait_for(lock, limit, [&] { return box.token.load(std::memory_order_relaxed) != token; });
+  const bool is_woken =
+      box.bell.wait_for(lock, limit, [&] { return box.token.load(std::memory_order_relaxed) != token; });
   box.parked.fetch_sub(1, std::memory_order_relaxed);
   return is_woken;
 }

@@ -177,7 +177,8 @@ TEST_P(Groups, TellAllMembersThatTheirCallsDiffer) {
                                          }),
                                          error_of([&] {
                                            // Calls that differ reach rank 0 before it calls.
-                                           if (rank == 0) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+                                           if (rank == 0)
+                                             std::this_thread::sleep_for(std::chrono::milliseconds(20));
                                            if (rank == 1)
                                              static_cast<void>(all.allreduce(1.5, std::plus<>()).get());
                                            else

@@ -6,8 +6,8 @@
 
 namespace weft::tools::perf {
 
-/// While one lives, SIGINT, SIGTERM and SIGHUP end what is being measured, and what is measured so far is told. A
-/// second signal ends the program as usual.
+/// While one lives, SIGINT, SIGTERM and SIGHUP end what is being measured, and what is measured so far is
+/// told. A second signal ends the program as usual.
 class Interruption {
  public:
   Interruption();
