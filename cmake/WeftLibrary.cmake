@@ -64,7 +64,6 @@ endif()
 
 function(weft_configure_library target)
   weft_target_defaults(${target})
-  weft_precompile(${target} <weft/weft.hpp>)
   # Its headers are C++20. What links it PRIVATE keeps that from its own clients (docs/decisions/029-*.md).
   target_compile_features(${target} PUBLIC cxx_std_20)
   target_include_directories(${target}
@@ -118,7 +117,6 @@ endif()
 add_library(weft-parcel ${weft_parcel_sources} ${weft_parcel_shares})
 add_library(weft::parcel ALIAS weft-parcel)
 weft_target_defaults(weft-parcel)
-weft_precompile(weft-parcel <weft/parcel/parcel.hpp>)
 target_include_directories(weft-parcel PRIVATE "${PROJECT_SOURCE_DIR}/src")
 find_package(BoostContext QUIET)
 if(NOT BoostContext_FOUND)
