@@ -2,6 +2,7 @@
 #pragma once
 
 #include "network/batch.hpp"
+#include "network/memory_of_ranks.hpp"
 #include "network/multi_slots.hpp"
 
 #include <weft/detail/device_path.hpp>
@@ -119,40 +120,6 @@ inline constexpr std::size_t kShortMessage = detail::kSlotPayload;
 
 /// send() takes payloads of this size from every protocol, even when inline_bytes is smaller.
 inline constexpr std::size_t kSmallestSend = 64;
-
-/// Name of a region of a rank on the wire; a stale generation is refused.
-struct RegionName {
-  std::uint32_t index = 0;
-  std::uint32_t generation = 0;
-};
-
-/// Keys that a network adds to the name of a region so that peers can reach it without its owner's help.
-struct RegionKeys {
-  std::uint64_t address = 0;
-  std::uint64_t key = 0;
-};
-
-/// Bytes of a peer's region, from `offset` on. `region_size` is the size that the owner has told.
-struct RemoteMemory {
-  RegionName region;
-  RegionKeys keys;
-  std::uint64_t region_size = 0;
-  std::uint64_t offset = 0;
-  std::uint8_t device = 0;  // of the peer: its Sink gets the immediate of a put
-};
-
-/// Memory of this rank that a peer may fetch.
-struct Offer {
-  std::uint64_t key = 0;  // by which the peer names it; 0: nothing is offered
-  void* registration = nullptr;
-};
-/// Bytes of memory that a peer has offered, from `offset` on.
-struct OfferedMemory {
-  std::uint64_t address = 0;  // in the peer's process, where the offered memory begins
-  std::uint64_t key = 0;
-  std::uint64_t offset = 0;
-  std::uint8_t device = 0;  // of the peer: carries the bytes
-};
 
 enum class AccessResult : std::uint8_t {
   done,     // the bytes are copied; a put is visible to the peer

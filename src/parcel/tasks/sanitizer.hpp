@@ -44,8 +44,8 @@ inline void note_stacks([[maybe_unused]] const void* memory, [[maybe_unused]] st
 inline void forget_stacks([[maybe_unused]] const void* memory, [[maybe_unused]] std::size_t bytes) noexcept {
 #if defined(WEFT_STACKS_UNDER_ASAN)
   __lsan_unregister_root_region(memory, bytes);
-  __asan_unpoison_memory_region(memory,
-                                bytes);  // of frames that were never left: others will map the addresses
+  // Of frames that were never left: others will map the addresses.
+  __asan_unpoison_memory_region(memory, bytes);
 #endif
 }
 

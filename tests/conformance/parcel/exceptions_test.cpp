@@ -7,20 +7,14 @@
 
 #include <weft/parcel/exceptions.hpp>
 
-#include "support/parcel_ranks.hpp"
+#include "conformance/parcel/over_parcelports.hpp"
 
 namespace weft::parcel {
 namespace {
 
 using test::ParcelSettings;
-using test::run_parcel_ranks;
 
-class Exceptions : public testing::TestWithParam<ParcelSettings> {
- protected:
-  static void run(int ranks, const std::function<void(Runtime&)>& main) {
-    run_parcel_ranks(ranks, GetParam(), main);
-  }
-};
+class Exceptions : public test::OverParcelports {};
 
 class BadCell : public std::runtime_error {
  public:

@@ -8,20 +8,14 @@
 #include <thread>
 #include <vector>
 
-#include "support/parcel_ranks.hpp"
+#include "conformance/parcel/over_parcelports.hpp"
 
 namespace weft::parcel {
 namespace {
 
 using test::ParcelSettings;
-using test::run_parcel_ranks;
 
-class Groups : public testing::TestWithParam<ParcelSettings> {
- protected:
-  static void run(int ranks, const std::function<void(Runtime&)>& main) {
-    run_parcel_ranks(ranks, GetParam(), main);
-  }
-};
+class Groups : public test::OverParcelports {};
 
 std::string joined(const std::string& left, const std::string& right) { return left + right; }
 

@@ -11,20 +11,14 @@
 #include <string>
 #include <vector>
 
-#include "support/parcel_ranks.hpp"
+#include "conformance/parcel/over_parcelports.hpp"
 
 namespace weft::parcel {
 namespace {
 
 using test::ParcelSettings;
-using test::run_parcel_ranks;
 
-class Objects : public testing::TestWithParam<ParcelSettings> {
- protected:
-  static void run(int ranks, const std::function<void(Runtime&)>& main) {
-    run_parcel_ranks(ranks, GetParam(), main);
-  }
-};
+class Objects : public test::OverParcelports {};
 
 class Cell {
  public:

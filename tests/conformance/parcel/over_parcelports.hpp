@@ -18,6 +18,19 @@ class OverParcelports : public testing::TestWithParam<ParcelSettings> {
   }
 };
 
+/// What is about waiting: few workers, small stacks, progress by threads.
+inline std::vector<ParcelSettings> settings_of_waits() {
+  using parcel::Aggregation;
+  using parcel::PortKind;
+  return {
+      {"shm_one_worker", false, Aggregation::adaptive, 1},
+      {"shm_two_workers", false, Aggregation::adaptive, 2},
+      {"shm_small_stacks", false, Aggregation::adaptive, 2, 1, PortKind::weft, "stack=256K"},
+      {"tcp", false, Aggregation::adaptive, 2, 1, PortKind::tcp},
+      {"send_thread", false, Aggregation::queued, 2, 1, PortKind::weft, "protocol=sendrecv,progress=thread"},
+      {"loopback", true, Aggregation::adaptive, 2}};
+}
+
 /// One of each port, protocol, and way to progress; `is_of_mpi`: those of MPI, if this process is one of its
 /// ranks.
 inline std::vector<ParcelSettings> settings_of_parcelports(bool is_of_mpi) {

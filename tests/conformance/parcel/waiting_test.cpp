@@ -10,20 +10,12 @@
 #include <thread>
 #include <vector>
 
-#include "support/parcel_ranks.hpp"
+#include "conformance/parcel/over_parcelports.hpp"
 
 namespace weft::parcel {
 namespace {
 
-using test::ParcelSettings;
-using test::run_parcel_ranks;
-
-class Waiting : public testing::TestWithParam<ParcelSettings> {
- protected:
-  static void run(int ranks, const std::function<void(Runtime&)>& main) {
-    run_parcel_ranks(ranks, GetParam(), main);
-  }
-};
+class Waiting : public test::OverParcelports {};
 
 int plus_one(int value) { return value + 1; }
 
@@ -159,53 +151,6 @@ TEST_P(Waiting, CallsHoldAStdMutexWhileTheyCallBack) {
     runtime.wait_quiet();
   });
   EXPECT_EQ(sum_of_calls, 2 * 5050);
-}
-
-/// Calls itself on the other rank, and as a task, `left` times.
-std::atomic<int> steps{0};
-void step(Runtime& runtime, int left) {
-  if (left > 0) {
-    runtime.apply(1 - runtime.rank(), action<&step>, left - 1);
-    static_cast<void>(runtime.spawn([] { ++steps; }));
-  }
-  ++steps;
-}
-
-TEST_P(Waiting, QuietInsideTasks) {
-  steps = 0;
-  run(2, [](Runtime& runtime) {
-    for (int round = 1; round <= 5; ++round) {
-      // All of a rank that wait at a time wait for one moment.
-      std::vector<Future<int>> tasks;
-      for (int number = 0; number <= runtime.rank(); ++number)
-        tasks.push_back(runtime.spawn([&] {
-          runtime.apply(1 - runtime.rank(), action<&step>, 20);
-          runtime.wait_quiet();
-          return steps.load();
-        }));
-      for (auto& task : tasks) EXPECT_EQ(task.get(), round * 3 * 41);
-      runtime.barrier();
-    }
-  });
-}
-
-std::atomic<int> quiet_calls{0};
-void waits_for_quiet(Runtime& runtime) {
-  runtime.wait_quiet();
-  EXPECT_EQ(steps, 41);
-  ++quiet_calls;
-}
-
-TEST_P(Waiting, QuietInsideActionsOfOtherRanks) {
-  steps = 0;
-  quiet_calls = 0;
-  run(2, [](Runtime& runtime) {
-    if (runtime.rank() == 0) runtime.apply(1, action<&step>, 20);
-    auto ended = runtime.async(1 - runtime.rank(), action<&waits_for_quiet>);
-    ended.get();
-    runtime.barrier();
-    EXPECT_EQ(quiet_calls, 2);
-  });
 }
 
 TEST_P(Waiting, ABarrierInsideATask) {
@@ -411,16 +356,7 @@ TEST_P(Waiting, NoPriorityStarvesAnother) {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(Configurations, Waiting,
-                         testing::Values(ParcelSettings{"shm_one_worker", false, Aggregation::adaptive, 1},
-                                         ParcelSettings{"shm_two_workers", false, Aggregation::adaptive, 2},
-                                         ParcelSettings{"shm_small_stacks", false, Aggregation::adaptive, 2,
-                                                        1, PortKind::weft, "stack=256K"},
-                                         ParcelSettings{"tcp", false, Aggregation::adaptive, 2, 1,
-                                                        PortKind::tcp},
-                                         ParcelSettings{"send_thread", false, Aggregation::queued, 2, 1,
-                                                        PortKind::weft, "protocol=sendrecv,progress=thread"},
-                                         ParcelSettings{"loopback", true, Aggregation::adaptive, 2}),
+INSTANTIATE_TEST_SUITE_P(Configurations, Waiting, testing::ValuesIn(test::settings_of_waits()),
                          [](const auto& instance) { return std::string(instance.param.name); });
 
 }  // namespace

@@ -4,6 +4,8 @@
 
 #include "base/descriptor.hpp"
 
+#include <weft/error.hpp>
+
 #include <cstddef>
 #include <functional>
 #include <span>
@@ -52,6 +54,17 @@ inline Seed seed_of_text(std::string_view text) {
 }
 inline std::string text_of(Bytes bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+/// Calls, and takes weft::Error for an answer: what was read is not what it should be. Nothing else may be
+/// thrown.
+template <class Call>
+void try_to(const Call& call) {
+  try {
+    call();
+  } catch (const Error&) {
+    return;
+  }
 }
 
 /// Two sockets of this process that are connected.

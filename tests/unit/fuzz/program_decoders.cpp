@@ -24,15 +24,6 @@ namespace weft::fuzz {
 
 namespace {
 
-template <class Call>
-void try_to(const Call& call) {
-  try {
-    call();
-  } catch (const Error&) {
-    // What it reads is not what it should be.
-  }
-}
-
 Decoder host_list() {
   return {"host-list",
           [](Bytes bytes) {

@@ -7,24 +7,12 @@
 #include "base/parse.hpp"
 #include "sockets/tcp_socket.hpp"
 
-#include <weft/error.hpp>
-
 #include <string>
 #include <vector>
 
 namespace weft::fuzz {
 
 namespace {
-
-/// Calls, and takes weft::Error for an answer; nothing else may be thrown.
-template <class Call>
-void try_to(const Call& call) {
-  try {
-    call();
-  } catch (const Error&) {
-    // A text that says nothing.
-  }
-}
 
 /// Numbers, sizes, times, names of hosts, ports and levels of the log.
 Decoder values() {

@@ -32,7 +32,7 @@ class BasicCallBell {
   template <class HasWork, class Wait>
   void sleep(const HasWork& has_work, const Wait& wait) noexcept {
     sleeps_.store(1, std::memory_order_seq_cst);
-    Threads::barrier();  // pairs with the fence in call()
+    Threads::barrier();  // pairs with the fence in is_asleep()
     if (!has_work())
       while (sleeps_.load(std::memory_order_seq_cst) != 0) wait(sleeps_);
     sleeps_.store(0, std::memory_order_relaxed);
