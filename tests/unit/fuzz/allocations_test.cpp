@@ -47,7 +47,8 @@ TEST(LargestAllocation, is_what_was_asked_for_while_it_lived) {
 
 }  // namespace weft::fuzz
 
-// Replaced for the whole program.
+// Replaced for the whole program, and all of them: a sanitizer has functions of its own for those that are
+// left out.
 void* operator new(std::size_t bytes) {
   void* const memory = weft::fuzz::allocate(bytes, 1);
   if (memory == nullptr) throw std::bad_alloc();
@@ -60,6 +61,18 @@ void* operator new(std::size_t bytes, std::align_val_t alignment) {
 }
 void* operator new[](std::size_t bytes) { return operator new(bytes); }
 void* operator new[](std::size_t bytes, std::align_val_t alignment) { return operator new(bytes, alignment); }
+void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
+  return weft::fuzz::allocate(bytes, 1);
+}
+void* operator new[](std::size_t bytes, const std::nothrow_t&) noexcept {
+  return weft::fuzz::allocate(bytes, 1);
+}
+void* operator new(std::size_t bytes, std::align_val_t alignment, const std::nothrow_t&) noexcept {
+  return weft::fuzz::allocate(bytes, static_cast<std::size_t>(alignment));
+}
+void* operator new[](std::size_t bytes, std::align_val_t alignment, const std::nothrow_t&) noexcept {
+  return weft::fuzz::allocate(bytes, static_cast<std::size_t>(alignment));
+}
 void operator delete(void* memory) noexcept { weft::fuzz::release(memory); }
 void operator delete(void* memory, std::size_t) noexcept { weft::fuzz::release(memory); }
 void operator delete(void* memory, std::align_val_t) noexcept { weft::fuzz::release(memory); }
@@ -68,3 +81,11 @@ void operator delete[](void* memory) noexcept { weft::fuzz::release(memory); }
 void operator delete[](void* memory, std::size_t) noexcept { weft::fuzz::release(memory); }
 void operator delete[](void* memory, std::align_val_t) noexcept { weft::fuzz::release(memory); }
 void operator delete[](void* memory, std::size_t, std::align_val_t) noexcept { weft::fuzz::release(memory); }
+void operator delete(void* memory, const std::nothrow_t&) noexcept { weft::fuzz::release(memory); }
+void operator delete[](void* memory, const std::nothrow_t&) noexcept { weft::fuzz::release(memory); }
+void operator delete(void* memory, std::align_val_t, const std::nothrow_t&) noexcept {
+  weft::fuzz::release(memory);
+}
+void operator delete[](void* memory, std::align_val_t, const std::nothrow_t&) noexcept {
+  weft::fuzz::release(memory);
+}
