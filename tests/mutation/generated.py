@@ -143,8 +143,9 @@ def judge_folder(folder, arguments, scratch, environment, program):
         place.mkdir()
         for name in programs:
             shutil.copy2(scratch.build / "bin" / "tests" / name, place / name)
-        usual = {}
+        usual, controls = {}, {}
         for group in groups_of(folder, place, environment):
+            controls[group.label] = group
             failed = judge.measure(group)
             if failed is not None:
                 raise ScratchError(f"without any mutant the tests fail: {failed}")
@@ -155,7 +156,7 @@ def judge_folder(folder, arguments, scratch, environment, program):
         def judged(mutant, built):
             groups = groups_of(folder, built, environment)
             judge.usual.update({group.key: usual[group.label] for group in groups})
-            caught, mutant.seconds = judge.find(groups)
+            caught, mutant.seconds = judge.find(groups, controls)
             mutant.outcome, mutant.caught_by = ("caught", caught) if caught else ("survived", "")
             shutil.rmtree(built)
             progress.step(f"{mutant.name}: {caught or 'SURVIVED ' + ' | '.join(mutant.difference())}")
@@ -195,7 +196,13 @@ def share_of(summary):
     return 100 - 100 * len(survivors_of(summary)) / max(len(summary["judged"]), 1)
 
 
-def page_of(summaries):
+def notes_of(page):
+    """What somebody has written below the list of survivors: from the next heading on."""
+    found = re.search(r"^## (?!Survivors$)", page, re.M)
+    return "\n" + page[found.start():].rstrip() + "\n" if found else ""
+
+
+def page_of(summaries, notes=""):
     lines = ["# Mutants of four folders", "", f"Written by `./dev mutate`, whose faults {TOOL} has made here; a line of the table by",
              "`./dev mutate --generated FOLDER --sample N --seed S --json FILE`, the page by `./dev mutate --report FILES --markdown mutants.md`.",
              "The sample is drawn from all mutants of the folder's sources; those that do not compile, and those that are the same program (the",
@@ -209,14 +216,15 @@ def page_of(summaries):
                      f"{share_of(each):.0f} % |")
     lines += ["", "## Survivors", ""]
     lines += [f"- `{text}`" for each in summaries for mutant in survivors_of(each) for text in mutant["change"]]
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines) + "\n" + notes
 
 
 def tell(summaries, arguments):
     if arguments.json:
         Path(arguments.json).write_text(json.dumps(summaries, indent=1) + "\n")
     if arguments.markdown:
-        Path(arguments.markdown).write_text(page_of(summaries))
+        page = Path(arguments.markdown)
+        page.write_text(page_of(summaries, notes_of(page.read_text()) if page.is_file() else ""))
     for each in summaries:
         print(f"mutate: {each['folder']}: {share_of(each):.0f} % of {len(each['judged'])} mutants caught ({sum(each['left_out'].values())} left out)")
         for mutant in survivors_of(each):

@@ -19,6 +19,9 @@ into one build, and switched on one at a time by an environment variable; the te
 status 1 when a fault lives that the list does not call known. With --generated, universalmutator makes the faults instead."""
 
 
+NOT_JUDGED = "not judged: its tests fail without any fault"
+
+
 def arguments_of(command_line):
     parser = argparse.ArgumentParser(prog="./dev mutate", usage="./dev mutate [options]", description=DESCRIPTION)
     parser.add_argument("--list", action="store_true", help="print the faults, and do nothing else")
@@ -52,7 +55,7 @@ def chosen_of(faults, patterns):
 
 
 def measured_groups(scratch, judge, faults, progress):
-    """The groups of tests of each fault, all of which pass while no fault is switched on."""
+    """The groups of tests of each fault that pass while no fault is switched on."""
     groups = {fault.name: scratch.groups(fault.tests) for fault in faults}
     for fault in faults:
         if not groups[fault.name]:
@@ -60,10 +63,9 @@ def measured_groups(scratch, judge, faults, progress):
     seen = {group.key: group for each in groups.values() for group in each}
     with ThreadPoolExecutor(scratch.jobs) as pool:
         for group, failed in zip(seen.values(), pool.map(judge.measure, seen.values())):
-            if failed is not None:
-                raise ScratchError(f"without any fault the tests fail: {failed}")
-            progress.say(f"passes without faults: {group.label} ({judge.usual[group.key]:.1f} s)")
-    return groups
+            progress.say(f"fails without any fault: {failed}" if failed is not None else
+                         f"passes without faults: {group.label} ({judge.usual[group.key]:.1f} s)")
+    return {name: [group for group in each if group.key in judge.usual] for name, each in groups.items()}
 
 
 def run_planted(arguments, faults, all_faults):
@@ -78,8 +80,10 @@ def run_planted(arguments, faults, all_faults):
 
     def judged(fault):
         caught, seconds = judge.find(groups[fault.name], **{planted.SWITCH: fault.name})
-        progress.step(f"{fault.name}: {'caught' if caught else 'SURVIVED'}")
-        return {"fault": fault.name, "stands_for": fault.stands_for, "caught_by": caught, "seconds": round(seconds, 1), "known": fault.known}
+        is_judged = bool(groups[fault.name])
+        progress.step(f"{fault.name}: {'caught' if caught else 'SURVIVED' if is_judged else 'NOT JUDGED'}")
+        return {"fault": fault.name, "stands_for": fault.stands_for, "caught_by": caught, "seconds": round(seconds, 1), "known": fault.known,
+                "is_judged": is_judged}
 
     with ThreadPoolExecutor(arguments.jobs) as pool:
         return list(pool.map(judged, faults))
@@ -88,7 +92,8 @@ def run_planted(arguments, faults, all_faults):
 def table_of(rows):
     lines = [("fault", "stands for", "caught by", "seconds")]
     for row in rows:
-        caught = row["caught_by"] or ("survived, as is known: " + row["known"] if row["known"] else "SURVIVED")
+        caught = row["caught_by"] or (NOT_JUDGED if not row["is_judged"] else
+                                      "survived, as is known: " + row["known"] if row["known"] else "SURVIVED")
         lines.append((row["fault"], row["stands_for"], caught, f"{row['seconds']:.1f}"))
     widths = [max(len(line[column]) for line in lines) for column in range(2)]
     return [f"{line[0]:{widths[0]}}  {line[1]:{widths[1]}}  {line[3]:>7}  {line[2]}" for line in lines]
@@ -99,24 +104,25 @@ def page_of(rows):
     lines = ["# Planted faults", "", "Written by `./dev mutate --markdown`; [what they are](../../tests/mutation/README.md).", "",
              f"{caught} of {len(rows)} are caught.", "", "| fault | stands for | caught by | seconds |", "|---|---|---|---|"]
     for row in rows:
-        by = f"`{row['caught_by']}`" if row["caught_by"] else "**nothing**" + (": " + row["known"] if row["known"] else "")
+        by = f"`{row['caught_by']}`" if row["caught_by"] else NOT_JUDGED if not row["is_judged"] else "**nothing**" + (": " + row["known"] if row["known"] else "")
         lines.append(f"| `{row['fault']}` | {row['stands_for']} | {by} | {row['seconds']:.1f} |")
     return "\n".join(lines) + "\n"
 
 
 def tell_planted(arguments, rows):
     print("\n".join(table_of(rows)))
-    living = [row["fault"] for row in rows if row["caught_by"] is None and not row["known"]]
+    not_judged = [row["fault"] for row in rows if not row["is_judged"]]
+    living = [row["fault"] for row in rows if row["caught_by"] is None and row["is_judged"] and not row["known"]]
     for row in rows:
         if row["known"] and row["caught_by"]:
             print(f"{row['fault']} is caught now: take `known` out of the list")
     print(f"mutate: {sum(row['caught_by'] is not None for row in rows)} of {len(rows)} faults caught" +
-          (f"; SURVIVED: {' '.join(living)}" if living else ""))
+          (f"; SURVIVED: {' '.join(living)}" if living else "") + (f"; NOT JUDGED: {' '.join(not_judged)}" if not_judged else ""))
     if arguments.json:
         Path(arguments.json).write_text(json.dumps(rows, indent=1) + "\n")
     if arguments.markdown:
         Path(arguments.markdown).write_text(page_of(rows))
-    return 1 if living else 0
+    return 1 if living or not_judged else 0
 
 
 def main(command_line):

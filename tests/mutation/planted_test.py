@@ -126,9 +126,9 @@ class TheCommand(unittest.TestCase):
             self.assertIn(word, errors)
 
     def test_fails_for_a_survivor_that_is_not_known_and_names_it(self):
-        rows = [{"fault": "one", "stands_for": "x", "caught_by": "unit: Test", "seconds": 1, "known": ""},
-                {"fault": "two", "stands_for": "x", "caught_by": None, "seconds": 1, "known": ""},
-                {"fault": "three", "stands_for": "x", "caught_by": None, "seconds": 1, "known": "why"}]
+        rows = [{"fault": "one", "stands_for": "x", "caught_by": "unit: Test", "seconds": 1, "known": "", "is_judged": True},
+                {"fault": "two", "stands_for": "x", "caught_by": None, "seconds": 1, "known": "", "is_judged": True},
+                {"fault": "three", "stands_for": "x", "caught_by": None, "seconds": 1, "known": "why", "is_judged": True}]
         arguments = mutate.arguments_of([])
         for chosen, code in ((rows, 1), (rows[::2], 0)):
             out = io.StringIO()
@@ -137,6 +137,14 @@ class TheCommand(unittest.TestCase):
             self.assertEqual("SURVIVED: two" in out.getvalue(), code == 1)
             self.assertIn("survived, as is known: why", out.getvalue())
 
+    def test_fails_for_a_fault_that_could_not_be_judged_and_names_it(self):
+        rows = [{"fault": "one", "stands_for": "x", "caught_by": None, "seconds": 0, "known": "", "is_judged": False}]
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out):
+            self.assertEqual(mutate.tell_planted(mutate.arguments_of([]), rows), 1)
+        self.assertIn("NOT JUDGED: one", out.getvalue())
+        self.assertNotIn("SURVIVED", out.getvalue())
+        self.assertIn(mutate.NOT_JUDGED, mutate.page_of(rows))
 
     def test_reports_what_runs_over_mutants_have_kept(self):
         judged = [{"mutant": f"a.cpp#{number}", "outcome": outcome, "caught_by": "", "change": [f"a.cpp:{number}: x  ->  y"]}
@@ -150,6 +158,11 @@ class TheCommand(unittest.TestCase):
                 self.assertEqual(code, status)
                 self.assertIn("tcp: 83 % of 6 mutants caught (3 left out)", out)
                 self.assertIn("survived: a.cpp:5: x  ->  y", out)
+            page = Path(directory) / "page.md"
+            page.write_text(page.read_text() + "\n## What was done\n\nBy hand.\n")
+            for _ in range(2):
+                self.call("--report", f"{directory}/kept.json", "--markdown", str(page))
+                self.assertTrue(page.read_text().endswith("`a.cpp:5: x  ->  y`\n\n## What was done\n\nBy hand.\n"), page.read_text())
             self.assertIn("| `src/network/tcp` | 99 | 6, 1 | 2, 1 | 5 | 1 | 83 % |", (Path(directory) / "page.md").read_text())
 
 
@@ -168,11 +181,32 @@ class AGroupOfTests(unittest.TestCase):
             self.assertEqual(self.run_shell(f"echo '[ RUN      ] A.d'; (sleep 60; touch {directory}/late) & sleep 60", guard=1), "unit: A.d (hung)")
             self.assertEqual(list(Path(directory).iterdir()), [])
 
+    def find(self, script, **guards):
+        judge = scratch.Judge()
+        for name, seconds in guards.items():
+            setattr(judge, name, seconds)
+        return judge.find([scratch.Group("unit", ["bash", "-c", script], {}, "/")], **{planted.SWITCH: "one"})[0]
+
     def test_that_fails_once_fails_of_the_machine_and_twice_of_the_fault(self):
         with tempfile.TemporaryDirectory() as directory:
-            for script, caught in ((f"test -e {directory}/once || ! touch {directory}/once", None), ("exit 1", "unit: (exit status 1)")):
-                self.assertEqual(scratch.Judge().find([scratch.Group("unit", ["bash", "-c", script], {}, "/")])[0], caught)
+            for script, caught in ((f"test -e {directory}/once || ! touch {directory}/once", None),
+                                   (f'test -z "${planted.SWITCH}"', "unit: (exit status 1)")):
+                self.assertEqual(self.find(script), caught)
             self.assertTrue((Path(directory) / "once").exists())
+
+    def test_that_fails_without_the_fault_as_well_says_nothing_about_it(self):
+        self.assertIsNone(self.find("exit 1"))
+        self.assertIsNone(self.find("sleep 60", LEAST_GUARD=0.5, MOST_GUARD=0.5))
+
+    def test_that_is_slow_in_the_same_conditions_does_not_hang(self):
+        self.assertIsNone(self.find("sleep 1", LEAST_GUARD=0.2))
+        self.assertEqual(self.find(f'test -z "${planted.SWITCH}" || sleep 60', LEAST_GUARD=0.5), "unit: (hung)")
+
+    def test_is_compared_with_the_program_without_the_change_where_no_switch_makes_the_difference(self):
+        judge = scratch.Judge()
+        changed, as_it_was = (scratch.Group("unit", ["bash", "-c", f"exit {code}"], {}, "/") for code in (1, 0))
+        self.assertEqual(judge.find([changed], {"unit": as_it_was})[0], "unit: (exit status 1)")
+        self.assertIsNone(judge.find([changed], {"unit": changed})[0])
 
     def test_by_itself_is_the_one_that_failed(self):
         group = scratch.Group("unit", ["unit"], {}, "/", ["A.b", "A.c/d"])

@@ -160,9 +160,14 @@ class Judge:
     """Runs groups of tests, first as they are, then with a change: which group, if any, tells the difference?"""
 
     LEAST_GUARD = 30  # seconds
+    MOST_GUARD = 300  # of a run without a change
 
     def __init__(self):
         self.usual = {}
+
+    def guard_of(self, seconds):
+        """How long tests may take that have taken so long without a change."""
+        return max(self.LEAST_GUARD, 6 * seconds)
 
     def measure(self, group):
         """The group must pass as it is. Returns what failed, or None."""
@@ -170,25 +175,37 @@ class Judge:
             return None
         failed = None
         for _ in range(2):  # a busy machine may fail a test once
-            failed, seconds = group.run(300)
+            failed, seconds = group.run(self.MOST_GUARD)
             if failed is None:
                 self.usual[group.key] = seconds
                 return None
         return failed
 
-    def find(self, groups, **switches):
-        """Returns (what has failed first, or None; seconds)."""
+    def find(self, groups, controls=None, **switches):
+        """Returns (what has failed first, or None; seconds). `controls`: by label, the groups without the change, where no switch makes
+        the difference."""
         total = 0.0
         for group in sorted(groups, key=lambda each: self.usual.get(each.key, 0)):
-            guard = max(self.LEAST_GUARD, 6 * self.usual.get(group.key, 0))
-            failed, seconds = group.run(guard, **switches)
+            failed, seconds = group.run(self.guard_of(self.usual.get(group.key, 0)), **switches)
             total += seconds
-            if failed is None:
-                continue
-            # A busy machine may fail a test once: it has to fail again, by itself or with the others.
-            for again in (group.only(failed), group):
-                confirmed, seconds = again.run(guard, **switches)
+            if failed is not None:
+                failed, seconds = self._confirmed(failed, group, (controls or {}).get(group.label, group), switches)
                 total += seconds
-                if confirmed is not None:
-                    return failed, total
+            if failed is not None:
+                return failed, total
+        return None, total
+
+    def _confirmed(self, failed, group, control, switches):
+        """A busy machine may fail a test, or make it so slow that it seems to hang: only what passes without the change, and fails once
+        more with it at once afterwards, within a limit that the first of the two gives, counts."""
+        total = 0.0
+        for again, without in ((group.only(failed), control.only(failed)), (group, control)):
+            of_the_machine, usual = without.run(self.MOST_GUARD)
+            total += usual
+            if of_the_machine is not None:
+                continue
+            confirmed, seconds = again.run(self.guard_of(usual), **switches)
+            total += seconds
+            if confirmed is not None:
+                return (confirmed if failed.endswith("(hung)") else failed), total
         return None, total
