@@ -43,7 +43,13 @@ void SimulatedFabric::leave(int rank) noexcept {
   std::erase_if(accesses_, [&](const Access& access) { return access.from.rank == rank; });
   for (Lane& each : lanes_)
     if (each.to.rank == rank) drop_flights(each);
+  drop_unread_packets(leaving);
   ring_all();
+}
+
+/// The memory of a rank that has left goes when all that it had sent has come back: nobody reads it any more.
+void SimulatedFabric::drop_unread_packets(Member& owner) noexcept {
+  if (owner.left && owner.returned.size() == owner.packets_away) owner.packet_memory.reset();
 }
 
 void SimulatedFabric::drop_flights(Lane& way) noexcept {
@@ -127,6 +133,7 @@ void SimulatedFabric::return_packet(int owner, std::uint32_t index) noexcept {
 
 void SimulatedFabric::return_locked(int owner, std::uint32_t index) noexcept {
   insert_by_due(member(owner).returned, Returned{some_time_from(now_), index});
+  drop_unread_packets(member(owner));
 }
 
 std::uint32_t SimulatedFabric::packets_away(int owner) noexcept {

@@ -279,6 +279,7 @@ class SimulatedFabric {
   void drop_traffic_of(int rank) noexcept;
   void show_failures() noexcept;
   void drop_flights(Lane& way) noexcept;
+  void drop_unread_packets(Member& owner) noexcept;
   void note_lost(const Lane& way, std::uint64_t messages) noexcept;
   void check_rank(int rank, const char* what) const;
 
