@@ -27,7 +27,8 @@ class ColdLanes : public testing::Test {
     EXPECT_EQ(stage_.port(0).send(Stage::to(1, 2), {}, false), SendResult::sent);
     lane_->control->cold.store(1);
   }
-  Stage stage_{2, {{"network", "shm"}}};
+  static constexpr std::size_t kRanks = 20;
+  Stage stage_{kRanks, {{"network", "shm"}}};
   detail::SendLane* lane_ = nullptr;
 };
 
@@ -42,6 +43,26 @@ TEST_F(ColdLanes, are_looked_at_again_before_a_thread_parks) {
   }
   EXPECT_EQ(barriers, 1) << "senders may be in other processes";
   EXPECT_TRUE(stage_.until([&] { return stage_.notes(1).arrivals.size() == 2; }));
+}
+
+TEST_F(ColdLanes, are_looked_at_again_after_a_sweep) {
+  // So many are not all polled, and those that stay silent are cooled.
+  for (int rank = 2; rank < int{kRanks}; ++rank)
+    ASSERT_EQ(stage_.send(rank, Stage::to(1, 1), {}), SendResult::sent);
+  ASSERT_TRUE(stage_.until([&] { return stage_.notes(1).arrivals.size() == kRanks - 1; }));
+  int barriers = 0;
+  {
+    const BarrierWatch watch([&](BarrierOf kind) {
+      if (kind != BarrierOf::job || ++barriers > 1) return;
+      send_as_if_hot();
+    });
+    // A lane is idle that has brought nothing between two sweeps, of which there is one in some hundred
+    // polls.
+    for (int polls = 0; barriers == 0 && polls < 100'000; ++polls) stage_[1].poll();
+  }
+  EXPECT_EQ(barriers, 1) << "a sweep that cools a lane looks behind a barrier";
+  EXPECT_EQ(lane_->control->cold.load(), 0U) << "a lane with a message is hot";
+  EXPECT_TRUE(stage_.until([&] { return stage_.notes(1).arrivals.size() == kRanks; }));
 }
 
 }  // namespace
