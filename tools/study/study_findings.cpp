@@ -105,7 +105,7 @@ void compare_aggregation(const StudyResults& results, std::vector<std::string>& 
     const auto immediate = find(results, port + ":immediate");
     const auto queued = find(results, port + ":queued");
     if (!queued) continue;
-    for (const char* const name : {"rate-8", "rate-16K"}) {
+    for (const char* const name : {"rate-8", "rate-512", "rate-16K", "rate-16K-array"}) {
       const Curves curves(results, name);
       if (!curves.is_there()) continue;
       const double at_once = immediate ? curves.last(*immediate) : 0;

@@ -116,9 +116,10 @@ std::vector<Experiment> plan_parcels(const StudyOptions& options) {
   const bool quick = options.is_quick;
   const auto long_rates = quick ? std::vector<double>{1e4, 8e4, 6.4e5}
                                 : std::vector<double>{1e4, 2e4, 4e4, 8e4, 1.6e5, 3.2e5, 6.4e5};
-  return {rate_experiment(
-              options, 8, 100, 500'000,
-              quick ? std::vector<double>{1e5, 4e5, 1.6e6} : std::vector<double>{1e5, 2e5, 4e5, 8e5, 1.6e6}),
+  const auto short_rates =
+      quick ? std::vector<double>{1e5, 4e5, 1.6e6} : std::vector<double>{1e5, 2e5, 4e5, 8e5, 1.6e6};
+  return {rate_experiment(options, 8, 100, 500'000, short_rates),
+          rate_experiment(options, 512, 100, 500'000, short_rates),
           rate_experiment(options, 16384, 10, 100'000, long_rates),
           rate_experiment(options, 16384, 10, 100'000, long_rates, true),
           latency_against_size(options),

@@ -81,7 +81,7 @@ class StudyTest(unittest.TestCase):
             self.assertEqual(sorted(os.listdir(folder)), ["parcels.csv", "parcels.html", "parcels.json"])
             with open(os.path.join(folder, "parcels.html"), encoding="utf-8") as page:
                 text = page.read()
-            self.assertEqual(text.count("<section>"), 6)
+            self.assertEqual(text.count("<section>"), 7)
             # Nothing is judged by what other programs have disturbed.
             self.assertRegex(text, "adaptive makes|nothing is judged by them")
             self.assertIn("<code>weft study parcels --quick --variants weft,weft:immediate,weft:queued --report ", text)
@@ -89,7 +89,7 @@ class StudyTest(unittest.TestCase):
             with open(os.path.join(folder, "parcels.csv"), encoding="utf-8", newline="") as table:
                 rows = list(csv.DictReader(table))
             self.assertEqual({row["experiment"] for row in rows},
-                             {"rate-8", "rate-16K", "rate-16K-array", "latency-size", "latency-window-8", "latency-window-16K"})
+                             {"rate-8", "rate-512", "rate-16K", "rate-16K-array", "latency-size", "latency-window-8", "latency-window-16K"})
             with open(os.path.join(folder, "parcels.json"), encoding="utf-8") as file:
                 self.assertEqual(len(json.load(file)["points"]), len(rows))
 
@@ -110,7 +110,7 @@ class StudyTest(unittest.TestCase):
                 (("uts", "--variants", "two-copy-ring"), "weft study: the variant two-copy-ring is for the study parcels"),
                 (("parcels", "--variants", "openmp"), "weft study: "),
                 (("parcels", "--experiment", "rate"),
-                 "weft study: --experiment rate is not valid: the study parcels has rate-8, rate-16K, rate-16K-array, latency-size"),
+                 "weft study: --experiment rate is not valid: the study parcels has rate-8, rate-512, rate-16K, rate-16K-array, latency-size"),
                 (("chains", "--experiment", "rate-8"), "weft study: --experiment rate-8 is not valid: the study chains has bandwidth-size"),
                 (("taskbench", "--pattern", "ring"), "weft study: there is no pattern 'ring'; there are trivial, stencil_1d, fft"),
                 (("chains", "--variants", "weft:fast"), "weft study: variant 'weft:fast': there is no 'fast'; there are adaptive"),
