@@ -23,6 +23,8 @@ constexpr std::int64_t kRareNs = 20'000;
 constexpr std::chrono::microseconds kLongestPace(20);
 constexpr std::chrono::microseconds kPatience(5);
 constexpr std::size_t kHeadsForChunks = 64;
+// Behind so many bytes that wait nobody asks the clock how often parcels come: it costs as much as a parcel.
+constexpr std::size_t kClearlyOften = 512;
 
 PortLimits limits_of(const Parcelport& port, Aggregation aggregation) noexcept {
   if (aggregation == Aggregation::queued) return {0, 0, kConnectionsPerRank, kConnectionsPerRank};
@@ -156,7 +158,8 @@ void Outbox::send(int peer, detail::ByteBuffer& head, std::vector<Bytes>& chunks
     bool has_left = try_now(peer, head, chunks, held, worker);
     if (!has_left) [[unlikely]] {
       pushed_back_.fetch_add(1, std::memory_order_relaxed);
-      if (aggregation_ == Aggregation::immediate && pace_ != 0)
+      // Where a message costs little, a rank that takes them is better waited for than a copy made.
+      if (!are_small_tracked_ && pace_ != 0)
         keep_pace(destination, peer, worker, [&](const Destination&) {
           has_left = has_left || try_now(peer, head, chunks, held, worker);
           return !has_left;
@@ -191,8 +194,15 @@ bool Outbox::may_leave_now(Destination& destination, bool has_chunks, bool& is_u
     return !has_waiting;
   // What waits here has not been refused: chunks that a port takes in any number need not wait behind it.
   if (has_room(destination, has_chunks) && (!has_waiting || has_chunks)) return true;
+  if (has_waiting && destination.waiting_bytes.load(std::memory_order_relaxed) > kClearlyOften) {
+    if (!destination.come_often.load(std::memory_order_relaxed))
+      destination.come_often.store(true, std::memory_order_relaxed);
+    return false;
+  }
   const std::int64_t now = std::chrono::steady_clock::now().time_since_epoch().count();  // nanoseconds
-  is_urgent = now - destination.last_held_up.exchange(now, std::memory_order_relaxed) > kRareNs;
+  is_urgent = now - destination.last_held_up.exchange(now, std::memory_order_relaxed) > kRareNs &&
+              !destination.come_often.load(std::memory_order_relaxed);
+  destination.come_often.store(false, std::memory_order_relaxed);
   return is_urgent && !has_waiting;
 }
 
@@ -229,6 +239,9 @@ bool Outbox::try_now(int peer, detail::ByteBuffer& head, std::vector<Bytes>& chu
 void Outbox::append(Destination& destination, int peer, detail::ByteBuffer& head, std::vector<Bytes>& chunks,
                     std::unique_ptr<detail::HeldValues> held) {
   std::size_t added = head.size() + bytes_of(chunks);
+  // One parcel too many would make a message of a packet a long one, which is met and fetched.
+  if (destination.open && destination.open->head.size() + head.size() > message_bytes_)
+    destination.sealed.push_back(std::move(destination.open));
   if (!destination.open) {
     destination.open = connection(peer);
     added += sizeof(OutgoingMessage);

@@ -27,7 +27,7 @@ class SlowPort final : public Parcelport {
   [[nodiscard]] PortLimits limits() const noexcept override { return port_limits; }
   void start(Receiver&, unsigned) override {}
   void stop() override {}
-  [[nodiscard]] bool try_send_small(int, Bytes, unsigned) override { return true; }
+  [[nodiscard]] bool try_send_small(int, Bytes, unsigned) override { return !refuses; }
   [[nodiscard]] bool try_send(std::unique_ptr<OutgoingMessage>& message, unsigned) override {
     if (refuses) return false;
     const std::lock_guard lock(mutex);
@@ -237,6 +237,71 @@ TEST_F(CostlyMessages, LetArraysPassThatThePortTakesInAnyNumber) {
   outbox.send(1, head, chunks, nullptr, 0);
   ASSERT_EQ(port.under_way.size(), before + 1);
   EXPECT_EQ(port.under_way.back()->chunks.size(), 1U);
+}
+
+TEST_F(CostlyMessages, DoNotHoldUpParcelsThatComeSlowlyAfterMany) {
+  for (int count = 0; count < 1000; ++count) send_parcel();
+  while (!port.under_way.empty()) {
+    end_one();
+    outbox.flush(0);
+  }
+  // The one after two that are under way may still wait, as if more were to come; with the next it leaves.
+  for (int count = 0; count < 4; ++count) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    send_parcel();
+  }
+  EXPECT_EQ(parcels_under_way(), 4U) << "nobody ends a message meanwhile";
+}
+
+/// Over a port whose messages cost no more than a parcel, and which refuses what it has no room for.
+class CheapMessages : public testing::Test {
+ protected:
+  void send_parcel(std::size_t bytes) {
+    detail::ByteBuffer head;
+    const detail::ParcelHeader header{static_cast<std::uint32_t>(bytes), 1};
+    head.append(bytes_of(header));
+    const std::vector<std::byte> rest(bytes - sizeof header);
+    head.append(Bytes(rest));
+    std::vector<Bytes> none;
+    outbox.send(1, head, none, nullptr, 0);
+  }
+  static bool make_room(void* context) {
+    auto& self = *static_cast<CheapMessages*>(context);
+    ++self.polls;
+    if (!self.takes_none) self.port.refuses = false;
+    return true;
+  }
+
+  SlowPort port;
+  int polls = 0;
+  bool takes_none = false;
+  Outbox outbox{port, RuntimeOptions{}, &make_room, this};
+};
+
+TEST_F(CheapMessages, AreWaitedForRatherThanCopied) {
+  for (int count = 0; count < 100; ++count) {
+    port.refuses = true;
+    send_parcel(48);
+    outbox.flush(0);  // where this thread was put aside for longer than anybody is waited for
+  }
+  EXPECT_GT(polls, 0);
+  EXPECT_TRUE(outbox.is_empty());
+  EXPECT_EQ(outbox.counts().messages, 100U);
+  EXPECT_EQ(outbox.counts().aggregated, 0U);
+}
+
+TEST_F(CheapMessages, HoldParcelsThatTheRankDoesNotTakeUpToTheirSize) {
+  port.refuses = true;
+  takes_none = true;
+  send_parcel(48);
+  const int first = polls;
+  for (int count = 0; count < 999; ++count) send_parcel(300);
+  EXPECT_EQ(polls, first) << "a rank that takes nothing is waited for once";
+  port.refuses = false;
+  outbox.flush(0);
+  EXPECT_TRUE(port.under_way.size() > 70 && port.under_way.size() < 90) << port.under_way.size();
+  for (const auto& message : port.under_way)
+    EXPECT_LE(message->head.size(), 4096U) << "a message has become longer than the port likes it";
 }
 
 INSTANTIATE_TEST_SUITE_P(All, ChunksUnderWay,
