@@ -26,14 +26,16 @@ OPERATIONS = ("ActiveMessage*:over/ActiveMessages*:SendReceive/*:Drained*:FlowCo
               "Leaving*:over/OneSided.*:over/Atomics*")
 MATCHED = ("SendReceive*:Ordered*:Matching*:Probing*:CountedReceives*:UnexpectedSends*:Algorithm*:OrderedTagMask*:Classes*:"
            "CollectiveStale*:VectoredSends*:Counters/*")
-NETWORK_TESTS = [("unit-network", "*", {}), ("conformance-network", "*", OVER_TCP), ("conformance-operations", OPERATIONS, OVER_TCP)]
+NETWORK_TESTS = [("unit-network", "*", {}), ("unit-clock", "*", {}), ("unit-wire", "*", {}), ("unit-barriers", "*", {}),
+                 ("conformance-network", "*", OVER_TCP), ("conformance-operations", OPERATIONS, OVER_TCP)]
 # The folders, and the tests that are theirs: programs, filters, settings.
 FOLDERS = {
     "matching": ("src/core/matching", [("unit-core", "*", {}), ("conformance-operations", MATCHED, {}),
                                        ("concurrent", "MatchTable*:RecordPool*", {})]),
     "tcp": ("src/network/tcp", NETWORK_TESTS),
     "session": ("src/network/session", NETWORK_TESTS),
-    "tasks": ("src/parcel/tasks", [("unit-parcel", "*", {}), ("conformance-parcel", "*Waiting*:*BusyPeers*:BusyWorkers*:*Exceptions*", {}),
+    "tasks": ("src/parcel/tasks", [("unit-parcel", "*", {}), ("unit-barriers", "*", {}),
+                                   ("conformance-parcel", "*Waiting*:*BusyPeers*:BusyWorkers*:*Exceptions*", {}),
                                    ("concurrent", "DequeSchedules*:WaitState*", {})]),
 }
 # Why a mutant is left out.

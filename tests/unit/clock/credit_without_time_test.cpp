@@ -46,6 +46,20 @@ TEST_F(CreditWithoutTime, is_told_to_a_peer_that_asks_for_it) {
   EXPECT_EQ(counter.value(), 3U);
 }
 
+TEST_F(CreditWithoutTime, is_told_when_a_batch_of_it_is_due) {
+  Counter counter;
+  const RemoteCompletion handle = victim_.expose(counter, {.id = 5});
+  const std::uint32_t credits = exchange_hellos().credits;
+  const session::Header header{handle.bits() & ~std::uint64_t{0xffffffff}, 2,          0,
+                               weft::detail::kActiveMessageChannel,        Kind::data, 0};
+  const StandingClock clock;
+  for (std::uint32_t count = 0; count < credits; ++count)
+    send_record({sizeof header, RecordKind::message, {}, 0}, bytes_of_one(header));
+  // A peer that has no credit left waits for no time, either.
+  EXPECT_GE(read_credit(credits / 2).taken[0], credits / 2);
+  EXPECT_TRUE(clock.stood()) << "the credit came when time went on";
+}
+
 // One message is no batch: while the peer does not ask, and no time passes, it is told nothing.
 TEST_F(CreditWithoutTime, is_not_told_before_a_batch_of_it_is_due) {
   Counter counter;

@@ -33,6 +33,31 @@ class Reader final : public network::tcp::test::TcpImpostor {
         [&] { endpoint_.progress(); }));
     return all(read_message(Kind::data));
   }
+  /// Of the messages that are posted between two polls, the first leaves at once, and those behind it
+  /// together, unless the courier comes in between.
+  ExampleBytes frame() {
+    const RemoteCompletion there(7, 0x0102, 0);
+    for (int tries = 0; tries < 20 && !HasFailure(); ++tries) {
+      std::uint32_t left = 0;
+      for (const std::string_view text : {"first", "second", "third"}) {
+        const Status status = endpoint_.post_am(2, there, std::as_bytes(std::span(text)), {.tag = 0x0304});
+        left += status.is_retry() ? 0 : 1;
+      }
+      ExampleBytes found;
+      while (left > 0 && !HasFailure()) {
+        const std::vector<std::byte> bytes = read_message(Kind::data);
+        network::session::Header header{};
+        std::memcpy(&header, bytes.data(), sizeof header);
+        const Bytes payload = Bytes(bytes).first(record_.bytes).subspan(sizeof header);
+        const bool is_frame = (header.flags & network::session::kIsFrame) != 0;
+        const std::uint32_t count = is_frame ? network::session::messages_in_frame(payload) : 1;
+        if (count == 2 && left == 2) found = all(bytes);
+        left -= count;
+      }
+      if (found.size() != 0) return found;
+    }
+    return {};
+  }
   ExampleBytes credit() {
     CompletionQueue queue;
     const RemoteCompletion handle = victim_.expose(queue, {.id = 5});
@@ -93,6 +118,7 @@ const Example hello("greeting of a device in its record", [] {
   return Greeted().bytes();
 });
 const Example message("active message in its record", [] { return Reader().message("hello", 0x03040506); });
+const Example frame("frame of two messages in its record", [] { return Reader().frame(); });
 const Example credit("credit in its record", [] { return Reader().credit(); });
 const Example get("request of a get in its record", [] { return Reader().get(); });
 
