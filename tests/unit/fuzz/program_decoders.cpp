@@ -1,5 +1,5 @@
-// What the programs read: lists of hosts, descriptions and reports of `weft run`, traces of `weft study`, and
-// the reads of weft-kmer with what its ranks send each other.
+// What the programs read: lists of hosts, descriptions and reports of `weft run`, rounds of `weft perf`,
+// traces of `weft study`, and the reads of weft-kmer with what its ranks send each other.
 #include "unit/fuzz/decoders.hpp"
 
 #include "count/receiver.hpp"
@@ -8,6 +8,7 @@
 #include "input/gzip.hpp"
 #include "input/records.hpp"
 #include "output/histogram.hpp"
+#include "perf/measure/task.hpp"
 #include "run/explain/rank_report.hpp"
 #include "run/hosts/description.hpp"
 #include "run/hosts/host_list.hpp"
@@ -48,6 +49,21 @@ Decoder description() {
       "description",
       [](Bytes bytes) { try_to([&] { static_cast<void>(tools::run::parse_description(text_of(bytes))); }); },
       {seed_of_text(tools::run::to_line(seed))},
+      std::size_t{1} << 20};
+}
+
+/// What a round of a measurement is started with, and prints.
+Decoder task() {
+  return {"task",
+          [](Bytes bytes) { try_to([&] { static_cast<void>(tools::perf::parse_task(text_of(bytes))); }); },
+          {seed_of_text(tools::perf::text_of({.measurement = "rate/serial-handler", .processors = {0, 1}}))}};
+}
+Decoder outcomes() {
+  return {
+      "outcomes",
+      [](Bytes bytes) { try_to([&] { static_cast<void>(tools::perf::parse_outcomes(text_of(bytes))); }); },
+      {seed_of_text(R"({"role":"sender","value":1.5,"core_share":1.0,"parts":[1.0,2.0],"percentiles":[1.0],)"
+                    R"("library":"x","messages":7,"lost":0,"duplicated":0,"torn":0})")},
       std::size_t{1} << 20};
 }
 
@@ -152,7 +168,8 @@ Decoder super_kmers() {
 }
 
 std::vector<Decoder> decoders() {
-  return {host_list(), description(), rank_report(), matching_trace(), reads(), gzip(), super_kmers()};
+  return {host_list(),      description(), task(), outcomes(),   rank_report(),
+          matching_trace(), reads(),       gzip(), super_kmers()};
 }
 
 const Registration kRegistration(&decoders);
