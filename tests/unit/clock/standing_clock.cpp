@@ -20,7 +20,7 @@ Function real() {
   static const auto function = reinterpret_cast<Function>(::dlsym(RTLD_NEXT, "clock_gettime"));
   return function;
 }
-std::int64_t nanoseconds(clockid_t clock) {
+std::int64_t time_of(clockid_t clock) {
   timespec time{};
   real()(clock, &time);
   return std::int64_t{time.tv_sec} * kSecond + time.tv_nsec;
@@ -29,11 +29,12 @@ std::int64_t nanoseconds(clockid_t clock) {
 }  // namespace
 
 StandingClock::StandingClock() {
-  goes_on_at = nanoseconds(CLOCK_BOOTTIME) + kMost;
-  stands_at = nanoseconds(CLOCK_MONOTONIC);
+  goes_on_at = time_of(CLOCK_BOOTTIME) + kMost;
+  stands_at = time_of(CLOCK_MONOTONIC);
 }
 StandingClock::~StandingClock() { stands_at = kRuns; }
-bool StandingClock::stood() const { return nanoseconds(CLOCK_BOOTTIME) < goes_on_at; }
+void StandingClock::advance(std::int64_t nanoseconds) { stands_at += nanoseconds; }
+bool StandingClock::stood() const { return time_of(CLOCK_BOOTTIME) < goes_on_at; }
 
 }  // namespace weft::test
 
@@ -42,7 +43,7 @@ extern "C" __attribute__((visibility("default"))) int clock_gettime(clockid_t cl
                                                                     timespec* time) noexcept {
   using namespace weft::test;
   const std::int64_t at = clock == CLOCK_MONOTONIC ? stands_at.load() : kRuns;
-  if (at == kRuns || nanoseconds(CLOCK_BOOTTIME) >= goes_on_at) return real()(clock, time);
+  if (at == kRuns || time_of(CLOCK_BOOTTIME) >= goes_on_at) return real()(clock, time);
   time->tv_sec = at / kSecond;
   time->tv_nsec = at % kSecond;
   return 0;

@@ -1,6 +1,8 @@
 // A clock that stands: what waits for time does not happen, and what does not wait for it does.
 #pragma once
 
+#include <cstdint>
+
 namespace weft::test {
 
 /// While it lives, CLOCK_MONOTONIC stands in all threads of this program, and with it the clocks of the
@@ -14,6 +16,8 @@ class StandingClock {
   StandingClock(const StandingClock&) = delete;
   StandingClock& operator=(const StandingClock&) = delete;
 
+  /// Moves on by so many nanoseconds, and stands there.
+  void advance(std::int64_t nanoseconds);
   [[nodiscard]] bool stood() const;
 };
 
