@@ -12,20 +12,17 @@
 namespace weft::parcel {
 
 ReceiveConnection::ReceiveConnection(ConnectionContext& context, const ReceivedHeader& header)
-    : context_(context),
-      number_(header.fields.number),
-      has_head_((header.fields.flags & HeaderMessage::kHasHead) != 0),
-      has_sizes_((header.fields.flags & HeaderMessage::kHasSizes) != 0),
-      message_(std::make_unique<Whole>()) {
-  message_->source = header.fields.source;
-  message_->bytes.resize(header.fields.head_size);
-  if (has_head_ && !header.head.empty())
-    std::memcpy(message_->bytes.data(), header.head.data(), header.head.size());
-  message_->chunk_sizes.resize(header.fields.chunks);
-  if (has_sizes_ && !header.sizes.empty())
+    : context_(context), number_(header.fields.number), message_(std::make_unique<Whole>()) {
+  const HeaderMessage& fields = header.fields;
+  message_->source = fields.source;
+  const bool has_head = (fields.flags & HeaderMessage::kHasHead) != 0;
+  const bool has_sizes = (fields.flags & HeaderMessage::kHasSizes) != 0;
+  if (has_head) message_->bytes.assign(header.head.begin(), header.head.end());
+  if (has_sizes) message_->chunk_sizes.resize(fields.chunks);
+  if (has_sizes && !header.sizes.empty())
     std::memcpy(message_->chunk_sizes.data(), header.sizes.data(), header.sizes.size());
-  message_->head = message_->bytes;
-  if (!has_head_) add_room(message_->bytes);
+  head_.expect(message_->bytes, has_head ? 0 : fields.head_size);
+  sizes_.expect(message_->chunk_sizes, has_sizes ? 0 : fields.chunks);
   context_.live.fetch_add(1, std::memory_order_relaxed);
 }
 ReceiveConnection::~ReceiveConnection() { context_.live.fetch_sub(1, std::memory_order_release); }
@@ -37,13 +34,20 @@ void ReceiveConnection::add_room(MutableBytes room) {
   }
 }
 
+bool ReceiveConnection::is_part_complete() noexcept {
+  if (part_ == Part::head) return head_.is_complete();
+  if (part_ == Part::sizes) return sizes_.is_complete();
+  if (!is_dropped_) return next_room_ == rooms_.size();
+  const std::vector<std::uint64_t>& sizes = message_->chunk_sizes;
+  while (unwanted_left_ == 0 && next_unwanted_ < sizes.size()) unwanted_left_ = sizes[next_unwanted_++];
+  return unwanted_left_ == 0;
+}
+
 void ReceiveConnection::begin_parts() {
-  while (next_room_ == rooms_.size() && part_ != Part::end) {
-    rooms_.clear();
-    next_room_ = 0;
+  while (part_ != Part::end && is_part_complete()) {
     if (part_ == Part::head) {
+      message_->head = message_->bytes;
       part_ = Part::sizes;
-      if (!has_sizes_) add_room(std::as_writable_bytes(std::span(message_->chunk_sizes)));
     } else if (part_ == Part::sizes) {
       part_ = Part::chunks;
       if (!message_->chunk_sizes.empty()) begin_chunks();
@@ -51,6 +55,30 @@ void ReceiveConnection::begin_parts() {
       part_ = Part::end;
     }
   }
+}
+
+MutableBytes ReceiveConnection::take_room() {
+  const std::size_t most = context_.transport.followup_bytes();
+  const auto take = [&](auto& arriving) {
+    const MutableBytes room = arriving.room(most);
+    arriving.came(room.size());
+    return room;
+  };
+  if (part_ == Part::head) return take(head_);
+  if (part_ == Part::sizes) return take(sizes_);
+  if (!is_dropped_) return rooms_[next_room_++];
+  const auto now = static_cast<std::size_t>(std::min<std::uint64_t>(unwanted_left_, most));
+  unwanted_left_ -= now;
+  return {unwanted_.get(), now};
+}
+
+void ReceiveConnection::return_room(MutableBytes room) noexcept {
+  if (part_ == Part::head) return head_.did_not_come(room.size());
+  if (part_ == Part::sizes) return sizes_.did_not_come(room.size());
+  if (is_dropped_)
+    unwanted_left_ += room.size();
+  else
+    --next_room_;
 }
 
 void ReceiveConnection::begin_chunks() {
@@ -63,25 +91,25 @@ void ReceiveConnection::begin_chunks() {
   const std::size_t most =
       std::min<std::uint64_t>(*std::max_element(message_->chunk_sizes.begin(), message_->chunk_sizes.end()),
                               context_.transport.followup_bytes());
-  unwanted_.resize(most);
-  for (std::uint64_t size : message_->chunk_sizes) {
-    while (size > 0) {
-      rooms_.push_back(std::span(unwanted_).first(std::min<std::uint64_t>(size, most)));
-      size -= rooms_.back().size();
-    }
-  }
+  unwanted_ = std::make_unique_for_overwrite<std::byte[]>(most);  // of which no more is touched than comes
 }
 
 bool ReceiveConnection::go_on(unsigned worker) {
   while (!has_failed_ && part_ != Part::end) {
+    MutableBytes room;
+    try {
+      room = take_room();
+    } catch (const std::bad_alloc&) {
+      has_failed_ = true;
+      break;
+    }
     // The post may end in another thread, which then goes on, before it has returned here.
-    const MutableBytes room = rooms_[next_room_++];
     const std::uint64_t followup = posted_++;
     const Posted posted = context_.transport.receive(
         message_->source, context_.tags.tag_of(number_, followup), room, *this, worker);
     if (posted == Posted::pending) return true;
     if (posted == Posted::retry) {
-      --next_room_;
+      return_room(room);
       --posted_;
       return false;
     }

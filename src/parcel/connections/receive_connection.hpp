@@ -8,6 +8,7 @@
 #include <memory>
 #include <vector>
 
+#include "parcel/connections/arriving_array.hpp"
 #include "parcel/connections/header_message.hpp"
 #include "parcel/connections/two_sided.hpp"
 
@@ -37,20 +38,27 @@ class ReceiveConnection final : public Poster {
   void begin_parts();
   void begin_chunks();
   void add_room(MutableBytes room);
+  [[nodiscard]] bool is_part_complete() noexcept;
+  /// Where the next follow-up message goes. Throws std::bad_alloc.
+  [[nodiscard]] MutableBytes take_room();
+  /// It was not posted: the next one goes there.
+  void return_room(MutableBytes room) noexcept;
   void finish(unsigned worker);
 
   ConnectionContext& context_;
   const std::uint64_t number_;
   Part part_ = Part::head;
-  bool has_head_;
-  bool has_sizes_;
   bool is_dropped_ = false;
   bool has_failed_ = false;
   std::unique_ptr<Whole> message_;
-  std::vector<MutableBytes> rooms_;  // of the follow-up messages of this part
+  ArrivingArray<std::byte> head_;
+  ArrivingArray<std::uint64_t> sizes_;
+  std::vector<MutableBytes> rooms_;  // of the follow-up messages with chunks
   std::size_t next_room_ = 0;
-  std::uint64_t posted_ = 0;         // follow-up messages so far
-  std::vector<std::byte> unwanted_;  // where chunks go that no parcel wants
+  std::uint64_t posted_ = 0;               // follow-up messages so far
+  std::unique_ptr<std::byte[]> unwanted_;  // where chunks go that no parcel wants
+  std::size_t next_unwanted_ = 0;          // such chunk
+  std::uint64_t unwanted_left_ = 0;        // bytes of the one before it
 };
 
 }  // namespace weft::parcel

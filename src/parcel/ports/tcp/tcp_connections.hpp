@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "parcel/connections/arriving_array.hpp"
 #include "parcel/ports/tcp/asio.hpp"
 #include "parcel/ports/tcp/tcp_frame.hpp"
 
@@ -49,6 +50,8 @@ struct Incoming : std::enable_shared_from_this<Incoming> {
   Proof answer{};
   FrameHeader header;
   std::unique_ptr<Whole> message;
+  ArrivingArray<std::uint64_t> sizes;  // of the message
+  ArrivingArray<std::byte> head;
   bool is_wanted = true;            // its chunks
   std::vector<std::byte> unwanted;  // where they go otherwise
 };

@@ -268,29 +268,46 @@ class TcpPort final : public Parcelport {
     connection->message = std::make_unique<Incoming::Whole>();
     Incoming::Whole& message = *connection->message;
     message.source = connection->source;
-    message.chunk_sizes.resize(connection->header.chunks);
-    message.bytes.resize(connection->header.head_size);
-    message.head = message.bytes;
-    std::vector<asio::mutable_buffer> parts;
-    if (!message.chunk_sizes.empty()) parts.push_back(asio::buffer(message.chunk_sizes));
-    parts.push_back(asio::buffer(message.bytes));
+    connection->sizes.expect(message.chunk_sizes, connection->header.chunks);
+    connection->head.expect(message.bytes, connection->header.head_size);
+    read_parts(connection);
+  }
+
+  /// Sizes and head, mostly by one read; what is long comes in pieces.
+  void read_parts(const std::shared_ptr<Incoming>& connection) {
+    std::array<asio::mutable_buffer, 2> parts;
+    try {
+      const MutableBytes sizes = connection->sizes.room();
+      connection->sizes.came(sizes.size());
+      const MutableBytes head = connection->sizes.is_complete() ? connection->head.room() : MutableBytes{};
+      connection->head.came(head.size());
+      parts = {asio::buffer(sizes.data(), sizes.size()), asio::buffer(head.data(), head.size())};
+    } catch (const std::bad_alloc&) {
+      return refuse(connection, "there is no memory for what it announces");
+    }
     asio::async_read(connection->socket, parts,
                      [this, connection](const asio::error_code& broken, std::size_t) {
                        if (broken) return fail(connection->source);
-                       if (connection->message->chunk_sizes.empty()) {
-                         Incoming::Whole& whole = *connection->message;
-                         if (whole.head.size() <= kCopied)
-                           receiver_->on_small(whole.source, whole.head);
-                         else
-                           receiver_->arrived(std::move(connection->message));
-                         return read_header(connection);
-                       }
-                       connection->is_wanted = receiver_->place(*connection->message);
-                       if (connection->is_wanted)
-                         read_chunks(connection);
-                       else
-                         skip_chunks(connection, 0, connection->message->chunk_sizes[0]);
+                       if (!connection->head.is_complete()) return read_parts(connection);
+                       take_head(connection);
                      });
+  }
+
+  void take_head(const std::shared_ptr<Incoming>& connection) {
+    Incoming::Whole& whole = *connection->message;
+    whole.head = whole.bytes;
+    if (whole.chunk_sizes.empty()) {
+      if (whole.head.size() <= kCopied)
+        receiver_->on_small(whole.source, whole.head);
+      else
+        receiver_->arrived(std::move(connection->message));
+      return read_header(connection);
+    }
+    connection->is_wanted = receiver_->place(whole);
+    if (connection->is_wanted)
+      read_chunks(connection);
+    else
+      skip_chunks(connection, 0, whole.chunk_sizes[0]);
   }
 
   void read_chunks(const std::shared_ptr<Incoming>& connection) {
