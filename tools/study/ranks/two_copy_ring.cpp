@@ -43,8 +43,7 @@ void wait_for(const Condition& condition) {
     if (spins % kSpins == kSpins - 1) sched_yield();
 }
 
-void bind_to_core(std::size_t number) {
-  const Topology topology = read_topology();
+void bind_to_core(const Topology& topology, std::size_t number) {
   if (number < topology.cores.size()) bind_thread(topology.cores[number].processors);
 }
 
@@ -52,9 +51,12 @@ void bind_to_core(std::size_t number) {
 double rate_of(std::size_t bytes, std::uint64_t messages) {
   Ring ring(bytes);
   std::uint64_t sum = 0;
+  const Topology topology = read_topology();  // takes longer than many arrays
+  std::atomic<bool> is_ready{false};
   std::thread reader([&] {
-    bind_to_core(1);
+    bind_to_core(topology, 1);
     std::vector<std::uint64_t> to(bytes / sizeof(std::uint64_t));
+    is_ready.store(true, std::memory_order_release);
     for (std::uint64_t number = 0; number < messages; ++number) {
       wait_for(
           [&] { return ring.written.load(std::memory_order_acquire) > number; });  // the writer's release
@@ -65,8 +67,9 @@ double rate_of(std::size_t bytes, std::uint64_t messages) {
   });
   double elapsed = 0;
   std::thread writer([&] {
-    bind_to_core(0);
+    bind_to_core(topology, 0);
     std::vector<std::uint64_t> from(bytes / sizeof(std::uint64_t));
+    wait_for([&] { return is_ready.load(std::memory_order_acquire); });  // the reader's release
     const std::int64_t begin = now_ns();
     for (std::uint64_t number = 0; number < messages; ++number) {
       from.front() = number;
