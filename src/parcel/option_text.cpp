@@ -29,6 +29,8 @@ constexpr std::array kProtocols{
     Names<Protocol>{"original", Protocol::original}};
 constexpr std::array kCompletions{Names<CompletionKind>{"queue", CompletionKind::queue},
                                   Names<CompletionKind>{"synchronizer", CompletionKind::synchronizer}};
+constexpr std::array kSharings{Names<Sharing>{"shared", Sharing::shared},
+                               Names<Sharing>{"own", Sharing::own}};
 constexpr std::array kProgress{
     Names<Progress>{"workers", Progress::workers}, Names<Progress>{"thread", Progress::thread},
     Names<Progress>{"pinned", Progress::pinned}, Names<Progress>{"both", Progress::both}};
@@ -80,6 +82,10 @@ void set(RuntimeOptions& options, std::string_view name, std::string_view value)
     options.header_completion = choice(name, value, kCompletions);
   else if (name == "followup_completion")
     options.followup_completion = choice(name, value, kCompletions);
+  else if (name == "followup_devices")
+    options.followup_devices = choice(name, value, kSharings);
+  else if (name == "retries")
+    options.retries = choice(name, value, kSharings);
   else if (name == "progress")
     options.progress = choice(name, value, kProgress);
   else if (name == "mpi_library")
@@ -104,8 +110,9 @@ void set(RuntimeOptions& options, std::string_view name, std::string_view value)
     options.name = value;
   else
     throw Error("there is no parcel option '" + std::string(name) +
-                "'; there are port, protocol, aggregation, header_completion, followup_completion, progress, "
-                "workers, devices, zero_copy, message_limit, pending_limit, pace, connections, stack, "
+                "'; there are port, protocol, aggregation, header_completion, followup_completion, "
+                "followup_devices, retries, progress, workers, devices, zero_copy, message_limit, "
+                "pending_limit, pace, connections, stack, "
                 "mpi_library, name");
 }
 
@@ -149,6 +156,11 @@ void check_variant(RuntimeOptions& options) {
     throw Error(
         "parcel option followup_completion=synchronizer needs port=weft and protocol=putsendrecv or "
         "sendrecv");
+  if (options.followup_devices == Sharing::own && !has_connections)
+    throw Error("parcel option followup_devices=own needs port=weft and protocol=putsendrecv or sendrecv");
+  if (options.retries == Sharing::own && !has_connections && options.port != PortKind::mpi)
+    throw Error(
+        "parcel option retries=own needs port=mpi, or port=weft and protocol=putsendrecv or sendrecv");
 }
 
 }  // namespace
@@ -185,10 +197,14 @@ std::string text_of(const RuntimeOptions& options) {
   if (options.port == PortKind::weft) {
     if (options.protocol != Protocol::one_post)
       text += ",header_completion=" + name_of(options.header_completion, kCompletions) +
-              ",followup_completion=" + name_of(options.followup_completion, kCompletions);
+              ",followup_completion=" + name_of(options.followup_completion, kCompletions) +
+              ",followup_devices=" + name_of(options.followup_devices, kSharings);
     text +=
         ",progress=" + name_of(options.progress, kProgress) + ",devices=" + std::to_string(options.devices);
   }
+  if (options.port == PortKind::mpi ||
+      (options.port == PortKind::weft && options.protocol != Protocol::one_post))
+    text += ",retries=" + name_of(options.retries, kSharings);
   if (!options.mpi_library.empty()) text += ",mpi_library=" + std::string(options.mpi_library);
   return text + ",workers=" + std::to_string(options.workers) +
          ",zero_copy=" + std::to_string(options.zero_copy) +
@@ -202,6 +218,7 @@ std::string text_of_agreed(const RuntimeOptions& options) {
   std::string text = "option port=" + name_of(options.port, kPorts) +
                      "\noption protocol=" + name_of(options.protocol, kProtocols) +
                      "\noption devices=" + std::to_string(options.devices) +
+                     "\noption followup_devices=" + name_of(options.followup_devices, kSharings) +
                      "\noption name=" + std::string(options.name) + "\n";
   // Headers, for which MPI's receives are posted, are as long as it says.
   if (options.port == PortKind::mpi) text += "option zero_copy=" + std::to_string(options.zero_copy) + "\n";

@@ -71,7 +71,7 @@ std::unique_ptr<Parcelport> make_port(std::unique_ptr<weft::Runtime> runtime, co
                    [&runtime](Bytes mine, std::span<std::byte> all) { runtime->allgather(mine, all); });
   if (options.port == PortKind::tcp) return make_tcp_port(std::move(runtime), options);
   if (options.protocol == Protocol::one_post) return make_weft_port(std::move(runtime), options);
-  return make_connection_port(make_weft_two_sided(std::move(runtime), options));
+  return make_connection_port(make_weft_two_sided(std::move(runtime), options), options);
 }
 std::unique_ptr<Parcelport> make_port(const RuntimeOptions& given) {
   const RuntimeOptions options = parsed(given);
@@ -79,7 +79,7 @@ std::unique_ptr<Parcelport> make_port(const RuntimeOptions& given) {
   auto port = make_mpi_two_sided(options);
   agree_on_options(options, port->size(),
                    [&port](Bytes mine, std::span<std::byte> all) { port->allgather(mine, all); });
-  return make_connection_port(std::move(port));
+  return make_connection_port(std::move(port), options);
 }
 template <class Job>
 std::unique_ptr<Parcelport> make_port_in(Job& job, int rank, const RuntimeOptions& given) {

@@ -36,9 +36,10 @@ const std::vector<StudyKind>& studies() {
        "multi-chain ping-pong: chains of tasks that alternate between two ranks and carry a buffer",
        {"weft", "weft:putsendrecv", "mpi", "tcp"}},
       {"devices",
-       "message rate and latency of workers that share a device, or have 2 or 4",
+       "message rate and latency of workers that share a device, or have 2 or 4, of follow-up messages on "
+       "devices of their own, and of retries by worker",
        {"weft", "weft:2-devices", "weft:4-devices", "weft:putsendrecv", "weft:putsendrecv:2-devices",
-        "weft:putsendrecv:4-devices"}},
+        "weft:putsendrecv:4-devices", "weft:putsendrecv:followup-devices", "weft:putsendrecv:own-retries"}},
       {"uts", "unbalanced tree search: T1 and T3, counted exactly", {"weft", "mpi", "tcp", "openmp"}},
       {"taskbench",
        "Task Bench: the least task granularity with an efficiency of 50 %",
@@ -55,7 +56,8 @@ void add_common_options(CLI::App& app, StudyOptions& options) {
   app.add_option("--variants", options.variants,
                  "with commas between: weft, tcp, mpi, mpich or openmpi, and after colons adaptive, "
                  "immediate, queued, onepost, "
-                 "putsendrecv, sendrecv, original, synchronizer, header-synchronizer, 2-devices, 4-devices, "
+                 "putsendrecv, sendrecv, original, synchronizer, header-synchronizer, followup-devices, "
+                 "own-retries, 2-devices, 4-devices, "
                  "8-devices, thread, pinned, both")
       ->delimiter(',')
       ->allow_extra_args(false)

@@ -24,6 +24,8 @@ constexpr std::array kWords{
     std::pair<std::string_view, std::string_view>{"original", "protocol=original"},
     std::pair<std::string_view, std::string_view>{"synchronizer", "followup_completion=synchronizer"},
     std::pair<std::string_view, std::string_view>{"header-synchronizer", "header_completion=synchronizer"},
+    std::pair<std::string_view, std::string_view>{"followup-devices", "followup_devices=own"},
+    std::pair<std::string_view, std::string_view>{"own-retries", "retries=own"},
     std::pair<std::string_view, std::string_view>{"2-devices", "devices=2"},
     std::pair<std::string_view, std::string_view>{"4-devices", "devices=4"},
     std::pair<std::string_view, std::string_view>{"8-devices", "devices=8"},

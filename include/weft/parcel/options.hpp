@@ -39,6 +39,9 @@ enum class Protocol : std::uint8_t {
 /// What tells that an operation of weft has ended (Protocol::put_sendrecv and sendrecv).
 enum class CompletionKind : std::uint8_t { queue, synchronizer };
 
+/// Whether something is there once for all, or for each that uses it.
+enum class Sharing : std::uint8_t { shared, own };
+
 /// Who moves communication over weft.
 enum class Progress : std::uint8_t {
   workers,  ///< workers, between tasks
@@ -68,6 +71,10 @@ struct RuntimeOptions {
   Protocol protocol = Protocol::automatic;
   CompletionKind header_completion = CompletionKind::queue;
   CompletionKind followup_completion = CompletionKind::queue;
+  /// Whether what follows a header goes over the devices of headers, or over as many devices of its own.
+  Sharing followup_devices = Sharing::shared;
+  /// Whether messages whose next post the transport has pushed back wait together, or each for its worker.
+  Sharing retries = Sharing::shared;
   Progress progress = Progress::workers;
   /// Bytes of parcels, arrays included, that wait or are under way to other ranks: while there are so many,
   /// a task that sends more is suspended (a thread that is no worker sleeps). 1 to 2^50.

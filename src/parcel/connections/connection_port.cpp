@@ -11,46 +11,61 @@
 
 namespace weft::parcel {
 
-void ConnectionContext::wait_for_room(SendConnection& connection) {
-  const std::lock_guard lock(waiting_mutex);
-  waiting_sends.push_back(&connection);
-  waiting.fetch_add(1, std::memory_order_relaxed);
+void ConnectionContext::wait_for_room(SendConnection& connection, unsigned worker) {
+  WaitingConnections& all = waiting_of(worker);
+  const std::lock_guard lock(all.mutex);
+  all.sends.push_back(&connection);
+  all.count.fetch_add(1, std::memory_order_relaxed);
 }
-void ConnectionContext::wait_for_room(ReceiveConnection& connection) {
-  const std::lock_guard lock(waiting_mutex);
-  waiting_receives.push_back(&connection);
-  waiting.fetch_add(1, std::memory_order_relaxed);
+void ConnectionContext::wait_for_room(ReceiveConnection& connection, unsigned worker) {
+  WaitingConnections& all = waiting_of(worker);
+  const std::lock_guard lock(all.mutex);
+  all.receives.push_back(&connection);
+  all.count.fetch_add(1, std::memory_order_relaxed);
 }
 
 bool ConnectionContext::retry(unsigned worker) {
-  if (waiting.load(std::memory_order_relaxed) == 0) [[likely]]
+  WaitingConnections& own = waiting_of(worker);
+  bool has_done = retry(own, worker);
+  if (!are_retries_own) return has_done;
+  // The worker whose they are may sleep, or compute for long.
+  constexpr unsigned kForAll = 64;
+  const unsigned tries = own.tries.load(std::memory_order_relaxed) + 1;
+  own.tries.store(tries, std::memory_order_relaxed);
+  if (worker + 1 < waiting.size() && tries % kForAll != 0) return has_done;
+  for (WaitingConnections& each : waiting) has_done |= retry(each, worker);
+  return has_done;
+}
+
+bool ConnectionContext::retry(WaitingConnections& all, unsigned worker) {
+  if (all.count.load(std::memory_order_relaxed) == 0) [[likely]]
     return false;
   // Each once, in their order; receives first, since they make room.
   const auto go_on_with_all = [&](auto& list) {
     bool has_done = false;
-    std::unique_lock lock(waiting_mutex);
+    std::unique_lock lock(all.mutex);
     for (std::size_t left = list.size(); left > 0 && !list.empty(); --left) {
       auto* const connection = list.front();
       list.pop_front();
-      waiting.fetch_sub(1, std::memory_order_relaxed);
+      all.count.fetch_sub(1, std::memory_order_relaxed);
       lock.unlock();
       const bool has_gone_on = connection->go_on(worker);
       has_done |= has_gone_on;
-      if (!has_gone_on) wait_for_room(*connection);
+      if (!has_gone_on) wait_for_room(*connection, worker);
       lock.lock();
     }
     return has_done;
   };
-  const bool has_received = go_on_with_all(waiting_receives);
-  return go_on_with_all(waiting_sends) || has_received;
+  const bool has_received = go_on_with_all(all.receives);
+  return go_on_with_all(all.sends) || has_received;
 }
 
 namespace {
 
 class ConnectionPort final : public Parcelport, private HeaderReceiver {
  public:
-  explicit ConnectionPort(std::unique_ptr<TwoSided> transport)
-      : transport_(std::move(transport)), context_(*transport_) {}
+  ConnectionPort(std::unique_ptr<TwoSided> transport, Sharing retries)
+      : transport_(std::move(transport)), context_(*transport_, retries) {}
   ~ConnectionPort() override { stop(); }
 
   int rank() const noexcept override { return transport_->rank(); }
@@ -67,6 +82,7 @@ class ConnectionPort final : public Parcelport, private HeaderReceiver {
 
   void start(Receiver& receiver, unsigned workers) override {
     workers_ = workers;
+    context_.start(workers);
     context_.receiver = &receiver;
     transport_->start(*this, workers);
   }
@@ -142,7 +158,7 @@ class ConnectionPort final : public Parcelport, private HeaderReceiver {
       return context_.receiver->dropped(header.fields.source, "there is no memory for what it announces");
     }
     ReceiveConnection* const begun = connection.release();
-    if (!begun->go_on(worker)) context_.wait_for_room(*begun);
+    if (!begun->go_on(worker)) context_.wait_for_room(*begun, worker);
   }
   void refuse(const char* why) const noexcept {
     std::fprintf(stderr, "weft: rank %d: parcel: a header message was dropped: %s\n", rank(), why);
@@ -155,8 +171,9 @@ class ConnectionPort final : public Parcelport, private HeaderReceiver {
 
 }  // namespace
 
-std::unique_ptr<Parcelport> make_connection_port(std::unique_ptr<TwoSided> transport) {
-  return std::make_unique<ConnectionPort>(std::move(transport));
+std::unique_ptr<Parcelport> make_connection_port(std::unique_ptr<TwoSided> transport,
+                                                 const RuntimeOptions& options) {
+  return std::make_unique<ConnectionPort>(std::move(transport), options.retries);
 }
 
 }  // namespace weft::parcel

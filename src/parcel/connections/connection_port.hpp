@@ -2,6 +2,7 @@
 // they travel.
 #pragma once
 
+#include <weft/parcel/options.hpp>
 #include <weft/parcel/parcelport.hpp>
 
 #include <memory>
@@ -10,6 +11,7 @@
 
 namespace weft::parcel {
 
-[[nodiscard]] std::unique_ptr<Parcelport> make_connection_port(std::unique_ptr<TwoSided> transport);
+[[nodiscard]] std::unique_ptr<Parcelport> make_connection_port(std::unique_ptr<TwoSided> transport,
+                                                               const RuntimeOptions& options);
 
 }  // namespace weft::parcel

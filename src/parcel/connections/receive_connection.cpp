@@ -124,7 +124,7 @@ void ReceiveConnection::ended(bool is_ok, unsigned worker) {
     has_failed_ = true;
   else
     begin_parts();
-  if (!go_on(worker)) context_.wait_for_room(*this);
+  if (!go_on(worker)) context_.wait_for_room(*this, worker);
 }
 
 void ReceiveConnection::finish(unsigned worker) {

@@ -49,7 +49,7 @@ bool SendConnection::begin(SendConnection* connection, std::unique_ptr<OutgoingM
     delete connection;
     return false;
   }
-  context.wait_for_room(*connection);
+  context.wait_for_room(*connection, worker);
   return true;
 }
 
@@ -59,7 +59,7 @@ void SendConnection::tell(ConnectionContext& context, int peer, std::uint16_t ki
   connection->kind_ = kind;
   connection->number_ = number;
   connection->finished_ = finished;
-  if (!connection->go_on(worker)) context.wait_for_room(*connection);
+  if (!connection->go_on(worker)) context.wait_for_room(*connection, worker);
 }
 
 void SendConnection::plan() {
@@ -154,7 +154,7 @@ bool SendConnection::go_on(unsigned worker) {
 
 void SendConnection::ended(bool is_ok, unsigned worker) {
   if (!is_ok) has_failed_ = true;
-  if (!go_on(worker)) context_.wait_for_room(*this);
+  if (!go_on(worker)) context_.wait_for_room(*this, worker);
 }
 
 void SendConnection::finish(bool is_delivered) {

@@ -351,6 +351,8 @@ INSTANTIATE_TEST_SUITE_P(
                        "protocol=putsendrecv,progress=pinned"},
         ParcelSettings{"put_two_devices", false, Aggregation::adaptive, 2, 2, PortKind::weft,
                        "protocol=putsendrecv,progress=thread"},
+        ParcelSettings{"put_own", false, Aggregation::immediate, 2, 2, PortKind::weft,
+                       "protocol=putsendrecv,followup_devices=own,retries=own"},
         ParcelSettings{"send_queue", false, Aggregation::immediate, 2, 1, PortKind::weft,
                        "protocol=sendrecv"},
         ParcelSettings{"send_header_synchronizer", false, Aggregation::queued, 2, 1, PortKind::weft,
@@ -367,6 +369,8 @@ INSTANTIATE_TEST_SUITE_P(
                        "protocol=putsendrecv"},
         ParcelSettings{"loopback_send", true, Aggregation::immediate, 2, 1, PortKind::weft,
                        "protocol=sendrecv"},
+        ParcelSettings{"loopback_send_own", true, Aggregation::adaptive, 2, 1, PortKind::weft,
+                       "protocol=sendrecv,followup_devices=own,retries=own"},
         ParcelSettings{"loopback_send_synchronizers", true, Aggregation::queued, 1, 1, PortKind::weft,
                        "protocol=sendrecv,header_completion=synchronizer,followup_completion=synchronizer"}),
     [](const auto& instance) { return std::string(instance.param.name); });

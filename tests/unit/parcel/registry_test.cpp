@@ -56,6 +56,16 @@ TEST(ParcelOptions, AreReadFromText) {
   EXPECT_NE(text_of(options).find("name=n1"), std::string::npos);
 }
 
+TEST(ParcelOptions, ThatAllRanksMustHaveAreCompared) {
+  const RuntimeOptions own = parsed({.text = "protocol=putsendrecv,followup_devices=own,retries=own"});
+  EXPECT_NE(text_of(own).find("followup_devices=own"), std::string::npos);
+  EXPECT_NE(text_of(own).find("retries=own"), std::string::npos);
+  // A peer sends what follows to the device of that number; who tries again concerns nobody else.
+  EXPECT_NE(text_of_agreed(own), text_of_agreed(parsed({.text = "protocol=putsendrecv,retries=own"})));
+  EXPECT_EQ(text_of_agreed(parsed({.text = "protocol=putsendrecv,retries=own"})),
+            text_of_agreed(parsed({.text = "protocol=putsendrecv"})));
+}
+
 TEST(ParcelOptions, ErrorsNameOptionValueAndRange) {
   EXPECT_EQ(error_of("workers=300"), "parcel option workers is '300'; it must be 0 to 256");
   EXPECT_EQ(error_of("workers=-1"), "parcel option workers is '-1'; it must be 0 to 256");
@@ -67,6 +77,12 @@ TEST(ParcelOptions, ErrorsNameOptionValueAndRange) {
             "parcel option pending_limit is '0'; it must be 1 to 1125899906842624");
   EXPECT_EQ(error_of("name=a b"),
             "parcel option name is 'a b'; it must be up to 50 letters, digits, '-', '_' or '.'");
+  EXPECT_EQ(error_of("retries=mine"), "parcel option retries is 'mine'; it must be shared or own");
+  EXPECT_EQ(error_of("followup_devices=own"),
+            "parcel option followup_devices=own needs port=weft and protocol=putsendrecv or sendrecv");
+  EXPECT_EQ(error_of("port=tcp,retries=own"),
+            "parcel option retries=own needs port=mpi, or port=weft and protocol=putsendrecv or sendrecv");
+  EXPECT_EQ(error_of("port=mpi,retries=own"), "");
   EXPECT_NE(error_of("color=red").find("there is no parcel option 'color'"), std::string::npos);
 }
 

@@ -20,8 +20,11 @@ namespace weft::parcel {
 class PortDevices {
  public:
   PortDevices(std::unique_ptr<weft::Runtime> runtime, const RuntimeOptions& options)
-      : runtime_(std::move(runtime)), progress_(options.progress) {
-    for (unsigned number = 0; number < options.devices; ++number)
+      : runtime_(std::move(runtime)),
+        progress_(options.progress),
+        count_(options.devices),
+        first_of_followups_(options.followup_devices == Sharing::own ? options.devices : 0) {
+    for (unsigned number = 0; number < first_of_followups_ + count_; ++number)
       devices_.push_back(std::make_unique<weft::Device>(
           *runtime_, weft::DeviceOptions{.index = static_cast<std::int32_t>(number)}));
     for (auto& device : devices_) endpoints_.push_back(std::make_unique<weft::Endpoint>(*device));
@@ -34,12 +37,17 @@ class PortDevices {
   [[nodiscard]] std::size_t packet_bytes() const { return endpoints_[0]->attributes().packet_bytes; }
   [[nodiscard]] weft::Packet get_packet() noexcept { return devices_[0]->get_packet(); }
   [[nodiscard]] weft::Endpoint& first() noexcept { return *endpoints_[0]; }
-  [[nodiscard]] weft::Endpoint& of(unsigned worker) noexcept {
-    return *endpoints_[worker % endpoints_.size()];
-  }
+  [[nodiscard]] weft::Endpoint& of(unsigned worker) noexcept { return *endpoints_[worker % count_]; }
   /// The index of the worker's device, on which peers' devices of the same workers receive.
   [[nodiscard]] std::uint8_t index_of(unsigned worker) const noexcept {
-    return static_cast<std::uint8_t>(worker % devices_.size());
+    return static_cast<std::uint8_t>(worker % count_);
+  }
+  /// The same for what follows a header.
+  [[nodiscard]] weft::Endpoint& followups_of(unsigned worker) noexcept {
+    return *endpoints_[followup_index_of(worker)];
+  }
+  [[nodiscard]] std::uint8_t followup_index_of(unsigned worker) const noexcept {
+    return static_cast<std::uint8_t>(first_of_followups_ + worker % count_);
   }
   /// Whether workers handle messages inside progress(); progress threads leave them elsewhere.
   [[nodiscard]] bool have_threads() const noexcept { return progress_ != Progress::workers; }
@@ -55,8 +63,9 @@ class PortDevices {
   bool progress(unsigned worker) {
     if (progress_ == Progress::thread || progress_ == Progress::pinned) return false;
     bool has_done = of(worker).progress() != 0;
+    if (first_of_followups_ != 0) has_done |= followups_of(worker).progress() != 0;
     // Devices without a worker of their own, or whose workers block.
-    if (endpoints_.size() > 1 && (worker == 0 || worker >= workers_))
+    if (count_ > 1 && (worker == 0 || worker >= workers_))
       for (auto& endpoint : endpoints_) has_done |= endpoint->progress() != 0;
     return has_done;
   }
@@ -96,6 +105,8 @@ class PortDevices {
 
   std::unique_ptr<weft::Runtime> runtime_;
   const Progress progress_;
+  const unsigned count_;               // devices over which workers spread
+  const unsigned first_of_followups_;  // 0: they share these
   unsigned workers_ = 0;
   std::vector<std::unique_ptr<weft::Device>> devices_;
   std::vector<std::unique_ptr<weft::Endpoint>> endpoints_;

@@ -96,13 +96,13 @@ class WeftTwoSided final : public TwoSided {
     return status.is_retry() ? Posted::retry : Posted::done;
   }
   Posted send(int peer, std::uint64_t tag, Bytes bytes, Poster& poster, unsigned worker) override {
-    const auto device = devices_.index_of(worker);
-    const Status status = devices_.of(worker).post_send(
+    const auto device = devices_.followup_index_of(worker);
+    const Status status = devices_.followups_of(worker).post_send(
         peer, tag, bytes, {.completion = &completion_of(poster), .user_data = &poster, .device = device});
     return posted(status, poster);
   }
   Posted receive(int peer, std::uint64_t tag, MutableBytes room, Poster& poster, unsigned worker) override {
-    const Status status = devices_.of(worker).post_receive(
+    const Status status = devices_.followups_of(worker).post_receive(
         peer, tag, room, {.completion = &completion_of(poster), .user_data = &poster});
     return posted(status, poster);
   }
