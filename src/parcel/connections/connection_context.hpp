@@ -28,7 +28,7 @@ struct WaitingConnections {
 };
 
 struct ConnectionContext {
-  ConnectionContext(TwoSided& carrier, Sharing retries)
+  explicit ConnectionContext(TwoSided& carrier, Sharing retries = Sharing::shared)
       : transport(carrier),
         tags(carrier.size(), carrier.tag_policy(), carrier.tags()),
         are_retries_own(retries == Sharing::own) {

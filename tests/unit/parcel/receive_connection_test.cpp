@@ -99,7 +99,7 @@ class ReceiveConnections : public testing::Test {
     go_on(*connection.release());
   }
   void go_on(ReceiveConnection& connection) {
-    if (!connection.go_on(0)) context_.wait_for_room(connection);
+    if (!connection.go_on(0)) context_.wait_for_room(connection, 0);
     static_cast<void>(context_.retry(0));
   }
   /// The next follow-up messages have come, with these bytes.
@@ -166,6 +166,44 @@ TEST_F(ReceiveConnections, keep_no_list_of_what_nobody_wants) {
   EXPECT_EQ(context_.live.load(), 0U);
   EXPECT_EQ(messages_.arrived_, nullptr);
 }
+
+/// Two workers, each of which tries its own messages again. One of worker 1 has been refused a post.
+class OwnRetries : public testing::Test {
+ protected:
+  OwnRetries() {
+    context_.receiver = &messages_;
+    context_.start(2);
+    ReceivedHeader header;
+    header.fields.source = 1;
+    header.fields.number = 1;
+    header.fields.head_size = 10;
+    EXPECT_TRUE(context_.tags.begin(1, 1));
+    auto connection = std::make_unique<ReceiveConnection>(context_, header);
+    connection->begin();
+    EXPECT_FALSE(connection->go_on(1));
+    context_.wait_for_room(*connection.release(), 1);
+  }
+  ~OwnRetries() override { transport_.end(false); }
+  Transport transport_;
+  ConnectionContext context_{transport_, Sharing::own};
+  Messages messages_;
+};
+
+TEST_F(OwnRetries, are_of_the_worker_whose_message_it_is) {
+  EXPECT_FALSE(context_.retry(0));
+  EXPECT_TRUE(transport_.room().empty());
+  EXPECT_TRUE(context_.retry(1));
+  EXPECT_EQ(transport_.room().size(), 10U);
+}
+
+TEST_F(OwnRetries, are_of_others_when_the_worker_does_not_look) {
+  int tries = 1;
+  while (!context_.retry(0) && tries < 1000) ++tries;
+  EXPECT_LT(tries, 1000) << "a worker that sleeps or computes keeps its messages from going on";
+  EXPECT_GT(tries, 1);
+}
+
+TEST_F(OwnRetries, are_of_threads_that_are_no_workers_at_once) { EXPECT_TRUE(context_.retry(7)); }
 
 }  // namespace
 }  // namespace weft::parcel
