@@ -25,7 +25,7 @@ OVER_TCP = {"WEFT_NETWORK": "tcp"}
 OPERATIONS = ("ActiveMessage*:over/ActiveMessages*:SendReceive/*:Drained*:FlowControl*:Ordered/*:LocalCompletion*:Ending*:Packets*:Handles*:"
               "Leaving*:over/OneSided.*:over/Atomics*")
 MATCHED = ("SendReceive*:Ordered*:Matching*:Probing*:CountedReceives*:UnexpectedSends*:Algorithm*:OrderedTagMask*:Classes*:"
-           "CollectiveStale*:VectoredSends*:Counters/*")
+           "CollectiveStale*:VectoredSends*:Counters/*:Explain.*")
 NETWORK_TESTS = [("unit-network", "*", {}), ("unit-clock", "*", {}), ("unit-wire", "*", {}), ("unit-barriers", "*", {}),
                  ("conformance-network", "*", OVER_TCP), ("conformance-operations", OPERATIONS, OVER_TCP)]
 # The folders, and the tests that are theirs: programs, filters, settings.

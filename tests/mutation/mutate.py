@@ -121,7 +121,8 @@ def tell_planted(arguments, rows):
     if arguments.json:
         Path(arguments.json).write_text(json.dumps(rows, indent=1) + "\n")
     if arguments.markdown:
-        Path(arguments.markdown).write_text(page_of(rows))
+        page = Path(arguments.markdown)
+        page.write_text(page_of(rows) + (generated.notes_of(page.read_text()) if page.is_file() else ""))
     return 1 if living or not_judged else 0
 
 

@@ -48,6 +48,33 @@ TEST(Explain, ListsPostedReceivesWithSourceTagAndRoom) {
   EXPECT_TRUE(pending(ranks.runtime(0), PendingKind::receive).empty());
 }
 
+TEST(Explain, ListsOfAReceiveWhatItsPolicyLooksAt) {
+  struct Case {
+    MatchingPolicy policy;
+    bool by_rank;
+    bool by_tag;
+  };
+  constexpr Case kCases[] = {{MatchingPolicy::rank_and_tag, true, true},
+                             {MatchingPolicy::rank_only, true, false},
+                             {MatchingPolicy::tag_only, false, true},
+                             {MatchingPolicy::any, false, false}};
+  Ranks<Endpoint> ranks(2);
+  for (const Case& each : kCases) {
+    Counter received;
+    std::byte room[8];
+    ReceiveHandle handle;
+    ASSERT_TRUE(
+        ranks.endpoint(0)
+            .post_receive(1, 7, room, {.completion = &received, .policy = each.policy, .handle = &handle})
+            .is_posted());
+    const auto receives = pending(ranks.runtime(0), PendingKind::receive);
+    ASSERT_EQ(receives.size(), 1U);
+    EXPECT_EQ(receives[0].peer, each.by_rank ? 1 : PendingOperation::kAnybody);
+    EXPECT_EQ(receives[0].has_tag, each.by_tag);
+    EXPECT_TRUE(ranks.endpoint(0).cancel(handle));
+  }
+}
+
 TEST(Explain, ListsWildcardsOfOrderedEnginesAsSuch) {
   Ranks<Endpoint> ranks(2);
   MatchingEngine engine(ranks.runtime(0), {.id = kMatchingEngines, .order = MatchOrder::ordered});
