@@ -2,6 +2,8 @@
 
 #include <weft/parcel/detail/parcel_header.hpp>
 
+#include <time.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstring>
@@ -33,6 +35,13 @@ PortLimits limits_of(const Parcelport& port, Aggregation aggregation) noexcept {
   if (aggregation == Aggregation::immediate)
     limits.messages_at_once = limits.chunked_at_once = PortLimits::kAnyNumber;
   return limits;
+}
+
+/// When the kernel last looked at the clock, in nanoseconds: a few of them to ask.
+std::int64_t tick_now() noexcept {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+  return static_cast<std::int64_t>(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
 }
 
 std::size_t bytes_of(const std::vector<Bytes>& chunks) noexcept {
@@ -197,6 +206,9 @@ bool Outbox::may_leave_now(Destination& destination, bool has_chunks, bool& is_u
   if (has_waiting && destination.waiting_bytes.load(std::memory_order_relaxed) > kClearlyOften) {
     if (!destination.come_often.load(std::memory_order_relaxed))
       destination.come_often.store(true, std::memory_order_relaxed);
+    // But for a tick of the kernel's, some milliseconds: who has waited so long may have nobody that polls.
+    const std::int64_t tick = tick_now();
+    is_urgent = destination.last_tick.exchange(tick, std::memory_order_relaxed) != tick;
     return false;
   }
   const std::int64_t now = std::chrono::steady_clock::now().time_since_epoch().count();  // nanoseconds

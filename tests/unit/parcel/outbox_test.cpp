@@ -253,6 +253,16 @@ TEST_F(CostlyMessages, DoNotHoldUpParcelsThatComeSlowlyAfterMany) {
   EXPECT_EQ(parcels_under_way(), 4U) << "nobody ends a message meanwhile";
 }
 
+TEST_F(CostlyMessages, LeaveWithThoseThatComeAfterLongPausesThoughNobodyPolls) {
+  for (int count = 0; count < 1000; ++count) send_parcel();
+  // Where nobody polls, room is made by nobody: those that wait, and the next, leave with one of these.
+  for (int count = 0; count < 3; ++count) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    send_parcel();
+  }
+  EXPECT_EQ(parcels_under_way(), 1003U);
+}
+
 /// Over a port whose messages cost no more than a parcel, and which refuses what it has no room for.
 class CheapMessages : public testing::Test {
  protected:
