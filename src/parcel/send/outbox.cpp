@@ -2,8 +2,6 @@
 
 #include <weft/parcel/detail/parcel_header.hpp>
 
-#include <time.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cstring>
@@ -25,8 +23,6 @@ constexpr std::int64_t kRareNs = 20'000;
 constexpr std::chrono::microseconds kLongestPace(20);
 constexpr std::chrono::microseconds kPatience(5);
 constexpr std::size_t kHeadsForChunks = 64;
-// Behind so many bytes that wait nobody asks the clock how often parcels come: it costs as much as a parcel.
-constexpr std::size_t kClearlyOften = 512;
 
 PortLimits limits_of(const Parcelport& port, Aggregation aggregation) noexcept {
   if (aggregation == Aggregation::queued) return {0, 0, kConnectionsPerRank, kConnectionsPerRank};
@@ -35,13 +31,6 @@ PortLimits limits_of(const Parcelport& port, Aggregation aggregation) noexcept {
   if (aggregation == Aggregation::immediate)
     limits.messages_at_once = limits.chunked_at_once = PortLimits::kAnyNumber;
   return limits;
-}
-
-/// When the kernel last looked at the clock, in nanoseconds: a few of them to ask.
-std::int64_t tick_now() noexcept {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-  return static_cast<std::int64_t>(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
 }
 
 std::size_t bytes_of(const std::vector<Bytes>& chunks) noexcept {
@@ -203,18 +192,8 @@ bool Outbox::may_leave_now(Destination& destination, bool has_chunks, bool& is_u
     return !has_waiting;
   // What waits here has not been refused: chunks that a port takes in any number need not wait behind it.
   if (has_room(destination, has_chunks) && (!has_waiting || has_chunks)) return true;
-  if (has_waiting && destination.waiting_bytes.load(std::memory_order_relaxed) > kClearlyOften) {
-    if (!destination.come_often.load(std::memory_order_relaxed))
-      destination.come_often.store(true, std::memory_order_relaxed);
-    // But for a tick of the kernel's, some milliseconds: who has waited so long may have nobody that polls.
-    const std::int64_t tick = tick_now();
-    is_urgent = destination.last_tick.exchange(tick, std::memory_order_relaxed) != tick;
-    return false;
-  }
   const std::int64_t now = std::chrono::steady_clock::now().time_since_epoch().count();  // nanoseconds
-  is_urgent = now - destination.last_held_up.exchange(now, std::memory_order_relaxed) > kRareNs &&
-              !destination.come_often.load(std::memory_order_relaxed);
-  destination.come_often.store(false, std::memory_order_relaxed);
+  is_urgent = now - destination.last_held_up.exchange(now, std::memory_order_relaxed) > kRareNs;
   return is_urgent && !has_waiting;
 }
 

@@ -51,8 +51,6 @@ class Outbox {
   /// The parcels towards one rank that wait.
   struct Destination {
     std::atomic<std::int64_t> last_held_up{0};  // when a parcel last found enough messages under way
-    std::atomic<bool> come_often{false};        // since then many have come, whose times were not looked at
-    std::atomic<std::int64_t> last_tick{0};     // in which one of these has come
     std::mutex mutex;
     std::atomic<bool> has_waiting{false};
     std::unique_ptr<OutgoingMessage> open;                // parcels are appended to it

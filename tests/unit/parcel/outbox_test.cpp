@@ -239,30 +239,6 @@ TEST_F(CostlyMessages, LetArraysPassThatThePortTakesInAnyNumber) {
   EXPECT_EQ(port.under_way.back()->chunks.size(), 1U);
 }
 
-TEST_F(CostlyMessages, DoNotHoldUpParcelsThatComeSlowlyAfterMany) {
-  for (int count = 0; count < 1000; ++count) send_parcel();
-  while (!port.under_way.empty()) {
-    end_one();
-    outbox.flush(0);
-  }
-  // The one after two that are under way may still wait, as if more were to come; with the next it leaves.
-  for (int count = 0; count < 4; ++count) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    send_parcel();
-  }
-  EXPECT_EQ(parcels_under_way(), 4U) << "nobody ends a message meanwhile";
-}
-
-TEST_F(CostlyMessages, LeaveWithThoseThatComeAfterLongPausesThoughNobodyPolls) {
-  for (int count = 0; count < 1000; ++count) send_parcel();
-  // Where nobody polls, room is made by nobody: those that wait, and the next, leave with one of these.
-  for (int count = 0; count < 3; ++count) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
-    send_parcel();
-  }
-  EXPECT_EQ(parcels_under_way(), 1003U);
-}
-
 /// Over a port whose messages cost no more than a parcel, and which refuses what it has no room for.
 class CheapMessages : public testing::Test {
  protected:
