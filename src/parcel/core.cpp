@@ -27,7 +27,10 @@ RuntimeOptions with_own_texts(RuntimeOptions options, const std::string& name, c
 
 }  // namespace
 
-InsidePort::InsidePort() noexcept { ++calls_of_ports; }
+InsidePort::InsidePort(WorkerPool& pool) noexcept {
+  ++calls_of_ports;
+  pool.note_work();
+}
 InsidePort::~InsidePort() { --calls_of_ports; }
 bool InsidePort::is_here() noexcept { return calls_of_ports != 0; }
 
@@ -100,10 +103,10 @@ bool Core::communicate(unsigned slot, bool may_receive) {
   return has_done;
 }
 
-void Core::park(unsigned slot, Timeout longest) {
+void Core::park(unsigned slot, Timeout longest, std::uint64_t seen) {
   // While it waits for all to be quiet it looks again soon.
   if (barrier_.is_asking()) longest = Timeout::of_nanoseconds(100'000);
-  port_->park(number_of(slot), longest);
+  port_->park(number_of(slot), longest, seen);
   hand_over(slot);
 }
 

@@ -107,7 +107,8 @@ class Core final : public Receiver, private BackgroundWork {
 
   bool poll(unsigned slot) override;
   bool communicate(unsigned slot, bool may_receive);
-  void park(unsigned slot, Timeout longest) override;
+  std::uint64_t wakes() const noexcept override { return port_->wakes(); }
+  void park(unsigned slot, Timeout longest, std::uint64_t seen) override;
   void wake() noexcept override { port_->wake(); }
   Parcels choose_parcel(Task& task, const BlockedKinds& blocked, const void*& kind) noexcept override;
   bool hand_over(unsigned slot);
@@ -163,7 +164,7 @@ class Core final : public Receiver, private BackgroundWork {
 /// program's code does there, it does not wait for room.
 class InsidePort {
  public:
-  InsidePort() noexcept;
+  explicit InsidePort(WorkerPool& pool) noexcept;
   ~InsidePort();
   InsidePort(const InsidePort&) = delete;
   InsidePort& operator=(const InsidePort&) = delete;

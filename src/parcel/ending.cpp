@@ -42,7 +42,7 @@ void Core::check_is_open(const std::string& what) const {
 }
 
 void Core::end_failed(int rank) {
-  const InsidePort inside;
+  const InsidePort inside(pool_);
   for (const PendingCall& call : calls_.take_all(rank)) {
     call.state->set_exception(std::make_exception_ptr(PeerFailed(rank)));
     call.state->release();

@@ -115,9 +115,11 @@ class WEFT_API Parcelport {
   [[nodiscard]] virtual bool try_send(std::unique_ptr<OutgoingMessage>& message, unsigned worker) = 0;
   /// Moves communication forward. Returns whether it did anything.
   virtual bool poll(unsigned worker) = 0;
-  /// Sleeps until something arrives, wake() is called, or the time is over; any of them may be missed for as
-  /// long as `longest`.
-  virtual void park(unsigned worker, Timeout longest) = 0;
+  /// Differs after each wake(). Read before the look for something to do that precedes a park().
+  [[nodiscard]] virtual std::uint64_t wakes() const noexcept = 0;
+  /// Sleeps until something arrives, wakes() is not `seen` any more, or the time is over. What arrives may be
+  /// missed for as long as `longest`; a wake(), also one before the call, is not.
+  virtual void park(unsigned worker, Timeout longest, std::uint64_t seen) = 0;
   /// Ends park() in all threads. Any thread.
   virtual void wake() noexcept = 0;
   [[nodiscard]] virtual bool has_failed(int rank) const noexcept = 0;

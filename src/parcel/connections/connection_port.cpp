@@ -103,7 +103,10 @@ class ConnectionPort final : public Parcelport, private HeaderReceiver {
     const bool has_done = transport_->poll(worker);
     return context_.retry(worker) || has_done;
   }
-  void park(unsigned worker, Timeout longest) override { transport_->park(worker, longest); }
+  std::uint64_t wakes() const noexcept override { return transport_->wakes(); }
+  void park(unsigned worker, Timeout longest, std::uint64_t seen) override {
+    transport_->park(worker, longest, seen);
+  }
   void wake() noexcept override { transport_->wake(); }
 
  private:

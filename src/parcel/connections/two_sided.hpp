@@ -91,7 +91,8 @@ class TwoSided {
                                        unsigned worker) = 0;
 
   virtual bool poll(unsigned worker) = 0;
-  virtual void park(unsigned worker, Timeout longest) = 0;
+  [[nodiscard]] virtual std::uint64_t wakes() const noexcept = 0;
+  virtual void park(unsigned worker, Timeout longest, std::uint64_t seen) = 0;
   virtual void wake() noexcept = 0;
 };
 

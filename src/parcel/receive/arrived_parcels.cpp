@@ -249,7 +249,7 @@ void Core::on_small(int source, Bytes parcels) {
 }
 
 bool Core::place(IncomingMessage& message) {
-  const InsidePort inside;
+  const InsidePort inside(pool_);
   const DecodesFor decodes(runtime_);
   Bytes rest = message.head;
   std::size_t next_chunk = 0;
@@ -300,7 +300,7 @@ void Core::refuse_all(IncomingMessage& message) noexcept {
 }
 
 void Core::arrived(std::unique_ptr<IncomingMessage> message) {
-  const InsidePort inside;
+  const InsidePort inside(pool_);
   if (message->chunk_sizes.empty() && message->decoded.empty()) {
     auto batch = std::make_unique<ParcelBatch>(*this);
     batch->take(std::move(message));
@@ -319,7 +319,7 @@ void Core::dropped(int source, const char* why) {
 }
 
 void Core::lost(std::unique_ptr<IncomingMessage> message) {
-  const InsidePort inside;
+  const InsidePort inside(pool_);
   const int source = message->source;
   const bool has_failed = port_->has_failed(source);
   if (!has_failed && message->decoded.empty()) dropped(source, "not all of its parts have come");
@@ -336,7 +336,7 @@ void Core::lost(std::unique_ptr<IncomingMessage> message) {
 }
 
 void Core::sent(std::unique_ptr<OutgoingMessage> message, bool is_delivered) {
-  const InsidePort inside;
+  const InsidePort inside(pool_);
   outbox_.sent(std::move(message), is_delivered);
 }
 
@@ -346,7 +346,7 @@ void Core::refuse_parcel(int source, const ParsedParcel& parcel) noexcept {
   log_line(rank_, "a parcel from rank " + std::to_string(source) + " was dropped: " + what);
   if (parcel.is_answer() || parcel.call == 0) return;
   try {
-    const InsidePort inside;  // nobody waits because of it
+    const InsidePort inside(pool_);  // nobody waits because of it
     Writer writer(options_.zero_copy);
     write_header(writer, kAnswer, parcel.call, false);
     const std::uint8_t is_error = 1;

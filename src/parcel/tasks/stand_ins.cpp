@@ -36,7 +36,7 @@ void StandIns::stop() noexcept {
   {
     const std::lock_guard lock(mutex_);
     is_ending_ = true;
-    ended_.notify_all();
+    changed_.notify_all();
   }
   thread_.join();
 }
@@ -49,15 +49,41 @@ StandIns::Report StandIns::report() const noexcept {
 void StandIns::run() noexcept {
   std::int64_t pause = kLongest;
   std::unique_lock lock(mutex_);
-  while (!ended_.wait_for(lock, std::chrono::nanoseconds(pause), [this] { return is_ending_; })) {
+  while (!changed_.wait_for(lock, std::chrono::nanoseconds(pause), [this] { return is_ending_; })) {
     lock.unlock();
     const std::int64_t now = now_ns();
     const Sum sum = look(now);
     judge(sum, now);
-    pause = sum.is_suspicious || are_wanted_.load(std::memory_order_relaxed) ? kShortest
-                                                                             : std::min(2 * pause, kLongest);
+    const bool is_needed = sum.is_suspicious || are_wanted_.load(std::memory_order_relaxed);
+    const bool has_rest = !is_needed && pause == kLongest && begin_rest();
+    pause = is_needed ? kShortest : std::min(2 * pause, kLongest);
     lock.lock();
+    if (!has_rest) continue;
+    changed_.wait(lock, [this] { return is_ending_ || !is_at_rest(); });
+    // Nobody has got on meanwhile, and nobody was to.
+    for (Seen& seen : seen_) seen.since = now_ns();
+    pause = kShortest;
   }
+}
+
+bool StandIns::begin_rest() noexcept {
+  is_at_rest_.store(true, std::memory_order_seq_cst);
+  bool do_all_sleep = true;
+  {
+    const std::lock_guard lock(pool_.threads_mutex_);
+    pool_.for_each_worker([&](const Worker& worker) {
+      if (worker.thread != nullptr || !worker.is_stand_in())
+        do_all_sleep &= worker.is_parked.load(std::memory_order_seq_cst);
+    });
+  }
+  if (!do_all_sleep) is_at_rest_.store(false, std::memory_order_relaxed);
+  return do_all_sleep;
+}
+
+void StandIns::end_rest() noexcept {
+  const std::lock_guard lock(mutex_);
+  if (!is_at_rest_.exchange(false, std::memory_order_relaxed)) return;
+  changed_.notify_all();
 }
 
 void StandIns::look_at(Worker& worker, Seen& seen, std::int64_t now, Sum& sum) noexcept {
@@ -100,6 +126,7 @@ void StandIns::look_at(Worker& worker, Seen& seen, std::int64_t now, Sum& sum) n
 
 StandIns::Sum StandIns::look(std::int64_t now) noexcept {
   Sum sum;
+  looks_.store(looks() + 1, std::memory_order_relaxed);
   const std::lock_guard lock(pool_.threads_mutex_);
   pool_.for_each_worker([&](Worker& worker) { look_at(worker, seen_[worker.slot], now, sum); });
   lent_.store(static_cast<std::uint32_t>(count() - free_.size()), std::memory_order_relaxed);
@@ -211,6 +238,7 @@ Task* StandIns::sort(Worker& worker, Task& task) noexcept {
   const void* kind = nullptr;
   if (!may_run(task, kind) && !take_turn(worker)) {
     pool_.held_back_.push(task);
+    pool_.wake();  // a worker that gets on again may have looked while nobody had it
     return nullptr;
   }
   worker.kind.store(kind, std::memory_order_relaxed);

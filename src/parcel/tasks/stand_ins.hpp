@@ -46,6 +46,8 @@ class BlockedKinds {
 /// task has ended. Then one may begin, and if it blocks, too, two, and so on; but the last stand-in never
 /// begins one.
 ///
+/// While all workers sleep the watch does so, too, without a limit of time.
+///
 /// As a stand-in is a worker of its own, nothing is taken from who blocks: it goes on as soon as it can.
 class StandIns {
  public:
@@ -72,6 +74,16 @@ class StandIns {
   };
   /// As of the last look at the workers. Any thread.
   [[nodiscard]] Report report() const noexcept;
+
+  /// A worker that has rested works: the watch goes on. Any thread.
+  void wake() noexcept {
+    if (is_at_rest_.load(std::memory_order_seq_cst)) [[unlikely]]
+      end_rest();
+  }
+  /// Whether the watch sleeps until wake(), as all workers do.
+  [[nodiscard]] bool is_at_rest() const noexcept { return is_at_rest_.load(std::memory_order_relaxed); }
+  /// At the workers, so far.
+  [[nodiscard]] std::uint64_t looks() const noexcept { return looks_.load(std::memory_order_relaxed); }
 
   // What a stand-in does, in its own thread.
 
@@ -105,6 +117,9 @@ class StandIns {
   };
 
   void run() noexcept;
+  /// Whether all workers sleep; then wake() is heard.
+  [[nodiscard]] bool begin_rest() noexcept;
+  void end_rest() noexcept;
   [[nodiscard]] Sum look(std::int64_t now) noexcept;
   void look_at(Worker& worker, Seen& seen, std::int64_t now, Sum& sum) noexcept;
   void judge(const Sum& sum, std::int64_t now) noexcept;
@@ -139,8 +154,10 @@ class StandIns {
 
   std::thread thread_;
   std::mutex mutex_;
-  std::condition_variable ended_;
+  std::condition_variable changed_;
   bool is_ending_ = false;
+  std::atomic<bool> is_at_rest_{false};
+  std::atomic<std::uint64_t> looks_{0};
 };
 
 }  // namespace weft::parcel

@@ -57,6 +57,7 @@ struct alignas(64) Worker {
   bool takes_oldest = false;     // next, so that tasks that make tasks starve no other
   std::uint32_t old_source = 0;  // of that task: each source has its turn
   std::uint32_t random = 0;
+  bool has_rested = false;  // since it has told the watch that it works, see StandIns
   StealDeque<Task> deque;
   TaskQueue given;  // for this worker, as a hint
   // Written by whoever runs the worker, alone.

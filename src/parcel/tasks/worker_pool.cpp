@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace weft::parcel {
 
@@ -71,20 +72,25 @@ void* WorkerPool::current_owner() noexcept {
   return stack != nullptr ? stack->pool().owner_ : nullptr;
 }
 
+void WorkerPool::schedule(TaskStack& own, Task& task) noexcept {
+  Worker& worker = *own.worker;
+  add_alone(worker.made);
+  worker.deque.push(&task);
+  wake();
+}
+
 void WorkerPool::schedule(Task& task) noexcept {
-  if (TaskStack* const stack = TaskStack::current(); stack != nullptr && &stack->pool() == this) {
-    Worker& worker = *stack->worker;
-    add_alone(worker.made);
-    worker.deque.push(&task);
-  } else {
-    made_outside_.fetch_add(1, std::memory_order_release);
-    injected_.push(task);
+  if (TaskStack* const own = TaskStack::current(); own != nullptr && &own->pool() == this) {
+    schedule(*own, task);
+    return;
   }
+  made_outside_.fetch_add(1, std::memory_order_release);
+  injected_.push(task);
   wake();
 }
 
 void WorkerPool::schedule(Task& task, const SpawnOptions& options) noexcept {
-  if (options.worker < 0 && options.priority == Priority::normal) {
+  if (is_plain(options)) {
     schedule(task);
     return;
   }
@@ -109,14 +115,18 @@ void WorkerPool::make_ready(TaskStack& stack) noexcept {
 
 bool WorkerPool::run_here(Task& task) noexcept {
   TaskStack* const own = TaskStack::current();
-  if (own == nullptr || &own->pool() != this || own->room() < own->size() / 2) return false;
-  Worker& worker = *own->worker;
+  return own != nullptr && &own->pool() == this && run_here(*own, task);
+}
+
+bool WorkerPool::run_here(TaskStack& own, Task& task) noexcept {
+  if (own.room() < own.size() / 2) return false;
+  Worker& worker = *own.worker;
   if (stepper_ != nullptr && stepper_->choose(2) == 0) return false;
   // What the worker's loop would take before this task has its turn: the caller waits as any other.
   if (worker.takes_oldest || !urgent_.is_empty() || worker.deque.last() != &task) return false;
   if (worker.deque.pop() != &task) return false;  // a thief was faster: nothing was popped
   task.execute(task);
-  finished(*own->worker);
+  finished(*own.worker);
   return true;
 }
 
@@ -143,7 +153,7 @@ Task* WorkerPool::find_task(Worker& worker) noexcept {
 }
 
 Task* WorkerPool::find_old_task(Worker& worker) noexcept {
-  constexpr unsigned kSources = 5;
+  constexpr unsigned kSources = 6;
   for (unsigned step = 0; step < kSources; ++step) {
     Task* task = nullptr;
     switch (++worker.old_source % kSources) {
@@ -158,6 +168,9 @@ Task* WorkerPool::find_old_task(Worker& worker) noexcept {
         break;
       case 3:
         task = held_back_.take();
+        break;
+      case 4:
+        task = steal_for(worker);  // others may block for as long as these tasks do not run
         break;
       default:
         task = low_.take();
@@ -246,17 +259,34 @@ void WorkerPool::rest(Worker& worker, std::uint32_t& idle_rounds) noexcept {
   }
   parked_.fetch_add(1, std::memory_order_seq_cst);
   process_barrier();
-  if (!has_task_for(worker) && !is_stopping_.load(std::memory_order_relaxed)) {
+  // Whoever has something from now on, or has it where nobody sees it below, wakes.
+  const std::uint64_t seen = background_.wakes();
+  if (!has_task_for(worker) && !is_stopping_.load(std::memory_order_relaxed) && !poll(worker)) {
     std::int64_t longest = kLongestPark;
     if (const std::int64_t next = timers_.next(); next != Timers::kNever) [[unlikely]]
       longest = std::clamp(next - Timers::of(Waiter::Clock::now()), std::int64_t{0}, kLongestPark);
     add_alone(worker.parks);
+    worker.has_rested = true;
     worker.is_parked.store(true, std::memory_order_relaxed);
-    if (longest != 0) background_.park(worker.slot, Timeout::of_nanoseconds(longest));
-    worker.is_parked.store(false, std::memory_order_relaxed);
+    if (longest != 0) background_.park(worker.slot, Timeout::of_nanoseconds(longest), seen);
+    // Before the load in StandIns::wake(): either that one sees the watch at rest, or the watch this worker.
+    worker.is_parked.store(false, std::memory_order_seq_cst);
   }
   parked_.fetch_sub(1, std::memory_order_relaxed);
   idle_rounds = kRoundsBeforePark / 2;
+}
+
+void WorkerPool::note_work() noexcept {
+  if (TaskStack* const own = TaskStack::current(); own != nullptr && &own->pool() == this) {
+    std::atomic<bool>& is_parked = own->worker->is_parked;
+    if (is_parked.load(std::memory_order_relaxed)) is_parked.store(false, std::memory_order_seq_cst);
+  }
+  stand_ins_.wake();
+}
+
+void WorkerPool::end_rest(Worker& worker) noexcept {
+  if (!std::exchange(worker.has_rested, false)) return;
+  stand_ins_.wake();
 }
 
 bool WorkerPool::is_over() const noexcept {
@@ -272,6 +302,10 @@ void WorkerPool::loop(TaskStack& own) noexcept {
       pause(own);
     // Whose loop it is may change whenever a task has run: a stack that was left is another worker's next.
     if (Task* const task = find_task(*own.worker); task != nullptr) {
+      if (idle_rounds != 0) {
+        idle_rounds = 0;
+        end_rest(*own.worker);
+      }
       const bool is_stack = TaskStack::is_stack(*task);
       if (is_stack) add_alone(own.worker->resumed);
       task->execute(*task);
@@ -279,11 +313,10 @@ void WorkerPool::loop(TaskStack& own) noexcept {
         finished(*own.worker);
       else
         count_for_poll(*own.worker);  // this loop was taken for another task that waits
-      idle_rounds = 0;
       continue;
     }
     if (poll(*own.worker)) {
-      idle_rounds = 0;
+      idle_rounds = 1;
       continue;
     }
     if (stepper_ != nullptr) continue;

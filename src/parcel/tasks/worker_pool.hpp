@@ -28,8 +28,10 @@ class BackgroundWork {
  public:
   /// Moves communication; returns whether it did anything.
   virtual bool poll(unsigned slot) = 0;
-  /// Sleeps until wake() or for as long as `longest`.
-  virtual void park(unsigned slot, Timeout longest) = 0;
+  /// Differs after each wake(). Read before the look for something to do that precedes a park().
+  [[nodiscard]] virtual std::uint64_t wakes() const noexcept = 0;
+  /// Sleeps until wakes() is not `seen` any more, or for as long as `longest`.
+  virtual void park(unsigned slot, Timeout longest, std::uint64_t seen) = 0;
   virtual void wake() noexcept = 0;
   enum class Parcels : std::uint8_t { none, chosen, held_back };
   /// Of a task that has not begun and consists of parcels: an answer, or a call whose `kind`, which is
@@ -96,6 +98,13 @@ class WorkerPool final : public Scheduler {
   void schedule(Task& task) noexcept override;
   void schedule(Task& task, const SpawnOptions& options) noexcept override;
   bool run_here(Task& task) noexcept override;
+  // The same, called by a task of this pool on the stack `own`.
+  void schedule(TaskStack& own, Task& task) noexcept;
+  bool run_here(TaskStack& own, Task& task) noexcept;
+  /// Whether a task with these hints is one as any other.
+  [[nodiscard]] static bool is_plain(const SpawnOptions& options) noexcept {
+    return options.worker < 0 && options.priority == Priority::normal;
+  }
   /// Ends the sleep of workers. Any thread.
   void wake() noexcept;
 
@@ -115,6 +124,8 @@ class WorkerPool final : public Scheduler {
   [[nodiscard]] std::int64_t waiting(unsigned worker) const noexcept {
     return workers_[worker]->deque.size_guess();
   }
+  /// Before the program's code runs elsewhere than in a task, maybe in a worker, and maybe while that parks.
+  void note_work() noexcept;
   /// Workers that block, and who stands in for them.
   [[nodiscard]] const StandIns& stand_ins() const noexcept { return stand_ins_; }
 
@@ -189,6 +200,7 @@ class WorkerPool final : public Scheduler {
   void poll_between_tasks(Worker& worker) noexcept;
   bool poll(Worker& worker) noexcept;
   void rest(Worker& worker, std::uint32_t& idle_rounds) noexcept;
+  void end_rest(Worker& worker) noexcept;
   [[nodiscard]] bool has_task() const noexcept;
   [[nodiscard]] bool has_task_for(const Worker& worker) const noexcept;
   [[nodiscard]] bool is_over() const noexcept;

@@ -43,7 +43,8 @@ class SlowPort final : public Parcelport {
     return message;
   }
   bool poll(unsigned) override { return false; }
-  void park(unsigned, Timeout) override {}
+  [[nodiscard]] std::uint64_t wakes() const noexcept override { return 0; }
+  void park(unsigned, Timeout, std::uint64_t) override {}
   void wake() noexcept override {}
   [[nodiscard]] bool has_failed(int) const noexcept override { return fails; }
 

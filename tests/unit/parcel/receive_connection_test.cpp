@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
 #include <deque>
 #include <memory>
@@ -46,7 +47,8 @@ class Transport final : public TwoSided {
     return Posted::pending;
   }
   bool poll(unsigned) override { return false; }
-  void park(unsigned, Timeout) override {}
+  std::uint64_t wakes() const noexcept override { return 0; }
+  void park(unsigned, Timeout, std::uint64_t) override {}
   void wake() noexcept override {}
 
   /// The room that was posted last.

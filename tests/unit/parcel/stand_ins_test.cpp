@@ -5,12 +5,12 @@
 
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <atomic>
 #include <barrier>
 #include <chrono>
 #include <condition_variable>
+#include <cstdint>
 #include <deque>
 #include <mutex>
 #include <semaphore>
@@ -44,7 +44,8 @@ class Answers final : public BackgroundWork {
     promise.set(value);
     return true;
   }
-  void park(unsigned, Timeout) override {
+  std::uint64_t wakes() const noexcept override { return 0; }
+  void park(unsigned, Timeout, std::uint64_t) override {
     std::unique_lock lock(sleeping_);
     changed_.wait_for(lock, std::chrono::milliseconds(1));
   }
@@ -204,24 +205,19 @@ TEST_P(BlockedWorkers, ThePoolEndsAfterTasksThatBlock) {
   EXPECT_EQ(ended, 20);
 }
 
-TEST_P(BlockedWorkers, StandInsLeaveWhenNobodyBlocks) {
-  {
-    std::barrier meeting(6);
+/// Without those that have left, there would not be enough of them for all rounds.
+TEST_P(BlockedWorkers, StandInsLeaveWhenNobodyBlocksAndAreUsedAgain) {
+  constexpr int kTasks = 24;
+  static_assert(4 * (kTasks - 4) > static_cast<int>(StandIns::kMost));
+  for (int round = 0; round < 4; ++round) {
+    std::barrier meeting(kTasks);
     std::vector<Future<void>> tasks;
-    for (int number = 0; number < 6; ++number)
+    for (int number = 0; number < kTasks; ++number)
       tasks.push_back(pool_.spawn([&] { meeting.arrive_and_wait(); }));
     for (auto& task : tasks) task.get();
+    while (pool_.pool().stand_ins().report().lent != 0)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
-  while (pool_.pool().stand_ins().report().lent != 0)
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  const std::size_t made = pool_.pool().stand_ins().count();
-  EXPECT_LE(made, StandIns::kMost);
-  // Used again rather than made anew.
-  std::barrier meeting(6);
-  std::vector<Future<void>> tasks;
-  for (int number = 0; number < 6; ++number) tasks.push_back(pool_.spawn([&] { meeting.arrive_and_wait(); }));
-  for (auto& task : tasks) task.get();
-  EXPECT_LE(pool_.pool().stand_ins().count(), std::max<std::size_t>(made, 12));
 }
 
 INSTANTIATE_TEST_SUITE_P(Pools, BlockedWorkers, testing::Values(1U, 2U, 4U),
@@ -238,6 +234,57 @@ TEST(StandInsOfAPool, AreNotLentWhileWorkersCompute) {
     }));
   for (auto& task : tasks) task.get();
   EXPECT_EQ(pool.pool().stand_ins().count(), 0U);
+}
+
+TEST(StandInsOfAPool, TheWatchRestsWhileAllWorkersDo) {
+  Pool pool(2);
+  const StandIns& watch = pool.pool().stand_ins();
+  for (int round = 0; round < 3; ++round) {
+    while (!watch.is_at_rest()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    const std::uint64_t looks = watch.looks();
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    EXPECT_EQ(watch.looks(), looks) << "nobody has worked, and the watch has looked at the workers";
+    // It is there again when tasks block all workers.
+    std::barrier meeting(6);
+    std::vector<Future<void>> tasks;
+    for (int number = 0; number < 6; ++number)
+      tasks.push_back(pool.spawn([&] { meeting.arrive_and_wait(); }));
+    for (auto& task : tasks) task.get();
+    EXPECT_GT(watch.looks(), looks);
+  }
+}
+
+/// One of two workers blocks until a task has run that waits in its own deque, while the other one never runs
+/// out of tasks.
+TEST(StandInsOfAPool, ABusyWorkerRunsWhatABlockedOneHas) {
+  Pool pool(2);
+  std::atomic<bool> is_over{false};
+  std::atomic<int> begun{0};
+  struct Endless {
+    static void run(Pool& pool, std::atomic<bool>& is_over) {
+      if (is_over) return;
+      detail::schedule_call(pool.pool(), [&]() noexcept { run(pool, is_over); });
+    }
+  };
+  const auto both_have_begun = [&] {
+    ++begun;
+    while (begun != 2) {
+    }
+  };
+  auto busy = pool.spawn([&] {
+    both_have_begun();
+    for (int chain = 0; chain < 3; ++chain) Endless::run(pool, is_over);
+  });
+  auto blocked = pool.spawn([&] {
+    both_have_begun();
+    std::binary_semaphore gate(0);
+    auto opens = pool.spawn([&] { gate.release(); });
+    gate.acquire();
+    is_over = true;
+    opens.get();
+  });
+  busy.get();
+  blocked.get();
 }
 
 TEST(ThreadState, SaysWhetherAThreadSleeps) {

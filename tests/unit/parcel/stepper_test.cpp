@@ -21,7 +21,8 @@ namespace {
 class Quiet final : public BackgroundWork {
  public:
   bool poll(unsigned) override { return false; }
-  void park(unsigned, Timeout) override {}
+  std::uint64_t wakes() const noexcept override { return 0; }
+  void park(unsigned, Timeout, std::uint64_t) override {}
   void wake() noexcept override {}
 };
 

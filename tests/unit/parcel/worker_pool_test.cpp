@@ -24,10 +24,13 @@ namespace {
 class Quiet final : public BackgroundWork {
  public:
   bool poll(unsigned) override { return false; }
-  void park(unsigned, Timeout) override {
+  std::uint64_t wakes() const noexcept override {
+    const std::lock_guard lock(mutex_);
+    return wakes_;
+  }
+  void park(unsigned, Timeout, std::uint64_t seen) override {
     std::unique_lock lock(mutex_);
-    const std::uint64_t before = wakes_;
-    changed_.wait_for(lock, std::chrono::milliseconds(1), [&] { return wakes_ != before; });
+    changed_.wait_for(lock, std::chrono::milliseconds(1), [&] { return wakes_ != seen; });
   }
   void wake() noexcept override {
     const std::lock_guard lock(mutex_);
@@ -36,7 +39,7 @@ class Quiet final : public BackgroundWork {
   }
 
  private:
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::uint64_t wakes_ = 0;
 };

@@ -18,6 +18,7 @@
 
 #include "parcel/connections/header_message.hpp"
 #include "parcel/connections/pending_posts.hpp"
+#include "parcel/connections/wake_count.hpp"
 #include "parcel/ports/mpi/mpi_library.hpp"
 
 namespace weft::parcel {
@@ -153,11 +154,17 @@ class MpiTwoSided final : public TwoSided {
                                          [worker](Poster& poster) { poster.ended(true, worker); });
     return has_header || has_ended;
   }
-  void park(unsigned, Timeout) override {
+  std::uint64_t wakes() const noexcept override { return wakes_.look(); }
+  void park(unsigned, Timeout, std::uint64_t seen) override {
     std::unique_lock lock(sleep_mutex_);
-    woken_.wait_for(lock, kNap);
+    woken_.wait_for(lock, kNap, [&] { return wakes_.has_come(seen); });
   }
-  void wake() noexcept override { woken_.notify_all(); }
+  void wake() noexcept override {
+    wakes_.wake();
+    // A sleeper either sees the wake-up, or waits already.
+    { const std::lock_guard lock(sleep_mutex_); }
+    woken_.notify_all();
+  }
 
  private:
   void check(int code, const char* call) const { mpi::check(mpi_, code, call); }
@@ -238,6 +245,7 @@ class MpiTwoSided final : public TwoSided {
   std::vector<std::byte> arriving_;
   std::vector<std::vector<std::byte>> spare_;
   PendingPosts pending_;
+  WakeCount<> wakes_;
   std::mutex sleep_mutex_;
   std::condition_variable woken_;
 };

@@ -19,6 +19,7 @@
 #include <mutex>
 #include <utility>
 
+#include "parcel/connections/wake_count.hpp"
 #include "parcel/ports/tcp/tcp_acceptor.hpp"
 #include "parcel/ports/tcp/tcp_connections.hpp"
 #include "parcel/ports/tcp/tcp_connector.hpp"
@@ -88,22 +89,29 @@ class TcpPort final : public Parcelport {
     context_.restart();
     return context_.poll() != 0;
   }
-  void park(unsigned, Timeout longest) override {
+  std::uint64_t wakes() const noexcept override { return wakes_.look(); }
+  void park(unsigned, Timeout longest, std::uint64_t seen) override {
     const std::unique_lock lock(running_, std::try_to_lock);
     if (!lock.owns_lock()) {
       std::unique_lock sleeping(sleep_mutex_);
-      woken_.wait_for(sleeping, std::chrono::nanoseconds(std::min<std::int64_t>(longest.count(), 1'000'000)));
+      woken_.wait_for(sleeping, std::chrono::nanoseconds(std::min<std::int64_t>(longest.count(), 1'000'000)),
+                      [&] { return wakes_.has_come(seen); });
       return;
     }
+    // What wake() posts from now on is for this thread: no other one runs the context.
+    if (wakes_.has_come(seen)) return;
     context_.restart();
     context_.run_one_for(std::chrono::nanoseconds(longest.count()));
     polls_ = kBetweenLooks - 1;  // the next poll looks
   }
   void wake() noexcept override {
+    wakes_.wake();
     try {
       asio::post(context_, [] {});
     } catch (const std::bad_alloc&) {
     }
+    // A sleeper either sees the wake-up, or waits already.
+    { const std::lock_guard lock(sleep_mutex_); }
     woken_.notify_all();
   }
 
@@ -409,6 +417,7 @@ class TcpPort final : public Parcelport {
   std::vector<std::shared_ptr<Incoming>> incoming_;
   std::vector<std::atomic<bool>> failed_;
   std::mutex running_;  // of the worker that runs the io_context
+  WakeCount<> wakes_;
   std::mutex sleep_mutex_;
   std::condition_variable woken_;
   std::uint64_t polls_ = 0;

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "parcel/connections/wake_count.hpp"
 #include "parcel/ports/weft/progress_threads.hpp"
 
 namespace weft::parcel {
@@ -55,6 +56,7 @@ class PortDevices {
   /// One thread: begins and ends the progress threads.
   void start(unsigned workers) {
     workers_ = workers;
+    empty_polls_ = std::vector<Count>(workers);
     threads_ = make_progress_threads(devices_, progress_);
   }
   void stop() { threads_.clear(); }
@@ -64,43 +66,68 @@ class PortDevices {
     if (progress_ == Progress::thread || progress_ == Progress::pinned) return false;
     bool has_done = of(worker).progress() != 0;
     if (first_of_followups_ != 0) has_done |= followups_of(worker).progress() != 0;
-    // Devices without a worker of their own, or whose workers block.
-    if (count_ > 1 && (worker == 0 || worker >= workers_))
-      for (auto& endpoint : endpoints_) has_done |= endpoint->progress() != 0;
+    if (count_ > 1) has_done |= progress_others(worker, has_done);
     return has_done;
   }
 
-  /// Sleeps until end_sleep(), or something else ends the wait, at most `longest`. `naps`: what arrives may
-  /// not end it, so that it looks again soon; so it does with several devices, of which one ends the sleep.
-  void park(unsigned worker, Timeout longest, bool naps) {
-    waking_.is_set.store(false, std::memory_order_relaxed);
+  /// Parcelport::wakes(), which end_sleep() changes.
+  [[nodiscard]] std::uint64_t wakes() const noexcept { return waking_.count.look(); }
+  /// Parcelport::park(). `naps`: what arrives may not end it, so that it looks again soon; so it does with
+  /// several devices, of which one ends the sleep.
+  void park(unsigned worker, Timeout longest, std::uint64_t seen, bool naps) {
+    if (!waking_.count.announce(seen)) return;
     if (naps || have_threads() || devices_.size() > 1)
       longest = Timeout::of_nanoseconds(longest.count() > 0 ? std::min(longest.count(), kNap) : kNap);
     // Idle by design: what tasks wait for is told by the runtime of tasks.
+    const Sleep sleep{waking_, seen};
     static_cast<void>(of(worker).wait_condition(
-        {[](const void* waking) noexcept { return static_cast<const Waking*>(waking)->ready(); },
-         &waking_,
+        {[](const void* sleeping) noexcept { return static_cast<const Sleep*>(sleeping)->is_over(); },
+         &sleep,
          &waking_,
          {.what = "tasks", .is_idle = true}},
         longest));
   }
-  void end_sleep() noexcept { waking_.set(); }
-  /// end_sleep() for signals, which come often.
+  void end_sleep() noexcept { waking_.wake(); }
+  /// end_sleep() for signals, which come often: for those who sleep.
   void end_sleep_once() noexcept {
-    if (!waking_.is_set.load(std::memory_order_relaxed)) waking_.set();
+    if (waking_.count.wake_sleepers()) waking_.tell();
   }
 
  private:
+  /// Devices without a worker of their own, or whose workers compute or block for long.
+  bool progress_others(unsigned worker, bool has_own) {
+    bool has_done = false;
+    if (worker == 0 || worker >= workers_) {
+      for (auto& endpoint : endpoints_) has_done |= endpoint->progress() != 0;
+      return has_done;
+    }
+    // Seldom, as those who work on them pay for it, and one at a time.
+    if (has_own) return false;
+    const std::uint32_t count = ++empty_polls_[worker].value;
+    if (count % kEmptyPolls != 0) return false;
+    return endpoints_[count / kEmptyPolls % endpoints_.size()]->progress() != 0;
+  }
+
   static constexpr std::int64_t kNap = 50'000;
+  static constexpr std::uint32_t kEmptyPolls = 8;
+  struct alignas(64) Count {
+    std::uint32_t value = 0;  // its worker's own
+  };
   struct Waking final : weft::Completion {
     ~Waking() override { retire(); }
-    void signal(weft::Message&) noexcept override { set(); }
-    bool ready() const noexcept override { return is_set.load(std::memory_order_acquire); }
-    void set() noexcept {
-      is_set.store(true, std::memory_order_release);
-      notify_waiters();
+    void signal(weft::Message&) noexcept override { wake(); }
+    bool ready() const noexcept override { return true; }
+    void wake() noexcept {
+      count.wake();
+      tell();
     }
-    std::atomic<bool> is_set{false};
+    void tell() noexcept { notify_waiters(); }
+    WakeCount<> count;
+  };
+  struct Sleep {
+    [[nodiscard]] bool is_over() const noexcept { return waking.count.has_come(seen); }
+    const Waking& waking;
+    const std::uint64_t seen;
   };
 
   std::unique_ptr<weft::Runtime> runtime_;
@@ -108,6 +135,7 @@ class PortDevices {
   const unsigned count_;               // devices over which workers spread
   const unsigned first_of_followups_;  // 0: they share these
   unsigned workers_ = 0;
+  std::vector<Count> empty_polls_;
   std::vector<std::unique_ptr<weft::Device>> devices_;
   std::vector<std::unique_ptr<weft::Endpoint>> endpoints_;
   Waking waking_;

@@ -90,7 +90,10 @@ class WeftPort final : public Parcelport {
       send_heads_left(worker);
     return devices_.progress(worker) || has_taken;
   }
-  void park(unsigned worker, Timeout longest) override { devices_.park(worker, longest, false); }
+  std::uint64_t wakes() const noexcept override { return devices_.wakes(); }
+  void park(unsigned worker, Timeout longest, std::uint64_t seen) override {
+    devices_.park(worker, longest, seen, false);
+  }
   void wake() noexcept override { devices_.end_sleep(); }
 
  private:

@@ -120,7 +120,10 @@ class WeftTwoSided final : public TwoSided {
     return has_done;
   }
   // Neither queues nor synchronizers end a sleep.
-  void park(unsigned worker, Timeout longest) override { devices_.park(worker, longest, true); }
+  std::uint64_t wakes() const noexcept override { return devices_.wakes(); }
+  void park(unsigned worker, Timeout longest, std::uint64_t seen) override {
+    devices_.park(worker, longest, seen, true);
+  }
   void wake() noexcept override { devices_.end_sleep(); }
 
  private:
