@@ -1,0 +1,62 @@
+// Workers that sleep in a parcelport, and parcels that come to those that are busy.
+#include <gtest/gtest.h>
+
+#include <barrier>
+#include <cstdint>
+#include <semaphore>
+#include <vector>
+
+#include "conformance/parcel/over_parcelports.hpp"
+#include "parcel/core.hpp"
+
+namespace weft::parcel {
+namespace {
+
+class Sleeping : public test::OverParcelports {};
+
+constexpr Timeout kForEver = Timeout::of_nanoseconds(std::int64_t{3600} * 1'000'000'000);
+
+TEST_P(Sleeping, EndsByAWakeUpThatCameBeforeIt) {
+  run(1, [](Runtime& runtime) {
+    Parcelport& port = runtime.port();
+    const unsigned outside = runtime.workers();
+    const std::uint64_t early = port.wakes();
+    port.wake();
+    const std::uint64_t late = port.wakes();
+    EXPECT_NE(early, late);
+    port.park(outside, kForEver, early);
+    // Another worker that has looked later, and sleeps, takes it from nobody.
+    port.park(outside, Timeout::of_nanoseconds(100'000), late);
+    port.park(outside, kForEver, early);
+  });
+}
+
+WEFT_INSTANTIATE_OVER_PARCELPORTS(Sleeping);
+
+std::binary_semaphore& gate() {
+  static std::binary_semaphore semaphore(0);
+  return semaphore;
+}
+void open_gate() { gate().release(); }
+
+/// Worker 0 blocks its thread, worker 1 has nothing to do, and what ends the block comes to the device of
+/// worker 0, as the thread of the other rank that is no worker sends to that one.
+TEST(DevicesOfWorkers, AreLookedAtByOthersWhileTheirWorkersBlock) {
+  const test::ParcelSettings settings{"", false, Aggregation::adaptive, 2, 2};
+  test::run_parcel_ranks(2, settings, [](Runtime& runtime) {
+    std::barrier both(2);
+    std::vector<Future<void>> tasks;
+    if (runtime.rank() == 0)
+      for (int task = 0; task < 2; ++task)
+        tasks.push_back(runtime.spawn([&] {
+          both.arrive_and_wait();
+          if (runtime.core().scheduler().worker_number() == 0) gate().acquire();
+        }));
+    else
+      runtime.async(0, action<&open_gate>).get();
+    for (auto& task : tasks) task.get();
+  });
+}
+
+}  // namespace
+}  // namespace weft::parcel
