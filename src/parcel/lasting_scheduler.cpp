@@ -41,14 +41,14 @@ void LastingScheduler::give_back() noexcept {
   spare().push_back(this);
 }
 
-WorkerPool* LastingScheduler::own_pool() const noexcept {
-  WorkerPool* const own = WorkerPool::current();
-  return own != nullptr && own->lasting() == this ? own : nullptr;
+TaskStack* LastingScheduler::own_stack() const noexcept {
+  TaskStack* const own = TaskStack::current();
+  return own != nullptr && own->pool().lasting() == this ? own : nullptr;
 }
 
 void LastingScheduler::schedule(Task& task) noexcept {
-  if (WorkerPool* const own = own_pool(); own != nullptr) [[likely]] {
-    own->schedule(task);
+  if (TaskStack* const own = own_stack(); own != nullptr) [[likely]] {
+    own->pool().schedule(*own, task);
     return;
   }
   {
@@ -62,8 +62,12 @@ void LastingScheduler::schedule(Task& task) noexcept {
 }
 
 void LastingScheduler::schedule(Task& task, const SpawnOptions& options) noexcept {
-  if (WorkerPool* const own = own_pool(); own != nullptr) [[likely]] {
-    own->schedule(task, options);
+  if (WorkerPool::is_plain(options)) [[likely]] {
+    LastingScheduler::schedule(task);
+    return;
+  }
+  if (TaskStack* const own = own_stack(); own != nullptr) [[likely]] {
+    own->pool().schedule(task, options);
     return;
   }
   {
@@ -77,8 +81,8 @@ void LastingScheduler::schedule(Task& task, const SpawnOptions& options) noexcep
 }
 
 bool LastingScheduler::run_here(Task& task) noexcept {
-  WorkerPool* const own = own_pool();
-  return own != nullptr && own->run_here(task);
+  TaskStack* const own = own_stack();
+  return own != nullptr && own->pool().run_here(*own, task);
 }
 
 }  // namespace weft::parcel

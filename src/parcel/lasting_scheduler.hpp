@@ -26,8 +26,8 @@ class LastingScheduler final : public Scheduler {
 
  private:
   LastingScheduler() = default;
-  /// The pool, if the calling thread is one of its workers, during whose calls it lives.
-  [[nodiscard]] WorkerPool* own_pool() const noexcept;
+  /// The caller's stack, if it is a task of the pool, which lives during its calls.
+  [[nodiscard]] TaskStack* own_stack() const noexcept;
 
   std::mutex mutex_;
   std::atomic<WorkerPool*> pool_{nullptr};

@@ -137,7 +137,7 @@ class WEFT_API Runtime {
 
  private:
   template <class A, class Values>
-  void run_here(Promise<detail::ResultOf<A>> promise, Values values);
+  Future<detail::ResultOf<A>> call_here(Values values);
 
   detail::Core* core_;  // kept for a while after the end: a thread that still calls is told
   int rank_ = 0;

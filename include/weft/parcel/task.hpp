@@ -3,7 +3,9 @@
 
 #include <weft/detail/export.hpp>
 
+#include <cstddef>
 #include <cstdint>
+#include <new>
 #include <utility>
 
 namespace weft::parcel {
@@ -49,9 +51,26 @@ class WEFT_API Scheduler {
 
 namespace detail {
 
+/// Memory for tasks and futures, which the threads that free it keep for the next ones. Throws
+/// std::bad_alloc. Any thread.
+[[nodiscard]] WEFT_API void* take_task_memory(std::size_t size);
+WEFT_API void give_task_memory(void* memory, std::size_t size) noexcept;
+
+/// Objects of classes that derive from it lie there, unless they have an alignment of their own.
+struct InTaskMemory {
+  static void* operator new(std::size_t size) { return take_task_memory(size); }
+  static void operator delete(void* memory, std::size_t size) noexcept { give_task_memory(memory, size); }
+  static void* operator new(std::size_t size, std::align_val_t alignment) {
+    return ::operator new(size, alignment);
+  }
+  static void operator delete(void* memory, std::size_t size, std::align_val_t alignment) noexcept {
+    ::operator delete(memory, size, alignment);
+  }
+};
+
 /// A task that runs a callable.
 template <class Function>
-class FunctionTask final : public Task {
+class FunctionTask final : public Task, public InTaskMemory {
  public:
   explicit FunctionTask(Function function) : Task(&run), function_(std::move(function)) {}
 

@@ -52,6 +52,10 @@ void FutureStateBase::when_ready(Continuation& continuation) noexcept {
 }
 
 void FutureStateBase::make_ready() noexcept {
+  Task* none = nullptr;
+  if (waiting_.compare_exchange_strong(none, ready_mark(), std::memory_order_release,
+                                       std::memory_order_relaxed))
+    return;  // and the state may be gone
   retain();  // the last continuation may drop the state
   Task* waiting = waiting_.exchange(ready_mark(), std::memory_order_acq_rel);
   while (waiting != nullptr) {

@@ -1,6 +1,7 @@
 // Calls of actions: how they leave, and what runs on the rank where they arrive. Included by runtime.hpp.
 #pragma once
 
+#include <weft/parcel/detail/spawned.hpp>
 #include <weft/parcel/runtime.hpp>
 
 namespace weft::parcel {
@@ -128,20 +129,35 @@ void fulfil_by(Promise<T> promise, Function&& function) noexcept {
       }));
 }
 
+/// Runs the function, which returns a `Returned`, as a task, and returns the future of its result.
+template <class Result, class Returned, class Function>
+[[nodiscard]] Future<Result> spawn_as(Scheduler& scheduler, Function function, const SpawnOptions& options) {
+  if constexpr (is_a<Returned, Future>) {
+    Promise<Result> promise(&scheduler);
+    Future<Result> future = promise.future();
+    auto call = [promise = std::move(promise), function = std::move(function)]() mutable noexcept {
+      fulfil_by(std::move(promise), function);
+    };
+    scheduler.schedule(*new FunctionTask<decltype(call)>(std::move(call)), options);
+    return future;
+  } else {
+    auto& spawned = *new Spawned<Result, Function>(scheduler, std::move(function));
+    Future<Result> future{FutureReference<Result>(&spawned)};
+    scheduler.schedule(spawned, options);
+    return future;
+  }
+}
+
 }  // namespace detail
 
 template <class A, class Values>
-void Runtime::run_here(Promise<detail::ResultOf<A>> promise, Values values) {
-  detail::schedule_call(scheduler(), [this, promise = std::move(promise),
-                                      values = std::move(values)]() mutable noexcept {
-    using Result = typename detail::ActionTraits<A>::Result;
-    if constexpr (detail::is_a<Result, Future>) {
-      detail::fulfil_by(std::move(promise), [&] { return detail::ActionTraits<A>::invoke(*this, values); });
-    } else {
-      detail::fulfil(promise,
-                     [&]() -> detail::ResultOf<A> { return detail::ActionTraits<A>::invoke(*this, values); });
-    }
-  });
+Future<detail::ResultOf<A>> Runtime::call_here(Values values) {
+  return detail::spawn_as<detail::ResultOf<A>, typename detail::ActionTraits<A>::Result>(
+      scheduler(),
+      [this, values = std::move(values)]() mutable -> decltype(auto) {
+        return detail::ActionTraits<A>::invoke(*this, values);
+      },
+      {});
 }
 
 template <class A, class... Arguments>
@@ -151,10 +167,7 @@ Future<detail::ResultOf<A>> Runtime::async(int rank, A, Arguments&&... arguments
   static_assert(std::tuple_size_v<Values> == sizeof...(Arguments),
                 "weft: the action takes another number of arguments");
   if (rank == rank_) {
-    Promise<Result> promise(&scheduler());
-    Future<Result> future = promise.future();
-    run_here<A>(std::move(promise), detail::to_values<Values>(std::forward<Arguments>(arguments)...));
-    return future;
+    return call_here<A>(detail::to_values<Values>(std::forward<Arguments>(arguments)...));
   }
   detail::check_call(*core_, rank, detail::Registered<A>::entry);
   auto state = detail::make_state<Result>(&scheduler());
@@ -189,19 +202,7 @@ template <class Function>
 auto Runtime::spawn(Function function, const SpawnOptions& options) {
   using Returned = std::invoke_result_t<Function&>;
   using Result = typename detail::Unwrapped<Returned>::type;
-  Promise<Result> promise(&scheduler());
-  Future<Result> future = promise.future();
-  auto call = [promise = std::move(promise), function = std::move(function)]() mutable noexcept {
-    if constexpr (detail::is_a<Returned, Future>) {
-      detail::fulfil_by(std::move(promise), function);
-    } else {
-      detail::fulfil(promise, [&]() -> Result { return function(); });
-    }
-  };
-  auto* const task = new detail::FunctionTask<decltype(call)>(std::move(call));
-  if constexpr (!detail::is_a<Returned, Future>) future.state().set_maker(*task);
-  scheduler().schedule(*task, options);
-  return future;
+  return detail::spawn_as<Result, Returned>(scheduler(), std::move(function), options);
 }
 
 }  // namespace weft::parcel

@@ -59,7 +59,7 @@ struct Continuation : Task {
 };
 
 template <class Function>
-class FunctionContinuation final : public Continuation {
+class FunctionContinuation final : public Continuation, public InTaskMemory {
  public:
   explicit FunctionContinuation(Function function) : Continuation(&run), function_(std::move(function)) {}
 
@@ -80,7 +80,8 @@ template <class Function>
 /// Readiness, error and continuations; counted by its references.
 class WEFT_API FutureStateBase {
  public:
-  explicit FutureStateBase(Scheduler* scheduler) noexcept : scheduler_(scheduler) {}
+  explicit FutureStateBase(Scheduler* scheduler, std::uint32_t references = 1) noexcept
+      : references_(references), scheduler_(scheduler) {}
   virtual ~FutureStateBase() = default;
   FutureStateBase(const FutureStateBase&) = delete;
   FutureStateBase& operator=(const FutureStateBase&) = delete;
@@ -112,7 +113,10 @@ class WEFT_API FutureStateBase {
 
   void retain() noexcept { references_.fetch_add(1, std::memory_order_relaxed); }
   void release() noexcept {
-    if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+    // Whoever has the last reference is alone with it.
+    if (references_.load(std::memory_order_acquire) == 1 ||
+        references_.fetch_sub(1, std::memory_order_acq_rel) == 1)
+      delete this;
   }
 
  protected:
@@ -129,14 +133,14 @@ class WEFT_API FutureStateBase {
   bool is_ready_after_its_task() noexcept;
 
   std::atomic<Task*> waiting_{nullptr};
-  std::atomic<std::uint32_t> references_{1};
+  std::atomic<std::uint32_t> references_;
   Scheduler* scheduler_;
   Task* maker_ = nullptr;  // gone when this is ready
   std::exception_ptr error_;
 };
 
 template <class T>
-class FutureState final : public FutureStateBase {
+class FutureState : public FutureStateBase, public InTaskMemory {
  public:
   using FutureStateBase::FutureStateBase;
 
