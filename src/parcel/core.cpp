@@ -42,7 +42,7 @@ Core::Core(Runtime& runtime, std::unique_ptr<Parcelport> port, const RuntimeOpti
       port_(std::move(port)),
       rank_(port_->rank()),
       size_(port_->size()),
-      pool_(options.workers, options.stack, *this, &runtime),
+      pool_(options.workers, options.stack, *this, &runtime, Stepper::installed()),
       lasting_(&LastingScheduler::take(pool_)),
       link_(std::make_shared<RuntimeLink>(runtime)),
       outbox_(
@@ -67,7 +67,7 @@ Core::~Core() {
 void Core::start() {
   actions_.agree(*port_);
   port_->start(*this, options_.workers);
-  pool_.start();
+  pool_.start(rank_);
   waits_.emplace(*this);
   is_running_ = true;
 }

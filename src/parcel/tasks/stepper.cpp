@@ -1,10 +1,17 @@
 #include "parcel/tasks/stepper.hpp"
 
 #include <algorithm>
+#include <atomic>
 
 #include "parcel/tasks/worker_pool.hpp"
 
 namespace weft::parcel {
+
+namespace {
+
+std::atomic<Stepper*> installed_stepper{nullptr};
+
+}  // namespace
 
 std::uint32_t Stepper::choose(std::uint32_t choices) noexcept {
   // SplitMix64 (Steele, Lea, Flood, OOPSLA 2014).
@@ -17,15 +24,41 @@ std::uint32_t Stepper::choose(std::uint32_t choices) noexcept {
   return chosen;
 }
 
+Stepper::~Stepper() {
+  Stepper* own = this;
+  installed_stepper.compare_exchange_strong(own, nullptr);
+}
+
+void Stepper::install() noexcept { installed_stepper = this; }
+Stepper* Stepper::installed() noexcept { return installed_stepper; }
+
+void Stepper::add(int place, WorkerPool& pool) {
+  const std::lock_guard lock(mutex_);
+  const auto behind = std::find_if(pools_.begin(), pools_.end(),
+                                   [place](const Stepped& stepped) { return stepped.place > place; });
+  pools_.insert(behind, {place, &pool});
+}
+
+void Stepper::remove(WorkerPool& pool) noexcept {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(pools_, [&pool](const Stepped& stepped) { return stepped.pool == &pool; });
+}
+
+void Stepper::step() {
+  const std::lock_guard lock(mutex_);
+  std::uint32_t workers = 0;
+  for (const Stepped& stepped : pools_) workers += stepped.pool->workers();
+  if (workers == 0) return;
+  std::uint32_t chosen = choose(workers);
+  auto stepped = pools_.begin();
+  while (chosen >= stepped->pool->workers()) chosen -= (stepped++)->pool->workers();
+  stepped->pool->step(chosen);
+}
+
 bool Stepper::run_until(const std::function<bool()>& is_done, std::uint64_t most_steps) {
-  for (std::uint64_t step = 0; !is_done(); ++step) {
-    if (step == most_steps) return false;
-    std::uint32_t workers = 0;
-    for (const WorkerPool* const pool : pools_) workers += pool->workers();
-    std::uint32_t chosen = choose(workers);
-    auto pool = pools_.begin();
-    while (chosen >= (*pool)->workers()) chosen -= (*pool++)->workers();
-    (*pool)->step(chosen);
+  for (std::uint64_t number = 0; !is_done(); ++number) {
+    if (number == most_steps) return false;
+    step();
   }
   return true;
 }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <mutex>
 #include <vector>
 
 namespace weft::parcel {
@@ -12,13 +13,24 @@ struct Worker;
 
 /// Runs the workers of the pools that are made with it, which start no threads: which worker is next, which
 /// task it takes, and whether a task that could go on is left at a wait, are chosen by the seed. Equal seeds
-/// and equal programs give equal schedules, as long as nothing depends on a clock. One thread.
+/// and equal programs give equal schedules, as long as nothing depends on a clock. One thread steps; others
+/// may begin and end pools meanwhile, and are no part of the schedule.
 class Stepper {
  public:
   explicit Stepper(std::uint64_t seed) noexcept : state_(seed * 2 + 1) {}
+  ~Stepper();
+  Stepper(const Stepper&) = delete;
+  Stepper& operator=(const Stepper&) = delete;
+
+  /// From now on, and as long as this lives, it runs the workers of all parcel runtimes that are made in this
+  /// process.
+  void install() noexcept;
+  [[nodiscard]] static Stepper* installed() noexcept;
 
   /// Steps until `is_done()`. False: it was not done after so many steps.
   [[nodiscard]] bool run_until(const std::function<bool()>& is_done, std::uint64_t most_steps);
+  /// One step of one worker, if there is one.
+  void step();
   /// 0 to choices - 1; and notes the choice in digest().
   [[nodiscard]] std::uint32_t choose(std::uint32_t choices) noexcept;
   /// Of all choices so far: equal after equal schedules.
@@ -26,9 +38,18 @@ class Stepper {
 
  private:
   friend class WorkerPool;
+  /// Pools are stepped by their places, whatever order they begin in.
+  struct Stepped {
+    int place;
+    WorkerPool* pool;
+  };
+  void add(int place, WorkerPool& pool);
+  void remove(WorkerPool& pool) noexcept;
+
   std::uint64_t state_;
   std::uint64_t digest_ = 0;
-  std::vector<WorkerPool*> pools_;
+  std::mutex mutex_;  // of the list, and of whoever steps
+  std::vector<Stepped> pools_;
 };
 
 }  // namespace weft::parcel

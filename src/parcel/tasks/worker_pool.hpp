@@ -91,7 +91,8 @@ class WorkerPool final : public Scheduler {
   WorkerPool(const WorkerPool&) = delete;
   WorkerPool& operator=(const WorkerPool&) = delete;
 
-  void start();
+  /// `place`: among the pools of its Stepper.
+  void start(int place = 0);
   /// Ends the threads, once they have no task. Idempotent.
   void stop() noexcept;
 

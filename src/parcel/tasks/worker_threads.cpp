@@ -26,11 +26,11 @@ void detail::run_blocking(void (*function)(void*) noexcept, void* argument) noex
   if (task == nullptr || !task->pool().lend_worker(function, argument)) function(argument);
 }
 
-void WorkerPool::start() {
+void WorkerPool::start(int place) {
   is_started_ = true;
   if (stepper_ != nullptr) {
     for (auto& worker : workers_) worker->paused = &take_stack(*worker);
-    stepper_->pools_.push_back(this);
+    stepper_->add(place, *this);
     return;
   }
   const auto fail = [this](const std::string& what, const char* reason) {
@@ -88,7 +88,7 @@ void WorkerPool::stop() noexcept {
   }
   stand_ins_.stop();
   for (const auto& thread : threads_) pthread_join(thread->thread, nullptr);
-  if (stepper_ != nullptr) std::erase(stepper_->pools_, this);
+  if (stepper_ != nullptr) stepper_->remove(*this);
   end_stacks();
   is_started_ = false;
 }
