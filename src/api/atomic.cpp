@@ -1,6 +1,6 @@
 #include <weft/endpoint/atomic.hpp>
 
-#include "core/protocol/one_sided/accesses.hpp"
+#include "core/device/accesses.hpp"
 
 namespace weft::detail {
 

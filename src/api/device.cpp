@@ -1,13 +1,13 @@
 #include <weft/device.hpp>
 
 #include "base/fork_watch.hpp"
-#include "core/runtime/device_state.hpp"
+#include "core/device/device_state.hpp"
 #include "core/runtime/runtime_state.hpp"
 
 namespace weft {
 
 Device::Device(Runtime& runtime, const DeviceOptions& options)
-    : state_(runtime.state().open_device(options.index)) {}
+    : state_(std::static_pointer_cast<detail::DeviceState>(runtime.state().open_device(options.index))) {}
 Device::~Device() {
   if (state_ == nullptr) return;
   // In a forked child the device belongs to the parent, and its threads do not exist here: the state is kept

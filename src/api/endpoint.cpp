@@ -1,10 +1,10 @@
 #include <weft/endpoint.hpp>
 
 #include "core/deadline/timeout.hpp"
+#include "core/device/blocking.hpp"
+#include "core/device/device_state.hpp"
 #include "core/protocol/immediate_completion.hpp"
-#include "core/runtime/device_state.hpp"
 #include "core/runtime/runtime_state.hpp"
-#include "core/wait/blocking.hpp"
 
 namespace weft {
 
@@ -78,7 +78,7 @@ bool drained(DeviceState& device) noexcept { return device.drained(); }
 
 template <class Locking>
 std::shared_ptr<detail::DeviceState> BasicEndpoint<Locking>::default_device(Runtime& runtime) {
-  return runtime.state().default_device();
+  return std::static_pointer_cast<detail::DeviceState>(runtime.state().default_device());
 }
 template <class Locking>
 std::shared_ptr<detail::DeviceState> BasicEndpoint<Locking>::shared_state(Device& device) {

@@ -2,7 +2,7 @@
 
 #include "base/end_program.hpp"
 #include "concurrent/thread_name.hpp"
-#include "core/runtime/device_state.hpp"
+#include "core/device/device_state.hpp"
 
 #include <weft/detail/bias.hpp>
 

@@ -6,9 +6,9 @@
 #include <string>
 
 #include "base/fork_watch.hpp"
-#include "core/runtime/device_state.hpp"
+#include "core/device/blocking.hpp"
+#include "core/device/device_state.hpp"
 #include "core/runtime/runtime_state.hpp"
-#include "core/wait/blocking.hpp"
 
 namespace weft {
 

@@ -2,8 +2,8 @@
 
 #include <weft/error.hpp>
 
-#include "core/protocol/one_sided/accesses.hpp"
-#include "core/runtime/device_state.hpp"
+#include "core/device/accesses.hpp"
+#include "core/device/device_state.hpp"
 #include "core/runtime/runtime_state.hpp"
 
 #include <string>

@@ -1,9 +1,9 @@
 #include <weft/endpoint/persistent.hpp>
 
+#include "core/device/call_name.hpp"
+#include "core/device/device_state.hpp"
 #include "core/protocol/post_checks.hpp"
-#include "core/runtime/device_state.hpp"
 #include "core/runtime/runtime_state.hpp"
-#include "core/wait/call_name.hpp"
 
 namespace weft::detail {
 

@@ -1,7 +1,7 @@
 #include <weft/progress_thread.hpp>
 
 #include "base/fork_watch.hpp"
-#include "core/runtime/device_state.hpp"
+#include "core/device/device_state.hpp"
 
 #include <weft/runtime.hpp>
 #include <weft/topology.hpp>

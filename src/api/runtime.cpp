@@ -10,6 +10,7 @@
 #include "bootstrap/agreement.hpp"
 #include "bootstrap/in_process/hub.hpp"
 #include "bootstrap/select.hpp"
+#include "core/device/device_state.hpp"
 #include "core/runtime/runtime_state.hpp"
 #include "core/wait/home_processor.hpp"
 #include "network/mixed/mixed_network.hpp"
@@ -54,6 +55,10 @@ std::unique_ptr<network::Network> make_network(bootstrap::Bootstrap& bootstrap,
   return network::ofi::make_network(bootstrap, attributes, copier);
 }
 
+std::shared_ptr<detail::OpenDevice> make_device(detail::RuntimeState& runtime, std::uint32_t index) {
+  return std::make_shared<detail::DeviceState>(runtime, index);
+}
+
 void check_process(std::uint32_t abi_version) {
   base::refuse_in_forked_copy("Runtime");
   if (abi_version != detail::kAbiVersion)
@@ -68,7 +73,8 @@ Runtime::Runtime(const RuntimeOptions& options, std::uint32_t abi_version) {
   check_process(abi_version);
   auto attributes = base::Attributes::load(options.attributes);
   auto bootstrap = bootstrap::select_bootstrap(attributes, options.name);
-  state_ = std::make_unique<detail::RuntimeState>(std::move(attributes), std::move(bootstrap), make_network);
+  state_ = std::make_unique<detail::RuntimeState>(std::move(attributes), std::move(bootstrap), make_network,
+                                                  make_device);
   const std::span<const int> local = local_ranks();
   core::HomeProcessor::choose(static_cast<std::size_t>(std::ranges::find(local, rank()) - local.begin()),
                               local.size());
@@ -78,7 +84,7 @@ Runtime::Runtime(InProcessJob& job, int rank, const RuntimeOptions& options, std
   check_process(abi_version);
   auto attributes = base::Attributes::load(options.attributes);
   state_ = std::make_unique<detail::RuntimeState>(std::move(attributes), job.hub().join(rank, options.name),
-                                                  make_network);
+                                                  make_network, make_device);
 }
 
 Runtime::Runtime(sim::Simulation& simulation, int rank, const RuntimeOptions& options,
@@ -91,8 +97,8 @@ Runtime::Runtime(sim::Simulation& simulation, int rank, const RuntimeOptions& op
     bootstrap::agree(bootstrap, statement_of(effective, bootstrap, hosts));
     return std::make_unique<network::sim::SimNetwork>(bootstrap, effective, copier, simulated.fabric);
   };
-  state_ = std::make_unique<detail::RuntimeState>(std::move(attributes),
-                                                  simulated.job.hub().join(rank, options.name), join_fabric);
+  state_ = std::make_unique<detail::RuntimeState>(
+      std::move(attributes), simulated.job.hub().join(rank, options.name), join_fabric, make_device);
 }
 
 Runtime::~Runtime() {

@@ -1,9 +1,9 @@
 #include <weft/endpoint.hpp>
 #include <weft/error.hpp>
 
-#include "core/protocol/one_sided/accesses.hpp"
-#include "core/runtime/device_state.hpp"
-#include "core/wait/blocking.hpp"
+#include "core/device/accesses.hpp"
+#include "core/device/blocking.hpp"
+#include "core/device/device_state.hpp"
 
 #include <string>
 

@@ -1,7 +1,7 @@
 #include "stream/pending_text.hpp"
 
+#include "core/device/device_state.hpp"
 #include "core/diagnosis/pending.hpp"
-#include "core/runtime/device_state.hpp"
 #include "core/runtime/runtime_state.hpp"
 
 namespace weft::stream {

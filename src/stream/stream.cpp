@@ -8,7 +8,7 @@
 
 #include "base/fork_watch.hpp"
 #include "concurrent/thread_name.hpp"
-#include "core/runtime/device_state.hpp"
+#include "core/device/device_state.hpp"
 #include "core/wait/core_share.hpp"
 #include "stream/pending_text.hpp"
 #include "stream/stream_registry.hpp"

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/wait/call_name.hpp"
+#include "core/device/call_name.hpp"
 #include "stream/group_collective_port.hpp"
 #include "stream/group_contexts.hpp"
 #include "stream/stream_registry.hpp"

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "base/fork_watch.hpp"
-#include "core/runtime/device_state.hpp"
+#include "core/device/device_state.hpp"
 #include "stream/attendance.hpp"
 #include "stream/pending_text.hpp"
 

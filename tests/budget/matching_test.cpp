@@ -1,8 +1,8 @@
 // What a match table and a record pool execute for a receive and its message: no system call, and no locked
 // instruction where one thread uses them.
 #include "budget/traced.hpp"
-#include "core/matching/match_table.hpp"
-#include "core/matching/record_pool.hpp"
+#include "core/matching/table/match_table.hpp"
+#include "core/matching/table/record_pool.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // Forced schedules of the matching engine's structures and of the synchronizer's counting, as in
 // schedules_test.cpp: each must also be seen to fail when its releases, or its acquires, are taken away.
-#include "core/matching/match_table.hpp"
-#include "core/matching/record_pool.hpp"
+#include "core/matching/table/match_table.hpp"
+#include "core/matching/table/record_pool.hpp"
 #include "support/schedules.hpp"
 
 #include <weft/detail/signal_rounds.hpp>

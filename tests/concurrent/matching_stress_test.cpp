@@ -1,7 +1,7 @@
 // The matching engine's table and pool under real threads, for ThreadSanitizer and for what a model cannot
 // show.
-#include "core/matching/match_table.hpp"
-#include "core/matching/record_pool.hpp"
+#include "core/matching/table/match_table.hpp"
+#include "core/matching/table/record_pool.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Pools of packets and of records under real threads that come, use, idle and end.
-#include "core/matching/record_pool.hpp"
+#include "core/matching/table/record_pool.hpp"
 #include "core/packet/packet_pool.hpp"
 #include "support/packet_network.hpp"
 

@@ -1,6 +1,6 @@
 // What a program's objects do while their thread ends, beside threads that start: caches have one owner.
 #include "concurrent/thread_number.hpp"
-#include "core/matching/record_pool.hpp"
+#include "core/matching/table/record_pool.hpp"
 #include "core/packet/packet_pool.hpp"
 #include "support/packet_network.hpp"
 

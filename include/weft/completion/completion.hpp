@@ -177,7 +177,7 @@ class WEFT_API Completion {
   /// notify_waiters() for an object that may have been destroyed by now, so that its members must not be
   /// called: only the address is used.
   static void notify_waiters_of(const Completion* object) noexcept {
-    // Pairs with the process-wide barrier of the thread that parks (core/wait/waiting.cpp): either that
+    // Pairs with the process-wide barrier of the thread that parks (core/device/waiting.cpp): either that
     // thread sees what signal() stored, or this load sees it parked.
     std::atomic_signal_fence(std::memory_order_seq_cst);
     if (detail::parked_list(object).load(std::memory_order_relaxed) != nullptr) [[unlikely]]

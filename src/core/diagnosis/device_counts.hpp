@@ -1,5 +1,5 @@
 // The counts of a device. Only calls that are made anyway count, so that inlined posts and the delivery of
-// messages that fit into a slot count nothing. The rest is derived on demand (core/diagnosis/counters.cpp).
+// messages that fit into a slot count nothing. The rest is derived on demand (core/device/counters.cpp).
 #pragma once
 
 #include <weft/status.hpp>

@@ -1,7 +1,7 @@
 // The receives and messages of an ordered engine whose matching algorithm is the user's.
 #pragma once
 
-#include "core/matching/match_record.hpp"
+#include "core/matching/table/match_record.hpp"
 
 #include <weft/matching/algorithm.hpp>
 

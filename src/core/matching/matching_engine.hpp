@@ -3,14 +3,14 @@
 
 #include "core/completion/object_end.hpp"
 #include "core/diagnosis/pending.hpp"
-#include "core/matching/match_record.hpp"
-#include "core/matching/match_table.hpp"
 #include "core/matching/matching_setup.hpp"
 #include "core/matching/observation/match_observer.hpp"
 #include "core/matching/ordered_matching.hpp"
-#include "core/matching/record_pool.hpp"
 #include "core/matching/scattered_receive.hpp"
-#include "core/matching/unexpected_message.hpp"
+#include "core/matching/table/match_record.hpp"
+#include "core/matching/table/match_table.hpp"
+#include "core/matching/table/record_pool.hpp"
+#include "core/matching/table/unexpected_message.hpp"
 
 #include <weft/attributes.hpp>
 #include <weft/options.hpp>

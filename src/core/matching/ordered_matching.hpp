@@ -13,9 +13,9 @@
 
 #include "core/matching/algorithm_matching.hpp"
 #include "core/matching/credits.hpp"
-#include "core/matching/match_record.hpp"
-#include "core/matching/match_table.hpp"
 #include "core/matching/observation/match_observer.hpp"
+#include "core/matching/table/match_record.hpp"
+#include "core/matching/table/match_table.hpp"
 
 #include <weft/detail/bias.hpp>
 #include <weft/detail/lane.hpp>

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "core/diagnosis/pending.hpp"
-#include "core/matching/record_pool.hpp"
+#include "core/matching/table/record_pool.hpp"
 #include "core/memory/scatter.hpp"
 
 #include <weft/completion/completion.hpp>

@@ -2,10 +2,8 @@
 // and allgather().
 #include "base/clock.hpp"
 #include "core/completion/object_end.hpp"
-#include "core/runtime/device_state.hpp"
 #include "core/runtime/runtime_state.hpp"
-#include "core/wait/waiting.hpp"
-#include "network/unsent.hpp"
+#include "core/wait/unwoken_sleep.hpp"
 
 #include <algorithm>
 #include <future>
@@ -21,40 +19,26 @@ namespace {
 /// The open devices; they do not end meanwhile.
 class VisitedDevices {
  public:
-  explicit VisitedDevices(const std::vector<DeviceState*>& open) : devices_(open) {
-    for (DeviceState* device : devices_) device->visitors().enter();
+  explicit VisitedDevices(const std::vector<OpenDevice*>& open) : devices_(open) {
+    for (OpenDevice* device : devices_) device->visitors().enter();
   }
   ~VisitedDevices() {
-    for (DeviceState* device : devices_) device->visitors().leave();
+    for (OpenDevice* device : devices_) device->visitors().leave();
   }
   VisitedDevices(const VisitedDevices&) = delete;
   VisitedDevices& operator=(const VisitedDevices&) = delete;
 
   /// Returns true when something that was refused is left, which no network carries on by itself.
   [[nodiscard]] bool carry() noexcept {
-    return std::count_if(devices_.begin(), devices_.end(), [](DeviceState* each) { return each->carry(); }) !=
+    return std::count_if(devices_.begin(), devices_.end(), [](OpenDevice* each) { return each->carry(); }) !=
            0;
   }
 
  private:
-  const std::vector<DeviceState*> devices_;
+  const std::vector<OpenDevice*> devices_;
 };
 
 }  // namespace
-
-bool DeviceState::carry() noexcept {
-  const auto posts_again = [this] {
-    return endpoints_.load(std::memory_order_relaxed) > 0 && (has_refused_work() || NodeRefusals::any());
-  };
-  if (core::SignalScope::is_inside()) return false;  // in a handler: the call up the stack goes on with them
-  if (posts_again()) {
-    const core::SignalScope scope(ends_);
-    work(false);
-    if (NodeRefusals::any()) static_cast<void>(refused_nodes_.retry(false));
-  }
-  if (auto* const port = dynamic_cast<network::HoldsUnsent*>(port_.get())) port->carry();
-  return posts_again();
-}
 
 void RuntimeState::carry_during(const std::function<void()>& call) {
   const auto visited = [this] {

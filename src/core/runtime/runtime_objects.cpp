@@ -5,7 +5,6 @@
 // instead, and are awaited: their buffers are usually destroyed next.
 #include "core/completion/immediate_ends.hpp"
 #include "core/completion/object_end.hpp"
-#include "core/runtime/device_state.hpp"
 #include "core/runtime/runtime_state.hpp"
 
 #include <algorithm>
@@ -57,19 +56,19 @@ bool RuntimeState::may_name(const Completion& object) noexcept {
         [&](const core::MatchingEngine& engine) { found = found || engine.may_name(object); });
     for (const core::Deadlines* deadlines : made_deadlines_) found = found || deadlines->may_name(object);
   }
-  for (const DeviceState* device : visited_) found = found || device->may_name(object);
+  for (const OpenDevice* device : visited_) found = found || device->may_name(object);
   return found;
 }
 
 void RuntimeState::forget_object(Completion& object) noexcept {
   auto orphans = std::make_unique<core::Orphans>();
   failures_.unwatch(object);
-  std::vector<DeviceState*> devices;
+  std::vector<OpenDevice*> devices;
   std::vector<core::Deadlines*> deadlines;
   bool has_deadline = false;
   {
     const std::shared_lock asking(core::Keepers::all().lock().own());
-    for (DeviceState* device : visited_)
+    for (OpenDevice* device : visited_)
       if (device->may_name(object)) {
         device->visitors().enter();
         devices.push_back(device);
@@ -88,15 +87,15 @@ void RuntimeState::forget_object(Completion& object) noexcept {
   matching_engines_.for_each_used([&](core::MatchingEngine& engine) {
     if (has_deadline || engine.may_name(object)) engine.forget_object(object, *orphans, is_passed_on);
   });
-  for (DeviceState* device : devices) device->forget_object(object, *orphans);
+  for (OpenDevice* device : devices) device->forget_object(object, *orphans);
   await_orphans(*orphans, devices);
-  for (DeviceState* device : devices) device->visitors().leave();
+  for (OpenDevice* device : devices) device->visitors().leave();
   if (!orphans->ready()) name_orphans(std::move(orphans), object);
 }
 
 /// Waits until the operations that continue without the object have ended, as far as waiting is allowed.
 void RuntimeState::await_orphans(const core::Orphans& orphans,
-                                 std::span<DeviceState* const> devices) noexcept {
+                                 std::span<OpenDevice* const> devices) noexcept {
   if (orphans.ready()) return;
   // A thread inside the runtime may have read the object that it signals before that was changed.
   quiesce();
@@ -104,7 +103,7 @@ void RuntimeState::await_orphans(const core::Orphans& orphans,
   const auto limit = std::chrono::duration<double>(attributes_.seconds(Attribute::drain_timeout));
   const auto end = std::chrono::steady_clock::now() + limit;
   for (int round = 0; !orphans.ready() && std::chrono::steady_clock::now() < end; ++round) {
-    for (DeviceState* device : devices) device->progress_for_end();
+    for (OpenDevice* device : devices) device->progress_for_end();
     if (round < kYieldsOfEnd)
       std::this_thread::yield();
     else
@@ -114,7 +113,7 @@ void RuntimeState::await_orphans(const core::Orphans& orphans,
 
 /// A device closes: from now on no thread works in it for objects that are destroyed. The device itself ends
 /// its operations in progress.
-void RuntimeState::stop_visits(DeviceState& device) noexcept {
+void RuntimeState::stop_visits(OpenDevice& device) noexcept {
   {
     const std::lock_guard asking(core::Keepers::all().lock());
     std::erase(visited_, &device);

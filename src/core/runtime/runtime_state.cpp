@@ -2,7 +2,6 @@
 
 #include "base/rank_file.hpp"
 #include "core/diagnosis/counter_report.hpp"
-#include "core/runtime/device_state.hpp"
 
 #include <weft/error.hpp>
 
@@ -59,8 +58,9 @@ std::unique_ptr<core::MatchEventLog> make_matching_log(const base::Attributes& a
 }  // namespace
 
 RuntimeState::RuntimeState(base::Attributes attributes, std::unique_ptr<bootstrap::Bootstrap> bootstrap,
-                           const NetworkFactory& make_network)
-    : attributes_(std::move(attributes)),
+                           const NetworkFactory& make_network, DeviceFactory make_device)
+    : make_device_(std::move(make_device)),
+      attributes_(std::move(attributes)),
       bootstrap_(std::move(bootstrap)),
       rank_(bootstrap_->rank()),
       size_(bootstrap_->size()),
@@ -159,7 +159,7 @@ DeviceAttributes RuntimeState::device_limits() const noexcept {
           .unexpected_credits = number(Attribute::unexpected_credits)};
 }
 
-std::shared_ptr<DeviceState> RuntimeState::open_device(std::int32_t index) {
+std::shared_ptr<OpenDevice> RuntimeState::open_device(std::int32_t index) {
   base::refuse_in_forked_copy("Device");
   const std::lock_guard lock(mutex_);
   const auto count = static_cast<std::int32_t>(devices_.size());
@@ -170,7 +170,7 @@ std::shared_ptr<DeviceState> RuntimeState::open_device(std::int32_t index) {
                 std::to_string(count - 1) + " (attribute devices_max)");
   auto& slot = devices_[static_cast<std::size_t>(index)];
   if (slot != nullptr) throw Error("device " + std::to_string(index) + " is open already in this runtime");
-  auto device = std::make_shared<DeviceState>(*this, static_cast<std::uint32_t>(index));
+  auto device = make_device_(*this, static_cast<std::uint32_t>(index));
   slot = device.get();
   publish_closing();
   const std::lock_guard counting(counting_mutex_);
@@ -186,7 +186,7 @@ bool RuntimeState::has_device(std::uint32_t index) noexcept {
   return index < devices_.size() && devices_[index] != nullptr;
 }
 
-std::shared_ptr<DeviceState> RuntimeState::default_device() {
+std::shared_ptr<OpenDevice> RuntimeState::default_device() {
   const std::lock_guard lock(default_device_mutex_);
   if (default_device_ == nullptr) default_device_ = open_device(0);
   return default_device_;
@@ -223,14 +223,14 @@ core::Deadlines& RuntimeState::deadlines(std::uint32_t index) {
 void RuntimeState::close_matching_engine(std::uint32_t id) noexcept {
   core::MatchingEngine& engine = *matching_engines_.find(id);
   const std::lock_guard lock(mutex_);
-  DeviceState* device = nullptr;  // the device that tells the senders
-  for (DeviceState* open : devices_)
+  OpenDevice* device = nullptr;  // the device that tells the senders
+  for (OpenDevice* open : devices_)
     if (device == nullptr) device = open;
   engine.unlink_all([&](core::MatchRecord& record) {
     if (record.is_receive())
       core::end_unmatched(engine, record, Outcome::cancelled);
     else if (device != nullptr)
-      device->matched_messages().drop_probed(engine, record);
+      device->drop_unreceived(engine, record);
     else
       engine.release(record);
   });
@@ -244,8 +244,8 @@ void RuntimeState::find_silent_peers() noexcept {
   for (std::size_t place = 0; place < failures_.left_count(); ++place) {
     const int peer = failures_.left_at(place);
     if (failures_.is_silent(peer)) continue;
-    const auto has_buried = [peer](const DeviceState* device) {
-      return device == nullptr || device->failures().has_buried(peer);
+    const auto has_buried = [peer](const OpenDevice* device) {
+      return device == nullptr || device->has_buried(peer);
     };
     if (std::all_of(devices_.begin(), devices_.end(), has_buried)) failures_.set_silent(peer);
   }
@@ -292,26 +292,26 @@ void RuntimeState::device_closes() noexcept {
 void RuntimeState::publish_closing() noexcept {
   using enum network::Network::Closing;
   const auto open = std::count_if(devices_.begin(), devices_.end(),
-                                  [](const DeviceState* device) { return device != nullptr; });
+                                  [](const OpenDevice* device) { return device != nullptr; });
   network_->publish_closing(is_ending_                                                          ? runtime
                             : closing_devices_ != 0 && open == std::ptrdiff_t{closing_devices_} ? devices
                                                                                                 : no);
 }
 
-void RuntimeState::drop_unreceived(DeviceState& device) noexcept {
+void RuntimeState::drop_unreceived(OpenDevice& device) noexcept {
   matching_engines_.for_each([&](core::MatchingEngine& engine) {
     engine.unlink_where(
         [](const core::MatchRecord& record) { return record.is_linked() && !record.is_receive(); },
         [&](core::MatchRecord& record) {
           ++unreceived_;
-          device.matched_messages().drop_probed(engine, record);
+          device.drop_unreceived(engine, record);
         });
   });
 }
 
 void RuntimeState::quiesce() noexcept {
   const std::lock_guard lock(mutex_);
-  for (DeviceState* device : devices_)
+  for (OpenDevice* device : devices_)
     if (device != nullptr) device->quiesce();
 }
 

@@ -8,7 +8,6 @@
 #include "core/completion/exposures.hpp"
 #include "core/completion/object_end.hpp"
 #include "core/deadline/deadlines.hpp"
-#include "core/diagnosis/explainer.hpp"
 #include "core/matching/credits.hpp"
 #include "core/matching/matching_engines.hpp"
 #include "core/memory/regions.hpp"
@@ -16,7 +15,9 @@
 #include "core/peer/peer_failures.hpp"
 #include "core/protocol/context.hpp"
 #include "core/protocol/rendezvous/payload_device.hpp"
+#include "core/runtime/explainer.hpp"
 #include "core/runtime/host_table.hpp"
+#include "core/runtime/open_device.hpp"
 #include "core/runtime/runtime_users.hpp"
 #include "network/network.hpp"
 
@@ -32,8 +33,6 @@
 
 namespace weft::detail {
 
-class DeviceState;
-
 /// Makes the network that attributes and job ask for; supplied by api/, which knows the backends.
 using NetworkFactory = std::function<std::unique_ptr<network::Network>(
     bootstrap::Bootstrap&, const base::Attributes&, const core::HostTable&, PayloadLender& copier)>;
@@ -46,7 +45,7 @@ struct RuntimeAttachment {
 class RuntimeState final : private core::OperationKeeper {
  public:
   RuntimeState(base::Attributes attributes, std::unique_ptr<bootstrap::Bootstrap> bootstrap,
-               const NetworkFactory& make_network);
+               const NetworkFactory& make_network, DeviceFactory make_device);
   ~RuntimeState();
   RuntimeState(const RuntimeState&) = delete;
   RuntimeState& operator=(const RuntimeState&) = delete;
@@ -61,10 +60,10 @@ class RuntimeState final : private core::OperationKeeper {
   [[nodiscard]] RuntimeUsers& users() noexcept { return users_; }
   [[nodiscard]] core::Counters& counters() noexcept { return counters_; }
   /// The counters of all devices, and of what they share. Any thread, also inside handlers. In
-  /// core/diagnosis/counters.cpp.
+  /// core/runtime/runtime_counters.cpp.
   [[nodiscard]] RuntimeCounters all_counters() noexcept;
   /// Takes the peer and the object's id of an active message that was refused because the peer was not ready;
-  /// leaves them as they are where there was none. In core/diagnosis/counters.cpp.
+  /// leaves them as they are where there was none. In core/runtime/runtime_counters.cpp.
   void take_unready(std::int32_t& peer, std::int32_t& id) noexcept;
   [[nodiscard]] core::MatchingEngines& matching_engines() noexcept { return matching_engines_; }
   /// Cancels the engine's receives and drops its messages.
@@ -100,12 +99,12 @@ class RuntimeState final : private core::OperationKeeper {
   /// Limits that all devices have in common, also before one is open. Any thread.
   [[nodiscard]] DeviceAttributes device_limits() const noexcept;
   /// Opens the device `index`, or the lowest one that is not open. Throws weft::Error.
-  std::shared_ptr<DeviceState> open_device(std::int32_t index);
+  std::shared_ptr<OpenDevice> open_device(std::int32_t index);
   /// The device of endpoints that name none: device 0, opened at the first call.
-  std::shared_ptr<DeviceState> default_device();
+  std::shared_ptr<OpenDevice> default_device();
   /// A device begins to close; it is closing until forget_device().
   void device_closes() noexcept;
-  void stop_visits(DeviceState& device) noexcept;  // runtime_objects.cpp
+  void stop_visits(OpenDevice& device) noexcept;  // runtime_objects.cpp
   /// Makes a call that waits for other ranks, and sends meanwhile what was accepted. runtime_carry.cpp
   void carry_during(const std::function<void()>& call);
   void forget_device(std::uint32_t index) noexcept;
@@ -113,13 +112,13 @@ class RuntimeState final : private core::OperationKeeper {
   [[nodiscard]] bool is_ending() const noexcept { return is_ending_; }
   /// Called when the runtime ends: drops messages that have arrived and were never received; `device` tells
   /// their senders.
-  void drop_unreceived(DeviceState& device) noexcept;
+  void drop_unreceived(OpenDevice& device) noexcept;
   /// Threads that are about to park record here what they wait for; null: not recorded.
   [[nodiscard]] core::Waits* waits() noexcept {
     return explainer_ != nullptr ? &explainer_->waits() : nullptr;
   }
   /// Lists operations that have not ended, and in `notes` what could not be read. Any thread. In
-  /// core/diagnosis/pending_operations.cpp.
+  /// core/runtime/pending_operations.cpp.
   void describe(core::PendingList& list, std::vector<std::string>& notes);
   /// Null unless the attribute `trace` asks for one.
   [[nodiscard]] core::Tracer* tracer() noexcept { return tracer_.get(); }
@@ -141,7 +140,7 @@ class RuntimeState final : private core::OperationKeeper {
   // runtime_objects.cpp: completion objects that are destroyed
   [[nodiscard]] bool may_name(const Completion& object) noexcept override;
   void forget_object(Completion& object) noexcept override;
-  void await_orphans(const core::Orphans& orphans, std::span<DeviceState* const> devices) noexcept;
+  void await_orphans(const core::Orphans& orphans, std::span<OpenDevice* const> devices) noexcept;
   void name_orphans(std::unique_ptr<core::Orphans> orphans, const Completion& object) noexcept;
   void print_counters() noexcept;
   void publish_closing() noexcept;
@@ -151,6 +150,7 @@ class RuntimeState final : private core::OperationKeeper {
   void refuse_objects();
   void refuse_messages();
 
+  const DeviceFactory make_device_;
   const base::Attributes attributes_;
   const std::unique_ptr<bootstrap::Bootstrap> bootstrap_;
   const int rank_;
@@ -175,20 +175,20 @@ class RuntimeState final : private core::OperationKeeper {
   std::uint64_t unreceived_ = 0;  // messages dropped by drop_unreceived()
   core::PayloadDevice payload_device_;
   std::mutex mutex_;  // guards the members below; taken by set-up only
-  std::vector<DeviceState*> devices_;
+  std::vector<OpenDevice*> devices_;
   std::uint32_t closing_devices_ = 0;
   std::vector<std::unique_ptr<Completion>> kept_completions_;
   std::vector<std::unique_ptr<core::CreditLedgers>> credit_ledgers_;  // by device
   std::vector<std::unique_ptr<core::SendCredits>> send_credits_;      // by device
   std::mutex counting_mutex_;  // guards the two below; no thread waits while it holds this
-  std::vector<DeviceState*> counted_;
+  std::vector<OpenDevice*> counted_;
   // Changed with the lock of core::Keepers as well: the elements of deadlines_, and the devices that are not
   // closing.
   std::vector<core::Deadlines*> made_deadlines_;
-  std::vector<DeviceState*> visited_;
+  std::vector<OpenDevice*> visited_;
   RuntimeCounters of_closed_devices_;
   std::mutex default_device_mutex_;  // guards the member below; taken before mutex_
-  std::shared_ptr<DeviceState> default_device_;
+  std::shared_ptr<OpenDevice> default_device_;
   std::mutex attachment_mutex_;  // guards the member below
   std::unique_ptr<RuntimeAttachment> attachment_;
   std::unique_ptr<Explainer> explainer_;  // its thread reads all of the above

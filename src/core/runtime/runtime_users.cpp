@@ -3,7 +3,6 @@
 #include "core/runtime/runtime_users.hpp"
 
 #include "base/end_program.hpp"
-#include "core/runtime/device_state.hpp"
 #include "core/runtime/runtime_state.hpp"
 
 #include <string_view>
@@ -62,7 +61,7 @@ void RuntimeState::refuse_objects() {
   std::string user;
   {
     const std::lock_guard lock(mutex_);
-    for (DeviceState* device : devices_) {
+    for (OpenDevice* device : devices_) {
       if (device == nullptr) continue;
       if (user = device->user(); !user.empty()) break;
       if (device != default_device_.get()) user = "Device (index " + std::to_string(device->index()) + ")";
@@ -91,27 +90,6 @@ void RuntimeState::refuse_messages() {
                     (held == 1 ? "a Message still holds one of its packets"
                                : std::to_string(held) + " Messages still hold its packets") +
                     where + ": destroy messages, and objects that hold messages, first");
-}
-
-std::string DeviceState::user() const {
-  if (std::string user = runtime_.users().last(static_cast<int>(index_)); !user.empty()) return user;
-  const std::int32_t endpoints = endpoints_.load(std::memory_order_relaxed);
-  const std::string where = " (device " + std::to_string(index_) + ")";
-  if (endpoints < 0) return "SerialEndpoint" + where;
-  if (endpoints > 0) return "Endpoint" + where;
-  return probed_.load(std::memory_order_relaxed) != 0 ? "MatchedMessage" + where : std::string();
-}
-
-void DeviceState::refuse_users() const {
-  if (const std::string used_by = user(); !used_by.empty())
-    refuse_early_end(
-        "Device (index " + std::to_string(index_) + " of rank " + std::to_string(context_.rank) + ")",
-        used_by);
-}
-
-std::string DeviceState::name(const char* object) const {
-  return std::string(object) + " (device " + std::to_string(index_) + " of rank " +
-         std::to_string(context_.rank) + ")";
 }
 
 }  // namespace weft::detail

@@ -6,7 +6,7 @@
 #include <chrono>
 #include <utility>
 
-#include "core/runtime/device_state.hpp"
+#include "core/device/device_state.hpp"
 #include "core/runtime/runtime_state.hpp"
 
 namespace weft::stream {

@@ -1,6 +1,6 @@
 // A receive and its message in the table of a matching engine: without a network, one thread.
-#include "core/matching/match_table.hpp"
-#include "core/matching/record_pool.hpp"
+#include "core/matching/table/match_table.hpp"
+#include "core/matching/table/record_pool.hpp"
 
 #include <benchmark/benchmark.h>
 

@@ -1,7 +1,7 @@
 // A record of what happened in the matching engines of a rank, to be replayed on other engines.
 #pragma once
 
-#include "core/matching/match_key.hpp"
+#include "core/matching/table/match_key.hpp"
 
 #include <cstdint>
 #include <mutex>

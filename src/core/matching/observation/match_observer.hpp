@@ -2,9 +2,9 @@
 #pragma once
 
 #include "base/clock.hpp"
-#include "core/matching/match_key.hpp"
-#include "core/matching/match_link.hpp"
 #include "core/matching/observation/match_event_log.hpp"
+#include "core/matching/table/match_key.hpp"
+#include "core/matching/table/match_link.hpp"
 
 #include <weft/matching/counters.hpp>
 

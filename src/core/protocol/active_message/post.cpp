@@ -1,12 +1,12 @@
 // Posts of active messages that are not inlined: protocols other than one slot, refusals, the backlog.
 #include "base/memory/bulk_copy.hpp"
 #include "core/completion/signal_end.hpp"
-#include "core/deadline/timed_posts.hpp"
 #include "core/protocol/active_message/active_messages.hpp"
 #include "core/protocol/enqueue.hpp"
 #include "core/protocol/message_class.hpp"
 #include "core/protocol/post_checks.hpp"
 #include "core/protocol/submit.hpp"
+#include "core/protocol/timed_posts.hpp"
 #include "core/protocol/to_status.hpp"
 
 namespace weft::core {

@@ -1,8 +1,8 @@
 // Posts of receives on ordered engines.
-#include "core/deadline/timed_posts.hpp"
 #include "core/protocol/matched/engine_checks.hpp"
 #include "core/protocol/matched/receive_posts.hpp"
 #include "core/protocol/submit.hpp"
+#include "core/protocol/timed_posts.hpp"
 
 #include <weft/error.hpp>
 

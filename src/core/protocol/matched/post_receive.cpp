@@ -1,10 +1,10 @@
 // Posts of receives: checks, refusals, the backlog.
-#include "core/deadline/timed_posts.hpp"
 #include "core/matching/scattered_receive.hpp"
 #include "core/protocol/matched/engine_checks.hpp"
 #include "core/protocol/matched/receive_posts.hpp"
 #include "core/protocol/post_checks.hpp"
 #include "core/protocol/submit.hpp"
+#include "core/protocol/timed_posts.hpp"
 
 #include <weft/error.hpp>
 

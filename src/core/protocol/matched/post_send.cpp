@@ -1,10 +1,10 @@
 // Posts of sends: checks, refusals, the backlog.
-#include "core/deadline/timed_posts.hpp"
 #include "core/protocol/enqueue.hpp"
 #include "core/protocol/matched/engine_checks.hpp"
 #include "core/protocol/matched/send_posts.hpp"
 #include "core/protocol/post_checks.hpp"
 #include "core/protocol/submit.hpp"
+#include "core/protocol/timed_posts.hpp"
 
 #include <algorithm>
 #include <memory>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/memory/bulk_copy.hpp"
-#include "core/deadline/timed_posts.hpp"
+#include "core/protocol/timed_posts.hpp"
 
 #include <weft/packet.hpp>
 #include <weft/types.hpp>

@@ -1,4 +1,4 @@
-#include "core/matching/match_key.hpp"
+#include "core/matching/table/match_key.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // A match table of records with numbers, serial or shared.
 #pragma once
 
-#include "core/matching/match_table.hpp"
+#include "core/matching/table/match_table.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "core/matching/record_pool.hpp"
+#include "core/matching/table/record_pool.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,0 +1,120 @@
+#include "core/device/blocking.hpp"
+
+#include "core/deadline/timeout.hpp"
+#include "core/device/call_name.hpp"
+#include "core/device/until_accepted.hpp"
+#include "core/wait/one_message.hpp"
+
+namespace weft::core {
+
+using detail::OneMessage;
+using detail::TimeLeft;
+using detail::WaitPlace;
+
+Outcome send_am(detail::DeviceState& device, int peer, RemoteCompletion remote, Bytes bytes,
+                const ActiveMessageOptions& options, const std::source_location& where, Caller caller) {
+  ActiveMessageOptions patient = options;
+  OneMessage sent;
+  const bool wait_for_buffer =
+      options.completion == nullptr &&
+      (options.timeout.count() != 0 || !device.active_messages().is_copied(bytes.size()));
+  if (wait_for_buffer) {
+    patient.completion = &sent;
+    patient.may_complete_now = true;
+  }
+  patient.may_retry = true;
+  const WaitPlace place{"an active message to be sent", where, peer};
+  const TimeLeft time_left(options.timeout);
+  const Status status = device.until_accepted(
+      [&] {
+        patient.timeout = time_left.left();
+        return named("send_am", "post_am",
+                     [&] { return device.active_messages().post(peer, remote, bytes, patient, caller); });
+      },
+      place, caller.exclusive, remote.id());
+  if (!wait_for_buffer || !status.is_posted()) return Outcome::ok;
+  device.wait_for(sent, place, caller.exclusive);
+  return sent.take().outcome();
+}
+
+namespace {
+
+template <class Post>
+Outcome send_by(detail::DeviceState& device, int peer, const SendOptions& options,
+                const std::source_location& where, Caller caller, const Post& post) {
+  SendOptions patient = options;
+  patient.may_retry = true;
+  OneMessage sent;
+  if (options.completion == nullptr) {
+    patient.completion = &sent;
+    patient.may_complete_now = true;
+  }
+  const WaitPlace place{"a send", where, peer};
+  const TimeLeft time_left(options.timeout);
+  const Status status = device.until_accepted(
+      [&] {
+        patient.timeout = time_left.left();
+        return named("send", "post_send", [&] { return post(patient); });
+      },
+      place, caller.exclusive);
+  if (options.completion != nullptr || !status.is_posted()) return Outcome::ok;
+  device.wait_for(sent, place, caller.exclusive);
+  return sent.take().outcome();
+}
+
+template <class Post>
+Message receive_by(detail::DeviceState& device, const ReceiveOptions& options,
+                   const std::source_location& where, Caller caller, const Post& post) {
+  OneMessage one;
+  Message arrived;
+  ReceiveOptions patient = options;
+  patient.completion = &one;
+  patient.may_retry = true;
+  patient.may_complete_now = true;
+  patient.arrived = &arrived;
+  const WaitPlace place{"a receive", where};
+  const TimeLeft time_left(options.timeout);
+  const Status status = device.until_accepted(
+      [&] {
+        patient.timeout = time_left.left();
+        return named("receive", "post_receive", [&] { return post(patient); });
+      },
+      place, caller.exclusive);
+  if (status.is_done()) return arrived;
+  device.wait_for(one, place, caller.exclusive);
+  return one.take();
+}
+
+}  // namespace
+
+Outcome send(detail::DeviceState& device, int peer, std::uint64_t tag, Bytes bytes,
+             const SendOptions& options, const std::source_location& where, Caller caller) {
+  return send_by(device, peer, options, where, caller, [&](const SendOptions& patient) {
+    return device.sends().post(peer, tag, bytes, patient, caller);
+  });
+}
+
+Outcome send(detail::DeviceState& device, int peer, std::uint64_t tag, std::span<const Bytes> parts,
+             const SendOptions& options, const std::source_location& where, Caller caller) {
+  return send_by(device, peer, options, where, caller, [&](const SendOptions& patient) {
+    return device.sends().post(peer, tag, parts, patient, caller);
+  });
+}
+
+Message receive(detail::DeviceState& device, int source, std::uint64_t tag, MutableBytes buffer,
+                const ReceiveOptions& options, const std::source_location& where, Caller caller) {
+  return receive_by(device, options, where, caller, [&](const ReceiveOptions& patient) {
+    return patient.timeout.count() == 0 ? device.receives().post(source, tag, buffer, patient)
+                                        : device.receives().post_within(source, tag, buffer, patient);
+  });
+}
+
+Message receive(detail::DeviceState& device, int source, std::uint64_t tag,
+                std::span<const MutableBytes> buffers, const ReceiveOptions& options,
+                const std::source_location& where, Caller caller) {
+  return receive_by(device, options, where, caller, [&](const ReceiveOptions& patient) {
+    return device.receives().post_parts(source, tag, buffers, patient);
+  });
+}
+
+}  // namespace weft::core

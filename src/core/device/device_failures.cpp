@@ -1,0 +1,130 @@
+#include "core/device/device_failures.hpp"
+
+#include "base/clock.hpp"
+#include "concurrent/thread_number.hpp"
+#include "core/runtime/runtime_state.hpp"
+
+#include <string>
+
+namespace weft::core {
+
+namespace {
+
+// Progress calls of a thread between checks while peers are awaited; prime, so that each of several devices
+// gets its turn.
+constexpr std::uint32_t kCheckEvery = 251;
+constexpr std::int64_t kLookAgainEvery = 10'000'000;  // nanoseconds, once a peer has left
+
+}  // namespace
+
+DeviceFailures::DeviceFailures(detail::RuntimeState& runtime, const Context& context,
+                               const std::unique_ptr<network::Port>& port, const Operations& operations,
+                               concurrent::OwnedTryLock<>& working)
+    : runtime_(runtime),
+      context_(context),
+      port_(port),
+      operations_(operations),
+      working_(working),
+      word_(&runtime.failures().word()),
+      buried_(new std::atomic<bool>[static_cast<std::size_t>(runtime.size())]()) {
+  if (!runtime.failures().is_told()) expect_nothing_of_peers();
+}
+
+void DeviceFailures::check(bool exclusive) noexcept {
+  thread_local std::uint32_t calls = 0;
+  const bool is_time = ++calls % kCheckEvery == 0;
+  const std::uint32_t failures = word_->load(std::memory_order_relaxed);
+  if (failures != 0 && (is_time || failures != handled_.load(std::memory_order_relaxed)))
+    handle(failures, exclusive);
+  if (is_time) end_lost_operations(exclusive);
+}
+
+void DeviceFailures::end_lost_operations(bool exclusive) noexcept {
+  // Also called by waits, outside of progress.
+  const SignalScope scope(context_.ends);
+  if (const std::uint32_t failures = word_->load(std::memory_order_relaxed); failures != 0)
+    handle(failures, exclusive);
+  if (port_->is_cut_off()) expect_nothing_of_peers();
+  operations_.rendezvous.end_lost_operations(buried_.get());
+  operations_.one_sided.end_lost_operations(buried_.get());
+}
+
+/// The departure of a peer will not be reported any more, or nothing is delivered any more: has_left() is
+/// final.
+void DeviceFailures::expect_nothing_of_peers() noexcept {
+  for (int peer = 0; peer < runtime_.size(); ++peer) buried_[peer].store(true, std::memory_order_release);
+}
+
+void DeviceFailures::handle(std::uint32_t failures, bool exclusive) noexcept {
+  if (!reclaiming_.enter(concurrent::thread_number())) return;
+  PeerFailures& peers = runtime_.failures();
+  if (failures != handled_.load(std::memory_order_relaxed)) {
+    if (!peers.update()) {
+      reclaiming_.leave();
+      return;
+    }
+    const bool is_complete = reclaim(exclusive);
+    operations_.rendezvous.end_lost_operations(buried_.get());
+    operations_.one_sided.end_lost_operations(buried_.get());
+    if (is_complete) handled_.store(failures, std::memory_order_relaxed);
+    runtime_.find_silent_peers();
+  }
+  const std::int64_t now = base::now_ns();
+  if (const std::uint32_t silent = peers.silent(); silent != ended_silent_ || now >= next_look_) {
+    next_look_ = now + kLookAgainEvery;
+    ended_silent_ = silent;
+    runtime_.find_silent_peers();
+    runtime_.end_receives_from_silent_peers(context_.device);
+    if (peers.count() != 0) end_what_needs_all_ranks(exclusive);
+  }
+  reclaiming_.leave();
+}
+
+/// Gives up what the port keeps for peers that have left. Returns true when that is done for all of them.
+bool DeviceFailures::reclaim(bool exclusive) noexcept {
+  const PeerFailures& peers = runtime_.failures();
+  bool is_complete = true;
+  for (std::size_t place = 0; place < peers.left_count(); ++place) {
+    const int peer = peers.left_at(place);
+    std::atomic<bool>& is_buried = buried_[peer];
+    if (is_buried.load(std::memory_order_relaxed)) continue;
+    if (!port_->reclaim(peer, exclusive)) {
+      is_complete = false;
+      continue;
+    }
+    // Pairs with the acquire in has_buried().
+    is_buried.store(true, std::memory_order_release);
+    runtime_.log().in(base::LogModule::failure).info([&] {
+      return "device " + std::to_string(context_.device) + " has given up what it kept for rank " +
+             std::to_string(peer) + (peers.knows(peer) ? ", which has failed" : ", which has left");
+    });
+  }
+  return is_complete;
+}
+
+/// Ends queued posts and announced sends that need all ranks. Posted receives belong to no single device;
+/// they end elsewhere.
+void DeviceFailures::end_what_needs_all_ranks(bool exclusive) noexcept {
+  MatchingEngines& engines = runtime_.matching_engines();
+  bool is_used = false;
+  engines.for_each([&](const MatchingEngine& engine) { is_used = is_used || engine.needs_all_ranks(); });
+  if (!is_used || !working_.enter(concurrent::thread_number())) return;
+  const auto needs_all_ranks = [&](const PendingPost& post) {
+    const MatchingEngine* engine = nullptr;
+    if (const auto* send = std::get_if<PendingSend>(&post.other);
+        send != nullptr && post.operation == Operation::send)
+      engine = engines.find(send->options.engine);
+    else if (const auto* receive = std::get_if<PendingReceive>(&post.other);
+             receive != nullptr && post.operation == Operation::receive)
+      engine = engines.find(receive->options.engine);
+    return engine != nullptr && engine->needs_all_ranks();
+  };
+  Backlog& backlog = operations_.backlog;
+  if (!backlog.empty())
+    backlog.take_out(needs_all_ranks,
+                     [&](PendingPost& post) { operations_.queued.end(post, Outcome::peer_failed); });
+  operations_.rendezvous.cancel(operations_.deadlines, true, exclusive);
+  working_.leave();
+}
+
+}  // namespace weft::core

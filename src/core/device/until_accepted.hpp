@@ -1,0 +1,35 @@
+// Blocking posts: post again, and progress, until the post is accepted.
+#pragma once
+
+#include "core/device/device_state.hpp"
+#include "core/device/waiting.hpp"
+#include "core/runtime/runtime_state.hpp"
+#include "core/wait/spin.hpp"
+
+namespace weft::detail {
+
+template <class Post>
+Status DeviceState::until_accepted(const Post& post, const WaitPlace& place, bool exclusive,
+                                   std::int32_t remote_id) {
+  core::WaitScope explained(runtime_.waits(), place, nullptr, static_cast<std::int32_t>(index_), remote_id);
+  Spin spin(spin_ns_, core_share());
+  UnwokenPauses pauses;
+  for (;;) {
+    const Status status = post();
+    if (status.is_accepted()) {
+      // The caller need not progress after a blocking call.
+      while (context_.stages && !context_.port->flush(exclusive)) progress(exclusive);
+      return status;
+    }
+    if (progress(exclusive) != 0) {
+      spin.restart();
+      pauses.restart();
+    } else if (!spin.goes_on()) {
+      explained.enter(core::SignalScope::is_inside(ends_));
+      explained.note_refusal(status.reason());
+      pauses.pause(spin);
+    }
+  }
+}
+
+}  // namespace weft::detail

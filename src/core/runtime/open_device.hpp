@@ -1,0 +1,94 @@
+// A device as its runtime sees it: what the runtime asks of devices that are open, without knowing how they
+// are composed.
+#pragma once
+
+#include <weft/counters.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace weft {
+class Completion;
+}
+
+namespace weft::core {
+class MatchingEngine;
+class Orphans;
+class PendingList;
+struct MatchRecord;
+}  // namespace weft::core
+
+namespace weft::detail {
+
+class RuntimeState;
+
+/// The threads that work in a device for objects that are being destroyed; the device does not end meanwhile.
+class Visitors {
+ public:
+  /// Needs the lock of Keepers, and the device must be listed by the runtime.
+  void enter() noexcept { count_.fetch_add(1, std::memory_order_relaxed); }
+  void leave() noexcept { count_.fetch_sub(1, std::memory_order_release); }
+  [[nodiscard]] bool any() const noexcept { return count_.load(std::memory_order_acquire) != 0; }
+
+ private:
+  std::atomic<std::uint32_t> count_{0};
+};
+
+class OpenDevice {
+ public:
+  virtual ~OpenDevice() = default;
+  OpenDevice(const OpenDevice&) = delete;
+  OpenDevice& operator=(const OpenDevice&) = delete;
+
+  [[nodiscard]] std::uint32_t index() const noexcept { return index_; }
+  [[nodiscard]] Visitors& visitors() noexcept { return visitors_; }
+
+  /// The counts since the device was opened. Any thread.
+  [[nodiscard]] virtual RuntimeCounters counters() noexcept = 0;
+  /// Takes the peer and the object's id of the active message that was refused last because the peer was not
+  /// ready; false: there was none. Any thread.
+  virtual bool take_unready(std::int32_t& peer, std::int32_t& id) noexcept = 0;
+  /// "Endpoint (device 3)": an object of the program that uses the device; empty: there is none. Any thread.
+  [[nodiscard]] virtual std::string user() const = 0;
+  /// Sends what was accepted, and posts again what was refused since, but for a SerialEndpoint; delivers
+  /// nothing. Returns true when something refused is left that this can send. Any thread.
+  virtual bool carry() noexcept = 0;
+  /// Waits until threads that are inside of a progress call now have left it.
+  virtual void quiesce() noexcept = 0;
+  /// Lists operations that have not ended. Any thread. Returns false when a thread stays inside progress, so
+  /// that the backlog could not be read.
+  virtual bool describe(core::PendingList& list) noexcept = 0;
+  virtual void describe_refusals(std::vector<std::string>& notes) const = 0;
+  /// Posts that the network has refused and that wait for a progress call. Approximate; any thread.
+  [[nodiscard]] virtual std::size_t refused_posts() const noexcept = 0;
+  /// Returns true when nothing of this peer, which has left, will be delivered any more. Any thread.
+  [[nodiscard]] virtual bool has_buried(int peer) const noexcept = 0;
+  /// Drops a message that nobody will receive, and tells its sender. Under the lock of the engine.
+  virtual void drop_unreceived(core::MatchingEngine& engine, core::MatchRecord& record) noexcept = 0;
+
+  // Completion objects that are destroyed.
+
+  /// Returns true when an operation of the device may signal the object. Any thread; never waits.
+  [[nodiscard]] virtual bool may_name(const Completion& object) const noexcept = 0;
+  /// Ends the operations that name the object, or makes them signal `instead`. Any thread.
+  virtual void forget_object(const Completion& object, core::Orphans& instead) noexcept = 0;
+  /// One progress call, by any thread that may make it.
+  virtual void progress_for_end() noexcept = 0;
+
+ protected:
+  explicit OpenDevice(std::uint32_t index) noexcept : index_(index) {}
+
+  const std::uint32_t index_;
+
+ private:
+  Visitors visitors_;
+};
+
+/// Opens the device `index` of a runtime; supplied by api/, which knows what a device is composed of.
+using DeviceFactory = std::function<std::shared_ptr<OpenDevice>(RuntimeState&, std::uint32_t index)>;
+
+}  // namespace weft::detail
