@@ -110,7 +110,7 @@ endif()
 # A shared libweft hides what its network tcp and the port tcp have in common: then both have it.
 set(weft_parcel_shares)
 if(BUILD_SHARED_LIBS)
-  foreach(name sockets/addresses sockets/tcp_socket base/descriptor base/parse base/system_call base/host/host)
+  foreach(name sockets/addresses sockets/tcp_socket base/descriptor base/text/parse base/system_call base/host/host)
     list(APPEND weft_parcel_shares "${PROJECT_SOURCE_DIR}/src/${name}.cpp")
   endforeach()
 endif()

@@ -6,7 +6,7 @@
 #include "base/agreed_attributes.hpp"
 #include "base/host/host_name.hpp"
 #include "bootstrap/agreement.hpp"
-#include "network/session/message_format.hpp"
+#include "network/session/link/message_format.hpp"
 #include "network/shm/segment/layout.hpp"
 
 namespace weft {

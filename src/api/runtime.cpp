@@ -9,7 +9,7 @@
 #include "base/fork_watch.hpp"
 #include "bootstrap/agreement.hpp"
 #include "bootstrap/in_process/hub.hpp"
-#include "bootstrap/select.hpp"
+#include "bootstrap/selection/select.hpp"
 #include "core/device/device_state.hpp"
 #include "core/runtime/runtime_state.hpp"
 #include "core/wait/home_processor.hpp"

@@ -11,7 +11,7 @@
 
 #include "base/job_variables.hpp"
 #include "base/log.hpp"
-#include "base/parse.hpp"
+#include "base/text/parse.hpp"
 
 namespace weft::base {
 namespace {

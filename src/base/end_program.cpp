@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "base/host/uninterrupted.hpp"
+#include "base/uninterrupted.hpp"
 
 namespace weft::base {
 

@@ -13,7 +13,7 @@
 #include <mutex>
 #include <string>
 
-#include "base/host/uninterrupted.hpp"
+#include "base/uninterrupted.hpp"
 
 namespace weft::base {
 

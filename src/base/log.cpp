@@ -12,7 +12,7 @@
 
 #include "base/attributes.hpp"
 #include "base/clock.hpp"
-#include "base/host/uninterrupted.hpp"
+#include "base/uninterrupted.hpp"
 
 namespace weft::base {
 

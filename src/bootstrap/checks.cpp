@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "base/parse.hpp"
+#include "base/text/parse.hpp"
 #include "bootstrap/bootstrap.hpp"
 
 namespace weft::bootstrap {

@@ -1,8 +1,8 @@
 #include "sockets/addresses.hpp"
 
 #include "base/host/host.hpp"
-#include "base/parse.hpp"
 #include "base/system_call.hpp"
+#include "base/text/parse.hpp"
 
 #include <weft/error.hpp>
 

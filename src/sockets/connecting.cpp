@@ -1,7 +1,7 @@
 #include "sockets/connecting.hpp"
 
-#include "base/host/uninterrupted.hpp"
 #include "base/system_call.hpp"
+#include "base/uninterrupted.hpp"
 #include "sockets/tcp_socket.hpp"
 
 #include <weft/error.hpp>

@@ -1,7 +1,7 @@
 #include "sockets/tcp_socket.hpp"
 
-#include "base/parse.hpp"
 #include "base/system_call.hpp"
+#include "base/text/parse.hpp"
 
 #include <weft/error.hpp>
 

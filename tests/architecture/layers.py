@@ -136,3 +136,39 @@ def check_includes(root, layers):
             elif target_place.layer == place.layer and target_place.member != place.member:
                 faults.append(f"{where}: siblings of layer '{place.layer}' do not include each other")
     return faults
+
+
+def folder_circles(root, tops=("src", "tools")):
+    """The circles of folders, each as a sorted list: a folder is a floor, so nothing that it includes leads back to it. A folder and
+    those below it are different floors. Each circle comes with the includes that close it."""
+    includes = {}
+    for path in source_files(root):
+        if path.parts[0] not in tops:
+            continue
+        for line in (root / path).read_text(errors="replace").splitlines():
+            match = INCLUDE.match(line)
+            target = match and match.group(1) and resolve(root, path, match.group(1), None)
+            if target and Path(target).parent != path.parent:
+                folders = includes.setdefault(path.parent.as_posix(), {})
+                folders.setdefault(Path(target).parent.as_posix(), set()).add(f"{path} includes {target}")
+    circles, seen = [], set()
+    for folder in sorted(includes):
+        if folder in seen:
+            continue
+        circle = {each for each in reached(includes, folder) if folder in reached(includes, each)}
+        if circle:
+            seen |= circle
+            circles.append((sorted(circle), sorted(line for each in circle for other, lines in includes[each].items() if other in circle
+                                                   for line in lines)))
+    return circles
+
+
+def reached(includes, folder):
+    """The folders to which includes lead from one, itself only by a circle."""
+    found, open_ends = set(), [folder]
+    while open_ends:
+        for other in includes.get(open_ends.pop(), {}):
+            if other not in found:
+                found.add(other)
+                open_ends.append(other)
+    return found

@@ -11,6 +11,8 @@ import layers
 ROOT = Path(os.environ.get("WEFTDEV_SOURCE_DIR", Path(__file__).resolve().parents[2]))
 NORMAL_LENGTH = 400
 GREATEST_LENGTH = 600
+# Rows of the table that stand for a file, and why: it chooses among what lies beside it. None may be added.
+SINGLE_FILES = ["src/parcel/parcel_runtime.cpp"]
 COUNTED_SUFFIXES = layers.SOURCE_SUFFIXES | {".py", ".sh", ".cmake"}
 
 TABLE = """
@@ -34,6 +36,17 @@ class TheTreeOfThisProject(unittest.TestCase):
         faults = layers.check_includes(ROOT, table)
         if faults:
             self.fail("\n" + "\n".join(faults))
+
+    def test_no_folders_include_each_other(self):
+        for circle, includes in layers.folder_circles(ROOT):
+            with self.subTest(circle=circle):
+                self.fail("\n".join(["these folders include each other:", *circle, "by:", *includes]))
+
+    def test_the_table_names_folders_and_not_single_files_of_the_library(self):
+        table = layers.read_table((ROOT / "docs" / "internals" / "architecture.md").read_text())
+        files = [pattern.text for layer in table for pattern in layer.patterns
+                 if pattern.text.startswith("src/") and not pattern.text.endswith("/")]
+        self.assertEqual(files, SINGLE_FILES)
 
     def test_files_stay_short(self):
         long, too_long = [], []
@@ -90,6 +103,19 @@ class TheCheckItself(unittest.TestCase):
     def test_reports_alternatives_that_include_each_other(self):
         files = {"src/core/packet/pool.hpp": '#include "core/memory/region.hpp"\n', "src/core/memory/region.hpp": ""}
         self.assertIn("siblings of layer 'parts'", "\n".join(self.faults(files)))
+
+    def test_reports_folders_that_include_each_other(self):
+        files = {"src/a/a.hpp": '#include "b/c/c.hpp"\n', "src/b/c/c.hpp": '#include "d/d.hpp"\n', "src/d/d.hpp": "",
+                 "src/d/more.cpp": '#include "a/a.hpp"\n', "src/e/e.cpp": '#include "a/a.hpp"\n#include "e/own.hpp"\n', "src/e/own.hpp": ""}
+        with tempfile.TemporaryDirectory() as directory:
+            root = Path(directory)
+            for name, text in files.items():
+                (root / name).parent.mkdir(parents=True, exist_ok=True)
+                (root / name).write_text(text)
+            [(circle, includes)] = layers.folder_circles(root)
+        self.assertEqual(circle, ["src/a", "src/b/c", "src/d"])
+        self.assertIn("src/d/more.cpp includes src/a/a.hpp", includes)
+        self.assertEqual(len(includes), 3)
 
     def test_reports_an_interface_that_includes_its_backend(self):
         files = {"src/network/network.hpp": '#include "network/shm/ring.hpp"\n', "src/network/shm/ring.hpp": ""}

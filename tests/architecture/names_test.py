@@ -72,14 +72,14 @@ class TheCheckItself(unittest.TestCase):
         self.assertEqual(self.faults(names), "")
 
     def test_accepts_a_role(self):
-        self.assertEqual(self.faults(["src/network/shm/port.hpp", "src/network/sim/port.cpp"], {"port"}), "")
+        self.assertEqual(self.faults(["src/network/shm/port/port.hpp", "src/network/sim/port.cpp"], {"port"}), "")
 
     def test_reports_two_modules_of_one_name(self):
         faults = self.faults(["src/core/wait/patience.hpp", "src/network/shm/patience.cpp"])
         self.assertIn("'patience' names different things: src/core/wait/patience, src/network/shm/patience", faults)
 
     def test_reports_a_role_that_nothing_shares(self):
-        self.assertIn("the role 'port' is shared by no two modules", self.faults(["src/network/shm/port.hpp"], {"port"}))
+        self.assertIn("the role 'port' is shared by no two modules", self.faults(["src/network/shm/port/port.hpp"], {"port"}))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 #include "info/report.hpp"
 
-#include "bootstrap/contact/pmix/pmix.hpp"
-#include "bootstrap/select.hpp"
+#include "bootstrap/launchers/pmix/pmix.hpp"
+#include "bootstrap/selection/select.hpp"
 
 #include <weft/error.hpp>
 #include <weft/networks.hpp>

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "base/parse.hpp"
+#include "base/text/parse.hpp"
 #include "common/wrapped_text.hpp"
 #include "info/report.hpp"
 

@@ -9,7 +9,7 @@
 #include <optional>
 #include <string_view>
 
-#include "base/parse.hpp"
+#include "base/text/parse.hpp"
 #include "perf/libraries/catalogue.hpp"
 
 namespace weft::tools::perf {

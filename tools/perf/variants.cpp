@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "base/parse.hpp"
+#include "base/text/parse.hpp"
 #include "perf/workloads/variant_text.hpp"
 
 namespace weft::tools::perf {

@@ -14,8 +14,8 @@
 
 #include "base/attributes.hpp"
 #include "base/descriptor.hpp"
-#include "base/hex.hpp"
 #include "base/system_call.hpp"
+#include "base/text/hex.hpp"
 #include "perf/libraries/plugin_host.hpp"
 #include "perf/measure/child_process.hpp"
 #include "perf/measure/own_path.hpp"

@@ -7,11 +7,11 @@
 #include <cstdio>
 #include <string_view>
 
-#include "run/environment.hpp"
 #include "run/front.hpp"
 #include "run/hosts/agent.hpp"
-#include "run/options.hpp"
-#include "run/program.hpp"
+#include "run/job/options.hpp"
+#include "run/ranks/environment.hpp"
+#include "run/ranks/program.hpp"
 
 namespace weft::tools {
 

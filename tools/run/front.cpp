@@ -18,7 +18,7 @@
 #include "base/system_call.hpp"
 #include "run/explain/explanation.hpp"
 #include "run/guardian.hpp"
-#include "run/processes.hpp"
+#include "run/ranks/processes.hpp"
 
 namespace weft::tools::run {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "run/options.hpp"
+#include "run/job/options.hpp"
 
 namespace weft::tools::run {
 

@@ -21,12 +21,12 @@
 #include <utility>
 
 #include "base/job_variables.hpp"
-#include "base/parse.hpp"
 #include "base/system_call.hpp"
+#include "base/text/parse.hpp"
 #include "bootstrap/job_id.hpp"
-#include "run/binding.hpp"
-#include "run/environment.hpp"
-#include "run/processes.hpp"
+#include "run/ranks/binding.hpp"
+#include "run/ranks/environment.hpp"
+#include "run/ranks/processes.hpp"
 #include "run/start/start_processors.hpp"
 
 namespace weft::tools::run {

@@ -11,9 +11,9 @@
 #include "bootstrap/local/server.hpp"
 #include "run/explain/explanation.hpp"
 #include "run/hosts/remote_job.hpp"
-#include "run/options.hpp"
-#include "run/output.hpp"
-#include "run/spawn.hpp"
+#include "run/job/options.hpp"
+#include "run/ranks/output.hpp"
+#include "run/ranks/spawn.hpp"
 #include "run/start/input.hpp"
 
 namespace weft::tools::run {

@@ -5,7 +5,7 @@
 
 #include "base/clock.hpp"
 #include "run/guardian.hpp"
-#include "run/processes.hpp"
+#include "run/ranks/processes.hpp"
 
 namespace weft::tools::run {
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/clock.hpp"
-#include "base/parse.hpp"
+#include "base/text/parse.hpp"
 #include "run/guardian.hpp"
 
 namespace weft::tools::run {

@@ -1,5 +1,5 @@
 #include "command.hpp"
-#include "base/parse.hpp"
+#include "base/text/parse.hpp"
 #include "common/commands/command_line.hpp"
 #include "common/commands/option_values.hpp"
 #include "common/machine/provenance.hpp"

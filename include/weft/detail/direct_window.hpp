@@ -12,7 +12,7 @@ namespace weft::detail {
 /// The mapping of a peer's region; copied freely, valid for the life of the runtime. The owner changes
 /// `generation_there` when it releases the region: an access that begins later is refused, one that has begun
 /// ends in memory that is not read any more. The mapping ends with the region; its addresses are not reused
-/// until no access can still be under way (src/network/shm/memory/retired_ranges.hpp).
+/// until no access can still be under way (src/network/shm/segment/retired_ranges.hpp).
 struct DirectWindow {
   std::byte* base = nullptr;
   std::uint64_t size = 0;

@@ -1,6 +1,6 @@
 #include "base/memory/guarded_copy.hpp"
 
-#include "base/host/uninterrupted.hpp"
+#include "base/uninterrupted.hpp"
 
 #include <linux/futex.h>
 #include <sys/mman.h>

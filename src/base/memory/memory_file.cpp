@@ -9,8 +9,8 @@
 
 #include <cerrno>
 
-#include "base/host/uninterrupted.hpp"
 #include "base/system_call.hpp"
+#include "base/uninterrupted.hpp"
 
 namespace weft::base {
 namespace {

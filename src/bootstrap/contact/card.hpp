@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "bootstrap/bootstrap.hpp"
-#include "bootstrap/contact/launcher_exchange.hpp"
+#include "bootstrap/launchers/launcher_exchange.hpp"
 #include "sockets/key_derivation.hpp"
 
 namespace weft::bootstrap::contact {

@@ -5,11 +5,11 @@
 #include <cstdlib>
 #include <optional>
 
-#include "base/parse.hpp"
-#include "bootstrap/contact/environment/environment.hpp"
+#include "base/text/parse.hpp"
 #include "bootstrap/contact/join.hpp"
-#include "bootstrap/contact/mpi/mpi.hpp"
-#include "bootstrap/contact/pmix/pmix.hpp"
+#include "bootstrap/launchers/environment/environment.hpp"
+#include "bootstrap/launchers/mpi/mpi.hpp"
+#include "bootstrap/launchers/pmix/pmix.hpp"
 
 namespace weft::bootstrap::contact {
 

@@ -16,9 +16,9 @@
 
 #include "base/clock.hpp"
 #include "base/log.hpp"
-#include "base/parse.hpp"
 #include "base/signals_blocked.hpp"
 #include "base/system_call.hpp"
+#include "base/text/parse.hpp"
 #include "bootstrap/local/server.hpp"
 #include "bootstrap/relay/agent.hpp"
 #include "bootstrap/relay/root.hpp"

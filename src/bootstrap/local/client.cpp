@@ -16,7 +16,7 @@
 #include "base/fork_watch.hpp"
 #include "base/host/host.hpp"
 #include "base/log.hpp"
-#include "base/parse.hpp"
+#include "base/text/parse.hpp"
 #include "bootstrap/agreement.hpp"
 #include "bootstrap/checks.hpp"
 #include "bootstrap/job_id.hpp"

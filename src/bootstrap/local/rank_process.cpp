@@ -8,7 +8,7 @@
 #include <cerrno>
 
 #include "base/descriptor.hpp"
-#include "base/host/uninterrupted.hpp"
+#include "base/uninterrupted.hpp"
 
 namespace weft::bootstrap::local {
 

@@ -10,9 +10,9 @@
 #include <cstdint>
 #include <utility>
 
-#include "base/host/uninterrupted.hpp"
 #include "base/signals_blocked.hpp"
 #include "base/system_call.hpp"
+#include "base/uninterrupted.hpp"
 
 namespace weft::bootstrap::local {
 

@@ -1,6 +1,6 @@
 #include "core/diagnosis/counter_report.hpp"
 
-#include "base/json_writer.hpp"
+#include "base/text/json_writer.hpp"
 
 #include <algorithm>
 #include <array>

@@ -2,7 +2,7 @@
 
 #include <weft/detail/wait_condition.hpp>
 
-#include "base/json_writer.hpp"
+#include "base/text/json_writer.hpp"
 
 #include <cstdio>
 #include <string_view>

@@ -1,8 +1,8 @@
 #include "core/diagnosis/trace.hpp"
 
-#include "base/host/uninterrupted.hpp"
-#include "base/json_writer.hpp"
 #include "base/rank_file.hpp"
+#include "base/text/json_writer.hpp"
+#include "base/uninterrupted.hpp"
 #include "concurrent/thread_number.hpp"
 
 #include <weft/error.hpp>

@@ -1,5 +1,5 @@
 // The counters of a runtime: the sum over its devices, and what they share.
-#include "base/host/uninterrupted.hpp"
+#include "base/uninterrupted.hpp"
 #include "core/diagnosis/counter_report.hpp"
 #include "core/runtime/runtime_state.hpp"
 

@@ -118,7 +118,7 @@ class RuntimeState final : private core::OperationKeeper {
     return explainer_ != nullptr ? &explainer_->waits() : nullptr;
   }
   /// Lists operations that have not ended, and in `notes` what could not be read. Any thread. In
-  /// core/runtime/pending_operations.cpp.
+  /// core/runtime/runtime_operations.cpp.
   void describe(core::PendingList& list, std::vector<std::string>& notes);
   /// Null unless the attribute `trace` asks for one.
   [[nodiscard]] core::Tracer* tracer() noexcept { return tracer_.get(); }

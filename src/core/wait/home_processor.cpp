@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "base/parse.hpp"
+#include "base/text/parse.hpp"
 
 namespace weft::core {
 

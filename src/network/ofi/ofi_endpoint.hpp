@@ -6,9 +6,9 @@
 #include "network/ofi/fabric.hpp"
 #include "network/ofi/receive_buffers.hpp"
 #include "network/ofi/registered_packets.hpp"
-#include "network/session/courier/courier.hpp"
-#include "network/session/link.hpp"
-#include "network/session/peers.hpp"
+#include "network/session/courier.hpp"
+#include "network/session/link/link.hpp"
+#include "network/session/link/peers.hpp"
 #include "network/session/transport.hpp"
 
 #include <atomic>

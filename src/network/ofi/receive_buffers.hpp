@@ -3,7 +3,7 @@
 
 #include "concurrent/mpsc_list.hpp"
 #include "network/ofi/fabric.hpp"
-#include "network/session/received_message.hpp"
+#include "network/session/link/received_message.hpp"
 
 #include <weft/message.hpp>
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "network/ofi/fabric.hpp"
-#include "network/session/message_format.hpp"
+#include "network/session/link/message_format.hpp"
 #include "network/session/packets/packet_memory.hpp"
 
 #include <cstdint>

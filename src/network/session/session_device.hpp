@@ -9,10 +9,10 @@
 #pragma once
 
 #include "base/log.hpp"
-#include "network/session/courier/courier.hpp"
+#include "network/session/courier.hpp"
 #include "network/session/courier/serial_gate.hpp"
-#include "network/session/link.hpp"
-#include "network/session/message_format.hpp"
+#include "network/session/link/link.hpp"
+#include "network/session/link/message_format.hpp"
 #include "network/session/parking.hpp"
 #include "network/session/transport.hpp"
 

@@ -1,8 +1,8 @@
 // What a message network needs from its transport: a session makes links, credits, handles and classes of it.
 #pragma once
 
-#include "network/session/message_format.hpp"
-#include "network/session/received_message.hpp"
+#include "network/session/link/message_format.hpp"
+#include "network/session/link/received_message.hpp"
 
 #include <weft/types.hpp>
 

@@ -5,8 +5,8 @@
 #include "bootstrap/bootstrap.hpp"
 #include "network/network.hpp"
 #include "network/shm/memory/remote_windows.hpp"
-#include "network/shm/port.hpp"
-#include "network/shm/ring/rank_lanes.hpp"
+#include "network/shm/port/port.hpp"
+#include "network/shm/port/rank_lanes.hpp"
 
 #include <mutex>
 #include <set>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "concurrent/mpsc_list.hpp"
-#include "network/session/received_message.hpp"
+#include "network/session/link/received_message.hpp"
 
 #include <atomic>
 #include <cstddef>

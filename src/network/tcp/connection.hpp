@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/descriptor.hpp"
-#include "network/session/link.hpp"
+#include "network/session/link/link.hpp"
 #include "network/tcp/chunks.hpp"
 #include "network/tcp/offers.hpp"
 #include "network/tcp/output.hpp"

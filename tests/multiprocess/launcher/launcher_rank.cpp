@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/attributes.hpp"
-#include "bootstrap/select.hpp"
+#include "bootstrap/selection/select.hpp"
 
 namespace {
 

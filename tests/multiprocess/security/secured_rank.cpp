@@ -6,8 +6,8 @@
 // Connections to the ports LO-HI of SECURED_PORTS go to a port that is higher by SECURED_SHIFT: there the
 // test sits between the ranks.
 #include "base/attributes.hpp"
-#include "base/hex.hpp"
-#include "bootstrap/select.hpp"
+#include "base/text/hex.hpp"
+#include "bootstrap/selection/select.hpp"
 #include "support/rank_program.hpp"
 
 #include <weft/weft.hpp>

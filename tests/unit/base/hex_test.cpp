@@ -1,4 +1,4 @@
-#include "base/hex.hpp"
+#include "base/text/hex.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "base/host/uninterrupted.hpp"
+#include "base/uninterrupted.hpp"
 
 #include <gtest/gtest.h>
 #include <signal.h>

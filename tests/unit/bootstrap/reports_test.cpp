@@ -1,5 +1,5 @@
 // The second exchange over variables of torchrun: rank 0 and two others, of which rank 2 reports.
-#include "bootstrap/contact/environment/reports.hpp"
+#include "bootstrap/launchers/environment/reports.hpp"
 
 #include "support/errors.hpp"
 

@@ -1,6 +1,6 @@
-#include "bootstrap/select.hpp"
+#include "bootstrap/selection/select.hpp"
 
-#include "bootstrap/contact/environment/environment.hpp"
+#include "bootstrap/launchers/environment/environment.hpp"
 
 #include <weft/error.hpp>
 

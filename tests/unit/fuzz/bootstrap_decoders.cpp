@@ -2,7 +2,7 @@
 #include "unit/fuzz/decoders.hpp"
 
 #include "base/clock.hpp"
-#include "bootstrap/contact/pmi1/pmi1.hpp"
+#include "bootstrap/launchers/pmi1/pmi1.hpp"
 #include "bootstrap/local/board.hpp"
 #include "bootstrap/local/channel.hpp"
 #include "bootstrap/local/launcher_protocol.hpp"

@@ -2,9 +2,9 @@
 
 #include "base/descriptor.hpp"
 #include "bootstrap/contact/card.hpp"
-#include "bootstrap/contact/environment/arrival.hpp"
-#include "bootstrap/contact/environment/environment.hpp"
 #include "bootstrap/job_id.hpp"
+#include "bootstrap/launchers/environment/arrival.hpp"
+#include "bootstrap/launchers/environment/environment.hpp"
 #include "bootstrap/local/board.hpp"
 #include "bootstrap/local/server.hpp"
 #include "bootstrap/relay/frame_link.hpp"

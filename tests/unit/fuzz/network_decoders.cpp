@@ -4,7 +4,7 @@
 
 #include "base/log.hpp"
 #include "bootstrap/in_process/hub.hpp"
-#include "network/session/message_format.hpp"
+#include "network/session/link/message_format.hpp"
 #include "network/tcp/connection.hpp"
 #include "network/tcp/record.hpp"
 #include "sockets/acceptor.hpp"

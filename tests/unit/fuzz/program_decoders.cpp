@@ -11,7 +11,7 @@
 #include "perf/measure/task.hpp"
 #include "run/explain/rank_report.hpp"
 #include "run/hosts/description.hpp"
-#include "run/hosts/host_list.hpp"
+#include "run/job/host_list.hpp"
 #include "study/matching/geometry.hpp"
 #include "study/matching/trace_replay.hpp"
 

@@ -4,7 +4,7 @@
 #include "base/attributes.hpp"
 #include "base/host/host_id.hpp"
 #include "base/log.hpp"
-#include "base/parse.hpp"
+#include "base/text/parse.hpp"
 #include "sockets/tcp_socket.hpp"
 
 #include <string>

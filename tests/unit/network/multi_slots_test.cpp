@@ -1,7 +1,7 @@
 // Messages in several slots, and in packets, by the short way of inlined posts: what lies where, what comes
 // of them, and what they leave to the long way.
 #include "network/multi_slot_lane.hpp"
-#include "network/shm/port.hpp"
+#include "network/shm/port/port.hpp"
 #include "network/slot_payload.hpp"
 #include "support/ranks.hpp"
 

@@ -2,7 +2,7 @@
 // breaks. Also: what the constructor refuses.
 #include "bootstrap/in_process/hub.hpp"
 #include "network/ofi/fabric.hpp"
-#include "network/session/message_format.hpp"
+#include "network/session/link/message_format.hpp"
 #include "support/ranks.hpp"
 
 #include <gtest/gtest.h>

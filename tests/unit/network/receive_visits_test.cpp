@@ -1,5 +1,5 @@
 // What a lane's receiver expects of a visit, from the ones before it.
-#include "network/shm/port.hpp"
+#include "network/shm/port/port.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Addresses of regions that are gone: nothing lies there, and they are not used again soon.
-#include "network/shm/memory/retired_ranges.hpp"
+#include "network/shm/segment/retired_ranges.hpp"
 
 #include <gtest/gtest.h>
 

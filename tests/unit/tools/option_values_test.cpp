@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "base/parse.hpp"
+#include "base/text/parse.hpp"
 
 namespace weft::tools {
 namespace {

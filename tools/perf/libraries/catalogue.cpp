@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-#include "base/parse.hpp"
+#include "base/text/parse.hpp"
 #include "perf/libraries/participants.hpp"
 #include "perf/libraries/transports.hpp"
 

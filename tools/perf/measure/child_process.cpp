@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "base/clock.hpp"
-#include "base/host/uninterrupted.hpp"
+#include "base/uninterrupted.hpp"
 #include "common/pinning.hpp"
 #include "perf/measure/interruption.hpp"
 

@@ -15,7 +15,7 @@
 #include <exception>
 #include <string>
 
-#include "base/host/uninterrupted.hpp"
+#include "base/uninterrupted.hpp"
 
 namespace weft::tools::perf {
 

@@ -2,7 +2,7 @@
 
 #include <fmt/core.h>
 
-#include "base/parse.hpp"
+#include "base/text/parse.hpp"
 
 namespace weft::tools::perf {
 

@@ -9,10 +9,10 @@
 #include <cstdio>
 #include <string>
 
-#include "base/host/uninterrupted.hpp"
+#include "base/uninterrupted.hpp"
 #include "run/hosts/agent_loop.hpp"
 #include "run/hosts/start_agent.hpp"
-#include "run/processes.hpp"
+#include "run/ranks/processes.hpp"
 
 namespace weft::tools::run {
 

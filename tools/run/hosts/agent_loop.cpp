@@ -25,17 +25,17 @@
 #include <string>
 #include <vector>
 
-#include "base/host/uninterrupted.hpp"
 #include "base/system_call.hpp"
+#include "base/uninterrupted.hpp"
 #include "bootstrap/relay/agent.hpp"
 #include "bootstrap/relay/frame_link.hpp"
-#include "run/binding.hpp"
-#include "run/environment.hpp"
 #include "run/hosts/description.hpp"
 #include "run/hosts/frames.hpp"
-#include "run/processes.hpp"
-#include "run/program.hpp"
-#include "run/spawn.hpp"
+#include "run/ranks/binding.hpp"
+#include "run/ranks/environment.hpp"
+#include "run/ranks/processes.hpp"
+#include "run/ranks/program.hpp"
+#include "run/ranks/spawn.hpp"
 #include "run/start/start_processors.hpp"
 #include "sockets/connecting.hpp"
 #include "sockets/tcp_socket.hpp"

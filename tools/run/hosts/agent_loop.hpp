@@ -16,10 +16,10 @@
 #include "base/descriptor.hpp"
 #include "bootstrap/relay/agent.hpp"
 #include "bootstrap/relay/frame_link.hpp"
-#include "run/environment.hpp"
 #include "run/hosts/description.hpp"
 #include "run/hosts/frames.hpp"
-#include "run/spawn.hpp"
+#include "run/ranks/environment.hpp"
+#include "run/ranks/spawn.hpp"
 #include "run/start/input.hpp"
 
 namespace weft::tools::run {

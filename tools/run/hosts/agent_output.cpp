@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "base/host/uninterrupted.hpp"
+#include "base/uninterrupted.hpp"
 #include "run/hosts/agent_loop.hpp"
 #include "sockets/tcp_socket.hpp"
 

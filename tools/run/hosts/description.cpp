@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <span>
 
-#include "base/hex.hpp"
+#include "base/text/hex.hpp"
 
 namespace weft::tools::run {
 

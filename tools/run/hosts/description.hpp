@@ -3,7 +3,7 @@
 #pragma once
 
 #include "bootstrap/bootstrap.hpp"
-#include "run/options.hpp"
+#include "run/job/options.hpp"
 #include "run/start/signal_state.hpp"
 
 #include <cstddef>

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/parse.hpp"
+#include "base/text/parse.hpp"
 #include "run/hosts/remote_agent.hpp"
 
 namespace weft::tools::run {

@@ -16,11 +16,11 @@
 #include <filesystem>
 
 #include "base/attributes.hpp"
-#include "base/parse.hpp"
 #include "base/system_call.hpp"
-#include "run/environment.hpp"
+#include "base/text/parse.hpp"
 #include "run/hosts/frames.hpp"
 #include "run/hosts/remote_agent.hpp"
+#include "run/ranks/environment.hpp"
 #include "sockets/tcp_socket.hpp"
 
 namespace weft::tools::run {

@@ -15,7 +15,7 @@
 #include <sstream>
 
 #include "base/system_call.hpp"
-#include "run/hosts/host_list.hpp"
+#include "run/job/host_list.hpp"
 
 namespace weft::tools::run {
 

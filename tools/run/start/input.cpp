@@ -14,8 +14,8 @@
 #include <cstdio>
 #include <cstring>
 
-#include "base/host/uninterrupted.hpp"
 #include "base/system_call.hpp"
+#include "base/uninterrupted.hpp"
 
 namespace weft::tools::run {
 

@@ -16,7 +16,7 @@
 #include <string>
 
 #include "base/descriptor.hpp"
-#include "base/host/uninterrupted.hpp"
+#include "base/uninterrupted.hpp"
 
 namespace weft::tools::run {
 

@@ -3,8 +3,8 @@
 #include <weft/error.hpp>
 
 #include "base/host/host.hpp"
-#include "base/host/uninterrupted.hpp"
 #include "base/system_call.hpp"
+#include "base/uninterrupted.hpp"
 #include "network/shm/segment/peer_descriptor.hpp"
 
 #include <poll.h>

@@ -5,7 +5,7 @@
 #include "base/log.hpp"
 #include "bootstrap/bootstrap.hpp"
 #include "network/network.hpp"
-#include "network/shm/memory/allocated_memory.hpp"
+#include "network/shm/segment/allocated_memory.hpp"
 #include "network/shm/segment/segment.hpp"
 
 #include <array>

@@ -1,8 +1,8 @@
 #include "network/shm/segment/segment.hpp"
 
-#include "base/host/uninterrupted.hpp"
 #include "base/memory/memory_file.hpp"
 #include "base/system_call.hpp"
+#include "base/uninterrupted.hpp"
 
 #include <weft/error.hpp>
 

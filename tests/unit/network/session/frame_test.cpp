@@ -1,5 +1,5 @@
 // Frames of message networks: only those of the right form are taken.
-#include "network/session/message_format.hpp"
+#include "network/session/link/message_format.hpp"
 
 #include <gtest/gtest.h>
 

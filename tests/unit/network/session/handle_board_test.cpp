@@ -1,5 +1,5 @@
 // What ranks tell each other about handles.
-#include "network/session/handle_board.hpp"
+#include "network/session/link/handle_board.hpp"
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "bootstrap/in_process/hub.hpp"
-#include "network/session/message_format.hpp"
+#include "network/session/link/message_format.hpp"
 #include "network/tcp/connection.hpp"
 #include "network/tcp/record.hpp"
 #include "support/ranks.hpp"

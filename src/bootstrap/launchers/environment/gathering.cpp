@@ -1,0 +1,331 @@
+#include "bootstrap/launchers/environment/gathering.hpp"
+
+#include <weft/error.hpp>
+
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <optional>
+#include <thread>
+
+#include "base/descriptor.hpp"
+#include "base/log.hpp"
+#include "bootstrap/arriving_bytes.hpp"
+#include "bootstrap/launchers/environment/arrival.hpp"
+#include "bootstrap/launchers/environment/place_of_rank_0.hpp"
+#include "bootstrap/launchers/environment/whole_messages.hpp"
+#include "bootstrap/launchers/job_secret.hpp"
+#include "sockets/greeting.hpp"
+#include "sockets/unproved_connections.hpp"
+
+namespace weft::bootstrap::contact {
+
+namespace {
+
+constexpr double kResultTime = 5.0;     // seconds, in which a rank takes the result
+constexpr double kContradiction = 3.0;  // seconds, for which who listens there may be somebody else
+constexpr auto kBeforeNextTry = std::chrono::milliseconds(100);
+constexpr std::int64_t kWordEvery = 1'000'000'000;  // nanoseconds
+
+template <class Object>
+std::span<std::byte> bytes_of(Object& object) {
+  return std::as_writable_bytes(std::span(&object, 1));
+}
+
+std::string place_of(const EnvironmentJob& job) { return job.host + ":" + std::to_string(job.port); }
+
+/// Rank 0's side.
+class Gathering : private sockets::UnprovedConnections::Owner {
+ public:
+  Gathering(const EnvironmentJob& job, std::span<const std::byte> own)
+      : job_(job),
+        arrived_(static_cast<std::size_t>(job.size)),
+        connections_(listen_for(job),
+                     sockets::UnprovedConnections::places_for(static_cast<std::size_t>(job.size)), log_),
+        guests_(connections_.places()) {
+    sockets::prepare_greetings();
+    pair_ = sockets::make_key_pair();
+    arrived_[0] = Member{base::Descriptor(), {}, {own.begin(), own.end()}, true};
+    if (!has_secret_)
+      log_.warn(
+          "WEFT_JOB_SECRET is not set: who listens in learns nothing, but whoever reaches " + place_of(job_) +
+          " before a rank can take its place, and who can change what is sent can be any rank; set it to "
+          "the same random text on all ranks");
+  }
+
+  Cards run(const base::Deadline& deadline) {
+    while (count_missing() != 0) {
+      if (deadline.passed()) fail(missing_text());
+      pollfd work{connections_.descriptor(), POLLIN, 0};
+      ::poll(&work, 1, static_cast<int>(std::min<std::int64_t>(deadline.remaining_ms(), 200)));
+      connections_.serve(*this);
+    }
+    Cards cards;
+    std::vector<SizedCard> told;
+    for (const Member& each : arrived_) {
+      told.push_back(to_sized(each.card));
+      cards.push_back(each.card);
+    }
+    tell(ResultKind::cards, std::as_bytes(std::span(told)));
+    return cards;
+  }
+  Connections take_connections() {
+    Connections all;
+    for (Member& each : arrived_) all.push_back({std::move(each.socket), each.result});
+    return all;
+  }
+
+ private:
+  using Progress = sockets::UnprovedConnections::Progress;
+  struct Member {
+    base::Descriptor socket;
+    sockets::Key result;  // with which its result is sealed
+    std::vector<std::byte> card;
+    bool is_there = false;
+  };
+  /// A connection of which nothing is known yet.
+  struct Guest {
+    Greeting greeting;
+    Arrival arrival;
+    std::size_t filled = 0;
+  };
+
+  static sockets::Listener listen_for(const EnvironmentJob& job) try {
+    return sockets::listen_in({job.port, job.port}, places_of(job), sockets::FirstWord::of_listening);
+  } catch (const Error& error) {
+    throw Error("rank 0 cannot listen on port " + std::to_string(job.port) + " (" + job.told_by +
+                "): " + error.what());
+  }
+
+  [[nodiscard]] std::size_t count_missing() const {
+    return static_cast<std::size_t>(
+        std::count_if(arrived_.begin(), arrived_.end(), [](const Member& each) { return !each.is_there; }));
+  }
+
+  [[nodiscard]] std::string missing_text() const {
+    std::vector<int> missing;
+    for (int rank = 0; rank < job_.size; ++rank)
+      if (!arrived_[static_cast<std::size_t>(rank)].is_there) missing.push_back(rank);
+    return "of " + std::to_string(job_.size) + " ranks " + list_ranks(missing) +
+           (missing.size() == 1 ? " has" : " have") + " not come to rank 0 at " + place_of(job_) +
+           " within the time limit (WEFT_BOOTSTRAP_TIMEOUT)";
+  }
+
+  bool begin(std::size_t place) noexcept override {
+    Guest& guest = guests_[place];
+    guest = Guest{};
+    guest.greeting.has_secret = has_secret_ ? 1 : 0;
+    guest.greeting.nonce = sockets::make_nonce();
+    guest.greeting.key = pair_.known_to_all;
+    return send_all(connections_.socket(place), bytes_of(guest.greeting), base::Deadline(0));
+  }
+
+  Progress read(std::size_t place) noexcept override {
+    Guest& guest = guests_[place];
+    const std::span<std::byte> rest = bytes_of(guest.arrival).subspan(guest.filled);
+    const ssize_t got = ::recv(connections_.socket(place), rest.data(), rest.size(), MSG_DONTWAIT);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR)) return Progress::waits;
+    if (got <= 0) return Progress::ended;
+    guest.filled += static_cast<std::size_t>(got);
+    // A magic of somebody else's is refused before so much is waited for.
+    if (guest.filled < sizeof guest.arrival.magic) return Progress::waits;
+    if (guest.arrival.magic != kArrivalMagic) {
+      tell_of_stranger();
+      return Progress::ended;
+    }
+    if (guest.filled != sizeof(Arrival)) return Progress::waits;
+    try {
+      return take(place) ? Progress::proved : Progress::ended;
+    } catch (const std::bad_alloc&) {
+      return Progress::ended;
+    }
+  }
+
+  void lose(std::size_t, sockets::UnprovedConnections::Loss) noexcept override {}
+
+  /// Returns false when it is no rank that is missing.
+  bool take(std::size_t place) {
+    const Guest& guest = guests_[place];
+    const int socket = connections_.socket(place);
+    const Arrival& arrival = guest.arrival;
+    SizedCard card;
+    const auto keys = keys_of(pair_, arrival.key, guest.greeting, arrival);
+    if (!keys || !sockets::unseal_once(keys->arrival, arrival.sealed, bytes_of(card))) {
+      tell_of_stranger();
+      const ResultHead unreadable;
+      static_cast<void>(send_all(socket, std::as_bytes(std::span(&unreadable, 1)), base::Deadline(0)));
+      return false;
+    }
+    const auto bytes = from_sized(card);
+    const auto refuse = [&](const std::string& why) {
+      static_cast<void>(send_all(socket,
+                                 sealed_result(ResultKind::text, keys->result, std::as_bytes(std::span(why))),
+                                 base::Deadline(0)));
+      return false;
+    };
+    if (arrival.version != kArrivalVersion || !bytes)
+      return refuse("rank 0 runs with another version of weft");
+    if (arrival.size != job_.size)
+      return refuse("rank " + std::to_string(arrival.rank) + " was started as one of " +
+                    std::to_string(arrival.size) + " ranks, rank 0 as one of " + std::to_string(job_.size));
+    if (arrival.rank <= 0 || arrival.rank >= job_.size ||
+        arrived_[static_cast<std::size_t>(arrival.rank)].is_there)
+      return refuse("there is a rank " + std::to_string(arrival.rank) + " already (" + job_.told_by + ")");
+    arrived_[static_cast<std::size_t>(arrival.rank)] =
+        Member{connections_.take(place), keys->result, *bytes, true};
+    return true;
+  }
+
+  void tell_of_stranger() {
+    ++strangers_;
+    const std::int64_t now = base::now_ns();
+    if (now < next_word_) return;
+    next_word_ = now + kWordEvery;
+    log_.warn("port " + std::to_string(job_.port) + ": a stranger is refused, or a rank with " +
+              (has_secret_ ? "another WEFT_JOB_SECRET or none" : "a WEFT_JOB_SECRET, which rank 0 has not") +
+              " (" + std::to_string(strangers_) + " so far)");
+  }
+
+  void tell(ResultKind kind, std::span<const std::byte> content) {
+    const base::Deadline deadline(kResultTime);
+    for (const Member& each : arrived_)
+      if (each.socket)
+        static_cast<void>(send_all(each.socket.get(), sealed_result(kind, each.result, content), deadline));
+  }
+
+  [[noreturn]] void fail(const std::string& why) {
+    tell(ResultKind::text, std::as_bytes(std::span(why)));
+    throw Error(why);
+  }
+
+  const EnvironmentJob& job_;
+  const bool has_secret_ = told_secret().has_value();
+  const base::Log log_{base::LogLevel::warn, 0};
+  sockets::KeyPair pair_;
+  std::vector<Member> arrived_;  // by rank
+  sockets::UnprovedConnections connections_;
+  std::vector<Guest> guests_;  // by place
+  std::uint64_t strangers_ = 0;
+  std::int64_t next_word_ = 0;
+};
+
+/// What a meeting with who listens at the place of rank 0 has come to.
+struct Meeting {
+  std::optional<Cards> cards;
+  sockets::Key key{};       // of its result
+  std::string why;          // there are none
+  bool is_final = false;    // rank 0 itself says so
+  bool has_talked = false;  // weft listens there
+};
+
+Meeting failed(std::string why, bool is_final = false) {
+  return {std::nullopt, {}, std::move(why), is_final, true};
+}
+
+/// Unseals the result of rank 0, which has the time limit too, and tells who is missing.
+Meeting read_result(int socket, const EnvironmentJob& job, const sockets::Key& key,
+                    const base::Deadline& patience) {
+  const std::string place = "rank 0 at " + place_of(job);
+  ResultHead head;
+  if (!receive_all(socket, bytes_of(head), patience) || head.magic != kArrivalMagic)
+    return failed(place + " has closed the connection: it has ended, or WEFT_JOB_SECRET differs");
+  if (head.kind == ResultKind::unreadable)
+    return failed(place + " has refused this rank: WEFT_JOB_SECRET differs");
+  const std::size_t cards = static_cast<std::size_t>(job.size) * sizeof(SizedCard);
+  const std::size_t most = (head.kind == ResultKind::cards ? cards : kMostText) + sockets::kSealBytes;
+  if (head.bytes < sockets::kSealBytes || head.bytes > most)
+    return failed(place + " has told of " + std::to_string(head.bytes) + " bytes, which cannot be");
+  ArrivingBytes arriving;
+  for (arriving.expect(head.bytes); !arriving.is_complete();) {
+    const std::span<std::byte> room = arriving.room();
+    if (!receive_all(socket, room, patience)) return failed(place + " has ended while it told of the ranks");
+    arriving.came(room.size());
+  }
+  const std::vector<std::byte> sealed = arriving.take();
+  std::vector<std::byte> content(sealed.size() - sockets::kSealBytes);
+  if (!unseal_result(head.kind, key, sealed, content))
+    return failed("who answers at " + place_of(job) + " is not rank 0 of this job: WEFT_JOB_SECRET differs");
+  if (head.kind == ResultKind::text)
+    return failed({reinterpret_cast<const char*>(content.data()), content.size()}, true);
+  if (content.size() != cards) return failed("rank 0 has told of another number of ranks", true);
+  Meeting meeting;
+  meeting.cards.emplace();
+  meeting.key = key;
+  for (std::size_t rank = 0; rank < static_cast<std::size_t>(job.size); ++rank) {
+    SizedCard card;
+    std::memcpy(&card, content.data() + rank * sizeof card, sizeof card);
+    const auto bytes = from_sized(card);
+    if (!bytes) return failed("rank 0 has told of a rank in another form", true);
+    meeting.cards->push_back(*bytes);
+  }
+  return meeting;
+}
+
+Meeting meet(int socket, const EnvironmentJob& job, std::span<const std::byte> own,
+             const base::Deadline& deadline) {
+  Greeting greeting;
+  if (!receive_all(socket, bytes_of(greeting), deadline) || greeting.magic != kArrivalMagic)
+    return {std::nullopt, {}, "who listens there is no rank 0 of weft", false, false};
+  if (greeting.version != kArrivalVersion)
+    return failed("rank 0 at " + place_of(job) + " runs with another version of weft", true);
+  const bool has_secret = told_secret().has_value();
+  if (has_secret != (greeting.has_secret != 0))
+    return failed("WEFT_JOB_SECRET differs: it is " + std::string(has_secret ? "" : "not ") +
+                  "set here, and rank 0 at " + place_of(job) + " has " + (has_secret ? "none" : "one") +
+                  "; set it to the same text on all ranks");
+  const sockets::KeyPair pair = sockets::make_key_pair();
+  Arrival arrival;
+  arrival.has_secret = has_secret ? 1 : 0;
+  arrival.rank = job.rank;
+  arrival.size = job.size;
+  arrival.nonce = sockets::make_nonce();
+  arrival.key = pair.known_to_all;
+  const auto keys = keys_of(pair, greeting.key, greeting, arrival);
+  if (!keys) return failed("who listens at " + place_of(job) + " has told a key that is none");
+  SizedCard card = to_sized(own);
+  sockets::seal_once(keys->arrival, bytes_of(card), arrival.sealed);
+  const base::Deadline patience(static_cast<double>(deadline.remaining_ms()) / 1000 + kResultTime);
+  if (!send_all(socket, bytes_of(arrival), deadline))
+    return failed("rank 0 at " + place_of(job) + " has closed the connection");
+  return read_result(socket, job, keys->result, patience);
+}
+
+}  // namespace
+
+Cards gather_cards(const EnvironmentJob& job, std::span<const std::byte> own, const base::Deadline& deadline,
+                   Connections& connections) {
+  Gathering gathering(job, own);
+  Cards cards = gathering.run(deadline);
+  connections = gathering.take_connections();
+  return cards;
+}
+
+Cards bring_card(const EnvironmentJob& job, std::span<const std::byte> own, const base::Deadline& deadline,
+                 Connections& connections) {
+  sockets::prepare_greetings();
+  std::string why = "it does not answer";
+  // Another program may have the port for a moment: then rank 0 is asked again.
+  std::optional<base::Deadline> contradicted;
+  while (!deadline.passed()) {
+    base::Descriptor socket = reach(job, deadline, why);
+    if (!socket) break;
+    Meeting meeting = meet(socket.get(), job, own, deadline);
+    if (meeting.cards.has_value()) {
+      connections.push_back({std::move(socket), meeting.key});
+      return *std::move(meeting.cards);
+    }
+    if (meeting.has_talked && !contradicted) contradicted.emplace(kContradiction);
+    if (meeting.is_final || (meeting.has_talked && contradicted->passed())) throw Error(meeting.why);
+    why = meeting.why;
+    std::this_thread::sleep_for(kBeforeNextTry);
+  }
+  throw Error("rank " + std::to_string(job.rank) + " of " + std::to_string(job.size) +
+              " cannot reach rank 0 at " + place_of(job) +
+              " within the time limit (WEFT_BOOTSTRAP_TIMEOUT): " + why + " (" + job.told_by + ")");
+}
+
+}  // namespace weft::bootstrap::contact

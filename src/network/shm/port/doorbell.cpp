@@ -1,0 +1,164 @@
+// Hot and cold lanes, doorbells, parking.
+//
+// A cold lane is not polled. Its sender sees LaneControl::cold after having written a slot and sets a bit in
+// the receiver's doorbells. The pair "write slot, read cold" against "write cold, read slot" needs a full
+// barrier on both sides: the receiver, who cools rarely, pays for both with a barrier in all processes of the
+// job (membarrier(2), global expedited), so that the sender executes none.
+#include "network/shm/port/port.hpp"
+
+#include "concurrent/process_barrier.hpp"
+#include "concurrent/thread_number.hpp"
+
+#include <linux/futex.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <climits>
+#include <ctime>
+
+namespace weft {
+
+void detail::ring_doorbell(SendLane& lane) noexcept {
+  auto& state = *static_cast<network::shm::SendState*>(&lane);
+  network::shm::DeviceArea& area = *state.area;
+  area.doorbells[state.index / 64].fetch_or(std::uint64_t{1} << (state.index % 64),
+                                            std::memory_order_seq_cst);
+  // Either this thread sees the parked thread, or the parked thread sees the bit after it has counted itself
+  // in park().
+  if (area.parked.load(std::memory_order_seq_cst) != 0) {
+    area.bell.fetch_add(1, std::memory_order_seq_cst);
+    ::syscall(SYS_futex, &area.bell, FUTEX_WAKE, 1, nullptr, nullptr, 0);
+  }
+}
+
+namespace network::shm {
+
+bool ShmPort::answer_doorbells(bool exclusive) noexcept {
+  if (!exclusive && !detail::TryLock::acquire(temperature_lock_)) return false;
+  const std::uint32_t high = announced();
+  for (std::uint32_t word = 0; word * 64 < high; ++word) {
+    if (area_->doorbells[word].load(std::memory_order_relaxed) == 0) continue;
+    // Acquire: the announcement and the slot were written before the bell was rung.
+    std::uint64_t bits = area_->doorbells[word].exchange(0, std::memory_order_acquire);
+    for (; bits != 0; bits &= bits - 1) {
+      const std::uint64_t bit = bits & -bits;
+      const std::uint32_t index = word * 64 + static_cast<std::uint32_t>(std::countr_zero(bits));
+      ReceiveLane* lane = lanes_[index].load(std::memory_order_relaxed);
+      if (lane == nullptr || lane->lock.closed()) {
+        if (!attach(index)) area_->doorbells[word].fetch_or(bit, std::memory_order_relaxed);  // later
+        lane = lanes_[index].load(std::memory_order_relaxed);
+        if (lane == nullptr || lane->lock.closed()) continue;
+      }
+      // With the lane entered, because a thread that has entered it may be moving it to another ring.
+      if (lane->lock.enter(concurrent::thread_number())) {
+        hot_[word].fetch_or(bit, std::memory_order_relaxed);
+        lane->control->cold.store(0, std::memory_order_relaxed);
+        accept_reply_slot(*lane);
+        lane->lock.leave();
+      } else if (!lane->lock.closed()) {
+        area_->doorbells[word].fetch_or(bit, std::memory_order_relaxed);
+      }
+    }
+  }
+  if (shared_.remote_windows->is_sweep_due() && !shared_.remote_windows->sweep(false)) ask_to_look(*area_);
+  if (!exclusive) detail::TryLock::release(temperature_lock_);
+  return true;
+}
+
+bool ShmPort::cool(bool only_idle, bool exclusive) noexcept {
+  if (!exclusive && !detail::TryLock::acquire(temperature_lock_)) return false;
+  std::array<std::uint64_t, kWords> cooled{};
+  bool any = false;
+  bool quiet = true;
+  const std::uint32_t words = (announced() + 63) / 64;
+  for (std::uint32_t word = 0; word < words; ++word) {
+    for (std::uint64_t bits = hot_[word].load(std::memory_order_relaxed); bits != 0; bits &= bits - 1) {
+      const std::uint64_t bit = bits & -bits;
+      ReceiveLane& lane = *lanes_[word * 64 + static_cast<std::uint32_t>(std::countr_zero(bits))].load(
+          std::memory_order_relaxed);
+      if (!lane.lock.enter(concurrent::thread_number())) {
+        quiet = false;  // another thread has entered the lane, and may leave without polling it again
+        continue;
+      }
+      const std::uint64_t come = lane.earlier + lane.head;
+      if (!only_idle || lane.swept_at == come) {
+        // Without the barrier a message could be missed: the lane then stays hot, and is polled at each
+        // time-out.
+        if (shared_.has_process_barrier) hot_[word].fetch_and(~bit, std::memory_order_relaxed);
+        lane.control->cold.store(1, std::memory_order_relaxed);
+        cooled[word] |= bit;
+        any = true;
+      }
+      lane.swept_at = come;
+      lane.lock.leave();
+    }
+  }
+  // The barrier also runs when no lane was cooled: callers that park rely on it.
+  if (any || !only_idle) concurrent::process_barrier();
+  if (any) {
+    for (std::uint32_t word = 0; word < words; ++word) {
+      for (std::uint64_t bits = cooled[word]; bits != 0; bits &= bits - 1) {
+        const std::uint64_t bit = bits & -bits;
+        ReceiveLane& lane = *lanes_[word * 64 + static_cast<std::uint32_t>(std::countr_zero(bits))].load(
+            std::memory_order_relaxed);
+        if (!may_have_message(lane)) continue;
+        quiet = false;
+        hot_[word].fetch_or(bit, std::memory_order_relaxed);
+        if (!lane.lock.enter(concurrent::thread_number())) continue;  // the lane stays cold: its sender rings
+        lane.control->cold.store(0, std::memory_order_relaxed);
+        lane.lock.leave();
+      }
+    }
+  }
+  if (!exclusive) detail::TryLock::release(temperature_lock_);
+  return quiet;
+}
+
+/// Returns true when a doorbell of an announced lane has been rung. A sender announces a lane before it rings
+/// and checks for parked threads after that, in one order with the steps of a thread that parks.
+bool ShmPort::has_rung() const noexcept {
+  const std::uint32_t high = std::min(area_->lanes_high.load(std::memory_order_seq_cst), lane_count_);
+  for (std::uint32_t word = 0; word * 64 < high; ++word)
+    if (area_->doorbells[word].load(std::memory_order_seq_cst) != 0) return true;
+  return false;
+}
+
+bool ShmPort::prepare_park(bool exclusive) noexcept { return cool(false, exclusive) && !has_rung(); }
+
+std::uint32_t ShmPort::park_token() const noexcept { return area_->bell.load(std::memory_order_seq_cst); }
+
+bool ShmPort::park(std::uint32_t token, std::uint32_t bits, std::chrono::nanoseconds limit) noexcept {
+  bool is_woken = true;
+  area_->parked.fetch_add(1, std::memory_order_seq_cst);
+  if (!has_rung()) {
+    timespec until{};
+    ::clock_gettime(CLOCK_MONOTONIC, &until);
+    const long long nanoseconds = until.tv_nsec + limit.count();
+    until.tv_sec += static_cast<time_t>(nanoseconds / 1'000'000'000);
+    until.tv_nsec = static_cast<long>(nanoseconds % 1'000'000'000);
+    is_woken = ::syscall(SYS_futex, &area_->bell, FUTEX_WAIT_BITSET, token, &until, nullptr, bits) == 0 ||
+               errno != ETIMEDOUT;
+  }
+  area_->parked.fetch_sub(1, std::memory_order_seq_cst);
+  return is_woken;
+}
+
+void ShmPort::wake(std::uint32_t bits) noexcept {
+  area_->bell.fetch_add(1, std::memory_order_seq_cst);
+  ::syscall(SYS_futex, &area_->bell, FUTEX_WAKE_BITSET, INT_MAX, nullptr, nullptr, bits);
+}
+
+void ShmPort::quiesce() noexcept {
+  concurrent::private_barrier();
+  const std::uint32_t high = announced();
+  for (std::uint32_t index = 0; index < high; ++index) {
+    const ReceiveLane* lane = lanes_[index].load(std::memory_order_acquire);
+    if (lane != nullptr) lane->lock.await_exit(concurrent::thread_number());
+  }
+}
+
+}  // namespace network::shm
+}  // namespace weft

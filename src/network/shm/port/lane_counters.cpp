@@ -1,0 +1,58 @@
+// Counters of the lanes of a device, derived from the positions that they have reached.
+#include "concurrent/racy_read.hpp"
+#include "network/shm/port/lane_positions.hpp"
+#include "network/shm/port/port.hpp"
+
+#include <thread>
+
+namespace weft::network::shm {
+
+namespace {
+
+/// The positions that a lane has used in all its rings, read while another thread may be sending in it.
+std::uint64_t positions_of(const SendState& state) noexcept {
+  constexpr int kAttempts = 10'000;  // the other thread may have lost its core between two stores
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    if (const auto positions = racy_positions(state)) return *positions;
+    std::this_thread::yield();
+  }
+  return concurrent::racy_word(state.called);  // counts no inlined posts: how many there were cannot be told
+}
+
+/// The difference of two counts that were not read at the same time; not below zero.
+std::uint64_t difference(std::uint64_t all, std::uint64_t some) noexcept {
+  return all > some ? all - some : 0;
+}
+
+}  // namespace
+
+Port::Traffic ShmPort::traffic() noexcept {
+  Traffic traffic;
+  {
+    const std::lock_guard lock(setup_mutex_);
+    for (const auto& state : send_states_) {
+      const std::uint64_t positions = positions_of(*state);
+      // A reply slot that has come and is not here any more has been used.
+      const std::uint64_t by_reply_slot =
+          difference(concurrent::racy_word(state->reply_slots),
+                     state->reply_slot.load(std::memory_order_relaxed) != nullptr ? 1 : 0);
+      traffic.inlined += difference(positions + by_reply_slot, concurrent::racy_word(state->called));
+      traffic.multi_slot_messages += concurrent::racy_word(state->multi_slot_messages);
+      traffic.multi_slot_sends += concurrent::racy_word(state->multi_slot_sends);
+      traffic.multi_slot_bytes += concurrent::racy_word(state->multi_slot_bytes);
+    }
+    traffic.lanes = send_states_.size();
+  }
+  traffic.lanes_grown = lanes_grown_.load(std::memory_order_relaxed);
+  const std::uint32_t high = announced();
+  for (std::uint32_t index = 0; index < high; ++index) {
+    const ReceiveLane* lane = lanes_[index].load(std::memory_order_acquire);
+    if (lane == nullptr) continue;
+    traffic.delivered += difference(concurrent::racy_word(lane->earlier) + concurrent::racy_word(lane->head),
+                                    concurrent::racy_word(lane->other));
+    traffic.delivered_bytes += concurrent::racy_word(lane->bytes);
+  }
+  return traffic;
+}
+
+}  // namespace weft::network::shm

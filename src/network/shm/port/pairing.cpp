@@ -1,0 +1,82 @@
+// Finds the lane that answers another lane, when threads share a device.
+//
+// Threads of two ranks that talk to each other need not have the same number in both ranks, so their two
+// lanes need not be of one stripe. The numbers of messages in both directions decide: whenever credit is
+// returned for a lane that has no reply slot yet, it is compared with this rank's lanes, and the one that
+// answers gets the reply slot. Once that carries a ping-pong, the threads of the answering lane poll the
+// other lane before further lanes. docs/decisions/027.
+#include "network/shm/port/lane_positions.hpp"
+#include "network/shm/port/port.hpp"
+
+#include <chrono>
+#include <utility>
+
+namespace weft::network::shm {
+
+using detail::DevicePath;
+
+namespace {
+
+// Returns of credit after which the search is given up: it reads the lanes of other threads, which are lines
+// of other cores.
+constexpr std::uint32_t kPeriods = 64;
+constexpr std::uint64_t kSlack = 2;  // messages not yet answered, in either direction
+
+bool keeps_up(std::uint64_t sent, std::uint64_t received) noexcept {
+  return sent + kSlack >= received && sent <= received + kSlack;
+}
+
+}  // namespace
+
+/// Returns the only lane that has sent as many messages as were received since credit was returned before, or
+/// nullptr.
+SendState* ShmPort::answering_lane(ReceiveLane& lane, std::uint64_t received) noexcept {
+  SendState* found = nullptr;
+  bool are_several = false;
+  for (std::uint32_t column = 0; column < DevicePath::kNoColumn; ++column) {
+    auto* const state =
+        static_cast<SendState*>(path_.lane(lane.peer->rank, static_cast<std::uint8_t>(lane.device), column));
+    const auto now = state != nullptr ? racy_positions(*state) : std::nullopt;
+    if (!now.has_value()) continue;
+    const std::uint64_t sent = *now - std::exchange(lane.ping_pong.sent[column], *now);
+    if (!keeps_up(sent, received)) continue;
+    are_several = are_several || (found != nullptr && found != state);
+    found = state;
+  }
+  return are_several ? nullptr : found;
+}
+
+/// Searches for the lane that answers this one, of which all slots before `head` have been read. With the
+/// lane entered.
+void ShmPort::find_answers(ReceiveLane& lane, std::uint64_t head) noexcept {
+  // Only the higher of the two ranks offers reply slots.
+  if (!lane.is_data || lane.peer->rank >= shared_.segment->mapping().header().rank) return;
+  PingPong& ping_pong = lane.ping_pong;
+  if (ping_pong.periods == kPeriods) {
+    pair(lane);
+    return;
+  }
+  const std::uint64_t positions = lane.earlier + head;
+  SendState* const answering = answering_lane(lane, positions - std::exchange(ping_pong.received, positions));
+  // The same lane must be found twice in a row; the first counts do not decide, since they include everything
+  // that was sent before.
+  if (ping_pong.periods++ > 1 && answering != nullptr && answering == ping_pong.answering &&
+      !answering->is_paired.load(std::memory_order_relaxed))
+    offer_reply_slot(lane, *answering);
+  ping_pong.answering = answering;
+}
+
+/// Called after every PollDelay::kEpoch answers by the reply slot. With the lane entered.
+[[gnu::noinline]] void ShmPort::end_epoch(ReceiveLane& lane, std::uint32_t epoch) noexcept {
+  lane.poll_delay.end_epoch(epoch, std::chrono::steady_clock::now());
+  const SendState* const back = lane.back.load(std::memory_order_relaxed);
+  if (lane.is_owned || back == nullptr || !lane.is_ping_pong.load(std::memory_order_relaxed) ||
+      !has_stripes_.load(std::memory_order_relaxed))
+    return;
+  // Only once it is a ping-pong: windows and streams, which go one way, are drained faster when any thread
+  // with time polls them in its own set.
+  set_owners(lane.index, back->stripe);
+  lane.is_owned = true;
+}
+
+}  // namespace weft::network::shm

@@ -1,0 +1,135 @@
+// Polling: the lanes that are polled, and their order.
+#include "network/shm/port/port.hpp"
+
+#include "concurrent/thread_number.hpp"
+
+#include <bit>
+
+namespace weft::network::shm {
+
+namespace {
+
+constexpr std::uint32_t kSweepEvery = 4096;  // polls, while more than kPolledAllUpTo lanes are hot
+constexpr int kFewOthers = 3;                // lanes that are not for data, beside a single lane that is
+constexpr std::uint32_t kInARow = 8;         // successful polls of one lane after which it is polled first
+
+}  // namespace
+
+/// Returns true when the lane has been entered; false when another thread has entered it, or the lane has
+/// ended.
+[[gnu::always_inline]] inline bool ShmPort::enter(ReceiveLane& lane, bool exclusive) noexcept {
+  if (!exclusive) return lane.lock.enter(concurrent::thread_number());
+  lane.lock.enter_alone(concurrent::thread_number());
+  return true;
+}
+
+std::size_t ShmPort::poll(Sink& sink, std::size_t limit, bool exclusive) noexcept {
+  if (has_classes_.load(std::memory_order_relaxed)) [[unlikely]]
+    return poll_in_order(sink, limit, exclusive);
+  if (!exclusive && has_stripes_.load(std::memory_order_relaxed)) return poll_own_first(sink, limit);
+  const std::uint32_t words = (area_->lanes_high.load(std::memory_order_relaxed) + 63) / 64;
+  const std::uint64_t bits = hot_[0].load(std::memory_order_relaxed);
+  const std::uint64_t data = bits & ~protocol_[0].load(std::memory_order_relaxed);
+  if (words != 1 || data == 0 || (data & (data - 1)) != 0 ||
+      area_->doorbells[0].load(std::memory_order_relaxed) != 0) [[unlikely]]
+    return poll_all(words, sink, limit, exclusive);
+  // Fast path for a single lane for data, as two ranks have that wait for each other's answers.
+  int others = 0;
+  for (std::uint64_t rest = bits ^ data; rest != 0; rest &= rest - 1)
+    if (++others > kFewOthers || may_have_message(lane_at(index_of(0, rest)))) [[unlikely]]
+      return poll_all(words, sink, limit, exclusive);
+  ReceiveLane& lane = lane_at(index_of(0, data));
+  lane.await_first_poll();
+  if (!may_have_message(lane)) {
+    lane.found_empty();
+    if (lane.awaits_answer()) PollDelay::between();
+    return 0;
+  }
+  if (!enter(lane, exclusive)) return 0;
+  const std::size_t count = receive(lane, sink, limit, bits == data);
+  lane.lock.leave();
+  return count;
+}
+
+/// Polls one lane alone, when all of the last messages came by it and this rank awaits an answer there.
+/// Returns the number of messages taken; 0 means that all lanes must be polled.
+[[gnu::always_inline]] inline std::size_t ShmPort::poll_ping_pong(Sink& sink, std::size_t limit,
+                                                                  bool exclusive) noexcept {
+  if (recent_.in_a_row.load(std::memory_order_relaxed) != kInARow) return 0;
+  const std::uint32_t index = recent_.lane.load(std::memory_order_relaxed);
+  ReceiveLane& lane = lane_at(index);
+  const bool is_hot = (hot_[index / 64].load(std::memory_order_relaxed) >> index % 64 & 1) != 0;
+  if (!is_hot || !lane.awaits_answer()) return 0;
+  const std::uint32_t skips = recent_.skips.load(std::memory_order_relaxed);
+  if (skips == 0) {
+    recent_.skips.store(kSkips, std::memory_order_relaxed);
+    return 0;
+  }
+  lane.await_first_poll();
+  if (!may_have_message(lane) || !enter(lane, exclusive)) return 0;
+  const std::size_t count = receive(lane, sink, limit, false);
+  lane.lock.leave();
+  // Empty polls only read.
+  if (count != 0) recent_.skips.store(skips - 1, std::memory_order_relaxed);
+  return count;
+}
+
+/// Notes that a poll of the lane has taken messages.
+[[gnu::always_inline]] inline void ShmPort::note_visit(std::uint32_t index) noexcept {
+  const std::uint32_t visits = recent_.in_a_row.load(std::memory_order_relaxed);
+  if (index != recent_.lane.load(std::memory_order_relaxed)) {
+    recent_.lane.store(index, std::memory_order_relaxed);
+    recent_.in_a_row.store(0, std::memory_order_relaxed);
+  } else if (visits != kInARow) {
+    recent_.in_a_row.store(visits + 1, std::memory_order_relaxed);
+  }
+}
+
+/// Polls any number of lanes; the slow path of poll().
+[[gnu::noinline]] std::size_t ShmPort::poll_all(std::uint32_t words, Sink& sink, std::size_t limit,
+                                                bool exclusive) noexcept {
+  if (const std::size_t count = poll_ping_pong(sink, limit, exclusive); count != 0) return count;
+  std::size_t count = 0;
+  int hot = 0;
+  bool awaits_answer = false;
+  for (std::uint32_t word = 0; word < words && word < kWords; ++word) {
+    if (area_->doorbells[word].load(std::memory_order_relaxed) != 0) [[unlikely]]
+      answer_doorbells(exclusive);
+    std::uint64_t bits = hot_[word].load(std::memory_order_relaxed);
+    const bool alone = words == 1 && (bits & (bits - 1)) == 0;
+    for (; bits != 0; bits &= bits - 1) {
+      ++hot;
+      ReceiveLane& lane = lane_at(index_of(word, bits));
+      if (!may_have_message(lane)) {
+        lane.found_empty();
+        awaits_answer = awaits_answer || lane.awaits_answer();
+        continue;
+      }
+      if (!enter(lane, exclusive)) continue;
+      const std::size_t taken = receive(lane, sink, limit, alone);
+      lane.lock.leave();
+      if (taken != 0) note_visit(lane.index);
+      count += taken;
+    }
+  }
+  if (hot > kPolledAllUpTo) [[unlikely]]
+    cool_now_and_then(exclusive);
+  if (awaits_answer && count == 0) PollDelay::between();
+  return count;
+}
+
+/// With many hot lanes: cools those that stay silent, so that only their doorbells are polled.
+[[gnu::noinline]] void ShmPort::cool_now_and_then(bool exclusive) noexcept {
+  thread_local std::uint32_t polls = 0;
+  if (++polls % kSweepEvery == 0) cool(true, exclusive);
+}
+
+std::size_t ShmPort::poll_lane(std::uint32_t index, Sink& sink, std::size_t limit, bool exclusive) noexcept {
+  ReceiveLane& lane = lane_at(index);
+  if (!may_have_message(lane) || !enter(lane, exclusive)) return 0;
+  const std::size_t count = receive(lane, sink, limit, false);
+  lane.lock.leave();
+  return count;
+}
+
+}  // namespace weft::network::shm

@@ -1,0 +1,74 @@
+// Slow path of receiving: messages in packets, the change to the lane's next ring, and the lane's end.
+#include "network/shm/port/port.hpp"
+
+#include <weft/detail/message_access.hpp>
+
+namespace weft::network::shm {
+
+using detail::Slot;
+
+bool ShmPort::deliver_packet(ReceiveLane& lane, const Slot& slot, std::uint64_t header, Sink& sink) noexcept {
+  PacketReference reference;
+  std::memcpy(&reference, slot.payload, sizeof reference);
+  PeerPackets& packets = *lane.packets;
+  const std::byte* data = packets.resolve(reference.index, reference.size);
+  if (data == nullptr) {
+    sink.reject(lane.peer->rank, "packet index or size out of range", reference.index);
+    return true;
+  }
+  const std::uint64_t word = slot.word;
+  Message message;
+  detail::MessageAccess::set_view(message, Operation::active_message, lane.peer->rank,
+                                  static_cast<std::uint32_t>(word), data, reference.size, &packets,
+                                  PeerPackets::cookie_of(reference.index, reference.generation));
+  if (!sink.deliver(static_cast<std::uint8_t>(header >> 8), word, message)) return false;
+  if (!detail::MessageAccess::was_kept(message))
+    packets.release(reference.index, reference.generation, message.size());
+  if (reference.size > kShortMessage) lane.bytes += reference.size;
+  return true;
+}
+
+void ShmPort::follow(ReceiveLane& lane, const Slot& slot, Sink& sink) noexcept {
+  RingMarker marker;
+  std::memcpy(&marker, slot.payload, sizeof marker);
+  const Mapping& mapping = *lane.peer->mapping;
+  if (!std::has_single_bit(marker.slots) || marker.slots > 1U << 20 || marker.ring_offset % 64 != 0 ||
+      !mapping.contains(marker.ring_offset, ring_bytes(marker.slots))) {
+    sink.reject(lane.peer->rank, "ring outside the segment", marker.ring_offset);
+    detach(lane, Announcement::State::claimed);
+    return;
+  }
+  detail::LaneControl* left = lane.control;
+  lane.control = reinterpret_cast<detail::LaneControl*>(mapping.base() + marker.ring_offset);
+  lane.slots = reinterpret_cast<Slot*>(lane.control + 1);
+  lane.mask = marker.slots - 1;
+  lane.control->reply_slot_turn.store(left->reply_slot_turn.load(std::memory_order_relaxed),
+                                      std::memory_order_release);
+  lane.earlier += lane.head;
+  lane.head = 0;
+  lane.pacing.begin_ring();
+  lane.credit_at = lane.mask / 4;
+  lane.next.store(&lane.slots[0], std::memory_order_relaxed);
+  // Pairs with the acquire in Segment::reclaim().
+  left->released.store(1, std::memory_order_release);
+  if (Announcement& entry = area_->announcement(lane.index);
+      entry.state.load(std::memory_order_relaxed) == Announcement::State::ready) {
+    entry.ring_offset = marker.ring_offset;
+    entry.slots = marker.slots;
+  }
+}
+
+void ShmPort::detach(ReceiveLane& lane, Announcement::State state) noexcept {
+  shared_.log.debug([&] {
+    return "lane " + std::to_string(lane.index) + ", from rank " + std::to_string(lane.peer->rank) + ", ends";
+  });
+  // Polls that still have the lane cannot enter it any more.
+  lane.lock.close();
+  const std::uint64_t bit = std::uint64_t{1} << (lane.index % 64);
+  hot_[lane.index / 64].fetch_and(~bit, std::memory_order_relaxed);
+  // After a lane has ended in order, its sender does not write into the reply slot any more.
+  if (state == Announcement::State::free) shared_.segment->release_reply_slot(lane.own_reply_slot);
+  end_announcement(*area_, lane.index, state);
+}
+
+}  // namespace weft::network::shm

@@ -1,0 +1,82 @@
+// Polling by threads that share the device, when peers' threads spread over lanes.
+//
+// A thread polls the lanes of its own column first, and the other lanes when these are empty, or now and
+// then. A lane that another thread has drained last is left to that thread: only one message is taken, which
+// moves few cache lines and keeps a thread from idling while there are messages. When a lane is found as this
+// thread has left it, no other thread polls it: all of its messages are taken, in every poll from then on.
+#include "network/shm/port/port.hpp"
+
+#include "concurrent/thread_number.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace weft::network::shm {
+
+std::size_t ShmPort::poll_own_first(Sink& sink, std::size_t limit) noexcept {
+  const std::uint32_t visitor = concurrent::thread_number() + 1;
+  Column& column = columns_[(visitor - 1) % detail::DevicePath::kNoColumn];
+  const std::uint32_t words = std::min<std::uint32_t>(
+      (area_->lanes_high.load(std::memory_order_relaxed) + 63) / 64, static_cast<std::uint32_t>(kWords));
+  const std::uint32_t skips = column.skips.load(std::memory_order_relaxed);
+  std::size_t count = 0;
+  bool awaits_answer = false;
+  for (std::uint32_t word = 0; word < words; ++word) {
+    if (area_->doorbells[word].load(std::memory_order_relaxed) != 0) [[unlikely]]
+      answer_doorbells(false);
+    std::uint64_t bits =
+        hot_[word].load(std::memory_order_relaxed) & column.own[word].load(std::memory_order_relaxed);
+    const bool alone = skips != 0 && words == 1 && (bits & (bits - 1)) == 0;
+    if (const std::uint64_t data = bits & ~protocol_[word].load(std::memory_order_relaxed);
+        skips != 0 && words == 1 && data != 0 && (data & (data - 1)) == 0)
+      lane_at(index_of(0, data)).await_first_poll();
+    for (; bits != 0; bits &= bits - 1)
+      count += visit_lane(index_of(word, bits), sink, limit, visitor, alone, awaits_answer);
+  }
+  if (count != 0 && skips != 0) {
+    column.skips.store(skips - 1, std::memory_order_relaxed);
+    return count;
+  }
+  bool is_needed = false;
+  int hot = 0;
+  for (std::uint32_t word = 0; word < words; ++word) {
+    const std::uint64_t all = hot_[word].load(std::memory_order_relaxed);
+    hot += std::popcount(all);
+    for (std::uint64_t bits = all & ~column.own[word].load(std::memory_order_relaxed); bits != 0;
+         bits &= bits - 1) {
+      const std::uint32_t index = index_of(word, bits);
+      // Pairs with the release in attach().
+      const bool was_last =
+          lanes_[index].load(std::memory_order_acquire)->visitor.load(std::memory_order_relaxed) == visitor;
+      const std::size_t taken = visit_lane(index, sink, was_last ? limit : 1, visitor, false, awaits_answer);
+      is_needed = is_needed || (was_last && taken != 0);
+      count += taken;
+    }
+  }
+  // Further empty polls only read.
+  if (const std::uint32_t next = is_needed ? 0 : kSkips; next != skips)
+    column.skips.store(next, std::memory_order_relaxed);
+  if (hot > kPolledAllUpTo) [[unlikely]]
+    cool_now_and_then(false);
+  if (awaits_answer && count == 0) PollDelay::between();
+  return count;
+}
+
+std::size_t ShmPort::visit_lane(std::uint32_t index, Sink& sink, std::size_t limit, std::uint32_t visitor,
+                                bool alone, bool& awaits_answer) noexcept {
+  // Pairs with the release in attach().
+  ReceiveLane& lane = *lanes_[index].load(std::memory_order_acquire);
+  if (!may_have_message(lane)) {
+    awaits_answer = awaits_answer || lane.awaits_answer();
+    return 0;
+  }
+  if (!lane.lock.enter(visitor - 1)) return 0;
+  const std::size_t count = receive(lane, sink, limit, alone);
+  // A thread that only returned credit does not become the lane's visitor.
+  if (count != 0 && lane.visitor.load(std::memory_order_relaxed) != visitor)
+    lane.visitor.store(visitor, std::memory_order_relaxed);
+  lane.lock.leave();
+  return count;
+}
+
+}  // namespace weft::network::shm
