@@ -16,18 +16,24 @@ function(weft_write_manual folder file program)
   add_custom_command(OUTPUT "${path}"
     COMMAND ${program} ${ARGN} > "${path}.part"
     COMMAND "${CMAKE_COMMAND}" -E rename "${path}.part" "${path}"
-    DEPENDS ${program} VERBATIM)
+    DEPENDS ${program} ${weft_manual_programs} VERBATIM)
   set(weft_manual_files ${weft_manual_files} "${path}" PARENT_SCOPE)
 endfunction()
 
 if(TARGET weft-command)
   weft_write_manual(man1 weft.1 weft-command --manual)
-  foreach(command run info perf study)
+  foreach(command run info)
     weft_write_manual(man1 weft-${command}.1 weft-command ${command} --manual)
   endforeach()
+  foreach(command perf study)
+    weft_write_manual(man1 weft-${command}.1 weft-${command} --manual)
+  endforeach()
+  # weft asks the programs of its commands for their parts.
+  set(weft_manual_programs weft-perf weft-study)
   weft_write_manual(bash weft weft-command --completion bash)
   weft_write_manual(zsh _weft weft-command --completion zsh)
   weft_write_manual(fish weft.fish weft-command --completion fish)
+  set(weft_manual_programs)
 endif()
 if(TARGET weft-kmer)
   weft_write_manual(man1 weft-kmer.1 weft-kmer --manual)

@@ -17,7 +17,7 @@ function(weft_perf_plugin name source)
   target_include_directories(weft-perf-${name} PRIVATE "${PROJECT_SOURCE_DIR}/tools" "${PROJECT_SOURCE_DIR}/src"
     "${PROJECT_SOURCE_DIR}/include")
   target_link_libraries(weft-perf-${name} PRIVATE fmt::fmt)
-  add_dependencies(weft-command weft-perf-${name})
+  add_dependencies(weft-perf weft-perf-${name})
   if(WEFT_INSTALL AND NOT weft_perf_in_build_tree)
     install(TARGETS weft-perf-${name} LIBRARY DESTINATION "${weft_perf_plugin_folder}")
   endif()

@@ -1,12 +1,20 @@
+#include <weft/error.hpp>
 #include <weft/version.hpp>
 
 #include <fmt/core.h>
 #include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <exception>
+#include <filesystem>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <system_error>
 
 #include "base/attributes.hpp"
 #include "base/job_variables.hpp"
@@ -14,7 +22,7 @@
 #include "common/commands/command_line.hpp"
 #include "common/commands/completion.hpp"
 #include "common/commands/nearest_name.hpp"
-#include "common/commands/option_values.hpp"
+#include "common/commands/run_command.hpp"
 #include "common/files/standard_output.hpp"
 
 namespace weft::tools {
@@ -22,15 +30,15 @@ namespace {
 
 struct Command {
   std::string_view name;
-  int (*function)(int argc, char** argv);
+  CommandFunction function;  // null: a program of its own beside this one, weft-NAME
   std::string_view help;
 };
 
 constexpr Command kCommands[] = {
     {"run", command_run, "start the ranks of a job, on this host or on others"},
     {"info", command_info, "show version, build, host, networks and attributes"},
-    {"perf", command_perf, "measure message rate and latency of this machine"},
-    {"study", command_study, "reproduce experiments about task runtimes and message matching"},
+    {"perf", nullptr, "measure message rate and latency of this machine"},
+    {"study", nullptr, "reproduce experiments about task runtimes and message matching"},
 };
 
 void print_help() {
@@ -52,6 +60,44 @@ CommandDescription description() {
     weft.commands.push_back(std::move(below));
   }
   return weft;
+}
+
+/// The path of a command that is a program of its own.
+std::string path_of_program(std::string_view command) {
+  std::error_code error;
+  const std::filesystem::path own = std::filesystem::read_symlink("/proc/self/exe", error);
+  if (error) throw Error("/proc/self/exe cannot be read: is /proc mounted?");
+  return own.parent_path() / fmt::format("weft-{}", command);
+}
+
+std::string reason_of_missing(std::string_view command, const std::string& path, int error) {
+  return fmt::format(
+      "`weft {}` is a program of its own, {}, which cannot be started: {}{}", command, path,
+      std::generic_category().message(error),
+      error == ENOENT ? "; build it (`./dev build` builds everything), or install it beside weft" : "");
+}
+
+/// Goes on as the program of this command. Returns by throwing only.
+[[noreturn]] void become_program(std::string_view command, char** arguments) {
+  const std::string path = path_of_program(command);
+  ::execv(path.c_str(), arguments);
+  throw Error(reason_of_missing(command, path, errno));
+}
+
+/// Prints a command's part of the completion of a shell; returns its exit code.
+int output_of_program(const std::string& command, char* shell) {
+  if (std::fflush(stdout) != 0) throw std::system_error(errno, std::generic_category(), "standard output");
+  const std::string path = path_of_program(command);
+  std::string name = "weft-" + command;
+  std::string option = "--completion";
+  char* arguments[] = {name.data(), option.data(), shell, nullptr};
+  pid_t child = -1;
+  if (const int error = ::posix_spawn(&child, path.c_str(), nullptr, nullptr, arguments, environ); error != 0)
+    throw Error(reason_of_missing(command, path, error));
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0)
+    if (errno != EINTR) throw std::system_error(errno, std::generic_category(), "waitpid");
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
 }
 
 /// What the manual page says beside the commands.
@@ -83,7 +129,9 @@ std::optional<int> describe_program(int argc, char** argv) {
   for (const Command& command : kCommands) {
     std::string name{command.name};
     char* arguments[] = {name.data(), argv[1], argv[2], nullptr};
-    if (const int exit_code = command.function(3, arguments); exit_code != 0) return exit_code;
+    const int exit_code =
+        command.function != nullptr ? command.function(3, arguments) : output_of_program(name, argv[2]);
+    if (exit_code != 0) return exit_code;
   }
   fmt::print("{}", completion_part(shell, description(), true));
   return 0;
@@ -114,15 +162,8 @@ int dispatch(int argc, char** argv) {
   }
   for (const Command& command : kCommands) {
     if (command.name != name) continue;
-    const std::string program = fmt::format("weft {}", command.name);
-    try {
-      return end_of_output(program, command.function(argc - 1, argv + 1));
-    } catch (const OptionError& error) {
-      return print_end(program, {error.what(), kUsageError});
-    } catch (const std::exception& error) {
-      fmt::print(stderr, "{}: {}\n", program, reason_of(error));
-      return 1;
-    }
+    if (command.function == nullptr) become_program(name, argv + 1);
+    return run_command(fmt::format("weft {}", name), command.function, argc - 1, argv + 1);
   }
   if (const auto exit_code = describe_program(argc, argv)) return *exit_code;
   print_unknown_command(name);

@@ -18,7 +18,7 @@
 #include "base/text/hex.hpp"
 #include "perf/libraries/plugin_host.hpp"
 #include "perf/measure/child_process.hpp"
-#include "perf/measure/own_path.hpp"
+#include "perf/measure/weft_path.hpp"
 
 namespace weft::tools::perf {
 
@@ -32,7 +32,7 @@ class StarterLikeSsh {
   explicit StarterLikeSsh(const std::string& launcher_exec) {
     const std::string text =
         "#!/bin/sh\nwhile [ \"${1#-}\" != \"$1\" ]; do shift; done\nhost=$1\nshift\nexec " + launcher_exec +
-        " \"$host\" " + own_path() +
+        " \"$host\" " + weft_path() +
         " perf --shell \"$(printf %s \"$*\" | od -An -v -tx1 | tr -d ' \\n')\"\n";
     // A file of memory leaves nothing behind, however this process ends. What is open for writing cannot be
     // executed.
@@ -58,7 +58,7 @@ std::vector<std::string> launch_on(const Hosts& hosts, const Transport& over,
                                    std::optional<StarterLikeSsh>& starter) {
   const std::string both = fmt::format("{0}:1,{1}:1", hosts.names[0], hosts.names[1]);
   if (over.launch != Launch::mpiexec) {
-    std::vector<std::string> command{own_path(), "run", "--hosts", both};
+    std::vector<std::string> command{weft_path(), "run", "--hosts", both};
     if (!hosts.launcher_exec.empty()) command.insert(command.end(), {"--launcher-exec", hosts.launcher_exec});
     for (const auto& [name, value] : over.environment)
       command.insert(command.end(), {"--env", name + "=" + value});
@@ -81,7 +81,7 @@ std::vector<std::string> launch_here(const Task& task, const Transport& over) {
   switch (over.launch) {
     case Launch::ranks:
     case Launch::one_rank:
-      return {own_path(), "run", "-n", over.launch == Launch::one_rank ? "1" : ranks, "--"};
+      return {weft_path(), "run", "-n", over.launch == Launch::one_rank ? "1" : ranks, "--"};
     case Launch::mpiexec:
       return {find_launcher(std::string(over.plugin), std::string(over.launcher)), "-n", ranks};
     default:
@@ -116,7 +116,7 @@ std::string why_ended(const Ended& ended, const Task& task, const Transport& ove
 }  // namespace
 
 std::vector<Outcome> start_worker(const Measurement& measurement, const Task& task, const Hosts& hosts) {
-  const std::string self = own_path();
+  const std::string self = weft_path();
   const Transport& over = *measurement.over;
   Command command;
   command.environment = over.environment;

@@ -8,7 +8,7 @@
 #include "common/machine/other_programs.hpp"
 #include "common/progress_bar.hpp"
 #include "perf/measure/child_process.hpp"
-#include "perf/measure/own_path.hpp"
+#include "perf/measure/weft_path.hpp"
 #include "study/scratch_folder.hpp"
 #include "study/study_launch.hpp"
 #include "study/study_results.hpp"

@@ -7,7 +7,7 @@
 #include <sstream>
 #include <string_view>
 
-#include "perf/measure/own_path.hpp"
+#include "perf/measure/weft_path.hpp"
 
 namespace weft::tools::study {
 
@@ -27,7 +27,7 @@ std::vector<Json> run_ranks(const std::string& name, const std::vector<std::stri
   command.arguments = launcher;
   command.arguments.insert(command.arguments.end(), {"-n", job.at("ranks").dump()});
   if (launcher.size() > 1 && launcher[1] == "run") command.arguments.emplace_back("--");
-  command.arguments.insert(command.arguments.end(), {perf::own_path(), "study", "--rank", job.dump()});
+  command.arguments.insert(command.arguments.end(), {perf::weft_path(), "study", "--rank", job.dump()});
   command.environment = {{"OMPI_ALLOW_RUN_AS_ROOT", "1"}, {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"}};
   const perf::Ended ended = perf::run_to_end(command, seconds);
   if (!ended.well) throw Error(fmt::format("{}: {}", name, reason_of(ended)));

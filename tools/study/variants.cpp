@@ -8,7 +8,7 @@
 
 #include "common/commands/option_values.hpp"
 #include "perf/measure/child_process.hpp"
-#include "perf/measure/own_path.hpp"
+#include "perf/measure/weft_path.hpp"
 
 namespace weft::tools::study {
 
@@ -56,7 +56,7 @@ std::string known_words() {
 }
 
 std::vector<std::string> launcher_of(std::string_view port) {
-  if (port == "weft" || port == "tcp") return {perf::own_path(), "run"};
+  if (port == "weft" || port == "tcp") return {perf::weft_path(), "run"};
   const auto find = [](const char* program) { return perf::find_in_path(program); };
   if (port != "openmpi") {
     for (const char* const name : {"mpiexec.mpich", "mpiexec.hydra"})
@@ -78,7 +78,7 @@ std::string_view study_of(Program program) {
 }
 
 std::string path_of(Program program) {
-  return (std::filesystem::path(perf::own_path()).parent_path() / WEFT_PERF_PLUGIN_FOLDER /
+  return (std::filesystem::path(perf::weft_path()).parent_path() / WEFT_PERF_PLUGIN_FOLDER /
           (program == Program::starpu ? "weft-study-starpu" : "weft-study-openmp"))
       .string();
 }

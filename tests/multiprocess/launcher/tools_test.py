@@ -4,6 +4,7 @@ import fcntl
 import itertools
 import os
 import pty
+import shutil
 import signal
 import struct
 import subprocess
@@ -61,6 +62,28 @@ class Help(unittest.TestCase):
                 most = 80 if command == [WEFT] else most  # the list of commands is as it is
                 self.assertLessEqual(max(map(len, text.splitlines())), most, (command, columns))
                 self.assertEqual(text.split(), piped.stdout.split(), (command, columns))
+
+
+class CommandsThatAreProgramsOfTheirOwn(unittest.TestCase):
+    def test_are_the_same_by_either_name(self):
+        for command in ("perf", "study"):
+            for option in ("--help", "--manual", "--no-such-option"):
+                with self.subTest(command=command, option=option):
+                    by_weft, alone = (run(words, stdout=subprocess.PIPE) for words in ([WEFT, command, option], [f"{WEFT}-{command}", option]))
+                    self.assertEqual((alone.returncode, alone.stdout, alone.stderr), (by_weft.returncode, by_weft.stdout, by_weft.stderr))
+                    self.assertTrue(alone.stdout + alone.stderr)
+
+    def test_are_named_where_they_are_missing(self):
+        with tempfile.TemporaryDirectory() as folder:
+            weft = shutil.copy(WEFT, folder)
+            for words in (["perf", "--help"], ["study", "--help"], ["--completion", "bash"]):
+                with self.subTest(words=words):
+                    result = run([weft, *words], stdout=subprocess.PIPE)
+                    self.assertEqual(result.returncode, 1)
+                    name = "perf" if words[0].startswith("--") else words[0]
+                    self.assertRegex(result.stderr, rf"^weft: `weft {name}` is a program of its own, {folder}/weft-{name}, which cannot be "
+                                     r"started: No such file or directory; build it \(`./dev build` builds everything\), or install it beside weft\n$")
+            self.assertEqual(run([weft, "info", "--json"], stdout=subprocess.PIPE).returncode, 0)
 
 
 class LostOutput(unittest.TestCase):

@@ -27,9 +27,10 @@ class PeersTest(unittest.TestCase):
 
     def test_what_is_not_there_is_named_and_left_out(self):
         with tempfile.TemporaryDirectory() as folder:
-            # Plugins are looked for next to the program's folder.
+            # Plugins are looked for next to the folder of the programs.
             os.mkdir(os.path.join(folder, "bin"))
             alone = shutil.copy(WEFT, os.path.join(folder, "bin", "weft"))
+            shutil.copy(f"{WEFT}-perf", os.path.join(folder, "bin", "weft-perf"))
             result = subprocess.run([alone, "perf", *SHORT, "--only", "matched"], stdin=subprocess.DEVNULL, capture_output=True,
                                     text=True, timeout=HANG_GUARD)
         self.assertEqual((result.returncode, result.stderr), (0, ""))

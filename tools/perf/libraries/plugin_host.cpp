@@ -17,7 +17,7 @@
 #include "perf/libraries/plugin_call.hpp"
 #include "perf/measure/child_process.hpp"
 #include "perf/measure/forked_ranks.hpp"
-#include "perf/measure/own_path.hpp"
+#include "perf/measure/weft_path.hpp"
 
 namespace weft::tools::perf {
 namespace {
@@ -105,7 +105,7 @@ void call_plugin(const std::string& file, PluginCall& call) {
 
 /// The path of a file in the folder of plugins.
 std::string path_of(const std::string& name) {
-  const std::string program = own_path();
+  const std::string program = weft_path();
   return fmt::format("{}/{}/{}", program.substr(0, program.rfind('/')), WEFT_PERF_PLUGIN_FOLDER, name);
 }
 

@@ -19,7 +19,7 @@
 #include "common/pinning.hpp"
 #include "perf/libraries/weft/weft_rounds.hpp"
 #include "perf/measure/idle_strategy.hpp"
-#include "perf/measure/own_path.hpp"
+#include "perf/measure/weft_path.hpp"
 #include "perf/workloads/sends_and_receives.hpp"
 
 namespace weft::tools::perf {
@@ -185,7 +185,7 @@ struct Sum {
 
 /// Becomes the launcher of the ranks that the task needs. Does not return.
 void launch(const Task& task, int ranks) {
-  const std::string self = own_path();
+  const std::string self = weft_path();
   const std::string count = std::to_string(ranks);
   const std::string text = text_of(task);
   ::execl(self.c_str(), self.c_str(), "run", "-n", count.c_str(), "--", self.c_str(), "perf", "--worker",

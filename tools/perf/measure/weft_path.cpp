@@ -1,4 +1,4 @@
-#include "perf/measure/own_path.hpp"
+#include "perf/measure/weft_path.hpp"
 
 #include <weft/error.hpp>
 
@@ -8,12 +8,13 @@
 
 namespace weft::tools::perf {
 
-std::string own_path() {
+std::string weft_path() {
   char path[PATH_MAX];
   const ssize_t length = ::readlink("/proc/self/exe", path, sizeof path);
   if (length <= 0)
     throw Error("/proc/self/exe cannot be read, so the ranks cannot be started: is /proc mounted?");
-  return {path, static_cast<std::size_t>(length)};
+  const std::string own(path, static_cast<std::size_t>(length));
+  return own.substr(0, own.rfind('/') + 1) + "weft";
 }
 
 }  // namespace weft::tools::perf
