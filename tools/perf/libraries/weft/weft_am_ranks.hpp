@@ -5,6 +5,7 @@
 #include <array>
 #include <atomic>
 #include <cstring>
+#include <optional>
 
 #include "perf/measure/idle_strategy.hpp"
 #include "perf/workloads/sends_and_receives.hpp"

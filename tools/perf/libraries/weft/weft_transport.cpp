@@ -1,38 +1,17 @@
-#include "perf/libraries/weft/weft_transport.hpp"
-
+#include <weft/runtime.hpp>
 #include <weft/sim.hpp>
 
 #include <exception>
+#include <string_view>
 #include <thread>
 
 #include "common/pinning.hpp"
-#include "perf/libraries/weft/weft_am_ranks.hpp"
-#include "perf/libraries/weft/weft_polling.hpp"
 #include "perf/libraries/weft/weft_rounds.hpp"
-#include "perf/libraries/weft/weft_streams.hpp"
-#include "perf/workloads/rank_threads.hpp"
+#include "perf/libraries/weft/weft_runs.hpp"
+#include "perf/workloads/workload.hpp"
 
 namespace weft::tools::perf {
 namespace {
-
-template <class Library>
-Outcome run(const Task& task, Workload workload, Runtime runtime) {
-  Library library(task, std::move(runtime));
-  return run_threads(library, task, workload);
-}
-
-Outcome run_ordered(const Task& task, Workload workload, Runtime runtime) {
-  if (task.progress_thread)
-    return run<WeftLibrary<WeftTransport<Endpoint, true, true>, Endpoint>>(task, workload,
-                                                                           std::move(runtime));
-  return run<WeftLibrary<WeftTransport<Endpoint, false, true>, Endpoint>>(task, workload, std::move(runtime));
-}
-
-Outcome run_default(const Task& task, Workload workload, Runtime runtime) {
-  if (task.progress_thread)
-    return run<WeftLibrary<WeftTransport<Endpoint, true>, Endpoint>>(task, workload, std::move(runtime));
-  return run<WeftLibrary<WeftTransport<Endpoint>, Endpoint>>(task, workload, std::move(runtime));
-}
 
 /// Both ranks in this process, each in a thread.
 void run_simulated(const Task& task, Workload workload) {
@@ -42,7 +21,7 @@ void run_simulated(const Task& task, Workload workload) {
   const auto run_rank = [&](int rank) {
     try {
       pin_thread(task.processors, static_cast<std::size_t>(rank));
-      outcomes[rank] = run_default(task, workload, Runtime(simulation, rank));
+      outcomes[rank] = run_endpoints(task, workload, Runtime(simulation, rank));
     } catch (...) {
       failures[rank] = std::current_exception();
     }
@@ -56,6 +35,24 @@ void run_simulated(const Task& task, Workload workload) {
   for (const Outcome& outcome : outcomes) print(outcome);
 }
 
+using Run = Outcome (*)(const Task& task, Workload workload, Runtime runtime);
+
+/// The variant that the task asks for.
+Run run_of(const Task& task, Workload workload) {
+  const std::string_view transport = task.transport();
+  const bool is_am = transport == "weft-am" || transport == "weft-am-tcp";
+  if (is_polling(workload)) return run_polling;
+  if (transport == "weft-serial") return run_serial_endpoints;
+  if (transport == "weft-ordered") return run_ordered_endpoints;
+  if (transport == "weft-streams") return run_streams;
+  if (transport == "weft-by-hand") return run_devices_by_hand;
+  if (transport == "weft-one-endpoint") return run_one_endpoint;
+  if (is_am && takes_ranks(workload)) return run_active_messages_of_ranks;
+  if (is_am || is_large_stream(workload)) return run_active_messages;
+  if (transport == "weft-am-serial") return run_serial_active_messages;
+  return run_endpoints;
+}
+
 }  // namespace
 
 int run_weft_transport(const Task& task, Workload workload) {
@@ -64,32 +61,7 @@ int run_weft_transport(const Task& task, Workload workload) {
     return 0;
   }
   pin_thread(task.processors, static_cast<std::size_t>(rank_from_environment()));
-  const bool is_am = task.transport() == "weft-am" || task.transport() == "weft-am-tcp";
-  if (is_polling(workload)) {
-    print(run<WeftLibrary<WeftPolling, Endpoint>>(task, workload, Runtime()));
-  } else if (task.transport() == "weft-serial") {
-    print(run<WeftLibrary<WeftTransport<SerialEndpoint>, SerialEndpoint>>(task, workload, Runtime()));
-  } else if (task.transport() == "weft-ordered") {
-    print(run_ordered(task, workload, Runtime()));
-  } else if (task.transport() == "weft-streams") {
-    print(run<SerialThreadsLibrary<StreamOfThread>>(task, workload, Runtime()));
-  } else if (task.transport() == "weft-by-hand") {
-    print(run<SerialThreadsLibrary<DeviceOfThread>>(task, workload, Runtime()));
-  } else if (task.transport() == "weft-one-endpoint") {
-    Task shared = task;
-    shared.shared = true;
-    print(run<WeftLibrary<WeftTransport<Endpoint, false, true>, Endpoint>>(shared, workload, Runtime()));
-  } else if (is_am && takes_ranks(workload)) {
-    print(run<WeftLibrary<WeftAmRanks, Endpoint>>(task, workload, Runtime()));
-  } else if (is_am || is_large_stream(workload)) {
-    print(task.progress_thread
-              ? run<WeftLibrary<WeftAmTransport<Endpoint, true>, Endpoint>>(task, workload, Runtime())
-              : run<WeftLibrary<WeftAmTransport<Endpoint>, Endpoint>>(task, workload, Runtime()));
-  } else if (task.transport() == "weft-am-serial") {
-    print(run<WeftLibrary<WeftAmTransport<SerialEndpoint>, SerialEndpoint>>(task, workload, Runtime()));
-  } else {
-    print(run_default(task, workload, Runtime()));
-  }
+  print(run_of(task, workload)(task, workload, Runtime()));
   return 0;
 }
 

@@ -1,0 +1,19 @@
+// Sends and receives of endpoints that threads share.
+#include <weft/endpoint.hpp>
+
+#include <utility>
+
+#include "perf/libraries/weft/run_library.hpp"
+#include "perf/libraries/weft/weft_runs.hpp"
+#include "perf/libraries/weft/weft_transport.hpp"
+
+namespace weft::tools::perf {
+
+Outcome run_endpoints(const Task& task, Workload workload, Runtime runtime) {
+  if (task.progress_thread)
+    return run_library<WeftLibrary<WeftTransport<Endpoint, true>, Endpoint>>(task, workload,
+                                                                             std::move(runtime));
+  return run_library<WeftLibrary<WeftTransport<Endpoint>, Endpoint>>(task, workload, std::move(runtime));
+}
+
+}  // namespace weft::tools::perf
