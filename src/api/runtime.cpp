@@ -1,4 +1,4 @@
-// Runtime, and the choice of its network: the only place that names backends.
+// Runtime: joins its job, and has its network made.
 #include <weft/error.hpp>
 #include <weft/in_process.hpp>
 #include <weft/runtime.hpp>
@@ -13,11 +13,8 @@
 #include "core/device/device_state.hpp"
 #include "core/runtime/runtime_state.hpp"
 #include "core/wait/home_processor.hpp"
-#include "network/mixed/mixed_network.hpp"
-#include "network/ofi/ofi.hpp"
-#include "network/shm/shm_network.hpp"
+#include "network/registry/registry.hpp"
 #include "network/sim/sim_network.hpp"
-#include "network/tcp/tcp.hpp"
 
 #include <algorithm>
 #include <cstdlib>
@@ -28,31 +25,11 @@ namespace weft {
 
 namespace {
 
-/// Shared memory within a host, sockets or libfabric between hosts.
-std::unique_ptr<network::Network> make_mixed_network(bootstrap::Bootstrap& bootstrap,
-                                                     const base::Attributes& attributes,
-                                                     detail::PayloadLender& copier) {
-  auto local = std::make_unique<network::shm::ShmNetwork>(bootstrap, attributes, copier,
-                                                          network::shm::OutOfReach::is_told);
-  const auto make_remote = attributes.text(base::Attribute::remote_network) == "tcp"
-                               ? &network::tcp::make_network
-                               : &network::ofi::make_network;
-  auto remote = make_remote(bootstrap, attributes, copier, local->packet_memory());
-  const base::Log log(attributes, bootstrap.rank(), base::LogModule::mixed);
-  return std::make_unique<network::mixed::MixedNetwork>(bootstrap.size(), std::move(local), std::move(remote),
-                                                        log);
-}
-
 std::unique_ptr<network::Network> make_network(bootstrap::Bootstrap& bootstrap,
                                                const base::Attributes& attributes,
                                                const core::HostTable& hosts, detail::PayloadLender& copier) {
   bootstrap::agree(bootstrap, statement_of(attributes, bootstrap, hosts));
-  const std::string_view name = chosen_network(attributes, hosts);
-  if (name == "shm") return std::make_unique<network::shm::ShmNetwork>(bootstrap, attributes, copier);
-  if (name == "mixed") return make_mixed_network(bootstrap, attributes, copier);
-  if (name == "sim") return std::make_unique<network::sim::SimNetwork>(bootstrap, attributes, copier);
-  if (name == "tcp") return network::tcp::make_network(bootstrap, attributes, copier);
-  return network::ofi::make_network(bootstrap, attributes, copier);
+  return network::make_network(chosen_network(attributes, hosts), bootstrap, attributes, copier);
 }
 
 std::shared_ptr<detail::OpenDevice> make_device(detail::RuntimeState& runtime, std::uint32_t index) {

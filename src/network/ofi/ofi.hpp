@@ -3,10 +3,10 @@
 
 #include "base/attributes.hpp"
 #include "bootstrap/bootstrap.hpp"
+#include "network/availability.hpp"
 #include "network/network.hpp"
 
 #include <memory>
-#include <string>
 
 namespace weft::network::ofi {
 
@@ -14,13 +14,9 @@ namespace weft::network::ofi {
 /// into them; with null base, it makes packets of its own. Throws weft::Error when there is no libfabric, or
 /// no provider that fits the attributes.
 std::unique_ptr<Network> make_network(bootstrap::Bootstrap& bootstrap, const base::Attributes& attributes,
-                                      detail::PayloadLender& copier,
-                                      const Network::PacketMemory& packets = {});
+                                      detail::PayloadLender& copier, const Network::PacketMemory& packets);
 
-struct Availability {
-  bool present = false;
-  std::string remark;  // the providers, or the reason why there is none
-};
+/// Its remark: the providers, or the reason why there is none.
 [[nodiscard]] Availability availability(const base::Attributes& attributes);
 
 }  // namespace weft::network::ofi

@@ -5,12 +5,8 @@
 #include "base/attributes.hpp"
 #include "bootstrap/in_process/hub.hpp"
 #include "core/packet/packet_pool.hpp"
-#include "network/mixed/mixed_network.hpp"
 #include "network/network.hpp"
-#include "network/ofi/ofi.hpp"
-#include "network/shm/shm_network.hpp"
-#include "network/sim/sim_network.hpp"
-#include "network/tcp/tcp.hpp"
+#include "network/registry/registry.hpp"
 #include "support/message_sink.hpp"
 #include "support/ranks.hpp"
 
@@ -66,18 +62,7 @@ class Notes final : public weft::test::MessageSink {
 inline std::unique_ptr<Network> make(bootstrap::Bootstrap& bootstrap, const base::Attributes& attributes,
                                      detail::PayloadLender& copier) {
   const std::string_view name = attributes.text(base::Attribute::network);
-  if (name == "sim") return std::make_unique<sim::SimNetwork>(bootstrap, attributes, copier);
-  if (name == "tcp") return tcp::make_network(bootstrap, attributes, copier);
-  if (name == "ofi") return ofi::make_network(bootstrap, attributes, copier);
-  if (name == "mixed") {
-    auto local = std::make_unique<shm::ShmNetwork>(bootstrap, attributes, copier, shm::OutOfReach::is_told);
-    const auto make_remote =
-        attributes.text(base::Attribute::remote_network) == "tcp" ? &tcp::make_network : &ofi::make_network;
-    auto remote = make_remote(bootstrap, attributes, copier, local->packet_memory());
-    const base::Log log(attributes, bootstrap.rank(), base::LogModule::mixed);
-    return std::make_unique<mixed::MixedNetwork>(bootstrap.size(), std::move(local), std::move(remote), log);
-  }
-  return std::make_unique<shm::ShmNetwork>(bootstrap, attributes, copier);
+  return make_network(name == "auto" ? "shm" : name, bootstrap, attributes, copier);
 }
 
 /// One rank: its network, and a port with index 0 unless `without_port`.
