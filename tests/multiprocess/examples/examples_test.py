@@ -130,8 +130,8 @@ class Examples(unittest.TestCase):
     def test_ticket_gives_every_item_to_one_rank(self):
         self.each("ticket", lambda ranks: [f"rank {rank}: the sum is right" for rank in range(ranks)])
 
-    def test_parcel_brings_every_array(self):
-        self.each("parcel", lambda ranks: [f"rank {rank}: 100 parcels, 0 wrong" for rank in range(ranks)])
+    def test_multipart_messages_bring_every_array(self):
+        self.each("multipart", lambda ranks: [f"rank {rank}: 100 parcels, 0 wrong" for rank in range(ranks)])
 
     def test_graph_keeps_the_sum(self):
         self.each("graph", lambda ranks: [f"rank {rank}: 100 steps, the sum is right" for rank in range(ranks)])
@@ -159,7 +159,7 @@ class Examples(unittest.TestCase):
         names = {path.stem for path in (SOURCE / "examples").glob("*.cpp")}
         self.assertEqual(names, {"hello", "ring", "jacobi", "request_reply", "thread_ping_pong", "aggregate", "simulated_protocol",
                                  "distributed_array", "halo_exchange", "matched_ping_pong", "ticket", "graph", "deadlock",
-                                 "parcel", "standing_receives", "scheduler", "stream_threads", "stream_many_to_one", "stream_saxpy",
+                                 "multipart", "standing_receives", "scheduler", "stream_threads", "stream_many_to_one", "stream_saxpy",
                                  "translations"})
 
 
