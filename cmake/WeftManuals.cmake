@@ -1,4 +1,4 @@
-# Manual pages and the completion of bash, zsh and fish: the programs write them from the options that they parse.
+# Manual pages and the completion of bash: the programs write them from the options that they parse.
 
 option(WEFT_BUILD_MANUALS "Write manual pages and shell completion with the programs" ON)
 # A program for another processor needs something that runs it; a sanitizer has no say here.
@@ -31,15 +31,11 @@ if(TARGET weft-command)
   # weft asks the programs of its commands for their parts.
   set(weft_manual_programs weft-perf weft-study)
   weft_write_manual(bash weft weft-command --completion bash)
-  weft_write_manual(zsh _weft weft-command --completion zsh)
-  weft_write_manual(fish weft.fish weft-command --completion fish)
   set(weft_manual_programs)
 endif()
 if(TARGET weft-kmer)
   weft_write_manual(man1 weft-kmer.1 weft-kmer --manual)
   weft_write_manual(bash weft-kmer weft-kmer --completion bash)
-  weft_write_manual(zsh _weft-kmer weft-kmer --completion zsh)
-  weft_write_manual(fish weft-kmer.fish weft-kmer --completion fish)
 endif()
 if(weft_manual_files)
   add_custom_target(weft-manuals ALL DEPENDS ${weft_manual_files})
@@ -48,6 +44,4 @@ endif()
 if(WEFT_INSTALL AND weft_manual_files)
   install(DIRECTORY "${weft_manual_folder}/man1" DESTINATION "${CMAKE_INSTALL_MANDIR}")
   install(DIRECTORY "${weft_manual_folder}/bash/" DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions")
-  install(DIRECTORY "${weft_manual_folder}/zsh/" DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/site-functions")
-  install(DIRECTORY "${weft_manual_folder}/fish/" DESTINATION "${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d")
 endif()

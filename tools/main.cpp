@@ -116,16 +116,13 @@ ManualNotes manual_notes() {
   return notes;
 }
 
-/// `--manual` and `--completion SHELL`. A script for a shell has the parts of all commands, which know their
-/// options.
+/// `--manual` and `--completion bash`. The script for the shell has the parts of all commands, which know
+/// their options.
 std::optional<int> describe_program(int argc, char** argv) {
-  const bool is_script = argc == 3 && std::string_view(argv[1]) == "--completion" && shell_of(argv[2]);
-  if (!is_script) {
+  if (!asks_for_completion(argc, argv)) {
     const auto end = describe_command(description(), argc, argv, manual_notes(), true);
     return end ? std::optional(print_end("weft", *end)) : std::nullopt;
   }
-  const Shell shell = *shell_of(argv[2]);
-  fmt::print("{}", completion_start(shell, "weft"));
   for (const Command& command : kCommands) {
     std::string name{command.name};
     char* arguments[] = {name.data(), argv[1], argv[2], nullptr};
@@ -133,7 +130,7 @@ std::optional<int> describe_program(int argc, char** argv) {
         command.function != nullptr ? command.function(3, arguments) : output_of_program(name, argv[2]);
     if (exit_code != 0) return exit_code;
   }
-  fmt::print("{}", completion_part(shell, description(), true));
+  fmt::print("{}", bash_completion(description(), true));
   return 0;
 }
 

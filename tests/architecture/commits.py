@@ -30,9 +30,9 @@ def faults_of_subject(subject):
 
 
 def changed_lines(root, commit):
-    """The lines that a commit adds and removes; of a file that is moved, those that change."""
+    """The lines that a commit adds and removes; of a file that is moved, those that change, and of one that goes, none."""
     lines = 0
-    for row in git(root, "show", "--numstat", "--format=", "-M40%", "-l0", commit).splitlines():
+    for row in git(root, "show", "--numstat", "--format=", "-M40%", "-l0", "--diff-filter=d", commit).splitlines():
         added, removed, _ = row.split("\t", 2)
         if added != "-":
             lines += int(added) + int(removed)

@@ -56,6 +56,8 @@ class Repositories(unittest.TestCase):
         self.git("mv", "b.txt", "deep/d.txt")
         self.write("deep/d.txt", range(100003, 101000))
         self.commit("Move both")
+        self.git("rm", "-q", "deep/d.txt")
+        self.commit("Remove what is long")
         self.assertEqual(commits.check(self.root, base), [])
 
     def test_each_commit_is_looked_at(self):

@@ -160,8 +160,7 @@ class InstalledLibrary(unittest.TestCase):
         self.install()
         pages = {path.name for path in (self.prefix / "share" / "man" / "man1").glob("*")}
         self.assertEqual(pages, {"weft.1", "weft-run.1", "weft-info.1", "weft-perf.1", "weft-study.1", "weft-kmer.1"})
-        for path in ("bash-completion/completions/weft", "bash-completion/completions/weft-kmer", "zsh/site-functions/_weft",
-                     "zsh/site-functions/_weft-kmer", "fish/vendor_completions.d/weft.fish", "fish/vendor_completions.d/weft-kmer.fish"):
+        for path in ("bash-completion/completions/weft", "bash-completion/completions/weft-kmer"):
             self.assertGreater((self.prefix / "share" / path).stat().st_size, 500, path)
         if shutil.which("man"):
             text = run("man", "-l", self.prefix / "share/man/man1/weft-run.1", env={**os.environ, "MANPAGER": "cat", "TERM": "dumb"})
@@ -173,7 +172,7 @@ class InstalledLibrary(unittest.TestCase):
         public = {path.relative_to(SOURCE / "include").as_posix() for path in (SOURCE / "include").rglob("*.h*")}
         self.assertEqual(headers, public)
         for path in self.prefix.rglob("*"):
-            if path.suffix in {".cmake", ".pc", ".hpp", ".1", ".fish"} or path.parent.name in {"completions", "site-functions"}:
+            if path.suffix in {".cmake", ".pc", ".hpp", ".1"} or path.parent.name == "completions":
                 text = path.read_text()
                 for foreign in (str(SOURCE), str(BUILD), str(self.prefix)):
                     self.assertNotIn(foreign, text, f"{path.name} names {foreign}")

@@ -105,26 +105,18 @@ class Completion(unittest.TestCase):
         self.assertEqual(self.complete("weft-kmer --progress "), ["workers", "dedicated"])
         self.assertEqual(self.complete("weft-kmer synth --cov"), ["--coverage"])
 
-    def test_scripts_of_other_shells_are_read_by_them(self):
-        checked = 0
+    def test_scripts_are_read_by_the_shell(self):
         for program in {command[0] for command in commands()}:
-            self.assertTrue(output([program], "--completion", "zsh").startswith(f"#compdef {program}\n"))
-            self.assertIn(f"complete -c {program} ", output([program], "--completion", "fish"))
-            for shell in ("bash", "zsh", "fish"):
-                if not shutil.which(shell):
-                    continue
-                result = subprocess.run([shell, "-n"], input=output([program], "--completion", shell), capture_output=True,
-                                        text=True, timeout=HANG_GUARD)
-                self.assertEqual((result.returncode, result.stderr), (0, ""), (program, shell))
-                checked += 1
-        self.assertGreater(checked, 0)
+            result = subprocess.run(["bash", "-n"], input=output([program], "--completion", "bash"), capture_output=True, text=True,
+                                    timeout=HANG_GUARD)
+            self.assertEqual((result.returncode, result.stderr), (0, ""), program)
 
     def test_an_unknown_shell_is_refused(self):
-        for arguments in (("csh",), ()):
+        for arguments in (("csh",), ("zsh",), ()):
             result = subprocess.run([BIN / "weft", "--completion", *arguments], capture_output=True, text=True, timeout=HANG_GUARD,
                                     env=environment())
             self.assertEqual((result.returncode, result.stdout), (2, ""))
-            self.assertIn("--completion needs the name of a shell: bash, zsh or fish", result.stderr)
+            self.assertIn("--completion needs the name of a shell, which is bash", result.stderr)
 
 
 if __name__ == "__main__":

@@ -83,11 +83,13 @@ std::optional<CommandEnd> describe_command(const CommandDescription& command, in
   const std::string_view option = argc > 1 ? argv[1] : "";
   if (option == "--manual" && argc == 2) return CommandEnd{manual_page(command, notes, library_version())};
   if (option != "--completion") return std::nullopt;
-  const std::optional<Shell> shell = argc == 3 ? shell_of(argv[2]) : std::nullopt;
-  if (!shell)
-    return CommandEnd{"--completion needs the name of a shell: bash, zsh or fish", kWrongCommandLine};
-  const std::string start = is_program ? completion_start(*shell, command.name) : "";
-  return CommandEnd{start + completion_part(*shell, command, is_program)};
+  if (!asks_for_completion(argc, argv))
+    return CommandEnd{"--completion needs the name of a shell, which is bash", kWrongCommandLine};
+  return CommandEnd{bash_completion(command, is_program)};
+}
+
+bool asks_for_completion(int argc, const char* const* argv) noexcept {
+  return argc == 3 && std::string_view(argv[1]) == "--completion" && std::string_view(argv[2]) == "bash";
 }
 
 std::optional<CommandEnd> parse_command_line(CLI::App& app, int argc, const char* const* argv,

@@ -22,6 +22,9 @@ struct CommandEnd {
 std::optional<CommandEnd> parse_command_line(CLI::App& app, int argc, const char* const* argv,
                                              const ManualNotes& notes);
 
+/// Returns true for the command line `PROGRAM --completion bash`.
+bool asks_for_completion(int argc, const char* const* argv) noexcept;
+
 /// Answers `--manual` and `--completion SHELL`; nothing where the command line asks for neither.
 /// `is_program`: the script is complete, not only the part of a command.
 std::optional<CommandEnd> describe_command(const CommandDescription& command, int argc,
