@@ -111,7 +111,7 @@ void TcpEndpoint::connect_to_itself(Connection& connection) {
   own_end_ = std::make_unique<Connection>();
   own_end_->rank = connection.rank;
   own_end_->device = connection.device;
-  own_end_->servings.reserve(kMostFetches);
+  own_end_->servings.reserve(TransferTable::kMost);
   // Nobody can come between them.
   open(*own_end_, std::move(second));
   open(connection, std::move(first));

@@ -105,4 +105,9 @@ struct Connection {
   [[nodiscard]] bool is_open() const noexcept { return static_cast<bool>(socket) && !is_lost; }
 };
 
+/// The connection of a link that connect() has made.
+[[nodiscard]] inline Connection& connected(const session::Link& link) noexcept {
+  return *reinterpret_cast<Connection*>(link.address);
+}
+
 }  // namespace weft::network::tcp

@@ -44,7 +44,7 @@ bool TcpEndpoint::read(Connection& connection, session::SessionDevice& device) n
     std::size_t asked = kChunkBytes - connection.end;
     const iovec room{connection.chunk->bytes.get() + connection.end, asked};
     const ssize_t got = landing.left == 0 ? connection.stream.receive(connection.socket.get(), {&room, 1})
-                                          : receive_landing(connection, asked);
+                                          : landings_.receive_landing(connection, asked);
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) break;
     if (got <= 0) {
       lose(connection, got == 0           ? "it has closed the connection"
@@ -58,7 +58,7 @@ bool TcpEndpoint::read(Connection& connection, session::SessionDevice& device) n
     landing.offset += landed;
     landing.left -= landed;
     connection.end += static_cast<std::size_t>(got) - landed;
-    if (landed != 0 && landing.left == 0) end_piece(connection, device);
+    if (landed != 0 && landing.left == 0) landings_.end_piece(connection, device);
     take_records(connection, device);
     if (static_cast<std::size_t>(got) < asked) break;
   }
@@ -100,16 +100,16 @@ bool TcpEndpoint::take_record(Connection& connection, session::SessionDevice& de
     case RecordKind::get:
       is_well = record.bytes == sizeof(FetchRequest);
       if (is_well && !is_whole(connection, record)) return false;
-      is_well = is_well && begin_serving(connection, record);
+      is_well = is_well && pieces_.begin_serving(connection, record);
       break;
     case RecordKind::data:
-      return land(connection, record, device);
+      return landings_.land(connection, record, device);
     case RecordKind::put:
-      return land_put(connection, record);
+      return landings_.land_put(connection, record);
     case RecordKind::refused:
     case RecordKind::put_ended:
     case RecordKind::get_ended:
-      is_well = end_access(connection, record, device);
+      is_well = landings_.end_access(connection, record, device);
       break;
     case RecordKind::leave:
       is_well = record.bytes == 0;

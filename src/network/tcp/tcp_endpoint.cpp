@@ -42,7 +42,8 @@ TcpEndpoint::TcpEndpoint(const EndpointContext& context, std::uint32_t index)
       chunks_(context.copier),
       epoll_(::epoll_create1(EPOLL_CLOEXEC)),
       search_timer_(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)),
-      discarded_(new std::byte[kDiscard]),
+      pieces_(*this, transfers_, context.regions, context.offers.memory()),
+      landings_(*this, transfers_, context.regions, pieces_),
       frame_memory_(new std::byte[kFrames * kFrameBytes]) {
   if (!epoll_ || !search_timer_)
     throw Error("tcp: a device cannot be opened: " +
@@ -90,7 +91,7 @@ Connection& TcpEndpoint::connection_of(int rank, std::uint8_t device) {
     connection = std::make_unique<Connection>();
     connection->rank = rank;
     connection->device = device;
-    connection->servings.reserve(2 * kMostFetches);
+    connection->servings.reserve(2 * TransferTable::kMost);
     // What is noted where no memory may be needed has its room from here.
     const std::size_t most = connections_.size() + 1;
     for (auto* list : {&writing_, &broken_, &lost_, &searching_, &unread_})
@@ -191,7 +192,7 @@ session::Transport::Unsent TcpEndpoint::unsent(const session::Link& link) const 
 
 void TcpEndpoint::write_waiting() noexcept {
   std::erase_if(writing_, [this](Connection* each) {
-    if (each->is_open() && !each->is_broken && flush(*each) == Output::Result::full) {
+    if (each->is_open() && !each->is_broken && pieces_.flush(*each) == Output::Result::full) {
       watch(*each, true);
       return false;
     }
@@ -237,8 +238,7 @@ void TcpEndpoint::read_broken(session::SessionDevice& device) noexcept {
 }
 
 void TcpEndpoint::end_lost(session::SessionDevice& device) noexcept {
-  for (Transfer& each : transfers_)
-    if (each.with != nullptr && each.with->is_lost) end(each, Outcome::peer_failed, device);
+  transfers_.end_lost(device);
   lost_.clear();
 }
 
@@ -272,7 +272,7 @@ bool TcpEndpoint::notices_end_of(const session::Link& link) const noexcept {
 }
 
 bool TcpEndpoint::is_reaching(const session::Link& link) const noexcept {
-  return reinterpret_cast<const Connection*>(link.address)->search != nullptr;
+  return connected(link).search != nullptr;
 }
 
 bool TcpEndpoint::may_sleep() noexcept {
@@ -280,6 +280,23 @@ bool TcpEndpoint::may_sleep() noexcept {
   has_slept_.store(true, std::memory_order_relaxed);
   epoll_event event{};
   return ::epoll_wait(epoll_.get(), &event, 1, 0) == 0;
+}
+
+AccessResult TcpEndpoint::fetch(session::Link& link, const OfferedMemory& from, std::span<std::byte> to,
+                                std::uint64_t token) noexcept {
+  return pieces_.request(connected(link), RecordKind::fetch, {from.key, from.offset, to.size()}, to.data(),
+                         token);
+}
+
+AccessResult TcpEndpoint::get(session::Link& link, const RemoteMemory& from, std::span<std::byte> to,
+                              std::uint64_t token) noexcept {
+  return pieces_.request(connected(link), RecordKind::get, {key_of(from.region), from.offset, to.size()},
+                         to.data(), token);
+}
+
+AccessResult TcpEndpoint::put(session::Link& link, const RemoteMemory& to, Bytes from,
+                              std::uint64_t token) noexcept {
+  return pieces_.put(connected(link), to, from, token);
 }
 
 void TcpEndpoint::stop() noexcept {

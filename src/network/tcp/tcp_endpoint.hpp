@@ -1,7 +1,6 @@
 // Sockets as the transport of a session device.
 // Sources: tcp_endpoint.cpp (drive, polling), connect.cpp (reaching peers), write_records.cpp (sending),
-// receive.cpp, send_pieces.cpp (sending what peers fetch, get and are put), landing.cpp (receiving it),
-// liveness.cpp.
+// receive.cpp, liveness.cpp. What is not copied is sent by a PieceSender and received by a PieceReceiver.
 #pragma once
 
 #include "base/log.hpp"
@@ -11,7 +10,11 @@
 #include "network/session/packets/packet_memory.hpp"
 #include "network/session/transport.hpp"
 #include "network/tcp/connection.hpp"
+#include "network/tcp/connection_owner.hpp"
 #include "network/tcp/offers.hpp"
+#include "network/tcp/piece_receiver.hpp"
+#include "network/tcp/piece_sender.hpp"
+#include "network/tcp/transfer_table.hpp"
 #include "sockets/acceptor.hpp"
 
 #include <atomic>
@@ -42,7 +45,7 @@ struct EndpointContext {
   std::size_t message_bytes;  // longest message, session header included
 };
 
-class TcpEndpoint final : public session::Transport {
+class TcpEndpoint final : public session::Transport, private ConnectionOwner {
  public:
   /// Opens the endpoint of a device index and publishes its addresses. Throws weft::Error.
   TcpEndpoint(const EndpointContext& context, std::uint32_t index);
@@ -64,7 +67,6 @@ class TcpEndpoint final : public session::Transport {
   [[nodiscard]] bool is_reaching(const session::Link& link) const noexcept override;
   /// What the peer's kernel has acknowledged is read by the peer, whatever becomes of this rank.
   [[nodiscard]] bool outlives_sender() const noexcept override { return true; }
-  // send_pieces.cpp
   [[nodiscard]] bool can_fetch() const noexcept override { return true; }
   [[nodiscard]] Offer offer(Bytes memory) noexcept override {
     // Peers only read it.
@@ -99,27 +101,15 @@ class TcpEndpoint final : public session::Transport {
 
  private:
   static constexpr std::size_t kFrames = 32;
-  static constexpr std::size_t kDiscard = std::size_t{64} << 10;
-  static constexpr std::size_t kMostFetches = 64;  // of a device, and of a peer's device
-
-  /// A fetch, get or put of this device that has not ended.
-  struct Transfer {
-    Connection* with = nullptr;  // null: free
-    std::uint32_t generation = 0;
-    std::uint64_t token = 0;  // of the core
-    std::byte* to = nullptr;  // null: a put
-    std::size_t left = 0;     // bytes that have not come; of a put: that are not written
-    bool is_get = false;      // is answered behind its bytes
-  };
 
   // tcp_endpoint.cpp
   [[nodiscard]] Connection& connection_of(int rank, std::uint8_t device);
   void watch(Connection& connection, bool for_room) noexcept;
   [[nodiscard]] bool looks_for_arrivals() noexcept;
   void poll_events(session::SessionDevice& device) noexcept;
-  void write_later(Connection& connection) noexcept;
+  void write_later(Connection& connection) noexcept override;
   void write_waiting() noexcept;
-  void lose(Connection& connection, const std::string& why) noexcept;
+  void lose(Connection& connection, const std::string& why) noexcept override;
   void read_unread(session::SessionDevice& device) noexcept;
   void read_broken(session::SessionDevice& device) noexcept;
   void end_lost(session::SessionDevice& device) noexcept;
@@ -143,7 +133,7 @@ class TcpEndpoint final : public session::Transport {
   bool go_on(Connection& connection, Attempt& attempt, session::SessionDevice& device) noexcept;
   // write_records.cpp
   session::Sent write(session::Link& link, session::Kind kind, Bytes header, Bytes payload) noexcept;
-  bool note(Connection& connection, Output::Result result) noexcept;
+  bool note(Connection& connection, Output::Result result) noexcept override;
   // receive.cpp
   /// Returns true when something has come.
   bool read(Connection& connection, session::SessionDevice& device) noexcept;
@@ -153,31 +143,6 @@ class TcpEndpoint final : public session::Transport {
   bool take_message(Connection& connection, const Record& record, session::SessionDevice& device) noexcept;
   bool is_whole(const Connection& connection, const Record& record) const noexcept;
   [[nodiscard]] bool make_room(Connection& connection) noexcept;
-  // send_pieces.cpp
-  AccessResult request(session::Link& link, RecordKind kind, const FetchRequest& wanted, std::byte* to,
-                       std::uint64_t token) noexcept;
-  [[nodiscard]] Transfer* find_free() noexcept;
-  [[nodiscard]] std::uint64_t wire_token(const Transfer& transfer) const noexcept;
-  [[nodiscard]] Transfer* find(const Connection& connection, std::uint64_t token) noexcept;
-  void end(Transfer& transfer, Outcome outcome, session::SessionDevice& device) noexcept;
-  bool begin_serving(Connection& connection, const Record& record) noexcept;
-  void serve(Connection& connection, const Serving& serving) noexcept;
-  Output::Result flush(Connection& connection) noexcept;
-  void serve_on(Connection& connection) noexcept;
-  Output::Result begin_piece(Connection& connection, Serving& serving, bool& is_allowed) noexcept;
-  Output::Result write_zeros(Connection& connection) noexcept;
-  bool write_begun(Connection& connection, Output::Result& result) noexcept;
-  void note_piece(Connection& connection) noexcept;
-  void answer(Connection& connection, RecordKind kind, std::uint64_t token) noexcept;
-  // landing.cpp
-  bool land(Connection& connection, const Record& record, session::SessionDevice& device) noexcept;
-  bool land_put(Connection& connection, const Record& record) noexcept;
-  void store(Connection& connection, std::size_t here) noexcept;
-  bool make_place_for_rest(Connection& connection) noexcept;
-  bool end_access(Connection& connection, const Record& record, session::SessionDevice& device) noexcept;
-  void end_piece(Connection& connection, session::SessionDevice& device) noexcept;
-  void end_put_piece(Connection& connection) noexcept;
-  [[nodiscard]] ssize_t receive_landing(Connection& connection, std::size_t& asked) noexcept;
 
   const EndpointContext& context_;
   const std::uint8_t index_;
@@ -206,8 +171,9 @@ class TcpEndpoint final : public session::Transport {
   bool has_opened_ = false;             // a connection, since the last drive
   std::atomic<bool> has_slept_{false};  // a thread has slept since drive() last looked at the clock
   std::int64_t next_look_ = 0;          // after peers; of base::now_ns()
-  std::array<Transfer, kMostFetches> transfers_;
-  std::unique_ptr<std::byte[]> discarded_;  // where bytes of refused puts go
+  TransferTable transfers_;
+  PieceSender pieces_;
+  PieceReceiver landings_;
   std::unique_ptr<std::byte[]> frame_memory_;
   std::vector<std::byte*> free_frames_;
 };

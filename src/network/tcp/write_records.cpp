@@ -23,10 +23,6 @@ Queue queue_of(session::Kind kind) noexcept {
   }
 }
 
-Connection& connected(const session::Link& link) noexcept {
-  return *reinterpret_cast<Connection*>(link.address);
-}
-
 }  // namespace
 
 /// Notes what is left to be written. Returns false when the record has not been taken.

@@ -1,9 +1,6 @@
-// Bytes that go to where they belong without a copy in between: payloads and gets of this rank, and puts of
-// peers. docs/internals/network/tcp.md
-#include "network/tcp/tcp_endpoint.hpp"
+#include "network/tcp/piece_receiver.hpp"
 
 #include "base/memory/guarded_copy.hpp"
-#include "network/session/session_device.hpp"
 
 #include <sys/socket.h>
 #include <sys/uio.h>
@@ -16,13 +13,11 @@
 
 namespace weft::network::tcp {
 
-/// Takes a record of kind data: what has come of it is copied, and the rest will be read to its place.
-/// Returns false when nothing more has come, or the connection is lost.
-bool TcpEndpoint::land(Connection& connection, const Record& record,
-                       session::SessionDevice& device) noexcept {
-  Transfer* const transfer = find(connection, record.token);
+bool PieceReceiver::land(Connection& connection, const Record& record,
+                         session::SessionDevice& device) noexcept {
+  Transfer* const transfer = transfers_.find(connection, record.token);
   if (transfer == nullptr || transfer->to == nullptr || record.bytes == 0 || record.bytes > transfer->left) {
-    lose(connection, "it has sent " + std::to_string(record.bytes) + " bytes that were not asked for");
+    owner_.lose(connection, "it has sent " + std::to_string(record.bytes) + " bytes that were not asked for");
     return false;
   }
   connection.begin += sizeof record;
@@ -40,12 +35,10 @@ bool TcpEndpoint::land(Connection& connection, const Record& record,
   return true;
 }
 
-/// Takes a record of kind put, likewise. A put that reaches beyond its region, or whose region has been
-/// released, is read to its end and refused.
-bool TcpEndpoint::land_put(Connection& connection, const Record& record) noexcept {
+bool PieceReceiver::land_put(Connection& connection, const Record& record) noexcept {
   PutHead head{};
   if (record.bytes <= sizeof head || record.bytes > sizeof head + kLongestPiece) {
-    lose(connection, "it has sent a put of " + std::to_string(record.bytes) + " bytes at a time");
+    owner_.lose(connection, "it has sent a put of " + std::to_string(record.bytes) + " bytes at a time");
     return false;
   }
   if (connection.end - connection.begin < sizeof record + sizeof head) return false;
@@ -58,7 +51,7 @@ bool TcpEndpoint::land_put(Connection& connection, const Record& record) noexcep
                         .offset = head.offset,
                         .token = record.token,
                         .is_last = head.left == 0};
-  const bool is_inside = context_.regions.visit(head.key, [&](std::span<std::byte> memory) {
+  const bool is_inside = regions_.visit(head.key, [&](std::span<std::byte> memory) {
     const std::size_t room = head.offset <= memory.size() ? memory.size() - head.offset : 0;
     if (size > room || head.left > room - size) connection.refuses_put = true;
   });
@@ -70,11 +63,10 @@ bool TcpEndpoint::land_put(Connection& connection, const Record& record) noexcep
 }
 
 /// Moves `here` bytes of a put from the chunk to the region.
-void TcpEndpoint::store(Connection& connection, std::size_t here) noexcept {
+void PieceReceiver::store(Connection& connection, std::size_t here) noexcept {
   Landing& landing = connection.landing;
   const std::byte* const from = connection.chunk->bytes.get() + connection.begin;
-  if (here != 0 && !connection.refuses_put &&
-      !context_.regions.visit(landing.key, [&](std::span<std::byte> memory) {
+  if (here != 0 && !connection.refuses_put && !regions_.visit(landing.key, [&](std::span<std::byte> memory) {
         if (!base::write_guarded(memory.data() + landing.offset, from, here)) connection.refuses_put = true;
       }))
     connection.refuses_put = true;
@@ -85,7 +77,7 @@ void TcpEndpoint::store(Connection& connection, std::size_t here) noexcept {
 
 /// Nothing is left in the chunk. The next record shall begin at a multiple of its alignment, behind the
 /// padding of this one. Returns false: nothing more can be taken.
-bool TcpEndpoint::make_place_for_rest(Connection& connection) noexcept {
+bool PieceReceiver::make_place_for_rest(Connection& connection) noexcept {
   const std::size_t base =
       connection.chunk->users.load(std::memory_order_acquire) == 1 ? 0 : padded(connection.end);
   const std::size_t place = base + shift_of(connection.landing);
@@ -93,8 +85,7 @@ bool TcpEndpoint::make_place_for_rest(Connection& connection) noexcept {
   return false;
 }
 
-/// Reads the rest of a landing, and what follows it into the chunk; `asked` becomes the room for both.
-ssize_t TcpEndpoint::receive_landing(Connection& connection, std::size_t& asked) noexcept {
+ssize_t PieceReceiver::receive_landing(Connection& connection, std::size_t& asked) noexcept {
   const Landing& landing = connection.landing;
   const auto receive = [&](std::byte* to, std::size_t size) {
     // What follows is read only when all of the landing can be.
@@ -108,7 +99,7 @@ ssize_t TcpEndpoint::receive_landing(Connection& connection, std::size_t& asked)
   ssize_t got = 0;
   if (!connection.refuses_put) {
     // The region cannot be released meanwhile.
-    const bool is_open = context_.regions.visit(landing.key, [&](std::span<std::byte> memory) {
+    const bool is_open = regions_.visit(landing.key, [&](std::span<std::byte> memory) {
       got = receive(memory.data() + landing.offset, landing.left);
     });
     if (is_open && (got >= 0 || errno != EFAULT)) return got;
@@ -117,23 +108,23 @@ ssize_t TcpEndpoint::receive_landing(Connection& connection, std::size_t& asked)
   return receive(discarded_.get(), std::min(landing.left, kDiscard));
 }
 
-/// All bytes of the record are where they belong.
-void TcpEndpoint::end_piece(Connection& connection, session::SessionDevice& device) noexcept {
+void PieceReceiver::end_piece(Connection& connection, session::SessionDevice& device) noexcept {
   if (connection.landing.to == nullptr) return end_put_piece(connection);
-  Transfer* const transfer = find(connection, connection.landing.token);
-  if (transfer != nullptr && transfer->left == 0 && !transfer->is_get) end(*transfer, Outcome::ok, device);
+  Transfer* const transfer = transfers_.find(connection, connection.landing.token);
+  if (transfer != nullptr && transfer->left == 0 && !transfer->is_get)
+    transfers_.end(*transfer, Outcome::ok, device);
 }
 
-void TcpEndpoint::end_put_piece(Connection& connection) noexcept {
+void PieceReceiver::end_put_piece(Connection& connection) noexcept {
   if (!connection.landing.is_last) return;
   const bool is_refused = std::exchange(connection.refuses_put, false);
-  answer(connection, is_refused ? RecordKind::refused : RecordKind::put_ended, connection.landing.token);
+  answers_.answer(connection, is_refused ? RecordKind::refused : RecordKind::put_ended,
+                  connection.landing.token);
 }
 
-/// Takes a record of kind refused, put_ended or get_ended. Returns false when it cannot be.
-bool TcpEndpoint::end_access(Connection& connection, const Record& record,
-                             session::SessionDevice& device) noexcept {
-  Transfer* const transfer = find(connection, record.token);
+bool PieceReceiver::end_access(Connection& connection, const Record& record,
+                               session::SessionDevice& device) noexcept {
+  Transfer* const transfer = transfers_.find(connection, record.token);
   if (transfer == nullptr || record.bytes != 0) return false;
   const bool is_put = transfer->to == nullptr;
   const bool is_refused = record.kind == RecordKind::refused;
@@ -141,7 +132,7 @@ bool TcpEndpoint::end_access(Connection& connection, const Record& record,
   // The bytes of a put are borrowed until they are written; those of a get are all there.
   const bool is_whole = transfer->left == 0 || (is_refused && !is_put);
   if (!is_known || !is_whole) return false;
-  end(*transfer, is_refused ? Outcome::refused : Outcome::ok, device);
+  transfers_.end(*transfer, is_refused ? Outcome::refused : Outcome::ok, device);
   return true;
 }
 

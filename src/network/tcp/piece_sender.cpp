@@ -1,7 +1,4 @@
-// What is written from where it is, in pieces: payloads that peers fetch, regions that they get from, and
-// puts of this rank. docs/internals/network/tcp.md
-#include "network/session/session_device.hpp"
-#include "network/tcp/tcp_endpoint.hpp"
+#include "network/tcp/piece_sender.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -9,86 +6,51 @@
 
 namespace weft::network::tcp {
 
-TcpEndpoint::Transfer* TcpEndpoint::find_free() noexcept {
-  const auto free = std::find_if(transfers_.begin(), transfers_.end(),
-                                 [](const Transfer& each) { return each.with == nullptr; });
-  return free == transfers_.end() ? nullptr : &*free;
-}
-
-std::uint64_t TcpEndpoint::wire_token(const Transfer& transfer) const noexcept {
-  return std::uint64_t{transfer.generation} << 32 | static_cast<std::uint64_t>(&transfer - transfers_.data());
-}
-
-TcpEndpoint::Transfer* TcpEndpoint::find(const Connection& connection, std::uint64_t token) noexcept {
-  const auto index = static_cast<std::uint32_t>(token);
-  if (index >= transfers_.size()) return nullptr;
-  Transfer& transfer = transfers_[index];
-  return transfer.with == &connection && transfer.generation == token >> 32 ? &transfer : nullptr;
-}
-
-void TcpEndpoint::end(Transfer& transfer, Outcome outcome, session::SessionDevice& device) noexcept {
-  const std::uint64_t token = transfer.token;
-  transfer = {.generation = transfer.generation + 1};
-  device.fetch_ended(token, outcome);
-}
-
-AccessResult TcpEndpoint::fetch(session::Link& link, const OfferedMemory& from, std::span<std::byte> to,
-                                std::uint64_t token) noexcept {
-  return request(link, RecordKind::fetch, {from.key, from.offset, to.size()}, to.data(), token);
-}
-
-AccessResult TcpEndpoint::get(session::Link& link, const RemoteMemory& from, std::span<std::byte> to,
-                              std::uint64_t token) noexcept {
-  return request(link, RecordKind::get, {key_of(from.region), from.offset, to.size()}, to.data(), token);
-}
-
-AccessResult TcpEndpoint::request(session::Link& link, RecordKind kind, const FetchRequest& wanted,
+AccessResult PieceSender::request(Connection& connection, RecordKind kind, const FetchRequest& wanted,
                                   std::byte* to, std::uint64_t token) noexcept {
-  Connection& connection = *reinterpret_cast<Connection*>(link.address);
   if (connection.is_lost) return AccessResult::peer_left;
   if (!connection.socket || connection.is_broken) return AccessResult::no_slot;
-  Transfer* const free = find_free();
+  Transfer* const free = transfers_.find_free();
   if (free == nullptr) return AccessResult::no_slot;
-  const Record record{sizeof wanted, kind, {}, wire_token(*free)};
+  const Record record{sizeof wanted, kind, {}, transfers_.wire_token(*free)};
   const auto result =
       connection.output.write(connection.socket.get(), Queue::bulk, record, bytes_of(wanted), {});
-  if (!note(connection, result)) return AccessResult::no_slot;
+  if (!owner_.note(connection, result)) return AccessResult::no_slot;
   *free = {&connection, free->generation, token, to, wanted.length, kind == RecordKind::get};
   return AccessResult::posted;
 }
 
-AccessResult TcpEndpoint::put(session::Link& link, const RemoteMemory& to, Bytes from,
+AccessResult PieceSender::put(Connection& connection, const RemoteMemory& to, Bytes from,
                               std::uint64_t token) noexcept {
-  Connection& connection = *reinterpret_cast<Connection*>(link.address);
   if (connection.is_lost) return AccessResult::peer_left;
   if (!connection.socket || connection.is_broken) return AccessResult::no_slot;
-  Transfer* const free = find_free();
+  Transfer* const free = transfers_.find_free();
   if (free == nullptr) return AccessResult::no_slot;
   *free = {&connection, free->generation, token, nullptr, from.size(), false};
-  serve(connection, {nullptr, from.data(), key_of(to.region), to.offset, from.size(), wire_token(*free)});
+  serve(connection,
+        {nullptr, from.data(), key_of(to.region), to.offset, from.size(), transfers_.wire_token(*free)});
   return AccessResult::posted;
 }
 
-/// Takes a record of kind fetch or get. Returns false when the peer asks for more at a time than it may.
-bool TcpEndpoint::begin_serving(Connection& connection, const Record& record) noexcept {
+bool PieceSender::begin_serving(Connection& connection, const Record& record) noexcept {
   const auto asked = std::count_if(connection.servings.begin(), connection.servings.end(),
                                    [](const Serving& each) { return each.table != nullptr; });
-  if (static_cast<std::size_t>(asked) >= kMostFetches) return false;
+  if (static_cast<std::size_t>(asked) >= TransferTable::kMost) return false;
   FetchRequest wanted{};
   std::memcpy(&wanted, connection.chunk->bytes.get() + connection.begin + sizeof record, sizeof wanted);
-  serve(connection, {record.kind == RecordKind::get ? &context_.regions : &context_.offers.memory(), nullptr,
-                     wanted.key, wanted.offset, wanted.length, record.token, record.kind == RecordKind::get});
+  serve(connection, {record.kind == RecordKind::get ? &regions_ : &offers_, nullptr, wanted.key,
+                     wanted.offset, wanted.length, record.token, record.kind == RecordKind::get});
   return true;
 }
 
-void TcpEndpoint::serve(Connection& connection, const Serving& serving) noexcept {
+void PieceSender::serve(Connection& connection, const Serving& serving) noexcept {
   connection.servings.push_back(serving);  // has the room
   if (connection.servings.size() == 1 && connection.output.is_empty()) serve_on(connection);
-  if (!connection.servings.empty() && connection.is_open()) write_later(connection);
+  if (!connection.servings.empty() && connection.is_open()) owner_.write_later(connection);
 }
 
 /// Begins the next piece. `is_allowed` becomes false when the peer may not have it.
-Output::Result TcpEndpoint::begin_piece(Connection& connection, Serving& serving, bool& is_allowed) noexcept {
+Output::Result PieceSender::begin_piece(Connection& connection, Serving& serving, bool& is_allowed) noexcept {
   const int socket = connection.socket.get();
   const std::size_t size = connection.piece;
   if (serving.table == nullptr) {
@@ -111,14 +73,14 @@ Output::Result TcpEndpoint::begin_piece(Connection& connection, Serving& serving
 
 /// Ends the piece of a get whose memory the program has released or made unreadable: the peer has been told
 /// how many bytes come, and is told behind them that they are not those of the region.
-Output::Result TcpEndpoint::write_zeros(Connection& connection) noexcept {
+Output::Result PieceSender::write_zeros(Connection& connection) noexcept {
   connection.output.replace_piece();
   return connection.output.flush(connection.socket.get());
 }
 
 /// Writes on what has been begun, the piece of the first serving included. Returns false when memory that is
 /// not of a get has been withdrawn.
-bool TcpEndpoint::write_begun(Connection& connection, Output::Result& result) noexcept {
+bool PieceSender::write_begun(Connection& connection, Output::Result& result) noexcept {
   const auto write_on = [&] { result = connection.output.flush(connection.socket.get()); };
   const bool has_piece = connection.output.has_piece();
   Serving* const serving = has_piece ? &connection.servings.front() : nullptr;
@@ -138,11 +100,11 @@ bool TcpEndpoint::write_begun(Connection& connection, Output::Result& result) no
 }
 
 /// The piece of the first serving is written whole.
-void TcpEndpoint::note_piece(Connection& connection) noexcept {
+void PieceSender::note_piece(Connection& connection) noexcept {
   Serving& serving = connection.servings.front();
   if (serving.table == nullptr) {
     serving.bytes += connection.piece;
-    if (Transfer* const put = find(connection, serving.token)) put->left -= connection.piece;
+    if (Transfer* const put = transfers_.find(connection, serving.token)) put->left -= connection.piece;
   }
   serving.offset += connection.piece;
   serving.left -= connection.piece;
@@ -153,14 +115,14 @@ void TcpEndpoint::note_piece(Connection& connection) noexcept {
     answer(connection, ended.is_unreadable ? RecordKind::refused : RecordKind::get_ended, ended.token);
 }
 
-void TcpEndpoint::answer(Connection& connection, RecordKind kind, std::uint64_t token) noexcept {
+void PieceSender::answer(Connection& connection, RecordKind kind, std::uint64_t token) noexcept {
   const auto result = connection.output.write_answer(connection.socket.get(), {0, kind, {}, token});
-  if (!note(connection, result) && result == Output::Result::full)
-    lose(connection, "it has more accesses under way than it may");
+  if (!owner_.note(connection, result) && result == Output::Result::full)
+    owner_.lose(connection, "it has more accesses under way than it may");
 }
 
 /// Writes pieces as long as the socket takes them whole.
-void TcpEndpoint::serve_on(Connection& connection) noexcept {
+void PieceSender::serve_on(Connection& connection) noexcept {
   while (!connection.servings.empty() && connection.is_open() && !connection.is_broken &&
          connection.output.is_empty()) {
     Serving& serving = connection.servings.front();
@@ -173,21 +135,19 @@ void TcpEndpoint::serve_on(Connection& connection) noexcept {
       answer(connection, RecordKind::refused, token);
       continue;
     }
-    if (!note(connection, result)) return;  // the rest of the piece is written by flush()
+    if (!owner_.note(connection, result)) return;  // the rest of the piece is written by flush()
     note_piece(connection);
   }
 }
 
-/// Writes what is left: of a piece while its memory may still be read, then messages, then further pieces.
-/// Result::full: not all.
-Output::Result TcpEndpoint::flush(Connection& connection) noexcept {
+Output::Result PieceSender::flush(Connection& connection) noexcept {
   auto result = Output::Result::taken;
   if (!write_begun(connection, result)) {
-    lose(connection, "memory of which it is reading has been withdrawn");
+    owner_.lose(connection, "memory of which it is reading has been withdrawn");
     return Output::Result::failed;
   }
   if (result == Output::Result::failed) {
-    static_cast<void>(note(connection, result));
+    static_cast<void>(owner_.note(connection, result));
     return result;
   }
   if (result == Output::Result::taken) serve_on(connection);
