@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 WEFT = os.path.join(os.environ["WEFTDEV_BIN_DIR"], "weft")
-HANG_GUARD = 100  # seconds; generous, no test waits for it to pass
+HANG_GUARD = 240  # seconds; generous, no test waits for it to pass
 # For programs whose ranks live in one process: reports are switched off for jobs of several (tests/CMakeLists.txt).
 RACE_REPORTS = {"TSAN_OPTIONS": os.environ.get("TSAN_OPTIONS", "").replace("report_bugs=0:", "")}
 FOREIGN = ("WEFT_", "PMI", "SLURM_", "OMPI_")
