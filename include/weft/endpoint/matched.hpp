@@ -150,6 +150,9 @@ class MatchedOperations {
   /// options.completion is signalled with a Message whose data() is the buffer, peer() the sender and tag()
   /// the sender's tag (with MatchingPolicy::user: the key); a message longer than the buffer ends as
   /// Outcome::truncated with the real length().
+  ///
+  /// The cheapest receive names its completion object, which earlier receives have named as well (the first
+  /// one notes it), by policy rank_and_tag without a handle, a timeout and a tag_mask.
   [[gnu::always_inline]] Status post_receive(int source, std::uint64_t tag, std::span<std::byte> buffer,
                                              const ReceiveOptions& options) {
     const detail::EndpointEntry<Locking> entry(device(), "post_receive");
