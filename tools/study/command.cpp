@@ -9,9 +9,9 @@
 #include <fmt/core.h>
 #include <CLI/CLI.hpp>
 
+#include "study/launch/report_files.hpp"
 #include "study/matching/matching_command.hpp"
 #include "study/ranks/rank_main.hpp"
-#include "study/report_files.hpp"
 #include "study/study_results.hpp"
 
 namespace weft::tools {

@@ -9,8 +9,8 @@
 #include "common/progress_bar.hpp"
 #include "perf/measure/child_process.hpp"
 #include "perf/measure/weft_path.hpp"
-#include "study/scratch_folder.hpp"
-#include "study/study_launch.hpp"
+#include "study/launch/scratch_folder.hpp"
+#include "study/launch/study_launch.hpp"
 #include "study/study_results.hpp"
 
 namespace weft::tools::study {

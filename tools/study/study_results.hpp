@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "common/statistics.hpp"
+#include "study/launch/variants.hpp"
 #include "study/study_plan.hpp"
-#include "study/variants.hpp"
 
 namespace weft::tools::study {
 

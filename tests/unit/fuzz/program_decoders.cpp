@@ -12,7 +12,7 @@
 #include "run/explain/rank_report.hpp"
 #include "run/hosts/description.hpp"
 #include "run/job/host_list.hpp"
-#include "study/matching/geometry.hpp"
+#include "study/matching/model/geometry.hpp"
 #include "study/matching/trace_replay.hpp"
 
 #include <weft/error.hpp>

@@ -7,11 +7,11 @@
 #include <fstream>
 
 #include "perf/measure/weft_path.hpp"
+#include "study/launch/scratch_folder.hpp"
+#include "study/launch/study_launch.hpp"
+#include "study/launch/variants.hpp"
 #include "study/matching/ranks/halo_run.hpp"
 #include "study/matching/replay.hpp"
-#include "study/scratch_folder.hpp"
-#include "study/study_launch.hpp"
-#include "study/variants.hpp"
 
 namespace weft::tools::study {
 

@@ -13,12 +13,12 @@
 #include "common/commands/option_values.hpp"
 #include "common/machine/other_programs.hpp"
 #include "common/progress_bar.hpp"
+#include "study/launch/report_files.hpp"
 #include "study/matching/live.hpp"
 #include "study/matching/replay.hpp"
 #include "study/matching/resources.hpp"
 #include "study/matching/soak.hpp"
 #include "study/matching/trace_replay.hpp"
-#include "study/report_files.hpp"
 
 namespace weft::tools::study {
 

@@ -5,7 +5,7 @@
 
 #include "common/machine/other_programs.hpp"
 #include "study/matching/matching_groups.hpp"
-#include "study/matching/study_engines.hpp"
+#include "study/matching/model/study_engines.hpp"
 
 namespace weft::tools::study {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "common/statistics.hpp"
-#include "study/matching/geometry.hpp"
+#include "study/matching/model/geometry.hpp"
 
 namespace weft::tools::study {
 

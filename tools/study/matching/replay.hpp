@@ -5,8 +5,8 @@
 #include <string>
 
 #include "study/matching/matching_results.hpp"
-#include "study/matching/orders.hpp"
-#include "study/matching/study_engines.hpp"
+#include "study/matching/model/orders.hpp"
+#include "study/matching/model/study_engines.hpp"
 
 namespace weft::tools::study {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "study/matching/matching_results.hpp"
-#include "study/matching/study_engines.hpp"
+#include "study/matching/model/study_engines.hpp"
 
 namespace weft::tools::study {
 

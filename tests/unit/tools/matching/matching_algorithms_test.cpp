@@ -13,7 +13,7 @@
 
 #include "study/matching/algorithms/bin_matching.hpp"
 #include "study/matching/algorithms/packed_queue.hpp"
-#include "study/matching/orders.hpp"
+#include "study/matching/model/orders.hpp"
 
 namespace weft::tools::study {
 namespace {

@@ -1,4 +1,4 @@
-#include "study/matching/orders.hpp"
+#include "study/matching/model/orders.hpp"
 
 #include <gtest/gtest.h>
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "study/matching/orders.hpp"
+#include "study/matching/model/orders.hpp"
 
 namespace weft::tools::study {
 

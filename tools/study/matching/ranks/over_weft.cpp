@@ -14,9 +14,9 @@
 #include <cstdio>
 #include <vector>
 
+#include "study/matching/model/study_engines.hpp"
 #include "study/matching/ranks/halo_run.hpp"
 #include "study/matching/ranks/live_ranks.hpp"
-#include "study/matching/study_engines.hpp"
 
 namespace weft::tools::study {
 

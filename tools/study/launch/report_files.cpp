@@ -1,4 +1,4 @@
-#include "study/report_files.hpp"
+#include "study/launch/report_files.hpp"
 
 #include <fmt/core.h>
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "study/matching/geometry.hpp"
+#include "study/matching/model/geometry.hpp"
 
 namespace weft::tools::study {
 

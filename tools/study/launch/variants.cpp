@@ -1,4 +1,4 @@
-#include "study/variants.hpp"
+#include "study/launch/variants.hpp"
 
 #include <weft/error.hpp>
 

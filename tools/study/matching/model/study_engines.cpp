@@ -1,4 +1,4 @@
-#include "study/matching/study_engines.hpp"
+#include "study/matching/model/study_engines.hpp"
 
 #include <weft/error.hpp>
 #include <weft/matching/plugin.hpp>

@@ -1,4 +1,4 @@
-#include "study/scratch_folder.hpp"
+#include "study/launch/scratch_folder.hpp"
 
 #include <weft/error.hpp>
 

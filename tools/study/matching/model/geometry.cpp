@@ -1,4 +1,4 @@
-#include "study/matching/geometry.hpp"
+#include "study/matching/model/geometry.hpp"
 
 #include <weft/error.hpp>
 

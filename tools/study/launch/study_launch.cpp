@@ -1,4 +1,4 @@
-#include "study/study_launch.hpp"
+#include "study/launch/study_launch.hpp"
 
 #include <weft/error.hpp>
 
