@@ -43,8 +43,12 @@ TEST(FlowControl, a_rank_that_never_progresses_stops_its_senders) {
     const auto bytes = payload(size, 1);
     std::uint64_t accepted = 0;
     Status status = Status::done();
-    while ((status = ranks.endpoint(0).post_am(1, remote, bytes)).is_accepted())
+    // A thread that sends on what is staged may be inside the device for a moment.
+    while ((status = ranks.endpoint(0).post_am(1, remote, bytes)).is_accepted() ||
+           status.reason() == Reason::lock_contended) {
+      if (!status.is_accepted()) continue;
       ASSERT_LT(++accepted, 100'000U);
+    }
     EXPECT_TRUE(status.reason() == Reason::no_slot || size > 432) << size << ": " << name_of(status.reason());
     // Another peer is reached all the same, unless all packets lie in the first one's lane.
     const std::uint64_t more = size <= 432 ? 1000 : 0;
