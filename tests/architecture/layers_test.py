@@ -12,7 +12,7 @@ ROOT = Path(os.environ.get("WEFTDEV_SOURCE_DIR", Path(__file__).resolve().parent
 NORMAL_LENGTH = 400
 GREATEST_LENGTH = 600
 # Rows of the table that stand for a file, and why: it chooses among what lies beside it. None may be added.
-SINGLE_FILES = ["src/parcel/parcel_runtime.cpp"]
+SINGLE_FILES = ["src/parcel/runtime/parcel_runtime.cpp"]
 COUNTED_SUFFIXES = layers.SOURCE_SUFFIXES | {".py", ".sh", ".cmake"}
 
 TABLE = """

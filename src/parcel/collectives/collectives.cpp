@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <utility>
 
-#include "parcel/core.hpp"
+#include "parcel/runtime/core.hpp"
 
 namespace weft::parcel::detail {
 

@@ -5,7 +5,7 @@
 #include <numeric>
 #include <string>
 
-#include "parcel/core.hpp"
+#include "parcel/runtime/core.hpp"
 
 namespace weft::parcel::detail {
 

@@ -5,7 +5,7 @@
 #include <atomic>
 #include <cstdlib>
 
-#include "parcel/core.hpp"
+#include "parcel/runtime/core.hpp"
 
 namespace weft::parcel::detail {
 

@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <string>
 
-#include "parcel/core.hpp"
+#include "parcel/runtime/core.hpp"
 
 namespace weft::parcel::detail {
 

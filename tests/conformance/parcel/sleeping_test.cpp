@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "conformance/parcel/over_parcelports.hpp"
-#include "parcel/core.hpp"
+#include "parcel/runtime/core.hpp"
 
 namespace weft::parcel {
 namespace {

@@ -3,7 +3,7 @@
 
 #include "parcel/connections/header_message.hpp"
 #include "parcel/ports/weft/packed_message.hpp"
-#include "parcel/receive/parcel_batch.hpp"
+#include "parcel/runtime/parcel_batch.hpp"
 
 #include <weft/parcel/archive.hpp>
 

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "parcel/receive/parcel_batch.hpp"
+#include "parcel/runtime/parcel_batch.hpp"
 
 #include <array>
 #include <deque>

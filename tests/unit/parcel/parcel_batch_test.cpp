@@ -1,5 +1,5 @@
 // The first parcel of some bytes: a length that these do not have is no parcel.
-#include "parcel/receive/parcel_batch.hpp"
+#include "parcel/runtime/parcel_batch.hpp"
 
 #include <weft/parcel/exceptions.hpp>
 

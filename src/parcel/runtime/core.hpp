@@ -18,12 +18,12 @@
 #include <vector>
 
 #include "parcel/action_registry.hpp"
-#include "parcel/job_barrier.hpp"
 #include "parcel/lasting_scheduler.hpp"
 #include "parcel/pending_calls.hpp"
-#include "parcel/receive/parcel_batch.hpp"
+#include "parcel/runtime/job_barrier.hpp"
+#include "parcel/runtime/parcel_batch.hpp"
+#include "parcel/runtime/task_waits.hpp"
 #include "parcel/send/outbox.hpp"
-#include "parcel/task_waits.hpp"
 #include "parcel/tasks/worker_pool.hpp"
 
 namespace weft::parcel::detail {

@@ -15,14 +15,14 @@
 
 #include "parcel/action_registry.hpp"
 #include "parcel/connections/connection_port.hpp"
-#include "parcel/core.hpp"
-#include "parcel/ended_cores.hpp"
 #include "parcel/option_text.hpp"
 #include "parcel/ports/mpi/mpi_two_sided.hpp"
 #include "parcel/ports/tcp/tcp_port.hpp"
 #include "parcel/ports/weft/weft_port.hpp"
 #include "parcel/ports/weft/weft_two_sided.hpp"
 #include "parcel/rank_comparison.hpp"
+#include "parcel/runtime/core.hpp"
+#include "parcel/runtime/ended_cores.hpp"
 
 namespace weft::parcel {
 

@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "parcel/core.hpp"
-#include "parcel/ended_cores.hpp"
+#include "parcel/runtime/core.hpp"
+#include "parcel/runtime/ended_cores.hpp"
 
 namespace weft::parcel {
 

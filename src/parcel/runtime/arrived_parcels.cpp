@@ -8,7 +8,7 @@
 
 #include <weft/parcel/exceptions.hpp>
 
-#include "parcel/core.hpp"
+#include "parcel/runtime/core.hpp"
 
 namespace weft::parcel::detail {
 

@@ -1,10 +1,10 @@
-#include "parcel/job_barrier.hpp"
+#include "parcel/runtime/job_barrier.hpp"
 
 #include <algorithm>
 #include <chrono>
 #include <cstring>
 
-#include "parcel/core.hpp"
+#include "parcel/runtime/core.hpp"
 
 namespace weft::parcel {
 

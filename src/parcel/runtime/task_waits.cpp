@@ -1,8 +1,8 @@
-#include "parcel/task_waits.hpp"
+#include "parcel/runtime/task_waits.hpp"
 
 #include <chrono>
 
-#include "parcel/core.hpp"
+#include "parcel/runtime/core.hpp"
 #include "parcel/tasks/foreign_wait.hpp"
 
 namespace weft::parcel {

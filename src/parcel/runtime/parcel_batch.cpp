@@ -1,4 +1,4 @@
-#include "parcel/receive/parcel_batch.hpp"
+#include "parcel/runtime/parcel_batch.hpp"
 
 #include <unistd.h>
 
@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "parcel/core.hpp"
+#include "parcel/runtime/core.hpp"
 
 namespace weft::parcel {
 

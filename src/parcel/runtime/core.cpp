@@ -1,4 +1,4 @@
-#include "parcel/core.hpp"
+#include "parcel/runtime/core.hpp"
 
 #include <array>
 #include <cstdio>

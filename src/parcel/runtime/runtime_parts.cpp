@@ -1,6 +1,6 @@
 #include <weft/parcel/detail/runtime_part.hpp>
 
-#include "parcel/core.hpp"
+#include "parcel/runtime/core.hpp"
 
 namespace weft::parcel::detail {
 
