@@ -22,8 +22,10 @@ def faults_of_subject(subject):
         faults.append(f"its subject has {len(subject)} characters, more than {LONGEST_SUBJECT}")
     if UNFINISHED.search(subject):
         faults.append("its subject says that it is not finished: join it with the commit that finishes it")
-    # One word before a colon is where: "dev: check commits".
+    # One word before a colon is where: "dev: check commits". Of more words before it, who knows.
     what = re.sub(r"^\S+: ", "", subject).split(" ", 1)[0].lower()
+    if ": " in subject and not re.match(r"\S+: ", subject):
+        what = ""
     if re.fullmatch(r"[a-z]+(ed|ing)", what) and what not in IMPERATIVES:
         faults.append(f"its subject says '{what}': write what it does as an order ('add', not 'added' or 'adding')")
     return faults
