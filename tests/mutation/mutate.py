@@ -101,7 +101,7 @@ def table_of(rows):
 
 def page_of(rows):
     caught = sum(row["caught_by"] is not None for row in rows)
-    lines = ["# Planted faults", "", "Written by `./dev mutate --markdown`; [what they are](../../tests/mutation/README.md).", "",
+    lines = ["# Planted faults", "", "Written by `./dev mutate --markdown`; what they are: `tests/mutation/README.md`.", "",
              f"{caught} of {len(rows)} are caught.", "", "| fault | stands for | caught by | seconds |", "|---|---|---|---|"]
     for row in rows:
         by = f"`{row['caught_by']}`" if row["caught_by"] else NOT_JUDGED if not row["is_judged"] else "**nothing**" + (": " + row["known"] if row["known"] else "")
