@@ -24,12 +24,13 @@ std::uint32_t Stepper::choose(std::uint32_t choices) noexcept {
   return chosen;
 }
 
-Stepper::~Stepper() {
+Stepper::~Stepper() { uninstall(); }
+
+void Stepper::install() noexcept { installed_stepper = this; }
+void Stepper::uninstall() noexcept {
   Stepper* own = this;
   installed_stepper.compare_exchange_strong(own, nullptr);
 }
-
-void Stepper::install() noexcept { installed_stepper = this; }
 Stepper* Stepper::installed() noexcept { return installed_stepper; }
 
 void Stepper::add(int place, WorkerPool& pool) {

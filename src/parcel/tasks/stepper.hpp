@@ -22,9 +22,11 @@ class Stepper {
   Stepper(const Stepper&) = delete;
   Stepper& operator=(const Stepper&) = delete;
 
-  /// From now on, and as long as this lives, it runs the workers of all parcel runtimes that are made in this
-  /// process.
+  /// From now on, until uninstall() or the end of this, it runs the workers of all parcel runtimes that are
+  /// made in this process.
   void install() noexcept;
+  /// Runtimes that are made later have threads again; those that are there keep this.
+  void uninstall() noexcept;
   [[nodiscard]] static Stepper* installed() noexcept;
 
   /// Steps until `is_done()`. False: it was not done after so many steps.

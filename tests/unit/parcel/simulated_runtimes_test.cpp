@@ -63,7 +63,10 @@ class SteppedRanks {
         if (!end.ready()) return false;
       return true;
     };
-    if (!stepper_.run_until(have_ended, most_steps)) return false;
+    if (!stepper_.run_until(have_ended, most_steps)) {
+      stepper_.uninstall();  // these ranks stay as they are, and what follows has threads
+      return false;
+    }
     for (auto& end : ends) end.get();
     return true;
   }
