@@ -249,10 +249,9 @@ Task* StandIns::find_task(Worker& worker) noexcept {
   end_turn(worker);
   const bool are_needed = are_needed_.load(std::memory_order_relaxed);
   worker.kind.store(nullptr, std::memory_order_relaxed);
-  while (Task* const own = worker.deque.pop()) {
-    if (!are_needed) return own;
+  // Also while nobody is needed for a moment: who blocked then would be missed in the next.
+  while (Task* const own = worker.deque.pop())
     if (Task* const task = sort(worker, *own); task != nullptr) return task;
-  }
   if (!are_needed) return nullptr;
   // Nobody else runs what the others have.
   for (;;) {

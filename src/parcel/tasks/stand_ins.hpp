@@ -52,7 +52,7 @@ class BlockedKinds {
 class StandIns {
  public:
   /// At a time.
-  static constexpr std::size_t kMost = 64;
+  static constexpr std::size_t kMost = 256;
 
   explicit StandIns(WorkerPool& pool) noexcept : pool_(pool) {}
   StandIns(const StandIns&) = delete;

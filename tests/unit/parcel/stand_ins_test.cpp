@@ -207,7 +207,7 @@ TEST_P(BlockedWorkers, ThePoolEndsAfterTasksThatBlock) {
 
 /// Without those that have left, there would not be enough of them for all rounds.
 TEST_P(BlockedWorkers, StandInsLeaveWhenNobodyBlocksAndAreUsedAgain) {
-  constexpr int kTasks = 24;
+  constexpr int kTasks = 72;
   static_assert(4 * (kTasks - 4) > static_cast<int>(StandIns::kMost));
   for (int round = 0; round < 4; ++round) {
     std::barrier meeting(kTasks);
