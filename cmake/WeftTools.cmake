@@ -21,16 +21,6 @@ function(weft_tool core)
   target_include_directories(${core} PUBLIC "${PROJECT_SOURCE_DIR}/tools" "${PROJECT_SOURCE_DIR}")
 endfunction()
 
-# weft_tool_program(<target> <output name> <core library> <main.cpp>)
-function(weft_tool_program target output_name core main)
-  add_executable(${target} "${PROJECT_SOURCE_DIR}/tools/${main}")
-  weft_target_defaults(${target})
-  set_target_properties(${target} PROPERTIES OUTPUT_NAME ${output_name})
-  target_link_libraries(${target} PRIVATE ${core})
-  file(RELATIVE_PATH to_libraries "/${CMAKE_INSTALL_BINDIR}" "/${CMAKE_INSTALL_LIBDIR}")
-  set_target_properties(${target} PROPERTIES INSTALL_RPATH "$ORIGIN/${to_libraries}")
-endfunction()
-
 weft_tool(weft_command_core run info)
 # What `weft info` reports as build options.
 target_compile_definitions(weft_command_core PRIVATE
@@ -39,7 +29,7 @@ target_compile_definitions(weft_command_core PRIVATE
   WEFT_BUILD_LIBRARY="$<IF:$<BOOL:${BUILD_SHARED_LIBS}>,shared,static>"
   WEFT_BUILD_HWLOC=$<BOOL:${WEFT_HAVE_HWLOC}>
   WEFT_BUILD_COMPILER="${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION}")
-weft_tool_program(weft-command weft weft_command_core main.cpp)
+weft_program(weft-command weft weft_command_core "${PROJECT_SOURCE_DIR}/tools/main.cpp")
 
 # Other libraries that `weft perf` compares with: one plugin each, opened only by the processes that measure them. What is
 # not installed has no plugin, and is named as left out.
@@ -54,12 +44,12 @@ weft_tool(weft_perf_core perf)
 target_compile_definitions(weft_perf_core PUBLIC WEFT_PERF_PLUGIN_FOLDER="${weft_to_plugins}")
 target_compile_options(weft_perf_core PRIVATE ${weft_perf_alignment})
 target_link_libraries(weft_perf_core PUBLIC ${CMAKE_DL_LIBS})
-weft_tool_program(weft-perf weft-perf weft_perf_core perf/main.cpp)
+weft_program(weft-perf weft-perf weft_perf_core "${PROJECT_SOURCE_DIR}/tools/perf/main.cpp")
 
 weft_tool(weft_study_core study)
 target_compile_options(weft_study_core PRIVATE ${weft_perf_alignment})
 target_link_libraries(weft_study_core PUBLIC weft_perf_core weft-parcel "${WEFT_NETTLE_LIBRARY}")
-weft_tool_program(weft-study weft-study weft_study_core study/main.cpp)
+weft_program(weft-study weft-study weft_study_core "${PROJECT_SOURCE_DIR}/tools/study/main.cpp")
 
 include(WeftPerfPlugins)
 include(WeftStudyPeers)
