@@ -97,7 +97,8 @@ int output_of_program(const std::string& command, char* shell) {
   int status = 0;
   while (::waitpid(child, &status, 0) < 0)
     if (errno != EINTR) throw std::system_error(errno, std::generic_category(), "waitpid");
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+  if (WIFSIGNALED(status)) throw Error(fmt::format("{} was ended by signal {}", path, WTERMSIG(status)));
+  return WEXITSTATUS(status);
 }
 
 /// What the manual page says beside the commands.
