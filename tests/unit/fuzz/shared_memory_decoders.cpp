@@ -2,7 +2,7 @@
 #include "unit/fuzz/decoders.hpp"
 
 #include "core/protocol/wire.hpp"
-#include "network/shm/port/send_state.hpp"
+#include "network/shm/lane/send_state.hpp"
 #include "network/shm/segment/layout.hpp"
 #include "support/ranks.hpp"
 

@@ -1,5 +1,5 @@
 // Two ranks that learn how long to wait for each other, against round trips whose cost is made up.
-#include "network/shm/port/poll_delay.hpp"
+#include "network/shm/lane/poll_delay.hpp"
 
 #include <gtest/gtest.h>
 

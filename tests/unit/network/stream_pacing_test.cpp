@@ -1,5 +1,5 @@
 // When the receiver of a lane waits for its sender.
-#include "network/shm/port/stream_pacing.hpp"
+#include "network/shm/lane/stream_pacing.hpp"
 
 #include <gtest/gtest.h>
 

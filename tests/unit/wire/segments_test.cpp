@@ -1,6 +1,6 @@
 // Shared memory as it is: a segment that was laid out, and a lane in which a sender has written.
 #include "conformance/network/stage.hpp"
-#include "network/shm/port/send_state.hpp"
+#include "network/shm/lane/send_state.hpp"
 #include "network/shm/segment/segment.hpp"
 #include "unit/wire/example.hpp"
 

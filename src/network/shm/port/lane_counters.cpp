@@ -1,6 +1,6 @@
 // Counters of the lanes of a device, derived from the positions that they have reached.
 #include "concurrent/racy_read.hpp"
-#include "network/shm/port/lane_positions.hpp"
+#include "network/shm/lane/lane_positions.hpp"
 #include "network/shm/port/port.hpp"
 
 #include <thread>

@@ -5,7 +5,7 @@
 // returned for a lane that has no reply slot yet, it is compared with this rank's lanes, and the one that
 // answers gets the reply slot. Once that carries a ping-pong, the threads of the answering lane poll the
 // other lane before further lanes. docs/decisions/027.
-#include "network/shm/port/lane_positions.hpp"
+#include "network/shm/lane/lane_positions.hpp"
 #include "network/shm/port/port.hpp"
 
 #include <chrono>

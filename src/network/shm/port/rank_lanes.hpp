@@ -1,7 +1,7 @@
 // Lanes that all devices of a rank share.
 #pragma once
 
-#include "network/shm/port/send_state.hpp"
+#include "network/shm/lane/send_state.hpp"
 
 #include <array>
 #include <atomic>

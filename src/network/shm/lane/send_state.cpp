@@ -1,6 +1,6 @@
-#include "network/shm/port/send_state.hpp"
+#include "network/shm/lane/send_state.hpp"
 
-#include "network/shm/port/lane_positions.hpp"
+#include "network/shm/lane/lane_positions.hpp"
 #include "network/shm/segment/segment.hpp"
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "concurrent/racy_read.hpp"
-#include "network/shm/port/port.hpp"
+#include "network/shm/lane/send_state.hpp"
 
 #include <atomic>
 #include <cstdint>
