@@ -55,7 +55,7 @@ bool ShmPort::answer_doorbells(bool exclusive) noexcept {
       // With the lane entered, because a thread that has entered it may be moving it to another ring.
       if (lane->lock.enter(concurrent::thread_number())) {
         hot_[word].fetch_or(bit, std::memory_order_relaxed);
-        lane->control->cold.store(0, std::memory_order_relaxed);
+        lane->ring.control->cold.store(0, std::memory_order_relaxed);
         accept_reply_slot(*lane);
         lane->lock.leave();
       } else if (!lane->lock.closed()) {
@@ -83,12 +83,12 @@ bool ShmPort::cool(bool only_idle, bool exclusive) noexcept {
         quiet = false;  // another thread has entered the lane, and may leave without polling it again
         continue;
       }
-      const std::uint64_t come = lane.earlier + lane.head;
+      const std::uint64_t come = lane.counts.earlier + lane.ring.head;
       if (!only_idle || lane.swept_at == come) {
         // Without the barrier a message could be missed: the lane then stays hot, and is polled at each
         // time-out.
         if (shared_.has_process_barrier) hot_[word].fetch_and(~bit, std::memory_order_relaxed);
-        lane.control->cold.store(1, std::memory_order_relaxed);
+        lane.ring.control->cold.store(1, std::memory_order_relaxed);
         cooled[word] |= bit;
         any = true;
       }
@@ -104,11 +104,11 @@ bool ShmPort::cool(bool only_idle, bool exclusive) noexcept {
         const std::uint64_t bit = bits & -bits;
         ReceiveLane& lane = *lanes_[word * 64 + static_cast<std::uint32_t>(std::countr_zero(bits))].load(
             std::memory_order_relaxed);
-        if (!may_have_message(lane)) continue;
+        if (!lane.may_have_message()) continue;
         quiet = false;
         hot_[word].fetch_or(bit, std::memory_order_relaxed);
         if (!lane.lock.enter(concurrent::thread_number())) continue;  // the lane stays cold: its sender rings
-        lane.control->cold.store(0, std::memory_order_relaxed);
+        lane.ring.control->cold.store(0, std::memory_order_relaxed);
         lane.lock.leave();
       }
     }

@@ -78,13 +78,12 @@ bool ShmPort::empty_lanes(int peer, bool exclusive) noexcept {
       are_empty = false;
       continue;
     }
-    if (lane->slots[lane->head & lane->mask].header.load(std::memory_order_acquire) == 0 &&
-        !has_reply_slot_message(*lane)) {
+    if (lane->ring.at_head().header.load(std::memory_order_acquire) == 0 && !lane->reply.has_message()) {
       detach(*lane, Announcement::State::free);
     } else {
       // The peer may have died between filling the slot of a cold lane and ringing.
       hot_[index / 64].fetch_or(std::uint64_t{1} << (index % 64), std::memory_order_relaxed);
-      lane->control->cold.store(0, std::memory_order_relaxed);
+      lane->ring.control->cold.store(0, std::memory_order_relaxed);
       are_empty = false;
     }
     lane->lock.leave();

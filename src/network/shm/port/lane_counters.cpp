@@ -48,9 +48,10 @@ Port::Traffic ShmPort::traffic() noexcept {
   for (std::uint32_t index = 0; index < high; ++index) {
     const ReceiveLane* lane = lanes_[index].load(std::memory_order_acquire);
     if (lane == nullptr) continue;
-    traffic.delivered += difference(concurrent::racy_word(lane->earlier) + concurrent::racy_word(lane->head),
-                                    concurrent::racy_word(lane->other));
-    traffic.delivered_bytes += concurrent::racy_word(lane->bytes);
+    traffic.delivered +=
+        difference(concurrent::racy_word(lane->counts.earlier) + concurrent::racy_word(lane->ring.head),
+                   concurrent::racy_word(lane->counts.other));
+    traffic.delivered_bytes += concurrent::racy_word(lane->counts.bytes);
   }
   return traffic;
 }

@@ -55,8 +55,8 @@ ShmPort::~ShmPort() {
   area_->presence.store(Presence::closed, std::memory_order_release);
   for (const auto& lane : receive_lanes_) {
     if (lane->lock.closed()) continue;
-    lane->control->credit.store(lane->head, std::memory_order_release);
-    lane->control->cold.store(1, std::memory_order_relaxed);
+    lane->ring.control->credit.store(lane->ring.head, std::memory_order_release);
+    lane->ring.control->cold.store(1, std::memory_order_relaxed);
   }
   for (const auto& state : send_states_) close_lane(shared_, *state);
 }
@@ -182,19 +182,16 @@ bool ShmPort::attach(std::uint32_t index) noexcept try {
     lane = receive_lanes_.back().get();
     lane->index = index;
   } else {
-    lane->begin_again();
+    lane->reset();
   }
-  lane->control = reinterpret_cast<detail::LaneControl*>(peer->mapping->base() + ring.offset);
-  lane->slots = reinterpret_cast<Slot*>(lane->control + 1);
-  lane->mask = ring.slots - 1;
   lane->peer = peer;
   lane->packets = (*shared_.peer_packets)[static_cast<std::size_t>(rank)].get();
   lane->packets->set_peer(*peer);
+  auto* const control = reinterpret_cast<detail::LaneControl*>(peer->mapping->base() + ring.offset);
   // A device that was closed and opened again continues at the position where it stopped.
-  lane->head = lane->control->credit.load(std::memory_order_relaxed);
-  lane->credit_at = lane->head + lane->mask / 4;
-  lane->other += lane->head;
-  lane->next.store(&lane->slots[lane->head & lane->mask], std::memory_order_relaxed);
+  lane->ring.move_to(control, ring.slots, control->credit.load(std::memory_order_relaxed));
+  lane->counts.other += lane->ring.head;
+  lane->next.store(&lane->ring.at_head(), std::memory_order_relaxed);
   const std::uint32_t named = entry.traffic;
   // An unknown traffic class written by a peer is treated as data.
   const TrafficClass traffic =

@@ -38,7 +38,7 @@ SendState* ShmPort::answering_lane(ReceiveLane& lane, std::uint64_t received) no
         static_cast<SendState*>(path_.lane(lane.peer->rank, static_cast<std::uint8_t>(lane.device), column));
     const auto now = state != nullptr ? racy_positions(*state) : std::nullopt;
     if (!now.has_value()) continue;
-    const std::uint64_t sent = *now - std::exchange(lane.ping_pong.sent[column], *now);
+    const std::uint64_t sent = *now - std::exchange(lane.search.sent[column], *now);
     if (!keeps_up(sent, received)) continue;
     are_several = are_several || (found != nullptr && found != state);
     found = state;
@@ -51,32 +51,32 @@ SendState* ShmPort::answering_lane(ReceiveLane& lane, std::uint64_t received) no
 void ShmPort::find_answers(ReceiveLane& lane, std::uint64_t head) noexcept {
   // Only the higher of the two ranks offers reply slots.
   if (!lane.is_data || lane.peer->rank >= shared_.segment->mapping().header().rank) return;
-  PingPong& ping_pong = lane.ping_pong;
-  if (ping_pong.periods == kPeriods) {
+  AnswerSearch& search = lane.search;
+  if (search.periods == kPeriods) {
     pair(lane);
     return;
   }
-  const std::uint64_t positions = lane.earlier + head;
-  SendState* const answering = answering_lane(lane, positions - std::exchange(ping_pong.received, positions));
+  const std::uint64_t positions = lane.counts.earlier + head;
+  SendState* const answering = answering_lane(lane, positions - std::exchange(search.received, positions));
   // The same lane must be found twice in a row; the first counts do not decide, since they include everything
   // that was sent before.
-  if (ping_pong.periods++ > 1 && answering != nullptr && answering == ping_pong.answering &&
+  if (search.periods++ > 1 && answering != nullptr && answering == search.answering &&
       !answering->is_paired.load(std::memory_order_relaxed))
     offer_reply_slot(lane, *answering);
-  ping_pong.answering = answering;
+  search.answering = answering;
 }
 
 /// Called after every PollDelay::kEpoch answers by the reply slot. With the lane entered.
 [[gnu::noinline]] void ShmPort::end_epoch(ReceiveLane& lane, std::uint32_t epoch) noexcept {
   lane.poll_delay.end_epoch(epoch, std::chrono::steady_clock::now());
-  const SendState* const back = lane.back.load(std::memory_order_relaxed);
-  if (lane.is_owned || back == nullptr || !lane.is_ping_pong.load(std::memory_order_relaxed) ||
+  const SendState* const back = lane.reply.back.load(std::memory_order_relaxed);
+  if (lane.search.is_owned || back == nullptr || !lane.reply.is_ping_pong.load(std::memory_order_relaxed) ||
       !has_stripes_.load(std::memory_order_relaxed))
     return;
   // Only once it is a ping-pong: windows and streams, which go one way, are drained faster when any thread
   // with time polls them in its own set.
   set_owners(lane.index, back->stripe);
-  lane.is_owned = true;
+  lane.search.is_owned = true;
 }
 
 }  // namespace weft::network::shm

@@ -36,13 +36,13 @@ std::size_t ShmPort::poll(Sink& sink, std::size_t limit, bool exclusive) noexcep
   // Fast path for a single lane for data, as two ranks have that wait for each other's answers.
   int others = 0;
   for (std::uint64_t rest = bits ^ data; rest != 0; rest &= rest - 1)
-    if (++others > kFewOthers || may_have_message(lane_at(index_of(0, rest)))) [[unlikely]]
+    if (++others > kFewOthers || lane_at(index_of(0, rest)).may_have_message()) [[unlikely]]
       return poll_all(words, sink, limit, exclusive);
   ReceiveLane& lane = lane_at(index_of(0, data));
   lane.await_first_poll();
-  if (!may_have_message(lane)) {
-    lane.found_empty();
-    if (lane.awaits_answer()) PollDelay::between();
+  if (!lane.may_have_message()) {
+    lane.visits.found_empty();
+    if (lane.reply.awaits_answer()) PollDelay::between();
     return 0;
   }
   if (!enter(lane, exclusive)) return 0;
@@ -59,14 +59,14 @@ std::size_t ShmPort::poll(Sink& sink, std::size_t limit, bool exclusive) noexcep
   const std::uint32_t index = recent_.lane.load(std::memory_order_relaxed);
   ReceiveLane& lane = lane_at(index);
   const bool is_hot = (hot_[index / 64].load(std::memory_order_relaxed) >> index % 64 & 1) != 0;
-  if (!is_hot || !lane.awaits_answer()) return 0;
+  if (!is_hot || !lane.reply.awaits_answer()) return 0;
   const std::uint32_t skips = recent_.skips.load(std::memory_order_relaxed);
   if (skips == 0) {
     recent_.skips.store(kSkips, std::memory_order_relaxed);
     return 0;
   }
   lane.await_first_poll();
-  if (!may_have_message(lane) || !enter(lane, exclusive)) return 0;
+  if (!lane.may_have_message() || !enter(lane, exclusive)) return 0;
   const std::size_t count = receive(lane, sink, limit, false);
   lane.lock.leave();
   // Empty polls only read.
@@ -100,9 +100,9 @@ std::size_t ShmPort::poll(Sink& sink, std::size_t limit, bool exclusive) noexcep
     for (; bits != 0; bits &= bits - 1) {
       ++hot;
       ReceiveLane& lane = lane_at(index_of(word, bits));
-      if (!may_have_message(lane)) {
-        lane.found_empty();
-        awaits_answer = awaits_answer || lane.awaits_answer();
+      if (!lane.may_have_message()) {
+        lane.visits.found_empty();
+        awaits_answer = awaits_answer || lane.reply.awaits_answer();
         continue;
       }
       if (!enter(lane, exclusive)) continue;
@@ -126,7 +126,7 @@ std::size_t ShmPort::poll(Sink& sink, std::size_t limit, bool exclusive) noexcep
 
 std::size_t ShmPort::poll_lane(std::uint32_t index, Sink& sink, std::size_t limit, bool exclusive) noexcept {
   ReceiveLane& lane = lane_at(index);
-  if (!may_have_message(lane) || !enter(lane, exclusive)) return 0;
+  if (!lane.may_have_message() || !enter(lane, exclusive)) return 0;
   const std::size_t count = receive(lane, sink, limit, false);
   lane.lock.leave();
   return count;

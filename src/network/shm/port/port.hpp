@@ -9,13 +9,11 @@
 #pragma once
 
 #include "base/log.hpp"
-#include "concurrent/owned_try_lock.hpp"
 #include "network/multi_slot_lane.hpp"
 #include "network/network.hpp"
-#include "network/shm/memory/remote_windows.hpp"
-#include "network/shm/lane/poll_delay.hpp"
+#include "network/shm/lane/receive_lane.hpp"
 #include "network/shm/lane/send_state.hpp"
-#include "network/shm/lane/stream_pacing.hpp"
+#include "network/shm/memory/remote_windows.hpp"
 #include "network/shm/segment/packet_returns.hpp"
 #include "network/shm/segment/peer_packets.hpp"
 #include "network/shm/segment/peers.hpp"
@@ -36,133 +34,6 @@ namespace weft::network::shm {
 /// Notes in the packet that the peer holds it, and returns the reference that is sent to the peer.
 PacketReference lend_packet(std::byte* packet, std::uint32_t index, const Peer& peer,
                             std::size_t size) noexcept;
-
-/// Reply slot of lanes that have none: always empty.
-inline constinit detail::Slot no_reply_slot{.header = 0, .word = 0, .payload = {}};
-
-/// Statistics that find the lane which answers a lane without a reply slot. Guarded by the lock of the
-/// latter.
-struct PingPong {
-  std::uint32_t periods = 0;   // returns of credit so far; each begins new counts
-  std::uint64_t received = 0;  // positions until the last return of credit, of all rings of the lane
-  const SendState* answering = nullptr;                             // the lane that seems to answer
-  std::array<std::uint64_t, detail::DevicePath::kNoColumn> sent{};  // positions of the lane of each column
-};
-
-/// The receiving half of a lane. `next` is the slot that polls read without the lock: the slot at `head`, or
-/// one that is never empty while the lane has other work to do.
-struct alignas(64) ReceiveLane {
-  std::atomic<const detail::Slot*> next{nullptr};
-  detail::Slot* slots = nullptr;
-  std::uint64_t mask = 0;
-  std::uint64_t head = 0;
-  std::uint64_t credit_at = 0;  // position beyond which credit is returned to the sender again
-  detail::LaneControl* control = nullptr;
-  concurrent::OwnedTryLock<> lock;  // closed when the lane has ended
-  StreamPacing pacing;
-  std::atomic<std::uint32_t> visitor{
-      0};  // number of the thread that last took a message, plus one; see shared_device.cpp
-  // The reply slot that polls read, and the turn of its next message.
-  std::atomic<detail::Slot*> reply_slot{&no_reply_slot};
-  std::atomic<std::uint32_t> turn{0xffffffff};
-  std::uint32_t passed = 0;               // messages that have come by the reply slot, modulo kPassed
-  std::atomic<SendState*> back{nullptr};  // the lane that has the reply slot next
-  std::uint64_t reply_slot_head = 0;      // `head` when the reply slot was here last
-  std::atomic<bool> is_ping_pong{false};  // `head` did not move between the reply slot's last two messages
-  std::uint32_t detours = 0;              // messages of the reply slot in a row before which `head` moved
-  std::uint64_t rests_until = 0;  // `head` at which the reply slot is used again; 0: it is not resting here
-  std::uint32_t few = 0;          // polls of the ring in a row that have taken one or two messages
-  std::uint32_t last_visit = 0;   // messages that the last poll of the ring has taken
-  std::atomic<bool> was_empty{false};  // a poll has been empty since messages were last taken
-  bool handlers_answer = false;        // the last active message of several slots made its handler post one
-  PollDelay poll_delay;
-  std::atomic<bool> is_paired{false};
-  std::uint32_t index = 0;
-  std::uint16_t device = 0;  // of the peer
-  std::uint16_t stripe = 0;
-  bool is_data = false;
-  const Peer* peer = nullptr;
-  PeerPackets* packets = nullptr;
-  std::uint64_t own_reply_slot = 0;  // offset of the reply slot, when it lies in this rank's segment
-  std::uint64_t swept_at = 0;        // position at the last sweep for idle lanes
-  // For traffic(); earlier lanes with this index included.
-  std::uint64_t earlier = 0;  // positions of rings that the lane has left, and messages of the reply slot
-  std::uint64_t other = 0;    // positions at which no message began
-  std::uint64_t bytes = 0;    // of messages in several slots or a packet
-  // pairing.cpp
-  PingPong ping_pong;
-  bool is_owned = false;  // by the threads whose lane answers this one: set_owners()
-
-  /// Resets a lane that has ended and that no thread has entered, for another lane in its place. Polls may
-  /// still read it, and find it empty.
-  void begin_again() noexcept {
-    next.store(&no_reply_slot, std::memory_order_relaxed);
-    reply_slot.store(&no_reply_slot, std::memory_order_relaxed);
-    turn.store(0xffffffff, std::memory_order_relaxed);
-    back.store(nullptr, std::memory_order_relaxed);
-    visitor.store(0, std::memory_order_relaxed);
-    is_ping_pong.store(false, std::memory_order_relaxed);
-    was_empty.store(false, std::memory_order_relaxed);
-    is_paired.store(false, std::memory_order_relaxed);
-    poll_delay.begin_again();
-    earlier += head;  // positions of the former lanes
-    pacing = {};
-    reply_slot_head = rests_until = swept_at = own_reply_slot = 0;
-    passed = detours = few = last_visit = 0;
-    handlers_answer = is_owned = false;
-    ping_pong = {};
-  }
-
-  /// Returns true when this rank has used its turn, so that the reply slot will come back with the peer's
-  /// answer, and the last answers came by the reply slot alone. Does not read the reply slot.
-  [[nodiscard]] bool awaits_answer() const noexcept {
-    // Pairs with the releases in offer_reply_slot() and accept_reply_slot(): the caller has not entered the
-    // lane.
-    const SendState* const used = back.load(std::memory_order_acquire);
-    return is_ping_pong.load(std::memory_order_relaxed) && used != nullptr &&
-           used->reply_slot.load(std::memory_order_relaxed) == nullptr;
-  }
-  /// Waits before the first poll for an answer in a ping-pong. Empty polls, too, may call it.
-  [[gnu::always_inline]] void await_first_poll() noexcept {
-    if (poll_delay.is_first() && awaits_answer()) poll_delay.before_first();
-  }
-  /// Notes an empty poll. Writes once per message.
-  void found_empty() noexcept {
-    if (!was_empty.load(std::memory_order_relaxed)) was_empty.store(true, std::memory_order_relaxed);
-  }
-  /// Returns the number of messages that a poll of the ring may take, at most `limit`. When messages come one
-  /// by one, and this one came while this rank was polling, the poll takes one and does not read the next
-  /// slot: its sender is about to write that slot, and keeps the line until this rank reads it.
-  /// docs/decisions/025.
-  [[nodiscard]] std::size_t most_of_visit(std::size_t limit) noexcept {
-    if (!was_empty.load(std::memory_order_relaxed)) return limit;
-    was_empty.store(false, std::memory_order_relaxed);
-    return few >= kFewVisits && few % kLookAgain != 0 ? 1 : limit;
-  }
-  /// Notes that a poll of the ring has taken `count` messages. Two messages count as one, and one that came
-  /// meanwhile.
-  void visited(std::size_t count) noexcept {
-    few = count <= 2 ? few + 1 : 0;
-    last_visit = static_cast<std::uint32_t>(count);
-  }
-  /// Returns the number of messages that have probably come before a poll: as many as the last poll took, or
-  /// 0 after an empty poll, when the receiver keeps up with the sender. To be called before most_of_visit().
-  [[nodiscard]] std::size_t expected_of_visit() const noexcept {
-    return was_empty.load(std::memory_order_relaxed) ? 0 : last_visit;
-  }
-  [[nodiscard]] bool lets_reply_slot_rest(std::uint64_t detour, std::size_t size) noexcept;
-  /// Returns the lane that has the reply slot next, or nullptr when there is none or the peer has left.
-  [[nodiscard]] SendState* next_holder() const noexcept {
-    SendState* const holder = back.load(std::memory_order_relaxed);
-    return holder != nullptr && !peer->has_left() ? holder : nullptr;
-  }
-  static constexpr std::uint32_t kFewVisits = 8;
-  static constexpr std::uint32_t kLookAgain = 32;
-  /// Returns true when a header is that of the reply slot's next message.
-  [[nodiscard]] bool is_due(std::uint64_t reply_slot_header) const noexcept {
-    return static_cast<std::uint32_t>(reply_slot_header >> 32) == turn.load(std::memory_order_relaxed);
-  }
-};
 
 class ShmPort final : public Port {
  public:
@@ -257,16 +128,6 @@ class ShmPort final : public Port {
   std::size_t visit_lane(std::uint32_t index, Sink& sink, std::size_t limit, std::uint32_t visitor,
                          bool alone, bool& awaits_answer) noexcept;
   // receive.cpp
-  /// Returns true when the lane may have a message: a hint, read without the lane's lock. Another thread may
-  /// have emptied the slot since, and its sender may be writing a payload over it or be using the ring for
-  /// another lane; the value is acted upon only after the lane has been entered and its own slot has been
-  /// read again. ThreadSanitizer ignores this function, since plain writes race with this read.
-  [[nodiscard]] __attribute__((no_sanitize("thread"))) static bool may_have_message(
-      const ReceiveLane& lane) noexcept {
-    return lane.next.load(std::memory_order_relaxed)->header.load(std::memory_order_relaxed) != 0 ||
-           lane.is_due(
-               lane.reply_slot.load(std::memory_order_relaxed)->header.load(std::memory_order_relaxed));
-  }
   [[nodiscard]] ReceiveLane& lane_at(std::uint32_t index) const noexcept {
     return *lanes_[index].load(std::memory_order_acquire);  // pairs with the release in attach()
   }
@@ -304,10 +165,6 @@ class ShmPort final : public Port {
   void hand_on_slow(ReceiveLane& lane, detail::Slot& reply_slot, std::uint32_t turn, std::uint64_t detour,
                     std::size_t size) noexcept;
   static void end_rest(ReceiveLane& lane) noexcept;
-  [[nodiscard]] static bool has_reply_slot_message(const ReceiveLane& lane) noexcept {
-    return lane.is_due(
-        lane.reply_slot.load(std::memory_order_acquire)->header.load(std::memory_order_acquire));
-  }
   // pairing.cpp
   SendState* answering_lane(ReceiveLane& lane, std::uint64_t received) noexcept;
   void end_epoch(ReceiveLane& lane, std::uint32_t epoch) noexcept;

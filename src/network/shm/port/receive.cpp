@@ -54,12 +54,13 @@ enum class AtHead : std::uint8_t {
                                              std::uint64_t head, bool is_first) noexcept {
   // The lap and the kind are the expected ones.
   const std::uint64_t expected =
-      detail::slot_header(detail::lap_of(head, lane.mask) | lane.passed, 0, 0, SlotKind::message);
+      detail::slot_header(detail::lap_of(head, lane.ring.mask) | lane.reply.passed, 0, 0, SlotKind::message);
   if ((header & 0xffffffff000000ffU) != expected) [[unlikely]]
     return AtHead::other;
   const std::size_t size = size_of(header);
   if (size > detail::kSlotPayload)
-    return (head & lane.mask) + slots_for(size) <= lane.mask + 1 ? AtHead::multi_slot : AtHead::other;
+    return (head & lane.ring.mask) + slots_for(size) <= lane.ring.mask + 1 ? AtHead::multi_slot
+                                                                           : AtHead::other;
   // A single message is delivered faster outside a batch, and the sender of an active message is probably
   // waiting for the answer.
   return static_cast<std::uint8_t>(header >> 8) == detail::kSendChannel || !is_first ? AtHead::batch
@@ -86,7 +87,7 @@ enum class AtHead : std::uint8_t {
                                                           std::uint64_t head, std::uint64_t most,
                                                           std::size_t expected, detail::PayloadLender* lender,
                                                           Sink& sink) noexcept {
-  SlotBatch slots(lane.slots, lane.mask, head, lane.passed, most, lane.peer->rank,
+  SlotBatch slots(lane.ring.slots, lane.ring.mask, head, lane.reply.passed, most, lane.peer->rank,
                   static_cast<std::uint8_t>(header >> 8), size_of(header), expected);
   Batch batch(slots, lender);
   sink.deliver(batch);
@@ -101,18 +102,19 @@ enum class AtHead : std::uint8_t {
                                                                std::uint64_t header) noexcept {
   const std::uint32_t turn = detail::turn_of(header);
   const std::size_t size = size_of(header);
-  ++lane.earlier;
-  if (size > kShortMessage) lane.bytes += size;
-  lane.turn.store(turn + 2, std::memory_order_relaxed);
-  lane.passed = (lane.passed + 1) % detail::kPassed;
-  const std::uint64_t detour = lane.head - lane.reply_slot_head;  // messages that came by the ring meanwhile
-  lane.is_ping_pong.store(detour == 0, std::memory_order_relaxed);
-  lane.reply_slot_head = lane.head;
+  ++lane.counts.earlier;
+  if (size > kShortMessage) lane.counts.bytes += size;
+  lane.reply.turn.store(turn + 2, std::memory_order_relaxed);
+  lane.reply.passed = (lane.reply.passed + 1) % detail::kPassed;
+  const std::uint64_t detour =
+      lane.ring.head - lane.reply.head_then;  // messages that came by the ring meanwhile
+  lane.reply.is_ping_pong.store(detour == 0, std::memory_order_relaxed);
+  lane.reply.head_then = lane.ring.head;
   // Pairs with the acquire in has_read_reply_slot().
-  lane.control->reply_slot_turn.store(turn, std::memory_order_release);
+  lane.ring.control->reply_slot_turn.store(turn, std::memory_order_release);
   if (detour != 0 || turn / 2 % PollDelay::kEpoch == 0) [[unlikely]]
     return hand_on_slow(lane, reply_slot, turn, detour, size);
-  lane.detours = 0;
+  lane.reply.detours = 0;
   if (SendState* const back = lane.next_holder(); back != nullptr) {
     hand_reply_slot(*back, reply_slot, turn + 1);
     lane.poll_delay.begin_turn(true);
@@ -124,7 +126,7 @@ enum class AtHead : std::uint8_t {
 [[gnu::noinline]] void ShmPort::hand_on_slow(ReceiveLane& lane, Slot& reply_slot, std::uint32_t turn,
                                              std::uint64_t detour, std::size_t size) noexcept {
   if (SendState* const back = lane.next_holder();
-      back != nullptr && !lane.lets_reply_slot_rest(detour, size)) {
+      back != nullptr && !lane.reply.lets_rest(lane.ring.head, detour, size)) {
     hand_reply_slot(*back, reply_slot, turn + 1);
     lane.poll_delay.begin_turn(detour == 0);
   }
@@ -161,9 +163,9 @@ class ShmPort::ReplySlotPlace final : public ReusedPlace {
     alignas(64) std::byte payload[kCopiedOut];
     base::copy_bulk(payload, reply_slot.payload, size_of(header));
     if (!ReplySlotPlace(port, lane, reply_slot, header).deliver(payload, sink)) return false;
-    const SendState* const back = lane.back.load(std::memory_order_relaxed);
-    lane.handlers_answer = back != nullptr && lane.rests_until == 0 &&
-                           back->reply_slot.load(std::memory_order_relaxed) == nullptr;
+    const SendState* const back = lane.reply.back.load(std::memory_order_relaxed);
+    lane.reply.handlers_answer = back != nullptr && lane.reply.rests_until == 0 &&
+                                 back->reply_slot.load(std::memory_order_relaxed) == nullptr;
     return true;
   }
 
@@ -178,7 +180,7 @@ class ShmPort::ReplySlotPlace final : public ReusedPlace {
 /// entered.
 inline bool ShmPort::receive_reply_slot(ReceiveLane& lane, Sink& sink) noexcept {
   // Pairs with the release in offer_reply_slot() and accept_reply_slot().
-  Slot& reply_slot = *lane.reply_slot.load(std::memory_order_acquire);
+  Slot& reply_slot = *lane.reply.slot.load(std::memory_order_acquire);
   // Pairs with the release in detail::commit_slot().
   const std::uint64_t header = reply_slot.header.load(std::memory_order_acquire);
   const std::size_t size = size_of(header);
@@ -198,7 +200,7 @@ inline bool ShmPort::receive_reply_slot(ReceiveLane& lane, Sink& sink) noexcept 
   if (size > detail::kSlotPayload) {
     for (std::size_t line = 1; line < slots_for(size); ++line) __builtin_prefetch(&reply_slot + line);
     if (is_active_message && size <= kCopiedOut &&
-        (lane.handlers_answer || lane.detours != 0 || detail::turn_of(header) / 2 % kTrial == 0))
+        (lane.reply.handlers_answer || lane.reply.detours != 0 || detail::turn_of(header) / 2 % kTrial == 0))
       return ReplySlotPlace::deliver_long(*this, lane, reply_slot, header, sink);
   }
   const std::uint64_t word = reply_slot.word;
@@ -216,8 +218,8 @@ inline bool ShmPort::receive_reply_slot(ReceiveLane& lane, Sink& sink) noexcept 
                                                bool alone) noexcept {
   // Messages that are in the ring now may have been sent before the message in the reply slot. So the reply
   // slot is read first, then the ring.
-  const bool is_due = has_reply_slot_message(lane);
-  if (is_due && lane.slots[lane.head & lane.mask].header.load(std::memory_order_acquire) == 0)
+  const bool is_due = lane.reply.has_message();
+  if (is_due && lane.ring.at_head().header.load(std::memory_order_acquire) == 0)
     return receive_reply_slot(lane, sink) ? 1 : 0;
   return receive_ring(lane, sink, limit, alone, is_due);
 }
@@ -227,19 +229,19 @@ inline bool ShmPort::receive_reply_slot(ReceiveLane& lane, Sink& sink) noexcept 
 [[gnu::noinline]] std::size_t ShmPort::receive_ring(ReceiveLane& lane, Sink& sink, std::size_t limit,
                                                     bool alone, bool is_due) noexcept {
   std::size_t count = 0;
-  std::uint64_t head = lane.head;
+  std::uint64_t head = lane.ring.head;
   StreamPacing::Visit pacing(lane.pacing, alone);
-  const std::size_t probably_come = lane.expected_of_visit();
-  limit = lane.most_of_visit(limit);
-  if (head > lane.credit_at) [[unlikely]]
+  const std::size_t probably_come = lane.visits.expected_of_visit();
+  limit = lane.visits.most_of_visit(limit);
+  if (head > lane.ring.credit_at) [[unlikely]]
     publish_credit(lane, head);
   while (count < limit) {
-    Slot& slot = lane.slots[head & lane.mask];
+    Slot& slot = lane.ring.slots[head & lane.ring.mask];
     // Pairs with the release in detail::try_post_slot and send_slots().
     const std::uint64_t header = slot.header.load(std::memory_order_acquire);
     if (header == 0 && is_due) [[unlikely]] {
       is_due = false;
-      lane.head = head;
+      lane.ring.head = head;
       if (!receive_reply_slot(lane, sink)) break;
       ++count;
       continue;
@@ -248,14 +250,14 @@ inline bool ShmPort::receive_reply_slot(ReceiveLane& lane, Sink& sink) noexcept 
       if (!pacing.awaits_more()) break;
       continue;
     }
-    if (head > lane.credit_at) [[unlikely]]
+    if (head > lane.ring.credit_at) [[unlikely]]
       publish_credit(lane, head);
     std::uint64_t taken = 1;
     switch (look_at(lane, header, head, count == 0)) {
       case AtHead::batch: {
         // A batch ends where credit is due.
-        std::uint64_t most = std::min<std::uint64_t>(limit - count, lane.credit_at + 1 - head);
-        if (is_paced(header)) most = pacing.keep_distance(lane.slots, lane.mask, head, 1, most);
+        std::uint64_t most = std::min<std::uint64_t>(limit - count, lane.ring.credit_at + 1 - head);
+        if (is_paced(header)) most = pacing.keep_distance(lane.ring.slots, lane.ring.mask, head, 1, most);
         taken = deliver_slots(lane, header, head, most, probably_come > count ? probably_come - count : 0,
                               &copier_, sink);
         head += taken;
@@ -268,15 +270,16 @@ inline bool ShmPort::receive_reply_slot(ReceiveLane& lane, Sink& sink) noexcept 
       case AtHead::multi_slot: {
         std::uint64_t most = limit - count;
         if (is_paced(header))
-          most = pacing.keep_distance(lane.slots, lane.mask, head, slots_for(size_of(header)), most);
+          most =
+              pacing.keep_distance(lane.ring.slots, lane.ring.mask, head, slots_for(size_of(header)), most);
         taken = deliver_multi_slot(lane, header, head, most, sink);
         break;
       }
       case AtHead::other:
-        lane.head = head;
+        lane.ring.head = head;
         taken = deliver_slow(lane, slot, header, sink) ? 1 : 0;
-        head = lane.head;
-        is_due = is_due && has_reply_slot_message(lane);
+        head = lane.ring.head;
+        is_due = is_due && lane.reply.has_message();
         break;
     }
     if (taken == 0) [[unlikely]]
@@ -284,14 +287,14 @@ inline bool ShmPort::receive_reply_slot(ReceiveLane& lane, Sink& sink) noexcept 
     count += taken;
     pacing.took(taken);
   }
-  lane.head = head;
-  lane.visited(count);
-  if (lane.rests_until != 0 && head >= lane.rests_until) [[unlikely]]
+  lane.ring.head = head;
+  lane.visits.visited(count);
+  if (lane.reply.rests_until != 0 && head >= lane.reply.rests_until) [[unlikely]]
     end_rest(lane);
   // Due credit is returned with the next message or by the next poll: an answer that is about to be sent then
   // does not wait in this core for the line of the credit, which the sender has.
-  const Slot* const next = &lane.slots[head & lane.mask];
-  lane.next.store(head > lane.credit_at ? &owes_credit : next, std::memory_order_relaxed);
+  const Slot* const next = &lane.ring.slots[head & lane.ring.mask];
+  lane.next.store(head > lane.ring.credit_at ? &owes_credit : next, std::memory_order_relaxed);
   pacing.end();
   return count;
 }
@@ -299,9 +302,9 @@ inline bool ShmPort::receive_reply_slot(ReceiveLane& lane, Sink& sink) noexcept 
 /// Returns credit for the slots before `head`, which have been read; done every quarter of the ring.
 [[gnu::noinline]] void ShmPort::publish_credit(ReceiveLane& lane, std::uint64_t head) noexcept {
   // Pairs with the acquire in learn_credit().
-  lane.control->credit.store(head, std::memory_order_release);
-  lane.credit_at = head + lane.mask / 4;
-  if (!lane.is_paired.load(std::memory_order_relaxed) && has_stripes_.load(std::memory_order_relaxed))
+  lane.ring.control->credit.store(head, std::memory_order_release);
+  lane.ring.credit_at = head + lane.ring.mask / 4;
+  if (!lane.reply.is_paired.load(std::memory_order_relaxed) && has_stripes_.load(std::memory_order_relaxed))
     find_answers(lane, head);
 }
 
@@ -313,25 +316,25 @@ inline bool ShmPort::receive_reply_slot(ReceiveLane& lane, Sink& sink) noexcept 
   const std::size_t size = size_of(header);
   const std::uint64_t slots = slots_for(size);
   // Up to where credit is due, or a little further.
-  const std::uint64_t most = std::min<std::uint64_t>(limit, (lane.credit_at - head) / slots + 1);
-  detail::MultiSlotBatch batch(lane.slots, lane.mask, head, lane.passed, most, lane.peer->rank,
-                               static_cast<std::uint8_t>(header >> 8), size);
+  const std::uint64_t most = std::min<std::uint64_t>(limit, (lane.ring.credit_at - head) / slots + 1);
+  detail::MultiSlotBatch batch(lane.ring.slots, lane.ring.mask, head, lane.reply.passed, most,
+                               lane.peer->rank, static_cast<std::uint8_t>(header >> 8), size);
   Batch messages(batch, &copier_);
   sink.deliver(messages);
   const std::uint64_t taken = (batch.head() - head) / slots;
   head = batch.head();
-  lane.other += taken * (slots - 1);
-  lane.bytes += taken * size;
+  lane.counts.other += taken * (slots - 1);
+  lane.counts.bytes += taken * size;
   return taken;
 }
 
 bool ShmPort::deliver_slow(ReceiveLane& lane, Slot& slot, std::uint64_t header, Sink& sink) noexcept {
   const std::size_t size = size_of(header);
   std::uint64_t used = 1;
-  const auto lap = static_cast<std::uint32_t>(detail::lap_of(lane.head, lane.mask));
-  if (header >> 32 != (lap | lane.passed)) {
-    const std::uint32_t passed = (lane.passed + 1) % detail::kPassed;
-    if (header >> 32 == (lap | passed) && has_reply_slot_message(lane)) return receive_reply_slot(lane, sink);
+  const auto lap = static_cast<std::uint32_t>(detail::lap_of(lane.ring.head, lane.ring.mask));
+  if (header >> 32 != (lap | lane.reply.passed)) {
+    const std::uint32_t passed = (lane.reply.passed + 1) % detail::kPassed;
+    if (header >> 32 == (lap | passed) && lane.reply.has_message()) return receive_reply_slot(lane, sink);
     sink.reject(lane.peer->rank, "slot of another lap of its ring", header >> 32);
     detach(lane, Announcement::State::claimed);
     return false;
@@ -344,26 +347,26 @@ bool ShmPort::deliver_slow(ReceiveLane& lane, Slot& slot, std::uint64_t header, 
       if (!deliver_packet(lane, slot, header, sink)) return false;
       break;
     case SlotKind::padding:
-      used = lane.mask + 1 - (lane.head & lane.mask);
-      lane.other += used;
+      used = lane.ring.mask + 1 - (lane.ring.head & lane.ring.mask);
+      lane.counts.other += used;
       break;
     case SlotKind::resized:
       follow(lane, slot, sink);
       return !lane.lock.closed();
     case SlotKind::end:
       // The sender may have closed the lane before the reply slot's message was read.
-      if (has_reply_slot_message(lane) && !receive_reply_slot(lane, sink)) return false;
+      if (lane.reply.has_message() && !receive_reply_slot(lane, sink)) return false;
       detach(lane, Announcement::State::free);
       slot.header.store(0, std::memory_order_relaxed);
       // Pairs with the acquire in Segment::reclaim().
-      lane.control->released.store(1, std::memory_order_release);
+      lane.ring.control->released.store(1, std::memory_order_release);
       return false;
     default:
       sink.reject(lane.peer->rank, "slot of unknown kind", header & 0xff);
       break;
   }
   slot.header.store(0, std::memory_order_relaxed);
-  lane.head += used;
+  lane.ring.head += used;
   return true;
 }
 

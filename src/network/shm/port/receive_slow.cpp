@@ -24,7 +24,7 @@ bool ShmPort::deliver_packet(ReceiveLane& lane, const Slot& slot, std::uint64_t 
   if (!sink.deliver(static_cast<std::uint8_t>(header >> 8), word, message)) return false;
   if (!detail::MessageAccess::was_kept(message))
     packets.release(reference.index, reference.generation, message.size());
-  if (reference.size > kShortMessage) lane.bytes += reference.size;
+  if (reference.size > kShortMessage) lane.counts.bytes += reference.size;
   return true;
 }
 
@@ -38,17 +38,14 @@ void ShmPort::follow(ReceiveLane& lane, const Slot& slot, Sink& sink) noexcept {
     detach(lane, Announcement::State::claimed);
     return;
   }
-  detail::LaneControl* left = lane.control;
-  lane.control = reinterpret_cast<detail::LaneControl*>(mapping.base() + marker.ring_offset);
-  lane.slots = reinterpret_cast<Slot*>(lane.control + 1);
-  lane.mask = marker.slots - 1;
-  lane.control->reply_slot_turn.store(left->reply_slot_turn.load(std::memory_order_relaxed),
-                                      std::memory_order_release);
-  lane.earlier += lane.head;
-  lane.head = 0;
+  detail::LaneControl* left = lane.ring.control;
+  auto* const control = reinterpret_cast<detail::LaneControl*>(mapping.base() + marker.ring_offset);
+  control->reply_slot_turn.store(left->reply_slot_turn.load(std::memory_order_relaxed),
+                                 std::memory_order_release);
+  lane.counts.earlier += lane.ring.head;
+  lane.ring.move_to(control, marker.slots, 0);
   lane.pacing.begin_ring();
-  lane.credit_at = lane.mask / 4;
-  lane.next.store(&lane.slots[0], std::memory_order_relaxed);
+  lane.next.store(&lane.ring.slots[0], std::memory_order_relaxed);
   // Pairs with the acquire in Segment::reclaim().
   left->released.store(1, std::memory_order_release);
   if (Announcement& entry = area_->announcement(lane.index);
@@ -67,7 +64,7 @@ void ShmPort::detach(ReceiveLane& lane, Announcement::State state) noexcept {
   const std::uint64_t bit = std::uint64_t{1} << (lane.index % 64);
   hot_[lane.index / 64].fetch_and(~bit, std::memory_order_relaxed);
   // After a lane has ended in order, its sender does not write into the reply slot any more.
-  if (state == Announcement::State::free) shared_.segment->release_reply_slot(lane.own_reply_slot);
+  if (state == Announcement::State::free) shared_.segment->release_reply_slot(lane.reply.own_offset);
   end_announcement(*area_, lane.index, state);
 }
 

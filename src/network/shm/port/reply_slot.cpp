@@ -23,11 +23,6 @@ using detail::SlotKind;
 namespace {
 
 constexpr std::uint32_t kFirstTurn = 1;  // of the lower rank, whose turns are odd
-// A rest begins after kDetours messages in a row that came with others in the ring, and lasts for kRest slots
-// of the ring. It does not begin after messages of more than kMayRest bytes, for which rings move more lines.
-constexpr std::uint32_t kDetours = 8;
-constexpr std::uint64_t kRest = 256;
-constexpr std::size_t kMayRest = 256;
 
 /// Converts a place that a peer has written into an address; nullptr when the place is impossible.
 Slot* reply_slot_at(const Mapping& mapping, std::uint32_t place) noexcept {
@@ -50,7 +45,7 @@ void ShmPort::pair(SendState& state, const Outgoing& outgoing) noexcept {
     ReceiveLane* const lane = lanes_[index].load(std::memory_order_acquire);
     if (lane == nullptr || !lane->is_data || lane->peer != state.peer || lane->device != outgoing.device)
       continue;
-    if (lane->lock.closed() || lane->is_paired.load(std::memory_order_relaxed)) continue;
+    if (lane->lock.closed() || lane->reply.is_paired.load(std::memory_order_relaxed)) continue;
     if (chosen == nullptr || lane->stripe == state.stripe) chosen = lane;
   }
   if (chosen != nullptr) offer_reply_slot(*chosen, state);
@@ -58,7 +53,7 @@ void ShmPort::pair(SendState& state, const Outgoing& outgoing) noexcept {
 
 /// Offers a reply slot for a lane from a lower rank and one of this rank's lanes back to it.
 void ShmPort::pair(ReceiveLane& lane) noexcept {
-  if (!lane.is_data || lane.is_paired.load(std::memory_order_relaxed)) return;
+  if (!lane.is_data || lane.reply.is_paired.load(std::memory_order_relaxed)) return;
   if (lane.peer->rank >= shared_.segment->mapping().header().rank) return;
   SendState* chosen = nullptr;
   for (std::uint32_t column = 0; column < DevicePath::kNoColumn; ++column) {
@@ -73,7 +68,7 @@ void ShmPort::pair(ReceiveLane& lane) noexcept {
 void ShmPort::offer_reply_slot(ReceiveLane& lane, SendState& back) noexcept {
   // Another thread may be offering a reply slot for the other lane.
   if (back.is_paired.exchange(true, std::memory_order_relaxed)) return;
-  if (lane.is_paired.exchange(true, std::memory_order_relaxed)) {
+  if (lane.reply.is_paired.exchange(true, std::memory_order_relaxed)) {
     back.is_paired.store(false, std::memory_order_relaxed);
     return;
   }
@@ -86,13 +81,13 @@ void ShmPort::offer_reply_slot(ReceiveLane& lane, SendState& back) noexcept {
            " and the lane to rank " + std::to_string(lane.peer->rank) + " of stripe " +
            std::to_string(back.stripe) + " have a reply slot";
   });
-  lane.own_reply_slot = back.own_reply_slot = offset;
+  lane.reply.own_offset = back.own_reply_slot = offset;
   back.paired.store(&reply_slot, std::memory_order_release);
-  lane.back.store(&back, std::memory_order_release);  // pairs with the acquire in awaits_answer()
-  lane.turn.store(kFirstTurn, std::memory_order_relaxed);
+  lane.reply.back.store(&back, std::memory_order_release);  // pairs with the acquire in awaits_answer()
+  lane.reply.turn.store(kFirstTurn, std::memory_order_relaxed);
   lane.poll_delay.set_side(true);
   // Pairs with the acquires of polls, which then see the turn.
-  lane.reply_slot.store(&reply_slot, std::memory_order_release);
+  lane.reply.slot.store(&reply_slot, std::memory_order_release);
   area_->announcement(lane.index).reply_slot.store(place, std::memory_order_relaxed);
   Announcement& entry = back.area->announcement(back.index);
   entry.reply_slot_lane = static_cast<std::uint16_t>(lane.index);
@@ -104,7 +99,7 @@ void ShmPort::offer_reply_slot(ReceiveLane& lane, SendState& back) noexcept {
 /// Accepts a reply slot that the higher rank has offered. Called by the lower rank when a lane is attached,
 /// and when its doorbell has been rung. With the lane entered.
 void ShmPort::accept_reply_slot(ReceiveLane& lane) noexcept {
-  if (!lane.is_data || lane.is_paired.load(std::memory_order_relaxed) ||
+  if (!lane.is_data || lane.reply.is_paired.load(std::memory_order_relaxed) ||
       lane.peer->rank <= shared_.segment->mapping().header().rank)
     return;
   const Announcement& entry = area_->announcement(lane.index);
@@ -119,10 +114,10 @@ void ShmPort::accept_reply_slot(ReceiveLane& lane) noexcept {
         state->area->announcement(state->index).reply_slot.load(std::memory_order_relaxed) != place)
       continue;
     if (state->is_paired.exchange(true, std::memory_order_relaxed)) break;
-    lane.is_paired.store(true, std::memory_order_relaxed);
-    lane.back.store(state, std::memory_order_release);  // pairs with the acquire in awaits_answer()
-    lane.turn.store(kFirstTurn + 1, std::memory_order_relaxed);
-    lane.reply_slot.store(reply_slot, std::memory_order_release);
+    lane.reply.is_paired.store(true, std::memory_order_relaxed);
+    lane.reply.back.store(state, std::memory_order_release);  // pairs with the acquire in awaits_answer()
+    lane.reply.turn.store(kFirstTurn + 1, std::memory_order_relaxed);
+    lane.reply.slot.store(reply_slot, std::memory_order_release);
     state->paired.store(reply_slot, std::memory_order_release);
     hand_reply_slot(*state, *reply_slot, kFirstTurn);
     return;
@@ -139,38 +134,24 @@ void ShmPort::resume_reply_slot(ReceiveLane& lane) noexcept {
   const bool is_lower = own.header().rank < lane.peer->rank;
   Slot* const reply_slot = reply_slot_at(is_lower ? *lane.peer->mapping : own, place);
   if (reply_slot == nullptr) return;
-  if (!is_lower) lane.own_reply_slot = std::uint64_t{place} * sizeof(Slot);
-  const std::uint32_t last = lane.control->reply_slot_turn.load(std::memory_order_relaxed);
-  lane.is_paired.store(true, std::memory_order_relaxed);
-  lane.turn.store(last != 0 ? last + 2 : is_lower ? kFirstTurn + 1 : kFirstTurn, std::memory_order_relaxed);
-  lane.passed = (last + 1) / 2 % detail::kPassed;
-  lane.reply_slot.store(reply_slot, std::memory_order_release);
-}
-
-/// Decides, after the reply slot's message of `size` bytes has been read, whether the reply slot rests here
-/// for a while, so that all messages use the rings. `detour`: slots of the ring that were used since the
-/// reply slot's last message. When small messages repeatedly come both ways, as when both ranks send at once
-/// or in windows, the reply slot saves nothing and is a second line to poll. Returns true when it rests. With
-/// the lane entered.
-bool ReceiveLane::lets_reply_slot_rest(std::uint64_t detour, std::size_t size) noexcept {
-  if (detour == 0 || size > kMayRest)
-    detours = 0;
-  else if (detour >= kRest / 2)
-    detours = kDetours - 1;  // the peer let it rest, and tries again
-  else
-    ++detours;
-  if (detours < kDetours) return false;
-  rests_until = head + kRest;
-  return true;
+  if (!is_lower) lane.reply.own_offset = std::uint64_t{place} * sizeof(Slot);
+  const std::uint32_t last = lane.ring.control->reply_slot_turn.load(std::memory_order_relaxed);
+  lane.reply.is_paired.store(true, std::memory_order_relaxed);
+  lane.reply.turn.store(last != 0  ? last + 2
+                        : is_lower ? kFirstTurn + 1
+                                   : kFirstTurn,
+                        std::memory_order_relaxed);
+  lane.reply.passed = (last + 1) / 2 % detail::kPassed;
+  lane.reply.slot.store(reply_slot, std::memory_order_release);
 }
 
 /// Uses the reply slot again; after one more detour it rests once more. With the lane entered.
 [[gnu::noinline]] void ShmPort::end_rest(ReceiveLane& lane) noexcept {
-  lane.rests_until = 0;
-  lane.reply_slot_head = lane.head;
+  lane.reply.rests_until = 0;
+  lane.reply.head_then = lane.ring.head;
   if (SendState* const back = lane.next_holder(); back != nullptr)
-    hand_reply_slot(*back, *lane.reply_slot.load(std::memory_order_relaxed),
-                    lane.turn.load(std::memory_order_relaxed) - 1);
+    hand_reply_slot(*back, *lane.reply.slot.load(std::memory_order_relaxed),
+                    lane.reply.turn.load(std::memory_order_relaxed) - 1);
 }
 
 }  // namespace weft::network::shm

@@ -66,8 +66,8 @@ std::size_t ShmPort::visit_lane(std::uint32_t index, Sink& sink, std::size_t lim
                                 bool alone, bool& awaits_answer) noexcept {
   // Pairs with the release in attach().
   ReceiveLane& lane = *lanes_[index].load(std::memory_order_acquire);
-  if (!may_have_message(lane)) {
-    awaits_answer = awaits_answer || lane.awaits_answer();
+  if (!lane.may_have_message()) {
+    awaits_answer = awaits_answer || lane.reply.awaits_answer();
     return 0;
   }
   if (!lane.lock.enter(visitor - 1)) return 0;
