@@ -38,47 +38,48 @@ namespace network::shm {
 
 bool ShmPort::answer_doorbells(bool exclusive) noexcept {
   if (!exclusive && !detail::TryLock::acquire(temperature_lock_)) return false;
-  const std::uint32_t high = announced();
+  const std::uint32_t high = lanes_.announced();
   for (std::uint32_t word = 0; word * 64 < high; ++word) {
-    if (area_->doorbells[word].load(std::memory_order_relaxed) == 0) continue;
+    if (!lanes_.has_rung(word)) continue;
     // Acquire: the announcement and the slot were written before the bell was rung.
-    std::uint64_t bits = area_->doorbells[word].exchange(0, std::memory_order_acquire);
+    std::uint64_t bits = lanes_.area().doorbells[word].exchange(0, std::memory_order_acquire);
     for (; bits != 0; bits &= bits - 1) {
       const std::uint64_t bit = bits & -bits;
-      const std::uint32_t index = word * 64 + static_cast<std::uint32_t>(std::countr_zero(bits));
-      ReceiveLane* lane = lanes_[index].load(std::memory_order_relaxed);
+      const std::uint32_t index = ReceiveLanes::index_of(word, bits);
+      ReceiveLane* lane = lanes_.find(index);
       if (lane == nullptr || lane->lock.closed()) {
-        if (!attach(index)) area_->doorbells[word].fetch_or(bit, std::memory_order_relaxed);  // later
-        lane = lanes_[index].load(std::memory_order_relaxed);
+        if (!attach(index)) lanes_.area().doorbells[word].fetch_or(bit, std::memory_order_relaxed);  // later
+        lane = lanes_.find(index);
         if (lane == nullptr || lane->lock.closed()) continue;
       }
       // With the lane entered, because a thread that has entered it may be moving it to another ring.
       if (lane->lock.enter(concurrent::thread_number())) {
-        hot_[word].fetch_or(bit, std::memory_order_relaxed);
+        lanes_.heat(index);
         lane->ring.control->cold.store(0, std::memory_order_relaxed);
         accept_reply_slot(*lane);
         lane->lock.leave();
       } else if (!lane->lock.closed()) {
-        area_->doorbells[word].fetch_or(bit, std::memory_order_relaxed);
+        lanes_.area().doorbells[word].fetch_or(bit, std::memory_order_relaxed);
       }
     }
   }
-  if (shared_.remote_windows->is_sweep_due() && !shared_.remote_windows->sweep(false)) ask_to_look(*area_);
+  if (shared_.remote_windows->is_sweep_due() && !shared_.remote_windows->sweep(false))
+    ask_to_look(lanes_.area());
   if (!exclusive) detail::TryLock::release(temperature_lock_);
   return true;
 }
 
 bool ShmPort::cool(bool only_idle, bool exclusive) noexcept {
   if (!exclusive && !detail::TryLock::acquire(temperature_lock_)) return false;
-  std::array<std::uint64_t, kWords> cooled{};
+  std::array<std::uint64_t, ReceiveLanes::kWords> cooled{};
   bool any = false;
   bool quiet = true;
-  const std::uint32_t words = (announced() + 63) / 64;
+  const std::uint32_t words = (lanes_.announced() + 63) / 64;
   for (std::uint32_t word = 0; word < words; ++word) {
-    for (std::uint64_t bits = hot_[word].load(std::memory_order_relaxed); bits != 0; bits &= bits - 1) {
+    for (std::uint64_t bits = lanes_.hot(word); bits != 0; bits &= bits - 1) {
       const std::uint64_t bit = bits & -bits;
-      ReceiveLane& lane = *lanes_[word * 64 + static_cast<std::uint32_t>(std::countr_zero(bits))].load(
-          std::memory_order_relaxed);
+      const std::uint32_t index = ReceiveLanes::index_of(word, bits);
+      ReceiveLane& lane = lanes_.at(index);
       if (!lane.lock.enter(concurrent::thread_number())) {
         quiet = false;  // another thread has entered the lane, and may leave without polling it again
         continue;
@@ -87,7 +88,7 @@ bool ShmPort::cool(bool only_idle, bool exclusive) noexcept {
       if (!only_idle || lane.swept_at == come) {
         // Without the barrier a message could be missed: the lane then stays hot, and is polled at each
         // time-out.
-        if (shared_.has_process_barrier) hot_[word].fetch_and(~bit, std::memory_order_relaxed);
+        if (shared_.has_process_barrier) lanes_.cool(index);
         lane.ring.control->cold.store(1, std::memory_order_relaxed);
         cooled[word] |= bit;
         any = true;
@@ -101,12 +102,11 @@ bool ShmPort::cool(bool only_idle, bool exclusive) noexcept {
   if (any) {
     for (std::uint32_t word = 0; word < words; ++word) {
       for (std::uint64_t bits = cooled[word]; bits != 0; bits &= bits - 1) {
-        const std::uint64_t bit = bits & -bits;
-        ReceiveLane& lane = *lanes_[word * 64 + static_cast<std::uint32_t>(std::countr_zero(bits))].load(
-            std::memory_order_relaxed);
+        const std::uint32_t index = ReceiveLanes::index_of(word, bits);
+        ReceiveLane& lane = lanes_.at(index);
         if (!lane.may_have_message()) continue;
         quiet = false;
-        hot_[word].fetch_or(bit, std::memory_order_relaxed);
+        lanes_.heat(index);
         if (!lane.lock.enter(concurrent::thread_number())) continue;  // the lane stays cold: its sender rings
         lane.ring.control->cold.store(0, std::memory_order_relaxed);
         lane.lock.leave();
@@ -120,45 +120,42 @@ bool ShmPort::cool(bool only_idle, bool exclusive) noexcept {
 /// Returns true when a doorbell of an announced lane has been rung. A sender announces a lane before it rings
 /// and checks for parked threads after that, in one order with the steps of a thread that parks.
 bool ShmPort::has_rung() const noexcept {
-  const std::uint32_t high = std::min(area_->lanes_high.load(std::memory_order_seq_cst), lane_count_);
+  const std::uint32_t high =
+      std::min(lanes_.area().lanes_high.load(std::memory_order_seq_cst), lanes_.capacity());
   for (std::uint32_t word = 0; word * 64 < high; ++word)
-    if (area_->doorbells[word].load(std::memory_order_seq_cst) != 0) return true;
+    if (lanes_.area().doorbells[word].load(std::memory_order_seq_cst) != 0) return true;
   return false;
 }
 
 bool ShmPort::prepare_park(bool exclusive) noexcept { return cool(false, exclusive) && !has_rung(); }
 
-std::uint32_t ShmPort::park_token() const noexcept { return area_->bell.load(std::memory_order_seq_cst); }
+std::uint32_t ShmPort::park_token() const noexcept {
+  return lanes_.area().bell.load(std::memory_order_seq_cst);
+}
 
 bool ShmPort::park(std::uint32_t token, std::uint32_t bits, std::chrono::nanoseconds limit) noexcept {
   bool is_woken = true;
-  area_->parked.fetch_add(1, std::memory_order_seq_cst);
+  lanes_.area().parked.fetch_add(1, std::memory_order_seq_cst);
   if (!has_rung()) {
     timespec until{};
     ::clock_gettime(CLOCK_MONOTONIC, &until);
     const long long nanoseconds = until.tv_nsec + limit.count();
     until.tv_sec += static_cast<time_t>(nanoseconds / 1'000'000'000);
     until.tv_nsec = static_cast<long>(nanoseconds % 1'000'000'000);
-    is_woken = ::syscall(SYS_futex, &area_->bell, FUTEX_WAIT_BITSET, token, &until, nullptr, bits) == 0 ||
-               errno != ETIMEDOUT;
+    is_woken =
+        ::syscall(SYS_futex, &lanes_.area().bell, FUTEX_WAIT_BITSET, token, &until, nullptr, bits) == 0 ||
+        errno != ETIMEDOUT;
   }
-  area_->parked.fetch_sub(1, std::memory_order_seq_cst);
+  lanes_.area().parked.fetch_sub(1, std::memory_order_seq_cst);
   return is_woken;
 }
 
 void ShmPort::wake(std::uint32_t bits) noexcept {
-  area_->bell.fetch_add(1, std::memory_order_seq_cst);
-  ::syscall(SYS_futex, &area_->bell, FUTEX_WAKE_BITSET, INT_MAX, nullptr, nullptr, bits);
+  lanes_.area().bell.fetch_add(1, std::memory_order_seq_cst);
+  ::syscall(SYS_futex, &lanes_.area().bell, FUTEX_WAKE_BITSET, INT_MAX, nullptr, nullptr, bits);
 }
 
-void ShmPort::quiesce() noexcept {
-  concurrent::private_barrier();
-  const std::uint32_t high = announced();
-  for (std::uint32_t index = 0; index < high; ++index) {
-    const ReceiveLane* lane = lanes_[index].load(std::memory_order_acquire);
-    if (lane != nullptr) lane->lock.await_exit(concurrent::thread_number());
-  }
-}
+void ShmPort::quiesce() noexcept { lanes_.quiesce(); }
 
 }  // namespace network::shm
 }  // namespace weft

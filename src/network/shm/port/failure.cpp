@@ -55,22 +55,22 @@ bool ShmPort::give_up_lanes(int peer, bool exclusive) noexcept {
 bool ShmPort::empty_lanes(int peer, bool exclusive) noexcept {
   if (!exclusive && !detail::TryLock::acquire(temperature_lock_)) return false;
   bool are_empty = true;
-  const std::uint32_t high = announced();
+  const std::uint32_t high = lanes_.announced();
   for (std::uint32_t index = 0; index < high; ++index) {
-    Announcement& entry = area_->announcement(index);
+    Announcement& entry = lanes_.area().announcement(index);
     // Pairs with the release in announce().
     if (entry.state.load(std::memory_order_acquire) != Announcement::State::ready || entry.rank != peer)
       continue;
-    ReceiveLane* lane = lanes_[index].load(std::memory_order_relaxed);
+    ReceiveLane* lane = lanes_.find(index);
     if (lane == nullptr || lane->lock.closed()) {
       if (!attach(index)) {
         are_empty = false;
         continue;
       }
-      lane = lanes_[index].load(std::memory_order_relaxed);
+      lane = lanes_.find(index);
       if (lane == nullptr || lane->lock.closed()) {
         // The lane's owner is not known any more, or the announcement is invalid.
-        end_announcement(*area_, index, Announcement::State::free);
+        end_announcement(lanes_.area(), index, Announcement::State::free);
         continue;
       }
     }
@@ -79,10 +79,10 @@ bool ShmPort::empty_lanes(int peer, bool exclusive) noexcept {
       continue;
     }
     if (lane->ring.at_head().header.load(std::memory_order_acquire) == 0 && !lane->reply.has_message()) {
-      detach(*lane, Announcement::State::free);
+      lanes_.detach(*lane, Announcement::State::free);
     } else {
       // The peer may have died between filling the slot of a cold lane and ringing.
-      hot_[index / 64].fetch_or(std::uint64_t{1} << (index % 64), std::memory_order_relaxed);
+      lanes_.heat(index);
       lane->ring.control->cold.store(0, std::memory_order_relaxed);
       are_empty = false;
     }

@@ -44,9 +44,9 @@ Port::Traffic ShmPort::traffic() noexcept {
     traffic.lanes = send_states_.size();
   }
   traffic.lanes_grown = lanes_grown_.load(std::memory_order_relaxed);
-  const std::uint32_t high = announced();
+  const std::uint32_t high = lanes_.announced();
   for (std::uint32_t index = 0; index < high; ++index) {
-    const ReceiveLane* lane = lanes_[index].load(std::memory_order_acquire);
+    const ReceiveLane* lane = lanes_.find(index);
     if (lane == nullptr) continue;
     traffic.delivered +=
         difference(concurrent::racy_word(lane->counts.earlier) + concurrent::racy_word(lane->ring.head),

@@ -27,12 +27,7 @@ Capabilities capabilities_of(const Shared& shared) noexcept {
 }
 
 ShmPort::ShmPort(const Shared& shared, std::uint32_t index, DevicePath& path, detail::PayloadLender& copier)
-    : shared_(shared),
-      path_(path),
-      copier_(copier),
-      area_(&shared.segment->mapping().device(index)),
-      lane_count_(
-          all_lanes(shared.segment->mapping().header().lanes, shared.segment->mapping().header().ranks)) {
+    : shared_(shared), path_(path), copier_(copier), lanes_(shared_, index) {
   no_lanes_ = std::make_unique<DevicePath::LaneRow[]>(
       DevicePath::row_size(static_cast<std::size_t>(shared_.peers->size())));
   for (std::size_t traffic = 0; traffic < kTrafficClasses; ++traffic) {
@@ -42,22 +37,18 @@ ShmPort::ShmPort(const Shared& shared, std::uint32_t index, DevicePath& path, de
   }
   capabilities_ = capabilities_of(shared_);
   // Lanes to an earlier device of this index stay in use: poll all of them.
-  const std::uint32_t high = announced();
+  const std::uint32_t high = lanes_.announced();
   for (std::uint32_t lane = 0; lane < high; ++lane)
-    if (area_->announcement(lane).state.load(std::memory_order_acquire) == Announcement::State::ready)
-      area_->doorbells[lane / 64].fetch_or(std::uint64_t{1} << (lane % 64), std::memory_order_relaxed);
+    if (lanes_.area().announcement(lane).state.load(std::memory_order_acquire) == Announcement::State::ready)
+      lanes_.area().doorbells[lane / 64].fetch_or(std::uint64_t{1} << (lane % 64), std::memory_order_relaxed);
   // Pairs with the acquire in set_up_lane() of peers.
-  area_->presence.store(Presence::open, std::memory_order_release);
+  lanes_.area().presence.store(Presence::open, std::memory_order_release);
 }
 
 ShmPort::~ShmPort() {
   for (const auto& state : send_states_) keep_if_unread(shared_, *state);
-  area_->presence.store(Presence::closed, std::memory_order_release);
-  for (const auto& lane : receive_lanes_) {
-    if (lane->lock.closed()) continue;
-    lane->ring.control->credit.store(lane->ring.head, std::memory_order_release);
-    lane->ring.control->cold.store(1, std::memory_order_relaxed);
-  }
+  lanes_.area().presence.store(Presence::closed, std::memory_order_release);
+  lanes_.close();
   for (const auto& state : send_states_) close_lane(shared_, *state);
 }
 
@@ -144,17 +135,12 @@ SendState* ShmPort::make_lane(const Outgoing& outgoing, std::uint32_t stripe, Se
   return send_states_.back().get();
 }
 
-/// The number of announcements that may be in use, of those that this device has. Peers write the number.
-std::uint32_t ShmPort::announced() const noexcept {
-  return std::min(area_->lanes_high.load(std::memory_order_acquire), lane_count_);
-}
-
 bool ShmPort::attach(std::uint32_t index) noexcept try {
-  if (index >= lane_count_) return true;
-  ReceiveLane* lane = lanes_[index].load(std::memory_order_relaxed);
+  if (index >= lanes_.capacity()) return true;
+  ReceiveLane* lane = lanes_.find(index);
   // The thread that has found the lane's end may not have left the lane yet.
   if (lane != nullptr && !lane->lock.is_shut()) return false;
-  Announcement& entry = area_->announcement(index);
+  Announcement& entry = lanes_.area().announcement(index);
   // Pairs with the release in announce().
   if (entry.state.load(std::memory_order_acquire) != Announcement::State::ready) return true;
   const std::int32_t rank = entry.rank;
@@ -170,20 +156,17 @@ bool ShmPort::attach(std::uint32_t index) noexcept try {
   }
   if (peer == nullptr) {
     // The peer left before this rank read anything from it: its messages went with its segment.
-    end_announcement(*area_, index, Announcement::State::free);
+    end_announcement(lanes_.area(), index, Announcement::State::free);
     return true;
   }
   if (!std::has_single_bit(ring.slots) || ring.offset % 64 != 0 ||
       !peer->mapping->contains(ring.offset, ring_bytes(ring.slots)))
     return true;
   const bool is_new = lane == nullptr;
-  if (is_new) {
-    receive_lanes_.push_back(std::make_unique<ReceiveLane>());
-    lane = receive_lanes_.back().get();
-    lane->index = index;
-  } else {
+  if (is_new)
+    lane = &lanes_.make(index);
+  else
     lane->reset();
-  }
   lane->peer = peer;
   lane->packets = (*shared_.peer_packets)[static_cast<std::size_t>(rank)].get();
   lane->packets->set_peer(*peer);
@@ -196,8 +179,7 @@ bool ShmPort::attach(std::uint32_t index) noexcept try {
   // An unknown traffic class written by a peer is treated as data.
   const TrafficClass traffic =
       named < kTrafficClasses ? static_cast<TrafficClass>(named) : TrafficClass::data;
-  set_traffic(index, traffic);
-  set_columns(index, traffic, entry.stripe);
+  lanes_.classify(index, traffic, entry.stripe);
   lane->is_data = traffic == TrafficClass::data && entry.device < DevicePath::kMaxDevices;
   lane->device = entry.device;
   lane->stripe = entry.stripe;
@@ -210,56 +192,13 @@ bool ShmPort::attach(std::uint32_t index) noexcept try {
   });
   // Pairs with the acquires of polls, as does reopen().
   if (is_new)
-    lanes_[index].store(lane, std::memory_order_release);
+    lanes_.publish(*lane);
   else
     lane->lock.reopen();
-  if (!has_stripes_.load(std::memory_order_relaxed)) pair(*lane);
+  if (!lanes_.has_stripes()) pair(*lane);
   return true;
 } catch (const std::bad_alloc&) {
   return false;
-}
-
-/// Notes the traffic class of a lane. Under temperature_lock_, before the lane is hot. A poll that still has
-/// the class of a former lane in this place polls this lane in the wrong order, once.
-void ShmPort::set_traffic(std::uint32_t index, TrafficClass traffic) noexcept {
-  const std::uint64_t bit = std::uint64_t{1} << (index % 64);
-  const auto put = [&](LaneSet& set, bool is_in) {
-    if (is_in)
-      set[index / 64].fetch_or(bit, std::memory_order_relaxed);
-    else
-      set[index / 64].fetch_and(~bit, std::memory_order_relaxed);
-  };
-  const Urgency urgency = urgency_of(traffic);
-  put(protocol_, traffic == TrafficClass::control || traffic == TrafficClass::rendezvous_data);
-  put(urgent_, urgency == Urgency::first);
-  put(bulk_, urgency == Urgency::last);
-  if (urgency != Urgency::normal) has_classes_.store(true, std::memory_order_relaxed);
-}
-
-/// Notes the threads that poll the lane first. Under temperature_lock_, before the lane is hot.
-void ShmPort::set_columns(std::uint32_t index, TrafficClass traffic, std::uint32_t stripe) noexcept {
-  if (traffic == TrafficClass::data) {
-    set_owners(index, stripe);
-    stripes_ |= 1U << stripe % shared_.thread_lanes;
-    if (!std::has_single_bit(stripes_)) has_stripes_.store(true, std::memory_order_relaxed);
-    return;
-  }
-  // Every thread polls lanes that are not for data.
-  for (Column& column : columns_)
-    column.own[index / 64].fetch_or(std::uint64_t{1} << (index % 64), std::memory_order_relaxed);
-}
-
-/// Makes the threads that send by lanes of this stripe the lane's owners. Polls in progress may use the
-/// former owners.
-void ShmPort::set_owners(std::uint32_t index, std::uint32_t stripe) noexcept {
-  const std::uint64_t bit = std::uint64_t{1} << (index % 64);
-  for (std::uint32_t column = 0; column < columns_.size(); ++column) {
-    std::atomic<std::uint64_t>& own = columns_[column].own[index / 64];
-    if (column % shared_.thread_lanes == stripe % shared_.thread_lanes)
-      own.fetch_or(bit, std::memory_order_relaxed);
-    else
-      own.fetch_and(~bit, std::memory_order_relaxed);
-  }
 }
 
 bool ShmPort::drained() noexcept {

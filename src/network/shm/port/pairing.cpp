@@ -71,11 +71,11 @@ void ShmPort::find_answers(ReceiveLane& lane, std::uint64_t head) noexcept {
   lane.poll_delay.end_epoch(epoch, std::chrono::steady_clock::now());
   const SendState* const back = lane.reply.back.load(std::memory_order_relaxed);
   if (lane.search.is_owned || back == nullptr || !lane.reply.is_ping_pong.load(std::memory_order_relaxed) ||
-      !has_stripes_.load(std::memory_order_relaxed))
+      !lanes_.has_stripes())
     return;
   // Only once it is a ping-pong: windows and streams, which go one way, are drained faster when any thread
   // with time polls them in its own set.
-  set_owners(lane.index, back->stripe);
+  lanes_.set_owners(lane.index, back->stripe);
   lane.search.is_owned = true;
 }
 

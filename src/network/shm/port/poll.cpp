@@ -24,21 +24,20 @@ constexpr std::uint32_t kInARow = 8;         // successful polls of one lane aft
 }
 
 std::size_t ShmPort::poll(Sink& sink, std::size_t limit, bool exclusive) noexcept {
-  if (has_classes_.load(std::memory_order_relaxed)) [[unlikely]]
+  if (lanes_.has_classes()) [[unlikely]]
     return poll_in_order(sink, limit, exclusive);
-  if (!exclusive && has_stripes_.load(std::memory_order_relaxed)) return poll_own_first(sink, limit);
-  const std::uint32_t words = (area_->lanes_high.load(std::memory_order_relaxed) + 63) / 64;
-  const std::uint64_t bits = hot_[0].load(std::memory_order_relaxed);
-  const std::uint64_t data = bits & ~protocol_[0].load(std::memory_order_relaxed);
-  if (words != 1 || data == 0 || (data & (data - 1)) != 0 ||
-      area_->doorbells[0].load(std::memory_order_relaxed) != 0) [[unlikely]]
+  if (!exclusive && lanes_.has_stripes()) return poll_own_first(sink, limit);
+  const std::uint32_t words = lanes_.words();
+  const std::uint64_t bits = lanes_.hot(0);
+  const std::uint64_t data = bits & ~lanes_.protocol(0);
+  if (words != 1 || data == 0 || (data & (data - 1)) != 0 || lanes_.has_rung(0)) [[unlikely]]
     return poll_all(words, sink, limit, exclusive);
   // Fast path for a single lane for data, as two ranks have that wait for each other's answers.
   int others = 0;
   for (std::uint64_t rest = bits ^ data; rest != 0; rest &= rest - 1)
-    if (++others > kFewOthers || lane_at(index_of(0, rest)).may_have_message()) [[unlikely]]
+    if (++others > kFewOthers || lanes_.at(ReceiveLanes::index_of(0, rest)).may_have_message()) [[unlikely]]
       return poll_all(words, sink, limit, exclusive);
-  ReceiveLane& lane = lane_at(index_of(0, data));
+  ReceiveLane& lane = lanes_.at(ReceiveLanes::index_of(0, data));
   lane.await_first_poll();
   if (!lane.may_have_message()) {
     lane.visits.found_empty();
@@ -57,8 +56,8 @@ std::size_t ShmPort::poll(Sink& sink, std::size_t limit, bool exclusive) noexcep
                                                                   bool exclusive) noexcept {
   if (recent_.in_a_row.load(std::memory_order_relaxed) != kInARow) return 0;
   const std::uint32_t index = recent_.lane.load(std::memory_order_relaxed);
-  ReceiveLane& lane = lane_at(index);
-  const bool is_hot = (hot_[index / 64].load(std::memory_order_relaxed) >> index % 64 & 1) != 0;
+  ReceiveLane& lane = lanes_.at(index);
+  const bool is_hot = (lanes_.hot(index / 64) >> index % 64 & 1) != 0;
   if (!is_hot || !lane.reply.awaits_answer()) return 0;
   const std::uint32_t skips = recent_.skips.load(std::memory_order_relaxed);
   if (skips == 0) {
@@ -92,14 +91,14 @@ std::size_t ShmPort::poll(Sink& sink, std::size_t limit, bool exclusive) noexcep
   std::size_t count = 0;
   int hot = 0;
   bool awaits_answer = false;
-  for (std::uint32_t word = 0; word < words && word < kWords; ++word) {
-    if (area_->doorbells[word].load(std::memory_order_relaxed) != 0) [[unlikely]]
+  for (std::uint32_t word = 0; word < words && word < ReceiveLanes::kWords; ++word) {
+    if (lanes_.has_rung(word)) [[unlikely]]
       answer_doorbells(exclusive);
-    std::uint64_t bits = hot_[word].load(std::memory_order_relaxed);
+    std::uint64_t bits = lanes_.hot(word);
     const bool alone = words == 1 && (bits & (bits - 1)) == 0;
     for (; bits != 0; bits &= bits - 1) {
       ++hot;
-      ReceiveLane& lane = lane_at(index_of(word, bits));
+      ReceiveLane& lane = lanes_.at(ReceiveLanes::index_of(word, bits));
       if (!lane.may_have_message()) {
         lane.visits.found_empty();
         awaits_answer = awaits_answer || lane.reply.awaits_answer();
@@ -125,7 +124,7 @@ std::size_t ShmPort::poll(Sink& sink, std::size_t limit, bool exclusive) noexcep
 }
 
 std::size_t ShmPort::poll_lane(std::uint32_t index, Sink& sink, std::size_t limit, bool exclusive) noexcept {
-  ReceiveLane& lane = lane_at(index);
+  ReceiveLane& lane = lanes_.at(index);
   if (!lane.may_have_message() || !enter(lane, exclusive)) return 0;
   const std::size_t count = receive(lane, sink, limit, false);
   lane.lock.leave();

@@ -11,11 +11,9 @@
 #include "base/log.hpp"
 #include "network/multi_slot_lane.hpp"
 #include "network/network.hpp"
-#include "network/shm/lane/receive_lane.hpp"
+#include "network/shm/lane/receive_lanes.hpp"
 #include "network/shm/lane/send_state.hpp"
-#include "network/shm/memory/remote_windows.hpp"
-#include "network/shm/segment/packet_returns.hpp"
-#include "network/shm/segment/peer_packets.hpp"
+#include "network/shm/port/region_access.hpp"
 #include "network/shm/segment/peers.hpp"
 
 #include <array>
@@ -44,13 +42,21 @@ class ShmPort final : public Port {
   SendResult send(const Outgoing& outgoing, Bytes payload, bool exclusive) noexcept override;
   SendResult send_packet(const Outgoing& outgoing, std::uint32_t packet, std::size_t size,
                          bool exclusive) noexcept override;
-  bool read(int peer, std::uint64_t address, std::span<std::byte> local) noexcept override;
-  AccessResult put(int peer, const RemoteMemory& to, Bytes from, const std::uint64_t* immediate,
-                   std::uint64_t token, bool exclusive) noexcept override;
-  AccessResult get(int peer, const RemoteMemory& from, std::span<std::byte> to, std::uint64_t token,
-                   bool exclusive) noexcept override;
+  bool read(int peer, std::uint64_t address, std::span<std::byte> local) noexcept override {
+    return access_.read(peer, address, local);
+  }
+  AccessResult put(int peer, const RemoteMemory& to, Bytes from, const std::uint64_t*, std::uint64_t,
+                   bool) noexcept override {
+    return access_.put(peer, to, from);
+  }
+  AccessResult get(int peer, const RemoteMemory& from, std::span<std::byte> to, std::uint64_t,
+                   bool) noexcept override {
+    return access_.get(peer, from, to);
+  }
   AccessResult locate(int peer, const RemoteMemory& memory, std::size_t size,
-                      std::byte*& place) noexcept override;
+                      std::byte*& place) noexcept override {
+    return access_.locate(peer, memory, size, place);
+  }
   [[nodiscard]] bool has_left(int peer) noexcept override {
     const Peer* known = shared_.peers->contact(peer);
     return known != nullptr ? known->has_left() : shared_.peers->departed(peer);
@@ -62,7 +68,7 @@ class ShmPort final : public Port {
   bool park(std::uint32_t token, std::uint32_t bits, std::chrono::nanoseconds limit) noexcept override;
   void wake(std::uint32_t bits) noexcept override;
   [[nodiscard]] bool has_parked() const noexcept override {
-    return area_->parked.load(std::memory_order_relaxed) != 0;
+    return lanes_.area().parked.load(std::memory_order_relaxed) != 0;
   }
   void quiesce() noexcept override;
   [[nodiscard]] bool drained() noexcept override;
@@ -72,13 +78,7 @@ class ShmPort final : public Port {
 
  private:
   friend void detail::ring_doorbell(detail::SendLane& lane) noexcept;
-  static constexpr std::size_t kWords = kMaxLanes / 64;
-  static constexpr int kPolledAllUpTo = 16;  // hot lanes; with more, idle ones are cooled
-  /// The index of the lane of the lowest bit in a word of a set.
-  [[nodiscard]] static constexpr std::uint32_t index_of(std::uint32_t word, std::uint64_t bits) noexcept {
-    return word * 64 + static_cast<std::uint32_t>(std::countr_zero(bits));
-  }
-  using LaneSet = std::array<std::atomic<std::uint64_t>, kWords>;
+  static constexpr int kPolledAllUpTo = 16;    // hot lanes; with more, idle ones are cooled
   static constexpr std::uint32_t kSkips = 15;  // polls in a row that may leave out the lanes of other threads
   /// For polls of all lanes: the lane that was last found with messages.
   struct alignas(64) Recent {
@@ -86,10 +86,9 @@ class ShmPort final : public Port {
     std::atomic<std::uint32_t> in_a_row{0};  // polls in a row that took messages from it, up to kInARow
     std::atomic<std::uint32_t> skips{0};     // polls that may still leave out the other lanes
   };
-  /// State of the threads with one thread number, modulo the number of columns, that share the device.
-  struct alignas(64) Column {
-    LaneSet own{};                        // lanes that these threads poll first
-    std::atomic<std::uint32_t> skips{0};  // polls that may still leave out the lanes of other threads
+  /// For the threads with one thread number, modulo the number of columns, that share the device.
+  struct alignas(64) Skips {
+    std::atomic<std::uint32_t> left{0};  // polls that may still leave out the lanes of other threads
   };
 
   // send.cpp
@@ -99,10 +98,6 @@ class ShmPort final : public Port {
   bool make_room(SendState& state, std::size_t slots, std::uint32_t most) noexcept;
   bool find_room(SendState& state, std::size_t slots) noexcept;
   bool grow(SendState& state, std::uint32_t most) noexcept;
-  // access.cpp
-  AccessResult find_peer(int rank, RegionName name, const Peer*& peer) noexcept;
-  AccessResult access(int rank, const RemoteMemory& memory, std::byte* local, std::size_t size,
-                      bool is_put) noexcept;
   // lane_setup.cpp
   [[nodiscard]] detail::DevicePath& path_for(TrafficClass traffic) noexcept {
     return traffic == TrafficClass::data ? path_ : other_paths_[static_cast<std::size_t>(traffic) - 1];
@@ -110,11 +105,7 @@ class ShmPort final : public Port {
   SendState* lane_for(const Outgoing& outgoing, bool exclusive, SendResult& refusal) noexcept;
   SendState* set_up_lane(const Outgoing& outgoing, std::uint32_t column, SendResult& refusal) noexcept;
   SendState* make_lane(const Outgoing& outgoing, std::uint32_t stripe, SendResult& refusal);
-  [[nodiscard]] std::uint32_t announced() const noexcept;
   bool attach(std::uint32_t index) noexcept;
-  void set_traffic(std::uint32_t index, TrafficClass traffic) noexcept;
-  void set_columns(std::uint32_t index, TrafficClass traffic, std::uint32_t stripe) noexcept;
-  void set_owners(std::uint32_t index, std::uint32_t stripe) noexcept;
   // failure.cpp
   void close_in_forked_child() noexcept;
   bool give_up_lanes(int peer, bool exclusive) noexcept;
@@ -128,9 +119,6 @@ class ShmPort final : public Port {
   std::size_t visit_lane(std::uint32_t index, Sink& sink, std::size_t limit, std::uint32_t visitor,
                          bool alone, bool& awaits_answer) noexcept;
   // receive.cpp
-  [[nodiscard]] ReceiveLane& lane_at(std::uint32_t index) const noexcept {
-    return *lanes_[index].load(std::memory_order_acquire);  // pairs with the release in attach()
-  }
   std::size_t poll_lane(std::uint32_t index, Sink& sink, std::size_t limit, bool exclusive) noexcept;
   void cool_now_and_then(bool exclusive) noexcept;
   std::size_t poll_all(std::uint32_t words, Sink& sink, std::size_t limit, bool exclusive) noexcept;
@@ -146,7 +134,6 @@ class ShmPort final : public Port {
   bool deliver_slow(ReceiveLane& lane, detail::Slot& slot, std::uint64_t header, Sink& sink) noexcept;
   bool deliver_packet(ReceiveLane& lane, const detail::Slot& slot, std::uint64_t header, Sink& sink) noexcept;
   void follow(ReceiveLane& lane, const detail::Slot& slot, Sink& sink) noexcept;
-  void detach(ReceiveLane& lane, Announcement::State state) noexcept;
   // reply_slot.cpp
   void pair(SendState& state, const Outgoing& outgoing) noexcept;
   void pair(ReceiveLane& lane) noexcept;
@@ -179,8 +166,7 @@ class ShmPort final : public Port {
   std::array<detail::DevicePath, kTrafficClasses - 1> other_paths_;  // by TrafficClass from control on
   detail::PayloadLender& copier_;
   Capabilities capabilities_;
-  DeviceArea* area_;                // of this device, in this rank's segment
-  const std::uint32_t lane_count_;  // announcements in the area
+  RegionAccess access_{shared_};
 
   std::atomic<std::uint64_t> lanes_grown_{0};
   std::atomic<bool> shares_lanes_{false};  // the port uses a lane of RankLanes
@@ -191,19 +177,11 @@ class ShmPort final : public Port {
              kTrafficClasses * detail::DevicePath::kMaxDevices>
       rows_;  // by TrafficClass, then by device of the peer
 
-  alignas(64) LaneSet hot_{};                // lanes that are polled
-  LaneSet protocol_{};                       // lanes for the messages and payloads of protocols
-  LaneSet urgent_{};                         // lanes of Urgency::first, hot or not
-  LaneSet bulk_{};                           // lanes of Urgency::last
-  std::atomic<bool> has_classes_{false};     // any lane is urgent or bulk
+  ReceiveLanes lanes_;
   std::atomic<std::uint32_t> bulk_turn_{0};  // lane with which the next poll of bulk lanes begins
   Recent recent_;
-  std::array<Column, detail::DevicePath::kNoColumn> columns_;
-  std::atomic<bool> has_stripes_{false};  // lanes of several stripes lead here
-  std::array<std::atomic<ReceiveLane*>, kMaxLanes> lanes_{};
+  std::array<Skips, ReceiveLanes::kColumns> skips_;
   alignas(64) std::atomic<std::uint32_t> temperature_lock_{0};  // for heating and cooling lanes
-  std::vector<std::unique_ptr<ReceiveLane>> receive_lanes_;     // under temperature_lock_
-  std::uint32_t stripes_ = 0;  // bits of the stripes that lanes for data have had; under temperature_lock_
   const base::ForkWatch fork_watch_{
       [](void* port) noexcept { static_cast<ShmPort*>(port)->close_in_forked_child(); }, this};
 };

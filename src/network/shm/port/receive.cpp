@@ -304,8 +304,7 @@ inline bool ShmPort::receive_reply_slot(ReceiveLane& lane, Sink& sink) noexcept 
   // Pairs with the acquire in learn_credit().
   lane.ring.control->credit.store(head, std::memory_order_release);
   lane.ring.credit_at = head + lane.ring.mask / 4;
-  if (!lane.reply.is_paired.load(std::memory_order_relaxed) && has_stripes_.load(std::memory_order_relaxed))
-    find_answers(lane, head);
+  if (!lane.reply.is_paired.load(std::memory_order_relaxed) && lanes_.has_stripes()) find_answers(lane, head);
 }
 
 /// Delivers messages of several slots each, beginning with the one at `head`, and moves `head` behind those
@@ -336,7 +335,7 @@ bool ShmPort::deliver_slow(ReceiveLane& lane, Slot& slot, std::uint64_t header, 
     const std::uint32_t passed = (lane.reply.passed + 1) % detail::kPassed;
     if (header >> 32 == (lap | passed) && lane.reply.has_message()) return receive_reply_slot(lane, sink);
     sink.reject(lane.peer->rank, "slot of another lap of its ring", header >> 32);
-    detach(lane, Announcement::State::claimed);
+    lanes_.detach(lane, Announcement::State::claimed);
     return false;
   }
   switch (static_cast<SlotKind>(header & 0xff)) {
@@ -356,7 +355,7 @@ bool ShmPort::deliver_slow(ReceiveLane& lane, Slot& slot, std::uint64_t header, 
     case SlotKind::end:
       // The sender may have closed the lane before the reply slot's message was read.
       if (lane.reply.has_message() && !receive_reply_slot(lane, sink)) return false;
-      detach(lane, Announcement::State::free);
+      lanes_.detach(lane, Announcement::State::free);
       slot.header.store(0, std::memory_order_relaxed);
       // Pairs with the acquire in Segment::reclaim().
       lane.ring.control->released.store(1, std::memory_order_release);

@@ -35,7 +35,7 @@ void ShmPort::follow(ReceiveLane& lane, const Slot& slot, Sink& sink) noexcept {
   if (!std::has_single_bit(marker.slots) || marker.slots > 1U << 20 || marker.ring_offset % 64 != 0 ||
       !mapping.contains(marker.ring_offset, ring_bytes(marker.slots))) {
     sink.reject(lane.peer->rank, "ring outside the segment", marker.ring_offset);
-    detach(lane, Announcement::State::claimed);
+    lanes_.detach(lane, Announcement::State::claimed);
     return;
   }
   detail::LaneControl* left = lane.ring.control;
@@ -48,24 +48,11 @@ void ShmPort::follow(ReceiveLane& lane, const Slot& slot, Sink& sink) noexcept {
   lane.next.store(&lane.ring.slots[0], std::memory_order_relaxed);
   // Pairs with the acquire in Segment::reclaim().
   left->released.store(1, std::memory_order_release);
-  if (Announcement& entry = area_->announcement(lane.index);
+  if (Announcement& entry = lanes_.area().announcement(lane.index);
       entry.state.load(std::memory_order_relaxed) == Announcement::State::ready) {
     entry.ring_offset = marker.ring_offset;
     entry.slots = marker.slots;
   }
-}
-
-void ShmPort::detach(ReceiveLane& lane, Announcement::State state) noexcept {
-  shared_.log.debug([&] {
-    return "lane " + std::to_string(lane.index) + ", from rank " + std::to_string(lane.peer->rank) + ", ends";
-  });
-  // Polls that still have the lane cannot enter it any more.
-  lane.lock.close();
-  const std::uint64_t bit = std::uint64_t{1} << (lane.index % 64);
-  hot_[lane.index / 64].fetch_and(~bit, std::memory_order_relaxed);
-  // After a lane has ended in order, its sender does not write into the reply slot any more.
-  if (state == Announcement::State::free) shared_.segment->release_reply_slot(lane.reply.own_offset);
-  end_announcement(*area_, lane.index, state);
 }
 
 }  // namespace weft::network::shm

@@ -36,13 +36,12 @@ Slot* reply_slot_at(const Mapping& mapping, std::uint32_t place) noexcept {
 /// Offers a reply slot for a new lane to a lower rank and a lane that comes from there. When threads share
 /// the device, find_answers() first finds the lane that belongs to it.
 void ShmPort::pair(SendState& state, const Outgoing& outgoing) noexcept {
-  if (outgoing.traffic != TrafficClass::data || has_stripes_.load(std::memory_order_relaxed)) return;
+  if (outgoing.traffic != TrafficClass::data || lanes_.has_stripes()) return;
   if (state.peer->rank >= shared_.segment->mapping().header().rank) return;
   ReceiveLane* chosen = nullptr;
-  const std::uint32_t high = announced();
+  const std::uint32_t high = lanes_.announced();
   for (std::uint32_t index = 0; index < high; ++index) {
-    // Pairs with the release in attach().
-    ReceiveLane* const lane = lanes_[index].load(std::memory_order_acquire);
+    ReceiveLane* const lane = lanes_.find(index);
     if (lane == nullptr || !lane->is_data || lane->peer != state.peer || lane->device != outgoing.device)
       continue;
     if (lane->lock.closed() || lane->reply.is_paired.load(std::memory_order_relaxed)) continue;
@@ -88,7 +87,7 @@ void ShmPort::offer_reply_slot(ReceiveLane& lane, SendState& back) noexcept {
   lane.poll_delay.set_side(true);
   // Pairs with the acquires of polls, which then see the turn.
   lane.reply.slot.store(&reply_slot, std::memory_order_release);
-  area_->announcement(lane.index).reply_slot.store(place, std::memory_order_relaxed);
+  lanes_.area().announcement(lane.index).reply_slot.store(place, std::memory_order_relaxed);
   Announcement& entry = back.area->announcement(back.index);
   entry.reply_slot_lane = static_cast<std::uint16_t>(lane.index);
   // Pairs with the acquire in accept_reply_slot().
@@ -102,7 +101,7 @@ void ShmPort::accept_reply_slot(ReceiveLane& lane) noexcept {
   if (!lane.is_data || lane.reply.is_paired.load(std::memory_order_relaxed) ||
       lane.peer->rank <= shared_.segment->mapping().header().rank)
     return;
-  const Announcement& entry = area_->announcement(lane.index);
+  const Announcement& entry = lanes_.area().announcement(lane.index);
   const std::uint32_t place = entry.reply_slot.load(std::memory_order_acquire);
   Slot* const reply_slot = place != 0 ? reply_slot_at(*lane.peer->mapping, place) : nullptr;
   if (reply_slot == nullptr) return;
@@ -128,7 +127,8 @@ void ShmPort::accept_reply_slot(ReceiveLane& lane) noexcept {
 /// Resumes a lane that an earlier device of this index had paired: the message that the peer may still write
 /// into the reply slot is received, and there are no further turns. With the lane entered.
 void ShmPort::resume_reply_slot(ReceiveLane& lane) noexcept {
-  const std::uint32_t place = area_->announcement(lane.index).reply_slot.load(std::memory_order_acquire);
+  const std::uint32_t place =
+      lanes_.area().announcement(lane.index).reply_slot.load(std::memory_order_acquire);
   if (place == 0) return;
   const Mapping& own = shared_.segment->mapping();
   const bool is_lower = own.header().rank < lane.peer->rank;

@@ -1,9 +1,7 @@
 // Slow path of sending, behind inlined posts: several slots, packets, full lanes, growth.
-#include "base/memory/bulk_copy.hpp"
 #include "network/multi_slots.hpp"
 #include "network/shm/port/port.hpp"
 
-#include <sys/uio.h>
 #include <algorithm>
 #include <cstring>
 #include <new>
@@ -169,24 +167,6 @@ SendResult ShmPort::send_packet(const Outgoing& outgoing, std::uint32_t packet, 
     const PacketReference reference = lend_packet(data, packet, *shared_.peers->known(outgoing.peer), size);
     std::memcpy(slot.payload, &reference, sizeof reference);
   });
-}
-
-bool ShmPort::read(int peer, std::uint64_t address, std::span<std::byte> local) noexcept {
-  const Peer* from = shared_.peers->contact(peer);
-  if (from == nullptr || !from->can_read) return false;
-  if (from->same_process) {
-    base::copy_bulk(local.data(), reinterpret_cast<const std::byte*>(address), local.size());
-    return true;
-  }
-  while (!local.empty()) {
-    const iovec here{local.data(), local.size()};
-    const iovec there{reinterpret_cast<void*>(address), local.size()};
-    const ssize_t count = ::process_vm_readv(from->process, &here, 1, &there, 1, 0);
-    if (count <= 0) return false;
-    local = local.subspan(static_cast<std::size_t>(count));
-    address += static_cast<std::uint64_t>(count);
-  }
-  return true;
 }
 
 }  // namespace network::shm

@@ -15,39 +15,36 @@ namespace weft::network::shm {
 
 std::size_t ShmPort::poll_own_first(Sink& sink, std::size_t limit) noexcept {
   const std::uint32_t visitor = concurrent::thread_number() + 1;
-  Column& column = columns_[(visitor - 1) % detail::DevicePath::kNoColumn];
-  const std::uint32_t words = std::min<std::uint32_t>(
-      (area_->lanes_high.load(std::memory_order_relaxed) + 63) / 64, static_cast<std::uint32_t>(kWords));
-  const std::uint32_t skips = column.skips.load(std::memory_order_relaxed);
+  const std::uint32_t column = (visitor - 1) % ReceiveLanes::kColumns;
+  std::atomic<std::uint32_t>& left = skips_[column].left;
+  const std::uint32_t words =
+      std::min<std::uint32_t>(lanes_.words(), static_cast<std::uint32_t>(ReceiveLanes::kWords));
+  const std::uint32_t skips = left.load(std::memory_order_relaxed);
   std::size_t count = 0;
   bool awaits_answer = false;
   for (std::uint32_t word = 0; word < words; ++word) {
-    if (area_->doorbells[word].load(std::memory_order_relaxed) != 0) [[unlikely]]
+    if (lanes_.has_rung(word)) [[unlikely]]
       answer_doorbells(false);
-    std::uint64_t bits =
-        hot_[word].load(std::memory_order_relaxed) & column.own[word].load(std::memory_order_relaxed);
+    std::uint64_t bits = lanes_.hot(word) & lanes_.own(column, word);
     const bool alone = skips != 0 && words == 1 && (bits & (bits - 1)) == 0;
-    if (const std::uint64_t data = bits & ~protocol_[word].load(std::memory_order_relaxed);
+    if (const std::uint64_t data = bits & ~lanes_.protocol(word);
         skips != 0 && words == 1 && data != 0 && (data & (data - 1)) == 0)
-      lane_at(index_of(0, data)).await_first_poll();
+      lanes_.at(ReceiveLanes::index_of(0, data)).await_first_poll();
     for (; bits != 0; bits &= bits - 1)
-      count += visit_lane(index_of(word, bits), sink, limit, visitor, alone, awaits_answer);
+      count += visit_lane(ReceiveLanes::index_of(word, bits), sink, limit, visitor, alone, awaits_answer);
   }
   if (count != 0 && skips != 0) {
-    column.skips.store(skips - 1, std::memory_order_relaxed);
+    left.store(skips - 1, std::memory_order_relaxed);
     return count;
   }
   bool is_needed = false;
   int hot = 0;
   for (std::uint32_t word = 0; word < words; ++word) {
-    const std::uint64_t all = hot_[word].load(std::memory_order_relaxed);
+    const std::uint64_t all = lanes_.hot(word);
     hot += std::popcount(all);
-    for (std::uint64_t bits = all & ~column.own[word].load(std::memory_order_relaxed); bits != 0;
-         bits &= bits - 1) {
-      const std::uint32_t index = index_of(word, bits);
-      // Pairs with the release in attach().
-      const bool was_last =
-          lanes_[index].load(std::memory_order_acquire)->visitor.load(std::memory_order_relaxed) == visitor;
+    for (std::uint64_t bits = all & ~lanes_.own(column, word); bits != 0; bits &= bits - 1) {
+      const std::uint32_t index = ReceiveLanes::index_of(word, bits);
+      const bool was_last = lanes_.at(index).visitor.load(std::memory_order_relaxed) == visitor;
       const std::size_t taken = visit_lane(index, sink, was_last ? limit : 1, visitor, false, awaits_answer);
       is_needed = is_needed || (was_last && taken != 0);
       count += taken;
@@ -55,7 +52,7 @@ std::size_t ShmPort::poll_own_first(Sink& sink, std::size_t limit) noexcept {
   }
   // Further empty polls only read.
   if (const std::uint32_t next = is_needed ? 0 : kSkips; next != skips)
-    column.skips.store(next, std::memory_order_relaxed);
+    left.store(next, std::memory_order_relaxed);
   if (hot > kPolledAllUpTo) [[unlikely]]
     cool_now_and_then(false);
   if (awaits_answer && count == 0) PollDelay::between();
@@ -64,8 +61,7 @@ std::size_t ShmPort::poll_own_first(Sink& sink, std::size_t limit) noexcept {
 
 std::size_t ShmPort::visit_lane(std::uint32_t index, Sink& sink, std::size_t limit, std::uint32_t visitor,
                                 bool alone, bool& awaits_answer) noexcept {
-  // Pairs with the release in attach().
-  ReceiveLane& lane = *lanes_[index].load(std::memory_order_acquire);
+  ReceiveLane& lane = lanes_.at(index);
   if (!lane.may_have_message()) {
     awaits_answer = awaits_answer || lane.reply.awaits_answer();
     return 0;
