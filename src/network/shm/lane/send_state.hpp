@@ -53,6 +53,15 @@ struct SendState : MultiSlotLane {
   std::atomic<const detail::Slot*> awaited{nullptr};
   std::atomic<std::uint64_t> awaited_header{0};
   std::uint64_t own_reply_slot = 0;  // offset of the reply slot, when it lies in this rank's segment
+
+  /// The next message may be sent by the reply slot, as this turn: the message in it has been read. Called by
+  /// the receiving half, which has it then.
+  void take_reply_slot(detail::Slot& slot, std::uint32_t turn) noexcept {
+    reply_slot_mark = detail::slot_header(turn, 0, 0, detail::SlotKind{});
+    ++reply_slots;
+    // Pairs with the acquire in detail::claim_slot(): the message in the reply slot has been read.
+    reply_slot.store(&slot, std::memory_order_release);
+  }
 };
 
 // send_state.cpp
