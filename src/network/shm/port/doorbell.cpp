@@ -56,7 +56,7 @@ bool ShmPort::answer_doorbells(bool exclusive) noexcept {
       if (lane->lock.enter(concurrent::thread_number())) {
         lanes_.heat(index);
         lane->ring.control->cold.store(0, std::memory_order_relaxed);
-        accept_reply_slot(*lane);
+        reply_slots_.accept(*lane);
         lane->lock.leave();
       } else if (!lane->lock.closed()) {
         lanes_.area().doorbells[word].fetch_or(bit, std::memory_order_relaxed);

@@ -1,7 +1,7 @@
 // Fast paths for messages larger than a slot that are rarer than write_multi_slot().
 #include "base/memory/bulk_copy.hpp"
 #include "network/multi_slot_lane.hpp"
-#include "network/shm/port/port.hpp"
+#include "network/shm/port/send_lanes.hpp"
 
 #include <cstring>
 
@@ -35,7 +35,7 @@ bool reserve_slots(MultiSlotLane& lane, std::size_t slots) noexcept {
                                              Bytes payload, const MultiSlotTrailer& trailer) noexcept {
   auto& state = static_cast<shm::SendState&>(lane);
   const std::size_t size = payload.size() + trailer.size;
-  // Pairs with the release in hand_reply_slot(), as the load in detail::claim_slot() does.
+  // Pairs with the release in SendState::take_reply_slot(), as the load in detail::claim_slot() does.
   detail::Slot* const reply_slot = lane.reply_slot.load(std::memory_order_acquire);
   if (reply_slot == nullptr || size > shm::kReplySlotPayload || state.is_given_up || state.peer->has_left())
     return false;

@@ -9,11 +9,12 @@
 #pragma once
 
 #include "base/log.hpp"
-#include "network/multi_slot_lane.hpp"
 #include "network/network.hpp"
 #include "network/shm/lane/receive_lanes.hpp"
+#include "network/shm/lane/reply_slots.hpp"
 #include "network/shm/lane/send_state.hpp"
 #include "network/shm/port/region_access.hpp"
+#include "network/shm/port/send_lanes.hpp"
 #include "network/shm/segment/peers.hpp"
 
 #include <array>
@@ -25,13 +26,8 @@
 
 namespace weft::network::shm {
 
-/// The capabilities of the ports of a network with these attributes. In lane_setup.cpp.
+/// The capabilities of the ports of a network with these attributes.
 [[nodiscard]] Capabilities capabilities_of(const Shared& shared) noexcept;
-
-// multi_slots.cpp
-/// Notes in the packet that the peer holds it, and returns the reference that is sent to the peer.
-PacketReference lend_packet(std::byte* packet, std::uint32_t index, const Peer& peer,
-                            std::size_t size) noexcept;
 
 class ShmPort final : public Port {
  public:
@@ -71,7 +67,7 @@ class ShmPort final : public Port {
     return lanes_.area().parked.load(std::memory_order_relaxed) != 0;
   }
   void quiesce() noexcept override;
-  [[nodiscard]] bool drained() noexcept override;
+  [[nodiscard]] bool drained() noexcept override { return sends_.drained(); }
   [[nodiscard]] std::string undelivered() override;
   [[nodiscard]] std::vector<Unconsumed> unconsumed() override;
   [[nodiscard]] Traffic traffic() noexcept override;
@@ -91,24 +87,8 @@ class ShmPort final : public Port {
     std::atomic<std::uint32_t> left{0};  // polls that may still leave out the lanes of other threads
   };
 
-  // send.cpp
-  template <class Fill>
-  SendResult send_slots(const Outgoing& outgoing, std::size_t slots, std::uint64_t header_size,
-                        detail::SlotKind kind, bool exclusive, const Fill& fill) noexcept;
-  bool make_room(SendState& state, std::size_t slots, std::uint32_t most) noexcept;
-  bool find_room(SendState& state, std::size_t slots) noexcept;
-  bool grow(SendState& state, std::uint32_t most) noexcept;
-  // lane_setup.cpp
-  [[nodiscard]] detail::DevicePath& path_for(TrafficClass traffic) noexcept {
-    return traffic == TrafficClass::data ? path_ : other_paths_[static_cast<std::size_t>(traffic) - 1];
-  }
-  SendState* lane_for(const Outgoing& outgoing, bool exclusive, SendResult& refusal) noexcept;
-  SendState* set_up_lane(const Outgoing& outgoing, std::uint32_t column, SendResult& refusal) noexcept;
-  SendState* make_lane(const Outgoing& outgoing, std::uint32_t stripe, SendResult& refusal);
+  // attach.cpp
   bool attach(std::uint32_t index) noexcept;
-  // failure.cpp
-  void close_in_forked_child() noexcept;
-  bool give_up_lanes(int peer, bool exclusive) noexcept;
   bool empty_lanes(int peer, bool exclusive) noexcept;
   // by_priority.cpp
   std::size_t poll_in_order(Sink& sink, std::size_t limit, bool exclusive) noexcept;
@@ -134,56 +114,29 @@ class ShmPort final : public Port {
   bool deliver_slow(ReceiveLane& lane, detail::Slot& slot, std::uint64_t header, Sink& sink) noexcept;
   bool deliver_packet(ReceiveLane& lane, const detail::Slot& slot, std::uint64_t header, Sink& sink) noexcept;
   void follow(ReceiveLane& lane, const detail::Slot& slot, Sink& sink) noexcept;
-  // reply_slot.cpp
-  void pair(SendState& state, const Outgoing& outgoing) noexcept;
-  void pair(ReceiveLane& lane) noexcept;
-  void offer_reply_slot(ReceiveLane& lane, SendState& back) noexcept;
-  void accept_reply_slot(ReceiveLane& lane) noexcept;
-  void resume_reply_slot(ReceiveLane& lane) noexcept;
-  static void hand_reply_slot(SendState& state, detail::Slot& reply_slot, std::uint32_t turn) noexcept {
-    state.reply_slot_mark = detail::slot_header(turn, 0, 0, detail::SlotKind{});
-    ++state.reply_slots;
-    // Pairs with the acquire in detail::claim_slot(): the message in the reply slot has been read.
-    state.reply_slot.store(&reply_slot, std::memory_order_release);
-  }
+  // receive.cpp
   bool receive_reply_slot(ReceiveLane& lane, Sink& sink) noexcept;
   class ReplySlotPlace;
   void reply_slot_is_read(ReceiveLane& lane, detail::Slot& reply_slot, std::uint64_t header) noexcept;
   void hand_on_slow(ReceiveLane& lane, detail::Slot& reply_slot, std::uint32_t turn, std::uint64_t detour,
                     std::size_t size) noexcept;
   static void end_rest(ReceiveLane& lane) noexcept;
-  // pairing.cpp
-  SendState* answering_lane(ReceiveLane& lane, std::uint64_t received) noexcept;
-  void end_epoch(ReceiveLane& lane, std::uint32_t epoch) noexcept;
-  void find_answers(ReceiveLane& lane, std::uint64_t head) noexcept;
   // doorbell.cpp
   [[nodiscard]] bool has_rung() const noexcept;
   bool answer_doorbells(bool exclusive) noexcept;
   bool cool(bool only_idle, bool exclusive) noexcept;
 
   const Shared shared_;
-  detail::DevicePath& path_;
-  std::array<detail::DevicePath, kTrafficClasses - 1> other_paths_;  // by TrafficClass from control on
+  const Capabilities capabilities_;
   detail::PayloadLender& copier_;
-  Capabilities capabilities_;
   RegionAccess access_{shared_};
-
-  std::atomic<std::uint64_t> lanes_grown_{0};
-  std::atomic<bool> shares_lanes_{false};  // the port uses a lane of RankLanes
-  std::mutex setup_mutex_;                 // the data path only tries it; guards what follows
-  std::vector<std::unique_ptr<SendState>> send_states_;
-  std::unique_ptr<detail::DevicePath::LaneRow[]> no_lanes_;  // row of devices that have not been contacted
-  std::array<std::unique_ptr<detail::DevicePath::LaneRow[]>,
-             kTrafficClasses * detail::DevicePath::kMaxDevices>
-      rows_;  // by TrafficClass, then by device of the peer
-
   ReceiveLanes lanes_;
+  ReplySlots reply_slots_;
   std::atomic<std::uint32_t> bulk_turn_{0};  // lane with which the next poll of bulk lanes begins
   Recent recent_;
   std::array<Skips, ReceiveLanes::kColumns> skips_;
   alignas(64) std::atomic<std::uint32_t> temperature_lock_{0};  // for heating and cooling lanes
-  const base::ForkWatch fork_watch_{
-      [](void* port) noexcept { static_cast<ShmPort*>(port)->close_in_forked_child(); }, this};
+  SendLanes sends_;
 };
 
 }  // namespace weft::network::shm

@@ -116,7 +116,7 @@ enum class AtHead : std::uint8_t {
     return hand_on_slow(lane, reply_slot, turn, detour, size);
   lane.reply.detours = 0;
   if (SendState* const back = lane.next_holder(); back != nullptr) {
-    hand_reply_slot(*back, reply_slot, turn + 1);
+    back->take_reply_slot(reply_slot, turn + 1);
     lane.poll_delay.begin_turn(true);
   }
 }
@@ -127,10 +127,10 @@ enum class AtHead : std::uint8_t {
                                              std::uint64_t detour, std::size_t size) noexcept {
   if (SendState* const back = lane.next_holder();
       back != nullptr && !lane.reply.lets_rest(lane.ring.head, detour, size)) {
-    hand_reply_slot(*back, reply_slot, turn + 1);
+    back->take_reply_slot(reply_slot, turn + 1);
     lane.poll_delay.begin_turn(detour == 0);
   }
-  if (turn / 2 % PollDelay::kEpoch == 0) end_epoch(lane, turn / 2 / PollDelay::kEpoch);
+  if (turn / 2 % PollDelay::kEpoch == 0) reply_slots_.end_epoch(lane, turn / 2 / PollDelay::kEpoch);
 }
 
 /// A reply slot whose active message is copied out: it must be free for the answer that the handler posts.
@@ -179,7 +179,7 @@ class ShmPort::ReplySlotPlace final : public ReusedPlace {
 /// Delivers the message in the reply slot. Returns false when the sink did not take it. With the lane
 /// entered.
 inline bool ShmPort::receive_reply_slot(ReceiveLane& lane, Sink& sink) noexcept {
-  // Pairs with the release in offer_reply_slot() and accept_reply_slot().
+  // Pairs with the release in ReplySlots::offer() and accept().
   Slot& reply_slot = *lane.reply.slot.load(std::memory_order_acquire);
   // Pairs with the release in detail::commit_slot().
   const std::uint64_t header = reply_slot.header.load(std::memory_order_acquire);
@@ -304,7 +304,8 @@ inline bool ShmPort::receive_reply_slot(ReceiveLane& lane, Sink& sink) noexcept 
   // Pairs with the acquire in learn_credit().
   lane.ring.control->credit.store(head, std::memory_order_release);
   lane.ring.credit_at = head + lane.ring.mask / 4;
-  if (!lane.reply.is_paired.load(std::memory_order_relaxed) && lanes_.has_stripes()) find_answers(lane, head);
+  if (!lane.reply.is_paired.load(std::memory_order_relaxed) && lanes_.has_stripes())
+    reply_slots_.find_answers(lane, head);
 }
 
 /// Delivers messages of several slots each, beginning with the one at `head`, and moves `head` behind those

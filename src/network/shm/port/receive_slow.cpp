@@ -55,4 +55,13 @@ void ShmPort::follow(ReceiveLane& lane, const Slot& slot, Sink& sink) noexcept {
   }
 }
 
+/// Uses the reply slot again; after one more detour it rests once more. With the lane entered.
+[[gnu::noinline]] void ShmPort::end_rest(ReceiveLane& lane) noexcept {
+  lane.reply.rests_until = 0;
+  lane.reply.head_then = lane.ring.head;
+  if (SendState* const back = lane.next_holder(); back != nullptr)
+    back->take_reply_slot(*lane.reply.slot.load(std::memory_order_relaxed),
+                          lane.reply.turn.load(std::memory_order_relaxed) - 1);
+}
+
 }  // namespace weft::network::shm

@@ -48,7 +48,7 @@ SendResult admission(const Peer& peer, std::uint64_t word) noexcept {
 
 /// Makes `slots` slots free in the lane; returns false when that is impossible now. `most`: number of slots
 /// up to which the ring may grow.
-bool ShmPort::make_room(SendState& state, std::size_t slots, std::uint32_t most) noexcept {
+bool SendLanes::make_room(SendState& state, std::size_t slots, std::uint32_t most) noexcept {
   detail::SendLane& lane = state;
   const std::uint64_t tail = lane.tail();
   if (tail + slots <= lane.limit) return true;
@@ -58,7 +58,7 @@ bool ShmPort::make_room(SendState& state, std::size_t slots, std::uint32_t most)
 
 /// Makes room for a message in consecutive slots, from the lane's next one on: the message starts over at the
 /// ring's first slot when it does not fit before the ring's end. Returns false when there is not enough room.
-bool ShmPort::find_room(SendState& state, std::size_t slots) noexcept {
+bool SendLanes::find_room(SendState& state, std::size_t slots) noexcept {
   detail::SendLane& lane = state;
   const auto needed = [&] {
     const std::uint64_t to_end = lane.mask + 1 - (lane.tail() & lane.mask);
@@ -78,7 +78,7 @@ bool ShmPort::find_room(SendState& state, std::size_t slots) noexcept {
   return true;
 }
 
-bool ShmPort::grow(SendState& state, std::uint32_t most) noexcept {
+bool SendLanes::grow(SendState& state, std::uint32_t most) noexcept {
   detail::SendLane& lane = state;
   const auto slots = static_cast<std::uint32_t>(lane.mask + 1);
   if (slots >= most) return false;
@@ -90,7 +90,7 @@ bool ShmPort::grow(SendState& state, std::uint32_t most) noexcept {
   std::memcpy(slot.payload, &marker, sizeof marker);
   detail::commit(lane, slot, lane.header_at(tail, sizeof marker, 0, SlotKind::resized), lane.next);
   shared_.segment->retire_ring(state.ring);
-  lanes_grown_.fetch_add(1, std::memory_order_relaxed);
+  grown_.fetch_add(1, std::memory_order_relaxed);
   state.ring = larger;
   state.multi_slot_end = nullptr;
   lane.begin_move();
@@ -109,8 +109,8 @@ bool ShmPort::grow(SendState& state, std::uint32_t most) noexcept {
 }
 
 template <class Fill>
-SendResult ShmPort::send_slots(const Outgoing& outgoing, std::size_t slots, std::uint64_t header_size,
-                               SlotKind kind, bool exclusive, const Fill& fill) noexcept {
+SendResult SendLanes::send(const Outgoing& outgoing, std::size_t slots, std::uint64_t header_size,
+                           SlotKind kind, bool exclusive, const Fill& fill) noexcept {
   SendResult result = SendResult::sent;
   SendState* state = lane_for(outgoing, exclusive, result);
   if (state == nullptr) return result;
@@ -154,8 +154,8 @@ SendResult ShmPort::send_slots(const Outgoing& outgoing, std::size_t slots, std:
 }
 
 SendResult ShmPort::send(const Outgoing& outgoing, Bytes payload, bool exclusive) noexcept {
-  return send_slots(outgoing, slots_for(payload.size()), payload.size(), SlotKind::message, exclusive,
-                    [&](Slot& slot) { write_payload(&slot, payload); });
+  return sends_.send(outgoing, slots_for(payload.size()), payload.size(), SlotKind::message, exclusive,
+                     [&](Slot& slot) { write_payload(&slot, payload); });
 }
 
 SendResult ShmPort::send_packet(const Outgoing& outgoing, std::uint32_t packet, std::size_t size,
@@ -163,7 +163,7 @@ SendResult ShmPort::send_packet(const Outgoing& outgoing, std::uint32_t packet, 
   const Mapping& own = shared_.segment->mapping();
   std::byte* const data =
       own.base() + own.header().packets_offset + sizeof(PacketHeader) + packet * own.header().packet_stride;
-  return send_slots(outgoing, 1, sizeof(PacketReference), SlotKind::packet, exclusive, [&](Slot& slot) {
+  return sends_.send(outgoing, 1, sizeof(PacketReference), SlotKind::packet, exclusive, [&](Slot& slot) {
     const PacketReference reference = lend_packet(data, packet, *shared_.peers->known(outgoing.peer), size);
     std::memcpy(slot.payload, &reference, sizeof reference);
   });

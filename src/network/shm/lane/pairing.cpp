@@ -6,7 +6,8 @@
 // answers gets the reply slot. Once that carries a ping-pong, the threads of the answering lane poll the
 // other lane before further lanes. docs/decisions/027.
 #include "network/shm/lane/lane_positions.hpp"
-#include "network/shm/port/port.hpp"
+#include "network/shm/lane/reply_slots.hpp"
+#include "network/shm/segment/segment.hpp"
 
 #include <chrono>
 #include <utility>
@@ -30,12 +31,11 @@ bool keeps_up(std::uint64_t sent, std::uint64_t received) noexcept {
 
 /// Returns the only lane that has sent as many messages as were received since credit was returned before, or
 /// nullptr.
-SendState* ShmPort::answering_lane(ReceiveLane& lane, std::uint64_t received) noexcept {
+SendState* ReplySlots::answering_lane(ReceiveLane& lane, std::uint64_t received) noexcept {
   SendState* found = nullptr;
   bool are_several = false;
   for (std::uint32_t column = 0; column < DevicePath::kNoColumn; ++column) {
-    auto* const state =
-        static_cast<SendState*>(path_.lane(lane.peer->rank, static_cast<std::uint8_t>(lane.device), column));
+    SendState* const state = lane_back(lane, column);
     const auto now = state != nullptr ? racy_positions(*state) : std::nullopt;
     if (!now.has_value()) continue;
     const std::uint64_t sent = *now - std::exchange(lane.search.sent[column], *now);
@@ -46,11 +46,9 @@ SendState* ShmPort::answering_lane(ReceiveLane& lane, std::uint64_t received) no
   return are_several ? nullptr : found;
 }
 
-/// Searches for the lane that answers this one, of which all slots before `head` have been read. With the
-/// lane entered.
-void ShmPort::find_answers(ReceiveLane& lane, std::uint64_t head) noexcept {
+void ReplySlots::find_answers(ReceiveLane& lane, std::uint64_t head) noexcept {
   // Only the higher of the two ranks offers reply slots.
-  if (!lane.is_data || lane.peer->rank >= shared_.segment->mapping().header().rank) return;
+  if (!lane.is_data || lane.peer->rank >= rank()) return;
   AnswerSearch& search = lane.search;
   if (search.periods == kPeriods) {
     pair(lane);
@@ -62,12 +60,11 @@ void ShmPort::find_answers(ReceiveLane& lane, std::uint64_t head) noexcept {
   // that was sent before.
   if (search.periods++ > 1 && answering != nullptr && answering == search.answering &&
       !answering->is_paired.load(std::memory_order_relaxed))
-    offer_reply_slot(lane, *answering);
+    offer(lane, *answering);
   search.answering = answering;
 }
 
-/// Called after every PollDelay::kEpoch answers by the reply slot. With the lane entered.
-[[gnu::noinline]] void ShmPort::end_epoch(ReceiveLane& lane, std::uint32_t epoch) noexcept {
+[[gnu::noinline]] void ReplySlots::end_epoch(ReceiveLane& lane, std::uint32_t epoch) noexcept {
   lane.poll_delay.end_epoch(epoch, std::chrono::steady_clock::now());
   const SendState* const back = lane.reply.back.load(std::memory_order_relaxed);
   if (lane.search.is_owned || back == nullptr || !lane.reply.is_ping_pong.load(std::memory_order_relaxed) ||
