@@ -1,4 +1,4 @@
-// Forced schedules of the reply slot: detail::claim_slot() and commit_slot() on one side, ShmPort::receive()
+// Forced schedules of the reply slot: detail::claim_slot() and commit_slot() on one side, Receiver::receive()
 // and receive_reply_slot() on the other.
 #include "support/schedules.hpp"
 

@@ -1,7 +1,9 @@
 // Begin and end of the lanes that lead to a device: what peers have announced, and what is left of a peer.
-#include "network/shm/port/port.hpp"
+#include "network/shm/port/doorbell.hpp"
 
 #include "concurrent/thread_number.hpp"
+#include "network/shm/segment/peers.hpp"
+#include "network/shm/segment/segment.hpp"
 
 #include <bit>
 #include <new>
@@ -11,7 +13,14 @@ namespace weft::network::shm {
 
 using detail::DevicePath;
 
-bool ShmPort::attach(std::uint32_t index) noexcept try {
+ReceiveLane* Doorbell::open_lane_at(std::uint32_t index) const noexcept {
+  ReceiveLane* const lane = lanes_.find(index);
+  return lane != nullptr && !lane->lock.closed() ? lane : nullptr;
+}
+
+/// Takes up what has been announced at this index. Returns false when that must be tried again. Under
+/// temperature_lock_.
+bool Doorbell::attach(std::uint32_t index) noexcept try {
   if (index >= lanes_.capacity()) return true;
   ReceiveLane* lane = lanes_.find(index);
   // The thread that has found the lane's end may not have left the lane yet.
@@ -77,9 +86,7 @@ bool ShmPort::attach(std::uint32_t index) noexcept try {
   return false;
 }
 
-/// Detaches the lanes from the peer; lanes with messages are detached once the messages have been delivered.
-/// Returns true when all are detached.
-bool ShmPort::empty_lanes(int peer, bool exclusive) noexcept {
+bool Doorbell::detach_lanes_of(int peer, bool exclusive) noexcept {
   if (!exclusive && !detail::TryLock::acquire(temperature_lock_)) return false;
   bool are_empty = true;
   const std::uint32_t high = lanes_.announced();
@@ -88,14 +95,14 @@ bool ShmPort::empty_lanes(int peer, bool exclusive) noexcept {
     // Pairs with the release in announce().
     if (entry.state.load(std::memory_order_acquire) != Announcement::State::ready || entry.rank != peer)
       continue;
-    ReceiveLane* lane = lanes_.find(index);
-    if (lane == nullptr || lane->lock.closed()) {
+    ReceiveLane* lane = open_lane_at(index);
+    if (lane == nullptr) {
       if (!attach(index)) {
         are_empty = false;
         continue;
       }
-      lane = lanes_.find(index);
-      if (lane == nullptr || lane->lock.closed()) {
+      lane = open_lane_at(index);
+      if (lane == nullptr) {
         // The lane's owner is not known any more, or the announcement is invalid.
         end_announcement(lanes_.area(), index, Announcement::State::free);
         continue;

@@ -2,18 +2,18 @@
 //
 // Urgent lanes come first, and are polled again after every lane that had messages: an urgent message waits
 // for no more than what one call takes from one lane, or for the share of bulk.
-#include "network/shm/port/port.hpp"
+#include "network/shm/port/polling.hpp"
 
 #include <algorithm>
 #include <bit>
 
 namespace weft::network::shm {
 
-std::size_t ShmPort::poll_in_order(Sink& sink, std::size_t limit, bool exclusive) noexcept {
+std::size_t Polling::poll_in_order(Sink& sink, std::size_t limit, bool exclusive) noexcept {
   const std::uint32_t words = lanes_.words();
   int hot = 0;
   for (std::uint32_t word = 0; word < words && word < ReceiveLanes::kWords; ++word) {
-    if (lanes_.has_rung(word)) answer_doorbells(exclusive);
+    if (lanes_.has_rung(word)) doorbell_.answer(exclusive);
     hot += std::popcount(lanes_.hot(word));
   }
   std::size_t count = poll_urgent(sink, limit, exclusive);
@@ -30,7 +30,7 @@ std::size_t ShmPort::poll_in_order(Sink& sink, std::size_t limit, bool exclusive
   return count;
 }
 
-std::size_t ShmPort::poll_urgent(Sink& sink, std::size_t limit, bool exclusive) noexcept {
+std::size_t Polling::poll_urgent(Sink& sink, std::size_t limit, bool exclusive) noexcept {
   const std::uint32_t words = lanes_.words();
   std::size_t count = 0;
   for (std::uint32_t word = 0; word < words && word < ReceiveLanes::kWords; ++word) {
@@ -42,7 +42,7 @@ std::size_t ShmPort::poll_urgent(Sink& sink, std::size_t limit, bool exclusive) 
 }
 
 /// The bulk lanes take turns: a call begins behind the lane at which the last call used up its share.
-std::size_t ShmPort::poll_bulk(Sink& sink, bool exclusive) noexcept {
+std::size_t Polling::poll_bulk(Sink& sink, bool exclusive) noexcept {
   const std::uint32_t words = std::min<std::uint32_t>(lanes_.words(), ReceiveLanes::kWords);
   const std::uint32_t turn = bulk_turn_.load(std::memory_order_relaxed);
   const std::uint32_t first = turn / 64 < words ? turn / 64 : 0;

@@ -1,13 +1,8 @@
-// Hot and cold lanes, doorbells, parking.
-//
-// A cold lane is not polled. Its sender sees LaneControl::cold after having written a slot and sets a bit in
-// the receiver's doorbells. The pair "write slot, read cold" against "write cold, read slot" needs a full
-// barrier on both sides: the receiver, who cools rarely, pays for both with a barrier in all processes of the
-// job (membarrier(2), global expedited), so that the sender executes none.
-#include "network/shm/port/port.hpp"
+#include "network/shm/port/doorbell.hpp"
 
 #include "concurrent/process_barrier.hpp"
 #include "concurrent/thread_number.hpp"
+#include "network/shm/memory/remote_windows.hpp"
 
 #include <linux/futex.h>
 #include <sched.h>
@@ -36,7 +31,7 @@ void detail::ring_doorbell(SendLane& lane) noexcept {
 
 namespace network::shm {
 
-bool ShmPort::answer_doorbells(bool exclusive) noexcept {
+bool Doorbell::answer(bool exclusive) noexcept {
   if (!exclusive && !detail::TryLock::acquire(temperature_lock_)) return false;
   const std::uint32_t high = lanes_.announced();
   for (std::uint32_t word = 0; word * 64 < high; ++word) {
@@ -46,11 +41,11 @@ bool ShmPort::answer_doorbells(bool exclusive) noexcept {
     for (; bits != 0; bits &= bits - 1) {
       const std::uint64_t bit = bits & -bits;
       const std::uint32_t index = ReceiveLanes::index_of(word, bits);
-      ReceiveLane* lane = lanes_.find(index);
-      if (lane == nullptr || lane->lock.closed()) {
+      ReceiveLane* lane = open_lane_at(index);
+      if (lane == nullptr) {
         if (!attach(index)) lanes_.area().doorbells[word].fetch_or(bit, std::memory_order_relaxed);  // later
-        lane = lanes_.find(index);
-        if (lane == nullptr || lane->lock.closed()) continue;
+        lane = open_lane_at(index);
+        if (lane == nullptr) continue;
       }
       // With the lane entered, because a thread that has entered it may be moving it to another ring.
       if (lane->lock.enter(concurrent::thread_number())) {
@@ -69,7 +64,7 @@ bool ShmPort::answer_doorbells(bool exclusive) noexcept {
   return true;
 }
 
-bool ShmPort::cool(bool only_idle, bool exclusive) noexcept {
+bool Doorbell::cool(bool only_idle, bool exclusive) noexcept {
   if (!exclusive && !detail::TryLock::acquire(temperature_lock_)) return false;
   std::array<std::uint64_t, ReceiveLanes::kWords> cooled{};
   bool any = false;
@@ -119,7 +114,7 @@ bool ShmPort::cool(bool only_idle, bool exclusive) noexcept {
 
 /// Returns true when a doorbell of an announced lane has been rung. A sender announces a lane before it rings
 /// and checks for parked threads after that, in one order with the steps of a thread that parks.
-bool ShmPort::has_rung() const noexcept {
+bool Doorbell::has_rung() const noexcept {
   const std::uint32_t high =
       std::min(lanes_.area().lanes_high.load(std::memory_order_seq_cst), lanes_.capacity());
   for (std::uint32_t word = 0; word * 64 < high; ++word)
@@ -127,13 +122,7 @@ bool ShmPort::has_rung() const noexcept {
   return false;
 }
 
-bool ShmPort::prepare_park(bool exclusive) noexcept { return cool(false, exclusive) && !has_rung(); }
-
-std::uint32_t ShmPort::park_token() const noexcept {
-  return lanes_.area().bell.load(std::memory_order_seq_cst);
-}
-
-bool ShmPort::park(std::uint32_t token, std::uint32_t bits, std::chrono::nanoseconds limit) noexcept {
+bool Doorbell::park(std::uint32_t token, std::uint32_t bits, std::chrono::nanoseconds limit) noexcept {
   bool is_woken = true;
   lanes_.area().parked.fetch_add(1, std::memory_order_seq_cst);
   if (!has_rung()) {
@@ -150,12 +139,10 @@ bool ShmPort::park(std::uint32_t token, std::uint32_t bits, std::chrono::nanosec
   return is_woken;
 }
 
-void ShmPort::wake(std::uint32_t bits) noexcept {
+void Doorbell::wake(std::uint32_t bits) noexcept {
   lanes_.area().bell.fetch_add(1, std::memory_order_seq_cst);
   ::syscall(SYS_futex, &lanes_.area().bell, FUTEX_WAKE_BITSET, INT_MAX, nullptr, nullptr, bits);
 }
-
-void ShmPort::quiesce() noexcept { lanes_.quiesce(); }
 
 }  // namespace network::shm
 }  // namespace weft

@@ -23,13 +23,11 @@ ShmPort::ShmPort(const Shared& shared, std::uint32_t index, detail::DevicePath& 
                  detail::PayloadLender& copier)
     : shared_(shared),
       capabilities_(capabilities_of(shared_)),
-      copier_(copier),
-      lanes_(shared_, index),
-      reply_slots_(shared_, lanes_, path),
-      sends_(shared_, path, reply_slots_) {
+      polling_(shared_, index, path, copier),
+      sends_(shared_, path, polling_.reply_slots()) {
   // Lanes to an earlier device of this index stay in use: poll all of them.
-  DeviceArea& area = lanes_.area();
-  const std::uint32_t high = lanes_.announced();
+  DeviceArea& area = polling_.lanes().area();
+  const std::uint32_t high = polling_.lanes().announced();
   for (std::uint32_t lane = 0; lane < high; ++lane)
     if (area.announcement(lane).state.load(std::memory_order_acquire) == Announcement::State::ready)
       area.doorbells[lane / 64].fetch_or(std::uint64_t{1} << (lane % 64), std::memory_order_relaxed);
@@ -39,8 +37,8 @@ ShmPort::ShmPort(const Shared& shared, std::uint32_t index, detail::DevicePath& 
 
 ShmPort::~ShmPort() {
   sends_.keep_unread();
-  lanes_.area().presence.store(Presence::closed, std::memory_order_release);
-  lanes_.close();
+  polling_.lanes().area().presence.store(Presence::closed, std::memory_order_release);
+  polling_.lanes().close();
   sends_.close();
 }
 
@@ -53,15 +51,16 @@ bool ShmPort::reclaim(int peer, bool exclusive) noexcept {
   if (known != nullptr && known->had_packets.load(std::memory_order_relaxed) &&
       !shared_.packet_returns->release_of(peer))
     return false;
-  return empty_lanes(peer, exclusive);
+  return polling_.doorbell().detach_lanes_of(peer, exclusive);
 }
 
 Port::Traffic ShmPort::traffic() noexcept {
   Traffic traffic;
   sends_.add_traffic(traffic);
-  const std::uint32_t high = lanes_.announced();
+  const ReceiveLanes& lanes = polling_.lanes();
+  const std::uint32_t high = lanes.announced();
   for (std::uint32_t index = 0; index < high; ++index)
-    if (const ReceiveLane* const lane = lanes_.find(index); lane != nullptr) add_delivered(*lane, traffic);
+    if (const ReceiveLane* const lane = lanes.find(index); lane != nullptr) add_delivered(*lane, traffic);
   return traffic;
 }
 

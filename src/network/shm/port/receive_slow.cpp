@@ -1,13 +1,17 @@
 // Slow path of receiving: messages in packets, the change to the lane's next ring, and the lane's end.
-#include "network/shm/port/port.hpp"
+#include "network/shm/port/receiver.hpp"
 
 #include <weft/detail/message_access.hpp>
+
+#include <bit>
+#include <cstring>
 
 namespace weft::network::shm {
 
 using detail::Slot;
 
-bool ShmPort::deliver_packet(ReceiveLane& lane, const Slot& slot, std::uint64_t header, Sink& sink) noexcept {
+bool Receiver::deliver_packet(ReceiveLane& lane, const Slot& slot, std::uint64_t header,
+                              Sink& sink) noexcept {
   PacketReference reference;
   std::memcpy(&reference, slot.payload, sizeof reference);
   PeerPackets& packets = *lane.packets;
@@ -28,7 +32,7 @@ bool ShmPort::deliver_packet(ReceiveLane& lane, const Slot& slot, std::uint64_t 
   return true;
 }
 
-void ShmPort::follow(ReceiveLane& lane, const Slot& slot, Sink& sink) noexcept {
+void Receiver::follow(ReceiveLane& lane, const Slot& slot, Sink& sink) noexcept {
   RingMarker marker;
   std::memcpy(&marker, slot.payload, sizeof marker);
   const Mapping& mapping = *lane.peer->mapping;
@@ -56,7 +60,7 @@ void ShmPort::follow(ReceiveLane& lane, const Slot& slot, Sink& sink) noexcept {
 }
 
 /// Uses the reply slot again; after one more detour it rests once more. With the lane entered.
-[[gnu::noinline]] void ShmPort::end_rest(ReceiveLane& lane) noexcept {
+[[gnu::noinline]] void Receiver::end_rest(ReceiveLane& lane) noexcept {
   lane.reply.rests_until = 0;
   lane.reply.head_then = lane.ring.head;
   if (SendState* const back = lane.next_holder(); back != nullptr)

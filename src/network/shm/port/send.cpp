@@ -1,6 +1,7 @@
 // Slow path of sending, behind inlined posts: several slots, packets, full lanes, growth.
 #include "network/multi_slots.hpp"
 #include "network/shm/port/port.hpp"
+#include "network/shm/port/send_lanes.hpp"
 
 #include <algorithm>
 #include <cstring>

@@ -4,7 +4,7 @@
 // then. A lane that another thread has drained last is left to that thread: only one message is taken, which
 // moves few cache lines and keeps a thread from idling while there are messages. When a lane is found as this
 // thread has left it, no other thread polls it: all of its messages are taken, in every poll from then on.
-#include "network/shm/port/port.hpp"
+#include "network/shm/port/polling.hpp"
 
 #include "concurrent/thread_number.hpp"
 
@@ -13,7 +13,7 @@
 
 namespace weft::network::shm {
 
-std::size_t ShmPort::poll_own_first(Sink& sink, std::size_t limit) noexcept {
+std::size_t Polling::poll_own_first(Sink& sink, std::size_t limit) noexcept {
   const std::uint32_t visitor = concurrent::thread_number() + 1;
   const std::uint32_t column = (visitor - 1) % ReceiveLanes::kColumns;
   std::atomic<std::uint32_t>& left = skips_[column].left;
@@ -24,7 +24,7 @@ std::size_t ShmPort::poll_own_first(Sink& sink, std::size_t limit) noexcept {
   bool awaits_answer = false;
   for (std::uint32_t word = 0; word < words; ++word) {
     if (lanes_.has_rung(word)) [[unlikely]]
-      answer_doorbells(false);
+      doorbell_.answer(false);
     std::uint64_t bits = lanes_.hot(word) & lanes_.own(column, word);
     const bool alone = skips != 0 && words == 1 && (bits & (bits - 1)) == 0;
     if (const std::uint64_t data = bits & ~lanes_.protocol(word);
@@ -59,7 +59,7 @@ std::size_t ShmPort::poll_own_first(Sink& sink, std::size_t limit) noexcept {
   return count;
 }
 
-std::size_t ShmPort::visit_lane(std::uint32_t index, Sink& sink, std::size_t limit, std::uint32_t visitor,
+std::size_t Polling::visit_lane(std::uint32_t index, Sink& sink, std::size_t limit, std::uint32_t visitor,
                                 bool alone, bool& awaits_answer) noexcept {
   ReceiveLane& lane = lanes_.at(index);
   if (!lane.may_have_message()) {
@@ -67,7 +67,7 @@ std::size_t ShmPort::visit_lane(std::uint32_t index, Sink& sink, std::size_t lim
     return 0;
   }
   if (!lane.lock.enter(visitor - 1)) return 0;
-  const std::size_t count = receive(lane, sink, limit, alone);
+  const std::size_t count = receiver_.receive(lane, sink, limit, alone);
   // A thread that only returned credit does not become the lane's visitor.
   if (count != 0 && lane.visitor.load(std::memory_order_relaxed) != visitor)
     lane.visitor.store(visitor, std::memory_order_relaxed);

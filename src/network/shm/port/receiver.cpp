@@ -1,7 +1,6 @@
-// Receiving from a lane: from a header that is not zero to Sink::deliver(). poll.cpp decides which lane is
-// polled, and when.
+#include "network/shm/port/receiver.hpp"
+
 #include "base/memory/bulk_copy.hpp"
-#include "network/shm/port/port.hpp"
 
 #include <weft/detail/copy.hpp>
 #include <weft/detail/message_access.hpp>
@@ -98,8 +97,8 @@ enum class AtHead : std::uint8_t {
 
 /// Notes that the message in the reply slot has been read, and hands the reply slot to the lane that goes
 /// back. With the lane entered.
-[[gnu::always_inline]] inline void ShmPort::reply_slot_is_read(ReceiveLane& lane, Slot& reply_slot,
-                                                               std::uint64_t header) noexcept {
+[[gnu::always_inline]] inline void Receiver::reply_slot_is_read(ReceiveLane& lane, Slot& reply_slot,
+                                                                std::uint64_t header) noexcept {
   const std::uint32_t turn = detail::turn_of(header);
   const std::size_t size = size_of(header);
   ++lane.counts.earlier;
@@ -123,8 +122,8 @@ enum class AtHead : std::uint8_t {
 
 /// Hands the reply slot on after a detour or at the end of an epoch. A jump, so that reply_slot_is_read()
 /// needs no frame.
-[[gnu::noinline]] void ShmPort::hand_on_slow(ReceiveLane& lane, Slot& reply_slot, std::uint32_t turn,
-                                             std::uint64_t detour, std::size_t size) noexcept {
+[[gnu::noinline]] void Receiver::hand_on_slow(ReceiveLane& lane, Slot& reply_slot, std::uint32_t turn,
+                                              std::uint64_t detour, std::size_t size) noexcept {
   if (SendState* const back = lane.next_holder();
       back != nullptr && !lane.reply.lets_rest(lane.ring.head, detour, size)) {
     back->take_reply_slot(reply_slot, turn + 1);
@@ -134,11 +133,11 @@ enum class AtHead : std::uint8_t {
 }
 
 /// A reply slot whose active message is copied out: it must be free for the answer that the handler posts.
-class ShmPort::ReplySlotPlace final : public ReusedPlace {
+class Receiver::ReplySlotPlace final : public ReusedPlace {
  public:
-  ReplySlotPlace(ShmPort& port, ReceiveLane& lane, Slot& reply_slot, std::uint64_t header) noexcept
-      : port_(port), lane_(lane), reply_slot_(reply_slot), header_(header) {}
-  void free() noexcept override { port_.reply_slot_is_read(lane_, reply_slot_, header_); }
+  ReplySlotPlace(Receiver& receiver, ReceiveLane& lane, Slot& reply_slot, std::uint64_t header) noexcept
+      : receiver_(receiver), lane_(lane), reply_slot_(reply_slot), header_(header) {}
+  void free() noexcept override { receiver_.reply_slot_is_read(lane_, reply_slot_, header_); }
 
   /// Delivers the message, which has been copied to `payload`, and frees the reply slot; before the handler
   /// runs, if the sink can do that. Returns false when the sink did not take the message.
@@ -147,7 +146,7 @@ class ShmPort::ReplySlotPlace final : public ReusedPlace {
     Message message;
     detail::MessageAccess::set_view(message, Operation::active_message, lane_.peer->rank,
                                     static_cast<std::uint32_t>(word), payload, size_of(header_),
-                                    &port_.copier_, 0);
+                                    &receiver_.copier_, 0);
     Batch batch(word, message, *this);
     sink.deliver(batch);
     if (batch.is_place_free()) [[likely]]
@@ -158,11 +157,11 @@ class ShmPort::ReplySlotPlace final : public ReusedPlace {
 
   /// Copies a message of more than a slot out and delivers it. Used when the handlers of the last messages
   /// have posted answers: the copy costs less than an answer by the ring.
-  [[gnu::noinline]] static bool deliver_long(ShmPort& port, ReceiveLane& lane, Slot& reply_slot,
+  [[gnu::noinline]] static bool deliver_long(Receiver& receiver, ReceiveLane& lane, Slot& reply_slot,
                                              std::uint64_t header, Sink& sink) noexcept {
     alignas(64) std::byte payload[kCopiedOut];
     base::copy_bulk(payload, reply_slot.payload, size_of(header));
-    if (!ReplySlotPlace(port, lane, reply_slot, header).deliver(payload, sink)) return false;
+    if (!ReplySlotPlace(receiver, lane, reply_slot, header).deliver(payload, sink)) return false;
     const SendState* const back = lane.reply.back.load(std::memory_order_relaxed);
     lane.reply.handlers_answer = back != nullptr && lane.reply.rests_until == 0 &&
                                  back->reply_slot.load(std::memory_order_relaxed) == nullptr;
@@ -170,7 +169,7 @@ class ShmPort::ReplySlotPlace final : public ReusedPlace {
   }
 
  private:
-  ShmPort& port_;
+  Receiver& receiver_;
   ReceiveLane& lane_;
   Slot& reply_slot_;
   const std::uint64_t header_;
@@ -178,7 +177,7 @@ class ShmPort::ReplySlotPlace final : public ReusedPlace {
 
 /// Delivers the message in the reply slot. Returns false when the sink did not take it. With the lane
 /// entered.
-inline bool ShmPort::receive_reply_slot(ReceiveLane& lane, Sink& sink) noexcept {
+inline bool Receiver::receive_reply_slot(ReceiveLane& lane, Sink& sink) noexcept {
   // Pairs with the release in ReplySlots::offer() and accept().
   Slot& reply_slot = *lane.reply.slot.load(std::memory_order_acquire);
   // Pairs with the release in detail::commit_slot().
@@ -214,8 +213,8 @@ inline bool ShmPort::receive_reply_slot(ReceiveLane& lane, Sink& sink) noexcept 
 }
 
 /// Takes messages from the lane; returns their number. With the lane entered.
-[[gnu::noinline]] std::size_t ShmPort::receive(ReceiveLane& lane, Sink& sink, std::size_t limit,
-                                               bool alone) noexcept {
+[[gnu::noinline]] std::size_t Receiver::receive(ReceiveLane& lane, Sink& sink, std::size_t limit,
+                                                bool alone) noexcept {
   // Messages that are in the ring now may have been sent before the message in the reply slot. So the reply
   // slot is read first, then the ring.
   const bool is_due = lane.reply.has_message();
@@ -226,8 +225,8 @@ inline bool ShmPort::receive_reply_slot(ReceiveLane& lane, Sink& sink) noexcept 
 
 /// Takes messages from the ring and, when the ring is empty and `is_due` is true, the message in the reply
 /// slot. Returns their number.
-[[gnu::noinline]] std::size_t ShmPort::receive_ring(ReceiveLane& lane, Sink& sink, std::size_t limit,
-                                                    bool alone, bool is_due) noexcept {
+[[gnu::noinline]] std::size_t Receiver::receive_ring(ReceiveLane& lane, Sink& sink, std::size_t limit,
+                                                     bool alone, bool is_due) noexcept {
   std::size_t count = 0;
   std::uint64_t head = lane.ring.head;
   StreamPacing::Visit pacing(lane.pacing, alone);
@@ -300,7 +299,7 @@ inline bool ShmPort::receive_reply_slot(ReceiveLane& lane, Sink& sink) noexcept 
 }
 
 /// Returns credit for the slots before `head`, which have been read; done every quarter of the ring.
-[[gnu::noinline]] void ShmPort::publish_credit(ReceiveLane& lane, std::uint64_t head) noexcept {
+[[gnu::noinline]] void Receiver::publish_credit(ReceiveLane& lane, std::uint64_t head) noexcept {
   // Pairs with the acquire in learn_credit().
   lane.ring.control->credit.store(head, std::memory_order_release);
   lane.ring.credit_at = head + lane.ring.mask / 4;
@@ -310,9 +309,9 @@ inline bool ShmPort::receive_reply_slot(ReceiveLane& lane, Sink& sink) noexcept 
 
 /// Delivers messages of several slots each, beginning with the one at `head`, and moves `head` behind those
 /// taken. Returns the number of messages taken.
-[[gnu::noinline]] std::uint64_t ShmPort::deliver_multi_slot(ReceiveLane& lane, std::uint64_t header,
-                                                            std::uint64_t& head, std::size_t limit,
-                                                            Sink& sink) noexcept {
+[[gnu::noinline]] std::uint64_t Receiver::deliver_multi_slot(ReceiveLane& lane, std::uint64_t header,
+                                                             std::uint64_t& head, std::size_t limit,
+                                                             Sink& sink) noexcept {
   const std::size_t size = size_of(header);
   const std::uint64_t slots = slots_for(size);
   // Up to where credit is due, or a little further.
@@ -328,7 +327,7 @@ inline bool ShmPort::receive_reply_slot(ReceiveLane& lane, Sink& sink) noexcept 
   return taken;
 }
 
-bool ShmPort::deliver_slow(ReceiveLane& lane, Slot& slot, std::uint64_t header, Sink& sink) noexcept {
+bool Receiver::deliver_slow(ReceiveLane& lane, Slot& slot, std::uint64_t header, Sink& sink) noexcept {
   const std::size_t size = size_of(header);
   std::uint64_t used = 1;
   const auto lap = static_cast<std::uint32_t>(detail::lap_of(lane.ring.head, lane.ring.mask));

@@ -1,7 +1,7 @@
-// Polling: the lanes that are polled, and their order.
-#include "network/shm/port/port.hpp"
+#include "network/shm/port/polling.hpp"
 
 #include "concurrent/thread_number.hpp"
+#include "network/shm/port/port.hpp"
 
 #include <bit>
 
@@ -17,13 +17,14 @@ constexpr std::uint32_t kInARow = 8;         // successful polls of one lane aft
 
 /// Returns true when the lane has been entered; false when another thread has entered it, or the lane has
 /// ended.
-[[gnu::always_inline]] inline bool ShmPort::enter(ReceiveLane& lane, bool exclusive) noexcept {
+[[gnu::always_inline]] inline bool Polling::enter(ReceiveLane& lane, bool exclusive) noexcept {
   if (!exclusive) return lane.lock.enter(concurrent::thread_number());
   lane.lock.enter_alone(concurrent::thread_number());
   return true;
 }
 
-std::size_t ShmPort::poll(Sink& sink, std::size_t limit, bool exclusive) noexcept {
+[[gnu::always_inline]] inline std::size_t Polling::poll(Sink& sink, std::size_t limit,
+                                                        bool exclusive) noexcept {
   if (lanes_.has_classes()) [[unlikely]]
     return poll_in_order(sink, limit, exclusive);
   if (!exclusive && lanes_.has_stripes()) return poll_own_first(sink, limit);
@@ -45,14 +46,14 @@ std::size_t ShmPort::poll(Sink& sink, std::size_t limit, bool exclusive) noexcep
     return 0;
   }
   if (!enter(lane, exclusive)) return 0;
-  const std::size_t count = receive(lane, sink, limit, bits == data);
+  const std::size_t count = receiver_.receive(lane, sink, limit, bits == data);
   lane.lock.leave();
   return count;
 }
 
 /// Polls one lane alone, when all of the last messages came by it and this rank awaits an answer there.
 /// Returns the number of messages taken; 0 means that all lanes must be polled.
-[[gnu::always_inline]] inline std::size_t ShmPort::poll_ping_pong(Sink& sink, std::size_t limit,
+[[gnu::always_inline]] inline std::size_t Polling::poll_ping_pong(Sink& sink, std::size_t limit,
                                                                   bool exclusive) noexcept {
   if (recent_.in_a_row.load(std::memory_order_relaxed) != kInARow) return 0;
   const std::uint32_t index = recent_.lane.load(std::memory_order_relaxed);
@@ -66,7 +67,7 @@ std::size_t ShmPort::poll(Sink& sink, std::size_t limit, bool exclusive) noexcep
   }
   lane.await_first_poll();
   if (!lane.may_have_message() || !enter(lane, exclusive)) return 0;
-  const std::size_t count = receive(lane, sink, limit, false);
+  const std::size_t count = receiver_.receive(lane, sink, limit, false);
   lane.lock.leave();
   // Empty polls only read.
   if (count != 0) recent_.skips.store(skips - 1, std::memory_order_relaxed);
@@ -74,7 +75,7 @@ std::size_t ShmPort::poll(Sink& sink, std::size_t limit, bool exclusive) noexcep
 }
 
 /// Notes that a poll of the lane has taken messages.
-[[gnu::always_inline]] inline void ShmPort::note_visit(std::uint32_t index) noexcept {
+[[gnu::always_inline]] inline void Polling::note_visit(std::uint32_t index) noexcept {
   const std::uint32_t visits = recent_.in_a_row.load(std::memory_order_relaxed);
   if (index != recent_.lane.load(std::memory_order_relaxed)) {
     recent_.lane.store(index, std::memory_order_relaxed);
@@ -85,7 +86,7 @@ std::size_t ShmPort::poll(Sink& sink, std::size_t limit, bool exclusive) noexcep
 }
 
 /// Polls any number of lanes; the slow path of poll().
-[[gnu::noinline]] std::size_t ShmPort::poll_all(std::uint32_t words, Sink& sink, std::size_t limit,
+[[gnu::noinline]] std::size_t Polling::poll_all(std::uint32_t words, Sink& sink, std::size_t limit,
                                                 bool exclusive) noexcept {
   if (const std::size_t count = poll_ping_pong(sink, limit, exclusive); count != 0) return count;
   std::size_t count = 0;
@@ -93,7 +94,7 @@ std::size_t ShmPort::poll(Sink& sink, std::size_t limit, bool exclusive) noexcep
   bool awaits_answer = false;
   for (std::uint32_t word = 0; word < words && word < ReceiveLanes::kWords; ++word) {
     if (lanes_.has_rung(word)) [[unlikely]]
-      answer_doorbells(exclusive);
+      doorbell_.answer(exclusive);
     std::uint64_t bits = lanes_.hot(word);
     const bool alone = words == 1 && (bits & (bits - 1)) == 0;
     for (; bits != 0; bits &= bits - 1) {
@@ -105,7 +106,7 @@ std::size_t ShmPort::poll(Sink& sink, std::size_t limit, bool exclusive) noexcep
         continue;
       }
       if (!enter(lane, exclusive)) continue;
-      const std::size_t taken = receive(lane, sink, limit, alone);
+      const std::size_t taken = receiver_.receive(lane, sink, limit, alone);
       lane.lock.leave();
       if (taken != 0) note_visit(lane.index);
       count += taken;
@@ -118,17 +119,22 @@ std::size_t ShmPort::poll(Sink& sink, std::size_t limit, bool exclusive) noexcep
 }
 
 /// With many hot lanes: cools those that stay silent, so that only their doorbells are polled.
-[[gnu::noinline]] void ShmPort::cool_now_and_then(bool exclusive) noexcept {
+[[gnu::noinline]] void Polling::cool_now_and_then(bool exclusive) noexcept {
   thread_local std::uint32_t polls = 0;
-  if (++polls % kSweepEvery == 0) cool(true, exclusive);
+  if (++polls % kSweepEvery == 0) doorbell_.cool(true, exclusive);
 }
 
-std::size_t ShmPort::poll_lane(std::uint32_t index, Sink& sink, std::size_t limit, bool exclusive) noexcept {
+std::size_t Polling::poll_lane(std::uint32_t index, Sink& sink, std::size_t limit, bool exclusive) noexcept {
   ReceiveLane& lane = lanes_.at(index);
   if (!lane.may_have_message() || !enter(lane, exclusive)) return 0;
-  const std::size_t count = receive(lane, sink, limit, false);
+  const std::size_t count = receiver_.receive(lane, sink, limit, false);
   lane.lock.leave();
   return count;
+}
+
+// Here, so that a poll costs one call.
+std::size_t ShmPort::poll(Sink& sink, std::size_t limit, bool exclusive) noexcept {
+  return polling_.poll(sink, limit, exclusive);
 }
 
 }  // namespace weft::network::shm
