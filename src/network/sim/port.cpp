@@ -17,26 +17,27 @@ SimPort::SimPort(SimulatedFabric& fabric, Place place, std::vector<std::unique_p
 SimPort::~SimPort() { fabric_.close_device(place_); }
 
 SendResult SimPort::send(const Outgoing& outgoing, Bytes payload, bool exclusive) noexcept {
-  return fabric_.send(place_, outgoing, payload, kNoPacket, exclusive);
+  return fabric_.messages().send(place_, outgoing, payload, kNoPacket, exclusive);
 }
 
 SendResult SimPort::send_packet(const Outgoing& outgoing, std::uint32_t packet, std::size_t size,
                                 bool exclusive) noexcept {
-  return fabric_.send(place_, outgoing, {fabric_.packet_data(place_.rank, packet), size}, packet, exclusive);
+  return fabric_.messages().send(
+      place_, outgoing, {fabric_.messages().packet_data(place_.rank, packet), size}, packet, exclusive);
 }
 
 bool SimPort::read(int peer, std::uint64_t address, std::span<std::byte> local) noexcept {
-  return fabric_.read(place_.rank, peer, address, local);
+  return fabric_.memory().read(place_.rank, peer, address, local);
 }
 
 AccessResult SimPort::put(int peer, const RemoteMemory& to, Bytes from, const std::uint64_t* immediate,
                           std::uint64_t token, bool exclusive) noexcept {
-  return fabric_.put(place_, peer, to, from, immediate, token, exclusive);
+  return fabric_.memory().put(place_, peer, to, from, immediate, token, exclusive);
 }
 
 AccessResult SimPort::get(int peer, const RemoteMemory& from, std::span<std::byte> to, std::uint64_t token,
                           bool exclusive) noexcept {
-  return fabric_.get(place_, peer, from, to, token, exclusive);
+  return fabric_.memory().get(place_, peer, from, to, token, exclusive);
 }
 
 std::string SimPort::undelivered() {
@@ -49,15 +50,16 @@ std::string SimPort::undelivered() {
 }
 
 std::size_t SimPort::poll(Sink& sink, std::size_t limit, bool) noexcept {
-  const std::uint64_t poll = fabric_.begin_poll(place_);
+  const std::uint64_t poll = fabric_.messages().begin_poll(place_);
   std::size_t count = 0;
   std::size_t bulk = 0;
   Delivery delivery;
-  while (poll != 0 && fabric_.next(place_, mailbox_, poll, {bulk < kBulkPerPoll, count < limit}, delivery)) {
+  while (poll != 0 &&
+         fabric_.messages().next(place_, mailbox_, poll, {bulk < kBulkPerPoll, count < limit}, delivery)) {
     const bool is_bulk =
         delivery.kind == Delivery::Kind::message && urgency_of(delivery.lane->traffic) == Urgency::last;
     const bool taken = hand_over(sink, delivery);
-    fabric_.finish(mailbox_, poll, delivery, taken);
+    fabric_.messages().finish(mailbox_, poll, delivery, taken);
     if (taken) ++(is_bulk ? bulk : count);
   }
   return count + bulk;
@@ -79,7 +81,7 @@ bool SimPort::hand_over(Sink& sink, Delivery& delivery) noexcept {
   Message message;
   detail::MessageAccess::set_view(
       message, Operation::active_message, peer, static_cast<std::uint32_t>(flight.word),
-      in_packet ? fabric_.packet_data(peer, flight.packet) : flight.bytes.get(), flight.size,
+      in_packet ? fabric_.messages().packet_data(peer, flight.packet) : flight.bytes.get(), flight.size,
       in_packet ? static_cast<detail::PayloadLender*>(&lent) : &copier_, flight.packet);
   if (!sink.deliver(flight.channel, flight.word, message)) return false;
   delivered_.fetch_add(1, std::memory_order_relaxed);
@@ -93,15 +95,15 @@ Port::Traffic SimPort::traffic() noexcept {
           .delivered_bytes = delivered_bytes_.load(std::memory_order_relaxed)};
 }
 
-bool SimPort::prepare_park(bool) noexcept { return fabric_.prepare_park(place_, mailbox_); }
+bool SimPort::prepare_park(bool) noexcept { return fabric_.parking().prepare_park(place_, mailbox_); }
 
 std::uint32_t SimPort::park_token() const noexcept { return mailbox_.token.load(std::memory_order_relaxed); }
 
 bool SimPort::park(std::uint32_t token, std::uint32_t, std::chrono::nanoseconds limit) noexcept {
-  return fabric_.park(place_, mailbox_, token, limit);
+  return fabric_.parking().park(place_, mailbox_, token, limit);
 }
 
-void SimPort::wake(std::uint32_t) noexcept { fabric_.wake(mailbox_); }
+void SimPort::wake(std::uint32_t) noexcept { fabric_.parking().wake(mailbox_); }
 
 bool SimPort::has_parked() const noexcept { return mailbox_.parked.load(std::memory_order_relaxed) != 0; }
 

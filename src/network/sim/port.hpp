@@ -26,27 +26,31 @@ class SimPort final : public Port {
   AccessResult get(int peer, const RemoteMemory& from, std::span<std::byte> to, std::uint64_t token,
                    bool exclusive) noexcept override;
   [[nodiscard]] Offer offer(int, Bytes memory) noexcept override {
-    return fabric_.offer(place_.rank, memory);
+    return fabric_.memory().offer(place_.rank, memory);
   }
-  void end_offer(int, const Offer& offer) noexcept override { fabric_.end_offer(place_.rank, offer); }
+  void end_offer(int, const Offer& offer) noexcept override {
+    fabric_.memory().end_offer(place_.rank, offer);
+  }
   AccessResult fetch(int peer, const OfferedMemory& from, std::span<std::byte> to, std::uint64_t token,
                      bool exclusive) noexcept override {
-    return fabric_.fetch(place_, peer, from, to, token, exclusive);
+    return fabric_.memory().fetch(place_, peer, from, to, token, exclusive);
   }
-  void stop_fetches() noexcept override { fabric_.stop_fetches(place_); }
+  void stop_fetches() noexcept override { fabric_.memory().stop_fetches(place_); }
   [[nodiscard]] bool has_left(int peer) noexcept override { return fabric_.has_left(place_.rank, peer); }
   [[nodiscard]] bool is_cut_off() noexcept override { return fabric_.is_killed(place_.rank); }
-  bool reclaim(int peer, bool) noexcept override { return !fabric_.has_traffic(peer, place_); }
+  bool reclaim(int peer, bool) noexcept override { return !fabric_.messages().has_traffic(peer, place_); }
   std::size_t poll(Sink& sink, std::size_t limit, bool exclusive) noexcept override;
   bool prepare_park(bool exclusive) noexcept override;
   [[nodiscard]] std::uint32_t park_token() const noexcept override;
   bool park(std::uint32_t token, std::uint32_t bits, std::chrono::nanoseconds limit) noexcept override;
   void wake(std::uint32_t bits) noexcept override;
   [[nodiscard]] bool has_parked() const noexcept override;
-  void quiesce() noexcept override { fabric_.quiesce(mailbox_); }
-  [[nodiscard]] bool drained() noexcept override { return fabric_.drained(place_); }
+  void quiesce() noexcept override { fabric_.messages().quiesce(mailbox_); }
+  [[nodiscard]] bool drained() noexcept override { return fabric_.messages().drained(place_); }
   [[nodiscard]] std::string undelivered() override;
-  [[nodiscard]] std::vector<Unconsumed> unconsumed() override { return fabric_.unconsumed(place_); }
+  [[nodiscard]] std::vector<Unconsumed> unconsumed() override {
+    return fabric_.messages().unconsumed(place_);
+  }
   [[nodiscard]] Traffic traffic() noexcept override;
 
  private:

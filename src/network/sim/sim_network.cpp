@@ -89,11 +89,11 @@ std::byte* SimNetwork::allocate_memory(RegionName, std::size_t size) {
 }
 
 RegionKeys SimNetwork::register_memory(RegionName name, std::span<std::byte> memory, bool) {
-  return fabric_->add_region(rank_, name, memory);
+  return fabric_->memory().add_region(rank_, name, memory);
 }
 
 void SimNetwork::release_memory(RegionName name, std::span<std::byte> memory, bool allocated) noexcept {
-  fabric_->remove_region(rank_, name);
+  fabric_->memory().remove_region(rank_, name);
   if (allocated) ::munmap(memory.data(), std::max<std::size_t>(memory.size(), 1));
 }
 

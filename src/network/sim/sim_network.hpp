@@ -40,7 +40,9 @@ class SimNetwork final : public Network {
   [[nodiscard]] bool has_left(int peer) noexcept override { return fabric_->has_left(peer); }
   void publish_closing(Closing how) noexcept override { fabric_->publish_closing(rank_, how); }
   [[nodiscard]] Taker taker_of(int peer) noexcept override;
-  [[nodiscard]] bool has_contacted_itself() noexcept override { return fabric_->has_lane(rank_, rank_); }
+  [[nodiscard]] bool has_contacted_itself() noexcept override {
+    return fabric_->messages().has_lane(rank_, rank_);
+  }
   [[nodiscard]] bool keeps_messages_for(int) noexcept override { return true; }
   void publish_handle(std::uint16_t id, std::uint16_t generation, HandleState state) noexcept override;
 
