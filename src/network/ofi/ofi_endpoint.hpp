@@ -6,10 +6,10 @@
 #include "network/ofi/fabric.hpp"
 #include "network/ofi/receive_buffers.hpp"
 #include "network/ofi/registered_packets.hpp"
-#include "network/session/courier.hpp"
+#include "network/session/courier/courier.hpp"
 #include "network/session/link/link.hpp"
 #include "network/session/link/peers.hpp"
-#include "network/session/transport.hpp"
+#include "network/session/link/transport.hpp"
 
 #include <atomic>
 #include <cstddef>

@@ -9,12 +9,12 @@
 #pragma once
 
 #include "base/log.hpp"
-#include "network/session/courier.hpp"
+#include "network/session/courier/courier.hpp"
 #include "network/session/courier/serial_gate.hpp"
 #include "network/session/link/link.hpp"
 #include "network/session/link/message_format.hpp"
+#include "network/session/link/transport.hpp"
 #include "network/session/parking.hpp"
-#include "network/session/transport.hpp"
 
 #include <weft/detail/device_path.hpp>
 #include <weft/detail/lock.hpp>
@@ -41,7 +41,7 @@ struct Shared {
   Courier& courier;
 };
 
-class SessionDevice {
+class SessionDevice final : public Laden {
  public:
   SessionDevice(const Shared& shared, std::uint32_t index, std::unique_ptr<Transport> transport);
   SessionDevice(const SessionDevice&) = delete;
@@ -57,12 +57,12 @@ class SessionDevice {
   bool flush_staged(bool exclusive) noexcept;
   // courier/carry.cpp: for threads that do not use the device. Any thread, also beside a SerialEndpoint.
   /// Returns true when something waits that the next drive() would send.
-  [[nodiscard]] bool is_laden() const noexcept;
+  [[nodiscard]] bool is_laden() const noexcept override;
   /// Changes whenever what is staged is sent.
-  [[nodiscard]] std::uint64_t round() const noexcept { return round_.load(std::memory_order_relaxed); }
+  [[nodiscard]] std::uint64_t round() const noexcept override { return round_.load(std::memory_order_relaxed); }
   /// Sends what waits, as far as there is room; delivers nothing. Does nothing while another thread is
   /// inside.
-  void carry() noexcept;
+  void carry() noexcept override;
   /// A line for each peer for which something waits to leave: how much, and since when.
   void describe_unsent(std::vector<std::string>& lines);
   // fetch.cpp

@@ -5,10 +5,10 @@
 
 #include "base/log.hpp"
 #include "bootstrap/bootstrap.hpp"
-#include "network/session/courier.hpp"
+#include "network/session/courier/courier.hpp"
 #include "network/session/link/peers.hpp"
+#include "network/session/link/transport.hpp"
 #include "network/session/packets/packet_memory.hpp"
-#include "network/session/transport.hpp"
 #include "network/tcp/connection.hpp"
 #include "network/tcp/connection_owner.hpp"
 #include "network/tcp/offers.hpp"

@@ -13,7 +13,20 @@
 
 namespace weft::network::session {
 
-class SessionDevice;
+/// What the courier visits. Any thread, also beside a SerialEndpoint.
+class Laden {
+ public:
+  /// Returns true when something waits that the owner's next call would send.
+  [[nodiscard]] virtual bool is_laden() const noexcept = 0;
+  /// Changes whenever what is staged is sent.
+  [[nodiscard]] virtual std::uint64_t round() const noexcept = 0;
+  /// Sends what waits, as far as there is room; delivers nothing. Does nothing while another thread is
+  /// inside.
+  virtual void carry() noexcept = 0;
+
+ protected:
+  ~Laden() = default;
+};
 
 /// A thread of a rank that visits the devices on which something waits to leave and that no call of the
 /// program has driven since its last look, a millisecond ago. So a staged message leaves within two
@@ -27,8 +40,8 @@ class Courier {
 
   /// Looks after the device of this index until stop(), which must come before its end. Starts the thread.
   /// Returns false when there is no thread to be had: then nothing may be staged.
-  bool add(std::uint32_t index, SessionDevice& device) noexcept;
-  /// Something begins to wait: called after SessionDevice::is_laden() has become true. Any thread; wakes the
+  bool add(std::uint32_t index, Laden& device) noexcept;
+  /// Something begins to wait: called after Laden::is_laden() has become true. Any thread; wakes the
   /// courier if it sleeps, which is the only system call.
   void call() noexcept {
     if (bell_.is_asleep()) [[unlikely]]
@@ -47,7 +60,7 @@ class Courier {
   void run() noexcept;
 
   struct Place {
-    std::atomic<SessionDevice*> device{nullptr};
+    std::atomic<Laden*> device{nullptr};
     std::uint64_t round = 0;  // of the device, when the courier looked last
   };
   std::array<Place, detail::DevicePath::kMaxDevices> places_;

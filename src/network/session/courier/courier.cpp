@@ -1,11 +1,10 @@
-#include "network/session/courier.hpp"
+#include "network/session/courier/courier.hpp"
 
 #include "base/clock.hpp"
 #include "base/fork_watch.hpp"
 #include "base/host/own_threads.hpp"
 #include "base/signals_blocked.hpp"
 #include "concurrent/process_barrier.hpp"
-#include "network/session/session_device.hpp"
 
 #include <linux/futex.h>
 #include <sys/syscall.h>
@@ -63,7 +62,7 @@ void note_running(Courier& courier) {
 
 }  // namespace
 
-bool Courier::add(std::uint32_t index, SessionDevice& device) noexcept try {
+bool Courier::add(std::uint32_t index, Laden& device) noexcept try {
   const std::lock_guard lock(mutex_);
   if (!concurrent::has_private_barrier()) return false;
   if (!thread_.joinable()) {
@@ -99,7 +98,7 @@ void Courier::stop() noexcept {
 
 bool Courier::any_laden() const noexcept {
   return std::any_of(places_.begin(), places_.end(), [](const Place& place) {
-    const SessionDevice* const device = place.device.load(std::memory_order_acquire);
+    const Laden* const device = place.device.load(std::memory_order_acquire);
     return device != nullptr && device->is_laden();
   });
 }
@@ -107,7 +106,7 @@ bool Courier::any_laden() const noexcept {
 bool Courier::visit_all() noexcept {
   bool any = false;
   for (Place& place : places_) {
-    SessionDevice* const device = place.device.load(std::memory_order_acquire);
+    Laden* const device = place.device.load(std::memory_order_acquire);
     if (device == nullptr || !device->is_laden()) continue;
     any = true;
     device->carry();
@@ -119,7 +118,7 @@ bool Courier::visit_all() noexcept {
 bool Courier::visit_neglected() noexcept {
   bool any = false;
   for (Place& place : places_) {
-    SessionDevice* const device = place.device.load(std::memory_order_acquire);
+    Laden* const device = place.device.load(std::memory_order_acquire);
     if (device == nullptr || !device->is_laden()) continue;
     any = true;
     if (device->round() == place.round) device->carry();
