@@ -3,29 +3,29 @@
 #include "network/session/session_device.hpp"
 
 #include <sched.h>
-#include <algorithm>
 
 namespace weft::network::session {
 
 template <class Begin>
 AccessResult SessionDevice::begin_access(int peer, std::uint8_t device, bool exclusive,
                                          const Begin& begin) noexcept {
-  if (shared_.peers.peer(peer).has_left.load(std::memory_order_relaxed)) return AccessResult::peer_left;
-  Link* link = find(peer, device);
+  if (context_.shared.peers.peer(peer).has_left.load(std::memory_order_relaxed))
+    return AccessResult::peer_left;
+  Link* link = links_.find(peer, device);
   // An RTS may have come from another device of the peer than the one that carries the payload.
   if (link == nullptr || !link->open.load(std::memory_order_acquire)) [[unlikely]] {
     const SendResult contacted = approach(peer, device, exclusive);
     if (contacted == SendResult::lock_contended) return AccessResult::lock_contended;
     if (contacted == SendResult::peer_left) return AccessResult::peer_left;
     if (contacted != SendResult::sent) return AccessResult::not_ready;
-    link = find(peer, device);
+    link = links_.find(peer, device);
   }
-  Guard guard(*this, exclusive);
+  Guard guard(lock_, exclusive);
   if (!guard) return AccessResult::lock_contended;
   if (is_stopped()) return AccessResult::peer_left;
-  if (fetches_ == kMostFetches) return AccessResult::no_slot;
+  if (accesses_.is_full()) return AccessResult::no_slot;
   const AccessResult result = begin(*link);
-  if (result == AccessResult::posted) ++fetches_;
+  if (result == AccessResult::posted) accesses_.begun();
   return result;
 }
 
@@ -50,21 +50,8 @@ AccessResult SessionDevice::put(int peer, const RemoteMemory& to, Bytes from, st
                       [&](Link& link) { return transport_->put(link, to, from, token); });
 }
 
-void SessionDevice::fetch_ended(std::uint64_t token, Outcome outcome) noexcept {
-  ended_fetches_.push_back({token, outcome});  // has the room
-}
-
-/// Moves ends out of the list, as far as there is room; returns their number.
-std::size_t SessionDevice::take_ended(std::span<EndedFetch> ended) noexcept {
-  const std::size_t count = std::min(ended.size(), ended_fetches_.size());
-  std::copy_n(ended_fetches_.begin(), count, ended.begin());
-  ended_fetches_.erase(ended_fetches_.begin(), ended_fetches_.begin() + static_cast<std::ptrdiff_t>(count));
-  fetches_ -= static_cast<std::uint32_t>(count);
-  return count;
-}
-
 void SessionDevice::stop() noexcept {
-  Guard guard(*this, false);
+  Guard guard(lock_, false);
   for (; !guard; guard.try_again()) ::sched_yield();  // other threads hold the lock for moments only
   is_stopped_.store(true, std::memory_order_relaxed);
   transport_->stop();

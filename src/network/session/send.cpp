@@ -5,49 +5,49 @@ namespace weft::network::session {
 
 /// Returns SendResult::sent when the link is open.
 SendResult SessionDevice::approach(int peer, std::uint8_t device, bool exclusive) noexcept {
-  Guard guard(*this, exclusive);
+  Guard guard(lock_, exclusive);
   if (!guard) return SendResult::lock_contended;
-  Link* link = find(peer, device);
+  Link* link = links_.find(peer, device);
   if (link == nullptr) {
-    const auto address = shared_.peers.find_now_and_then(peer, device);
-    if (address.has_value()) link = contact(peer, device, *address);
+    const auto address = context_.shared.peers.find_now_and_then(peer, device);
+    if (address.has_value()) link = contacts_.contact(peer, device, *address);
   }
   // A thread that only posts must also read the peer's hello; one that posts to many which are being reached
   // need not look again for each of them.
   if (link == nullptr || !transport_->is_reaching(*link) || is_drive_due()) drive();
   if (link != nullptr && link->open.load(std::memory_order_relaxed)) return SendResult::sent;
-  return shared_.peers.has_left(peer) ? SendResult::peer_left : SendResult::not_ready;
+  return context_.shared.peers.has_left(peer) ? SendResult::peer_left : SendResult::not_ready;
 }
 
 /// `stageable`: the payload when it may be copied into a frame, else null.
 template <class Transmit>
 SendResult SessionDevice::submit(const Outgoing& outgoing, const Bytes* stageable, bool exclusive,
                                  const Transmit& transmit) noexcept {
-  Link* link = find(outgoing.peer, outgoing.device);
+  Link* link = links_.find(outgoing.peer, outgoing.device);
   // Pairs with the release in open_if_both_spoke().
   if (link == nullptr || !link->open.load(std::memory_order_acquire)) [[unlikely]] {
     const SendResult contacted = approach(outgoing.peer, outgoing.device, exclusive);
     if (contacted != SendResult::sent) return contacted;
-    link = find(outgoing.peer, outgoing.device);
+    link = links_.find(outgoing.peer, outgoing.device);
   }
   if (link->peer->has_left.load(std::memory_order_relaxed)) return SendResult::peer_left;
-  Guard guard(*this, exclusive);
+  Guard guard(lock_, exclusive);
   if (!guard) return SendResult::lock_contended;
   if (is_stopped()) [[unlikely]]
     return SendResult::peer_left;
   const auto refuse = [&](SendResult why) {
-    return shared_.peers.has_left(outgoing.peer) ? SendResult::peer_left : why;
+    return context_.shared.peers.has_left(outgoing.peer) ? SendResult::peer_left : why;
   };
   if (outgoing.to_handle && link->peer->handles.admission(outgoing.word) != SendResult::sent) [[unlikely]] {
     drive();
     const SendResult admitted = link->peer->handles.admission(outgoing.word);
     if (admitted != SendResult::sent) return refuse(admitted);
   }
-  if (stageable != nullptr && may_stage(*link, outgoing, stageable->size()) &&
-      stage(*link, outgoing, *stageable))
+  if (stageable != nullptr && staging_.may_stage(*link, outgoing, stageable->size()) &&
+      staging_.stage(*link, outgoing, *stageable))
     return SendResult::sent;
   // What has been staged in this class before leaves first.
-  if (link->staged.frame != nullptr && link->staged.traffic == outgoing.traffic && !flush(*link)) {
+  if (link->staged.frame != nullptr && link->staged.traffic == outgoing.traffic && !staging_.flush(*link)) {
     drive();
     if (link->staged.frame != nullptr) return refuse(SendResult::no_slot);
   }
@@ -60,7 +60,7 @@ SendResult SessionDevice::submit(const Outgoing& outgoing, const Bytes* stageabl
     drive();
     if (!has_room()) return refuse(SendResult::no_slot);
   }
-  const Header message = header(kind_of(outgoing.traffic), outgoing.channel, outgoing.word);
+  const Header message = context_.header(kind_of(outgoing.traffic), outgoing.channel, outgoing.word);
   Sent sent = transmit(*link, message);
   if (sent == Sent::later) {
     drive();
@@ -70,8 +70,8 @@ SendResult SessionDevice::submit(const Outgoing& outgoing, const Bytes* stageabl
   if (sent == Sent::later) return refuse(SendResult::no_slot);
   ++lane.sent;
   ++lane.messages_sent;
-  link->sent_in = round();
-  note_left(*link, outgoing.traffic);
+  link->sent_in = staging_.round();
+  credits_.note_left(*link, outgoing.traffic);
   return SendResult::sent;
 }
 

@@ -3,6 +3,9 @@
 #include "base/clock.hpp"
 #include "concurrent/process_barrier.hpp"
 
+#include <algorithm>
+#include <cstdio>
+
 namespace weft::network::session {
 
 namespace {
@@ -12,23 +15,16 @@ constexpr std::int64_t kBetweenDrives = 20'000;  // nanoseconds
 }  // namespace
 
 SessionDevice::SessionDevice(const Shared& shared, std::uint32_t index, std::unique_ptr<Transport> transport)
-    : shared_(shared),
-      index_(static_cast<std::uint8_t>(index)),
-      transport_(std::move(transport)),
-      buffers_(transport_->buffers()) {
-  ended_fetches_.reserve(kMostFetches);
-}
-
-Header SessionDevice::header(Kind kind, std::uint8_t channel, std::uint64_t word) const noexcept {
-  return {word, static_cast<std::uint32_t>(shared_.peers.rank()), index_, channel, kind, 0};
-}
+    : transport_(std::move(transport)),
+      context_(shared, static_cast<std::uint8_t>(index), *transport_),
+      links_(shared.peers.size()) {}
 
 void SessionDevice::drive() noexcept {
   if (is_stopped()) return;
-  if (idle_drives_ != ~std::uint32_t{0}) ++idle_drives_;
-  flush_links(false);
+  credits_.count_drive();
+  staging_.flush_links(false);
   transport_->drive(*this);
-  serve_links();
+  contacts_.serve_links();
 }
 
 bool SessionDevice::is_drive_due() noexcept {
@@ -40,14 +36,13 @@ bool SessionDevice::is_drive_due() noexcept {
 
 bool SessionDevice::prepare_park(bool exclusive) noexcept {
   concurrent::process_barrier();
-  Guard guard(*this, exclusive);
+  Guard guard(lock_, exclusive);
   if (!guard) return false;
-  return_credit_when_idle();
-  flush_links(true);
+  credits_.return_when_idle();
+  staging_.flush_links(true);
   drive();
-  return pending_.load(std::memory_order_relaxed) == 0 && !links_need_service_ && staged_links_ == nullptr &&
-         ended_fetches_.empty() && !has_rejections_.load(std::memory_order_relaxed) &&
-         !credit_is_due_.load(std::memory_order_relaxed);
+  return !delivery_.has_pending() && !context_.links_need_service && staging_.is_empty() &&
+         accesses_.are_reported() && !context_.has_rejections() && !credits_.is_due();
 }
 
 bool SessionDevice::park(std::uint32_t token, std::uint32_t bits, std::chrono::nanoseconds limit) noexcept {
@@ -56,11 +51,65 @@ bool SessionDevice::park(std::uint32_t token, std::uint32_t bits, std::chrono::n
                        std::min(limit, transport_->longest_sleep()));
 }
 
-bool SessionDevice::has_contacted(int rank) const noexcept {
-  // Pairs with the release in contact(), which adds a link.
-  for (const Link* link = links_.load(std::memory_order_acquire); link != nullptr; link = link->next)
-    if (link->rank == rank) return true;
-  return false;
+std::size_t SessionDevice::poll(Sink& sink, std::size_t limit, bool exclusive) noexcept {
+  std::vector<Rejection> rejections;
+  std::array<AccessEnds::End, 16> ended;
+  std::size_t count = 0;
+  if (Guard guard(lock_, exclusive); guard) {
+    drive();
+    if (!accesses_.are_reported()) [[unlikely]]
+      count = accesses_.take(ended);
+    if (context_.has_rejections()) [[unlikely]]
+      rejections = context_.take_rejections();
+  }
+  for (const Rejection& rejection : rejections) sink.reject(rejection.rank, rejection.what, rejection.value);
+  for (const AccessEnds::End& end : std::span(ended).first(count)) sink.access_ended(end.token, end.outcome);
+  return count + delivery_.deliver_all(sink, limit);
+}
+
+bool SessionDevice::flush_staged(bool exclusive) noexcept {
+  const Guard guard(lock_, exclusive);
+  if (!guard) return false;
+  staging_.flush_links(true);
+  return staging_.is_empty();
+}
+
+bool SessionDevice::is_laden() const noexcept {
+  return !is_stopped() && (staging_.is_staging() || credits_.is_owed() || transport_->is_laden());
+}
+
+void SessionDevice::carry() noexcept {
+  {
+    const DeviceLock::Visit visit(lock_);
+    if (!visit.owns() || is_stopped()) return;
+    staging_.flush_links(true);
+    transport_->carry(*this);
+    // The program may have made its last call for long, and its peers end only when they have this credit.
+    credits_.begin_idle();
+    credits_.return_when_idle();
+    contacts_.serve_links();
+  }
+  // What has been read meanwhile rings for no sleeping thread any more.
+  if (delivery_.has_pending() && parking_.has_parked()) parking_.wake(~std::uint32_t{0});
+}
+
+void SessionDevice::describe_unsent(std::vector<std::string>& lines) {
+  const DeviceLock::Visit visit(lock_);
+  if (!visit.owns()) return;
+  const auto add = [&](int rank, std::size_t bytes, std::int64_t since, const std::string& what) {
+    char seconds[32];
+    std::snprintf(seconds, sizeof seconds, "%.3f", static_cast<double>(base::now_ns() - since) * 1e-9);
+    lines.push_back("device " + std::to_string(context_.index) + ": " + what + " to rank " +
+                    std::to_string(rank) + ", " + std::to_string(bytes) + " bytes, for " + seconds + " s");
+  };
+  for (const Link* link = links_.first(); link != nullptr; link = link->next) {
+    const StagedFrame& staged = link->staged;
+    if (staged.frame != nullptr)
+      add(link->rank, staged.size, staged.since,
+          std::to_string(staged.messages) + " messages are staged, to leave together,");
+    if (const Transport::Unsent unsent = transport_->unsent(*link); unsent.bytes != 0)
+      add(link->rank, unsent.bytes, unsent.since, "messages wait until the network has room,");
+  }
 }
 
 }  // namespace weft::network::session

@@ -56,12 +56,12 @@ bool send_whole(int socket, const Object& object) noexcept {
 }
 
 /// Sends the proof and, with it, the hello: who accepts the connection then needs no further round trip.
-bool send_proof(Attempt& attempt, const Membership& own, const session::SessionDevice& device) {
+bool send_proof(Attempt& attempt, const Membership& own, session::SessionDevice& device) {
   attempt.stream.protect(keys_of_connector(own.secret, attempt.introduction, attempt.challenge));
   attempt.stream.send_first(proof_of_connector(own.secret, attempt.introduction, attempt.challenge));
   std::array<std::byte, kLongestOpening> opening{};
-  const std::size_t size =
-      device.make_hello(std::span(opening).subspan<sizeof(Record), session::kLongestHello>(), attempt.cursor);
+  const std::size_t size = device.contacts().make_hello(
+      std::span(opening).subspan<sizeof(Record), session::kLongestHello>(), attempt.cursor);
   const Record record{static_cast<std::uint32_t>(size), RecordKind::message, {}, 0};
   std::memcpy(opening.data(), &record, sizeof record);
   iovec whole{opening.data(), sizeof record + padded(size)};
@@ -180,7 +180,7 @@ void TcpEndpoint::adopt(std::unique_ptr<Accepted> accepted, session::SessionDevi
   open(connection, std::move(accepted->socket));
   // Its hello has come with its proof, and that of this device leaves with the answer.
   static_cast<void>(read(connection, device));
-  if (connection.is_open() && connection.link != nullptr) device.serve_now(*connection.link);
+  if (connection.is_open() && connection.link != nullptr) device.contacts().serve_now(*connection.link);
   if (connection.is_open() && connection.stream.has_first()) {
     if (!connection.stream.flush(connection.socket.get()))
       return lose(connection, "the connection is broken");
@@ -349,7 +349,7 @@ bool TcpEndpoint::go_on(Connection& connection, Attempt& attempt, session::Sessi
         set_options(socket.get(), own.peer_timeout);
         open(connection, std::move(socket));
         if (connection.stream.has_kept()) write_later(connection);
-        if (connection.is_open()) device.hello_has_left(*connection.link, told);
+        if (connection.is_open()) device.contacts().hello_has_left(*connection.link, told);
         return false;
       }
       // The peer connects by itself.
