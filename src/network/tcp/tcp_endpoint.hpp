@@ -9,12 +9,12 @@
 #include "network/session/link/peers.hpp"
 #include "network/session/link/transport.hpp"
 #include "network/session/packets/packet_memory.hpp"
-#include "network/tcp/connection.hpp"
-#include "network/tcp/connection_owner.hpp"
-#include "network/tcp/offers.hpp"
-#include "network/tcp/piece_receiver.hpp"
-#include "network/tcp/piece_sender.hpp"
-#include "network/tcp/transfer_table.hpp"
+#include "network/tcp/connection/connection.hpp"
+#include "network/tcp/connection/connection_owner.hpp"
+#include "network/tcp/connection/offers.hpp"
+#include "network/tcp/connection/piece_receiver.hpp"
+#include "network/tcp/connection/piece_sender.hpp"
+#include "network/tcp/connection/transfer_table.hpp"
 #include "sockets/acceptor.hpp"
 
 #include <atomic>

@@ -10,7 +10,7 @@
 #include "network/session/link/message_format.hpp"
 #include "network/shm/segment/layout.hpp"
 #include "network/shm/segment/peers.hpp"
-#include "network/tcp/record.hpp"
+#include "network/tcp/connection/record.hpp"
 #include "sockets/addresses.hpp"
 #include "sockets/greeting.hpp"
 #include "sockets/sealed_stream.hpp"

@@ -4,8 +4,8 @@
 
 #include "bootstrap/in_process/hub.hpp"
 #include "network/session/link/message_format.hpp"
-#include "network/tcp/connection.hpp"
-#include "network/tcp/record.hpp"
+#include "network/tcp/connection/connection.hpp"
+#include "network/tcp/connection/record.hpp"
 #include "support/ranks.hpp"
 
 #include <gtest/gtest.h>

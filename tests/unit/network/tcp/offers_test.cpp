@@ -1,5 +1,5 @@
 // Memory that peers may access: keys of the past name nothing, and a key ends when nobody uses its memory.
-#include "network/tcp/offers.hpp"
+#include "network/tcp/connection/offers.hpp"
 
 #include <gtest/gtest.h>
 

@@ -3,10 +3,10 @@
 #pragma once
 
 #include "network/network.hpp"
-#include "network/tcp/connection_owner.hpp"
-#include "network/tcp/offers.hpp"
-#include "network/tcp/record.hpp"
-#include "network/tcp/transfer_table.hpp"
+#include "network/tcp/connection/connection_owner.hpp"
+#include "network/tcp/connection/offers.hpp"
+#include "network/tcp/connection/record.hpp"
+#include "network/tcp/connection/transfer_table.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -2,11 +2,11 @@
 // peers. docs/internals/network/tcp.md
 #pragma once
 
-#include "network/tcp/connection_owner.hpp"
-#include "network/tcp/offers.hpp"
-#include "network/tcp/piece_sender.hpp"
-#include "network/tcp/record.hpp"
-#include "network/tcp/transfer_table.hpp"
+#include "network/tcp/connection/connection_owner.hpp"
+#include "network/tcp/connection/offers.hpp"
+#include "network/tcp/connection/piece_sender.hpp"
+#include "network/tcp/connection/record.hpp"
+#include "network/tcp/connection/transfer_table.hpp"
 
 #include <sys/types.h>
 

@@ -1,7 +1,7 @@
 // The fetches, gets and puts of a device that have not ended.
 #pragma once
 
-#include "network/tcp/connection.hpp"
+#include "network/tcp/connection/connection.hpp"
 
 #include <weft/status.hpp>
 

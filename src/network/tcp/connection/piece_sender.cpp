@@ -1,4 +1,4 @@
-#include "network/tcp/piece_sender.hpp"
+#include "network/tcp/connection/piece_sender.hpp"
 
 #include <algorithm>
 #include <cerrno>

@@ -1,7 +1,7 @@
 // What the parts of an endpoint ask of it for a connection.
 #pragma once
 
-#include "network/tcp/output.hpp"
+#include "network/tcp/connection/output.hpp"
 
 #include <string>
 

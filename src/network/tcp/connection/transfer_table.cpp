@@ -1,4 +1,4 @@
-#include "network/tcp/transfer_table.hpp"
+#include "network/tcp/connection/transfer_table.hpp"
 
 #include "network/session/session_device.hpp"
 

@@ -1,7 +1,7 @@
 // What one connection has to write and its socket has not taken yet.
 #pragma once
 
-#include "network/tcp/record.hpp"
+#include "network/tcp/connection/record.hpp"
 #include "sockets/sealed_stream.hpp"
 
 #include <sys/uio.h>

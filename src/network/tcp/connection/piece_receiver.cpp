@@ -1,4 +1,4 @@
-#include "network/tcp/piece_receiver.hpp"
+#include "network/tcp/connection/piece_receiver.hpp"
 
 #include "base/memory/guarded_copy.hpp"
 

@@ -1,4 +1,4 @@
-#include "network/tcp/output.hpp"
+#include "network/tcp/connection/output.hpp"
 
 #include <sys/socket.h>
 

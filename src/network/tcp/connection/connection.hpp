@@ -3,9 +3,9 @@
 
 #include "base/descriptor.hpp"
 #include "network/session/link/link.hpp"
-#include "network/tcp/chunks.hpp"
-#include "network/tcp/offers.hpp"
-#include "network/tcp/output.hpp"
+#include "network/tcp/connection/chunks.hpp"
+#include "network/tcp/connection/offers.hpp"
+#include "network/tcp/connection/output.hpp"
 #include "sockets/addresses.hpp"
 #include "sockets/greeting.hpp"
 #include "sockets/sealed_stream.hpp"

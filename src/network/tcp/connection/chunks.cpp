@@ -1,4 +1,4 @@
-#include "network/tcp/chunks.hpp"
+#include "network/tcp/connection/chunks.hpp"
 
 #include <algorithm>
 #include <new>
