@@ -1,9 +1,10 @@
-// Peers that the kernel does not reach any more.
+#include "network/tcp/liveness.hpp"
+
 #include "base/clock.hpp"
-#include "network/tcp/tcp_endpoint.hpp"
 #include "sockets/silence.hpp"
 
 #include <algorithm>
+#include <string>
 
 namespace weft::network::tcp {
 
@@ -13,18 +14,19 @@ constexpr std::int64_t kShortestLook = 100'000'000;  // nanoseconds
 
 }  // namespace
 
-std::int64_t TcpEndpoint::look_interval() const noexcept {
-  return std::max(base::seconds_to_ns(context_.membership.peer_timeout) / 8, kShortestLook);
+std::int64_t Liveness::interval() const noexcept {
+  return std::max(base::seconds_to_ns(peer_timeout_) / 8, kShortestLook);
 }
 
-void TcpEndpoint::look_after_peers(std::int64_t now) noexcept {
+void Liveness::look_after(const Connections& connections, std::int64_t now) noexcept {
   if (now < next_look_) return;
-  next_look_ = now + look_interval();
-  for (const auto& [peer, connection] : connections_) {
-    if (!connection->is_open() || connection->rank == context_.membership.rank) continue;
+  next_look_ = now + interval();
+  for (const auto& [peer, connection] : connections) {
+    if (!connection->is_open() || connection->rank == rank_) continue;
     const std::uint32_t silence = sockets::silence_of(connection->socket.get());
-    if (silence > context_.membership.peer_timeout * 1000)
-      lose(*connection, "it has not answered for " + std::to_string(silence / 1000) + " s (peer_timeout)");
+    if (silence > peer_timeout_ * 1000)
+      owner_.lose(*connection,
+                  "it has not answered for " + std::to_string(silence / 1000) + " s (peer_timeout)");
   }
 }
 

@@ -7,13 +7,14 @@
 #include <weft/error.hpp>
 
 #include <sys/epoll.h>
-#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <string>
 #include <thread>
+#include <utility>
 
 namespace weft::network::tcp {
 
@@ -26,12 +27,10 @@ constexpr std::uint32_t kForGreetings = 8;  // messages that come before the fir
 constexpr int kReadsOfTheDeparted = 1024;
 constexpr auto kFarewell = std::chrono::milliseconds(20);
 
-void add_to(int epoll, int descriptor, void* what) {
-  epoll_event event{};
-  event.events = EPOLLIN;
-  event.data.ptr = what;
-  if (::epoll_ctl(epoll, EPOLL_CTL_ADD, descriptor, &event) != 0)
-    throw Error("tcp: connections cannot be waited for: " + base::failed_call("epoll_ctl", errno));
+base::Descriptor open_epoll() {
+  base::Descriptor epoll(::epoll_create1(EPOLL_CLOEXEC));
+  if (!epoll) throw Error("tcp: a device cannot be opened: " + base::failed_call("epoll_create1", errno));
+  return epoll;
 }
 
 }  // namespace
@@ -40,22 +39,20 @@ TcpEndpoint::TcpEndpoint(const EndpointContext& context, std::uint32_t index)
     : context_(context),
       index_(static_cast<std::uint8_t>(index)),
       chunks_(context.copier),
-      epoll_(::epoll_create1(EPOLL_CLOEXEC)),
-      search_timer_(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)),
+      epoll_(open_epoll()),
       pieces_(*this, transfers_, context.regions, context.offers.memory()),
       landings_(*this, transfers_, context.regions, pieces_),
+      reader_(context, *this, chunks_, pieces_, landings_),
+      connector_(context, index_, *this, epoll_.get(), chunks_, reader_),
+      writes_(epoll_.get(), pieces_, context.courier),
+      liveness_(context.membership.peer_timeout, context.membership.rank, *this),
       frame_memory_(new std::byte[kFrames * kFrameBytes]) {
-  if (!epoll_ || !search_timer_)
-    throw Error("tcp: a device cannot be opened: " +
-                base::failed_call(epoll_ ? "timerfd_create" : "epoll_create1", errno));
-  add_to(epoll_.get(), context_.acceptor.descriptor(), &context_.acceptor);
-  add_to(epoll_.get(), inbox_.descriptor(), &inbox_);
-  add_to(epoll_.get(), search_timer_.get(), &search_timer_);
+  watch_for_input(epoll_.get(), context_.acceptor.descriptor(), &context_.acceptor);
   free_frames_.reserve(kFrames);
   for (std::size_t frame = 0; frame < kFrames; ++frame)
     free_frames_.push_back(frame_memory_.get() + frame * kFrameBytes);
   chunks_.grow(kForGreetings, 0);
-  context_.acceptor.open(index, inbox_);
+  context_.acceptor.open(index, connector_.inbox());
   Endpoints own{context_.acceptor.port(), context_.network_namespace, {}};
   for (const Interface& each : context_.interfaces) own.addresses.push_back(each.address);
   context_.peers.publish(index, encode(own));
@@ -86,44 +83,57 @@ TcpEndpoint::~TcpEndpoint() {
 }
 
 Connection& TcpEndpoint::connection_of(int rank, std::uint8_t device) {
-  std::unique_ptr<Connection>& connection = connections_[{rank, device}];
-  if (connection == nullptr) {
-    connection = std::make_unique<Connection>();
-    connection->rank = rank;
-    connection->device = device;
-    connection->servings.reserve(2 * TransferTable::kMost);
-    // What is noted where no memory may be needed has its room from here.
-    const std::size_t most = connections_.size() + 1;
-    for (auto* list : {&writing_, &broken_, &lost_, &searching_, &unread_})
-      if (list->capacity() < most) list->reserve(2 * most);
+  const auto known = connections_.find({rank, device});
+  if (known != connections_.end()) return *known->second;
+  // What is noted where no memory may be needed has its room from here.
+  const std::size_t most = connections_.size() + 1;
+  if (broken_.capacity() < most) {
+    writes_.reserve(2 * most);
+    connector_.reserve(2 * most);
+    reader_.reserve(2 * most);
+    broken_.reserve(2 * most);
   }
-  return *connection;
+  auto made = std::make_unique<Connection>();
+  made->rank = rank;
+  made->device = device;
+  made->servings.reserve(2 * TransferTable::kMost);
+  return *connections_.emplace(std::pair{rank, device}, std::move(made)).first->second;
+}
+
+bool TcpEndpoint::connect(session::Link& link, std::span<const std::byte> address) noexcept try {
+  Connection& connection = connection_of(link.rank, link.device);
+  connection.link = &link;
+  link.address = reinterpret_cast<std::uint64_t>(&connection);
+  return connection.is_open() || connector_.begin(connection, address);
+} catch (const std::exception& error) {
+  context_.log.warn("rank " + std::to_string(link.rank) + " cannot be contacted: " + error.what());
+  return false;
 }
 
 void TcpEndpoint::drive(session::SessionDevice& device) noexcept {
   ++drives_;
-  if (!writing_.empty()) write_waiting();
-  if (!unread_.empty()) read_unread(device);
+  if (!writes_.are_none()) writes_.write();
+  if (reader_.has_unread()) reader_.read_unread(device);
   if (looks_for_arrivals()) {
-    const bool has_read = hot_ != nullptr && read(*hot_, device);
+    const bool has_read = hot_ != nullptr && reader_.read(*hot_, device);
     if (hot_ == nullptr || has_found_others_ || ++looks_ % kLooksPerEvents == 0 ||
-        (!has_read && !writing_.empty()))
+        (!has_read && !writes_.are_none()))
       poll_events(device);
     has_found_nothing_ = !has_read && !has_found_others_;
   }
   // Behind the look: what has come makes room for others that are to be reached.
-  if (!searching_.empty()) search_on();
+  if (connector_.is_searching()) connector_.search_on();
   const bool has_slept = has_slept_.load(std::memory_order_relaxed);
   if (drives_ % kDrivesPerClock == 0 || has_slept) {
     if (has_slept) has_slept_.store(false, std::memory_order_relaxed);
-    look_after_peers(base::now_ns());
+    liveness_.look_after(connections_, base::now_ns());
   }
   if (!broken_.empty()) read_broken(device);
-  if (!lost_.empty()) end_lost(device);
-  if (std::exchange(has_opened_, false)) device.serve_links_soon();
+  if (std::exchange(has_lost_, false)) transfers_.end_lost(device);
+  if (connector_.take_has_opened()) device.serve_links_soon();
   // Written when it changes: threads that want to sleep read it.
-  if (is_restless_.load(std::memory_order_relaxed) == unread_.empty())
-    is_restless_.store(!unread_.empty(), std::memory_order_relaxed);
+  if (is_restless_.load(std::memory_order_relaxed) != reader_.has_unread())
+    is_restless_.store(reader_.has_unread(), std::memory_order_relaxed);
 }
 
 /// A program that calls progress after every post would pay for two system calls where others pay for one: a
@@ -131,7 +141,7 @@ void TcpEndpoint::drive(session::SessionDevice& device) noexcept {
 /// a row only.
 bool TcpEndpoint::looks_for_arrivals() noexcept {
   const bool has_written = std::exchange(has_written_, false);
-  if (has_written && has_found_nothing_ && writing_.empty() && ++skipped_looks_ <= kMostSkippedLooks)
+  if (has_written && has_found_nothing_ && writes_.are_none() && ++skipped_looks_ <= kMostSkippedLooks)
     return false;
   skipped_looks_ = 0;
   return true;
@@ -145,41 +155,17 @@ void TcpEndpoint::poll_events(session::SessionDevice& device) noexcept {
     const epoll_event& event = events[static_cast<std::size_t>(index)];
     if (event.data.ptr == &context_.acceptor) {
       context_.acceptor.serve();
-    } else if (event.data.ptr == &inbox_) {
-      take_accepted(device);
-    } else if (event.data.ptr == &search_timer_) {
-      std::uint64_t expired = 0;
-      static_cast<void>(!::read(search_timer_.get(), &expired, sizeof expired));
-      searches_are_due_ = true;
+    } else if (connector_.take_event(event.data.ptr, device)) {
+      continue;
     } else if (auto* const connection = static_cast<Connection*>(event.data.ptr);
                connection->search != nullptr) {
-      advance(*connection, device);
+      connector_.advance(*connection, device);
     } else if ((event.events & ~EPOLLOUT) != 0) {
-      if (!connection->is_open() || connection == hot_ || !read(*connection, device)) continue;
+      if (!connection->is_open() || connection == hot_ || !reader_.read(*connection, device)) continue;
       hot_ = connection;
       has_found_others_ = true;
     }
   }
-}
-
-/// `for_room`: the connection is also waited for until its socket takes more.
-void TcpEndpoint::watch(Connection& connection, bool for_room) noexcept {
-  if (connection.waits_for_room == for_room) return;
-  connection.waits_for_room = for_room;
-  epoll_event event{};
-  event.events = for_room ? EPOLLIN | EPOLLOUT : EPOLLIN;
-  event.data.ptr = &connection;
-  static_cast<void>(::epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, connection.socket.get(), &event));
-}
-
-/// Notes that something of the connection waits for room.
-void TcpEndpoint::write_later(Connection& connection) noexcept {
-  if (connection.is_writing) return;
-  connection.is_writing = true;
-  connection.writing_since = base::now_ns();
-  writing_.push_back(&connection);
-  is_laden_.store(true, std::memory_order_relaxed);
-  context_.courier.call();
 }
 
 session::Transport::Unsent TcpEndpoint::unsent(const session::Link& link) const noexcept {
@@ -190,19 +176,6 @@ session::Transport::Unsent TcpEndpoint::unsent(const session::Link& link) const 
   return {bytes, found->second->writing_since};
 }
 
-void TcpEndpoint::write_waiting() noexcept {
-  std::erase_if(writing_, [this](Connection* each) {
-    if (each->is_open() && !each->is_broken && pieces_.flush(*each) == Output::Result::full) {
-      watch(*each, true);
-      return false;
-    }
-    if (each->is_open()) watch(*each, false);
-    each->is_writing = false;
-    return true;
-  });
-  if (writing_.empty()) is_laden_.store(false, std::memory_order_relaxed);
-}
-
 void TcpEndpoint::lose(Connection& connection, const std::string& why) noexcept {
   if (connection.is_lost) return;
   connection.is_lost = true;
@@ -210,36 +183,21 @@ void TcpEndpoint::lose(Connection& connection, const std::string& why) noexcept 
   connection.socket = base::Descriptor();
   if (hot_ == &connection) hot_ = nullptr;
   if (connection.chunk != nullptr) chunks_.release(*std::exchange(connection.chunk, nullptr));
-  lost_.push_back(&connection);
+  has_lost_ = true;
   if (context_.peers.peer(connection.rank).has_left.load(std::memory_order_relaxed)) return;
   context_.peers.mark_left(connection.rank, why);
   if (connection.rank != context_.membership.rank)
     context_.bootstrap.report_unreachable(connection.rank, why);
 }
 
-/// What was read with other bytes, and had no room then.
-void TcpEndpoint::read_unread(session::SessionDevice& device) noexcept {
-  for (std::size_t left = unread_.size(); left != 0; --left) {
-    Connection* const each = unread_.front();
-    unread_.erase(unread_.begin());
-    each->is_unread = false;
-    if (each->is_open()) static_cast<void>(read(*each, device));
-  }
-}
-
 /// A goodbye may lie before the end: a peer that has left closes its side.
 void TcpEndpoint::read_broken(session::SessionDevice& device) noexcept {
   for (Connection* each : broken_) {
-    while (each->is_open() && read(*each, device)) {
+    while (each->is_open() && reader_.read(*each, device)) {
     }
     if (each->is_open()) lose(*each, "the connection is broken");
   }
   broken_.clear();
-}
-
-void TcpEndpoint::end_lost(session::SessionDevice& device) noexcept {
-  transfers_.end_lost(device);
-  lost_.clear();
 }
 
 void TcpEndpoint::end_connections_with(int rank, session::SessionDevice& device) noexcept {
@@ -249,12 +207,13 @@ void TcpEndpoint::end_connections_with(int rank, session::SessionDevice& device)
     Connection& connection = *each->second;
     // What it had sent before has come: it has been acknowledged. A rank that goes on all the same is cut
     // off.
-    for (int round = 0; round < kReadsOfTheDeparted && connection.is_open() && read(connection, device);
-         ++round) {
+    for (int round = 0;
+         round < kReadsOfTheDeparted && connection.is_open() && reader_.read(connection, device); ++round) {
     }
     lose(connection, "it has left");
   }
-  end_lost(device);
+  has_lost_ = false;
+  transfers_.end_lost(device);
 }
 
 bool TcpEndpoint::is_carrying() const noexcept {
@@ -301,7 +260,7 @@ AccessResult TcpEndpoint::put(session::Link& link, const RemoteMemory& to, Bytes
 
 void TcpEndpoint::stop() noexcept {
   for (const auto& [peer, connection] : connections_) connection->socket = base::Descriptor();
-  own_end_.reset();
+  connector_.stop();
   hot_ = nullptr;
 }
 

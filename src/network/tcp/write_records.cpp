@@ -32,7 +32,7 @@ bool TcpEndpoint::note(Connection& connection, Output::Result result) noexcept {
     connection.is_broken = true;
     return false;
   }
-  if (!connection.output.is_empty()) write_later(connection);
+  if (!connection.output.is_empty()) writes_.add(connection);
   return result == Output::Result::taken;
 }
 

@@ -12,9 +12,11 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace weft::network::tcp {
@@ -104,6 +106,9 @@ struct Connection {
 
   [[nodiscard]] bool is_open() const noexcept { return static_cast<bool>(socket) && !is_lost; }
 };
+
+/// By rank and device of the peer.
+using Connections = std::map<std::pair<int, std::uint8_t>, std::unique_ptr<Connection>>;
 
 /// The connection of a link that connect() has made.
 [[nodiscard]] inline Connection& connected(const session::Link& link) noexcept {

@@ -3,6 +3,7 @@
 
 #include "network/tcp/connection/output.hpp"
 
+#include <cstdint>
 #include <string>
 
 namespace weft::network::tcp {
@@ -17,6 +18,8 @@ class ConnectionOwner {
   virtual bool note(Connection& connection, Output::Result result) noexcept = 0;
   /// What the connection has to write is written as soon as its socket takes it.
   virtual void write_later(Connection& connection) noexcept = 0;
+  /// The connection with a device of a peer, which is made when there is none. Throws std::bad_alloc.
+  [[nodiscard]] virtual Connection& connection_of(int rank, std::uint8_t device) = 0;
 
  protected:
   ~ConnectionOwner() = default;

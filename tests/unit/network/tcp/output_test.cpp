@@ -1,6 +1,6 @@
 // What waits for a socket: urgent records leave first, and none is broken by another.
-#include "base/descriptor.hpp"
 #include "network/tcp/connection/output.hpp"
+#include "base/descriptor.hpp"
 #include "support/ranks.hpp"
 
 #include <gtest/gtest.h>

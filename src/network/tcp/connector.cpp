@@ -1,18 +1,22 @@
-// Reaching peers: addresses are tried until a greeting has succeeded, and connections of peers are taken.
+#include "network/tcp/connector.hpp"
+
 #include "base/clock.hpp"
 #include "base/system_call.hpp"
 #include "network/session/session_device.hpp"
-#include "network/tcp/tcp_endpoint.hpp"
+#include "network/tcp/connection/transfer_table.hpp"
 
 #include <weft/error.hpp>
 
 #include <sys/epoll.h>
 #include <sys/timerfd.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <limits>
+#include <new>
+#include <string>
 #include <utility>
 
 namespace weft::network::tcp {
@@ -70,12 +74,43 @@ bool send_proof(Attempt& attempt, const Membership& own, session::SessionDevice&
 
 }  // namespace
 
-bool TcpEndpoint::connect(session::Link& link, std::span<const std::byte> address) noexcept try {
-  Connection& connection = connection_of(link.rank, link.device);
-  connection.link = &link;
-  link.address = reinterpret_cast<std::uint64_t>(&connection);
-  if (connection.is_open()) return true;
-  if (link.rank == context_.membership.rank && link.device == index_) {
+void watch_for_input(int epoll, int descriptor, void* what) {
+  epoll_event event{};
+  event.events = EPOLLIN;
+  event.data.ptr = what;
+  if (::epoll_ctl(epoll, EPOLL_CTL_ADD, descriptor, &event) != 0)
+    throw Error("tcp: connections cannot be waited for: " + base::failed_call("epoll_ctl", errno));
+}
+
+Connector::Connector(const EndpointContext& context, std::uint8_t index, ConnectionOwner& owner, int epoll,
+                     Chunks& chunks, RecordReader& reader)
+    : context_(context),
+      index_(index),
+      owner_(owner),
+      epoll_(epoll),
+      chunks_(chunks),
+      reader_(reader),
+      search_timer_(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)) {
+  if (!search_timer_)
+    throw Error("tcp: a device cannot be opened: " + base::failed_call("timerfd_create", errno));
+  watch_for_input(epoll_, inbox_.descriptor(), &inbox_);
+  watch_for_input(epoll_, search_timer_.get(), &search_timer_);
+}
+
+bool Connector::take_event(const void* what, session::SessionDevice& device) noexcept {
+  if (what == &inbox_) {
+    take_accepted(device);
+    return true;
+  }
+  if (what != &search_timer_) return false;
+  std::uint64_t expired = 0;
+  static_cast<void>(!::read(search_timer_.get(), &expired, sizeof expired));
+  searches_are_due_ = true;
+  return true;
+}
+
+bool Connector::begin(Connection& connection, std::span<const std::byte> address) {
+  if (connection.rank == context_.membership.rank && connection.device == index_) {
     connect_to_itself(connection);
     return true;
   }
@@ -87,9 +122,9 @@ bool TcpEndpoint::connect(session::Link& link, std::span<const std::byte> addres
   if (search->addresses.empty()) {
     std::string told;
     for (const Address& each : there->addresses) told += (told.empty() ? "" : ", ") + to_text(each);
-    lose(connection, "it has no address that this rank could try: it tells " +
-                         (told.empty() ? "none" : told) + "; this rank has " + to_text(context_.interfaces) +
-                         " (attribute interface, WEFT_INTERFACE)");
+    owner_.lose(connection, "it has no address that this rank could try: it tells " +
+                                (told.empty() ? "none" : told) + "; this rank has " +
+                                to_text(context_.interfaces) + " (attribute interface, WEFT_INTERFACE)");
     return true;
   }
   connection.search = std::move(search);
@@ -97,12 +132,9 @@ bool TcpEndpoint::connect(session::Link& link, std::span<const std::byte> addres
   if (searching_.size() == 1) set_search_timer(true);
   searches_are_due_ = true;
   return true;
-} catch (const std::exception& error) {
-  context_.log.warn("rank " + std::to_string(link.rank) + " cannot be contacted: " + error.what());
-  return false;
 }
 
-void TcpEndpoint::connect_to_itself(Connection& connection) {
+void Connector::connect_to_itself(Connection& connection) {
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends) != 0)
     throw Error(base::failed_call("socketpair", errno));
@@ -118,7 +150,7 @@ void TcpEndpoint::connect_to_itself(Connection& connection) {
 }
 
 /// The greeting is over.
-void TcpEndpoint::open(Connection& connection, base::Descriptor socket) noexcept try {
+void Connector::open(Connection& connection, base::Descriptor socket) noexcept try {
   connection.chunk = chunks_.take_chunk();
   if (connection.chunk == nullptr) throw std::bad_alloc();
   connection.output.open();
@@ -126,8 +158,8 @@ void TcpEndpoint::open(Connection& connection, base::Descriptor socket) noexcept
   event.events = EPOLLIN;
   event.data.ptr = &connection;
   // One that this rank has opened is there already.
-  if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, socket.get(), &event) != 0 &&
-      (errno != EEXIST || ::epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, socket.get(), &event) != 0))
+  if (::epoll_ctl(epoll_, EPOLL_CTL_ADD, socket.get(), &event) != 0 &&
+      (errno != EEXIST || ::epoll_ctl(epoll_, EPOLL_CTL_MOD, socket.get(), &event) != 0))
     throw Error(base::failed_call("epoll_ctl", errno));
   connection.socket = std::move(socket);
   connection.search.reset();
@@ -138,10 +170,10 @@ void TcpEndpoint::open(Connection& connection, base::Descriptor socket) noexcept
            std::to_string(connection.device) + " of rank " + std::to_string(connection.rank);
   });
 } catch (const std::exception& error) {
-  lose(connection, std::string("its connection cannot be used: ") + error.what());
+  owner_.lose(connection, std::string("its connection cannot be used: ") + error.what());
 }
 
-void TcpEndpoint::take_accepted(session::SessionDevice& device) noexcept {
+void Connector::take_accepted(session::SessionDevice& device) noexcept {
   for (Accepted* each = inbox_.take_all(); each != nullptr;) {
     std::unique_ptr<Accepted> accepted(each);
     each = each->next;
@@ -155,9 +187,9 @@ void TcpEndpoint::take_accepted(session::SessionDevice& device) noexcept {
 
 /// When both sides connect at a time, the connection of the lower one stays, once it has got beyond the
 /// kernel's part: it may be the only way that a firewall leaves.
-void TcpEndpoint::adopt(std::unique_ptr<Accepted> accepted, session::SessionDevice& device) {
+void Connector::adopt(std::unique_ptr<Accepted> accepted, session::SessionDevice& device) {
   const Introduction& from = accepted->introduction;
-  Connection& connection = connection_of(static_cast<int>(from.from_rank), from.from_device);
+  Connection& connection = owner_.connection_of(static_cast<int>(from.from_rank), from.from_device);
   if (connection.is_lost) return;
   const bool is_lower = std::pair{context_.membership.rank, int{index_}} <
                         std::pair{static_cast<int>(from.from_rank), int{from.from_device}};
@@ -179,22 +211,22 @@ void TcpEndpoint::adopt(std::unique_ptr<Accepted> accepted, session::SessionDevi
   connection.stream.send_first(std::as_bytes(std::span(&answer, 1)));
   open(connection, std::move(accepted->socket));
   // Its hello has come with its proof, and that of this device leaves with the answer.
-  static_cast<void>(read(connection, device));
+  static_cast<void>(reader_.read(connection, device));
   if (connection.is_open() && connection.link != nullptr) device.contacts().serve_now(*connection.link);
   if (connection.is_open() && connection.stream.has_first()) {
     if (!connection.stream.flush(connection.socket.get()))
-      return lose(connection, "the connection is broken");
-    if (connection.stream.has_kept()) write_later(connection);
+      return owner_.lose(connection, "the connection is broken");
+    if (connection.stream.has_kept()) owner_.write_later(connection);
   }
 }
 
-void TcpEndpoint::set_search_timer(bool on) noexcept {
+void Connector::set_search_timer(bool on) noexcept {
   const timespec time{0, on ? kBetweenLooks : 0};
   const itimerspec repeated{time, time};
   static_cast<void>(::timerfd_settime(search_timer_.get(), 0, &repeated, nullptr));
 }
 
-void TcpEndpoint::search_on() noexcept {
+void Connector::search_on() noexcept {
   if (!std::exchange(searches_are_due_, false)) return;
   const std::int64_t now = base::now_ns();
   const bool is_tick = now >= next_tick_;
@@ -213,21 +245,20 @@ void TcpEndpoint::search_on() noexcept {
       }
       if (each->search != nullptr) search_on(*each, now, is_tick);
     } catch (const std::exception& error) {
-      lose(*each, std::string("it cannot be contacted: ") + error.what());
+      owner_.lose(*each, std::string("it cannot be contacted: ") + error.what());
     }
     return each->search == nullptr;
   });
   if (searching_.empty()) set_search_timer(false);
 }
 
-/// Something has come over one of the connections that are tried.
-void TcpEndpoint::advance(Connection& connection, session::SessionDevice& device) noexcept {
+void Connector::advance(Connection& connection, session::SessionDevice& device) noexcept {
   Search& search = *connection.search;
   for (std::size_t index = 0; index < search.attempts.size();) {
     const bool goes_on = go_on(connection, search.attempts[index], device);
     if (connection.search == nullptr) {  // it is open, or lost
       // The peer's hello comes with its answer.
-      if (connection.is_open()) static_cast<void>(read(connection, device));
+      if (connection.is_open()) static_cast<void>(reader_.read(connection, device));
       return;
     }
     if (goes_on) {
@@ -240,13 +271,13 @@ void TcpEndpoint::advance(Connection& connection, session::SessionDevice& device
 }
 
 /// `is_tick`: not only because something has come.
-void TcpEndpoint::search_on(Connection& connection, std::int64_t now, bool is_tick) noexcept {
+void Connector::search_on(Connection& connection, std::int64_t now, bool is_tick) noexcept {
   Search& search = *connection.search;
   const bool looks = is_tick && search.begun != 0 && now >= search.next_look;
   if (looks) search.next_look = now + kTurn;
   if (looks ? context_.peers.has_left(connection.rank)
             : context_.peers.peer(connection.rank).has_left.load(std::memory_order_relaxed))
-    return lose(connection, "it has left");
+    return owner_.lose(connection, "it has left");
   if (search.begun == 0) return;
   // Who has accepted a connection is there; it may be stopped, or compute for long.
   const auto is_waiting =
@@ -260,8 +291,8 @@ void TcpEndpoint::search_on(Connection& connection, std::int64_t now, bool is_ti
   if (now > search.deadline)
     for (const Attempt& each : search.attempts) note_fault(search, each.address, "no answer");
   if (now > search.deadline)
-    return lose(connection, "none of its addresses can be reached: " +
-                                (search.faults.empty() ? "they do not answer" : search.faults));
+    return owner_.lose(connection, "none of its addresses can be reached: " +
+                                       (search.faults.empty() ? "they do not answer" : search.faults));
   if (now < search.next_time && (!search.attempts.empty() || search.next == 0)) return;
   if (is_waiting != search.attempts.end() && now < is_waiting->established + kTimeToAnswer) return;
   if (search.next == search.addresses.size()) {
@@ -275,7 +306,7 @@ void TcpEndpoint::search_on(Connection& connection, std::int64_t now, bool is_ti
   begin_next(connection);
 }
 
-void TcpEndpoint::begin_next(Connection& connection) noexcept {
+void Connector::begin_next(Connection& connection) noexcept {
   Search& search = *connection.search;
   const Address& address = search.addresses[search.next++];
   Attempt attempt;
@@ -286,15 +317,15 @@ void TcpEndpoint::begin_next(Connection& connection) noexcept {
   watch_attempt(connection, search.attempts.back(), EPOLL_CTL_ADD, EPOLLOUT);
 }
 
-void TcpEndpoint::watch_attempt(Connection& connection, const Attempt& attempt, int operation,
-                                std::uint32_t for_what) noexcept {
+void Connector::watch_attempt(Connection& connection, const Attempt& attempt, int operation,
+                              std::uint32_t for_what) noexcept {
   epoll_event event{};
   event.events = for_what;
   event.data.ptr = &connection;
-  static_cast<void>(::epoll_ctl(epoll_.get(), operation, attempt.socket.get(), &event));
+  static_cast<void>(::epoll_ctl(epoll_, operation, attempt.socket.get(), &event));
 }
 
-bool TcpEndpoint::go_on(Connection& connection, Attempt& attempt, session::SessionDevice& device) noexcept {
+bool Connector::go_on(Connection& connection, Attempt& attempt, session::SessionDevice& device) noexcept {
   Search& search = *connection.search;
   const auto fail = [&](const std::string& why) {
     note_fault(search, attempt.address, why);
@@ -348,7 +379,7 @@ bool TcpEndpoint::go_on(Connection& connection, Attempt& attempt, session::Sessi
         connection.stream = std::move(attempt.stream);
         set_options(socket.get(), own.peer_timeout);
         open(connection, std::move(socket));
-        if (connection.stream.has_kept()) write_later(connection);
+        if (connection.stream.has_kept()) owner_.write_later(connection);
         if (connection.is_open()) device.contacts().hello_has_left(*connection.link, told);
         return false;
       }
