@@ -236,7 +236,7 @@ inline bool Receiver::receive_reply_slot(ReceiveLane& lane, Sink& sink) noexcept
     publish_credit(lane, head);
   while (count < limit) {
     Slot& slot = lane.ring.slots[head & lane.ring.mask];
-    // Pairs with the release in detail::try_post_slot and send_slots().
+    // Pairs with the release in detail::try_post_slot and SendLanes::send().
     const std::uint64_t header = slot.header.load(std::memory_order_acquire);
     if (header == 0 && is_due) [[unlikely]] {
       is_due = false;
