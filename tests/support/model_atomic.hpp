@@ -9,6 +9,7 @@
 // order of execution is the single order of these accesses. Fences are not modelled.
 #pragma once
 
+#include <setjmp.h>
 #include <ucontext.h>
 #include <algorithm>
 #include <array>
@@ -67,13 +68,14 @@ class Schedule {
       ::getcontext(&fiber->context);
       fiber->context.uc_stack.ss_sp = fiber->stack.data();
       fiber->context.uc_stack.ss_size = fiber->stack.size();
-      fiber->context.uc_link = &main_;
+      fiber->context.uc_link = nullptr;  // enter() returns nowhere
       ::makecontext(&fiber->context, reinterpret_cast<void (*)()>(&Schedule::enter), 0);
       fibers_.push_back(std::move(fiber));
       views_[index + 1] = views_[0];
     }
+    std::vector<std::size_t> alive;
     for (std::size_t step = 0;; ++step) {
-      std::vector<std::size_t> alive;
+      alive.clear();
       for (std::size_t index = 0; index < fibers_.size(); ++index)
         if (!fibers_[index]->ended) alive.push_back(index);
       if (alive.empty()) break;
@@ -82,7 +84,7 @@ class Schedule {
         break;
       }
       running_ = alive[random_() % alive.size()] + 1;
-      ::swapcontext(&main_, &fibers_[running_ - 1]->context);
+      resume(*fibers_[running_ - 1]);
       running_ = 0;
     }
     for (std::size_t index = 0; index < fibers_.size(); ++index) views_[0].join(views_[index + 1]);
@@ -110,7 +112,7 @@ class Schedule {
 
   // For Atomic and Cell.
   void preempt() {
-    if (running_ != 0) ::swapcontext(&fibers_[running_ - 1]->context, &main_);
+    if (running_ != 0) suspend(*fibers_[running_ - 1]);
   }
   [[nodiscard]] std::size_t thread() const { return running_; }
   [[nodiscard]] View& view() { return views_[running_]; }
@@ -133,9 +135,11 @@ class Schedule {
 
  private:
   struct Fiber {
-    ucontext_t context{};
+    ucontext_t context{};  // to begin with
+    ::jmp_buf suspended{};
     std::vector<char> stack;
     std::function<void()> body;
+    bool has_begun = false;
     bool ended = false;
   };
   static void enter() {
@@ -143,11 +147,22 @@ class Schedule {
     Fiber& fiber = *schedule.fibers_[schedule.running_ - 1];
     fiber.body();
     fiber.ended = true;
+    ::_longjmp(schedule.main_, 1);
+  }
+  // swapcontext() would make a system call for the mask of signals each time, which takes most of a step.
+  [[gnu::noinline]] void resume(Fiber& fiber) {
+    if (::_setjmp(main_) != 0) return;
+    if (fiber.has_begun) ::_longjmp(fiber.suspended, 1);
+    fiber.has_begun = true;
+    ::setcontext(&fiber.context);
+  }
+  [[gnu::noinline]] void suspend(Fiber& fiber) {
+    if (::_setjmp(fiber.suspended) == 0) ::_longjmp(main_, 1);
   }
 
   std::mt19937_64 random_;
   const Weaken weaken_;
-  ucontext_t main_{};
+  ::jmp_buf main_{};
   std::vector<std::unique_ptr<Fiber>> fibers_;
   std::size_t running_ = 0;
   std::array<View, kThreads> views_;
@@ -185,7 +200,7 @@ class Atomic {
     if (schedule().choose(2) == 0) index = seen + schedule().choose(newest - seen + 1);
     seen = static_cast<std::uint32_t>(index);
     const T value = history_[index].value;
-    if (schedule().acquires(order)) view.join(View(history_[index].released));
+    if (schedule().acquires(order)) view.join(history_[index].released);
     schedule().tick();
     return value;
   }
@@ -209,6 +224,10 @@ class Atomic {
   T fetch_or(T value, std::memory_order order) {
     schedule().preempt();
     return modify(order, [&](T old) { return static_cast<T>(old | value); });
+  }
+  T fetch_and(T value, std::memory_order order) {
+    schedule().preempt();
+    return modify(order, [&](T old) { return static_cast<T>(old & value); });
   }
   bool compare_exchange_strong(T& expected, T desired, std::memory_order success, std::memory_order failure) {
     schedule().preempt();
@@ -255,17 +274,16 @@ class Atomic {
   template <class Change>
   T modify(std::memory_order order, const Change& change) {
     const T old = history_.back().value;
-    const View inherited = history_.back().released;
-    if (schedule().acquires(order)) schedule().view().join(inherited);
+    if (schedule().acquires(order)) schedule().view().join(history_.back().released);
     schedule().tick();
-    append(change(old), order, &inherited);
+    append(change(old), order, &history_.back().released);
     return old;
   }
   void fail(T& expected, std::memory_order order) {
     expected = history_.back().value;
     View& view = schedule().view();
     view.seen_of(location_) = static_cast<std::uint32_t>(history_.size() - 1);
-    if (schedule().acquires(order)) view.join(View(history_.back().released));
+    if (schedule().acquires(order)) view.join(history_.back().released);
     schedule().tick();
   }
 
