@@ -5,11 +5,15 @@ import os
 import re
 import subprocess
 import sys
+import unittest
 
 WEFT = os.path.join(os.environ["WEFTDEV_BIN_DIR"], "weft")
 HANG_GUARD = 240  # seconds; generous, no test waits for it to pass
 # For programs whose ranks live in one process: reports are switched off for jobs of several (tests/CMakeLists.txt).
 RACE_REPORTS = {"TSAN_OPTIONS": os.environ.get("TSAN_OPTIONS", "").replace("report_bugs=0:", "")}
+# The tier quick looks at a part of what some tests vary, and the tier full at all of it: tests/CMakeLists.txt registers these twice.
+BRIEF = os.environ.get("WEFTDEV_BRIEF") == "1"
+thorough = unittest.skipIf(BRIEF, "for the tier full")
 FOREIGN = ("WEFT_", "PMI", "SLURM_", "OMPI_")
 
 
@@ -19,6 +23,11 @@ def environment(**changes):
             if not key.startswith(FOREIGN)}
     kept.update(changes)
     return kept
+
+
+def first(cases, count=1):
+    """All cases, or where the test is to be brief the first of them."""
+    return cases[:count] if BRIEF else cases
 
 
 @contextlib.contextmanager

@@ -9,7 +9,7 @@ import time
 import unittest
 
 import weft_hosts
-from weft_job import HANG_GUARD, program
+from weft_job import BRIEF, HANG_GUARD, program, thorough
 
 RANK = program("hosts_rank")
 TRAFFIC = (program("failure_rank"), "traffic")
@@ -44,7 +44,7 @@ class HostFailuresTest(weft_hosts.TestCase):
 
     def test_a_rank_that_is_killed_is_noticed_by_all(self):
         # Several times: the bootstrap and the launcher learn of the end over different connections.
-        for network in ("tcp", "mixed") * 3:
+        for network in ("tcp", "mixed") * (1 if BRIEF else 3):
             with self.subTest(network=network):
                 job, processes = self.start_traffic(network)
                 time.sleep(0.2)
@@ -55,6 +55,7 @@ class HostFailuresTest(weft_hosts.TestCase):
                 self.assertIn(f"1 of 4 ranks failed: rank 2 (pid {processes[2]} on h2) was killed by signal 9 (SIGKILL)", err)
                 self.expect_nothing_left()
 
+    @thorough
     def test_a_host_whose_link_is_down_is_given_up_in_time(self):
         job, _ = self.start_traffic("mixed")
         time.sleep(0.2)
@@ -84,6 +85,7 @@ class HostFailuresTest(weft_hosts.TestCase):
         self.end(job)
         self.expect_nothing_left()
 
+    @thorough
     def test_signals_reach_all_ranks(self):
         job = self.hosts.launch("--timeout", HANG_GUARD, "--hosts", self.hosts.names(1), "sh", "-c",
                                 "trap 'echo got it; exit 0' TERM; echo ready; while :; do sleep 0.05; done")
@@ -110,6 +112,7 @@ class HostFailuresTest(weft_hosts.TestCase):
         self.assertEqual((job.returncode, err), (0, ""), out)
         self.assertEqual(out.count("messages on\n"), 4)
 
+    @thorough
     def test_a_slow_link_is_no_failure(self):
         self.hosts.hosts[1].run("tc", "qdisc", "add", "dev", "eth0", "root", "tbf", "rate", "20mbit", "burst", "32kbit", "latency", "400ms")
         try:
@@ -118,6 +121,7 @@ class HostFailuresTest(weft_hosts.TestCase):
             self.hosts.hosts[1].run("tc", "qdisc", "del", "dev", "eth0", "root")
         self.assertEqual((result.returncode, result.stderr), (0, ""))
 
+    @thorough
     def test_connections_that_are_reset_end_in_a_verdict_of_the_launcher(self):
         job = self.hosts.launch("--timeout", HANG_GUARD, "--hosts", "h0:1,h1:1", RANK, "ring", "--seconds", 60, WEFT_NETWORK="tcp",
                                 WEFT_LOG="tcp=info")

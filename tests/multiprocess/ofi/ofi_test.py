@@ -6,7 +6,7 @@ import re
 import subprocess
 import unittest
 
-from weft_job import HANG_GUARD, WEFT, environment, program, run, shared_memory
+from weft_job import HANG_GUARD, WEFT, environment, first, program, run, shared_memory
 
 PROVIDERS = ["tcp;ofi_rxm", "shm"]
 
@@ -39,7 +39,7 @@ class OfiTest(unittest.TestCase):
     def test_a_token_goes_round(self):
         ring = os.path.join(os.environ["WEFTDEV_BIN_DIR"], "example-ring")
         for provider in PROVIDERS:
-            for ranks in (1, 2, 4):
+            for ranks in first((2, 1, 4)):
                 with self.subTest(provider=provider, ranks=ranks):
                     result = self.run_on(provider, ranks, ring)
                     self.assertEqual((result.returncode, result.stdout, result.stderr), (0, f"{1000 * ranks} hops\n", ""))

@@ -2,7 +2,7 @@
 
 import unittest
 
-from weft_job import environment, program, run, shared_memory
+from weft_job import environment, first, program, run, shared_memory
 
 RANK = program("one_sided_rank")
 PATHS = ("auto", "message")
@@ -22,7 +22,7 @@ class OneSided(unittest.TestCase):
         return result
 
     def test_every_rank_reaches_every_rank(self):
-        for ranks in (1, 2, 4, 8):
+        for ranks in first((4, 1, 2, 8)):
             for path in PATHS:
                 for memory, by in (("allocated", "map"), ("allocated", "key"), ("registered", "key")):
                     with self.subTest(ranks=ranks, path=path, memory=memory, by=by):

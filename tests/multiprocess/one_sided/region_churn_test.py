@@ -3,7 +3,7 @@
 import resource
 import unittest
 
-from weft_job import environment, program, run
+from weft_job import environment, first, program, run, thorough
 
 RANK = program("region_churn_rank")
 
@@ -14,7 +14,7 @@ class RegionChurn(unittest.TestCase):
         self.assertEqual(result.returncode, 0, f"{result.stdout}\n{result.stderr}")
 
     def test_mappings_and_descriptors_level_off(self):
-        for ranks in (1, 2, 3):
+        for ranks in first((2, 1, 3)):
             for path in ("auto", "message"):
                 with self.subTest(ranks=ranks, path=path):
                     self.succeeds(ranks, "churn", WEFT_ONE_SIDED=path)
@@ -25,6 +25,7 @@ class RegionChurn(unittest.TestCase):
     def test_accesses_that_race_with_the_release_never_fault(self):
         self.succeeds(2, "race", "--rounds", "30")
 
+    @thorough
     def test_more_regions_than_mappings_are_reached_all_the_same(self):
         with open("/proc/sys/vm/max_map_count", encoding="ascii") as file:
             most = int(file.read())

@@ -10,6 +10,7 @@ import unittest
 import xml.dom.minidom
 
 from perf import SHORT, perf
+from weft_job import thorough
 
 
 def tables(page):
@@ -74,6 +75,7 @@ class ReportTest(unittest.TestCase):
                          {"matched at window 1 against size": 2, "matched at window 16 against size": 2, "matched at 0 bytes against window": 2,
                           "matched against window": 2, "matched at 1024 bytes against window": 2})
 
+    @thorough
     def test_threads_become_curves(self):
         names = "rate-threads-1/weft-am,rate-threads-2/weft-am,rate-shared-2/weft-am,threads-1/weft,threads-2/weft,shared-2/weft,pairs-1/weft-am,pairs-2/weft-am"
         self.assertEqual(self.curves("--only", names),

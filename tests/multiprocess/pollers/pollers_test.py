@@ -28,11 +28,12 @@ class Pollers(unittest.TestCase):
             self.assertEqual(result.stderr, "")
 
     def test_every_number_of_threads_window_and_sharing_ends_on_two_cores(self):
-        for threads in (1, 2, 4):
-            for window in (1, 64):
+        for threads in weft_job.first((4, 2, 1)):
+            for window in weft_job.first((64, 1)):
                 for devices in ("own", "one"):
                     self.play(2, threads, window, devices)
 
+    @weft_job.thorough
     def test_sixteen_threads_of_four_ranks_end_on_two_cores(self):
         for window in (1, 64):
             for devices in ("own", "one"):

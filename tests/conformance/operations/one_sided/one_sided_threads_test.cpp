@@ -194,7 +194,7 @@ TEST_P(OneSidedThreads, access_a_region_that_is_released_again_and_again) {
         ++(outcome == Outcome::ok ? ok : refused);
       }
     });
-  for (int use = 0; use < 60; ++use) {
+  for (int use = 0; use < 25; ++use) {
     auto target = std::make_unique<Target>(ranks.runtime(1), setting(), kBlock);
     {
       const std::lock_guard lock(mutex);
