@@ -13,7 +13,7 @@ function(weft_task_bench target folder)
   add_executable(${target} ${sources})
   weft_target_defaults(${target})
   target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/apps/task_bench")
-  target_link_libraries(${target} PRIVATE ${target}-core weft-parcel)
+  target_link_libraries(${target} PRIVATE ${target}-core weft_parcelports)
 endfunction()
 
 if(NOT WEFT_TASK_BENCH_DIR)

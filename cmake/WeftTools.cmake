@@ -14,7 +14,7 @@ function(weft_tool core)
     list(APPEND patterns "${PROJECT_SOURCE_DIR}/tools/${folder}/*.cpp")
   endforeach()
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${patterns})
-  list(FILTER sources EXCLUDE REGEX "/(main[.]cpp|perf/plugins/.*|study/peers/.*)$")
+  list(FILTER sources EXCLUDE REGEX "/(main[.]cpp|perf/plugins/.*|study/(peers|parcelports)/.*)$")
   add_library(${core} STATIC ${sources})
   weft_target_defaults(${core})
   target_link_libraries(${core} PUBLIC weft_internal weft_tools_common)
@@ -48,7 +48,7 @@ weft_program(weft-perf weft-perf weft_perf_core "${PROJECT_SOURCE_DIR}/tools/per
 
 weft_tool(weft_study_core study)
 target_compile_options(weft_study_core PRIVATE ${weft_perf_alignment})
-target_link_libraries(weft_study_core PUBLIC weft_perf_core weft-parcel "${WEFT_NETTLE_LIBRARY}")
+target_link_libraries(weft_study_core PUBLIC weft_perf_core weft_parcelports "${WEFT_NETTLE_LIBRARY}")
 weft_program(weft-study weft-study weft_study_core "${PROJECT_SOURCE_DIR}/tools/study/main.cpp")
 
 include(WeftPerfPlugins)

@@ -14,6 +14,7 @@
 
 #include <core.h>
 #include "job.hpp"
+#include "study/parcelports/parcelports.hpp"
 
 namespace {
 
@@ -40,6 +41,7 @@ void run(int argc, char** argv) {
   std::vector<char*> arguments(argv, argv + argc);
   const std::string options = take_parcel_options(arguments);
   const App app(static_cast<int>(arguments.size()), arguments.data());
+  weft::parcel::ports::register_all();
   weft::parcel::Runtime runtime({.text = options});
   if (runtime.rank() == 0) app.display();
   weft::task_bench::Job job(runtime, app.graphs);

@@ -14,7 +14,7 @@
 #include <set>
 #include <utility>
 
-#include "parcel/rank_comparison.hpp"
+#include "parcel/selection/rank_comparison.hpp"
 
 namespace weft::parcel {
 

@@ -11,8 +11,8 @@ import layers
 ROOT = Path(os.environ.get("WEFTDEV_SOURCE_DIR", Path(__file__).resolve().parents[2]))
 NORMAL_LENGTH = 400
 GREATEST_LENGTH = 600
-# Rows of the table that stand for a file, and why: it chooses among what lies beside it. None may be added.
-SINGLE_FILES = ["src/parcel/runtime/parcel_runtime.cpp"]
+# Rows of the table that stand for a file: none may be added.
+SINGLE_FILES = []
 COUNTED_SUFFIXES = layers.SOURCE_SUFFIXES | {".py", ".sh", ".cmake"}
 
 TABLE = """

@@ -8,7 +8,7 @@
 #include <array>
 #include <cstdint>
 
-#include "parcel/connections/wake_count.hpp"
+#include <weft/parcel/ports/wake_count.hpp>
 
 namespace weft {
 namespace {

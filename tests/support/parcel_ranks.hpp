@@ -10,8 +10,11 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
+
+#include "study/parcelports/parcelports.hpp"
 
 namespace weft::test {
 
@@ -21,7 +24,7 @@ struct ParcelSettings {
   parcel::Aggregation aggregation;
   unsigned workers = 1;
   unsigned devices = 1;
-  parcel::PortKind port = parcel::PortKind::weft;
+  std::string_view port = "weft";
   const char* text = "";  ///< further options
 };
 
@@ -36,12 +39,13 @@ inline bool is_rank_of_mpi() {
 /// of the ranks, and `main` runs once; not at all when the job has another number of ranks.
 inline void run_parcel_ranks(int ranks, const ParcelSettings& settings,
                              const std::function<void(parcel::Runtime&)>& main) {
+  parcel::ports::register_all();
   const parcel::RuntimeOptions options{.text = settings.text,
                                        .port = settings.port,
                                        .workers = settings.workers,
                                        .aggregation = settings.aggregation,
                                        .devices = settings.devices};
-  if (settings.port == parcel::PortKind::mpi) {
+  if (settings.port.starts_with("mpi")) {
     parcel::Runtime runtime(options);
     if (runtime.size() == ranks) main(runtime);
     return;

@@ -21,27 +21,6 @@ enum class Aggregation : std::uint8_t {
   queued,
 };
 
-enum class PortKind : std::uint8_t {
-  weft,  ///< over weft, by whatever network it has
-  tcp,   ///< over sockets, by Asio
-  mpi,   ///< over the MPI library of whoever has started the job
-};
-
-/// How a message travels through the parcelport.
-enum class Protocol : std::uint8_t {
-  automatic,     ///< one_post over weft, sendrecv over MPI
-  one_post,      ///< weft: an active message, or one multipart message with all chunks
-  put_sendrecv,  ///< weft: an active message with a header, then sends with tags
-  sendrecv,      ///< weft and MPI: a send with a header, then sends with tags
-  original,      ///< MPI: headers of 512 bytes, and messages that give tags back
-};
-
-/// What tells that an operation of weft has ended (Protocol::put_sendrecv and sendrecv).
-enum class CompletionKind : std::uint8_t { queue, synchronizer };
-
-/// Whether something is there once for all, or for each that uses it.
-enum class Sharing : std::uint8_t { shared, own };
-
 /// Who moves communication over weft.
 enum class Progress : std::uint8_t {
   workers,  ///< workers, between tasks
@@ -51,9 +30,12 @@ enum class Progress : std::uint8_t {
 };
 
 struct RuntimeOptions {
-  /// Any of the options below as text, "aggregation=queued,workers=2", which then come before these.
+  /// Any of the options below, and of the parcelport's own, as text, "port=tcp,workers=2", which then come
+  /// before these.
   std::string_view text{};
-  PortKind port = PortKind::weft;
+  /// The parcelport: "weft", over whatever network weft has, or one that was registered
+  /// (ports/parcelport_kind.hpp).
+  std::string_view port = "weft";
   /// Worker threads, 1 to 256; 0: the processors of this process, shared by the ranks of its host.
   unsigned workers = 0;
   Aggregation aggregation = Aggregation::adaptive;
@@ -68,13 +50,6 @@ struct RuntimeOptions {
   /// Bytes of the stack of a task, 64 KiB to 1 GiB. What is not touched takes no memory. A task that is
   /// waited for may begin on the stack of the one who waits while half of it is left.
   std::size_t stack = 1 << 20;
-  Protocol protocol = Protocol::automatic;
-  CompletionKind header_completion = CompletionKind::queue;
-  CompletionKind followup_completion = CompletionKind::queue;
-  /// Whether what follows a header goes over the devices of headers, or over as many devices of its own.
-  Sharing followup_devices = Sharing::shared;
-  /// Whether messages whose next post the transport has pushed back wait together, or each for its worker.
-  Sharing retries = Sharing::shared;
   Progress progress = Progress::workers;
   /// Bytes of parcels, arrays included, that wait or are under way to other ranks: while there are so many,
   /// a task that sends more is suspended (a thread that is no worker sleeps). 1 to 2^50.
@@ -84,8 +59,6 @@ struct RuntimeOptions {
   std::size_t pace = std::size_t{1} << 20;
   /// Distinguishes the runtimes that a process has at a time, up to 50 bytes, equal on all ranks.
   std::string_view name{};
-  /// The MPI library's file for PortKind::mpi; empty: the program's own, or the one of the launcher.
-  std::string_view mpi_library{};
 };
 
 }  // namespace weft::parcel

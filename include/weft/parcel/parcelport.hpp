@@ -123,6 +123,8 @@ class WEFT_API Parcelport {
   /// Ends park() in all threads. Any thread.
   virtual void wake() noexcept = 0;
   [[nodiscard]] virtual bool has_failed(int rank) const noexcept = 0;
+  /// Its own options with their values, for Runtime::description(): "retries=own,devices=2"; or nothing.
+  [[nodiscard]] virtual std::string description() const { return {}; }
   /// The runtime of weft that carries the messages; nullptr for other transports.
   [[nodiscard]] virtual weft::Runtime* transport() noexcept { return nullptr; }
 };

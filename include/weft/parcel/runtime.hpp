@@ -84,7 +84,7 @@ class WEFT_API Runtime {
   /// Rank of an in-process job, or of a simulated one (the loopback parcelport), for tests.
   Runtime(InProcessJob& job, int rank, const RuntimeOptions& options = {});
   Runtime(sim::Simulation& simulation, int rank, const RuntimeOptions& options = {});
-  /// Over a parcelport of the program's own.
+  /// Over a parcelport of the program's own; RuntimeOptions::port, devices and progress are not its.
   Runtime(std::unique_ptr<Parcelport> port, const RuntimeOptions& options = {});
   ~Runtime();  // ends the program with one line when it is called by a task of the runtime
   Runtime(const Runtime&) = delete;
@@ -99,7 +99,7 @@ class WEFT_API Runtime {
   [[nodiscard]] Parcelport& port() noexcept;
   [[nodiscard]] bool has_failed(int rank) const noexcept;
   [[nodiscard]] ParcelCounters counters() const noexcept;
-  /// "port=weft,protocol=onepost,..." with every option that has an effect.
+  /// "port=weft,aggregation=adaptive,..." with every option that has an effect.
   [[nodiscard]] std::string description() const;
 
   /// Calls the action on the rank, 0 to size() - 1 (weft::Error otherwise), and returns the future of its
@@ -136,10 +136,11 @@ class WEFT_API Runtime {
   [[nodiscard]] std::shared_ptr<detail::RuntimeLink> link() const noexcept;
 
  private:
+  void start(std::unique_ptr<Parcelport> port, RuntimeOptions options);
   template <class A, class Values>
   Future<detail::ResultOf<A>> call_here(Values values);
 
-  detail::Core* core_;  // kept for a while after the end: a thread that still calls is told
+  detail::Core* core_ = nullptr;  // kept for a while after the end: a thread that still calls is told
   int rank_ = 0;
   int size_ = 1;
 };

@@ -18,10 +18,10 @@ constexpr std::int64_t kMostBatches = 1024;
 
 thread_local int calls_of_ports = 0;
 
-RuntimeOptions with_own_texts(RuntimeOptions options, const std::string& name, const std::string& library) {
+RuntimeOptions with_own_texts(RuntimeOptions options, const std::string& name, const std::string& port) {
   options.text = {};
   options.name = name;
-  options.mpi_library = library;
+  options.port = port;
   return options;
 }
 
@@ -37,8 +37,8 @@ bool InsidePort::is_here() noexcept { return calls_of_ports != 0; }
 Core::Core(Runtime& runtime, std::unique_ptr<Parcelport> port, const RuntimeOptions& options)
     : runtime_(runtime),
       name_(options.name),
-      mpi_library_(options.mpi_library),
-      options_(with_own_texts(options, name_, mpi_library_)),
+      port_name_(options.port),
+      options_(with_own_texts(options, name_, port_name_)),
       port_(std::move(port)),
       rank_(port_->rank()),
       size_(port_->size()),

@@ -129,7 +129,7 @@ class Core final : public Receiver, private BackgroundWork {
 
   Runtime& runtime_;
   const std::string name_;  // what options_ refers to
-  const std::string mpi_library_;
+  const std::string port_name_;
   const RuntimeOptions options_;
   std::unique_ptr<Parcelport> port_;
   const int rank_;

@@ -8,21 +8,14 @@
 #include <algorithm>
 #include <cstdio>
 #include <memory>
-#include <span>
 #include <string>
-#include <string_view>
 #include <utility>
 
 #include "parcel/action_registry.hpp"
-#include "parcel/connections/connection_port.hpp"
-#include "parcel/option_text.hpp"
-#include "parcel/ports/mpi/mpi_two_sided.hpp"
-#include "parcel/ports/tcp/tcp_port.hpp"
-#include "parcel/ports/weft/weft_port.hpp"
-#include "parcel/ports/weft/weft_two_sided.hpp"
-#include "parcel/rank_comparison.hpp"
 #include "parcel/runtime/core.hpp"
 #include "parcel/runtime/ended_cores.hpp"
+#include "parcel/selection/open_port.hpp"
+#include "parcel/selection/option_text.hpp"
 
 namespace weft::parcel {
 
@@ -37,56 +30,12 @@ unsigned default_workers(Parcelport& port) {
   return static_cast<unsigned>(std::clamp(processors, 1, 256));
 }
 
-std::unique_ptr<detail::Core> make_core(Runtime& runtime, std::unique_ptr<Parcelport> port,
-                                        RuntimeOptions options) {
-  if (options.workers == 0) options.workers = default_workers(*port);
-  return std::make_unique<detail::Core>(runtime, std::move(port), options);
-}
-
-/// The runtime of weft below, whose name is not one of the program's own. `arguments`: what else it is made
-/// of. Throws weft::Error, which says what to do when this process has one of the name.
-template <class... Arguments>
-std::unique_ptr<weft::Runtime> make_transport(const RuntimeOptions& options, Arguments&&... arguments) {
-  std::string name = "weft-parcel";
-  if (!options.name.empty()) name.append("/").append(options.name);
-  try {
-    return std::make_unique<weft::Runtime>(std::forward<Arguments>(arguments)...,
-                                           weft::RuntimeOptions{.name = name});
-  } catch (const Error& error) {
-    const std::string_view what = error.what();
-    if (what.find(name) == what.npos || what.find("is open in this process") == what.npos) throw;
-    std::string text = "a parcel runtime ";
-    if (options.name.empty())
-      text.append("without a name");
-    else
-      text.append("of the name \"").append(options.name).append("\"");
-    throw Error(
-        text.append(" is open in this process: give each its own weft::parcel::RuntimeOptions::name, "
-                    "equal on all ranks, or destroy the first one before"));
-  }
-}
-
-std::unique_ptr<Parcelport> make_port(std::unique_ptr<weft::Runtime> runtime, const RuntimeOptions& options) {
-  agree_on_options(options, runtime->size(),
-                   [&runtime](Bytes mine, std::span<std::byte> all) { runtime->allgather(mine, all); });
-  if (options.port == PortKind::tcp) return make_tcp_port(std::move(runtime), options);
-  if (options.protocol == Protocol::one_post) return make_weft_port(std::move(runtime), options);
-  return make_connection_port(make_weft_two_sided(std::move(runtime), options), options);
-}
-std::unique_ptr<Parcelport> make_port(const RuntimeOptions& given) {
-  const RuntimeOptions options = parsed(given);
-  if (options.port != PortKind::mpi) return make_port(make_transport(options), options);
-  auto port = make_mpi_two_sided(options);
-  agree_on_options(options, port->size(),
-                   [&port](Bytes mine, std::span<std::byte> all) { port->allgather(mine, all); });
-  return make_connection_port(std::move(port), options);
-}
 template <class Job>
-std::unique_ptr<Parcelport> make_port_in(Job& job, int rank, const RuntimeOptions& given) {
-  const RuntimeOptions options = parsed(given);
-  if (options.port == PortKind::mpi)
-    throw Error("parcel option port=mpi: its ranks are those of MPI, not ranks of one process");
-  return make_port(make_transport(options, job, rank), options);
+Transport transport_in(Job& job, int rank) {
+  return {[&job, rank](const weft::RuntimeOptions& options) {
+            return std::make_unique<weft::Runtime>(job, rank, options);
+          },
+          true};
 }
 
 }  // namespace
@@ -96,13 +45,26 @@ RemoteError::RemoteError(int rank, const std::string& what)
 PeerFailed::PeerFailed(int rank)
     : Error("rank " + std::to_string(rank) + " has failed before it had answered"), rank_(rank) {}
 
-Runtime::Runtime(const RuntimeOptions& options) : Runtime(make_port(options), options) {}
-Runtime::Runtime(InProcessJob& job, int rank, const RuntimeOptions& options)
-    : Runtime(make_port_in(job, rank, options), options) {}
-Runtime::Runtime(sim::Simulation& simulation, int rank, const RuntimeOptions& options)
-    : Runtime(make_port_in(simulation, rank, options), options) {}
-Runtime::Runtime(std::unique_ptr<Parcelport> port, const RuntimeOptions& options) : core_(nullptr) {
-  auto core = make_core(*this, std::move(port), parsed(options));
+Runtime::Runtime(const RuntimeOptions& given) {
+  const CompleteOptions options = complete(given);
+  start(open_port(options,
+                  {[](const weft::RuntimeOptions& below) { return std::make_unique<weft::Runtime>(below); }}),
+        options.options);
+}
+Runtime::Runtime(InProcessJob& job, int rank, const RuntimeOptions& given) {
+  const CompleteOptions options = complete(given);
+  start(open_port(options, transport_in(job, rank)), options.options);
+}
+Runtime::Runtime(sim::Simulation& simulation, int rank, const RuntimeOptions& given) {
+  const CompleteOptions options = complete(given);
+  start(open_port(options, transport_in(simulation, rank)), options.options);
+}
+Runtime::Runtime(std::unique_ptr<Parcelport> port, const RuntimeOptions& given) {
+  start(std::move(port), complete_without_port(given));
+}
+void Runtime::start(std::unique_ptr<Parcelport> port, RuntimeOptions options) {
+  if (options.workers == 0) options.workers = default_workers(*port);
+  auto core = std::make_unique<detail::Core>(*this, std::move(port), options);
   rank_ = core->rank();
   size_ = core->size();
   core_ = core.get();
@@ -127,7 +89,7 @@ bool Runtime::has_failed(int rank) const noexcept {
   return !core_->is_closed() && core_->port().has_failed(rank);
 }
 ParcelCounters Runtime::counters() const noexcept { return core_->counters(); }
-std::string Runtime::description() const { return text_of(core_->options()); }
+std::string Runtime::description() const { return text_of(core_->options(), core_->port().description()); }
 void Runtime::barrier(const std::source_location& where) {
   core_->check_is_open("barrier()");
   core_->barrier().wait(JobBarrier::Kind::plain, where);

@@ -101,7 +101,7 @@ TEST_P(Exceptions, KeepTheirTypeFromCoroutines) {
 INSTANTIATE_TEST_SUITE_P(Configurations, Exceptions,
                          testing::Values(ParcelSettings{"shm_adaptive", false, Aggregation::adaptive},
                                          ParcelSettings{"tcp_adaptive", false, Aggregation::adaptive, 1, 1,
-                                                        PortKind::tcp},
+                                                        "tcp"},
                                          ParcelSettings{"loopback_adaptive", true, Aggregation::adaptive}),
                          [](const auto& instance) { return std::string(instance.param.name); });
 

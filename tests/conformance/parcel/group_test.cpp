@@ -71,7 +71,7 @@ TEST_P(Groups, BarriersEndWhenAllHaveCome) {
     for (int round = 1; round <= 20; ++round) {
       ++entered;
       all.barrier().get();
-      if (runtime.size() == 3 && GetParam().port != PortKind::mpi) {
+      if (runtime.size() == 3 && !GetParam().port.starts_with("mpi")) {
         EXPECT_GE(entered, 3 * round);
       }
       all.barrier().get();
@@ -199,7 +199,7 @@ TEST_P(Groups, ReportRootsThatDiffer) {
           error_of([&] { all.barrier().get(); })})
       if (text != "(nothing thrown)") ++reported;
   });
-  if (GetParam().port != PortKind::mpi) {
+  if (!GetParam().port.starts_with("mpi")) {
     EXPECT_GT(reported, 0);
   }
 }
@@ -239,7 +239,7 @@ INSTANTIATE_TEST_SUITE_P(Configurations, Groups,
                          testing::Values(ParcelSettings{"shm_adaptive", false, Aggregation::adaptive},
                                          ParcelSettings{"shm_two_workers", false, Aggregation::adaptive, 2},
                                          ParcelSettings{"tcp_adaptive", false, Aggregation::adaptive, 1, 1,
-                                                        PortKind::tcp},
+                                                        "tcp"},
                                          ParcelSettings{"loopback_adaptive", true, Aggregation::adaptive}),
                          [](const auto& instance) { return std::string(instance.param.name); });
 

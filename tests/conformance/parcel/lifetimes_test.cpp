@@ -121,7 +121,8 @@ std::string error_of_start(InProcessJob& job, int rank, const RuntimeOptions& op
 }
 
 TEST(ParcelRuntimes, HaveNamesThatTellThemApart) {
-  for (const PortKind port : {PortKind::weft, PortKind::tcp}) {
+  ports::register_all();
+  for (const char* const port : {"weft", "tcp"}) {
     InProcessJob job(2);
     std::vector<std::thread> ranks;
     for (const int rank : {0, 1})
@@ -185,11 +186,11 @@ TEST(ParcelRuntimes, ThatHaveEndedRefuseTheThreadsThatStillCallThem) {
 }
 
 TEST(ParcelRuntimes, OfDifferentOptionsAreRefusedOnAllRanks) {
+  ports::register_all();
   const std::pair<const char*, const char*> cases[] = {
       {"devices=2", "parcel option devices is '1' on rank 0 and '2' on rank 1: all ranks must have the same"},
-      {"protocol=sendrecv",
-       "parcel option protocol is 'onepost' on rank 0 and 'sendrecv' on rank 1: all ranks must have the "
-       "same"},
+      {"port=sendrecv",
+       "parcel option port is 'weft' on rank 0 and 'sendrecv' on rank 1: all ranks must have the same"},
       {"port=tcp",
        "parcel option port is 'weft' on rank 0 and 'tcp' on rank 1: all ranks must have the same"}};
   for (const auto& [text, expected] : cases) {

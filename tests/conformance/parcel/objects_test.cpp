@@ -235,7 +235,7 @@ INSTANTIATE_TEST_SUITE_P(Configurations, Objects,
                          testing::Values(ParcelSettings{"shm_adaptive", false, Aggregation::adaptive},
                                          ParcelSettings{"shm_two_workers", false, Aggregation::adaptive, 2},
                                          ParcelSettings{"tcp_adaptive", false, Aggregation::adaptive, 1, 1,
-                                                        PortKind::tcp},
+                                                        "tcp"},
                                          ParcelSettings{"loopback_adaptive", true, Aggregation::adaptive}),
                          [](const auto& instance) { return std::string(instance.param.name); });
 

@@ -12,7 +12,7 @@ class HugeParcelTest(unittest.TestCase):
     @unittest.skipIf(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") < NEEDED, "needs 12 GiB of memory")
     def test_arrays_beyond_four_gibibytes_arrive(self):
         segments = shared_memory()
-        for options in ("", "protocol=putsendrecv", "protocol=sendrecv", "port=tcp"):
+        for options in ("", "port=putsendrecv", "port=sendrecv", "port=tcp"):
             with self.subTest(options=options):
                 result = run(2, program("parcel_rank"), "huge", "--options", options, env=environment())
                 self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "", ""))

@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "study/parcelports/parcelports.hpp"
 #include "support/rank_program.hpp"
 
 namespace {
@@ -192,6 +193,7 @@ int main(int count, char** arguments) {
   const std::string mode = count > 1 ? arguments[1] : "";
   const std::string options = weft::test::option(count, arguments, "options", "");
   try {
+    weft::parcel::ports::register_all();
     Runtime runtime({.text = options});
     if (mode == "all-sizes")
       all_sizes(runtime);

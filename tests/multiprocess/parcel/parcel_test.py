@@ -10,8 +10,8 @@ import weft_hosts
 from weft_job import BRIEF, HANG_GUARD, WEFT, environment, first, program, run, shared_memory, thorough
 
 CONFIGURATIONS = ("", "aggregation=immediate", "aggregation=queued", "workers=2,devices=2", "zero_copy=64",
-                  "port=tcp", "port=tcp,aggregation=queued,workers=2", "protocol=putsendrecv,progress=pinned",
-                  "protocol=sendrecv,header_completion=synchronizer,followup_completion=synchronizer")
+                  "port=tcp", "port=tcp,aggregation=queued,workers=2", "port=putsendrecv,progress=pinned",
+                  "port=sendrecv,header_completion=synchronizer,followup_completion=synchronizer")
 LAUNCHERS = (("mpiexec.mpich",), ("mpiexec.openmpi", "--oversubscribe"))
 EXAMPLE = os.path.join(os.environ["WEFTDEV_BIN_DIR"], "example-jacobi")
 NODES = "32767 nodes\n"
@@ -46,13 +46,13 @@ class ParcelTest(unittest.TestCase):
 
     def test_locks_that_block_all_workers_are_held_over_calls_and_the_job_ends(self):
         for workers in first((1, 2, 4)):
-            for options in first(("", ",port=tcp", ",protocol=sendrecv", ",devices=2", ",progress=thread", ",aggregation=queued")):
+            for options in first(("", ",port=tcp", ",port=sendrecv", ",devices=2", ",progress=thread", ",aggregation=queued")):
                 with self.subTest(workers=workers, options=options):
                     self.check(2, "locks", "", f"workers={workers}{options}")
 
     def test_calls_to_a_rank_that_dies_end_and_the_others_go_on(self):
-        for network, options in first((("tcp", ""), ("shm", ""), ("shm", "port=tcp"), ("shm", "protocol=putsendrecv"),
-                                       ("shm", "protocol=sendrecv,workers=2"))):
+        for network, options in first((("tcp", ""), ("shm", ""), ("shm", "port=tcp"), ("shm", "port=putsendrecv"),
+                                       ("shm", "port=sendrecv,workers=2"))):
             with self.subTest(network=network, options=options):
                 result = subprocess.run([WEFT, "run", "-n", "3", "--keep-going", "--timeout", str(HANG_GUARD), "--",
                                          program("parcel_rank"), "death", "--options", options], capture_output=True, text=True,
@@ -62,7 +62,7 @@ class ParcelTest(unittest.TestCase):
 
     def test_a_rank_that_dies_while_answers_are_under_way_is_what_they_end_with(self):
         for network, options in first((("shm", ""), ("shm", "port=tcp"), ("shm", "port=tcp,aggregation=queued"), ("tcp", ""),
-                                       ("shm", "progress=thread"), ("shm", "protocol=putsendrecv"), ("shm", "protocol=sendrecv"))):
+                                       ("shm", "progress=thread"), ("shm", "port=putsendrecv"), ("shm", "port=sendrecv"))):
             for _ in range(1 if BRIEF else 3):
                 with self.subTest(network=network, options=options):
                     result = subprocess.run([WEFT, "run", "-n", "3", "--keep-going", "--timeout", str(HANG_GUARD), "--",
@@ -97,9 +97,9 @@ class ParcelTest(unittest.TestCase):
     def test_a_bad_option_is_one_line(self):
         for options, text in (
                 ("workers=many", "workers is 'many'; it must be 0 to 256"),
-                ("port=ucx", "port is 'ucx'; it must be weft, tcp or mpi"),
-                ("protocol=original", "protocol is 'original', which port=weft does not have; it has onepost, putsendrecv and sendrecv"),
-                ("mpi_library=/nowhere/libmpi.so", "mpi_library is for port=mpi; this is port=weft"),
+                ("port=ucx", "port is 'ucx'; it must be weft, tcp, putsendrecv, sendrecv, mpi or mpi-original, or one that the program "
+                 "registers"),
+                ("port=sendrecv,retries=mine", "retries is 'mine'; it must be shared or own"),
                 ("port=mpi,mpi_library=/nowhere/libmpi.so",
                  "mpi_library: /nowhere/libmpi.so: cannot open shared object file: No such file or directory")):
             with self.subTest(options=options):
@@ -140,7 +140,7 @@ class ParcelsOverMpiTest(unittest.TestCase):
 
     def test_arrays_and_trees(self):
         for launcher in self.launchers():
-            for options in first(("port=mpi", "port=mpi,protocol=original,workers=2", "port=mpi,zero_copy=64,aggregation=queued")):
+            for options in first(("port=mpi", "port=mpi-original,workers=2", "port=mpi,zero_copy=64,aggregation=queued")):
                 for ranks, mode, expected in first(((3, "all-sizes", ""), (4, "tree", NODES), (1, "tree", NODES))):
                     with self.subTest(launcher=launcher[0], options=options, mode=mode, ranks=ranks):
                         code, out, err = self.run_under(launcher, ranks, program("parcel_rank"), mode, "--options", options)

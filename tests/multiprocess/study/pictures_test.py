@@ -54,7 +54,7 @@ class PicturesTest(unittest.TestCase):
     def test_workers_spread_over_devices(self):
         points = self.points("devices", "--quick", "--experiment", "rate-8", "--variants", "weft,weft:2-devices,weft:sendrecv:4-devices")
         self.assertEqual({point["options"] for point in points},
-                         {"port=weft", "port=weft,devices=2", "port=weft,protocol=sendrecv,devices=4"})
+                         {"port=weft", "port=weft,devices=2", "port=sendrecv,devices=4"})
         for point in points:
             self.assertGreater(point["median"], 0)
 

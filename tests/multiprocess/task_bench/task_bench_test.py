@@ -35,7 +35,7 @@ class TaskBenchTest(unittest.TestCase):
     def test_all_graphs_run_on_any_number_of_ranks(self):
         graphs = [f"-type {each} -width 11 -steps 23 -output {size} -scratch 64" for each, size in zip(TYPES, (16, 16, 48, 4096, 20000, 16, 100000))]
         for ranks, options in ((1, "workers=1"), (2, "workers=1"), (3, "workers=2"), (5, "workers=3"), (2, "port=tcp"), (3, "port=tcp,workers=2"),
-                               (2, "protocol=putsendrecv,aggregation=queued")):
+                               (2, "port=putsendrecv,aggregation=queued")):
             with self.subTest(ranks=ranks, options=options):
                 self.check(run(ranks, program("task_bench"), *several(*graphs), "-parcel", options))
         for ranks in (2, 3):

@@ -1,9 +1,9 @@
 // What takes bytes of parcels, packed messages and header messages.
 #include "unit/fuzz/decoders.hpp"
 
-#include "parcel/connections/header_message.hpp"
 #include "parcel/ports/weft/packed_message.hpp"
 #include "parcel/runtime/parcel_batch.hpp"
+#include "study/parcelports/connections/header_message.hpp"
 
 #include <weft/parcel/archive.hpp>
 
@@ -108,16 +108,16 @@ Decoder packed() {
 }
 
 Decoder header_message() {
-  parcel::HeaderMessage fields;
+  parcel::ports::HeaderMessage fields;
   fields.source = 1;
-  fields.flags = parcel::HeaderMessage::kHasHead | parcel::HeaderMessage::kHasSizes;
+  fields.flags = parcel::ports::HeaderMessage::kHasHead | parcel::HeaderMessage::kHasSizes;
   fields.chunks = 2;
   fields.head_size = 8;
   std::vector<std::byte> seed(sizeof fields + 24);
   std::memcpy(seed.data(), &fields, sizeof fields);
   return {"header-message",
           [](Bytes bytes) {
-            const auto header = parcel::read_header_message(bytes, 4);
+            const auto header = parcel::ports::read_header_message(bytes, 4);
             if (header && header->head.size() + header->sizes.size() + sizeof header->fields > bytes.size())
               std::abort();
           },

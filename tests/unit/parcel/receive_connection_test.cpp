@@ -1,6 +1,6 @@
 // Messages that come in several: what another rank announces costs no memory before it comes.
-#include "parcel/connections/receive_connection.hpp"
-#include "parcel/connections/connection_context.hpp"
+#include "study/parcelports/connections/receive_connection.hpp"
+#include "study/parcelports/connections/connection_context.hpp"
 #include "support/ranks.hpp"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace weft::parcel {
+namespace weft::parcel::ports {
 namespace {
 
 constexpr std::size_t kPiece = 4096;
@@ -187,7 +187,7 @@ class OwnRetries : public testing::Test {
   }
   ~OwnRetries() override { transport_.end(false); }
   Transport transport_;
-  ConnectionContext context_{transport_, Sharing::own};
+  ConnectionContext context_{transport_, true};
   Messages messages_;
 };
 
@@ -208,4 +208,4 @@ TEST_F(OwnRetries, are_of_others_when_the_worker_does_not_look) {
 TEST_F(OwnRetries, are_of_threads_that_are_no_workers_at_once) { EXPECT_TRUE(context_.retry(7)); }
 
 }  // namespace
-}  // namespace weft::parcel
+}  // namespace weft::parcel::ports

@@ -8,9 +8,10 @@
 #include <vector>
 
 #include "parcel/action_registry.hpp"
-#include "parcel/option_text.hpp"
 #include "parcel/pending_calls.hpp"
+#include "parcel/selection/option_text.hpp"
 #include "parcel/tasks/steal_deque.hpp"
+#include "study/parcelports/parcelports.hpp"
 
 namespace weft::parcel {
 namespace {
@@ -36,7 +37,8 @@ TEST(ActionNames, OfOneNameAreToldApartByTheirLibraries) {
 
 std::string error_of(std::string_view text) {
   try {
-    static_cast<void>(parsed({.text = text}));
+    ports::register_all();
+    static_cast<void>(complete({.text = text}));
   } catch (const Error& error) {
     return error.what();
   }
@@ -45,25 +47,27 @@ std::string error_of(std::string_view text) {
 
 TEST(ParcelOptions, AreReadFromText) {
   const RuntimeOptions options =
-      parsed({.text = "aggregation=queued,zero_copy=16K,workers=3,pending_limit=2G,pace=0,name=n1"});
+      complete({.text = "aggregation=queued,zero_copy=16K,workers=3,pending_limit=2G,pace=0,name=n1"})
+          .options;
   EXPECT_EQ(options.aggregation, Aggregation::queued);
   EXPECT_EQ(options.zero_copy, 16384U);
   EXPECT_EQ(options.workers, 3U);
   EXPECT_EQ(options.pending_limit, std::size_t{2} << 30);
   EXPECT_EQ(options.pace, 0U);
   EXPECT_EQ(options.name, "n1");
-  EXPECT_NE(text_of(options).find("pending_limit=2147483648,pace=0"), std::string::npos);
-  EXPECT_NE(text_of(options).find("name=n1"), std::string::npos);
+  EXPECT_EQ(text_of(options, ""),
+            "port=weft,aggregation=queued,progress=workers,devices=1,workers=3,zero_copy=16384,"
+            "message_limit=1048576,pending_limit=2147483648,pace=0,connections=8192,stack=1048576,name=n1");
 }
 
 TEST(ParcelOptions, ThatAllRanksMustHaveAreCompared) {
-  const RuntimeOptions own = parsed({.text = "protocol=putsendrecv,followup_devices=own,retries=own"});
-  EXPECT_NE(text_of(own).find("followup_devices=own"), std::string::npos);
-  EXPECT_NE(text_of(own).find("retries=own"), std::string::npos);
+  ports::register_all();
+  const auto common = [](std::string_view text) { return text_of_common(complete({.text = text})); };
   // A peer sends what follows to the device of that number; who tries again concerns nobody else.
-  EXPECT_NE(text_of_agreed(own), text_of_agreed(parsed({.text = "protocol=putsendrecv,retries=own"})));
-  EXPECT_EQ(text_of_agreed(parsed({.text = "protocol=putsendrecv,retries=own"})),
-            text_of_agreed(parsed({.text = "protocol=putsendrecv"})));
+  EXPECT_NE(common("port=putsendrecv,followup_devices=own,retries=own"),
+            common("port=putsendrecv,retries=own"));
+  EXPECT_EQ(common("port=putsendrecv,retries=own"), common("port=putsendrecv"));
+  EXPECT_NE(common("port=putsendrecv"), common("port=sendrecv"));
 }
 
 TEST(ParcelOptions, ErrorsNameOptionValueAndRange) {
@@ -77,13 +81,16 @@ TEST(ParcelOptions, ErrorsNameOptionValueAndRange) {
             "parcel option pending_limit is '0'; it must be 1 to 1125899906842624");
   EXPECT_EQ(error_of("name=a b"),
             "parcel option name is 'a b'; it must be up to 50 letters, digits, '-', '_' or '.'");
-  EXPECT_EQ(error_of("retries=mine"), "parcel option retries is 'mine'; it must be shared or own");
-  EXPECT_EQ(error_of("followup_devices=own"),
-            "parcel option followup_devices=own needs port=weft and protocol=putsendrecv or sendrecv");
-  EXPECT_EQ(error_of("port=tcp,retries=own"),
-            "parcel option retries=own needs port=mpi, or port=weft and protocol=putsendrecv or sendrecv");
+  EXPECT_EQ(
+      error_of("followup_devices=own"),
+      "there is no parcel option 'followup_devices'; there are port, aggregation, progress, name, workers, "
+      "zero_copy, message_limit, pending_limit, pace, connections, stack, devices");
+  EXPECT_TRUE(error_of("port=putsendrecv,header_completion=queue")
+                  .ends_with("; and of port=putsendrecv: followup_completion, followup_devices, retries"));
   EXPECT_EQ(error_of("port=mpi,retries=own"), "");
-  EXPECT_NE(error_of("color=red").find("there is no parcel option 'color'"), std::string::npos);
+  EXPECT_EQ(error_of("port=mpi,retries="), "parcel option 'retries' has no value; write name=value");
+  EXPECT_EQ(error_of("port=mpi,devices=2"),
+            "the parcel options progress and devices mean nothing to port=mpi");
 }
 
 TEST(PendingCalls, AreTakenOnce) {

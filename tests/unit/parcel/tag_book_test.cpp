@@ -1,5 +1,5 @@
 // Tags of follow-up messages: none is used again before the messages that had it have been received.
-#include "parcel/connections/tag_book.hpp"
+#include "study/parcelports/connections/tag_book.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <set>
 #include <vector>
 
-namespace weft::parcel {
+namespace weft::parcel::ports {
 namespace {
 
 TEST(TagBook, NeverGivesATagTwiceWhileItIsUnderWay) {
@@ -95,4 +95,4 @@ TEST(TagBook, NumbersEveryFollowUpMessageWhereTagsAreEndless) {
 }
 
 }  // namespace
-}  // namespace weft::parcel
+}  // namespace weft::parcel::ports

@@ -1,9 +1,9 @@
 // By what two ranks of the parcelport tcp know each other.
-#include "parcel/ports/tcp/tcp_proof.hpp"
+#include "study/parcelports/tcp/tcp_proof.hpp"
 
 #include <gtest/gtest.h>
 
-namespace weft::parcel::tcp {
+namespace weft::parcel::ports::tcp {
 namespace {
 
 struct Said {
@@ -52,4 +52,4 @@ TEST(TcpProof, IsComparedToItsLastByte) {
 }
 
 }  // namespace
-}  // namespace weft::parcel::tcp
+}  // namespace weft::parcel::ports::tcp

@@ -1,6 +1,6 @@
 // Connections to the port tcp that have not said which rank they are of.
 #if __has_include(<asio.hpp>)  // as the port tcp itself
-#include "parcel/ports/tcp/unproved.hpp"
+#include "study/parcelports/tcp/unproved.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <memory>
 #include <vector>
 
-namespace weft::parcel::tcp {
+namespace weft::parcel::ports::tcp {
 namespace {
 
 using namespace std::chrono_literals;
@@ -82,5 +82,5 @@ TEST_F(UnprovedTest, many_that_come_and_go_are_slowed_down_and_members_are_not) 
 }
 
 }  // namespace
-}  // namespace weft::parcel::tcp
+}  // namespace weft::parcel::ports::tcp
 #endif

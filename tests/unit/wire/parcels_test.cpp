@@ -1,7 +1,7 @@
 // Parcels, and what carries them: docs/internals/messages/parcels.md.
-#include "parcel/connections/header_message.hpp"
-#include "parcel/ports/tcp/tcp_frame.hpp"
-#include "parcel/ports/tcp/tcp_proof.hpp"
+#include "study/parcelports/connections/header_message.hpp"
+#include "study/parcelports/tcp/tcp_frame.hpp"
+#include "study/parcelports/tcp/tcp_proof.hpp"
 #include "unit/wire/example.hpp"
 
 #include <weft/parcel/archive.hpp>
@@ -16,6 +16,7 @@ namespace weft::test {
 namespace {
 
 using namespace parcel;
+using namespace parcel::ports;
 
 constexpr std::uint64_t kA = 0x1122334455667788;
 

@@ -18,10 +18,6 @@ constexpr std::array kWords{
     std::pair<std::string_view, std::string_view>{"adaptive", "aggregation=adaptive"},
     std::pair<std::string_view, std::string_view>{"immediate", "aggregation=immediate"},
     std::pair<std::string_view, std::string_view>{"queued", "aggregation=queued"},
-    std::pair<std::string_view, std::string_view>{"onepost", "protocol=onepost"},
-    std::pair<std::string_view, std::string_view>{"putsendrecv", "protocol=putsendrecv"},
-    std::pair<std::string_view, std::string_view>{"sendrecv", "protocol=sendrecv"},
-    std::pair<std::string_view, std::string_view>{"original", "protocol=original"},
     std::pair<std::string_view, std::string_view>{"synchronizer", "followup_completion=synchronizer"},
     std::pair<std::string_view, std::string_view>{"header-synchronizer", "header_completion=synchronizer"},
     std::pair<std::string_view, std::string_view>{"followup-devices", "followup_devices=own"},
@@ -32,6 +28,18 @@ constexpr std::array kWords{
     std::pair<std::string_view, std::string_view>{"thread", "progress=thread"},
     std::pair<std::string_view, std::string_view>{"pinned", "progress=pinned"},
     std::pair<std::string_view, std::string_view>{"both", "progress=both"},
+};
+
+/// How messages travel: a parcelport of its own.
+struct Form {
+  std::string_view of;  // the variant's first word; mpi stands for all launchers of MPI
+  std::string_view word;
+  std::string_view port;
+};
+constexpr std::array kForms{
+    Form{"weft", "onepost", "weft"},      Form{"weft", "putsendrecv", "putsendrecv"},
+    Form{"weft", "sendrecv", "sendrecv"}, Form{"tcp", "onepost", "tcp"},
+    Form{"mpi", "sendrecv", "mpi"},       Form{"mpi", "original", "mpi-original"},
 };
 
 /// What is no parcelport.
@@ -49,9 +57,12 @@ constexpr std::array kPrograms{
     OtherProgram{Program::ring, "two-copy-ring", "parcels", "weft", ""},
 };
 
-std::string known_words() {
+std::string known_words(std::string_view first) {
   std::string text;
-  for (const auto& [word, option] : kWords) text += (text.empty() ? "" : ", ") + std::string(word);
+  const auto add = [&text](std::string_view word) { text.append(text.empty() ? "" : ", ").append(word); };
+  for (const Form& form : kForms)
+    if (form.of == first) add(form.word);
+  for (const auto& [word, option] : kWords) add(word);
   return text;
 }
 
@@ -101,21 +112,29 @@ Variant variant_of(std::string_view name) {
         "variant '" + std::string(name) + "': '" + std::string(port) +
         "' is no parcelport; there are weft, tcp, mpi, mpich, openmpi, and for taskbench plain-mpi "
         "and starpu, for uts openmp, for parcels two-copy-ring");
-  variant.options = port == "weft" ? "port=weft" : port == "tcp" ? "port=tcp" : "port=mpi";
+  const std::string_view first = port == "weft" || port == "tcp" ? port : "mpi";
+  std::string_view carrier = first;
+  std::string options;
   for (std::string_view rest = name.substr(port.size()); !rest.empty();) {
     rest.remove_prefix(1);
     const std::string_view word = rest.substr(0, rest.find(':'));
     rest.remove_prefix(word.size());
     bool is_known = false;
+    for (const Form& form : kForms)
+      if (form.of == first && form.word == word) {
+        carrier = form.port;
+        is_known = true;
+      }
     for (const auto& [each, option] : kWords)
       if (each == word) {
-        variant.options.append(",").append(option);
+        options.append(",").append(option);
         is_known = true;
       }
     if (!is_known)
       throw OptionError("variant '" + std::string(name) + "': there is no '" + std::string(word) +
-                        "'; there are " + known_words());
+                        "'; there are " + known_words(first));
   }
+  variant.options = "port=" + std::string(carrier) + options;
   variant.launcher = launcher_of(port);
   return variant;
 }

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "parcel/ports/mpi/mpi_library.hpp"
+#include "study/parcelports/mpi/mpi_library.hpp"
 #include "study/ranks/grain.hpp"
 
 namespace weft::tools::study {
@@ -23,7 +23,7 @@ using Output = std::array<std::uint64_t, 2>;  // step and point
 
 class Stencil {
  public:
-  Stencil(const parcel::mpi::Library& library, int width, int steps)
+  Stencil(const parcel::ports::mpi::Library& library, int width, int steps)
       : mpi_(library), width_(width), steps_(steps) {
     check(mpi_.Comm_rank(mpi_.world, &rank_), "MPI_Comm_rank");
     check(mpi_.Comm_size(mpi_.world, &size_), "MPI_Comm_size");
@@ -64,14 +64,14 @@ class Stencil {
   }
 
  private:
-  void check(int code, const char* call) const { parcel::mpi::check(mpi_, code, call); }
+  void check(int code, const char* call) const { parcel::ports::mpi::check(mpi_, code, call); }
   static void check_input(const Output& input, int step, int point) {
     if (input[0] + 1 != static_cast<std::uint64_t>(step) || input[1] != static_cast<std::uint64_t>(point))
       throw Error("a stencil of plain MPI has got a wrong input");
   }
   void exchange() {
     constexpr int kBytes = sizeof(Output);
-    std::array<parcel::mpi::Word, 4> requests{};
+    std::array<parcel::ports::mpi::Word, 4> requests{};
     std::size_t count = 0;
     const auto with = [&](int neighbour, Output& own, Output& theirs) {
       if (neighbour < 0 || neighbour >= size_) return;
@@ -86,7 +86,7 @@ class Stencil {
       check(mpi_.Wait(&requests[index], mpi_.status_ignore), "MPI_Wait");
   }
 
-  const parcel::mpi::Library& mpi_;
+  const parcel::ports::mpi::Library& mpi_;
   const int width_;
   const int steps_;
   int rank_ = 0;
@@ -101,7 +101,7 @@ class Stencil {
 
 int plain_mpi_main(const Json& job) {
   Grain::calibrate();
-  const parcel::mpi::Library& library = parcel::mpi::library({});
+  const parcel::ports::mpi::Library& library = parcel::ports::mpi::library({});
   for (const Json& parameters : job.at("cases")) {
     Json figures = Json::object();
     if (parameters.value("pattern", "") == "stencil_1d" && parameters.value("kernel", "") == "compute") {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "study/matching/ranks/live_ranks.hpp"
+#include "study/parcelports/parcelports.hpp"
 #include "study/ranks/plain_mpi.hpp"
 #include "study/ranks/two_copy_ring.hpp"
 #include "study/ranks/workload.hpp"
@@ -74,6 +75,7 @@ int rank_main(const std::string& job) {
     const std::string options = description.at("options");
     if (options.starts_with("plain-mpi")) return plain_mpi_main(description);
     if (options.starts_with("two-copy-ring")) return two_copy_ring_main(description);
+    parcel::ports::register_all();
     parcel::Runtime runtime({.text = options});
     if (runtime.size() != description.at("ranks").get<int>())
       throw Error(fmt::format("the job has {} ranks instead of {}", runtime.size(),

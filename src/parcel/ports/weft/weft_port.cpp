@@ -12,9 +12,9 @@
 #include <mutex>
 #include <utility>
 
+#include "parcel/devices/port_devices.hpp"
 #include "parcel/ports/weft/kept_messages.hpp"
 #include "parcel/ports/weft/packed_message.hpp"
-#include "parcel/ports/weft/port_devices.hpp"
 
 namespace weft::parcel {
 

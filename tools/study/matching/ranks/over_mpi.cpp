@@ -7,16 +7,16 @@
 #include <cstdio>
 #include <vector>
 
-#include "parcel/ports/mpi/mpi_library.hpp"
 #include "study/matching/ranks/halo_run.hpp"
 #include "study/matching/ranks/live_ranks.hpp"
+#include "study/parcelports/mpi/mpi_library.hpp"
 
 namespace weft::tools::study {
 
 namespace {
 
 using Clock = std::chrono::steady_clock;
-using parcel::mpi::Word;
+using parcel::ports::mpi::Word;
 
 /// A tag beyond those of the exchanges: the standard guarantees 32767.
 constexpr int kEnd = 32'000;
@@ -24,7 +24,8 @@ constexpr int kBytes = sizeof(std::uint64_t);
 
 class MpiCase {
  public:
-  MpiCase(const parcel::mpi::Library& library, ReadySigns& signs, const HaloCase& plan, int rank, int ranks)
+  MpiCase(const parcel::ports::mpi::Library& library, ReadySigns& signs, const HaloCase& plan, int rank,
+          int ranks)
       : mpi_(library),
         signs_(signs),
         plan_(plan),
@@ -67,7 +68,7 @@ class MpiCase {
   }
 
  private:
-  void check(int code, const char* call) const { parcel::mpi::check(mpi_, code, call); }
+  void check(int code, const char* call) const { parcel::ports::mpi::check(mpi_, code, call); }
   void wait(Word& request) const { check(mpi_.Wait(&request, mpi_.status_ignore), "MPI_Wait"); }
   void barrier() const {
     const std::uint8_t own = 0;
@@ -104,7 +105,7 @@ class MpiCase {
     return time_us;
   }
 
-  const parcel::mpi::Library& mpi_;
+  const parcel::ports::mpi::Library& mpi_;
   ReadySigns& signs_;
   const HaloCase& plan_;
   const int rank_;
@@ -117,11 +118,11 @@ class MpiCase {
 }  // namespace
 
 void run_over_mpi(const Json& job) {
-  const parcel::mpi::Library& library = parcel::mpi::library({});
+  const parcel::ports::mpi::Library& library = parcel::ports::mpi::library({});
   int rank = 0;
   int ranks = 0;
-  parcel::mpi::check(library, library.Comm_rank(library.world, &rank), "MPI_Comm_rank");
-  parcel::mpi::check(library, library.Comm_size(library.world, &ranks), "MPI_Comm_size");
+  parcel::ports::mpi::check(library, library.Comm_rank(library.world, &rank), "MPI_Comm_rank");
+  parcel::ports::mpi::check(library, library.Comm_size(library.world, &ranks), "MPI_Comm_size");
   ReadySigns signs(job.at("signs"));
   std::uint32_t step = 0;
   for (const Json& parameters : job.at("cases")) {
