@@ -54,7 +54,7 @@ struct IncomingMessage {
 /// try_send() or try_send_small(); sent() and failed() from any thread.
 class Receiver {
  public:
-  /// Parcels of one message without chunks, which are copied.
+  /// A message without chunks, which is copied: what try_send_small() took comes here, and others may.
   virtual void on_small(int source, Bytes parcels) = 0;
   /// Decodes the parcels, so that message.landings says where the chunks belong; those of a parcel that
   /// cannot be decoded land in memory that nobody reads. False: the bytes are no parcels, which has been
@@ -77,7 +77,7 @@ class Receiver {
 };
 
 struct PortLimits {
-  std::size_t small_bytes = 0;    ///< longest message for try_send_small
+  std::size_t small_bytes = 0;    ///< longest message of parcels for try_send_small
   std::size_t message_bytes = 0;  ///< heads up to here are moved with the least effort
   /// So many messages to a rank are worth having under way; while there are as many, parcels that follow
   /// close upon each other wait and travel together (Aggregation::adaptive). For ports where a message costs
@@ -107,8 +107,8 @@ class WEFT_API Parcelport {
   /// thread, while no worker calls.
   virtual void stop() = 0;
 
-  /// Sends a message without chunks, of at most small_bytes, whose bytes are copied. False: push-back, not
-  /// now.
+  /// Sends a message without chunks, copied, of at most small_bytes; or a record of the runtime, of up to 256
+  /// bytes, also where that is 0. False: push-back, not now.
   [[nodiscard]] virtual bool try_send_small(int peer, Bytes parcels, unsigned worker) = 0;
   /// Takes over `message`, which becomes empty, and reports it sent() later, or inside the call. False:
   /// push-back.

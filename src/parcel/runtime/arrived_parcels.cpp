@@ -235,8 +235,10 @@ void Core::on_small(int source, Bytes parcels) {
   if (inbox.open && inbox.open->append(source, parcels)) [[likely]]
     return;
   if (inbox.open) pool_.schedule(*inbox.open.release());
-  inbox.open = std::make_unique<ParcelBatch>(*this);
-  if (inbox.open->append(source, parcels)) return;
+  if (auto batch = std::make_unique<ParcelBatch>(*this); batch->append(source, parcels)) {
+    inbox.open = std::move(batch);
+    return;
+  }
   // Longer than a batch.
   struct Copied final : IncomingMessage {
     std::vector<std::byte> bytes;
