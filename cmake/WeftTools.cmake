@@ -40,15 +40,18 @@ file(RELATIVE_PATH weft_to_plugins "/${CMAKE_INSTALL_BINDIR}" "/${weft_perf_plug
 # Loops of a nanosecond are measured: where one lies in its cache lines must not decide between two libraries.
 set(weft_perf_alignment -falign-functions=64 -falign-loops=64)
 
+# What experiments share: how they start programs, alternate, and report.
+weft_tool(weft_experiment experiment)
+target_compile_definitions(weft_experiment PUBLIC WEFT_PERF_PLUGIN_FOLDER="${weft_to_plugins}")
+
 weft_tool(weft_perf_core perf)
-target_compile_definitions(weft_perf_core PUBLIC WEFT_PERF_PLUGIN_FOLDER="${weft_to_plugins}")
 target_compile_options(weft_perf_core PRIVATE ${weft_perf_alignment})
-target_link_libraries(weft_perf_core PUBLIC ${CMAKE_DL_LIBS})
+target_link_libraries(weft_perf_core PUBLIC weft_experiment ${CMAKE_DL_LIBS})
 weft_program(weft-perf weft-perf weft_perf_core "${PROJECT_SOURCE_DIR}/tools/perf/main.cpp")
 
 weft_tool(weft_study_core study)
 target_compile_options(weft_study_core PRIVATE ${weft_perf_alignment})
-target_link_libraries(weft_study_core PUBLIC weft_perf_core weft_parcelports "${WEFT_NETTLE_LIBRARY}")
+target_link_libraries(weft_study_core PUBLIC weft_experiment weft_parcelports "${WEFT_NETTLE_LIBRARY}")
 weft_program(weft-study weft-study weft_study_core "${PROJECT_SOURCE_DIR}/tools/study/main.cpp")
 
 include(WeftPerfPlugins)

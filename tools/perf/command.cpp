@@ -6,15 +6,16 @@
 #include <cstdio>
 #include <optional>
 #include <string_view>
+#include <utility>
 
-#include "common/files/output_file.hpp"
 #include "common/machine/provenance.hpp"
+#include "experiment/launch/interruption.hpp"
+#include "experiment/report/report_files.hpp"
 #include "perf/command_line.hpp"
 #include "perf/comparison.hpp"
 #include "perf/listing.hpp"
-#include "perf/measure/interruption.hpp"
 #include "perf/measure/task.hpp"
-#include "perf/report/report_folder.hpp"
+#include "perf/report/plots.hpp"
 #include "perf/report/report_formats.hpp"
 #include "perf/worker.hpp"
 #include "perf/worker_process.hpp"
@@ -34,27 +35,24 @@ int command_perf(int argc, char** argv) {
   }
   if (options.verify) return perf::verify(options, parsed.measurements) ? 0 : 1;
 
-  std::optional<OutputFile> json;
-  if (options.json && *options.json != "-") json.emplace("--json", *options.json);
-  std::optional<perf::ReportFolder> report;
-  if (options.report) report.emplace(*options.report);
+  std::optional<ReportFiles> files(std::in_place, "perf", options.report.value_or(""),
+                                   options.json.value_or(""));
   const perf::Results results = perf::compare(options, parsed.measurements);
-  if (const int signal = perf::Interruption::signal(); signal != 0 && !perf::has_rounds(results)) {
+  if (const int signal = Interruption::signal(); signal != 0 && !perf::has_rounds(results)) {
     // Nothing is known that was not known before: files stay as they are.
-    json.reset();
+    files.reset();
     ::signal(signal, SIG_DFL);
     ::raise(signal);
   }
-  if (report) report->write(results, command_text("weft perf", argc, argv));
-  if (json) json->write(perf::as_json(results));
-  const bool prints_json = options.json == "-";
-  fmt::print("{}", prints_json     ? perf::as_json(results)
-                   : options.brief ? perf::as_brief(results)
-                                   : perf::as_table(results));
+  files->write({.text = [&] { return options.brief ? perf::as_brief(results) : perf::as_table(results); },
+                .html = [&] { return perf::as_html(results, command_text("weft perf", argc, argv)); },
+                .csv = [&] { return perf::as_csv(results); },
+                .json = [&] { return perf::as_json(results); }});
+  files->write_further("message-rate.svg", [&] { return perf::picture_of_message_rate(results); });
   if (results.ended_early.empty()) return 0;
   std::fflush(stdout);
   fmt::print(stderr, "weft perf: {}\n", results.ended_early);
-  const int signal = perf::Interruption::signal();
+  const int signal = Interruption::signal();
   return signal == 0 ? 1 : 128 + signal;
 }
 

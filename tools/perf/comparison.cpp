@@ -12,11 +12,12 @@
 #include "common/pinning.hpp"
 #include "common/progress_bar.hpp"
 #include "common/stopwatch.hpp"
+#include "experiment/alternation.hpp"
+#include "experiment/launch/interruption.hpp"
 #include "perf/libraries/availability.hpp"
 #include "perf/libraries/ucx_perftest.hpp"
 #include "perf/limits/machine_probe.hpp"
 #include "perf/limits/ring_limit.hpp"
-#include "perf/measure/interruption.hpp"
 #include "perf/report/bars.hpp"
 #include "perf/report/report_formats.hpp"
 #include "perf/series_task.hpp"
@@ -155,25 +156,25 @@ class Comparison {
 
   /// Makes one round of each selected series.
   void make_pass(int pass, const std::vector<Series*>& selected) {
-    const bool reversed = pass % 2 == 1;
     pass_ = static_cast<std::uint64_t>(pass);
-    const std::size_t count = selected.size();
-    for (std::size_t i = 0; i < count; ++i) {
-      Series& series = *selected[reversed ? count - 1 - i : i];
-      if (!series.failure.empty()) continue;
-      bar_.show_steps(done_, steps_, series.measurement->name);
-      try {
-        series.rounds.push_back(make_round(series, reversed));
-      } catch (const Error& error) {
-        if (Interruption::signal() != 0 || !series.measurement->is_peer()) {
-          results_.ended_early = Interruption::signal() != 0 ? "interrupted" : error.what();
-          break;
-        }
-        give_up(series, error.what());
-      }
-      ++done_;
-    }
+    alternate(pass_, selected.size(), [&](std::size_t index) { return take_turn(*selected[index]); });
     forget_failed();
+  }
+
+  /// False: the comparison has ended.
+  bool take_turn(Series& series) {
+    if (!series.failure.empty()) return true;
+    bar_.show_steps(done_++, steps_, series.measurement->name);
+    try {
+      series.rounds.push_back(make_round(series, pass_ % 2 == 1));
+    } catch (const Error& error) {
+      if (Interruption::signal() != 0 || !series.measurement->is_peer()) {
+        results_.ended_early = Interruption::signal() != 0 ? "interrupted" : error.what();
+        return false;
+      }
+      give_up(series, error.what());
+    }
+    return true;
   }
 
   /// Between hosts, what cannot be started once is not waited for in every row.

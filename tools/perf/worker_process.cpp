@@ -17,8 +17,8 @@
 #include "base/system_call.hpp"
 #include "base/text/hex.hpp"
 #include "perf/libraries/plugin_host.hpp"
-#include "perf/measure/child_process.hpp"
-#include "perf/measure/weft_path.hpp"
+#include "experiment/launch/child_process.hpp"
+#include "experiment/launch/weft_path.hpp"
 
 namespace weft::tools::perf {
 

@@ -9,7 +9,7 @@
 #include <fmt/core.h>
 #include <CLI/CLI.hpp>
 
-#include "study/launch/report_files.hpp"
+#include "experiment/report/report_files.hpp"
 #include "study/matching/matching_command.hpp"
 #include "study/ranks/rank_main.hpp"
 #include "study/study_results.hpp"
@@ -121,12 +121,12 @@ int run_study(StudyOptions& options, const StudyKind& kind, bool has_rounds, boo
   options.has_named_variants = !options.variants.empty();
   if (options.variants.empty()) options.variants = kind.variants;
   if (options.is_quick && !has_rounds) options.rounds = 1;
-  study::ReportFiles files(options.study, options.report, options.json);
+  ReportFiles files(options.study, options.report, options.json);
   const study::StudyResults results = study::measure(options);
-  files.write({.text = study::as_text(results),
-               .html = study::as_html(results),
-               .csv = study::as_csv(results),
-               .json = study::as_json(results)});
+  files.write({.text = [&] { return study::as_text(results); },
+               .html = [&] { return study::as_html(results); },
+               .csv = [&] { return study::as_csv(results); },
+               .json = [&] { return study::as_json(results); }});
   return 0;
 }
 

@@ -7,9 +7,10 @@
 #include "common/commands/option_values.hpp"
 #include "common/machine/other_programs.hpp"
 #include "common/progress_bar.hpp"
-#include "perf/measure/child_process.hpp"
-#include "perf/measure/weft_path.hpp"
-#include "study/launch/scratch_folder.hpp"
+#include "experiment/alternation.hpp"
+#include "experiment/launch/child_process.hpp"
+#include "experiment/launch/scratch_folder.hpp"
+#include "experiment/launch/weft_path.hpp"
 #include "study/launch/study_launch.hpp"
 #include "study/study_results.hpp"
 
@@ -30,7 +31,7 @@ std::vector<Json> run_starpu(const StudyOptions& options, const Variant& variant
       continue;
     }
     const ScratchFolder scratch;  // StarPU writes what it knows about the machine
-    perf::Command command;
+    Command command;
     command.arguments = variant.launcher;
     for (const std::string& argument :
          {std::string("-n"), std::to_string(options.ranks), path_of(Program::starpu),
@@ -43,7 +44,7 @@ std::vector<Json> run_starpu(const StudyOptions& options, const Variant& variant
                            {"STARPU_WORKERS_NOBIND", "1"},
                            {"STARPU_SILENT", "1"},
                            {"STARPU_HOME", scratch.path()}};
-    const perf::Ended ended = perf::run_to_end(command, 120);
+    const Ended ended = run_to_end(command, 120);
     const std::size_t begin = ended.output.find('{');
     if (!ended.well || begin == std::string::npos) throw Error(fmt::format("starpu: {}", reason_of(ended)));
     answers.back() = Json::parse(ended.output.substr(begin, ended.output.find('\n', begin) - begin));
@@ -55,11 +56,11 @@ std::vector<Json> run_starpu(const StudyOptions& options, const Variant& variant
 std::vector<Json> run_openmp(const StudyOptions& options, const Json& cases) {
   std::vector<Json> answers;
   for (const Json& parameters : cases) {
-    perf::Command command;
+    Command command;
     command.arguments = {path_of(Program::openmp), parameters.at("tree").get<std::string>(),
                          std::to_string(options.ranks * options.workers)};
     command.environment = {{"OMP_PROC_BIND", "true"}};
-    const perf::Ended ended = perf::run_to_end(command, 600);
+    const Ended ended = run_to_end(command, 600);
     if (!ended.well) throw Error(fmt::format("openmp: {}", reason_of(ended)));
     answers.push_back(Json::parse(ended.output));
   }
@@ -116,12 +117,12 @@ StudyResults measure(const StudyOptions& options) {
   std::size_t done = 0;
   const std::size_t jobs = static_cast<std::size_t>(options.rounds) * results.variants.size();
   for (int round = 0; round < options.rounds; ++round) {
-    std::vector<double>& others = results.others.emplace_back();
-    for (std::size_t variant = 0; variant < results.variants.size(); ++variant) {
+    std::vector<double>& others = results.others.emplace_back(results.variants.size());
+    alternate(static_cast<std::size_t>(round), results.variants.size(), [&](std::size_t variant) {
       progress.show_steps(done++, jobs, results.variants[variant].name);
       const OtherPrograms watch;
       const std::vector<Json> answers = run_job(options, results.variants[variant], cases);
-      others.push_back(watch.share());
+      others[variant] = watch.share();
       for (std::size_t experiment = 0; experiment < results.experiments.size(); ++experiment)
         for (std::size_t point = 0; point < results.experiments[experiment].cases.size(); ++point) {
           const auto found =
@@ -129,7 +130,8 @@ StudyResults measure(const StudyOptions& options) {
           results.answers[experiment][point][variant].push_back(
               answers[static_cast<std::size_t>(found - cases.begin())]);
         }
-    }
+      return true;
+    });
   }
   return results;
 }

@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 
 #include "common/chart_page.hpp"
+#include "experiment/report/report_files.hpp"
 #include "study/study_results.hpp"
 
 namespace weft::tools::study {
@@ -83,10 +84,7 @@ std::string as_html(const StudyResults& results) {
     for (const std::string& gap : gaps_of(results, experiment))
       text += "<p class=\"note\">" + escaped(gap) + "</p>\n";
   }
-  std::string findings;
-  for (const std::string& finding : findings_of(results)) findings += "<li>" + escaped(finding) + "\n";
-  for (const std::string& remark : results.remarks) findings += "<li>left out: " + escaped(remark) + "\n";
-  if (!findings.empty()) text += "<h2>Findings</h2>\n<ul>\n" + findings + "</ul>\n";
+  text += list_section("Findings", with_left_out(findings_of(results), results.remarks));
   return chart_page("weft study " + results.options.study, text, results.options.command);
 }
 

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "common/text_table.hpp"
+#include "experiment/report/report_files.hpp"
 #include "study/study_results.hpp"
 
 namespace weft::tools::study {
@@ -65,9 +66,7 @@ std::string as_text(const StudyResults& results) {
       text += "Injection rate that was achieved there" +
               table_of(results, experiment, shown.x_figure, "million/s", 1e-6);
   }
-  for (const std::string& finding : findings_of(results)) text += "* " + finding + "\n";
-  for (const std::string& remark : results.remarks) text += "left out: " + remark + "\n";
-  return text;
+  return text + findings_text(findings_of(results), results.remarks);
 }
 
 std::string as_csv(const StudyResults& results) {

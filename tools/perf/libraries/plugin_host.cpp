@@ -15,9 +15,9 @@
 
 #include "common/pinning.hpp"
 #include "perf/libraries/plugin_call.hpp"
-#include "perf/measure/child_process.hpp"
+#include "experiment/launch/child_process.hpp"
 #include "perf/measure/forked_ranks.hpp"
-#include "perf/measure/weft_path.hpp"
+#include "experiment/launch/weft_path.hpp"
 
 namespace weft::tools::perf {
 namespace {

@@ -13,7 +13,7 @@
 #include <sstream>
 
 #include "base/clock.hpp"
-#include "perf/measure/child_process.hpp"
+#include "experiment/launch/child_process.hpp"
 
 namespace weft::tools::perf {
 namespace {

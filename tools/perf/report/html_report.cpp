@@ -7,6 +7,7 @@
 #include <iterator>
 
 #include "common/chart_page.hpp"
+#include "experiment/report/report_files.hpp"
 #include "perf/report/bars.hpp"
 #include "perf/report/plots.hpp"
 #include "perf/report/report_formats.hpp"
@@ -81,11 +82,7 @@ std::string as_html(const Results& results, std::string_view command) {
   text += plots_against_threads(results);
   for (const WorkloadInfo& workload : all_workloads()) text += plots_of(results, workload);
   text += other_states(results);
-  if (!results.remarks.empty()) {
-    text += "<h2>Remarks</h2>\n<ul>\n";
-    for (const std::string& remark : results.remarks) text += "<li>" + escaped(remark) + "\n";
-    text += "</ul>\n";
-  }
+  text += list_section("Remarks", results.remarks);
   return chart_page("weft perf", text, command);
 }
 

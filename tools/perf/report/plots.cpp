@@ -3,10 +3,12 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <set>
 
 #include "common/chart_axis.hpp"
 #include "common/chart_page.hpp"
+#include "common/chart_picture.hpp"
 #include "perf/report/report_formats.hpp"
 #include "perf/workloads/variant_text.hpp"
 
@@ -208,6 +210,13 @@ std::string plots_against_threads(const Results& results) {
   return text;
 }
 
-Chart chart_of_message_rate(const Results& results) { return curves_of(results, kFamilies[0]); }
+std::string picture_of_message_rate(const Results& results) {
+  const Chart rate = curves_of(results, kFamilies[0]);
+  if (is_empty(rate)) return {};
+  const ChartPicture picture = chart_picture(rate);
+  if (picture.svg.empty())
+    fmt::print(stderr, "weft perf: message-rate.svg is left out: {}\n", picture.why_not);
+  return picture.svg;
+}
 
 }  // namespace weft::tools::perf

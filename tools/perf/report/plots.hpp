@@ -2,7 +2,6 @@
 
 #include <string>
 
-#include "common/chart.hpp"
 #include "perf/report/results.hpp"
 
 namespace weft::tools::perf {
@@ -18,8 +17,8 @@ std::string plots_of(const Results& results, const WorkloadInfo& workload);
 /// that was measured with at least two numbers of threads.
 std::string plots_against_threads(const Results& results);
 
-/// The first of these charts: active messages, resources of their own. Without series when that was not
-/// measured.
-Chart chart_of_message_rate(const Results& results);
+/// The first of these charts, active messages with resources of their own, as a picture. Empty when that was
+/// not measured, or, said on standard error, when there can be no picture.
+std::string picture_of_message_rate(const Results& results);
 
 }  // namespace weft::tools::perf

@@ -7,13 +7,13 @@
 #include <sstream>
 #include <string_view>
 
-#include "perf/measure/weft_path.hpp"
+#include "experiment/launch/weft_path.hpp"
 
 namespace weft::tools::study {
 
 using Json = nlohmann::json;
 
-std::string reason_of(const perf::Ended& ended) {
+std::string reason_of(const Ended& ended) {
   constexpr std::string_view kOwn = "weft study: ";
   const std::size_t found = ended.errors.find(kOwn);
   if (found == std::string::npos) return ended.reason();
@@ -23,13 +23,13 @@ std::string reason_of(const perf::Ended& ended) {
 
 std::vector<Json> run_ranks(const std::string& name, const std::vector<std::string>& launcher,
                             const Json& job, double seconds) {
-  perf::Command command;
+  Command command;
   command.arguments = launcher;
   command.arguments.insert(command.arguments.end(), {"-n", job.at("ranks").dump()});
   if (launcher.size() > 1 && launcher[1] == "run") command.arguments.emplace_back("--");
-  command.arguments.insert(command.arguments.end(), {perf::weft_path(), "study", "--rank", job.dump()});
+  command.arguments.insert(command.arguments.end(), {weft_path(), "study", "--rank", job.dump()});
   command.environment = {{"OMPI_ALLOW_RUN_AS_ROOT", "1"}, {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"}};
-  const perf::Ended ended = perf::run_to_end(command, seconds);
+  const Ended ended = run_to_end(command, seconds);
   if (!ended.well) throw Error(fmt::format("{}: {}", name, reason_of(ended)));
   std::vector<Json> answers;
   std::istringstream lines(ended.output);

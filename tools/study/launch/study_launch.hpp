@@ -5,12 +5,12 @@
 #include <string>
 #include <vector>
 
-#include "perf/measure/child_process.hpp"
+#include "experiment/launch/child_process.hpp"
 
 namespace weft::tools::study {
 
 /// What a rank has said, before its launcher has reported that it ended.
-[[nodiscard]] std::string reason_of(const perf::Ended& ended);
+[[nodiscard]] std::string reason_of(const Ended& ended);
 
 /// Runs `weft study --rank JOB` as job.at("ranks") ranks and returns the lines of JSON that they have
 /// written. `launcher`: `weft run`, or a launcher of MPI with its own arguments. Throws weft::Error, which

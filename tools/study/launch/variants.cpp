@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "common/commands/option_values.hpp"
-#include "perf/measure/child_process.hpp"
-#include "perf/measure/weft_path.hpp"
+#include "experiment/launch/child_process.hpp"
+#include "experiment/launch/weft_path.hpp"
 
 namespace weft::tools::study {
 
@@ -67,8 +67,8 @@ std::string known_words(std::string_view first) {
 }
 
 std::vector<std::string> launcher_of(std::string_view port) {
-  if (port == "weft" || port == "tcp") return {perf::weft_path(), "run"};
-  const auto find = [](const char* program) { return perf::find_in_path(program); };
+  if (port == "weft" || port == "tcp") return {weft_path(), "run"};
+  const auto find = [](const char* program) { return find_in_path(program); };
   if (port != "openmpi") {
     for (const char* const name : {"mpiexec.mpich", "mpiexec.hydra"})
       if (std::string found = find(name); !found.empty()) return {std::move(found)};
@@ -89,7 +89,7 @@ std::string_view study_of(Program program) {
 }
 
 std::string path_of(Program program) {
-  return (std::filesystem::path(perf::weft_path()).parent_path() / WEFT_PERF_PLUGIN_FOLDER /
+  return (std::filesystem::path(weft_path()).parent_path() / WEFT_PERF_PLUGIN_FOLDER /
           (program == Program::starpu ? "weft-study-starpu" : "weft-study-openmp"))
       .string();
 }

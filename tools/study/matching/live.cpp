@@ -6,8 +6,8 @@
 
 #include <fstream>
 
-#include "perf/measure/weft_path.hpp"
-#include "study/launch/scratch_folder.hpp"
+#include "experiment/launch/scratch_folder.hpp"
+#include "experiment/launch/weft_path.hpp"
 #include "study/launch/study_launch.hpp"
 #include "study/launch/variants.hpp"
 #include "study/matching/ranks/halo_run.hpp"
@@ -79,7 +79,7 @@ std::vector<MatchingRow> live_over_weft(const StudyEngine& engine, const LivePla
     for (const bool has_counters : {true, false})
       cases.push_back(
           case_of(engine.file.empty() ? name : std::string(engine.file), decomposition, plan, has_counters));
-  const std::vector<Json> answers = run_cases(name, "weft", {perf::weft_path(), "run"}, plan, cases);
+  const std::vector<Json> answers = run_cases(name, "weft", {weft_path(), "run"}, plan, cases);
   std::vector<MatchingRow> rows;
   for (std::size_t index = 0; index < plan.decompositions.size(); ++index) {
     const Json& counted = answers[2 * index];

@@ -13,7 +13,7 @@
 #include "common/commands/option_values.hpp"
 #include "common/machine/other_programs.hpp"
 #include "common/progress_bar.hpp"
-#include "study/launch/report_files.hpp"
+#include "experiment/report/report_files.hpp"
 #include "study/matching/live.hpp"
 #include "study/matching/replay.hpp"
 #include "study/matching/resources.hpp"
@@ -256,10 +256,10 @@ int run_matching(MatchingOptions options) {
   for (const std::string& path : options.traces) plan.traces.push_back(read_trace(path));
   ReportFiles files("matching", options.report, options.json);
   const MatchingResults results = MatchingStudy(options, std::move(plan)).run();
-  files.write({.text = matching_text(results),
-               .html = matching_html(results),
-               .csv = matching_csv(results),
-               .json = matching_json(results)});
+  files.write({.text = [&] { return matching_text(results); },
+               .html = [&] { return matching_html(results); },
+               .csv = [&] { return matching_csv(results); },
+               .json = [&] { return matching_json(results); }});
   const bool has_missed = std::any_of(results.rows.begin(), results.rows.end(), [](const MatchingRow& row) {
     return row.keeps_bound() == std::optional(false);
   });

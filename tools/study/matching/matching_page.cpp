@@ -4,8 +4,10 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "common/chart_page.hpp"
+#include "experiment/report/report_files.hpp"
 #include "study/matching/matching_groups.hpp"
 
 namespace weft::tools::study {
@@ -133,13 +135,11 @@ std::string matching_html(const MatchingResults& results) {
     for (const MatchingFigure& figure : matching_figures())
       text += chart_section(chart_of(group, figure, engines));
   if (!results.resources.empty()) text += resource_sections(results.resources);
-  text += "<h2>Findings</h2>\n<ul>\n";
-  for (const SoakRow& row : results.soaks)
-    text += fmt::format("<li>{}: {} messages in {:.1f} s, none lost, doubled or mismatched\n",
-                        escaped(row.engine), row.messages, row.seconds);
-  for (const std::string& finding : matching_findings(results)) text += "<li>" + escaped(finding) + "\n";
-  for (const std::string& remark : results.remarks) text += "<li>left out: " + escaped(remark) + "\n";
-  return chart_page("weft study matching", text + "</ul>\n", results.command);
+  std::vector<std::string> findings;
+  for (const SoakRow& row : results.soaks) findings.push_back(text_of(row));
+  for (std::string& each : matching_findings(results)) findings.push_back(std::move(each));
+  text += list_section("Findings", with_left_out(std::move(findings), results.remarks));
+  return chart_page("weft study matching", text, results.command);
 }
 
 }  // namespace weft::tools::study

@@ -78,6 +78,7 @@ struct MatchingResults {
   std::vector<std::string> remarks;
 };
 
+[[nodiscard]] std::string text_of(const SoakRow& row);
 [[nodiscard]] std::string matching_text(const MatchingResults& results);
 [[nodiscard]] std::string matching_csv(const MatchingResults& results);
 [[nodiscard]] std::string matching_json(const MatchingResults& results);

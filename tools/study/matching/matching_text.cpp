@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "common/text_table.hpp"
+#include "experiment/report/report_files.hpp"
 #include "study/matching/matching_groups.hpp"
 
 namespace weft::tools::study {
@@ -113,13 +114,13 @@ std::string matching_text(const MatchingResults& results) {
   if (!results.resources.empty())
     text += fmt::format("Pairs of operations (something in, something out) of all threads\n{}\n",
                         resource_tables(results.resources));
-  for (const SoakRow& row : results.soaks)
-    fmt::format_to(std::back_inserter(text),
-                   "soak: {}: {} messages in {:.1f} s, none lost, doubled or mismatched\n", row.engine,
-                   row.messages, row.seconds);
-  for (const std::string& finding : matching_findings(results)) text += "* " + finding + "\n";
-  for (const std::string& remark : results.remarks) text += "left out: " + remark + "\n";
-  return text;
+  for (const SoakRow& row : results.soaks) text += "soak: " + text_of(row) + "\n";
+  return text + findings_text(matching_findings(results), results.remarks);
+}
+
+std::string text_of(const SoakRow& row) {
+  return fmt::format("{}: {} messages in {:.1f} s, none lost, doubled or mismatched", row.engine,
+                     row.messages, row.seconds);
 }
 
 std::string matching_csv(const MatchingResults& results) {

@@ -19,7 +19,7 @@
 #include "common/pinning.hpp"
 #include "perf/libraries/weft/weft_rounds.hpp"
 #include "perf/measure/idle_strategy.hpp"
-#include "perf/measure/weft_path.hpp"
+#include "experiment/launch/weft_path.hpp"
 #include "perf/workloads/sends_and_receives.hpp"
 
 namespace weft::tools::perf {

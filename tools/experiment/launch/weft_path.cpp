@@ -1,4 +1,4 @@
-#include "perf/measure/weft_path.hpp"
+#include "experiment/launch/weft_path.hpp"
 
 #include <weft/error.hpp>
 
@@ -6,7 +6,7 @@
 
 #include <climits>
 
-namespace weft::tools::perf {
+namespace weft::tools {
 
 std::string weft_path() {
   char path[PATH_MAX];
@@ -17,4 +17,4 @@ std::string weft_path() {
   return own.substr(0, own.rfind('/') + 1) + "weft";
 }
 
-}  // namespace weft::tools::perf
+}  // namespace weft::tools

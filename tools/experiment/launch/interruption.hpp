@@ -4,7 +4,7 @@
 
 #include <array>
 
-namespace weft::tools::perf {
+namespace weft::tools {
 
 /// While one lives, SIGINT, SIGTERM and SIGHUP end what is being measured, and what is measured so far is
 /// told. A second signal ends the program as usual.
@@ -22,4 +22,4 @@ class Interruption {
   std::array<struct sigaction, 3> before_{};  ///< of each of these signals
 };
 
-}  // namespace weft::tools::perf
+}  // namespace weft::tools

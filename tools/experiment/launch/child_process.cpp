@@ -1,4 +1,4 @@
-#include "perf/measure/child_process.hpp"
+#include "experiment/launch/child_process.hpp"
 
 #include <weft/error.hpp>
 
@@ -21,9 +21,9 @@
 #include "base/clock.hpp"
 #include "base/uninterrupted.hpp"
 #include "common/pinning.hpp"
-#include "perf/measure/interruption.hpp"
+#include "experiment/launch/interruption.hpp"
 
-namespace weft::tools::perf {
+namespace weft::tools {
 namespace {
 
 constexpr double kGrace = 2;         // seconds from SIGTERM to SIGKILL
@@ -178,4 +178,4 @@ std::string find_in_path(const std::string& program) {
   return {};
 }
 
-}  // namespace weft::tools::perf
+}  // namespace weft::tools

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-namespace weft::tools::perf {
+namespace weft::tools {
 
 struct Command {
   std::vector<std::string>
@@ -58,4 +58,4 @@ Ended run_to_end(const Command& command, double seconds);
 /// The path of a program in PATH; empty when there is none.
 std::string find_in_path(const std::string& program);
 
-}  // namespace weft::tools::perf
+}  // namespace weft::tools

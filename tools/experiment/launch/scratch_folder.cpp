@@ -1,4 +1,4 @@
-#include "study/launch/scratch_folder.hpp"
+#include "experiment/launch/scratch_folder.hpp"
 
 #include <weft/error.hpp>
 
@@ -8,7 +8,7 @@
 #include <cstring>
 #include <filesystem>
 
-namespace weft::tools::study {
+namespace weft::tools {
 
 ScratchFolder::ScratchFolder() {
   // mkdtemp() puts letters in the place of the last six.
@@ -23,4 +23,4 @@ ScratchFolder::~ScratchFolder() {
   std::filesystem::remove_all(path_, ignored);
 }
 
-}  // namespace weft::tools::study
+}  // namespace weft::tools

@@ -5,7 +5,7 @@
 
 #include "common/files/removed_on_signal.hpp"
 
-namespace weft::tools::study {
+namespace weft::tools {
 
 /// A folder of its own among the temporary ones, removed with everything in it. The constructor throws
 /// weft::Error.
@@ -22,4 +22,4 @@ class ScratchFolder {
   std::optional<RemovedOnSignal> removed_on_signal_;
 };
 
-}  // namespace weft::tools::study
+}  // namespace weft::tools

@@ -1,9 +1,9 @@
-#include "perf/measure/interruption.hpp"
+#include "experiment/launch/interruption.hpp"
 
 #include <csignal>
 #include <cstddef>
 
-namespace weft::tools::perf {
+namespace weft::tools {
 
 namespace {
 
@@ -30,4 +30,4 @@ Interruption::~Interruption() {
 
 int Interruption::signal() noexcept { return come; }
 
-}  // namespace weft::tools::perf
+}  // namespace weft::tools
