@@ -44,6 +44,7 @@ struct Incoming : std::enable_shared_from_this<Incoming> {
   };
   asio::ip::tcp::socket socket;
   int source = -1;
+  bool has_begun = false;  // a frame has come; before that a peer may give it up, and connect anew
   bool has_left = false;
   Challenge challenge;
   Greeting greeting;

@@ -48,10 +48,7 @@ void Connector::try_next() {
                              descriptor.get(), error);
   if (error) return give_up(error.message(), false);
   static_cast<void>(descriptor.release());
-  timer_.expires_after(patience_);
-  timer_.async_wait([self = shared_from_this(), attempt](const asio::error_code& stopped) {
-    if (!stopped && attempt == self->attempt_) self->give_up("it does not answer", false);
-  });
+  wait_for_answer(patience_);
   connection_->socket.async_wait(asio::ip::tcp::socket::wait_write, [self = shared_from_this(), attempt](
                                                                         const asio::error_code& broken) {
     if (attempt != self->attempt_) return;
@@ -65,8 +62,16 @@ void Connector::try_next() {
   });
 }
 
+void Connector::wait_for_answer(std::chrono::milliseconds time) {
+  timer_.expires_after(time);
+  timer_.async_wait([self = shared_from_this(), attempt = attempt_](const asio::error_code& stopped) {
+    if (!stopped && attempt == self->attempt_) self->give_up("it does not answer", false);
+  });
+}
+
 /// Answers the challenge, and believes the peer when it has proved itself as well.
 void Connector::greet() {
+  wait_for_answer(kLongestPatience);  // somebody is there, who may be busy
   asio::error_code ignored;
   connection_->socket.set_option(asio::ip::tcp::no_delay(true), ignored);
   asio::async_read(

@@ -34,6 +34,8 @@ class Connector : public std::enable_shared_from_this<Connector> {
 
   void try_next();
   void end_round();
+  /// Gives the address up that is being tried, unless it has answered by then.
+  void wait_for_answer(std::chrono::milliseconds time);
   void greet();
   void check_answer();
   /// The address that is being tried is of no use. `is_final`: nor will it be.

@@ -73,8 +73,7 @@ void FrameReader::prove(const std::shared_ptr<Incoming>& connection) {
   connection->answer = proof_of('l', port_.secret, connection->challenge, connection->greeting);
   asio::async_write(connection->socket, asio::buffer(connection->answer),
                     [this, connection](const asio::error_code& broken, std::size_t) {
-                      if (broken) return port_.fail(connection->source);
-                      read_header(connection);
+                      if (!broken) read_header(connection);
                     });
 }
 
@@ -82,9 +81,10 @@ void FrameReader::read_header(const std::shared_ptr<Incoming>& connection) {
   asio::async_read(connection->socket, asio::buffer(&connection->header, sizeof connection->header),
                    [this, connection](const asio::error_code& broken, std::size_t) {
                      if (broken) {
-                       if (!connection->has_left) port_.fail(connection->source);
+                       if (connection->has_begun && !connection->has_left) port_.fail(connection->source);
                        return;
                      }
+                     connection->has_begun = true;
                      const FrameHeader& header = connection->header;
                      if (header.magic != kMagic || header.head_size > detail::kMostHead ||
                          header.chunks > detail::kMostChunks)
