@@ -33,6 +33,8 @@ constexpr std::int64_t kTimeToAnswer = 5'000'000'000;
 constexpr std::size_t kReachedAtATime = 16;
 constexpr std::int64_t kTurn = 250'000'000;
 constexpr std::int64_t kBetweenLooks = 20'000'000;
+constexpr std::int64_t kAway = 1'000'000'000;  // so long after a look was due
+constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 /// What the connecting side sends with its proof: a record with its hello.
 constexpr std::size_t kLongestOpening = sizeof(Record) + padded(session::kLongestHello);
 
@@ -226,11 +228,23 @@ void Connector::set_search_timer(bool on) noexcept {
   static_cast<void>(::timerfd_settime(search_timer_.get(), 0, &repeated, nullptr));
 }
 
+/// Time for which this rank itself was away, because its host is slow or its program computed, is no silence
+/// of its peers.
+void Connector::excuse_absence(std::int64_t away) noexcept {
+  if (away <= kAway) return;
+  for (const Connection* each : searching_)
+    if (each->search != nullptr && each->search->begun != 0 && each->search->deadline != kNever)
+      each->search->deadline += away;
+}
+
 void Connector::search_on() noexcept {
   if (!std::exchange(searches_are_due_, false)) return;
   const std::int64_t now = base::now_ns();
   const bool is_tick = now >= next_tick_;
-  if (is_tick) next_tick_ = now + kBetweenLooks;
+  if (is_tick) {
+    excuse_absence(now - next_tick_);
+    next_tick_ = now + kBetweenLooks;
+  }
   const auto has_turn = [now](const Connection* each) {
     return each->search != nullptr && each->search->begun != 0 && now - each->search->begun < kTurn;
   };
@@ -284,7 +298,7 @@ void Connector::search_on(Connection& connection, std::int64_t now, bool is_tick
       std::find_if(search.attempts.begin(), search.attempts.end(),
                    [](const Attempt& each) { return each.stage != Attempt::Stage::connecting; });
   if (now > search.deadline && is_waiting != search.attempts.end()) {
-    search.deadline = std::numeric_limits<std::int64_t>::max();
+    search.deadline = kNever;
     context_.log.warn("rank " + std::to_string(connection.rank) + " has not answered the greeting at " +
                       to_text(is_waiting->address, search.port) + " yet");
   }

@@ -56,6 +56,7 @@ class Connector {
   void set_search_timer(bool on) noexcept;
   void watch_attempt(Connection& connection, const Attempt& attempt, int operation,
                      std::uint32_t for_what) noexcept;
+  void excuse_absence(std::int64_t away) noexcept;
   void search_on(Connection& connection, std::int64_t now, bool is_tick) noexcept;
   void begin_next(Connection& connection) noexcept;
   /// Returns false when the attempt has failed, or is not needed any more.
