@@ -121,8 +121,7 @@ bool Courier::visit_neglected() noexcept {
     Laden* const device = place.device.load(std::memory_order_acquire);
     if (device == nullptr || !device->is_laden()) continue;
     any = true;
-    if (device->round() == place.round) device->carry();
-    place.round = device->round();
+    place.last_look.look(*device, [&] { device->carry(); });
   }
   return any;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "network/session/courier/call_bell.hpp"
+#include "network/session/courier/staging_state.hpp"
 
 #include <weft/detail/device_path.hpp>
 
@@ -61,7 +62,7 @@ class Courier {
 
   struct Place {
     std::atomic<Laden*> device{nullptr};
-    std::uint64_t round = 0;  // of the device, when the courier looked last
+    LastLook last_look;
   };
   std::array<Place, detail::DevicePath::kMaxDevices> places_;
   CallBell bell_;

@@ -94,11 +94,7 @@ std::size_t Delivery::deliver(Lane& lane, Sink& sink, std::size_t limit) noexcep
     if (lane.is_urgent) pending_urgent_.fetch_sub(delivered.whole, std::memory_order_relaxed);
   }
   if (delivered.messages != 0) {
-    const auto add = [](std::atomic<std::uint32_t>& count, std::uint32_t amount) {
-      count.store(count.load(std::memory_order_relaxed) + amount, std::memory_order_relaxed);
-    };
-    add(lane.taken, delivered.whole);
-    add(lane.messages_taken, delivered.messages);
+    lane.taken.add(delivered.whole, delivered.messages);
     delivered_.fetch_add(delivered.messages, std::memory_order_relaxed);
     delivered_bytes_.fetch_add(delivered.bytes, std::memory_order_relaxed);
     credits_.note_taken(lane);

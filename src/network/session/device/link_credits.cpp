@@ -24,23 +24,21 @@ bool is_behind(std::uint32_t count, std::uint32_t other) noexcept {
 bool LinkCredits::owes(const Link& link) const noexcept {
   if (link.changes_heard != link.changes_told) return true;
   return std::any_of(link.lanes.begin(), link.lanes.end(), [&](const Lane& lane) {
-    const std::uint32_t taken = lane.taken.load(std::memory_order_relaxed);
-    const std::uint32_t told = lane.told.load(std::memory_order_relaxed);
+    const std::uint32_t untold = lane.taken.untold();
     const std::uint32_t batch = returns_all_ ? 1 : lane.batch;
-    return taken - told >= batch || (taken != told && is_behind(told, lane.wanted));
+    return untold >= batch || (untold != 0 && is_behind(lane.taken.told(), lane.wanted));
   });
 }
 
 Sent LinkCredits::send(Link& link) noexcept {
   Credit credit{{}, link.changes_heard, {}};
   for (std::size_t next = 0; next < kTrafficClasses; ++next) {
-    credit.taken[next] = link.lanes[next].taken.load(std::memory_order_relaxed);
-    credit.messages[next] = link.lanes[next].messages_taken.load(std::memory_order_relaxed);
+    credit.taken[next] = link.lanes[next].taken.whole();
+    credit.messages[next] = link.lanes[next].taken.messages();
   }
   const Sent sent = context_.transport.transmit(link, context_.header(Kind::credit, 0, 0), bytes_of(credit));
   if (sent != Sent::yes) return sent;
-  for (std::size_t next = 0; next < kTrafficClasses; ++next)
-    link.lanes[next].told.store(credit.taken[next], std::memory_order_relaxed);
+  for (std::size_t next = 0; next < kTrafficClasses; ++next) link.lanes[next].taken.tell(credit.taken[next]);
   link.changes_told = credit.handles;
   return sent;
 }
@@ -103,20 +101,11 @@ void LinkCredits::on_ask(Link& link, Bytes payload) noexcept {
   context_.links_need_service = true;
 }
 
-void LinkCredits::note_taken(const Lane& lane) noexcept {
-  // Pairs with the acquire in look(), which decides whether credit is really due.
-  is_due_.store(true, std::memory_order_release);
-  // Pairs with the acquire in begin_round(), which tells of all that has been taken.
-  is_owed_.store(true, std::memory_order_release);
-  if (lane.taken.load(std::memory_order_relaxed) - lane.told.load(std::memory_order_relaxed) >= lane.batch)
-    owes_batch_.store(true, std::memory_order_relaxed);
-}
+void LinkCredits::note_taken(const Lane& lane) noexcept { due_.note(lane.taken.untold() >= lane.batch); }
 
 void LinkCredits::look() noexcept {
-  // Pairs with the release in note_taken().
-  if (is_due_.load(std::memory_order_relaxed) && is_due_.exchange(false, std::memory_order_acquire))
-    context_.links_need_service = true;
-  if (owes_batch_.load(std::memory_order_relaxed)) owes_batch_.store(false, std::memory_order_relaxed);
+  // owes() decides whether it is really due.
+  if (due_.take_due()) context_.links_need_service = true;
   if (idle_drives_ == 1) idle_since_ = base::now_ns();
   if (idle_drives_ % kIdleDrivesPerClock == 0) return_when_idle();
 }
@@ -128,20 +117,19 @@ void LinkCredits::begin_idle() noexcept {
 }
 
 void LinkCredits::return_when_idle() noexcept {
-  if (!is_owed_.load(std::memory_order_relaxed) || idle_drives_ == 0) return;
+  if (!due_.is_owed() || idle_drives_ == 0) return;
   if (base::now_ns() - idle_since_ >= kIdleFor) returns_all_ = true;
 }
 
 void LinkCredits::begin_round() noexcept {
-  // Pairs with the release in note_taken().
-  if (returns_all_) is_owed_.exchange(false, std::memory_order_acquire);
+  if (returns_all_) due_.begin_to_tell_all();
 }
 
 void LinkCredits::end_round() noexcept {
   if (!context_.links_need_service)
     returns_all_ = false;
   else if (returns_all_)
-    is_owed_.store(true, std::memory_order_relaxed);
+    due_.has_not_told_all();
 }
 
 }  // namespace weft::network::session

@@ -3,8 +3,8 @@
 
 #include "network/session/device/device_context.hpp"
 #include "network/session/link/link.hpp"
+#include "network/session/pacing/due_credit.hpp"
 
-#include <atomic>
 #include <cstdint>
 
 namespace weft::network::session {
@@ -26,11 +26,9 @@ class LinkCredits {
   /// Messages of the lane have been delivered. By the thread that has the lane entered, without the lock.
   void note_taken(const Lane& lane) noexcept;
   /// Returns true when deliveries have happened since the last look(). Any thread.
-  [[nodiscard]] bool is_due() const noexcept { return is_due_.load(std::memory_order_relaxed); }
+  [[nodiscard]] bool is_due() const noexcept { return due_.is_due(); }
   /// Returns true when peers are owed credit, and some may wait for it. Any thread.
-  [[nodiscard]] bool is_owed() const noexcept {
-    return owes_batch_.load(std::memory_order_relaxed) || is_owed_.load(std::memory_order_relaxed);
-  }
+  [[nodiscard]] bool is_owed() const noexcept { return due_.is_batch_owed() || due_.is_owed(); }
 
   // Drives in which no message comes: after some time all credit is returned.
   void count_drive() noexcept {
@@ -53,10 +51,7 @@ class LinkCredits {
   std::uint32_t idle_drives_ = 0;  // calls of drive() since a message came
   std::int64_t idle_since_ = 0;    // time of the first of these
   bool returns_all_ = false;
-  // Written by deliveries:
-  alignas(64) std::atomic<bool> is_due_{false};
-  std::atomic<bool> is_owed_{false};     // until all of it has been returned
-  std::atomic<bool> owes_batch_{false};  // of so much credit that a peer may wait for it
+  alignas(64) DueCredit due_;  // noted by deliveries
 };
 
 }  // namespace weft::network::session

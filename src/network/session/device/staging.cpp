@@ -44,7 +44,7 @@ bool Staging::stage(Link& link, const Outgoing& outgoing, Bytes payload) noexcep
       link.next_staged = links_;
       links_ = &link;
     }
-    is_staging_.store(true, std::memory_order_relaxed);
+    state_.begin();
     context_.shared.courier.call();
   }
   const FrameRecord record{outgoing.word, static_cast<std::uint32_t>(payload.size()), outgoing.channel, {}};
@@ -85,7 +85,7 @@ bool Staging::flush(Link& link) noexcept {
 }
 
 void Staging::flush_links(bool all) noexcept {
-  round_.store(round() + 1, std::memory_order_relaxed);
+  state_.end_round();
   if (links_ == nullptr) return;
   for (Link** place = &links_; *place != nullptr;) {
     Link& link = **place;
@@ -98,7 +98,7 @@ void Staging::flush_links(bool all) noexcept {
       place = &link.next_staged;
     }
   }
-  if (links_ == nullptr) is_staging_.store(false, std::memory_order_relaxed);
+  if (links_ == nullptr) state_.end();
 }
 
 }  // namespace weft::network::session

@@ -1,11 +1,11 @@
 // Staging: small messages that follow one another leave together in a frame.
 #pragma once
 
+#include "network/session/courier/staging_state.hpp"
 #include "network/session/device/device_context.hpp"
 #include "network/session/device/link_credits.hpp"
 #include "network/session/link/link.hpp"
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -31,17 +31,16 @@ class Staging {
   void flush_links(bool all) noexcept;
   [[nodiscard]] bool is_empty() const noexcept { return links_ == nullptr; }
   /// The same for any thread.
-  [[nodiscard]] bool is_staging() const noexcept { return is_staging_.load(std::memory_order_relaxed); }
+  [[nodiscard]] bool is_staging() const noexcept { return state_.is_staging(); }
   /// Changes whenever what is staged is sent. Any thread.
-  [[nodiscard]] std::uint64_t round() const noexcept { return round_.load(std::memory_order_relaxed); }
+  [[nodiscard]] std::uint64_t round() const noexcept { return state_.round(); }
 
  private:
   DeviceContext& context_;
   LinkCredits& credits_;
-  Link* links_ = nullptr;                // links that may have a staged frame
-  bool is_allowed_ = false;              // set at the first contact
-  std::atomic<bool> is_staging_{false};  // links_ has links
-  std::atomic<std::uint64_t> round_{1};
+  Link* links_ = nullptr;    // links that may have a staged frame
+  bool is_allowed_ = false;  // set at the first contact
+  StagingState state_;       // whether links_ has links
 };
 
 }  // namespace weft::network::session

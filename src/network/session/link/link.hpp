@@ -6,6 +6,7 @@
 #include "network/session/link/handle_board.hpp"
 #include "network/session/link/peers.hpp"
 #include "network/session/link/received_message.hpp"
+#include "network/session/pacing/due_credit.hpp"
 #include "network/session/pacing/round_trip.hpp"
 #include "network/session/pacing/window.hpp"
 
@@ -36,9 +37,7 @@ struct Lane {
   // Shared by the thread that reads completions and the thread that delivers:
   concurrent::MpscList<ReceivedMessage> arrived;
   std::atomic<std::uint32_t> pending{0};  // received and not delivered whole
-  std::atomic<std::uint32_t> taken{0};    // delivered whole; written with the lane entered
-  std::atomic<std::uint32_t> told{0};  // of these, as far as the peer knows; written under the device's lock
-  std::atomic<std::uint32_t> messages_taken{0};  // those in frames counted one by one; written likewise
+  TakenMessages taken;
 
   concurrent::OwnedTryLock<> lock;
   ReceivedMessage* waiting = nullptr;  // messages received and refused so far; used with the lane entered
