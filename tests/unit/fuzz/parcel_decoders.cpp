@@ -110,7 +110,7 @@ Decoder packed() {
 Decoder header_message() {
   parcel::ports::HeaderMessage fields;
   fields.source = 1;
-  fields.flags = parcel::ports::HeaderMessage::kHasHead | parcel::HeaderMessage::kHasSizes;
+  fields.flags = parcel::ports::HeaderMessage::kHasHead | parcel::ports::HeaderMessage::kHasSizes;
   fields.chunks = 2;
   fields.head_size = 8;
   std::vector<std::byte> seed(sizeof fields + 24);
