@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import tomllib
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -194,6 +195,34 @@ def survivors_of(summary):
     return [each for each in summary["judged"] if each["outcome"] == "survived"]
 
 
+def read_equivalents(path=Path(__file__).with_name("equivalent.toml")):
+    """Reasons by change, as (line, new line), of mutants that do what the program does."""
+    with open(path, "rb") as file:
+        try:
+            entries = tomllib.load(file).get("mutant", [])
+        except tomllib.TOMLDecodeError as error:
+            raise ScratchError(f"{path.name}: {error}") from None
+    for number, entry in enumerate(entries, 1):
+        if set(entry) != {"from", "to", "why"} or not all(isinstance(each, str) and each.strip() for each in entry.values()):
+            raise ScratchError(f"{path.name}: mutant {number} must have the texts from, to and why, and nothing else")
+    return {(entry["from"], entry["to"]): entry["why"] for entry in entries}
+
+
+def equivalence_of(mutant, equivalents):
+    """Why a survivor is no fault, or None."""
+    if len(mutant["change"]) != 1:
+        return None
+    found = re.fullmatch(r"\S+:\d+: (.*)  ->  (.*)", mutant["change"][0])
+    return equivalents.get((found[1], found[2])) if found else None
+
+
+def without_equivalents(summary, equivalents):
+    """The summary without mutants that are no faults, and these, each with its reason."""
+    same = [(each, why) for each in survivors_of(summary) if (why := equivalence_of(each, equivalents)) is not None]
+    names = {each["mutant"] for each, _ in same}
+    return {**summary, "judged": [each for each in summary["judged"] if each["mutant"] not in names]}, same
+
+
 def share_of(summary):
     return 100 - 100 * len(survivors_of(summary)) / max(len(summary["judged"]), 1)
 
@@ -204,20 +233,27 @@ def notes_of(page):
     return "\n" + page[found.start():].rstrip() + "\n" if found else ""
 
 
-def page_of(summaries, notes=""):
+def page_of(all_summaries, notes=""):
+    equivalents = read_equivalents()
+    summaries, same = zip(*(without_equivalents(each, equivalents) for each in all_summaries))
     lines = ["# Mutants of four folders", "", f"Written by `./dev mutate`, whose faults {TOOL} has made here; a line of the table by",
              "`./dev mutate --generated FOLDER --sample N --seed S --json FILE`, the page by `./dev mutate --report FILES --markdown mutants.md`.",
              "The sample is drawn from all mutants of the folder's sources; those that do not compile, and those that are the same program (the",
              "same object file), are left out, and others drawn for them. Each was judged by the folder's unit and conformance tests, which",
-             "`tests/mutation/generated.py` names. A sample is small: of 15 mutants, 85 in 100 may be 65 to 95 of all.", "",
-             "| folder | mutants | sample, seed | left out: do not compile, same program | caught | survived | share |", "|---|---|---|---|---|---|---|"]
-    for each in summaries:
+             "`tests/mutation/generated.py` names. A sample is small: of 15 mutants, 85 in 100 may be 65 to 95 of all. Survivors that are no",
+             "faults are named below with the reasons (`tests/mutation/equivalent.toml`), and are not in the share.", "",
+             "| folder | mutants | judged, seed | left out: do not compile, same program | caught | survived | no faults | share |",
+             "|---|---|---|---|---|---|---|---|"]
+    for each, equal in zip(summaries, same):
         survived = len(survivors_of(each))
         lines.append(f"| `{each['sources']}` | {each['mutants']} | {len(each['judged'])}, {each['seed']} | "
-                     f"{each['left_out'][REASONS[0]]}, {each['left_out'][REASONS[1]]} | {len(each['judged']) - survived} | {survived} | "
+                     f"{each['left_out'][REASONS[0]]}, {each['left_out'][REASONS[1]]} | {len(each['judged']) - survived} | {survived} | {len(equal)} | "
                      f"{share_of(each):.0f} % |")
     lines += ["", "## Survivors", ""]
     lines += [f"- `{text}`" for each in summaries for mutant in survivors_of(each) for text in mutant["change"]]
+    if any(same):
+        lines += ["", "### No faults", ""]
+        lines += [f"- `{text}`: {why}" for equal in same for mutant, why in equal for text in mutant["change"]]
     return "\n".join(lines) + "\n" + notes
 
 
@@ -227,11 +263,17 @@ def tell(summaries, arguments):
     if arguments.markdown:
         page = Path(arguments.markdown)
         page.write_text(page_of(summaries, notes_of(page.read_text()) if page.is_file() else ""))
-    for each in summaries:
+    equivalents = read_equivalents()
+    judged = []
+    for summary in summaries:
+        each, same = without_equivalents(summary, equivalents)
+        judged.append(each)
         print(f"mutate: {each['folder']}: {share_of(each):.0f} % of {len(each['judged'])} mutants caught ({sum(each['left_out'].values())} left out)")
         for mutant in survivors_of(each):
             print("  survived: " + " | ".join(mutant["change"]))
-    below = [each["folder"] for each in summaries if share_of(each) < arguments.bar]
+        for mutant, why in same:
+            print("  no fault: " + " | ".join(mutant["change"]) + f" ({why})")
+    below = [each["folder"] for each in judged if share_of(each) < arguments.bar]
     if below:
         print(f"mutate: less than {arguments.bar:g} % caught in: {' '.join(below)}")
     return 1 if below else 0

@@ -10,6 +10,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
+import generated
 import mutate
 import planted
 import scratch
@@ -163,7 +164,24 @@ class TheCommand(unittest.TestCase):
             for _ in range(2):
                 self.call("--report", f"{directory}/kept.json", "--markdown", str(page))
                 self.assertTrue(page.read_text().endswith("`a.cpp:5: x  ->  y`\n\n## What was done\n\nBy hand.\n"), page.read_text())
-            self.assertIn("| `src/network/tcp` | 99 | 6, 1 | 2, 1 | 5 | 1 | 83 % |", (Path(directory) / "page.md").read_text())
+            self.assertIn("| `src/network/tcp` | 99 | 6, 1 | 2, 1 | 5 | 1 | 0 | 83 % |", (Path(directory) / "page.md").read_text())
+
+
+    def test_names_mutants_that_are_no_faults_and_leaves_them_out_of_the_share(self):
+        (line, new), why = next(iter(generated.read_equivalents().items()))
+        judged = [{"mutant": f"a.cpp#{number}", "outcome": "survived", "caught_by": "", "change": [change]}
+                  for number, change in enumerate((f"src/a.cpp:7: {line}  ->  {new}", f"src/a.cpp:7: {line}  ->  other"))]
+        summary = {"folder": "tcp", "judged": judged + [{"mutant": "a.cpp#9", "outcome": "caught", "caught_by": "x", "change": []}]}
+        counted, same = generated.without_equivalents(summary, generated.read_equivalents())
+        self.assertEqual([(each["mutant"], reason) for each, reason in same], [("a.cpp#0", why)])
+        self.assertEqual(generated.share_of(counted), 50)
+
+    def test_refuses_a_list_of_no_faults_that_gives_no_reason(self):
+        with tempfile.TemporaryDirectory() as directory:
+            path = Path(directory) / "equivalent.toml"
+            path.write_text('[[mutant]]\nfrom = "a"\nto = "b"\nwhy = " "\n')
+            with self.assertRaisesRegex(scratch.ScratchError, "mutant 1 must have the texts from, to and why"):
+                generated.read_equivalents(path)
 
 
 class AGroupOfTests(unittest.TestCase):

@@ -161,12 +161,33 @@ TEST_F(TcpOutput, breaks_no_record_whatever_the_order_and_the_speed) {
       }));
 }
 
+TEST_F(TcpOutput, keeps_an_answer_whole_while_something_waits) {
+  std::uint64_t token = 0;
+  while (output_.is_empty()) ASSERT_EQ(write(Queue::bulk, ++token, 1000), Output::Result::taken);
+  const Record answer{0, RecordKind::refused, {}, 0x0102030405060708};
+  ASSERT_EQ(output_.write_answer(own_.get(), answer), Output::Result::taken);
+  std::vector<std::uint64_t> all;
+  ASSERT_TRUE(test::until(
+      [&] {
+        for (const std::uint64_t each : take()) all.push_back(each);
+        return all.size() == token + 1;
+      },
+      [&] {
+        read(500);
+        ASSERT_NE(output_.flush(own_.get()), Output::Result::failed);
+      }));
+  EXPECT_EQ(std::count(all.begin(), all.end(), answer.token), 1);
+}
+
 TEST_F(TcpOutput, tells_that_the_peer_has_gone) {
   peer_ = base::Descriptor();
-  auto result = Output::Result::taken;
-  for (int count = 0; count < 100 && result != Output::Result::failed; ++count)
-    result = write(Queue::normal, 1, 1000);
-  EXPECT_EQ(result, Output::Result::failed);
+  // Short records leave in one piece, longer ones in several.
+  for (const std::size_t size : {std::size_t{10}, std::size_t{1000}, std::size_t{3000}}) {
+    auto result = Output::Result::taken;
+    for (int count = 0; count < 100 && result != Output::Result::failed; ++count)
+      result = write(Queue::normal, 1, size);
+    EXPECT_EQ(result, Output::Result::failed) << size;
+  }
 }
 
 }  // namespace
