@@ -62,7 +62,7 @@ void LastingScheduler::schedule(Task& task) noexcept {
 }
 
 void LastingScheduler::schedule(Task& task, const SpawnOptions& options) noexcept {
-  if (WorkerPool::is_plain(options)) [[likely]] {
+  if (is_plain(options)) [[likely]] {
     LastingScheduler::schedule(task);
     return;
   }

@@ -73,7 +73,8 @@ void Core::start() {
 }
 
 bool Core::poll(unsigned slot) {
-  return communicate(slot, slot > pool_.outside() || pool_.waiting(slot) < kMostBatches);
+  return communicate(
+      slot, slot > pool_.outside() || pool_.sources().worker(slot).deque.size_guess() < kMostBatches);
 }
 
 bool Core::communicate(unsigned slot, bool may_receive) {
@@ -231,7 +232,7 @@ void Core::fill_counts(JobBarrier::Record& record) const {
     for (const auto& traffic : traffic_)
       record.finished += traffic->finished[static_cast<std::size_t>(rank)].load(std::memory_order_acquire);
   }
-  const TaskCounts tasks = pool_.counts();
+  const TaskCounts tasks = pool_.sources().counts();
   record.unknown = unknown_.load(std::memory_order_acquire);
   record.pending = tasks.made - tasks.finished - quiet.tasks + (outbox_.is_empty() ? 0 : 1);
   for (int rank = 0; rank < port_->size(); ++rank)
@@ -254,7 +255,7 @@ ParcelCounters Core::counters() const noexcept {
   counters.lost = out.lost;
   counters.waits = out.waits;
   counters.pending = out.pending;
-  const TaskCounts tasks = pool_.counts();
+  const TaskCounts tasks = pool_.sources().counts();
   counters.tasks = tasks.finished;
   counters.stolen = tasks.stolen;
   counters.parks = tasks.parks;

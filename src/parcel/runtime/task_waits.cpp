@@ -35,7 +35,7 @@ std::string TaskWaits::describe(const char* what, const void* subject, std::int3
 void TaskWaits::list(void (*add)(void* context, const weft::detail::DescribedWait& wait), void* context) {
   const std::int64_t now = Timers::of(Waiter::Clock::now());
   std::map<std::pair<std::size_t, std::uint64_t>, std::int64_t> seen;
-  core_.scheduler().for_each_wait(kMostListed, [&](std::size_t number, const TaskStack::ReportedWait& wait) {
+  core_.scheduler().stacks().for_each_wait(kMostListed, [&](std::size_t number, const TaskStack::ReportedWait& wait) {
     const auto known = seen_.find({number, wait.count});
     const std::int64_t since = known != seen_.end() ? known->second : now;
     seen.emplace(std::pair{number, wait.count}, since);

@@ -70,8 +70,8 @@ bool StandIns::begin_rest() noexcept {
   is_at_rest_.store(true, std::memory_order_seq_cst);
   bool do_all_sleep = true;
   {
-    const std::lock_guard lock(pool_.threads_mutex_);
-    pool_.for_each_worker([&](const Worker& worker) {
+    const std::lock_guard lock(pool_.threads().mutex());
+    pool_.sources().for_each_worker([&](const Worker& worker) {
       if (worker.thread != nullptr || !worker.is_stand_in())
         do_all_sleep &= worker.is_parked.load(std::memory_order_seq_cst);
     });
@@ -127,8 +127,8 @@ void StandIns::look_at(Worker& worker, Seen& seen, std::int64_t now, Sum& sum) n
 StandIns::Sum StandIns::look(std::int64_t now) noexcept {
   Sum sum;
   looks_.store(looks() + 1, std::memory_order_relaxed);
-  const std::lock_guard lock(pool_.threads_mutex_);
-  pool_.for_each_worker([&](Worker& worker) { look_at(worker, seen_[worker.slot], now, sum); });
+  const std::lock_guard lock(pool_.threads().mutex());
+  pool_.sources().for_each_worker([&](Worker& worker) { look_at(worker, seen_[worker.slot], now, sum); });
   lent_.store(static_cast<std::uint32_t>(count() - free_.size()), std::memory_order_relaxed);
   return sum;
 }
@@ -155,7 +155,7 @@ void StandIns::judge(const Sum& sum, std::int64_t now) noexcept {
   std::size_t turns = std::max<std::size_t>(turns_.load(std::memory_order_relaxed), taken);
   if (has_finished) {
     growth_ = 1;
-  } else if (sum.begun == 0 && sum.idle != 0 && pool_.has_task()) {
+  } else if (sum.begun == 0 && sum.idle != 0 && pool_.sources().has_task()) {
     turns = taken + growth_;
     growth_ = std::min<std::uint32_t>(2 * growth_, kMost);
   }
@@ -171,7 +171,7 @@ void StandIns::judge(const Sum& sum, std::int64_t now) noexcept {
 bool StandIns::lend() noexcept {
   Worker* worker = nullptr;
   try {
-    const std::lock_guard lock(pool_.threads_mutex_);
+    const std::lock_guard lock(pool_.threads().mutex());
     const std::size_t made = count();
     if (!free_.empty()) {
       worker = free_.back();
@@ -188,14 +188,14 @@ bool StandIns::lend() noexcept {
       worker->random = worker->slot * 2654435761U + 1;
       count_.store(made + 1, std::memory_order_release);
     }
-    ++pool_.running_;
+    pool_.threads().add();
   } catch (const std::bad_alloc&) {
     return false;
   }
-  if (pool_.hand_to_spare(*worker, pool_.workers_.size() + WorkerPool::kMostSpareThreads + kMost))
+  if (pool_.threads().hand_to_spare(*worker, pool_.workers() + WorkerPool::kMostSpareThreads + kMost))
     return true;
-  const std::lock_guard lock(pool_.threads_mutex_);
-  pool_.forget(*worker);
+  const std::lock_guard lock(pool_.threads().mutex());
+  pool_.threads().forget(*worker);
   return false;
 }
 
@@ -222,7 +222,7 @@ void StandIns::end_turn(Worker& worker) noexcept {
 
 bool StandIns::may_run(Task& task, const void*& kind) noexcept {
   if (TaskStack::is_stack(task)) return true;
-  switch (pool_.background_.choose_parcel(task, kinds_, kind)) {
+  switch (pool_.background().choose_parcel(task, kinds_, kind)) {
     case BackgroundWork::Parcels::chosen:
       return true;
     case BackgroundWork::Parcels::held_back:
@@ -237,7 +237,7 @@ bool StandIns::may_run(Task& task, const void*& kind) noexcept {
 Task* StandIns::sort(Worker& worker, Task& task) noexcept {
   const void* kind = nullptr;
   if (!may_run(task, kind) && !take_turn(worker)) {
-    pool_.held_back_.push(task);
+    pool_.sources().held_back.push(task);
     pool_.wake();  // a worker that gets on again may have looked while nobody had it
     return nullptr;
   }
@@ -255,15 +255,15 @@ Task* StandIns::find_task(Worker& worker) noexcept {
   if (!are_needed) return nullptr;
   // Nobody else runs what the others have.
   for (;;) {
-    Task* task = pool_.injected_.take();
-    if (task == nullptr) task = pool_.urgent_.take();
-    if (task == nullptr) task = pool_.steal_for(worker);
-    if (task == nullptr) task = pool_.low_.take();
+    Task* task = pool_.sources().injected.take();
+    if (task == nullptr) task = pool_.sources().urgent.take();
+    if (task == nullptr) task = pool_.sources().steal_for(worker);
+    if (task == nullptr) task = pool_.sources().low.take();
     if (task == nullptr) break;
     if (Task* const found = sort(worker, *task); found != nullptr) return found;
   }
-  if (pool_.held_back_.is_empty() || !take_turn(worker)) return nullptr;
-  Task* const task = pool_.held_back_.take();
+  if (pool_.sources().held_back.is_empty() || !take_turn(worker)) return nullptr;
+  Task* const task = pool_.sources().held_back.take();
   if (task == nullptr) {
     end_turn(worker);
     return nullptr;
@@ -277,14 +277,13 @@ Task* StandIns::find_task(Worker& worker) noexcept {
 bool StandIns::has_task(const Worker& worker) const noexcept {
   if (worker.deque.size_guess() != 0) return true;
   if (!are_needed_.load(std::memory_order_relaxed)) return false;
-  if (!pool_.injected_.is_empty() || !pool_.urgent_.is_empty() || !pool_.low_.is_empty()) return true;
-  if (taken_turns_.load(std::memory_order_relaxed) < turns_.load(std::memory_order_relaxed) &&
-      !pool_.held_back_.is_empty())
+  if (!pool_.sources().injected.is_empty() || !pool_.sources().urgent.is_empty() ||
+      !pool_.sources().low.is_empty())
     return true;
-  bool has_any = false;
-  pool_.for_each_worker(
-      [&](const Worker& each) { has_any |= each.deque.size_guess() != 0 || !each.given.is_empty(); });
-  return has_any;
+  if (taken_turns_.load(std::memory_order_relaxed) < turns_.load(std::memory_order_relaxed) &&
+      !pool_.sources().held_back.is_empty())
+    return true;
+  return pool_.sources().have_workers_a_task();
 }
 
 }  // namespace weft::parcel

@@ -53,7 +53,7 @@ void Stepper::step() {
   std::uint32_t chosen = choose(workers);
   auto stepped = pools_.begin();
   while (chosen >= stepped->pool->workers()) chosen -= (stepped++)->pool->workers();
-  stepped->pool->step(chosen);
+  run_worker(*stepped->pool, chosen);
 }
 
 bool Stepper::run_until(const std::function<bool()>& is_done, std::uint64_t most_steps) {
@@ -64,10 +64,10 @@ bool Stepper::run_until(const std::function<bool()>& is_done, std::uint64_t most
   return true;
 }
 
-void WorkerPool::step(unsigned number) noexcept {
-  Worker& worker = *workers_[number];
-  WorkerThread thread(*this);
-  TaskStack home(*this);
+void Stepper::run_worker(WorkerPool& pool, unsigned number) noexcept {
+  Worker& worker = pool.sources().worker(number);
+  WorkerThread thread(pool);
+  TaskStack home(pool);
   thread.home = &home;
   worker.thread = &thread;
   home.worker = &worker;
@@ -75,7 +75,7 @@ void WorkerPool::step(unsigned number) noexcept {
   home.switch_to(*worker.paused, {});
 }
 
-void WorkerPool::pause(TaskStack& own) noexcept {
+void Stepper::pause(TaskStack& own) noexcept {
   own.worker->paused = &own;
   own.switch_to(*own.worker->thread->home, {});
 }
@@ -89,38 +89,6 @@ void WorkerPool::maybe_preempt(TaskStack& own) {
                   task.pool().make_ready(task);
                 },
                 &own});
-}
-
-Task* WorkerPool::find_any_task(Worker& worker) noexcept {
-  constexpr std::uint32_t kSources = 6;
-  const std::uint32_t first = stepper_->choose(kSources);
-  for (std::uint32_t step = 0; step < kSources; ++step) {
-    Task* task = nullptr;
-    switch ((first + step) % kSources) {
-      case 0:
-        task = worker.deque.pop();
-        break;
-      case 1:
-        task = worker.deque.steal();
-        break;
-      case 2:
-        task = worker.given.take();
-        break;
-      case 3:
-        task = injected_.take();
-        break;
-      case 4:
-        task = stepper_->choose(2) == 0 ? urgent_.take() : low_.take();
-        break;
-      default: {
-        Worker& victim = *workers_[stepper_->choose(workers())];
-        task = victim.deque.steal();
-        break;
-      }
-    }
-    if (task != nullptr) return task;
-  }
-  return nullptr;
 }
 
 }  // namespace weft::parcel

@@ -8,6 +8,7 @@
 
 namespace weft::parcel {
 
+class TaskStack;
 class WorkerPool;
 struct Worker;
 
@@ -46,6 +47,10 @@ class Stepper {
     WorkerPool* pool;
   };
   void add(int place, WorkerPool& pool);
+  /// Runs the worker until pause().
+  static void run_worker(WorkerPool& pool, unsigned number) noexcept;
+  /// The step ends here, in the loop on the worker's stack `own`.
+  static void pause(TaskStack& own) noexcept;
   void remove(WorkerPool& pool) noexcept;
 
   std::uint64_t state_;

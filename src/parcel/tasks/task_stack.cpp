@@ -126,7 +126,7 @@ void TaskStack::waits_for(const WaitReason& reason) noexcept {
 void TaskStack::go_on(Task& task) noexcept {
   auto& stack = static_cast<TaskStack&>(task);
   TaskStack& loop = *current();
-  loop.switch_to(stack, {&WorkerPool::keep_idle, &loop});
+  loop.switch_to(stack, {&TaskStacks::keep_left, &loop});
 }
 
 }  // namespace weft::parcel

@@ -1,11 +1,16 @@
 #include "parcel/tasks/worker_pool.hpp"
 
+#include <weft/error.hpp>
+#include <weft/parcel/blocking.hpp>
+
 #include <linux/membarrier.h>
 #include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <string>
+#include <system_error>
 #include <utility>
 
 namespace weft::parcel {
@@ -45,15 +50,13 @@ WorkerPool* WorkerPool::current() noexcept {
 
 WorkerPool::WorkerPool(unsigned workers, std::size_t stack, BackgroundWork& background, void* owner,
                        Stepper* stepper)
-    : background_(background), owner_(owner), stepper_(stepper), stack_memory_(stack), stand_ins_(*this) {
-  for (unsigned number = 0; number < workers; ++number) {
-    workers_.push_back(std::make_unique<Worker>());
-    workers_.back()->pool = this;
-    workers_.back()->number = number;
-    workers_.back()->slot = number;
-    workers_.back()->random = number * 2654435761U + 1;
-  }
-}
+    : background_(background),
+      owner_(owner),
+      stepper_(stepper),
+      stand_ins_(*this),
+      sources_(*this, workers, stand_ins_),
+      threads_(*this),
+      stacks_(*this, stack, [](TaskStack& own) { own.pool().loop(own); }) {}
 
 WorkerPool::~WorkerPool() { stop(); }
 
@@ -84,8 +87,7 @@ void WorkerPool::schedule(Task& task) noexcept {
     schedule(*own, task);
     return;
   }
-  made_outside_.fetch_add(1, std::memory_order_release);
-  injected_.push(task);
+  sources_.push_from_outside(task);
   wake();
 }
 
@@ -94,14 +96,8 @@ void WorkerPool::schedule(Task& task, const SpawnOptions& options) noexcept {
     schedule(task);
     return;
   }
-  if (TaskStack* const stack = TaskStack::current(); stack != nullptr && &stack->pool() == this)
-    add_alone(stack->worker->made);
-  else
-    made_outside_.fetch_add(1, std::memory_order_release);
-  if (options.worker >= 0)
-    workers_[static_cast<unsigned>(options.worker) % workers_.size()]->given.push(task);
-  else
-    (options.priority == Priority::high ? urgent_ : low_).push(task);
+  TaskStack* const own = TaskStack::current();
+  sources_.push(task, options, own != nullptr && &own->pool() == this ? own->worker : nullptr);
   wake();
 }
 
@@ -109,7 +105,7 @@ void WorkerPool::make_ready(TaskStack& stack) noexcept {
   if (TaskStack* const own = TaskStack::current(); own != nullptr && &own->pool() == this)
     own->worker->deque.push(&stack);
   else
-    injected_.push(stack);
+    sources_.injected.push(stack);
   wake();
 }
 
@@ -123,7 +119,7 @@ bool WorkerPool::run_here(TaskStack& own, Task& task) noexcept {
   Worker& worker = *own.worker;
   if (stepper_ != nullptr && stepper_->choose(2) == 0) return false;
   // What the worker's loop would take before this task has its turn: the caller waits as any other.
-  if (worker.takes_oldest || !urgent_.is_empty() || worker.deque.last() != &task) return false;
+  if (worker.takes_oldest || !sources_.urgent.is_empty() || worker.deque.last() != &task) return false;
   if (worker.deque.pop() != &task) return false;  // a thief was faster: nothing was popped
   task.execute(task);
   finished(*own.worker);
@@ -140,71 +136,10 @@ void WorkerPool::wake() noexcept {
 
 Task* WorkerPool::find_task(Worker& worker) noexcept {
   if (stepper_ != nullptr) [[unlikely]]
-    return find_any_task(worker);
+    return sources_.find_any(worker, *stepper_);
   if (worker.is_stand_in()) [[unlikely]]
     return stand_ins_.find_task(worker);
-  if (worker.takes_oldest) [[unlikely]] {
-    worker.takes_oldest = false;
-    if (Task* const oldest = find_old_task(worker); oldest != nullptr) return oldest;
-  }
-  if (Task* const urgent = urgent_.take(); urgent != nullptr) return urgent;
-  if (Task* const own = worker.deque.pop(); own != nullptr) return own;
-  return find_shared_task(worker);
-}
-
-Task* WorkerPool::find_old_task(Worker& worker) noexcept {
-  constexpr unsigned kSources = 6;
-  for (unsigned step = 0; step < kSources; ++step) {
-    Task* task = nullptr;
-    switch (++worker.old_source % kSources) {
-      case 0:
-        task = worker.deque.steal();
-        break;
-      case 1:
-        task = worker.given.take();
-        break;
-      case 2:
-        task = injected_.take();
-        break;
-      case 3:
-        task = held_back_.take();
-        break;
-      case 4:
-        task = steal_for(worker);  // others may block for as long as these tasks do not run
-        break;
-      default:
-        task = low_.take();
-        break;
-    }
-    if (task != nullptr) return task;
-  }
-  return nullptr;
-}
-
-Task* WorkerPool::steal_for(Worker& worker) noexcept {
-  const std::size_t count = workers_.size();
-  worker.random = worker.random * 1664525 + 1013904223;
-  const std::size_t first = worker.random >> 8;
-  const auto steal_from = [&](Worker& victim) -> Task* {
-    if (&victim == &worker) return nullptr;
-    Task* stolen = victim.deque.steal();
-    if (stolen == nullptr) stolen = victim.given.take();
-    if (stolen != nullptr) add_alone(worker.stolen);
-    return stolen;
-  };
-  for (std::size_t step = 0; step < count; ++step)
-    if (Task* const stolen = steal_from(*workers_[(first + step) % count]); stolen != nullptr) return stolen;
-  for (std::size_t number = stand_ins_.count(); number != 0; --number)
-    if (Task* const stolen = steal_from(stand_ins_.at(number - 1)); stolen != nullptr) return stolen;
-  return nullptr;
-}
-
-Task* WorkerPool::find_shared_task(Worker& worker) noexcept {
-  if (Task* const given = worker.given.take(); given != nullptr) return given;
-  if (Task* const injected = injected_.take(); injected != nullptr) return injected;
-  if (Task* const stolen = steal_for(worker); stolen != nullptr) return stolen;
-  if (Task* const held_back = held_back_.take(); held_back != nullptr) return held_back;
-  return low_.take();
+  return sources_.find(worker);
 }
 
 void WorkerPool::finished(Worker& worker) noexcept {
@@ -217,10 +152,7 @@ void WorkerPool::count_for_poll(Worker& worker) noexcept {
     if (stepper_->choose(4) == 0) poll(worker);
     return;
   }
-  if (++worker.since_poll >= worker.tasks_per_poll) poll_between_tasks(worker);
-}
-
-void WorkerPool::poll_between_tasks(Worker& worker) noexcept {
+  if (++worker.since_poll < worker.tasks_per_poll) return;
   const auto now = std::chrono::steady_clock::now();
   const auto elapsed = now - worker.last_poll;
   if (elapsed > 2 * kBetweenPolls)
@@ -240,16 +172,8 @@ bool WorkerPool::poll(Worker& worker) noexcept {
   return background_.poll(worker.slot) || has_done;
 }
 
-bool WorkerPool::has_task() const noexcept {
-  if (!injected_.is_empty() || !urgent_.is_empty() || !low_.is_empty() || !held_back_.is_empty()) return true;
-  bool has_any = false;
-  for_each_worker(
-      [&](const Worker& worker) { has_any |= worker.deque.size_guess() != 0 || !worker.given.is_empty(); });
-  return has_any;
-}
-
 bool WorkerPool::has_task_for(const Worker& worker) const noexcept {
-  return worker.is_stand_in() ? stand_ins_.has_task(worker) : has_task();
+  return worker.is_stand_in() ? stand_ins_.has_task(worker) : sources_.has_task();
 }
 
 void WorkerPool::rest(Worker& worker, std::uint32_t& idle_rounds) noexcept {
@@ -261,7 +185,7 @@ void WorkerPool::rest(Worker& worker, std::uint32_t& idle_rounds) noexcept {
   process_barrier();
   // Whoever has something from now on, or has it where nobody sees it below, wakes.
   const std::uint64_t seen = background_.wakes();
-  if (!has_task_for(worker) && !is_stopping_.load(std::memory_order_relaxed) && !poll(worker)) {
+  if (!has_task_for(worker) && !threads_.are_stopping() && !poll(worker)) {
     std::int64_t longest = kLongestPark;
     if (const std::int64_t next = timers_.next(); next != Timers::kNever) [[unlikely]]
       longest = std::clamp(next - Timers::of(Waiter::Clock::now()), std::int64_t{0}, kLongestPark);
@@ -284,14 +208,9 @@ void WorkerPool::note_work() noexcept {
   stand_ins_.wake();
 }
 
-void WorkerPool::end_rest(Worker& worker) noexcept {
-  if (!std::exchange(worker.has_rested, false)) return;
-  stand_ins_.wake();
-}
-
 bool WorkerPool::is_over() const noexcept {
-  if (!is_stopping_.load(std::memory_order_relaxed)) return false;
-  const TaskCounts now = counts();
+  if (!threads_.are_stopping()) return false;
+  const TaskCounts now = sources_.counts();
   return now.made == now.finished;
 }
 
@@ -299,12 +218,12 @@ void WorkerPool::loop(TaskStack& own) noexcept {
   std::uint32_t idle_rounds = 0;
   for (;;) {
     if (stepper_ != nullptr) [[unlikely]]
-      pause(own);
+      Stepper::pause(own);
     // Whose loop it is may change whenever a task has run: a stack that was left is another worker's next.
     if (Task* const task = find_task(*own.worker); task != nullptr) {
       if (idle_rounds != 0) {
         idle_rounds = 0;
-        end_rest(*own.worker);
+        if (std::exchange(own.worker->has_rested, false)) stand_ins_.wake();
       }
       const bool is_stack = TaskStack::is_stack(*task);
       if (is_stack) add_alone(own.worker->resumed);
@@ -323,22 +242,79 @@ void WorkerPool::loop(TaskStack& own) noexcept {
     if (is_over())
       own.switch_to(*own.worker->thread->home, {});  // for good
     else if (own.worker->is_stand_in() && stand_ins_.may_leave(*own.worker))
-      own.switch_to(*own.worker->thread->home, {&WorkerPool::keep_idle, &own});  // until it is lent again
+      own.switch_to(*own.worker->thread->home, {&TaskStacks::keep_left, &own});  // until it is lent again
     else
       rest(*own.worker, idle_rounds);
   }
 }
 
-TaskCounts WorkerPool::counts() const noexcept {
-  TaskCounts counts;
-  for_each_worker([&](const Worker& worker) {
-    counts.finished += worker.finished.load(std::memory_order_acquire);
-    counts.stolen += worker.stolen.load(std::memory_order_relaxed);
-    counts.parks += worker.parks.load(std::memory_order_relaxed);
-  });
-  for_each_worker([&](const Worker& worker) { counts.made += worker.made.load(std::memory_order_acquire); });
-  counts.made += made_outside_.load(std::memory_order_acquire);
-  return counts;
+void WorkerPool::start(int place) {
+  is_started_ = true;
+  if (stepper_ != nullptr) {
+    for (unsigned number = 0; number < workers(); ++number) {
+      Worker& worker = sources_.worker(number);
+      worker.paused = &stacks_.take(worker);
+    }
+    stepper_->add(place, *this);
+    return;
+  }
+  try {
+    for (unsigned number = 0; number < workers(); ++number) threads_.start(sources_.worker(number));
+    stand_ins_.start();
+  } catch (const std::system_error& error) {
+    stop();
+    throw Error("could not start the thread that watches over the workers: " + error.code().message());
+  } catch (const Error&) {
+    stop();
+    throw;
+  }
+}
+
+void WorkerPool::stop() noexcept {
+  if (!is_started_) return;
+  threads_.begin_stop();
+  background_.wake();
+  threads_.wait_for_end();
+  stand_ins_.stop();
+  threads_.join();
+  if (stepper_ != nullptr) stepper_->remove(*this);
+  stacks_.end();
+  is_started_ = false;
+}
+
+bool WorkerPool::lend_worker(void (*function)(void*) noexcept, void* argument) noexcept {
+  TaskStack* const own = TaskStack::current();
+  if (own == nullptr || &own->pool() != this || stepper_ != nullptr) return false;
+  Worker& worker = *own->worker;
+  WorkerThread& thread = *worker.thread;
+  if (!threads_.hand_to_spare(worker, workers() + kMostSpareThreads + stand_ins_.count())) return false;
+  // From here on this thread is no worker, and the stack belongs to it alone.
+  own->worker = nullptr;
+  TaskStack::set_current(nullptr);
+  function(argument);
+  own->switch_to(*thread.home, {[](void* stack) noexcept {
+                                  auto& task = *static_cast<TaskStack*>(stack);
+                                  task.pool().make_ready(task);
+                                },
+                                own});
+  return true;
+}
+
+void detail::run_blocking(void (*function)(void*) noexcept, void* argument) noexcept {
+  TaskStack* const task = TaskStack::current();
+  if (task == nullptr || !task->pool().lend_worker(function, argument)) function(argument);
+}
+
+void WorkerPool::prepare_to_leave(TaskStack& own) {
+  if (own.worker->idle_stacks == nullptr) [[unlikely]]
+    stacks_.keep(*own.worker, stacks_.take(*own.worker));
+}
+
+void WorkerPool::leave_worker(TaskStack& own, const WaitReason& reason, AfterSwitch after) noexcept {
+  TaskStack& next = stacks_.take(*own.worker);
+  own.waits_for(reason);
+  own.switch_to(next, after);
+  own.waits_no_more();
 }
 
 }  // namespace weft::parcel
