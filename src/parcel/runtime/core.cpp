@@ -1,6 +1,6 @@
 #include "parcel/runtime/core.hpp"
 
-#include <array>
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <string>
@@ -53,9 +53,10 @@ Core::Core(Runtime& runtime, std::unique_ptr<Parcelport> port, const RuntimeOpti
             return self.communicate(self.pool_.slot(), true);
           },
           this),
-      barrier_(*this) {
-  for (unsigned number = 0; number <= options.workers; ++number)
-    traffic_.push_back(std::make_unique<Traffic>(static_cast<std::size_t>(port_->size())));
+      barrier_(*this),
+      traffic_(options.workers, size_),
+      records_(*port_, pool_),
+      reader_(*this) {
   for (unsigned slot = 0; slot < pool_.slots(); ++slot) inboxes_.push_back(std::make_unique<Inbox>());
 }
 
@@ -78,7 +79,8 @@ bool Core::poll(unsigned slot) {
 }
 
 bool Core::communicate(unsigned slot, bool may_receive) {
-  const unsigned worker = number_of(slot);
+  // A stand-in calls the port as threads do that are no workers.
+  const unsigned worker = std::min(slot, pool_.outside());
   if (slot == pool_.outside()) {
     // A thread that waits for room: workers move communication.
     pool_.wake();
@@ -89,8 +91,8 @@ bool Core::communicate(unsigned slot, bool may_receive) {
   if (may_receive) has_done |= port_->poll(worker);
   has_done |= hand_over(slot);
   barrier_.look();
-  if (has_waiting_records_.load(std::memory_order_acquire)) [[unlikely]]
-    has_done |= flush_records(worker);
+  if (records_.has_waiting()) [[unlikely]]
+    has_done |= records_.flush(worker);
   if (has_failures_.load(std::memory_order_relaxed)) [[unlikely]] {
     std::vector<int> ranks;
     {
@@ -98,7 +100,11 @@ bool Core::communicate(unsigned slot, bool may_receive) {
       ranks.swap(new_failures_);
       has_failures_ = false;
     }
-    for (const int rank : ranks) end_failed(rank);
+    const InsidePort inside(pool_);
+    for (const int rank : ranks) {
+      awaited_.fail(rank);
+      barrier_.peer_failed(rank);
+    }
     return true;
   }
   return has_done;
@@ -107,7 +113,7 @@ bool Core::communicate(unsigned slot, bool may_receive) {
 void Core::park(unsigned slot, Timeout longest, std::uint64_t seen) {
   // While it waits for all to be quiet it looks again soon.
   if (barrier_.is_asking()) longest = Timeout::of_nanoseconds(100'000);
-  port_->park(number_of(slot), longest, seen);
+  port_->park(std::min(slot, pool_.outside()), longest, seen);
   hand_over(slot);
 }
 
@@ -124,31 +130,6 @@ bool Core::hand_over(unsigned slot) {
     has_done = true;
   }
   return has_done;
-}
-
-void Core::send_record(int rank, const JobBarrier::Record& record) {
-  const std::lock_guard lock(records_mutex_);
-  waiting_records_.emplace_back(rank, record);
-  has_waiting_records_.store(true, std::memory_order_release);
-  pool_.wake();
-}
-
-bool Core::flush_records(unsigned worker) {
-  const std::unique_lock lock(records_mutex_, std::try_to_lock);
-  if (!lock.owns_lock()) return false;
-  bool has_sent = false;
-  while (!waiting_records_.empty()) {
-    const auto& [rank, record] = waiting_records_.front();
-    std::array<std::byte, sizeof(ParcelHeader) + sizeof record> message;
-    const ParcelHeader header{message.size(), kControl};
-    std::memcpy(message.data(), &header, sizeof header);
-    std::memcpy(message.data() + sizeof header, &record, sizeof record);
-    if (!port_->has_failed(rank) && !port_->try_send_small(rank, message, worker)) return has_sent;
-    waiting_records_.pop_front();
-    has_sent = true;
-  }
-  has_waiting_records_.store(false, std::memory_order_relaxed);
-  return has_sent;
 }
 
 void Core::send(int rank, Writer& writer, std::unique_ptr<HeldValues> held) {
@@ -178,8 +159,7 @@ void Core::send(int rank, Writer& writer, std::unique_ptr<HeldValues> held) {
   // Whoever waits for an answer is told; the failure may have been reported before the call began.
   if (port_->has_failed(rank)) [[unlikely]]
     return failed(rank);
-  std::atomic<std::uint64_t>& sent = traffic_[worker]->sent[static_cast<std::size_t>(rank)];
-  sent.store(sent.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+  traffic_.sent(rank, worker);
   outbox_.send(rank, head, writer.chunks(), std::move(held), worker);
 }
 
@@ -194,21 +174,16 @@ void Core::send_from_outside(int rank, Writer& writer, std::unique_ptr<HeldValue
     failed(rank);
   } else {
     const unsigned worker = pool_.outside();
-    traffic_[worker]->sent[static_cast<std::size_t>(rank)].fetch_add(1, std::memory_order_release);
+    traffic_.sent(rank, worker);
     outbox_.send(rank, writer.buffer(), writer.chunks(), std::move(held), worker);
   }
   pool_.wake();
   senders_outside_.fetch_sub(1, std::memory_order_release);
 }
 
-void Core::count_finished(int source) noexcept { count_finished(source, pool_.worker_number()); }
-
-void Core::count_finished(int source, unsigned worker) noexcept {
-  std::atomic<std::uint64_t>& finished = traffic_[worker]->finished[static_cast<std::size_t>(source)];
-  if (worker != pool_.outside())
-    finished.store(finished.load(std::memory_order_relaxed) + 1, std::memory_order_release);
-  else
-    finished.fetch_add(1, std::memory_order_release);
+BackgroundWork::Parcels Core::choose_parcel(Task& task, const BlockedKinds& blocked,
+                                            const void*& kind) noexcept {
+  return reader_.choose(task, blocked, kind);
 }
 
 void Core::failed(int rank) {
@@ -218,35 +193,11 @@ void Core::failed(int rank) {
   port_->wake();
 }
 
-void Core::fill_counts(JobBarrier::Record& record) const {
-  // Finished before sent, and tasks in between, so that nothing is taken for ended that is not; first of all
-  // the tasks that wait for quiet, as whatever they have begun is counted below.
-  JobBarrier::QuietTasks quiet;
-  if (record.kind == JobBarrier::Kind::quiet) quiet = barrier_.quiet_tasks();
-  for (int rank = 0; rank < port_->size(); ++rank) {
-    if (port_->has_failed(rank)) {
-      ++record.failed;
-      continue;
-    }
-    if (!quiet.calls.empty()) record.finished += quiet.calls[static_cast<std::size_t>(rank)];
-    for (const auto& traffic : traffic_)
-      record.finished += traffic->finished[static_cast<std::size_t>(rank)].load(std::memory_order_acquire);
-  }
-  const TaskCounts tasks = pool_.sources().counts();
-  record.unknown = unknown_.load(std::memory_order_acquire);
-  record.pending = tasks.made - tasks.finished - quiet.tasks + (outbox_.is_empty() ? 0 : 1);
-  for (int rank = 0; rank < port_->size(); ++rank)
-    if (!port_->has_failed(rank))
-      for (const auto& traffic : traffic_)
-        record.sent += traffic->sent[static_cast<std::size_t>(rank)].load(std::memory_order_acquire);
-}
-
-ParcelCounters Core::counters() const noexcept {
+ParcelCounters Core::counters() noexcept {
   ParcelCounters counters;
-  for (const auto& traffic : traffic_) {
-    for (const auto& sent : traffic->sent) counters.sent += sent.load(std::memory_order_relaxed);
-    for (const auto& finished : traffic->finished)
-      counters.received += finished.load(std::memory_order_relaxed);
+  for (int rank = 0; rank < size_; ++rank) {
+    counters.sent += traffic_.sent_to(rank);
+    counters.received += traffic_.finished_of(rank);
   }
   const OutboxCounts out = outbox_.counts();
   counters.messages = out.messages;
@@ -259,8 +210,8 @@ ParcelCounters Core::counters() const noexcept {
   counters.tasks = tasks.finished;
   counters.stolen = tasks.stolen;
   counters.parks = tasks.parks;
-  counters.malformed = malformed_.load(std::memory_order_relaxed);
-  counters.late = late_.load(std::memory_order_relaxed);
+  counters.malformed = reader_.malformed();
+  counters.late = reader_.late();
   return counters;
 }
 

@@ -41,44 +41,6 @@ void Core::check_is_open(const std::string& what) const {
         " after its parcel runtime had ended: end the threads that call it before its destructor");
 }
 
-void Core::end_failed(int rank) {
-  const InsidePort inside(pool_);
-  for (const PendingCall& call : calls_.take_all(rank)) {
-    call.state->set_exception(std::make_exception_ptr(PeerFailed(rank)));
-    call.state->release();
-  }
-  std::vector<std::shared_ptr<ChannelBase>> all;
-  std::vector<std::shared_ptr<RuntimePart>> all_parts;
-  {
-    const std::lock_guard lock(table_mutex_);
-    for (auto& [id, channel] : channels) all.push_back(channel);
-    for (auto& [type, part] : parts) all_parts.push_back(part);
-  }
-  for (auto& channel : all) channel->fail(rank);
-  for (auto& part : all_parts) part->peer_failed(rank);
-  barrier_.peer_failed(rank);
-}
-
-void Core::end_waiting() noexcept {
-  const auto why = [](const std::string& what) {
-    return std::make_exception_ptr(RuntimeEnded(what + " when the parcel runtime ended"));
-  };
-  for (int rank = 0; rank < size_; ++rank)
-    for (const PendingCall& call : calls_.take_all(rank)) {
-      call.state->set_exception(why("rank " + std::to_string(rank) + " had not answered"));
-      call.state->release();
-    }
-  std::unordered_map<std::uint64_t, std::shared_ptr<ChannelBase>> ended;
-  decltype(parts) ended_parts;
-  {
-    const std::lock_guard lock(table_mutex_);
-    ended.swap(channels);
-    ended_parts.swap(parts);
-  }
-  for (auto& [id, channel] : ended)
-    channel->end(why("channel " + std::to_string(id) + " had not been given the value"));
-}
-
 void Core::finish() noexcept {
   if (!is_running_.exchange(false)) return;
   if (WorkerPool::current() == &pool_) {
@@ -94,8 +56,8 @@ void Core::finish() noexcept {
   link_->close();
   is_closed_.store(true, std::memory_order_seq_cst);
   while (senders_outside_.load(std::memory_order_acquire) != 0) sched_yield();
-  while (has_waiting_records_.load(std::memory_order_acquire)) sched_yield();  // the others' release
-  end_waiting();
+  while (records_.has_waiting()) sched_yield();  // the others' release
+  awaited_.end(size_);
   lasting_->detach();
   waits_.reset();
   pool_.stop();

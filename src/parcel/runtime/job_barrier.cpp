@@ -43,7 +43,7 @@ int JobBarrier::root() const {
   return rank;
 }
 
-void JobBarrier::send(int rank, const Record& record) { core_.send_record(rank, record); }
+void JobBarrier::send(int rank, const Record& record) { core_.records().send(rank, record); }
 
 void JobBarrier::end_waits(State& state, std::uint64_t released) noexcept {
   state.released = std::max(state.released, released);
@@ -121,8 +121,29 @@ void JobBarrier::ask(Kind kind) {
     if (rank != core_.port().rank() && !core_.port().has_failed(rank)) send(rank, question);
   Record own = question;
   own.message = Message::counts;
-  core_.fill_counts(own);
+  fill_counts(own);
   handle(core_.port().rank(), own);
+}
+
+void JobBarrier::fill_counts(Record& record) {
+  // Finished before sent, and tasks in between, so that nothing is taken for ended that is not; first of all
+  // the tasks that wait for quiet, as whatever they have begun is counted below.
+  QuietTasks quiet;
+  if (record.kind == Kind::quiet) quiet = quiet_tasks();
+  const Traffic& traffic = core_.traffic();
+  for (int rank = 0; rank < core_.size(); ++rank) {
+    if (core_.port().has_failed(rank)) {
+      ++record.failed;
+      continue;
+    }
+    if (!quiet.calls.empty()) record.finished += quiet.calls[static_cast<std::size_t>(rank)];
+    record.finished += traffic.finished_of(rank);
+  }
+  const TaskCounts tasks = core_.scheduler().sources().counts();
+  record.unknown = traffic.times_lost();
+  record.pending = tasks.made - tasks.finished - quiet.tasks + (core_.outbox().is_empty() ? 0 : 1);
+  for (int rank = 0; rank < core_.size(); ++rank)
+    if (!core_.port().has_failed(rank)) record.sent += traffic.sent_to(rank);
 }
 
 void JobBarrier::release(Kind kind) {
@@ -156,7 +177,7 @@ void JobBarrier::handle(int source, const Record& record) {
     case Message::question: {
       Record answer = record;
       answer.message = Message::counts;
-      core_.fill_counts(answer);
+      fill_counts(answer);
       send(source, answer);
       return;
     }

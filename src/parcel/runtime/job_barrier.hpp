@@ -77,6 +77,8 @@ class JobBarrier {
   };
   void advance(Kind kind);
   void ask(Kind kind);
+  /// Parcels among this rank and the living ones, and what is pending.
+  void fill_counts(Record& record);
   void release(Kind kind);
   /// With the mutex held.
   void end_waits(State& state, std::uint64_t released) noexcept;

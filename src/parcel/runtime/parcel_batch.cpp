@@ -79,18 +79,18 @@ void ParcelBatch::run(Task& task) noexcept {
     parcel = parse_parcel(is_early ? batch.all().subspan(batch.early_.back()) : batch.rest());
     if (parcel.chunks != 0) Reader::malformed("a parcel has chunks that its message has not");
     if (!is_early) batch.next_ += parcel.size;
-    core.run_parcel(source, parcel, bytes);
+    core.reader().run(source, parcel, bytes);
   } catch (...) {
     if (parcel.size == 0) {
       // Nothing behind a parcel of an unknown length can be read.
       if (!is_early) batch.next_ += batch.rest().size();
-      core.count_unknown();
+      core.traffic().lost_some();
     }
-    core.refuse_parcel(source, parcel);
+    core.reader().refuse(source, parcel);
   }
   bytes.decoded();
   stack.caller = -1;
-  core.count_finished(source, stack.worker->number);
+  core.traffic().finished(source, stack.worker->number);
 }
 
 }  // namespace weft::parcel

@@ -106,11 +106,11 @@ Scheduler& scheduler_of(Core& core) noexcept { return core.scheduler(); }
 
 std::uint64_t begin_call(Core& core, int rank, FutureStateBase& state, const AnswerOperations& operations) {
   state.retain();
-  return core.calls().add(rank, {&state, &operations});
+  return core.awaited().calls.add(rank, {&state, &operations});
 }
 
 void withdraw_call(Core& core, int rank, std::uint64_t call) noexcept {
-  if (const PendingCall withdrawn = core.calls().take(call, rank); withdrawn.state != nullptr)
+  if (const PendingCall withdrawn = core.awaited().calls.take(call, rank); withdrawn.state != nullptr)
     withdrawn.state->release();
 }
 
@@ -163,14 +163,14 @@ bool rank_has_failed(const Core& core, int rank) noexcept { return core.port().h
 
 std::shared_ptr<ChannelBase> find_channel(Core& core, std::uint64_t id,
                                           std::shared_ptr<ChannelBase> (*make)()) {
-  const std::lock_guard lock(core.table_mutex());
-  auto& channel = core.channels[id];
+  const std::lock_guard lock(core.awaited().mutex);
+  auto& channel = core.awaited().channels[id];
   if (!channel) channel = make();
   return channel;
 }
 void forget_channel(Core& core, std::uint64_t id) noexcept {
-  const std::lock_guard lock(core.table_mutex());
-  core.channels.erase(id);
+  const std::lock_guard lock(core.awaited().mutex);
+  core.awaited().channels.erase(id);
 }
 
 }  // namespace detail

@@ -6,8 +6,8 @@ namespace weft::parcel::detail {
 
 std::shared_ptr<RuntimePart> find_part(Core& core, std::type_index type,
                                        std::shared_ptr<RuntimePart> (*make)(Core&)) {
-  const std::lock_guard lock(core.table_mutex());
-  auto& part = core.parts[type];
+  const std::lock_guard lock(core.awaited().mutex);
+  auto& part = core.awaited().parts[type];
   if (!part) part = make(core);
   return part;
 }

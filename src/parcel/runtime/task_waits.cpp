@@ -3,7 +3,7 @@
 #include <chrono>
 
 #include "parcel/runtime/core.hpp"
-#include "parcel/tasks/foreign_wait.hpp"
+#include "parcel/waits/foreign_wait.hpp"
 
 namespace weft::parcel {
 
@@ -17,13 +17,13 @@ TaskWaits::TaskWaits(detail::Core& core) : WaitSource(core.port().rank()), core_
 TaskWaits::~TaskWaits() { remove(); }
 
 std::string TaskWaits::describe(const char* what, const void* subject, std::int32_t& peer) {
-  if (const int rank = core_.calls().rank_of(subject); rank >= 0) {
+  if (const int rank = core_.awaited().calls.rank_of(subject); rank >= 0) {
     peer = rank;
     return "the answer to a call";
   }
   {
-    const std::lock_guard lock(core_.table_mutex());
-    for (const auto& [id, channel] : core_.channels) {
+    const std::lock_guard lock(core_.awaited().mutex);
+    for (const auto& [id, channel] : core_.awaited().channels) {
       std::uint64_t generation = 0;
       if (channel->has_waiting(subject, generation))
         return "value " + std::to_string(generation) + " of channel " + std::to_string(id);
@@ -35,19 +35,20 @@ std::string TaskWaits::describe(const char* what, const void* subject, std::int3
 void TaskWaits::list(void (*add)(void* context, const weft::detail::DescribedWait& wait), void* context) {
   const std::int64_t now = Timers::of(Waiter::Clock::now());
   std::map<std::pair<std::size_t, std::uint64_t>, std::int64_t> seen;
-  core_.scheduler().stacks().for_each_wait(kMostListed, [&](std::size_t number, const TaskStack::ReportedWait& wait) {
-    const auto known = seen_.find({number, wait.count});
-    const std::int64_t since = known != seen_.end() ? known->second : now;
-    seen.emplace(std::pair{number, wait.count}, since);
-    std::int32_t peer = -1;
-    const std::string what = describe(wait.what, wait.subject, peer);
-    add(context, {what.c_str(), wait.file, wait.function, wait.line, peer, static_cast<std::uint32_t>(number),
-                  true, since});
-  });
+  core_.scheduler().stacks().for_each_wait(
+      kMostListed, [&](std::size_t number, const TaskStack::ReportedWait& wait) {
+        const auto known = seen_.find({number, wait.count});
+        const std::int64_t since = known != seen_.end() ? known->second : now;
+        seen.emplace(std::pair{number, wait.count}, since);
+        std::int32_t peer = -1;
+        const std::string what = describe(wait.what, wait.subject, peer);
+        add(context, {what.c_str(), wait.file, wait.function, wait.line, peer,
+                      static_cast<std::uint32_t>(number), true, since});
+      });
   seen_ = std::move(seen);
   if (const StandIns::Report blocked = core_.scheduler().stand_ins().report(); blocked.blocked != 0) {
     std::string note =
-        std::to_string(blocked.blocked) + " of " + std::to_string(core_.scheduler().workers()) +
+        std::to_string(blocked.blocked) + " of " + std::to_string(core_.options().workers) +
         " workers block their threads in a call that is no wait of weft (the lock of a std::mutex, a system "
         "call), and none gets on; " +
         std::to_string(blocked.lent) + (blocked.lent == 1 ? " thread was" : " threads were") +

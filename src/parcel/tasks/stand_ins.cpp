@@ -192,7 +192,7 @@ bool StandIns::lend() noexcept {
   } catch (const std::bad_alloc&) {
     return false;
   }
-  if (pool_.threads().hand_to_spare(*worker, pool_.workers() + WorkerPool::kMostSpareThreads + kMost))
+  if (pool_.threads().hand_to_spare(*worker, pool_.outside() + WorkerPool::kMostSpareThreads + kMost))
     return true;
   const std::lock_guard lock(pool_.threads().mutex());
   pool_.threads().forget(*worker);

@@ -48,11 +48,11 @@ void Stepper::remove(WorkerPool& pool) noexcept {
 void Stepper::step() {
   const std::lock_guard lock(mutex_);
   std::uint32_t workers = 0;
-  for (const Stepped& stepped : pools_) workers += stepped.pool->workers();
+  for (const Stepped& stepped : pools_) workers += stepped.pool->outside();
   if (workers == 0) return;
   std::uint32_t chosen = choose(workers);
   auto stepped = pools_.begin();
-  while (chosen >= stepped->pool->workers()) chosen -= (stepped++)->pool->workers();
+  while (chosen >= stepped->pool->outside()) chosen -= (stepped++)->pool->outside();
   run_worker(*stepped->pool, chosen);
 }
 

@@ -122,7 +122,8 @@ bool WorkerPool::run_here(TaskStack& own, Task& task) noexcept {
   if (worker.takes_oldest || !sources_.urgent.is_empty() || worker.deque.last() != &task) return false;
   if (worker.deque.pop() != &task) return false;  // a thief was faster: nothing was popped
   task.execute(task);
-  finished(*own.worker);
+  add_alone(own.worker->finished);
+  count_for_poll(*own.worker);
   return true;
 }
 
@@ -140,11 +141,6 @@ Task* WorkerPool::find_task(Worker& worker) noexcept {
   if (worker.is_stand_in()) [[unlikely]]
     return stand_ins_.find_task(worker);
   return sources_.find(worker);
-}
-
-void WorkerPool::finished(Worker& worker) noexcept {
-  add_alone(worker.finished);
-  count_for_poll(worker);
 }
 
 void WorkerPool::count_for_poll(Worker& worker) noexcept {
@@ -228,10 +224,9 @@ void WorkerPool::loop(TaskStack& own) noexcept {
       const bool is_stack = TaskStack::is_stack(*task);
       if (is_stack) add_alone(own.worker->resumed);
       task->execute(*task);
-      if (!is_stack)
-        finished(*own.worker);
-      else
-        count_for_poll(*own.worker);  // this loop was taken for another task that waits
+      // A stack: this loop was taken for another task that waits.
+      if (!is_stack) add_alone(own.worker->finished);
+      count_for_poll(*own.worker);
       continue;
     }
     if (poll(*own.worker)) {
@@ -251,7 +246,7 @@ void WorkerPool::loop(TaskStack& own) noexcept {
 void WorkerPool::start(int place) {
   is_started_ = true;
   if (stepper_ != nullptr) {
-    for (unsigned number = 0; number < workers(); ++number) {
+    for (unsigned number = 0; number < sources_.workers(); ++number) {
       Worker& worker = sources_.worker(number);
       worker.paused = &stacks_.take(worker);
     }
@@ -259,7 +254,7 @@ void WorkerPool::start(int place) {
     return;
   }
   try {
-    for (unsigned number = 0; number < workers(); ++number) threads_.start(sources_.worker(number));
+    for (unsigned number = 0; number < sources_.workers(); ++number) threads_.start(sources_.worker(number));
     stand_ins_.start();
   } catch (const std::system_error& error) {
     stop();
@@ -287,7 +282,8 @@ bool WorkerPool::lend_worker(void (*function)(void*) noexcept, void* argument) n
   if (own == nullptr || &own->pool() != this || stepper_ != nullptr) return false;
   Worker& worker = *own->worker;
   WorkerThread& thread = *worker.thread;
-  if (!threads_.hand_to_spare(worker, workers() + kMostSpareThreads + stand_ins_.count())) return false;
+  if (!threads_.hand_to_spare(worker, sources_.workers() + kMostSpareThreads + stand_ins_.count()))
+    return false;
   // From here on this thread is no worker, and the stack belongs to it alone.
   own->worker = nullptr;
   TaskStack::set_current(nullptr);

@@ -71,9 +71,8 @@ class WorkerPool final : public Scheduler {
   /// Before the program's code runs elsewhere than in a task, maybe in a worker, and maybe while that parks.
   void note_work() noexcept;
 
-  [[nodiscard]] unsigned workers() const noexcept { return sources_.workers(); }
-  /// The number of calls of threads that are no workers, and of stand-ins.
-  [[nodiscard]] unsigned outside() const noexcept { return workers(); }
+  /// The number of workers; and that of calls of threads that are no workers, and of stand-ins.
+  [[nodiscard]] unsigned outside() const noexcept { return sources_.workers(); }
   /// Of the calling worker: its number, or one of its own from outside() + 1 to slots() - 1 when it is a
   /// stand-in. Of other threads: outside().
   [[nodiscard]] unsigned slot() const noexcept;
@@ -92,7 +91,6 @@ class WorkerPool final : public Scheduler {
   // What it consists of.
 
   [[nodiscard]] TaskSources& sources() noexcept { return sources_; }
-  [[nodiscard]] const TaskSources& sources() const noexcept { return sources_; }
   [[nodiscard]] WorkerThreads& threads() noexcept { return threads_; }
   [[nodiscard]] TaskStacks& stacks() noexcept { return stacks_; }
   [[nodiscard]] Timers& timers() noexcept { return timers_; }
@@ -122,7 +120,6 @@ class WorkerPool final : public Scheduler {
 
   void loop(TaskStack& own) noexcept;
   [[nodiscard]] Task* find_task(Worker& worker) noexcept;
-  void finished(Worker& worker) noexcept;
   void count_for_poll(Worker& worker) noexcept;
   bool poll(Worker& worker) noexcept;
   void rest(Worker& worker, std::uint32_t& idle_rounds) noexcept;

@@ -5,7 +5,7 @@
 
 #include <mutex>
 
-#include "parcel/tasks/foreign_wait.hpp"
+#include "parcel/waits/foreign_wait.hpp"
 #include "parcel/tasks/task_stack.hpp"
 #include "parcel/tasks/worker_pool.hpp"
 
