@@ -36,7 +36,7 @@ void DeviceDeadlines::end_due(Deadlines::Node* first, bool exclusive) noexcept {
     backlog.take_out(
         [this](const PendingPost& post) { return deadlines_.is_due(QueuedPosts::completion_of(post)); },
         [this](PendingPost& post) { operations_.queued.end(post, Outcome::timed_out); });
-  operations_.rendezvous.cancel(deadlines_, failures_.count() != 0, exclusive);
+  operations_.rendezvous.cancel(deadlines_, failures_.count() != 0, {exclusive});
   operations_.accesses.expire(deadlines_);
 }
 

@@ -123,7 +123,7 @@ void DeviceFailures::end_what_needs_all_ranks(bool exclusive) noexcept {
   if (!backlog.empty())
     backlog.take_out(needs_all_ranks,
                      [&](PendingPost& post) { operations_.queued.end(post, Outcome::peer_failed); });
-  operations_.rendezvous.cancel(operations_.deadlines, true, exclusive);
+  operations_.rendezvous.cancel(operations_.deadlines, true, {exclusive});
   working_.leave();
 }
 

@@ -157,10 +157,10 @@ void DeviceState::close_endpoint(bool exclusive) noexcept {
 bool DeviceState::drained() noexcept {
   // In the order in which a message moves on: a message that is counted in the next place before it leaves
   // the previous one is not missed.
-  if (!backlog_.has_no_messages() || rendezvous_.sending() != 0) return false;
+  if (!backlog_.has_no_messages() || rendezvous_.sender().sending() != 0) return false;
   if (context_.payloads != nullptr) {
     const core::PayloadDevice::Visit visit(context_.payloads);
-    if (visit.device() != nullptr && visit.device()->sending() != 0) return false;
+    if (visit.device() != nullptr && visit.device()->sender().sending() != 0) return false;
   }
   return port_->drained();
 }

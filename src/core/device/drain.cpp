@@ -95,7 +95,7 @@ bool DeviceState::Drain::is_drained() noexcept {
   // An answer that still has to be sent ends an operation of a peer.
   if (rendezvous_.has_work()) return false;
   // The network writes into buffers that may be gone after the end.
-  if (rendezvous_.landing() != 0) return false;
+  if (rendezvous_.receiver().landing() != 0) return false;
   if (port_.drained()) return true;
   const auto stays = [this](const network::Port::Unconsumed& each) { return need_not_be_awaited(each); };
   const auto unconsumed = port_.unconsumed();
@@ -141,7 +141,7 @@ void DeviceState::Drain::run() noexcept {
   // The device has no other users any more: this thread has it for itself, whatever its endpoints were.
   device_.losses_.open();
   runtime_.device_closes();
-  rendezvous_.decline_what_has_no_memory();
+  rendezvous_.receiver().admission().decline_what_has_no_memory();
   const std::int64_t limit = base::seconds_to_ns(runtime_.attributes().seconds(Attribute::drain_timeout));
   const WaitPlace place{kDrainWait, std::source_location::current()};
   core::WaitScope explained(runtime_.waits(), place, nullptr, static_cast<std::int32_t>(device_.index_));
@@ -180,7 +180,7 @@ void DeviceState::Drain::run() noexcept {
     else
       std::this_thread::sleep_for(unwoken_sleep(now - moved));
   }
-  if (rendezvous_.landing() != 0) port_.stop_fetches();
+  if (rendezvous_.receiver().landing() != 0) port_.stop_fetches();
   name_losses(is_over);
   if (is_over) return;
   runtime_.log().info([&] {

@@ -21,7 +21,7 @@ bool DeviceState::describe(core::PendingList& list) noexcept {
 }
 
 void DeviceState::describe_refusals(std::vector<std::string>& notes) const {
-  rendezvous_.describe_refusals(notes);
+  rendezvous_.receiver().admission().describe_refusals(notes);
   if (auto* const port = dynamic_cast<network::HoldsUnsent*>(port_.get())) port->describe_unsent(notes);
 }
 

@@ -100,7 +100,7 @@ std::size_t DeviceState::work(bool exclusive) noexcept {
   std::size_t count = ends_.kept() != 0 ? ends_.deliver() : 0;
   // The decisions of multipart receivers first: the parts continue as a large message.
   count += multipart_messages_.step();
-  count += rendezvous_.step(exclusive) + one_sided_.step(exclusive) + matched_messages_.step(exclusive) +
+  count += rendezvous_.step({exclusive}) + one_sided_.step(exclusive) + matched_messages_.step(exclusive) +
            vectored_accesses_.step(exclusive);
   const std::size_t retried = backlog_.work(queued_posts_, exclusive);
   count += retried;
@@ -196,13 +196,13 @@ bool DeviceState::deliver_control(std::uint8_t channel, std::uint64_t word, Mess
     case Channel::multipart_rts:
       return !backlog_.over_limit() && multipart_messages_.on_rts(word, message, *this);
     case Channel::cts:
-      rendezvous_.on_cts(message, *this);
+      rendezvous_.sender().on_cts(message, *this);
       return true;
     case Channel::rendezvous_data:
-      rendezvous_.on_data(word, message, *this);
+      rendezvous_.receiver().on_data(word, message, *this);
       return true;
     case Channel::fin:
-      rendezvous_.on_fin(message, *this);
+      rendezvous_.sender().on_fin(message, *this);
       return true;
     case Channel::put:
     case Channel::atomic:
@@ -219,10 +219,10 @@ bool DeviceState::deliver_control(std::uint8_t channel, std::uint64_t word, Mess
       on_cancel(word, message);
       return true;
     case Channel::cancelled:
-      rendezvous_.on_cancelled(message, runtime_.failures().count() != 0, *this);
+      rendezvous_.sender().on_cancelled(message, runtime_.failures().count() != 0, *this);
       return true;
     case Channel::refused:
-      rendezvous_.on_refused(message, *this);
+      rendezvous_.sender().on_refused(message, *this);
       return true;
     case Channel::credit:
       matched_messages_.on_credit(word, message, *this);
@@ -245,8 +245,8 @@ void DeviceState::on_cancel(std::uint64_t word, const Message& message) noexcept
 }
 
 void DeviceState::access_ended(std::uint64_t token, Outcome outcome) noexcept {
-  if (core::Rendezvous::is_fetch(token))
-    rendezvous_.fetch_ended(token, outcome);
+  if (core::RendezvousReceiver::is_fetch(token))
+    rendezvous_.receiver().fetch_ended(token, outcome);
   else
     one_sided_.access_ended(token, outcome);
 }

@@ -99,7 +99,7 @@ Status ActiveMessages::attempt(int peer, RemoteCompletion remote, Bytes bytes,
                                       options.completion,
                                       options.user_data,
                                       options.message_class};
-  switch (rendezvous_.start(outbound, caller.exclusive, result)) {
+  switch (rendezvous_.start(outbound, caller, result)) {
     case Rendezvous::Start::started:
       return Status::posted();
     case Rendezvous::Start::no_request:

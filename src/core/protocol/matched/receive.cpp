@@ -167,7 +167,7 @@ void MatchedMessages::forget_announced(int peer, const Cancel& cancel) noexcept 
     const auto rts = record.unexpected->rts<Rts>();
     return rts.request.index == cancel.request.index && rts.request.generation == cancel.request.generation;
   };
-  rendezvous_.forget_queued(peer, cancel, [&] {
+  rendezvous_.receiver().forget_queued(peer, cancel, [&] {
     bool is_found = false;
     engine->unlink_where(is_meant, [&](MatchRecord& record) {
       engine->release(record);

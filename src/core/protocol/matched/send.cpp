@@ -209,7 +209,7 @@ Status MatchedMessages::start_large(int peer, std::uint64_t tag, const SendPaylo
                                       payload.parts,
                                       payload.parts_size,
                                       engine != nullptr && engine->needs_all_ranks()};
-  switch (rendezvous_.start(outbound, caller.exclusive, result)) {
+  switch (rendezvous_.start(outbound, caller, result)) {
     case Rendezvous::Start::started:
       return Status::posted();
     case Rendezvous::Start::no_request:

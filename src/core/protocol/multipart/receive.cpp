@@ -1,7 +1,7 @@
 // The receiver's half of multipart messages.
 #include "core/completion/object_end.hpp"
 #include "core/protocol/multipart/multipart.hpp"
-#include "core/protocol/rendezvous/records.hpp"
+#include "core/protocol/rendezvous/rendezvous.hpp"
 
 #include <weft/detail/message_access.hpp>
 
@@ -173,8 +173,8 @@ MultipartMessages::~MultipartMessages() {
     return Step::finished;
   });
   const auto free = [](void* arrival) { Arrival::free(*static_cast<Arrival*>(arrival)); };
-  rendezvous_.visit_fetches(ends_->front, free);
-  rendezvous_.visit_fetches(ends_->parts, free);
+  rendezvous_.receiver().transfers().visit(ends_->front, free);
+  rendezvous_.receiver().transfers().visit(ends_->parts, free);
   home_->leave();
 }
 
@@ -200,12 +200,12 @@ bool MultipartMessages::on_rts(std::uint64_t word, const Message& arrival, netwo
   made->peer = peer;
   made->word = word;
   if (rts.has_front == 0) {
-    if (rendezvous_.fetch({peer,
-                           {rts.front_address, front_size, rts.front, rts.device},
-                           0,
-                           {made->front, front_size},
-                           &ends_->front,
-                           made}))
+    if (rendezvous_.receiver().fetch({peer,
+                                      {rts.front_address, front_size, rts.front, rts.device},
+                                      0,
+                                      {made->front, front_size},
+                                      &ends_->front,
+                                      made}))
       return true;
     Arrival::free(*made);
     return false;
@@ -276,17 +276,18 @@ void MultipartMessages::add_decided(Arrival& arrival) noexcept {
 
 Step MultipartMessages::begin(Arrival& arrival) noexcept {
   if (arrival.state == Arrival::State::dropped) {
-    if (!rendezvous_.decline(arrival.peer, arrival.whole())) return Step::idle;
+    if (!rendezvous_.receiver().decline(arrival.peer, arrival.whole())) return Step::idle;
     Arrival::free(arrival);
     return Step::finished;
   }
-  const bool begins = rendezvous_.fetch({arrival.peer,
-                                         arrival.whole(),
-                                         0,
-                                         {static_cast<std::byte*>(nullptr), wanted_of(arrival.parts)},
-                                         &ends_->parts,
-                                         &arrival,
-                                         arrival.parts});
+  const bool begins =
+      rendezvous_.receiver().fetch({arrival.peer,
+                                    arrival.whole(),
+                                    0,
+                                    {static_cast<std::byte*>(nullptr), wanted_of(arrival.parts)},
+                                    &ends_->parts,
+                                    &arrival,
+                                    arrival.parts});
   return begins ? Step::finished : Step::idle;
 }
 
@@ -314,7 +315,8 @@ void MultipartMessages::forget_object(const Completion& object, Orphans& instead
     arrival.completion = &instead;
   };
   decided_.for_each(give);
-  rendezvous_.visit_fetches(ends_->parts, [&](void* arrival) { give(*static_cast<Arrival*>(arrival)); });
+  rendezvous_.receiver().transfers().visit(ends_->parts,
+                                           [&](void* arrival) { give(*static_cast<Arrival*>(arrival)); });
 }
 
 std::size_t MultipartMessages::step() noexcept {

@@ -67,45 +67,45 @@ Rendezvous::Start MultipartMessages::start(const Outbound& outbound, Caller call
                                            bool& has_left) noexcept {
   using Start = Rendezvous::Start;
   const ActiveMessageOptions& options = outbound.options;
-  const std::uint32_t parts = rendezvous_.reserve({outbound.peer,
-                                                   outbound.remote.device(),
-                                                   Channel::multipart_rts,
-                                                   0,
-                                                   nullptr,
-                                                   {},
-                                                   Operation::active_message_sent,
-                                                   options.tag,
-                                                   options.completion,
-                                                   options.user_data,
-                                                   options.message_class,
-                                                   outbound.parts,
-                                                   outbound.parts_size});
-  if (parts == Rendezvous::kNoRequest) return Start::no_request;
-  const std::byte* const copy = rendezvous_.copy_of_request(parts);
-  MultipartRts rts{.parts = rendezvous_.name_of_request(parts),
+  const std::uint32_t parts = rendezvous_.sender().reserve({outbound.peer,
+                                                            outbound.remote.device(),
+                                                            Channel::multipart_rts,
+                                                            0,
+                                                            nullptr,
+                                                            {},
+                                                            Operation::active_message_sent,
+                                                            options.tag,
+                                                            options.completion,
+                                                            options.user_data,
+                                                            options.message_class,
+                                                            outbound.parts,
+                                                            outbound.parts_size});
+  if (parts == RendezvousSender::kNoRequest) return Start::no_request;
+  const std::byte* const copy = rendezvous_.sender().copy_of_request(parts);
+  MultipartRts rts{.parts = rendezvous_.sender().name_of_request(parts),
                    .front = {},
                    .front_address = 0,
                    .count = outbound.parts.size(),
                    .head_size = outbound.head.size(),
                    .device = context_.device,
                    .has_front = 1};
-  std::uint32_t front = Rendezvous::kNoRequest;
+  std::uint32_t front = RendezvousSender::kNoRequest;
   if (const std::size_t size = front_size_of(outbound); size + sizeof rts > context_.limits.packet_bytes) {
     std::byte* staged = nullptr;
-    front = rendezvous_.reserve_staged(outbound.peer, size, staged);
-    if (front == Rendezvous::kNoRequest)
-      return rendezvous_.abandon(parts) ? Start::no_request : Start::started;
+    front = rendezvous_.sender().reserve_staged(outbound.peer, size, staged);
+    if (front == RendezvousSender::kNoRequest)
+      return rendezvous_.sender().abandon(parts) ? Start::no_request : Start::started;
     write_front(staged, outbound, copy);
-    rts.front = rendezvous_.name_of_request(front);
+    rts.front = rendezvous_.sender().name_of_request(front);
     rts.front_address = reinterpret_cast<std::uint64_t>(staged);
     rts.has_front = 0;
   }
   has_left = false;
   refused = announce(outbound, rts, copy, caller, has_left);
   if (!refused.is_retry() && !has_left) return Start::started;
-  if (front != Rendezvous::kNoRequest) static_cast<void>(rendezvous_.abandon(front));
+  if (front != RendezvousSender::kNoRequest) static_cast<void>(rendezvous_.sender().abandon(front));
   // Another thread may have ended the request meanwhile because the peer has left: then it was signalled.
-  return rendezvous_.abandon(parts) ? Start::refused : Start::started;
+  return rendezvous_.sender().abandon(parts) ? Start::refused : Start::started;
 }
 
 }  // namespace weft::core

@@ -1,6 +1,4 @@
-// Rendezvous by fragments: which payload a peer may stream to this device (CTS), and how many bytes of it may
-// be outstanding.
-#include "core/protocol/rendezvous/records.hpp"
+#include "core/protocol/rendezvous/flow_control.hpp"
 
 #include <weft/detail/lock.hpp>
 
@@ -9,6 +7,7 @@
 namespace weft::core {
 
 using network::SendResult;
+using Incoming = IncomingTransfer;
 
 namespace {
 
@@ -19,26 +18,30 @@ constexpr std::int64_t kGrantBelow = kMostGranted / 2;
 
 }  // namespace
 
-/// Queues a transfer among those of its peer that are not fully granted: behind those of its class and of
-/// more urgent ones.
-Step Rendezvous::queue(Incoming& incoming) noexcept {
+FlowControl::FlowControl(const Context& context, Transfers& transfers, RendezvousCounts& counts)
+    : context_(context),
+      transfers_(transfers),
+      counts_(counts),
+      grants_(new Grants[static_cast<std::size_t>(context.ranks)]) {}
+
+Step FlowControl::queue(IncomingTransfer& incoming) noexcept {
   Grants& grants = grants_of(incoming);
   if (!detail::TryLock::acquire(grants.busy)) return Step::idle;
-  start_time(incoming);
+  transfers_.start_time(incoming);
   line_up(grants.first, grants.last, incoming);
   incoming.state.store(Incoming::State::receiving, std::memory_order_release);
   if (!grants.is_listed.load(std::memory_order_relaxed)) {
     grants.is_listed.store(true, std::memory_order_relaxed);
-    working_.fetch_add(1, std::memory_order_relaxed);
+    counts_.working.fetch_add(1, std::memory_order_relaxed);
     granting_.add(grants);
   }
   detail::TryLock::release(grants.busy);
   return Step::finished;
 }
 
-Step Rendezvous::grant(Grants& grants, bool exclusive) noexcept {
+Step FlowControl::grant(Grants& grants, Caller caller) noexcept {
   if (!detail::TryLock::acquire(grants.busy)) return Step::idle;
-  Step result = grant_next(grants, exclusive) ? Step::moved : Step::idle;
+  Step result = grant_next(grants, caller) ? Step::moved : Step::idle;
   if (grants.first == nullptr) {
     grants.is_listed.store(false, std::memory_order_relaxed);
     result = Step::finished;
@@ -49,7 +52,7 @@ Step Rendezvous::grant(Grants& grants, bool exclusive) noexcept {
 
 /// Grants the peer more bytes, while few enough are in progress. The caller holds the lock. Returns true when
 /// it granted some.
-bool Rendezvous::grant_next(Grants& grants, bool exclusive) noexcept {
+bool FlowControl::grant_next(Grants& grants, Caller caller) noexcept {
   bool did = false;
   while (grants.first != nullptr) {
     Incoming& incoming = *grants.first;
@@ -68,9 +71,10 @@ bool Rendezvous::grant_next(Grants& grants, bool exclusive) noexcept {
     // returns.
     grants.under_way.fetch_add(static_cast<std::int64_t>(more), std::memory_order_relaxed);
     incoming.granted.store(clear.granted, std::memory_order_relaxed);
-    const SendResult sent = context_.port->send(answer(incoming, Channel::cts), bytes_of(clear), exclusive);
+    const SendResult sent =
+        context_.port->send(answer_to(incoming, Channel::cts), bytes_of(clear), caller.exclusive);
     if (sent != SendResult::sent) {
-      // If the peer has left, end_lost() ends the transfer.
+      // If the peer has left, take_out() ends the transfer.
       grants.under_way.fetch_sub(static_cast<std::int64_t>(more), std::memory_order_relaxed);
       incoming.granted.store(granted, std::memory_order_relaxed);
       break;
@@ -81,33 +85,20 @@ bool Rendezvous::grant_next(Grants& grants, bool exclusive) noexcept {
   return did;
 }
 
-/// Counts received bytes and may grant more, so that the sender continues while this rank works on what it
-/// has received.
-void Rendezvous::received(Grants& grants, std::size_t size) noexcept {
+void FlowControl::received(const Incoming& incoming, std::size_t size) noexcept {
+  Grants& grants = grants_of(incoming);
   const auto less = static_cast<std::int64_t>(size);
   if (grants.under_way.fetch_sub(less, std::memory_order_relaxed) - less > kGrantBelow ||
       !grants.is_listed.load(std::memory_order_relaxed) || !detail::TryLock::acquire(grants.busy))
     return;
-  static_cast<void>(grant_next(grants, false));
+  static_cast<void>(grant_next(grants, {.exclusive = false}));
   detail::TryLock::release(grants.busy);
 }
 
-/// Ends a transfer whose peer has left: no fragment will arrive.
-void Rendezvous::end_lost(Incoming& incoming, const std::atomic<bool>* is_over) noexcept {
+bool FlowControl::take_out(Incoming& incoming, int peer) noexcept {
   auto expected = Incoming::State::receiving;
-  const Incoming::State state = incoming.state.load(std::memory_order_relaxed);
-  if (state == Incoming::State::waiting || state == Incoming::State::needs_memory) {
-    // The thread that continues the device forgets the transfer.
-    const int sender = incoming.peer.load(std::memory_order_relaxed);
-    if (is_lost(sender, is_over))
-      admissions_[static_cast<std::size_t>(sender)].must_look.store(true, std::memory_order_release);
-    return;
-  }
-  if (state != expected) return;
-  const int peer = incoming.peer.load(std::memory_order_relaxed);
-  if (!is_lost(peer, is_over)) return;
   Grants& grants = grants_[static_cast<std::size_t>(peer)];
-  if (!detail::TryLock::acquire(grants.busy)) return;
+  if (!detail::TryLock::acquire(grants.busy)) return false;
   bool is_taken =
       incoming.state.compare_exchange_strong(expected, Incoming::State::entered, std::memory_order_acquire);
   // By now the record may belong to another transfer.
@@ -125,7 +116,11 @@ void Rendezvous::end_lost(Incoming& incoming, const std::atomic<bool>* is_over) 
       }
   }
   detail::TryLock::release(grants.busy);
-  if (is_taken) lose(incoming);
+  return is_taken;
+}
+
+std::size_t FlowControl::step(Caller caller) noexcept {
+  return granting_.run(counts_.working, [&](Grants& grants) { return grant(grants, caller); });
 }
 
 }  // namespace weft::core

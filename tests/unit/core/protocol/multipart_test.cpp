@@ -50,11 +50,11 @@ class MultipartRts : public testing::Test {
     Message arrival;
     detail::MessageAccess::set_view(arrival, Operation::active_message, kPeer, 0, bytes.data(), bytes.size(),
                                     nullptr, 0);
-    large_.on_data(word_of(transfer), arrival, sink_);
+    large_.receiver().on_data(word_of(transfer), arrival, sink_);
   }
   void step() {
     messages_.step();
-    large_.step(true);
+    large_.step({.exclusive = true});
   }
   /// Requests of the peer that it was told have ended.
   [[nodiscard]] std::vector<std::uint32_t> finished() const {

@@ -76,7 +76,7 @@ class LargeAdmission : public testing::Test {
         Message arrival;
         detail::MessageAccess::set_view(arrival, Operation::active_message, peer, 0, fragment.data(),
                                         sizeof header + header.size, nullptr, 0);
-        messages_.on_data(word_of(clear.transfer), arrival, device_.sink);
+        messages_.receiver().on_data(word_of(clear.transfer), arrival, device_.sink);
       }
     }
     return asked;
@@ -110,14 +110,14 @@ TEST_F(LargeAdmission, gives_buffers_within_the_bound_of_each_peer) {
     announce(1, request);
     announce(2, request);
   }
-  for (int count = 0; count < 10; ++count) messages_.step(true);
+  for (int count = 0; count < 10; ++count) messages_.step({.exclusive = true});
   EXPECT_EQ(supply_.held, 2 * kBound);
   std::vector<std::uint32_t> order;
   while (ended_.count < 20) {
     const int before = ended_.count;
     for (const std::uint32_t request : stream(1))
       if (order.empty() || order.back() != request) order.push_back(request);
-    messages_.step(true);
+    messages_.step({.exclusive = true});
     ASSERT_GT(ended_.count, before) << "something is always under way";
     ASSERT_LE(supply_.held, 2 * kBound) << "the handler keeps nothing";
   }
@@ -131,22 +131,22 @@ TEST_F(LargeAdmission, gives_buffers_within_the_bound_of_each_peer) {
 TEST_F(LargeAdmission, fetches_one_message_however_large) {
   announce(1, 0, 8 * kBound);
   announce(1, 1, 8 * kBound);
-  for (int count = 0; count < 10; ++count) messages_.step(true);
+  for (int count = 0; count < 10; ++count) messages_.step({.exclusive = true});
   EXPECT_EQ(supply_.held, 8 * kBound);
   while (ended_.count < 2) {
     stream(1);
-    messages_.step(true);
+    messages_.step({.exclusive = true});
     ASSERT_LE(supply_.held, 16 * kBound);
   }
 }
 
 TEST_F(LargeAdmission, does_not_let_urgent_messages_wait_for_others) {
   for (std::uint32_t request = 0; request < 10; ++request) announce(1, request, kSize, MessageClass::bulk);
-  messages_.step(true);
+  messages_.step({.exclusive = true});
   ASSERT_EQ(supply_.held, kBound);
   announce(1, 10);
   announce(1, 11, kSize, MessageClass::control);
-  messages_.step(true);
+  messages_.step({.exclusive = true});
   EXPECT_EQ(supply_.held, kBound + 2 * kSize);
 }
 
@@ -158,7 +158,7 @@ TEST_F(LargeAdmission, a_full_allocator_stops_its_own_messages_only_and_is_asked
   supply_.has_room = false;
   for (std::uint32_t request = 0; request < 10; ++request) announce(1, request);
   announce(1, 10, kSize, MessageClass::normal, word(to_other));
-  messages_.step(true);
+  messages_.step({.exclusive = true});
   EXPECT_EQ(other_supply.held, kSize);
   EXPECT_LE(supply_.asked, 10);
   const auto now = states();
@@ -166,11 +166,11 @@ TEST_F(LargeAdmission, a_full_allocator_stops_its_own_messages_only_and_is_asked
                           [](const std::string& state) { return state.starts_with("no memory"); }),
             1);
   supply_.has_room = true;
-  messages_.step(true);
+  messages_.step({.exclusive = true});
   EXPECT_EQ(supply_.held, kBound - kSize);
   while (ended_.count + other.count < 11) {
     stream(1);
-    messages_.step(true);
+    messages_.step({.exclusive = true});
   }
   EXPECT_EQ(answers(Channel::refused), 0U);
 }
@@ -180,15 +180,15 @@ TEST_F(LargeAdmission, what_never_has_room_is_refused_and_told) {
   supply_.largest = kSize - 1;
   testing::internal::CaptureStderr();
   for (std::uint32_t request = 0; request < 10; ++request) announce(1, request);
-  messages_.step(true);
-  messages_.step(true);
+  messages_.step({.exclusive = true});
+  messages_.step({.exclusive = true});
   const std::string log = testing::internal::GetCapturedStderr();
   EXPECT_NE(log.find("262144 bytes from rank 1: too large for this test"), std::string::npos) << log;
   EXPECT_EQ(answers(Channel::refused), 10U);
   EXPECT_EQ(device_.counters.refused_messages, 10U);
   EXPECT_TRUE(states().empty());
   std::vector<std::string> notes;
-  messages_.describe_refusals(notes);
+  messages_.receiver().admission().describe_refusals(notes);
   ASSERT_EQ(notes.size(), 1U);
   EXPECT_NE(notes[0].find("262144 bytes from rank 1"), std::string::npos) << notes[0];
 }
@@ -199,14 +199,14 @@ TEST_F(LargeAdmission, a_refusal_ends_the_message_at_its_sender) {
   network::SendResult result{};
   ASSERT_EQ(messages_.start(
                 {1, 0, Channel::rts, 0, nullptr, payload, Operation::active_message_sent, 0, &sent, nullptr},
-                true, result),
+                {.exclusive = true}, result),
             Rendezvous::Start::started);
   const auto refuse = [&](int peer) {
     const RequestName name{0, 1};
     Message arrival;
     detail::MessageAccess::set_view(arrival, Operation::active_message, peer, 0,
                                     reinterpret_cast<const std::byte*>(&name), sizeof name, nullptr, 0);
-    messages_.on_refused(arrival, device_.sink);
+    messages_.sender().on_refused(arrival, device_.sink);
   };
   refuse(2);
   EXPECT_EQ(device_.sink.rejected, 1) << "not the peer's to refuse";
@@ -233,7 +233,7 @@ TEST_F(LargeAdmission, more_bytes_than_can_be_announced_are_refused_at_once) {
                              0,
                              &sent,
                              nullptr},
-                            true, result),
+                            {.exclusive = true}, result),
             Rendezvous::Start::started);
   EXPECT_EQ(sent.count, 1);
   EXPECT_EQ(sent.outcome, Outcome::refused);
@@ -243,16 +243,16 @@ TEST_F(LargeAdmission, more_bytes_than_can_be_announced_are_refused_at_once) {
 
 TEST_F(LargeAdmission, waiting_messages_can_be_withdrawn) {
   for (std::uint32_t request = 0; request < 6; ++request) announce(1, request);
-  messages_.step(true);
+  messages_.step({.exclusive = true});
   ASSERT_EQ(supply_.held, kBound);
   messages_.forget_unexpected(1, {{5, 1}, 0, 0});
   messages_.forget_unexpected(1, {{0, 1}, 0, 0});
-  messages_.step(true);
-  messages_.step(true);
+  messages_.step({.exclusive = true});
+  messages_.step({.exclusive = true});
   EXPECT_EQ(answers(Channel::cancelled), 1U) << "the other one is being fetched";
   while (ended_.count < 5) {
     stream(1);
-    messages_.step(true);
+    messages_.step({.exclusive = true});
   }
   EXPECT_TRUE(states().empty());
 }
@@ -260,10 +260,10 @@ TEST_F(LargeAdmission, waiting_messages_can_be_withdrawn) {
 TEST_F(LargeAdmission, waiting_messages_of_a_peer_that_has_left_are_forgotten) {
   for (std::uint32_t request = 0; request < 8; ++request) announce(1, request);
   announce(2, 0);
-  messages_.step(true);
+  messages_.step({.exclusive = true});
   device_.port.on_gone = [](int peer) { return peer == 1; };
   messages_.end_lost_operations(test::all_is_over.data());
-  messages_.step(true);
+  messages_.step({.exclusive = true});
   EXPECT_EQ(supply_.held, kSize) << "of rank 2";
   EXPECT_EQ(states().size(), 1U);
   stream(2);

@@ -34,7 +34,7 @@ class RendezvousFetch : public ::testing::Test {
     network::SendResult result{};
     EXPECT_EQ(
         messages_.start({1, 0, Channel::send_rts, 0, nullptr, payload_, Operation::send, 0, ended, nullptr},
-                        true, result),
+                        {.exclusive = true}, result),
         Rendezvous::Start::started);
     return result;
   }
@@ -47,8 +47,8 @@ class RendezvousFetch : public ::testing::Test {
   }
   void receive() {
     const Rts rts{0x1000, kBytes, {4, 1}, 2, 0, 77};
-    ASSERT_TRUE(messages_.fetch({1, rts, 0, room_, &ended_, nullptr}));
-    messages_.step(true);
+    ASSERT_TRUE(messages_.receiver().fetch({1, rts, 0, room_, &ended_, nullptr}));
+    messages_.step({.exclusive = true});
   }
   /// The channels of what has been sent.
   [[nodiscard]] std::vector<Channel> sent() const {
@@ -85,7 +85,7 @@ TEST_F(RendezvousFetch, announces_the_key_and_keeps_the_offer_until_the_end) {
   detail::MessageAccess::set_view(fin, Operation::active_message, 1, 0,
                                   reinterpret_cast<const std::byte*>(&rts.request), sizeof rts.request,
                                   nullptr, 0);
-  messages_.on_fin(fin, device_.sink);
+  messages_.sender().on_fin(fin, device_.sink);
   EXPECT_TRUE(device_.port.offers.empty());
   EXPECT_EQ(ended_.count, 1);
 }
@@ -114,7 +114,7 @@ TEST_F(RendezvousFetch, of_a_list_of_buffers_is_not_offered) {
                              MessageClass::normal,
                              parts,
                              kBytes},
-                            true, result),
+                            {.exclusive = true}, result),
             Rendezvous::Start::started);
   EXPECT_TRUE(device_.port.offers.empty());
   EXPECT_EQ(announced().key, 0U);
@@ -128,19 +128,19 @@ TEST_F(RendezvousFetch, lands_in_the_buffer_and_is_answered_and_signalled_at_the
   EXPECT_EQ(from_.device, 2U);
   EXPECT_EQ(to_.data(), room_.data());
   EXPECT_EQ(to_.size(), kBytes);
-  EXPECT_TRUE(Rendezvous::is_fetch(token_));
-  EXPECT_EQ(messages_.landing(), 1U);
-  messages_.step(true);
+  EXPECT_TRUE(RendezvousReceiver::is_fetch(token_));
+  EXPECT_EQ(messages_.receiver().landing(), 1U);
+  messages_.step({.exclusive = true});
   EXPECT_EQ(asked_, 1) << "it is under way";
   EXPECT_EQ(ended_.count, 0);
   // Its sender may say that the message has been consumed as soon as it has the answer.
   ended_.on_signal = [this] { EXPECT_TRUE(sent().empty()) << "answered before it is delivered"; };
-  messages_.fetch_ended(token_, Outcome::ok);
-  messages_.step(true);
+  messages_.receiver().fetch_ended(token_, Outcome::ok);
+  messages_.step({.exclusive = true});
   EXPECT_EQ(sent(), std::vector{Channel::fin});
   EXPECT_EQ(ended_.count, 1);
   EXPECT_EQ(ended_.outcome, Outcome::ok);
-  EXPECT_EQ(messages_.landing(), 0U);
+  EXPECT_EQ(messages_.receiver().landing(), 0U);
   EXPECT_EQ(messages_.outstanding(), 0U);
 }
 
@@ -152,21 +152,21 @@ TEST_F(RendezvousFetch, is_tried_again_while_there_is_no_room) {
     if (before == 0)
       receive();
     else
-      messages_.step(true);
+      messages_.step({.exclusive = true});
     EXPECT_EQ(asked_, before + 1);
-    EXPECT_EQ(messages_.landing(), 0U);
+    EXPECT_EQ(messages_.receiver().landing(), 0U);
   }
   answer_ = AccessResult::posted;
-  messages_.step(true);
-  messages_.fetch_ended(token_, Outcome::ok);
-  messages_.step(true);
+  messages_.step({.exclusive = true});
+  messages_.receiver().fetch_ended(token_, Outcome::ok);
+  messages_.step({.exclusive = true});
   EXPECT_EQ(ended_.outcome, Outcome::ok);
 }
 
 TEST_F(RendezvousFetch, that_the_network_cannot_do_is_asked_for_in_fragments) {
   answer_ = AccessResult::unsupported;
   receive();
-  for (int step = 0; step < 3; ++step) messages_.step(true);
+  for (int step = 0; step < 3; ++step) messages_.step({.exclusive = true});
   EXPECT_EQ(asked_, 1);
   EXPECT_EQ(sent(), std::vector{Channel::cts});
   EXPECT_EQ(ended_.count, 0);
@@ -174,16 +174,16 @@ TEST_F(RendezvousFetch, that_the_network_cannot_do_is_asked_for_in_fragments) {
 
 TEST_F(RendezvousFetch, that_the_network_refuses_late_is_asked_for_in_fragments) {
   receive();
-  messages_.fetch_ended(token_, Outcome::refused);
-  for (int step = 0; step < 3; ++step) messages_.step(true);
+  messages_.receiver().fetch_ended(token_, Outcome::refused);
+  for (int step = 0; step < 3; ++step) messages_.step({.exclusive = true});
   EXPECT_EQ(sent(), std::vector{Channel::cts});
   EXPECT_EQ(ended_.count, 0);
 }
 
 TEST_F(RendezvousFetch, whose_sender_is_lost_ends_as_failed) {
   receive();
-  messages_.fetch_ended(token_, Outcome::peer_failed);
-  messages_.step(true);
+  messages_.receiver().fetch_ended(token_, Outcome::peer_failed);
+  messages_.step({.exclusive = true});
   EXPECT_TRUE(sent().empty());
   EXPECT_EQ(ended_.count, 1);
   EXPECT_EQ(ended_.outcome, Outcome::peer_failed);
@@ -195,8 +195,8 @@ TEST_F(RendezvousFetch, into_a_shorter_buffer_brings_what_fits) {
   room_.resize(100);
   receive();
   EXPECT_EQ(to_.size(), 100U);
-  messages_.fetch_ended(token_, Outcome::ok);
-  messages_.step(true);
+  messages_.receiver().fetch_ended(token_, Outcome::ok);
+  messages_.step({.exclusive = true});
   EXPECT_EQ(ended_.outcome, Outcome::truncated);
 }
 

@@ -53,7 +53,7 @@ TEST(Rendezvous, whose_record_was_another_ones_when_its_peer_was_found_dead_end_
     network::SendResult result{};
     EXPECT_EQ(
         messages.start({peer, 0, Channel::send_rts, 0, nullptr, payload, Operation::send, 0, &ended, nullptr},
-                       true, result),
+                       {.exclusive = true}, result),
         Rendezvous::Start::started);
   };
   const auto finished = [&](int peer, std::uint32_t generation) {
@@ -61,7 +61,7 @@ TEST(Rendezvous, whose_record_was_another_ones_when_its_peer_was_found_dead_end_
     Message arrival;
     detail::MessageAccess::set_view(arrival, Operation::active_message, peer, 0,
                                     reinterpret_cast<const std::byte*>(&name), sizeof name, nullptr, 0);
-    messages.on_fin(arrival, sink);
+    messages.sender().on_fin(arrival, sink);
   };
   start(1, first);
   port.on_gone = [&](int peer) {
@@ -93,8 +93,8 @@ TEST(Rendezvous, of_one_peer_are_fetched_in_the_order_of_their_classes) {
   // More than is ever under way, so that one after the other is asked for.
   const auto announce = [&](std::uint32_t request, std::uint32_t message_class) {
     const Rts rts{0, room.size(), {request, 1}, 0, message_class};
-    ASSERT_TRUE(messages.fetch({1, rts, 0, room, &ended, nullptr}));
-    messages.step(true);
+    ASSERT_TRUE(messages.receiver().fetch({1, rts, 0, room, &ended, nullptr}));
+    messages.step({.exclusive = true});
   };
   announce(10, kBulk);
   announce(11, kNormal);
@@ -120,9 +120,9 @@ TEST(Rendezvous, of_one_peer_are_fetched_in_the_order_of_their_classes) {
       Message arrival;
       detail::MessageAccess::set_view(arrival, Operation::active_message, 1, 0, fragment.data(),
                                       sizeof header + header.size, nullptr, 0);
-      messages.on_data(word_of(clear.transfer), arrival, device.sink);
+      messages.receiver().on_data(word_of(clear.transfer), arrival, device.sink);
     }
-    messages.step(true);
+    messages.step({.exclusive = true});
   }
   EXPECT_EQ(asked, (std::vector<std::uint32_t>{10, 13, 15, 11, 14, 10, 12}));
   EXPECT_EQ(device.sink.rejected, 0);
@@ -145,10 +145,10 @@ TEST(Rendezvous, move_on_the_payload_device_while_that_is_open) {
   network::SendResult result{};
   const Rendezvous::Outbound outbound{
       1, 0, Channel::send_rts, 0, nullptr, payload, Operation::send, 0, &ended, nullptr};
-  EXPECT_EQ(messages.start(outbound, true, result), Rendezvous::Start::refused);
+  EXPECT_EQ(messages.start(outbound, {.exclusive = true}, result), Rendezvous::Start::refused);
   EXPECT_EQ(result, network::SendResult::not_ready);
   place.open(moves);
-  EXPECT_EQ(messages.start(outbound, true, result), Rendezvous::Start::started);
+  EXPECT_EQ(messages.start(outbound, {.exclusive = true}, result), Rendezvous::Start::started);
   EXPECT_EQ(messages.outstanding(), 0U);
   EXPECT_EQ(moves.outstanding(), 1U);
   ASSERT_EQ(posts.port.sent.size(), 1U) << "announced as ever";
@@ -159,7 +159,7 @@ TEST(Rendezvous, move_on_the_payload_device_while_that_is_open) {
   ASSERT_TRUE(messages.fetch_payload({1, {0, 5000, {0, 1}, 0}, 0, room, &ended, nullptr}));
   EXPECT_EQ(moves.outstanding(), 2U);
   place.close();
-  EXPECT_EQ(messages.start(outbound, true, result), Rendezvous::Start::refused);
+  EXPECT_EQ(messages.start(outbound, {.exclusive = true}, result), Rendezvous::Start::refused);
   ASSERT_TRUE(messages.fetch_payload({1, {0, 5000, {0, 1}, 0}, 0, room, &ended, nullptr}));
   EXPECT_EQ(messages.outstanding(), 1U) << "received here";
 }

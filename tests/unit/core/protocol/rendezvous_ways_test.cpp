@@ -33,8 +33,8 @@ class RendezvousWays : public ::testing::Test {
     const Rts rts{address, kBytes, {4, 1}, 2, 0, 0};
     Ended ended;
     device_.port.sent.clear();
-    EXPECT_TRUE(messages_.fetch({1, rts, 0, room_, &ended, nullptr}));
-    for (int steps = 0; steps < 4; ++steps) messages_.step(true);
+    EXPECT_TRUE(messages_.receiver().fetch({1, rts, 0, room_, &ended, nullptr}));
+    for (int steps = 0; steps < 4; ++steps) messages_.step({.exclusive = true});
     bool is_asked = false;
     for (const auto& sent : device_.port.sent)
       if (sent.outgoing.channel == static_cast<std::uint8_t>(Channel::cts)) {
@@ -56,7 +56,7 @@ class RendezvousWays : public ::testing::Test {
     Message arrival;
     detail::MessageAccess::set_view(arrival, Operation::active_message, 1, 0, fragment.data(),
                                     fragment.size(), nullptr, 0);
-    messages_.on_data(word_of(clear.transfer), arrival, device_.sink);
+    messages_.receiver().on_data(word_of(clear.transfer), arrival, device_.sink);
   }
 
   test::Device device_;

@@ -1,0 +1,121 @@
+// The sender's half of a rendezvous: from the announcement of a payload to the end of its request.
+//
+// Sources: sender.cpp (announces, ends), stream.cpp (answers of the peer, and fragments), sender_records.cpp
+// (what others look for among the requests: deadlines, lost peers, objects, explanations).
+#pragma once
+
+#include "concurrent/high_water.hpp"
+#include "concurrent/index_pool.hpp"
+#include "core/deadline/deadlines.hpp"
+#include "core/protocol/caller.hpp"
+#include "core/protocol/context.hpp"
+#include "core/protocol/rendezvous/counts.hpp"
+#include "core/protocol/rendezvous/request.hpp"
+#include "core/protocol/wire.hpp"
+#include "core/protocol/work_list.hpp"
+
+#include <weft/options.hpp>
+
+#include <atomic>
+#include <memory>
+#include <span>
+
+namespace weft::core {
+
+class Orphans;
+
+class RendezvousSender {
+ public:
+  RendezvousSender(const Context& context, RendezvousCounts& counts);
+
+  /// An operation of this rank whose payload is announced by an RTS. `trailer`, unless null, follows the RTS.
+  struct Outbound {
+    int peer;
+    std::uint8_t device;
+    Channel channel;
+    std::uint64_t word;
+    const MatchTrailer* trailer;
+    Bytes bytes;
+    Operation operation;
+    std::uint64_t tag;
+    Completion* completion;
+    void* user_data;
+    MessageClass message_class = MessageClass::normal;
+    /// Unless empty, the payload in place of `bytes`: these buffers one behind the other. The list is copied.
+    std::span<const Bytes> parts{};
+    std::size_t parts_size = 0;  // sum of their sizes
+    bool needs_all_ranks = false;
+  };
+  enum class Start : std::uint8_t { started, no_request, refused };
+  /// Sends the RTS of a payload from the device of `poster`, for this one to move; `result` is the answer of
+  /// the network.
+  Start start(const Outbound& outbound, const Context& poster, Caller caller,
+              network::SendResult& result) noexcept;
+
+  /// The steps of start(), for RTS messages of other forms. reserve() makes an operation that awaits the
+  /// peer's answer; it returns kNoRequest when no record or no memory is free. abandon() frees the operation
+  /// when its RTS could not be sent; it returns false when the operation has ended meanwhile and was
+  /// signalled.
+  static constexpr std::uint32_t kNoRequest = concurrent::IndexPool<>::kNone;
+  /// With `offers`, the payload is offered to the peer where the network can do that.
+  [[nodiscard]] std::uint32_t reserve(const Outbound& outbound, bool offers = false) noexcept;
+  /// reserve() for `size` bytes that the caller writes to `staged`; no buffer is borrowed.
+  [[nodiscard]] std::uint32_t reserve_staged(int peer, std::size_t size, std::byte*& staged) noexcept;
+  /// Returns the copy of the payload, which is made when there is no completion object; nullptr when the
+  /// payload is borrowed.
+  [[nodiscard]] const std::byte* copy_of_request(std::uint32_t index) const noexcept;
+  [[nodiscard]] RequestName name_of_request(std::uint32_t index) const noexcept;
+  [[nodiscard]] bool abandon(std::uint32_t index) noexcept;
+
+  /// Answers of peers: room for the payload; its end; that there will never be memory for it; and that it was
+  /// forgotten, as a cancel asked.
+  void on_cts(const Message& arrival, network::Sink& sink) noexcept;
+  void on_fin(const Message& arrival, network::Sink& sink) noexcept;
+  void on_refused(const Message& arrival, network::Sink& sink) noexcept;
+  void on_cancelled(const Message& arrival, bool has_failures, network::Sink& sink) noexcept;
+
+  /// Streams the payloads that peers have asked for, a step each. One thread at a time. Returns the number of
+  /// steps that made progress.
+  std::size_t step(Caller caller) noexcept;
+
+  /// The number of outstanding operations that send. Once it is 0, their buffers are the posters' again.
+  [[nodiscard]] std::uint32_t sending() const noexcept { return sending_.load(std::memory_order_acquire); }
+
+  /// Sends a cancel from the device of `poster`, as the RTS was, for the announced messages whose completion
+  /// object is due, is_due(completion), or that need all ranks while `has_failures` says that some have
+  /// failed.
+  void cancel(const Context& poster, const Deadlines& deadlines, bool has_failures,
+              Caller caller) const noexcept;
+  /// Ends the announced messages whose peer has left; see is_lost(). Any thread.
+  void end_lost(const std::atomic<bool>* is_over) noexcept;
+  /// Returns true when a message in progress may signal the object. Any thread.
+  [[nodiscard]] bool may_name(const Completion& object) const noexcept;
+  /// The object is being destroyed: messages that name it signal `instead`. Any thread.
+  void forget_object(const Completion& object, Orphans& instead) noexcept;
+  /// Lists the messages that have not ended, for an explanation. Any thread.
+  void describe(PendingList& list) const noexcept;
+
+ private:
+  using Request = RendezvousRequest;
+
+  /// What reserve() and reserve_staged() do once the record is filled.
+  void announce(Request& request) noexcept;
+  /// The request that a peer names, held until state.let_go(), with its state before; or null.
+  [[nodiscard]] HeldRequest hold_request(RequestName name, int peer) noexcept;
+  /// Returns the announced request that the answer of a peer ends, for the caller to end; nullptr when the
+  /// answer was rejected.
+  [[nodiscard]] Request* take_answered(const Message& arrival, network::Sink& sink) noexcept;
+  void end(Request& request, Outcome outcome) noexcept;
+  Step stream(Request& request, Caller caller) noexcept;
+  [[nodiscard]] static bool names(const Request& request, const Completion& object) noexcept;
+
+  const Context& context_;
+  RendezvousCounts& counts_;
+  concurrent::IndexPool<> free_requests_;
+  concurrent::HighWater used_requests_;
+  std::unique_ptr<Request[]> requests_;
+  std::atomic<std::uint32_t> sending_{0};  // the outstanding operations that are ours
+  WorkList<Request> streaming_;
+};
+
+}  // namespace weft::core

@@ -1,0 +1,90 @@
+// The transfers of the receiver's half of a rendezvous: their records, those that step() moves forward, and
+// the way that each payload comes by.
+#pragma once
+
+#include "concurrent/high_water.hpp"
+#include "concurrent/index_pool.hpp"
+#include "core/protocol/caller.hpp"
+#include "core/protocol/context.hpp"
+#include "core/protocol/rendezvous/counts.hpp"
+#include "core/protocol/rendezvous/learned_ways.hpp"
+#include "core/protocol/rendezvous/transfer.hpp"
+#include "core/protocol/work_list.hpp"
+
+#include <memory>
+
+namespace weft::core {
+
+class Orphans;
+
+class Transfers {
+ public:
+  Transfers(const Context& context, RendezvousCounts& counts);
+  /// Releases the buffers of transfers that have not ended.
+  ~Transfers();
+  Transfers(const Transfers&) = delete;
+  Transfers& operator=(const Transfers&) = delete;
+
+  /// A record that is free, or nullptr. The caller fills it, and either begins it or puts it back.
+  [[nodiscard]] IncomingTransfer* take() noexcept;
+  void put_back(IncomingTransfer& incoming) noexcept { free_.put(incoming.index); }
+  /// The transfer signals a completion object when it ends.
+  void note_named(const IncomingTransfer& incoming) noexcept;
+  /// From here on the transfer counts until it is freed. The caller hands it to whoever is next.
+  void begin(IncomingTransfer& incoming) noexcept;
+  void free(IncomingTransfer& incoming) noexcept;
+
+  [[nodiscard]] std::uint32_t size() const noexcept { return context_.requests; }
+  [[nodiscard]] IncomingTransfer& operator[](std::uint32_t index) noexcept { return records_[index]; }
+
+  /// The transfer moves forward with step().
+  void advance(IncomingTransfer& incoming) noexcept { advancing_.add(incoming); }
+  template <class Advance>
+  std::size_t step(const Advance& advance) noexcept {
+    return advancing_.run(counts_.working, advance);
+  }
+
+  /// Chooses how the payload comes, and sets the state that goes with it.
+  void choose_way(IncomingTransfer& incoming) noexcept;
+  /// The payload begins to move.
+  void start_time(IncomingTransfer& incoming) const noexcept;
+  /// The payload has come, or does not.
+  void learn(IncomingTransfer& incoming, LearnedWays::End how) noexcept;
+
+  /// Calls `visit(user_data)` for every receive that has not ended and would have signalled `completion`;
+  /// only while no other thread uses this object any more.
+  template <class Visit>
+  void visit(const Completion& completion, const Visit& visit) noexcept;
+  /// Returns true when a transfer may signal the object. Any thread.
+  [[nodiscard]] bool may_name(const Completion& object) const noexcept;
+  /// The object is being destroyed: receives that name it signal `instead`. Any thread.
+  void forget_object(const Completion& object, Orphans& instead) noexcept;
+  /// Lists the transfers for an explanation. Any thread.
+  void describe(PendingList& list) const noexcept;
+
+ private:
+  using Incoming = IncomingTransfer;
+
+  [[nodiscard]] static bool names(const Incoming& incoming, const Completion& object) noexcept;
+
+  const Context& context_;
+  RendezvousCounts& counts_;
+  concurrent::IndexPool<> free_;
+  concurrent::HighWater used_;  // by receives
+  std::unique_ptr<Incoming[]> records_;
+  const std::unique_ptr<LearnedWays> ways_;  // only with Transfer::automatic
+  WorkList<Incoming> advancing_;
+};
+
+template <class Visit>
+void Transfers::visit(const Completion& completion, const Visit& visit) noexcept {
+  for (std::uint32_t index = 0; index < size(); ++index) {
+    const Incoming& incoming = records_[index];
+    const Incoming::State state = incoming.state.load(std::memory_order_acquire);
+    if (state != Incoming::State::free && state != Incoming::State::answering && incoming.is_receive &&
+        incoming.completion == &completion)
+      visit(incoming.user_data);
+  }
+}
+
+}  // namespace weft::core
