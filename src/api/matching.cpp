@@ -56,7 +56,7 @@ MatchedMessage& MatchedMessage::operator=(MatchedMessage&& other) noexcept {
 void MatchedMessage::drop() noexcept {
   core::MatchRecord* const record = std::exchange(record_, nullptr);
   if (record == nullptr || base::is_forked_copy()) return;
-  device_->matched_messages().drop_probed(*engine_, *record);
+  device_->matched_messages().receiver().drop_probed(*engine_, *record);
   device_->note_probed(-1);
 }
 
@@ -177,8 +177,8 @@ Status MatchedCalls<Locking>::post_receive_probed(DeviceState& device, MatchedMe
   if (options.timeout.count() != 0)
     throw Error("post_receive: a message that matched_probe() took has arrived: there is no timeout");
   device.note_probed(-1);
-  return device.matched_messages().receive_probed(*message.engine_, *std::exchange(message.record_, nullptr),
-                                                  buffer, options);
+  return device.matched_messages().receiver().receive_probed(
+      *message.engine_, *std::exchange(message.record_, nullptr), buffer, options);
 }
 
 template struct MatchedCalls<TryLock>;

@@ -28,7 +28,7 @@ RuntimeCounters DeviceState::counters() noexcept {
   // Every send takes a credit, and some were not sent by calls; all other messages of inlined posts are
   // active messages and signals.
   const std::uint64_t called_sends = sent.messages(Channel::send) + traffic.multi_slot_sends;
-  result.matched_sent = matched_messages_.sends();
+  result.matched_sent = matched_messages_.sender().credits().sends();
   const std::uint64_t inlined_sends = without(result.matched_sent, called_sends);
   result.active_messages_sent = without(traffic.inlined, inlined_sends);
   std::uint64_t called = traffic.multi_slot_messages;

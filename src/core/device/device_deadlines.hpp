@@ -9,7 +9,7 @@
 #include "core/deadline/deadlines.hpp"
 #include "core/device/queued_posts.hpp"
 #include "core/peer/peer_failures.hpp"
-#include "core/protocol/matched/receive_posts.hpp"
+#include "core/protocol/matched/posts/receive_posts.hpp"
 #include "core/protocol/one_sided/vectored.hpp"
 #include "core/protocol/rendezvous/rendezvous.hpp"
 

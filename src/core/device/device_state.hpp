@@ -15,8 +15,8 @@
 #include "core/protocol/active_message/active_messages.hpp"
 #include "core/protocol/context.hpp"
 #include "core/protocol/matched/matched_messages.hpp"
-#include "core/protocol/matched/receive_posts.hpp"
-#include "core/protocol/matched/send_posts.hpp"
+#include "core/protocol/matched/posts/receive_posts.hpp"
+#include "core/protocol/matched/posts/send_posts.hpp"
 #include "core/protocol/multipart/multipart.hpp"
 #include "core/protocol/multipart/post.hpp"
 #include "core/protocol/one_sided/one_sided.hpp"
@@ -126,7 +126,7 @@ class DeviceState final : public OpenDevice, private network::Sink {
     return device_failures_.has_buried(peer);
   }
   void drop_unreceived(core::MatchingEngine& engine, core::MatchRecord& record) noexcept override {
-    matched_messages_.drop_probed(engine, record);
+    matched_messages_.receiver().drop_probed(engine, record);
   }
   [[nodiscard]] bool may_name(const Completion& object) const noexcept override;
   void forget_object(const Completion& object, core::Orphans& instead) noexcept override;

@@ -100,7 +100,7 @@ std::size_t DeviceState::work(bool exclusive) noexcept {
   std::size_t count = ends_.kept() != 0 ? ends_.deliver() : 0;
   // The decisions of multipart receivers first: the parts continue as a large message.
   count += multipart_messages_.step();
-  count += rendezvous_.step({exclusive}) + one_sided_.step(exclusive) + matched_messages_.step(exclusive) +
+  count += rendezvous_.step({exclusive}) + one_sided_.step(exclusive) + matched_messages_.step({exclusive}) +
            vectored_accesses_.step(exclusive);
   const std::size_t retried = backlog_.work(queued_posts_, exclusive);
   count += retried;
@@ -135,7 +135,7 @@ void DeviceState::take_batch(Messages& messages, PayloadLender* lender) noexcept
   if (messages.channel() == kActiveMessageChannel)
     active_messages_.deliver_batch(messages, lender);
   else if (messages.channel() == static_cast<std::uint8_t>(Channel::send)) [[likely]]
-    matched_messages_.on_sends(messages, lender, *this, backlog_);
+    matched_messages_.arrivals().on_sends(messages, lender, *this, backlog_);
   else
     network::take_each(messages, lender, [this](std::uint8_t channel, std::uint64_t word, Message& message) {
       return deliver_slow(channel, word, message);
@@ -156,9 +156,10 @@ void DeviceState::take_from_place(network::Batch& batch) noexcept {
 void DeviceState::take_message(network::Batch& batch) noexcept {
   const std::uint64_t word = batch.word();
   Message& message = batch.message();
-  const bool is_taken = batch.channel() == static_cast<std::uint8_t>(Channel::send)
-                            ? !backlog_.over_limit() && matched_messages_.on_send(word, message, *this)
-                            : deliver_slow(batch.channel(), word, message);
+  const bool is_taken =
+      batch.channel() == static_cast<std::uint8_t>(Channel::send)
+          ? !backlog_.over_limit() && matched_messages_.arrivals().on_send(word, message, *this)
+          : deliver_slow(batch.channel(), word, message);
   if (!is_taken) [[unlikely]]
     batch.leave();
 }
@@ -214,7 +215,7 @@ bool DeviceState::deliver_control(std::uint8_t channel, std::uint64_t word, Mess
     case Channel::atomic_ended:
       return one_sided_.deliver(static_cast<Channel>(channel), word, message, *this);
     case Channel::send_rts:
-      return !backlog_.over_limit() && matched_messages_.on_send_rts(word, message, *this);
+      return !backlog_.over_limit() && matched_messages_.arrivals().on_send_rts(word, message, *this);
     case Channel::cancel:
       on_cancel(word, message);
       return true;
@@ -225,7 +226,7 @@ bool DeviceState::deliver_control(std::uint8_t channel, std::uint64_t word, Mess
       rendezvous_.sender().on_refused(message, *this);
       return true;
     case Channel::credit:
-      matched_messages_.on_credit(word, message, *this);
+      matched_messages_.sender().credits().on_credit(word, message, *this);
       return true;
     default:
       break;
@@ -239,7 +240,7 @@ void DeviceState::on_cancel(std::uint64_t word, const Message& message) noexcept
   core::Cancel cancel{};
   if (!core::Rendezvous::read_cancel(message, cancel, *this)) return;
   if (word == 1)
-    matched_messages_.forget_announced(message.peer(), cancel);
+    matched_messages_.receiver().forget_announced(message.peer(), cancel);
   else
     rendezvous_.forget_unexpected(message.peer(), cancel);
 }

@@ -3,8 +3,8 @@
 
 #include "core/backlog/backlog.hpp"
 #include "core/protocol/active_message/active_messages.hpp"
-#include "core/protocol/matched/receive_posts.hpp"
-#include "core/protocol/matched/send_posts.hpp"
+#include "core/protocol/matched/posts/receive_posts.hpp"
+#include "core/protocol/matched/posts/send_posts.hpp"
 #include "core/protocol/multipart/post.hpp"
 #include "core/protocol/one_sided/one_sided.hpp"
 

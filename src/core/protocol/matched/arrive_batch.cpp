@@ -1,6 +1,7 @@
 // Fast path of incoming sends: a batch of messages from one peer is matched with posted receives.
+#include "core/protocol/matched/arrivals.hpp"
 #include "core/protocol/matched/complete_receive.hpp"
-#include "core/protocol/matched/matched_messages.hpp"
+#include "core/protocol/matched/prefetch_receives.hpp"
 
 #include <weft/detail/message_access.hpp>
 
@@ -12,8 +13,6 @@ namespace weft::core {
 
 namespace {
 
-constexpr std::uint32_t kManyRecords = 512;  // fewer stay in the first-level cache
-constexpr std::uint32_t kPrefetched = 8;     // messages whose receives are fetched at a time
 // Most messages, beside the first, that are counted under one hold of their bucket, which other threads
 // cannot enter meanwhile. Longer messages are fewer: the number of bytes that are copied is bounded as well.
 constexpr std::uint32_t kCountedTogether = 32;
@@ -28,107 +27,14 @@ std::uint32_t trailer_of(Bytes payload) noexcept {
   return trailer;
 }
 
-}  // namespace
-
-template <class Batch>
-void MatchedMessages::on_sends(Batch& batch, detail::PayloadLender* lender, network::Sink& sink,
-                               const Backlog& backlog) noexcept {
-  std::uint64_t tag = 0;
-  Bytes payload;
-  bool is_unexpected = false;  // the last message found no receive, so the next one probably finds none
-  while (batch.look(tag, payload) && !backlog.over_limit()) {
-    const std::uint32_t trailer = trailer_of(payload);
-    const std::atomic<MatchingEngine*>* const place = fast_path_engine(trailer);
-    if (place != nullptr) [[likely]] {
-      // Pairs with the release in MatchingEngines::make().
-      MatchingEngine* const engine = place->load(std::memory_order_acquire);
-      if (is_unexpected) {
-        if (engine != nullptr &&
-            (engine->is_serial() ? store_unexpected<detail::NoLock>(batch, trailer, *engine, backlog)
-                                 : store_unexpected<detail::TryLock>(batch, trailer, *engine, backlog)) != 0)
-          continue;
-      } else if (engine != nullptr) [[likely]] {
-        const std::uint32_t most = prefetch(*engine, batch);
-        const std::uint32_t matched = engine->is_serial()
-                                          ? match<detail::NoLock>(batch, most, trailer, *engine, backlog)
-                                          : match<detail::TryLock>(batch, most, trailer, *engine, backlog);
-        if (matched != 0) {
-          credit_matched(batch.peer(), trailer, matched);
-          continue;
-        }
-      }
-    } else if constexpr (std::is_same_v<Batch, detail::SlotBatch>) {
-      if (is_ordered(trailer) && engines_.has_fast_path(trailer & 0xffff)) {
-        if (!on_ordered_sends(batch, lender, sink, backlog)) break;
-        continue;
-      }
-    }
-    Message arrival;
-    detail::MessageAccess::set_view(arrival, Operation::active_message, batch.peer(), tag, payload.data(),
-                                    payload.size(), lender, 0);
-    const Match matched = on_send_slow(tag, arrival, sink);
-    if (matched == Match::refused) break;
-    is_unexpected = matched == Match::nothing;
-    batch.advance();
-  }
-}
-template void MatchedMessages::on_sends(detail::SlotBatch&, detail::PayloadLender*, network::Sink&,
-                                        const Backlog&) noexcept;
-template void MatchedMessages::on_sends(detail::MultiSlotBatch&, detail::PayloadLender*, network::Sink&,
-                                        const Backlog&) noexcept;
-
-/// Fast path of a batch: matches messages as long as they have this trailer and size, and match the receive
-/// that waits first in their bucket. Returns the number of messages matched. Locking: NoLock when the engine
-/// is serial, else TryLock.
-template <class Locking, class Batch>
-std::uint32_t MatchedMessages::match(Batch& all, std::size_t most, std::uint32_t trailer,
-                                     MatchingEngine& engine, const Backlog& backlog) noexcept {
-  Batch batch = all.first(most);  // a copy, to stay in registers
-  const std::uint64_t begin = batch.head();
-  const auto peer = static_cast<std::uint32_t>(batch.peer());
-  const std::size_t size = batch.size() - sizeof(MatchTrailer);
-  Table::Finder finder(engine.table(), MatchKey{0, peer, 0}.origin(), 0);
-  std::uint32_t* const free_records = engine.records().own_magazine<Locking::kExclusive>();
-  std::uint64_t tag = 0;
-  const std::byte* payload = nullptr;
-  const std::uint32_t device = context_.device;
-  Message message;
-  detail::MessageAccess::set_receive(message, batch.peer(), device);
-  while (batch.peek_alike(tag, payload)) {
-    std::uint32_t found = 0;
-    std::memcpy(&found, payload + size, sizeof found);
-    if (found != trailer || backlog.over_limit()) [[unlikely]]
-      break;
-    // When a handler has opened the engine meanwhile, this old one is empty from then on.
-    MatchRecord* const record = engine.try_take_receive<Locking>({tag, peer, 0}, finder);
-    if (record == nullptr) [[unlikely]]
-      break;
-    if (record->completion->counts_only()) {
-      match_counted<Locking>(batch, *record, tag, trailer, engine, finder, free_records);
-      continue;
-    }
-    complete(*record, message, tag, {payload, size},
-             [&] { engine.records().release<Locking::kExclusive>(*record, free_records); });
-    if (!detail::MessageAccess::is_receive(message, static_cast<int>(peer), device)) [[unlikely]] {
-      message = Message();
-      detail::MessageAccess::set_receive(message, static_cast<int>(peer), device);
-    }
-    batch.fetch_ahead();
-    batch.advance();
-  }
-  all.go_on_behind(batch);
-  return static_cast<std::uint32_t>((batch.head() - begin) / batch.slots());
-}
-
 /// The message at the head of a batch has matched a receive whose completion object only counts; matches
 /// those that follow it with its tag and do likewise, under one hold of their bucket. No Message is made for
 /// them, and no code runs in between that could use the table.
 template <class Locking, class Batch>
-[[gnu::always_inline]] inline void MatchedMessages::match_counted(Batch& batch, MatchRecord& first,
-                                                                  std::uint64_t tag, std::uint32_t trailer,
-                                                                  MatchingEngine& engine,
-                                                                  Table::Finder& finder,
-                                                                  std::uint32_t* free_records) noexcept {
+[[gnu::always_inline]] inline void match_counted(Batch& batch, MatchRecord& first, std::uint64_t tag,
+                                                 std::uint32_t trailer, MatchingEngine& engine,
+                                                 MatchingEngine::Table::Finder& finder,
+                                                 std::uint32_t* free_records) noexcept {
   const std::size_t size = batch.size() - sizeof(MatchTrailer);
   const std::size_t most =
       std::is_same_v<Batch, detail::SlotBatch> ? std::size_t{kCountedTogether} : kCountedBytes / (size + 1);
@@ -158,9 +64,101 @@ template <class Locking, class Batch>
   completion->signal_count(count);
 }
 
+}  // namespace
+
+template <class Batch>
+void MatchedArrivals::on_sends(Batch& batch, detail::PayloadLender* lender, network::Sink& sink,
+                               const Backlog& backlog) noexcept {
+  std::uint64_t tag = 0;
+  Bytes payload;
+  bool is_unexpected = false;  // the last message found no receive, so the next one probably finds none
+  while (batch.look(tag, payload) && !backlog.over_limit()) {
+    const std::uint32_t trailer = trailer_of(payload);
+    const std::atomic<MatchingEngine*>* const place = fast_path_engine(trailer);
+    if (place != nullptr) [[likely]] {
+      // Pairs with the release in MatchingEngines::make().
+      MatchingEngine* const engine = place->load(std::memory_order_acquire);
+      if (is_unexpected) {
+        if (engine != nullptr &&
+            (engine->is_serial() ? store_unexpected<detail::NoLock>(batch, trailer, *engine, backlog)
+                                 : store_unexpected<detail::TryLock>(batch, trailer, *engine, backlog)) != 0)
+          continue;
+      } else if (engine != nullptr) [[likely]] {
+        const std::uint32_t most = prefetch_receives(*engine, batch);
+        const std::uint32_t matched = engine->is_serial()
+                                          ? match<detail::NoLock>(batch, most, trailer, *engine, backlog)
+                                          : match<detail::TryLock>(batch, most, trailer, *engine, backlog);
+        if (matched != 0) {
+          credit_matched(batch.peer(), trailer, matched);
+          continue;
+        }
+      }
+    } else if constexpr (std::is_same_v<Batch, detail::SlotBatch>) {
+      if (OrderedArrivals::is_meant(trailer) && engines_.has_fast_path(trailer & 0xffff)) {
+        if (!ordered_.on_sends(batch, lender, sink, backlog)) break;
+        continue;
+      }
+    }
+    Message arrival;
+    detail::MessageAccess::set_view(arrival, Operation::active_message, batch.peer(), tag, payload.data(),
+                                    payload.size(), lender, 0);
+    const Match matched = on_send_slow(tag, arrival, sink);
+    if (matched == Match::refused) break;
+    is_unexpected = matched == Match::nothing;
+    batch.advance();
+  }
+}
+template void MatchedArrivals::on_sends(detail::SlotBatch&, detail::PayloadLender*, network::Sink&,
+                                        const Backlog&) noexcept;
+template void MatchedArrivals::on_sends(detail::MultiSlotBatch&, detail::PayloadLender*, network::Sink&,
+                                        const Backlog&) noexcept;
+
+/// Fast path of a batch: matches messages as long as they have this trailer and size, and match the receive
+/// that waits first in their bucket. Returns the number of messages matched. Locking: NoLock when the engine
+/// is serial, else TryLock.
+template <class Locking, class Batch>
+std::uint32_t MatchedArrivals::match(Batch& all, std::size_t most, std::uint32_t trailer,
+                                     MatchingEngine& engine, const Backlog& backlog) noexcept {
+  Batch batch = all.first(most);  // a copy, to stay in registers
+  const std::uint64_t begin = batch.head();
+  const auto peer = static_cast<std::uint32_t>(batch.peer());
+  const std::size_t size = batch.size() - sizeof(MatchTrailer);
+  Table::Finder finder(engine.table(), MatchKey{0, peer, 0}.origin(), 0);
+  std::uint32_t* const free_records = engine.records().own_magazine<Locking::kExclusive>();
+  std::uint64_t tag = 0;
+  const std::byte* payload = nullptr;
+  const std::uint32_t device = context_.device;
+  Message message;
+  detail::MessageAccess::set_receive(message, batch.peer(), device);
+  while (batch.peek_alike(tag, payload)) {
+    std::uint32_t found = 0;
+    std::memcpy(&found, payload + size, sizeof found);
+    if (found != trailer || backlog.over_limit()) [[unlikely]]
+      break;
+    // When a handler has opened the engine meanwhile, this old one is empty from then on.
+    MatchRecord* const record = engine.try_take_receive<Locking>({tag, peer, 0}, finder);
+    if (record == nullptr) [[unlikely]]
+      break;
+    if (record->completion->counts_only()) {
+      match_counted<Locking>(batch, *record, tag, trailer, engine, finder, free_records);
+      continue;
+    }
+    complete_receive(*record, message, tag, {payload, size},
+                     [&] { engine.records().release<Locking::kExclusive>(*record, free_records); });
+    if (!detail::MessageAccess::is_receive(message, static_cast<int>(peer), device)) [[unlikely]] {
+      message = Message();
+      detail::MessageAccess::set_receive(message, static_cast<int>(peer), device);
+    }
+    batch.fetch_ahead();
+    batch.advance();
+  }
+  all.go_on_behind(batch);
+  return static_cast<std::uint32_t>((batch.head() - begin) / batch.slots());
+}
+
 /// Fast path of a single message, for which a thread probably waits. Returns false, without effect, when it
 /// does not apply; the caller then falls back to on_send().
-bool MatchedMessages::match_one(std::uint64_t tag, Message& arrival) noexcept {
+bool MatchedArrivals::match_one(std::uint64_t tag, Message& arrival) noexcept {
   const std::uint32_t trailer = trailer_of(arrival.bytes());
   const std::atomic<MatchingEngine*>* const place = fast_path_engine(trailer);
   if (place == nullptr || context_.tracer != nullptr) [[unlikely]]
@@ -174,7 +172,7 @@ bool MatchedMessages::match_one(std::uint64_t tag, Message& arrival) noexcept {
 }
 
 template <class Locking>
-[[gnu::always_inline]] inline bool MatchedMessages::match_one(std::uint64_t tag, Message& arrival,
+[[gnu::always_inline]] inline bool MatchedArrivals::match_one(std::uint64_t tag, Message& arrival,
                                                               std::uint32_t trailer,
                                                               MatchingEngine& engine) noexcept {
   const int peer = arrival.peer();
@@ -191,21 +189,15 @@ template <class Locking>
   } else {
     Message message;
     detail::MessageAccess::set_receive(message, peer, context_.device);
-    complete(*record, message, tag, payload, release, &arrival);
+    complete_receive(*record, message, tag, payload, release, &arrival);
   }
   credit_matched(peer, trailer, 1);
   return true;
 }
 
-/// Returns true when a trailer names an ordered engine and is valid.
-bool MatchedMessages::is_ordered(std::uint32_t trailer) noexcept {
-  const std::uint32_t engine_and_policy = trailer & 0xffffff;
-  return engine_and_policy >= kMatchingEngines && engine_and_policy < MatchingEngines::kAllIds;
-}
-
 /// Returns the place of the engine that a trailer names, or nullptr when the fast path does not apply to the
 /// trailer.
-const std::atomic<MatchingEngine*>* MatchedMessages::fast_path_engine(std::uint32_t trailer) const noexcept {
+const std::atomic<MatchingEngine*>* MatchedArrivals::fast_path_engine(std::uint32_t trailer) const noexcept {
   // Compares engine and policy at once.
   static_assert(static_cast<int>(MatchingPolicy::rank_and_tag) == 0);
   return (trailer & 0xffffff) < MatchingEngines::kMaxEngines
@@ -213,44 +205,11 @@ const std::atomic<MatchingEngine*>* MatchedMessages::fast_path_engine(std::uint3
              : nullptr;
 }
 
-[[gnu::noinline]] void MatchedMessages::credit_matched(int peer, std::uint32_t trailer,
+[[gnu::noinline]] void MatchedArrivals::credit_matched(int peer, std::uint32_t trailer,
                                                        std::uint32_t messages) noexcept {
   // Only trailers of the class normal are counted together.
-  consume(ledgers_.of(MessageClass::normal), peer, static_cast<std::uint8_t>(trailer >> 24), messages,
-          exclusive_.load(std::memory_order_relaxed));
+  returns_.consume(returns_.ledger(MessageClass::normal), peer, static_cast<std::uint8_t>(trailer >> 24),
+                   messages);
 }
-
-/// Prefetches the receives that the next messages will probably match, when there are so many receives that
-/// they may not be in a near cache. Returns the number of messages for which that was done, or need not be
-/// done.
-template <class Batch>
-[[gnu::noinline]] std::uint32_t MatchedMessages::prefetch(MatchingEngine& engine,
-                                                          const Batch& batch) noexcept {
-  if (engine.records().made() < kManyRecords) return 16 * kPrefetched;
-  MatchKey key{0, static_cast<std::uint32_t>(batch.peer()), 0};
-  std::array<MatchKey, kPrefetched> keys;
-  std::array<const MatchRecord*, kPrefetched> records;
-  // Checks the last message first: with fewer messages the sender is close behind, and its cache lines are
-  // left alone.
-  if (!batch.peek_ahead(kPrefetched - 1, key.tag)) return kPrefetched;
-  for (std::uint32_t place = 0; place < kPrefetched; ++place) {
-    if (!batch.peek_ahead(place, key.tag)) return kPrefetched;
-    keys[place] = key;
-    engine.table().prefetch(key);
-  }
-  // Each step needs the cache line that the one before has fetched; the misses of several messages overlap.
-  for (std::uint32_t place = 0; place < kPrefetched; ++place) {
-    records[place] = engine.table().peek(keys[place]);
-    if (records[place] == nullptr) continue;
-    __builtin_prefetch(records[place], 1);
-    __builtin_prefetch(reinterpret_cast<const std::byte*>(records[place]) + 64, 1);
-  }
-  // What a record says may be read only where no other thread can be taking it.
-  if (engine.is_serial() || engine.order() != nullptr)
-    for (const MatchRecord* record : records)
-      if (record != nullptr) __builtin_prefetch(record->buffer.data(), 1);
-  return kPrefetched;
-}
-template std::uint32_t MatchedMessages::prefetch(MatchingEngine&, const detail::SlotBatch&) noexcept;
 
 }  // namespace weft::core

@@ -2,7 +2,7 @@
 // arrive.
 #pragma once
 
-#include "core/protocol/matched/matched_messages.hpp"
+#include "core/matching/matching_engine.hpp"
 
 #include <weft/detail/message_access.hpp>
 
@@ -11,37 +11,45 @@
 
 namespace weft::core {
 
+/// Copies a payload into a buffer; `size` is the smaller of the two sizes.
+void copy_payload(MutableBytes buffer, const std::byte* from, std::size_t size) noexcept;
+/// Copies a payload into a receive's buffer. Takes the record, so that the loops that call it need not keep
+/// the buffer in registers.
+void fill_buffer(const MatchRecord& record, const std::byte* from, std::size_t size) noexcept;
+/// Copies the payload of a message that is not needed afterwards, and releases the message.
+void fill_buffer(const MatchRecord& record, Message& arrival, std::size_t size) noexcept;
+/// Reports that a message was longer than the buffer of a receive whose completion object only counts.
+[[gnu::cold]] void report_cut(const MatchRecord& record, std::size_t size, std::size_t length) noexcept;
+
 /// Copies as much of the payload as fits into the buffer of a receive, and returns its size. `arrival` is the
 /// message that holds the payload, if the payload can be moved out of it.
-[[gnu::always_inline]] inline std::size_t MatchedMessages::fill_receive(const MatchRecord& record,
-                                                                        Bytes payload,
-                                                                        Message* arrival) noexcept {
+[[gnu::always_inline]] inline std::size_t fill_receive(const MatchRecord& record, Bytes payload,
+                                                       Message* arrival = nullptr) noexcept {
   const std::size_t size = std::min(payload.size(), record.buffer.size());
   if (size == sizeof(std::uint64_t)) {
     std::memcpy(record.buffer.data(), payload.data(), sizeof(std::uint64_t));
   } else if (arrival != nullptr) {
-    fill(record, *arrival, size);
+    fill_buffer(record, *arrival, size);
   } else {
-    fill(record, payload.data(), size);
+    fill_buffer(record, payload.data(), size);
   }
   return size;
 }
 
 /// fill_receive() for a receive whose completion object only counts, so that nobody learns of a message that
 /// was longer than the buffer.
-[[gnu::always_inline]] inline void MatchedMessages::fill_counted(const MatchRecord& record, Bytes payload,
-                                                                 Message* arrival) noexcept {
+[[gnu::always_inline]] inline void fill_counted(const MatchRecord& record, Bytes payload,
+                                                Message* arrival = nullptr) noexcept {
   if (const std::size_t size = fill_receive(record, payload, arrival); size < payload.size()) [[unlikely]]
-    tell_cut(record, size, payload.size());
+    report_cut(record, size, payload.size());
 }
 
 /// Completes a receive that has matched a message and was unlinked; release() releases its record. `message`
 /// is as set_receive() made it; `arrival` as in fill_receive().
 template <class Release>
-[[gnu::always_inline]] inline void MatchedMessages::complete(MatchRecord& record, Message& message,
-                                                             std::uint64_t tag, Bytes payload,
-                                                             const Release& release,
-                                                             Message* arrival) noexcept {
+[[gnu::always_inline]] inline void complete_receive(MatchRecord& record, Message& message, std::uint64_t tag,
+                                                    Bytes payload, const Release& release,
+                                                    Message* arrival = nullptr) noexcept {
   const std::size_t size = fill_receive(record, payload, arrival);
   Completion* const completion = record.completion;
   if (size < payload.size()) [[unlikely]]
@@ -51,10 +59,10 @@ template <class Release>
   release();
   completion->signal(message);
 }
-[[gnu::always_inline]] inline void MatchedMessages::complete(MatchingEngine& engine, MatchRecord& record,
-                                                             Message& message, std::uint64_t tag,
-                                                             Bytes payload, Message* arrival) noexcept {
-  complete(
+[[gnu::always_inline]] inline void complete_receive(MatchingEngine& engine, MatchRecord& record,
+                                                    Message& message, std::uint64_t tag, Bytes payload,
+                                                    Message* arrival = nullptr) noexcept {
+  complete_receive(
       record, message, tag, payload, [&] { engine.release_receive(record); }, arrival);
 }
 

@@ -1,7 +1,9 @@
 // Fast path of incoming sends of an ordered matching engine: a batch of messages from one peer.
 #include "core/protocol/matched/complete_receive.hpp"
-#include "core/protocol/matched/matched_messages.hpp"
+#include "core/protocol/matched/ordered_arrivals.hpp"
+#include "core/protocol/matched/prefetch_receives.hpp"
 #include "core/protocol/matched/store_unexpected.hpp"
+#include "core/protocol/matched/trailer.hpp"
 
 #include <weft/detail/message_access.hpp>
 
@@ -15,14 +17,13 @@ namespace {
 constexpr std::uint32_t kCountedTogether = 32;  // beside the first, in one hold of the order
 constexpr std::uint32_t kKeptTogether = 8;      // messages that take their credits at once
 
-}  // namespace
-
 /// The message at the head of a batch has matched a receive whose completion object only counts; matches
 /// those that follow it with its tag and do likewise, and signals the completion object. Returns the number
 /// of messages matched. Called with the lock of the order, which it releases.
-[[gnu::noinline]] std::uint32_t MatchedMessages::match_counted_in_order(
-    detail::SlotBatch& all, MatchRecord& first, std::uint64_t tag, std::uint32_t kind, MatchingEngine& engine,
-    ArrivalSequence& stream, OrderedMatching::Hold hold) noexcept {
+[[gnu::noinline]] std::uint32_t match_counted_in_order(detail::SlotBatch& all, MatchRecord& first,
+                                                       std::uint64_t tag, std::uint32_t kind,
+                                                       MatchingEngine& engine, ArrivalSequence& stream,
+                                                       OrderedMatching::Hold hold) noexcept {
   detail::SlotBatch batch = all;  // in registers
   const std::size_t size = batch.size() - sizeof(MatchTrailer);
   Completion* const completion = first.completion;
@@ -54,21 +55,23 @@ constexpr std::uint32_t kKeptTogether = 8;      // messages that take their cred
   return count;
 }
 
+}  // namespace
+
 /// Stores unexpected messages from the head of a batch while it is their turn, their kind and size are those
 /// of the first, and only unexpected messages wait with their key. Returns the number of messages stored;
 /// on_send() handles the next one. Called with the lock of the order. Locking: NoLock when the engine is
 /// serial, else TryLock.
 template <class Locking>
-[[gnu::noinline]] std::uint32_t MatchedMessages::store_unexpected_in_order(detail::SlotBatch& batch,
-                                                                           std::uint64_t trailer,
-                                                                           MatchingEngine& engine,
-                                                                           ArrivalSequence& stream) noexcept {
+[[gnu::noinline]] std::uint32_t OrderedArrivals::store_unexpected(detail::SlotBatch& batch,
+                                                                  std::uint64_t trailer,
+                                                                  MatchingEngine& engine,
+                                                                  ArrivalSequence& stream) noexcept {
   const auto first = std::bit_cast<MatchTrailer>(trailer);
   OrderedMatching& order = *engine.order();
   if (!order.is_plain_turn(stream, first.order)) return 0;
   const std::size_t size = batch.size() - sizeof(MatchTrailer);
   const auto peer = static_cast<std::uint32_t>(batch.peer());
-  CreditLedger& ledger = ledgers_.of(MessageClass::normal);
+  CreditLedger& ledger = returns_.ledger(MessageClass::normal);
   std::uint64_t tag = 0;
   const std::uint32_t most = batch.peek_ahead(kKeptTogether - 1, tag) ? kKeptTogether : 1;
   if (!ledger.admit(batch.peer(), first.device, most)) [[unlikely]]
@@ -93,10 +96,10 @@ template <class Locking>
 
 /// Handles the messages of a batch that are for the same ordered engine as its first. Returns false when one
 /// of them cannot be accepted now.
-bool MatchedMessages::on_ordered_sends(detail::SlotBatch& all, detail::PayloadLender* lender,
-                                       network::Sink& sink, const Backlog& backlog) noexcept {
-  // Fast path, as in on_sends(): the message's turn has come, no wildcard is posted, and the receive waits
-  // first in its bucket. on_send() handles everything else.
+bool OrderedArrivals::on_sends(detail::SlotBatch& all, detail::PayloadLender* lender, network::Sink& sink,
+                               const Backlog& backlog) noexcept {
+  // Fast path, as in MatchedArrivals::on_sends(): the message's turn has come, no wildcard is posted, and the
+  // receive waits first in its bucket. on_send() handles everything else.
   detail::SlotBatch batch = all;  // a copy, to stay in registers
   const int peer = batch.peer();
   Message message;
@@ -130,7 +133,7 @@ bool MatchedMessages::on_ordered_sends(detail::SlotBatch& all, detail::PayloadLe
       break;
     }
     if (batch.head() >= fetched) [[unlikely]]
-      fetched = batch.head() + prefetch(*engine, batch);
+      fetched = batch.head() + prefetch_receives(*engine, batch);
     MatchRecord* const record =
         order.try_take_receive(*stream, trailer.order, {tag, static_cast<std::uint32_t>(peer), 0});
     if (record != nullptr && record->completion->counts_only()) {
@@ -141,23 +144,25 @@ bool MatchedMessages::on_ordered_sends(detail::SlotBatch& all, detail::PayloadLe
     }
     if (record == nullptr) [[unlikely]] {
       all.go_on_behind(batch);
-      const std::uint32_t kept =
-          engine->is_serial() ? store_unexpected_in_order<detail::NoLock>(all, bits, *engine, *stream)
-                              : store_unexpected_in_order<detail::TryLock>(all, bits, *engine, *stream);
+      const std::uint32_t kept = engine->is_serial()
+                                     ? store_unexpected<detail::NoLock>(all, bits, *engine, *stream)
+                                     : store_unexpected<detail::TryLock>(all, bits, *engine, *stream);
       batch.go_on_behind(all);
       order.leave(hold);
       if (kept != 0) continue;
       Message arrival;
       detail::MessageAccess::set_view(arrival, Operation::active_message, peer, tag, payload.data(),
                                       payload.size(), lender, 0);
-      can_go_on = on_send(tag, arrival, sink);
+      MatchTrailer valid;
+      can_go_on = !read_trailer(arrival, valid, sink) ||
+                  on_send(*engines_.find(valid.engine), tag, arrival, valid, sink);
       if (!can_go_on) break;
       batch.advance();
       continue;
     }
     order.leave(hold);
     ++matched;
-    complete(*engine, *record, message, tag, payload.first(payload.size() - sizeof trailer));
+    complete_receive(*engine, *record, message, tag, payload.first(payload.size() - sizeof trailer));
     if (!detail::MessageAccess::is_receive(message, peer, context_.device)) [[unlikely]] {
       message = Message();
       detail::MessageAccess::set_receive(message, peer, context_.device);
@@ -165,7 +170,10 @@ bool MatchedMessages::on_ordered_sends(detail::SlotBatch& all, detail::PayloadLe
     batch.fetch_ahead();
     batch.advance();
   }
-  if (matched != 0) credit_matched(peer, known, matched);
+  // Only trailers of the class normal have a fast path.
+  if (matched != 0)
+    returns_.consume(returns_.ledger(MessageClass::normal), peer, static_cast<std::uint8_t>(known >> 24),
+                     matched);
   all.go_on_behind(batch);
   return can_go_on;
 }

@@ -1,6 +1,7 @@
 // Posting receives, and completing them from unexpected messages.
 #include "concurrent/backoff.hpp"
-#include "core/protocol/matched/matched_messages.hpp"
+#include "core/protocol/matched/complete_receive.hpp"
+#include "core/protocol/matched/receiver.hpp"
 
 #include <weft/detail/message_access.hpp>
 
@@ -12,9 +13,11 @@ namespace weft::core {
 
 using Table = MatchingEngine::Table;
 
+namespace {
+
 /// Returns a record for a receive, or nullptr.
-MatchRecord* MatchedMessages::take_posted(MatchingEngine& engine, std::span<std::byte> buffer,
-                                          const ReceiveOptions& options) noexcept {
+MatchRecord* take_posted(MatchingEngine& engine, std::span<std::byte> buffer,
+                         const ReceiveOptions& options) noexcept {
   MatchRecord* posted = engine.records().take();
   if (posted == nullptr) return nullptr;
   posted->buffer = buffer;
@@ -25,8 +28,10 @@ MatchRecord* MatchedMessages::take_posted(MatchingEngine& engine, std::span<std:
   return posted;
 }
 
-Status MatchedMessages::attempt_receive(MatchingEngine& engine, int source, std::uint64_t tag,
-                                        std::span<std::byte> buffer, const ReceiveOptions& options) noexcept {
+}  // namespace
+
+Status MatchedReceiver::attempt(MatchingEngine& engine, int source, std::uint64_t tag,
+                                std::span<std::byte> buffer, const ReceiveOptions& options) noexcept {
   const MatchKey key = engine.key(source, tag, options.policy);
   // Retries while another thread holds the bucket: the caller cannot change that, and a receive that it does
   // not post again hangs the sender.
@@ -46,10 +51,27 @@ Status MatchedMessages::attempt_receive(MatchingEngine& engine, int source, std:
   }
 }
 
+Status MatchedReceiver::attempt_ordered(MatchingEngine& engine, int source, std::uint64_t tag,
+                                        std::span<std::byte> buffer, const ReceiveOptions& options,
+                                        Caller caller) noexcept {
+  OrderedMatching& order = *engine.order();
+  if (!caller.again && order.queued_receives().load(std::memory_order_relaxed) != 0) [[unlikely]]
+    return Status::retry(Reason::backlog);
+  const OrderedMatching::Hold hold = order.enter();
+  const auto [answer, record] = order.post(
+      OrderedMatching::key_of(source, tag, options.tag_mask),
+      [&] { return take_posted(engine, buffer, options); }, options.tag_mask);
+  order.leave(hold);
+  if (answer == Table::Answer::exhausted) return Status::retry(Reason::no_request);
+  if (caller.again) order.queued_receives().fetch_sub(1, std::memory_order_relaxed);
+  return answer == Table::Answer::matched ? receive_probed(engine, *record, buffer, options)
+                                          : Status::posted();
+}
+
 /// Only for short payloads, which lie in the note of the message: they need nothing of what receive_probed()
 /// does for packets, RTS messages, and receives that may complete at once.
 template <class Locking>
-bool MatchedMessages::try_receive_unexpected(MatchingEngine& engine, std::uint64_t tag, std::uint32_t source,
+bool MatchedReceiver::try_receive_unexpected(MatchingEngine& engine, std::uint64_t tag, std::uint32_t source,
                                              std::span<std::byte> buffer, Completion* completion,
                                              void* user_data) noexcept {
   MatchRecord* record = nullptr;
@@ -71,7 +93,7 @@ bool MatchedMessages::try_receive_unexpected(MatchingEngine& engine, std::uint64
   if (length == sizeof(std::uint64_t))
     std::memcpy(buffer.data(), note.payload(), sizeof(std::uint64_t));
   else
-    copy(buffer, note.payload(), length);
+    copy_payload(buffer, note.payload(), length);
   const int peer = note.peer;
   const std::uint8_t device = note.sender_device;
   CreditLedger& ledger = *note.ledger;
@@ -81,7 +103,7 @@ bool MatchedMessages::try_receive_unexpected(MatchingEngine& engine, std::uint64
   record->unexpected = nullptr;
   engine.records().release<Locking::kExclusive>(*record);
   if (const std::uint32_t credits = ledger.consume_waiting(peer, device); credits != 0) [[unlikely]]
-    return_batch(ledger, peer, device, credits, false);
+    returns_.return_batch(ledger, peer, device, credits, {.exclusive = false});
   if (completion->counts_only()) {
     completion->signal_count(1);
     return true;
@@ -92,14 +114,14 @@ bool MatchedMessages::try_receive_unexpected(MatchingEngine& engine, std::uint64
   context_.ends.signal(*completion, message);
   return true;
 }
-template bool MatchedMessages::try_receive_unexpected<detail::TryLock>(MatchingEngine&, std::uint64_t,
+template bool MatchedReceiver::try_receive_unexpected<detail::TryLock>(MatchingEngine&, std::uint64_t,
                                                                        std::uint32_t, std::span<std::byte>,
                                                                        Completion*, void*) noexcept;
-template bool MatchedMessages::try_receive_unexpected<detail::NoLock>(MatchingEngine&, std::uint64_t,
+template bool MatchedReceiver::try_receive_unexpected<detail::NoLock>(MatchingEngine&, std::uint64_t,
                                                                       std::uint32_t, std::span<std::byte>,
                                                                       Completion*, void*) noexcept;
 
-Status MatchedMessages::receive_probed(MatchingEngine& engine, MatchRecord& record,
+Status MatchedReceiver::receive_probed(MatchingEngine& engine, MatchRecord& record,
                                        std::span<std::byte> buffer, const ReceiveOptions& options) noexcept {
   const UnexpectedPayload& arrived = *record.unexpected;
   if (arrived.is_announced()) {
@@ -110,7 +132,7 @@ Status MatchedMessages::receive_probed(MatchingEngine& engine, MatchRecord& reco
     return Status::posted();
   }
   const std::size_t size = std::min(arrived.length, buffer.size());
-  if (size != 0) copy(buffer, arrived.payload(), size);
+  if (size != 0) copy_payload(buffer, arrived.payload(), size);
   Message message;
   detail::MessageAccess::set_view(message, Operation::receive, arrived.peer, arrived.tag, buffer.data(), size,
                                   nullptr, arrived.length);
@@ -121,7 +143,8 @@ Status MatchedMessages::receive_probed(MatchingEngine& engine, MatchRecord& reco
   if (size < arrived_length) detail::MessageAccess::set_outcome(message, Outcome::truncated);
   CreditLedger& ledger = *arrived.ledger;
   const std::uint32_t credits = ledger.consume_waiting(arrived.peer, arrived.sender_device);
-  if (credits != 0) return_batch(ledger, arrived.peer, arrived.sender_device, credits, false);
+  if (credits != 0)
+    returns_.return_batch(ledger, arrived.peer, arrived.sender_device, credits, {.exclusive = false});
   engine.release(record);
   if (options.may_complete_now && (options.arrived != nullptr || size == arrived_length)) {
     if (options.arrived != nullptr) *options.arrived = std::move(message);
@@ -131,15 +154,7 @@ Status MatchedMessages::receive_probed(MatchingEngine& engine, MatchRecord& reco
   return Status::posted();
 }
 
-void MatchedMessages::tell_cut(const MatchRecord& record, std::size_t size, std::size_t length) noexcept {
-  const MatchKey key = record.key();
-  Message message;  // which nobody reads
-  detail::MessageAccess::set_view(message, Operation::receive, static_cast<int>(key.source), key.tag, nullptr,
-                                  size, nullptr, length);
-  detail::MessageAccess::set_outcome(message, Outcome::truncated);
-}
-
-void MatchedMessages::drop_probed(MatchingEngine& engine, MatchRecord& record) noexcept {
+void MatchedReceiver::drop_probed(MatchingEngine& engine, MatchRecord& record) noexcept {
   const UnexpectedPayload& arrived = *record.unexpected;
   context_.counters.refused_messages.fetch_add(1, std::memory_order_relaxed);
   if (arrived.is_announced()) {
@@ -156,7 +171,7 @@ void MatchedMessages::drop_probed(MatchingEngine& engine, MatchRecord& record) n
   engine.release(record);
 }
 
-void MatchedMessages::forget_announced(int peer, const Cancel& cancel) noexcept {
+void MatchedReceiver::forget_announced(int peer, const Cancel& cancel) noexcept {
   MatchingEngine* const engine = engines_.find_existing(cancel.engine);
   if (engine == nullptr) return;
   const auto is_meant = [&](const MatchRecord& record) {
@@ -177,14 +192,14 @@ void MatchedMessages::forget_announced(int peer, const Cancel& cancel) noexcept 
   });
 }
 
-void MatchedMessages::fetch(MatchingEngine& engine, MatchRecord& record) noexcept {
+void MatchedReceiver::fetch(MatchingEngine& engine, MatchRecord& record) noexcept {
   record.engine = &engine;
   if (try_fetch(record)) return;
   waiting_.fetch_add(1, std::memory_order_relaxed);
   announced_.put(record);
 }
 
-bool MatchedMessages::try_fetch(MatchRecord& record) noexcept {
+bool MatchedReceiver::try_fetch(MatchRecord& record) noexcept {
   const auto rts = record.unexpected->rts<Rts>();
   Rendezvous::Claim claim{record.unexpected->peer, rts,
                           record.unexpected->tag,  record.buffer,
@@ -198,7 +213,7 @@ bool MatchedMessages::try_fetch(MatchRecord& record) noexcept {
   return true;
 }
 
-std::size_t MatchedMessages::step(bool exclusive) noexcept {
+std::size_t MatchedReceiver::step() noexcept {
   std::size_t moved = 0;
   for (MatchRecord* record = announced_.take_all(); record != nullptr;) {
     MatchRecord* next = record->next;
@@ -210,11 +225,6 @@ std::size_t MatchedMessages::step(bool exclusive) noexcept {
     }
     record = next;
   }
-  if (ledgers_.has_kept())
-    for (CreditLedger& ledger : ledgers_.all())
-      moved += ledger.collect([&](int peer, std::uint8_t device, std::uint32_t count) {
-        return return_credits(ledger, peer, device, count, exclusive);
-      });
   return moved;
 }
 

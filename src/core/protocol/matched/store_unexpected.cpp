@@ -1,6 +1,8 @@
-// Fast path of unexpected messages: a batch of them is stored until receives are posted.
+// Unexpected messages are stored until receives are posted: one, and by a fast path a batch of them.
 #include "core/protocol/matched/store_unexpected.hpp"
-#include "core/protocol/matched/matched_messages.hpp"
+
+#include "base/memory/bulk_copy.hpp"
+#include "core/protocol/matched/arrivals.hpp"
 
 #include <cstring>
 
@@ -12,18 +14,39 @@ constexpr std::uint32_t kTogether = 8;  // messages that take their credits at o
 
 }  // namespace
 
+[[gnu::noinline]] MatchRecord* store_unexpected(MatchingEngine& engine, CreditLedger& ledger,
+                                                std::uint64_t tag, Message& arrival,
+                                                const MatchTrailer& trailer) noexcept {
+  MatchRecord* record = engine.take_unexpected();
+  if (record == nullptr) {
+    ledger.forget(arrival.peer(), trailer.device);
+    return nullptr;
+  }
+  UnexpectedPayload& arrived = *record->unexpected;
+  const std::size_t size = arrival.size() - sizeof trailer;
+  arrived.describe(arrival.peer(), tag, size, trailer.device, &ledger);
+  UnexpectedBlock* block = nullptr;
+  if (size <= UnexpectedPayload::kInside)
+    std::memcpy(arrived.set_inside(), arrival.data(), size);
+  else if (size <= UnexpectedBlock::kBytes && (block = engine.blocks().take()) != nullptr)
+    base::copy_bulk(arrived.set_beside(*block), arrival.data(), size);
+  else
+    arrived.hold([&] { return arrival.take(); });
+  return record;
+}
+
 /// Stores unexpected messages as long as they have this trailer and size, and the unexpected messages with
 /// their key, if any, are first in their bucket. Returns the number of messages stored; on_send_slow()
 /// handles the next one. Locking: NoLock when the engine is serial, else TryLock.
 template <class Locking, class Batch>
-std::uint32_t MatchedMessages::store_unexpected(Batch& batch, std::uint32_t trailer, MatchingEngine& engine,
+std::uint32_t MatchedArrivals::store_unexpected(Batch& batch, std::uint32_t trailer, MatchingEngine& engine,
                                                 const Backlog& backlog) noexcept {
   const std::size_t size = batch.size() - sizeof(MatchTrailer);
   if (size > UnexpectedBlock::kBytes) [[unlikely]]  // also where there is no trailer
     return 0;
   const int peer = batch.peer();
   const auto device = static_cast<std::uint8_t>(trailer >> 24);
-  CreditLedger& ledger = ledgers_.of(MessageClass::normal);
+  CreditLedger& ledger = returns_.ledger(MessageClass::normal);
   std::uint64_t tag = 0;
   const std::uint32_t most = batch.peek_ahead(kTogether - 1, tag) ? kTogether : 1;
   if (!ledger.admit(peer, device, most)) [[unlikely]]
@@ -45,16 +68,16 @@ std::uint32_t MatchedMessages::store_unexpected(Batch& batch, std::uint32_t trai
   if (kept != most) ledger.forget(peer, device, most - kept);
   return kept;
 }
-template std::uint32_t MatchedMessages::store_unexpected<detail::TryLock>(detail::SlotBatch&, std::uint32_t,
+template std::uint32_t MatchedArrivals::store_unexpected<detail::TryLock>(detail::SlotBatch&, std::uint32_t,
                                                                           MatchingEngine&,
                                                                           const Backlog&) noexcept;
-template std::uint32_t MatchedMessages::store_unexpected<detail::NoLock>(detail::SlotBatch&, std::uint32_t,
+template std::uint32_t MatchedArrivals::store_unexpected<detail::NoLock>(detail::SlotBatch&, std::uint32_t,
                                                                          MatchingEngine&,
                                                                          const Backlog&) noexcept;
-template std::uint32_t MatchedMessages::store_unexpected<detail::TryLock>(detail::MultiSlotBatch&,
+template std::uint32_t MatchedArrivals::store_unexpected<detail::TryLock>(detail::MultiSlotBatch&,
                                                                           std::uint32_t, MatchingEngine&,
                                                                           const Backlog&) noexcept;
-template std::uint32_t MatchedMessages::store_unexpected<detail::NoLock>(detail::MultiSlotBatch&,
+template std::uint32_t MatchedArrivals::store_unexpected<detail::NoLock>(detail::MultiSlotBatch&,
                                                                          std::uint32_t, MatchingEngine&,
                                                                          const Backlog&) noexcept;
 

@@ -1,8 +1,9 @@
-// Stores one unexpected message of a batch; a header, because it is inlined where messages arrive.
+// Stores an unexpected message; a header, because those of a batch are inlined where they arrive.
 #pragma once
 
 #include "base/memory/bulk_copy.hpp"
 #include "core/matching/matching_engine.hpp"
+#include "core/protocol/wire.hpp"
 
 #include <weft/detail/copy.hpp>
 #include <weft/detail/slot_batch.hpp>
@@ -11,6 +12,11 @@
 #include <type_traits>
 
 namespace weft::core {
+
+/// Returns a record that holds the message, for the caller to link; nullptr when there is no room: then the
+/// message's credit is the sender's again.
+MatchRecord* store_unexpected(MatchingEngine& engine, CreditLedger& ledger, std::uint64_t tag,
+                              Message& arrival, const MatchTrailer& trailer) noexcept;
 
 /// What the unexpected messages of a batch have in common. `size`: payload bytes without the trailer, at most
 /// UnexpectedBlock::kBytes.

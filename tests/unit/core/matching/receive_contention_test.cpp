@@ -34,8 +34,8 @@ class ReceiveContention : public testing::Test {
     const auto post = [&] {
       const ReceiveOptions options{.completion = &ended_, .engine = engine.id()};
       return engine.order() != nullptr
-                 ? send_receive_.attempt_ordered_receive(engine, 1, 7, buffer_, options, {.exclusive = false})
-                 : send_receive_.attempt_receive(engine, 1, 7, buffer_, options);
+                 ? send_receive_.receiver().attempt_ordered(engine, 1, 7, buffer_, options, {.exclusive = false})
+                 : send_receive_.receiver().attempt(engine, 1, 7, buffer_, options);
     };
     EXPECT_TRUE(post().is_posted()) << "something to visit";
     std::latch is_held(1);

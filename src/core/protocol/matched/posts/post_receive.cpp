@@ -1,7 +1,7 @@
 // Posts of receives: checks, refusals, the backlog.
 #include "core/matching/scattered_receive.hpp"
-#include "core/protocol/matched/engine_checks.hpp"
-#include "core/protocol/matched/receive_posts.hpp"
+#include "core/protocol/matched/posts/engine_checks.hpp"
+#include "core/protocol/matched/posts/receive_posts.hpp"
 #include "core/protocol/post_checks.hpp"
 #include "core/protocol/submit.hpp"
 #include "core/protocol/timed_posts.hpp"
@@ -56,7 +56,7 @@ template <class Locking, class... UserData>
   if (engine.expects_unexpected() && (engine_and_source & detail::kMayCompleteNow) == 0) {
     void* given = nullptr;
     ((given = user_data), ...);
-    if (messages_.try_receive_unexpected<Locking>(engine, tag, source, {data, size}, completion, given))
+    if (receiver_.try_receive_unexpected<Locking>(engine, tag, source, {data, size}, completion, given))
         [[likely]]
       return true;
   }
@@ -148,9 +148,9 @@ bool ReceivePosts::try_receive_unexpected(MatchingEngine& engine, int source, st
       options.tag_mask != ~std::uint64_t{0} || rank >= engines_.fast_path_sources())
     return false;
   const bool was_there = engine.is_serial()
-                             ? messages_.try_receive_unexpected<NoLock>(engine, tag, rank, buffer,
+                             ? receiver_.try_receive_unexpected<NoLock>(engine, tag, rank, buffer,
                                                                         options.completion, options.user_data)
-                             : messages_.try_receive_unexpected<TryLock>(
+                             : receiver_.try_receive_unexpected<TryLock>(
                                    engine, tag, rank, buffer, options.completion, options.user_data);
   engine.learn_unexpected(was_there);
   return was_there;
@@ -170,8 +170,8 @@ Status ReceivePosts::attempt(MatchingEngine& engine, int source, std::uint64_t t
   ReceiveOptions named = options;
   if (is_lost) named.handle = &handle;
   const Status status = engine.order() != nullptr
-                            ? messages_.attempt_ordered_receive(engine, source, tag, buffer, named, caller)
-                            : messages_.attempt_receive(engine, source, tag, buffer, named);
+                            ? receiver_.attempt_ordered(engine, source, tag, buffer, named, caller)
+                            : receiver_.attempt(engine, source, tag, buffer, named);
   if (!is_lost) return status;
   if (options.handle != nullptr) *options.handle = handle;
   // The receive is posted all the same, because the peer may have sent the message before it failed.

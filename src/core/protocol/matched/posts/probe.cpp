@@ -1,6 +1,6 @@
 // Cancelling receives, and probing for unexpected messages.
-#include "core/protocol/matched/engine_checks.hpp"
-#include "core/protocol/matched/receive_posts.hpp"
+#include "core/protocol/matched/posts/engine_checks.hpp"
+#include "core/protocol/matched/posts/receive_posts.hpp"
 
 namespace weft::core {
 

@@ -1,4 +1,4 @@
-#include "core/protocol/matched/engine_checks.hpp"
+#include "core/protocol/matched/posts/engine_checks.hpp"
 
 #include "base/fork_watch.hpp"
 

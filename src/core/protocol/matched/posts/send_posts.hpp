@@ -2,8 +2,8 @@
 #pragma once
 
 #include "core/protocol/caller.hpp"
-#include "core/protocol/matched/matched_messages.hpp"
 #include "core/protocol/matched/send_payload.hpp"
+#include "core/protocol/matched/sender.hpp"
 #include "core/protocol/multi_slot.hpp"
 #include "core/protocol/post_context.hpp"
 
@@ -19,10 +19,10 @@ namespace weft::core {
 
 class SendPosts {
  public:
-  SendPosts(const PostContext& posts, MatchingEngines& engines, MatchedMessages& messages) noexcept
+  SendPosts(const PostContext& posts, MatchingEngines& engines, MatchedSender& sender) noexcept
       : posts_(posts),
         engines_(engines),
-        messages_(messages),
+        sender_(sender),
         multi_slot_(posts.backlog, posts.context.pool, posts.context.lane_limits) {}
 
   // Posts throw weft::Error for invalid arguments. A refused post is queued in the backlog when its options
@@ -73,7 +73,7 @@ class SendPosts {
 
   const PostContext posts_;
   MatchingEngines& engines_;
-  MatchedMessages& messages_;
+  MatchedSender& sender_;
   MultiSlotWriter multi_slot_;
 };
 

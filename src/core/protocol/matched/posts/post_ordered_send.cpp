@@ -1,6 +1,6 @@
 // Posts of sends to ordered engines.
-#include "core/protocol/matched/engine_checks.hpp"
-#include "core/protocol/matched/send_posts.hpp"
+#include "core/protocol/matched/posts/engine_checks.hpp"
+#include "core/protocol/matched/posts/send_posts.hpp"
 #include "core/protocol/post_checks.hpp"
 #include "core/protocol/submit.hpp"
 
@@ -38,7 +38,7 @@ Status SendPosts::post_ordered(int peer, std::uint64_t tag, const SendPayload& p
        options.may_retry},
       caller,
       [&](Caller by) {
-        const Status status = messages_.attempt_ordered_send(engine, peer, tag, payload, options, packet, by);
+        const Status status = sender_.attempt_ordered(engine, peer, tag, payload, options, packet, by);
         if (packet != nullptr && !status.is_retry()) packet->reset();
         return status;
       },

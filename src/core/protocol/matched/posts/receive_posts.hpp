@@ -3,7 +3,7 @@
 
 #include "core/peer/peer_failures.hpp"
 #include "core/protocol/caller.hpp"
-#include "core/protocol/matched/matched_messages.hpp"
+#include "core/protocol/matched/receiver.hpp"
 #include "core/protocol/post_context.hpp"
 
 #include <weft/options.hpp>
@@ -19,8 +19,8 @@ namespace weft::core {
 class ReceivePosts {
  public:
   ReceivePosts(const PostContext& posts, MatchingEngines& engines, const PeerFailures& failures,
-               MatchedMessages& messages) noexcept
-      : engines_(engines), posts_(posts), failures_(failures), messages_(messages) {}
+               MatchedReceiver& receiver) noexcept
+      : engines_(engines), posts_(posts), failures_(failures), receiver_(receiver) {}
 
   // Fast paths. `engine_and_source`: engine above bit 32, source below. They return false, without effect,
   // when they do not apply; the caller then falls back to post_slow(), or to post() on an ordered engine.
@@ -88,7 +88,7 @@ class ReceivePosts {
   MatchingEngines& engines_;
   const PostContext posts_;
   const PeerFailures& failures_;
-  MatchedMessages& messages_;
+  MatchedReceiver& receiver_;
 };
 
 }  // namespace weft::core

@@ -1,7 +1,7 @@
 // Posts of sends: checks, refusals, the backlog.
 #include "core/protocol/enqueue.hpp"
-#include "core/protocol/matched/engine_checks.hpp"
-#include "core/protocol/matched/send_posts.hpp"
+#include "core/protocol/matched/posts/engine_checks.hpp"
+#include "core/protocol/matched/posts/send_posts.hpp"
 #include "core/protocol/post_checks.hpp"
 #include "core/protocol/submit.hpp"
 #include "core/protocol/timed_posts.hpp"
@@ -29,7 +29,7 @@ bool SendPosts::post_with_new_credits(int peer, std::uint64_t tag, Bytes bytes,
       SignalScope::is_inside() || !posts_.backlog.empty())
     return false;
   SendLane* const lane = posts_.path.lane(peer, options.device, detail::column_of_post<Locking>());
-  if (lane == nullptr || !messages_.refill<Locking>(*lane, peer, options.device)) return false;
+  if (lane == nullptr || !sender_.credits().refill<Locking>(*lane, peer, options.device)) return false;
   return detail::try_post_matched_slot<Locking>(
       *lane, tag, bytes,
       detail::match_trailer(options.engine, static_cast<std::uint8_t>(options.policy),
@@ -50,7 +50,7 @@ bool SendPosts::try_post_multi_slot(std::uint64_t peer_and_device, std::uint64_t
   if (multi_slot_.try_write<Locking, true>(*lane, tag, {data, size}, trailer)) [[likely]]
     return true;
   // Perhaps only the lane's share of the credits is used up.
-  return messages_.refill<Locking>(*lane, static_cast<int>(peer_and_device), device) &&
+  return sender_.credits().refill<Locking>(*lane, static_cast<int>(peer_and_device), device) &&
          try_post_multi_slot<Locking>(peer_and_device, tag, data, size, trailer);
 }
 template bool SendPosts::try_post_multi_slot<detail::TryLock>(std::uint64_t, std::uint64_t, const std::byte*,
@@ -106,7 +106,7 @@ Status SendPosts::post_unordered(int peer, std::uint64_t tag, const SendPayload&
        options.may_retry},
       caller,
       [&](Caller by) {
-        const Status status = messages_.attempt_send(peer, tag, payload, options, packet, by);
+        const Status status = sender_.attempt(peer, tag, payload, options, packet, by);
         if (packet != nullptr && !status.is_retry()) packet->reset();
         return status;
       },
@@ -160,11 +160,10 @@ Status SendPosts::post_again(PendingPost& post, Caller caller) noexcept {
                                   ? SendPayload{{}, {send.parts.get(), send.parts_count}, post.size}
                                   : SendPayload{{post.packet ? post.packet.data() : post.data, post.size}};
   Packet* const packet = post.packet ? &post.packet : nullptr;
-  const Status status =
-      send.options.engine < kMatchingEngines
-          ? messages_.attempt_send(post.peer, send.tag, payload, send.options, packet, caller)
-          : messages_.attempt_ordered_send(*engines_.find(send.options.engine), post.peer, send.tag, payload,
-                                           send.options, packet, caller);
+  const Status status = send.options.engine < kMatchingEngines
+                            ? sender_.attempt(post.peer, send.tag, payload, send.options, packet, caller)
+                            : sender_.attempt_ordered(*engines_.find(send.options.engine), post.peer,
+                                                      send.tag, payload, send.options, packet, caller);
   if (!status.is_retry()) send.parts.reset();
   return status;
 }

@@ -1,6 +1,6 @@
 // Posts of receives on ordered engines.
-#include "core/protocol/matched/engine_checks.hpp"
-#include "core/protocol/matched/receive_posts.hpp"
+#include "core/protocol/matched/posts/engine_checks.hpp"
+#include "core/protocol/matched/posts/receive_posts.hpp"
 #include "core/protocol/submit.hpp"
 #include "core/protocol/timed_posts.hpp"
 
@@ -45,7 +45,7 @@ template <class Locking, class... UserData>
   void* given = nullptr;
   ((given = user_data), ...);
   if (engine.expects_unexpected() && (engine_and_source & detail::kMayCompleteNow) == 0 &&
-      messages_.try_receive_unexpected<Locking>(engine, tag, source, {data, size}, completion, given))
+      receiver_.try_receive_unexpected<Locking>(engine, tag, source, {data, size}, completion, given))
       [[likely]]
     return true;
   const bool is_posted = engine.try_post_in_order<Locking>({tag, source, 0}, {data, size}, completion, given);

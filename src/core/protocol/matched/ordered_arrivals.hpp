@@ -1,0 +1,48 @@
+// What arrives for ordered engines: sends and RTS messages that arrive alone, and batches of sends.
+//
+// The lock of a stream and the lock of an engine's order are never held while a completion object is
+// signalled, because it may post to the same engine.
+//
+// Sources: ordered_arrivals.cpp, ordered_batch.cpp.
+#pragma once
+
+#include "core/backlog/backlog.hpp"
+#include "core/matching/matching_engines.hpp"
+#include "core/protocol/context.hpp"
+#include "core/protocol/matched/credit_returns.hpp"
+#include "core/protocol/matched/receiver.hpp"
+#include "core/protocol/wire.hpp"
+
+namespace weft::core {
+
+class OrderedArrivals {
+ public:
+  OrderedArrivals(const Context& context, MatchingEngines& engines, CreditReturns& returns,
+                  MatchedReceiver& receiver) noexcept
+      : context_(context), engines_(engines), returns_(returns), receiver_(receiver) {}
+
+  /// Returns true when a trailer names an ordered engine and is valid.
+  [[nodiscard]] static bool is_meant(std::uint32_t trailer) noexcept;
+  /// Take a send, or the RTS of one. Return false when it cannot be accepted now.
+  bool on_send(MatchingEngine& engine, std::uint64_t tag, Message& arrival, const MatchTrailer& trailer,
+               network::Sink& sink) noexcept;
+  bool on_send_rts(MatchingEngine& engine, const MatchTrailer& trailer, Unexpected& stored,
+                   network::Sink& sink) noexcept;
+  /// Handles the messages of a batch that are for the same ordered engine as its first. Returns false when
+  /// one of them cannot be accepted now.
+  bool on_sends(detail::SlotBatch& batch, detail::PayloadLender* lender, network::Sink& sink,
+                const Backlog& backlog) noexcept;
+
+ private:
+  void receive_held(MatchingEngine& engine, MatchRecord* first) noexcept;
+  template <class Locking>
+  std::uint32_t store_unexpected(detail::SlotBatch& batch, std::uint64_t trailer, MatchingEngine& engine,
+                                 ArrivalSequence& stream) noexcept;
+
+  const Context& context_;
+  MatchingEngines& engines_;
+  CreditReturns& returns_;
+  MatchedReceiver& receiver_;
+};
+
+}  // namespace weft::core
