@@ -30,7 +30,7 @@ void check_flushed_peer(DeviceState& device, int peer, const char* call) {
 }
 
 bool is_flushed(DeviceState& device, int peer) noexcept {
-  core::Flushes& flushes = device.one_sided().flushes();
+  core::Flushes& flushes = device.one_sided().requests().flushes();
   return flushes.is_over(peer, flushes.begin(peer));
 }
 
@@ -39,7 +39,7 @@ void flush_peer(DeviceState& device, int peer, const std::source_location& where
     core::Flushes& flushes;
     int peer;
     std::uint32_t first;
-  } context{device.one_sided().flushes(), peer, 0};
+  } context{device.one_sided().requests().flushes(), peer, 0};
   context.first = context.flushes.begin(peer);
   device.wait({[](const void* what) noexcept {
                  const Context& flush = *static_cast<const Context*>(what);

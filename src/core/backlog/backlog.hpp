@@ -37,7 +37,7 @@ struct PendingReceive {
 struct PendingAccess {
   RemoteAddress where;
   AccessOptions options;
-  std::uint8_t flush_epoch;     // the epoch in which OneSided counts it
+  std::uint8_t flush_epoch;     // the epoch in which Flushes counts it
   detail::AtomicUpdate update;  // for an atomic operation
 };
 

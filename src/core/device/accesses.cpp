@@ -76,7 +76,8 @@ Outcome perform_access(detail::DeviceState& device, OneSided::Access access,
   if (status.is_done()) return Outcome::ok;
   device.wait_for(ending, place, caller.exclusive);
   if (!is_observed && ending.outcome() != Outcome::ok)
-    device.one_sided().count_failure(access.operation, access.where, access.size, ending.outcome());
+    device.one_sided().requests().count_failure(access.operation, access.where, access.size,
+                                                ending.outcome());
   return ending.outcome();
 }
 

@@ -46,7 +46,7 @@ void DeviceFailures::end_lost_operations(bool exclusive) noexcept {
     handle(failures, exclusive);
   if (port_->is_cut_off()) expect_nothing_of_peers();
   operations_.rendezvous.end_lost_operations(buried_.get());
-  operations_.one_sided.end_lost_operations(buried_.get());
+  operations_.one_sided.requests().end_lost(buried_.get());
 }
 
 /// The departure of a peer will not be reported any more, or nothing is delivered any more: has_left() is
@@ -65,7 +65,7 @@ void DeviceFailures::handle(std::uint32_t failures, bool exclusive) noexcept {
     }
     const bool is_complete = reclaim(exclusive);
     operations_.rendezvous.end_lost_operations(buried_.get());
-    operations_.one_sided.end_lost_operations(buried_.get());
+    operations_.one_sided.requests().end_lost(buried_.get());
     if (is_complete) handled_.store(failures, std::memory_order_relaxed);
     runtime_.find_silent_peers();
   }

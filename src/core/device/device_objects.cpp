@@ -13,13 +13,13 @@ using core::PendingPost;
 
 bool DeviceState::may_name(const Completion& object) const noexcept {
   return NamedCompletion::is_named_by(object, keeper_) &&
-         (ends_.kept() != 0 || !backlog_.empty() || one_sided_.may_name(object) ||
+         (ends_.kept() != 0 || !backlog_.empty() || one_sided_.requests().may_name(object) ||
           rendezvous_.may_name(object) || vectored_accesses_.may_name(object) ||
           multipart_messages_.may_name(object));
 }
 
 void DeviceState::forget_object(const Completion& object, core::Orphans& instead) noexcept {
-  one_sided_.forget_object(object, instead);
+  one_sided_.requests().forget_object(object, instead);
   rendezvous_.forget_object(object, instead);
   vectored_accesses_.forget_object(object, instead);
   const std::uint32_t thread = concurrent::thread_number();

@@ -11,7 +11,7 @@ namespace weft::detail {
 
 bool DeviceState::describe(core::PendingList& list) noexcept {
   rendezvous_.describe(list);
-  one_sided_.describe(list);
+  one_sided_.requests().describe(list);
   if (backlog_.empty()) return true;
   const std::uint32_t thread = concurrent::thread_number();
   if (!core::try_for_a_while([&] { return working_.enter(thread); })) return false;

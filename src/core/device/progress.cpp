@@ -55,7 +55,8 @@ void give_way_to_progress() noexcept {
   if (rendezvous_.has_work() || one_sided_.has_work() || matched_messages_.has_work() || !backlog_.empty())
       [[unlikely]]
     count += work(exclusive);
-  if (rendezvous_.awaits_peers() || one_sided_.awaits_peers() || device_failures_.any()) [[unlikely]]
+  if (rendezvous_.awaits_peers() || one_sided_.requests().awaits_peers() || device_failures_.any())
+      [[unlikely]]
     check_deadlines_and_peers(exclusive);
   if (NodeRefusals::any() && scope.is_outermost()) [[unlikely]]
     count += refused_nodes_.retry(exclusive);
@@ -100,8 +101,8 @@ std::size_t DeviceState::work(bool exclusive) noexcept {
   std::size_t count = ends_.kept() != 0 ? ends_.deliver() : 0;
   // The decisions of multipart receivers first: the parts continue as a large message.
   count += multipart_messages_.step();
-  count += rendezvous_.step({exclusive}) + one_sided_.step(exclusive) + matched_messages_.step({exclusive}) +
-           vectored_accesses_.step(exclusive);
+  count += rendezvous_.step({exclusive}) + one_sided_.step({exclusive}) +
+           matched_messages_.step({exclusive}) + vectored_accesses_.step({exclusive});
   const std::size_t retried = backlog_.work(queued_posts_, exclusive);
   count += retried;
   if (retried != 0 && context_.tracer != nullptr) [[unlikely]]
@@ -249,11 +250,11 @@ void DeviceState::access_ended(std::uint64_t token, Outcome outcome) noexcept {
   if (core::RendezvousReceiver::is_fetch(token))
     rendezvous_.receiver().fetch_ended(token, outcome);
   else
-    one_sided_.access_ended(token, outcome);
+    one_sided_.requests().access_ended(token, outcome);
 }
 
 void DeviceState::immediate_arrived(std::uint64_t immediate) noexcept {
-  one_sided_.immediate_arrived(immediate);
+  one_sided_.target().immediate_arrived(immediate);
 }
 
 void DeviceState::reject(int peer, const char* what, std::uint64_t value) noexcept {

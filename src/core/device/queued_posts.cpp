@@ -81,7 +81,7 @@ void QueuedPosts::end(PendingPost& post, Outcome outcome) noexcept {
     case Operation::put:
     case Operation::get:
     case Operation::atomic:
-      one_sided_.flushes().leave(post.peer, std::get<PendingAccess>(post.other).flush_epoch);
+      one_sided_.requests().flushes().leave(post.peer, std::get<PendingAccess>(post.other).flush_epoch);
       break;
     default:
       break;

@@ -5,20 +5,20 @@
 // Pieces were copied when they were sent. What the target does with them is not reported any more.
 #include "concurrent/racy_read.hpp"
 #include "core/completion/object_end.hpp"
-#include "core/protocol/one_sided/records.hpp"
+#include "core/protocol/one_sided/requests.hpp"
 
 namespace weft::core {
 
-WEFT_READS_RACILY bool OneSided::is_due(const Request& request, const Due& due) noexcept {
+WEFT_READS_RACILY bool AccessRequests::is_due(const Request& request, const Due& due) noexcept {
   const Completion* const completion = concurrent::racy_read(request.options.completion);
   return completion == due.piece_ended
              ? due.is_piece_due(due.vectored, concurrent::racy_read(request.options.user_data))
              : due.deadlines.is_due(completion);
 }
 
-void OneSided::expire(const Due& due) noexcept {
+void AccessRequests::expire(const Due& due) noexcept {
   using namespace request_word;
-  if (outstanding_.load(std::memory_order_relaxed) == 0) return;
+  if (counts_.outstanding.load(std::memory_order_relaxed) == 0) return;
   for (std::uint32_t index = 0; index < context_.requests; ++index) {
     Request& request = requests_[index];
     // Pairs with the release in take().
@@ -39,20 +39,19 @@ void OneSided::expire(const Due& due) noexcept {
         continue;
       // Otherwise the thread that handles an answer ends the access, or step(), which has more pieces to
       // send.
-      if ((after & kUnderWay) == 0) static_cast<void>(finish(request, outcome_of(after), false));
+      if ((after & kUnderWay) == 0) static_cast<void>(finish(request, outcome_of(after)));
       break;
     }
   }
 }
 
-/// Handles an answer that belongs to no access.
-void OneSided::unknown(const Message& arrival, const char* what, std::uint64_t word,
-                       network::Sink& sink) noexcept {
+void AccessRequests::reject_unknown(const Message& arrival, const char* what, std::uint64_t word,
+                                    network::Sink& sink) const noexcept {
   if (!has_expired_.load(std::memory_order_relaxed)) sink.reject(arrival.peer(), what, name_of(word).index);
 }
 
-WEFT_READS_RACILY bool OneSided::may_name(const Completion& object) const noexcept {
-  if (outstanding_.load(std::memory_order_relaxed) == 0) return false;
+WEFT_READS_RACILY bool AccessRequests::may_name(const Completion& object) const noexcept {
+  if (counts_.outstanding.load(std::memory_order_relaxed) == 0) return false;
   for (std::uint32_t index = 0; index < used_requests_.value(); ++index) {
     const Request& request = requests_[index];
     if (concurrent::racy_read(request.options.completion) == &object &&
@@ -62,7 +61,7 @@ WEFT_READS_RACILY bool OneSided::may_name(const Completion& object) const noexce
   return false;
 }
 
-WEFT_READS_RACILY void OneSided::forget_object(const Completion& object, Orphans& instead) noexcept {
+WEFT_READS_RACILY void AccessRequests::forget_object(const Completion& object, Orphans& instead) noexcept {
   for (std::uint32_t index = 0; index < used_requests_.value(); ++index) {
     Request& request = requests_[index];
     if (concurrent::racy_read(request.options.completion) != &object ||

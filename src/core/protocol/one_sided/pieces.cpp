@@ -1,5 +1,6 @@
 // Emulated puts and gets, by messages: the initiator's side.
-#include "core/protocol/one_sided/records.hpp"
+#include "core/protocol/one_sided/messages.hpp"
+#include "core/protocol/one_sided/send_to_target.hpp"
 
 #include <algorithm>
 #include <array>
@@ -17,7 +18,7 @@ constexpr int kPiecesPerStep = 8;              // so that other operations are s
 
 }  // namespace
 
-AccessPiece OneSided::next_piece(const Request& request, std::uint64_t size) const noexcept {
+AccessPiece AccessMessages::next_piece(const Request& request, std::uint64_t size) const noexcept {
   const RemoteRegion& region = request.where.region;
   return {{region.index, region.generation},
           request.where.offset,
@@ -29,8 +30,7 @@ AccessPiece OneSided::next_piece(const Request& request, std::uint64_t size) con
           static_cast<std::uint16_t>(request.from_handler ? 1 : 0)};
 }
 
-/// Sends the next piece. `has_left` becomes true when the peer has left.
-Status OneSided::send_piece(Request& request, Caller caller, bool& has_left) noexcept {
+Status AccessMessages::send_piece(Request& request, Caller caller, bool& has_left) noexcept {
   const std::uint64_t size = std::min<std::uint64_t>(request.size - request.sent, request.piece);
   // Counted before the send: the answer may arrive before it returns.
   request.word.fetch_add(1, std::memory_order_relaxed);
@@ -44,7 +44,8 @@ Status OneSided::send_piece(Request& request, Caller caller, bool& has_left) noe
   return status;
 }
 
-Status OneSided::send_put(Request& request, std::uint64_t size, Caller caller, bool& has_left) noexcept {
+Status AccessMessages::send_put(Request& request, std::uint64_t size, Caller caller,
+                                bool& has_left) noexcept {
   const AccessPiece piece = next_piece(request, size);
   const std::size_t length = sizeof piece + size;
   const auto assemble = [&](std::byte* to) {
@@ -52,7 +53,7 @@ Status OneSided::send_put(Request& request, std::uint64_t size, Caller caller, b
     if (size != 0) std::memcpy(to + sizeof piece, request.data + request.sent, size);
   };
   alignas(16) std::array<std::byte, kStackMessage> message;
-  if (length <= inline_limit_) {
+  if (length <= sizes_.inline_limit) {
     assemble(message.data());
   } else if (!request.packet) {
     request.packet = context_.pool.get();
@@ -60,30 +61,30 @@ Status OneSided::send_put(Request& request, std::uint64_t size, Caller caller, b
     assemble(request.packet.data());
   }
   // The signal travels with a put of one piece; pieces of several may overtake each other.
-  const bool carries_signal = request.options.signal.generation() != 0 && request.is_single();
-  return send_to_target(
-      request, Channel::put, carries_signal, caller, has_left, [&](const Outgoing& outgoing) {
-        if (length <= inline_limit_)
-          return context_.port->send(outgoing, Bytes(message).first(length), caller.exclusive);
-        const SendResult result =
-            context_.port->send_packet(outgoing, request.packet.index(), length, caller.exclusive);
-        if (result == SendResult::sent) request.packet.release();
-        return result;
-      });
+  const RemoteCompletion signal = request.is_single() ? request.options.signal : RemoteCompletion{};
+  return send_to_target(request, Channel::put, signal, caller, has_left, [&](const Outgoing& outgoing) {
+    if (length <= sizes_.inline_limit)
+      return context_.port->send(outgoing, Bytes(message).first(length), caller.exclusive);
+    const SendResult result =
+        context_.port->send_packet(outgoing, request.packet.index(), length, caller.exclusive);
+    if (result == SendResult::sent) request.packet.release();
+    return result;
+  });
 }
 
-Status OneSided::send_get(Request& request, std::uint64_t size, Caller caller, bool& has_left) noexcept {
+Status AccessMessages::send_get(Request& request, std::uint64_t size, Caller caller,
+                                bool& has_left) noexcept {
   const AccessPiece piece = next_piece(request, size);
-  return send_to_target(request, Channel::get, false, caller, has_left, [&](const Outgoing& outgoing) {
+  return send_to_target(request, Channel::get, {}, caller, has_left, [&](const Outgoing& outgoing) {
     return context_.port->send(outgoing, bytes_of(piece), caller.exclusive);
   });
 }
 
-Step OneSided::advance(Request& request, bool exclusive) noexcept {
+Step AccessMessages::advance(Request& request, Caller caller) noexcept {
   using namespace request_word;
   if (request.signals) {
-    if (!send_signal(request, Caller{exclusive})) return Step::idle;
-    free(request);
+    if (!requests_.send_signal(request, caller)) return Step::idle;
+    requests_.free(request);
     return Step::finished;
   }
   Step result = Step::idle;
@@ -96,7 +97,7 @@ Step OneSided::advance(Request& request, bool exclusive) noexcept {
     } else if ((word & kPieces) >= kPiecesUnderWay) {
       has_left = context_.port->has_left(request.where.region.rank);
       if (!has_left) return result;
-    } else if (send_piece(request, Caller{exclusive}, has_left).is_retry()) {
+    } else if (send_piece(request, caller, has_left).is_retry()) {
       return result;
     } else {
       result = Step::moved;
@@ -109,27 +110,28 @@ Step OneSided::advance(Request& request, bool exclusive) noexcept {
     word &= ~kPosting;
     return has_left ? (word & ~kPieces) | kLost : word;
   });
-  if ((after & kUnderWay) == 0) static_cast<void>(finish(request, outcome_of(after), false));
+  if ((after & kUnderWay) == 0) static_cast<void>(requests_.finish(request, outcome_of(after)));
   return Step::finished;
 }
 
-void OneSided::on_access_ended(std::uint64_t word, const Message& arrival, network::Sink& sink) noexcept {
+void AccessMessages::on_access_ended(std::uint64_t word, const Message& arrival,
+                                     network::Sink& sink) noexcept {
   AccessEnded ended{};
   if (arrival.size() != sizeof ended)
     return sink.reject(arrival.peer(), "end of a put of a wrong length", arrival.size());
   std::memcpy(&ended, arrival.data(), sizeof ended);
-  Request* request = claim(name_of(word), arrival.peer(), Operation::put);
-  if (request == nullptr) return unknown(arrival, "end of an unknown put", word, sink);
-  settle(*request, ended.outcome == 0 ? Outcome::ok : Outcome::refused, true);
+  Request* request = requests_.claim(name_of(word), arrival.peer(), Operation::put);
+  if (request == nullptr) return requests_.reject_unknown(arrival, "end of an unknown put", word, sink);
+  requests_.settle(*request, ended.outcome == 0 ? Outcome::ok : Outcome::refused);
 }
 
-void OneSided::on_get_data(std::uint64_t word, const Message& arrival, network::Sink& sink) noexcept {
+void AccessMessages::on_get_data(std::uint64_t word, const Message& arrival, network::Sink& sink) noexcept {
   GetData header{};
   if (arrival.size() < sizeof header)
     return sink.reject(arrival.peer(), "answer to a get of a wrong length", arrival.size());
   std::memcpy(&header, arrival.data(), sizeof header);
-  Request* request = claim(name_of(word), arrival.peer(), Operation::get);
-  if (request == nullptr) return unknown(arrival, "answer to an unknown get", word, sink);
+  Request* request = requests_.claim(name_of(word), arrival.peer(), Operation::get);
+  if (request == nullptr) return requests_.reject_unknown(arrival, "answer to an unknown get", word, sink);
   const std::uint64_t size = arrival.size() - sizeof header;
   const bool is_ok = header.outcome == 0;
   // Whole pieces only, so that a wrong answer of the peer cannot end the access early.
@@ -137,11 +139,11 @@ void OneSided::on_get_data(std::uint64_t word, const Message& arrival, network::
                         size == std::min<std::uint64_t>(request->size - header.place, request->piece);
   if (is_ok && !is_piece) {
     sink.reject(arrival.peer(), "answer that is not a piece of its get", header.place);
-    settle(*request, Outcome::ok, false);
+    requests_.disclaim(*request);
     return;
   }
   if (is_ok && size != 0) std::memcpy(request->data + header.place, arrival.data() + sizeof header, size);
-  settle(*request, is_ok ? Outcome::ok : Outcome::refused, true);
+  requests_.settle(*request, is_ok ? Outcome::ok : Outcome::refused);
 }
 
 }  // namespace weft::core

@@ -1,11 +1,8 @@
 // Posts of one-sided accesses: by the network (RMA), else by messages, else into the backlog.
-#include "base/fork_watch.hpp"
 #include "base/memory/bulk_copy.hpp"
-#include "core/protocol/one_sided/records.hpp"
+#include "core/protocol/one_sided/one_sided.hpp"
 #include "core/protocol/one_sided/signal.hpp"
 #include "core/protocol/to_status.hpp"
-
-#include <weft/error.hpp>
 
 #include <cstring>
 #include <string>
@@ -15,16 +12,9 @@ namespace weft::core {
 using network::AccessResult;
 using network::RemoteMemory;
 
-std::string_view OneSided::name_of_post(const Access& access) noexcept {
-  if (access.operation == Operation::put) return "post_put";
-  if (access.operation == Operation::get) return "post_get";
-  const bool fetches = access.data != nullptr;
-  if (access.update.operation == detail::kCompareSwap)
-    return fetches ? "post_fetch_compare_swap" : "post_compare_swap";
-  return fetches ? "post_fetch_atomic" : "post_atomic";
-}
+namespace {
 
-Reason OneSided::reason_of(AccessResult result) noexcept {
+[[nodiscard]] Reason reason_of(AccessResult result) noexcept {
   switch (result) {
     case AccessResult::no_slot:
       return Reason::no_slot;
@@ -35,28 +25,7 @@ Reason OneSided::reason_of(AccessResult result) noexcept {
   }
 }
 
-void OneSided::check(const Access& access) const {
-  const RemoteRegion& region = access.where.region;
-  const std::string post(name_of_post(access));
-  if (access.peer < 0 || access.peer >= context_.ranks) {
-    base::refuse_in_forked_copy(post.c_str());
-    throw Error(post + ": peer " + std::to_string(access.peer) + " is not a rank of this job (0 to " +
-                std::to_string(context_.ranks - 1) + ")");
-  }
-  if (region.rank < 0 || region.generation == 0)
-    throw Error(post + ": the region names nothing; use what MemoryRegion::remote() returned at rank " +
-                std::to_string(access.peer));
-  if (region.rank != access.peer)
-    throw Error(post + ": the region belongs to rank " + std::to_string(region.rank) + ", not to peer " +
-                std::to_string(access.peer));
-  const AtomicOperation update = access.update.operation;
-  const AtomicType type = access.update.type;
-  if (access.operation == Operation::atomic && !is_possible(update, type))
-    throw Error(post + ": there is no " + weft::name_of(update) + " (" +
-                std::to_string(static_cast<int>(update)) + ") for " + name_of(type) +
-                ": integers have add, swap, compare-and-swap, bit_and, bit_or, bit_xor, min and max, "
-                "floating-point numbers add and swap");
-}
+}  // namespace
 
 Status OneSided::post(const Access& access, Backlog& backlog, Caller caller) {
   const RemoteRegion& region = access.where.region;
@@ -66,16 +35,17 @@ Status OneSided::post(const Access& access, Backlog& backlog, Caller caller) {
       [[unlikely]]
     check(access);
   caller.reserves_room = !backlog.empty();
-  const Origin origin{nullptr, caller, backlog.waits_for_room(access.peer), flushes_.enter(access.peer)};
+  const Origin origin{nullptr, caller, backlog.waits_for_room(access.peer),
+                      requests_.flushes().enter(access.peer)};
   const Status status = attempt(access, origin);
   if (!status.is_retry()) return status;
   if (!access.options.may_retry || caller.from_handler) return enqueue(access, backlog, origin);
-  flushes_.leave(access.peer, origin.epoch);
+  requests_.flushes().leave(access.peer, origin.epoch);
   return status;
 }
 
 Status OneSided::attempt(const Access& access, const Origin& origin) noexcept {
-  Request* request = take(access, origin);
+  Request* request = requests_.take(access, origin);
   if (request == nullptr) return Status::retry(Reason::no_request);
   bool is_reached = access.where.is_mapped || context_.access_path != AccessPath::message;
   if (is_reached) {
@@ -88,7 +58,7 @@ Status OneSided::attempt(const Access& access, const Origin& origin) noexcept {
     context_.log.error("attribute one_sided is direct, but this network does not reach region " +
                        std::to_string(access.where.region.index) + " of rank " + std::to_string(access.peer) +
                        " by itself: the access is refused");
-    return finish(*request, Outcome::refused, true);
+    return requests_.finish_in_post(*request, Outcome::refused);
   }
   if (origin.waits_for_room) return give_up(*request, origin, Reason::backlog);
   return attempt_by_messages(*request, origin);
@@ -97,7 +67,7 @@ Status OneSided::attempt(const Access& access, const Origin& origin) noexcept {
 /// Carries out an access by loads, stores and atomic operations of this process.
 Status OneSided::attempt_in_place(Request& request, std::byte* place) noexcept {
   if (request.operation == Operation::atomic) {
-    if (!detail::is_aligned(place, request.size)) return finish(request, Outcome::refused, true);
+    if (!detail::is_aligned(place, request.size)) return requests_.finish_in_post(request, Outcome::refused);
     const std::uint64_t old = carry_out(request.update, place);
     if (request.data != nullptr) std::memcpy(request.data, &old, request.size);
   } else if (request.size != 0) {
@@ -106,7 +76,36 @@ Status OneSided::attempt_in_place(Request& request, std::byte* place) noexcept {
     else
       base::copy_bulk(request.data, place, request.size);
   }
-  return finish(request, Outcome::ok, true);
+  return requests_.finish_in_post(request, Outcome::ok);
+}
+
+/// Attempts an access in mapped memory. `is_reached` becomes false when peers cannot map the region.
+Status OneSided::attempt_located(Request& request, const Origin& origin, bool& is_reached) noexcept {
+  const RemoteRegion& region = request.where.region;
+  const network::RemoteMemory memory{{region.index, region.generation},
+                                     {region.address, region.key},
+                                     region.bytes,
+                                     request.where.offset,
+                                     request.options.device};
+  std::byte* place = nullptr;
+  const AccessResult result = context_.port->locate(region.rank, memory, request.size, place);
+  switch (result) {
+    case AccessResult::done:
+      return attempt_in_place(request, place);
+    case AccessResult::refused:
+      return requests_.finish_in_post(request, Outcome::refused);
+    case AccessResult::peer_left:
+      return requests_.finish_in_post(request, Outcome::peer_failed);
+    case AccessResult::unsupported:
+      is_reached = false;
+      return Status::retry(Reason::none);
+    case AccessResult::posted:
+    case AccessResult::no_slot:
+    case AccessResult::lock_contended:
+    case AccessResult::not_ready:
+      break;
+  }
+  return give_up(request, origin, reason_of(result));
 }
 
 /// Attempts an access by the network. `is_reached` becomes false when the network cannot reach the region.
@@ -135,16 +134,16 @@ Status OneSided::attempt_directly(Request& request, const Origin& origin, bool& 
              : context_.port->get(peer, memory, {request.data, request.size}, token, exclusive);
   switch (result) {
     case AccessResult::done:
-      return finish(request, Outcome::ok, true);
+      return requests_.finish_in_post(request, Outcome::ok);
     case AccessResult::refused:
-      return finish(request, Outcome::refused, true);
+      return requests_.finish_in_post(request, Outcome::refused);
     case AccessResult::peer_left:
-      return finish(request, Outcome::peer_failed, true);
+      return requests_.finish_in_post(request, Outcome::peer_failed);
     case AccessResult::posted: {
       // From here on access_ended() may end the request, unless it has been called already.
       const std::uint64_t after = update(request.word, [](std::uint64_t word) { return word & ~kPosting; });
       if ((after & kUnderWay) != 0) return Status::posted();
-      return finish(request, outcome_of(after), true);
+      return requests_.finish_in_post(request, outcome_of(after));
     }
     case AccessResult::unsupported:
       request.is_signalled = false;
@@ -162,7 +161,7 @@ Status OneSided::attempt_directly(Request& request, const Origin& origin, bool& 
 /// Frees a request of which the network has accepted nothing.
 Status OneSided::give_up(Request& request, const Origin& origin, Reason reason) noexcept {
   if (request.source) origin.pending->packet = std::move(request.source);
-  free(request);
+  requests_.free(request);
   return Status::retry(reason);
 }
 
@@ -174,20 +173,18 @@ Status OneSided::attempt_by_messages(Request& request, const Origin& origin) noe
   const bool has_result = request.operation == Operation::get ||
                           (request.operation == Operation::atomic && request.data != nullptr);
   const bool is_done = is_single && !has_result && request.options.completion == nullptr;
-  request.by_messages = true;
-  waiting_.fetch_add(1, std::memory_order_relaxed);
+  requests_.await_peer(request);
   bool has_left = false;
-  const Status status = send_piece(request, origin.caller, has_left);
-  if (has_left) return finish(request, Outcome::peer_failed, true);
+  const Status status = messages_.send_piece(request, origin.caller, has_left);
+  if (has_left) return requests_.finish_in_post(request, Outcome::peer_failed);
   if (status.is_retry()) return give_up(request, origin, status.reason());
   if (!is_single) {
     // step() sends the remaining pieces.
-    working_.fetch_add(1, std::memory_order_relaxed);
-    advancing_.add(request);
+    requests_.advance(request);
     return Status::posted();
   }
   const std::uint64_t after = update(request.word, [](std::uint64_t word) { return word & ~kPosting; });
-  if ((after & kUnderWay) == 0) return finish(request, outcome_of(after), true);
+  if ((after & kUnderWay) == 0) return requests_.finish_in_post(request, outcome_of(after));
   return is_done ? Status::done() : Status::posted();
 }
 
@@ -199,7 +196,7 @@ Status OneSided::enqueue(const Access& access, Backlog& backlog, const Origin& o
     packet = context_.pool.get();
   PendingPost* post = backlog.take(access.peer, origin.caller.from_handler);
   if (post == nullptr) {
-    flushes_.leave(access.peer, origin.epoch);
+    requests_.flushes().leave(access.peer, origin.epoch);
     return Status::retry(Reason::backlog);
   }
   post->operation = access.operation;

@@ -1,11 +1,11 @@
 // Lists the puts, gets and atomic operations in progress, for explanations.
 #include "concurrent/racy_read.hpp"
-#include "core/protocol/one_sided/records.hpp"
+#include "core/protocol/one_sided/requests.hpp"
 
 namespace weft::core {
 
 /// Reads records of other threads without owning them; see Rendezvous::describe().
-WEFT_READS_RACILY void OneSided::describe(PendingList& list) const noexcept {
+WEFT_READS_RACILY void AccessRequests::describe(PendingList& list) const noexcept {
   using namespace request_word;
   for (std::uint32_t index = 0; index < context_.requests; ++index) {
     const Request& request = requests_[index];

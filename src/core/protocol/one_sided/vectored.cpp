@@ -110,12 +110,12 @@ Status VectoredAccesses::start(Record& record, Operation operation, int peer, co
   record.open.store(1, std::memory_order_relaxed);
   // Pairs with the acquire in expire().
   record.result.store((record.result.load(std::memory_order_relaxed) | 0xff) + 1, std::memory_order_release);
-  record.epoch = one_sided_.flushes().enter(peer);
+  record.epoch = one_sided_.requests().flushes().enter(peer);
   outstanding_.fetch_add(1, std::memory_order_relaxed);
   const Status status = post_pieces(record, caller);
   if (status.is_retry()) {
     if (record.posted == 0 && options.may_retry && !caller.from_handler) {
-      one_sided_.flushes().leave(peer, record.epoch);
+      one_sided_.requests().flushes().leave(peer, record.epoch);
       free(record);
       return status;
     }
@@ -176,7 +176,7 @@ Status VectoredAccesses::finish(Record& record, bool in_post) noexcept {
   Completion* completion = options.completion;
   if (completion == nullptr && outcome != Outcome::ok) {
     const Piece& last = record.pieces[record.posted - 1];
-    one_sided_.count_failure(record.operation, last.where, last.size, outcome);
+    one_sided_.requests().count_failure(record.operation, last.where, last.size, outcome);
   }
   if (in_post && outcome == Outcome::ok && options.may_complete_now) completion = nullptr;
   Message message;
@@ -185,7 +185,7 @@ Status VectoredAccesses::finish(Record& record, bool in_post) noexcept {
   detail::MessageAccess::set_device(message, context_.device);
   detail::MessageAccess::set_user_data(message, options.user_data);
   detail::MessageAccess::set_outcome(message, outcome);
-  one_sided_.flushes().leave(record.peer, record.epoch);
+  one_sided_.requests().flushes().leave(record.peer, record.epoch);
   free(record);
   if (completion == nullptr) return Status::done();
   context_.ends.signal(*completion, message);
@@ -198,7 +198,7 @@ void VectoredAccesses::free(Record& record) noexcept {
   outstanding_.fetch_sub(1, std::memory_order_release);
 }
 
-Step VectoredAccesses::advance(Record& record, bool exclusive) noexcept {
+Step VectoredAccesses::advance(Record& record, Caller caller) noexcept {
   const std::size_t before = record.posted;
   Status status;
   if (record.signals && record.outcome() == Outcome::ok) {
@@ -210,9 +210,9 @@ Step VectoredAccesses::advance(Record& record, bool exclusive) noexcept {
     options.device = record.options.device;
     options.may_complete_now = true;
     const Piece& last = record.pieces[record.count - 1];
-    status = post_piece(record, {last.where, last.data, 0}, options, Caller{exclusive});
+    status = post_piece(record, {last.where, last.data, 0}, options, caller);
   } else if (!record.signals) {
-    status = post_pieces(record, Caller{exclusive});
+    status = post_pieces(record, caller);
   }
   if (status.is_retry()) return record.posted != before ? Step::moved : Step::idle;
   if (leave(record)) static_cast<void>(finish(record, false));
@@ -227,11 +227,12 @@ WEFT_READS_RACILY void VectoredAccesses::expire(const Deadlines& deadlines) noex
     if (deadlines.is_due(concurrent::racy_read(record.options.completion)))
       record.fail(before, Outcome::timed_out);
   }
-  one_sided_.expire({deadlines, piece_ended_.get(),
-                     [](const void* vectored, const void* user_data) noexcept {
-                       return static_cast<const VectoredAccesses*>(vectored)->has_expired(user_data);
-                     },
-                     this});
+  one_sided_.requests().expire({deadlines, piece_ended_.get(),
+                                [](const void* vectored, const void* user_data) noexcept {
+                                  return static_cast<const VectoredAccesses*>(vectored)->has_expired(
+                                      user_data);
+                                },
+                                this});
 }
 
 /// Returns true when the pointer is one of the records, and its access has timed out.
@@ -258,8 +259,8 @@ WEFT_READS_RACILY void VectoredAccesses::forget_object(const Completion& object,
   }
 }
 
-std::size_t VectoredAccesses::step(bool exclusive) noexcept {
-  return advancing_.run(working_, [&](Record& record) { return advance(record, exclusive); });
+std::size_t VectoredAccesses::step(Caller caller) noexcept {
+  return advancing_.run(working_, [&](Record& record) { return advance(record, caller); });
 }
 
 }  // namespace weft::core

@@ -45,10 +45,10 @@ class VectoredAccesses {
               const AccessOptions& options, Caller caller);
 
   /// Posts pieces that were refused. One thread at a time. Returns the number of steps that made progress.
-  std::size_t step(bool exclusive) noexcept;
+  std::size_t step(Caller caller) noexcept;
   /// Ends the accesses that are due, and their pieces. Only for the thread that may call step().
   void expire(const Deadlines& deadlines) noexcept;
-  /// Vectored accesses that name an object, as OneSided::may_name() and OneSided::forget_object().
+  /// Vectored accesses that name an object, as AccessRequests::may_name() and forget_object().
   [[nodiscard]] bool may_name(const Completion& object) const noexcept;
   void forget_object(const Completion& object, Orphans& instead) noexcept;
   /// The number of vectored accesses of this rank that have not ended.
@@ -72,7 +72,7 @@ class VectoredAccesses {
   [[nodiscard]] bool leave(Record& record) noexcept;
   Status finish(Record& record, bool in_post) noexcept;
   void free(Record& record) noexcept;
-  Step advance(Record& record, bool exclusive) noexcept;
+  Step advance(Record& record, Caller caller) noexcept;
 
   const Context& context_;
   OneSided& one_sided_;

@@ -1,13 +1,15 @@
-// The requests of OneSided, one for each access in progress.
+// The request of a one-sided access in progress.
 #pragma once
 
-#include "core/protocol/one_sided/one_sided.hpp"
-#include "core/protocol/to_status.hpp"
+#include "core/protocol/one_sided/access.hpp"
+
+#include <weft/packet.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
 
 namespace weft::core {
-
-/// Messages up to this size are assembled on the stack of the thread that sends them.
-inline constexpr std::size_t kStackMessage = 512;
 
 /// The state of a request in one word, so that the threads that handle answers, send pieces, or find that the
 /// peer has left agree on which of them ends the request: the one whose change leaves nothing in progress.
@@ -51,8 +53,8 @@ std::uint64_t update(std::atomic<std::uint64_t>& word, const Change& change) noe
 }  // namespace request_word
 
 /// An access of this rank until it has ended and its signal has been sent.
-struct OneSided::Request {
-  Request* next = nullptr;
+struct AccessRequest {
+  AccessRequest* next = nullptr;
   std::atomic<std::uint64_t> word{std::uint64_t{1} << 32};
   std::uint32_t index = 0;
   std::uint8_t epoch = 0;
@@ -61,7 +63,7 @@ struct OneSided::Request {
   bool signals = false;       // has ended, except for its signal
   bool is_signalled = false;  // the signal travels with the put
   Operation operation = Operation::put;
-  std::atomic<int> peer{0};  // atomic, because end_lost_operations() reads requests of other threads
+  std::atomic<int> peer{0};  // atomic, because end_lost() reads requests of other threads
   RemoteAddress where;
   std::byte* data = nullptr;
   std::size_t size = 0;
@@ -80,45 +82,5 @@ struct OneSided::Request {
   }
   [[nodiscard]] bool is_single() const noexcept { return size <= piece; }
 };
-
-/// An answer that still has to be sent to a peer.
-struct OneSided::Answer {
-  Answer* next = nullptr;
-  std::uint32_t index = 0;
-  int peer = 0;
-  std::uint8_t device = 0;
-  Channel channel = Channel::access_ended;
-  RequestName request{};
-  Outcome outcome = Outcome::ok;
-  AccessPiece wanted{};    // of get_data
-  std::uint64_t old = 0;   // of atomic_ended
-  std::uint64_t word = 0;  // of put_signal: a signal of the peer, for an object that is not exposed yet
-};
-
-/// Calls send(outgoing), which sends to the target, or to the device that its signal names. Requests that
-/// handlers post use the lane of answers when there is no room, so that handlers of two ranks cannot wait for
-/// each other. `has_left` becomes true when the peer has left.
-template <class Send>
-Status OneSided::send_to_target(Request& request, Channel channel, bool carries_signal, Caller caller,
-                                bool& has_left, const Send& send) noexcept {
-  const AccessOptions& options = request.options;
-  network::Outgoing outgoing{};
-  outgoing.peer = request.where.region.rank;
-  outgoing.device = carries_signal ? options.signal.device() : std::uint8_t{options.device};
-  outgoing.traffic = network::TrafficClass::data;
-  outgoing.channel = static_cast<std::uint8_t>(channel);
-  outgoing.to_handle = carries_signal;
-  outgoing.word = carries_signal ? detail::handle_word(options.signal, options.tag) : 0;
-  outgoing.reserves_room = caller.reserves_room;
-  request.is_signalled = carries_signal;
-  network::SendResult result = send(outgoing);
-  if (result == network::SendResult::no_slot && request.from_handler) {
-    outgoing.traffic = network::TrafficClass::control;
-    outgoing.reserves_room = false;
-    result = send(outgoing);
-  }
-  has_left = result == network::SendResult::peer_left;
-  return to_status(result);
-}
 
 }  // namespace weft::core
