@@ -21,8 +21,7 @@ ROLES = {
     "port": "a device of a network",
     "post": "the posts of a protocol: checks, the attempt, the backlog",
     "receive": "the receiving half of a protocol or a network",
-    "records": "the records of operations that a protocol has under way",
-    "report": "what a protocol tells explanations of its operations",
+
     "send": "the sending half of a protocol or a network",
     "vectored": "operations of several buffers: the calls of the public interface, and the protocol behind them",
     "multi_slots": "messages of several slots: what all networks offer, and how shared memory does it",

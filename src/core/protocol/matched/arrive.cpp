@@ -1,6 +1,6 @@
 // A single incoming send is matched with a posted receive, or stored as an unexpected message.
-#include "core/protocol/matched/arrivals.hpp"
 #include "core/protocol/matched/complete_receive.hpp"
+#include "core/protocol/matched/matched_arrivals.hpp"
 #include "core/protocol/matched/store_unexpected.hpp"
 #include "core/protocol/matched/trailer.hpp"
 #include "core/protocol/message_class.hpp"

@@ -1,6 +1,6 @@
 // Fast path of incoming sends: a batch of messages from one peer is matched with posted receives.
-#include "core/protocol/matched/arrivals.hpp"
 #include "core/protocol/matched/complete_receive.hpp"
+#include "core/protocol/matched/matched_arrivals.hpp"
 #include "core/protocol/matched/prefetch_receives.hpp"
 
 #include <weft/detail/message_access.hpp>

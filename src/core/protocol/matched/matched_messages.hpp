@@ -4,10 +4,10 @@
 // MatchedArrivals with OrderedArrivals, which pair what arrives with what was posted.
 #pragma once
 
-#include "core/protocol/matched/arrivals.hpp"
 #include "core/protocol/matched/credit_returns.hpp"
-#include "core/protocol/matched/receiver.hpp"
-#include "core/protocol/matched/sender.hpp"
+#include "core/protocol/matched/matched_arrivals.hpp"
+#include "core/protocol/matched/matched_receiver.hpp"
+#include "core/protocol/matched/matched_sender.hpp"
 
 namespace weft::core {
 

@@ -10,7 +10,7 @@
 #include "core/matching/matching_engines.hpp"
 #include "core/protocol/context.hpp"
 #include "core/protocol/matched/credit_returns.hpp"
-#include "core/protocol/matched/receiver.hpp"
+#include "core/protocol/matched/matched_receiver.hpp"
 #include "core/protocol/wire.hpp"
 
 namespace weft::core {

@@ -1,7 +1,7 @@
 // Posting receives, and completing them from unexpected messages.
 #include "concurrent/backoff.hpp"
 #include "core/protocol/matched/complete_receive.hpp"
-#include "core/protocol/matched/receiver.hpp"
+#include "core/protocol/matched/matched_receiver.hpp"
 
 #include <weft/detail/message_access.hpp>
 

@@ -1,5 +1,5 @@
 // Posting sends: inject, eager or rendezvous, by size and credit.
-#include "core/protocol/matched/sender.hpp"
+#include "core/protocol/matched/matched_sender.hpp"
 
 #include "core/completion/signal_end.hpp"
 #include "core/protocol/message_class.hpp"

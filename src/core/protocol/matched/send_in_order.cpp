@@ -1,5 +1,5 @@
 // Sends to ordered engines: each takes the next number of its stream.
-#include "core/protocol/matched/sender.hpp"
+#include "core/protocol/matched/matched_sender.hpp"
 #include "core/protocol/message_class.hpp"
 #include "core/protocol/to_status.hpp"
 

@@ -2,7 +2,7 @@
 #include "core/protocol/matched/store_unexpected.hpp"
 
 #include "base/memory/bulk_copy.hpp"
-#include "core/protocol/matched/arrivals.hpp"
+#include "core/protocol/matched/matched_arrivals.hpp"
 
 #include <cstring>
 

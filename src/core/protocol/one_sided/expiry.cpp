@@ -5,7 +5,7 @@
 // Pieces were copied when they were sent. What the target does with them is not reported any more.
 #include "concurrent/racy_read.hpp"
 #include "core/completion/object_end.hpp"
-#include "core/protocol/one_sided/requests.hpp"
+#include "core/protocol/one_sided/access_requests.hpp"
 
 namespace weft::core {
 

@@ -5,7 +5,7 @@
 
 #include "core/protocol/caller.hpp"
 #include "core/protocol/context.hpp"
-#include "core/protocol/one_sided/requests.hpp"
+#include "core/protocol/one_sided/access_requests.hpp"
 #include "core/protocol/wire.hpp"
 #include "core/protocol/work_list.hpp"
 

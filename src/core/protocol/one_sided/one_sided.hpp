@@ -19,9 +19,9 @@
 #include "core/backlog/backlog.hpp"
 #include "core/protocol/caller.hpp"
 #include "core/protocol/context.hpp"
-#include "core/protocol/one_sided/access.hpp"
+#include "core/protocol/one_sided/access_requests.hpp"
 #include "core/protocol/one_sided/messages.hpp"
-#include "core/protocol/one_sided/requests.hpp"
+#include "core/protocol/one_sided/one_sided_access.hpp"
 #include "core/protocol/one_sided/target.hpp"
 #include "core/protocol/wire.hpp"
 

@@ -1,6 +1,6 @@
 // Lists the puts, gets and atomic operations in progress, for explanations.
 #include "concurrent/racy_read.hpp"
-#include "core/protocol/one_sided/requests.hpp"
+#include "core/protocol/one_sided/access_requests.hpp"
 
 namespace weft::core {
 

@@ -1,5 +1,5 @@
 // Who ends the requests of one-sided accesses: peers that answer, the network, and peers that have left.
-#include "core/protocol/one_sided/requests.hpp"
+#include "core/protocol/one_sided/access_requests.hpp"
 
 namespace weft::core {
 

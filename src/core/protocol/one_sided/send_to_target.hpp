@@ -1,7 +1,7 @@
 // Sends a message of a one-sided access to its target.
 #pragma once
 
-#include "core/protocol/one_sided/request.hpp"
+#include "core/protocol/one_sided/access_request.hpp"
 #include "core/protocol/to_status.hpp"
 
 #include <weft/detail/lane.hpp>

@@ -6,7 +6,7 @@
 #include "concurrent/index_pool.hpp"
 #include "core/protocol/caller.hpp"
 #include "core/protocol/context.hpp"
-#include "core/protocol/one_sided/access.hpp"
+#include "core/protocol/one_sided/one_sided_access.hpp"
 #include "core/protocol/wire.hpp"
 #include "core/protocol/work_list.hpp"
 

@@ -12,7 +12,7 @@
 #include "core/protocol/context.hpp"
 #include "core/protocol/rendezvous/counts.hpp"
 #include "core/protocol/rendezvous/flow_control.hpp"
-#include "core/protocol/rendezvous/transfers.hpp"
+#include "core/protocol/rendezvous/incoming_transfers.hpp"
 #include "core/protocol/work_list.hpp"
 
 #include <array>

@@ -1,6 +1,6 @@
 // How the payload of a transfer moves: read, fetched by the network, or received as fragments.
 #include "core/memory/copy_and_release.hpp"
-#include "core/protocol/rendezvous/receiver.hpp"
+#include "core/protocol/rendezvous/rendezvous_receiver.hpp"
 
 #include <weft/detail/message_access.hpp>
 

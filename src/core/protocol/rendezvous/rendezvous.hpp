@@ -15,8 +15,8 @@
 #include "core/protocol/caller.hpp"
 #include "core/protocol/context.hpp"
 #include "core/protocol/rendezvous/counts.hpp"
-#include "core/protocol/rendezvous/receiver.hpp"
-#include "core/protocol/rendezvous/sender.hpp"
+#include "core/protocol/rendezvous/rendezvous_receiver.hpp"
+#include "core/protocol/rendezvous/rendezvous_sender.hpp"
 #include "core/protocol/wire.hpp"
 
 #include <atomic>

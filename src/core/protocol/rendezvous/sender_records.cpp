@@ -2,7 +2,7 @@
 #include "concurrent/racy_read.hpp"
 #include "core/completion/object_end.hpp"
 #include "core/protocol/message_class.hpp"
-#include "core/protocol/rendezvous/sender.hpp"
+#include "core/protocol/rendezvous/rendezvous_sender.hpp"
 
 namespace weft::core {
 

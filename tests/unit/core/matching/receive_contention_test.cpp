@@ -33,9 +33,9 @@ class ReceiveContention : public testing::Test {
   Status post_while_held(MatchingEngine& engine, const Hold& hold) {
     const auto post = [&] {
       const ReceiveOptions options{.completion = &ended_, .engine = engine.id()};
-      return engine.order() != nullptr
-                 ? send_receive_.receiver().attempt_ordered(engine, 1, 7, buffer_, options, {.exclusive = false})
-                 : send_receive_.receiver().attempt(engine, 1, 7, buffer_, options);
+      return engine.order() != nullptr ? send_receive_.receiver().attempt_ordered(
+                                             engine, 1, 7, buffer_, options, {.exclusive = false})
+                                       : send_receive_.receiver().attempt(engine, 1, 7, buffer_, options);
     };
     EXPECT_TRUE(post().is_posted()) << "something to visit";
     std::latch is_held(1);

@@ -1,6 +1,6 @@
 // The choices and counts behind puts and gets that can be looked at alone.
+#include "core/protocol/one_sided/access_request.hpp"
 #include "core/protocol/one_sided/flush.hpp"
-#include "core/protocol/one_sided/records.hpp"
 #include "core/protocol/one_sided/signal.hpp"
 
 #include <gtest/gtest.h>

@@ -3,7 +3,7 @@
 
 #include "core/peer/peer_failures.hpp"
 #include "core/protocol/caller.hpp"
-#include "core/protocol/matched/receiver.hpp"
+#include "core/protocol/matched/matched_receiver.hpp"
 #include "core/protocol/post_context.hpp"
 
 #include <weft/options.hpp>

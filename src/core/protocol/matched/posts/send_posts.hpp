@@ -2,8 +2,8 @@
 #pragma once
 
 #include "core/protocol/caller.hpp"
+#include "core/protocol/matched/matched_sender.hpp"
 #include "core/protocol/matched/send_payload.hpp"
-#include "core/protocol/matched/sender.hpp"
 #include "core/protocol/multi_slot.hpp"
 #include "core/protocol/post_context.hpp"
 

@@ -1,6 +1,6 @@
 // The receiver's half of a rendezvous: from the RTS to the end of the transfer (FIN).
 //
-// Sources: receiver.cpp (how transfers begin and end), receive.cpp (how their payload moves).
+// Sources: rendezvous_receiver.cpp (how transfers begin and end), receive.cpp (how their payload moves).
 #pragma once
 
 #include "core/memory/scatter.hpp"
@@ -9,7 +9,7 @@
 #include "core/protocol/rendezvous/admission.hpp"
 #include "core/protocol/rendezvous/counts.hpp"
 #include "core/protocol/rendezvous/flow_control.hpp"
-#include "core/protocol/rendezvous/transfers.hpp"
+#include "core/protocol/rendezvous/incoming_transfers.hpp"
 #include "core/protocol/wire.hpp"
 #include "core/protocol/work_list.hpp"
 

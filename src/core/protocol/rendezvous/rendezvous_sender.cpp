@@ -1,5 +1,5 @@
 // Announces payloads, and ends their requests.
-#include "core/protocol/rendezvous/sender.hpp"
+#include "core/protocol/rendezvous/rendezvous_sender.hpp"
 #include "core/protocol/message_class.hpp"
 
 #include <weft/detail/message_access.hpp>

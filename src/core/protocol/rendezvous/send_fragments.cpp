@@ -1,7 +1,7 @@
 // What peers answer to announced payloads, and the fragments that they ask for.
 #include "base/memory/bulk_copy.hpp"
 #include "core/protocol/message_class.hpp"
-#include "core/protocol/rendezvous/sender.hpp"
+#include "core/protocol/rendezvous/rendezvous_sender.hpp"
 
 #include <algorithm>
 #include <cstring>

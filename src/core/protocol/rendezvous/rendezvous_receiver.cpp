@@ -1,5 +1,5 @@
 // How transfers of the receiver's half of a rendezvous begin and end.
-#include "core/protocol/rendezvous/receiver.hpp"
+#include "core/protocol/rendezvous/rendezvous_receiver.hpp"
 
 #include "concurrent/racy_read.hpp"
 

@@ -1,7 +1,7 @@
 // The sender's half of a rendezvous: from the announcement of a payload to the end of its request.
 //
-// Sources: sender.cpp (announces, ends), stream.cpp (answers of the peer, and fragments), sender_records.cpp
-// (what others look for among the requests: deadlines, lost peers, objects, explanations).
+// Sources: rendezvous_sender.cpp (announces, ends), send_fragments.cpp (answers of the peer, and fragments),
+// sender_records.cpp (what others look for among the requests: deadlines, lost peers, objects, explanations).
 #pragma once
 
 #include "concurrent/high_water.hpp"
@@ -10,7 +10,7 @@
 #include "core/protocol/caller.hpp"
 #include "core/protocol/context.hpp"
 #include "core/protocol/rendezvous/counts.hpp"
-#include "core/protocol/rendezvous/request.hpp"
+#include "core/protocol/rendezvous/rendezvous_request.hpp"
 #include "core/protocol/wire.hpp"
 #include "core/protocol/work_list.hpp"
 

@@ -1,7 +1,7 @@
 // The request of a one-sided access in progress.
 #pragma once
 
-#include "core/protocol/one_sided/access.hpp"
+#include "core/protocol/one_sided/one_sided_access.hpp"
 
 #include <weft/packet.hpp>
 

@@ -1,4 +1,4 @@
-#include "core/protocol/one_sided/requests.hpp"
+#include "core/protocol/one_sided/access_requests.hpp"
 
 #include "core/protocol/to_status.hpp"
 

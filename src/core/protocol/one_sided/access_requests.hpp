@@ -1,7 +1,7 @@
 // The requests of one-sided accesses: their records, from a post to the completion, and who ends them.
 //
-// Sources: requests.cpp (taken, finished, freed), request_ends.cpp (what the network and peers report, lost
-// peers), expiry.cpp (deadlines, objects that are destroyed), report.cpp (for explanations).
+// Sources: access_requests.cpp (taken, finished, freed), request_ends.cpp (what the network and peers report,
+// lost peers), expiry.cpp (deadlines, objects that are destroyed), report.cpp (for explanations).
 #pragma once
 
 #include "concurrent/high_water.hpp"
@@ -9,8 +9,8 @@
 #include "core/deadline/deadlines.hpp"
 #include "core/protocol/caller.hpp"
 #include "core/protocol/context.hpp"
+#include "core/protocol/one_sided/access_request.hpp"
 #include "core/protocol/one_sided/flush.hpp"
-#include "core/protocol/one_sided/request.hpp"
 #include "core/protocol/work_list.hpp"
 
 #include <weft/status.hpp>

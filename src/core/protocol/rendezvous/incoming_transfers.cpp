@@ -1,4 +1,4 @@
-#include "core/protocol/rendezvous/transfers.hpp"
+#include "core/protocol/rendezvous/incoming_transfers.hpp"
 
 #include "base/clock.hpp"
 #include "concurrent/racy_read.hpp"
