@@ -7,7 +7,7 @@
 namespace weft {
 
 Device::Device(Runtime& runtime, const DeviceOptions& options)
-    : state_(std::static_pointer_cast<detail::DeviceState>(runtime.state().open_device(options.index))) {}
+    : state_(std::static_pointer_cast<detail::DeviceState>(runtime.state().devices().open(options.index))) {}
 Device::~Device() {
   if (state_ == nullptr) return;
   // In a forked child the device belongs to the parent, and its threads do not exist here: the state is kept
@@ -15,7 +15,7 @@ Device::~Device() {
   if (base::is_forked_copy())
     static_cast<void>(new std::shared_ptr<detail::DeviceState>(std::move(state_)));
   else
-    state_->refuse_users();
+    state_->endpoints().refuse_users();
 }
 Device::Device(Device&&) noexcept = default;
 

@@ -18,26 +18,26 @@ void EndpointCalls<Locking>::open(DeviceState& device) {
 }
 template <class Locking>
 void EndpointCalls<Locking>::close(DeviceState& device) noexcept {
-  device.close_endpoint(Locking::kExclusive);
+  device.endpoints().close(Locking::kExclusive);
 }
 template <class Locking>
 Status EndpointCalls<Locking>::post_am(DeviceState& device, int peer, RemoteCompletion remote, Bytes bytes,
                                        const ActiveMessageOptions& options) {
-  return device.active_messages().post(peer, remote, bytes, options,
-                                       Caller::of_endpoint(Locking::kExclusive));
+  return device.protocols().active_messages.post(peer, remote, bytes, options,
+                                                 Caller::of_endpoint(Locking::kExclusive));
 }
 template <class Locking>
 bool EndpointCalls<Locking>::post_multi_slot_am(DeviceState& device, int peer, RemoteCompletion remote,
                                                 const std::byte* data, std::size_t size,
                                                 std::uint32_t tag) noexcept {
-  return device.active_messages().try_post_multi_slot<Locking>(peer, remote, data, size, tag);
+  return device.protocols().active_messages.try_post_multi_slot<Locking>(peer, remote, data, size, tag);
 }
 template <class Locking>
 Status EndpointCalls<Locking>::post_packet(DeviceState& device, int peer, RemoteCompletion remote,
                                            Packet& packet, std::size_t size,
                                            const ActiveMessageOptions& options) {
-  return device.active_messages().post_packet(peer, remote, packet, size, options,
-                                              Caller::of_endpoint(Locking::kExclusive));
+  return device.protocols().active_messages.post_packet(peer, remote, packet, size, options,
+                                                        Caller::of_endpoint(Locking::kExclusive));
 }
 template <class Locking>
 Outcome EndpointCalls<Locking>::send_am(DeviceState& device, int peer, RemoteCompletion remote, Bytes bytes,
@@ -51,14 +51,14 @@ std::size_t EndpointCalls<Locking>::progress(DeviceState& device) noexcept {
 }
 template <class Locking>
 void EndpointCalls<Locking>::wait(DeviceState& device, const WaitCondition& condition) noexcept {
-  static_cast<void>(device.wait(condition, Locking::kExclusive));
+  static_cast<void>(device.waits().wait(condition, Locking::kExclusive));
 }
 template <class Locking>
 bool EndpointCalls<Locking>::wait_for(DeviceState& device, const WaitCondition& condition,
                                       Timeout timeout) noexcept {
   WaitCondition limited = condition;
   limited.until = time_after(timeout);
-  return device.wait(limited, Locking::kExclusive);
+  return device.waits().wait(limited, Locking::kExclusive);
 }
 
 template struct EndpointCalls<TryLock>;
@@ -66,7 +66,8 @@ template struct EndpointCalls<NoLock>;
 
 Status signal_completion(DeviceState& device, Operation operation, int peer, std::uint64_t tag, Bytes bytes,
                          Completion& completion, void* user_data) noexcept {
-  return core::signal_completion(device.context(), operation, peer, tag, bytes, completion, user_data);
+  return core::signal_completion(device.protocols().context, operation, peer, tag, bytes, completion,
+                                 user_data);
 }
 
 DevicePath& path_of(DeviceState& device) noexcept { return device.path(); }
@@ -78,7 +79,7 @@ bool drained(DeviceState& device) noexcept { return device.drained(); }
 
 template <class Locking>
 std::shared_ptr<detail::DeviceState> BasicEndpoint<Locking>::default_device(Runtime& runtime) {
-  return std::static_pointer_cast<detail::DeviceState>(runtime.state().default_device());
+  return std::static_pointer_cast<detail::DeviceState>(runtime.state().devices().default_device());
 }
 template <class Locking>
 std::shared_ptr<detail::DeviceState> BasicEndpoint<Locking>::shared_state(Device& device) {

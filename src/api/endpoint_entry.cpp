@@ -11,7 +11,7 @@
 namespace weft::detail {
 
 SerialEntry::SerialEntry(DeviceState& device, const char* call) noexcept : device_(&device) {
-  DeviceState::SerialUser& user = device.serial_user();
+  DeviceEndpoints::SerialUser& user = device.endpoints().serial_user();
   const std::uintptr_t me = ProcessThreads::mark();
   std::uintptr_t inside = 0;
   // Pairs with the release in the destructor: the endpoint may pass from thread to thread.
@@ -23,8 +23,8 @@ SerialEntry::SerialEntry(DeviceState& device, const char* call) noexcept : devic
   if (inside == me) return;
   const char* const other = user.call.load(std::memory_order_relaxed);
   base::end_program(
-      device.name("SerialEndpoint") + ": thread " + concurrent::name_of_thread(me) + " calls " + call +
-      " while thread " + concurrent::name_of_thread(inside) + " is inside " +
+      device.endpoints().name("SerialEndpoint") + ": thread " + concurrent::name_of_thread(me) + " calls " +
+      call + " while thread " + concurrent::name_of_thread(inside) + " is inside " +
       (other != nullptr ? other : "a call") +
       ": one thread at a time uses a SerialEndpoint; give each thread a device of its own, or use "
       "an Endpoint");
@@ -32,7 +32,7 @@ SerialEntry::SerialEntry(DeviceState& device, const char* call) noexcept : devic
 
 SerialEntry::~SerialEntry() {
   if (device_ == nullptr) return;
-  DeviceState::SerialUser& user = device_->serial_user();
+  DeviceEndpoints::SerialUser& user = device_->endpoints().serial_user();
   user.call.store(nullptr, std::memory_order_relaxed);
   user.thread.store(0, std::memory_order_release);
 }

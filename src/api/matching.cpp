@@ -56,8 +56,8 @@ MatchedMessage& MatchedMessage::operator=(MatchedMessage&& other) noexcept {
 void MatchedMessage::drop() noexcept {
   core::MatchRecord* const record = std::exchange(record_, nullptr);
   if (record == nullptr || base::is_forked_copy()) return;
-  device_->matched_messages().receiver().drop_probed(*engine_, *record);
-  device_->note_probed(-1);
+  device_->protocols().matched_messages.receiver().drop_probed(*engine_, *record);
+  device_->endpoints().note_probed(-1);
 }
 
 namespace detail {
@@ -74,7 +74,7 @@ void require_ordered(std::uint16_t engine, const char* operation) {
 template <class Locking>
 Status MatchedCalls<Locking>::post_send(DeviceState& device, int peer, std::uint64_t tag, Bytes bytes,
                                         const SendOptions& options) {
-  core::SendPosts& sends = device.sends();
+  core::SendPosts& sends = device.protocols().sends;
   if (options.engine < kMatchingEngines && sends.post_with_new_credits<Locking>(peer, tag, bytes, options))
     return complete_immediately(device, Operation::send, peer, tag, bytes, options);
   return sends.post(peer, tag, bytes, options, Caller::of_endpoint(Locking::kExclusive));
@@ -83,13 +83,13 @@ template <class Locking>
 bool MatchedCalls<Locking>::post_multi_slot_send(DeviceState& device, std::uint64_t peer_and_device,
                                                  std::uint64_t tag, const std::byte* data, std::size_t size,
                                                  std::uint64_t trailer) noexcept {
-  return device.sends().try_post_multi_slot<Locking>(peer_and_device, tag, data, size, trailer);
+  return device.protocols().sends.try_post_multi_slot<Locking>(peer_and_device, tag, data, size, trailer);
 }
 template <class Locking>
 Status MatchedCalls<Locking>::post_send_packet(DeviceState& device, int peer, std::uint64_t tag,
                                                Packet& packet, std::size_t size, const SendOptions& options) {
-  return device.sends().post_packet(peer, tag, packet, size, options,
-                                    Caller::of_endpoint(Locking::kExclusive));
+  return device.protocols().sends.post_packet(peer, tag, packet, size, options,
+                                              Caller::of_endpoint(Locking::kExclusive));
 }
 template <class Locking>
 Outcome MatchedCalls<Locking>::send(DeviceState& device, int peer, std::uint64_t tag, Bytes bytes,
@@ -99,43 +99,45 @@ Outcome MatchedCalls<Locking>::send(DeviceState& device, int peer, std::uint64_t
 template <class Locking>
 Status MatchedCalls<Locking>::post_receive(DeviceState& device, int source, std::uint64_t tag,
                                            std::span<std::byte> buffer, const ReceiveOptions& options) {
-  return device.receives().post(source, tag, buffer, options);
+  return device.protocols().receives.post(source, tag, buffer, options);
 }
 template <class Locking>
 bool MatchedCalls<Locking>::try_post_receive(DeviceState& device, std::uint64_t engine_and_source,
                                              std::uint64_t tag, std::byte* data, std::size_t size,
                                              Completion* completion) noexcept {
-  return device.receives().try_post<Locking>(engine_and_source, tag, data, size, completion);
+  return device.protocols().receives.try_post<Locking>(engine_and_source, tag, data, size, completion);
 }
 template <class Locking>
 bool MatchedCalls<Locking>::try_post_receive(DeviceState& device, std::uint64_t engine_and_source,
                                              std::uint64_t tag, std::byte* data, std::size_t size,
                                              Completion* completion, void* user_data) noexcept {
-  return device.receives().try_post<Locking>(engine_and_source, tag, data, size, completion, user_data);
+  return device.protocols().receives.try_post<Locking>(engine_and_source, tag, data, size, completion,
+                                                       user_data);
 }
 template <class Locking>
 bool MatchedCalls<Locking>::try_post_ordered_receive(DeviceState& device, std::uint64_t engine_and_source,
                                                      std::uint64_t tag, std::byte* data, std::size_t size,
                                                      Completion* completion) noexcept {
-  return device.receives().try_post_ordered<Locking>(engine_and_source, tag, data, size, completion);
+  return device.protocols().receives.try_post_ordered<Locking>(engine_and_source, tag, data, size,
+                                                               completion);
 }
 template <class Locking>
 bool MatchedCalls<Locking>::try_post_ordered_receive(DeviceState& device, std::uint64_t engine_and_source,
                                                      std::uint64_t tag, std::byte* data, std::size_t size,
                                                      Completion* completion, void* user_data) noexcept {
-  return device.receives().try_post_ordered<Locking>(engine_and_source, tag, data, size, completion,
-                                                     user_data);
+  return device.protocols().receives.try_post_ordered<Locking>(engine_and_source, tag, data, size, completion,
+                                                               user_data);
 }
 template <class Locking>
 Status MatchedCalls<Locking>::post_receive_slow(DeviceState& device, int source, std::uint64_t tag,
                                                 std::span<std::byte> buffer, const ReceiveOptions& options) {
-  return device.receives().post_slow(source, tag, buffer, options);
+  return device.protocols().receives.post_slow(source, tag, buffer, options);
 }
 template <class Locking>
 Status MatchedCalls<Locking>::post_receive_within(DeviceState& device, int source, std::uint64_t tag,
                                                   std::span<std::byte> buffer,
                                                   const ReceiveOptions& options) {
-  return device.receives().post_within(source, tag, buffer, options);
+  return device.protocols().receives.post_within(source, tag, buffer, options);
 }
 template <class Locking>
 Message MatchedCalls<Locking>::receive(DeviceState& device, int source, std::uint64_t tag,
@@ -145,20 +147,20 @@ Message MatchedCalls<Locking>::receive(DeviceState& device, int source, std::uin
 }
 template <class Locking>
 bool MatchedCalls<Locking>::cancel(DeviceState& device, const ReceiveHandle& handle) noexcept {
-  return device.receives().end(handle, Outcome::cancelled);
+  return device.protocols().receives.end(handle, Outcome::cancelled);
 }
 template <class Locking>
 bool MatchedCalls<Locking>::probe(DeviceState& device, int source, std::uint64_t tag, ProbedMessage& found,
                                   const ReceiveOptions& options) {
-  return device.receives().probe(source, tag, options, found);
+  return device.protocols().receives.probe(source, tag, options, found);
 }
 template <class Locking>
 MatchedMessage MatchedCalls<Locking>::matched_probe(DeviceState& device, int source, std::uint64_t tag,
                                                     const ReceiveOptions& options) {
   MatchedMessage arrived;
-  const auto [engine, record] = device.receives().matched_probe(source, tag, options);
+  const auto [engine, record] = device.protocols().receives.matched_probe(source, tag, options);
   if (record == nullptr) return arrived;
-  device.note_probed(1);
+  device.endpoints().note_probed(1);
   const core::UnexpectedPayload& content = *record->unexpected;
   arrived.device_ = &device;
   arrived.engine_ = engine;
@@ -176,8 +178,8 @@ Status MatchedCalls<Locking>::post_receive_probed(DeviceState& device, MatchedMe
         "post_receive: a completion object is needed, or nobody would learn that the message has come");
   if (options.timeout.count() != 0)
     throw Error("post_receive: a message that matched_probe() took has arrived: there is no timeout");
-  device.note_probed(-1);
-  return device.matched_messages().receiver().receive_probed(
+  device.endpoints().note_probed(-1);
+  return device.protocols().matched_messages.receiver().receive_probed(
       *message.engine_, *std::exchange(message.record_, nullptr), buffer, options);
 }
 

@@ -30,7 +30,7 @@ void check_flushed_peer(DeviceState& device, int peer, const char* call) {
 }
 
 bool is_flushed(DeviceState& device, int peer) noexcept {
-  core::Flushes& flushes = device.one_sided().requests().flushes();
+  core::Flushes& flushes = device.protocols().one_sided.requests().flushes();
   return flushes.is_over(peer, flushes.begin(peer));
 }
 
@@ -39,16 +39,16 @@ void flush_peer(DeviceState& device, int peer, const std::source_location& where
     core::Flushes& flushes;
     int peer;
     std::uint32_t first;
-  } context{device.one_sided().requests().flushes(), peer, 0};
+  } context{device.protocols().one_sided.requests().flushes(), peer, 0};
   context.first = context.flushes.begin(peer);
-  device.wait({[](const void* what) noexcept {
-                 const Context& flush = *static_cast<const Context*>(what);
-                 return flush.flushes.is_over(flush.peer, flush.first);
-               },
-               &context,
-               &context.flushes.waiters(),
-               {"a flush", where, peer}},
-              exclusive);
+  device.waits().wait({[](const void* what) noexcept {
+                         const Context& flush = *static_cast<const Context*>(what);
+                         return flush.flushes.is_over(flush.peer, flush.first);
+                       },
+                       &context,
+                       &context.flushes.waiters(),
+                       {"a flush", where, peer}},
+                      exclusive);
 }
 
 }  // namespace

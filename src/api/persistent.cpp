@@ -9,16 +9,16 @@ namespace weft::detail {
 
 void Preparation::check_active_message(DeviceState& device, int peer, RemoteCompletion remote,
                                        MessageClass message_class) {
-  core::check_target(peer, remote, device.context(), "prepare_am");
+  core::check_target(peer, remote, device.protocols().context, "prepare_am");
   core::check_class(message_class, "prepare_am");
 }
 void Preparation::check_send(DeviceState& device, int peer, const SendOptions& options) {
-  device.sends().check(peer, options, "prepare_send");
+  device.protocols().sends.check(peer, options, "prepare_send");
 }
 PersistentMatch Preparation::prepare_receive(DeviceState& device, int source, std::uint64_t tag,
                                              std::span<std::byte> buffer, const ReceiveOptions& options) {
   // check() also makes the engine if it does not exist yet.
-  device.receives().check(source, options, "prepare_receive");
+  device.protocols().receives.check(source, options, "prepare_receive");
   return {&device.runtime().matching_engines().place_of_any(options.engine),
           source,
           tag,
@@ -36,14 +36,14 @@ Status Preparation::start_receive(DeviceState& device, const PersistentMatch& ma
                               match.options)) [[likely]]
     return Status::posted();
   if (match.options.timeout.count() != 0)
-    return device.receives().post_within(match.source, match.tag, match.buffer, match.options);
-  return device.receives().post(match.source, match.tag, match.buffer, match.options);
+    return device.protocols().receives.post_within(match.source, match.tag, match.buffer, match.options);
+  return device.protocols().receives.post(match.source, match.tag, match.buffer, match.options);
 }
 void Preparation::check_access(DeviceState& device, Operation operation, int peer,
                                const RemoteAddress& where) {
   const bool is_put = operation == Operation::put;
   core::named(is_put ? "prepare_put" : "prepare_get", is_put ? "post_put" : "post_get", [&] {
-    device.one_sided().check({operation, peer, where, nullptr, 0, {}});
+    device.protocols().one_sided.check({operation, peer, where, nullptr, 0, {}});
   });
 }
 DirectWindow Preparation::window_of(DeviceState& device, const RemoteRegion& region) {
@@ -54,7 +54,7 @@ DirectWindow Preparation::window_of(DeviceState& device, const RemoteRegion& reg
       .value_or(kNoWindow);
 }
 void Preparation::destroy_at_end(DeviceState& device, std::unique_ptr<Completion> completion) noexcept {
-  device.runtime().destroy_at_end(std::move(completion));
+  device.runtime().objects().destroy_at_end(std::move(completion));
 }
 
 }  // namespace weft::detail

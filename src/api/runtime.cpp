@@ -120,7 +120,7 @@ void Runtime::barrier(const std::source_location& where) {
   const detail::WaitPlace place{detail::kBarrierWait, where};
   core::WaitScope explained(state_->waits(), place, nullptr, core::WaitingThread::kNoDevice);
   explained.enter(core::SignalScope::is_inside());
-  state_->carry_during([&] { state_->bootstrap().barrier(); });
+  state_->devices().carry_during([&] { state_->bootstrap().barrier(); });
 }
 
 void Runtime::allgather(Bytes mine, std::span<std::byte> all, const std::source_location& where) {
@@ -132,7 +132,7 @@ void Runtime::allgather(Bytes mine, std::span<std::byte> all, const std::source_
   const detail::WaitPlace place{detail::kAllgatherWait, where};
   core::WaitScope explained(state_->waits(), place, nullptr, core::WaitingThread::kNoDevice);
   explained.enter(core::SignalScope::is_inside());
-  state_->carry_during([&] { state_->bootstrap().allgather(mine, all); });
+  state_->devices().carry_during([&] { state_->bootstrap().allgather(mine, all); });
 }
 
 void Runtime::abort(int exit_code, const char* reason) {

@@ -14,8 +14,8 @@ using core::Caller;
 template <class Locking>
 Status VectoredCalls<Locking>::post_am(DeviceState& device, int peer, RemoteCompletion remote, Bytes head,
                                        std::span<const Bytes> parts, const ActiveMessageOptions& options) {
-  return device.multipart_posts().post(peer, remote, head, parts, options,
-                                       Caller::of_endpoint(Locking::kExclusive));
+  return device.protocols().multipart_posts.post(peer, remote, head, parts, options,
+                                                 Caller::of_endpoint(Locking::kExclusive));
 }
 
 template <class Locking>
@@ -32,7 +32,7 @@ Status VectoredCalls<Locking>::post_get(DeviceState& device, int peer, std::span
 template <class Locking>
 Status VectoredCalls<Locking>::post_send(DeviceState& device, int peer, std::uint64_t tag,
                                          std::span<const Bytes> parts, const SendOptions& options) {
-  return device.sends().post(peer, tag, parts, options, Caller::of_endpoint(Locking::kExclusive));
+  return device.protocols().sends.post(peer, tag, parts, options, Caller::of_endpoint(Locking::kExclusive));
 }
 template <class Locking>
 Outcome VectoredCalls<Locking>::send(DeviceState& device, int peer, std::uint64_t tag,
@@ -44,7 +44,7 @@ template <class Locking>
 Status VectoredCalls<Locking>::post_receive(DeviceState& device, int source, std::uint64_t tag,
                                             std::span<const MutableBytes> buffers,
                                             const ReceiveOptions& options) {
-  return device.receives().post_parts(source, tag, buffers, options);
+  return device.protocols().receives.post_parts(source, tag, buffers, options);
 }
 template <class Locking>
 Message VectoredCalls<Locking>::receive(DeviceState& device, int source, std::uint64_t tag,

@@ -58,7 +58,7 @@ Stream::Stream(Stream&& other) noexcept
 Stream::~Stream() {
   if (state_ == nullptr || is_null() || is_view_ || base::is_forked_copy()) return;
   if (const std::string user = state_->runtime_state.users().last(static_cast<int>(index_)); !user.empty())
-    detail::refuse_early_end(state_->device->state().name("Stream"), user);
+    detail::refuse_early_end(state_->device->state().endpoints().name("Stream"), user);
 }
 
 void Stream::close() {
@@ -140,7 +140,7 @@ bool Stream::wait_condition_until(const detail::WaitCondition& condition, std::i
       detail::WaitCondition limited = condition;
       const bool has_others = registry.has_others(state_.get());
       limited.until = std::min(end, now + (has_others ? slice : kSliceAlone));
-      if (endpoint.state().wait(limited, !is_null())) return true;
+      if (endpoint.state().waits().wait(limited, !is_null())) return true;
       slice = registry.attend(state_.get()) != 0 ? kFirstSlice : std::min(2 * slice, kLongestSlice);
     }
     return true;

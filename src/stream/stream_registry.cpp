@@ -43,7 +43,7 @@ std::shared_ptr<StreamState> StreamRegistry::open(Runtime& runtime, std::int32_t
   if (device == DeviceOptions::kNextFree) {
     for (device = 1; device < most; ++device)
       if (streams_[static_cast<std::size_t>(device)] == nullptr &&
-          !runtime_.has_device(static_cast<std::uint32_t>(device)) &&
+          !runtime_.devices().has(static_cast<std::uint32_t>(device)) &&
           !runtime_.matching_engines().is_open(
               weft::detail::engine_of_stream(static_cast<std::uint8_t>(device))))
         break;

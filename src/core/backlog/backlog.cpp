@@ -117,11 +117,11 @@ void Backlog::release(PendingPost& post, PeerQueue& queue) noexcept {
     free_.put(post.index);
 }
 
-Status Backlog::retry_list(List& list, PeerQueue& queue, PostRetry& retry, bool exclusive,
+Status Backlog::retry_list(List& list, PeerQueue& queue, PostRetry& retry, Caller caller,
                            std::size_t& accepted) noexcept {
   while (list.first != nullptr) {
     PendingPost& post = *list.first;
-    const Status status = retry.post_again(post, exclusive);
+    const Status status = retry.post_again(post, caller);
     if (status.is_retry()) {
       list.refusal = status.reason();
       lacks_packet_ |= status.reason() == Reason::no_packet;
@@ -176,18 +176,18 @@ bool Backlog::move_out_of_packet() noexcept {
   return true;
 }
 
-std::size_t Backlog::work(PostRetry& retry, bool exclusive) noexcept {
+std::size_t Backlog::work(PostRetry& retry, Caller caller) noexcept {
   sort_list();
   std::size_t accepted = 0;
   for (int peer = 0; peer < ranks_; ++peer) {
     PeerQueue& queue = peers_[static_cast<std::size_t>(peer)];
     if (queue.receives.first != nullptr)
-      static_cast<void>(retry_list(queue.receives, queue, retry, exclusive, accepted));
+      static_cast<void>(retry_list(queue.receives, queue, retry, caller, accepted));
     // Requests stay behind answers that wait for room, but not behind answers that wait for another reason.
     std::array<bool, kClasses> waits{};
     const auto retry_one = [&](List& list, std::size_t message_class) {
       if (list.first == nullptr || waits[message_class]) return;
-      const Status refusal = retry_list(list, queue, retry, exclusive, accepted);
+      const Status refusal = retry_list(list, queue, retry, caller, accepted);
       // An ordered list has posts of all classes: the refused one counts.
       if (refusal.is_retry() && refusal.reason() == Reason::no_slot)
         waits[static_cast<std::size_t>(list.first->message_class)] = true;

@@ -3,6 +3,7 @@
 
 #include "concurrent/index_pool.hpp"
 #include "concurrent/mpsc_list.hpp"
+#include "core/backlog/caller.hpp"
 #include "core/diagnosis/pending.hpp"
 
 #include <weft/detail/atomic_update.hpp>
@@ -75,7 +76,7 @@ struct PendingPost {
 class PostRetry {
  public:
   /// Retries a post; when it returns retry, the post stays in the backlog.
-  virtual Status post_again(PendingPost& post, bool exclusive) noexcept = 0;
+  virtual Status post_again(PendingPost& post, Caller caller) noexcept = 0;
 
  protected:
   ~PostRetry() = default;
@@ -103,7 +104,7 @@ class Backlog {
 
   /// Retries the posts of every peer, class by class, those of handlers first, each kind in order until one
   /// is refused. Ordered posts are a kind of their own, whatever their class. Returns the number accepted.
-  std::size_t work(PostRetry& retry, bool exclusive) noexcept;
+  std::size_t work(PostRetry& retry, Caller caller) noexcept;
 
   /// Takes out the posts for which which(post) returns true and calls end(post) for each, before its record
   /// is released. Only for the thread that may call work(). Returns the number of posts.
@@ -212,7 +213,7 @@ class Backlog {
   void note_turn(std::size_t accepted) noexcept;
   [[nodiscard]] bool move_out_of_packet() noexcept;
   void release(PendingPost& post, PeerQueue& queue) noexcept;
-  Status retry_list(List& list, PeerQueue& queue, PostRetry& retry, bool exclusive,
+  Status retry_list(List& list, PeerQueue& queue, PostRetry& retry, Caller caller,
                     std::size_t& accepted) noexcept;
 
   const std::uint32_t limit_;

@@ -39,7 +39,7 @@ class Ending final : public Completion {
 
 Status post_access(detail::DeviceState& device, const OneSided::Access& access, Caller caller) {
   if (access.options.timeout.count() != 0) [[unlikely]] {
-    return device.posts().timed.post(
+    return device.protocols().posts.timed.post(
         OneSided::name_of_post(access).data(),
         {access.operation, access.peer, access.options.tag, access.data, access.size}, access.options,
         [&](const AccessOptions& within) {
@@ -48,8 +48,8 @@ Status post_access(detail::DeviceState& device, const OneSided::Access& access, 
           return post_access(device, posted, caller);
         });
   }
-  const Status status = device.one_sided().post(access, device.posts().backlog, caller);
-  device.posts().observe(access.operation, access.peer, access.options.tag, access.size, status);
+  const Status status = device.protocols().one_sided.post(access, device.protocols().posts.backlog, caller);
+  device.protocols().posts.observe(access.operation, access.peer, access.options.tag, access.size, status);
   return status;
 }
 
@@ -66,29 +66,29 @@ Outcome perform_access(detail::DeviceState& device, OneSided::Access access,
                                 : access.operation == Operation::get ? "a get"
                                                                      : "an atomic operation",
                                 where, access.peer};
-  const Status status = device.until_accepted(
+  const Status status = device.waits().until_accepted(
       [&] {
         access.options.timeout = time_left.left();
         return named(name.substr(OneSided::kPost.size()), name,
                      [&] { return post_access(device, access, caller); });
       },
-      place, caller.exclusive);
+      place, caller);
   if (status.is_done()) return Outcome::ok;
-  device.wait_for(ending, place, caller.exclusive);
+  device.waits().wait_for(ending, place, caller);
   if (!is_observed && ending.outcome() != Outcome::ok)
-    device.one_sided().requests().count_failure(access.operation, access.where, access.size,
-                                                ending.outcome());
+    device.protocols().one_sided.requests().count_failure(access.operation, access.where, access.size,
+                                                          ending.outcome());
   return ending.outcome();
 }
 
 Status post_pieces(detail::DeviceState& device, int peer, std::span<const PutPiece> pieces,
                    const AccessOptions& options, Caller caller) {
-  check_peer(peer, device.context(), "post_put");
+  check_peer(peer, device.protocols().context, "post_put");
   if (options.timeout.count() != 0)
-    return device.posts().timed.post(
+    return device.protocols().posts.timed.post(
         "post_put", {Operation::put, peer, options.tag, nullptr, 0}, options,
         [&](const AccessOptions& within) { return post_pieces(device, peer, pieces, within, caller); });
-  return device.vectored_accesses().post(
+  return device.protocols().vectored_accesses.post(
       Operation::put, peer, pieces.size(),
       [&](std::size_t index) -> VectoredAccesses::Piece {
         const PutPiece& piece = pieces[index];
@@ -99,12 +99,12 @@ Status post_pieces(detail::DeviceState& device, int peer, std::span<const PutPie
 
 Status post_pieces(detail::DeviceState& device, int peer, std::span<const GetPiece> pieces,
                    const AccessOptions& options, Caller caller) {
-  check_peer(peer, device.context(), "post_get");
+  check_peer(peer, device.protocols().context, "post_get");
   if (options.timeout.count() != 0)
-    return device.posts().timed.post(
+    return device.protocols().posts.timed.post(
         "post_get", {Operation::get, peer, options.tag, nullptr, 0}, options,
         [&](const AccessOptions& within) { return post_pieces(device, peer, pieces, within, caller); });
-  return device.vectored_accesses().post(
+  return device.protocols().vectored_accesses.post(
       Operation::get, peer, pieces.size(),
       [&](std::size_t index) -> VectoredAccesses::Piece {
         const GetPiece& piece = pieces[index];

@@ -2,8 +2,8 @@
 // protocol: includes the device.
 #pragma once
 
+#include "core/backlog/caller.hpp"
 #include "core/device/device_state.hpp"
-#include "core/protocol/caller.hpp"
 
 #include <weft/options.hpp>
 

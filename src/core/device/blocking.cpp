@@ -17,7 +17,7 @@ Outcome send_am(detail::DeviceState& device, int peer, RemoteCompletion remote, 
   OneMessage sent;
   const bool wait_for_buffer =
       options.completion == nullptr &&
-      (options.timeout.count() != 0 || !device.active_messages().is_copied(bytes.size()));
+      (options.timeout.count() != 0 || !device.protocols().active_messages.is_copied(bytes.size()));
   if (wait_for_buffer) {
     patient.completion = &sent;
     patient.may_complete_now = true;
@@ -25,15 +25,16 @@ Outcome send_am(detail::DeviceState& device, int peer, RemoteCompletion remote, 
   patient.may_retry = true;
   const WaitPlace place{"an active message to be sent", where, peer};
   const TimeLeft time_left(options.timeout);
-  const Status status = device.until_accepted(
+  const Status status = device.waits().until_accepted(
       [&] {
         patient.timeout = time_left.left();
-        return named("send_am", "post_am",
-                     [&] { return device.active_messages().post(peer, remote, bytes, patient, caller); });
+        return named("send_am", "post_am", [&] {
+          return device.protocols().active_messages.post(peer, remote, bytes, patient, caller);
+        });
       },
-      place, caller.exclusive, remote.id());
+      place, caller, remote.id());
   if (!wait_for_buffer || !status.is_posted()) return Outcome::ok;
-  device.wait_for(sent, place, caller.exclusive);
+  device.waits().wait_for(sent, place, caller);
   return sent.take().outcome();
 }
 
@@ -51,14 +52,14 @@ Outcome send_by(detail::DeviceState& device, int peer, const SendOptions& option
   }
   const WaitPlace place{"a send", where, peer};
   const TimeLeft time_left(options.timeout);
-  const Status status = device.until_accepted(
+  const Status status = device.waits().until_accepted(
       [&] {
         patient.timeout = time_left.left();
         return named("send", "post_send", [&] { return post(patient); });
       },
-      place, caller.exclusive);
+      place, caller);
   if (options.completion != nullptr || !status.is_posted()) return Outcome::ok;
-  device.wait_for(sent, place, caller.exclusive);
+  device.waits().wait_for(sent, place, caller);
   return sent.take().outcome();
 }
 
@@ -74,14 +75,14 @@ Message receive_by(detail::DeviceState& device, const ReceiveOptions& options,
   patient.arrived = &arrived;
   const WaitPlace place{"a receive", where};
   const TimeLeft time_left(options.timeout);
-  const Status status = device.until_accepted(
+  const Status status = device.waits().until_accepted(
       [&] {
         patient.timeout = time_left.left();
         return named("receive", "post_receive", [&] { return post(patient); });
       },
-      place, caller.exclusive);
+      place, caller);
   if (status.is_done()) return arrived;
-  device.wait_for(one, place, caller.exclusive);
+  device.waits().wait_for(one, place, caller);
   return one.take();
 }
 
@@ -90,22 +91,23 @@ Message receive_by(detail::DeviceState& device, const ReceiveOptions& options,
 Outcome send(detail::DeviceState& device, int peer, std::uint64_t tag, Bytes bytes,
              const SendOptions& options, const std::source_location& where, Caller caller) {
   return send_by(device, peer, options, where, caller, [&](const SendOptions& patient) {
-    return device.sends().post(peer, tag, bytes, patient, caller);
+    return device.protocols().sends.post(peer, tag, bytes, patient, caller);
   });
 }
 
 Outcome send(detail::DeviceState& device, int peer, std::uint64_t tag, std::span<const Bytes> parts,
              const SendOptions& options, const std::source_location& where, Caller caller) {
   return send_by(device, peer, options, where, caller, [&](const SendOptions& patient) {
-    return device.sends().post(peer, tag, parts, patient, caller);
+    return device.protocols().sends.post(peer, tag, parts, patient, caller);
   });
 }
 
 Message receive(detail::DeviceState& device, int source, std::uint64_t tag, MutableBytes buffer,
                 const ReceiveOptions& options, const std::source_location& where, Caller caller) {
   return receive_by(device, options, where, caller, [&](const ReceiveOptions& patient) {
-    return patient.timeout.count() == 0 ? device.receives().post(source, tag, buffer, patient)
-                                        : device.receives().post_within(source, tag, buffer, patient);
+    return patient.timeout.count() == 0
+               ? device.protocols().receives.post(source, tag, buffer, patient)
+               : device.protocols().receives.post_within(source, tag, buffer, patient);
   });
 }
 
@@ -113,7 +115,7 @@ Message receive(detail::DeviceState& device, int source, std::uint64_t tag,
                 std::span<const MutableBytes> buffers, const ReceiveOptions& options,
                 const std::source_location& where, Caller caller) {
   return receive_by(device, options, where, caller, [&](const ReceiveOptions& patient) {
-    return device.receives().post_parts(source, tag, buffers, patient);
+    return device.protocols().receives.post_parts(source, tag, buffers, patient);
   });
 }
 

@@ -2,8 +2,8 @@
 // of the program, until it has ended.
 #pragma once
 
+#include "core/backlog/caller.hpp"
 #include "core/device/device_state.hpp"
-#include "core/protocol/caller.hpp"
 
 #include <source_location>
 #include <span>

@@ -22,13 +22,13 @@ constexpr Channel kActiveMessages[] = {Channel::active_message, Channel::answer,
 RuntimeCounters DeviceState::counters() noexcept {
   RuntimeCounters result;
   const network::Port::Traffic traffic = port_->traffic();
-  const core::ChannelCounts& sent = counts_.sent;
-  const core::ChannelCounts& received = counts_.received;
+  const core::ChannelCounts& sent = protocols().counts.sent;
+  const core::ChannelCounts& received = protocols().counts.received;
 
   // Every send takes a credit, and some were not sent by calls; all other messages of inlined posts are
   // active messages and signals.
   const std::uint64_t called_sends = sent.messages(Channel::send) + traffic.multi_slot_sends;
-  result.matched_sent = matched_messages_.sender().credits().sends();
+  result.matched_sent = protocols().matched_messages.sender().credits().sends();
   const std::uint64_t inlined_sends = without(result.matched_sent, called_sends);
   result.active_messages_sent = without(traffic.inlined, inlined_sends);
   std::uint64_t called = traffic.multi_slot_messages;
@@ -42,7 +42,7 @@ RuntimeCounters DeviceState::counters() noexcept {
   result.eager_bytes_sent = eager_bytes;
   result.control_sent = without(sent.messages() + traffic.multi_slot_messages + traffic.multi_slot_sends,
                                 called + called_sends);
-  result.large_sent = counts_.large_sent.value();
+  result.large_sent = protocols().counts.large_sent.value();
   const auto streamed = [](const core::ChannelCounts& counts) {
     return without(counts.bytes(Channel::rendezvous_data),
                    counts.messages(Channel::rendezvous_data) * sizeof(core::DataHeader));
@@ -51,25 +51,25 @@ RuntimeCounters DeviceState::counters() noexcept {
 
   // Every message that arrives is one of three: a send, whose credit the ledger counts; a counted message of
   // the protocols; or an active message.
-  const core::CreditLedger::Arrivals arrivals = runtime_.credit_ledgers(index_).arrivals();
+  const core::CreditLedger::Arrivals arrivals = runtime_.accounts().credit_ledgers(index_).arrivals();
   result.matched_received = without(arrivals.all, arrivals_before_);
   result.control_received = received.messages();
   result.active_messages_received =
       without(traffic.delivered, result.matched_received + result.control_received);
   result.eager_bytes_received = without(traffic.delivered_bytes, received.bytes());
-  result.large_received = counts_.large_received.value();
+  result.large_received = protocols().counts.large_received.value();
   result.large_bytes_received = streamed(received);
-  result.large_bytes_read = counts_.large_bytes_read.value();
+  result.large_bytes_read = protocols().counts.large_bytes_read.value();
 
-  result.puts = counts_.puts.value();
-  result.put_bytes = counts_.put_bytes.value();
-  result.gets = counts_.gets.value();
-  result.get_bytes = counts_.get_bytes.value();
-  result.atomics = counts_.atomics.value();
-  result.accesses_by_messages = counts_.accesses_by_messages.value();
+  result.puts = protocols().counts.puts.value();
+  result.put_bytes = protocols().counts.put_bytes.value();
+  result.gets = protocols().counts.gets.value();
+  result.get_bytes = protocols().counts.get_bytes.value();
+  result.atomics = protocols().counts.atomics.value();
+  result.accesses_by_messages = protocols().counts.accesses_by_messages.value();
 
   const auto refused = [this](Reason reason) {
-    return counts_.refusals[static_cast<std::size_t>(reason)].value();
+    return protocols().counts.refusals[static_cast<std::size_t>(reason)].value();
   };
   result.refused_no_slot = refused(Reason::no_slot);
   result.refused_no_packet = refused(Reason::no_packet);
@@ -78,15 +78,15 @@ RuntimeCounters DeviceState::counters() noexcept {
   result.refused_lock_contended = refused(Reason::lock_contended);
   result.refused_backlog = refused(Reason::backlog);
   result.refused_not_ready = refused(Reason::not_ready);
-  result.lock_misses = counts_.lock_misses.value();
+  result.lock_misses = protocols().counts.lock_misses.value();
 
-  result.backlog_posts = backlog_.added();
-  result.backlog_now = backlog_.size();
-  result.backlog_highest = backlog_.highest();
+  result.backlog_posts = protocols().backlog.added();
+  result.backlog_now = protocols().backlog.size();
+  result.backlog_highest = protocols().backlog.highest();
   result.unexpected_now = arrivals.waiting;
-  result.parks = counts_.parks.value();
-  result.parks_timed_out = counts_.parks_timed_out.value();
-  result.parked_ns = counts_.parked_ns.value();
+  result.parks = protocols().counts.parks.value();
+  result.parks_timed_out = protocols().counts.parks_timed_out.value();
+  result.parked_ns = protocols().counts.parked_ns.value();
   result.lanes = traffic.lanes;
   result.lanes_grown = traffic.lanes_grown;
   return result;

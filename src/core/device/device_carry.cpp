@@ -8,13 +8,13 @@ namespace weft::detail {
 
 bool DeviceState::carry() noexcept {
   const auto posts_again = [this] {
-    return endpoints_.load(std::memory_order_relaxed) > 0 && (has_refused_work() || NodeRefusals::any());
+    return endpoints_.is_shared() && (protocols().has_refused_work() || NodeRefusals::any());
   };
   if (core::SignalScope::is_inside()) return false;  // in a handler: the call up the stack goes on with them
   if (posts_again()) {
-    const core::SignalScope scope(ends_);
-    work(false);
-    if (NodeRefusals::any()) static_cast<void>(refused_nodes_.retry(false));
+    const core::SignalScope scope(protocols().ends);
+    protocols().work({.exclusive = false});
+    if (NodeRefusals::any()) static_cast<void>(protocols().refused_nodes.retry(false));
   }
   if (auto* const port = dynamic_cast<network::HoldsUnsent*>(port_.get())) port->carry();
   return posts_again();

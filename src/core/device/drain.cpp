@@ -60,7 +60,10 @@ std::string some_of(std::map<int, std::string> by_peer) {
 class DeviceState::Drain {
  public:
   explicit Drain(DeviceState& device) noexcept
-      : device_(device), runtime_(device.runtime_), port_(*device.port_), rendezvous_(device.rendezvous_) {}
+      : device_(device),
+        runtime_(device.runtime_),
+        port_(*device.port_),
+        rendezvous_(device.protocols().rendezvous) {}
 
   void run() noexcept;
 
@@ -89,8 +92,9 @@ bool DeviceState::Drain::need_not_be_awaited(const network::Port::Unconsumed& me
 }
 
 bool DeviceState::Drain::is_drained() noexcept {
-  if (!device_.backlog_.empty() || device_.ends_.kept() != 0 || rendezvous_.outstanding() != 0 ||
-      device_.one_sided_.outstanding() != 0 || device_.vectored_accesses_.outstanding() != 0)
+  if (!device_.protocols().backlog.empty() || device_.protocols().ends.kept() != 0 ||
+      rendezvous_.outstanding() != 0 || device_.protocols().one_sided.outstanding() != 0 ||
+      device_.protocols().vectored_accesses.outstanding() != 0)
     return false;
   // An answer that still has to be sent ends an operation of a peer.
   if (rendezvous_.has_work()) return false;
@@ -139,8 +143,8 @@ bool DeviceState::Drain::has_living_taker() noexcept {
 
 void DeviceState::Drain::run() noexcept {
   // The device has no other users any more: this thread has it for itself, whatever its endpoints were.
-  device_.losses_.open();
-  runtime_.device_closes();
+  device_.protocols().losses.open();
+  runtime_.devices().begin_to_close();
   rendezvous_.receiver().admission().decline_what_has_no_memory();
   const std::int64_t limit = base::seconds_to_ns(runtime_.attributes().seconds(Attribute::drain_timeout));
   const WaitPlace place{kDrainWait, std::source_location::current()};
@@ -163,7 +167,7 @@ void DeviceState::Drain::run() noexcept {
       idle = 0;
       continue;
     }
-    device_.device_failures_.end_lost_operations(false);
+    device_.failures_.end_lost_operations(false);
     if (now >= next_look) {
       explained.enter();
       next_look = now + std::min(kLookEvery, limit);
@@ -197,7 +201,7 @@ void DeviceState::Drain::name_losses(bool is_over) noexcept try {
   };
   for (const network::Port::Unconsumed& each : port_.unconsumed())
     if (each.has_left && each.peer != runtime_.rank()) append(lost(each.peer), messages(each.messages));
-  device_.losses_.for_each([&](int peer, const std::string& what) { append(lost(peer), what); });
+  device_.protocols().losses.for_each([&](int peer, const std::string& what) { append(lost(peer), what); });
   if (is_over) {
     for (const auto& [peer, what] : pending_by_peer()) {
       const bool is_closing =

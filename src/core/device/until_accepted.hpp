@@ -9,23 +9,25 @@
 namespace weft::detail {
 
 template <class Post>
-Status DeviceState::until_accepted(const Post& post, const WaitPlace& place, bool exclusive,
+Status DeviceWaits::until_accepted(const Post& post, const WaitPlace& place, core::Caller caller,
                                    std::int32_t remote_id) {
-  core::WaitScope explained(runtime_.waits(), place, nullptr, static_cast<std::int32_t>(index_), remote_id);
+  core::WaitScope explained(runtime_.waits(), place, nullptr,
+                            static_cast<std::int32_t>(protocols_.context.device), remote_id);
   Spin spin(spin_ns_, core_share());
   UnwokenPauses pauses;
   for (;;) {
     const Status status = post();
     if (status.is_accepted()) {
       // The caller need not progress after a blocking call.
-      while (context_.stages && !context_.port->flush(exclusive)) progress(exclusive);
+      while (protocols_.context.stages && !protocols_.context.port->flush(caller))
+        device_.progress(caller.exclusive);
       return status;
     }
-    if (progress(exclusive) != 0) {
+    if (device_.progress(caller.exclusive) != 0) {
       spin.restart();
       pauses.restart();
     } else if (!spin.goes_on()) {
-      explained.enter(core::SignalScope::is_inside(ends_));
+      explained.enter(core::SignalScope::is_inside(protocols_.ends));
       explained.note_refusal(status.reason());
       pauses.pause(spin);
     }

@@ -16,6 +16,8 @@
 
 namespace weft::detail {
 
+using base::Attribute;
+
 namespace {
 
 constexpr auto kSleepWithWork = std::chrono::microseconds(100);  // operations wait for room at a peer
@@ -77,6 +79,10 @@ class Parking {
   std::atomic<std::uint32_t>& count_;
 };
 
+std::chrono::nanoseconds to_nanoseconds(double seconds) {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(seconds));
+}
+
 }  // namespace
 
 std::atomic<ParkedThread*> parked_threads[kParkedLists];
@@ -106,15 +112,26 @@ CoreShare& core_share() noexcept {
   return share;
 }
 
-bool DeviceState::wait(const WaitCondition& condition, bool exclusive) noexcept {
+DeviceWaits::DeviceWaits(DeviceState& device, RuntimeState& runtime, DeviceProtocols& protocols,
+                         core::DeviceFailures& failures, const std::unique_ptr<network::Port>& port)
+    : device_(device),
+      runtime_(runtime),
+      protocols_(protocols),
+      failures_(failures),
+      port_(port),
+      spin_ns_(runtime.attributes().integer(Attribute::spin) * 1000),
+      yield_(static_cast<std::uint32_t>(runtime.attributes().integer(Attribute::yield))),
+      park_(to_nanoseconds(runtime.attributes().seconds(Attribute::park_timeout))) {}
+
+bool DeviceWaits::wait(const WaitCondition& condition, bool exclusive) noexcept {
   CoreShare& share = core_share();
   const bool is_turn_over = share.is_turn_over();
   if (is_turn_over || share.is_shared() || spin_ns_ == 0 || condition.until != core::Deadlines::kNever ||
-      context_.tracer != nullptr) [[unlikely]]
+      protocols_.context.tracer != nullptr) [[unlikely]]
     return wait_long(condition, exclusive, is_turn_over);
   // Events that are due soon, as most are, shall not wait for the preparations of a longer wait.
   for (std::uint32_t polls = CoreShare::kSpinBudget; polls != 0; --polls) {
-    if (progress(exclusive) != 0) polls = CoreShare::kSpinBudget;
+    if (device_.progress(exclusive) != 0) polls = CoreShare::kSpinBudget;
     if (condition.holds(condition.context)) {
       leave_wait(exclusive);
       return true;
@@ -123,11 +140,11 @@ bool DeviceState::wait(const WaitCondition& condition, bool exclusive) noexcept 
   return wait_long(condition, exclusive, false);
 }
 
-[[gnu::noinline]] bool DeviceState::wait_long(const WaitCondition& condition, bool exclusive,
+[[gnu::noinline]] bool DeviceWaits::wait_long(const WaitCondition& condition, bool exclusive,
                                               bool yields_first) noexcept {
   core::WaitScope explained(runtime_.waits(), condition.place, condition.completion,
-                            static_cast<std::int32_t>(index_));
-  const std::int64_t traced_since = context_.tracer != nullptr ? base::now_ns() : 0;
+                            static_cast<std::int32_t>(protocols_.context.device));
+  const std::int64_t traced_since = protocols_.context.tracer != nullptr ? base::now_ns() : 0;
   Spin spin(spin_ns_, core_share());
   std::uint32_t yields = 0;
   if (yields_first) spin.give_way();
@@ -136,7 +153,7 @@ bool DeviceState::wait(const WaitCondition& condition, bool exclusive) noexcept 
   bool holds = false;
   while (!holds && !(holds = condition.holds(condition.context))) {
     if (condition.until != core::Deadlines::kNever && base::now_ns() >= condition.until) break;
-    if (progress(exclusive) != 0) {
+    if (device_.progress(exclusive) != 0) {
       spin.restart();
       yields = 0;
       continue;
@@ -146,11 +163,11 @@ bool DeviceState::wait(const WaitCondition& condition, bool exclusive) noexcept 
       if (spin.counts()) ++yields;
       spin.give_way();
     } else {
-      explained.enter(core::SignalScope::is_inside(ends_));
+      explained.enter(core::SignalScope::is_inside(protocols_.ends));
       const std::uint32_t bits = 1U << (concurrent::thread_number() % 32);
       const std::uint32_t token = port_->park_token();
       // From here on a thread that posts an operation with an earlier deadline wakes this thread.
-      const Parking parking(timed_posts_.parking());
+      const Parking parking(protocols_.timed_posts.parking());
       const ParkedEntry entry(condition.completion, *port_, bits);
       // prepare_park() runs a barrier in all threads: a thread that signals the object or fills a lane from
       // here on sees this thread, and what it did before is seen below.
@@ -158,42 +175,41 @@ bool DeviceState::wait(const WaitCondition& condition, bool exclusive) noexcept 
         yields = 0;
         continue;
       }
-      const bool working = rendezvous_.has_work() || one_sided_.has_work() || matched_messages_.has_work() ||
-                           !backlog_.empty() || NodeRefusals::any();
-      device_failures_.end_lost_operations(exclusive);
+      const bool working = protocols_.has_work() || NodeRefusals::any();
+      failures_.end_lost_operations(exclusive);
       holds = condition.holds(condition.context);
       if (holds) continue;
       std::chrono::nanoseconds limit = working ? std::chrono::nanoseconds(kSleepWithWork) : park_;
-      if (const std::int64_t next = std::min(condition.until, deadlines_.next_time());
-          next != core::Deadlines::kNever || deadlines_.has_changed()) {
-        const std::int64_t left = deadlines_.has_changed() ? 0 : next - base::now_ns();
+      if (const std::int64_t next = std::min(condition.until, protocols_.deadlines.next_time());
+          next != core::Deadlines::kNever || protocols_.deadlines.has_changed()) {
+        const std::int64_t left = protocols_.deadlines.has_changed() ? 0 : next - base::now_ns();
         if (left <= 0) continue;
         limit = std::min(limit, std::chrono::nanoseconds(left));
       }
       const std::int64_t asleep = base::now_ns();
-      if (!port_->park(token, bits, limit)) counts_.parks_timed_out.add();
-      counts_.parks.add();
-      counts_.parked_ns.add(static_cast<std::uint64_t>(base::now_ns() - asleep));
+      if (!port_->park(token, bits, limit)) protocols_.counts.parks_timed_out.add();
+      protocols_.counts.parks.add();
+      protocols_.counts.parked_ns.add(static_cast<std::uint64_t>(base::now_ns() - asleep));
     }
   }
   if (holds) spin.end();
-  if (context_.tracer != nullptr) [[unlikely]]
-    core::trace_wait(*context_.tracer, index_, condition.place, traced_since);
+  if (protocols_.context.tracer != nullptr) [[unlikely]]
+    core::trace_wait(*protocols_.context.tracer, protocols_.context.device, condition.place, traced_since);
   leave_wait(exclusive);
   return holds;
 }
 
-void DeviceState::leave_wait(bool exclusive) noexcept {
+void DeviceWaits::leave_wait(bool exclusive) noexcept {
   // No thread polls the lanes that this thread has made hot any more: their arrivals must ring for threads
   // that are still parked.
   if (port_->has_parked() && !port_->prepare_park(exclusive)) port_->wake(~std::uint32_t{0});
 }
 
-void DeviceState::wait_for(Completion& completion, const WaitPlace& place, bool exclusive) noexcept {
+void DeviceWaits::wait_for(Completion& completion, const WaitPlace& place, core::Caller caller) noexcept {
   static_cast<void>(
       wait({[](const void* object) noexcept { return static_cast<const Completion*>(object)->ready(); },
             &completion, &completion, place},
-           exclusive));
+           caller.exclusive));
 }
 
 }  // namespace weft::detail

@@ -1,8 +1,8 @@
 // The ranks that have left: failed, which means ended without leaving the job, or left in order.
 //
 // The bootstrap, through its launcher, or the network itself counts the ranks that have left in a word that
-// every progress call reads. What follows is in core/device/device_failures.hpp. Programs are notified of
-// failures only.
+// every progress call reads. What follows is in core/device/parts/device_failures.hpp. Programs are notified
+// of failures only.
 #pragma once
 
 #include "bootstrap/bootstrap.hpp"

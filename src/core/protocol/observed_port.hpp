@@ -1,6 +1,7 @@
 // The network as the protocols of a device see it: its port, and a count of the messages that it accepts.
 #pragma once
 
+#include "core/backlog/caller.hpp"
 #include "core/diagnosis/device_counts.hpp"
 #include "network/network.hpp"
 
@@ -23,33 +24,33 @@ class ObservedPort {
   /// From now on this object stands for another port.
   void replace(network::Port& port) noexcept { port_ = &port; }
 
-  network::SendResult send(const network::Outgoing& outgoing, Bytes payload, bool exclusive) const noexcept {
-    return counted(port_->send(outgoing, payload, exclusive), outgoing, payload.size(), exclusive);
+  network::SendResult send(const network::Outgoing& outgoing, Bytes payload, Caller caller) const noexcept {
+    return counted(port_->send(outgoing, payload, caller.exclusive), outgoing, payload.size(), caller);
   }
   network::SendResult send_packet(const network::Outgoing& outgoing, std::uint32_t packet, std::size_t size,
-                                  bool exclusive) const noexcept {
-    return counted(port_->send_packet(outgoing, packet, size, exclusive), outgoing, size, exclusive);
+                                  Caller caller) const noexcept {
+    return counted(port_->send_packet(outgoing, packet, size, caller.exclusive), outgoing, size, caller);
   }
-  bool flush(bool exclusive) const noexcept { return port_->flush(exclusive); }
+  bool flush(Caller caller) const noexcept { return port_->flush(caller.exclusive); }
   bool read(int peer, std::uint64_t address, std::span<std::byte> local) const noexcept {
     return port_->read(peer, address, local);
   }
   network::AccessResult put(int peer, const network::RemoteMemory& to, Bytes from,
                             const std::uint64_t* immediate, std::uint64_t token,
-                            bool exclusive) const noexcept {
-    return port_->put(peer, to, from, immediate, token, exclusive);
+                            Caller caller) const noexcept {
+    return port_->put(peer, to, from, immediate, token, caller.exclusive);
   }
   network::AccessResult get(int peer, const network::RemoteMemory& from, std::span<std::byte> to,
-                            std::uint64_t token, bool exclusive) const noexcept {
-    return port_->get(peer, from, to, token, exclusive);
+                            std::uint64_t token, Caller caller) const noexcept {
+    return port_->get(peer, from, to, token, caller.exclusive);
   }
   [[nodiscard]] network::Offer offer(int peer, Bytes memory) const noexcept {
     return port_->offer(peer, memory);
   }
   void end_offer(int peer, const network::Offer& offer) const noexcept { port_->end_offer(peer, offer); }
   network::AccessResult fetch(int peer, const network::OfferedMemory& from, std::span<std::byte> to,
-                              std::uint64_t token, bool exclusive) const noexcept {
-    return port_->fetch(peer, from, to, token, exclusive);
+                              std::uint64_t token, Caller caller) const noexcept {
+    return port_->fetch(peer, from, to, token, caller.exclusive);
   }
   network::AccessResult locate(int peer, const network::RemoteMemory& memory, std::size_t size,
                                std::byte*& place) const noexcept {
@@ -65,11 +66,11 @@ class ObservedPort {
 
  private:
   network::SendResult counted(network::SendResult result, const network::Outgoing& outgoing, std::size_t size,
-                              bool exclusive) const noexcept {
+                              Caller caller) const noexcept {
     if (counts_ == nullptr) [[unlikely]]
       return result;
     if (result == network::SendResult::sent) [[likely]]
-      counts_->sent.add(outgoing.channel, size, exclusive);
+      counts_->sent.add(outgoing.channel, size, caller.exclusive);
     else if (result == network::SendResult::lock_contended)
       counts_->lock_misses.add();
     return result;

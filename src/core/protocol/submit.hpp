@@ -1,8 +1,8 @@
 // What every post does that may be refused.
 #pragma once
 
+#include "core/backlog/caller.hpp"
 #include "core/completion/immediate_ends.hpp"
-#include "core/protocol/caller.hpp"
 #include "core/protocol/post_context.hpp"
 
 namespace weft::core {

@@ -238,7 +238,7 @@ void Explainer::add_refusals(core::Report& report) {
   add("backlog", &RuntimeCounters::refused_backlog);
   add("not_ready", &RuntimeCounters::refused_not_ready);
   if (now.refused_not_ready > counters_.refused_not_ready)
-    runtime_.take_unready(report.refusals.back().peer, report.refusals.back().remote_id);
+    runtime_.devices().take_unready(report.refusals.back().peer, report.refusals.back().remote_id);
   counters_ = now;
 }
 

@@ -40,7 +40,7 @@ class VisitedDevices {
 
 }  // namespace
 
-void RuntimeState::carry_during(const std::function<void()>& call) {
+void RuntimeDevices::carry_during(const std::function<void()>& call) {
   const auto visited = [this] {
     const std::shared_lock asking(core::Keepers::all().lock().own());
     return std::make_unique<VisitedDevices>(visited_);

@@ -12,10 +12,15 @@
 
 namespace weft::detail {
 
-RuntimeCounters RuntimeState::all_counters() noexcept {
+RuntimeCounters RuntimeDevices::counters() noexcept {
   const std::lock_guard counting(counting_mutex_);
   RuntimeCounters result = of_closed_devices_;
   for (OpenDevice* device : counted_) core::add(result, device->counters());
+  return result;
+}
+
+RuntimeCounters RuntimeState::all_counters() noexcept {
+  RuntimeCounters result = devices_.counters();
   result.refused_handles = counters_.refused_handles.load(std::memory_order_relaxed);
   result.refused_messages = counters_.refused_messages.load(std::memory_order_relaxed);
   result.dropped_sends = counters_.dropped_sends.load(std::memory_order_relaxed);
@@ -28,7 +33,7 @@ RuntimeCounters RuntimeState::all_counters() noexcept {
   return result;
 }
 
-void RuntimeState::take_unready(std::int32_t& peer, std::int32_t& id) noexcept {
+void RuntimeDevices::take_unready(std::int32_t& peer, std::int32_t& id) noexcept {
   const std::lock_guard counting(counting_mutex_);
   for (OpenDevice* device : counted_)
     if (device->take_unready(peer, id)) return;

@@ -1,9 +1,6 @@
 #include "core/runtime/runtime_state.hpp"
 
 #include "base/rank_file.hpp"
-#include "core/diagnosis/counter_report.hpp"
-
-#include <weft/error.hpp>
 
 #include <unistd.h>
 
@@ -59,8 +56,7 @@ std::unique_ptr<core::MatchEventLog> make_matching_log(const base::Attributes& a
 
 RuntimeState::RuntimeState(base::Attributes attributes, std::unique_ptr<bootstrap::Bootstrap> bootstrap,
                            const NetworkFactory& make_network, DeviceFactory make_device)
-    : make_device_(std::move(make_device)),
-      attributes_(std::move(attributes)),
+    : attributes_(std::move(attributes)),
       bootstrap_(std::move(bootstrap)),
       rank_(bootstrap_->rank()),
       size_(bootstrap_->size()),
@@ -72,17 +68,16 @@ RuntimeState::RuntimeState(base::Attributes attributes, std::unique_ptr<bootstra
       pool_(new core::PacketPool(static_cast<std::uint32_t>(attributes_.integer(Attribute::packet_magazine)),
                                  static_cast<std::uint32_t>(attributes_.integer(Attribute::bulk_packets)))),
       network_(make_network(*bootstrap_, attributes_, hosts_, *pool_)),
-      exposures_(*network_, [this] { quiesce(); }),
+      exposures_(*network_, [this] { devices_.quiesce(); }),
       regions_(*network_, rank_, static_cast<std::uint32_t>(attributes_.integer(Attribute::regions_max)),
-               [this] { quiesce(); }),
-      deadlines_(static_cast<std::size_t>(attributes_.integer(Attribute::devices_max))),
+               [this] { devices_.quiesce(); }),
+      accounts_(attributes_, size_),
       matching_engines_({static_cast<std::uint32_t>(attributes_.integer(Attribute::matching_buckets)),
                          static_cast<std::uint32_t>(attributes_.integer(Attribute::matching_records)), size_},
                         matching_log_.get()),
       failures_(*bootstrap_, *network_),
-      devices_(static_cast<std::size_t>(attributes_.integer(Attribute::devices_max))),
-      credit_ledgers_(devices_.size()),
-      send_credits_(devices_.size()) {
+      devices_(*this, std::move(make_device)),
+      objects_(*this) {
   // A trace records every receive: then no receive takes the fast path.
   matching_engines_.set_fast_path_sources(tracer_ != nullptr ? 0 : static_cast<std::uint32_t>(size_));
   pool_->attach(*network_);
@@ -98,7 +93,7 @@ RuntimeState::RuntimeState(base::Attributes attributes, std::unique_ptr<bootstra
   });
   log_.debug([&] { return "attributes other than by default:" + chosen_attributes(attributes_); });
   explainer_ = Explainer::make(*this);
-  core::Keepers::all().add(*this);
+  objects_.begin();
 }
 
 RuntimeState::~RuntimeState() {
@@ -106,13 +101,7 @@ RuntimeState::~RuntimeState() {
   attachment_.reset();
   refuse_objects();
   is_ending_ = true;
-  {
-    const std::lock_guard lock(mutex_);
-    publish_closing();
-  }
-  // Ranks that wait for this one in a collective of the bootstrap learn that it will not come.
-  bootstrap_->begin_to_leave();
-  default_device_.reset();
+  devices_.end();
   print_counters();
   std::uint64_t receives = 0;
   std::uint64_t messages = unreceived_;
@@ -131,7 +120,7 @@ RuntimeState::~RuntimeState() {
   if (receives != 0)
     log_.warn("the runtime ends with " + std::to_string(receives) + " posted receives, which were cancelled");
   // Last, because signals above may have ended other objects.
-  core::Keepers::all().remove(*this);
+  objects_.end();
   refuse_messages();
   if (const std::uint32_t missing = pool_->end(name()); missing != 0)
     log_.warn("the runtime ends with " + std::to_string(missing) + " of its " +
@@ -159,97 +148,34 @@ DeviceAttributes RuntimeState::device_limits() const noexcept {
           .unexpected_credits = number(Attribute::unexpected_credits)};
 }
 
-std::shared_ptr<OpenDevice> RuntimeState::open_device(std::int32_t index) {
-  base::refuse_in_forked_copy("Device");
-  const std::lock_guard lock(mutex_);
-  const auto count = static_cast<std::int32_t>(devices_.size());
-  if (index == DeviceOptions::kNextFree)
-    for (index = 0; index < count && devices_[static_cast<std::size_t>(index)] != nullptr;) ++index;
-  if (index < 0 || index >= count)
-    throw Error("device index " + std::to_string(index) + " is out of range: 0 to " +
-                std::to_string(count - 1) + " (attribute devices_max)");
-  auto& slot = devices_[static_cast<std::size_t>(index)];
-  if (slot != nullptr) throw Error("device " + std::to_string(index) + " is open already in this runtime");
-  auto device = make_device_(*this, static_cast<std::uint32_t>(index));
-  slot = device.get();
-  publish_closing();
-  const std::lock_guard counting(counting_mutex_);
-  const std::lock_guard asking(core::Keepers::all().lock());
-  counted_.push_back(slot);
-  visited_.push_back(slot);
-  log_.info([&] { return "device " + std::to_string(index) + " is open"; });
-  return device;
-}
-
-bool RuntimeState::has_device(std::uint32_t index) noexcept {
-  const std::lock_guard lock(mutex_);
-  return index < devices_.size() && devices_[index] != nullptr;
-}
-
-std::shared_ptr<OpenDevice> RuntimeState::default_device() {
-  const std::lock_guard lock(default_device_mutex_);
-  if (default_device_ == nullptr) default_device_ = open_device(0);
-  return default_device_;
-}
-
-core::CreditLedgers& RuntimeState::credit_ledgers(std::uint32_t index) {
-  auto& ledgers = credit_ledgers_[index];
-  if (ledgers == nullptr)
-    ledgers = std::make_unique<core::CreditLedgers>(
-        size_, index, static_cast<std::uint32_t>(attributes_.integer(Attribute::unexpected_credits)));
-  return *ledgers;
-}
-
-core::SendCredits& RuntimeState::send_credits(std::uint32_t index) {
-  auto& credits = send_credits_[index];
-  if (credits == nullptr)
-    credits = std::make_unique<core::SendCredits>(
-        size_, static_cast<std::uint32_t>(attributes_.integer(Attribute::unexpected_credits)));
-  return *credits;
-}
-
-core::Deadlines& RuntimeState::deadlines(std::uint32_t index) {
-  auto& deadlines = deadlines_[index];
-  if (deadlines == nullptr) {
-    auto made = std::make_unique<core::Deadlines>(
-        static_cast<std::uint32_t>(attributes_.integer(Attribute::deadlines)));
-    const std::lock_guard asking(core::Keepers::all().lock());
-    made_deadlines_.push_back(made.get());
-    deadlines = std::move(made);
-  }
-  return *deadlines;
-}
-
 void RuntimeState::close_matching_engine(std::uint32_t id) noexcept {
   core::MatchingEngine& engine = *matching_engines_.find(id);
-  const std::lock_guard lock(mutex_);
-  OpenDevice* device = nullptr;  // the device that tells the senders
-  for (OpenDevice* open : devices_)
-    if (device == nullptr) device = open;
-  engine.unlink_all([&](core::MatchRecord& record) {
-    if (record.is_receive())
-      core::end_unmatched(engine, record, Outcome::cancelled);
-    else if (device != nullptr)
-      device->drop_unreceived(engine, record);
-    else
-      engine.release(record);
+  devices_.with_any([&](OpenDevice* device) {  // it tells the senders
+    engine.unlink_all([&](core::MatchRecord& record) {
+      if (record.is_receive())
+        core::end_unmatched(engine, record, Outcome::cancelled);
+      else if (device != nullptr)
+        device->drop_unreceived(engine, record);
+      else
+        engine.release(record);
+    });
+    matching_engines_.close(id);
   });
-  matching_engines_.close(id);
   log_.in(base::LogModule::matching).debug([&] { return "engine " + std::to_string(id) + " is closed"; });
 }
 
 void RuntimeState::find_silent_peers() noexcept {
-  const std::unique_lock lock(mutex_, std::try_to_lock);
-  if (!lock.owns_lock()) return;
-  for (std::size_t place = 0; place < failures_.left_count(); ++place) {
-    const int peer = failures_.left_at(place);
-    if (failures_.is_silent(peer)) continue;
-    const auto has_buried = [peer](const OpenDevice* device) {
-      return device == nullptr || device->has_buried(peer);
-    };
-    if (std::all_of(devices_.begin(), devices_.end(), has_buried)) failures_.set_silent(peer);
-  }
-  if (failures_.silent() != 0) matching_engines_.set_fast_path_sources(0);
+  devices_.try_with_all([this](std::span<OpenDevice* const> devices) {
+    for (std::size_t place = 0; place < failures_.left_count(); ++place) {
+      const int peer = failures_.left_at(place);
+      if (failures_.is_silent(peer)) continue;
+      const auto has_buried = [peer](const OpenDevice* device) {
+        return device == nullptr || device->has_buried(peer);
+      };
+      if (std::all_of(devices.begin(), devices.end(), has_buried)) failures_.set_silent(peer);
+    }
+    if (failures_.silent() != 0) matching_engines_.set_fast_path_sources(0);
+  });
 }
 
 void RuntimeState::end_receives_from_silent_peers(std::uint32_t device) noexcept {
@@ -267,37 +193,6 @@ void RuntimeState::end_receives_from_silent_peers(std::uint32_t device) noexcept
   if (failures_.is_alone()) for_each_engine([&](core::MatchingEngine& engine) { engine.end_all_but(rank_); });
 }
 
-void RuntimeState::forget_device(std::uint32_t index) noexcept {
-  const std::lock_guard lock(mutex_);
-  const std::lock_guard counting(counting_mutex_);
-  RuntimeCounters last = devices_[index]->counters();
-  last.lanes = last.backlog_now = last.unexpected_now = 0;
-  core::add(of_closed_devices_, last);
-  {
-    const std::lock_guard asking(core::Keepers::all().lock());
-    std::erase(counted_, devices_[index]);
-  }
-  devices_[index] = nullptr;
-  --closing_devices_;
-  publish_closing();
-}
-
-void RuntimeState::device_closes() noexcept {
-  const std::lock_guard lock(mutex_);
-  ++closing_devices_;
-  publish_closing();
-}
-
-/// Called under mutex_.
-void RuntimeState::publish_closing() noexcept {
-  using enum network::Network::Closing;
-  const auto open = std::count_if(devices_.begin(), devices_.end(),
-                                  [](const OpenDevice* device) { return device != nullptr; });
-  network_->publish_closing(is_ending_                                                          ? runtime
-                            : closing_devices_ != 0 && open == std::ptrdiff_t{closing_devices_} ? devices
-                                                                                                : no);
-}
-
 void RuntimeState::drop_unreceived(OpenDevice& device) noexcept {
   matching_engines_.for_each([&](core::MatchingEngine& engine) {
     engine.unlink_where(
@@ -307,17 +202,6 @@ void RuntimeState::drop_unreceived(OpenDevice& device) noexcept {
           device.drop_unreceived(engine, record);
         });
   });
-}
-
-void RuntimeState::quiesce() noexcept {
-  const std::lock_guard lock(mutex_);
-  for (OpenDevice* device : devices_)
-    if (device != nullptr) device->quiesce();
-}
-
-void RuntimeState::destroy_at_end(std::unique_ptr<Completion> completion) noexcept {
-  const std::lock_guard lock(mutex_);
-  kept_completions_.push_back(std::move(completion));
 }
 
 }  // namespace weft::detail

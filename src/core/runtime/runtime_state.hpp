@@ -6,18 +6,18 @@
 #include "base/log.hpp"
 #include "bootstrap/bootstrap.hpp"
 #include "core/completion/exposures.hpp"
-#include "core/completion/object_end.hpp"
-#include "core/deadline/deadlines.hpp"
-#include "core/matching/credits.hpp"
 #include "core/matching/matching_engines.hpp"
 #include "core/memory/regions.hpp"
 #include "core/packet/packet_pool.hpp"
 #include "core/peer/peer_failures.hpp"
 #include "core/protocol/context.hpp"
 #include "core/protocol/rendezvous/payload_device.hpp"
+#include "core/runtime/device_accounts.hpp"
 #include "core/runtime/explainer.hpp"
 #include "core/runtime/host_table.hpp"
+#include "core/runtime/object_ends.hpp"
 #include "core/runtime/open_device.hpp"
+#include "core/runtime/runtime_devices.hpp"
 #include "core/runtime/runtime_users.hpp"
 #include "network/network.hpp"
 
@@ -42,7 +42,7 @@ struct RuntimeAttachment {
   virtual ~RuntimeAttachment() = default;
 };
 
-class RuntimeState final : private core::OperationKeeper {
+class RuntimeState final {
  public:
   RuntimeState(base::Attributes attributes, std::unique_ptr<bootstrap::Bootstrap> bootstrap,
                const NetworkFactory& make_network, DeviceFactory make_device);
@@ -59,12 +59,12 @@ class RuntimeState final : private core::OperationKeeper {
   [[nodiscard]] core::Regions& regions() noexcept { return regions_; }
   [[nodiscard]] RuntimeUsers& users() noexcept { return users_; }
   [[nodiscard]] core::Counters& counters() noexcept { return counters_; }
+  [[nodiscard]] RuntimeDevices& devices() noexcept { return devices_; }
+  [[nodiscard]] DeviceAccounts& accounts() noexcept { return accounts_; }
+  [[nodiscard]] ObjectEnds& objects() noexcept { return objects_; }
   /// The counters of all devices, and of what they share. Any thread, also inside handlers. In
   /// core/runtime/runtime_counters.cpp.
   [[nodiscard]] RuntimeCounters all_counters() noexcept;
-  /// Takes the peer and the object's id of an active message that was refused because the peer was not ready;
-  /// leaves them as they are where there was none. In core/runtime/runtime_counters.cpp.
-  void take_unready(std::int32_t& peer, std::int32_t& id) noexcept;
   [[nodiscard]] core::MatchingEngines& matching_engines() noexcept { return matching_engines_; }
   /// Cancels the engine's receives and drops its messages.
   void close_matching_engine(std::uint32_t id) noexcept;
@@ -76,12 +76,6 @@ class RuntimeState final : private core::OperationKeeper {
   [[nodiscard]] std::int64_t payload_device_index() const noexcept {
     return attributes_.integer(base::Attribute::rendezvous_device);
   }
-  /// The credits that the device `index` owes its peers; made at the first call.
-  core::CreditLedgers& credit_ledgers(std::uint32_t index);
-  /// The credits that the device `index` has taken and not got back; made at the first call.
-  core::SendCredits& send_credits(std::uint32_t index);
-  /// The operations with a timeout of the device `index`; made at the first call.
-  core::Deadlines& deadlines(std::uint32_t index);
   [[nodiscard]] int rank() const noexcept { return rank_; }
   [[nodiscard]] int size() const noexcept { return size_; }
   [[nodiscard]] const core::HostTable& hosts() const noexcept { return hosts_; }
@@ -94,20 +88,9 @@ class RuntimeState final : private core::OperationKeeper {
   /// Ends the receives that only these peers could match, as far as the thread of this device may: those of
   /// shared engines, and of serial engines that are used with the device.
   void end_receives_from_silent_peers(std::uint32_t device) noexcept;
-  [[nodiscard]] const core::Limits& limits() const noexcept { return limits_; }
 
   /// Limits that all devices have in common, also before one is open. Any thread.
   [[nodiscard]] DeviceAttributes device_limits() const noexcept;
-  /// Opens the device `index`, or the lowest one that is not open. Throws weft::Error.
-  std::shared_ptr<OpenDevice> open_device(std::int32_t index);
-  /// The device of endpoints that name none: device 0, opened at the first call.
-  std::shared_ptr<OpenDevice> default_device();
-  /// A device begins to close; it is closing until forget_device().
-  void device_closes() noexcept;
-  void stop_visits(OpenDevice& device) noexcept;  // runtime_objects.cpp
-  /// Makes a call that waits for other ranks, and sends meanwhile what was accepted. runtime_carry.cpp
-  void carry_during(const std::function<void()>& call);
-  void forget_device(std::uint32_t index) noexcept;
   /// Returns true when the destructor has begun: from then on only handlers post or receive.
   [[nodiscard]] bool is_ending() const noexcept { return is_ending_; }
   /// Called when the runtime ends: drops messages that have arrived and were never received; `device` tells
@@ -130,27 +113,15 @@ class RuntimeState final : private core::OperationKeeper {
     if (attachment_ == nullptr) attachment_ = make();
     return *attachment_;
   }
-  /// Whether the device is open. Approximate while others open devices. Any thread.
-  [[nodiscard]] bool has_device(std::uint32_t index) noexcept;
-  /// Keeps a completion object until no operation may signal it any more.
-  void destroy_at_end(std::unique_ptr<Completion> completion) noexcept;
 
  private:
-  void quiesce() noexcept;
-  // runtime_objects.cpp: completion objects that are destroyed
-  [[nodiscard]] bool may_name(const Completion& object) noexcept override;
-  void forget_object(Completion& object) noexcept override;
-  void await_orphans(const core::Orphans& orphans, std::span<OpenDevice* const> devices) noexcept;
-  void name_orphans(std::unique_ptr<core::Orphans> orphans, const Completion& object) noexcept;
   void print_counters() noexcept;
-  void publish_closing() noexcept;
   // runtime_users.cpp: what the program has not destroyed before the runtime ends it
   [[nodiscard]] std::string name() const;
   void refuse_users();
   void refuse_objects();
   void refuse_messages();
 
-  const DeviceFactory make_device_;
   const base::Attributes attributes_;
   const std::unique_ptr<bootstrap::Bootstrap> bootstrap_;
   const int rank_;
@@ -165,30 +136,15 @@ class RuntimeState final : private core::OperationKeeper {
   const std::unique_ptr<network::Network> network_;
   Exposures exposures_;
   core::Regions regions_;
-  core::Limits limits_{};
-  // By device. Receives signal them until the engines are destroyed.
-  std::vector<std::unique_ptr<core::Deadlines>> deadlines_;
+  DeviceAccounts accounts_;  // receives signal deadlines until the engines are destroyed
   core::MatchingEngines matching_engines_;
   core::PeerFailures failures_;
   bool is_ending_ = false;
   RuntimeUsers users_;
   std::uint64_t unreceived_ = 0;  // messages dropped by drop_unreceived()
   core::PayloadDevice payload_device_;
-  std::mutex mutex_;  // guards the members below; taken by set-up only
-  std::vector<OpenDevice*> devices_;
-  std::uint32_t closing_devices_ = 0;
-  std::vector<std::unique_ptr<Completion>> kept_completions_;
-  std::vector<std::unique_ptr<core::CreditLedgers>> credit_ledgers_;  // by device
-  std::vector<std::unique_ptr<core::SendCredits>> send_credits_;      // by device
-  std::mutex counting_mutex_;  // guards the two below; no thread waits while it holds this
-  std::vector<OpenDevice*> counted_;
-  // Changed with the lock of core::Keepers as well: the elements of deadlines_, and the devices that are not
-  // closing.
-  std::vector<core::Deadlines*> made_deadlines_;
-  std::vector<OpenDevice*> visited_;
-  RuntimeCounters of_closed_devices_;
-  std::mutex default_device_mutex_;  // guards the member below; taken before mutex_
-  std::shared_ptr<OpenDevice> default_device_;
+  RuntimeDevices devices_;
+  ObjectEnds objects_;
   std::mutex attachment_mutex_;  // guards the member below
   std::unique_ptr<RuntimeAttachment> attachment_;
   std::unique_ptr<Explainer> explainer_;  // its thread reads all of the above

@@ -58,15 +58,7 @@ void RuntimeState::refuse_users() {
 
 /// The objects that the core knows by itself, those that stand on others first.
 void RuntimeState::refuse_objects() {
-  std::string user;
-  {
-    const std::lock_guard lock(mutex_);
-    for (OpenDevice* device : devices_) {
-      if (device == nullptr) continue;
-      if (user = device->user(); !user.empty()) break;
-      if (device != default_device_.get()) user = "Device (index " + std::to_string(device->index()) + ")";
-    }
-  }
+  std::string user = devices_.user();
   for (std::uint32_t id = 0; user.empty() && id < kEngineIds; ++id)
     if (matching_engines_.is_open(id)) user = "MatchingEngine (id " + std::to_string(id) + ")";
   if (const std::int64_t region = regions_.first_open(); user.empty() && region >= 0)

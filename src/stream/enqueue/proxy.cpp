@@ -126,7 +126,7 @@ void EnqueueProxy::run() {
 bool EnqueueProxy::settle() {
   if (turn_.is_settled()) return false;
   const bool has_work = mine_.stream().with([](auto& endpoint) {
-    if (!endpoint.state().has_refused_work()) return false;
+    if (!endpoint.state().protocols().has_refused_work()) return false;
     endpoint.progress();
     return true;
   });

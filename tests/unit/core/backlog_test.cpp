@@ -14,7 +14,7 @@ namespace {
 /// Accepts so many posts for each peer, and notes them.
 class Network final : public PostRetry {
  public:
-  Status post_again(PendingPost& post, bool) noexcept override {
+  Status post_again(PendingPost& post, Caller) noexcept override {
     if (room[post.peer] == 0) return Status::retry(refusal);
     --room[post.peer];
     accepted.push_back(post.options.tag);
@@ -39,13 +39,13 @@ TEST(Backlog, retries_in_order_and_peer_by_peer) {
   for (const std::uint32_t tag : {11U, 12U}) ASSERT_TRUE(add(backlog, 2, tag));
   Network network;
   network.room = {{1, 1}, {2, 5}};
-  EXPECT_EQ(backlog.work(network, false), 3U);
+  EXPECT_EQ(backlog.work(network, {.exclusive = false}), 3U);
   EXPECT_EQ(network.accepted, (std::vector<std::uint32_t>{1, 11, 12}));
   EXPECT_EQ(backlog.size(), 2U);
   EXPECT_TRUE(backlog.waits_for_room(1));
   EXPECT_FALSE(backlog.waits_for_room(2));
   network.room[1] = 5;
-  EXPECT_EQ(backlog.work(network, false), 2U);
+  EXPECT_EQ(backlog.work(network, {.exclusive = false}), 2U);
   EXPECT_EQ(network.accepted.back(), 3U);
   EXPECT_TRUE(backlog.empty());
   EXPECT_FALSE(backlog.waits_for_room(1));
@@ -56,7 +56,7 @@ TEST(Backlog, gives_out_what_is_not_wanted_any_more) {
   for (const std::uint32_t tag : {1U, 2U, 3U, 4U}) ASSERT_TRUE(add(backlog, 1, tag, tag == 2));
   ASSERT_TRUE(add(backlog, 2, 11));
   Network network;
-  EXPECT_EQ(backlog.work(network, false), 0U);
+  EXPECT_EQ(backlog.work(network, {.exclusive = false}), 0U);
   EXPECT_TRUE(backlog.waits_for_room(1));
   ASSERT_TRUE(add(backlog, 1, 5));  // still in the list
   std::vector<std::uint32_t> out;
@@ -68,7 +68,7 @@ TEST(Backlog, gives_out_what_is_not_wanted_any_more) {
   EXPECT_FALSE(backlog.waits_for_room(2)) << "nothing waits for it";
   ASSERT_TRUE(add(backlog, 1, 6));
   network.room[1] = 10;
-  EXPECT_EQ(backlog.work(network, false), 3U);
+  EXPECT_EQ(backlog.work(network, {.exclusive = false}), 3U);
   EXPECT_EQ(network.accepted, (std::vector<std::uint32_t>{2, 4, 6}));
   EXPECT_TRUE(backlog.empty());
   EXPECT_FALSE(backlog.waits_for_room(1));
@@ -92,14 +92,14 @@ TEST(Backlog, keeps_the_order_between_posts_of_handlers_and_others_where_it_coun
   ASSERT_TRUE(add(backlog, 0, 4, true));
   Network network;
   network.room[0] = 10;
-  EXPECT_EQ(backlog.work(network, false), 4U);
+  EXPECT_EQ(backlog.work(network, {.exclusive = false}), 4U);
   EXPECT_EQ(network.accepted, (std::vector<std::uint32_t>{4, 1, 2, 3}));
 }
 
 /// Refuses sends.
 class NoRoomForSends final : public PostRetry {
  public:
-  Status post_again(PendingPost& post, bool) noexcept override {
+  Status post_again(PendingPost& post, Caller) noexcept override {
     if (post.operation == Operation::send) return Status::retry(Reason::no_credit);
     accepted.push_back(post.options.tag);
     return Status::done();
@@ -113,7 +113,7 @@ TEST(Backlog, lets_no_receive_in_order_wait_for_a_send) {
   ASSERT_TRUE(add_in_order(backlog, 2, Operation::receive, false));
   ASSERT_TRUE(add_in_order(backlog, 3, Operation::receive, true));
   NoRoomForSends network;
-  EXPECT_EQ(backlog.work(network, false), 2U);
+  EXPECT_EQ(backlog.work(network, {.exclusive = false}), 2U);
   EXPECT_EQ(network.accepted, (std::vector<std::uint32_t>{2, 3}));
   EXPECT_EQ(backlog.size(), 1U);
 }
@@ -134,7 +134,7 @@ TEST(Backlog, is_bounded_in_total) {
   EXPECT_TRUE(backlog.over_limit());
   Network network;
   network.room[0] = 8;
-  backlog.work(network, false);
+  backlog.work(network, {.exclusive = false});
   EXPECT_FALSE(backlog.over_limit());
   EXPECT_TRUE(add(backlog, 0, added));
 }
@@ -156,7 +156,7 @@ TEST(Backlog, only_lets_others_wait_behind_what_waits_for_room) {
   ASSERT_TRUE(add(backlog, 0, 1));
   Network network;
   network.refusal = Reason::no_credit;  // one object's senders are stopped; others on the same lane go on
-  EXPECT_EQ(backlog.work(network, false), 0U);
+  EXPECT_EQ(backlog.work(network, {.exclusive = false}), 0U);
   EXPECT_FALSE(backlog.waits_for_room(0));
 }
 
@@ -173,7 +173,7 @@ bool add_of(Backlog& backlog, MessageClass message_class, std::uint32_t tag, boo
 /// Has room for some classes only.
 class ClassNetwork final : public PostRetry {
  public:
-  Status post_again(PendingPost& post, bool) noexcept override {
+  Status post_again(PendingPost& post, Caller) noexcept override {
     if (post.message_class == full) return Status::retry(Reason::no_slot);
     accepted.push_back(post.options.tag);
     return Status::done();
@@ -189,7 +189,7 @@ TEST(Backlog, of_one_class_holds_back_no_other) {
     for (std::uint32_t tag = 0; tag < 6; ++tag) ASSERT_TRUE(add_of(backlog, kClasses[tag % 3], tag));
     ClassNetwork network;
     network.full = full;
-    EXPECT_EQ(backlog.work(network, false), 4U);
+    EXPECT_EQ(backlog.work(network, {.exclusive = false}), 4U);
     for (const MessageClass each : kClasses) EXPECT_EQ(backlog.waits_for_room(0, each), each == full);
     EXPECT_EQ(backlog.size(), 2U);
   }
@@ -202,7 +202,7 @@ TEST(Backlog, retries_control_first_and_bulk_last) {
   ASSERT_TRUE(add_of(backlog, MessageClass::control, 3));
   Network network;
   network.room[0] = 3;
-  EXPECT_EQ(backlog.work(network, false), 3U);
+  EXPECT_EQ(backlog.work(network, {.exclusive = false}), 3U);
   EXPECT_EQ(network.accepted, (std::vector<std::uint32_t>{3, 2, 1}));
 }
 
@@ -215,13 +215,13 @@ TEST(Backlog, keeps_the_order_of_posts_in_order_across_classes) {
   ASSERT_TRUE(add_of(backlog, MessageClass::control, 5));
   ClassNetwork network;
   network.full = MessageClass::bulk;
-  backlog.work(network, false);
+  backlog.work(network, {.exclusive = false});
   // Whatever is not in order goes on; only posts of the class that has no room have to wait.
   EXPECT_EQ(network.accepted, (std::vector<std::uint32_t>{1, 5, 4}));
   EXPECT_TRUE(backlog.waits_for_room(0, MessageClass::bulk));
   EXPECT_FALSE(backlog.waits_for_room(0, MessageClass::control));
   network.full = MessageClass::normal;
-  backlog.work(network, false);
+  backlog.work(network, {.exclusive = false});
   EXPECT_EQ(network.accepted, (std::vector<std::uint32_t>{1, 5, 4, 2, 3}));
 }
 
@@ -253,7 +253,7 @@ class OnePacket final : public detail::PacketSource {
 class NeedsPacket final : public PostRetry {
  public:
   explicit NeedsPacket(OnePacket& pool) : pool_(pool) {}
-  Status post_again(PendingPost& post, bool) noexcept override {
+  Status post_again(PendingPost& post, Caller) noexcept override {
     const Packet own = post.packet ? std::move(post.packet) : pool_.take();
     if (!own) return Status::retry(Reason::no_packet);
     accepted.emplace_back(post.options.tag, post.data[0]);
@@ -282,7 +282,7 @@ TEST(Backlog, of_posts_that_keep_the_packets_which_those_before_them_need_emptie
   keeper->size = 1;
   backlog.add(*keeper);
   NeedsPacket network(pool);
-  for (int turn = 0; turn < 1000 && !backlog.empty(); ++turn) backlog.work(network, false);
+  for (int turn = 0; turn < 1000 && !backlog.empty(); ++turn) backlog.work(network, {.exclusive = false});
   EXPECT_TRUE(backlog.empty());
   EXPECT_EQ(network.accepted,
             (std::vector<std::pair<std::uint32_t, std::byte>>{{1, std::byte{1}}, {2, std::byte{2}}}));

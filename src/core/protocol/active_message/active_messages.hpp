@@ -1,8 +1,8 @@
 // Active messages of one device: their posts, and their delivery to the objects that they name.
 #pragma once
 
+#include "core/backlog/caller.hpp"
 #include "core/completion/exposures.hpp"
-#include "core/protocol/caller.hpp"
 #include "core/protocol/multi_slot.hpp"
 #include "core/protocol/post_context.hpp"
 #include "core/protocol/rendezvous/rendezvous.hpp"

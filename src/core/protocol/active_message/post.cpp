@@ -72,7 +72,7 @@ Status ActiveMessages::attempt(int peer, RemoteCompletion remote, Bytes bytes,
     case Protocol::inject: {
       const SendResult result = send_or_answer(
           active_message(peer, remote, options, caller.reserves_room), caller,
-          [&](const Outgoing& outgoing) { return context.port->send(outgoing, bytes, caller.exclusive); });
+          [&](const Outgoing& outgoing) { return context.port->send(outgoing, bytes, caller); });
       const Status status = to_status(result);
       return status.is_retry()
                  ? status
@@ -118,7 +118,7 @@ Status ActiveMessages::attempt_packet(int peer, RemoteCompletion remote, Packet&
                                       Caller caller) noexcept {
   const SendResult result = send_or_answer(
       active_message(peer, remote, options, caller.reserves_room), caller, [&](const Outgoing& outgoing) {
-        return posts_.context.port->send_packet(outgoing, packet.index(), size, caller.exclusive);
+        return posts_.context.port->send_packet(outgoing, packet.index(), size, caller);
       });
   const Status status = to_status(result);
   if (status.is_retry()) return status;

@@ -21,7 +21,7 @@ bool CreditReturns::return_credits(CreditLedger& ledger, int peer, std::uint8_t 
                         static_cast<std::uint64_t>(ledger.message_class()) << 40 |
                         static_cast<std::uint64_t>(ledger.device()) << 32 | count};
   outgoing.is_notice = true;
-  const SendResult result = context_.port->send(outgoing, {}, caller.exclusive);
+  const SendResult result = context_.port->send(outgoing, {}, caller);
   if (result == SendResult::sent || result == SendResult::peer_left) return true;
   if (more != 0) ledger.lower(peer, device, more);
   return false;

@@ -1,8 +1,8 @@
 // The credits of peers whose messages have matched: counted, and returned in batches.
 #pragma once
 
+#include "core/backlog/caller.hpp"
 #include "core/matching/credits.hpp"
-#include "core/protocol/caller.hpp"
 #include "core/protocol/context.hpp"
 
 #include <atomic>

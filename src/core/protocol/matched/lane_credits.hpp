@@ -2,8 +2,8 @@
 // inlined posts.
 #pragma once
 
+#include "core/backlog/caller.hpp"
 #include "core/matching/credits.hpp"
-#include "core/protocol/caller.hpp"
 #include "core/protocol/context.hpp"
 
 #include <weft/detail/device_path.hpp>

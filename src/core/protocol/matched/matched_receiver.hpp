@@ -2,8 +2,8 @@
 #pragma once
 
 #include "concurrent/mpsc_list.hpp"
+#include "core/backlog/caller.hpp"
 #include "core/matching/matching_engines.hpp"
-#include "core/protocol/caller.hpp"
 #include "core/protocol/context.hpp"
 #include "core/protocol/matched/credit_returns.hpp"
 #include "core/protocol/rendezvous/rendezvous.hpp"

@@ -3,8 +3,8 @@
 // Sources: send.cpp, send_in_order.cpp (to ordered engines).
 #pragma once
 
+#include "core/backlog/caller.hpp"
 #include "core/matching/matching_engines.hpp"
-#include "core/protocol/caller.hpp"
 #include "core/protocol/context.hpp"
 #include "core/protocol/matched/lane_credits.hpp"
 #include "core/protocol/matched/send_payload.hpp"

@@ -71,12 +71,12 @@ constexpr std::size_t kShort = 512;  // bytes; most messages, which shall do wit
 template <std::size_t Room>
 [[gnu::noinline]] SendResult send_in_slots(const ObservedPort& port, const Outgoing& outgoing,
                                            const SendPayload& payload, const MatchTrailer& trailer,
-                                           bool exclusive) noexcept {
+                                           Caller caller) noexcept {
   const std::size_t size = payload.size();
   std::array<std::byte, Room> content;
   payload.copy_to(content.data());
   std::memcpy(content.data() + size, &trailer, sizeof trailer);
-  return port->send(outgoing, {content.data(), size + sizeof trailer}, exclusive);
+  return port->send(outgoing, {content.data(), size + sizeof trailer}, caller);
 }
 
 }  // namespace
@@ -90,8 +90,8 @@ Status MatchedSender::send_at_once(int peer, std::uint64_t tag, const SendPayloa
   SendResult result;
   if (goes_without_packet(peer, size)) {
     result = whole <= kShort
-                 ? send_in_slots<kShort>(context_.port, outgoing, payload, trailer, caller.exclusive)
-                 : send_in_slots<kLargestInline>(context_.port, outgoing, payload, trailer, caller.exclusive);
+                 ? send_in_slots<kShort>(context_.port, outgoing, payload, trailer, caller)
+                 : send_in_slots<kLargestInline>(context_.port, outgoing, payload, trailer, caller);
   } else {
     Packet own;
     if (packet == nullptr) {
@@ -101,7 +101,7 @@ Status MatchedSender::send_at_once(int peer, std::uint64_t tag, const SendPayloa
       packet = &own;
     }
     std::memcpy(packet->data() + size, &trailer, sizeof trailer);
-    result = context_.port->send_packet(outgoing, packet->index(), whole, caller.exclusive);
+    result = context_.port->send_packet(outgoing, packet->index(), whole, caller);
     if (result == SendResult::sent) packet->release();
   }
   const Status status = to_status(result);

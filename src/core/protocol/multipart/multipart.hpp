@@ -8,7 +8,7 @@
 // Sources: send.cpp, receive.cpp.
 #pragma once
 
-#include "core/protocol/caller.hpp"
+#include "core/backlog/caller.hpp"
 #include "core/protocol/context.hpp"
 #include "core/protocol/rendezvous/rendezvous.hpp"
 #include "core/protocol/wire.hpp"

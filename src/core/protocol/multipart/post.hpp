@@ -1,8 +1,8 @@
 // Posts of multipart active messages.
 #pragma once
 
+#include "core/backlog/caller.hpp"
 #include "core/protocol/active_message/active_messages.hpp"
-#include "core/protocol/caller.hpp"
 #include "core/protocol/multipart/multipart.hpp"
 #include "core/protocol/post_context.hpp"
 

@@ -50,13 +50,13 @@ Status MultipartMessages::announce(const Outbound& outbound, const MultipartRts&
     std::array<std::byte, kStackAnnouncement> content;
     std::memcpy(content.data(), &rts, sizeof rts);
     if (rts.has_front != 0) write_front(content.data() + sizeof rts, outbound, copy);
-    result = context_.port->send(outgoing, {content.data(), size}, caller.exclusive);
+    result = context_.port->send(outgoing, {content.data(), size}, caller);
   } else {
     Packet packet = context_.pool.get_for(outbound.options.message_class);
     if (!packet) return Status::retry(Reason::no_packet);
     std::memcpy(packet.data(), &rts, sizeof rts);
     write_front(packet.data() + sizeof rts, outbound, copy);
-    result = context_.port->send_packet(outgoing, packet.index(), size, caller.exclusive);
+    result = context_.port->send_packet(outgoing, packet.index(), size, caller);
     if (result == SendResult::sent) packet.release();
   }
   has_left = result == SendResult::peer_left;

@@ -156,10 +156,10 @@ bool AccessRequests::send_signal(Request& request, Caller caller) noexcept {
                                                                       : Channel::atomic_signal);
   outgoing.to_handle = true;
   outgoing.word = detail::handle_word(options.signal, options.tag);
-  SendResult result = context_.port->send(outgoing, {}, caller.exclusive);
+  SendResult result = context_.port->send(outgoing, {}, caller);
   if (result == SendResult::no_slot && request.from_handler) {
     outgoing.traffic = TrafficClass::control;
-    result = context_.port->send(outgoing, {}, caller.exclusive);
+    result = context_.port->send(outgoing, {}, caller);
   }
   if (result == SendResult::peer_left)
     context_.counters.dropped_sends.fetch_add(1, std::memory_order_relaxed);

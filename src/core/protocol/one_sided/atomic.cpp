@@ -20,10 +20,9 @@ Status AccessMessages::send_atomic(Request& request, Caller caller, bool& has_le
                               static_cast<std::uint16_t>(context_.device),
                               static_cast<std::uint16_t>(request.from_handler ? 1 : 0),
                               0};
-  return send_to_target(request, Channel::atomic, request.options.signal, caller, has_left,
-                        [&](const Outgoing& outgoing) {
-                          return context_.port->send(outgoing, bytes_of(message), caller.exclusive);
-                        });
+  return send_to_target(
+      request, Channel::atomic, request.options.signal, caller, has_left,
+      [&](const Outgoing& outgoing) { return context_.port->send(outgoing, bytes_of(message), caller); });
 }
 
 void AccessMessages::on_atomic_ended(std::uint64_t word, const Message& arrival,

@@ -3,7 +3,7 @@
 // Sources: pieces.cpp (puts and gets), atomic.cpp (atomic operations).
 #pragma once
 
-#include "core/protocol/caller.hpp"
+#include "core/backlog/caller.hpp"
 #include "core/protocol/context.hpp"
 #include "core/protocol/one_sided/access_requests.hpp"
 #include "core/protocol/wire.hpp"

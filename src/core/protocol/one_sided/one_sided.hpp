@@ -17,7 +17,7 @@
 #pragma once
 
 #include "core/backlog/backlog.hpp"
-#include "core/protocol/caller.hpp"
+#include "core/backlog/caller.hpp"
 #include "core/protocol/context.hpp"
 #include "core/protocol/one_sided/access_requests.hpp"
 #include "core/protocol/one_sided/messages.hpp"

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/backlog/backlog.hpp"
-#include "core/protocol/caller.hpp"
+#include "core/backlog/caller.hpp"
 #include "core/protocol/context.hpp"
 #include "core/protocol/one_sided/atomic_update.hpp"
 #include "core/protocol/wire.hpp"

@@ -64,9 +64,8 @@ Status AccessMessages::send_put(Request& request, std::uint64_t size, Caller cal
   const RemoteCompletion signal = request.is_single() ? request.options.signal : RemoteCompletion{};
   return send_to_target(request, Channel::put, signal, caller, has_left, [&](const Outgoing& outgoing) {
     if (length <= sizes_.inline_limit)
-      return context_.port->send(outgoing, Bytes(message).first(length), caller.exclusive);
-    const SendResult result =
-        context_.port->send_packet(outgoing, request.packet.index(), length, caller.exclusive);
+      return context_.port->send(outgoing, Bytes(message).first(length), caller);
+    const SendResult result = context_.port->send_packet(outgoing, request.packet.index(), length, caller);
     if (result == SendResult::sent) request.packet.release();
     return result;
   });
@@ -76,7 +75,7 @@ Status AccessMessages::send_get(Request& request, std::uint64_t size, Caller cal
                                 bool& has_left) noexcept {
   const AccessPiece piece = next_piece(request, size);
   return send_to_target(request, Channel::get, {}, caller, has_left, [&](const Outgoing& outgoing) {
-    return context_.port->send(outgoing, bytes_of(piece), caller.exclusive);
+    return context_.port->send(outgoing, bytes_of(piece), caller);
   });
 }
 

@@ -148,10 +148,10 @@ Step AccessTarget::give(Answer& answer, Caller caller) noexcept {
     sent = give_data(answer.wanted, outgoing, caller);
   } else if (answer.channel == Channel::atomic_ended) {
     const AtomicEnded ended{answer.old, answer.outcome == Outcome::ok ? 0U : 1U, 0};
-    sent = context_.port->send(outgoing, bytes_of(ended), caller.exclusive);
+    sent = context_.port->send(outgoing, bytes_of(ended), caller);
   } else {
     const AccessEnded ended{answer.outcome == Outcome::ok ? 0U : 1U};
-    sent = context_.port->send(outgoing, bytes_of(ended), caller.exclusive);
+    sent = context_.port->send(outgoing, bytes_of(ended), caller);
   }
   if (sent != SendResult::sent && sent != SendResult::peer_left) return Step::idle;
   free(answer);
@@ -172,12 +172,12 @@ SendResult AccessTarget::give_data(const AccessPiece& wanted, const Outgoing& ou
   if (place == nullptr || sizeof(GetData) + wanted.length <= sizes_.inline_limit) {
     alignas(16) std::array<std::byte, kStackMessage> message;
     const std::size_t length = assemble(message.data());
-    return context_.port->send(outgoing, Bytes(message).first(length), caller.exclusive);
+    return context_.port->send(outgoing, Bytes(message).first(length), caller);
   }
   Packet packet = context_.pool.get();
   if (!packet) return SendResult::no_slot;
   const std::size_t length = assemble(packet.data());
-  const SendResult sent = context_.port->send_packet(outgoing, packet.index(), length, caller.exclusive);
+  const SendResult sent = context_.port->send_packet(outgoing, packet.index(), length, caller);
   if (sent == SendResult::sent) packet.release();
   return sent;
 }

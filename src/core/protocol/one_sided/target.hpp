@@ -4,7 +4,7 @@
 #pragma once
 
 #include "concurrent/index_pool.hpp"
-#include "core/protocol/caller.hpp"
+#include "core/backlog/caller.hpp"
 #include "core/protocol/context.hpp"
 #include "core/protocol/one_sided/one_sided_access.hpp"
 #include "core/protocol/wire.hpp"

@@ -147,7 +147,7 @@ Status VectoredAccesses::post_piece(Record& record, const Piece& piece, const Ac
   record.open.fetch_add(1, std::memory_order_relaxed);
   const Status status =
       one_sided_.post({record.operation, record.peer, piece.where, piece.data, piece.size, options}, backlog_,
-                      Caller{caller.exclusive});
+                      {caller.exclusive});
   if (!status.is_posted()) record.open.fetch_sub(1, std::memory_order_relaxed);
   return status;
 }

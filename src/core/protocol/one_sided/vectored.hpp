@@ -7,7 +7,7 @@
 
 #include "concurrent/index_pool.hpp"
 #include "core/backlog/backlog.hpp"
-#include "core/protocol/caller.hpp"
+#include "core/backlog/caller.hpp"
 #include "core/protocol/context.hpp"
 #include "core/protocol/one_sided/one_sided.hpp"
 #include "core/protocol/work_list.hpp"

@@ -71,8 +71,7 @@ bool FlowControl::grant_next(Grants& grants, Caller caller) noexcept {
     // returns.
     grants.under_way.fetch_add(static_cast<std::int64_t>(more), std::memory_order_relaxed);
     incoming.granted.store(clear.granted, std::memory_order_relaxed);
-    const SendResult sent =
-        context_.port->send(answer_to(incoming, Channel::cts), bytes_of(clear), caller.exclusive);
+    const SendResult sent = context_.port->send(answer_to(incoming, Channel::cts), bytes_of(clear), caller);
     if (sent != SendResult::sent) {
       // If the peer has left, take_out() ends the transfer.
       grants.under_way.fetch_sub(static_cast<std::int64_t>(more), std::memory_order_relaxed);

@@ -2,7 +2,7 @@
 // be outstanding.
 #pragma once
 
-#include "core/protocol/caller.hpp"
+#include "core/backlog/caller.hpp"
 #include "core/protocol/context.hpp"
 #include "core/protocol/rendezvous/counts.hpp"
 #include "core/protocol/rendezvous/incoming_transfers.hpp"

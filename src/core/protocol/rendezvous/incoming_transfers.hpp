@@ -4,7 +4,7 @@
 
 #include "concurrent/high_water.hpp"
 #include "concurrent/index_pool.hpp"
-#include "core/protocol/caller.hpp"
+#include "core/backlog/caller.hpp"
 #include "core/protocol/context.hpp"
 #include "core/protocol/rendezvous/counts.hpp"
 #include "core/protocol/rendezvous/learned_ways.hpp"

@@ -118,7 +118,7 @@ Step RendezvousReceiver::fetch_by_network(Incoming& incoming, Caller caller) noe
   landing_.fetch_add(1, std::memory_order_relaxed);
   const AccessResult result =
       context_.port->fetch(incoming.peer, {rts.address, rts.key, 0, static_cast<std::uint8_t>(rts.device)},
-                           {incoming.buffer, incoming.wanted}, token, caller.exclusive);
+                           {incoming.buffer, incoming.wanted}, token, caller);
   if (result == AccessResult::posted) return Step::finished;  // fetch_ended() continues
   landing_.fetch_sub(1, std::memory_order_relaxed);
   switch (result) {
@@ -162,7 +162,7 @@ Step RendezvousReceiver::send_answer(const Incoming& incoming, Caller caller) no
                           : state == Incoming::State::refused ? Channel::refused
                                                               : Channel::fin;
   const SendResult sent =
-      context_.port->send(answer_to(incoming, channel), bytes_of(incoming.rts.request), caller.exclusive);
+      context_.port->send(answer_to(incoming, channel), bytes_of(incoming.rts.request), caller);
   return sent == SendResult::sent || sent == SendResult::peer_left ? Step::finished : Step::idle;
 }
 

@@ -11,8 +11,8 @@
 // what needs both, and what goes to the PayloadDevice of the runtime, where there is one.
 #pragma once
 
+#include "core/backlog/caller.hpp"
 #include "core/deadline/deadlines.hpp"
-#include "core/protocol/caller.hpp"
 #include "core/protocol/context.hpp"
 #include "core/protocol/rendezvous/counts.hpp"
 #include "core/protocol/rendezvous/rendezvous_receiver.hpp"

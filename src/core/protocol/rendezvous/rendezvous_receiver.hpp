@@ -3,8 +3,8 @@
 // Sources: rendezvous_receiver.cpp (how transfers begin and end), receive.cpp (how their payload moves).
 #pragma once
 
+#include "core/backlog/caller.hpp"
 #include "core/memory/scatter.hpp"
-#include "core/protocol/caller.hpp"
 #include "core/protocol/context.hpp"
 #include "core/protocol/rendezvous/admission.hpp"
 #include "core/protocol/rendezvous/counts.hpp"

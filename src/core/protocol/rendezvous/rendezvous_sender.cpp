@@ -146,7 +146,7 @@ RendezvousSender::Start RendezvousSender::start(const Outbound& outbound, const 
                           static_cast<std::uint8_t>(outbound.channel),
                           outbound.channel == Channel::rts,
                           outbound.word};
-  result = poster.port->send(outgoing, {content, size}, caller.exclusive);
+  result = poster.port->send(outgoing, {content, size}, caller);
   if (result == SendResult::sent) return Start::started;
   // Another thread may have ended the request meanwhile because the peer has left: then it was signalled.
   return abandon(index) ? Start::refused : Start::started;

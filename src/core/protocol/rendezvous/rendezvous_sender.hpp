@@ -6,8 +6,8 @@
 
 #include "concurrent/high_water.hpp"
 #include "concurrent/index_pool.hpp"
+#include "core/backlog/caller.hpp"
 #include "core/deadline/deadlines.hpp"
-#include "core/protocol/caller.hpp"
 #include "core/protocol/context.hpp"
 #include "core/protocol/rendezvous/counts.hpp"
 #include "core/protocol/rendezvous/rendezvous_request.hpp"

@@ -121,8 +121,8 @@ Step RendezvousSender::stream(Request& request, Caller caller) noexcept {
         base::copy_bulk(to, request.data + request.sent, fragment.size);
       request.packet_size = fragment.size;
     }
-    const SendResult sent = context_.port->send_packet(
-        outgoing, request.packet.index(), request.packet_size + sizeof(DataHeader), caller.exclusive);
+    const SendResult sent = context_.port->send_packet(outgoing, request.packet.index(),
+                                                       request.packet_size + sizeof(DataHeader), caller);
     if (sent == SendResult::peer_left) return finish(Outcome::peer_failed);
     if (sent != SendResult::sent) return result;
     request.packet.release();

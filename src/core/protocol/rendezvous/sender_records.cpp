@@ -30,7 +30,7 @@ WEFT_READS_RACILY void RendezvousSender::cancel(const Context& poster, const Dea
     std::atomic_thread_fence(std::memory_order_acquire);
     if (request.state.generation() != generation) continue;
     // A refused cancel is sent again by the next call, and requests whose peer has left have ended by then.
-    static_cast<void>(poster.port->send(outgoing, bytes_of(cancel), caller.exclusive));
+    static_cast<void>(poster.port->send(outgoing, bytes_of(cancel), caller));
   }
 }
 

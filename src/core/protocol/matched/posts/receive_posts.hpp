@@ -1,8 +1,8 @@
 // Posts of receives, cancelling them, and probing for unexpected messages.
 #pragma once
 
+#include "core/backlog/caller.hpp"
 #include "core/peer/peer_failures.hpp"
-#include "core/protocol/caller.hpp"
 #include "core/protocol/matched/matched_receiver.hpp"
 #include "core/protocol/post_context.hpp"
 

@@ -1,7 +1,7 @@
 // Posts of sends.
 #pragma once
 
-#include "core/protocol/caller.hpp"
+#include "core/backlog/caller.hpp"
 #include "core/protocol/matched/matched_sender.hpp"
 #include "core/protocol/matched/send_payload.hpp"
 #include "core/protocol/multi_slot.hpp"

@@ -21,7 +21,7 @@ class QueuedPosts final : public PostRetry {
         multipart_(multipart),
         one_sided_(one_sided) {}
 
-  Status post_again(PendingPost& post, bool exclusive) noexcept override;
+  Status post_again(PendingPost& post, Caller caller) noexcept override;
   /// Ends a post that was taken out of the backlog.
   void end(PendingPost& post, Outcome outcome) noexcept;
   /// The completion object that a post signals, which may be a node of the deadlines.

@@ -1,4 +1,4 @@
-#include "core/device/queued_posts.hpp"
+#include "core/device/parts/queued_posts.hpp"
 
 #include "core/protocol/timed_posts.hpp"
 
@@ -51,8 +51,8 @@ QueuedPost queued_post(const PendingPost& post) noexcept {
 
 }  // namespace
 
-Status QueuedPosts::post_again(PendingPost& post, bool exclusive) noexcept {
-  const Caller caller{exclusive, post.from_handler, true, true};
+Status QueuedPosts::post_again(PendingPost& post, Caller by) noexcept {
+  const Caller caller{by.exclusive, post.from_handler, true, true};
   switch (post.operation) {
     case Operation::send:
       return sends_.post_again(post, caller);

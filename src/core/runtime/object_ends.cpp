@@ -1,21 +1,14 @@
-// A runtime as keeper of completion objects: handles objects that are destroyed while its operations name
-// them.
-//
-// Receives without a message are cancelled. Operations in which a peer may take part continue, signal Orphans
-// instead, and are awaited: their buffers are usually destroyed next.
+#include "core/runtime/object_ends.hpp"
+
 #include "core/completion/immediate_ends.hpp"
-#include "core/completion/object_end.hpp"
 #include "core/runtime/runtime_state.hpp"
 
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <memory>
 #include <shared_mutex>
-#include <span>
 #include <string>
 #include <thread>
-#include <vector>
 
 namespace weft::detail {
 
@@ -47,33 +40,34 @@ std::string operations_of(const core::PendingList& list, const void* object) {
 
 }  // namespace
 
-bool RuntimeState::may_name(const Completion& object) noexcept {
-  if (failures_.may_name(object)) return true;
+bool ObjectEnds::may_name(const Completion& object) noexcept {
+  if (runtime_.failures().may_name(object)) return true;
   bool found = false;
   // Most objects are not noted, and need no search through the receives.
   if (NamedCompletion::is_noted(object)) {
-    matching_engines_.for_each_used(
+    runtime_.matching_engines().for_each_used(
         [&](const core::MatchingEngine& engine) { found = found || engine.may_name(object); });
-    for (const core::Deadlines* deadlines : made_deadlines_) found = found || deadlines->may_name(object);
+    for (const core::Deadlines* deadlines : runtime_.accounts().made_deadlines())
+      found = found || deadlines->may_name(object);
   }
-  for (const OpenDevice* device : visited_) found = found || device->may_name(object);
+  for (const OpenDevice* device : runtime_.devices().visited()) found = found || device->may_name(object);
   return found;
 }
 
-void RuntimeState::forget_object(Completion& object) noexcept {
+void ObjectEnds::forget_object(Completion& object) noexcept {
   auto orphans = std::make_unique<core::Orphans>();
-  failures_.unwatch(object);
+  runtime_.failures().unwatch(object);
   std::vector<OpenDevice*> devices;
   std::vector<core::Deadlines*> deadlines;
   bool has_deadline = false;
   {
     const std::shared_lock asking(core::Keepers::all().lock().own());
-    for (OpenDevice* device : visited_)
+    for (OpenDevice* device : runtime_.devices().visited())
       if (device->may_name(object)) {
         device->visitors().enter();
         devices.push_back(device);
       }
-    deadlines = made_deadlines_;
+    deadlines = runtime_.accounts().made_deadlines();
     for (core::Deadlines* each : deadlines)
       each->pass_on(object, *orphans, [&](const core::Deadlines::Node&) {
         orphans->adopt();
@@ -84,7 +78,7 @@ void RuntimeState::forget_object(Completion& object) noexcept {
     return std::ranges::any_of(
         deadlines, [&](const core::Deadlines* each) { return each->passes_on(completion, *orphans); });
   };
-  matching_engines_.for_each_used([&](core::MatchingEngine& engine) {
+  runtime_.matching_engines().for_each_used([&](core::MatchingEngine& engine) {
     if (has_deadline || engine.may_name(object)) engine.forget_object(object, *orphans, is_passed_on);
   });
   for (OpenDevice* device : devices) device->forget_object(object, *orphans);
@@ -94,13 +88,12 @@ void RuntimeState::forget_object(Completion& object) noexcept {
 }
 
 /// Waits until the operations that continue without the object have ended, as far as waiting is allowed.
-void RuntimeState::await_orphans(const core::Orphans& orphans,
-                                 std::span<OpenDevice* const> devices) noexcept {
+void ObjectEnds::await_orphans(const core::Orphans& orphans, std::span<OpenDevice* const> devices) noexcept {
   if (orphans.ready()) return;
   // A thread inside the runtime may have read the object that it signals before that was changed.
-  quiesce();
+  runtime_.devices().quiesce();
   if (core::SignalScope::is_inside()) return;
-  const auto limit = std::chrono::duration<double>(attributes_.seconds(Attribute::drain_timeout));
+  const auto limit = std::chrono::duration<double>(runtime_.attributes().seconds(Attribute::drain_timeout));
   const auto end = std::chrono::steady_clock::now() + limit;
   for (int round = 0; !orphans.ready() && std::chrono::steady_clock::now() < end; ++round) {
     for (OpenDevice* device : devices) device->progress_for_end();
@@ -111,28 +104,24 @@ void RuntimeState::await_orphans(const core::Orphans& orphans,
   }
 }
 
-/// A device closes: from now on no thread works in it for objects that are destroyed. The device itself ends
-/// its operations in progress.
-void RuntimeState::stop_visits(OpenDevice& device) noexcept {
-  {
-    const std::lock_guard asking(core::Keepers::all().lock());
-    std::erase(visited_, &device);
-  }
-  while (device.visitors().any()) std::this_thread::yield();
-}
-
-void RuntimeState::name_orphans(std::unique_ptr<core::Orphans> orphans, const Completion& object) noexcept {
+void ObjectEnds::name_orphans(std::unique_ptr<core::Orphans> orphans, const Completion& object) noexcept {
   core::PendingList list(kNamedOperations);
   std::vector<std::string> notes;
-  describe(list, notes);
+  runtime_.describe(list, notes);
   const std::string named = operations_of(list, orphans.get());
   char address[32];
   static_cast<void>(std::snprintf(address, sizeof address, "%p", static_cast<const void*>(&object)));
-  log_.warn("completion object " + std::string(address) + " dies while " + std::to_string(orphans->left()) +
-            (orphans->left() == 1 ? " operation that names it is" : " operations that name it are") +
-            " under way" + (named.empty() ? "" : " (" + named + ")") +
-            "; they end without a signal, and until then their buffers must stay");
+  runtime_.log().warn(
+      "completion object " + std::string(address) + " dies while " + std::to_string(orphans->left()) +
+      (orphans->left() == 1 ? " operation that names it is" : " operations that name it are") + " under way" +
+      (named.empty() ? "" : " (" + named + ")") +
+      "; they end without a signal, and until then their buffers must stay");
   destroy_at_end(std::move(orphans));
+}
+
+void ObjectEnds::destroy_at_end(std::unique_ptr<Completion> completion) noexcept {
+  const std::lock_guard lock(mutex_);
+  kept_completions_.push_back(std::move(completion));
 }
 
 }  // namespace weft::detail

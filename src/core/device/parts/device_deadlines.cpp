@@ -1,4 +1,4 @@
-#include "core/device/device_deadlines.hpp"
+#include "core/device/parts/device_deadlines.hpp"
 
 #include "base/clock.hpp"
 #include "concurrent/thread_number.hpp"

@@ -1,4 +1,4 @@
-#include "core/device/device_failures.hpp"
+#include "core/device/parts/device_failures.hpp"
 
 #include "base/clock.hpp"
 #include "concurrent/thread_number.hpp"

@@ -7,7 +7,7 @@
 
 #include "concurrent/owned_try_lock.hpp"
 #include "core/deadline/deadlines.hpp"
-#include "core/device/queued_posts.hpp"
+#include "core/device/parts/queued_posts.hpp"
 #include "core/peer/peer_failures.hpp"
 #include "core/protocol/matched/posts/receive_posts.hpp"
 #include "core/protocol/one_sided/vectored.hpp"

@@ -14,7 +14,7 @@
 
 #include "concurrent/owned_try_lock.hpp"
 #include "core/deadline/deadlines.hpp"
-#include "core/device/queued_posts.hpp"
+#include "core/device/parts/queued_posts.hpp"
 #include "core/protocol/context.hpp"
 #include "core/protocol/one_sided/one_sided.hpp"
 #include "core/protocol/rendezvous/rendezvous.hpp"

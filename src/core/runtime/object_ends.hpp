@@ -1,0 +1,43 @@
+// A runtime as keeper of completion objects: handles objects that are destroyed while its operations name
+// them.
+//
+// Receives without a message are cancelled. Operations in which a peer may take part continue, signal Orphans
+// instead, and are awaited: their buffers are usually destroyed next.
+#pragma once
+
+#include "core/completion/object_end.hpp"
+#include "core/runtime/open_device.hpp"
+
+#include <weft/completion/completion.hpp>
+
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+namespace weft::detail {
+
+class RuntimeState;
+
+class ObjectEnds final : private core::OperationKeeper {
+ public:
+  explicit ObjectEnds(RuntimeState& runtime) noexcept : runtime_(runtime) {}
+
+  /// From now on objects that are destroyed are looked for in the runtime; until end().
+  void begin() { core::Keepers::all().add(*this); }
+  void end() noexcept { core::Keepers::all().remove(*this); }
+  /// Keeps a completion object until no operation may signal it any more.
+  void destroy_at_end(std::unique_ptr<Completion> completion) noexcept;
+
+ private:
+  [[nodiscard]] bool may_name(const Completion& object) noexcept override;
+  void forget_object(Completion& object) noexcept override;
+  void await_orphans(const core::Orphans& orphans, std::span<OpenDevice* const> devices) noexcept;
+  void name_orphans(std::unique_ptr<core::Orphans> orphans, const Completion& object) noexcept;
+
+  RuntimeState& runtime_;
+  std::mutex mutex_;  // guards the member below
+  std::vector<std::unique_ptr<Completion>> kept_completions_;
+};
+
+}  // namespace weft::detail
