@@ -53,12 +53,12 @@ struct OfflineMatchingEngine::State {
   }
 
   MatchRecord* take_receive(std::uint64_t id) noexcept {
-    MatchRecord* const record = engine.records().take();
+    MatchRecord* const record = engine.storage().records().take();
     if (record != nullptr) set_id(*record, id);
     return record;
   }
   MatchRecord* take_message(std::uint64_t id) noexcept {
-    MatchRecord* const record = engine.take_unexpected();
+    MatchRecord* const record = engine.storage().take_unexpected();
     if (record != nullptr) set_id(*record, id);
     return record;
   }
@@ -66,7 +66,7 @@ struct OfflineMatchingEngine::State {
   Result matched(MatchRecord* record) noexcept {
     if (record == nullptr) return {};
     const std::uint64_t id = id_of(*record);
-    engine.release(*record);
+    engine.storage().release(*record);
     return {Answer::matched, id};
   }
   Result answer_of(const Table::Result& result) noexcept {
@@ -178,7 +178,7 @@ auto OfflineMatchingEngine::arrive(std::uint64_t id, int source, std::uint64_t t
 
 bool OfflineMatchingEngine::cancel(const ReceiveHandle& handle) noexcept {
   MatchRecord* const record = state_->engine.cancel(handle);
-  if (record != nullptr) state_->engine.release(*record);
+  if (record != nullptr) state_->engine.storage().release(*record);
   return record != nullptr;
 }
 

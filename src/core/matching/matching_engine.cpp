@@ -19,20 +19,18 @@ MatchingEngine::MatchingEngine(std::uint16_t id, const MatchingLimits& limits, c
     : id_(id),
       serial_(setup.serial && setup.has_fast_path()),
       has_fast_path_(setup.has_fast_path()),
-      expectation_(expectation(serial_, false)),
+      expectation_(serial_),
       // The lock of an ordered engine's order guards the table, which then holds a key for each record.
       table_(limits.buckets, serial_ || id >= kMatchingEngines,
              id >= kMatchingEngines ? std::max(limits.records, 16 * limits.buckets) : 0),
-      records_(limits.records, serial_),
-      unexpected_(limits.records, serial_),
-      blocks_(std::min(limits.records, kMaxBlocks), serial_, RecordPool<UnexpectedBlock>::Idle::unreachable),
+      storage_(limits.records, serial_),
       observer_(setup.is_observed() ? std::make_unique<MatchObserver>(id, setup.log) : nullptr) {
   if (id < kMatchingEngines) return;
-  auto algorithm = setup.algorithm != nullptr
-                       ? std::make_unique<AlgorithmMatching>(id, setup.algorithm, records_, limits.ranks)
-                       : nullptr;
-  order_ = std::make_unique<OrderedMatching>(table_, records_, limits.ranks, serial_, std::move(algorithm),
-                                             observer_.get());
+  auto algorithm = setup.algorithm != nullptr ? std::make_unique<AlgorithmMatching>(
+                                                    id, setup.algorithm, storage_.records(), limits.ranks)
+                                              : nullptr;
+  order_ = std::make_unique<OrderedMatching>(table_, storage_.records(), limits.ranks, serial_,
+                                             std::move(algorithm), observer_.get());
 }
 
 MatchRecord* MatchingEngine::take_message(const MatchKey& key) noexcept {
@@ -50,9 +48,9 @@ void MatchingEngine::tell_unlinked(const MatchRecord& record) noexcept {
 }
 
 WEFT_READS_RACILY bool MatchingEngine::may_name(const Completion& object) const noexcept {
-  const std::uint32_t made = std::min(records_.made(), records_.limit());
+  const std::uint32_t made = std::min(storage_.records().made(), storage_.records().limit());
   for (std::uint32_t index = 0; index < made; ++index)
-    if (const MatchRecord* record = records_.find(index);
+    if (const MatchRecord* record = storage_.records().find(index);
         record != nullptr && concurrent::racy_read(record->completion) == &object &&
         (record->is_linked() || (order_ != nullptr && concurrent::racy_read(record->order) != 0)) &&
         concurrent::racy_read(record->unexpected) == nullptr)
@@ -66,7 +64,7 @@ WEFT_READS_RACILY bool MatchingEngine::may_name(const Completion& object) const 
 }
 
 MatchRecord* MatchingEngine::cancel(const ReceiveHandle& handle) noexcept {
-  MatchRecord* record = records_.find(handle.index);
+  MatchRecord* record = storage_.records().find(handle.index);
   if (record == nullptr) return nullptr;
   const auto still = [&] { return record->generation() == handle.generation && record->is_receive(); };
   return unlink(*record, still) ? record : nullptr;
@@ -75,7 +73,7 @@ MatchRecord* MatchingEngine::cancel(const ReceiveHandle& handle) noexcept {
 ScatteredReceive::Pool& MatchingEngine::scattered_receives() {
   // Used by many threads even where the engine is serial: a large message may end on another device.
   std::call_once(scattered_once_, [this] {
-    scattered_receives_ = std::make_unique<ScatteredReceive::Pool>(records_.limit(), false);
+    scattered_receives_ = std::make_unique<ScatteredReceive::Pool>(storage_.records().limit(), false);
     scattered_.store(true, std::memory_order_release);
   });
   return *scattered_receives_;
@@ -91,7 +89,7 @@ void end_unmatched(MatchingEngine& engine, MatchRecord& record, Outcome outcome,
   detail::MessageAccess::set_user_data(message, record.user_data);
   detail::MessageAccess::set_outcome(message, outcome);
   Completion* completion = record.completion;
-  engine.release(record);
+  engine.storage().release(record);
   if (ends != nullptr) return ends->signal(*completion, message);
   const SignalScope scope;
   completion->signal(message);

@@ -3,14 +3,15 @@
 
 #include "core/completion/object_end.hpp"
 #include "core/diagnosis/pending.hpp"
+#include "core/matching/engine_keys.hpp"
+#include "core/matching/match_storage.hpp"
 #include "core/matching/matching_setup.hpp"
 #include "core/matching/observation/match_observer.hpp"
 #include "core/matching/ordered_matching.hpp"
+#include "core/matching/receive_expectation.hpp"
 #include "core/matching/scattered_receive.hpp"
 #include "core/matching/table/match_record.hpp"
 #include "core/matching/table/match_table.hpp"
-#include "core/matching/table/record_pool.hpp"
-#include "core/matching/table/unexpected_message.hpp"
 
 #include <weft/attributes.hpp>
 #include <weft/options.hpp>
@@ -25,9 +26,6 @@
 namespace weft::core {
 
 class ImmediateEnds;
-
-/// Computes the key of MatchingPolicy::user.
-using KeyFunction = std::uint64_t (*)(int rank, std::uint64_t tag, const void* context) noexcept;
 
 class MatchingEngine {
  public:
@@ -62,9 +60,11 @@ class MatchingEngine {
   [[nodiscard]] Table& table() noexcept { return table_; }
   /// The order of an ordered engine, which guards its table(); nullptr for other engines.
   [[nodiscard]] OrderedMatching* order() noexcept { return order_.get(); }
-  [[nodiscard]] RecordPool<MatchRecord>& records() noexcept { return records_; }
-  [[nodiscard]] RecordPool<Unexpected>& unexpected() noexcept { return unexpected_; }
-  [[nodiscard]] RecordPool<UnexpectedBlock>& blocks() noexcept { return blocks_; }
+  [[nodiscard]] MatchStorage& storage() noexcept { return storage_; }
+  [[nodiscard]] EngineKeys& keys() noexcept { return keys_; }
+  [[nodiscard]] const EngineKeys& keys() const noexcept { return keys_; }
+  /// What posts of receives expect, and learn.
+  [[nodiscard]] ReceiveExpectation& expectation() noexcept { return expectation_; }
 
   /// The pool of scattered receives. Made at the first call, which allocates; throws weft::Error when there
   /// is no address space. Any thread.
@@ -73,50 +73,14 @@ class MatchingEngine {
   [[nodiscard]] MatchingEngineAttributes attributes() const noexcept {
     return {id_,
             serial_,
-            has_key_function(),
+            keys_.has_function(),
             order_ != nullptr ? MatchOrder::ordered : MatchOrder::unordered,
             table_.buckets(),
-            records_.limit()};
-  }
-
-  void set_key_function(KeyFunction function, const void* context) noexcept {
-    key_function_ = function;
-    key_context_ = context;
-  }
-  [[nodiscard]] bool has_key_function() const noexcept { return key_function_ != nullptr; }
-
-  /// Returns the key of a receive or send. For MatchingPolicy::user it contains what the key function makes
-  /// of rank and tag.
-  [[nodiscard]] MatchKey key(int rank, std::uint64_t tag, MatchingPolicy policy) const noexcept {
-    if (policy == MatchingPolicy::user) [[unlikely]]
-      tag = user_key(rank, tag);
-    return arrived_key(rank, tag, policy);
-  }
-  /// Returns the key of an incoming message, whose sender has computed the key of MatchingPolicy::user and
-  /// sent it as the tag.
-  [[nodiscard]] static MatchKey arrived_key(int rank, std::uint64_t tag, MatchingPolicy policy) noexcept {
-    const bool by_tag = policy != MatchingPolicy::rank_only && policy != MatchingPolicy::any;
-    const bool by_rank = policy == MatchingPolicy::rank_and_tag || policy == MatchingPolicy::rank_only;
-    return {by_tag ? tag : 0, by_rank ? static_cast<std::uint32_t>(rank) : 0,
-            static_cast<std::uint32_t>(policy)};
-  }
-  [[nodiscard]] std::uint64_t user_key(int rank, std::uint64_t tag) const noexcept {
-    return key_function_ != nullptr ? key_function_(rank, tag, key_context_) : tag;
+            storage_.records().limit()};
   }
 
   [[nodiscard]] ReceiveHandle handle(const MatchRecord& record) const noexcept {
     return {record.index(), record.generation(), id_};
-  }
-  /// Returns a record for a message, or nullptr.
-  [[nodiscard]] MatchRecord* take_unexpected() noexcept {
-    Unexpected* unexpected = unexpected_.take();
-    if (unexpected == nullptr) return nullptr;
-    MatchRecord* record = records_.take();
-    if (record == nullptr)
-      unexpected_.release(*unexpected);
-    else
-      set_unexpected(*record, *unexpected);
-    return record;
   }
   /// Table::pair() of an unordered engine, for the slow paths.
   template <class Make>
@@ -127,27 +91,9 @@ class MatchingEngine {
   }
   /// Unlinks and returns the oldest message with a key, or returns nullptr. For unordered engines.
   [[nodiscard]] MatchRecord* take_message(const MatchKey& key) noexcept;
-  /// Makes a record that of an unexpected message.
-  static void set_unexpected(MatchRecord& record, Unexpected& unexpected) noexcept {
-    record.unexpected = &unexpected;
-  }
 
   // Fast paths of receives, inlined. Locking: NoLock when the engine is serial, else TryLock.
 
-  /// Returns the record of a receive, ready to be posted; nullptr when the fast path does not apply; the
-  /// caller then falls back to take(). A part of try_post().
-  template <class Locking>
-  [[nodiscard, gnu::always_inline]] inline MatchRecord* take_receive(std::span<std::byte> buffer,
-                                                                     Completion* completion,
-                                                                     void* user_data) noexcept {
-    MatchRecord* const record = records_.try_take<Locking::kExclusive>();
-    if (record == nullptr) [[unlikely]]
-      return nullptr;
-    record->buffer = buffer;
-    record->completion = completion;
-    record->user_data = user_data;
-    return record;
-  }
   /// Posts a receive when its bucket has room for it at once, and receives were posted with its completion
   /// object, which is not null, before. Returns false, without effect, when it does not apply; the caller
   /// then falls back to pair().
@@ -159,7 +105,7 @@ class MatchingEngine {
       return false;
     return table_.try_add<Locking, MatchSide::posted>(
         key, [&]() __attribute__((always_inline)) {
-          return take_receive<Locking>(buffer, completion, user_data);
+          return storage_.take_receive<Locking>(buffer, completion, user_data);
         });
   }
   /// try_post() with options, which are read only when there is room: they may lie in memory.
@@ -171,7 +117,8 @@ class MatchingEngine {
       return false;
     return table_.try_add<Locking, MatchSide::posted>(
         key, [&]() __attribute__((always_inline)) {
-          MatchRecord* const record = take_receive<Locking>(buffer, options.completion, options.user_data);
+          MatchRecord* const record =
+              storage_.take_receive<Locking>(buffer, options.completion, options.user_data);
           if (record != nullptr && options.handle != nullptr) *options.handle = handle(*record);
           return record;
         });
@@ -192,41 +139,12 @@ class MatchingEngine {
       return false;
     const bool is_posted = order.try_post(
         key, [&]() __attribute__((always_inline)) {
-          MatchRecord* const record = take_receive<Locking>(buffer, completion, user_data);
+          MatchRecord* const record = storage_.take_receive<Locking>(buffer, completion, user_data);
           if (record != nullptr && named != nullptr) *named = handle(*record);
           return record;
         });
     order.leave<Locking>(hold);
     return is_posted;
-  }
-  /// Unlinks and returns the receive that a message with this key matches; nullptr, without effect, when the
-  /// fast path does not apply; the caller then falls back to pair().
-  template <class Locking>
-  [[nodiscard, gnu::always_inline]] inline MatchRecord* try_take_receive(const MatchKey& key,
-                                                                         Table::Finder& finder) noexcept {
-    return table_.try_take<Locking, MatchSide::unexpected>(key, finder);
-  }
-  /// try_take_receive() for several receives under one hold of their bucket: see
-  /// MatchTable::try_take_while().
-  template <class Locking, class Wants, class Take>
-  [[nodiscard, gnu::always_inline]] inline std::uint32_t try_take_receives(const MatchKey& key,
-                                                                           Table::Finder& finder,
-                                                                           const Wants& wants,
-                                                                           const Take& take) noexcept {
-    return table_.try_take_while<Locking, MatchSide::unexpected>(key, finder, wants, take);
-  }
-  /// Releases the record of a receive; handles that name it become invalid.
-  void release_receive(MatchRecord& record) noexcept { records_.release(record); }
-  /// Releases any record.
-  void release(MatchRecord& record) noexcept {
-    if (record.unexpected != nullptr) {
-      if (UnexpectedBlock* const block = record.unexpected->take_block(); block != nullptr)
-        blocks_.release(*block);
-      record.unexpected->drop_held();
-      unexpected_.release(*record.unexpected);
-      record.unexpected = nullptr;
-    }
-    records_.release(record);
   }
   /// Unlinks and returns the receive that the handle names, unless it has matched a message; the record then
   /// belongs to the caller.
@@ -246,9 +164,9 @@ class MatchingEngine {
   /// only its own.
   template <class Which, class Each>
   void unlink_where(const Which& which, const Each& each) noexcept {
-    const std::uint32_t made = records_.made();
+    const std::uint32_t made = storage_.records().made();
     for (std::uint32_t index = 0; index < made; ++index) {
-      MatchRecord* record = records_.find(index);
+      MatchRecord* record = storage_.records().find(index);
       if (record == nullptr) continue;  // another thread is making it
       if (unlink(*record, [&] { return which(*record); })) each(*record);
     }
@@ -269,26 +187,6 @@ class MatchingEngine {
   /// Receives of MatchingPolicy::user stay, because only the key function determines whether messages of this
   /// rank to itself match them.
   void end_all_but(int own) noexcept;
-
-  /// Returns true when the engine is serial exactly if `serial`, and expects_unexpected() is false. Any
-  /// thread.
-  [[nodiscard]] bool expects_receives(bool serial) const noexcept {
-    return expectation_.load(std::memory_order_relaxed) == expectation(serial, false);
-  }
-  /// Returns true when the messages of the last receives were all unexpected, so that the next one's probably
-  /// is, too. Any thread; a guess.
-  [[nodiscard]] bool expects_unexpected() const noexcept {
-    return expectation_.load(std::memory_order_relaxed) == expectation(serial_, true);
-  }
-  /// Records whether the message of a receive that left the fast path was unexpected. Written only when that
-  /// changes the count.
-  void learn_unexpected(bool was_there) noexcept {
-    const std::uint32_t before = unexpected_in_row_.load(std::memory_order_relaxed);
-    const std::uint32_t after = !was_there ? 0 : before < kExpected ? before + 1 : before;
-    if (after == before) return;
-    unexpected_in_row_.store(static_cast<std::uint8_t>(after), std::memory_order_relaxed);
-    expectation_.store(expectation(serial_, after == kExpected), std::memory_order_relaxed);
-  }
 
   /// Returns true when waiting operations end as soon as any rank has failed. Any thread.
   [[nodiscard]] bool needs_all_ranks() const noexcept {
@@ -314,25 +212,15 @@ class MatchingEngine {
   template <class Make>
   [[nodiscard]] Table::Result pair_observed(MatchSide side, const MatchKey& key, Make& make) noexcept;
 
-  static constexpr std::uint32_t kMaxBlocks = 65536;  // further payloads wait in packets
-  static constexpr std::uint32_t kExpected = 4;  // messages in a row; fewer may be the beginning of a window
-  static constexpr std::uint8_t expectation(bool serial, bool arrived) noexcept {
-    return static_cast<std::uint8_t>((serial ? 2 : 0) + (arrived ? 1 : 0));
-  }
-
   const std::uint16_t id_;
   const bool serial_;
   const bool has_fast_path_;
-  std::atomic<std::uint8_t> unexpected_in_row_{0};  // unexpected messages in a row
-  std::atomic<std::uint8_t> expectation_;  // the value that a post of a receive checks, in one comparison
+  ReceiveExpectation expectation_;
   std::atomic<int> device_{-1};
   std::atomic<bool> needs_all_ranks_{false};
-  KeyFunction key_function_ = nullptr;
-  const void* key_context_ = nullptr;
+  EngineKeys keys_;
   Table table_;
-  RecordPool<MatchRecord> records_;
-  RecordPool<Unexpected> unexpected_;
-  RecordPool<UnexpectedBlock> blocks_;
+  MatchStorage storage_;
   const std::unique_ptr<MatchObserver> observer_;
   std::unique_ptr<OrderedMatching> order_;
   std::once_flag scattered_once_;

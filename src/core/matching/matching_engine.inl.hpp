@@ -60,7 +60,7 @@ void MatchingEngine::end_peers(const IsGone& is_gone, bool any_failed) noexcept 
     if (record.is_receive())
       end_unmatched(*this, record, Outcome::peer_failed);
     else
-      release(record);
+      storage_.release(record);
   });
 }
 

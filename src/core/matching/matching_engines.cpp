@@ -73,23 +73,24 @@ MatchingEngine& MatchingEngines::open(std::uint32_t id, MatchOrder order, Matchi
     // Records that wait for a transfer may still belong to the old engine.
     if (old != nullptr) replaced_.emplace_back(old);
   }
-  engine->set_key_function(function, context);
+  engine->keys().set_function(function, context);
   open_[id] = true;
   return *engine;
 }
 
 void MatchingEngines::move_all(MatchingEngine& from, MatchingEngine& to) {
   const auto copy_of = [&](MatchRecord& record) -> MatchRecord* {
-    MatchRecord* copy = record.unexpected != nullptr ? to.take_unexpected() : to.records().take();
+    MatchRecord* copy =
+        record.unexpected != nullptr ? to.storage().take_unexpected() : to.storage().records().take();
     if (copy == nullptr) return nullptr;
     copy->buffer = record.buffer;
     copy->completion = record.completion;
     copy->user_data = record.user_data;
     if (record.unexpected == nullptr) return copy;
     const bool has_block = record.unexpected->storage() == UnexpectedPayload::Storage::beside;
-    UnexpectedBlock* const block = has_block ? to.blocks().take() : nullptr;
+    UnexpectedBlock* const block = has_block ? to.storage().blocks().take() : nullptr;
     if (has_block && block == nullptr) {
-      to.release(*copy);
+      to.storage().release(*copy);
       return nullptr;
     }
     copy->unexpected->take_over(record.unexpected->content(), block);
@@ -98,7 +99,7 @@ void MatchingEngines::move_all(MatchingEngine& from, MatchingEngine& to) {
   if (from.order() != nullptr) {
     to.order()->take_over(*from.order(), [&](MatchRecord& record) {
       MatchRecord* copy = copy_of(record);
-      from.release(record);
+      from.storage().release(record);
       return copy;
     });
     return;
@@ -106,7 +107,7 @@ void MatchingEngines::move_all(MatchingEngine& from, MatchingEngine& to) {
   from.table().clear([&](MatchRecord& record, MatchSide side) {
     const auto moved = to.pair(side, record.key(), [&] { return copy_of(record); });
     static_cast<void>(moved);
-    from.release(record);
+    from.storage().release(record);
   });
 }
 

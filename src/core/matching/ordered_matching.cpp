@@ -14,25 +14,24 @@ auto OrderedMatching::enter() noexcept -> Hold {
 }
 
 /// Returns the last held message whose number is not beyond `number`, or nullptr.
-MatchRecord* OrderedMatching::last_held_until(const ArrivalSequence& stream, std::uint32_t number) noexcept {
+MatchRecord* ArrivalSequence::last_held_until(std::uint32_t number) const noexcept {
   // Compared by distance, because numbers wrap round.
-  const std::uint32_t ahead = number - stream.expected;
-  MatchRecord* before = stream.held.last();
-  while (before != nullptr && static_cast<std::uint32_t>(before->order) - stream.expected > ahead)
+  const std::uint32_t ahead = number - expected;
+  MatchRecord* before = held.last();
+  while (before != nullptr && static_cast<std::uint32_t>(before->order) - expected > ahead)
     before = before->previous;
   return before;
 }
 
-bool OrderedMatching::holds(const ArrivalSequence& stream, std::uint32_t number) noexcept {
-  const MatchRecord* last = last_held_until(stream, number);
+bool ArrivalSequence::holds(std::uint32_t number) const noexcept {
+  const MatchRecord* last = last_held_until(number);
   return last != nullptr && last->order == number;
 }
 
-void OrderedMatching::keep_held(ArrivalSequence& stream, std::uint32_t number, const MatchKey& key,
-                                MatchRecord& message) noexcept {
+void ArrivalSequence::hold(std::uint32_t number, const MatchKey& key, MatchRecord& message) noexcept {
   message.set_key(key);
   message.order = number;
-  stream.held.insert_behind(last_held_until(stream, number), message);
+  held.insert_behind(last_held_until(number), message);
 }
 
 MatchRecord* OrderedMatching::match_held(ArrivalSequence& stream) noexcept {

@@ -37,6 +37,13 @@ using detail::SendSequence;
 struct ArrivalSequence {
   std::uint32_t expected = 0;  // number of the next message
   RecordList held;             // messages with later numbers, by number
+
+  [[nodiscard]] bool holds(std::uint32_t number) const noexcept;
+  /// Holds a message until those before it have come.
+  void hold(std::uint32_t number, const MatchKey& key, MatchRecord& message) noexcept;
+
+ private:
+  [[nodiscard]] MatchRecord* last_held_until(std::uint32_t number) const noexcept;
 };
 
 class OrderedMatching {
@@ -228,9 +235,6 @@ class OrderedMatching {
   [[nodiscard]] bool is_observed() const noexcept { return algorithm_ != nullptr || observer_ != nullptr; }
   /// Matches held messages with their receives, as far as it is their turn. Returns those, as Arrival::due.
   [[nodiscard]] MatchRecord* match_held(ArrivalSequence& stream) noexcept;
-  [[nodiscard]] static bool holds(const ArrivalSequence& stream, std::uint32_t number) noexcept;
-  static void keep_held(ArrivalSequence& stream, std::uint32_t number, const MatchKey& key,
-                        MatchRecord& message) noexcept;
   // In the place of a policy, of which ordered engines have one only: reports show the rank and no tag.
   static constexpr auto kMasked = static_cast<std::uint32_t>(MatchingPolicy::rank_only);
   [[nodiscard]] static bool fits(const MatchKey& wanted, std::uint64_t tag_mask,
@@ -238,8 +242,6 @@ class OrderedMatching {
     return (wanted.source == message.source || wanted.source == static_cast<std::uint32_t>(any_source)) &&
            (((wanted.tag ^ message.tag) & tag_mask) == 0 || wanted.tag == any_tag);
   }
-  [[nodiscard]] static MatchRecord* last_held_until(const ArrivalSequence& stream,
-                                                    std::uint32_t number) noexcept;
   [[nodiscard]] MatchRecord* find_message(const MatchKey& wanted, std::uint64_t tag_mask,
                                           std::uint32_t* depth = nullptr) noexcept;
   [[nodiscard]] MatchRecord* take_receive_among_wildcards(const MatchKey& key,

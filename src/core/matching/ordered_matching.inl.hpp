@@ -59,7 +59,7 @@ auto OrderedMatching::arrive(int peer, std::uint8_t device, std::uint32_t number
   ArrivalSequence& stream = arrivals(peer, device);
   const MatchKey key{tag, static_cast<std::uint32_t>(peer), 0};
   const std::uint32_t ahead = number - stream.expected;
-  if (ahead >> 31 != 0 || holds(stream, number)) {
+  if (ahead >> 31 != 0 || stream.holds(number)) {
     result.answer = Arrival::Answer::rejected;
   } else if (ahead == 0) {
     const auto [answer, record] = match(key, make);
@@ -70,7 +70,7 @@ auto OrderedMatching::arrive(int peer, std::uint8_t device, std::uint32_t number
       result.due = match_held(stream);
     }
   } else if (MatchRecord* record = make(); record != nullptr) {
-    keep_held(stream, number, key, *record);
+    stream.hold(number, key, *record);
     result.answer = Arrival::Answer::kept;
     result.due = match_held(stream);
   }

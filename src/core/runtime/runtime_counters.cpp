@@ -26,8 +26,8 @@ RuntimeCounters RuntimeState::all_counters() noexcept {
   result.dropped_sends = counters_.dropped_sends.load(std::memory_order_relaxed);
   result.refused_accesses = counters_.refused_accesses.load(std::memory_order_relaxed);
   matching_engines_.for_each([&](core::MatchingEngine& engine) {
-    result.unexpected_highest += engine.unexpected().made();
-    result.records_highest += engine.records().made();
+    result.unexpected_highest += engine.storage().unexpected().made();
+    result.records_highest += engine.storage().records().made();
     result.long_searches += engine.table().long_searches();
   });
   return result;

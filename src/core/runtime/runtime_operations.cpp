@@ -10,7 +10,7 @@ void RuntimeState::describe(core::PendingList& list, std::vector<std::string>& n
   matching_engines_.for_each_made([&](core::MatchingEngine& engine) {
     if (!engine.is_serial())
       engine.describe(list);
-    else if (engine.records().made() != 0)
+    else if (engine.storage().records().made() != 0)
       notes.push_back("engine " + std::to_string(engine.id()) +
                       " is serial: only its own thread may look at what waits there, so it is not shown");
   });

@@ -112,7 +112,7 @@ RuntimeState::~RuntimeState() {
       if (is_receive)
         core::end_unmatched(engine, record, Outcome::cancelled);
       else
-        engine.release(record);
+        engine.storage().release(record);
     });
   });
   if (messages != 0)
@@ -157,7 +157,7 @@ void RuntimeState::close_matching_engine(std::uint32_t id) noexcept {
       else if (device != nullptr)
         device->drop_unreceived(engine, record);
       else
-        engine.release(record);
+        engine.storage().release(record);
     });
     matching_engines_.close(id);
   });

@@ -173,6 +173,12 @@ class MatchTable {
     std::uint32_t state = 0;
     std::uint32_t overflow = 0;  // the bucket that continues this one; in a free bucket: the next free one
     Slot slots[kSlots];
+
+    /// A hint, read without the lock, that is acted upon only under it; the annotation tells ThreadSanitizer
+    /// so.
+    [[nodiscard]] __attribute__((no_sanitize("thread"))) bool may_be_used() const noexcept {
+      return *const_cast<const volatile std::uint32_t*>(&state) != 0;
+    }
   };
   // The representation of an empty bucket is all zeros, which fresh memory has already.
   static constexpr bool kZeroIsEmpty = std::is_same_v<Atomic<std::uint32_t>, std::atomic<std::uint32_t>>;
@@ -186,6 +192,7 @@ class MatchTable {
     [[nodiscard]] Side side() const noexcept {
       return (bucket->state >> number & kUnexpected) != 0 ? Side::unexpected : Side::posted;
     }
+    [[nodiscard]] bool holds(const MatchKey& key) const noexcept;
   };
 
   [[nodiscard, gnu::always_inline]] Bucket& home_of(std::uint64_t tag, std::uint64_t part) const noexcept {
@@ -204,16 +211,10 @@ class MatchTable {
     serial_ ? detail::NoLock::release(lock) : detail::TryLock::release(lock);
   }
   [[nodiscard]] Hold enter_waiting(Atomic<std::uint32_t>& lock) noexcept;
-  /// A hint, read without the lock, that is acted upon only under it; the annotation tells ThreadSanitizer
-  /// so.
-  __attribute__((no_sanitize("thread"))) static bool may_be_used(const Bucket& bucket) noexcept {
-    return *const_cast<const volatile std::uint32_t*>(&bucket.state) != 0;
-  }
 
   [[nodiscard]] std::uint32_t compared(const Bucket& home, const MatchKey& key) const noexcept;
   template <class Make>
   Result pair_in(Bucket& home, Side side, const MatchKey& key, Make& make) noexcept;
-  [[nodiscard]] static bool holds(const Place& place, const MatchKey& key) noexcept;
   template <Side kSide>
   [[nodiscard]] static bool holds_first(const Bucket& home, const MatchKey& key) noexcept;
   [[nodiscard]] Place find(Bucket& home, MatchKey key) const noexcept;

@@ -46,7 +46,7 @@ template <class Make>
   Place place{&home, 0};
   Link* oldest = nullptr;  // of the same side
   if (home.state != 0) {
-    if (holds(place, key)) [[likely]] {
+    if (place.holds(key)) [[likely]] {
       if (place.side() != side) return {Answer::matched, take_oldest(home, place)};
       oldest = place.slot().oldest;
     } else if (place = find(home, key); place.bucket != nullptr) {
@@ -68,10 +68,10 @@ template <class Make>
 }
 
 template <class Record, template <class> class Atomic, class Threads>
-[[gnu::always_inline]] inline bool MatchTable<Record, Atomic, Threads>::holds(const Place& place,
-                                                                              const MatchKey& key) noexcept {
-  return place.slot().tag == key.tag && place.occupied() &&
-         place.slot().oldest->origin_.load(std::memory_order_relaxed) == key.origin();
+[[gnu::always_inline]] inline bool MatchTable<Record, Atomic, Threads>::Place::holds(
+    const MatchKey& key) const noexcept {
+  return slot().tag == key.tag && occupied() &&
+         slot().oldest->origin_.load(std::memory_order_relaxed) == key.origin();
 }
 
 template <class Record, template <class> class Atomic, class Threads>
@@ -79,7 +79,7 @@ template <class Record, template <class> class Atomic, class Threads>
     -> Place {
   for (Bucket* bucket = &home;; bucket = &spare_[bucket->overflow]) {
     for (std::uint32_t number = 0; number < kSlots; ++number)
-      if (holds({bucket, number}, key)) return {bucket, number};
+      if (const Place place{bucket, number}; place.holds(key)) return place;
     if ((bucket->state & kContinued) == 0) return {nullptr, 0};
     if (bucket == &home)
       long_searches_.store(long_searches_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);

@@ -87,7 +87,7 @@ template <class Visit>
 void MatchTable<Record, Atomic, Threads>::for_each(Visit&& visit) noexcept {
   for (std::size_t index = 0; index < buckets(); ++index) {
     Bucket& home = home_[index];
-    if (!may_be_used(home)) continue;
+    if (!home.may_be_used()) continue;
     const Hold hold = enter_waiting(home.lock);
     for (Bucket* bucket = &home;; bucket = &spare_[bucket->overflow]) {
       for (std::uint32_t number = 0; number < kSlots; ++number) {

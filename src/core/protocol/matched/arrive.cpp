@@ -24,7 +24,7 @@ MatchedArrivals::Match MatchedArrivals::on_send_slow(std::uint64_t tag, Message&
   MatchingEngine& engine = *engines_.find(trailer.engine);
   if (trailer.engine >= kMatchingEngines)
     return ordered_.on_send(engine, tag, arrival, trailer, sink) ? Match::nothing : Match::refused;
-  const MatchKey key = MatchingEngine::arrived_key(peer, tag, policy_of(trailer));
+  const MatchKey key = EngineKeys::arrived(peer, tag, policy_of(trailer));
   CreditLedger& ledger = returns_.ledger(class_of(trailer));
   bool may_keep = true;
   const auto [answer, record] = engine.pair(Table::Side::unexpected, key, [&]() -> MatchRecord* {
@@ -68,21 +68,21 @@ bool MatchedArrivals::on_send_rts(std::uint64_t tag, const Message& arrival, net
     return true;
   }
   MatchingEngine& engine = *engines_.find(trailer.engine);
-  Unexpected* const stored = engine.unexpected().take();
+  Unexpected* const stored = engine.storage().unexpected().take();
   if (stored == nullptr) return false;
   stored->describe(arrival.peer(), tag, rts.size, trailer.device, nullptr);
   stored->announce(rts);
   if (engine.order() != nullptr) return ordered_.on_send_rts(engine, trailer, *stored, sink);
-  const auto [answer, record] = engine.pair(
-      Table::Side::unexpected, MatchingEngine::arrived_key(arrival.peer(), tag, policy_of(trailer)),
-      [&]() -> MatchRecord* {
-        MatchRecord* kept = engine.records().take();
-        if (kept != nullptr) MatchingEngine::set_unexpected(*kept, *stored);
-        return kept;
-      });
+  const auto [answer, record] =
+      engine.pair(Table::Side::unexpected, EngineKeys::arrived(arrival.peer(), tag, policy_of(trailer)),
+                  [&]() -> MatchRecord* {
+                    MatchRecord* kept = engine.storage().records().take();
+                    if (kept != nullptr) MatchStorage::set_unexpected(*kept, *stored);
+                    return kept;
+                  });
   if (answer == Table::Answer::kept) return true;
   if (answer != Table::Answer::matched) {
-    engine.unexpected().release(*stored);
+    engine.storage().unexpected().release(*stored);
     return false;
   }
   record->unexpected = stored;

@@ -52,15 +52,15 @@ template <class Locking, class Batch>
   };
   const auto match = [&](MatchRecord& receive) {
     fill_counted(receive, {payload, size});
-    engine.records().release<Locking::kExclusive>(receive, free_records);
+    engine.storage().records().release<Locking::kExclusive>(receive, free_records);
     batch.fetch_ahead();
     batch.advance();
     ++count;
   };
   static_cast<void>(batch.peek_alike(found_tag, payload));
   match(first);
-  static_cast<void>(engine.try_take_receives<Locking>({tag, static_cast<std::uint32_t>(batch.peer()), 0},
-                                                      finder, is_next, match));
+  static_cast<void>(engine.table().try_take_while<Locking, MatchSide::unexpected>(
+      {tag, static_cast<std::uint32_t>(batch.peer()), 0}, finder, is_next, match));
   completion->signal_count(count);
 }
 
@@ -124,7 +124,7 @@ std::uint32_t MatchedArrivals::match(Batch& all, std::size_t most, std::uint32_t
   const auto peer = static_cast<std::uint32_t>(batch.peer());
   const std::size_t size = batch.size() - sizeof(MatchTrailer);
   Table::Finder finder(engine.table(), MatchKey{0, peer, 0}.origin(), 0);
-  std::uint32_t* const free_records = engine.records().own_magazine<Locking::kExclusive>();
+  std::uint32_t* const free_records = engine.storage().records().own_magazine<Locking::kExclusive>();
   std::uint64_t tag = 0;
   const std::byte* payload = nullptr;
   const std::uint32_t device = context_.device;
@@ -136,7 +136,8 @@ std::uint32_t MatchedArrivals::match(Batch& all, std::size_t most, std::uint32_t
     if (found != trailer || backlog.over_limit()) [[unlikely]]
       break;
     // When a handler has opened the engine meanwhile, this old one is empty from then on.
-    MatchRecord* const record = engine.try_take_receive<Locking>({tag, peer, 0}, finder);
+    MatchRecord* const record =
+        engine.table().try_take<Locking, MatchSide::unexpected>({tag, peer, 0}, finder);
     if (record == nullptr) [[unlikely]]
       break;
     if (record->completion->counts_only()) {
@@ -144,7 +145,7 @@ std::uint32_t MatchedArrivals::match(Batch& all, std::size_t most, std::uint32_t
       continue;
     }
     complete_receive(*record, message, tag, {payload, size},
-                     [&] { engine.records().release<Locking::kExclusive>(*record, free_records); });
+                     [&] { engine.storage().records().release<Locking::kExclusive>(*record, free_records); });
     if (!detail::MessageAccess::is_receive(message, static_cast<int>(peer), device)) [[unlikely]] {
       message = Message();
       detail::MessageAccess::set_receive(message, static_cast<int>(peer), device);
@@ -178,10 +179,10 @@ template <class Locking>
   const int peer = arrival.peer();
   const MatchKey key{tag, static_cast<std::uint32_t>(peer), 0};
   Table::Finder finder(engine.table(), key.origin(), tag);
-  MatchRecord* const record = engine.try_take_receive<Locking>(key, finder);
+  MatchRecord* const record = engine.table().try_take<Locking, MatchSide::unexpected>(key, finder);
   if (record == nullptr) return false;
   const Bytes payload = arrival.bytes().first(arrival.size() - sizeof(MatchTrailer));
-  const auto release = [&] { engine.records().release<Locking::kExclusive>(*record); };
+  const auto release = [&] { engine.storage().records().release<Locking::kExclusive>(*record); };
   if (Completion* const completion = record->completion; completion->counts_only()) {
     fill_counted(*record, payload, &arrival);
     release();

@@ -63,7 +63,7 @@ template <class Release>
                                                     Message& message, std::uint64_t tag, Bytes payload,
                                                     Message* arrival = nullptr) noexcept {
   complete_receive(
-      record, message, tag, payload, [&] { engine.release_receive(record); }, arrival);
+      record, message, tag, payload, [&] { engine.storage().release_receive(record); }, arrival);
 }
 
 }  // namespace weft::core

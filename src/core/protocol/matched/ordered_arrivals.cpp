@@ -64,8 +64,8 @@ bool OrderedArrivals::on_send_rts(MatchingEngine& engine, const MatchTrailer& tr
   const int peer = stored.peer;
   const Arrival result =
       engine.order()->arrive(peer, trailer.device, trailer.order, stored.tag, [&]() -> MatchRecord* {
-        MatchRecord* kept = engine.records().take();
-        if (kept != nullptr) MatchingEngine::set_unexpected(*kept, stored);
+        MatchRecord* kept = engine.storage().records().take();
+        if (kept != nullptr) MatchStorage::set_unexpected(*kept, stored);
         return kept;
       });
   switch (result.answer) {
@@ -76,10 +76,10 @@ bool OrderedArrivals::on_send_rts(MatchingEngine& engine, const MatchTrailer& tr
     case Arrival::Answer::kept:
       break;
     case Arrival::Answer::later:
-      engine.unexpected().release(stored);
+      engine.storage().unexpected().release(stored);
       return false;
     case Arrival::Answer::rejected:
-      engine.unexpected().release(stored);
+      engine.storage().unexpected().release(stored);
       sink.reject(peer, "RTS to an ordered engine with a number that was used before", trailer.order);
       return true;
   }

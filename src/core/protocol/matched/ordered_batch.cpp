@@ -40,7 +40,7 @@ constexpr std::uint32_t kKeptTogether = 8;      // messages that take their cred
   };
   const auto match = [&](MatchRecord& receive) {
     fill_counted(receive, {payload, size});
-    engine.release_receive(receive);
+    engine.storage().release_receive(receive);
     batch.fetch_ahead();
     batch.advance();
     ++count;

@@ -16,7 +16,7 @@ constexpr std::uint32_t kPrefetched = 8;     // messages whose receives are fetc
 
 template <class Batch>
 [[gnu::noinline]] std::uint32_t prefetch_receives(MatchingEngine& engine, const Batch& batch) noexcept {
-  if (engine.records().made() < kManyRecords) return 16 * kPrefetched;
+  if (engine.storage().records().made() < kManyRecords) return 16 * kPrefetched;
   MatchKey key{0, static_cast<std::uint32_t>(batch.peer()), 0};
   std::array<MatchKey, kPrefetched> keys;
   std::array<const MatchRecord*, kPrefetched> records;

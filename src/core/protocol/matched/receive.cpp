@@ -18,7 +18,7 @@ namespace {
 /// Returns a record for a receive, or nullptr.
 MatchRecord* take_posted(MatchingEngine& engine, std::span<std::byte> buffer,
                          const ReceiveOptions& options) noexcept {
-  MatchRecord* posted = engine.records().take();
+  MatchRecord* posted = engine.storage().records().take();
   if (posted == nullptr) return nullptr;
   posted->buffer = buffer;
   posted->completion = options.completion;
@@ -32,7 +32,7 @@ MatchRecord* take_posted(MatchingEngine& engine, std::span<std::byte> buffer,
 
 Status MatchedReceiver::attempt(MatchingEngine& engine, int source, std::uint64_t tag,
                                 std::span<std::byte> buffer, const ReceiveOptions& options) noexcept {
-  const MatchKey key = engine.key(source, tag, options.policy);
+  const MatchKey key = engine.keys().of(source, tag, options.policy);
   // Retries while another thread holds the bucket: the caller cannot change that, and a receive that it does
   // not post again hangs the sender.
   for (concurrent::Backoff backoff;; backoff.wait()) {
@@ -98,10 +98,10 @@ bool MatchedReceiver::try_receive_unexpected(MatchingEngine& engine, std::uint64
   const std::uint8_t device = note.sender_device;
   CreditLedger& ledger = *note.ledger;
   if (UnexpectedBlock* const block = note.take_block(); block != nullptr)
-    engine.blocks().release<Locking::kExclusive>(*block);
-  engine.unexpected().release<Locking::kExclusive>(note);
+    engine.storage().blocks().release<Locking::kExclusive>(*block);
+  engine.storage().unexpected().release<Locking::kExclusive>(note);
   record->unexpected = nullptr;
-  engine.records().release<Locking::kExclusive>(*record);
+  engine.storage().records().release<Locking::kExclusive>(*record);
   if (const std::uint32_t credits = ledger.consume_waiting(peer, device); credits != 0) [[unlikely]]
     returns_.return_batch(ledger, peer, device, credits, {.exclusive = false});
   if (completion->counts_only()) {
@@ -145,7 +145,7 @@ Status MatchedReceiver::receive_probed(MatchingEngine& engine, MatchRecord& reco
   const std::uint32_t credits = ledger.consume_waiting(arrived.peer, arrived.sender_device);
   if (credits != 0)
     returns_.return_batch(ledger, arrived.peer, arrived.sender_device, credits, {.exclusive = false});
-  engine.release(record);
+  engine.storage().release(record);
   if (options.may_complete_now && (options.arrived != nullptr || size == arrived_length)) {
     if (options.arrived != nullptr) *options.arrived = std::move(message);
     return Status::done();
@@ -168,7 +168,7 @@ void MatchedReceiver::drop_probed(MatchingEngine& engine, MatchRecord& record) n
   CreditLedger& ledger = *arrived.ledger;
   const std::uint32_t count = ledger.consume_waiting(arrived.peer, arrived.sender_device);
   if (count != 0) ledger.keep(arrived.peer, arrived.sender_device, count);
-  engine.release(record);
+  engine.storage().release(record);
 }
 
 void MatchedReceiver::forget_announced(int peer, const Cancel& cancel) noexcept {
@@ -185,7 +185,7 @@ void MatchedReceiver::forget_announced(int peer, const Cancel& cancel) noexcept 
   rendezvous_.receiver().forget_queued(peer, cancel, [&] {
     bool is_found = false;
     engine->unlink_where(is_meant, [&](MatchRecord& record) {
-      engine->release(record);
+      engine->storage().release(record);
       is_found = true;
     });
     return is_found;
@@ -209,7 +209,7 @@ bool MatchedReceiver::try_fetch(MatchRecord& record) noexcept {
     claim.parts = scattered->parts_from(rts.address);
   }
   if (!rendezvous_.fetch_payload(claim)) return false;
-  record.engine->release(record);
+  record.engine->storage().release(record);
   return true;
 }
 

@@ -17,7 +17,7 @@ constexpr std::uint32_t kTogether = 8;  // messages that take their credits at o
 [[gnu::noinline]] MatchRecord* store_unexpected(MatchingEngine& engine, CreditLedger& ledger,
                                                 std::uint64_t tag, Message& arrival,
                                                 const MatchTrailer& trailer) noexcept {
-  MatchRecord* record = engine.take_unexpected();
+  MatchRecord* record = engine.storage().take_unexpected();
   if (record == nullptr) {
     ledger.forget(arrival.peer(), trailer.device);
     return nullptr;
@@ -28,7 +28,7 @@ constexpr std::uint32_t kTogether = 8;  // messages that take their credits at o
   UnexpectedBlock* block = nullptr;
   if (size <= UnexpectedPayload::kInside)
     std::memcpy(arrived.set_inside(), arrival.data(), size);
-  else if (size <= UnexpectedBlock::kBytes && (block = engine.blocks().take()) != nullptr)
+  else if (size <= UnexpectedBlock::kBytes && (block = engine.storage().blocks().take()) != nullptr)
     base::copy_bulk(arrived.set_beside(*block), arrival.data(), size);
   else
     arrived.hold([&] { return arrival.take(); });

@@ -36,15 +36,15 @@ template <bool kSerial, class Batch>
   MatchingEngine& engine = sends.engine;
   constexpr bool kInSlot = std::is_same_v<Batch, detail::SlotBatch>;
   const bool needs_block = !kInSlot && sends.size > UnexpectedPayload::kInside;
-  Unexpected* const stored = engine.unexpected().try_take<kSerial>();
+  Unexpected* const stored = engine.storage().unexpected().try_take<kSerial>();
   if (stored == nullptr) [[unlikely]]
     return nullptr;
-  MatchRecord* const record = engine.records().try_take<kSerial>();
+  MatchRecord* const record = engine.storage().records().try_take<kSerial>();
   UnexpectedBlock* block = nullptr;
-  if (record != nullptr && needs_block) block = engine.blocks().try_take<kSerial>();
+  if (record != nullptr && needs_block) block = engine.storage().blocks().try_take<kSerial>();
   if (record == nullptr || (needs_block && block == nullptr)) [[unlikely]] {
-    if (record != nullptr) engine.records().put_back<kSerial>();
-    engine.unexpected().put_back<kSerial>();
+    if (record != nullptr) engine.storage().records().put_back<kSerial>();
+    engine.storage().unexpected().put_back<kSerial>();
     return nullptr;
   }
   stored->describe(sends.peer, tag, sends.size, sends.device, &sends.ledger);
@@ -54,7 +54,7 @@ template <bool kSerial, class Batch>
     std::memcpy(stored->set_inside(), payload, sends.size);
   else
     base::copy_bulk(stored->set_beside(*block), payload, sends.size);
-  MatchingEngine::set_unexpected(*record, *stored);
+  MatchStorage::set_unexpected(*record, *stored);
   return record;
 }
 

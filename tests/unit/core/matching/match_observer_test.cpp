@@ -161,14 +161,15 @@ TEST(MatchEventLog, tells_what_happened_in_order) {
     const auto post = [&](int source, std::uint64_t tag, std::uint64_t mask) {
       const auto hold = order.enter();
       const auto result = order.post(
-          core::OrderedMatching::key_of(source, tag, mask), [&] { return engine.records().take(); }, mask);
+          core::OrderedMatching::key_of(source, tag, mask), [&] { return engine.storage().records().take(); },
+          mask);
       order.leave(hold);
       return result.record;
     };
     core::MatchRecord* const first = post(2, 0x1f, ~std::uint64_t{0});
     post(any_source, 3, 0xff);
     EXPECT_NE(engine.cancel(engine.handle(*first)), nullptr);
-    static_cast<void>(order.arrive(2, 0, 0, 9, [&] { return engine.take_unexpected(); }));
+    static_cast<void>(order.arrive(2, 0, 0, 9, [&] { return engine.storage().take_unexpected(); }));
     EXPECT_NE(order.take_message({9, 2, 0}), nullptr);
     EXPECT_TRUE(log.write());
   }
@@ -189,15 +190,17 @@ TEST(MatchCounters, know_what_waited_when_the_engine_was_opened) {
   const core::MatchKey key{5, 1, 0};
   core::MatchingEngine* engine = engines.find(3);
   static_cast<void>(
-      engine->pair(core::MatchSide::unexpected, key, [&] { return engine->take_unexpected(); }));
+      engine->pair(core::MatchSide::unexpected, key, [&] { return engine->storage().take_unexpected(); }));
   engine = &engines.open(3, MatchOrder::unordered, {.counters = true}, nullptr, nullptr);
   EXPECT_EQ(engine->counters().arrivals.count, 1U);
-  const auto received = engine->pair(core::MatchSide::posted, key, [&] { return engine->records().take(); });
+  const auto received =
+      engine->pair(core::MatchSide::posted, key, [&] { return engine->storage().records().take(); });
   ASSERT_EQ(received.answer, core::MatchingEngine::Table::Answer::matched);
   EXPECT_EQ(engine->counters().posts.waiting, 1U);
-  static_cast<void>(engine->pair(core::MatchSide::posted, key, [&] { return engine->records().take(); }));
+  static_cast<void>(
+      engine->pair(core::MatchSide::posted, key, [&] { return engine->storage().records().take(); }));
   EXPECT_EQ(engine->counters().posts.waiting, 1U) << "nothing waits any more";
-  engine->release(*received.record);
+  engine->storage().release(*received.record);
 }
 
 TEST(MatchingAlgorithm, serves_one_engine) {

@@ -12,29 +12,29 @@ class Expectation : public testing::TestWithParam<bool> {
 };
 
 TEST_P(Expectation, receives_come_first_to_begin_with_and_by_endpoints_of_the_engines_kind) {
-  EXPECT_TRUE(engine_.expects_receives(GetParam()));
-  EXPECT_FALSE(engine_.expects_receives(!GetParam()));
-  EXPECT_FALSE(engine_.expects_unexpected());
+  EXPECT_TRUE(engine_.expectation().expects_receives(GetParam()));
+  EXPECT_FALSE(engine_.expectation().expects_receives(!GetParam()));
+  EXPECT_FALSE(engine_.expectation().expects_unexpected());
 }
 
 TEST_P(Expectation, messages_come_first_when_several_in_a_row_did) {
   for (int message = 0; message < 3; ++message) {
-    engine_.learn_unexpected(true);
-    EXPECT_TRUE(engine_.expects_receives(GetParam())) << "may be the beginning of a window";
-    EXPECT_FALSE(engine_.expects_unexpected());
+    engine_.expectation().learn_unexpected(true);
+    EXPECT_TRUE(engine_.expectation().expects_receives(GetParam())) << "may be the beginning of a window";
+    EXPECT_FALSE(engine_.expectation().expects_unexpected());
   }
   for (int message = 0; message < 300; ++message) {
-    engine_.learn_unexpected(true);
-    EXPECT_TRUE(engine_.expects_unexpected());
-    EXPECT_FALSE(engine_.expects_receives(GetParam()));
+    engine_.expectation().learn_unexpected(true);
+    EXPECT_TRUE(engine_.expectation().expects_unexpected());
+    EXPECT_FALSE(engine_.expectation().expects_receives(GetParam()));
   }
 }
 
 TEST_P(Expectation, one_receive_that_came_first_ends_the_row) {
-  for (int message = 0; message < 10; ++message) engine_.learn_unexpected(true);
-  engine_.learn_unexpected(false);
-  EXPECT_FALSE(engine_.expects_unexpected());
-  EXPECT_TRUE(engine_.expects_receives(GetParam()));
+  for (int message = 0; message < 10; ++message) engine_.expectation().learn_unexpected(true);
+  engine_.expectation().learn_unexpected(false);
+  EXPECT_FALSE(engine_.expectation().expects_unexpected());
+  EXPECT_TRUE(engine_.expectation().expects_receives(GetParam()));
   EXPECT_EQ(engine_.is_serial(), GetParam());
 }
 

@@ -28,7 +28,7 @@ class NoCompletion final : public Completion {
 class Numbers : public testing::Test {
  protected:
   OrderedMatching::Arrival arrive(std::uint32_t number) {
-    return engine.order()->arrive(1, 0, number, 5, [&] { return engine.take_unexpected(); });
+    return engine.order()->arrive(1, 0, number, 5, [&] { return engine.storage().take_unexpected(); });
   }
   using Answer = OrderedMatching::Arrival::Answer;
   MatchingEngine engine{static_cast<std::uint16_t>(kEngine), kLimits, true};
@@ -54,7 +54,7 @@ TEST_F(Numbers, wrap_round) {
   for (int message = 0; message < 4; ++message) {
     MatchRecord* record = engine.order()->take_message({5, 1, 0});
     ASSERT_NE(record, nullptr);
-    engine.release(*record);
+    engine.storage().release(*record);
   }
   EXPECT_EQ(engine.order()->arrivals(1, 0).expected, 2U);
 }

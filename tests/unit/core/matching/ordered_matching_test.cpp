@@ -130,7 +130,7 @@ class Engine {
   void arrive(const Sent& message, std::vector<Match>& matches) {
     const auto arrival =
         order().arrive(message.peer, message.device, message.number, message.tag, [&]() -> MatchRecord* {
-          MatchRecord* record = engine_->take_unexpected();
+          MatchRecord* record = engine_->storage().take_unexpected();
           record->unexpected->length = static_cast<std::size_t>(message.id);
           return record;
         });
@@ -138,12 +138,12 @@ class Engine {
     EXPECT_NE(arrival.answer, OrderedMatching::Arrival::Answer::rejected);
     if (arrival.answer == OrderedMatching::Arrival::Answer::matched) {
       matches.emplace_back(receive_of(*arrival.record), message.id);
-      engine_->release(*arrival.record);
+      engine_->storage().release(*arrival.record);
     }
     for (MatchRecord* due = arrival.due; due != nullptr;) {
       MatchRecord* const next = due->next;
       matches.emplace_back(receive_of(*due), message_of(*due));
-      engine_->release(*due);
+      engine_->storage().release(*due);
       due = next;
     }
   }
@@ -152,7 +152,7 @@ class Engine {
     EXPECT_NE(hold, nullptr);
     ReceiveHandle handle;
     const auto make = [&] {
-      MatchRecord* posted = engine_->records().take();
+      MatchRecord* posted = engine_->storage().records().take();
       posted->completion = &completion_;
       posted->user_data = reinterpret_cast<void*>(static_cast<std::intptr_t>(post.id));
       handle = engine_->handle(*posted);
@@ -179,7 +179,7 @@ class Engine {
     MatchRecord* record = engine_->cancel(handles_[id]);
     if (record == nullptr) return false;
     EXPECT_EQ(receive_of(*record), id);
-    engine_->release(*record);
+    engine_->storage().release(*record);
     return true;
   }
   /// Everything moves to an engine of the other kind. Handles end.
@@ -194,7 +194,7 @@ class Engine {
     std::size_t count = 0;
     engine_->unlink_all([&](MatchRecord& record) {
       ++count;
-      engine_->release(record);
+      engine_->storage().release(record);
     });
     return count;
   }
@@ -213,7 +213,7 @@ class Engine {
   static int message_of(const MatchRecord& record) { return static_cast<int>(record.unexpected->length); }
   int take(MatchRecord& record) {
     const int id = message_of(record);
-    engine_->release(record);
+    engine_->storage().release(record);
     return id;
   }
 

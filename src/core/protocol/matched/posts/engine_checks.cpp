@@ -14,7 +14,7 @@ MatchingEngine& check_engine(MatchingEngines& engines, std::uint32_t id, Matchin
   if (engine == nullptr) [[unlikely]]
     throw Error(std::string(operation) + ": matching engine " + std::to_string(id) +
                 " is out of range: 0 to " + std::to_string(kEngineIds - 1));
-  if (policy == MatchingPolicy::user && !engine->has_key_function()) [[unlikely]]
+  if (policy == MatchingPolicy::user && !engine->keys().has_function()) [[unlikely]]
     throw Error(std::string(operation) + ": matching engine " + std::to_string(id) +
                 " was not opened with a make_key, which MatchingPolicy::user needs");
   return *engine;

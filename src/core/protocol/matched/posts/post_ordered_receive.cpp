@@ -29,7 +29,7 @@ bool ReceivePosts::try_post_ordered(std::uint64_t engine_and_source, std::uint64
   if (engine == nullptr || source >= engines.fast_path_sources() ||
       engine->order()->queued_receives().load(std::memory_order_relaxed) != 0) [[unlikely]]
     return false;
-  if (!engine->expects_receives(Locking::kExclusive)) [[unlikely]]
+  if (!engine->expectation().expects_receives(Locking::kExclusive)) [[unlikely]]
     return try_post_ordered_slow<Locking>(engine_and_source, tag, data, size, completion, user_data...);
   return engine->try_post_in_order<Locking>({tag, source, 0}, {data, size}, completion, user_data...);
 }
@@ -44,12 +44,12 @@ template <class Locking, class... UserData>
   const auto source = static_cast<std::uint32_t>(engine_and_source);
   void* given = nullptr;
   ((given = user_data), ...);
-  if (engine.expects_unexpected() && (engine_and_source & detail::kMayCompleteNow) == 0 &&
+  if (engine.expectation().expects_unexpected() && (engine_and_source & detail::kMayCompleteNow) == 0 &&
       receiver_.try_receive_unexpected<Locking>(engine, tag, source, {data, size}, completion, given))
       [[likely]]
     return true;
   const bool is_posted = engine.try_post_in_order<Locking>({tag, source, 0}, {data, size}, completion, given);
-  if (is_posted) engine.learn_unexpected(false);
+  if (is_posted) engine.expectation().learn_unexpected(false);
   return is_posted;
 }
 template bool ReceivePosts::try_post_ordered<TryLock>(std::uint64_t, std::uint64_t, std::byte*, std::size_t,

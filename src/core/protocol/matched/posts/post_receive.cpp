@@ -36,7 +36,7 @@ bool ReceivePosts::try_post(std::uint64_t engine_and_source, std::uint64_t tag, 
   const auto source = static_cast<std::uint32_t>(engine_and_source);
   if (engine == nullptr || source >= engines.fast_path_sources()) [[unlikely]]
     return false;
-  if (!engine->expects_receives(Locking::kExclusive)) [[unlikely]]
+  if (!engine->expectation().expects_receives(Locking::kExclusive)) [[unlikely]]
     return try_post_slow<Locking>(engine_and_source, tag, data, size, completion, user_data...);
   return engine->try_post<Locking>({tag, source, 0}, {data, size}, completion, user_data...);
 }
@@ -53,7 +53,7 @@ template <class Locking, class... UserData>
   if (engine.is_serial() != Locking::kExclusive)
     return try_post<Other>(engine_and_source, tag, data, size, completion, user_data...);
   const auto source = static_cast<std::uint32_t>(engine_and_source);
-  if (engine.expects_unexpected() && (engine_and_source & detail::kMayCompleteNow) == 0) {
+  if (engine.expectation().expects_unexpected() && (engine_and_source & detail::kMayCompleteNow) == 0) {
     void* given = nullptr;
     ((given = user_data), ...);
     if (receiver_.try_receive_unexpected<Locking>(engine, tag, source, {data, size}, completion, given))
@@ -61,7 +61,7 @@ template <class Locking, class... UserData>
       return true;
   }
   const bool is_posted = engine.try_post<Locking>({tag, source, 0}, {data, size}, completion, user_data...);
-  if (is_posted) engine.learn_unexpected(false);
+  if (is_posted) engine.expectation().learn_unexpected(false);
   return is_posted;
 }
 template bool ReceivePosts::try_post<TryLock>(std::uint64_t, std::uint64_t, std::byte*, std::size_t,
@@ -152,7 +152,7 @@ bool ReceivePosts::try_receive_unexpected(MatchingEngine& engine, int source, st
                                                                         options.completion, options.user_data)
                              : receiver_.try_receive_unexpected<TryLock>(
                                    engine, tag, rank, buffer, options.completion, options.user_data);
-  engine.learn_unexpected(was_there);
+  engine.expectation().learn_unexpected(was_there);
   return was_there;
 }
 

@@ -99,7 +99,7 @@ Status SendPosts::post_unordered(int peer, std::uint64_t tag, const SendPayload&
   if (options.timeout.count() != 0) [[unlikely]]
     return post_within(peer, tag, payload, packet, options, caller);
   if (options.policy == MatchingPolicy::user) [[unlikely]]
-    tag = engine.user_key(posts_.context.rank, tag);
+    tag = engine.keys().of_user(posts_.context.rank, tag);
   return submit(
       posts_,
       {Operation::send, peer, tag, payload.size(), posts_.backlog.waits_for_room(peer, options.message_class),

@@ -26,7 +26,8 @@ bool ReceivePosts::probe(int source, std::uint64_t tag, const ReceiveOptions& op
   check_tag_mask(options, "probe");
   check_source(source, options.policy, posts_.context, "probe");
   MatchingEngine& engine = check_engine(engines_, options.engine, options.policy, "probe");
-  return engine.table().visit_oldest(Table::Side::unexpected, engine.key(source, tag, options.policy), tell);
+  return engine.table().visit_oldest(Table::Side::unexpected, engine.keys().of(source, tag, options.policy),
+                                     tell);
 }
 
 std::pair<MatchingEngine*, MatchRecord*> ReceivePosts::matched_probe(int source, std::uint64_t tag,
@@ -39,7 +40,7 @@ std::pair<MatchingEngine*, MatchRecord*> ReceivePosts::matched_probe(int source,
   check_tag_mask(options, "matched_probe");
   check_source(source, options.policy, posts_.context, "matched_probe");
   MatchingEngine& engine = check_engine(engines_, options.engine, options.policy, "matched_probe");
-  return {&engine, engine.take_message(engine.key(source, tag, options.policy))};
+  return {&engine, engine.take_message(engine.keys().of(source, tag, options.policy))};
 }
 
 }  // namespace weft::core
