@@ -41,7 +41,7 @@ std::uint64_t MatchingResource<kIsSerial>::User::round(bool verify) {
   for (std::uint64_t i = 0; i < kOperations; ++i) {
     for (;;) {
       const auto posted = engine_.table().pair(core::MatchSide::posted, key(i), [&]() -> core::MatchRecord* {
-        core::MatchRecord* record = engine_.records().take();
+        core::MatchRecord* record = engine_.storage().records().take();
         if (record != nullptr) record->user_data = this;
         return record;
       });
@@ -55,7 +55,7 @@ std::uint64_t MatchingResource<kIsSerial>::User::round(bool verify) {
       if (met.answer != Table::Answer::matched) continue;
       if (verify) [[unlikely]]
         wrong += met.record->user_data != this || met.record->key().tag != key(i).tag;
-      engine_.records().release(*met.record);
+      engine_.storage().records().release(*met.record);
       break;
     }
   }
