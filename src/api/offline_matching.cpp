@@ -46,7 +46,7 @@ struct OfflineMatchingEngine::State {
   void check_source(int source, const char* call, bool may_be_any) const {
     if (source >= 0 && source < ranks) [[likely]]
       return;
-    if (source == any_source && may_be_any && engine.is_ordered()) return;
+    if (source == any_source && may_be_any && engine.attributes().order == MatchOrder::ordered) return;
     throw Error(std::string("OfflineMatchingEngine: ") + call + ": source " + std::to_string(source) +
                 " is not a rank (0 to " + std::to_string(ranks - 1) + ")" +
                 (source == any_source && may_be_any ? "; any_source needs an ordered engine" : ""));

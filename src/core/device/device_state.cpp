@@ -2,6 +2,7 @@
 
 #include "base/clock.hpp"
 #include "concurrent/thread_number.hpp"
+#include "core/completion/object_end.hpp"
 #include "core/device/forked_port.hpp"
 #include "core/device/waiting.hpp"
 #include "core/protocol/traced_port.hpp"
@@ -94,6 +95,22 @@ void DeviceState::quiesce() noexcept {
   port_->quiesce();
   // Large messages are delivered by work(), outside of any lane.
   protocols().working.await_exit(concurrent::thread_number());
+}
+
+// Sends what was accepted, for a thread that waits for other ranks and not for this device: see
+// core/runtime/runtime_carry.cpp.
+bool DeviceState::carry() noexcept {
+  const auto posts_again = [this] {
+    return endpoints_.is_shared() && (protocols().has_refused_work() || NodeRefusals::any());
+  };
+  if (core::SignalScope::is_inside()) return false;  // in a handler: the call up the stack goes on with them
+  if (posts_again()) {
+    const core::SignalScope scope(protocols().ends);
+    protocols().work({.exclusive = false});
+    if (NodeRefusals::any()) static_cast<void>(protocols().refused_nodes.retry(false));
+  }
+  if (auto* const port = dynamic_cast<network::HoldsUnsent*>(port_.get())) port->carry();
+  return posts_again();
 }
 
 void DeviceState::progress_for_end() noexcept {

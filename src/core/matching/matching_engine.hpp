@@ -49,7 +49,6 @@ class MatchingEngine {
     return serial_ == (setup.serial && setup.has_fast_path()) && algorithm() == setup.algorithm &&
            (observer_ != nullptr) == setup.is_observed();
   }
-  [[nodiscard]] bool is_ordered() const noexcept { return order_ != nullptr; }
   [[nodiscard]] std::shared_ptr<MatchingAlgorithm> algorithm() const noexcept {
     return order_ != nullptr ? order_->algorithm() : nullptr;
   }
