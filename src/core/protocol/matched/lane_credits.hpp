@@ -4,7 +4,7 @@
 
 #include "core/backlog/caller.hpp"
 #include "core/matching/credits.hpp"
-#include "core/protocol/context.hpp"
+#include "network/network.hpp"
 
 #include <weft/detail/device_path.hpp>
 #include <weft/options.hpp>
@@ -16,8 +16,8 @@ namespace weft::core {
 
 class LaneCredits {
  public:
-  LaneCredits(const Context& context, detail::DevicePath& path, SendCredits& credits) noexcept
-      : context_(context), path_(path), credits_(credits), taken_before_(credits.taken()) {}
+  LaneCredits(detail::DevicePath& path, SendCredits& credits) noexcept
+      : path_(path), credits_(credits), taken_before_(credits.taken()) {}
   /// Gives up the credits that the lanes have not used.
   ~LaneCredits();
   LaneCredits(const LaneCredits&) = delete;
@@ -51,7 +51,6 @@ class LaneCredits {
   template <class Visit>
   void for_each_lane(const Visit& visit) const noexcept;
 
-  const Context& context_;
   detail::DevicePath& path_;
   SendCredits& credits_;
   const std::uint64_t taken_before_;  // by earlier devices of this index

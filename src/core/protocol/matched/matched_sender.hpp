@@ -22,7 +22,7 @@ class MatchedSender {
  public:
   MatchedSender(const Context& context, detail::DevicePath& path, MatchingEngines& engines,
                 SendCredits& credits, Rendezvous& large_messages) noexcept
-      : context_(context), engines_(engines), rendezvous_(large_messages), credits_(context, path, credits) {}
+      : context_(context), engines_(engines), rendezvous_(large_messages), credits_(path, credits) {}
 
   /// One attempt to send, with checked arguments. `packet`, unless null, holds the payload already, and is
   /// taken over unless the status is retry. `may_complete_now` false: the completion object is signalled in
