@@ -31,6 +31,11 @@ constinit thread_local Poller poller;
 constinit thread_local Poller object_poller;
 constinit thread_local std::uint32_t polls_of_progress = 0;  // poller.polls() at the last look
 
+/// Out of line, so that a poll that finds no work prepares nothing for it.
+[[gnu::noinline]] std::size_t work(DeviceState& device, bool exclusive) noexcept {
+  return device.protocols().work({exclusive});
+}
+
 }  // namespace
 
 constinit thread_local std::uint32_t empty_polls_left = kEmptyPollsPerLook;
@@ -49,17 +54,16 @@ void give_way_to_progress() noexcept {
 }
 
 [[gnu::always_inline]] inline std::size_t DeviceState::progress_once(bool exclusive) noexcept {
-  DeviceProtocols& protocols = this->protocols();
-  if (core::SignalScope::is_inside() && core::SignalScope::is_inside(protocols.ends)) [[unlikely]]
+  if (core::SignalScope::is_inside() && core::SignalScope::is_inside(protocols().ends)) [[unlikely]]
     return 0;
-  const core::SignalScope scope(protocols.ends);
+  const core::SignalScope scope(protocols().ends);
   std::size_t count = port_->poll(arrivals_, kMessagesPerCall, exclusive);
-  if (protocols.has_work()) [[unlikely]]
-    count += protocols.work({exclusive});
-  if (protocols.awaits_peers() || failures_.any()) [[unlikely]]
+  if (protocols().has_work()) [[unlikely]]
+    count += work(*this, exclusive);
+  if (protocols().awaits_peers() || failures_.any()) [[unlikely]]
     check_deadlines_and_peers(exclusive);
   if (NodeRefusals::any() && scope.is_outermost()) [[unlikely]]
-    count += protocols.refused_nodes.retry(exclusive);
+    count += protocols().refused_nodes.retry(exclusive);
   return count;
 }
 
