@@ -24,7 +24,8 @@ namespace weft::core {
   detail::MessageAccess::set_view(message, operation, peer, tag, bytes.data(), bytes.size(), nullptr, 0);
   detail::MessageAccess::set_device(message, device);
   detail::MessageAccess::set_user_data(message, user_data);
-  detail::MessageAccess::set_outcome(message, outcome);
+  if (outcome != Outcome::ok) [[unlikely]]
+    detail::MessageAccess::set_outcome(message, outcome);
   ends.signal(completion, message);
   return Status::posted();
 }

@@ -11,16 +11,25 @@
 
 namespace weft::core {
 
+/// The part of signal_completion() for a peer that has left or failed.
+[[gnu::cold, gnu::noinline]] inline Status signal_lost(const Context& context, Operation operation, int peer,
+                                                       std::uint64_t tag, Bytes bytes, Completion& completion,
+                                                       void* user_data) noexcept {
+  if (operation == Operation::send || operation == Operation::active_message_sent)
+    context.counters.dropped_sends.fetch_add(1, std::memory_order_relaxed);
+  return signal_end(context.ends, operation, peer, tag, bytes, completion, user_data, Outcome::peer_failed,
+                    context.device);
+}
+
 /// Signals a completion object that a post has ended which has not checked whether the peer has left, because
 /// lanes and windows do not tell. Returns posted.
 [[gnu::always_inline]] inline Status signal_completion(const Context& context, Operation operation, int peer,
                                                        std::uint64_t tag, Bytes bytes, Completion& completion,
                                                        void* user_data) noexcept {
-  const bool lost = context.port->has_left(peer);
-  const bool is_message = operation == Operation::send || operation == Operation::active_message_sent;
-  if (lost && is_message) context.counters.dropped_sends.fetch_add(1, std::memory_order_relaxed);
-  return signal_end(context.ends, operation, peer, tag, bytes, completion, user_data,
-                    lost ? Outcome::peer_failed : Outcome::ok, context.device);
+  if (context.port->has_left(peer)) [[unlikely]]
+    return signal_lost(context, operation, peer, tag, bytes, completion, user_data);
+  return signal_end(context.ends, operation, peer, tag, bytes, completion, user_data, Outcome::ok,
+                    context.device);
 }
 
 }  // namespace weft::core

@@ -42,6 +42,11 @@ ShmPort::~ShmPort() {
   sends_.close();
 }
 
+bool ShmPort::has_left_slow(int peer) noexcept {
+  const Peer* const found = shared_.peers->contact(peer);
+  return found != nullptr ? found->has_left() : shared_.peers->departed(peer);
+}
+
 bool ShmPort::reclaim(int peer, bool exclusive) noexcept {
   const Peer* const known = shared_.peers->known(peer);
   // Nothing was ever sent to a peer without a contact, and none will be once it has departed.
