@@ -78,7 +78,9 @@ class WEFT_API BasicCompletionQueue final : public Completion {
  private:
   using Ring = detail::EntryRing<>;
   bool push_alone(const Message& message) noexcept;
+  [[gnu::noinline]] void signal_external(Message& message) noexcept;
   [[gnu::noinline]] void signal_slow(Message& message) noexcept;
+  [[gnu::noinline]] void signal_batch_slow(Arrivals& arrivals) noexcept;
   void push(Message& message, bool alone) noexcept;
   [[gnu::noinline]] void push_slow(Message& message, bool alone) noexcept;
   [[gnu::noinline]] bool pop_slow(Message& message) noexcept;
@@ -89,19 +91,25 @@ class WEFT_API BasicCompletionQueue final : public Completion {
     // A thread that is alone now was also alone when front() read the ring.
     if (!front.is_full || !is_free || !consumers_.enter_alone()) [[unlikely]]
       return pop_slow(message);
-    ring->pop_alone(front, message);
-    if (message.size() > detail::QueueEntry::kWithHandle) [[unlikely]]
-      popped_long(message);
+    if (detail::QueueEntry::Short item{message}; front.entry->is_short())
+      ring->pop_alone(front, item);
+    else
+      pop_long(*ring, message);
     consumers_.leave_alone();
     if (stopped_.load(std::memory_order_relaxed)) [[unlikely]]
       resume_if_drained();
     return true;
   }
+  /// pop_alone() for an entry that is not short.
+  [[gnu::noinline]] void pop_long(Ring& ring, Message& message) noexcept;
   bool pop_from(Ring* ring, Message& message) noexcept;
   [[nodiscard, gnu::always_inline]] bool fits(const Message& message) const noexcept {
-    return detail::QueueEntry::fits(message) &&
-           (message.size() <= detail::QueueEntry::kWithHandle ||
-            detail::MessageAccess::handle(message) == handle_of_long_.load(std::memory_order_relaxed));
+    return detail::MessageAccess::is_plain_arrival(message) &&
+           (message.size() <= detail::QueueEntry::kWithHandle || fits_long(message));
+  }
+  [[nodiscard]] bool fits_long(const Message& message) const noexcept {
+    return message.size() <= kEntryPayload &&
+           detail::MessageAccess::handle(message) == handle_of_long_.load(std::memory_order_relaxed);
   }
   [[nodiscard]] bool is_apart(const Message& message) noexcept;
   void popped_long(Message& message) noexcept {

@@ -82,12 +82,12 @@ inline void copy_some_words(std::byte* to, const std::byte* from, std::size_t si
 /// copy_behind() for a size that is not a constant.
 inline void copy_some_behind(std::byte* to, std::uint64_t word, const std::byte* from,
                              std::size_t size) noexcept {
+  if (size == 8) return store_words(to, word, word_at(from));
   if (size < 8) {
     std::memcpy(to, &word, sizeof word);
     return copy_some_words(to + 8, from, size);
   }
   store_words(to, word, word_at(from));
-  if (size == 8) return;
   if (size <= 16) return copy_word<std::uint64_t>(to + size, from + size - 8);
   if (size > 32) {
     store_words(to + 16, word_at(from + 8), word_at(from + 16));

@@ -18,10 +18,12 @@ namespace weft::detail {
 struct alignas(64) QueueEntry {
   std::atomic<std::uint32_t> sequence;
   std::uint32_t tag;   // of an in-place payload
-  std::uint64_t kind;  // the kind of the message; above it the size of an in-place payload
+  std::uint64_t kind;  // the kind of the message; above it the size of an in-place payload, or kExternal...
   alignas(16) std::byte place[kEntryPayload];
 
   static constexpr std::size_t kWithHandle = kEntryPayload - sizeof(std::uint32_t);
+  static constexpr std::uint64_t kExternal = 0xfe;
+  static constexpr std::uint64_t kExternalWithHandle = 0xff;
 
   struct External {
     const std::byte* data;
@@ -33,6 +35,10 @@ struct alignas(64) QueueEntry {
   };
   static_assert(sizeof(External) <= kEntryPayload);
 
+  /// A message to which an entry is_short() is loaded.
+  struct Short {
+    Message& message;
+  };
   /// A message that is stored as an External, independent of its size.
   struct Apart {
     Message& message;
@@ -40,7 +46,10 @@ struct alignas(64) QueueEntry {
 
   void store(Message& message) noexcept;
   void store(Apart& apart) noexcept { store_external(apart.message); }
-  void load(Message& message) noexcept;
+  void load(Message& message) noexcept { is_short() ? load_short(message) : load_long(message); }
+  [[gnu::always_inline]] void load(Short& item) noexcept { load_short(item.message); }
+  /// Returns true when the payload lies in the entry, and the handle behind it.
+  [[nodiscard]] bool is_short() const noexcept { return kind >> MessageAccess::kKindBits <= kWithHandle; }
   /// Returns true when store() copies the message's payload into the entry, as store_in_place() does.
   [[nodiscard]] static bool fits(const Message& message) noexcept {
     return MessageAccess::is_plain_arrival(message) && message.size() <= kEntryPayload;
@@ -48,8 +57,9 @@ struct alignas(64) QueueEntry {
   void store_in_place(const Message& message) noexcept;
 
  private:
+  void load_short(Message& message) noexcept;
   WEFT_API void store_external(Message& message) noexcept;
-  WEFT_API void load_external(Message& message) noexcept;
+  WEFT_API void load_long(Message& message) noexcept;
 };
 static_assert(sizeof(QueueEntry) == 64);
 
@@ -69,17 +79,13 @@ inline void QueueEntry::store(Message& message) noexcept {
     store_external(message);
 }
 
-inline void QueueEntry::load(Message& message) noexcept {
+[[gnu::always_inline]] inline void QueueEntry::load_short(Message& message) noexcept {
   const std::uint64_t stored = kind;
+  const std::size_t size = stored >> MessageAccess::kKindBits;
   MessageAccess::set_kind(message, stored & MessageAccess::kKind);
-  if (MessageAccess::holding(message) == MessageAccess::Holding::in_place) [[likely]] {
-    const std::size_t size = stored >> MessageAccess::kKindBits;
-    std::uint32_t handle = 0;
-    std::memcpy(&handle, place + kWithHandle, sizeof handle);
-    copy_small(MessageAccess::set_arrived_in_place(message, tag, size, handle), place, size);
-    return;
-  }
-  load_external(message);
+  std::uint32_t handle = 0;
+  std::memcpy(&handle, place + kWithHandle, sizeof handle);
+  copy_small(MessageAccess::set_arrived_in_place(message, tag, size, handle), place, size);
 }
 
 /// Bounded first-in-first-out ring. The sequence number of each entry is `position` when the entry is empty,

@@ -26,13 +26,13 @@ struct MessageAccess {
   /// Makes the message that of a receive that ended with ok; set_received() must follow.
   static void set_receive(Message& message, int peer, std::uint32_t device) noexcept {
     message.kind_ = kind_of(peer, Operation::receive, device);
+    message.lender_ = nullptr;
   }
   static void set_received(Message& message, std::uint64_t tag, const std::byte* data, std::size_t size,
                            std::size_t length, void* user_data) noexcept {
     message.tag_ = tag;
     message.data_ = data;
     message.size_ = size;
-    message.lender_ = nullptr;
     message.cookie_ = length;
     message.user_data_ = user_data;
   }
@@ -76,9 +76,10 @@ struct MessageAccess {
     return message.kind_ & ~Message::kHolding;
   }
   static constexpr std::uint64_t kOwner = std::uint64_t{2} << Message::kHoldingShift;
+  /// The kind of a message that is_plain_arrival(), with its payload in place.
   static std::uint64_t kind_in_place(const Message& message) noexcept {
-    return (message.kind_ & ~Message::kHolding) | static_cast<std::uint64_t>(Holding::in_place)
-                                                      << Message::kHoldingShift;
+    static_assert(static_cast<int>(Holding::view) == 0);
+    return message.kind_ | static_cast<std::uint64_t>(Holding::in_place) << Message::kHoldingShift;
   }
   static void set_kind(Message& message, std::uint64_t kind) noexcept { message.kind_ = kind; }
   /// Returns true when the message is still as set_receive() made it, so that no completion object has
@@ -131,6 +132,10 @@ struct MessageAccess {
     if (outcome_of(message.kind_) == Outcome::peer_failed) [[unlikely]]
       message.kind_ |= Message::kUnread;
   }
+  /// The bits of an outcome in the kind of a message.
+  [[nodiscard]] static constexpr std::uint64_t kind_of(Outcome outcome) noexcept {
+    return static_cast<std::uint64_t>(outcome) << Message::kOutcomeShift;
+  }
   /// The message's outcome need not be read: it belongs to nobody any more, or says nothing new.
   static void excuse_outcome(Message& message) noexcept { message.kind_ &= ~Message::kUnread; }
   /// The outcome, for code that passes the message on; it stays unread.
@@ -150,8 +155,14 @@ struct MessageAccess {
                            void* user_data, PayloadOwner* owner, std::uint64_t cookie,
                            std::uint32_t handle) noexcept {
     set_received(message, tag, data, size, cookie, user_data);
+    message.lender_ = nullptr;
     message.owner_ = owner;
     message.handle_ = handle;
+  }
+  /// Splits the tag into what it is, in its lower half, and the handle.
+  static void split_tag(Message& message) noexcept {
+    message.handle_ = static_cast<std::uint32_t>(message.tag_ >> 32);
+    message.tag_ = static_cast<std::uint32_t>(message.tag_);
   }
   /// Makes the message an arrival whose payload lies inside it. Returns the place to write the payload to;
   /// after set_kind().
@@ -189,9 +200,10 @@ struct MessageAccess {
   /// The kind of a view with outcome ok.
   [[nodiscard]] static std::uint64_t kind_of(int peer, Operation operation, std::uint32_t device) noexcept {
     static_assert(static_cast<int>(Outcome::ok) == 0 && static_cast<int>(Holding::view) == 0);
+    // The device by its 8 bits: so the compiler knows that such a message has no end.
     return static_cast<std::uint32_t>(peer) |
            static_cast<std::uint64_t>(operation) << Message::kOperationShift |
-           std::uint64_t{device} << Message::kDeviceShift;
+           std::uint64_t{static_cast<std::uint8_t>(device)} << Message::kDeviceShift;
   }
 };
 

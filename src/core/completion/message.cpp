@@ -2,6 +2,7 @@
 #include "base/memory/bulk_copy.hpp"
 
 #include <weft/completion/completion.hpp>
+#include <weft/detail/copy.hpp>
 #include <weft/detail/message_access.hpp>
 
 #include <algorithm>
@@ -68,8 +69,11 @@ Payload Message::release() noexcept {
 }
 
 Message Message::take() noexcept {
-  if (is_owner()) return std::move(*this);
-  Message kept;
+  Message kept;  // the only object that is returned, so that it is made where the caller wants it
+  if (is_owner()) {
+    kept.move_from(*this);
+    return kept;
+  }
   MessageAccess::set_view(kept, operation(), peer(), tag_, data_, size_, nullptr, cookie_);
   kept.user_data_ = user_data_;
   kept.kind_ = kind_ & ~kHolding;
@@ -78,7 +82,7 @@ Message Message::take() noexcept {
   if (operation() != Operation::active_message) return kept;  // names the poster's own buffer
   if (size_ <= kEntryPayload) {
     std::byte* const to = MessageAccess::set_in_place(kept, size_);
-    if (size_ != 0) std::memcpy(to, data_, size_);
+    detail::copy_small(to, data_, size_);
     return kept;
   }
   std::uint64_t cookie = cookie_;

@@ -4,6 +4,7 @@
 #include <weft/error.hpp>
 
 #include "base/fork_watch.hpp"
+#include "core/completion/queue_entry.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -65,8 +66,25 @@ BasicCompletionQueue<Producers, Consumers>::~BasicCompletionQueue() {
 /// Makes no further call when a single thread pushes and the message fits its entry.
 template <class Producers, class Consumers>
 void BasicCompletionQueue<Producers, Consumers>::signal(Message& message) noexcept {
-  if (fits(message) && producers_.enter_alone()) [[likely]] {
+  if (!fits(message)) return signal_external(message);
+  if (producers_.enter_alone()) [[likely]] {
     const bool is_pushed = push_alone(message);
+    producers_.leave_alone();
+    if (is_pushed) [[likely]]
+      return notify_waiters_of(this);
+  }
+  signal_slow(message);
+}
+
+/// signal() for the end of an operation of the program's own, with no further call when a single thread
+/// pushes either.
+template <class Producers, class Consumers>
+void BasicCompletionQueue<Producers, Consumers>::signal_external(Message& message) noexcept {
+  if (message.operation() != Operation::active_message && producers_.enter_alone()) [[likely]] {
+    const bool is_pushed =
+        tail_ring_.load(std::memory_order_acquire)->push_alone(check_mask_, [&](detail::QueueEntry& entry) {
+          detail::store_end(entry, message);
+        });
     producers_.leave_alone();
     if (is_pushed) [[likely]]
       return notify_waiters_of(this);
@@ -95,12 +113,21 @@ template <class Producers, class Consumers>
 template <class Producers, class Consumers>
 void BasicCompletionQueue<Producers, Consumers>::signal_batch(Arrivals& arrivals) noexcept {
   const auto visit = producers_.enter();
-  arrivals.for_each([&](Message& message) {
-    if (!visit.alone || !fits(message) || !push_alone(message)) [[unlikely]]
-      push_slow(message, visit.alone);
-  });
+  if (visit.alone) [[likely]]
+    arrivals.for_each([this](Message& message) {
+      if (!fits(message) || !push_alone(message)) [[unlikely]]
+        push_slow(message, true);
+    });
+  else
+    signal_batch_slow(arrivals);
   producers_.leave(visit);
   notify_waiters_of(this);
+}
+
+/// Pushes a batch while other threads push.
+template <class Producers, class Consumers>
+void BasicCompletionQueue<Producers, Consumers>::signal_batch_slow(Arrivals& arrivals) noexcept {
+  arrivals.for_each([this](Message& message) { push_slow(message, false); });
 }
 
 template <class Producers, class Consumers>
@@ -157,6 +184,12 @@ void BasicCompletionQueue<Producers, Consumers>::grow(Ring* full) noexcept {
   } catch (const std::bad_alloc&) {
     std::abort();  // a message that was accepted cannot be dropped
   }
+}
+
+template <class Producers, class Consumers>
+void BasicCompletionQueue<Producers, Consumers>::pop_long(Ring& ring, Message& message) noexcept {
+  ring.pop_alone(ring.front(), message);
+  if (message.size() > detail::QueueEntry::kWithHandle) popped_long(message);
 }
 
 template <class Producers, class Consumers>
