@@ -52,6 +52,35 @@ struct MultiSlotLane : detail::SendLane {
   return reserve_slots(lane, slots);
 }
 
+/// Prefetches the lines that the messages behind one of so many slots will be written to.
+[[gnu::always_inline]] inline void prefetch_slots(const detail::Slot* slot, std::size_t slots) noexcept {
+  constexpr std::size_t kTogether = 4;
+  slot += detail::kPrefetchDistance;
+  for (; slots >= kTogether; slots -= kTogether, slot += kTogether) {
+    detail::prefetch_for_write(slot);
+    detail::prefetch_for_write(slot + 1);
+    detail::prefetch_for_write(slot + 2);
+    detail::prefetch_for_write(slot + 3);
+  }
+  for (; slots != 0; --slots) detail::prefetch_for_write(slot++);
+}
+
+/// Writes a message into the next `slots` slots of a lane, which are free and prefetched for those to come.
+template <bool kIsSend>
+[[gnu::always_inline]] inline void write_into_slots(MultiSlotLane& lane, std::uint64_t word, Bytes payload,
+                                                    std::uint64_t trailer, std::size_t slots) noexcept {
+  constexpr std::uint8_t kChannel = kIsSend ? detail::kSendChannel : detail::kActiveMessageChannel;
+  const std::size_t size = payload.size() + (kIsSend ? detail::kMatchTrailer : 0);
+  detail::Slot* const first = lane.next;
+  detail::Slot* const behind = first + slots;
+  write_payload(first, payload);
+  if constexpr (kIsSend) write_trailer(first, payload.size(), trailer);
+  first->word = word;
+  lane.ends_with_multi_slot(first, behind);
+  lane.count(slots, size, kIsSend);
+  detail::commit_slot(lane, {first, lane.mark, behind}, size, kChannel);
+}
+
 /// Writes a message into the next slots of a lane that the caller has entered, or into the lane's reply slot
 /// when the reply slot is here. For payloads that the port can send in slots (Capabilities::inline_bytes, the
 /// trailer included). A send has `trailer` behind its payload. Returns false, without effect, when the slots
@@ -66,21 +95,28 @@ template <bool kIsSend>
     if (write_into_reply_slot(lane, word, kChannel, payload, {trailer, kTrailer})) return true;
   }
   auto& wide = static_cast<MultiSlotLane&>(lane);
-  const std::size_t size = payload.size() + kTrailer;
-  const std::size_t slots = slots_for(size);
+  const std::size_t slots = slots_for(payload.size() + kTrailer);
   if (!has_slots(wide, slots)) [[unlikely]]
     return false;
-  detail::Slot* const first = lane.next;
-  detail::Slot* const behind = first + slots;
-  const detail::Slot* slot = first;
+  prefetch_slots(lane.next, slots);
+  write_into_slots<kIsSend>(wide, word, payload, trailer, slots);
+  return true;
+}
+
+/// write_multi_slot() for a payload that is written without a call, into slots that are known to be free: so
+/// that its caller need not save registers. Returns false, without effect, when it does not apply.
+template <bool kIsSend>
+[[nodiscard, gnu::always_inline]] inline bool write_short_multi_slot(detail::SendLane& lane,
+                                                                     std::uint64_t word, Bytes payload,
+                                                                     std::uint64_t trailer) noexcept {
+  const std::size_t slots = slots_for(payload.size() + (kIsSend ? detail::kMatchTrailer : 0));
+  if (payload.size() >= kCalledFrom || lane.reply_slot.load(std::memory_order_relaxed) != nullptr ||
+      static_cast<std::size_t>(lane.end - lane.next) < slots) [[unlikely]]
+    return false;
+  const detail::Slot* slot = lane.next;
   do detail::prefetch_for_write(slot + detail::kPrefetchDistance);
-  while (++slot != behind);
-  write_payload(first, payload);
-  if constexpr (kIsSend) write_trailer(first, payload.size(), trailer);
-  first->word = word;
-  wide.ends_with_multi_slot(first, behind);
-  wide.count(slots, size, kIsSend);
-  detail::commit_slot(lane, {first, lane.mark, behind}, size, kChannel);
+  while (++slot != lane.next + slots);
+  write_into_slots<kIsSend>(static_cast<MultiSlotLane&>(lane), word, payload, trailer, slots);
   return true;
 }
 

@@ -36,6 +36,9 @@ inline constexpr std::size_t kCopiedAsOne = ~std::size_t{0};
 inline constexpr std::size_t kCopiedAsOne = 257;
 #endif
 
+/// Smaller payloads are written without a call.
+inline constexpr std::size_t kCalledFrom = 257;
+
 /// Writes a payload over a slot and those that follow. It copies by vectors, not by words as copy_small()
 /// does: some processors predict wrongly which store a load depends on when a loop has written the data
 /// element by element.

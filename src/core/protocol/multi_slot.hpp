@@ -32,6 +32,25 @@ class MultiSlotWriter {
     return try_write_packet<Locking, kIsSend>(lane, word, payload, trailer);
   }
 
+  /// try_write() for short payloads, in lanes that are known to have room: makes no call, so that its caller
+  /// saves no registers for it. Returns false, without effect, when it does not apply.
+  template <class Locking, bool kIsSend>
+  [[gnu::always_inline]] bool try_write_short(detail::SendLane& lane, std::uint64_t word, Bytes payload,
+                                              std::uint64_t trailer) noexcept {
+    if (payload.size() >= network::kCalledFrom) return false;
+    if (!backlog_.empty() || payload.size() + (kIsSend ? detail::kMatchTrailer : 0) > limits_.inline_bytes)
+        [[unlikely]]
+      return false;
+    auto* const hold = detail::enter_decided<Locking>(lane.bias, lane.lock);
+    if (hold == nullptr) [[unlikely]]
+      return false;
+    const bool is_sent = (!kIsSend || lane.credits != 0) &&
+                         network::write_short_multi_slot<kIsSend>(lane, word, payload, trailer);
+    if (is_sent && kIsSend) --lane.credits;
+    detail::leave<Locking>(hold);
+    return is_sent;
+  }
+
  private:
   /// Posts in the lane by write(); a send takes a credit of the lane's share.
   template <class Locking, bool kIsSend, class Write>

@@ -56,6 +56,9 @@ class ActiveMessages {
   void free_place_and_deliver(network::Batch& batch) noexcept;
 
  private:
+  template <class Locking>
+  bool try_post_multi_slot_slow(detail::SendLane& lane, std::uint64_t word, const std::byte* data,
+                                std::size_t size) noexcept;
   Status attempt(int peer, RemoteCompletion remote, Bytes bytes, const ActiveMessageOptions& options,
                  Caller caller) noexcept;
   Status attempt_packet(int peer, RemoteCompletion remote, Packet& packet, std::size_t size,

@@ -50,10 +50,13 @@ template <class Release>
 [[gnu::always_inline]] inline void complete_receive(MatchRecord& record, Message& message, std::uint64_t tag,
                                                     Bytes payload, const Release& release,
                                                     Message* arrival = nullptr) noexcept {
-  const std::size_t size = fill_receive(record, payload, arrival);
   Completion* const completion = record.completion;
-  if (size < payload.size()) [[unlikely]]
+  std::size_t size = payload.size();
+  if (record.buffer.size() < size) [[unlikely]] {
+    size = record.buffer.size();
     detail::MessageAccess::set_outcome(message, Outcome::truncated);
+  }
+  fill_receive(record, payload.first(size), arrival);
   detail::MessageAccess::set_received(message, tag, record.buffer.data(), size, payload.size(),
                                       record.user_data);
   release();

@@ -102,8 +102,9 @@ bool OrderedArrivals::on_sends(detail::SlotBatch& all, detail::PayloadLender* le
   // receive waits first in its bucket. on_send() handles everything else.
   detail::SlotBatch batch = all;  // a copy, to stay in registers
   const int peer = batch.peer();
+  const std::uint32_t device = context_.device;
   Message message;
-  detail::MessageAccess::set_receive(message, peer, context_.device);
+  detail::MessageAccess::set_receive(message, peer, device);
   MatchingEngine* engine = nullptr;
   ArrivalSequence* stream = nullptr;
   std::uint32_t known = 0;    // trailer of the first message, without its number
@@ -163,9 +164,9 @@ bool OrderedArrivals::on_sends(detail::SlotBatch& all, detail::PayloadLender* le
     order.leave(hold);
     ++matched;
     complete_receive(*engine, *record, message, tag, payload.first(payload.size() - sizeof trailer));
-    if (!detail::MessageAccess::is_receive(message, peer, context_.device)) [[unlikely]] {
+    if (!detail::MessageAccess::is_receive(message, peer, device)) [[unlikely]] {
       message = Message();
-      detail::MessageAccess::set_receive(message, peer, context_.device);
+      detail::MessageAccess::set_receive(message, peer, device);
     }
     batch.fetch_ahead();
     batch.advance();

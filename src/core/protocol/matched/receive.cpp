@@ -71,9 +71,9 @@ Status MatchedReceiver::attempt_ordered(MatchingEngine& engine, int source, std:
 /// Only for short payloads, which lie in the note of the message: they need nothing of what receive_probed()
 /// does for packets, RTS messages, and receives that may complete at once.
 template <class Locking>
-bool MatchedReceiver::try_receive_unexpected(MatchingEngine& engine, std::uint64_t tag, std::uint32_t source,
-                                             std::span<std::byte> buffer, Completion* completion,
-                                             void* user_data) noexcept {
+[[gnu::always_inline]] inline bool MatchedReceiver::try_receive_unexpected(
+    MatchingEngine& engine, std::uint64_t tag, std::uint32_t source, std::span<std::byte> buffer,
+    Completion* completion, void* user_data) noexcept {
   MatchRecord* record = nullptr;
   if (OrderedMatching* const order = engine.order(); order == nullptr) {
     record = engine.table().try_take<Locking, Table::Side::posted>({tag, source, 0});
@@ -120,6 +120,46 @@ template bool MatchedReceiver::try_receive_unexpected<detail::TryLock>(MatchingE
 template bool MatchedReceiver::try_receive_unexpected<detail::NoLock>(MatchingEngine&, std::uint64_t,
                                                                       std::uint32_t, std::span<std::byte>,
                                                                       Completion*, void*) noexcept;
+
+namespace {
+
+/// Out of line, so that receive_unexpected_or_post() keeps little for it.
+template <class Locking>
+[[gnu::noinline]] bool post_after_all(MatchingEngine& engine, std::uint64_t tag, std::uint32_t source,
+                                      std::span<std::byte> buffer, Completion* completion,
+                                      void* user_data) noexcept {
+  const bool is_posted = engine.try_post<Locking>({tag, source, 0}, buffer, completion, user_data);
+  if (is_posted) engine.expectation().learn_unexpected(false);
+  return is_posted;
+}
+
+}  // namespace
+
+template <class Locking, class... UserData>
+bool MatchedReceiver::receive_unexpected_or_post(std::uint64_t engine_and_source, std::uint64_t tag,
+                                                 std::byte* data, std::size_t size, Completion* completion,
+                                                 UserData... user_data) noexcept {
+  MatchingEngine& engine =
+      *engines_.place(static_cast<std::uint8_t>(engine_and_source >> 32)).load(std::memory_order_acquire);
+  const auto source = static_cast<std::uint32_t>(engine_and_source);
+  void* given = nullptr;
+  ((given = user_data), ...);
+  if (try_receive_unexpected<Locking>(engine, tag, source, {data, size}, completion, given)) [[likely]]
+    return true;
+  return post_after_all<Locking>(engine, tag, source, {data, size}, completion, given);
+}
+template bool MatchedReceiver::receive_unexpected_or_post<detail::TryLock>(std::uint64_t, std::uint64_t,
+                                                                           std::byte*, std::size_t,
+                                                                           Completion*) noexcept;
+template bool MatchedReceiver::receive_unexpected_or_post<detail::NoLock>(std::uint64_t, std::uint64_t,
+                                                                          std::byte*, std::size_t,
+                                                                          Completion*) noexcept;
+template bool MatchedReceiver::receive_unexpected_or_post<detail::TryLock>(std::uint64_t, std::uint64_t,
+                                                                           std::byte*, std::size_t,
+                                                                           Completion*, void*) noexcept;
+template bool MatchedReceiver::receive_unexpected_or_post<detail::NoLock>(std::uint64_t, std::uint64_t,
+                                                                          std::byte*, std::size_t,
+                                                                          Completion*, void*) noexcept;
 
 Status MatchedReceiver::receive_probed(MatchingEngine& engine, MatchRecord& record,
                                        std::span<std::byte> buffer, const ReceiveOptions& options) noexcept {

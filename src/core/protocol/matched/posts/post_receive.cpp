@@ -52,14 +52,11 @@ template <class Locking, class... UserData>
       *engines_.place(static_cast<std::uint8_t>(engine_and_source >> 32)).load(std::memory_order_acquire);
   if (engine.is_serial() != Locking::kExclusive)
     return try_post<Other>(engine_and_source, tag, data, size, completion, user_data...);
+  if (engine.expectation().expects_unexpected() && (engine_and_source & detail::kMayCompleteNow) == 0)
+      [[likely]]
+    return receiver_.receive_unexpected_or_post<Locking>(engine_and_source, tag, data, size, completion,
+                                                         user_data...);
   const auto source = static_cast<std::uint32_t>(engine_and_source);
-  if (engine.expectation().expects_unexpected() && (engine_and_source & detail::kMayCompleteNow) == 0) {
-    void* given = nullptr;
-    ((given = user_data), ...);
-    if (receiver_.try_receive_unexpected<Locking>(engine, tag, source, {data, size}, completion, given))
-        [[likely]]
-      return true;
-  }
   const bool is_posted = engine.try_post<Locking>({tag, source, 0}, {data, size}, completion, user_data...);
   if (is_posted) engine.expectation().learn_unexpected(false);
   return is_posted;

@@ -43,6 +43,22 @@ template bool SendPosts::post_with_new_credits<detail::NoLock>(int, std::uint64_
 template <class Locking>
 bool SendPosts::try_post_multi_slot(std::uint64_t peer_and_device, std::uint64_t tag, const std::byte* data,
                                     std::size_t size, std::uint64_t trailer) noexcept {
+  if (size < network::kCalledFrom) [[likely]] {
+    SendLane* const lane =
+        posts_.path.lane(static_cast<int>(peer_and_device), static_cast<std::uint8_t>(peer_and_device >> 32),
+                         detail::column_of_post<Locking>());
+    if (lane != nullptr && multi_slot_.try_write_short<Locking, true>(*lane, tag, {data, size}, trailer))
+        [[likely]]
+      return true;
+  }
+  return try_post_multi_slot_slow<Locking>(peer_and_device, tag, data, size, trailer);
+}
+
+/// Out of line, so that try_post_multi_slot() saves no registers for it.
+template <class Locking>
+[[gnu::noinline]] bool SendPosts::try_post_multi_slot_slow(std::uint64_t peer_and_device, std::uint64_t tag,
+                                                           const std::byte* data, std::size_t size,
+                                                           std::uint64_t trailer) noexcept {
   const auto device = static_cast<std::uint8_t>(peer_and_device >> 32);
   SendLane* const lane =
       posts_.path.lane(static_cast<int>(peer_and_device), device, detail::column_of_post<Locking>());
@@ -51,7 +67,7 @@ bool SendPosts::try_post_multi_slot(std::uint64_t peer_and_device, std::uint64_t
     return true;
   // Perhaps only the lane's share of the credits is used up.
   return sender_.credits().refill<Locking>(*lane, static_cast<int>(peer_and_device), device) &&
-         try_post_multi_slot<Locking>(peer_and_device, tag, data, size, trailer);
+         try_post_multi_slot_slow<Locking>(peer_and_device, tag, data, size, trailer);
 }
 template bool SendPosts::try_post_multi_slot<detail::TryLock>(std::uint64_t, std::uint64_t, const std::byte*,
                                                               std::size_t, std::uint64_t) noexcept;

@@ -56,6 +56,9 @@ class SendPosts {
   void leave_backlog(const PendingPost& post) noexcept;
 
  private:
+  template <class Locking>
+  bool try_post_multi_slot_slow(std::uint64_t peer_and_device, std::uint64_t tag, const std::byte* data,
+                                std::size_t size, std::uint64_t trailer) noexcept;
   /// `packet`, unless null, holds the payload already, and is taken over unless the status is retry.
   Status post_payload(int peer, std::uint64_t tag, const SendPayload& payload, Packet* packet,
                       const SendOptions& options, Caller caller);
