@@ -24,7 +24,7 @@ Number nonce_of(std::uint64_t number) noexcept {
   return nonce;
 }
 
-unsigned char* raw(std::byte* bytes) noexcept { return reinterpret_cast<unsigned char*>(bytes); }
+unsigned char* characters(std::byte* bytes) noexcept { return reinterpret_cast<unsigned char*>(bytes); }
 
 }  // namespace
 
@@ -43,22 +43,23 @@ struct alignas(64) Sealer::Keys {
 /// all the same.
 void Sealer::Keys::seal(std::byte* bytes, std::size_t length, std::byte* tag,
                         const Number& nonce) const noexcept {
-  unsigned char* const text = raw(bytes);
-  const unsigned char* const open_text = is_encrypted ? nullptr : raw(bytes);
+  unsigned char* const text = characters(bytes);
+  const unsigned char* const open_text = is_encrypted ? nullptr : characters(bytes);
   const std::size_t hidden = is_encrypted ? length : 0;
   const std::size_t open_length = is_encrypted ? 0 : length;
   if (uses_aes)
-    crypto_aead_aes256gcm_encrypt_detached_afternm(text, raw(tag), nullptr, text, hidden, open_text,
+    crypto_aead_aes256gcm_encrypt_detached_afternm(text, characters(tag), nullptr, text, hidden, open_text,
                                                    open_length, nullptr, nonce.data(), &aes);
   else
-    crypto_aead_chacha20poly1305_ietf_encrypt_detached(text, raw(tag), nullptr, text, hidden, open_text,
-                                                       open_length, nullptr, nonce.data(), frames.data());
+    crypto_aead_chacha20poly1305_ietf_encrypt_detached(text, characters(tag), nullptr, text, hidden,
+                                                       open_text, open_length, nullptr, nonce.data(),
+                                                       frames.data());
 }
 
 bool Sealer::Keys::open(std::byte* bytes, std::size_t length, const std::byte* tag,
                         const Number& nonce) const noexcept {
-  unsigned char* const text = raw(bytes);
-  const unsigned char* const open_text = is_encrypted ? nullptr : raw(bytes);
+  unsigned char* const text = characters(bytes);
+  const unsigned char* const open_text = is_encrypted ? nullptr : characters(bytes);
   const std::size_t hidden = is_encrypted ? length : 0;
   const std::size_t open_length = is_encrypted ? 0 : length;
   const auto* const expected = reinterpret_cast<const unsigned char*>(tag);

@@ -24,8 +24,6 @@ using local::Message;
 
 namespace {
 
-std::uint32_t number_of(FrameKind kind) { return static_cast<std::uint32_t>(kind); }
-
 bool expects_answer(Message message) {
   return message != Message::leave && message != Message::ending && message != Message::loss &&
          message != Message::unreachable;

@@ -20,6 +20,11 @@ enum class FrameKind : std::uint32_t {
   end_rank,  // to the agent; argument: a rank that was declared failed; payload: why
 };
 
+/// The kind as the frame's header carries it.
+[[nodiscard]] constexpr std::uint32_t number_of(FrameKind kind) noexcept {
+  return static_cast<std::uint32_t>(kind);
+}
+
 inline constexpr std::size_t kLongestFrame = kMaximumGathered + 4096;
 
 }  // namespace weft::bootstrap::relay

@@ -6,12 +6,6 @@
 
 namespace weft::bootstrap::relay {
 
-namespace {
-
-std::uint32_t number_of(FrameKind kind) { return static_cast<std::uint32_t>(kind); }
-
-}  // namespace
-
 RemoteHost::RemoteHost(local::Server& server, int host, sockets::Greeted agent)
     : server_(server), host_(host), link_(std::move(agent), kLongestFrame) {
   server_.connect(*this);

@@ -10,7 +10,7 @@
 namespace weft::tools::perf {
 namespace {
 
-constexpr double kMillion = 1e6;
+constexpr double kOneMillion = 1e6;
 constexpr double kBillion = 1e9;
 
 std::string shown_ratio(const Spread& ratio) {
@@ -28,7 +28,7 @@ std::string aligned(const std::vector<TextRow>& rows) {
 double divisor_of(Unit unit) {
   switch (unit) {
     case Unit::messages:
-      return kMillion;
+      return kOneMillion;
     case Unit::bytes:
       return kBillion;
     default:
@@ -156,7 +156,7 @@ void append_solo(std::string& text, const Results& results) {
     std::vector<double> alone;
     for (const Round& round : series->rounds) {
       if ((round.kept || series->disturbed) && round.parts.size() > 2 * thread)
-        alone.push_back(round.parts[2 * thread] / kMillion);
+        alone.push_back(round.parts[2 * thread] / kOneMillion);
     }
     rows.push_back({fmt::format("{}", thread), fmt::format("{:.3f}", ratio.median),
                     fmt::format("{:.3f} .. {:.3f}", ratio.low, ratio.high),
@@ -264,9 +264,9 @@ std::string as_brief(const Results& results) {
       "of a "
       "bare cache line ({:.1f} ns)\n"
       "machine       cores {}\n{}",
-      spread_of(*rate).median / kMillion, spread_of(*latency).median,
+      spread_of(*rate).median / kOneMillion, spread_of(*latency).median,
       ratio_of(*rate, find_series(results, "rate/bare-ring-buffer")).median,
-      median_of(results, "rate/bare-ring-buffer") / kMillion,
+      median_of(results, "rate/bare-ring-buffer") / kOneMillion,
       ratio_of(*latency, find_series(results, "latency/bare-cache-line")).median,
       median_of(results, "latency/bare-cache-line"), state_text(results.state), warning);
 }

@@ -19,7 +19,7 @@ using bootstrap::relay::FrameHeader;
 
 namespace {
 
-constexpr std::size_t kPiece = std::size_t{64} << 10;
+constexpr std::size_t kMostAtOnce = std::size_t{64} << 10;
 
 }  // namespace
 
@@ -40,7 +40,7 @@ bool AgentLoop::carry(int place, OutputStream stream) {
   const auto which = static_cast<std::size_t>(stream);
   base::Descriptor& pipe = ranks_[static_cast<std::size_t>(place)].outputs[which];
   if (!pipe || window_[which] == 0) return false;
-  std::array<std::byte, kPiece> piece;
+  std::array<std::byte, kMostAtOnce> piece;
   const std::size_t room = std::min(piece.size(), window_[which]);
   const ssize_t got = base::uninterrupted([&] { return ::read(pipe.get(), piece.data(), room); });
   if (got < 0 && errno == EAGAIN) return false;

@@ -21,7 +21,7 @@ namespace weft::bootstrap::contact {
 
 namespace {
 
-constexpr auto kBeforeNextTry = std::chrono::milliseconds(100);
+constexpr auto kBeforeNextConnect = std::chrono::milliseconds(100);
 
 using Found = std::unique_ptr<addrinfo, void (*)(addrinfo*)>;
 
@@ -82,7 +82,7 @@ base::Descriptor reach(const EnvironmentJob& job, const base::Deadline& deadline
       if (error == 0) return socket;
       why = base::failed_call("connect", error);
     }
-    std::this_thread::sleep_for(kBeforeNextTry);
+    std::this_thread::sleep_for(kBeforeNextConnect);
   }
   return {};
 }

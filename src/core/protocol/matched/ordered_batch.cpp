@@ -14,8 +14,8 @@ namespace weft::core {
 
 namespace {
 
-constexpr std::uint32_t kCountedTogether = 32;  // beside the first, in one hold of the order
-constexpr std::uint32_t kKeptTogether = 8;      // messages that take their credits at once
+constexpr std::uint32_t kMostInOneHold = 32;  // beside the first, in one hold of the order
+constexpr std::uint32_t kKeptTogether = 8;    // messages that take their credits at once
 
 /// The message at the head of a batch has matched a receive whose completion object only counts; matches
 /// those that follow it with its tag and do likewise, and signals the completion object. Returns the number
@@ -31,8 +31,8 @@ constexpr std::uint32_t kKeptTogether = 8;      // messages that take their cred
   std::uint64_t found_tag = tag;
   const std::byte* payload = nullptr;
   const auto is_next = [&](const MatchRecord& receive, std::uint32_t number) {
-    if (receive.completion != completion || count > kCountedTogether ||
-        !batch.peek_alike(found_tag, payload) || found_tag != tag)
+    if (receive.completion != completion || count > kMostInOneHold || !batch.peek_alike(found_tag, payload) ||
+        found_tag != tag)
       return false;
     std::uint64_t found = 0;
     std::memcpy(&found, payload + size, sizeof found);

@@ -19,11 +19,11 @@ namespace weft::network::shm {
 
 namespace {
 
-constexpr std::uint64_t kPage = 4096;
+constexpr std::uint64_t kSmallestFile = 4096;
 constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 
 /// The size of a region's file. A region of 0 bytes has a page as well, so that it has an address.
-constexpr std::uint64_t file_bytes(std::uint64_t size) noexcept { return std::max(size, kPage); }
+constexpr std::uint64_t file_bytes(std::uint64_t size) noexcept { return std::max(size, kSmallestFile); }
 
 /// The number of mappings that the kernel lets this process have. If regions used all of them, malloc() would
 /// get no memory any more.

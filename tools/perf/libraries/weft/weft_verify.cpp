@@ -15,8 +15,8 @@ constexpr double kQuiet = 2;          // seconds without an arrival after which 
 constexpr double kAfterwards = 0.02;  // seconds for duplicates to show
 
 template <class AnyEndpoint>
-void send(AnyEndpoint& endpoint, RemoteCompletion data, RemoteCompletion control,
-          const std::uint64_t& acknowledged, const Task& task) {
+void send_one(AnyEndpoint& endpoint, RemoteCompletion data, RemoteCompletion control,
+              const std::uint64_t& acknowledged, const Task& task) {
   std::vector<std::byte> payload(task.size);
   const std::uint64_t sent = send_for(task, [&](std::uint64_t number) {
     fill(payload.data(), payload.size(), number);
@@ -60,7 +60,7 @@ void receive(AnyEndpoint& endpoint, Inbox& inbox, const Ledger& ledger, const st
 }
 
 template <class AnyEndpoint, class To>
-void run_rank(const Task& task) {
+void verify_rank(const Task& task) {
   Ledger ledger;
   std::uint64_t told = kUnknownTotal;
   const std::size_t size = task.size;
@@ -75,7 +75,7 @@ void run_rank(const Task& task) {
   const RemoteCompletion control = runtime.expose(on_control, kControlId);
   runtime.barrier();
   if (runtime.rank() == 0) {
-    send(endpoint, data, control, told, task);
+    send_one(endpoint, data, control, told, task);
   } else {
     receive(endpoint, inbox, ledger, told, control);
   }
@@ -86,7 +86,7 @@ void run_rank(const Task& task) {
 int run_weft_verify(const Task& task) {
   pin_thread(task.processors, static_cast<std::size_t>(rank_from_environment()));
   with_transport(task.transport(), [&]<class AnyEndpoint, class To>(std::type_identity<AnyEndpoint>, To) {
-    run_rank<AnyEndpoint, To>(task);
+    verify_rank<AnyEndpoint, To>(task);
   });
   return 0;
 }
