@@ -10,9 +10,9 @@ namespace weft {
 namespace {
 
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__) || !defined(NDEBUG)
-constexpr bool kMeasurable = false;
+constexpr bool kCountsLocks = false;
 #else
-constexpr bool kMeasurable = true;
+constexpr bool kCountsLocks = true;
 #endif
 constexpr int kMessages = 100;
 
@@ -69,7 +69,7 @@ TEST(LockedInstructions, are_seen_by_this_method) {
 }
 
 TEST(LockedInstructions, from_a_serial_endpoint_to_a_handler_there_are_none) {
-  if (!kMeasurable) GTEST_SKIP() << "sanitizers and assertions add locked instructions";
+  if (!kCountsLocks) GTEST_SKIP() << "sanitizers and assertions add locked instructions";
   std::uint64_t arrived = 0;
   Handler handler([&](Message& message) { arrived += message.size() / 8; });
   expect_none(trace_messages<SerialEndpoint>(handler, arrived, [] {}));
@@ -77,7 +77,7 @@ TEST(LockedInstructions, from_a_serial_endpoint_to_a_handler_there_are_none) {
 
 template <class Queue>
 void expect_none_through() {
-  if (!kMeasurable) GTEST_SKIP() << "sanitizers and assertions add locked instructions";
+  if (!kCountsLocks) GTEST_SKIP() << "sanitizers and assertions add locked instructions";
   std::uint64_t arrived = 0;
   Queue queue;
   expect_none(trace_messages<SerialEndpoint>(queue, arrived, [&] {

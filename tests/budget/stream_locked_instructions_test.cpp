@@ -15,11 +15,11 @@ namespace weft {
 namespace {
 
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__) || !defined(NDEBUG)
-constexpr bool kMeasurable = false;
+constexpr bool kCountsLocksOfStreams = false;
 #else
-constexpr bool kMeasurable = true;
+constexpr bool kCountsLocksOfStreams = true;
 #endif
-constexpr int kMessages = 100;
+constexpr int kMessagesOfStreams = 100;
 
 test::Trace trace_streams() {
   return test::trace([] {
@@ -38,7 +38,7 @@ test::Trace trace_streams() {
     Handler handler([&](Message& message) { arrived += message.size() / 8; });
     std::uint64_t room = 0;
     const auto exchange = [&] {
-      for (std::uint64_t next = 0; next < kMessages; ++next) {
+      for (std::uint64_t next = 0; next < kMessagesOfStreams; ++next) {
         const std::uint64_t wanted = arrived + 1;
         if (!receiver.post_receive({0, 0}, 5, mutable_bytes_of(room), {.completion = &handler}).is_accepted())
           ::_exit(3);
@@ -57,16 +57,16 @@ test::Trace trace_streams() {
     test::trace_mark();
     exchange();
     test::trace_mark();
-    ::_exit(arrived == before + kMessages ? 0 : 5);
+    ::_exit(arrived == before + kMessagesOfStreams ? 0 : 5);
   });
 }
 
 TEST(LockedInstructions, between_streams_there_are_none) {
-  if (!kMeasurable) GTEST_SKIP() << "sanitizers and assertions add locked instructions";
+  if (!kCountsLocksOfStreams) GTEST_SKIP() << "sanitizers and assertions add locked instructions";
   const test::Trace trace = trace_streams();
   if (trace.problem.find("not permitted") != std::string::npos) GTEST_SKIP() << trace.problem;
   ASSERT_EQ(trace.problem, "");
-  EXPECT_GT(trace.instructions, 50U * kMessages) << "this cannot have been the path";
+  EXPECT_GT(trace.instructions, 50U * kMessagesOfStreams) << "this cannot have been the path";
   EXPECT_EQ(trace.locked, 0U) << "the first at address " << std::hex << trace.first_locked;
   EXPECT_EQ(trace.syscalls, 0U);
 }

@@ -16,7 +16,7 @@ using model::expect_sound;
 using model::Schedule;
 
 constexpr int kValues = 4;
-constexpr int kRounds = 4;
+constexpr int kMagazineRounds = 4;
 
 using Magazine = concurrent::Magazine<Cell<int>, kValues, model::Atomic, model::Threads>;
 
@@ -46,7 +46,7 @@ struct Scene {
   /// Takes one and puts it back, by turns with several at once.
   void own(Schedule& schedule) {
     std::vector<int> taken;
-    for (int round = 0; round < kRounds; ++round) {
+    for (int round = 0; round < kMagazineRounds; ++round) {
       Cell<int> values[kValues];
       if (round % 2 == 0) {
         if (magazine.take(values[0])) taken.push_back(values[0]);
@@ -110,7 +110,7 @@ TEST(Magazine, needs_its_barrier) {
                                static_cast<void>(magazine.put(Cell<int>(value), kValues));
                              schedule.run({[&] {
                                              Cell<int> value;
-                                             for (int round = 0; round < kRounds; ++round)
+                                             for (int round = 0; round < kMagazineRounds; ++round)
                                                if (magazine.take(value)) things.take(schedule, value);
                                            },
                                            [&] {

@@ -14,11 +14,11 @@
 namespace weft::core {
 namespace {
 
-constexpr int kThreads = 4;
+constexpr int kMatchingThreads = 4;
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-constexpr int kRounds = 40'000;
+constexpr int kMatchingRounds = 40'000;
 #else
-constexpr int kRounds = 300'000;
+constexpr int kMatchingRounds = 300'000;
 #endif
 
 struct Record : MatchLink, PooledRecord {
@@ -36,12 +36,13 @@ struct Handle {
 template <class Part>
 void in_threads(const Part& part) {
   std::vector<std::thread> threads;
-  for (int thread = 0; thread < kThreads; ++thread) threads.emplace_back([&, thread] { part(thread); });
+  for (int thread = 0; thread < kMatchingThreads; ++thread)
+    threads.emplace_back([&, thread] { part(thread); });
   for (std::thread& thread : threads) thread.join();
 }
 
 TEST(MatchTableStress, ends_every_record_once_by_its_partner_or_by_who_cancels_it) {
-  constexpr std::size_t kNumbers = std::size_t{kThreads} * kRounds;
+  constexpr std::size_t kNumbers = std::size_t{kMatchingThreads} * kMatchingRounds;
   Table table(2, false, 64);
   RecordPool<Record> pool(1024, false);
   // A number stands for one attempt to post; it ends by a partner, by cancelling, or at the end.
@@ -54,8 +55,9 @@ TEST(MatchTableStress, ends_every_record_once_by_its_partner_or_by_who_cancels_i
   in_threads([&](int thread) {
     std::mt19937 random(static_cast<unsigned>(thread));
     std::vector<Handle> handles;
-    for (int round = 0; round < kRounds; ++round) {
-      const std::size_t number = static_cast<std::size_t>(thread) * kRounds + static_cast<std::size_t>(round);
+    for (int round = 0; round < kMatchingRounds; ++round) {
+      const std::size_t number =
+          static_cast<std::size_t>(thread) * kMatchingRounds + static_cast<std::size_t>(round);
       const MatchSide side = random() % 2 == 0 ? MatchSide::posted : MatchSide::unexpected;
       const MatchKey key{random() % 12, static_cast<std::uint32_t>(random() % 2), 0};
       const auto result = table.pair(side, key, [&]() -> Record* {
@@ -105,10 +107,10 @@ TEST(MatchTableStress, keeps_the_order_of_one_poster_under_one_key) {
   std::atomic<bool> out_of_order{false};
   std::atomic<int> received{0};
   constexpr int kPosters = 2;
-  const int total = kPosters * kRounds;
+  const int total = kPosters * kMatchingRounds;
   in_threads([&](int thread) {
     if (thread < kPosters) {
-      for (std::size_t number = 0; number < kRounds;) {
+      for (std::size_t number = 0; number < kMatchingRounds;) {
         const auto result =
             table.pair(MatchSide::posted, {static_cast<std::uint64_t>(thread), 0, 0}, [&]() -> Record* {
               Record* record = pool.take();
@@ -125,7 +127,7 @@ TEST(MatchTableStress, keeps_the_order_of_one_poster_under_one_key) {
     }
     // One taker for each key: it must find the numbers ascending.
     std::size_t next = 0;
-    while (received < total && next < kRounds) {
+    while (received < total && next < kMatchingRounds) {
       const auto result =
           table.pair(MatchSide::unexpected, {static_cast<std::uint64_t>(thread - kPosters), 0, 0},
                      []() -> Record* { return nullptr; });
@@ -149,7 +151,7 @@ TEST(RecordPoolStress, gives_each_record_to_one_owner) {
   in_threads([&](int thread) {
     std::mt19937 random(static_cast<unsigned>(thread));
     std::vector<Record*> owned;
-    for (int round = 0; round < kRounds; ++round) {
+    for (int round = 0; round < kMatchingRounds; ++round) {
       if (random() % 2 == 0) {
         if (Record* record = pool.take(); record != nullptr) {
           ++record->number;

@@ -15,11 +15,11 @@
 namespace weft {
 namespace {
 
-constexpr int kThreads = 4;
+constexpr int kPoolThreads = 4;
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-constexpr int kRounds = 3'000;
+constexpr int kPoolRounds = 3'000;
 #else
-constexpr int kRounds = 30'000;
+constexpr int kPoolRounds = 30'000;
 #endif
 
 template <class Part>
@@ -37,9 +37,9 @@ TEST(PacketPoolStress, gives_each_packet_to_one_owner_while_there_are_too_few) {
     pool.attach(network);
     std::vector<int> uses(kPackets);  // plain: a second owner is a race
     std::atomic<int> all{0};
-    in_threads(kThreads, [&](int thread) {
+    in_threads(kPoolThreads, [&](int thread) {
       std::vector<Packet> packets;
-      for (int round = 0; round < kRounds; ++round) {
+      for (int round = 0; round < kPoolRounds; ++round) {
         const int wanted = (round + thread) % 8;  // of all threads together more than there are
         while (static_cast<int>(packets.size()) < wanted) {
           Packet packet = pool.get();
@@ -70,12 +70,12 @@ TEST(RecordPoolStress, finds_a_record_for_each_of_as_many_uses_as_the_limit) {
     int uses = 0;
   };
   constexpr std::uint32_t kOfEach = 16;
-  core::RecordPool<Record> pool(kThreads * kOfEach, false);
+  core::RecordPool<Record> pool(kPoolThreads * kOfEach, false);
   std::atomic<int> refused{0};
   std::atomic<int> all{0};
-  in_threads(kThreads, [&](int thread) {
+  in_threads(kPoolThreads, [&](int thread) {
     std::vector<Record*> records;
-    for (int round = 0; round < kRounds / 10; ++round) {
+    for (int round = 0; round < kPoolRounds / 10; ++round) {
       for (std::uint32_t count = 0; count < kOfEach; ++count) {
         Record* const record = pool.take();
         if (record == nullptr) {

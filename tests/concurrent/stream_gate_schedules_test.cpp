@@ -15,12 +15,12 @@ using model::Cell;
 using model::expect_sound;
 using model::Schedule;
 
-using Gate = detail::BasicStreamGate<model::Atomic, model::Threads>;
+using ModelGate = detail::BasicStreamGate<model::Atomic, model::Threads>;
 
 /// What a stream guards: two threads inside at a time are noticed, and so is what the next one does not see.
 struct Guarded {
   static constexpr bool shared = false;
-  Gate gate;
+  ModelGate gate;
   Cell<int> uses{0};
   bool somebody_inside = false;
 
@@ -199,7 +199,7 @@ TEST(StreamGate, is_the_queues_only_while_its_user_is_outside) {
 TEST(StreamGate, a_handler_that_an_attendant_runs_may_use_the_stream) {
   WEFT_NEEDS_FIBERS();
   Schedule schedule(1, model::Weaken::nothing);
-  Gate gate;
+  ModelGate gate;
   schedule.run({[&] {
     EXPECT_TRUE(gate.try_take());
     model::Threads::barrier();

@@ -17,16 +17,16 @@
 namespace weft::test {
 
 /// A Collective for every rank, and a thread for each while run() lasts.
-class Collectives {
+class CollectiveJob {
  public:
-  explicit Collectives(int count, std::vector<AttributeSetting> attributes = {})
+  explicit CollectiveJob(int count, std::vector<AttributeSetting> attributes = {})
       : ranks_(count, std::move(attributes)) {
     for (int rank = 0; rank < count; ++rank)
       collectives_.push_back(std::make_unique<Collective>(ranks_.runtime(rank), ranks_.endpoint(rank)));
   }
-  ~Collectives() { collectives_.clear(); }
-  Collectives(const Collectives&) = delete;
-  Collectives& operator=(const Collectives&) = delete;
+  ~CollectiveJob() { collectives_.clear(); }
+  CollectiveJob(const CollectiveJob&) = delete;
+  CollectiveJob& operator=(const CollectiveJob&) = delete;
 
   [[nodiscard]] Ranks<Endpoint>& ranks() noexcept { return ranks_; }
   [[nodiscard]] Collective& at(int rank) { return *collectives_[static_cast<std::size_t>(rank)]; }

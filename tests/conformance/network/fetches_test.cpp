@@ -10,10 +10,6 @@
 namespace weft::network::test {
 namespace {
 
-std::vector<std::byte> payload(std::size_t size, std::uint64_t word) {
-  return weft::test::payload(size, word);
-}
-
 /// Two ranks that have spoken with each other, without the chance refusals of the simulated network.
 class Pair : public Stage {
  public:

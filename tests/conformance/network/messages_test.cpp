@@ -11,10 +11,6 @@
 namespace weft::network::test {
 namespace {
 
-std::vector<std::byte> payload(std::size_t size, std::uint64_t word) {
-  return weft::test::payload(size, word);
-}
-
 constexpr std::array kAll{TrafficClass::data, TrafficClass::control, TrafficClass::urgent, TrafficClass::bulk,
                           TrafficClass::rendezvous_data};
 static_assert(kAll.size() == kTrafficClasses);

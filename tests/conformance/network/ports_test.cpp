@@ -12,10 +12,6 @@
 namespace weft::network::test {
 namespace {
 
-std::vector<std::byte> payload(std::size_t size, std::uint64_t word) {
-  return weft::test::payload(size, word);
-}
-
 TEST(Ports, can_what_their_network_says_before_one_is_open) {
   const base::Attributes attributes = base::Attributes::load({});
   bootstrap::Hub hub(1);

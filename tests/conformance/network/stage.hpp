@@ -21,6 +21,8 @@
 
 namespace weft::network::test {
 
+using weft::test::payload;
+
 inline constexpr std::uint8_t kChannel = 9;
 
 /// Notes what it is told.

@@ -17,7 +17,7 @@ using test::ParcelSettings;
 
 class Groups : public test::OverParcelports {};
 
-std::string joined(const std::string& left, const std::string& right) { return left + right; }
+std::string concatenated(const std::string& left, const std::string& right) { return left + right; }
 
 TEST_P(Groups, CombineInTheOrderOfTheMembers) {
   for (const int ranks : {1, 2, 3, 5, 6, 8}) {
@@ -27,14 +27,14 @@ TEST_P(Groups, CombineInTheOrderOfTheMembers) {
       ASSERT_EQ(all.index(), runtime.rank());
       const std::string own(1, static_cast<char>('a' + runtime.rank()));
       const std::string everything = std::string("abcdefgh").substr(0, static_cast<std::size_t>(ranks));
-      EXPECT_EQ(all.allreduce(own, &joined).get(), everything);
+      EXPECT_EQ(all.allreduce(own, &concatenated).get(), everything);
       std::vector<int> squares;
       for (int rank = 0; rank < ranks; ++rank) squares.push_back(rank * rank);
       EXPECT_EQ(all.allgather(runtime.rank() * runtime.rank()).get(), squares);
       for (int root = 0; root < ranks; ++root) {
         const bool is_root = root == runtime.rank();
         EXPECT_EQ(all.broadcast(root, own).get(), std::string(1, static_cast<char>('a' + root)));
-        const auto reduced = all.reduce(root, own, &joined).get();
+        const auto reduced = all.reduce(root, own, &concatenated).get();
         EXPECT_EQ(reduced.has_value(), is_root);
         EXPECT_EQ(reduced.value_or(everything), everything);
         EXPECT_EQ(all.gather(root, runtime.rank() * runtime.rank()).get(),
@@ -115,9 +115,9 @@ TEST_P(Groups, OfSomeRanksInAnyOrder) {
     if (runtime.rank() % 2 == 0) {
       const Group even(runtime, {4, 0, 2}, "even");
       const std::string own(1, static_cast<char>('a' + runtime.rank()));
-      EXPECT_EQ(even.allreduce(own, &joined).get(), "eac");
+      EXPECT_EQ(even.allreduce(own, &concatenated).get(), "eac");
       EXPECT_EQ(even.broadcast(2, own).get(), "c");
-      EXPECT_EQ(even.reduce(0, own, &joined).get().value_or("eac"), "eac");
+      EXPECT_EQ(even.reduce(0, own, &concatenated).get().value_or("eac"), "eac");
     } else {
       const Group odd(runtime, {1, 3});
       const Group named(runtime, {1, 3}, "named");

@@ -19,7 +19,7 @@ namespace {
 
 class Lifetimes : public test::OverParcelports {};
 
-int twice(int value) { return 2 * value; }
+int twofold(int value) { return 2 * value; }
 class Tally {
  public:
   Tally() { ++living; }
@@ -107,7 +107,7 @@ TEST_P(Lifetimes, WhatIsPendingWhenARuntimeEndsEndsWithAnError) {
 TEST_P(Lifetimes, RuntimesMayFollowEachOther) {
   for (int count = 0; count < 5; ++count)
     run(2, [&](Runtime& runtime) {
-      EXPECT_EQ(runtime.async(1 - runtime.rank(), action<&twice>, count).get(), 2 * count);
+      EXPECT_EQ(runtime.async(1 - runtime.rank(), action<&twofold>, count).get(), 2 * count);
     });
 }
 
@@ -143,12 +143,12 @@ TEST(ParcelRuntimes, HaveNamesThatTellThemApart) {
                   "a parcel runtime of the name \"second\" is open in this process: give each its own "
                   "weft::parcel::RuntimeOptions::name, equal on all ranks, or destroy the first one before");
         for (int count = 0; count < 50; ++count) {
-          auto one = first.async(1 - rank, action<&twice>, count);
-          auto other = second.async(1 - rank, action<&twice>, count + 1);
+          auto one = first.async(1 - rank, action<&twofold>, count);
+          auto other = second.async(1 - rank, action<&twofold>, count + 1);
           EXPECT_EQ(one.get() + other.get(), 4 * count + 2);
         }
         // A task of one calls by the other.
-        EXPECT_EQ(first.run([&] { return second.async(1 - rank, action<&twice>, 5).get(); }), 10);
+        EXPECT_EQ(first.run([&] { return second.async(1 - rank, action<&twofold>, 5).get(); }), 10);
         EXPECT_NE(second.description().find("name=second"), std::string::npos);
       });
     for (auto& rank : ranks) rank.join();
@@ -168,7 +168,7 @@ TEST(ParcelRuntimes, ThatHaveEndedRefuseTheThreadsThatStillCallThem) {
       std::thread caller([&, rank] {
         try {
           for (;;) {
-            runtime->apply(1 - rank, action<&twice>, 1);
+            runtime->apply(1 - rank, action<&twofold>, 1);
             has_begun = true;
             // The destructor waits for a moment in which nothing is under way.
             std::this_thread::sleep_for(std::chrono::milliseconds(20));

@@ -148,7 +148,7 @@ std::vector<std::uint64_t> reversed(std::vector<std::uint64_t> values) {
 int doubled(int value) { return 2 * value; }
 
 template <class Call>
-std::string error_of(const Call& call) {
+std::string error_when(const Call& call) {
   try {
     call();
   } catch (const Error& error) {
@@ -187,7 +187,7 @@ TEST(ParcelportOfYourOwn, HasOptionsThatAreCheckedAndCompared) {
   register_mailbox();
   InProcessJob job(2);
   const auto start = [&job](int rank, const char* text) {
-    return error_of([&] { const Runtime runtime(job, rank, {.text = text, .workers = 1}); });
+    return error_when([&] { const Runtime runtime(job, rank, {.text = text, .workers = 1}); });
   };
   EXPECT_EQ(start(0, "port=mailbox,capacity=2"), "parcel option capacity is '2'; it must be 64 or 1");
   EXPECT_EQ(start(0, "port=mailbox,devices=2"),
@@ -198,14 +198,14 @@ TEST(ParcelportOfYourOwn, HasOptionsThatAreCheckedAndCompared) {
   std::thread first([&] { EXPECT_EQ(start(0, "port=mailbox,capacity=1"), expected); });
   EXPECT_EQ(start(1, "port=mailbox,capacity=64"), expected);
   first.join();
-  EXPECT_EQ(error_of([] { const Runtime runtime({.text = "port=mailbox"}); }),
+  EXPECT_EQ(error_when([] { const Runtime runtime({.text = "port=mailbox"}); }),
             "port=mailbox: its ranks must be those of one process");
 }
 
 TEST(ParcelportOfYourOwn, IsRegisteredOnceByAWordAndWithOptionsThatNobodyElseHas) {
   register_mailbox();
   const auto error = [](const char* name, std::vector<PortOption> options = {}) {
-    return error_of(
+    return error_when(
         [&] { register_parcelport({.name = name, .options = options, .make = make_mailbox_port}); });
   };
   EXPECT_EQ(error("mailbox"), "there is a parcelport 'mailbox' already: register another name");
@@ -214,7 +214,7 @@ TEST(ParcelportOfYourOwn, IsRegisteredOnceByAWordAndWithOptionsThatNobodyElseHas
   EXPECT_EQ(error(""), "a parcelport has no name");
   EXPECT_EQ(error("taken", {{"stack"}}),
             "parcelport 'taken' has an option 'stack', which all parcelports have: name it otherwise");
-  EXPECT_EQ(error_of([] { register_parcelport({.name = "empty"}); }),
+  EXPECT_EQ(error_when([] { register_parcelport({.name = "empty"}); }),
             "parcelport 'empty' has no function that makes it");
 }
 
@@ -226,7 +226,7 @@ TEST(ParcelportOfYourOwn, SaysWhyThereIsNoneHere) {
     return true;
   }();
   EXPECT_TRUE(is_registered);
-  EXPECT_EQ(error_of([] { const Runtime runtime({.text = "port=elsewhere"}); }),
+  EXPECT_EQ(error_when([] { const Runtime runtime({.text = "port=elsewhere"}); }),
             "parcel option port is 'elsewhere', which is not here: this machine has no such network");
 }
 
@@ -237,7 +237,7 @@ TEST(ParcelportOfYourOwn, ThatIsGivenAsAnObjectTakesNoOptionsOfOthers) {
         std::make_unique<weft::Runtime>(job, 0, weft::RuntimeOptions{.name = "own"}), std::size_t{4});
   };
   EXPECT_EQ(
-      error_of([&] { const Runtime runtime(port(), {.text = "port=tcp", .workers = 1}); }),
+      error_when([&] { const Runtime runtime(port(), {.text = "port=tcp", .workers = 1}); }),
       "the parcel options port, progress and devices are not for a parcelport that the program has made");
   Runtime runtime(port(), {.workers = 1});
   EXPECT_TRUE(runtime.description().starts_with("port=(own),capacity=4,")) << runtime.description();

@@ -32,7 +32,7 @@ void serialize(Archive& archive, Delicate& value) {
 }
 Delicate make_delicate(int fault, std::size_t size) { return {fault, std::vector<double>(size, 0.5)}; }
 std::size_t size_of(Delicate value) { return value.array.size(); }
-int twice(int value) { return 2 * value; }
+int two_times(int value) { return 2 * value; }
 
 std::string text_of_error(const std::function<void()>& call) {
   try {
@@ -69,7 +69,7 @@ TEST_P(ParcelFaults, AResultThatCannotBeWrittenIsAnExceptionOfItsCall) {
                   runtime.async(other, action<&make_delicate>, Delicate::when_written, size).get();
                 }),
                 "rank " + std::to_string(other) + ": cannot be written");
-    EXPECT_EQ(runtime.async(other, action<&twice>, 4).get(), 8);
+    EXPECT_EQ(runtime.async(other, action<&two_times>, 4).get(), 8);
   });
 }
 
@@ -114,7 +114,7 @@ TEST_P(ParcelFaults, ACallWhoseArgumentsCannotBeWrittenThrows) {
           static_cast<void>(runtime.async(other, action<&size_of>, make_delicate(Delicate::when_written, 5)));
         }),
         "cannot be written");
-    EXPECT_EQ(runtime.async(other, action<&twice>, 4).get(), 8);
+    EXPECT_EQ(runtime.async(other, action<&two_times>, 4).get(), 8);
   });
 }
 
@@ -161,7 +161,7 @@ TEST_P(ParcelFaults, BytesThatAreNoParcelsEndNothingAndTheJobEnds) {
     const std::vector<std::byte> garbage(40, std::byte{0});
     if (runtime.rank() == 0)
       while (!runtime.port().try_send_small(1, garbage, runtime.workers())) std::this_thread::yield();
-    EXPECT_EQ(runtime.async(1 - runtime.rank(), action<&twice>, 4).get(), 8);
+    EXPECT_EQ(runtime.async(1 - runtime.rank(), action<&two_times>, 4).get(), 8);
     runtime.wait_quiet();
     if (runtime.rank() == 1) {
       EXPECT_EQ(runtime.counters().malformed, 1U);
@@ -185,7 +185,7 @@ TEST_P(ParcelFaults, AnActionThatIsKnownLateIsRefusedAtTheCaller) {
                         "started; load it on all ranks before that"),
               std::string::npos)
         << text;
-    EXPECT_EQ(runtime.async(1 - runtime.rank(), action<&twice>, 4).get(), 8);
+    EXPECT_EQ(runtime.async(1 - runtime.rank(), action<&two_times>, 4).get(), 8);
   });
 }
 

@@ -7,7 +7,7 @@ namespace weft::test {
 
 namespace {
 
-constexpr std::uint16_t kSignals = 21;
+constexpr std::uint16_t kAtomicSignals = 21;
 constexpr std::uint64_t kUntouched = 0x7777777777777777;
 
 }  // namespace
@@ -32,7 +32,7 @@ Atomics::Atomics(Job& job) : job_(job) {
     }
     using Signalled = Handler<std::function<void(Message&)>>;
     auto signals = std::make_unique<Signalled>([this, rank](Message& message) { signalled(rank, message); });
-    job.runtime(rank).expose(*signals, {.id = kSignals});
+    job.runtime(rank).expose(*signals, {.id = kAtomicSignals});
     owned.signals = std::move(signals);
   }
 }
@@ -59,7 +59,8 @@ void Atomics::begin() {
   add.options.completion = endings_.get();
   add.options.user_data = &add;
   if (job_.dice.chance(40)) {
-    add.options.signal = RemoteCompletion(kSignals, 1, static_cast<std::uint8_t>(job_.device_by_chance()));
+    add.options.signal =
+        RemoteCompletion(kAtomicSignals, 1, static_cast<std::uint8_t>(job_.device_by_chance()));
     add.options.tag = static_cast<std::uint32_t>(add.id);
   }
   add.options.may_retry = job_.dice.chance(60);

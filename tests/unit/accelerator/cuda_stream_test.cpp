@@ -22,7 +22,9 @@ using test::FakeDriver;
 using test::OfCuda;
 using Kind = WordOperation::Kind;
 
-std::uint64_t value_of(std::uint64_t* word) { return std::atomic_ref(*word).load(std::memory_order_acquire); }
+std::uint64_t device_value(std::uint64_t* word) {
+  return std::atomic_ref(*word).load(std::memory_order_acquire);
+}
 
 TEST(CudaStreamTest, names_the_function_of_the_driver_that_fails) {
   OfCuda<true> of;
@@ -48,7 +50,7 @@ TEST(CudaStreamTest, names_the_function_of_the_driver_that_fails) {
   }
   EXPECT_EQ(error_of([&] { of.stream.enqueue({&write, 1}); }), "no error");
   of.stream.synchronize();
-  EXPECT_EQ(value_of(words), 1U);
+  EXPECT_EQ(device_value(words), 1U);
   of.stream.free_words(words);
 }
 
@@ -79,14 +81,14 @@ TEST(CudaStreamTest, captures_kernels) {
       {{Kind::write, &words[0], 1}, {Kind::wait, &words[1], 1}, {Kind::write, &words[1], 0}}};
   of.stream.enqueue(steps);
   of.driver.end_capture();
-  EXPECT_EQ(value_of(&words[0]), 0U) << "nothing has been carried out";
+  EXPECT_EQ(device_value(&words[0]), 0U) << "nothing has been carried out";
   for (int round = 0; round < 3; ++round) {
     of.driver.replay();
-    while (value_of(&words[0]) != 1) std::this_thread::yield();
+    while (device_value(&words[0]) != 1) std::this_thread::yield();
     std::atomic_ref(words[0]).store(0, std::memory_order_release);
     std::atomic_ref(words[1]).store(1, std::memory_order_release);
     of.stream.synchronize();
-    EXPECT_EQ(value_of(&words[1]), 0U);
+    EXPECT_EQ(device_value(&words[1]), 0U);
   }
   of.stream.free_words(words);
 }
@@ -137,7 +139,7 @@ TEST(CudaStreamTest, leaves_threads_their_context) {
     const WordOperation write{Kind::write, words, 4};
     of.stream.enqueue({&write, 1});
     of.stream.synchronize();
-    EXPECT_EQ(value_of(words), 4U);
+    EXPECT_EQ(device_value(words), 4U);
     of.stream.free_words(words);
     of.stream.make_copies().reset();
     EXPECT_EQ(of.driver.current_context(), nullptr);
@@ -158,7 +160,7 @@ TEST(CudaStreamTest, waits_for_its_kernels_before_it_ends) {
       std::atomic_ref(words[0]).store(1, std::memory_order_release);
     });
   }
-  EXPECT_EQ(value_of(&words[1]), 1U);
+  EXPECT_EQ(device_value(&words[1]), 1U);
   other.join();
 }
 

@@ -18,7 +18,9 @@ using test::error_of;
 using test::expect_names;
 using Kind = WordOperation::Kind;
 
-std::uint64_t value_of(std::uint64_t* word) { return std::atomic_ref(*word).load(std::memory_order_acquire); }
+std::uint64_t host_value(std::uint64_t* word) {
+  return std::atomic_ref(*word).load(std::memory_order_acquire);
+}
 
 TEST(FakeStreamTest, replays_what_it_has_captured) {
   FakeStream stream({.seed = 3, .longest_delay_ns = 1000});
@@ -71,12 +73,12 @@ TEST(FakeStreamTest, replays_words_and_copies_on_any_stream) {
   const FakeGraph graph = stream.end_capture();
   EXPECT_FALSE(stream.is_capturing());
   stream.synchronize();
-  EXPECT_EQ(value_of(&words[0]), 0U) << "nothing has been carried out";
+  EXPECT_EQ(host_value(&words[0]), 0U) << "nothing has been carried out";
   FakeStream other;
   for (std::uint64_t round = 1; round <= 6; ++round) {
     FakeStream& chosen = round % 2 == 0 ? other : stream;
     graph.launch(chosen);
-    while (value_of(&words[0]) != 1) std::this_thread::yield();
+    while (host_value(&words[0]) != 1) std::this_thread::yield();
     std::atomic_ref(words[0]).store(0, std::memory_order_release);
     std::atomic_ref(words[1]).store(1, std::memory_order_release);
     chosen.synchronize();
@@ -111,7 +113,7 @@ TEST(FakeStreamTest, makes_what_a_kernel_did_visible_with_the_word) {
         {{Kind::write, &words[0], round}, {Kind::wait, &words[8], round}}};
     stream.enqueue(steps);
     stream.launch([&] { sum += answer; });
-    while (value_of(&words[0]) != round) std::this_thread::yield();
+    while (host_value(&words[0]) != round) std::this_thread::yield();
     answer = plain;
     std::atomic_ref(words[8]).store(round, std::memory_order_release);
     stream.synchronize();

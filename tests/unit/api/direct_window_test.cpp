@@ -8,7 +8,7 @@
 namespace weft::detail {
 namespace {
 
-constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
+constexpr std::uint64_t kHighest = std::numeric_limits<std::uint64_t>::max();
 
 class DirectWindowTest : public testing::Test {
  protected:
@@ -36,11 +36,11 @@ TEST_F(DirectWindowTest, refuses_what_reaches_out_of_it) {
   EXPECT_FALSE(allows(101, 0));
   EXPECT_FALSE(allows(101, 8));
   for (const std::uint64_t count : {std::uint64_t{1}, std::uint64_t{8}, std::uint64_t{100}}) {
-    EXPECT_FALSE(allows(kMost, count));
-    EXPECT_FALSE(allows(kMost - count + 1, count));  // the end would be at 0 again
-    EXPECT_FALSE(allows(kMost / 2 + 1, count));
-    EXPECT_FALSE(allows(count, kMost));
-    EXPECT_FALSE(allows(count, kMost - count + 1));
+    EXPECT_FALSE(allows(kHighest, count));
+    EXPECT_FALSE(allows(kHighest - count + 1, count));  // the end would be at 0 again
+    EXPECT_FALSE(allows(kHighest / 2 + 1, count));
+    EXPECT_FALSE(allows(count, kHighest));
+    EXPECT_FALSE(allows(count, kHighest - count + 1));
   }
 }
 

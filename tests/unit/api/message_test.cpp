@@ -18,7 +18,7 @@
 namespace weft {
 namespace {
 
-const RemoteCompletion kHandle{7, 3, 2};
+const RemoteCompletion kRemote{7, 3, 2};
 
 /// Owns buffers, and remembers which came back.
 class Lender final : public PayloadOwner {
@@ -64,7 +64,7 @@ TYPED_TEST(MadeMessages, come_out_of_a_queue_as_they_went_in) {
                                .bytes = bytes,
                                .user_data = &context,
                                .device = 255,
-                               .remote = kHandle});
+                               .remote = kRemote});
     queue.signal(made);
     std::fill(bytes.begin(), bytes.end(), std::byte{0});  // the queue has its own
 
@@ -76,7 +76,7 @@ TYPED_TEST(MadeMessages, come_out_of_a_queue_as_they_went_in) {
     EXPECT_EQ(message.tag(), 77U);
     EXPECT_EQ(message.user_data(), &context);
     EXPECT_EQ(message.device(), 255U);
-    EXPECT_EQ(message.remote(), kHandle.on_device(255));
+    EXPECT_EQ(message.remote(), kRemote.on_device(255));
     EXPECT_TRUE(equal(message.bytes(), bytes_from(size, 1))) << size;
   }
 }

@@ -19,8 +19,8 @@ namespace {
 
 using guarded_copy::Way;
 
-constexpr std::size_t kPage = 4096;
-constexpr std::size_t kBytes = 64 * kPage;
+constexpr std::size_t kPageBytes = 4096;
+constexpr std::size_t kBytes = 64 * kPageBytes;
 
 /// Memory of which the second half has another protection.
 class HalfOfIt {
@@ -70,7 +70,7 @@ INSTANTIATE_TEST_SUITE_P(by, GuardedCopy, testing::Values(Way::cross_memory, Way
 
 TEST_P(GuardedCopy, copies_any_size) {
   const HalfOfIt memory(PROT_READ | PROT_WRITE);
-  for (const std::size_t size : {std::size_t{0}, std::size_t{1}, std::size_t{8}, kPage + 3, kBytes}) {
+  for (const std::size_t size : {std::size_t{0}, std::size_t{1}, std::size_t{8}, kPageBytes + 3, kBytes}) {
     std::fill_n(memory.base(), kBytes, std::byte{1});
     EXPECT_TRUE(write(memory.base(), size));
     EXPECT_EQ(std::count(memory.base(), memory.base() + kBytes, std::byte{7}), size);
@@ -98,15 +98,15 @@ TEST_P(GuardedCopy, refuses_what_cannot_be_read) {
 
 TEST_P(GuardedCopy, refuses_what_lies_behind_the_end_of_a_file) {
   const int file = ::memfd_create("weft-guarded-copy-test", MFD_CLOEXEC);
-  ASSERT_EQ(::ftruncate(file, kPage), 0);
+  ASSERT_EQ(::ftruncate(file, kPageBytes), 0);
   auto* const base =
-      static_cast<std::byte*>(::mmap(nullptr, 2 * kPage, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0));
-  EXPECT_TRUE(write(base, kPage));
-  EXPECT_FALSE(write(base + kPage, 8));
-  EXPECT_FALSE(read(base + kPage, 8));
+      static_cast<std::byte*>(::mmap(nullptr, 2 * kPageBytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0));
+  EXPECT_TRUE(write(base, kPageBytes));
+  EXPECT_FALSE(write(base + kPageBytes, 8));
+  EXPECT_FALSE(read(base + kPageBytes, 8));
   EXPECT_TRUE(can_update(base));
-  EXPECT_FALSE(can_update(base + kPage));
-  ::munmap(base, 2 * kPage);
+  EXPECT_FALSE(can_update(base + kPageBytes));
+  ::munmap(base, 2 * kPageBytes);
   ::close(file);
 }
 

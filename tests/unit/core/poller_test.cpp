@@ -6,9 +6,9 @@
 namespace weft::detail {
 namespace {
 
-constexpr std::int64_t kPoll = 15;        // ns of a poll that finds nothing
-constexpr std::int64_t kAlone = 300;      // ... of a yield when nobody else wants the core
-constexpr std::int64_t kSwitched = 2500;  // ... and when somebody does
+constexpr std::int64_t kPoll = 15;             // ns of a poll that finds nothing
+constexpr std::int64_t kYieldAlone = 300;      // ... of a yield when nobody else wants the core
+constexpr std::int64_t kYieldSwitched = 2500;  // ... and when somebody does
 constexpr std::int64_t kMillisecond = 1'000'000;
 
 /// A thread that polls, and what it would see of its core.
@@ -52,34 +52,34 @@ class Thread {
 };
 
 TEST(Poller, learns_in_its_first_empty_stretch_whether_others_want_its_core) {
-  Thread alone(kAlone);
+  Thread alone(kYieldAlone);
   EXPECT_LE(alone.polls_until_yield(), 300);
   EXPECT_FALSE(alone.poller().share().is_shared());
-  Thread crowded(kSwitched);
+  Thread crowded(kYieldSwitched);
   EXPECT_LE(crowded.polls_until_yield(), 300);
   EXPECT_TRUE(crowded.poller().share().is_shared());
 }
 
 TEST(Poller, yields_once_a_millisecond_on_a_core_of_its_own) {
-  Thread thread(kAlone);
+  Thread thread(kYieldAlone);
   thread.polls_until_yield();
   EXPECT_LE(thread.yields_within(100 * kMillisecond), 100);
   EXPECT_GE(thread.yields_within(100 * kMillisecond), 90) << "or it would not notice that others have come";
 }
 
 TEST(Poller, notices_that_others_have_come_and_that_they_have_gone) {
-  Thread thread(kAlone);
+  Thread thread(kYieldAlone);
   thread.yields_within(10 * kMillisecond);
-  thread.set_yield(kSwitched);
+  thread.set_yield(kYieldSwitched);
   thread.yields_within(2 * kMillisecond);
   EXPECT_TRUE(thread.poller().share().is_shared());
-  thread.set_yield(kAlone);
+  thread.set_yield(kYieldAlone);
   thread.yields_within(kMillisecond);
   EXPECT_FALSE(thread.poller().share().is_shared());
 }
 
 TEST(Poller, gives_way_after_microseconds_where_polls_bring_something) {
-  Thread thread(kSwitched);
+  Thread thread(kYieldSwitched);
   thread.polls_until_yield();
   for (int round = 0; round < 100; ++round) {
     for (int poll = 0; poll < 20; ++poll) ASSERT_FALSE(thread.poll_empty()) << "round " << round;
@@ -91,7 +91,7 @@ TEST(Poller, gives_way_after_microseconds_where_polls_bring_something) {
 }
 
 TEST(Poller, gives_way_after_a_few_polls_where_they_are_in_vain_and_now_and_then_tries) {
-  Thread thread(kSwitched);
+  Thread thread(kYieldSwitched);
   for (int yield = 0; yield < 20; ++yield) thread.polls_until_yield();
   int long_stretches = 0;
   for (int yield = 0; yield < 630; ++yield) {
@@ -106,7 +106,7 @@ TEST(Poller, gives_way_after_a_few_polls_where_they_are_in_vain_and_now_and_then
 }
 
 TEST(Poller, one_trial_that_finds_something_makes_it_patient_again) {
-  Thread thread(kSwitched);
+  Thread thread(kYieldSwitched);
   for (int yield = 0; yield < 20; ++yield) thread.polls_until_yield();
   bool has_tried = false;
   for (int yield = 0; yield < 200 && !has_tried; ++yield) {
@@ -120,7 +120,7 @@ TEST(Poller, one_trial_that_finds_something_makes_it_patient_again) {
 }
 
 TEST(Poller, what_is_there_at_the_first_poll_after_others_have_run_says_nothing_of_polls) {
-  Thread thread(kSwitched);
+  Thread thread(kYieldSwitched);
   for (int yield = 0; yield < 20; ++yield) thread.polls_until_yield();
   for (int round = 0; round < 30; ++round) {
     EXPECT_EQ(thread.polls_until_yield(), static_cast<int>(CoreShare::kFewPolls));
@@ -130,20 +130,20 @@ TEST(Poller, what_is_there_at_the_first_poll_after_others_have_run_says_nothing_
 
 TEST(Poller, keeps_the_core_of_a_thread_that_computes_between_its_polls) {
   constexpr std::int64_t kTask = 10'000;  // ns
-  Thread alone(kAlone);
+  Thread alone(kYieldAlone);
   alone.polls_until_yield();
   EXPECT_LE(alone.yields_within(100 * kMillisecond, kTask), 1);
-  Thread patient(kSwitched);
+  Thread patient(kYieldSwitched);
   patient.polls_until_yield();
   EXPECT_EQ(patient.yields_within(100 * kMillisecond, kTask), 0);
-  Thread hasty(kSwitched);
+  Thread hasty(kYieldSwitched);
   for (int yield = 0; yield < 20; ++yield) hasty.polls_until_yield();
   hasty.yields_within(kMillisecond, kTask);
   EXPECT_EQ(hasty.yields_within(100 * kMillisecond, kTask), 0);
 }
 
 TEST(Poller, goes_on_where_the_kernel_has_taken_its_core_for_a_while) {
-  Thread thread(kSwitched);
+  Thread thread(kYieldSwitched);
   for (int yield = 0; yield < 20; ++yield) thread.polls_until_yield();
   thread.poll_empty();
   thread.poll_empty(3 * kMillisecond);
@@ -163,14 +163,14 @@ TEST(Poller, has_a_turn_of_its_own_after_a_long_one_of_others_whatever_it_finds)
 }
 
 TEST(Poller, leaves_the_polls_of_a_wait_to_the_wait) {
-  Thread thread(kSwitched);
+  Thread thread(kYieldSwitched);
   for (int yield = 0; yield < 20; ++yield) thread.polls_until_yield();
   thread.poller().leave_to_wait();
   for (std::uint32_t poll = 0; poll < CoreShare::kSpinBudget; ++poll) ASSERT_FALSE(thread.poll_empty());
 }
 
 TEST(Poller, counts_on_for_longer_than_its_word_is_wide) {
-  Thread thread(kAlone);
+  Thread thread(kYieldAlone);
   EXPECT_GE(thread.yields_within(std::int64_t{1} << 32, 1000), 4000);
 }
 

@@ -88,7 +88,7 @@ void expect_same_however_divided(const std::string& text, const std::vector<std:
 }
 
 /// The message of the error that reading the file ends with; empty when there is none.
-std::string error_of(const std::string& path, int k = 3, std::uint64_t unit = 1 << 20) {
+std::string error_of_reading(const std::string& path, int k = 3, std::uint64_t unit = 1 << 20) {
   try {
     const std::vector<InputFile> files = inspect_inputs({path});
     std::vector<WorkUnit> units;
@@ -191,12 +191,12 @@ TEST(ReadSource, FindsNoReadsInEmptyFiles) {
 TEST(ReadSource, NamesFileLineAndLetter) {
   const TestFolder folder;
   const std::string fasta = folder.write("bad.fa", ">a\nACGT\n>b\nAC-T\n");
-  EXPECT_EQ(error_of(fasta), fasta + ":4: '-' is not a nucleotide letter");
+  EXPECT_EQ(error_of_reading(fasta), fasta + ":4: '-' is not a nucleotide letter");
   const std::string fastq = folder.write("bad.fq", "@a\nACGT\n+\nIIII\n@b\nAC\tT\n+\nIIII\n");
-  EXPECT_EQ(error_of(fastq), fastq + ":6: byte 0x09 is not a nucleotide letter");
-  EXPECT_EQ(error_of(fastq, 3, 9), fastq + ":6: byte 0x09 is not a nucleotide letter");
+  EXPECT_EQ(error_of_reading(fastq), fastq + ":6: byte 0x09 is not a nucleotide letter");
+  EXPECT_EQ(error_of_reading(fastq, 3, 9), fastq + ":6: byte 0x09 is not a nucleotide letter");
   const std::string gzip = folder.write_gzip("bad.fq.gz", "@a\nACGT\n+\nIIII\n@b\nACxT\n+\nIIII\n");
-  EXPECT_EQ(error_of(gzip), gzip + ":6: 'x' is not a nucleotide letter");
+  EXPECT_EQ(error_of_reading(gzip), gzip + ":6: 'x' is not a nucleotide letter");
 }
 
 TEST(ReadSource, ReportsTruncatedRecords) {
@@ -204,32 +204,32 @@ TEST(ReadSource, ReportsTruncatedRecords) {
   const std::string whole = "@a\nACGT\n+\nIIII\n@b\nACGT\n+\nIIII\n";
   for (const std::size_t length : {16U, 17U, 18U, 20U, 23U, 25U, 26U, 28U}) {
     const std::string path = folder.write("short.fq", whole.substr(0, length));
-    EXPECT_NE(error_of(path).find(length > 25 ? ":8: truncated record" : ":5: truncated record"),
+    EXPECT_NE(error_of_reading(path).find(length > 25 ? ":8: truncated record" : ":5: truncated record"),
               std::string::npos)
-        << length << ": " << error_of(path);
+        << length << ": " << error_of_reading(path);
     if (length > 20) {
-      EXPECT_FALSE(error_of(path, 3, 5).empty()) << length;
+      EXPECT_FALSE(error_of_reading(path, 3, 5).empty()) << length;
     }
   }
-  EXPECT_EQ(error_of(folder.write("good.fq", whole.substr(0, whole.size() - 1))), "");
+  EXPECT_EQ(error_of_reading(folder.write("good.fq", whole.substr(0, whole.size() - 1))), "");
 }
 
 TEST(ReadSource, ReportsRecordsThatAreNotFastq) {
   const TestFolder folder;
   const std::string lines = folder.write("lines.fq", "@a\nACGT\nACGT\n+\nIIIIIIII\n");
-  EXPECT_EQ(error_of(lines), lines + ":3: expected '+' (FASTQ records have four lines), found 'A'");
+  EXPECT_EQ(error_of_reading(lines), lines + ":3: expected '+' (FASTQ records have four lines), found 'A'");
   const std::string lengths = folder.write("lengths.fq", "@a\nACGT\n+\nIII\n@b\nA\n+\nI\n");
-  EXPECT_EQ(error_of(lengths),
+  EXPECT_EQ(error_of_reading(lengths),
             lengths + ":4: 3 qualities for 4 bases: both lines of a FASTQ record must have the same length");
   const std::string header = folder.write("header.fq", "@a\nACGT\n+\nIIII\nb\nA\n+\nI\n");
-  EXPECT_EQ(error_of(header), header + ":5: expected '@' at the start of a FASTQ record, found 'b'");
+  EXPECT_EQ(error_of_reading(header), header + ":5: expected '@' at the start of a FASTQ record, found 'b'");
 }
 
 TEST(ReadSource, ReportsDamageWhereverTheFileIsCut) {
   const TestFolder folder;
   const std::string path =
       folder.write("bad.fq", "@a\nACGT\n+\nIIII\n@b\nACGT\n+\n@c\nACGT\n+\nIIII\n@d\nACGT\n+\nIIII\n");
-  for (std::uint64_t unit = 1; unit < 60; ++unit) EXPECT_NE(error_of(path, 3, unit), "") << unit;
+  for (std::uint64_t unit = 1; unit < 60; ++unit) EXPECT_NE(error_of_reading(path, 3, unit), "") << unit;
 }
 
 TEST(ReadSource, ReportsBrokenGzip) {
@@ -239,25 +239,27 @@ TEST(ReadSource, ReportsBrokenGzip) {
   folder.write_gzip("good.gz", text);
   const std::string good = folder.read("good.gz");
   const std::string short_path = folder.write("short.gz", good.substr(0, good.size() - 10));
-  EXPECT_EQ(error_of(short_path).find(short_path + ": broken gzip data: the file ends early"), 0U)
-      << error_of(short_path);
+  EXPECT_EQ(error_of_reading(short_path).find(short_path + ": broken gzip data: the file ends early"), 0U)
+      << error_of_reading(short_path);
   std::string flipped = good;
   flipped[good.size() - 6] = static_cast<char>(flipped[good.size() - 6] ^ 1);  // checksum
-  EXPECT_NE(error_of(folder.write("flipped.gz", flipped)).find("broken gzip data: incorrect data check"),
-            std::string::npos);
-  EXPECT_NE(error_of(folder.write("garbage.gz", good + "garbage")).find("broken gzip data"),
+  EXPECT_NE(
+      error_of_reading(folder.write("flipped.gz", flipped)).find("broken gzip data: incorrect data check"),
+      std::string::npos);
+  EXPECT_NE(error_of_reading(folder.write("garbage.gz", good + "garbage")).find("broken gzip data"),
             std::string::npos);
 }
 
 TEST(Input, RefusesWhatIsNoFileOfReads) {
   const TestFolder folder;
-  EXPECT_NE(error_of(folder.path("missing")).find("cannot be read: No such file"), std::string::npos);
-  EXPECT_NE(error_of(folder.path("")).find("is a directory"), std::string::npos);
-  EXPECT_NE(error_of(folder.write("text", "hello")).find("neither FASTA nor FASTQ: it starts with 'h'"),
-            std::string::npos);
-  EXPECT_NE(error_of(folder.write("binary",
-                                  "\x7f"
-                                  "ELF"))
+  EXPECT_NE(error_of_reading(folder.path("missing")).find("cannot be read: No such file"), std::string::npos);
+  EXPECT_NE(error_of_reading(folder.path("")).find("is a directory"), std::string::npos);
+  EXPECT_NE(
+      error_of_reading(folder.write("text", "hello")).find("neither FASTA nor FASTQ: it starts with 'h'"),
+      std::string::npos);
+  EXPECT_NE(error_of_reading(folder.write("binary",
+                                          "\x7f"
+                                          "ELF"))
                 .find("starts with byte 0x7f"),
             std::string::npos);
 }

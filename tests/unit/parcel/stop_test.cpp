@@ -100,7 +100,7 @@ INSTANTIATE_TEST_SUITE_P(Workers, Executors, testing::Values(1, 2),
                          [](const auto& instance) { return std::to_string(instance.param); });
 
 /// A pool of one thread that runs what it is given.
-class Pool {
+class StartedPool {
  public:
   void post(std::function<void()> function) {
     const std::lock_guard lock(mutex_);
@@ -135,7 +135,7 @@ TEST_P(Executors, RunContinuationsWhereTheySay) {
   EXPECT_EQ(make_ready(3).then(TaskExecutor(runtime_), [](int value) { return make_ready(value + 1); }).get(),
             4);
 
-  auto pool = std::make_shared<Pool>();
+  auto pool = std::make_shared<StartedPool>();
   const FunctionExecutor executor(
       [pool](std::function<void()> function) { pool->post(std::move(function)); });
   auto there =
@@ -152,7 +152,7 @@ TEST_P(Executors, RunContinuationsWhereTheySay) {
 }
 
 TEST_P(Executors, ThatDropOrRefuseEndTheFuture) {
-  auto pool = std::make_shared<Pool>();
+  auto pool = std::make_shared<StartedPool>();
   const FunctionExecutor executor(
       [pool](std::function<void()> function) { pool->post(std::move(function)); });
   auto dropped = submit(executor, [] { return 1; });

@@ -13,7 +13,7 @@ std::vector<double> up_to(int count) {
   return values;
 }
 
-TEST(Spread, of_nothing_has_no_rounds) { EXPECT_EQ(spread_of({}).count, 0U); }
+TEST(Spread, of_nothing_has_no_rounds) { EXPECT_EQ(spread_of(std::vector<double>()).count, 0U); }
 
 TEST(Spread, does_not_depend_on_the_order_of_values) {
   const Spread spread = spread_of({3, 1, 2, 5, 4});

@@ -9,7 +9,7 @@
 namespace weft {
 namespace {
 
-using test::Collectives;
+using test::CollectiveJob;
 using test::element;
 using test::elements;
 using test::sums;
@@ -52,7 +52,7 @@ INSTANTIATE_TEST_SUITE_P(shapes, AnyReductions,
 
 TEST_P(AnyReductions, are_what_the_typed_ones_are) {
   const auto [ranks, width, count] = GetParam();
-  Collectives job(ranks);
+  CollectiveJob job(ranks);
   const auto expected = sums(ranks, width * count, 0);
   job.run([&](Collective& collective, int rank) {
     Wide wide;
@@ -89,7 +89,7 @@ TEST_P(AnyReductions, are_what_the_typed_ones_are) {
 }
 
 TEST(AnyReduction, is_refused_where_it_makes_no_sense) {
-  Collectives job(1);
+  CollectiveJob job(1);
   std::vector<std::byte> buffer(20);
   Wide wide;
   const auto error = [&](const AnyReduction& reduction) {

@@ -19,12 +19,12 @@ using test::sums;
 
 constexpr int kJobs = 30;
 
-struct Shape {
+struct LeaveShape {
   int ranks;
   std::size_t count;  // of 8-byte elements
 };
 
-class LeaveAfter : public testing::TestWithParam<Shape> {
+class LeaveAfter : public testing::TestWithParam<LeaveShape> {
  protected:
   /// A thread for each rank calls `work(collective, rank)`, which says whether all went well, and leaves.
   template <class Work>
@@ -50,8 +50,9 @@ class LeaveAfter : public testing::TestWithParam<Shape> {
 };
 
 INSTANTIATE_TEST_SUITE_P(shapes, LeaveAfter,
-                         testing::Values(Shape{2, 1}, Shape{3, 1}, Shape{3, 300}, Shape{3, 2'000},
-                                         Shape{2, 40'000}, Shape{3, 40'000}, Shape{5, 40'000}),
+                         testing::Values(LeaveShape{2, 1}, LeaveShape{3, 1}, LeaveShape{3, 300},
+                                         LeaveShape{3, 2'000}, LeaveShape{2, 40'000}, LeaveShape{3, 40'000},
+                                         LeaveShape{5, 40'000}),
                          [](const auto& shape) {
                            return std::to_string(shape.param.ranks) + "_ranks_" +
                                   std::to_string(shape.param.count) + "_values";

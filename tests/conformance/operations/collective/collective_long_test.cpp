@@ -17,7 +17,7 @@ using test::element;
 using test::elements;
 using test::error_of;
 using test::sums;
-using Job = test::Collectives;
+using Job = test::CollectiveJob;
 
 TEST(LongAllreduces, wait_for_ranks_that_come_late) {
   // Less room than the elements need, so that nobody can send them ahead.

@@ -23,7 +23,7 @@ using test::elements;
 using test::error_of;
 using test::Ranks;
 using test::sums;
-using Job = test::Collectives;
+using Job = test::CollectiveJob;
 
 /// Numbers of elements of 8 bytes: nothing, one, 1 KiB, the border of the short algorithms, several segments.
 std::vector<std::size_t> counts(Job& job) {

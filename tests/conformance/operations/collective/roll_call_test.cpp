@@ -14,7 +14,7 @@
 namespace weft {
 namespace {
 
-using test::Collectives;
+using test::CollectiveJob;
 using test::error_of;
 
 class RollCall : public testing::Test {
@@ -23,7 +23,7 @@ class RollCall : public testing::Test {
 
   /// What the ranks are told, when each does its `work` until it throws.
   std::vector<std::string> errors_of(int ranks, const Work& work) {
-    Collectives job(ranks);
+    CollectiveJob job(ranks);
     std::vector<std::string> errors(static_cast<std::size_t>(ranks));
     job.run([&](Collective& collective, int rank) {
       errors[static_cast<std::size_t>(rank)] = error_of([&] { work(collective, rank); });
@@ -105,7 +105,7 @@ TEST_F(RollCall, a_rank_that_has_gone_on_is_known_by_what_it_had_called) {
 }
 
 TEST_F(RollCall, ranks_that_come_late_are_no_difference) {
-  Collectives job(3);
+  CollectiveJob job(3);
   job.run([&](Collective& collective, int rank) {
     for (int round = 0; round < 3; ++round) {
       if (rank == round) std::this_thread::sleep_for(std::chrono::milliseconds(150));

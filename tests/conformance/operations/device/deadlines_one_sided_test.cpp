@@ -25,9 +25,9 @@ using test::Ranks;
 using test::Recorder;
 using test::Target;
 
-constexpr std::size_t kSize = 60'000;
+constexpr std::size_t kAccessBytes = 60'000;
 
-constexpr std::size_t kRoom = kSize + 256;  // of a target: values of atomic operations come last
+constexpr std::size_t kRoom = kAccessBytes + 256;  // of a target: values of atomic operations come last
 
 /// Posts accesses of every kind, to a part of the target that others leave alone. What has timed out may
 /// still be carried out there: by the target's thread, which makes them one after the other, or not at all.
@@ -38,7 +38,7 @@ class Accesses {
         target_(target),
         size_(size),
         offset_(part * size),
-        counter_(kSize + part * 64),
+        counter_(kAccessBytes + part * 64),
         source_(payload(size, 1)),
         buffer_(size) {}
 
@@ -93,7 +93,7 @@ TEST_P(AccessDeadlines, that_do_not_pass_change_nothing) {
   Ranks<Endpoint> ranks(2, GetParam().attributes);
   const Target target(ranks.runtime(1), GetParam(), kRoom);
   ASSERT_TRUE(ranks.meet());
-  Accesses accesses(ranks, target, kSize);
+  Accesses accesses(ranks, target, kAccessBytes);
   for (int kind = 0; kind < Accesses::kKinds; ++kind) {
     Recorder ended;
     int mark = 0;
@@ -110,7 +110,7 @@ TEST_P(AccessDeadlines, that_pass_while_the_peer_does_not_progress_end_the_acces
   Ranks<Endpoint> ranks(2, GetParam().attributes);
   const Target target(ranks.runtime(1), GetParam(), kRoom);
   ASSERT_TRUE(ranks.meet());
-  Accesses accesses(ranks, target, kSize);
+  Accesses accesses(ranks, target, kAccessBytes);
   for (int round = 0; round < 3; ++round)
     for (int kind = 0; kind < Accesses::kKinds; ++kind) {
       Recorder ended;
@@ -148,7 +148,7 @@ TEST_P(AccessDeadlines, race_with_answers) {
   Ranks<Endpoint> ranks(2, GetParam().attributes);
   const Target target(ranks.runtime(1), GetParam(), kRoom);
   ASSERT_TRUE(ranks.meet());
-  Accesses accesses(ranks, target, kSize);
+  Accesses accesses(ranks, target, kAccessBytes);
   std::mt19937_64 random(11);
   std::uint64_t posted = 0;
   for (int round = 0; round < 60; ++round) {
@@ -210,10 +210,10 @@ TEST_P(AccessDeadlines, of_threads_end_every_access_once) {
 TEST(AccessDeadline, of_calls_that_wait_return) {
   Ranks<Endpoint> ranks(2, {{"one_sided", "message"}});
   const AccessSetting setting{"", false, false, {}};
-  const Target target(ranks.runtime(1), setting, kSize);
+  const Target target(ranks.runtime(1), setting, kAccessBytes);
   ASSERT_TRUE(ranks.meet());
-  const auto source = payload(kSize, 1);
-  std::vector<std::byte> buffer(kSize);
+  const auto source = payload(kAccessBytes, 1);
+  std::vector<std::byte> buffer(kAccessBytes);
   std::uint64_t old = 0;
   auto& endpoint = ranks.endpoint(0);
   EXPECT_EQ(endpoint.put(1, target.remote().at(0), source, {.timeout = kSoon}), Outcome::timed_out);

@@ -22,7 +22,7 @@ using test::post_send;
 using test::Ranks;
 using test::Recorder;
 
-constexpr std::uint16_t kEngine = 256;
+constexpr std::uint16_t kPluginEngine = 256;
 constexpr std::size_t kLargest = 100'000;
 
 std::size_t size_of(std::uint64_t number) {
@@ -36,12 +36,12 @@ class Algorithm : public ::testing::Test {
   static constexpr std::uint64_t kCount = 24;
 
   [[nodiscard]] MatchingEngineOptions options(bool counters = true) const {
-    return {.id = kEngine, .order = MatchOrder::ordered, .algorithm = algorithm, .counters = counters};
+    return {.id = kPluginEngine, .order = MatchOrder::ordered, .algorithm = algorithm, .counters = counters};
   }
   bool send(std::uint64_t first, std::uint64_t end) {
     for (std::uint64_t number = first; number < end; ++number) {
       payloads.push_back(test::payload(size_of(number), number));
-      if (!post_send(ranks, 0, 1, number, payloads.back(), {.completion = &sent, .engine = kEngine}))
+      if (!post_send(ranks, 0, 1, number, payloads.back(), {.completion = &sent, .engine = kPluginEngine}))
         return false;
     }
     return true;
@@ -51,7 +51,7 @@ class Algorithm : public ::testing::Test {
     buffers.emplace_back(kLargest);
     return ranks.endpoint(1)
         .post_receive(source, tag, buffers.back(),
-                      {.completion = &received, .engine = kEngine, .handle = handle})
+                      {.completion = &received, .engine = kPluginEngine, .handle = handle})
         .is_accepted();
   }
   /// The tags that came, in the order of their coming; each message is whole.
@@ -95,7 +95,7 @@ TYPED_TEST(Algorithm, matches_receives_with_wildcards_with_messages_that_came_be
   ASSERT_TRUE(this->send(0, this->kCount));
   ProbedMessage found;
   ASSERT_TRUE(this->ranks.progress_until(
-      [&] { return this->ranks.endpoint(1).probe(0, this->kCount - 1, found, {.engine = kEngine}); }));
+      [&] { return this->ranks.endpoint(1).probe(0, this->kCount - 1, found, {.engine = kPluginEngine}); }));
   EXPECT_EQ(found.length, size_of(this->kCount - 1));
   for (std::uint64_t place = 0; place < this->kCount; ++place)
     ASSERT_TRUE(this->receive(place % 2 == 0 ? any_source : 0, any_tag));
@@ -108,7 +108,7 @@ TYPED_TEST(Algorithm, takes_over_what_an_engine_without_it_has) {
   ASSERT_TRUE(this->send(0, 4));
   ProbedMessage found;
   ASSERT_TRUE(this->ranks.progress_until(
-      [&] { return this->ranks.endpoint(1).probe(0, 3, found, {.engine = kEngine}); }));
+      [&] { return this->ranks.endpoint(1).probe(0, 3, found, {.engine = kPluginEngine}); }));
   ASSERT_TRUE(this->receive(0, 9));
   ASSERT_TRUE(this->receive(any_source, 8));
   {

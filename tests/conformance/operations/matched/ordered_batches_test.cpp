@@ -19,7 +19,7 @@ namespace {
 
 using test::Ranks;
 
-constexpr std::uint16_t kEngine = kMatchingEngines;
+constexpr std::uint16_t kBatchEngine = kMatchingEngines;
 constexpr std::uint64_t kTags = 3;
 constexpr std::size_t kMostMessages = 200;  // fewer than there are credits: none may have a receive
 
@@ -58,13 +58,14 @@ class OrderedBatches : public ::testing::Test {
     std::deque<Posted> receives;
     std::vector<std::uint64_t> tags;
     // The last to come: when they end they cancel what waits, and tell its completion objects.
-    const MatchingEngineOptions options{.id = kEngine, .order = MatchOrder::ordered, .serial = is_serial};
+    const MatchingEngineOptions options{
+        .id = kBatchEngine, .order = MatchOrder::ordered, .serial = is_serial};
     MatchingEngine engines[] = {{ranks.runtime(0), options}, {ranks.runtime(1), options}};
     const auto post = [&](std::optional<std::uint64_t> tag, bool is_counted) {
       Posted& receive = receives.emplace_back(Posted{tag, is_counted, 0});
       Completion* const completion = is_counted ? static_cast<Completion*>(&counter) : &handler;
       const auto buffer = std::as_writable_bytes(std::span(&receive.got, 1));
-      const ReceiveOptions how{.completion = completion, .engine = kEngine, .may_retry = false};
+      const ReceiveOptions how{.completion = completion, .engine = kBatchEngine, .may_retry = false};
       return tag ? ranks.endpoint(1).post_receive(0, *tag, buffer, how)
                  : ranks.endpoint(1).post_receive(0, any_tag, buffer, how);
     };
@@ -81,7 +82,7 @@ class OrderedBatches : public ::testing::Test {
       for (; count > 0 && tags.size() < kMostMessages; --count) {
         tags.push_back(random() % 16 == 0 ? random() % kTags : tag);
         const std::uint64_t number = tags.size();
-        ASSERT_TRUE(test::post_send(ranks, 0, 1, tags.back(), bytes_of(number), {.engine = kEngine}));
+        ASSERT_TRUE(test::post_send(ranks, 0, 1, tags.back(), bytes_of(number), {.engine = kBatchEngine}));
       }
     };
     for (int step = 0; step < 40; ++step) {

@@ -16,7 +16,7 @@ using test::error_of;
 using test::Ranks;
 using test::Recorder;
 
-constexpr std::uint16_t kEngine = 256;
+constexpr std::uint16_t kRefusingEngine = 256;
 
 TEST(OrderedErrors, name_what_would_be_right) {
   Ranks<> ranks(2);
@@ -47,21 +47,22 @@ TEST(OrderedErrors, name_what_would_be_right) {
               std::string(operation) +
                   ": any_tag on matching engine 9, which is unordered; wildcards need an ordered one "
                   "(MatchOrder::ordered, ids 256 to 511)");
-  EXPECT_EQ(error_of([&] { static_cast<void>(endpoint.post_send(1, any_tag, {}, {.engine = kEngine})); }),
-            "post_send: tag 18446744073709551615 is any_tag, which no message to an ordered matching engine "
-            "can have");
-  EXPECT_NE(
-      error_of([&] {
-        static_cast<void>(endpoint.post_send(1, 1, {}, {.policy = MatchingPolicy::any, .engine = kEngine}));
-      }).find("matches by MatchingPolicy::rank_and_tag only"),
-      std::string::npos);
-  EXPECT_NE(
-      error_of([&] {
-        static_cast<void>(endpoint.post_receive(2, 1, buffer, {.completion = &recorder, .engine = kEngine}));
-      }).find("source 2 is not a rank"),
-      std::string::npos);
+  EXPECT_EQ(
+      error_of([&] { static_cast<void>(endpoint.post_send(1, any_tag, {}, {.engine = kRefusingEngine})); }),
+      "post_send: tag 18446744073709551615 is any_tag, which no message to an ordered matching engine "
+      "can have");
   EXPECT_NE(error_of([&] {
-              static_cast<void>(endpoint.post_receive(any_source, 1, buffer, {.engine = kEngine}));
+              static_cast<void>(
+                  endpoint.post_send(1, 1, {}, {.policy = MatchingPolicy::any, .engine = kRefusingEngine}));
+            }).find("matches by MatchingPolicy::rank_and_tag only"),
+            std::string::npos);
+  EXPECT_NE(error_of([&] {
+              static_cast<void>(
+                  endpoint.post_receive(2, 1, buffer, {.completion = &recorder, .engine = kRefusingEngine}));
+            }).find("source 2 is not a rank"),
+            std::string::npos);
+  EXPECT_NE(error_of([&] {
+              static_cast<void>(endpoint.post_receive(any_source, 1, buffer, {.engine = kRefusingEngine}));
             }).find("a completion object is needed"),
             std::string::npos);
   EXPECT_NE(error_of([&] {

@@ -18,7 +18,7 @@ namespace {
 using test::Ranks;
 using test::Recorder;
 
-constexpr std::uint16_t kEngine = 256;
+constexpr std::uint16_t kMaskedEngine = 256;
 
 template <class EndpointType>
 class OrderedTagMask : public ::testing::Test {};
@@ -64,7 +64,7 @@ TYPED_TEST(OrderedTagMask, a_tag_mask_makes_a_part_of_the_tag_a_wildcard) {
                       .post_receive(0, receive.tag, rooms[posted],
                                     {.completion = &received,
                                      .user_data = &rooms[posted],
-                                     .engine = kEngine,
+                                     .engine = kMaskedEngine,
                                      .tag_mask = receive.mask})
                       .is_accepted());
       ++posted;
@@ -84,7 +84,7 @@ TYPED_TEST(OrderedTagMask, a_tag_mask_makes_a_part_of_the_tag_a_wildcard) {
           [&] {
             return ranks.endpoint(0)
                 .post_send(1, tags.back(), std::as_bytes(std::span(&number, 1)),
-                           {.completion = &sent, .engine = kEngine})
+                           {.completion = &sent, .engine = kMaskedEngine})
                 .is_accepted();
           },
           [&] { ranks.progress(); }));
@@ -101,7 +101,7 @@ TYPED_TEST(OrderedTagMask, a_tag_mask_makes_a_part_of_the_tag_a_wildcard) {
   // Probes know it as well.
   if (!unexpected.empty()) {
     ProbedMessage found;
-    ASSERT_TRUE(ranks.endpoint(1).probe(0, 0, found, {.engine = kEngine, .tag_mask = 0}));
+    ASSERT_TRUE(ranks.endpoint(1).probe(0, 0, found, {.engine = kMaskedEngine, .tag_mask = 0}));
     EXPECT_EQ(found.tag, tags[unexpected.front()]);
   }
   EXPECT_THROW(static_cast<void>(
@@ -114,12 +114,12 @@ TYPED_TEST(OrderedTagMask, holds_for_receives_that_are_prepared) {
   Recorder received;
   std::array<std::byte, 8> room{};
   auto receive = ranks.endpoint(1).prepare_receive(
-      0, 0x700, room, {.completion = &received, .engine = kEngine, .tag_mask = 0xff00});
+      0, 0x700, room, {.completion = &received, .engine = kMaskedEngine, .tag_mask = 0xff00});
   for (const std::uint64_t tag : {0x703, 0x700}) {
     ASSERT_TRUE(receive.start().is_accepted());
     const std::size_t before = received.messages.size();
     ASSERT_TRUE(test::until(
-        [&] { return ranks.endpoint(0).post_send(1, tag, room, {.engine = kEngine}).is_accepted(); },
+        [&] { return ranks.endpoint(0).post_send(1, tag, room, {.engine = kMaskedEngine}).is_accepted(); },
         [&] { ranks.progress(); }));
     ASSERT_TRUE(ranks.progress_until([&] { return received.messages.size() == before + 1; }));
     EXPECT_EQ(received.messages.back().tag(), tag);

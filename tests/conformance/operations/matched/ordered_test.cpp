@@ -19,7 +19,7 @@ using test::post_send;
 using test::Ranks;
 using test::Recorder;
 
-constexpr std::uint16_t kEngine = 256;
+constexpr std::uint16_t kOrderEngine = 256;
 constexpr std::size_t kLargest = 100'000;
 
 /// Of every protocol: in one slot, in several, in a packet, by rendezvous.
@@ -39,7 +39,7 @@ struct Receives {
     return endpoint.post_receive(source, tag, buffers[place],
                                  {.completion = &recorder,
                                   .user_data = &buffers[place],
-                                  .engine = kEngine,
+                                  .engine = kOrderEngine,
                                   .may_retry = false,
                                   .handle = handle});
   }
@@ -71,7 +71,7 @@ bool send_all(Ranks<EndpointType>& ranks, int from, int to, std::uint64_t first,
     for (std::uint64_t number = 0; number < 512; ++number)
       payloads.push_back(test::payload(size_of(number), number));
   options.completion = &sent;
-  options.engine = kEngine;
+  options.engine = kOrderEngine;
   for (std::uint64_t number = first; number < end; ++number)
     if (!post_send(ranks, from, to, number, payloads[number], options)) return false;
   return true;
@@ -175,7 +175,7 @@ TYPED_TEST(Ordered, messages_to_several_devices_of_a_peer_keep_their_order) {
     ASSERT_TRUE(test::until(
         [&] {
           status = ranks.endpoint(0).post_send(1, number, payloads[number],
-                                               {.completion = &sent, .engine = kEngine, .device = to});
+                                               {.completion = &sent, .engine = kOrderEngine, .device = to});
           return status.is_accepted();
         },
         [&] {
@@ -223,10 +223,11 @@ TYPED_TEST(Ordered, sends_of_handlers_keep_the_order_of_their_posts) {
   bool all_accepted = true;
   Handler handler([&](Message&) noexcept {
     for (int each = 0; each < 4; ++each, ++posted)
-      all_accepted = ranks.endpoint(0)
-                         .post_send(1, posted, payloads[posted], {.completion = &sent, .engine = kEngine})
-                         .is_accepted() &&
-                     all_accepted;
+      all_accepted =
+          ranks.endpoint(0)
+              .post_send(1, posted, payloads[posted], {.completion = &sent, .engine = kOrderEngine})
+              .is_accepted() &&
+          all_accepted;
   });
   const RemoteCompletion remote = ranks.runtime(0).expose(handler, {.id = 1});
   Handler same([](Message&) noexcept {});
@@ -243,7 +244,7 @@ TYPED_TEST(Ordered, sends_of_handlers_keep_the_order_of_their_posts) {
 TYPED_TEST(Ordered, probes_cancels_and_blocking_receives_know_wildcards) {
   Ranks<TypeParam> ranks(2);
   TypeParam& receiver = ranks.endpoint(1);
-  const ReceiveOptions with_engine{.engine = kEngine};
+  const ReceiveOptions with_engine{.engine = kOrderEngine};
   Receives cancelled(2);
   ReceiveHandle handle;
   ASSERT_TRUE(cancelled.post(receiver, 0, any_source, any_tag, &handle).is_posted());
@@ -294,7 +295,7 @@ TYPED_TEST(Ordered, engines_that_are_opened_late_keep_what_has_come_in_its_order
   Recorder sent;
   ASSERT_TRUE(send_all(ranks, 0, 1, 0, kCount / 2, sent));
   const MatchingEngine engine(ranks.runtime(1),
-                              {.id = kEngine, .order = MatchOrder::ordered, .serial = true});
+                              {.id = kOrderEngine, .order = MatchOrder::ordered, .serial = true});
   EXPECT_EQ(engine.attributes().order, MatchOrder::ordered);
   EXPECT_TRUE(engine.attributes().is_serial);
   ASSERT_TRUE(send_all(ranks, 0, 1, kCount / 2, kCount, sent));
@@ -313,20 +314,20 @@ TEST(OrderedObject, that_ends_cancels_receives_with_wildcards_and_drops_its_mess
   Receives receives(2);
   ProbedMessage found;
   {
-    const MatchingEngine engine(ranks.runtime(1), {.id = kEngine, .order = MatchOrder::ordered});
+    const MatchingEngine engine(ranks.runtime(1), {.id = kOrderEngine, .order = MatchOrder::ordered});
     ASSERT_TRUE(send_all(ranks, 0, 1, 0, 3, sent));
     ASSERT_TRUE(
-        ranks.progress_until([&] { return ranks.endpoint(1).probe(0, 2, found, {.engine = kEngine}); }));
+        ranks.progress_until([&] { return ranks.endpoint(1).probe(0, 2, found, {.engine = kOrderEngine}); }));
     ASSERT_TRUE(receives.post(ranks.endpoint(1), 0, any_source, std::uint64_t{77}).is_posted());
     ASSERT_TRUE(receives.post(ranks.endpoint(1), 1, 0, std::uint64_t{78}).is_posted());
   }
   ASSERT_EQ(receives.ended(), 2U);
   for (const Message& message : receives.recorder.messages) EXPECT_EQ(message.outcome(), Outcome::cancelled);
-  EXPECT_FALSE(ranks.endpoint(1).probe(any_source, any_tag, found, {.engine = kEngine}));
+  EXPECT_FALSE(ranks.endpoint(1).probe(any_source, any_tag, found, {.engine = kOrderEngine}));
   // The stream goes on where it was.
   ASSERT_TRUE(send_all(ranks, 0, 1, 3, 4, sent));
   ASSERT_TRUE(ranks.progress_until(
-      [&] { return ranks.endpoint(1).probe(any_source, any_tag, found, {.engine = kEngine}); }));
+      [&] { return ranks.endpoint(1).probe(any_source, any_tag, found, {.engine = kOrderEngine}); }));
   EXPECT_EQ(found.tag, 3U);
   ASSERT_TRUE(ranks.progress_until([&] { return sent.messages.size() == 4; }));
 }
@@ -345,8 +346,8 @@ TEST(OrderedThreads, keep_the_order_of_each_thread) {
       workers.emplace_back([&, sender, thread] {
         for (std::uint64_t number = 0; number < kEach; ++number) {
           const auto bytes = test::payload(size_of(number), number);
-          static_cast<void>(
-              ranks.endpoint(sender).send(0, static_cast<std::uint64_t>(thread), bytes, {.engine = kEngine}));
+          static_cast<void>(ranks.endpoint(sender).send(0, static_cast<std::uint64_t>(thread), bytes,
+                                                        {.engine = kOrderEngine}));
         }
         --running;
         while (running.load() != 0) ranks.endpoint(sender).progress();
@@ -360,7 +361,7 @@ TEST(OrderedThreads, keep_the_order_of_each_thread) {
                                ? any_source
                                : 1 + static_cast<int>(count % 2);
         const Message message = ranks.endpoint(0).receive(source, static_cast<std::uint64_t>(thread), buffer,
-                                                          {.engine = kEngine});
+                                                          {.engine = kOrderEngine});
         const std::uint64_t number = next[message.peer()]++;
         if (message.size() != size_of(number) || !test::matches(message.bytes(), number)) ++wrong;
       }

@@ -22,7 +22,7 @@ using test::Ranks;
 using test::Recorder;
 using test::SentPieces;
 
-constexpr std::uint16_t kOrdered = 256;
+constexpr std::uint16_t kOrderedEngine = 256;
 
 class VectoredSends : public testing::TestWithParam<std::tuple<std::size_t, std::uint16_t>> {
  protected:
@@ -34,7 +34,7 @@ class VectoredSends : public testing::TestWithParam<std::tuple<std::size_t, std:
 
 INSTANTIATE_TEST_SUITE_P(over, VectoredSends,
                          testing::Combine(testing::Range<std::size_t>(0, parts_settings().size()),
-                                          testing::Values<std::uint16_t>(0, kOrdered)),
+                                          testing::Values<std::uint16_t>(0, kOrderedEngine)),
                          [](const auto& setting) {
                            return std::string(parts_settings()[std::get<0>(setting.param)].name) +
                                   (std::get<1>(setting.param) == 0 ? "" : "_ordered");

@@ -26,7 +26,7 @@ class WholeTags : public ::testing::Test {};
 using Endpoints = ::testing::Types<Endpoint, SerialEndpoint>;
 TYPED_TEST_SUITE(WholeTags, Endpoints);
 
-constexpr std::uint16_t kOrdered = 256;
+constexpr std::uint16_t kWithOrder = 256;
 constexpr std::uint16_t kSerialEngine = 3;
 constexpr std::uint16_t kSerialOrdered = 257;
 constexpr std::uint64_t kBase = 0x1122334455667788;
@@ -112,16 +112,16 @@ TYPED_TEST(WholeTags, of_sends_are_matched_and_told_on_every_engine) {
   for (int rank = 0; rank < 2; ++rank) {
     engines.emplace_back(ranks.runtime(rank), MatchingEngineOptions{.id = kSerialEngine, .serial = true});
     engines.emplace_back(ranks.runtime(rank),
-                         MatchingEngineOptions{.id = kOrdered, .order = MatchOrder::ordered});
+                         MatchingEngineOptions{.id = kWithOrder, .order = MatchOrder::ordered});
     engines.emplace_back(
         ranks.runtime(rank),
         MatchingEngineOptions{.id = kSerialOrdered, .order = MatchOrder::ordered, .serial = true});
   }
   const std::size_t packet = test::size_attribute(ranks.runtime(0), "packet_size");
   for (const std::size_t size : {std::size_t{8}, std::size_t{200}, packet / 2, 2 * packet})
-    for (const std::uint16_t engine : {std::uint16_t{0}, kSerialEngine, kOrdered, kSerialOrdered})
+    for (const std::uint16_t engine : {std::uint16_t{0}, kSerialEngine, kWithOrder, kSerialOrdered})
       for (const MatchingPolicy policy : {MatchingPolicy::rank_and_tag, MatchingPolicy::tag_only}) {
-        if (engine >= kOrdered && policy != MatchingPolicy::rank_and_tag) continue;
+        if (engine >= kWithOrder && policy != MatchingPolicy::rank_and_tag) continue;
         for (const bool before : {true, false}) {
           SCOPED_TRACE(std::to_string(size) + " bytes, engine " + std::to_string(engine) + ", policy " +
                        std::to_string(static_cast<int>(policy)) +

@@ -20,7 +20,7 @@ using test::post_until;
 using test::Ranks;
 using test::Target;
 
-constexpr std::size_t kSize = 10'000;
+constexpr std::size_t kRegionBytes = 10'000;
 constexpr std::uint64_t kMost = ~std::uint64_t{0};
 
 std::vector<AttributeSetting> silent(std::vector<AttributeSetting> attributes) {
@@ -57,7 +57,7 @@ class RefusedAccess : public testing::TestWithParam<std::size_t> {
 
   void SetUp() override {
     ranks_ = std::make_unique<Ranks<Endpoint>>(2, silent(setting().attributes));
-    target_ = std::make_unique<Target>(ranks_->runtime(1), setting(), kSize);
+    target_ = std::make_unique<Target>(ranks_->runtime(1), setting(), kRegionBytes);
     region_ = target_->seen_by(ranks_->runtime(0), setting());
     test::fill(target_->bytes(), 1);
   }
@@ -84,11 +84,12 @@ TEST_P(RefusedAccess, beyond_the_region_touches_nothing) {
   };
   for (const bool is_put : {true, false}) {
     for (const Case& access :
-         {Case{kSize, 0, Outcome::ok}, Case{0, 0, Outcome::ok}, Case{kSize + 1, 0, Outcome::refused},
-          Case{kSize, 1, Outcome::refused}, Case{kSize - 7, 8, Outcome::refused},
-          Case{1, kSize, Outcome::refused}, Case{0, 5 * kSize, Outcome::refused},
-          Case{kMost, 0, Outcome::refused}, Case{kMost, 1, Outcome::refused},
-          Case{kMost - 7, 8, Outcome::refused}, Case{kMost - kSize, 2 * kSize, Outcome::refused}})
+         {Case{kRegionBytes, 0, Outcome::ok}, Case{0, 0, Outcome::ok},
+          Case{kRegionBytes + 1, 0, Outcome::refused}, Case{kRegionBytes, 1, Outcome::refused},
+          Case{kRegionBytes - 7, 8, Outcome::refused}, Case{1, kRegionBytes, Outcome::refused},
+          Case{0, 5 * kRegionBytes, Outcome::refused}, Case{kMost, 0, Outcome::refused},
+          Case{kMost, 1, Outcome::refused}, Case{kMost - 7, 8, Outcome::refused},
+          Case{kMost - kRegionBytes, 2 * kRegionBytes, Outcome::refused}})
       EXPECT_EQ(outcome_of(is_put, region_.at(access.offset), access.size), access.outcome)
           << (is_put ? "put of " : "get of ") << access.size << " bytes at " << access.offset;
   }
@@ -96,7 +97,7 @@ TEST_P(RefusedAccess, beyond_the_region_touches_nothing) {
 
 TEST_P(RefusedAccess, that_is_partly_outside_changes_no_byte) {
   for (const std::size_t size : {std::size_t{101}, std::size_t{3000}, std::size_t{30'000}})
-    EXPECT_EQ(outcome_of(true, region_.at(kSize - 100), size), Outcome::refused);
+    EXPECT_EQ(outcome_of(true, region_.at(kRegionBytes - 100), size), Outcome::refused);
   EXPECT_TRUE(matches(target_->bytes(), 1));
 }
 
@@ -104,7 +105,7 @@ TEST_P(RefusedAccess, with_a_forged_key_reaches_nothing) {
   // A window would be what the owner's table says, whatever the key claims.
   const RemoteRegion real = target_->remote();
   std::vector<RemoteRegion> forged(7, real);
-  forged[0].bytes = kSize * 1000;
+  forged[0].bytes = kRegionBytes * 1000;
   forged[1].generation += 1;
   forged[2].generation = 0xffffffff;
   forged[3].index += 1;
@@ -116,7 +117,7 @@ TEST_P(RefusedAccess, with_a_forged_key_reaches_nothing) {
     for (const bool is_put : {true, false})
       for (const std::size_t size : {std::size_t{8}, std::size_t{9000}}) {
         const bool longer_only = &region == &forged[0] || &region == &forged[6];
-        const std::uint64_t offset = longer_only ? kSize : 0;
+        const std::uint64_t offset = longer_only ? kRegionBytes : 0;
         EXPECT_EQ(outcome_of(is_put, region.at(offset), size), Outcome::refused)
             << &region - forged.data() << (is_put ? " put " : " get ") << size;
         const MappedRegion mapped = map(ranks_->runtime(0), region);
@@ -134,7 +135,7 @@ TEST_P(RefusedAccess, to_a_released_region_does_not_reach_its_successor) {
   for (const bool is_put : {true, false})
     for (const std::size_t size : {std::size_t{0}, std::size_t{8}, std::size_t{9000}})
       EXPECT_EQ(outcome_of(is_put, stale.at(0), size, signal), Outcome::refused) << is_put << " " << size;
-  Target next(ranks_->runtime(1), setting(), kSize);
+  Target next(ranks_->runtime(1), setting(), kRegionBytes);
   test::fill(next.bytes(), 2);
   EXPECT_EQ(next.remote().index, stale.region().index) << "the index is used again";
   EXPECT_NE(next.remote().generation, stale.region().generation);
@@ -149,10 +150,10 @@ TEST_P(RefusedAccess, to_a_released_region_does_not_reach_its_successor) {
 TEST_P(RefusedAccess, without_completion_object_is_counted) {
   const auto bytes = payload(8, 1);
   std::vector<std::byte> back(8);
-  EXPECT_TRUE(post_until([&] { return ranks_->endpoint(0).post_put(1, region_.at(kSize), bytes); },
+  EXPECT_TRUE(post_until([&] { return ranks_->endpoint(0).post_put(1, region_.at(kRegionBytes), bytes); },
                          [&] { ranks_->progress(); })
                   .is_accepted());
-  EXPECT_TRUE(post_until([&] { return ranks_->endpoint(0).post_get(1, region_.at(kSize), back); },
+  EXPECT_TRUE(post_until([&] { return ranks_->endpoint(0).post_get(1, region_.at(kRegionBytes), back); },
                          [&] { ranks_->progress(); })
                   .is_accepted());
   EXPECT_TRUE(ranks_->progress_until([&] { return ranks_->runtime(0).counters().refused_accesses == 2; }));
@@ -178,7 +179,7 @@ TEST_P(RefusedAccess, to_a_rank_that_has_left_ends_as_peer_failed) {
 
 TEST_P(RefusedAccess, ends_when_the_rank_leaves_in_the_middle) {
   // The owner does not progress: what goes by messages is under way when it leaves.
-  std::vector<std::byte> bytes(kSize);
+  std::vector<std::byte> bytes(kRegionBytes);
   Counter ended;
   int posted = 0;
   for (int count = 0; count < 8; ++count)

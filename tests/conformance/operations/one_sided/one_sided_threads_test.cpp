@@ -17,9 +17,9 @@ using test::Ranks;
 using test::Target;
 
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-constexpr std::uint64_t kRounds = 20;
+constexpr std::uint64_t kRoundsOfThreads = 20;
 #else
-constexpr std::uint64_t kRounds = 100;
+constexpr std::uint64_t kRoundsOfThreads = 100;
 #endif
 constexpr std::size_t kBlock = 20'000;
 
@@ -37,7 +37,7 @@ INSTANTIATE_TEST_SUITE_P(over, OneSidedThreads, testing::Range<std::size_t>(0, a
 template <class EndpointType>
 void put_and_get(EndpointType& endpoint, const MappedRegion& region, std::uint64_t place, std::uint64_t seed,
                  std::uint8_t device) {
-  for (std::uint64_t round = 0; round < kRounds; ++round) {
+  for (std::uint64_t round = 0; round < kRoundsOfThreads; ++round) {
     const std::size_t size = (round * 977 + seed * 131) % kBlock;
     const auto source = payload(size, seed + round);
     ASSERT_EQ(endpoint.put(1, region.at(place), source, {.device = device}), Outcome::ok);
@@ -115,7 +115,7 @@ TEST_P(OneSidedThreads, see_the_data_of_every_signal) {
   for (std::uint64_t thread = 0; thread < kThreads; ++thread)
     threads.emplace_back([&, thread] {
       Endpoint& endpoint = ranks.endpoint(0);
-      for (std::uint64_t round = 0; round < kRounds; ++round) {
+      for (std::uint64_t round = 0; round < kRoundsOfThreads; ++round) {
         const auto tag = static_cast<std::uint32_t>(round * kThreads + thread);
         const auto source = payload(round * 977 % kBlock, tag);
         EXPECT_EQ(endpoint.put(1, region.at(thread * kBlock), source, {.signal = signal, .tag = tag}),
@@ -138,7 +138,7 @@ TEST_P(OneSidedThreads, flush_while_others_post) {
   for (std::uint64_t thread = 0; thread < kThreads; ++thread)
     threads.emplace_back([&, thread] {
       Endpoint& endpoint = ranks.endpoint(0);
-      for (std::uint64_t round = 0; round < kRounds; ++round) {
+      for (std::uint64_t round = 0; round < kRoundsOfThreads; ++round) {
         const std::size_t size = round * 977 % kBlock;
         const auto source = payload(size, round);
         ASSERT_TRUE(post_until([&] { return endpoint.post_put(1, region.at(thread * kBlock), source); },

@@ -10,9 +10,9 @@
 namespace weft::core {
 namespace {
 
-constexpr std::size_t kBytes = std::size_t{64} << 10;
+constexpr std::size_t kTransferred = std::size_t{64} << 10;
 
-/// Nanoseconds that a message of kBytes takes by each way.
+/// Nanoseconds that a message of kTransferred takes by each way.
 struct Machine {
   double copy;
   double read;
@@ -31,7 +31,7 @@ class WayChoiceTest : public testing::Test {
       if (here == way) ++count;
       const double ns = machine.of(here) * noise_();
       spent_ += ns;
-      choice_.ended(here, kBytes, static_cast<std::int64_t>(ns));
+      choice_.ended(here, kTransferred, static_cast<std::int64_t>(ns));
     }
     return static_cast<double>(count) / messages;
   }
@@ -71,7 +71,8 @@ TEST_F(WayChoiceTest, counts_what_has_begun_in_the_way_that_is_tried_as_a_cost) 
   for (int window = 0; window < kWindows; ++window) {
     const Way way = choice_.way();
     if (way == Way::read) ++reads;
-    for (int index = 0; index < 100; ++index) choice_.ended(way, kBytes, way == Way::read ? 6000 : 3000);
+    for (int index = 0; index < 100; ++index)
+      choice_.ended(way, kTransferred, way == Way::read ? 6000 : 3000);
   }
   EXPECT_GT(reads, 0);
   EXPECT_LT(reads, kWindows / 50);
@@ -111,7 +112,7 @@ TEST_F(WayChoiceTest, is_not_misled_by_interruptions) {
 TEST_F(WayChoiceTest, ends_a_comparison_that_cannot_be_measured) {
   run({4000, 4000}, 8, Way::copy);
   ASSERT_EQ(choice_.way(), Way::read);
-  for (int count = 0; count < 128; ++count) choice_.ended(Way::read, kBytes, 0);
+  for (int count = 0; count < 128; ++count) choice_.ended(Way::read, kTransferred, 0);
   EXPECT_EQ(choice_.way(), Way::copy);
 }
 
@@ -126,8 +127,8 @@ TEST_F(WayChoiceTest, copies_after_a_read_that_failed_and_seldom_tries_again) {
 class LearnedWaysTest : public testing::Test {
  protected:
   void one(std::int64_t started, std::int64_t ended, int peer = 0) {
-    const Way way = ways_.begin(peer, kBytes);
-    ways_.end(peer, kBytes, way, LearnedWays::End::whole, started, ended);
+    const Way way = ways_.begin(peer, kTransferred);
+    ways_.end(peer, kTransferred, way, LearnedWays::End::whole, started, ended);
     last_ = way;
   }
   LearnedWays ways_;
@@ -136,9 +137,9 @@ class LearnedWaysTest : public testing::Test {
 
 TEST_F(LearnedWaysTest, keeps_peers_and_sizes_apart) {
   for (int count = 0; count < 8; ++count) one(count * 10, count * 10 + 10);
-  EXPECT_EQ(ways_.begin(0, kBytes), Way::read);
-  EXPECT_EQ(ways_.begin(1, kBytes), Way::copy);
-  EXPECT_EQ(ways_.begin(0, 4 * kBytes), Way::copy);
+  EXPECT_EQ(ways_.begin(0, kTransferred), Way::read);
+  EXPECT_EQ(ways_.begin(1, kTransferred), Way::copy);
+  EXPECT_EQ(ways_.begin(0, 4 * kTransferred), Way::copy);
   EXPECT_EQ(ways_.begin(0, std::size_t{1} << 40), Way::copy) << "the largest that there are";
 }
 
@@ -146,12 +147,12 @@ TEST_F(LearnedWaysTest, counts_the_time_in_which_messages_overlap_once) {
   // 16 copies at a time take 16,000 together, single reads 2000 each: the copies are the faster.
   std::int64_t now = 1;
   for (int window = 0; window < 500; ++window) {
-    const Way way = ways_.begin(0, kBytes);
-    for (int count = 1; count < 16; ++count) ASSERT_EQ(ways_.begin(0, kBytes), way);
+    const Way way = ways_.begin(0, kTransferred);
+    for (int count = 1; count < 16; ++count) ASSERT_EQ(ways_.begin(0, kTransferred), way);
     const std::int64_t started = now;
     for (int count = 0; count < 16; ++count) {
       now += way == Way::copy ? 1000 : 2000;
-      ways_.end(0, kBytes, way, LearnedWays::End::whole, started, now);
+      ways_.end(0, kTransferred, way, LearnedWays::End::whole, started, now);
     }
     now += 1'000'000;  // most of the time between windows is the program's
     last_ = way;
@@ -164,25 +165,25 @@ TEST_F(LearnedWaysTest, counts_the_gaps_that_a_way_leaves) {
   std::int64_t now = 1;
   int copies = 0;
   for (int count = 0; count < 1000; ++count) {
-    const Way way = ways_.begin(0, kBytes);
+    const Way way = ways_.begin(0, kTransferred);
     if (way == Way::copy) ++copies;
     const std::int64_t started = way == Way::copy ? now : now + 2000;
     now += way == Way::copy ? 2000 : 3000;
-    ways_.end(0, kBytes, way, LearnedWays::End::whole, started, now);
+    ways_.end(0, kTransferred, way, LearnedWays::End::whole, started, now);
   }
   EXPECT_GT(copies, 800);
 }
 
 TEST_F(LearnedWaysTest, does_not_compare_messages_that_overlapped_the_other_way) {
   for (int count = 0; count < 7; ++count) one(count * 100, count * 100 + 100);
-  const Way kept = ways_.begin(0, kBytes);  // a copy that stays under way
+  const Way kept = ways_.begin(0, kTransferred);  // a copy that stays under way
   ASSERT_EQ(kept, Way::copy);
   one(700, 800);
   for (int count = 0; count < 100; ++count) {
     one(800 + count, 801 + count);  // reads, very fast
     ASSERT_EQ(last_, Way::read);
   }
-  ways_.end(0, kBytes, kept, LearnedWays::End::given_up, 0, 0);
+  ways_.end(0, kTransferred, kept, LearnedWays::End::given_up, 0, 0);
 }
 
 }  // namespace

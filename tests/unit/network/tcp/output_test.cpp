@@ -30,7 +30,7 @@ class TcpOutput : public testing::Test {
   }
 
   Output::Result write(Queue queue, std::uint64_t token, std::size_t size) {
-    const auto bytes = test::payload(size, token);
+    const auto bytes = weft::test::payload(size, token);
     const Record record{static_cast<std::uint32_t>(size), RecordKind::message, {}, token};
     // Header and payload are cut anywhere.
     const std::size_t cut = size / 3;
@@ -54,7 +54,8 @@ class TcpOutput : public testing::Test {
       std::memcpy(&record, received_.data(), sizeof record);
       const std::size_t whole = sizeof record + padded(record.bytes);
       if (received_.size() < whole) break;
-      EXPECT_TRUE(test::matches(std::span(received_).subspan(sizeof record, record.bytes), record.token));
+      EXPECT_TRUE(
+          weft::test::matches(std::span(received_).subspan(sizeof record, record.bytes), record.token));
       tokens.push_back(record.token);
       received_.erase(received_.begin(), received_.begin() + static_cast<std::ptrdiff_t>(whole));
     }
@@ -82,7 +83,7 @@ TEST_F(TcpOutput, keeps_the_order_of_a_queue_and_lets_urgent_records_pass) {
   ASSERT_EQ(write(Queue::normal, 1001, 100), Output::Result::taken);
   ASSERT_EQ(write(Queue::urgent, 2001, 100), Output::Result::taken);
   std::vector<std::uint64_t> all;
-  ASSERT_TRUE(test::until(
+  ASSERT_TRUE(weft::test::until(
       [&] {
         for (const std::uint64_t each : take()) all.push_back(each);
         return all.size() == token + 2;
@@ -104,7 +105,7 @@ TEST_F(TcpOutput, refuses_what_has_no_room_without_effect) {
   while (write(Queue::normal, token + 1, 5000) == Output::Result::taken) ++token;
   EXPECT_EQ(write(Queue::urgent, 1001, 100), Output::Result::taken) << "other queues have room of their own";
   std::size_t count = 0;
-  ASSERT_TRUE(test::until(
+  ASSERT_TRUE(weft::test::until(
       [&] {
         count += take().size();
         return count == token + 1;
@@ -118,13 +119,13 @@ TEST_F(TcpOutput, refuses_what_has_no_room_without_effect) {
 }
 
 TEST_F(TcpOutput, writes_pieces_from_where_they_are_between_records) {
-  const auto piece = test::payload(60'000, 77);
+  const auto piece = weft::test::payload(60'000, 77);
   const Record record{60'000, RecordKind::data, {}, 77};
   ASSERT_NE(output_.write_piece(own_.get(), record, {}, piece), Output::Result::failed);
   ASSERT_TRUE(output_.has_piece());
   ASSERT_EQ(write(Queue::urgent, 1, 10), Output::Result::taken);
   std::vector<std::uint64_t> all;
-  ASSERT_TRUE(test::until(
+  ASSERT_TRUE(weft::test::until(
       [&] {
         for (const std::uint64_t each : take()) all.push_back(each);
         return all.size() == 2;
@@ -150,7 +151,7 @@ TEST_F(TcpOutput, breaks_no_record_whatever_the_order_and_the_speed) {
     }
     for (const std::uint64_t each : take()) EXPECT_EQ(open.erase(each), 1U);
   }
-  ASSERT_TRUE(test::until(
+  ASSERT_TRUE(weft::test::until(
       [&] {
         for (const std::uint64_t each : take()) EXPECT_EQ(open.erase(each), 1U);
         return open.empty();

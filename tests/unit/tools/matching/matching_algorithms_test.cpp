@@ -19,7 +19,7 @@ namespace weft::tools::study {
 namespace {
 
 constexpr std::uint64_t kAnyTag = ~std::uint64_t{0};
-constexpr auto kNone = MatchingAlgorithm::kNone;
+constexpr auto kNoItem = MatchingAlgorithm::kNone;
 
 TEST(MatchingAlgorithmNames, make_what_they_name) {
   std::set<std::string_view> names;
@@ -51,10 +51,10 @@ class Algorithms : public ::testing::TestWithParam<std::string_view> {
 
 TEST_P(Algorithms, compare_nothing_when_nothing_is_there) {
   const auto receive = algorithm_->take_receive({.source = 0, .tag = 1});
-  EXPECT_EQ(receive.item, kNone);
+  EXPECT_EQ(receive.item, kNoItem);
   EXPECT_EQ(receive.depth, 0U);
   const auto message = algorithm_->take_message({.source = any_source, .tag = kAnyTag});
-  EXPECT_EQ(message.item, kNone);
+  EXPECT_EQ(message.item, kNoItem);
   EXPECT_EQ(message.depth, 0U);
 }
 
@@ -65,9 +65,9 @@ TEST_P(Algorithms, take_the_receive_that_was_posted_first_whatever_its_wildcards
   algorithm_->add_receive(3, {.source = 1, .tag = kAnyTag});
   algorithm_->add_receive(4, {.source = 1, .tag = 0x17, .tag_mask = 0xF});
   algorithm_->add_receive(5, {.source = 1, .tag = 7});
-  EXPECT_EQ(take_receive(2, 8), kNone);
+  EXPECT_EQ(take_receive(2, 8), kNoItem);
   for (const MatchingAlgorithm::Item receive : {1U, 2U, 3U, 4U, 5U}) EXPECT_EQ(take_receive(1, 7), receive);
-  EXPECT_EQ(take_receive(1, 7), kNone);
+  EXPECT_EQ(take_receive(1, 7), kNoItem);
   EXPECT_EQ(take_receive(1, 8), 0U);
 }
 
@@ -77,13 +77,13 @@ TEST_P(Algorithms, take_the_message_that_arrived_first_whatever_the_wildcards_of
   algorithm_->add_message(2, {.source = 1, .tag = 7});
   algorithm_->add_message(3, {.source = 1, .tag = 0x27});
   algorithm_->add_message(4, {.source = 1, .tag = 7});
-  EXPECT_EQ(take_message({.source = 0, .tag = kAnyTag}), kNone);
+  EXPECT_EQ(take_message({.source = 0, .tag = kAnyTag}), kNoItem);
   EXPECT_EQ(take_message({.source = any_source, .tag = 7}), 1U);
   EXPECT_EQ(take_message({.source = 1, .tag = 0x20, .tag_mask = 0xF0}), 3U);
   EXPECT_EQ(take_message({.source = 1, .tag = 7}), 2U);
   EXPECT_EQ(take_message({.source = any_source, .tag = kAnyTag}), 0U);
   EXPECT_EQ(take_message({.source = 1, .tag = kAnyTag}), 4U);
-  EXPECT_EQ(take_message({.source = any_source, .tag = kAnyTag}), kNone);
+  EXPECT_EQ(take_message({.source = any_source, .tag = kAnyTag}), kNoItem);
 }
 
 TEST_P(Algorithms, ignore_the_mask_of_a_receive_of_any_tag) {
@@ -100,12 +100,12 @@ TEST_P(Algorithms, forget_what_was_removed) {
   algorithm_->remove_receive(1);
   algorithm_->remove_receive(0);
   EXPECT_EQ(take_receive(1, 7), 2U);
-  EXPECT_EQ(take_receive(1, 7), kNone);
+  EXPECT_EQ(take_receive(1, 7), kNoItem);
   algorithm_->add_message(0, {.source = 1, .tag = 7});
   algorithm_->add_message(1, {.source = 1, .tag = 7});
   algorithm_->remove_message(0);
   EXPECT_EQ(take_message({.source = 1, .tag = 7}), 1U);
-  EXPECT_EQ(take_message({.source = any_source, .tag = kAnyTag}), kNone);
+  EXPECT_EQ(take_message({.source = any_source, .tag = kAnyTag}), kNoItem);
 }
 
 INSTANTIATE_TEST_SUITE_P(Each, Algorithms, ::testing::Values("list", "rank-lists", "bins", "fuzzy"),
@@ -159,12 +159,12 @@ TEST_P(ListDepth, is_half_of_the_messages_and_one_when_reversed) {
 }
 
 TEST_P(ListDepth, is_a_quarter_of_the_messages_when_random) {
-  constexpr std::uint64_t kSeeds = 10;
+  constexpr std::uint64_t kDraws = 10;
   std::uint64_t sum = 0;
-  for (std::uint64_t seed = 0; seed < kSeeds; ++seed)
+  for (std::uint64_t seed = 0; seed < kDraws; ++seed)
     sum += sum_of_depths("list", posted_, arrivals(ArrivalOrder::random, seed), GetParam());
   const double bound = (static_cast<double>(messages_) + 3) / 4;
-  EXPECT_NEAR(static_cast<double>(sum) / static_cast<double>(messages_ * kSeeds), bound, 0.03 * bound);
+  EXPECT_NEAR(static_cast<double>(sum) / static_cast<double>(messages_ * kDraws), bound, 0.03 * bound);
 }
 
 TEST_P(ListDepth, is_little_for_bins_and_a_few_vectors_for_fuzzy) {
