@@ -72,9 +72,14 @@ class Dev(unittest.TestCase):
             (build / "build.ninja").touch()
             entries = []
             for name, text in sources.items():
-                (copy / name).write_text(text)
-                entries.append({"directory": str(build), "file": str(copy / name),
-                                "command": f"{shutil.which('c++')} -Wall -Werror -o made.o -c {copy / name}"})
+                file = copy / name
+                file.write_text(text)
+                if name.startswith("together"):  # with others: one file includes it
+                    file = build / "Unity" / "unity.cxx"
+                    file.parent.mkdir(exist_ok=True)
+                    file.write_text(f'#include "{copy / name}"\n')
+                entries.append({"directory": str(build), "file": str(file),
+                                "command": f"{shutil.which('c++')} -Wall -Werror -o made.o -c {file}"})
             (build / "compile_commands.json").write_text(json.dumps(entries))
             for tool in ("bash", "dirname", "nproc", "mkdir", "python3"):
                 (tools / tool).symlink_to(shutil.which(tool))
@@ -94,6 +99,9 @@ class Dev(unittest.TestCase):
         self.assertEqual((result.returncode, result.stdout.splitlines()[-1]), (1, "dev: 2 sources read, 1 with warnings or errors"))
         self.assertRegex(result.stdout, r"(?m)^FAILED: .*/b\.cpp$")
         self.assertIn("unused", result.stdout)
+        result = self.syntax_of({**sound, "together.cpp": "int c() { int unused; return 1; }\n"})
+        self.assertEqual((result.returncode, result.stdout.splitlines()[-1]), (1, "dev: 2 sources read, 1 with warnings or errors"))
+        self.assertRegex(result.stdout, r"(?m)^FAILED: .*/together\.cpp$")
 
     def test_bench_configures_anew_so_that_libraries_installed_since_the_build_are_found(self):
         with tempfile.TemporaryDirectory() as directory:

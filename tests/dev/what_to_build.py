@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 CASE = re.compile(r"^\s*(?:TYPED_)?TEST(?:_[FP]|_SUITE)?\s*\(", re.MULTILINE)
+INCLUDED = re.compile(r'^#include "(.*)"', re.MULTILINE)
 WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{2,}")
 OF_EVERY_NAME = "part full quick nightly"
 OF_NETWORKS = "shm sim tcp ofi mixed apart together"  # with which names of conformance tests begin
@@ -23,7 +24,9 @@ def sources_of_tests(build):
     sources = {}
     for entry in json.loads((build / "compile_commands.json").read_text()):
         if found := re.search(r" -o tests/CMakeFiles/([^/]+)\.dir/", entry["command"]):
-            sources.setdefault(found[1], []).append(Path(entry["file"]))
+            file = Path(entry["file"])
+            together = INCLUDED.findall(file.read_text()) if file.parent.name == "Unity" else [file]
+            sources.setdefault(found[1], []).extend(map(Path, together))
     return sources
 
 

@@ -19,6 +19,7 @@ class Selection(unittest.TestCase):
         self.source("unit-core", "unit/core/pool_test.cpp", "TEST_F(Pool, gives_back) {}\n")
         self.source("conformance-network", "conformance/network/wires_test.cpp",
                     'TEST_P(Wires, carry) {}\nINSTANTIATE_TEST_SUITE_P(all, Wires, testing::Values("copper"));\n')
+        self.together("unit-base", "unit/base/clock_test.cpp", "TEST(Clock, ticks) {}\n")
         self.source("test-program-soak", "multiprocess/soak/soak.cpp", "int main() { /* Ring */ }\n")
         for name in ("multiprocess/soak/short", "architecture/layers", "install/install"):
             path = self.tests / f"{name}_test.py"
@@ -32,6 +33,15 @@ class Selection(unittest.TestCase):
         self.commands.append({"file": str(path), "command": f"c++ -c {path} -o tests/CMakeFiles/{target}.dir/{name}.o"})
         (self.root / "compile_commands.json").write_text(json.dumps(self.commands))
 
+    def together(self, target, name, text):
+        """A source that is compiled together with others."""
+        self.source(target, name, text)
+        file = self.root / "tests" / "CMakeFiles" / f"{target}.dir" / "Unity" / "unity_0_cxx.cxx"
+        file.parent.mkdir(parents=True)
+        file.write_text(f'/* made */\n#include "{self.commands[-1]["file"]}"\n')
+        self.commands[-1]["file"] = str(file)
+        (self.root / "compile_commands.json").write_text(json.dumps(self.commands))
+
     def targets(self, *expressions):
         return what_to_build.targets(self.root, self.tests, expressions)
 
@@ -41,6 +51,7 @@ class Selection(unittest.TestCase):
         self.assertEqual(self.targets("^unit-core\\.(Pool|Ring)\\."), ["unit-core"])
         self.assertEqual(self.targets("Wires.carry/copper"), ["conformance-network"])
         self.assertEqual(self.targets("Pool|Wires"), ["conformance-network", "unit-core"])
+        self.assertEqual(self.targets("Clock.ticks"), ["unit-base"])
         self.assertEqual(self.targets("Pool", "Wires"), ["conformance-network", "unit-core"])
 
     def test_knows_what_names_begin_with(self):

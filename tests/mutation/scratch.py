@@ -66,7 +66,7 @@ class Scratch:
         if not (self.build / "build.ninja").is_file():
             launcher = ["-DCMAKE_CXX_COMPILER_LAUNCHER=ccache"] if shutil.which("ccache") else []
             # Faulty code may earn warnings, and need not be fast.
-            self._call(["cmake", "--preset", "release", "-DWEFT_WERROR=OFF", "-DCMAKE_CXX_FLAGS_RELEASE=-O1 -DNDEBUG", *launcher],
+            self._call(["cmake", "--preset", "release", "-DWEFT_WERROR=OFF", "-DWEFT_UNITY=OFF", "-DCMAKE_CXX_FLAGS_RELEASE=-O1 -DNDEBUG", *launcher],
                        "configuring the copy", cwd=self.folder, env=environment)
         self._call(["cmake", "--build", str(self.build), "-j", str(self.jobs), "--target", *targets], "building the copy",
                    env=environment)
