@@ -19,9 +19,12 @@ int main() try {
   runtime.allgather(weft::bytes_of(mine.remote()), std::as_writable_bytes(std::span{keys}));
   const weft::MappedRegion shared = weft::map(runtime, keys[0]);
 
-  for (std::uint64_t item = 0;;) {
+  for (;;) {
     // Where the region is mapped this is an instruction, else a message and its answer.
-    if (endpoint.fetch_add(0, shared.at(kNext), 1, item) != weft::Outcome::ok) return 1;
+    const auto next =
+        endpoint.fetch_atomic<std::uint64_t>(0, shared.at(kNext), weft::AtomicOperation::add, 1);
+    if (!next) return 1;
+    const std::uint64_t item = next.value;
     if (item >= kItems) break;
     while (
         endpoint.post_atomic<std::uint64_t>(0, shared.at(kSum), weft::AtomicOperation::add, item).is_retry())
@@ -30,9 +33,9 @@ int main() try {
   endpoint.flush();   // what this rank has added is there,
   runtime.barrier();  // and so is what all others have
 
-  std::uint64_t sum = 0;
-  if (endpoint.fetch_add(0, shared.at(kSum), 0, sum) != weft::Outcome::ok) return 1;
-  const bool is_right = sum == kItems * (kItems - 1) / 2;
+  const auto sum = endpoint.fetch_atomic<std::uint64_t>(0, shared.at(kSum), weft::AtomicOperation::add, 0);
+  if (!sum) return 1;
+  const bool is_right = sum.value == kItems * (kItems - 1) / 2;
   std::printf("rank %d: the sum is %s\n", runtime.rank(), is_right ? "right" : "wrong");
   runtime.barrier();  // rank 0's memory stays until all have read it
   return is_right ? 0 : 1;

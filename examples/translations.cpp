@@ -191,7 +191,7 @@ void one_sided(weft::Runtime& runtime, weft::Endpoint& endpoint, int next, int p
   // [end]
 
   // [atomic]
-  static_cast<void>(endpoint.fetch_add(next, theirs.at(0), 2, old));
+  old = endpoint.fetch_atomic<std::uint64_t>(next, theirs.at(0), weft::AtomicOperation::add, 2).value;
   static_cast<void>(endpoint.compare_swap<std::uint64_t>(next, theirs.at(8), 40, 41));
   // [end]
   expect(old == 40, "atomic");

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <weft/detail/language.hpp>
+#include <weft/status.hpp>
 
 #include <concepts>
 #include <cstdint>
@@ -27,6 +28,16 @@ concept AtomicInteger = std::same_as<T, std::uint32_t> || std::same_as<T, std::i
 /// All types with atomic operations. Floating-point numbers have add and swap only.
 template <class T>
 concept AtomicValue = AtomicInteger<T> || std::same_as<T, float> || std::same_as<T, double>;
+
+/// The answer of an atomic operation that has fetched.
+template <AtomicValue T>
+struct [[nodiscard]] Fetched {
+  Outcome outcome = Outcome::ok;
+  T value{};  ///< before the change; T{} unless the outcome is ok
+
+  /// Whether the operation has been carried out.
+  [[nodiscard]] explicit operator bool() const noexcept { return outcome == Outcome::ok; }
+};
 
 /// "add", "bit_and", ...: the enumerator's name, for messages and tables.
 [[nodiscard]] constexpr const char* name_of(AtomicOperation operation) noexcept {

@@ -106,9 +106,10 @@ class AtomicOperations {
     return post<T>(peer, where, detail::kCompareSwap, desired, expected, old, true, options);
   }
 
-  /// From here to fetch_max(): the operations of the posts above, progressing until they have been carried
-  /// out. They return ok, refused or peer_failed; options.completion, if any, is signalled as well. Not for
-  /// handlers.
+  /// From here on: the operations of the posts above, progressing until they have been carried out. Their
+  /// outcome is ok, refused or peer_failed; options.completion, if any, is signalled as well. Those that
+  /// fetch return the value before the change with it: fetch_atomic<std::uint64_t>(peer, counters.at(8),
+  /// AtomicOperation::add, 1).value. Not for handlers.
   template <AtomicValue T, RemotePlace Place>
   Outcome atomic(int peer, const Place& where, AtomicOperation operation, Value<T> operand,
                  const AccessOptions& options = {},
@@ -117,10 +118,12 @@ class AtomicOperations {
     return perform<T>(peer, where, operation, operand, T{}, ignored, false, options, caller);
   }
   template <AtomicValue T, RemotePlace Place>
-  Outcome fetch_atomic(int peer, const Place& where, AtomicOperation operation, Value<T> operand, T& old,
-                       const AccessOptions& options = {},
-                       const std::source_location& caller = std::source_location::current()) {
-    return perform<T>(peer, where, operation, operand, T{}, old, true, options, caller);
+  Fetched<T> fetch_atomic(int peer, const Place& where, AtomicOperation operation, Value<T> operand,
+                          const AccessOptions& options = {},
+                          const std::source_location& caller = std::source_location::current()) {
+    Fetched<T> fetched;
+    fetched.outcome = perform<T>(peer, where, operation, operand, T{}, fetched.value, true, options, caller);
+    return fetched;
   }
   template <AtomicInteger T, RemotePlace Place>
   Outcome compare_swap(int peer, const Place& where, Value<T> expected, Value<T> desired,
@@ -130,45 +133,13 @@ class AtomicOperations {
     return perform<T>(peer, where, detail::kCompareSwap, desired, expected, ignored, false, options, caller);
   }
   template <AtomicInteger T, RemotePlace Place>
-  Outcome fetch_compare_swap(int peer, const Place& where, Value<T> expected, Value<T> desired, T& old,
-                             const AccessOptions& options = {},
-                             const std::source_location& caller = std::source_location::current()) {
-    return perform<T>(peer, where, detail::kCompareSwap, desired, expected, old, true, options, caller);
-  }
-  template <AtomicValue T, RemotePlace Place>
-  Outcome fetch_add(int peer, const Place& where, Value<T> operand, T& old,
-                    const std::source_location& caller = std::source_location::current()) {
-    return fetch_atomic(peer, where, AtomicOperation::add, operand, old, {}, caller);
-  }
-  template <AtomicValue T, RemotePlace Place>
-  Outcome fetch_swap(int peer, const Place& where, Value<T> operand, T& old,
-                     const std::source_location& caller = std::source_location::current()) {
-    return fetch_atomic(peer, where, AtomicOperation::swap, operand, old, {}, caller);
-  }
-  template <AtomicInteger T, RemotePlace Place>
-  Outcome fetch_and(int peer, const Place& where, Value<T> operand, T& old,
-                    const std::source_location& caller = std::source_location::current()) {
-    return fetch_atomic(peer, where, AtomicOperation::bit_and, operand, old, {}, caller);
-  }
-  template <AtomicInteger T, RemotePlace Place>
-  Outcome fetch_or(int peer, const Place& where, Value<T> operand, T& old,
-                   const std::source_location& caller = std::source_location::current()) {
-    return fetch_atomic(peer, where, AtomicOperation::bit_or, operand, old, {}, caller);
-  }
-  template <AtomicInteger T, RemotePlace Place>
-  Outcome fetch_xor(int peer, const Place& where, Value<T> operand, T& old,
-                    const std::source_location& caller = std::source_location::current()) {
-    return fetch_atomic(peer, where, AtomicOperation::bit_xor, operand, old, {}, caller);
-  }
-  template <AtomicInteger T, RemotePlace Place>
-  Outcome fetch_min(int peer, const Place& where, Value<T> operand, T& old,
-                    const std::source_location& caller = std::source_location::current()) {
-    return fetch_atomic(peer, where, AtomicOperation::min, operand, old, {}, caller);
-  }
-  template <AtomicInteger T, RemotePlace Place>
-  Outcome fetch_max(int peer, const Place& where, Value<T> operand, T& old,
-                    const std::source_location& caller = std::source_location::current()) {
-    return fetch_atomic(peer, where, AtomicOperation::max, operand, old, {}, caller);
+  Fetched<T> fetch_compare_swap(int peer, const Place& where, Value<T> expected, Value<T> desired,
+                                const AccessOptions& options = {},
+                                const std::source_location& caller = std::source_location::current()) {
+    Fetched<T> fetched;
+    fetched.outcome = perform<T>(peer, where, detail::kCompareSwap, desired, expected, fetched.value, true,
+                                 options, caller);
+    return fetched;
   }
 
  protected:

@@ -122,8 +122,8 @@ int main(int argc, char** argv) {
     runtime.allgather(weft::bytes_of(own.remote()), weft::mutable_bytes_of(regions));
     say_ready();
     if (rank == 1) sleep_forever();
-    std::uint64_t old = 0;
-    static_cast<void>(endpoint.fetch_add(1, regions[1].at(0), 1, old));
+    static_cast<void>(
+        endpoint.fetch_atomic<std::uint64_t>(1, regions[1].at(0), weft::AtomicOperation::add, 1));
   } else if (mode == "ended") {  // rank 1 goes away
     if (rank == 0) say_ready();
     if (rank == 0) wait_for_message(endpoint, 1, 4);

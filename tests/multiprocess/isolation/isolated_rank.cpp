@@ -49,8 +49,8 @@ void access(Runtime& runtime, Endpoint& endpoint, MemoryRegion& region) {
   require(endpoint.get(next, there.at(8), std::as_writable_bytes(std::span(&back, 1))) == Outcome::ok,
           "a get failed");
   require(back == value, "a get has brought something else");
-  require(endpoint.fetch_add(next, there.at(16), std::uint64_t{5}, back) == Outcome::ok && back == 0,
-          "an atomic operation failed");
+  const auto fetched = endpoint.fetch_atomic<std::uint64_t>(next, there.at(16), AtomicOperation::add, 5);
+  require(fetched && fetched.value == 0, "an atomic operation failed");
   // All are through before the memory goes; the next one's accesses need this one's progress meanwhile.
   Collective all(runtime, endpoint, {.engine = 5});
   require(all.barrier() == Outcome::ok, "a barrier failed");

@@ -24,9 +24,8 @@ int main(int count, char** arguments) {
       require(endpoint.put(1, keys[1].at(64), bytes) == written, "a put ended otherwise");
       require(endpoint.get(1, keys[1].at(64), bytes) == read, "a get ended otherwise");
     }
-    std::uint64_t old = 0;
-    require(endpoint.fetch_add(1, keys[1].at(64), std::uint64_t{1}, old) == written,
-            "an atomic operation ended otherwise");
+    const auto fetched = endpoint.fetch_atomic<std::uint64_t>(1, keys[1].at(64), AtomicOperation::add, 1);
+    require(fetched.outcome == written, "an atomic operation ended otherwise");
     static_cast<void>(endpoint.send_am(1, end, {}));
   };
   if (runtime.rank() == 1) {

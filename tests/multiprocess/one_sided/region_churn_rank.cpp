@@ -100,8 +100,8 @@ void poll(Runtime& runtime) {
       require(endpoint.put(0, region.at(0), bytes_of(value)) == Outcome::refused, "a put was not refused");
       require(endpoint.get(0, region.at(0), std::as_writable_bytes(std::span(&read, 1))) == Outcome::refused,
               "a get was not refused");
-      require(endpoint.fetch_add(0, region.at(0), std::uint64_t{1}, read) == Outcome::refused,
-              "an atomic operation was not refused");
+      const auto fetched = endpoint.fetch_atomic<std::uint64_t>(0, region.at(0), AtomicOperation::add, 1);
+      require(fetched.outcome == Outcome::refused, "an atomic operation was not refused");
       require(endpoint.put(0, RemoteAddress(region.at(0)), bytes_of(value)) == Outcome::refused,
               "a put by value was not refused");
       require(!map(runtime, region.region()).is_direct(), "mapped again");

@@ -61,16 +61,16 @@ std::vector<Call> calls_of(EndpointType& endpoint, RemoteCompletion remote, cons
       {"atomic",
        [=, &endpoint] { ignore(endpoint.template atomic<std::uint64_t>(kNobody, region.at(0), add, 1)); }},
       {"fetch_atomic",
-       [=, &endpoint, &word] {
-         ignore(endpoint.template fetch_atomic<std::uint64_t>(kNobody, region.at(0), add, 1, word));
+       [=, &endpoint] {
+         ignore(endpoint.template fetch_atomic<std::uint64_t>(kNobody, region.at(0), add, 1));
        }},
       {"compare_swap",
        [=, &endpoint] {
          ignore(endpoint.template compare_swap<std::uint64_t>(kNobody, region.at(0), 1, 2));
        }},
       {"fetch_compare_swap",
-       [=, &endpoint, &word] {
-         ignore(endpoint.template fetch_compare_swap<std::uint64_t>(kNobody, region.at(0), 1, 2, word));
+       [=, &endpoint] {
+         ignore(endpoint.template fetch_compare_swap<std::uint64_t>(kNobody, region.at(0), 1, 2));
        }},
       {"flush", [=, &endpoint] { endpoint.flush(kNobody); }},
       {"prepare_am", [=, &endpoint] { ignore(endpoint.prepare_am(kNobody, remote, bytes)); }},

@@ -214,13 +214,14 @@ TEST(AccessDeadline, of_calls_that_wait_return) {
   ASSERT_TRUE(ranks.meet());
   const auto source = payload(kAccessBytes, 1);
   std::vector<std::byte> buffer(kAccessBytes);
-  std::uint64_t old = 0;
   auto& endpoint = ranks.endpoint(0);
   EXPECT_EQ(endpoint.put(1, target.remote().at(0), source, {.timeout = kSoon}), Outcome::timed_out);
   EXPECT_EQ(endpoint.get(1, target.remote().at(0), buffer, {.timeout = kSoon}), Outcome::timed_out);
-  EXPECT_EQ(endpoint.fetch_atomic<std::uint64_t>(1, target.remote().at(0), AtomicOperation::add, 1, old,
-                                                 {.timeout = kSoon}),
-            Outcome::timed_out);
+  EXPECT_EQ(
+      endpoint
+          .fetch_atomic<std::uint64_t>(1, target.remote().at(0), AtomicOperation::add, 1, {.timeout = kSoon})
+          .outcome,
+      Outcome::timed_out);
   EXPECT_EQ(endpoint.put(1, target.remote().at(0), source, {.timeout = -1ns}), Outcome::timed_out);
 }
 

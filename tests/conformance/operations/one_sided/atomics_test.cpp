@@ -249,29 +249,29 @@ TEST_P(Atomics, that_block_return_with_the_old_value) {
   const test::Helpers helpers(*ranks_, 1, 1);
   Endpoint& endpoint = ranks_->endpoint(0);
   const auto place = there.at(16);
-  std::int64_t old = 77;
-  EXPECT_EQ(endpoint.fetch_add(1, place, -5, old), Outcome::ok);
-  EXPECT_EQ(old, 0);
-  EXPECT_EQ(endpoint.fetch_min(1, place, -9, old), Outcome::ok);
-  EXPECT_EQ(old, -5);
-  EXPECT_EQ(endpoint.fetch_max(1, place, 12, old), Outcome::ok);
-  EXPECT_EQ(old, -9);
-  EXPECT_EQ(endpoint.fetch_and(1, place, 6, old), Outcome::ok);
-  EXPECT_EQ(old, 12);
-  EXPECT_EQ(endpoint.fetch_or(1, place, 3, old), Outcome::ok);
-  EXPECT_EQ(old, 4);
-  EXPECT_EQ(endpoint.fetch_xor(1, place, 2, old), Outcome::ok);
-  EXPECT_EQ(old, 7);
-  EXPECT_EQ(endpoint.fetch_swap(1, place, 100, old), Outcome::ok);
-  EXPECT_EQ(old, 5);
-  EXPECT_EQ(endpoint.fetch_compare_swap(1, place, 100, 200, old), Outcome::ok);
-  EXPECT_EQ(old, 100);
+  const auto fetched = [&](AtomicOperation operation, std::int64_t operand) {
+    const Fetched<std::int64_t> answer = endpoint.fetch_atomic<std::int64_t>(1, place, operation, operand);
+    EXPECT_EQ(answer.outcome, Outcome::ok);
+    EXPECT_TRUE(answer);
+    return answer.value;
+  };
+  EXPECT_EQ(fetched(AtomicOperation::add, -5), 0);
+  EXPECT_EQ(fetched(AtomicOperation::min, -9), -5);
+  EXPECT_EQ(fetched(AtomicOperation::max, 12), -9);
+  EXPECT_EQ(fetched(AtomicOperation::bit_and, 6), 12);
+  EXPECT_EQ(fetched(AtomicOperation::bit_or, 3), 4);
+  EXPECT_EQ(fetched(AtomicOperation::bit_xor, 2), 7);
+  EXPECT_EQ(fetched(AtomicOperation::swap, 100), 5);
+  const auto swapped = endpoint.fetch_compare_swap<std::int64_t>(1, place, 100, 200);
+  EXPECT_TRUE(swapped);
+  EXPECT_EQ(swapped.value, 100);
   EXPECT_EQ(endpoint.compare_swap<std::int64_t>(1, place, 100, 300), Outcome::ok);
   EXPECT_EQ(endpoint.atomic<std::int64_t>(1, place, AtomicOperation::add, 1), Outcome::ok);
   test::Recorder observer;
-  EXPECT_EQ(endpoint.fetch_atomic(1, place, AtomicOperation::add, 0, old, {.completion = &observer}),
-            Outcome::ok);
-  EXPECT_EQ(old, 201);
+  const auto observed =
+      endpoint.fetch_atomic<std::int64_t>(1, place, AtomicOperation::add, 0, {.completion = &observer});
+  EXPECT_TRUE(observed);
+  EXPECT_EQ(observed.value, 201);
   EXPECT_EQ(observer.messages.size(), 1U);
 }
 

@@ -63,7 +63,6 @@ TEST_P(AtomicThreads, of_all_ranks_add_up_exactly) {
     everywhere(count, 2, [&](Endpoint& endpoint, int thread, const MappedRegion& region) {
       for (std::uint64_t round = 0; round < kRounds; ++round) {
         const auto number = static_cast<std::uint64_t>(thread) + 1;
-        std::uint32_t small = 0;
         ASSERT_TRUE(post_until(
                         [&] {
                           return endpoint.post_atomic<std::uint64_t>(0, region.at(0), AtomicOperation::add,
@@ -71,7 +70,7 @@ TEST_P(AtomicThreads, of_all_ranks_add_up_exactly) {
                         },
                         [&] { endpoint.progress(); })
                         .is_accepted());
-        ASSERT_EQ(endpoint.fetch_add(0, region.at(8), 1, small), Outcome::ok);
+        ASSERT_TRUE(endpoint.fetch_atomic<std::uint32_t>(0, region.at(8), AtomicOperation::add, 1));
         ASSERT_EQ(endpoint.atomic<double>(0, region.at(16), AtomicOperation::add, 0.5), Outcome::ok);
         if (round % 10 == 0) {
           ASSERT_EQ(endpoint.atomic<float>(0, region.at(24), AtomicOperation::add, 1), Outcome::ok);
@@ -92,9 +91,9 @@ TEST_P(AtomicThreads, that_take_tickets_get_each_of_them_once) {
   std::vector<std::uint64_t> tickets[kRanks * 2];
   everywhere(kRanks, 2, [&](Endpoint& endpoint, int thread, const MappedRegion& region) {
     for (std::uint64_t round = 0; round < kRounds; ++round) {
-      std::uint64_t ticket = 0;
-      ASSERT_EQ(endpoint.fetch_add(0, region.at(128), 1, ticket), Outcome::ok);
-      tickets[thread].push_back(ticket);
+      const auto ticket = endpoint.fetch_atomic<std::uint64_t>(0, region.at(128), AtomicOperation::add, 1);
+      ASSERT_TRUE(ticket);
+      tickets[thread].push_back(ticket.value);
     }
   });
   std::vector<std::uint64_t> all;
@@ -113,16 +112,17 @@ TEST_P(AtomicThreads, that_lock_by_compare_and_swap_exclude_each_other) {
   everywhere(2, 2, [&](Endpoint& endpoint, int thread, const MappedRegion& region) {
     const auto me = static_cast<std::int32_t>(thread) + 1;
     for (std::uint64_t round = 0; round < kRounds / 10; ++round) {
-      std::int32_t holder = -1;
       ASSERT_TRUE(test::until(
           [&] {
-            return endpoint.fetch_compare_swap(0, region.at(64), 0, me, holder) == Outcome::ok && holder == 0;
+            const auto holder = endpoint.fetch_compare_swap<std::int32_t>(0, region.at(64), 0, me);
+            return holder && holder.value == 0;
           },
           [] { std::this_thread::yield(); }));
       if (++inside != 1) ++crowded;
       --inside;
-      ASSERT_EQ(endpoint.fetch_swap(0, region.at(64), 0, holder), Outcome::ok);
-      ASSERT_EQ(holder, me);
+      const auto holder = endpoint.fetch_atomic<std::int32_t>(0, region.at(64), AtomicOperation::swap, 0);
+      ASSERT_TRUE(holder);
+      ASSERT_EQ(holder.value, me);
     }
   });
   EXPECT_EQ(crowded, 0);
@@ -170,16 +170,15 @@ TEST(AtomicPaths, that_differ_between_ranks_are_atomic_against_each_other) {
     }
   });
   std::thread messages([&] {
-    std::uint64_t old = 0;
     for (std::uint64_t round = 0; round < kRounds; ++round)
-      ASSERT_EQ(there.fetch_add(0, region.remote().at(0), 1, old), Outcome::ok);
+      ASSERT_TRUE(there.fetch_atomic<std::uint64_t>(0, region.remote().at(0), AtomicOperation::add, 1));
   });
   for (std::uint64_t round = 0; round < kRounds; ++round)
     ASSERT_EQ(here.atomic<std::uint64_t>(0, mapped.at(0), AtomicOperation::add, 1), Outcome::ok);
   messages.join();
-  std::uint64_t sum = 0;
-  ASSERT_EQ(here.fetch_add(0, mapped.at(0), 0, sum), Outcome::ok);
-  EXPECT_EQ(sum, 2 * kRounds);
+  const auto sum = here.fetch_atomic<std::uint64_t>(0, mapped.at(0), AtomicOperation::add, 0);
+  ASSERT_TRUE(sum);
+  EXPECT_EQ(sum.value, 2 * kRounds);
   stop = true;
   progress.join();
 }

@@ -54,8 +54,9 @@ class InaccessibleMemory : public testing::TestWithParam<const char*> {
   }
   template <class T>
   Outcome add() {
-    T old{};
-    return ranks_->endpoint(0).fetch_add(1, region_.remote().at(64), T{1}, old);
+    return ranks_->endpoint(0)
+        .fetch_atomic<T>(1, region_.remote().at(64), AtomicOperation::add, T{1})
+        .outcome;
   }
   /// What is refused, and afterwards, when the memory is whole again, is not.
   void expect(bool can_read, bool can_write) {
