@@ -31,7 +31,7 @@ int main() try {
                 after = 0;  // own outermost cells, and those of the neighbours
   std::uint64_t mine = 0, sum = 0;
   weft::CollectiveOperation add =
-      collective.make_allreduce(std::span{&mine, 1}, std::span{&sum, 1}, weft::Sum{});
+      collective.make_allreduce(std::span{&mine, 1}, std::span{&sum, 1}, weft::operators::Sum{});
 
   weft::Graph step;
   const auto edges = step.add_function([&] { first = cells.front(), last = cells.back(); });

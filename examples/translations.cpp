@@ -216,7 +216,7 @@ void collectives(weft::Runtime& runtime, weft::Endpoint& endpoint) {
   std::array<double, 3> values{1, 2, 3};
   static_cast<void>(world.broadcast(values, 0));
   std::array<double, 3> sums{};
-  static_cast<void>(world.allreduce(values, sums, weft::Sum{}));
+  static_cast<void>(world.allreduce(values, sums, weft::operators::Sum{}));
   // [end]
   expect(sums[2] == 3.0 * runtime.size(), "collectives");
 

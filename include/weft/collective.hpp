@@ -62,7 +62,7 @@ struct CollectiveOptions {
   /// Id under which the Collective exposes an object of its own (Runtime::expose), 0 to 65535; the same on
   /// every rank, and different for every Collective and exposed object of the program. By default
   /// collective_ids + engine.
-  Index<std::uint32_t, IndexOf::exposed> handle = kByEngine;
+  CheckedIndex<std::uint32_t, IndexOf::exposed> handle = kByEngine;
 };
 
 /// The base of the ids that Collectives choose by default for the objects that they expose: programs that
@@ -106,12 +106,13 @@ class WEFT_API CollectiveOperation {
 /// call: the one that waits, or make_... One thread at a time uses a Collective; not handlers.
 ///
 /// Elements are trivially copyable and aligned to at most 16 bytes; operators are associative, commutative
-/// and the same on all ranks (Sum, Product, Min, Max, BitAnd, BitOr, BitXor, or a function object of your
-/// own). Buffers are contiguous ranges, or variables, which count as ranges of one element; those of a
-/// reduction have the same length, and are the same or do not overlap. Algorithms: barrier by dissemination,
-/// broadcast and reduce along binomial trees, allreduce by recursive doubling up to 32 KiB and by a ring
-/// (reduce-scatter, then allgather) beyond; long ones in segments or pieces that overlap. An operator of a
-/// long allreduce whose caller waits may be called by any thread that progresses the device.
+/// and the same on all ranks (those of operators: Sum, Product, Min, Max, BitAnd, BitOr, BitXor; or a
+/// function object of your own). Buffers are contiguous ranges, or variables, which count as ranges of one
+/// element; those of a reduction have the same length, and are the same or do not overlap. Algorithms:
+/// barrier by dissemination, broadcast and reduce along binomial trees, allreduce by recursive doubling up to
+/// 32 KiB and by a ring (reduce-scatter, then allgather) beyond; long ones in segments or pieces that
+/// overlap. An operator of a long allreduce whose caller waits may be called by any thread that progresses
+/// the device.
 ///
 /// The calls that wait return Outcome::ok or peer_failed: once any rank of the job has failed, collectives
 /// that have not ended on this rank end as peer_failed, and so do later calls. All calls throw weft::Error

@@ -166,9 +166,9 @@ struct AccessOptions {
 struct ExposeOptions {
   /// Symmetric name of the object within the runtime, 0 to 65535. Every rank that is to be reached under a
   /// handle exposes its own object under the same id.
-  Index<std::uint32_t, IndexOf::exposed> id = 0;
+  CheckedIndex<std::uint32_t, IndexOf::exposed> id = 0;
   /// Home device, 0 to devices_max - 1: the device on which messages for this object arrive.
-  Index<std::uint32_t, IndexOf::device> device = 0;
+  CheckedIndex<std::uint32_t, IndexOf::device> device = 0;
 };
 
 /// Options of a Device.
@@ -176,7 +176,7 @@ struct DeviceOptions {
   static constexpr std::int32_t kNextFree = -1;
   /// Explicit index, 0 to devices_max - 1, under which peers address the device; by default the lowest
   /// index that is not open.
-  Index<std::int32_t, IndexOf::device> index = kNextFree;
+  CheckedIndex<std::int32_t, IndexOf::device> index = kNextFree;
 };
 
 }  // namespace weft

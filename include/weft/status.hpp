@@ -7,13 +7,6 @@
 
 namespace weft {
 
-/// The state of an operation after its post. Fatal errors are exceptions (weft::Error), never a state.
-enum class State : std::uint8_t {
-  done,    ///< finished: the buffer may be reused, no completion will be signalled
-  posted,  ///< accepted: the completion object, if one was passed, is signalled exactly once
-  retry,   ///< refused without effect: try again after progress
-};
-
 /// The reason why a post was refused.
 enum class Reason : std::uint8_t {
   none,
@@ -45,6 +38,13 @@ enum class [[nodiscard]] Outcome : std::uint8_t{
 /// The answer of a post: done, posted, or retry with its reason.
 class [[nodiscard]] Status {
  public:
+  /// The state of an operation after its post. Fatal errors are exceptions (weft::Error), never a state.
+  enum class State : std::uint8_t {
+    done,    ///< finished: the buffer may be reused, no completion will be signalled
+    posted,  ///< accepted: the completion object, if one was passed, is signalled exactly once
+    retry,   ///< refused without effect: try again after progress
+  };
+
   constexpr Status() noexcept = default;
   static constexpr Status done() noexcept { return {State::done, Reason::none}; }
   static constexpr Status posted() noexcept { return {State::posted, Reason::none}; }

@@ -10,15 +10,15 @@
 
 namespace weft {
 
-/// A core, with those of its logical processors that this process may use, ascending.
-struct Core {
-  int package = 0;
-  int numa_node = 0;  ///< as the kernel numbers them
-  std::vector<int> processors;
-};
-
 /// The cores that the process may run on. Only cores with at least one allowed processor are listed.
 struct Topology {
+  /// A core, with those of its logical processors that this process may use, ascending.
+  struct Core {
+    int package = 0;
+    int numa_node = 0;  ///< as the kernel numbers them
+    std::vector<int> processors;
+  };
+
   std::string source;     ///< the source of the data: "hwloc, interface 2.8" or "affinity mask"
   std::string processor;  ///< model name, empty when unknown
   int packages = 1;

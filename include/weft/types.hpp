@@ -26,7 +26,7 @@ concept AnyInteger = (std::is_integral_v<T> && !std::is_same_v<T, bool>) ||
 inline constexpr std::uint32_t kMatchingEngines = 256;
 inline constexpr std::uint32_t kEngineIds = 512;
 
-/// What an Index counts.
+/// What a CheckedIndex counts.
 enum class IndexOf : std::uint8_t {
   device,
   engine,   ///< ids of matching engines
@@ -42,11 +42,11 @@ namespace detail {
 /// weft::Error for a value that `Stored` cannot hold. Reads as its value. Which values exist is checked by
 /// the calls that take the options.
 template <class Stored, IndexOf kOf>
-class Index {
+class CheckedIndex {
  public:
-  constexpr Index() noexcept = default;
+  constexpr CheckedIndex() noexcept = default;
   template <detail::AnyInteger Integer>
-  constexpr Index(Integer value)  // NOLINT: is meant to convert
+  constexpr CheckedIndex(Integer value)  // NOLINT: is meant to convert
       : value_(static_cast<Stored>(value)) {
     // Promoted, because the comparisons take no characters and no enumerators.
     if (!std::in_range<Stored>(+value)) [[unlikely]]
@@ -59,9 +59,9 @@ class Index {
 };
 
 /// The index of a device of a peer, 0 to 255.
-using DeviceIndex = Index<std::uint8_t, IndexOf::device>;
+using DeviceIndex = CheckedIndex<std::uint8_t, IndexOf::device>;
 /// The id of a matching engine: below kMatchingEngines unordered, from there to kEngineIds - 1 ordered.
-using EngineId = Index<std::uint16_t, IndexOf::engine>;
+using EngineId = CheckedIndex<std::uint16_t, IndexOf::engine>;
 
 /// The longest time that an operation or a wait may take, in nanoseconds. Every std::chrono duration of whole
 /// nanoseconds converts to it, and every one that counts in floating point, so that programs can write 5ms

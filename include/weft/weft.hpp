@@ -1,6 +1,5 @@
-// Includes what most programs need of weft; headers of its own have networks.hpp, sim.hpp,
-// matching/algorithm.hpp, matching/offline.hpp, stream/stream_queue.hpp, and what accelerator/ and parcel/
-// have.
+// Includes what most programs need of weft. docs/guide/abi.md lists the headers of single subjects beside it,
+// and what all of them promise.
 #pragma once
 
 #include <weft/atomic.hpp>

@@ -9,7 +9,7 @@ namespace weft::detail {
 void check(const Communication& communication) {
   const bool has_buffer = communication.remote_buffer.region.rank >= 0;
   const bool has_completion = communication.remote_completion.generation() != 0;
-  const bool is_in = communication.direction == Direction::in;
+  const bool is_in = communication.direction == Communication::Direction::in;
   if (is_in && has_completion && !has_buffer)
     throw Error(
         "post_comm: direction in with a remote completion and no remote buffer is no operation: a get with "

@@ -82,7 +82,7 @@ REFUSED_COLLECTIVES = [
     ("weft::Collective& all, std::vector<int*>& items", "all.broadcast(items, 0)", ELSEWHERE),
     ("weft::Collective& all", "(void)all.make_broadcast(std::vector<int>(2), 0)", TEMPORARY),
     ("weft::Collective& all, long (&sums)[2]",
-     "(void)all.make_allreduce(std::vector<long>{1, 2}, sums, weft::Sum{})", TEMPORARY),
+     "(void)all.make_allreduce(std::vector<long>{1, 2}, sums, weft::operators::Sum{})", TEMPORARY),
 ]
 
 ACCEPTED = ("std::vector<int>& numbers, const std::string& text, std::string_view view, std::array<Item, 2>& items,"

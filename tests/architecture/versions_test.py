@@ -20,6 +20,17 @@ def versions_of_page(text):
     return {name: int(value) for name, value in ROW.findall(text)}
 
 
+def headers_from(include, headers):
+    """These headers, and all that they include."""
+    found, waiting = set(), list(headers)
+    while waiting:
+        header = waiting.pop()
+        if header not in found:
+            found.add(header)
+            waiting += re.findall(r"#include <(weft/[^>]+)>", (include / header).read_text())
+    return found
+
+
 class Versions(unittest.TestCase):
     def test_the_table_has_every_version_of_the_code(self):
         page = (ROOT / "docs/internals/wire.md").read_text()
@@ -40,6 +51,13 @@ class Versions(unittest.TestCase):
         repeated = [f"{path.relative_to(ROOT)}: {match.group(0)}" for path in sorted((ROOT / "docs").rglob("*.md"))
                     for match in STATED.finditer(path.read_text())]
         self.assertEqual(repeated, [])
+
+    def test_every_public_header_is_named_where_stability_is_promised(self):
+        include = ROOT / "include"
+        page = (ROOT / "docs/guide/abi.md").read_text()
+        promised = headers_from(include, re.findall(r"<(weft/[\w/]+\.hpp)>", page))
+        public = {path.relative_to(include).as_posix() for path in include.rglob("*.hpp") if "detail" not in path.parts}
+        self.assertEqual(sorted(public - promised), [])
 
     def test_the_check_sees_a_version_that_is_old(self):
         self.assertEqual(versions_of_page("| version | value |\n| `kLayoutVersion` | 15 | a | b |\n"), {"kLayoutVersion": 15})

@@ -185,8 +185,8 @@ TEST(SteadyState, allocates_nothing_for_collectives_that_start_again) {
   for (const std::size_t count : {std::size_t{1}, std::size_t{20'000}}) {
     std::vector<double> values[2] = {std::vector<double>(count, 1), std::vector<double>(count, 2)};
     std::vector<double> sums[2] = {std::vector<double>(count), std::vector<double>(count)};
-    CollectiveOperation operations[2] = {first.make_allreduce(values[0], sums[0], Sum{}),
-                                         second.make_allreduce(values[1], sums[1], Sum{})};
+    CollectiveOperation operations[2] = {first.make_allreduce(values[0], sums[0], operators::Sum{}),
+                                         second.make_allreduce(values[1], sums[1], operators::Sum{})};
     expect_no_allocation_in_runs(
         ranks,
         [&] {

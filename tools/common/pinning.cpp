@@ -13,10 +13,10 @@ namespace {
 std::vector<int> all_processors() {
   const Topology topology = read_topology();
   if (topology.cores.empty()) return {};
-  const Core& first = topology.cores.front();
+  const Topology::Core& first = topology.cores.front();
   std::vector<int> all;
   for (const bool near : {true, false})
-    for (const Core& core : topology.cores)
+    for (const Topology::Core& core : topology.cores)
       if ((core.numa_node == first.numa_node) == near) all.push_back(core.processors.front());
   if (all.size() >= 2) return all;
   if (first.processors.size() < 2) return {};

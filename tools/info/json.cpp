@@ -9,7 +9,7 @@ using Json = nlohmann::ordered_json;
 
 Json json_of(const Topology& host) {
   Json cores = Json::array();
-  for (const Core& core : host.cores) {
+  for (const Topology::Core& core : host.cores) {
     cores.push_back(
         {{"package", core.package}, {"numa_node", core.numa_node}, {"processors", core.processors}});
   }

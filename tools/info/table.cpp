@@ -17,7 +17,7 @@ std::string shown_size(std::uint64_t bytes) {
   return base::size_text(static_cast<std::int64_t>(bytes));
 }
 
-std::string processors_of(const Core& core) {
+std::string processors_of(const Topology::Core& core) {
   std::string text;
   for (const int processor : core.processors) text += fmt::format("{}{}", text.empty() ? "" : ",", processor);
   return text;

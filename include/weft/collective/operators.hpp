@@ -14,6 +14,9 @@ namespace weft {
 // Besides these operators, a reduction accepts any function object or function pointer that combines two
 // elements and is trivially copyable, associative and commutative.
 
+/// The operators of the library.
+namespace operators {
+
 struct Sum {
   template <class T>
   constexpr T operator()(const T& a, const T& b) const noexcept {
@@ -57,6 +60,8 @@ struct BitXor {
   }
 };
 
+}  // namespace operators
+
 /// A reduction whose element type is known at run time only, for layers in C, Python or of other interfaces:
 /// the operator of Collective::reduce and allreduce, whose buffers then are any contiguous ranges, counted in
 /// bytes; weft::Error when their length is no multiple of element_size.
@@ -81,13 +86,13 @@ enum class ElementKind : std::uint8_t { other, floating, signed_integer, unsigne
 
 template <class Op>
 [[nodiscard]] consteval KnownOperator known_operator() noexcept {
-  if constexpr (std::is_same_v<Op, Sum>) return KnownOperator::sum;
-  if constexpr (std::is_same_v<Op, Product>) return KnownOperator::product;
-  if constexpr (std::is_same_v<Op, Min>) return KnownOperator::min;
-  if constexpr (std::is_same_v<Op, Max>) return KnownOperator::max;
-  if constexpr (std::is_same_v<Op, BitAnd>) return KnownOperator::bit_and;
-  if constexpr (std::is_same_v<Op, BitOr>) return KnownOperator::bit_or;
-  if constexpr (std::is_same_v<Op, BitXor>) return KnownOperator::bit_xor;
+  if constexpr (std::is_same_v<Op, operators::Sum>) return KnownOperator::sum;
+  if constexpr (std::is_same_v<Op, operators::Product>) return KnownOperator::product;
+  if constexpr (std::is_same_v<Op, operators::Min>) return KnownOperator::min;
+  if constexpr (std::is_same_v<Op, operators::Max>) return KnownOperator::max;
+  if constexpr (std::is_same_v<Op, operators::BitAnd>) return KnownOperator::bit_and;
+  if constexpr (std::is_same_v<Op, operators::BitOr>) return KnownOperator::bit_or;
+  if constexpr (std::is_same_v<Op, operators::BitXor>) return KnownOperator::bit_xor;
   return KnownOperator::none;
 }
 template <class T>

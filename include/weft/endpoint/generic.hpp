@@ -13,9 +13,6 @@
 
 namespace weft {
 
-/// The direction in which the local buffer's bytes go.
-enum class Direction : std::uint8_t { out, in };
-
 /// The parameters of an operation. Direction, remote buffer and remote completion determine the operation:
 ///
 ///   out  -    -    send                  in   -    -    receive
@@ -25,6 +22,9 @@ enum class Direction : std::uint8_t { out, in };
 ///
 /// (the generic post_comm of the LCI paper). Every field means what it means in the operation's own options.
 struct Communication {
+  /// The direction in which the local buffer's bytes go.
+  enum class Direction : std::uint8_t { out, in };
+
   Direction direction = Direction::out;
   int peer = 0;                          ///< of a receive: the source
   Bytes source{};                        ///< out: the bytes to be sent
@@ -74,8 +74,9 @@ class GenericOperation {
                                   .may_retry = c.may_retry,
                                   .may_complete_now = c.may_complete_now,
                                   .timeout = c.timeout};
-      return c.direction == Direction::out ? endpoint.post_put(c.peer, c.remote_buffer, c.source, options)
-                                           : endpoint.post_get(c.peer, c.remote_buffer, c.target, options);
+      return c.direction == Communication::Direction::out
+                 ? endpoint.post_put(c.peer, c.remote_buffer, c.source, options)
+                 : endpoint.post_get(c.peer, c.remote_buffer, c.target, options);
     }
     if (to_completion)
       return endpoint.post_am(c.peer, c.remote_completion, c.source,
@@ -86,7 +87,7 @@ class GenericOperation {
                                .may_complete_now = c.may_complete_now,
                                .message_class = c.message_class,
                                .timeout = c.timeout});
-    if (c.direction == Direction::out)
+    if (c.direction == Communication::Direction::out)
       return endpoint.post_send(c.peer, c.tag, c.source,
                                 {.completion = c.completion,
                                  .user_data = c.user_data,

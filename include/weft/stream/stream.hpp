@@ -27,7 +27,7 @@ struct StreamState;
 /// Options of a Stream.
 struct StreamOptions {
   /// The index of the device that the stream opens, 1 to devices_max - 1; by default the lowest that is free.
-  Index<std::int32_t, IndexOf::device> device = DeviceOptions::kNextFree;
+  CheckedIndex<std::int32_t, IndexOf::device> device = DeviceOptions::kNextFree;
 };
 
 /// Access to the endpoint of a stream for the lifetime of the object: the calling thread is inside the

@@ -16,11 +16,6 @@ namespace weft {
 
 /// In a StreamAddress of a receive: any stream of the rank.
 inline constexpr std::uint32_t any_index = ~std::uint32_t{0};
-/// The tag of a receive in a group that matches any tag. A send may have it, too: it is an ordinary tag
-/// there.
-struct AnyStreamTag {};
-inline constexpr AnyStreamTag any_stream_tag;
-
 /// A stream of a group: the place of the stream in the list that its rank gave.
 struct StreamAddress {
   int rank = any_source;
@@ -139,7 +134,7 @@ class WEFT_API GroupStream {
                                   .handle = options.handle,
                                   .timeout = options.timeout});
   }
-  Status post_receive(StreamAddress from, AnyStreamTag, std::span<std::byte> buffer,
+  Status post_receive(StreamAddress from, AnyTag, std::span<std::byte> buffer,
                       const ReceiveOptions& options) {
     return post_receive_masked(from, 0, ~std::uint64_t{0xffffffff}, buffer, options);
   }
@@ -152,8 +147,7 @@ class WEFT_API GroupStream {
                   const std::source_location& where = std::source_location::current()) {
     return receive_masked(from, tag, ~std::uint64_t{0}, buffer, options, where);
   }
-  Message receive(StreamAddress from, AnyStreamTag, std::span<std::byte> buffer,
-                  const ReceiveOptions& options = {},
+  Message receive(StreamAddress from, AnyTag, std::span<std::byte> buffer, const ReceiveOptions& options = {},
                   const std::source_location& where = std::source_location::current()) {
     return receive_masked(from, 0, ~std::uint64_t{0xffffffff}, buffer, options, where);
   }

@@ -97,14 +97,13 @@ class WEFT_API StreamQueue {
   /// Enqueues a receive into `size` bytes; see GroupStream::receive().
   void receive(StreamAddress from, std::uint32_t tag, void* data, std::size_t size,
                StreamStatus* status = nullptr);
-  void receive(StreamAddress from, AnyStreamTag, void* data, std::size_t size,
-               StreamStatus* status = nullptr);
+  void receive(StreamAddress from, AnyTag, void* data, std::size_t size, StreamStatus* status = nullptr);
   /// send() and receive() that what follows on the stream does not wait for; wait() does.
   [[nodiscard]] StreamRequest start_send(StreamAddress to, std::uint32_t tag, const void* data,
                                          std::size_t size);
   [[nodiscard]] StreamRequest start_receive(StreamAddress from, std::uint32_t tag, void* data,
                                             std::size_t size);
-  [[nodiscard]] StreamRequest start_receive(StreamAddress from, AnyStreamTag, void* data, std::size_t size);
+  [[nodiscard]] StreamRequest start_receive(StreamAddress from, AnyTag, void* data, std::size_t size);
   /// Enqueues waits for operations that were started. Each is waited for once, in the same graph if it was
   /// started in one. Throws weft::Error for a request that has been waited for, or is of another queue.
   void wait(StreamRequest request, StreamStatus* status = nullptr);

@@ -13,13 +13,13 @@ namespace weft {
 
 std::vector<int> numa_nodes_of(const Topology& topology) {
   std::set<int> nodes;
-  for (const Core& core : topology.cores) nodes.insert(core.numa_node);
+  for (const Topology::Core& core : topology.cores) nodes.insert(core.numa_node);
   return {nodes.begin(), nodes.end()};
 }
 
 std::vector<int> processors_of_node(const Topology& topology, int numa_node) {
   std::vector<int> processors;
-  for (const Core& core : topology.cores)
+  for (const Topology::Core& core : topology.cores)
     if (core.numa_node == numa_node)
       processors.insert(processors.end(), core.processors.begin(), core.processors.end());
   if (processors.empty()) {
@@ -44,10 +44,11 @@ std::vector<int> processors_for(const Topology& topology, int rank_on_host, int 
   check("rank", rank_on_host, ranks_on_host);
   check("thread", thread, threads);
   if (topology.cores.empty()) throw Error("processors_for: the topology has no core");
-  std::vector<const Core*> cores;
-  for (const Core& core : topology.cores) cores.push_back(&core);
-  std::stable_sort(cores.begin(), cores.end(),
-                   [](const Core* a, const Core* b) { return a->numa_node < b->numa_node; });
+  std::vector<const Topology::Core*> cores;
+  for (const Topology::Core& core : topology.cores) cores.push_back(&core);
+  std::stable_sort(cores.begin(), cores.end(), [](const Topology::Core* a, const Topology::Core* b) {
+    return a->numa_node < b->numa_node;
+  });
   const std::size_t count = cores.size();
   const auto share = [&](int rank) {
     return count * static_cast<std::size_t>(rank) / static_cast<std::size_t>(ranks_on_host);

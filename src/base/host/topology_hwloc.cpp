@@ -37,7 +37,7 @@ std::string version_text() {
 }
 
 void add_core(Topology& result, hwloc_topology_t topology, hwloc_obj_t object, hwloc_const_cpuset_t allowed) {
-  Core core;
+  Topology::Core core;
   for (int bit = hwloc_bitmap_first(object->cpuset); bit >= 0; bit = hwloc_bitmap_next(object->cpuset, bit)) {
     if (hwloc_bitmap_isset(allowed, static_cast<unsigned>(bit)) != 0) core.processors.push_back(bit);
   }

@@ -17,7 +17,7 @@ inline std::vector<std::unique_ptr<weft::ProgressThread>> make_progress_threads(
   if (progress == Progress::workers) return threads;
   std::vector<int> processors;
   if (progress == Progress::pinned) {
-    for (const weft::Core& core : weft::read_topology().cores)
+    for (const weft::Topology::Core& core : weft::read_topology().cores)
       processors.insert(processors.end(), core.processors.begin(), core.processors.end());
     if (processors.size() < devices.size())
       throw Error("parcel option progress=pinned: there are " + std::to_string(devices.size()) +

@@ -116,7 +116,7 @@ Status EnqueueProxy::post(Posted& posted, void* data) {
     case EnqueuedKind::receive: {
       const std::span<std::byte> buffer(static_cast<std::byte*>(data), operation.size);
       const ReceiveOptions options{.completion = &posted.ended, .handle = &posted.handle};
-      return operation.has_any_tag ? mine_.post_receive(operation.address, any_stream_tag, buffer, options)
+      return operation.has_any_tag ? mine_.post_receive(operation.address, any_tag, buffer, options)
                                    : mine_.post_receive(operation.address, operation.tag, buffer, options);
     }
     case EnqueuedKind::put:

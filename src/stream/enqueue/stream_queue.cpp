@@ -62,8 +62,7 @@ void StreamQueue::receive(StreamAddress from, std::uint32_t tag, void* data, std
   engine_->enqueue(receive_of(from, tag, data, size, status));
 }
 
-void StreamQueue::receive(StreamAddress from, AnyStreamTag, void* data, std::size_t size,
-                          StreamStatus* status) {
+void StreamQueue::receive(StreamAddress from, AnyTag, void* data, std::size_t size, StreamStatus* status) {
   engine_->check_address(from, true);
   engine_->enqueue(with_any_tag(receive_of(from, 0, data, size, status)));
 }
@@ -80,7 +79,7 @@ StreamRequest StreamQueue::start_receive(StreamAddress from, std::uint32_t tag, 
   return engine_->start(receive_of(from, tag, data, size));
 }
 
-StreamRequest StreamQueue::start_receive(StreamAddress from, AnyStreamTag, void* data, std::size_t size) {
+StreamRequest StreamQueue::start_receive(StreamAddress from, AnyTag, void* data, std::size_t size) {
   engine_->check_address(from, true);
   return engine_->start(with_any_tag(receive_of(from, 0, data, size)));
 }

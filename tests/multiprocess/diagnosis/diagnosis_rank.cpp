@@ -114,7 +114,7 @@ int main(int argc, char** argv) {
       operation.start();
       static_cast<void>(operation.wait());
     }
-    static_cast<void>(all.allreduce(mine, sums, weft::Sum{}));
+    static_cast<void>(all.allreduce(mine, sums, weft::operators::Sum{}));
   } else if (mode == "put") {  // into memory that rank 1 would have to fill by its progress
     std::vector<std::uint64_t> memory(8);
     const weft::MemoryRegion own{runtime, weft::mutable_bytes_of(memory)};

@@ -30,11 +30,11 @@ Outcome call(Collective& collective, std::uint64_t number, std::vector<std::uint
     case 1:
       return collective.broadcast(to, root);
     case 2:
-      return collective.reduce(from, to, Sum{}, root);
+      return collective.reduce(from, to, operators::Sum{}, root);
     default:
       break;
   }
-  const Outcome outcome = collective.allreduce(from, to, Sum{});
+  const Outcome outcome = collective.allreduce(from, to, operators::Sum{});
   if (outcome == Outcome::ok)
     require(to.front() == number * static_cast<std::uint64_t>(collective.size()) && to.back() == to.front(),
             "a sum is wrong");

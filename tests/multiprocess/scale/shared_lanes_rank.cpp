@@ -49,7 +49,8 @@ int main(int count, char** arguments) {
   require(sum == all * (all - 1) / 2, "other values");
   std::vector<std::uint64_t> ones(100, 1);
   std::vector<std::uint64_t> sums(100);
-  require(collective.allreduce(ones, sums, Sum{}) == Outcome::ok && sums[99] == ranks, "a wrong sum");
+  require(collective.allreduce(ones, sums, operators::Sum{}) == Outcome::ok && sums[99] == ranks,
+          "a wrong sum");
   std::printf("all arrived\n");
   // Devices whose messages have not been read wait for their receivers as they close.
   require(collective.barrier() == Outcome::ok, "a barrier failed");

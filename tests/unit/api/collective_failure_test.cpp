@@ -40,16 +40,16 @@ struct Buffers {
 Outcome call(Collective& collective, const Kind& kind, Buffers& buffers) {
   const std::string name = kind.name;
   if (name == "broadcast") return collective.broadcast(buffers.to, 1);
-  if (name == "reduce") return collective.reduce(buffers.from, buffers.to, Sum{}, 2);
-  if (name == "allreduce") return collective.allreduce(buffers.from, buffers.to, Sum{});
+  if (name == "reduce") return collective.reduce(buffers.from, buffers.to, operators::Sum{}, 2);
+  if (name == "allreduce") return collective.allreduce(buffers.from, buffers.to, operators::Sum{});
   return collective.barrier();
 }
 
 CollectiveOperation lay_out(Collective& collective, const Kind& kind, Buffers& buffers) {
   const std::string name = kind.name;
   if (name == "broadcast") return collective.make_broadcast(buffers.to, 1);
-  if (name == "reduce") return collective.make_reduce(buffers.from, buffers.to, Sum{}, 2);
-  if (name == "allreduce") return collective.make_allreduce(buffers.from, buffers.to, Sum{});
+  if (name == "reduce") return collective.make_reduce(buffers.from, buffers.to, operators::Sum{}, 2);
+  if (name == "allreduce") return collective.make_allreduce(buffers.from, buffers.to, operators::Sum{});
   return collective.make_barrier();
 }
 

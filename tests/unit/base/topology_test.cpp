@@ -17,7 +17,7 @@ TEST(Topology, lists_exactly_the_processors_that_the_process_may_use) {
   ASSERT_EQ(sched_getaffinity(0, sizeof allowed, &allowed), 0);
   const Topology topology = read_topology();
   int listed = 0;
-  for (const Core& core : topology.cores) {
+  for (const Topology::Core& core : topology.cores) {
     EXPECT_FALSE(core.processors.empty());
     for (const int processor : core.processors) {
       EXPECT_TRUE(CPU_ISSET(static_cast<std::size_t>(processor), &allowed)) << processor;

@@ -114,7 +114,7 @@ TEST(Collective, ReducesVariables) {
   Endpoint endpoint{runtime};
   Collective collective{runtime, endpoint};
   double sum = 0;
-  ASSERT_EQ(collective.allreduce(2.5, sum, Sum{}), Outcome::ok);
+  ASSERT_EQ(collective.allreduce(2.5, sum, operators::Sum{}), Outcome::ok);
   EXPECT_EQ(sum, 2.5);
   struct Pair {
     int first;

@@ -63,7 +63,8 @@ TEST_P(LeaveAfter, an_allreduce) {
   run([ranks = ranks, count = count](Collective& collective, int rank) {
     const auto mine = elements(rank, count, 1);
     std::vector<std::uint64_t> result(count);
-    return collective.allreduce(mine, result, Sum{}) == Outcome::ok && result == sums(ranks, count, 1);
+    return collective.allreduce(mine, result, operators::Sum{}) == Outcome::ok &&
+           result == sums(ranks, count, 1);
   });
 }
 
@@ -72,7 +73,7 @@ TEST_P(LeaveAfter, a_reduce_that_was_laid_out) {
   run([ranks = ranks, count = count](Collective& collective, int rank) {
     const auto mine = elements(rank, count, 2);
     std::vector<std::uint64_t> result(count);
-    CollectiveOperation operation = collective.make_reduce(mine, result, Sum{}, 0);
+    CollectiveOperation operation = collective.make_reduce(mine, result, operators::Sum{}, 0);
     operation.start();
     return operation.wait() == Outcome::ok && (rank != 0 || result == sums(ranks, count, 2));
   });

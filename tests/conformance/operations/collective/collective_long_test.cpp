@@ -43,7 +43,8 @@ TEST(LongAllreduces, wait_for_ranks_that_come_late) {
           } else {
             ++early;
           }
-          if (collective.allreduce(mine, result, Sum{}) != Outcome::ok || result != sums(ranks, count, 7))
+          if (collective.allreduce(mine, result, operators::Sum{}) != Outcome::ok ||
+              result != sums(ranks, count, 7))
             ++wrong;
         });
       }
@@ -67,7 +68,9 @@ TEST(LongAllreduces, go_on_in_threads_that_progress) {
       const std::size_t count = 4097 + 577 * salt;
       const auto mine = elements(rank, count, salt);
       std::vector<std::uint64_t> result(count);
-      if (collective.allreduce(mine, result, Sum{}) != Outcome::ok || result != sums(2, count, salt)) ++wrong;
+      if (collective.allreduce(mine, result, operators::Sum{}) != Outcome::ok ||
+          result != sums(2, count, salt))
+        ++wrong;
     }
   });
   stop = true;
@@ -110,11 +113,11 @@ TEST(LongAllreduces, of_different_lengths_are_reported_by_all) {
       const auto mine = elements(rank, rank == 1 ? 20'001 : 20'000, 1);
       std::vector<std::uint64_t> result(mine.size());
       errors[static_cast<std::size_t>(rank)] =
-          error_of([&] { static_cast<void>(collective.allreduce(mine, result, Sum{})); });
+          error_of([&] { static_cast<void>(collective.allreduce(mine, result, operators::Sum{})); });
       // The context is as it was.
       const auto again = elements(rank, 20'000, 2);
       result.resize(again.size());
-      if (collective.allreduce(again, result, Sum{}) != Outcome::ok ||
+      if (collective.allreduce(again, result, operators::Sum{}) != Outcome::ok ||
           result != sums(collective.size(), again.size(), 2))
         ++wrong;
     });

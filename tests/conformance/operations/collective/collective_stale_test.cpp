@@ -26,7 +26,7 @@ TEST(CollectiveStale, a_sum_has_nothing_of_an_earlier_one_where_a_message_was_to
     Collective collective(runtime, endpoint);
     std::vector<std::uint8_t> from(1000, kEarlier);
     std::vector<std::uint8_t> to(1000);
-    EXPECT_EQ(collective.reduce(from, to, Max{}, 0), Outcome::ok);
+    EXPECT_EQ(collective.reduce(from, to, operators::Max{}, 0), Outcome::ok);
     if (rank == 0) {
       EXPECT_EQ(*std::min_element(to.begin(), to.end()), kEarlier);
     }
@@ -34,8 +34,9 @@ TEST(CollectiveStale, a_sum_has_nothing_of_an_earlier_one_where_a_message_was_to
     const std::size_t size = rank == 3 ? 10 : 1000;
     std::string error;
     try {
-      EXPECT_EQ(collective.reduce(std::span(from).first(size), std::span(to).first(size), Max{}, 0),
-                Outcome::ok);
+      EXPECT_EQ(
+          collective.reduce(std::span(from).first(size), std::span(to).first(size), operators::Max{}, 0),
+          Outcome::ok);
     } catch (const Error& found) {
       error = found.what();
     }

@@ -50,14 +50,15 @@ TEST_P(Collectives, broadcast_reduce_and_allreduce_agree_with_a_serial_computati
           ++wrong;
 
         std::vector<std::uint64_t> result(rank == root ? count : 0, 1);
-        if (collective.reduce(mine, result, Sum{}, root) != Outcome::ok) ++wrong;
+        if (collective.reduce(mine, result, operators::Sum{}, root) != Outcome::ok) ++wrong;
         if (rank == root && result != expected) ++wrong;
 
         std::vector<std::uint64_t> all(count, 1);
-        if (collective.allreduce(mine, all, Sum{}) != Outcome::ok || all != expected) ++wrong;
+        if (collective.allreduce(mine, all, operators::Sum{}) != Outcome::ok || all != expected) ++wrong;
 
         std::vector<std::uint64_t> in_place = mine;
-        if (collective.allreduce(in_place, in_place, Sum{}) != Outcome::ok || in_place != expected) ++wrong;
+        if (collective.allreduce(in_place, in_place, operators::Sum{}) != Outcome::ok || in_place != expected)
+          ++wrong;
       }
   });
   EXPECT_EQ(wrong, 0);
@@ -73,9 +74,9 @@ TEST_P(Collectives, nonblocking_ones_overlap_and_start_again) {
     std::vector<std::uint64_t> b(3);
     std::vector<std::uint64_t> c(5);
     std::vector<std::uint64_t> c_sum(5);
-    CollectiveOperation all = collective.make_allreduce(a, a_sum, Sum{});
+    CollectiveOperation all = collective.make_allreduce(a, a_sum, operators::Sum{});
     CollectiveOperation cast = collective.make_broadcast(b, 0);
-    CollectiveOperation to_last = collective.make_reduce(c, c_sum, Sum{}, job.size() - 1);
+    CollectiveOperation to_last = collective.make_reduce(c, c_sum, operators::Sum{}, job.size() - 1);
     CollectiveOperation meet = collective.make_barrier();
     for (std::uint64_t run = 0; run < 10; ++run) {
       // Into the memory that the operations know.
@@ -91,7 +92,8 @@ TEST_P(Collectives, nonblocking_ones_overlap_and_start_again) {
       meet.start();
       // One that waits, in the middle of them.
       std::uint64_t one = 1;
-      if (collective.allreduce(std::span{&one, 1}, std::span{&one, 1}, Sum{}) != Outcome::ok) ++wrong;
+      if (collective.allreduce(std::span{&one, 1}, std::span{&one, 1}, operators::Sum{}) != Outcome::ok)
+        ++wrong;
       if (one != static_cast<std::uint64_t>(job.size())) ++wrong;
       for (CollectiveOperation* operation : {&meet, &cast, &all, &to_last})
         if (operation->wait() != Outcome::ok) ++wrong;
@@ -128,13 +130,14 @@ TEST(Collective, knows_operators_and_takes_functions_of_the_program) {
       return result;
     };
     const int number = rank + 2;
-    if (reduced(number, Sum{}) != 9 || reduced(number, Product{}) != 24) ++wrong;
-    if (reduced(number, Min{}) != 2 || reduced(number, Max{}) != 4) ++wrong;
-    if (reduced(0.5 * number, Sum{}) != 4.5 || reduced(-0.5F * static_cast<float>(number), Max{}) != -1.0F)
+    if (reduced(number, operators::Sum{}) != 9 || reduced(number, operators::Product{}) != 24) ++wrong;
+    if (reduced(number, operators::Min{}) != 2 || reduced(number, operators::Max{}) != 4) ++wrong;
+    if (reduced(0.5 * number, operators::Sum{}) != 4.5 ||
+        reduced(-0.5F * static_cast<float>(number), operators::Max{}) != -1.0F)
       ++wrong;
     const auto bits = static_cast<std::uint16_t>(0b1000 | 1 << rank);
-    if (reduced(bits, BitAnd{}) != 0b1000 || reduced(bits, BitOr{}) != 0b1111 ||
-        reduced(bits, BitXor{}) != 0b1111)
+    if (reduced(bits, operators::BitAnd{}) != 0b1000 || reduced(bits, operators::BitOr{}) != 0b1111 ||
+        reduced(bits, operators::BitXor{}) != 0b1111)
       ++wrong;
 
     struct Place {
@@ -164,7 +167,9 @@ TEST(Collective, works_with_an_endpoint_of_one_thread) {
       const auto mine = elements(rank, 10'000, 1);
       std::vector<std::uint64_t> result(10'000);
       for (int round = 0; round < 5; ++round)
-        if (collective.allreduce(mine, result, Sum{}) != Outcome::ok || result != sums(2, 10'000, 1)) ++wrong;
+        if (collective.allreduce(mine, result, operators::Sum{}) != Outcome::ok ||
+            result != sums(2, 10'000, 1))
+          ++wrong;
       if (collective.barrier() != Outcome::ok) ++wrong;
     });
   for (std::thread& thread : threads) thread.join();
@@ -185,7 +190,8 @@ TEST(Collective, meets_no_message_of_the_program) {
                .is_retry())
       endpoint.progress();
     std::uint64_t value = 1;
-    if (collective.allreduce(std::span{&value, 1}, std::span{&value, 1}, Sum{}) != Outcome::ok || value != 2)
+    if (collective.allreduce(std::span{&value, 1}, std::span{&value, 1}, operators::Sum{}) != Outcome::ok ||
+        value != 2)
       ++wrong;
     if (got.value() != 0) ++wrong;
     if (collective.barrier() != Outcome::ok) ++wrong;  // nobody sends before all have looked
@@ -203,8 +209,10 @@ TEST(Collective, may_be_a_node_of_a_graph) {
     std::uint64_t mine = 0;
     std::uint64_t sum = 0;
     std::uint64_t twice = 0;
-    CollectiveOperation add = collective.make_allreduce(std::span{&mine, 1}, std::span{&sum, 1}, Sum{});
-    CollectiveOperation again = collective.make_allreduce(std::span{&sum, 1}, std::span{&twice, 1}, Sum{});
+    CollectiveOperation add =
+        collective.make_allreduce(std::span{&mine, 1}, std::span{&sum, 1}, operators::Sum{});
+    CollectiveOperation again =
+        collective.make_allreduce(std::span{&sum, 1}, std::span{&twice, 1}, operators::Sum{});
     Graph graph;
     const auto set = graph.add_function([&] { mine = static_cast<std::uint64_t>(rank) + 1; });
     const auto first = graph.add_graph(add.graph());
@@ -226,16 +234,16 @@ TEST(CollectiveMisuse, is_refused_with_a_clear_message) {
   std::vector<int> three(3);
   EXPECT_EQ(error_of([&] { static_cast<void>(collective.broadcast(four, 2)); }),
             "broadcast: root 2 is not a rank of this job (0 to 1)");
-  EXPECT_EQ(error_of([&] { static_cast<void>(collective.make_reduce(four, four, Sum{}, -1)); }),
+  EXPECT_EQ(error_of([&] { static_cast<void>(collective.make_reduce(four, four, operators::Sum{}, -1)); }),
             "reduce: root -1 is not a rank of this job (0 to 1)");
   EXPECT_EQ(
-      error_of([&] { static_cast<void>(collective.allreduce(four, three, Sum{})); }),
+      error_of([&] { static_cast<void>(collective.allreduce(four, three, operators::Sum{})); }),
       "allreduce: the result has room for 3 elements, but 4 are reduced; both buffers have the same length");
-  EXPECT_EQ(
-      error_of([&] {
-        static_cast<void>(collective.allreduce(std::span{four}.first(3), std::span{four}.last(3), Sum{}));
-      }),
-      "allreduce: the buffers overlap in part; they must be the same or apart");
+  EXPECT_EQ(error_of([&] {
+              static_cast<void>(
+                  collective.allreduce(std::span{four}.first(3), std::span{four}.last(3), operators::Sum{}));
+            }),
+            "allreduce: the buffers overlap in part; they must be the same or apart");
   Runtime& runtime = job.ranks().runtime(0);
   EXPECT_NE(error_of([&] { Collective(runtime, job.ranks().endpoint(0), {.engine = 0}); }).find("engine 0"),
             std::string::npos);
@@ -250,8 +258,8 @@ TEST(CollectiveMisuse, lengths_that_differ_between_ranks_are_reported_by_both) {
     std::vector<std::uint64_t> values(rank == 0 ? 2 : 3);
     std::vector<std::uint64_t> result(values.size());
     errors[static_cast<std::size_t>(rank)] =
-        error_of([&] { static_cast<void>(collective.allreduce(values, result, Sum{})); });
-    CollectiveOperation operation = collective.make_allreduce(values, result, Sum{});
+        error_of([&] { static_cast<void>(collective.allreduce(values, result, operators::Sum{})); });
+    CollectiveOperation operation = collective.make_allreduce(values, result, operators::Sum{});
     operation.start();
     EXPECT_EQ(error_of([&] { static_cast<void>(operation.wait()); }), errors[static_cast<std::size_t>(rank)]);
   });
@@ -273,7 +281,7 @@ TEST(CollectiveMisuse, lengths_that_travel_differently_are_reported_as_well) {
         std::vector<std::uint64_t> values(rank == 0 ? mine : theirs);
         std::vector<std::uint64_t> result(values.size());
         errors[static_cast<std::size_t>(rank)] =
-            error_of([&] { static_cast<void>(collective.allreduce(values, result, Sum{})); });
+            error_of([&] { static_cast<void>(collective.allreduce(values, result, operators::Sum{})); });
       });
       EXPECT_NE(errors[0].find("allreduce: rank 1 sent "), std::string::npos) << mine << ", " << theirs;
       EXPECT_NE(errors[1].find("allreduce: rank 0 sent "), std::string::npos) << mine << ", " << theirs;

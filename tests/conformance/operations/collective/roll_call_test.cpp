@@ -45,7 +45,7 @@ TEST_F(RollCall, an_exchanged_order_is_named_by_every_rank) {
     const auto errors = errors_of(ranks, [&](Collective& collective, int rank) {
       std::vector<double> to(10);
       if (rank == 0) static_cast<void>(collective.barrier());
-      static_cast<void>(collective.allreduce(from_, to, Sum{}));
+      static_cast<void>(collective.allreduce(from_, to, operators::Sum{}));
       if (rank != 0) static_cast<void>(collective.barrier());
     });
     for (const std::string& error : errors)
@@ -69,9 +69,9 @@ TEST_F(RollCall, other_operators_are_named_and_not_mixed) {
       std::vector<std::uint64_t> values(count, 3);
       std::vector<std::uint64_t> to(count);
       if (rank == 0)
-        static_cast<void>(collective.allreduce(values, to, Sum{}));
+        static_cast<void>(collective.allreduce(values, to, operators::Sum{}));
       else
-        static_cast<void>(collective.allreduce(values, to, Max{}));
+        static_cast<void>(collective.allreduce(values, to, operators::Max{}));
     });
     for (const std::string& error : errors) expect_both(error, "(sum of unsigned", "(max of unsigned");
   }
@@ -80,8 +80,8 @@ TEST_F(RollCall, other_operators_are_named_and_not_mixed) {
 TEST_F(RollCall, collectives_that_were_laid_out_are_compared_as_well) {
   const auto errors = errors_of(2, [&](Collective& collective, int rank) {
     std::vector<double> to(10);
-    CollectiveOperation sum = collective.make_allreduce(from_, to, Sum{});
-    CollectiveOperation product = collective.make_allreduce(from_, to, Product{});
+    CollectiveOperation sum = collective.make_allreduce(from_, to, operators::Sum{});
+    CollectiveOperation product = collective.make_allreduce(from_, to, operators::Product{});
     CollectiveOperation& first = rank == 0 ? sum : product;
     first.start();
     static_cast<void>(first.wait());
@@ -111,7 +111,7 @@ TEST_F(RollCall, ranks_that_come_late_are_no_difference) {
       if (rank == round) std::this_thread::sleep_for(std::chrono::milliseconds(150));
       EXPECT_EQ(collective.barrier(), Outcome::ok);
       std::uint64_t sum = 0;
-      EXPECT_EQ(collective.allreduce(std::uint64_t{1}, sum, Sum{}), Outcome::ok);
+      EXPECT_EQ(collective.allreduce(std::uint64_t{1}, sum, operators::Sum{}), Outcome::ok);
       EXPECT_EQ(sum, 3U);
     }
   });
@@ -133,8 +133,8 @@ TEST(CollectiveOfOneRank, moves_communication_as_one_of_several_does) {
   const std::function<void()> calls[] = {
       [&] { EXPECT_EQ(collective.barrier(), Outcome::ok); },
       [&] { EXPECT_EQ(collective.broadcast(value, 0), Outcome::ok); },
-      [&] { EXPECT_EQ(collective.reduce(value, sum, Sum{}, 0), Outcome::ok); },
-      [&] { EXPECT_EQ(collective.allreduce(value, sum, Sum{}), Outcome::ok); },
+      [&] { EXPECT_EQ(collective.reduce(value, sum, operators::Sum{}, 0), Outcome::ok); },
+      [&] { EXPECT_EQ(collective.allreduce(value, sum, operators::Sum{}), Outcome::ok); },
       [&] {
         operation.start();
         EXPECT_EQ(operation.wait(), Outcome::ok);

@@ -116,7 +116,7 @@ TEST(GraphRetry, barriers_and_sums_that_nobody_waits_for_end_by_progress) {
     contexts.push_back(std::make_unique<Collective>(ranks.runtime(rank), ranks.endpoint(rank)));
   for (std::size_t rank = 0; rank < kRanks; ++rank) {
     operations.push_back(contexts[rank]->make_barrier());
-    operations.push_back(contexts[rank]->make_allreduce(ones, sums[rank], Sum{}));
+    operations.push_back(contexts[rank]->make_allreduce(ones, sums[rank], operators::Sum{}));
   }
   for (auto& operation : operations) operation.graph().set_completion(&ended);
   for (std::uint64_t run = 1; run <= 20; ++run) {

@@ -28,12 +28,12 @@ class PostComm : public ::testing::Test {
 
 TEST_F(PostComm, out_with_neither_is_a_send_and_in_with_neither_is_its_receive) {
   std::vector<std::byte> buffer(500);
-  post(0, {.direction = Direction::out,
+  post(0, {.direction = Communication::Direction::out,
            .peer = 1,
            .source = bytes_,
            .tag = ~std::uint64_t{0},
            .completion = &local_});
-  post(1, {.direction = Direction::in,
+  post(1, {.direction = Communication::Direction::in,
            .peer = 0,
            .target = buffer,
            .tag = ~std::uint64_t{0},
@@ -76,7 +76,7 @@ TEST_F(PostComm, with_a_remote_buffer_is_a_put_or_a_get_with_or_without_signal) 
     local_.messages.clear();
     remote_.messages.clear();
     std::vector<std::byte> buffer(500);
-    post(0, {.direction = Direction::in,
+    post(0, {.direction = Communication::Direction::in,
              .peer = 1,
              .target = buffer,
              .remote_buffer = region.remote().at(100),
@@ -103,13 +103,17 @@ TEST_F(PostComm, of_parts_that_make_no_operation_says_why) {
     return "";
   };
   std::vector<std::byte> buffer(8);
-  EXPECT_NE(
-      message_of({.direction = Direction::in, .peer = 1, .target = buffer, .remote_completion = handle_})
-          .find("is no operation"),
-      std::string::npos);
-  EXPECT_NE(message_of({.direction = Direction::in, .peer = 1, .source = buffer, .completion = &local_})
-                .find("takes its buffer as target"),
+  EXPECT_NE(message_of({.direction = Communication::Direction::in,
+                        .peer = 1,
+                        .target = buffer,
+                        .remote_completion = handle_})
+                .find("is no operation"),
             std::string::npos);
+  EXPECT_NE(
+      message_of(
+          {.direction = Communication::Direction::in, .peer = 1, .source = buffer, .completion = &local_})
+          .find("takes its buffer as target"),
+      std::string::npos);
   EXPECT_NE(message_of({.peer = 1, .target = buffer}).find("takes its buffer as source"), std::string::npos);
   EXPECT_NE(
       message_of({.peer = 1, .source = buffer, .remote_completion = handle_, .tag = std::uint64_t{1} << 32})

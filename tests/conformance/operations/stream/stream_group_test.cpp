@@ -117,12 +117,12 @@ TEST(StreamGroup, receives_from_any_index_and_any_source) {
       EXPECT_EQ(sender_of(message).index, 1U);
     }
     for (int count = 0; count < kEach; ++count) {  // index 2 of any rank
-      const Message message = mine.receive({any_source, 2}, any_stream_tag, mutable_bytes_of(word));
+      const Message message = mine.receive({any_source, 2}, any_tag, mutable_bytes_of(word));
       take(message, word);
       EXPECT_EQ(sender_of(message).index, 2U);
     }
     while (seen.size() < 6 * kEach) {
-      const Message message = mine.receive({any_source, any_index}, any_stream_tag, mutable_bytes_of(word));
+      const Message message = mine.receive({any_source, any_index}, any_tag, mutable_bytes_of(word));
       take(message, word);
     }
   });
@@ -186,7 +186,7 @@ TEST(StreamGroup, a_duplicate_keeps_the_streams_and_takes_no_messages) {
       EXPECT_EQ(copy.member(1).send({1, 1}, 5, bytes_of(second)), Outcome::ok);
     } else {
       std::uint64_t word = 0;
-      EXPECT_EQ(copy.member(1).receive({0, any_index}, any_stream_tag, mutable_bytes_of(word)).outcome(),
+      EXPECT_EQ(copy.member(1).receive({0, any_index}, any_tag, mutable_bytes_of(word)).outcome(),
                 Outcome::ok);
       EXPECT_EQ(word, 2U) << "the message that was sent first belongs to the other group";
       EXPECT_EQ(group.member(1).receive({0, 1}, 5, mutable_bytes_of(word)).outcome(), Outcome::ok);
@@ -208,7 +208,7 @@ TEST(StreamGroup, a_barrier_and_an_outstanding_send_do_not_wait_for_each_other) 
       EXPECT_EQ(group.barrier(), Outcome::ok);
       const std::array<std::int64_t, 3> from{rank, round, 1};
       std::array<std::int64_t, 3> to{};
-      EXPECT_EQ(group.collective().allreduce(from, to, Sum{}), Outcome::ok);
+      EXPECT_EQ(group.collective().allreduce(from, to, operators::Sum{}), Outcome::ok);
       EXPECT_EQ(to, (std::array<std::int64_t, 3>{3, 3 * round, 3}));
       std::array<std::int64_t, 2> word{rank == 2 ? round : -1, 5};
       EXPECT_EQ(group.collective().broadcast(word, 2), Outcome::ok);
@@ -217,7 +217,7 @@ TEST(StreamGroup, a_barrier_and_an_outstanding_send_do_not_wait_for_each_other) 
     // A receive of everything does not take messages of collectives either.
     std::vector<std::byte> buffer(large.size());
     if (rank == 1) {
-      EXPECT_EQ(mine.receive({any_source, any_index}, any_stream_tag, buffer).size(), large.size());
+      EXPECT_EQ(mine.receive({any_source, any_index}, any_tag, buffer).size(), large.size());
       EXPECT_TRUE(test::matches(buffer, 3));
     }
     if (rank == 0) {

@@ -26,7 +26,7 @@ using test::run_ranks;
 void expect_sum(StreamGroup& group, std::uint64_t mine, std::uint64_t sum) {
   const std::vector<std::uint64_t> from(700, mine);  // beyond what a mailbox takes
   std::vector<std::uint64_t> to(from.size());
-  EXPECT_EQ(group.collective().allreduce(from, to, Sum{}), Outcome::ok);
+  EXPECT_EQ(group.collective().allreduce(from, to, operators::Sum{}), Outcome::ok);
   EXPECT_EQ(to, std::vector<std::uint64_t>(from.size(), sum));
 }
 
@@ -94,7 +94,7 @@ TEST(StreamGroups, leave_programs_their_collectives_and_exposed_objects) {
     runtime.barrier();
     std::uint64_t sum = 0;
     for (const auto& collective : collectives) {
-      EXPECT_EQ(collective->allreduce(std::uint64_t(rank) + 1, sum, Sum{}), Outcome::ok);
+      EXPECT_EQ(collective->allreduce(std::uint64_t(rank) + 1, sum, operators::Sum{}), Outcome::ok);
       EXPECT_EQ(sum, 3U);
     }
     expect_sum(first, std::uint64_t(rank), 1);
@@ -115,7 +115,8 @@ TEST(StreamGroups, a_thousand_live_at_a_time) {
     for (std::size_t place = 0; place < groups.size(); ++place) {
       const std::size_t chosen = place * 7 % groups.size();
       std::uint64_t sum = 0;
-      EXPECT_EQ(groups[chosen].collective().allreduce(chosen + std::uint64_t(rank), sum, Sum{}), Outcome::ok);
+      EXPECT_EQ(groups[chosen].collective().allreduce(chosen + std::uint64_t(rank), sum, operators::Sum{}),
+                Outcome::ok);
       wrong += sum != 2 * chosen + 1;
     }
     EXPECT_EQ(wrong, 0U);

@@ -80,9 +80,8 @@ void receive_all(Members& members, std::size_t round, bool posted_before, const 
       Status status;
       do {
         const ReceiveOptions options{.completion = &received[to]};
-        status = any.any_tag
-                     ? stream.post_receive(from, any_stream_tag, mutable_bytes_of(each.value), options)
-                     : stream.post_receive(from, tag, mutable_bytes_of(each.value), options);
+        status = any.any_tag ? stream.post_receive(from, any_tag, mutable_bytes_of(each.value), options)
+                             : stream.post_receive(from, tag, mutable_bytes_of(each.value), options);
         stream.progress();
       } while (status.is_retry());
     }

@@ -78,7 +78,7 @@ TEST(StreamQueueStatus, a_shorter_message_leaves_the_rest_of_the_buffer) {
           Buffer second(rank.gpu, is_device);
           second.fill(kOwn);
           const StreamRequest request =
-              rank.queue.start_receive({any_source, any_index}, any_stream_tag, second.get(), kBytes);
+              rank.queue.start_receive({any_source, any_index}, any_tag, second.get(), kBytes);
           rank.queue.wait(request, &of_wait);
           EXPECT_EQ(rank.queue.wait_ended(), Outcome::ok);
           second.expect(size, kMessage, kOwn, "started");
@@ -191,7 +191,7 @@ TEST(StreamQueueStatus, a_kernel_behind_the_operation_reads_it) {
     std::uint64_t wrong = 0;
     for (std::size_t size = 0; size <= 8; ++size) {
       const StreamRequest sent = rank.queue.start_send({0, 0}, std::uint32_t(size), buffer.data(), size);
-      rank.queue.receive({0, any_index}, any_stream_tag, buffer.data(), 8, &status);
+      rank.queue.receive({0, any_index}, any_tag, buffer.data(), 8, &status);
       rank.gpu.launch([&, size] { wrong += status.length != size || status.tag != size; });
       rank.queue.wait(sent);
     }

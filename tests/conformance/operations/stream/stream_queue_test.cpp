@@ -134,9 +134,9 @@ TEST(StreamQueue, collectives_take_device_memory) {
           from.view()[index] = std::int64_t(index) * (number + 1);
       });
       rank.queue.barrier();
-      rank.queue.allreduce(from.get(), to.get(), count, Sum{});
+      rank.queue.allreduce(from.get(), to.get(), count, operators::Sum{});
       rank.gpu.copy(sums.data(), to.get(), count * 8);
-      rank.queue.allreduce(to.get(), to.get(), count, Max{});
+      rank.queue.allreduce(to.get(), to.get(), count, operators::Max{});
       rank.gpu.launch([&, number] {
         for (std::size_t index = 0; index < count; ++index) to.view()[index] += number;
       });
@@ -195,7 +195,7 @@ TEST(StreamQueue, a_captured_exchange_is_replayed) {
     const StreamRequest send = rank.queue.start_send(peer, 1, mine.get(), 800);
     rank.queue.wait_all(std::array{receive, send});
     std::uint64_t sum = 0;
-    rank.queue.allreduce(theirs.get() + 99, theirs.get() + 99, 1, Sum{});
+    rank.queue.allreduce(theirs.get() + 99, theirs.get() + 99, 1, operators::Sum{});
     rank.gpu.launch([&] { sum += theirs.view()[99]; });
     const FakeGraph graph = rank.gpu.end_capture();
     EXPECT_EQ(sum, 0U) << "nothing is carried out while it is captured";

@@ -150,7 +150,8 @@ class WeftTransport {
 
   void allreduce(std::span<const double> mine, std::span<double> sum) {
     if (!collective_) collective_.emplace(runtime_, endpoint_);
-    if (collective_->allreduce(mine, sum, Sum{}) != weft::Outcome::ok) throw Error("an allreduce failed");
+    if (collective_->allreduce(mine, sum, operators::Sum{}) != weft::Outcome::ok)
+      throw Error("an allreduce failed");
   }
 
  private:
