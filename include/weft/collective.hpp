@@ -1,6 +1,7 @@
-// Operations in which all ranks of a job take part: barrier, broadcast, reduce, allreduce.
+// Operations in which all ranks of a job take part: barriers, broadcasts, reductions, exchanges of blocks.
 #pragma once
 
+#include <weft/collective/call.hpp>
 #include <weft/collective/operators.hpp>
 #include <weft/collective/port.hpp>
 #include <weft/completion/graph.hpp>
@@ -12,7 +13,6 @@
 #include <memory>
 #include <source_location>
 #include <span>
-#include <type_traits>
 
 namespace weft {
 
@@ -29,20 +29,6 @@ class EnqueueProxy;
 }
 
 namespace detail {
-
-enum class CollectiveKind : std::uint8_t { barrier, broadcast, reduce, allreduce };
-
-/// The arguments of a collective.
-struct CollectiveCall {
-  CollectiveKind kind = CollectiveKind::barrier;
-  int root = 0;
-  const std::byte* from = nullptr;
-  std::byte* to = nullptr;
-  std::size_t count = 0;         // elements of from
-  std::size_t to_count = 0;      // elements
-  Reduction reduction{};         // element is always set
-  std::source_location where{};  // of the program's call; line 0: unknown
-};
 
 /// Where the messages of a Collective are apart from others that share its engine.
 struct CollectivePlace {
@@ -149,12 +135,15 @@ class WEFT_API Collective {
   template <class Values>
   Outcome broadcast(Values&& values, int root,
                     const std::source_location& where = std::source_location::current()) {
-    return run(broadcast_call(elements_of(values), root), where);
+    return run(detail::call_of(detail::CollectiveKind::broadcast, detail::elements_of(values),
+                               detail::elements_of(values), root),
+               where);
   }
   template <class Values>
   [[nodiscard]] CollectiveOperation make_broadcast(Values&& values, int root) {
-    check_lasts<Values>();
-    return make(broadcast_call(elements_of(values), root));
+    detail::check_lasts<Values>();
+    return make(detail::call_of(detail::CollectiveKind::broadcast, detail::elements_of(values),
+                                detail::elements_of(values), root));
   }
 
   /// Reduces from[i] of all ranks by `op` into to[i] on rank `root`. On other ranks `to` is ignored and may
@@ -163,14 +152,16 @@ class WEFT_API Collective {
   template <class From, class To, class Op>
   Outcome reduce(const From& from, To&& to, const Op& op, int root,
                  const std::source_location& where = std::source_location::current()) {
-    return run(reduce_call(detail::CollectiveKind::reduce, elements_of(from), elements_of(to), op, root),
+    return run(detail::reduce_call(detail::CollectiveKind::reduce, detail::elements_of(from),
+                                   detail::elements_of(to), op, root),
                where);
   }
   template <class From, class To, class Op>
   [[nodiscard]] CollectiveOperation make_reduce(From&& from, To&& to, const Op& op, int root) {
-    check_lasts<From>();
-    check_lasts<To>();
-    return make(reduce_call(detail::CollectiveKind::reduce, elements_of(from), elements_of(to), op, root));
+    detail::check_lasts<From>();
+    detail::check_lasts<To>();
+    return make(detail::reduce_call(detail::CollectiveKind::reduce, detail::elements_of(from),
+                                    detail::elements_of(to), op, root));
   }
 
   /// Reduces from[i] of all ranks by `op` into to[i] on every rank; all ranks get the same bits. Arguments
@@ -178,14 +169,16 @@ class WEFT_API Collective {
   template <class From, class To, class Op>
   Outcome allreduce(const From& from, To&& to, const Op& op,
                     const std::source_location& where = std::source_location::current()) {
-    return run(reduce_call(detail::CollectiveKind::allreduce, elements_of(from), elements_of(to), op, 0),
+    return run(detail::reduce_call(detail::CollectiveKind::allreduce, detail::elements_of(from),
+                                   detail::elements_of(to), op),
                where);
   }
   template <class From, class To, class Op>
   [[nodiscard]] CollectiveOperation make_allreduce(From&& from, To&& to, const Op& op) {
-    check_lasts<From>();
-    check_lasts<To>();
-    return make(reduce_call(detail::CollectiveKind::allreduce, elements_of(from), elements_of(to), op, 0));
+    detail::check_lasts<From>();
+    detail::check_lasts<To>();
+    return make(detail::reduce_call(detail::CollectiveKind::allreduce, detail::elements_of(from),
+                                    detail::elements_of(to), op));
   }
 
  private:
@@ -197,63 +190,6 @@ class WEFT_API Collective {
              const detail::CollectivePlace& place);
   Outcome run(const detail::CollectiveCall& call, const std::source_location& where = {});
   [[nodiscard]] CollectiveOperation make(const detail::CollectiveCall& call);
-
-  /// The elements of a range, or a variable as a range of one.
-  template <class Values>
-  [[nodiscard]] static auto elements_of(Values& values) noexcept {
-    if constexpr (requires { std::span{values}; })
-      return std::span{values};
-    else
-      return std::span<Values, 1>(&values, 1);
-  }
-  template <class T>
-  static void check_element() {
-    static_assert(std::is_trivially_copyable_v<T> && alignof(T) <= 16,
-                  "elements are trivially copyable and aligned to at most 16 bytes");
-    detail::check_bytes<T>();
-  }
-  /// Checks a buffer that an operation borrows beyond the call that makes it.
-  template <class Range>
-  static void check_lasts() {
-    static_assert(
-        std::is_lvalue_reference_v<Range> || std::ranges::enable_borrowed_range<std::remove_cvref_t<Range>>,
-        "weft: the operation uses its buffers whenever it is started, and a temporary is gone by then: "
-        "give it a name");
-  }
-  template <class T, std::size_t Extent>
-  static detail::CollectiveCall broadcast_call(std::span<T, Extent> values, int root) {
-    check_element<T>();
-    detail::CollectiveCall call{.kind = detail::CollectiveKind::broadcast, .root = root};
-    call.to = reinterpret_cast<std::byte*>(values.data());
-    call.from = call.to;
-    call.count = call.to_count = values.size();
-    call.reduction.element = sizeof(T);
-    return call;
-  }
-  template <class From, std::size_t FromExtent, class T, std::size_t Extent, class Op>
-  static detail::CollectiveCall reduce_call(detail::CollectiveKind kind, std::span<From, FromExtent> from,
-                                            std::span<T, Extent> to, const Op& op, int root) {
-    if constexpr (std::is_same_v<Op, AnyReduction>) {
-      return any_call(kind, std::as_bytes(from), std::as_writable_bytes(to), op, root);
-    } else {
-      return typed_call(kind, from, to, op, root);
-    }
-  }
-  static detail::CollectiveCall any_call(detail::CollectiveKind kind, Bytes from, MutableBytes to,
-                                         const AnyReduction& reduction, int root);
-  template <class From, std::size_t FromExtent, class T, std::size_t Extent, class Op>
-  static detail::CollectiveCall typed_call(detail::CollectiveKind kind, std::span<From, FromExtent> from,
-                                           std::span<T, Extent> to, const Op& op, int root) {
-    check_element<T>();
-    static_assert(std::is_same_v<std::remove_const_t<From>, T>, "both buffers have elements of one type");
-    return {.kind = kind,
-            .root = root,
-            .from = reinterpret_cast<const std::byte*>(from.data()),
-            .to = reinterpret_cast<std::byte*>(to.data()),
-            .count = from.size(),
-            .to_count = to.size(),
-            .reduction = detail::reduction_of<T>(op)};
-  }
 
   std::unique_ptr<collective::CollectiveContext> context_;
 };

@@ -25,22 +25,8 @@ Outcome at_once(collective::CollectiveContext& context, const detail::Collective
 
 }  // namespace
 
-Collective::Collective(Runtime& runtime, std::unique_ptr<detail::CollectivePort> port, std::uint8_t device,
-                       const CollectiveOptions& options)
-    : context_(std::make_unique<collective::CollectiveContext>(runtime, std::move(port), device, options)) {}
-
-Collective::Collective(Runtime& runtime, std::unique_ptr<detail::CollectivePort> port, std::uint8_t device,
-                       const detail::CollectivePlace& place)
-    : context_(std::make_unique<collective::CollectiveContext>(runtime, std::move(port), device, place)) {}
-
-Collective::~Collective() = default;
-
-int Collective::rank() const noexcept { return context_->rank(); }
-
-int Collective::size() const noexcept { return context_->size(); }
-
-detail::CollectiveCall Collective::any_call(detail::CollectiveKind kind, Bytes from, MutableBytes to,
-                                            const AnyReduction& reduction, int root) {
+detail::CollectiveCall detail::any_reduce_call(CollectiveKind kind, Bytes from, MutableBytes to,
+                                               const AnyReduction& reduction, int root) {
   const std::size_t element = reduction.element_size;
   if (element == 0 || element > kLargestElement)
     throw Error("AnyReduction: element_size " + std::to_string(element) + " is out of range: 1 to " +
@@ -58,6 +44,20 @@ detail::CollectiveCall Collective::any_call(detail::CollectiveKind kind, Bytes f
           .to_count = to.size() / element,
           .reduction = detail::reduction_of(reduction)};
 }
+
+Collective::Collective(Runtime& runtime, std::unique_ptr<detail::CollectivePort> port, std::uint8_t device,
+                       const CollectiveOptions& options)
+    : context_(std::make_unique<collective::CollectiveContext>(runtime, std::move(port), device, options)) {}
+
+Collective::Collective(Runtime& runtime, std::unique_ptr<detail::CollectivePort> port, std::uint8_t device,
+                       const detail::CollectivePlace& place)
+    : context_(std::make_unique<collective::CollectiveContext>(runtime, std::move(port), device, place)) {}
+
+Collective::~Collective() = default;
+
+int Collective::rank() const noexcept { return context_->rank(); }
+
+int Collective::size() const noexcept { return context_->size(); }
 
 Outcome Collective::run(const detail::CollectiveCall& called, const std::source_location& where) {
   detail::CollectiveCall call = called;
