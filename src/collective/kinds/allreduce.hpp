@@ -1,0 +1,106 @@
+// The reduction whose result all ranks get.
+#pragma once
+
+#include "collective/kinds/call_checks.hpp"
+
+#include <bit>
+
+namespace weft::collective {
+
+struct Allreduce {
+  static constexpr auto kKind = detail::CollectiveKind::allreduce;
+  static constexpr KindTraits kTraits{
+      .name = "allreduce", .reduces = true, .meets_all = true, .has_segments = true};
+
+  static void check(const detail::CollectiveCall& call, int, int) { check_reduced(kTraits, call); }
+
+  template <class Steps>
+  static void lay_out(Steps& steps, const detail::CollectiveCall& call, int rank, int size) {
+    if (size == 1 || call.count * call.reduction.element <= kAtOnceBytes)
+      lay_out_short(steps, call, rank, size);
+    else
+      lay_out_long(steps, call, rank, size);
+  }
+
+ private:
+  /// By recursive doubling. The ranks beyond the largest power of two first send their elements to a
+  /// neighbour, and get the result from it at the end.
+  template <class Steps>
+  static void lay_out_short(Steps& steps, const detail::CollectiveCall& call, int rank, int size) {
+    const std::size_t bytes = call.count * call.reduction.element;
+    const int core = static_cast<int>(std::bit_floor(static_cast<unsigned>(size)));
+    const int extra = size - core;
+    constexpr std::uint32_t kLend = 0;
+    constexpr std::uint32_t kReturn = 1;
+    constexpr std::uint32_t kFirst = 2;
+    if (rank < 2 * extra && rank % 2 == 0) {
+      steps.send(rank + 1, {call.from, bytes}, kLend);
+      steps.receive(rank + 1, {call.to, bytes}, kReturn, true);
+      steps.join();
+      return;
+    }
+    const std::byte* mine = call.from;
+    const auto add = [&](const std::byte* arrived) {
+      steps.compute(call.to, mine, arrived, call.count);
+      mine = call.to;
+    };
+    if (rank < 2 * extra) {
+      const std::byte* arrived = steps.receive_part(rank - 1, bytes, kLend);
+      steps.join();
+      add(arrived);
+    }
+    const int place = rank < 2 * extra ? rank / 2 : rank - extra;
+    const auto rank_at = [&](int other) { return other < extra ? 2 * other + 1 : other + extra; };
+    std::uint32_t step = kFirst;
+    for (int bit = 1; bit < core; bit *= 2, ++step) {
+      steps.send(rank_at(place ^ bit), {mine, bytes}, step);
+      const std::byte* arrived = steps.receive_part(rank_at(place ^ bit), bytes, step);
+      steps.join();
+      add(arrived);
+    }
+    if (mine != call.to) steps.copy(call.to, mine, bytes);
+    if (rank < 2 * extra) {
+      steps.send(rank - 1, {call.to, bytes}, kReturn);
+      steps.join();
+    }
+  }
+
+  /// Around a ring: first each rank collects the sum of one block, then the sums go around.
+  template <class Steps>
+  static void lay_out_long(Steps& steps, const detail::CollectiveCall& call, int rank, int size) {
+    const std::size_t width = call.reduction.element;
+    const int right = (rank + 1) % size;
+    const int left = (rank + size - 1) % size;
+    const auto blocks = static_cast<std::size_t>(size);
+    for_each_segment(call, [&](std::size_t first, std::size_t elements) {
+      const auto begin = [&](int block) {
+        return first + elements * static_cast<std::size_t>(block) / blocks;
+      };
+      const auto offset = [&](int block) { return begin(block) * width; };
+      const auto bytes = [&](int block) { return (begin(block + 1) - begin(block)) * width; };
+      steps.begin_segment();
+      const std::size_t widest = (elements / blocks + 1) * width;
+      std::byte* const arrived[2] = {steps.scratch(widest), steps.scratch(widest)};
+      std::uint32_t step = 0;
+      for (int round = 0; round < size - 1; ++round, ++step) {
+        const int out = (rank + size - round) % size;
+        const int in = (rank + 2 * size - round - 1) % size;
+        std::byte* const place = arrived[round % 2];
+        steps.send(right, {(round == 0 ? call.from : call.to) + offset(out), bytes(out)}, step);
+        steps.receive(left, {place, bytes(in)}, step, round < 2);
+        steps.join();
+        steps.compute(call.to + offset(in), call.from + offset(in), place, begin(in + 1) - begin(in));
+      }
+      // A sum comes back only after this rank's part of it has been read.
+      for (int round = 0; round < size - 1; ++round, ++step) {
+        const int out = (rank + 1 + size - round) % size;
+        const int in = (rank + size - round) % size;
+        steps.send(right, {call.to + offset(out), bytes(out)}, step);
+        steps.receive(left, {call.to + offset(in), bytes(in)}, step, true);
+        steps.join();
+      }
+    });
+  }
+};
+
+}  // namespace weft::collective

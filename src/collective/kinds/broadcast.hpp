@@ -1,0 +1,39 @@
+// The broadcast, along a binomial tree.
+#pragma once
+
+#include "collective/kinds/call_checks.hpp"
+
+#include <bit>
+
+namespace weft::collective {
+
+struct Broadcast {
+  static constexpr auto kKind = detail::CollectiveKind::broadcast;
+  static constexpr KindTraits kTraits{.name = "broadcast", .has_root = true, .has_segments = true};
+
+  static void check(const detail::CollectiveCall& call, int, int size) { check_root(kTraits, call, size); }
+
+  /// The parent of a rank (counted from the root) is the rank without its
+  /// lowest bit.
+  template <class Steps>
+  static void lay_out(Steps& steps, const detail::CollectiveCall& call, int rank, int size) {
+    const int place = (rank + size - call.root) % size;
+    const auto rank_at = [&](int other) { return (other + call.root) % size; };
+    const int lowest =
+        place != 0 ? place & -place : static_cast<int>(std::bit_ceil(static_cast<unsigned>(size)));
+    for_each_segment(call, [&](std::size_t first, std::size_t elements) {
+      const std::span<std::byte> bytes{call.to + first * call.reduction.element,
+                                       elements * call.reduction.element};
+      steps.begin_segment();
+      if (place != 0) {
+        steps.receive(rank_at(place - lowest), bytes, 0, true);
+        steps.join();
+      }
+      for (int child = lowest / 2; child > 0; child /= 2)
+        if (place + child < size) steps.send(rank_at(place + child), bytes, 0);
+      steps.join();
+    });
+  }
+};
+
+}  // namespace weft::collective

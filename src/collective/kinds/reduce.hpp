@@ -1,0 +1,46 @@
+// The reduction to one rank, along a binomial tree.
+#pragma once
+
+#include "collective/kinds/call_checks.hpp"
+
+namespace weft::collective {
+
+struct Reduce {
+  static constexpr auto kKind = detail::CollectiveKind::reduce;
+  static constexpr KindTraits kTraits{
+      .name = "reduce", .has_root = true, .reduces = true, .has_segments = true};
+
+  static void check(const detail::CollectiveCall& call, int rank, int size) {
+    check_root(kTraits, call, size);
+    if (call.root == rank) check_reduced(kTraits, call);
+  }
+
+  template <class Steps>
+  static void lay_out(Steps& steps, const detail::CollectiveCall& call, int rank, int size) {
+    const std::size_t width = call.reduction.element;
+    const int place = (rank + size - call.root) % size;
+    const auto rank_at = [&](int other) { return (other + call.root) % size; };
+    for_each_segment(call, [&](std::size_t first, std::size_t elements) {
+      const std::size_t bytes = elements * width;
+      steps.begin_segment();
+      const std::byte* mine = call.from + first * width;
+      std::byte* sum = place == 0 ? call.to + first * width : nullptr;
+      for (int bit = 1; bit < size && (place & bit) == 0; bit *= 2) {
+        if (place + bit >= size) continue;
+        if (sum == nullptr) sum = steps.scratch(bytes);
+        const std::byte* arrived = steps.receive_part(rank_at(place + bit), bytes, 0);
+        steps.join();
+        steps.compute(sum, mine, arrived, elements);
+        mine = sum;
+      }
+      if (place != 0) {
+        steps.send(rank_at(place - (place & -place)), {mine, bytes}, 0);
+        steps.join();
+      } else if (mine != sum) {
+        steps.copy(sum, mine, bytes);
+      }
+    });
+  }
+};
+
+}  // namespace weft::collective
