@@ -189,6 +189,7 @@ class WEFT_API Collective {
   Collective(Runtime& runtime, std::unique_ptr<detail::CollectivePort> port, std::uint8_t device,
              const detail::CollectivePlace& place);
   Outcome run(const detail::CollectiveCall& call, const std::source_location& where = {});
+  Outcome run_long(const detail::CollectiveCall& call);
   [[nodiscard]] CollectiveOperation make(const detail::CollectiveCall& call);
 
   std::unique_ptr<collective::CollectiveContext> context_;

@@ -6,11 +6,22 @@
 
 namespace weft::collective {
 
+namespace {
+
+/// A length as the user data of a receive, which says nothing when it is null.
+void* with_length(std::size_t length) noexcept { return reinterpret_cast<void*>(std::uintptr_t{length} + 1); }
+std::size_t length_in(void* user_data) noexcept { return reinterpret_cast<std::uintptr_t>(user_data) - 1; }
+
+}  // namespace
+
 void AtOnce::Pending::signal(Message& message) noexcept {
-  if (message.operation() == Operation::receive && message.length() != expected &&
+  const std::size_t length = message.user_data() == nullptr ? expected : length_in(message.user_data());
+  if (message.operation() == Operation::receive && message.length() != length &&
       (message.outcome() == Outcome::ok || message.outcome() == Outcome::truncated)) {
-    // The collective goes on, so that the ranks with the right length do not wait for ever.
-    if (mismatch.peer < 0) mismatch = {message.peer(), message.length(), expected};
+    // The collective goes on, so that the ranks with the right length do not wait for ever. Several threads
+    // may deliver; the waiting one reads when all have ended.
+    if (!has_mismatch.exchange(true, std::memory_order_relaxed))
+      mismatch = {message.peer(), message.length(), length};
   } else if (message.outcome() != Outcome::ok) {
     outcome.store(message.outcome(), std::memory_order_relaxed);
   }
@@ -43,16 +54,24 @@ void AtOnce::send(int peer, Bytes bytes, std::uint32_t step) {
 
 void AtOnce::receive(int peer, std::span<std::byte> buffer, std::uint32_t step, bool) {
   if (has_failed()) return;
-  pending_.expected = buffer.size();
-  source_ = peer;
-  const ReceiveOptions options = context_.receive_options(pending_);
+  ReceiveOptions options = context_.receive_options(pending_);
+  if (source_ < 0) {
+    pending_.expected = buffer.size();
+    source_ = peer;
+  } else {
+    context_.note_source(source_, peer);
+    options.user_data = with_length(buffer.size());
+  }
   post([&] { return context_.port().post_receive(peer, tag_ | step, buffer, options); });
 }
 
 void AtOnce::join() noexcept {
   for (std::uint32_t polls = detail::CollectivePort::spin_budget(); polls != 0 && !pending_.ready(); --polls)
     context_.port().progress();
-  if (!pending_.ready() && !context_.wait(pending_, number_, {&source_, source_ >= 0 ? 1U : 0U})) give_up();
+  if (!pending_.ready() &&
+      !context_.wait(pending_, number_, context_.sources_or({&source_, source_ >= 0 ? 1U : 0U})))
+    give_up();
+  if (source_ >= 0) context_.forget_sources();
   source_ = -1;
 }
 

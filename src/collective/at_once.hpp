@@ -13,7 +13,10 @@ namespace weft::collective {
 class AtOnce {
  public:
   AtOnce(CollectiveContext& context, const detail::CollectiveCall& call) noexcept
-      : context_(context), call_(call), number_(context.next_run(call)), tag_(context.tag_of(number_, call)) {}
+      : context_(context),
+        call_(call),
+        number_(context.next_run(call)),
+        tag_(context.tag_of(number_, call)) {}
 
   void begin_segment() noexcept {}  // the whole collective is one segment
   void send(int peer, Bytes bytes, std::uint32_t step);
@@ -43,7 +46,8 @@ class AtOnce {
 
  private:
   friend class AtOnceByMailbox;
-  /// The operations between two joins. At most one of them is a receive.
+  /// The operations between two joins. The length of the first receive is `expected`, further ones carry
+  /// theirs with them.
   class Pending final : public Completion {
    public:
     ~Pending() override { withdraw(); }
@@ -55,8 +59,9 @@ class AtOnce {
     std::uint32_t posted = 0;  // counted by the thread that waits
     std::atomic<std::uint32_t> ended{0};
     std::atomic<Outcome> outcome{Outcome::ok};
-    std::size_t expected = 0;  // bytes of the receive
-    Mismatch mismatch;  // of the first receive with a message of another length; receives do not overlap
+    std::size_t expected = 0;  // bytes of the first receive
+    std::atomic<bool> has_mismatch{false};
+    Mismatch mismatch;  // of the first receive that has got a message of another length
   };
   /// Returns true when an operation has failed: going on makes no sense, since a rank that has failed does
   /// not answer any more.
@@ -74,7 +79,7 @@ class AtOnce {
   const std::uint64_t number_;
   const std::uint64_t tag_;
   std::size_t scratch_ = 0;
-  int source_ = -1;       // of the receive since the last join
+  int source_ = -1;       // of the first receive since the last join
   bool differs_ = false;  // ranks have called different collectives
   Pending pending_;
 };

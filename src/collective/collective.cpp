@@ -1,8 +1,8 @@
 #include <weft/collective.hpp>
 
-#include "collective/algorithms.hpp"
 #include "collective/at_once.hpp"
 #include "collective/collective_context.hpp"
+#include "collective/kind_table.hpp"
 #include "collective/run.hpp"
 
 #include <weft/error.hpp>
@@ -16,10 +16,18 @@ namespace {
 
 constexpr std::size_t kLargestElement = std::size_t{1} << 30;
 
-template <class Steps>
 Outcome at_once(collective::CollectiveContext& context, const detail::CollectiveCall& call) {
-  Steps steps(context, call);
+  collective::AtOnce steps(context, call);
   collective::lay_out(steps, call, context.rank(), context.size());
+  return steps.end();
+}
+
+Outcome by_mailbox(collective::CollectiveContext& context, const detail::CollectiveCall& call) {
+  collective::AtOnceByMailbox steps(context, call);
+  collective::Kinds::with(call.kind, [&](auto kind) {
+    if constexpr (decltype(kind)::kTraits.meets_all)
+      decltype(kind)::lay_out(steps, call, context.rank(), context.size());
+  });
   return steps.end();
 }
 
@@ -66,24 +74,25 @@ Outcome Collective::run(const detail::CollectiveCall& called, const std::source_
   // Programs that wait for each other by collectives rely on their progress.
   if (size() == 1) context_->progress_alone();
   if (context_->has_lost_a_rank()) return Outcome::peer_failed;
-  if (call.count * call.reduction.element > collective::kAtOnceBytes) {
-    if (call.kind == detail::CollectiveKind::allreduce && size() > 1 &&
-        collective::Ring::can_run(call, size()))
-      return context_->ring().run(*context_, call);
-    collective::CollectiveRun& run = context_->long_run(call);
-    run.start(where);
-    try {
-      return run.wait();
-    } catch (const Error&) {
-      if (!run.graph().ready()) context_->forget_long_run();  // it cannot end
-      throw;
-    }
+  const collective::KindTraits& traits = collective::traits_of(call.kind);
+  if (traits.has_segments && call.count * call.reduction.element > collective::kAtOnceBytes)
+    return run_long(call);
+  if (traits.meets_all && call.count * call.reduction.element <= collective::Mailbox::kBytes)
+    return by_mailbox(*context_, call);
+  return at_once(*context_, call);
+}
+
+Outcome Collective::run_long(const detail::CollectiveCall& call) {
+  if (call.kind == detail::CollectiveKind::allreduce && size() > 1 && collective::Ring::can_run(call, size()))
+    return context_->ring().run(*context_, call);
+  collective::CollectiveRun& run = context_->long_run(call);
+  run.start(call.where);
+  try {
+    return run.wait();
+  } catch (const Error&) {
+    if (!run.graph().ready()) context_->forget_long_run();  // it cannot end
+    throw;
   }
-  const bool meets_all =
-      call.kind == detail::CollectiveKind::barrier || call.kind == detail::CollectiveKind::allreduce;
-  if (meets_all && call.count * call.reduction.element <= collective::Mailbox::kBytes)
-    return at_once<collective::AtOnceByMailbox>(*context_, call);
-  return at_once<collective::AtOnce>(*context_, call);
 }
 
 CollectiveOperation Collective::make(const detail::CollectiveCall& call) {

@@ -1,5 +1,6 @@
 #include "collective/collective_context.hpp"
 
+#include "collective/kind_table.hpp"
 #include "collective/run.hpp"
 
 #include <weft/error.hpp>
@@ -21,20 +22,6 @@ constexpr std::int64_t kLongestPause = 5'000'000'000;
 
 std::int64_t now_ns() noexcept {
   return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
-}
-
-const char* name_of(detail::CollectiveKind kind) noexcept {
-  switch (kind) {
-    case detail::CollectiveKind::barrier:
-      return "barrier";
-    case detail::CollectiveKind::broadcast:
-      return "broadcast";
-    case detail::CollectiveKind::reduce:
-      return "reduce";
-    case detail::CollectiveKind::allreduce:
-      return "allreduce";
-  }
-  return "collective";
 }
 
 /// Opens the engine of a Collective; says what to do when another one has it.
@@ -61,6 +48,7 @@ std::string name_of(const CollectiveOptions& options) {
 bool are_same(const detail::CollectiveCall& a, const detail::CollectiveCall& b) noexcept {
   return a.kind == b.kind && a.root == b.root && a.from == b.from && a.to == b.to && a.count == b.count &&
          a.reduction.element == b.reduction.element && a.reduction.apply == b.reduction.apply &&
+         a.reduction.operator_size == b.reduction.operator_size &&
          std::memcmp(a.reduction.operator_bytes, b.reduction.operator_bytes, a.reduction.operator_size) == 0;
 }
 
@@ -168,22 +156,11 @@ void CollectiveContext::progress_alone() noexcept {
 }
 
 void CollectiveContext::check(const detail::CollectiveCall& call) const {
-  const auto name = [&] { return std::string(name_of(call.kind)); };
-  if (call.root < 0 || call.root >= size_)
-    throw Error(name() + ": root " + std::to_string(call.root) + " is not a rank of this job (0 to " +
-                std::to_string(size_ - 1) + ")");
-  if (call.kind == detail::CollectiveKind::reduce && call.root != rank_) return;
-  if (call.count != call.to_count)
-    throw Error(name() + ": the result has room for " + std::to_string(call.to_count) + " elements, but " +
-                std::to_string(call.count) + " are reduced; both buffers have the same length");
-  const std::size_t bytes = call.count * call.reduction.element;
-  if (call.from != call.to && std::less<>()(call.from, call.to + bytes) &&
-      std::less<>()(static_cast<const std::byte*>(call.to), call.from + bytes))
-    throw Error(name() + ": the buffers overlap in part; they must be the same or apart");
+  Kinds::with(call.kind, [&](auto kind) { decltype(kind)::check(call, rank_, size_); });
 }
 
 void CollectiveContext::report(const detail::CollectiveCall& call, const Mismatch& mismatch) {
-  throw Error(std::string(name_of(call.kind)) + ": rank " + std::to_string(mismatch.peer) + " sent " +
+  throw Error(std::string(traits_of(call.kind).name) + ": rank " + std::to_string(mismatch.peer) + " sent " +
               std::to_string(mismatch.sent) + " bytes where this rank expects " +
               std::to_string(mismatch.expected) +
               "; all ranks call the same collectives in the same order with the same lengths");

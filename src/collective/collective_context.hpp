@@ -20,10 +20,10 @@ namespace weft::collective {
 
 class CollectiveRun;
 
-/// Tags of collective messages: number of the run (28 bits) | signature of the call (8) | segment (8) |
-/// step (20). Runs are numbered in the order of their starts, which is the same on all ranks.
-inline constexpr std::uint32_t kSegmentShift = 20;
-inline constexpr std::uint32_t kSignatureShift = 28;
+/// Tags of collective messages: number of the run (28 bits) | signature of the call (12) | segment (8) |
+/// step (16). Runs are numbered in the order of their starts, which is the same on all ranks.
+inline constexpr std::uint32_t kSegmentShift = 16;
+inline constexpr std::uint32_t kSignatureShift = 24;
 inline constexpr std::uint32_t kRunShift = 36;
 /// Where several share an engine: their context (12 bits) in place of the upper bits of the run.
 inline constexpr std::uint32_t kContextShift = 52;
@@ -60,10 +60,11 @@ class CollectiveContext final : private RollCall::Sender {
     return number;
   }
   /// The tags of a run, without segment and step.
-  [[nodiscard]] std::uint64_t tag_of(std::uint64_t number, const detail::CollectiveCall& call) const noexcept {
-    const std::uint64_t run =
-        own_engine_ != nullptr ? number << kRunShift
-                               : context_ << kContextShift | (number & kRunsOfContext) << kRunShift;
+  [[nodiscard]] std::uint64_t tag_of(std::uint64_t number,
+                                     const detail::CollectiveCall& call) const noexcept {
+    const std::uint64_t run = own_engine_ != nullptr
+                                  ? number << kRunShift
+                                  : context_ << kContextShift | (number & kRunsOfContext) << kRunShift;
     return run | std::uint64_t{signature_of(call)} << kSignatureShift;
   }
   /// Progresses until `object`, which waits for messages of `peers` in the run `number`, is ready. Asks them
@@ -89,6 +90,16 @@ class CollectiveContext final : private RollCall::Sender {
   /// Returns scratch memory of at least `bytes` bytes for a collective that is carried out at once, by
   /// number; it is kept for the next one.
   [[nodiscard]] std::byte* scratch(std::size_t number, std::size_t bytes);
+  // The ranks from which a collective that is carried out at once awaits messages, where they are several.
+  void note_source(int first, int further) {
+    if (sources_.empty()) sources_.push_back(first);
+    sources_.push_back(further);
+  }
+  [[nodiscard]] std::span<const int> sources_or(std::span<const int> single) const noexcept {
+    return sources_.empty() ? single : std::span<const int>(sources_);
+  }
+  void forget_sources() noexcept { sources_.clear(); }
+
   /// The graph of a long collective whose caller waits; the last one is kept for a call with the same
   /// arguments.
   [[nodiscard]] CollectiveRun& long_run(const detail::CollectiveCall& call);
@@ -142,6 +153,7 @@ class CollectiveContext final : private RollCall::Sender {
   Mailbox mailbox_;  // after the ring, to which it passes messages
   std::atomic<std::uint64_t> runs_{0};
   std::vector<Block> scratch_;
+  std::vector<int> sources_;
   std::unique_ptr<CollectiveRun> last_long_;
   std::atomic<std::uint32_t> operations_{0};  // CollectiveOperations
   const weft::detail::RuntimeUser user_;

@@ -36,10 +36,11 @@ class Mailbox final : public Completion {
 
   [[nodiscard]] RemoteCompletion remote() const noexcept { return remote_; }
   /// Begins a turn and returns its base: tags are the base plus the step, equal on all ranks that have called
-  /// the same collective in the same place of their order: number of the run (4 bits) | signature (8) | turn
-  /// (11) | step (8).
+  /// the same collective in the same place of their order: number of the run (4 bits) | signature (its lower
+  /// 8) | turn (11) | step (8).
   [[nodiscard]] std::uint32_t next_turn(std::uint32_t signature, std::uint64_t number) noexcept {
-    return (signature | (static_cast<std::uint32_t>(number) & 0xf) << 8) << 19 | (turn_++ & 0x7ff) << 8;
+    return ((signature & 0xff) | (static_cast<std::uint32_t>(number) & 0xf) << 8) << 19 | (turn_++ & 0x7ff)
+                                                                                              << 8;
   }
   /// The awaited message has been used: no message of an earlier turn is taken for one of a later turn.
   void clear() noexcept { place(awaited_).full.store(0, std::memory_order_relaxed); }

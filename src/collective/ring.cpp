@@ -256,7 +256,9 @@ void Ring::post_guards() {
     ReceiveOptions options = context_->receive_options(*this);
     options.user_data = &guard;
     options.handle = &guard.handle;
-    while (context_->port().post_receive(guard.peer, context_->tag_of(run_, call_) | kGuardStep, {}, options).is_retry())
+    while (context_->port()
+               .post_receive(guard.peer, context_->tag_of(run_, call_) | kGuardStep, {}, options)
+               .is_retry())
       context_->port().progress();
   }
 }

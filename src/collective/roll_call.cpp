@@ -1,5 +1,7 @@
 #include "collective/roll_call.hpp"
 
+#include "collective/kind_table.hpp"
+
 #include <weft/error.hpp>
 
 #include <algorithm>
@@ -11,18 +13,9 @@ namespace weft::collective {
 
 namespace {
 
-constexpr std::string_view kKinds[] = {"barrier", "broadcast", "reduce", "allreduce"};
 constexpr std::string_view kOperators[] = {"",    "sum",         "product",    "min",
                                            "max", "bitwise and", "bitwise or", "bitwise xor"};
 constexpr std::string_view kElements[] = {"", "floating point", "signed integers", "unsigned integers"};
-
-bool is_reduction(detail::CollectiveKind kind) noexcept {
-  return kind == detail::CollectiveKind::reduce || kind == detail::CollectiveKind::allreduce;
-}
-
-bool has_root(detail::CollectiveKind kind) noexcept {
-  return kind == detail::CollectiveKind::broadcast || kind == detail::CollectiveKind::reduce;
-}
 
 void set_file(CalledCollective& called, std::string_view name) noexcept {
   // The end of a path says more than its beginning.
@@ -32,7 +25,7 @@ void set_file(CalledCollective& called, std::string_view name) noexcept {
 }
 
 bool is_valid(const CalledCollective& called) noexcept {
-  return static_cast<std::size_t>(called.kind) < std::size(kKinds) &&
+  return static_cast<std::size_t>(called.kind) < Kinds::kTraits.size() &&
          static_cast<std::size_t>(called.known) < std::size(kOperators) &&
          static_cast<std::size_t>(called.element_kind) < std::size(kElements) &&
          std::memchr(called.file, 0, sizeof called.file) != nullptr;
@@ -41,20 +34,24 @@ bool is_valid(const CalledCollective& called) noexcept {
 }  // namespace
 
 std::uint32_t signature_of(const detail::CollectiveCall& call) noexcept {
+  const KindTraits& traits = traits_of(call.kind);
   std::uint32_t more = 0;
-  if (has_root(call.kind)) more = static_cast<std::uint32_t>(call.root);
-  if (is_reduction(call.kind))
+  if (traits.has_root) more = static_cast<std::uint32_t>(call.root);
+  if (traits.reduces)
     more ^= static_cast<std::uint32_t>(call.reduction.known) |
             static_cast<std::uint32_t>(call.reduction.kind) << 3 |
             static_cast<std::uint32_t>(std::bit_width(call.reduction.element)) << 5;
-  return static_cast<std::uint32_t>(call.kind) | (more & 0x3f) << 2;
+  if (call.blocks_differ) more ^= 0x80;
+  return static_cast<std::uint32_t>(call.kind) | (more & 0xff) << 4;
 }
 
 std::string CalledCollective::text(bool with_place) const {
-  std::string text(kKinds[static_cast<std::size_t>(kind)]);
+  const KindTraits& traits = traits_of(kind);
+  std::string text(traits.name);
   if (kind != detail::CollectiveKind::barrier) {
+    if (blocks_differ != 0) text += " of blocks that differ,";
     text += " of " + std::to_string(bytes) + " bytes";
-    if (is_reduction(kind)) {
+    if (traits.reduces) {
       text += " (";
       if (known == detail::KnownOperator::none)
         text += "an operator of the program";
@@ -64,7 +61,7 @@ std::string CalledCollective::text(bool with_place) const {
         text += " of " + std::string(kElements[static_cast<std::size_t>(element_kind)]);
       text += ", " + std::to_string(element) + " bytes each)";
     }
-    if (has_root(kind)) text += ", root " + std::to_string(root);
+    if (traits.has_root) text += ", root " + std::to_string(root);
   }
   text += ", number " + std::to_string(number + 1) + " of its Collective";
   if (with_place && line != 0) text += ", at " + std::string(file) + ":" + std::to_string(line);
@@ -72,10 +69,15 @@ std::string CalledCollective::text(bool with_place) const {
 }
 
 bool CalledCollective::fits(const CalledCollective& other) const noexcept {
-  if (kind != other.kind) return false;
-  if (has_root(kind) && root != other.root) return false;
-  return !is_reduction(kind) ||
+  const KindTraits& traits = traits_of(kind);
+  if (kind != other.kind || blocks_differ != other.blocks_differ) return false;
+  if (traits.has_root && root != other.root) return false;
+  return !traits.reduces ||
          (known == other.known && element_kind == other.element_kind && element == other.element);
+}
+
+bool CalledCollective::has_length_of(const CalledCollective& other) const noexcept {
+  return bytes == other.bytes || blocks_differ != 0 || traits_of(kind).length == Length::none;
 }
 
 void RollCall::begin(std::uint64_t number, const detail::CollectiveCall& call) noexcept {
@@ -83,14 +85,14 @@ void RollCall::begin(std::uint64_t number, const detail::CollectiveCall& call) n
   kept.stamp.store(2 * number + 1, std::memory_order_relaxed);
   // Pairs with the acquire fence in called(): who reads a word of this run sees the odd stamp.
   std::atomic_thread_fence(std::memory_order_release);
-  kept.bytes.store(call.count * call.reduction.element, std::memory_order_relaxed);
+  kept.bytes.store(length_of(call), std::memory_order_relaxed);
   kept.root_and_element.store(std::uint64_t{static_cast<std::uint32_t>(call.root)} << 32 |
                                   static_cast<std::uint32_t>(call.reduction.element),
                               std::memory_order_relaxed);
-  kept.kinds.store(static_cast<std::uint64_t>(call.kind) |
-                       static_cast<std::uint64_t>(call.reduction.known) << 8 |
-                       static_cast<std::uint64_t>(call.reduction.kind) << 16,
-                   std::memory_order_relaxed);
+  kept.kinds.store(
+      static_cast<std::uint64_t>(call.kind) | static_cast<std::uint64_t>(call.reduction.known) << 8 |
+          static_cast<std::uint64_t>(call.reduction.kind) << 16 | std::uint64_t{call.blocks_differ} << 24,
+      std::memory_order_relaxed);
   kept.where.store(call.where, std::memory_order_relaxed);
   // Pairs with the acquire in called().
   kept.stamp.store(2 * number + 2, std::memory_order_release);
@@ -122,6 +124,7 @@ std::optional<CalledCollective> RollCall::called(std::uint64_t number,
   called.kind = static_cast<detail::CollectiveKind>(kinds & 0xff);
   called.known = static_cast<detail::KnownOperator>(kinds >> 8 & 0xff);
   called.element_kind = static_cast<detail::ElementKind>(kinds >> 16 & 0xff);
+  called.blocks_differ = static_cast<std::uint8_t>(kinds >> 24 & 1);
   const std::source_location place = kept.where.load(std::memory_order_relaxed);
   std::atomic_thread_fence(std::memory_order_acquire);
   if (kept.stamp.load(std::memory_order_relaxed) != 2 * number + 2) return std::nullopt;
@@ -171,7 +174,7 @@ void RollCall::compare(const Note& question) noexcept {
   const CalledCollective& theirs = question.called[0];
   const auto mine = called(theirs.number);
   if (!mine) return;
-  const bool has_length = mine->bytes == theirs.bytes || question.asked < kAskedForLength;
+  const bool has_length = mine->has_length_of(theirs) || question.asked < kAskedForLength;
   if (mine->fits(theirs) && has_length) return;
   Note verdict;
   verdict.kind = Kind::verdict;

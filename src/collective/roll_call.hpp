@@ -28,17 +28,20 @@ struct CalledCollective {
   detail::CollectiveKind kind{};
   detail::KnownOperator known{};
   detail::ElementKind element_kind{};
-  char file[97] = {};  // the end of its name
+  std::uint8_t blocks_differ = 0;  // each rank has lengths of its own
+  char file[96] = {};              // the end of its name
 
   /// "allreduce of 80 bytes (sum of floating point, 8 bytes each), number 3 of its Collective, at
   /// solver.cpp:41"
   [[nodiscard]] std::string text(bool with_place = true) const;
   /// Returns true when they may be the same collective: everything but the length is equal.
   [[nodiscard]] bool fits(const CalledCollective& other) const noexcept;
+  /// Returns true when the lengths may be those of one collective.
+  [[nodiscard]] bool has_length_of(const CalledCollective& other) const noexcept;
 };
 static_assert(std::is_trivially_copyable_v<CalledCollective> && sizeof(CalledCollective) == 128);
 
-/// Returns what all ranks have in common for the same collective, in 8 bits, for tags of messages: those of
+/// Returns what all ranks have in common for the same collective, in 12 bits, for tags of messages: those of
 /// another collective never match.
 [[nodiscard]] std::uint32_t signature_of(const detail::CollectiveCall& call) noexcept;
 

@@ -1,6 +1,6 @@
 #include "collective/run.hpp"
 
-#include "collective/algorithms.hpp"
+#include "collective/kind_table.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -8,7 +8,11 @@
 namespace weft::collective {
 
 CollectiveRun::CollectiveRun(CollectiveContext& context, const detail::CollectiveCall& call)
-    : context_(context), call_(call) {
+    : context_(context), lists_(call), call_(call) {
+  call_.from_counts = lists_.from_counts;
+  call_.to_counts = lists_.to_counts;
+  call_.sources = lists_.sources;
+  call_.destinations = lists_.destinations;
   begin_ = graph_.add_function([this] {
     number_ = context_.next_run(call_);
     has_mismatch_.store(false, std::memory_order_relaxed);

@@ -14,7 +14,7 @@
 namespace weft::collective {
 
 /// A collective that is laid out as a graph. It is also the `Steps` object from which it is built
-/// (algorithms.hpp).
+/// (kinds/steps.hpp).
 class CollectiveRun {
  public:
   CollectiveRun(CollectiveContext& context, const detail::CollectiveCall& call);
@@ -48,7 +48,21 @@ class CollectiveRun {
   void after_last(Graph::Node node);
   [[nodiscard]] Outcome judge(const Message& message, std::size_t expected) noexcept;
 
+  /// The lists of a call, which the caller keeps only until the call that makes the run returns.
+  struct Lists {
+    explicit Lists(const detail::CollectiveCall& call)
+        : from_counts(call.from_counts.begin(), call.from_counts.end()),
+          to_counts(call.to_counts.begin(), call.to_counts.end()),
+          sources(call.sources.begin(), call.sources.end()),
+          destinations(call.destinations.begin(), call.destinations.end()) {}
+    std::vector<std::size_t> from_counts;
+    std::vector<std::size_t> to_counts;
+    std::vector<int> sources;
+    std::vector<int> destinations;
+  };
+
   CollectiveContext& context_;
+  const Lists lists_;
   detail::CollectiveCall call_;  // `where` changes with each start
   std::vector<int> sources_;     // ranks from which it receives
   std::vector<std::unique_ptr<std::byte[]>> scratch_;
