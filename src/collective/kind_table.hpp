@@ -1,10 +1,14 @@
 // All kinds of collectives: a row each. A new one is a header in kinds/, an enumerator, and its row here.
 #pragma once
 
+#include "collective/kinds/allgather.hpp"
 #include "collective/kinds/allreduce.hpp"
+#include "collective/kinds/alltoall.hpp"
 #include "collective/kinds/barrier.hpp"
 #include "collective/kinds/broadcast.hpp"
+#include "collective/kinds/gather_to_root.hpp"
 #include "collective/kinds/reduce.hpp"
+#include "collective/kinds/scatter_from_root.hpp"
 
 #include <array>
 #include <cstddef>
@@ -24,7 +28,7 @@ struct KindList {
 };
 
 /// In the order of the enumerators.
-using Kinds = KindList<Barrier, Broadcast, Reduce, Allreduce>;
+using Kinds = KindList<Barrier, Broadcast, Reduce, Allreduce, Gather, Scatter, Allgather, Alltoall>;
 
 static_assert(
     [] {

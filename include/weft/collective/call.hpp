@@ -18,6 +18,10 @@ enum class CollectiveKind : std::uint8_t {
   broadcast,
   reduce,
   allreduce,
+  gather,
+  scatter,
+  allgather,
+  alltoall,
 };
 
 /// The arguments of a collective.
