@@ -7,7 +7,10 @@
 #include "collective/kinds/barrier.hpp"
 #include "collective/kinds/broadcast.hpp"
 #include "collective/kinds/gather_to_root.hpp"
+#include "collective/kinds/neighbor.hpp"
 #include "collective/kinds/reduce.hpp"
+#include "collective/kinds/reduce_scatter.hpp"
+#include "collective/kinds/scan.hpp"
 #include "collective/kinds/scatter_from_root.hpp"
 
 #include <array>
@@ -28,7 +31,8 @@ struct KindList {
 };
 
 /// In the order of the enumerators.
-using Kinds = KindList<Barrier, Broadcast, Reduce, Allreduce, Gather, Scatter, Allgather, Alltoall>;
+using Kinds = KindList<Barrier, Broadcast, Reduce, Allreduce, Gather, Scatter, Allgather, Alltoall,
+                       ReduceScatter, InclusiveScan, ExclusiveScan, NeighborAllgather, NeighborAlltoall>;
 
 static_assert(
     [] {

@@ -22,6 +22,11 @@ enum class CollectiveKind : std::uint8_t {
   scatter,
   allgather,
   alltoall,
+  reduce_scatter,
+  inclusive_scan,
+  exclusive_scan,
+  neighbor_allgather,
+  neighbor_alltoall,
 };
 
 /// The arguments of a collective.
