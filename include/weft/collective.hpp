@@ -86,6 +86,14 @@ class WEFT_API CollectiveOperation {
   std::unique_ptr<collective::CollectiveRun> run_;
 };
 
+/// Options of Collective::post().
+struct CollectivePostOptions {
+  /// Signalled at the end with Operation::graph and the collective's outcome: ok, peer_failed, or truncated
+  /// when a rank has sent another length. Null: see Collective::wait_posted().
+  Completion* completion = nullptr;
+  void* user_data = nullptr;
+};
+
 /// The collectives of a job over one endpoint. All ranks have one with the same engine id, over the device of
 /// the same index, and call the same collectives on it in the same order with the same lengths; its messages
 /// never match messages of the program, nor of another Collective. All ranks must use the same form of a
@@ -454,6 +462,18 @@ class WEFT_API Collective {
                                    from_counts, to_counts),
                        sources, destinations));
   }
+
+  /// Begins an operation that a make_... has returned, and keeps it until it has ended: any number may be
+  /// under way, and any thread that progresses the device carries them on. Never blocks. All ranks post and
+  /// start the operations of a Collective in the same order; which thread of a rank does, does not matter.
+  /// Throws weft::Error while the operation runs already.
+  ///
+  ///     all.post(all.make_allreduce(values, sums, weft::operators::Sum{}), {.completion = &done});
+  void post(CollectiveOperation&& operation, const CollectivePostOptions& options = {},
+            const std::source_location& where = std::source_location::current());
+  /// Progresses until all operations that were posted before have ended. Returns ok, or the outcome of one
+  /// that has not ended so. Throws weft::Error as CollectiveOperation::wait() does.
+  Outcome wait_posted();
 
  private:
   friend class StreamGroup;

@@ -100,6 +100,16 @@ CollectiveOperation Collective::make(const detail::CollectiveCall& call) {
   return CollectiveOperation(std::make_unique<collective::CollectiveRun>(*context_, call));
 }
 
+void Collective::post(CollectiveOperation&& operation, const CollectivePostOptions& options,
+                      const std::source_location& where) {
+  collective::CollectiveRun& run = *operation.run_;
+  run.graph().set_completion(options.completion, options.user_data);  // throws while it runs
+  context_->keep_posted(std::move(operation.run_));
+  run.start(where);
+}
+
+Outcome Collective::wait_posted() { return context_->wait_posted(); }
+
 CollectiveOperation::CollectiveOperation(std::unique_ptr<collective::CollectiveRun> run) noexcept
     : run_(std::move(run)) {
   run_->context().note_operation(1);

@@ -83,6 +83,7 @@ CollectiveContext::CollectiveContext(Runtime& runtime, std::unique_ptr<detail::C
 
 CollectiveContext::~CollectiveContext() {
   last_long_.reset();
+  drop_ended();
   if (operations_.load(std::memory_order_relaxed) != 0) user_.refuse_early_end("CollectiveOperation");
 }
 
@@ -100,6 +101,33 @@ CollectiveRun& CollectiveContext::long_run(const detail::CollectiveCall& call) {
   if (last_long_ == nullptr || !are_same(last_long_->call(), call))
     last_long_ = std::make_unique<CollectiveRun>(*this, call);
   return *last_long_;
+}
+
+void CollectiveContext::keep_posted(std::unique_ptr<CollectiveRun> run) {
+  const std::lock_guard lock(posted_mutex_);
+  drop_ended();
+  posted_.push_back(std::move(run));
+}
+
+void CollectiveContext::drop_ended() noexcept {
+  // A graph that has ended is not touched any more by the thread that has ended it.
+  const auto ended = std::erase_if(posted_, [](const auto& run) { return run->graph().ready(); });
+  note_operation(-static_cast<int>(ended));
+}
+
+Outcome CollectiveContext::wait_posted() {
+  std::vector<std::unique_ptr<CollectiveRun>> waiting;
+  {
+    const std::lock_guard lock(posted_mutex_);
+    waiting.swap(posted_);
+  }
+  Outcome outcome = Outcome::ok;
+  // One that cannot end is retired with the others, and told.
+  for (const auto& run : waiting) {
+    note_operation(-1);
+    if (const Outcome each = run->wait(); outcome == Outcome::ok) outcome = each;
+  }
+  return outcome;
 }
 
 void CollectiveContext::forget_long_run() noexcept { last_long_.reset(); }

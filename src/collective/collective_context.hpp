@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <vector>
 
@@ -106,6 +107,10 @@ class CollectiveContext final : private RollCall::Sender {
 
   void forget_long_run() noexcept;
 
+  /// Keeps an operation until it has ended; drops those that have.
+  void keep_posted(std::unique_ptr<CollectiveRun> run);
+  [[nodiscard]] Outcome wait_posted();
+
   /// A CollectiveOperation has been made (1), or is destroyed (-1).
   void note_operation(int change) noexcept {
     operations_.fetch_add(static_cast<std::uint32_t>(change), std::memory_order_relaxed);
@@ -134,6 +139,7 @@ class CollectiveContext final : private RollCall::Sender {
   [[nodiscard]] static bool is_ready(Graph& graph) noexcept { return graph.test(); }
   void wait_for(Waiting& waiting, Completion& object) noexcept;
   void send_note(int peer, Bytes note) noexcept override;
+  void drop_ended() noexcept;  // under posted_mutex_
 
   struct Block {
     std::unique_ptr<std::byte[]> memory;
@@ -155,6 +161,8 @@ class CollectiveContext final : private RollCall::Sender {
   std::vector<Block> scratch_;
   std::vector<int> sources_;
   std::unique_ptr<CollectiveRun> last_long_;
+  std::mutex posted_mutex_;  // protects posted_, which threads that post change
+  std::vector<std::unique_ptr<CollectiveRun>> posted_;
   std::atomic<std::uint32_t> operations_{0};  // CollectiveOperations
   const weft::detail::RuntimeUser user_;
 };

@@ -20,6 +20,10 @@ CollectiveRun::CollectiveRun(CollectiveContext& context, const detail::Collectiv
   });
   last_ = {begin_};
   lay_out(*this, call_, context.rank(), context.size());
+  last_.insert(last_.end(), ends_.begin(), ends_.end());
+  // Who waits for the graph by itself learns of messages with another length, too.
+  after_last(graph_.add_function(
+      [this] { return has_mismatch_.load(std::memory_order_relaxed) ? Outcome::truncated : Outcome::ok; }));
   graph_.prepare();
 }
 
@@ -37,6 +41,7 @@ Outcome CollectiveRun::wait() {
 
 void CollectiveRun::begin_segment() {
   segment_ = segments_++;
+  if (segment_ != 0) ends_.insert(ends_.end(), last_.begin(), last_.end());
   last_ = {begin_};
 }
 

@@ -74,6 +74,7 @@ class CollectiveRun {
   Graph::Node begin_;               // numbers the run; precedes all other nodes
   std::vector<Graph::Node> last_;   // the predecessors of the next step
   std::vector<Graph::Node> group_;  // the nodes since the last join
+  std::vector<Graph::Node> ends_;   // the last nodes of earlier segments
   bool has_early_ = false;          // group_ has an early receive
   std::uint64_t segment_ = 0;
   std::uint64_t segments_ = 0;
