@@ -206,7 +206,7 @@ struct SlotClaim {
 /// ring. Returns a null slot when none is free. The lines of later slots are not prefetched: a nearby
 /// receiver has them already, and would fetch them back. docs/decisions/026.
 [[nodiscard, gnu::always_inline]] inline SlotClaim claim_slot(SendLane& lane) noexcept {
-  // Pairs with the release in ShmPort::hand_reply_slot(): the previous message has been read. The branch is
+  // Pairs with the release in SendState::take_reply_slot(): the previous message has been read. The branch is
   // marked unlikely in favour of streams; its cost does not matter to single messages.
   if (Slot* const reply_slot = lane.reply_slot.load(std::memory_order_acquire); reply_slot != nullptr)
       [[unlikely]] {

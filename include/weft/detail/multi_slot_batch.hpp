@@ -60,7 +60,7 @@ class MultiSlotBatch {
                                                            const std::byte*& payload) const noexcept {
     if (slot_ == end_) [[unlikely]]
       return false;
-    // Pairs with the release in commit_slot() and ShmPort::send_slots().
+    // Pairs with the release in commit_slot() and SendLanes::send().
     if (slot_->header.load(std::memory_order_acquire) != header_) [[unlikely]]
       return false;
     word = slot_->word;
