@@ -55,6 +55,15 @@ class Examples(unittest.TestCase):
     def test_ring_counts_every_hop(self):
         self.each("ring", lambda ranks: [f"{1000 * ranks} hops"])
 
+    def test_transpose_turns_the_matrix_and_turns_it_back(self):
+        self.each("transpose", lambda ranks: [f"a matrix of {64 * ranks} by {64 * ranks}: transposed and back"])
+
+    def test_sample_sort_sorts_between_the_ranks(self):
+        self.each("sample_sort", lambda ranks: [f"{20000 * ranks} numbers: sorted"])
+
+    def test_conjugate_gradient_solves_the_equations(self):
+        self.each("conjugate_gradient", lambda ranks: [f"{50 * ranks} equations: solved"])
+
     def test_jacobi_solves_the_same_rod_as_one_loop(self):
         def heat(ranks):
             points = 200 * ranks
@@ -158,6 +167,7 @@ class Examples(unittest.TestCase):
     def test_every_example_is_tested(self):
         names = {path.stem for path in (SOURCE / "examples").glob("*.cpp")}
         self.assertEqual(names, {"hello", "ring", "jacobi", "request_reply", "thread_ping_pong", "aggregate", "simulated_protocol",
+                                 "transpose", "sample_sort", "conjugate_gradient",
                                  "distributed_array", "halo_exchange", "matched_ping_pong", "ticket", "graph", "deadlock",
                                  "multipart", "standing_receives", "scheduler", "stream_threads", "stream_many_to_one", "stream_saxpy",
                                  "translations"})
