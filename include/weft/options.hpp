@@ -169,6 +169,9 @@ struct ExposeOptions {
   CheckedIndex<std::uint32_t, IndexOf::exposed> id = 0;
   /// Home device, 0 to devices_max - 1: the device on which messages for this object arrive.
   CheckedIndex<std::uint32_t, IndexOf::device> device = 0;
+  /// true: messages and signals may come when the object has been withdrawn or destroyed, and nobody minds: they are
+  /// dropped without a line in the log, and are not counted as refused.
+  bool drops_late = false;
 };
 
 /// Options of a Device.

@@ -112,7 +112,7 @@ RemoteCompletion Runtime::expose(Completion& completion, const ExposeOptions& op
                 std::to_string(options.id) + " is out of range: 0 to " + std::to_string(devices - 1) +
                 " (attribute devices_max)");
   return state_->exposures().expose(completion, static_cast<std::uint16_t>(options.id),
-                                    static_cast<std::uint8_t>(options.device));
+                                    static_cast<std::uint8_t>(options.device), options.drops_late);
 }
 
 void Runtime::barrier(const std::source_location& where) {

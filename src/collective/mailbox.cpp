@@ -23,7 +23,7 @@ Mailbox::Mailbox(Runtime& runtime, std::uint32_t id, std::uint8_t device, Ring& 
       roll_call_(roll_call),
       steps_(steps_of(runtime.size())),
       places_(std::make_unique<Place[]>(std::size_t{2} * steps_)),
-      remote_(runtime.expose(*this, {.id = id, .device = device})) {}
+      remote_(runtime.expose(*this, {.id = id, .device = device, .drops_late = true})) {}
 
 void Mailbox::signal(Message& message) noexcept {
   if (message.operation() == Operation::receive) {

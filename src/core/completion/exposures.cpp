@@ -12,8 +12,9 @@ Exposures::Exposures(network::Network& network, std::function<void()> quiesce)
     : network_(network),
       quiesce_(std::move(quiesce)),
       entries_(static_cast<Entry*>(std::calloc(kEntries, sizeof(Entry)))),
-      generations_(static_cast<std::atomic<std::uint16_t>*>(std::calloc(kEntries, sizeof *generations_))) {
-  if (entries_ == nullptr || generations_ == nullptr)
+      generations_(static_cast<std::atomic<std::uint16_t>*>(std::calloc(kEntries, sizeof *generations_))),
+      late_(static_cast<std::atomic<std::uint16_t>*>(std::calloc(kEntries, sizeof *late_))) {
+  if (entries_ == nullptr || generations_ == nullptr || late_ == nullptr)
     throw Error("cannot allocate the table of exposed completion objects");
   entries_[0].open.store(closed_handle(0), std::memory_order_relaxed);
 }
@@ -60,9 +61,11 @@ Exposures::~Exposures() {
   }
   std::free(entries_);
   std::free(generations_);
+  std::free(late_);
 }
 
-RemoteCompletion Exposures::expose(Completion& completion, std::uint16_t id, std::uint8_t device) {
+RemoteCompletion Exposures::expose(Completion& completion, std::uint16_t id, std::uint8_t device,
+                                   bool drops_late) {
   const std::lock_guard lock(mutex_);
   Entry& entry = entries_[id];
   if (is_open(id) && entry.completion.load(std::memory_order_relaxed) == &completion)
@@ -82,6 +85,7 @@ RemoteCompletion Exposures::expose(Completion& completion, std::uint16_t id, std
   entry.completion.store(&completion, std::memory_order_relaxed);
   entry.next.store(completion.first_exposure_.load(std::memory_order_relaxed), std::memory_order_relaxed);
   completion.first_exposure_.store(id + 1U, std::memory_order_relaxed);
+  if (drops_late) late_[id].store(generation, std::memory_order_relaxed);
   const RemoteCompletion remote(id, generation, device);
   // Pairs with the acquire in find().
   entry.open.store(open_handle(remote.bits()), std::memory_order_release);

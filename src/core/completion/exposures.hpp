@@ -25,8 +25,8 @@ class Exposures {
   Exposures(const Exposures&) = delete;
   Exposures& operator=(const Exposures&) = delete;
 
-  /// Throws weft::Error when the id or the object is exposed already.
-  RemoteCompletion expose(Completion& completion, std::uint16_t id, std::uint8_t device);
+  /// Throws weft::Error when the id or the object is exposed already. `drops_late`: see ExposeOptions.
+  RemoteCompletion expose(Completion& completion, std::uint16_t id, std::uint8_t device, bool drops_late = false);
   /// Withdraws every handle of `completion`.
   void withdraw(Completion& completion) noexcept;
   /// Withdraws one handle of `completion`. Returns false, without effect, when it does not name the object.
@@ -75,6 +75,12 @@ class Exposures {
   /// exposed or withdrawn. For explanations.
   [[nodiscard]] std::vector<std::uint16_t> ids(std::size_t most);
 
+  /// Returns true when messages for an object that has been withdrawn are nothing to speak of.
+  [[nodiscard]] bool drops_late(std::uint64_t handle_word) const noexcept {
+    const auto generation = static_cast<std::uint16_t>(handle_word >> 32);
+    return generation != 0 && generation <= late_[handle_word >> 48].load(std::memory_order_relaxed);
+  }
+
   /// Returns true when a handle has not been exposed yet, so that it may be exposed later.
   [[nodiscard]] bool is_to_come(std::uint64_t handle_word) const noexcept {
     return generations_[handle_word >> 48].load(std::memory_order_acquire) <
@@ -97,9 +103,10 @@ class Exposures {
   network::Network& network_;
   const std::function<void()> quiesce_;
   std::mutex mutex_;
-  // Both tables are zero pages until used.
+  // The tables are zero pages until used.
   Entry* entries_;
   std::atomic<std::uint16_t>* generations_;  // of the last exposure of each id
+  std::atomic<std::uint16_t>* late_;         // the last generation of which late messages are dropped silently
   std::size_t used_ = 0;                     // only ids below this may have been exposed
 };
 

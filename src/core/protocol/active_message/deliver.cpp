@@ -46,6 +46,7 @@ void ActiveMessages::deliver_copy_at_once(Completion& completion, std::uint64_t 
 }
 
 void ActiveMessages::refuse(std::uint64_t word, int peer) noexcept {
+  if (exposures_.drops_late(word)) return;
   const Context& context = posts_.context;
   const std::uint64_t count = context.counters.refused_handles.fetch_add(1, std::memory_order_relaxed) + 1;
   if (!is_reported(count)) return;

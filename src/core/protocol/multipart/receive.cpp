@@ -240,6 +240,7 @@ void MultipartMessages::deliver(Arrival& arrival) noexcept {
   detail::MessageAccess::set_came_by(message, arrival.word, context_.device);
   Completion* const completion = context_.exposures.find(arrival.word);
   if (completion != nullptr) return completion->signal(message);
+  if (context_.exposures.drops_late(arrival.word)) return;
   const std::uint64_t count = context_.counters.refused_handles.fetch_add(1, std::memory_order_relaxed) + 1;
   if (is_reported(count))
     context_.log.warn("refused a message with parts from rank " + std::to_string(arrival.peer) +

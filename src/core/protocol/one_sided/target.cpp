@@ -185,6 +185,7 @@ SendResult AccessTarget::give_data(const AccessPiece& wanted, const Outgoing& ou
 void AccessTarget::signal(std::uint64_t word, Operation operation, int peer) noexcept {
   Completion* completion = context_.exposures.find(word);
   if (completion == nullptr) {
+    if (context_.exposures.drops_late(word)) return;
     const std::uint64_t count = context_.counters.refused_handles.fetch_add(1, std::memory_order_relaxed) + 1;
     if (is_reported(count))
       context_.log.warn("refused a signal of rank " + std::to_string(peer) + " for id " +

@@ -117,6 +117,28 @@ TEST_P(RefusedHandles, that_are_forged_reach_nothing) {
   ASSERT_TRUE(ranks.progress_until([&] { return arrived.value() == 1 && sent.value() == 1; }));
 }
 
+TEST(Handles, whose_late_messages_nobody_minds_are_dropped_without_a_count) {
+  Ranks<Endpoint> ranks(2, {{"log", "error"}});
+  auto object = std::make_unique<Counter>();
+  const RemoteCompletion late = ranks.runtime(1).expose(*object, {.id = 1, .drops_late = true});
+  const RemoteCompletion other = ranks.runtime(1).expose(*object, {.id = 2});
+  object->withdraw();
+  Counter sent;
+  const auto large = payload(100'000, 1);
+  ASSERT_TRUE(ranks.post(0, 1, late, {}).has_value());
+  ASSERT_TRUE(ranks.post(0, 1, late, large, {.completion = &sent}).has_value());
+  ASSERT_TRUE(ranks.progress_until([&] { return sent.value() == 1; }));
+  ASSERT_TRUE(ranks.post(0, 1, other, {}).has_value());
+  ASSERT_TRUE(ranks.progress_until([&] { return ranks.runtime(1).counters().refused_handles != 0; }));
+  for (int more = 0; more < 100; ++more) ranks.progress();
+  EXPECT_EQ(ranks.runtime(1).counters().refused_handles, 1U);
+  // A later object under the same id counts again, unless it says so, too.
+  const RemoteCompletion next = ranks.runtime(1).expose(*object, {.id = 1});
+  object->withdraw();
+  ASSERT_TRUE(ranks.post(0, 1, next, {}).has_value());
+  ASSERT_TRUE(ranks.progress_until([&] { return ranks.runtime(1).counters().refused_handles == 2; }));
+}
+
 TEST(Handles, several_may_name_one_object) {
   Ranks<Endpoint> ranks(2, {{"log", "error"}});
   auto object = std::make_unique<Counter>();
