@@ -90,7 +90,7 @@ class Sink {
 
   /// Reports that a put, get or fetch of this rank that was answered with `posted` has ended: ok, refused or
   /// peer_failed. A put that ended with ok is visible at the target.
-  virtual void access_ended(std::uint64_t token, Outcome outcome) noexcept = 0;
+  virtual void access_completed(std::uint64_t token, Outcome outcome) noexcept = 0;
   /// Reports the immediate of a put by a peer; the bytes of the put are visible here.
   virtual void immediate_arrived(std::uint64_t immediate) noexcept = 0;
 
@@ -123,7 +123,7 @@ inline constexpr std::size_t kSmallestSend = 64;
 
 enum class AccessResult : std::uint8_t {
   done,     // the bytes are copied; a put is visible to the peer
-  posted,   // Sink::access_ended() will be called at the end
+  posted,   // Sink::access_completed() will be called at the end
   no_slot,  // no room now; without effect
   lock_contended,
   not_ready,  // the peer is not ready yet
@@ -164,8 +164,8 @@ class Port {
   virtual bool read(int peer, std::uint64_t address, std::span<std::byte> local) noexcept = 0;
 
   /// Copies into a peer's region. `immediate`, unless null, reaches the Sink of `to.device` after the bytes
-  /// (only with immediate_bytes). `token` comes back in Sink::access_ended, possibly before the call returns.
-  /// `from` is borrowed until the end.
+  /// (only with immediate_bytes). `token` comes back in Sink::access_completed, possibly before the call
+  /// returns. `from` is borrowed until the end.
   virtual AccessResult put(int peer, const RemoteMemory& to, Bytes from, const std::uint64_t* immediate,
                            std::uint64_t token, bool exclusive) noexcept = 0;
   /// Copies out of a peer's region.
@@ -177,8 +177,8 @@ class Port {
   [[nodiscard]] virtual Offer offer(int, Bytes) noexcept { return {}; }
   /// Ends an offer of which no fetch is under way. Any thread.
   virtual void end_offer(int, const Offer&) noexcept {}
-  /// Copies from memory that a peer has offered. `token` comes back in Sink::access_ended, from poll(), of
-  /// this or another thread. `to` is borrowed until then.
+  /// Copies from memory that a peer has offered. `token` comes back in Sink::access_completed, from poll(),
+  /// of this or another thread. `to` is borrowed until then.
   virtual AccessResult fetch(int, const OfferedMemory&, std::span<std::byte>, std::uint64_t, bool) noexcept {
     return AccessResult::unsupported;
   }

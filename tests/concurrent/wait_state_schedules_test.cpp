@@ -17,7 +17,7 @@ using State = parcel::detail::WaitState<model::Atomic>;
 
 struct Task {
   explicit Task(Schedule& which) : schedule(which) {}
-  void go_on() {
+  void resume() {
     if (++resumed > 1) schedule.report("the stack went on twice");
     if (stack != 1) schedule.report("the stack went on before it was left");
     if (event == 1) has_seen_event = true;
@@ -32,11 +32,11 @@ struct Task {
 
 void leave(Task& task) {
   task.stack = 1;
-  if (task.state.publish()) task.go_on();
+  if (task.state.publish()) task.resume();
 }
 void notify(Task& task) {
   task.event = 1;
-  if (task.state.notify()) task.go_on();
+  if (task.state.notify()) task.resume();
 }
 
 void event_only(Schedule& schedule) {

@@ -99,7 +99,7 @@ class FakeSink final : public network::Sink {
   std::atomic<int> rejected{0};
   void deliver(network::Batch&) noexcept override {}
   void reject(int, const char*, std::uint64_t) noexcept override { ++rejected; }
-  void access_ended(std::uint64_t, Outcome) noexcept override {}
+  void access_completed(std::uint64_t, Outcome) noexcept override {}
   void immediate_arrived(std::uint64_t) noexcept override {}
 };
 

@@ -156,7 +156,7 @@ int Guardian::run() {
   if (front_has_died()) return 128 + SIGKILL;
   err_.read_sources();
   tell_failures();
-  tell_losses();
+  report_losses();
   const bool complete = finish_output();
   return verdict_.value_or(complete ? 0 : 1);
 }
@@ -242,7 +242,7 @@ void Guardian::take_signals() {
     else if (info.ssi_signo == static_cast<unsigned>(SIGTSTP))
       stop();
     else if (info.ssi_signo == static_cast<unsigned>(SIGCONT))
-      go_on();
+      resume();
     else if (info.ssi_signo != static_cast<unsigned>(SIGCHLD))
       pass_on(static_cast<int>(info.ssi_signo));
   }

@@ -73,7 +73,7 @@ class Guardian {
   void check_refused();
   void fail(int rank, int exit_code, const std::string& how);
   void tell_failures();
-  void tell_losses();
+  void report_losses();
   void check_abort();
   void check_time();
   void check_explanation();
@@ -83,7 +83,7 @@ class Guardian {
   void end_by(int signal, double grace_seconds);
   void end_rank(int rank);
   void stop();
-  void go_on();
+  void resume();
   bool front_has_died();
   bool finish_output();
 

@@ -86,7 +86,7 @@ void Guardian::tell_failures() {
 }
 
 // Reports messages that were accepted and have not arrived: the job has then failed, whatever its ranks say.
-void Guardian::tell_losses() {
+void Guardian::report_losses() {
   for (const auto& [rank, what] : server_.losses())
     err_.say(fmt::format("weft run: {} had accepted messages that are lost: {}", name_of(rank), what));
   if (!server_.losses().empty() && !verdict_) verdict_ = 1;
@@ -164,7 +164,7 @@ void Guardian::stop() {
 }
 
 /// Continues the ranks. The time for which the job was stopped does not count.
-void Guardian::go_on() {
+void Guardian::resume() {
   if (!stopped_since_ns_) return;
   const std::int64_t stopped_ns = base::now_ns() - *stopped_since_ns_;
   stopped_since_ns_.reset();

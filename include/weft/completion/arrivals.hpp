@@ -93,7 +93,7 @@ class Arrivals {
         batch.advance();
       } while (batch.peek_alike(word, data) && gate.admits(word));
     }
-    from.go_on_behind(batch);
+    from.resume_behind(batch);
   }
 
   detail::SlotBatch* const slots_ = nullptr;  // null: the messages take several slots each

@@ -173,7 +173,7 @@ class WEFT_API Graph final : public Completion {
  private:
   friend class detail::GraphTask;
   friend struct detail::GraphRun;
-  friend class detail::GraphEnds;
+  friend class detail::GraphCompletions;
   struct Parts;
   enum class State : std::uint8_t { changed, prepared, running, ended };
 
@@ -200,8 +200,8 @@ class WEFT_API Graph final : public Completion {
   std::unique_ptr<Parts> parts_;
   detail::CompletionLink completion_;
   void* user_data_ = nullptr;
-  Completion* parent_ = nullptr;  // the node of another graph that has started this run
-  Graph* next_ended_ = nullptr;   // the graph whose run a thread ends after this one's
+  Completion* parent_ = nullptr;     // the node of another graph that has started this run
+  Graph* next_completed_ = nullptr;  // the graph whose run a thread ends after this one's
   std::uint32_t size_ = 0;
   bool preparing_ = false;
   std::atomic<State> state_{State::changed};

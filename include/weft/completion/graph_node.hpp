@@ -15,7 +15,7 @@ class Graph;
 namespace detail {
 
 struct GraphRun;
-class GraphEnds;
+class GraphCompletions;
 class NodeRefusals;
 
 /// A node: a completion object of its own, signalled by the operation that it posts.

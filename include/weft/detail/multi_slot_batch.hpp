@@ -82,7 +82,7 @@ class MultiSlotBatch {
     }
     return part;
   }
-  void go_on_behind(const MultiSlotBatch& part) noexcept { slot_ = part.slot_; }
+  void resume_behind(const MultiSlotBatch& part) noexcept { slot_ = part.slot_; }
   /// Does nothing, unlike SlotBatch::fetch_ahead(): the reader of the payload fetches its lines.
   static void fetch_ahead() noexcept {}
   /// Ends the message at head(): its slots are free. Headers are cleared because payload bytes at their

@@ -107,7 +107,7 @@ class SlotBatch {
     return part;
   }
   /// Goes on where a part, or a copy, of this batch has ended.
-  void go_on_behind(const SlotBatch& part) noexcept {
+  void resume_behind(const SlotBatch& part) noexcept {
     slot_ = part.slot_;
     header_ = part.header_;
   }

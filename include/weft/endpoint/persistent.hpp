@@ -69,7 +69,7 @@ class PersistentAccess : public PersistentOperation {
     signals_ = options.signal != RemoteCompletion();
     if (signals_ && buffer.size() > detail::kCopiedInLane) return;
     if (!signals_)
-      way_ = detail::needs_signal(options) ? Way::told_copy
+      way_ = detail::needs_signal(options) ? Way::signalled_copy
              : buffer.size() == 8          ? Way::eight_bytes
                                            : Way::copy;
     there_ = window.base + where.offset;
@@ -89,7 +89,7 @@ class PersistentAccess : public PersistentOperation {
         copy(buffer_.size());
         return Status::done();
       }
-      if (way_ == Way::told_copy)
+      if (way_ == Way::signalled_copy)
         copy(buffer_.size());
       else if (!copy_and_signal()) [[unlikely]]
         return start_slow();
@@ -100,7 +100,7 @@ class PersistentAccess : public PersistentOperation {
   }
 
  private:
-  enum class Way : std::uint8_t { eight_bytes, copy, told_copy, signal };
+  enum class Way : std::uint8_t { eight_bytes, copy, signalled_copy, signal };
 
   [[gnu::always_inline]] void copy(std::size_t size) const noexcept {
     if constexpr (kIsPut)

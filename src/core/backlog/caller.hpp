@@ -1,7 +1,7 @@
 // Who posts: what an attempt has to know about the call that makes it.
 #pragma once
 
-#include "core/completion/immediate_ends.hpp"
+#include "core/completion/immediate_completions.hpp"
 
 namespace weft::core {
 

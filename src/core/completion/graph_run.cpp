@@ -2,7 +2,7 @@
 #include "core/completion/graph_run.hpp"
 #include "base/log.hpp"
 #include "core/completion/graph_parts.hpp"
-#include "core/completion/immediate_ends.hpp"
+#include "core/completion/immediate_completions.hpp"
 #include "core/completion/refused_nodes.hpp"
 
 #include <weft/completion/graph.hpp>
@@ -194,19 +194,19 @@ void Graph::fail(Outcome outcome) noexcept {
 /// A completion object that is signalled at the end may start the next graph, whose functions and operations
 /// end at once, and so on: a few such ends nest on a thread; further ones wait until the outermost has
 /// returned.
-class detail::GraphEnds {
+class detail::GraphCompletions {
  public:
   static void finish(Graph& graph) noexcept {
     if (depth_ == kDepth) {
-      graph.next_ended_ = nullptr;
-      (first_ == nullptr ? first_ : last_->next_ended_) = &graph;
+      graph.next_completed_ = nullptr;
+      (first_ == nullptr ? first_ : last_->next_completed_) = &graph;
       last_ = &graph;
       return;
     }
     end_run(graph);
     while (depth_ == 0 && first_ != nullptr) {
       Graph& next = *first_;
-      first_ = next.next_ended_;
+      first_ = next.next_completed_;
       end_run(next);
     }
   }
@@ -225,9 +225,9 @@ class detail::GraphEnds {
   static thread_local Graph* last_;
 };
 
-thread_local std::uint32_t detail::GraphEnds::depth_ = 0;
-thread_local Graph* detail::GraphEnds::first_ = nullptr;
-thread_local Graph* detail::GraphEnds::last_ = nullptr;
+thread_local std::uint32_t detail::GraphCompletions::depth_ = 0;
+thread_local Graph* detail::GraphCompletions::first_ = nullptr;
+thread_local Graph* detail::GraphCompletions::last_ = nullptr;
 
 void Graph::tell_unread() noexcept {
   if (!is_unread_.exchange(false, std::memory_order_relaxed)) return;
@@ -237,7 +237,7 @@ void Graph::tell_unread() noexcept {
   detail::MessageAccess::must_read(message);
 }
 
-void Graph::finish() noexcept { detail::GraphEnds::finish(*this); }
+void Graph::finish() noexcept { detail::GraphCompletions::finish(*this); }
 
 void Graph::end_run() noexcept {
   // Read before the store: after it a waiter may start the graph again, or destroy it.

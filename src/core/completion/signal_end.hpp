@@ -1,7 +1,7 @@
 // Signals a completion object that an operation of its poster has ended.
 #pragma once
 
-#include "core/completion/immediate_ends.hpp"
+#include "core/completion/immediate_completions.hpp"
 
 #include <weft/completion/completion.hpp>
 #include <weft/detail/message_access.hpp>
@@ -12,7 +12,7 @@
 namespace weft::core {
 
 /// Returns posted, which the post may return in turn.
-[[gnu::always_inline]] inline Status signal_end(ImmediateEnds& ends, Operation operation, int peer,
+[[gnu::always_inline]] inline Status signal_end(ImmediateCompletions& ends, Operation operation, int peer,
                                                 std::uint64_t tag, Bytes bytes, Completion& completion,
                                                 void* user_data, Outcome outcome,
                                                 std::uint32_t device) noexcept {

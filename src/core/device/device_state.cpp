@@ -115,7 +115,7 @@ bool DeviceState::carry() noexcept {
 
 void DeviceState::progress_for_end() noexcept {
   const bool exclusive = endpoints_.is_serial();
-  if (progress(exclusive) == 0) failures_.end_lost_operations(exclusive);
+  if (progress(exclusive) == 0) failures_.complete_lost_operations(exclusive);
 }
 
 void DeviceState::describe_refusals(std::vector<std::string>& notes) const {

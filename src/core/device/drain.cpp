@@ -73,7 +73,7 @@ class DeviceState::Drain {
   /// Returns what has not ended, by peer; kAnybody where the peer is not known.
   [[nodiscard]] std::map<int, std::string> pending_by_peer() noexcept;
   [[nodiscard]] bool has_living_taker() noexcept;
-  void name_losses(bool is_over) noexcept;
+  void name_lost_operations(bool is_over) noexcept;
 
   DeviceState& device_;
   RuntimeState& runtime_;
@@ -143,7 +143,7 @@ bool DeviceState::Drain::has_living_taker() noexcept {
 
 void DeviceState::Drain::run() noexcept {
   // The device has no other users any more: this thread has it for itself, whatever its endpoints were.
-  device_.protocols().losses.open();
+  device_.protocols().lost_operations.open();
   runtime_.devices().begin_to_close();
   rendezvous_.receiver().admission().decline_what_has_no_memory();
   const std::int64_t limit = base::seconds_to_ns(runtime_.attributes().seconds(Attribute::drain_timeout));
@@ -167,7 +167,7 @@ void DeviceState::Drain::run() noexcept {
       idle = 0;
       continue;
     }
-    device_.failures_.end_lost_operations(false);
+    device_.failures_.complete_lost_operations(false);
     if (now >= next_look) {
       explained.enter();
       next_look = now + std::min(kLookEvery, limit);
@@ -185,7 +185,7 @@ void DeviceState::Drain::run() noexcept {
       std::this_thread::sleep_for(unwoken_sleep(now - moved));
   }
   if (rendezvous_.receiver().landing() != 0) port_.stop_fetches();
-  name_losses(is_over);
+  name_lost_operations(is_over);
   if (is_over) return;
   runtime_.log().info([&] {
     return "device " + std::to_string(device_.index_) + " closes, drained in " +
@@ -193,7 +193,7 @@ void DeviceState::Drain::run() noexcept {
   });
 }
 
-void DeviceState::Drain::name_losses(bool is_over) noexcept try {
+void DeviceState::Drain::name_lost_operations(bool is_over) noexcept try {
   std::map<int, std::string> failed;
   std::map<int, std::string> unreceived;  // by ranks that have left, or leave as well
   const auto lost = [&](int peer) -> std::string& {
@@ -201,7 +201,8 @@ void DeviceState::Drain::name_losses(bool is_over) noexcept try {
   };
   for (const network::Port::Unconsumed& each : port_.unconsumed())
     if (each.has_left && each.peer != runtime_.rank()) append(lost(each.peer), messages(each.messages));
-  device_.protocols().losses.for_each([&](int peer, const std::string& what) { append(lost(peer), what); });
+  device_.protocols().lost_operations.for_each(
+      [&](int peer, const std::string& what) { append(lost(peer), what); });
   if (is_over) {
     for (const auto& [peer, what] : pending_by_peer()) {
       const bool is_closing =

@@ -176,7 +176,7 @@ bool DeviceWaits::wait(const WaitCondition& condition, bool exclusive) noexcept 
         continue;
       }
       const bool working = protocols_.has_work() || NodeRefusals::any();
-      failures_.end_lost_operations(exclusive);
+      failures_.complete_lost_operations(exclusive);
       holds = condition.holds(condition.context);
       if (holds) continue;
       std::chrono::nanoseconds limit = working ? std::chrono::nanoseconds(kSleepWithWork) : park_;

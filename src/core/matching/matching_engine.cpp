@@ -1,7 +1,7 @@
 #include "core/matching/matching_engine.hpp"
 
 #include "concurrent/racy_read.hpp"
-#include "core/completion/immediate_ends.hpp"
+#include "core/completion/immediate_completions.hpp"
 
 #include <weft/completion/completion.hpp>
 #include <weft/detail/message_access.hpp>
@@ -80,7 +80,7 @@ ScatteredReceive::Pool& MatchingEngine::scattered_receives() {
 }
 
 void end_unmatched(MatchingEngine& engine, MatchRecord& record, Outcome outcome, std::uint32_t device,
-                   ImmediateEnds* ends) noexcept {
+                   ImmediateCompletions* ends) noexcept {
   Message message;
   const MatchKey key = record.key();
   detail::MessageAccess::set_view(message, Operation::receive, static_cast<int>(key.source), key.tag,

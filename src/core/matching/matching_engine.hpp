@@ -25,7 +25,7 @@
 
 namespace weft::core {
 
-class ImmediateEnds;
+class ImmediateCompletions;
 
 class MatchingEngine {
  public:
@@ -238,7 +238,7 @@ class MatchingEngine {
 /// Signals a receive that was unlinked before it matched a message, and releases its record. `ends`: of the
 /// device whose post or cancel() ends it; null: no device is involved, or the call is inside progress.
 void end_unmatched(MatchingEngine& engine, MatchRecord& record, Outcome outcome, std::uint32_t device = 0,
-                   ImmediateEnds* ends = nullptr) noexcept;
+                   ImmediateCompletions* ends = nullptr) noexcept;
 
 }  // namespace weft::core
 

@@ -1,6 +1,6 @@
 #include "core/peer/peer_failures.hpp"
 
-#include "core/completion/immediate_ends.hpp"
+#include "core/completion/immediate_completions.hpp"
 
 #include <weft/detail/message_access.hpp>
 

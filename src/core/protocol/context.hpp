@@ -3,9 +3,9 @@
 
 #include "base/log.hpp"
 #include "core/completion/exposures.hpp"
-#include "core/completion/immediate_ends.hpp"
+#include "core/completion/immediate_completions.hpp"
 #include "core/diagnosis/device_counts.hpp"
-#include "core/diagnosis/losses.hpp"
+#include "core/diagnosis/lost_operations.hpp"
 #include "core/diagnosis/pending.hpp"
 #include "core/diagnosis/trace.hpp"
 #include "core/memory/regions.hpp"
@@ -51,16 +51,16 @@ struct Context {
   AccessPath access_path;
   int rank;
   int ranks;
-  ImmediateEnds& ends;
-  PayloadDevice* payloads = nullptr;  // moves payloads for this device; null: this one does
-  DeviceCounts* counts = nullptr;     // null: nothing is counted
-  Tracer* tracer = nullptr;           // null: no trace
-  Losses* losses = nullptr;           // null: losses are not reported
-  std::size_t fetched_bytes = 0;      // attribute rendezvous_bytes
-  std::uint32_t keeper = 0;           // number of the device in the process
-  bool stages = false;                // the port may stage messages
-  bool limits_differ = false;         // limits holds for all peers, limits_to() allows more for some
-  Limits lane_limits{};               // of peers to which there are lanes
+  ImmediateCompletions& ends;
+  PayloadDevice* payloads = nullptr;          // moves payloads for this device; null: this one does
+  DeviceCounts* counts = nullptr;             // null: nothing is counted
+  Tracer* tracer = nullptr;                   // null: no trace
+  LostOperations* lost_operations = nullptr;  // null: losses are not reported
+  std::size_t fetched_bytes = 0;              // attribute rendezvous_bytes
+  std::uint32_t keeper = 0;                   // number of the device in the process
+  bool stages = false;                        // the port may stage messages
+  bool limits_differ = false;                 // limits holds for all peers, limits_to() allows more for some
+  Limits lane_limits{};                       // of peers to which there are lanes
 
   /// The limits of messages to this peer: those of its network, where there are several.
   [[nodiscard]] Limits limits_to(int peer) const noexcept {
@@ -77,7 +77,7 @@ struct Context {
   }
   /// Reports that an operation of this rank ends because its peer has left or failed.
   void lose(int peer, const char* what) const noexcept {
-    if (losses != nullptr) losses->add(peer, what);
+    if (lost_operations != nullptr) lost_operations->add(peer, what);
   }
   /// Notes an active message that was refused because the peer was not ready.
   void note_unready(int peer, RemoteCompletion remote) const noexcept {

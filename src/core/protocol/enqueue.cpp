@@ -1,6 +1,6 @@
 #include "core/protocol/enqueue.hpp"
 
-#include "core/completion/immediate_ends.hpp"
+#include "core/completion/immediate_completions.hpp"
 
 #include <cstring>
 #include <memory>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/backlog/caller.hpp"
-#include "core/completion/immediate_ends.hpp"
+#include "core/completion/immediate_completions.hpp"
 #include "core/protocol/post_context.hpp"
 
 namespace weft::core {

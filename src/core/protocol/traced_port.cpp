@@ -105,11 +105,11 @@ class TracedPort::TracedSink final : public network::Sink {
     port_.tracer_.add(event);
     sink_.reject(peer, what, value);
   }
-  void access_ended(std::uint64_t token, Outcome outcome) noexcept override {
+  void access_completed(std::uint64_t token, Outcome outcome) noexcept override {
     TraceEvent event = port_.event("arrived", "network's access ended", TraceEvent::kNobody);
     event.detail = weft::name_of(outcome);
     port_.tracer_.add(event);
-    sink_.access_ended(token, outcome);
+    sink_.access_completed(token, outcome);
   }
   void immediate_arrived(std::uint64_t immediate) noexcept override {
     port_.tracer_.add(port_.event("arrived", "immediate of a put", TraceEvent::kNobody));

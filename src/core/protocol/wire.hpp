@@ -24,11 +24,11 @@ enum class Channel : std::uint8_t {
   put,  // one-sided operations where the network does not reach the region; see one_sided/one_sided.hpp
   get,
   get_data,
-  access_ended,
+  access_completed,
   put_signal = detail::kPutSignalChannel,        // word: handle and tag; no payload
   get_signal = detail::kGetSignalChannel,        // word: handle and tag; no payload
   atomic,                                        // payload: AtomicRequest
-  atomic_ended,                                  // word: request; payload: AtomicEnded
+  atomic_completed,                              // word: request; payload: AtomicEnded
   atomic_signal = detail::kAtomicSignalChannel,  // word: handle and tag; no payload
   multipart_rts,  // word: handle and tag; payload: MultipartRts, then its front
   cancel,         // word: 1 for a send, 0 for an active message; payload: Cancel

@@ -1,6 +1,6 @@
 #include "core/runtime/object_ends.hpp"
 
-#include "core/completion/immediate_ends.hpp"
+#include "core/completion/immediate_completions.hpp"
 #include "core/runtime/runtime_state.hpp"
 
 #include <algorithm>

@@ -61,7 +61,7 @@ void OfiEndpoint::on_completion(const fi_cq_data_entry& entry, session::SessionD
   auto* transfer = static_cast<Transfer*>(entry.op_context);
   if (transfer->kind != Transfer::Kind::receive) {
     auto& sending = *static_cast<Sending*>(transfer);
-    if (sending.kind == Transfer::Kind::fetch) device.fetch_ended(sending.token, Outcome::ok);
+    if (sending.kind == Transfer::Kind::fetch) device.fetch_completed(sending.token, Outcome::ok);
     return end(sending);
   }
   auto& buffer = *static_cast<ReceiveBuffer*>(transfer);
@@ -91,7 +91,7 @@ void OfiEndpoint::on_error(session::SessionDevice& device) noexcept {
   // A network that has lost one message cannot promise to deliver the next. A lost goodbye is no failure: the
   // peer has left as well and has closed the connection.
   const bool is_missed = sending.kind != Transfer::Kind::goodbye;
-  if (sending.kind == Transfer::Kind::fetch) device.fetch_ended(sending.token, Outcome::peer_failed);
+  if (sending.kind == Transfer::Kind::fetch) device.fetch_completed(sending.token, Outcome::peer_failed);
   context_.peers.mark_left(sending.link->rank, is_missed ? "a message was not delivered: " + text : "");
   end(sending);
 }

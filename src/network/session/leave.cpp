@@ -24,7 +24,7 @@ class Dropping final : public Sink {
     batch.for_each([](std::uint8_t, std::uint64_t, Message&) { return true; });
   }
   void reject(int, const char*, std::uint64_t) noexcept override {}
-  void access_ended(std::uint64_t, Outcome) noexcept override {}
+  void access_completed(std::uint64_t, Outcome) noexcept override {}
   void immediate_arrived(std::uint64_t) noexcept override {}
 };
 

@@ -63,7 +63,8 @@ std::size_t SessionDevice::poll(Sink& sink, std::size_t limit, bool exclusive) n
       rejections = context_.take_rejections();
   }
   for (const Rejection& rejection : rejections) sink.reject(rejection.rank, rejection.what, rejection.value);
-  for (const AccessEnds::End& end : std::span(ended).first(count)) sink.access_ended(end.token, end.outcome);
+  for (const AccessEnds::End& end : std::span(ended).first(count))
+    sink.access_completed(end.token, end.outcome);
   return count + delivery_.deliver_all(sink, limit);
 }
 

@@ -60,7 +60,7 @@ class SessionDevice final : public Laden {
   AccessResult put(int peer, const RemoteMemory& to, Bytes from, std::uint64_t token,
                    bool exclusive) noexcept;
   /// Takes the end of a fetch, get or put; for the transport, under the lock.
-  void fetch_ended(std::uint64_t token, Outcome outcome) noexcept { accesses_.ended(token, outcome); }
+  void fetch_completed(std::uint64_t token, Outcome outcome) noexcept { accesses_.ended(token, outcome); }
   /// Ends the transport for good. One thread at a time.
   void stop() noexcept;
   [[nodiscard]] bool is_stopped() const noexcept { return is_stopped_.load(std::memory_order_relaxed); }

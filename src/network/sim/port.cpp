@@ -67,7 +67,7 @@ std::size_t SimPort::poll(Sink& sink, std::size_t limit, bool) noexcept {
 
 bool SimPort::hand_over(Sink& sink, Delivery& delivery) noexcept {
   if (delivery.kind == Delivery::Kind::end) {
-    sink.access_ended(delivery.value, delivery.outcome);
+    sink.access_completed(delivery.value, delivery.outcome);
     return true;
   }
   if (delivery.kind == Delivery::Kind::immediate) {

@@ -269,7 +269,7 @@ void Connector::search_on() noexcept {
 void Connector::advance(Connection& connection, session::SessionDevice& device) noexcept {
   Search& search = *connection.search;
   for (std::size_t index = 0; index < search.attempts.size();) {
-    const bool goes_on = go_on(connection, search.attempts[index], device);
+    const bool goes_on = resume(connection, search.attempts[index], device);
     if (connection.search == nullptr) {  // it is open, or lost
       // The peer's hello comes with its answer.
       if (connection.is_open()) static_cast<void>(reader_.read(connection, device));
@@ -339,7 +339,7 @@ void Connector::watch_attempt(Connection& connection, const Attempt& attempt, in
   static_cast<void>(::epoll_ctl(epoll_, operation, attempt.socket.get(), &event));
 }
 
-bool Connector::go_on(Connection& connection, Attempt& attempt, session::SessionDevice& device) noexcept {
+bool Connector::resume(Connection& connection, Attempt& attempt, session::SessionDevice& device) noexcept {
   Search& search = *connection.search;
   const auto fail = [&](const std::string& why) {
     note_fault(search, attempt.address, why);

@@ -60,7 +60,7 @@ class Connector {
   void search_on(Connection& connection, std::int64_t now, bool is_tick) noexcept;
   void begin_next(Connection& connection) noexcept;
   /// Returns false when the attempt has failed, or is not needed any more.
-  bool go_on(Connection& connection, Attempt& attempt, session::SessionDevice& device) noexcept;
+  bool resume(Connection& connection, Attempt& attempt, session::SessionDevice& device) noexcept;
 
   const EndpointContext& context_;
   const std::uint8_t index_;

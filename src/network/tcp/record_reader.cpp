@@ -109,8 +109,8 @@ bool RecordReader::take_record(Connection& connection, session::SessionDevice& d
     case RecordKind::put:
       return landings_.land_put(connection, record);
     case RecordKind::refused:
-    case RecordKind::put_ended:
-    case RecordKind::get_ended:
+    case RecordKind::put_completed:
+    case RecordKind::get_completed:
       is_well = landings_.end_access(connection, record, device);
       break;
     case RecordKind::leave:

@@ -129,7 +129,7 @@ void TcpEndpoint::drive(session::SessionDevice& device) noexcept {
     liveness_.look_after(connections_, base::now_ns());
   }
   if (!broken_.empty()) read_broken(device);
-  if (std::exchange(has_lost_, false)) transfers_.end_lost(device);
+  if (std::exchange(has_lost_, false)) transfers_.complete_lost(device);
   if (connector_.take_has_opened()) device.serve_links_soon();
   // Written when it changes: threads that want to sleep read it.
   if (is_restless_.load(std::memory_order_relaxed) != reader_.has_unread())
@@ -213,7 +213,7 @@ void TcpEndpoint::end_connections_with(int rank, session::SessionDevice& device)
     lose(connection, "it has left");
   }
   has_lost_ = false;
-  transfers_.end_lost(device);
+  transfers_.complete_lost(device);
 }
 
 bool TcpEndpoint::is_carrying() const noexcept {

@@ -47,7 +47,7 @@ void TaskStack::set_current(TaskStack* stack) noexcept {
 }
 
 TaskStack::TaskStack(WorkerPool& pool, std::byte* lowest, std::size_t size, void (*main)(TaskStack&))
-    : Task(&TaskStack::go_on),
+    : Task(&TaskStack::resume),
       pool_(pool),
       lowest_(reinterpret_cast<std::uintptr_t>(lowest)),
       size_(size),
@@ -68,7 +68,7 @@ TaskStack::TaskStack(WorkerPool& pool, std::byte* lowest, std::size_t size, void
   sanitized_.create();
 }
 
-TaskStack::TaskStack(WorkerPool& pool) noexcept : Task(&TaskStack::go_on), pool_(pool), context_() {
+TaskStack::TaskStack(WorkerPool& pool) noexcept : Task(&TaskStack::resume), pool_(pool), context_() {
   sanitized_.adopt();
 }
 
@@ -123,7 +123,7 @@ void TaskStack::waits_for(const WaitReason& reason) noexcept {
   wait_.what.store(reason.what, std::memory_order_release);
 }
 
-void TaskStack::go_on(Task& task) noexcept {
+void TaskStack::resume(Task& task) noexcept {
   auto& stack = static_cast<TaskStack&>(task);
   TaskStack& loop = *current();
   loop.switch_to(stack, {&TaskStacks::keep_left, &loop});

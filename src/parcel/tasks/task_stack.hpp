@@ -49,7 +49,7 @@ class TaskStack final : public Task {
   __attribute__((no_sanitize("thread"))) void switch_to(TaskStack& target, AfterSwitch after) noexcept;
 
   /// Whether running the task goes on with one that has waited.
-  [[nodiscard]] static bool is_stack(const Task& task) noexcept { return task.execute == &go_on; }
+  [[nodiscard]] static bool is_stack(const Task& task) noexcept { return task.execute == &resume; }
 
   [[nodiscard]] WorkerPool& pool() const noexcept { return pool_; }
   /// Bytes between the caller's frame and the end of this stack.
@@ -89,7 +89,7 @@ class TaskStack final : public Task {
     std::atomic<std::uint32_t> line{0};
     std::atomic<std::uint64_t> count{0};  // of the waits so far
   };
-  static void go_on(Task& task) noexcept;
+  static void resume(Task& task) noexcept;
   void arrive(boost::context::fiber&& from) noexcept;
 
   WorkerPool& pool_;

@@ -44,7 +44,7 @@ class Notes final : public weft::test::MessageSink {
   void reject(int peer, const char* what, std::uint64_t value) noexcept override {
     ADD_FAILURE() << "rank " << peer << ": " << what << " (" << value << ")";
   }
-  void access_ended(std::uint64_t token, Outcome outcome) noexcept override {
+  void access_completed(std::uint64_t token, Outcome outcome) noexcept override {
     EXPECT_TRUE(ended.emplace(token, outcome).second) << "ended twice: " << token;
   }
   void immediate_arrived(std::uint64_t immediate) noexcept override {

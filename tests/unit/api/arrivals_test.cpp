@@ -208,7 +208,7 @@ TEST_F(MultiSlotArrivalsTest, end_before_another_object_another_size_and_a_full_
     if (what == 0) write(2, kSize, kOther);
     if (what == 1) write(2, kSize - 1);
     posted_ = what == 2 ? 1 : 0;
-    batch_.go_on_behind({slots_.data(), 7, 0, 0, 100, kPeer, detail::kActiveMessageChannel, kSize});
+    batch_.resume_behind({slots_.data(), 7, 0, 0, 100, kPeer, detail::kActiveMessageChannel, kSize});
     int count = 0;
     Handler handler([&](Message&) noexcept {
       ++count;
@@ -237,7 +237,7 @@ TEST_F(MultiSlotArrivalsTest, are_kept_by_a_queue_counted_and_taken_one_by_one) 
 
   const detail::MultiSlotBatch all{slots_.data(), 7, 0, 0, 100, kPeer, detail::kActiveMessageChannel, kSize};
   for (std::uint64_t number = 0; number < 4; ++number) write(number);
-  batch_.go_on_behind(all);
+  batch_.resume_behind(all);
   Counter counter;
   hand_over(counter);
   EXPECT_EQ(counter.value(), 4U);
@@ -248,7 +248,7 @@ TEST_F(MultiSlotArrivalsTest, are_kept_by_a_queue_counted_and_taken_one_by_one) 
     [[nodiscard]] bool ready() const noexcept override { return true; }
   };
   for (std::uint64_t number = 0; number < 4; ++number) write(number);
-  batch_.go_on_behind(all);
+  batch_.resume_behind(all);
   Object object;
   hand_over(object);
   EXPECT_EQ(object.tags, (std::vector<std::uint64_t>{0, 1, 2, 3}));

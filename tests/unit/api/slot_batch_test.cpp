@@ -87,7 +87,7 @@ TEST_F(SlotBatchTest, goes_on_behind_a_part_of_it) {
   for (const std::size_t most : {2U, 2U, 2U}) {
     SlotBatch part = all.first(most);
     take_all(part);
-    all.go_on_behind(part);
+    all.resume_behind(part);
   }
   EXPECT_EQ(all.head(), 5U);
   EXPECT_EQ(all.first(100).head(), 5U);

@@ -61,7 +61,7 @@ TEST_F(HostileAccess, that_is_malformed_is_refused) {
   const std::uint32_t few = 0;
   for (const Channel channel : {Channel::put, Channel::get, Channel::get_data})
     write(channel, 0, bytes_of(few));
-  write(Channel::access_ended, 0, {});
+  write(Channel::access_completed, 0, {});
   EXPECT_EQ(refused(), before + 4);
   before = refused();
   // A length that is not there, more than a packet, a device that cannot be.
@@ -114,7 +114,7 @@ TEST_F(HostileAccess, answers_to_operations_that_do_not_exist_are_refused) {
   const std::uint64_t before = refused();
   int written = 0;
   for (const core::RequestName name : {core::RequestName{0, 1}, {0, 0}, {1'000'000, 1}, {~0U, ~0U}}) {
-    write(Channel::access_ended, core::word_of(name), bytes_of(AccessEnded{0}));
+    write(Channel::access_completed, core::word_of(name), bytes_of(AccessEnded{0}));
     write(Channel::get_data, core::word_of(name), bytes_of(GetData{0, 0, 0}));
     written += 2;
   }
@@ -137,8 +137,8 @@ TEST_F(HostileAccess, answers_to_a_get_write_only_pieces_of_it) {
   const std::uint64_t before = refused();
   write(Channel::get_data, request, bytes_of(Answer{{8, 0, 0}, 1}));
   write(Channel::get_data, request, bytes_of(Answer{{~std::uint64_t{0}, 0, 0}, 1}));
-  write(Channel::get_data, request, bytes_of(GetData{0, 0, 0}));    // too short
-  write(Channel::access_ended, request, bytes_of(AccessEnded{0}));  // it is no put
+  write(Channel::get_data, request, bytes_of(GetData{0, 0, 0}));        // too short
+  write(Channel::access_completed, request, bytes_of(AccessEnded{0}));  // it is no put
   write(Channel::get_data, core::word_of({0, 2}), bytes_of(Answer{{0, 0, 0}, 1}));
   EXPECT_EQ(refused(), before + 5);
   EXPECT_EQ(ended.value(), 0U);
@@ -176,8 +176,9 @@ TEST_F(HostileAccess, atomic_operations_that_are_malformed_are_refused) {
   AtomicRequest elsewhere = add;
   elsewhere.device = 256;
   refuse(Channel::atomic, bytes_of(elsewhere));
-  for (const std::size_t size : {0U, 8U}) refuse(Channel::atomic_ended, bytes_of(AtomicEnded{}).first(size));
-  refuse(Channel::atomic_ended, bytes_of(AtomicEnded{7, 0, 0}));
+  for (const std::size_t size : {0U, 8U})
+    refuse(Channel::atomic_completed, bytes_of(AtomicEnded{}).first(size));
+  refuse(Channel::atomic_completed, bytes_of(AtomicEnded{7, 0, 0}));
   EXPECT_EQ(refused(), before + written);
   EXPECT_TRUE(test::matches(memory_, 1));
   expect_alive();
@@ -213,9 +214,9 @@ TEST_F(HostileAccess, ends_of_another_operation_do_not_end_an_atomic_one) {
           .is_posted());
   const std::uint64_t request = core::word_of({0, 1});
   const std::uint64_t before = refused();
-  write(Channel::access_ended, request, bytes_of(AccessEnded{0}));
+  write(Channel::access_completed, request, bytes_of(AccessEnded{0}));
   write(Channel::get_data, request, bytes_of(GetData{0, 0, 0}));
-  write(Channel::atomic_ended, core::word_of({0, 2}), bytes_of(AtomicEnded{1, 0, 0}));
+  write(Channel::atomic_completed, core::word_of({0, 2}), bytes_of(AtomicEnded{1, 0, 0}));
   EXPECT_EQ(refused(), before + 3);
   EXPECT_EQ(ended.value(), 0U);
   EXPECT_EQ(old, 77U);

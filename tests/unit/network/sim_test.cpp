@@ -36,7 +36,7 @@ class Inbox final : public test::MessageSink {
     return true;
   }
   void reject(int, const char* what, std::uint64_t) noexcept override { ADD_FAILURE() << what; }
-  void access_ended(std::uint64_t token, Outcome outcome) noexcept override { ended[token] = outcome; }
+  void access_completed(std::uint64_t token, Outcome outcome) noexcept override { ended[token] = outcome; }
   void immediate_arrived(std::uint64_t immediate) noexcept override {
     if (on_immediate != nullptr) on_immediate();
     immediates.push_back(immediate);

@@ -98,10 +98,10 @@ class ReceiveConnections : public testing::Test {
     ASSERT_TRUE(context_.tags.begin(1, number_));
     auto connection = std::make_unique<ReceiveConnection>(context_, header);
     connection->begin();
-    go_on(*connection.release());
+    resume(*connection.release());
   }
-  void go_on(ReceiveConnection& connection) {
-    if (!connection.go_on(0)) context_.wait_for_room(connection, 0);
+  void resume(ReceiveConnection& connection) {
+    if (!connection.resume(0)) context_.wait_for_room(connection, 0);
     static_cast<void>(context_.retry(0));
   }
   /// The next follow-up messages have come, with these bytes.
@@ -182,7 +182,7 @@ class OwnRetries : public testing::Test {
     EXPECT_TRUE(context_.tags.begin(1, 1));
     auto connection = std::make_unique<ReceiveConnection>(context_, header);
     connection->begin();
-    EXPECT_FALSE(connection->go_on(1));
+    EXPECT_FALSE(connection->resume(1));
     context_.wait_for_room(*connection.release(), 1);
   }
   ~OwnRetries() override { transport_.end(false); }

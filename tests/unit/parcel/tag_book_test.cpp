@@ -38,7 +38,7 @@ TEST(TagBook, NeverGivesATagTwiceWhileItIsUnderWay) {
       ASSERT_FALSE(receiver.begin(0, number)) << "twice";
       receiver.finish(0, number);
       ASSERT_EQ(tags.erase(sender.tag_of(number, 0)), 1U);
-      if (const auto news = receiver.news_for(0)) sender.peer_has_finished(1, *news);
+      if (const auto updates = receiver.updates_for(0)) sender.peer_has_finished(1, *updates);
     }
   }
   EXPECT_GT(given, 10'000U);
@@ -47,7 +47,7 @@ TEST(TagBook, NeverGivesATagTwiceWhileItIsUnderWay) {
   for (const std::uint64_t number : under_way) {
     ASSERT_TRUE(receiver.begin(0, number));
     receiver.finish(0, number);
-    if (const auto news = receiver.news_for(0)) sender.peer_has_finished(1, *news);
+    if (const auto updates = receiver.updates_for(0)) sender.peer_has_finished(1, *updates);
   }
   EXPECT_TRUE(sender.take(1, 1).has_value());
 }

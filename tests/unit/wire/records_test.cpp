@@ -98,12 +98,12 @@ const Example access_piece("access piece", [] {
       {0x01020304, 0x05060708}, kA, kB, 0x090a0b0c0d0e0f10, {0x11121314, 0x15161718}, 0x191a1b1c, 0x1d1e, 1});
 });
 const Example get_data("get data", [] { return ExampleBytes(core::GetData{kA, 1, 0}); });
-const Example access_ended("access ended", [] { return ExampleBytes(core::AccessEnded{1}); });
+const Example access_completed("access ended", [] { return ExampleBytes(core::AccessEnded{1}); });
 const Example atomic_request("atomic request", [] {
   return ExampleBytes(core::AtomicRequest{
       {0x01020304, 0x05060708}, kA, {0x090a0b0c, 0x0d0e0f10}, kB, 0x1112131415161718, 7, 3, 0x191a, 1, 0});
 });
-const Example atomic_ended("atomic ended", [] { return ExampleBytes(core::AtomicEnded{kA, 1, 0}); });
+const Example atomic_completed("atomic ended", [] { return ExampleBytes(core::AtomicEnded{kA, 1, 0}); });
 const Example multipart_rts("RTS of parts", [] {
   return ExampleBytes(core::MultipartRts{
       {0x01020304, 0x05060708}, {0x090a0b0c, 0x0d0e0f10}, kA, kB, 0x11121314, 0x15161718, 1});
@@ -153,7 +153,7 @@ const Example kinds("kinds of messages by class", [] {
 // Records of tcp.
 
 const Example record("record", [] {
-  return ExampleBytes(network::tcp::Record{0x01020304, network::tcp::RecordKind::get_ended, {}, kA});
+  return ExampleBytes(network::tcp::Record{0x01020304, network::tcp::RecordKind::get_completed, {}, kA});
 });
 const Example fetch_request("request for bytes", [] {
   return ExampleBytes(network::tcp::FetchRequest{kA, kB, 0x0102030405060708});

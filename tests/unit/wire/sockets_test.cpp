@@ -77,7 +77,7 @@ class Reader final : public network::tcp::test::TcpImpostor {
         [&] { return endpoint_.post_get(2, region.at(0x0708), room, {.completion = &gets}).is_posted(); },
         [&] { endpoint_.progress(); }));
     const ExampleBytes made = all(read_record(RecordKind::get)).any(8, 8);  // the name of the request
-    send_record({1, RecordKind::get_ended, {}, record_.token}, {});
+    send_record({1, RecordKind::get_completed, {}, record_.token}, {});
     return made;
   }
 

@@ -115,8 +115,8 @@ bool DeviceArrivals::deliver_control(std::uint8_t channel, std::uint64_t word, M
       return protocols_.one_sided.deliver(static_cast<Channel>(channel), word, message, *this);
     case Channel::get:
     case Channel::get_data:
-    case Channel::access_ended:
-    case Channel::atomic_ended:
+    case Channel::access_completed:
+    case Channel::atomic_completed:
       return protocols_.one_sided.deliver(static_cast<Channel>(channel), word, message, *this);
     case Channel::send_rts:
       return !protocols_.backlog.over_limit() &&
@@ -150,11 +150,11 @@ void DeviceArrivals::on_cancel(std::uint64_t word, const Message& message) noexc
     protocols_.rendezvous.forget_unexpected(message.peer(), cancel);
 }
 
-void DeviceArrivals::access_ended(std::uint64_t token, Outcome outcome) noexcept {
+void DeviceArrivals::access_completed(std::uint64_t token, Outcome outcome) noexcept {
   if (core::RendezvousReceiver::is_fetch(token))
-    protocols_.rendezvous.receiver().fetch_ended(token, outcome);
+    protocols_.rendezvous.receiver().fetch_completed(token, outcome);
   else
-    protocols_.one_sided.requests().access_ended(token, outcome);
+    protocols_.one_sided.requests().access_completed(token, outcome);
 }
 
 void DeviceArrivals::immediate_arrived(std::uint64_t immediate) noexcept {

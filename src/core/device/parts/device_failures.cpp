@@ -36,17 +36,17 @@ void DeviceFailures::check(bool exclusive) noexcept {
   const std::uint32_t failures = word_->load(std::memory_order_relaxed);
   if (failures != 0 && (is_time || failures != handled_.load(std::memory_order_relaxed)))
     handle(failures, exclusive);
-  if (is_time) end_lost_operations(exclusive);
+  if (is_time) complete_lost_operations(exclusive);
 }
 
-void DeviceFailures::end_lost_operations(bool exclusive) noexcept {
+void DeviceFailures::complete_lost_operations(bool exclusive) noexcept {
   // Also called by waits, outside of progress.
   const SignalScope scope(context_.ends);
   if (const std::uint32_t failures = word_->load(std::memory_order_relaxed); failures != 0)
     handle(failures, exclusive);
   if (port_->is_cut_off()) expect_nothing_of_peers();
-  operations_.rendezvous.end_lost_operations(buried_.get());
-  operations_.one_sided.requests().end_lost(buried_.get());
+  operations_.rendezvous.complete_lost_operations(buried_.get());
+  operations_.one_sided.requests().complete_lost(buried_.get());
 }
 
 /// The departure of a peer will not be reported any more, or nothing is delivered any more: has_left() is
@@ -64,8 +64,8 @@ void DeviceFailures::handle(std::uint32_t failures, bool exclusive) noexcept {
       return;
     }
     const bool is_complete = reclaim(exclusive);
-    operations_.rendezvous.end_lost_operations(buried_.get());
-    operations_.one_sided.requests().end_lost(buried_.get());
+    operations_.rendezvous.complete_lost_operations(buried_.get());
+    operations_.one_sided.requests().complete_lost(buried_.get());
     if (is_complete) handled_.store(failures, std::memory_order_relaxed);
     runtime_.find_silent_peers();
   }

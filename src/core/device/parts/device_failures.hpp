@@ -52,7 +52,7 @@ class DeviceFailures {
   /// that await peers.
   void check(bool exclusive) noexcept;
   /// Handles peers that have left now. Also outside of progress.
-  void end_lost_operations(bool exclusive) noexcept;
+  void complete_lost_operations(bool exclusive) noexcept;
   /// Returns true when nothing of a failed peer will be delivered any more.
   [[nodiscard]] bool has_buried(int peer) const noexcept {
     return buried_[peer].load(std::memory_order_acquire);

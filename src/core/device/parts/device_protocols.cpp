@@ -23,8 +23,8 @@ namespace {
 std::atomic<std::uint32_t> next_keeper{1};
 
 core::Context make_context(RuntimeState& runtime, network::Port& port, core::DeviceCounts& counts,
-                           core::ImmediateEnds& ends, core::Losses& losses, std::uint32_t index,
-                           std::uint32_t keeper) {
+                           core::ImmediateCompletions& ends, core::LostOperations& lost_operations,
+                           std::uint32_t index, std::uint32_t keeper) {
   const base::Attributes& attributes = runtime.attributes();
   return {
       {&port, &counts},
@@ -44,7 +44,7 @@ core::Context make_context(RuntimeState& runtime, network::Port& port, core::Dev
       runtime.payload_device_index() == index ? nullptr : runtime.payload_device(),
       &counts,
       runtime.tracer(),
-      &losses,
+      &lost_operations,
       static_cast<std::size_t>(attributes.integer(Attribute::rendezvous_bytes)),
       keeper,
       port.capabilities().stages,
@@ -58,7 +58,7 @@ DeviceProtocols::DeviceProtocols(RuntimeState& runtime, std::uint32_t index, net
                                  DevicePath& path, DevicePath& lanes)
     : keeper(next_keeper.fetch_add(1, std::memory_order_relaxed)),
       ends(port, keeper),
-      context(make_context(runtime, port, counts, ends, losses, index, keeper)),
+      context(make_context(runtime, port, counts, ends, lost_operations, index, keeper)),
       rendezvous(context),
       multipart_messages(context, rendezvous),
       one_sided(context),

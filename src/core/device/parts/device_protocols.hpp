@@ -4,7 +4,7 @@
 #include "concurrent/owned_try_lock.hpp"
 #include "core/backlog/backlog.hpp"
 #include "core/backlog/caller.hpp"
-#include "core/completion/immediate_ends.hpp"
+#include "core/completion/immediate_completions.hpp"
 #include "core/completion/refused_nodes.hpp"
 #include "core/deadline/deadlines.hpp"
 #include "core/device/parts/queued_posts.hpp"
@@ -57,9 +57,9 @@ struct DeviceProtocols {
   void forget_object(const Completion& object, core::Orphans& instead) noexcept;
 
   core::DeviceCounts counts;
-  core::Losses losses;
+  core::LostOperations lost_operations;
   const std::uint32_t keeper;  // the number of this device in the process
-  core::ImmediateEnds ends;
+  core::ImmediateCompletions ends;
   core::Context context;
   core::Rendezvous rendezvous;
   core::MultipartMessages multipart_messages;

@@ -153,7 +153,7 @@ std::uint32_t MatchedArrivals::match(Batch& all, std::size_t most, std::uint32_t
     batch.fetch_ahead();
     batch.advance();
   }
-  all.go_on_behind(batch);
+  all.resume_behind(batch);
   return static_cast<std::uint32_t>((batch.head() - begin) / batch.slots());
 }
 

@@ -50,7 +50,7 @@ constexpr std::uint32_t kKeptTogether = 8;    // messages that take their credit
   OrderedMatching& order = *engine.order();
   order.try_take_receives(stream, {tag, static_cast<std::uint32_t>(batch.peer()), 0}, is_next, match);
   order.leave(hold);
-  all.go_on_behind(batch);
+  all.resume_behind(batch);
   completion->signal_count(count);
   return count;
 }
@@ -112,7 +112,7 @@ bool OrderedArrivals::on_sends(detail::SlotBatch& all, detail::PayloadLender* le
   std::uint64_t fetched = 0;
   std::uint64_t tag = 0;
   Bytes payload;
-  bool can_go_on = true;
+  bool can_resume = true;
   while (batch.look(tag, payload) && !backlog.over_limit() && payload.size() >= sizeof(MatchTrailer)) {
     MatchTrailer trailer;
     std::memcpy(&trailer, payload.data() + payload.size() - sizeof trailer, sizeof trailer);
@@ -130,7 +130,7 @@ bool OrderedArrivals::on_sends(detail::SlotBatch& all, detail::PayloadLender* le
     OrderedMatching& order = *engine->order();
     const OrderedMatching::Hold hold = order.try_enter();
     if (hold == nullptr) [[unlikely]] {
-      can_go_on = false;
+      can_resume = false;
       break;
     }
     if (batch.head() >= fetched) [[unlikely]]
@@ -138,26 +138,26 @@ bool OrderedArrivals::on_sends(detail::SlotBatch& all, detail::PayloadLender* le
     MatchRecord* const record =
         order.try_take_receive(*stream, trailer.order, {tag, static_cast<std::uint32_t>(peer), 0});
     if (record != nullptr && record->completion->counts_only()) {
-      all.go_on_behind(batch);
+      all.resume_behind(batch);
       matched += match_counted_in_order(all, *record, tag, known, *engine, *stream, hold);
-      batch.go_on_behind(all);
+      batch.resume_behind(all);
       continue;
     }
     if (record == nullptr) [[unlikely]] {
-      all.go_on_behind(batch);
+      all.resume_behind(batch);
       const std::uint32_t kept = engine->is_serial()
                                      ? store_unexpected<detail::NoLock>(all, bits, *engine, *stream)
                                      : store_unexpected<detail::TryLock>(all, bits, *engine, *stream);
-      batch.go_on_behind(all);
+      batch.resume_behind(all);
       order.leave(hold);
       if (kept != 0) continue;
       Message arrival;
       detail::MessageAccess::set_view(arrival, Operation::active_message, peer, tag, payload.data(),
                                       payload.size(), lender, 0);
       MatchTrailer valid;
-      can_go_on = !read_trailer(arrival, valid, sink) ||
-                  on_send(*engines_.find(valid.engine), tag, arrival, valid, sink);
-      if (!can_go_on) break;
+      can_resume = !read_trailer(arrival, valid, sink) ||
+                   on_send(*engines_.find(valid.engine), tag, arrival, valid, sink);
+      if (!can_resume) break;
       batch.advance();
       continue;
     }
@@ -175,8 +175,8 @@ bool OrderedArrivals::on_sends(detail::SlotBatch& all, detail::PayloadLender* le
   if (matched != 0)
     returns_.consume(returns_.ledger(MessageClass::normal), peer, static_cast<std::uint8_t>(known >> 24),
                      matched);
-  all.go_on_behind(batch);
-  return can_go_on;
+  all.resume_behind(batch);
+  return can_resume;
 }
 
 }  // namespace weft::core

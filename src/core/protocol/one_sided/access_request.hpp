@@ -63,7 +63,7 @@ struct AccessRequest {
   bool signals = false;       // has ended, except for its signal
   bool is_signalled = false;  // the signal travels with the put
   Operation operation = Operation::put;
-  std::atomic<int> peer{0};  // atomic, because end_lost() reads requests of other threads
+  std::atomic<int> peer{0};  // atomic, because complete_lost() reads requests of other threads
   RemoteAddress where;
   std::byte* data = nullptr;
   std::size_t size = 0;

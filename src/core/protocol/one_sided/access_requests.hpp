@@ -67,13 +67,13 @@ class AccessRequests {
   void reject_unknown(const Message& arrival, const char* what, std::uint64_t word,
                       network::Sink& sink) const noexcept;
   /// Handles what the network reports of an access that was posted.
-  void access_ended(std::uint64_t token, Outcome outcome) noexcept;
+  void access_completed(std::uint64_t token, Outcome outcome) noexcept;
 
   /// Says which accesses' deadlines have passed: by their completion object, or as pieces of a vectored
   /// access.
   struct Due {
     const Deadlines& deadlines;
-    const Completion* piece_ended;  // what such pieces signal, with their record as user data
+    const Completion* piece_completed;  // what such pieces signal, with their record as user data
     bool (*is_piece_due)(const void* vectored, const void* user_data) noexcept;
     const void* vectored;
   };
@@ -81,9 +81,9 @@ class AccessRequests {
   /// that the network carries out ends when the network reports it. Only for the thread that may call step().
   void expire(const Due& due) noexcept;
   /// Ends the accesses by messages whose peer has left or failed. `is_over`: see
-  /// Rendezvous::end_lost_operations().
-  void end_lost(const std::atomic<bool>* is_over) noexcept;
-  /// Returns true when end_lost() might have work.
+  /// Rendezvous::complete_lost_operations().
+  void complete_lost(const std::atomic<bool>* is_over) noexcept;
+  /// Returns true when complete_lost() might have work.
   [[nodiscard]] bool awaits_peers() const noexcept { return waiting_.load(std::memory_order_relaxed) != 0; }
   /// Returns true when an access may signal the object. Any thread; cheap while no access is in progress.
   [[nodiscard]] bool may_name(const Completion& object) const noexcept;

@@ -25,8 +25,8 @@ Status AccessMessages::send_atomic(Request& request, Caller caller, bool& has_le
       [&](const Outgoing& outgoing) { return context_.port->send(outgoing, bytes_of(message), caller); });
 }
 
-void AccessMessages::on_atomic_ended(std::uint64_t word, const Message& arrival,
-                                     network::Sink& sink) noexcept {
+void AccessMessages::on_atomic_completed(std::uint64_t word, const Message& arrival,
+                                         network::Sink& sink) noexcept {
   AtomicEnded ended{};
   if (arrival.size() != sizeof ended)
     return sink.reject(arrival.peer(), "end of an atomic operation of a wrong length", arrival.size());

@@ -11,7 +11,7 @@ namespace weft::core {
 
 WEFT_READS_RACILY bool AccessRequests::is_due(const Request& request, const Due& due) noexcept {
   const Completion* const completion = concurrent::racy_read(request.options.completion);
-  return completion == due.piece_ended
+  return completion == due.piece_completed
              ? due.is_piece_due(due.vectored, concurrent::racy_read(request.options.user_data))
              : due.deadlines.is_due(completion);
 }

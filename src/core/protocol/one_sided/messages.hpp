@@ -25,9 +25,9 @@ class AccessMessages {
   Step advance(AccessRequest& request, Caller caller) noexcept;
 
   /// What targets answer.
-  void on_access_ended(std::uint64_t word, const Message& arrival, network::Sink& sink) noexcept;
+  void on_access_completed(std::uint64_t word, const Message& arrival, network::Sink& sink) noexcept;
   void on_get_data(std::uint64_t word, const Message& arrival, network::Sink& sink) noexcept;
-  void on_atomic_ended(std::uint64_t word, const Message& arrival, network::Sink& sink) noexcept;
+  void on_atomic_completed(std::uint64_t word, const Message& arrival, network::Sink& sink) noexcept;
 
  private:
   using Request = AccessRequest;

@@ -55,8 +55,8 @@ bool OneSided::deliver(Channel channel, std::uint64_t word, Message& arrival, ne
     case Channel::get_data:
       messages_.on_get_data(word, arrival, sink);
       return true;
-    case Channel::access_ended:
-      messages_.on_access_ended(word, arrival, sink);
+    case Channel::access_completed:
+      messages_.on_access_completed(word, arrival, sink);
       return true;
     case Channel::put_signal:
       target_.signal(word, Operation::put_arrived, arrival.peer());
@@ -66,8 +66,8 @@ bool OneSided::deliver(Channel channel, std::uint64_t word, Message& arrival, ne
       return true;
     case Channel::atomic:
       return target_.on_atomic(word, arrival, sink);
-    case Channel::atomic_ended:
-      messages_.on_atomic_ended(word, arrival, sink);
+    case Channel::atomic_completed:
+      messages_.on_atomic_completed(word, arrival, sink);
       return true;
     case Channel::atomic_signal:
       target_.signal(word, Operation::atomic_arrived, arrival.peer());

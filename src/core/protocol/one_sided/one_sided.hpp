@@ -2,12 +2,12 @@
 //
 // An access goes through the network where that reaches the region by itself. Otherwise the access is cut
 // into pieces: a put sends each as a self-contained message (put) that the target checks, copies and answers
-// (access_ended); a get asks for each (get) and the target answers with the bytes (get_data). The target
+// (access_completed); a get asks for each (get) and the target answers with the bytes (get_data). The target
 // stores nothing but answers that the network has not accepted yet, and pieces may overtake each other.
 //
 // An atomic operation is carried out by the initiator's processor where the region is mapped, else by the
-// owner's: a message (atomic) asks for it, and the answer carries the old value (atomic_ended). Which of the
-// two depends on the region alone, and both are operations of processors on the same memory.
+// owner's: a message (atomic) asks for it, and the answer carries the old value (atomic_completed). Which of
+// the two depends on the region alone, and both are operations of processors on the same memory.
 //
 // An access is an AccessRequest of AccessRequests from its post to its completion; AccessMessages sends it
 // where the network cannot, to the AccessTarget of the owner. vectored.hpp (several pieces under one post)

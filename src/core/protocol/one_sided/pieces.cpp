@@ -113,8 +113,8 @@ Step AccessMessages::advance(Request& request, Caller caller) noexcept {
   return Step::finished;
 }
 
-void AccessMessages::on_access_ended(std::uint64_t word, const Message& arrival,
-                                     network::Sink& sink) noexcept {
+void AccessMessages::on_access_completed(std::uint64_t word, const Message& arrival,
+                                         network::Sink& sink) noexcept {
   AccessEnded ended{};
   if (arrival.size() != sizeof ended)
     return sink.reject(arrival.peer(), "end of a put of a wrong length", arrival.size());

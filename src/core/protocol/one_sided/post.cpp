@@ -140,7 +140,7 @@ Status OneSided::attempt_directly(Request& request, const Origin& origin, bool& 
     case AccessResult::peer_left:
       return requests_.finish_in_post(request, Outcome::peer_failed);
     case AccessResult::posted: {
-      // From here on access_ended() may end the request, unless it has been called already.
+      // From here on access_completed() may end the request, unless it has been called already.
       const std::uint64_t after = update(request.word, [](std::uint64_t word) { return word & ~kPosting; });
       if ((after & kUnderWay) != 0) return Status::posted();
       return requests_.finish_in_post(request, outcome_of(after));

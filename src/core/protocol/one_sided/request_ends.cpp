@@ -40,7 +40,7 @@ void AccessRequests::disclaim(Request& request) noexcept {
   if ((after & kUnderWay) == 0) static_cast<void>(finish(request, outcome_of(after)));
 }
 
-void AccessRequests::access_ended(std::uint64_t token, Outcome outcome) noexcept {
+void AccessRequests::access_completed(std::uint64_t token, Outcome outcome) noexcept {
   using namespace request_word;
   const RequestName name = name_of(token);
   if (name.index >= context_.requests) return;
@@ -58,7 +58,7 @@ void AccessRequests::access_ended(std::uint64_t token, Outcome outcome) noexcept
   if ((after & kUnderWay) == 0) static_cast<void>(finish(request, outcome_of(after)));
 }
 
-void AccessRequests::end_lost(const std::atomic<bool>* is_over) noexcept {
+void AccessRequests::complete_lost(const std::atomic<bool>* is_over) noexcept {
   using namespace request_word;
   if (waiting_.load(std::memory_order_relaxed) == 0) return;
   for (std::uint32_t index = 0; index < context_.requests; ++index) {

@@ -87,7 +87,7 @@ bool AccessTarget::on_put(std::uint64_t word, const Message& arrival, network::S
   if (place != nullptr && !store(piece, place, arrival.data() + sizeof piece)) place = nullptr;
   answer->peer = arrival.peer();
   answer->device = static_cast<std::uint8_t>(piece.device);
-  answer->channel = Channel::access_ended;
+  answer->channel = Channel::access_completed;
   answer->request = piece.request;
   answer->outcome = place != nullptr ? Outcome::ok : Outcome::refused;
   const bool signals = place != nullptr && static_cast<std::uint16_t>(word >> 32) != 0;
@@ -146,7 +146,7 @@ Step AccessTarget::give(Answer& answer, Caller caller) noexcept {
   SendResult sent = SendResult::no_slot;
   if (answer.channel == Channel::get_data) {
     sent = give_data(answer.wanted, outgoing, caller);
-  } else if (answer.channel == Channel::atomic_ended) {
+  } else if (answer.channel == Channel::atomic_completed) {
     const AtomicEnded ended{answer.old, answer.outcome == Outcome::ok ? 0U : 1U, 0};
     sent = context_.port->send(outgoing, bytes_of(ended), caller);
   } else {

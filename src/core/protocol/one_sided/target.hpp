@@ -39,11 +39,11 @@ class AccessTarget {
     std::uint32_t index = 0;
     int peer = 0;
     std::uint8_t device = 0;
-    Channel channel = Channel::access_ended;
+    Channel channel = Channel::access_completed;
     RequestName request{};
     Outcome outcome = Outcome::ok;
     AccessPiece wanted{};    // of get_data
-    std::uint64_t old = 0;   // of atomic_ended
+    std::uint64_t old = 0;   // of atomic_completed
     std::uint64_t word = 0;  // of put_signal: a signal of the peer, for an object that is not exposed yet
   };
 

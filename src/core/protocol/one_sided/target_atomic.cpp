@@ -35,7 +35,7 @@ bool AccessTarget::on_atomic(std::uint64_t word, const Message& arrival, network
     place = nullptr;
   answer->peer = arrival.peer();
   answer->device = static_cast<std::uint8_t>(wanted.device);
-  answer->channel = Channel::atomic_ended;
+  answer->channel = Channel::atomic_completed;
   answer->request = wanted.request;
   answer->outcome = place != nullptr ? Outcome::ok : Outcome::refused;
   answer->old = place != nullptr ? carry_out(update, place) : 0;

@@ -67,7 +67,7 @@ VectoredAccesses::VectoredAccesses(const Context& context, OneSided& one_sided, 
       working_(working),
       free_(std::min(context.requests, kRecords)),
       records_(new Record[free_.capacity()]),
-      piece_ended_(new PieceEnded(*this)) {
+      piece_completed_(new PieceEnded(*this)) {
   for (std::uint32_t index = 0; index < free_.capacity(); ++index) records_[index].index = index;
 }
 
@@ -129,7 +129,7 @@ Status VectoredAccesses::start(Record& record, Operation operation, int peer, co
 /// Posts the remaining pieces, until one is refused (retry) or has failed.
 Status VectoredAccesses::post_pieces(Record& record, Caller caller) noexcept {
   AccessOptions options;
-  options.completion = piece_ended_.get();
+  options.completion = piece_completed_.get();
   options.user_data = &record;
   options.device = record.options.device;
   options.may_complete_now = true;
@@ -203,7 +203,7 @@ Step VectoredAccesses::advance(Record& record, Caller caller) noexcept {
   Status status;
   if (record.signals && record.outcome() == Outcome::ok) {
     AccessOptions options;
-    options.completion = piece_ended_.get();
+    options.completion = piece_completed_.get();
     options.user_data = &record;
     options.signal = record.options.signal;
     options.tag = record.options.tag;
@@ -227,7 +227,7 @@ WEFT_READS_RACILY void VectoredAccesses::expire(const Deadlines& deadlines) noex
     if (deadlines.is_due(concurrent::racy_read(record.options.completion)))
       record.fail(before, Outcome::timed_out);
   }
-  one_sided_.requests().expire({deadlines, piece_ended_.get(),
+  one_sided_.requests().expire({deadlines, piece_completed_.get(),
                                 [](const void* vectored, const void* user_data) noexcept {
                                   return static_cast<const VectoredAccesses*>(vectored)->has_expired(
                                       user_data);

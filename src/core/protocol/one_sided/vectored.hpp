@@ -80,7 +80,7 @@ class VectoredAccesses {
   std::atomic<std::uint32_t>& working_;
   concurrent::IndexPool<> free_;
   std::unique_ptr<Record[]> records_;
-  std::unique_ptr<PieceEnded> piece_ended_;
+  std::unique_ptr<PieceEnded> piece_completed_;
   std::atomic<std::uint32_t> outstanding_{0};
   WorkList<Record> advancing_;
 };

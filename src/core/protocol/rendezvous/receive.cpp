@@ -119,7 +119,7 @@ Step RendezvousReceiver::fetch_by_network(Incoming& incoming, Caller caller) noe
   const AccessResult result =
       context_.port->fetch(incoming.peer, {rts.address, rts.key, 0, static_cast<std::uint8_t>(rts.device)},
                            {incoming.buffer, incoming.wanted}, token, caller);
-  if (result == AccessResult::posted) return Step::finished;  // fetch_ended() continues
+  if (result == AccessResult::posted) return Step::finished;  // fetch_completed() continues
   landing_.fetch_sub(1, std::memory_order_relaxed);
   switch (result) {
     case AccessResult::no_slot:
@@ -140,7 +140,7 @@ Step RendezvousReceiver::fetch_by_network(Incoming& incoming, Caller caller) noe
   return Step::moved;
 }
 
-void RendezvousReceiver::fetch_ended(std::uint64_t token, Outcome outcome) noexcept {
+void RendezvousReceiver::fetch_completed(std::uint64_t token, Outcome outcome) noexcept {
   const RequestName name = name_of(token & ~kFetchToken);
   Incoming& incoming = transfers_[name.index];
   const int peer = incoming.peer.load(std::memory_order_relaxed);
@@ -181,7 +181,7 @@ void RendezvousReceiver::on_data(std::uint64_t word, Message& arrival, network::
   };
   for (auto state = Incoming::State::receiving; !incoming.state.compare_exchange_weak(
            state, Incoming::State::entered, std::memory_order_acquire, std::memory_order_relaxed);) {
-    // The state entered is temporary: end_lost() soon leaves it.
+    // The state entered is temporary: complete_lost() soon leaves it.
     if ((state != Incoming::State::receiving && state != Incoming::State::entered) || !is_meant())
       return sink.reject(arrival.peer(), "fragment of an unknown transfer", name.index);
     state = Incoming::State::receiving;

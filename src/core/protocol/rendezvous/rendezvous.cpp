@@ -88,10 +88,10 @@ void Rendezvous::forget_unexpected(int peer, const Cancel& cancel) noexcept {
 
 std::size_t Rendezvous::step(Caller caller) noexcept { return sender_.step(caller) + receiver_.step(caller); }
 
-void Rendezvous::end_lost_operations(const std::atomic<bool>* is_over) noexcept {
+void Rendezvous::complete_lost_operations(const std::atomic<bool>* is_over) noexcept {
   if (!awaits_peers()) return;
-  receiver_.end_lost(is_over);
-  sender_.end_lost(is_over);
+  receiver_.complete_lost(is_over);
+  sender_.complete_lost(is_over);
 }
 
 bool Rendezvous::may_name(const Completion& object) const noexcept {

@@ -75,8 +75,8 @@ class Rendezvous {
   /// Ends the operations whose peer has left or failed. `is_over`: by rank, true when everything that had
   /// arrived from a peer that has left has been delivered; the last arrivals may end an operation. Any
   /// thread.
-  void end_lost_operations(const std::atomic<bool>* is_over) noexcept;
-  /// Returns true when end_lost_operations() might have work.
+  void complete_lost_operations(const std::atomic<bool>* is_over) noexcept;
+  /// Returns true when complete_lost_operations() might have work.
   [[nodiscard]] bool awaits_peers() const noexcept {
     return counts_.outstanding.load(std::memory_order_relaxed) != 0 ||
            counts_.awaiting.load(std::memory_order_relaxed) != 0;

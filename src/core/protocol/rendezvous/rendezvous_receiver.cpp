@@ -109,7 +109,7 @@ void RendezvousReceiver::lose(Incoming& incoming) noexcept {
 }
 
 /// Fragments that arrive meanwhile find the state entered.
-void RendezvousReceiver::end_lost(const std::atomic<bool>* is_over) noexcept {
+void RendezvousReceiver::complete_lost(const std::atomic<bool>* is_over) noexcept {
   for (std::uint32_t index = 0; index < transfers_.size(); ++index) {
     Incoming& incoming = transfers_[index];
     const Incoming::State state = incoming.state.load(std::memory_order_relaxed);

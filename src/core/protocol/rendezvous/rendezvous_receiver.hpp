@@ -44,7 +44,7 @@ class RendezvousReceiver {
   void on_data(std::uint64_t word, Message& arrival, network::Sink& sink) noexcept;
 
   /// Handles the end of a fetch, for whose token is_fetch() holds.
-  void fetch_ended(std::uint64_t token, Outcome outcome) noexcept;
+  void fetch_completed(std::uint64_t token, Outcome outcome) noexcept;
   [[nodiscard]] static constexpr bool is_fetch(std::uint64_t token) noexcept {
     return (token & kFetchToken) != 0;
   }
@@ -63,7 +63,7 @@ class RendezvousReceiver {
   /// that made progress.
   std::size_t step(Caller caller) noexcept;
   /// Ends the transfers whose peer has left; see is_lost(). Any thread.
-  void end_lost(const std::atomic<bool>* is_over) noexcept;
+  void complete_lost(const std::atomic<bool>* is_over) noexcept;
 
   [[nodiscard]] Admission& admission() noexcept { return admission_; }
   [[nodiscard]] const Admission& admission() const noexcept { return admission_; }

@@ -87,7 +87,7 @@ class RendezvousSender {
   void cancel(const Context& poster, const Deadlines& deadlines, bool has_failures,
               Caller caller) const noexcept;
   /// Ends the announced messages whose peer has left; see is_lost(). Any thread.
-  void end_lost(const std::atomic<bool>* is_over) noexcept;
+  void complete_lost(const std::atomic<bool>* is_over) noexcept;
   /// Returns true when a message in progress may signal the object. Any thread.
   [[nodiscard]] bool may_name(const Completion& object) const noexcept;
   /// The object is being destroyed: messages that name it signal `instead`. Any thread.

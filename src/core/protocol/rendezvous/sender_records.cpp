@@ -34,7 +34,7 @@ WEFT_READS_RACILY void RendezvousSender::cancel(const Context& poster, const Dea
   }
 }
 
-void RendezvousSender::end_lost(const std::atomic<bool>* is_over) noexcept {
+void RendezvousSender::complete_lost(const std::atomic<bool>* is_over) noexcept {
   for (std::uint32_t index = 0; index < context_.requests; ++index) {
     Request& request = requests_[index];
     const std::uint32_t generation = request.state.generation();

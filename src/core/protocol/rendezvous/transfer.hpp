@@ -44,7 +44,7 @@ struct IncomingTransfer {
   std::atomic<std::uint32_t> generation{1};
   std::atomic<std::uint32_t> cancelled{0};  // the generation whose sender has cancelled it
   std::uint32_t index = 0;
-  std::atomic<int> peer{0};  // atomic, because end_lost() reads transfers of other threads
+  std::atomic<int> peer{0};  // atomic, because complete_lost() reads transfers of other threads
   Rts rts{};
   std::uint64_t word = 0;  // of an active message: its handle and tag
   std::size_t wanted = 0;  // number of payload bytes that have room

@@ -75,8 +75,8 @@ bool Contacts::serve(Link& link) noexcept {
   }
   if (!link.open.load(std::memory_order_relaxed)) return true;
   if (credits_.owes(link) && credits_.send(link) == Sent::later) return false;
-  return link.changes_sent != link.changes_taken || !context_.shared.board.has_news(link.cursor) ||
-         send_news(link) != Sent::later;
+  return link.changes_sent != link.changes_taken || !context_.shared.board.has_updates(link.cursor) ||
+         send_updates(link) != Sent::later;
 }
 
 std::size_t Contacts::make_hello(std::span<std::byte, kLongestHello> room,
@@ -84,12 +84,12 @@ std::size_t Contacts::make_hello(std::span<std::byte, kLongestHello> room,
   const Header head = context_.header(Kind::hello, 0, 0);
   Hello hello{kMagic, kWireVersion, context_.shared.credits, 0, {}};
   context_.shared.peers.job_id().copy(hello.job_id.data(), hello.job_id.size() - 1);
-  std::array<HandleChange, kChangesPerMessage> news;
+  std::array<HandleChange, kChangesPerMessage> updates;
   cursor = {};
-  const std::size_t count = context_.shared.board.take_news(cursor, news);
+  const std::size_t count = context_.shared.board.take_updates(cursor, updates);
   std::memcpy(room.data(), &head, sizeof head);
   std::memcpy(room.data() + sizeof head, &hello, sizeof hello);
-  std::memcpy(room.data() + sizeof head + sizeof hello, news.data(), count * sizeof(HandleChange));
+  std::memcpy(room.data() + sizeof head + sizeof hello, updates.data(), count * sizeof(HandleChange));
   return sizeof head + sizeof hello + count * sizeof(HandleChange);
 }
 
@@ -116,14 +116,14 @@ void Contacts::open_if_both_spoke(Link& link) noexcept {
   context_.links_need_service = true;
 }
 
-Sent Contacts::send_news(Link& link) noexcept {
-  std::array<HandleChange, kChangesPerMessage> news;
+Sent Contacts::send_updates(Link& link) noexcept {
+  std::array<HandleChange, kChangesPerMessage> updates;
   HandleCursor cursor = link.cursor;
-  const std::size_t count = context_.shared.board.take_news(cursor, news);
+  const std::size_t count = context_.shared.board.take_updates(cursor, updates);
   Sent sent = Sent::yes;
   if (count != 0)
     sent = context_.transport.transmit(link, context_.header(Kind::handles, 0, 0),
-                                       bytes_of(std::span(news.data(), count)));
+                                       bytes_of(std::span(updates.data(), count)));
   if (sent == Sent::later) return sent;
   link.cursor = cursor;
   if (count != 0) ++link.changes_sent;

@@ -42,7 +42,7 @@ class Contacts {
  private:
   [[nodiscard]] bool serve(Link& link) noexcept;
   Sent send_hello(Link& link) noexcept;
-  Sent send_news(Link& link) noexcept;
+  Sent send_updates(Link& link) noexcept;
   void open_if_both_spoke(Link& link) noexcept;
   void learn_handles(Link& link, Bytes payload) noexcept;
 

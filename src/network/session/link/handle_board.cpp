@@ -48,10 +48,10 @@ HandleChange HandleBoard::entry(std::uint32_t id) const noexcept {
           version_of(now)};
 }
 
-std::size_t HandleBoard::take_news(HandleCursor& cursor, std::span<HandleChange> news) const noexcept {
+std::size_t HandleBoard::take_updates(HandleCursor& cursor, std::span<HandleChange> updates) const noexcept {
   std::size_t count = 0;
   if (!cursor.whole_table) {
-    while (count < news.size() && cursor.next_change != changes()) {
+    while (count < updates.size() && cursor.next_change != changes()) {
       const std::uint16_t id = log_[cursor.next_change % kLog].load(std::memory_order_acquire);
       // The log is a ring: when it has gone round, the value read may be that of a later change, and changes
       // were missed.
@@ -60,7 +60,7 @@ std::size_t HandleBoard::take_news(HandleCursor& cursor, std::span<HandleChange>
         break;
       }
       ++cursor.next_change;
-      news[count++] = entry(id);
+      updates[count++] = entry(id);
     }
     if (!cursor.whole_table) return count;
     count = 0;
@@ -68,8 +68,8 @@ std::size_t HandleBoard::take_news(HandleCursor& cursor, std::span<HandleChange>
   // The table is sent from the beginning; changes from here on are taken from the log afterwards.
   if (cursor.next_id == 0) cursor.next_change = changes();
   const std::uint32_t used = used_.load(std::memory_order_relaxed);
-  for (; cursor.next_id < used && count < news.size(); ++cursor.next_id)
-    if (const HandleChange change = entry(cursor.next_id); change.version != 0) news[count++] = change;
+  for (; cursor.next_id < used && count < updates.size(); ++cursor.next_id)
+    if (const HandleChange change = entry(cursor.next_id); change.version != 0) updates[count++] = change;
   if (cursor.next_id >= used) cursor.whole_table = false;
   return count;
 }

@@ -29,12 +29,13 @@ class HandleBoard {
 
   /// The number of changes so far.
   [[nodiscard]] std::uint64_t changes() const noexcept { return changes_.load(std::memory_order_acquire); }
-  [[nodiscard]] bool has_news(const HandleCursor& cursor) const noexcept {
+  [[nodiscard]] bool has_updates(const HandleCursor& cursor) const noexcept {
     return cursor.whole_table || cursor.next_change != changes();
   }
-  /// Fills `news` with the changes that the peer of `cursor` does not know yet, moves the cursor on, and
+  /// Fills `updates` with the changes that the peer of `cursor` does not know yet, moves the cursor on, and
   /// returns their number.
-  [[nodiscard]] std::size_t take_news(HandleCursor& cursor, std::span<HandleChange> news) const noexcept;
+  [[nodiscard]] std::size_t take_updates(HandleCursor& cursor,
+                                         std::span<HandleChange> updates) const noexcept;
 
  private:
   static constexpr std::uint32_t kIds = 65536;

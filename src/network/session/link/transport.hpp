@@ -42,8 +42,8 @@ class Transport {
   /// Returns false when what is left is for messages that are more urgent than bulk.
   [[nodiscard]] virtual bool has_room_for_bulk() const noexcept = 0;
   /// See Port::offer(), end_offer() and fetch(); a transport that can do it returns true from can_fetch() and
-  /// reports each fetch that it has accepted to `device.fetch_ended()`. can_fetch(), offer() and end_offer()
-  /// are called by any thread.
+  /// reports each fetch that it has accepted to `device.fetch_completed()`. can_fetch(), offer() and
+  /// end_offer() are called by any thread.
   [[nodiscard]] virtual bool can_fetch() const noexcept { return false; }
   [[nodiscard]] virtual Offer offer(Bytes) noexcept { return {}; }
   virtual void end_offer(const Offer&) noexcept {}

@@ -118,7 +118,7 @@ void PieceReceiver::end_piece(Connection& connection, session::SessionDevice& de
 void PieceReceiver::end_put_piece(Connection& connection) noexcept {
   if (!connection.landing.is_last) return;
   const bool is_refused = std::exchange(connection.refuses_put, false);
-  answers_.answer(connection, is_refused ? RecordKind::refused : RecordKind::put_ended,
+  answers_.answer(connection, is_refused ? RecordKind::refused : RecordKind::put_completed,
                   connection.landing.token);
 }
 
@@ -128,7 +128,7 @@ bool PieceReceiver::end_access(Connection& connection, const Record& record,
   if (transfer == nullptr || record.bytes != 0) return false;
   const bool is_put = transfer->to == nullptr;
   const bool is_refused = record.kind == RecordKind::refused;
-  const bool is_known = is_refused || (record.kind == RecordKind::put_ended ? is_put : transfer->is_get);
+  const bool is_known = is_refused || (record.kind == RecordKind::put_completed ? is_put : transfer->is_get);
   // The bytes of a put are borrowed until they are written; those of a get are all there.
   const bool is_whole = transfer->left == 0 || (is_refused && !is_put);
   if (!is_known || !is_whole) return false;

@@ -36,7 +36,7 @@ class PieceReceiver {
   [[nodiscard]] ssize_t receive_landing(Connection& connection, std::size_t& asked) noexcept;
   /// All bytes of the record are where they belong.
   void end_piece(Connection& connection, session::SessionDevice& device) noexcept;
-  /// Takes a record of kind refused, put_ended or get_ended. Returns false when it cannot be.
+  /// Takes a record of kind refused, put_completed or get_completed. Returns false when it cannot be.
   bool end_access(Connection& connection, const Record& record, session::SessionDevice& device) noexcept;
 
  private:

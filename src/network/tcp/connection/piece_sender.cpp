@@ -112,7 +112,7 @@ void PieceSender::note_piece(Connection& connection) noexcept {
   const Serving ended = serving;
   connection.servings.erase(connection.servings.begin());
   if (ended.is_get)
-    answer(connection, ended.is_unreadable ? RecordKind::refused : RecordKind::get_ended, ended.token);
+    answer(connection, ended.is_unreadable ? RecordKind::refused : RecordKind::get_completed, ended.token);
 }
 
 void PieceSender::answer(Connection& connection, RecordKind kind, std::uint64_t token) noexcept {

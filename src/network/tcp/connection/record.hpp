@@ -10,15 +10,16 @@
 namespace weft::network::tcp {
 
 enum class RecordKind : std::uint8_t {
-  message = 1,  // a session::Header and its payload
-  fetch,        // a FetchRequest: the receiver of the record sends the bytes, with this token
-  data,         // bytes of a fetch, in order
-  refused,      // nothing: the access of this token names memory that may not be accessed
-  leave,        // nothing: the rank leaves in order, and closes the connection
-  get,          // a FetchRequest for bytes of a region
-  put,          // a PutHead and bytes that belong into a region
-  put_ended,    // nothing: all bytes of the put of this token are in their region
-  get_ended,    // nothing: the bytes of the get of this token, which have been sent, are those of the region
+  message = 1,    // a session::Header and its payload
+  fetch,          // a FetchRequest: the receiver of the record sends the bytes, with this token
+  data,           // bytes of a fetch, in order
+  refused,        // nothing: the access of this token names memory that may not be accessed
+  leave,          // nothing: the rank leaves in order, and closes the connection
+  get,            // a FetchRequest for bytes of a region
+  put,            // a PutHead and bytes that belong into a region
+  put_completed,  // nothing: all bytes of the put of this token are in their region
+  get_completed,  // nothing: the bytes of the get of this token, which have been sent, are those of the
+                  // region
 };
 
 /// Header of a record; `bytes` follow, padded to a multiple of kAlignment.

@@ -26,10 +26,10 @@ Transfer* TransferTable::find(const Connection& connection, std::uint64_t token)
 void TransferTable::end(Transfer& transfer, Outcome outcome, session::SessionDevice& device) noexcept {
   const std::uint64_t token = transfer.token;
   transfer = {.generation = transfer.generation + 1};
-  device.fetch_ended(token, outcome);
+  device.fetch_completed(token, outcome);
 }
 
-void TransferTable::end_lost(session::SessionDevice& device) noexcept {
+void TransferTable::complete_lost(session::SessionDevice& device) noexcept {
   for (Transfer& each : transfers_)
     if (each.with != nullptr && each.with->is_lost) end(each, Outcome::peer_failed, device);
 }

@@ -36,7 +36,7 @@ class TransferTable {
   [[nodiscard]] Transfer* find(const Connection& connection, std::uint64_t token) noexcept;
   void end(Transfer& transfer, Outcome outcome, session::SessionDevice& device) noexcept;
   /// Ends those of connections that are lost.
-  void end_lost(session::SessionDevice& device) noexcept;
+  void complete_lost(session::SessionDevice& device) noexcept;
 
  private:
   std::array<Transfer, kMost> transfers_;

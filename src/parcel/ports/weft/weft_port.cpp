@@ -125,7 +125,7 @@ class WeftPort final : public Parcelport {
   struct Parts final : weft::Completion {
     explicit Parts(WeftPort& who) noexcept : port(who) {}
     ~Parts() override { retire(); }
-    void signal(weft::Message& message) noexcept override { port.parts_ended(message); }
+    void signal(weft::Message& message) noexcept override { port.parts_completed(message); }
     bool ready() const noexcept override { return true; }
     WeftPort& port;
   };
@@ -235,7 +235,7 @@ class WeftPort final : public Parcelport {
     receiver_->failed(rank);
   }
 
-  void parts_ended(const weft::Message& message) noexcept {
+  void parts_completed(const weft::Message& message) noexcept {
     std::unique_ptr<IncomingMessage> whole(static_cast<IncomingMessage*>(message.user_data()));
     devices_.end_sleep();
     if (message.outcome() == Outcome::ok)

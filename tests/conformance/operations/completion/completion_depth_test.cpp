@@ -22,7 +22,7 @@ using test::Ranks;
 using test::until;
 
 constexpr long kLength = 2000;
-constexpr int kMostDepth = 6;  // kDepth of core/completion/immediate_ends.hpp, and progress below it
+constexpr int kMostDepth = 6;  // kDepth of core/completion/immediate_completions.hpp, and progress below it
 
 /// A completion object that posts the next operation each time it is signalled. One thread at a time is
 /// inside.

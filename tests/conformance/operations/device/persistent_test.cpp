@@ -262,14 +262,14 @@ TEST_P(PersistentAccesses, put_and_get_what_is_there_when_they_are_started) {
   for (const std::size_t size : {8U, 1U, 48U, 1000U, 30'000U})
     for (const bool with_signal : {false, true})
       for (const bool may_complete_now : {false, true}) {
-        Counter put_ended;
-        Counter get_ended;
-        AccessOptions options{.completion = &put_ended, .may_complete_now = may_complete_now};
+        Counter put_completed;
+        Counter get_completed;
+        AccessOptions options{.completion = &put_completed, .may_complete_now = may_complete_now};
         if (with_signal) options.signal = signal;
         auto source = payload(size, 1);
         std::vector<std::byte> back(size);
         auto put = ranks.endpoint(0).prepare_put(1, region.at(16), source, options);
-        options.completion = &get_ended;
+        options.completion = &get_completed;
         auto get = ranks.endpoint(0).prepare_get(1, region.at(16), back, options);
         const auto run = [&](auto& operation, Counter& ended, std::uint64_t before) {
           const Status status = post_until([&] { return operation.start(); }, [&] { ranks.progress(); });
@@ -282,9 +282,9 @@ TEST_P(PersistentAccesses, put_and_get_what_is_there_when_they_are_started) {
         };
         for (std::uint64_t round = 1; round <= kStarts; ++round) {
           test::fill(source, round);
-          run(put, put_ended, put_ended.value());
+          run(put, put_completed, put_completed.value());
           EXPECT_TRUE(matches(target.bytes().subspan(16, size), round)) << size;
-          run(get, get_ended, get_ended.value());
+          run(get, get_completed, get_completed.value());
           EXPECT_TRUE(matches(back, round)) << size;
         }
       }

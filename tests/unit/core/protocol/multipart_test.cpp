@@ -92,7 +92,7 @@ class MultipartRts : public testing::Test {
   Regions regions_{network_, 0, 1, [] {}};
   Counters counters_;
   const base::Log log_;
-  ImmediateEnds immediate_ends_{port_};
+  ImmediateCompletions immediate_completions_{port_};
   const Context context_{.port = &port_,
                          .pool = pool_,
                          .exposures = exposures_,
@@ -106,7 +106,7 @@ class MultipartRts : public testing::Test {
                          .access_path = AccessPath::automatic,
                          .rank = 0,
                          .ranks = 2,
-                         .ends = immediate_ends_};
+                         .ends = immediate_completions_};
   Recorder recorder_;
   const RemoteCompletion remote_ = exposures_.expose(recorder_, 3, 0);
   Rendezvous large_{context_};

@@ -262,7 +262,7 @@ TEST_F(LargeAdmission, waiting_messages_of_a_peer_that_has_left_are_forgotten) {
   announce(2, 0);
   messages_.step({.exclusive = true});
   device_.port.on_gone = [](int peer) { return peer == 1; };
-  messages_.end_lost_operations(test::all_is_over.data());
+  messages_.complete_lost_operations(test::all_is_over.data());
   messages_.step({.exclusive = true});
   EXPECT_EQ(supply_.held, kSize) << "of rank 2";
   EXPECT_EQ(states().size(), 1U);

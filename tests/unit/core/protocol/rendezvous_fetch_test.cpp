@@ -93,7 +93,7 @@ TEST_F(RendezvousFetch, announces_the_key_and_keeps_the_offer_until_the_end) {
 TEST_F(RendezvousFetch, ends_the_offer_of_a_message_whose_receiver_is_lost) {
   ASSERT_EQ(start(&ended_), network::SendResult::sent);
   device_.port.on_gone = [](int) { return true; };
-  messages_.end_lost_operations(test::all_is_over.data());
+  messages_.complete_lost_operations(test::all_is_over.data());
   EXPECT_TRUE(device_.port.offers.empty());
   EXPECT_EQ(ended_.outcome, Outcome::peer_failed);
 }
@@ -135,7 +135,7 @@ TEST_F(RendezvousFetch, lands_in_the_buffer_and_is_answered_and_signalled_at_the
   EXPECT_EQ(ended_.count, 0);
   // Its sender may say that the message has been consumed as soon as it has the answer.
   ended_.on_signal = [this] { EXPECT_TRUE(sent().empty()) << "answered before it is delivered"; };
-  messages_.receiver().fetch_ended(token_, Outcome::ok);
+  messages_.receiver().fetch_completed(token_, Outcome::ok);
   messages_.step({.exclusive = true});
   EXPECT_EQ(sent(), std::vector{Channel::fin});
   EXPECT_EQ(ended_.count, 1);
@@ -158,7 +158,7 @@ TEST_F(RendezvousFetch, is_tried_again_while_there_is_no_room) {
   }
   answer_ = AccessResult::posted;
   messages_.step({.exclusive = true});
-  messages_.receiver().fetch_ended(token_, Outcome::ok);
+  messages_.receiver().fetch_completed(token_, Outcome::ok);
   messages_.step({.exclusive = true});
   EXPECT_EQ(ended_.outcome, Outcome::ok);
 }
@@ -174,7 +174,7 @@ TEST_F(RendezvousFetch, that_the_network_cannot_do_is_asked_for_in_fragments) {
 
 TEST_F(RendezvousFetch, that_the_network_refuses_late_is_asked_for_in_fragments) {
   receive();
-  messages_.receiver().fetch_ended(token_, Outcome::refused);
+  messages_.receiver().fetch_completed(token_, Outcome::refused);
   for (int step = 0; step < 3; ++step) messages_.step({.exclusive = true});
   EXPECT_EQ(sent(), std::vector{Channel::cts});
   EXPECT_EQ(ended_.count, 0);
@@ -182,7 +182,7 @@ TEST_F(RendezvousFetch, that_the_network_refuses_late_is_asked_for_in_fragments)
 
 TEST_F(RendezvousFetch, whose_sender_is_lost_ends_as_failed) {
   receive();
-  messages_.receiver().fetch_ended(token_, Outcome::peer_failed);
+  messages_.receiver().fetch_completed(token_, Outcome::peer_failed);
   messages_.step({.exclusive = true});
   EXPECT_TRUE(sent().empty());
   EXPECT_EQ(ended_.count, 1);
@@ -195,7 +195,7 @@ TEST_F(RendezvousFetch, into_a_shorter_buffer_brings_what_fits) {
   room_.resize(100);
   receive();
   EXPECT_EQ(to_.size(), 100U);
-  messages_.receiver().fetch_ended(token_, Outcome::ok);
+  messages_.receiver().fetch_completed(token_, Outcome::ok);
   messages_.step({.exclusive = true});
   EXPECT_EQ(ended_.outcome, Outcome::truncated);
 }

@@ -60,7 +60,7 @@ struct Device {
   Regions regions{network, 0, 1, [] {}};
   Counters counters;
   const base::Log log;
-  ImmediateEnds ends{port};
+  ImmediateCompletions ends{port};
   const Context context;
 };
 

@@ -30,7 +30,7 @@ TEST(Rendezvous, whose_record_was_another_ones_when_its_peer_was_found_dead_end_
   Regions regions(network, 0, 1, [] {});
   Counters counters;
   const base::Log log;
-  ImmediateEnds ends(port);
+  ImmediateCompletions ends(port);
   const Context context{.port = &port,
                         .pool = pool,
                         .exposures = exposures,
@@ -71,7 +71,7 @@ TEST(Rendezvous, whose_record_was_another_ones_when_its_peer_was_found_dead_end_
     start(2, second);
     return true;
   };
-  messages.end_lost_operations(test::all_is_over.data());
+  messages.complete_lost_operations(test::all_is_over.data());
   EXPECT_EQ(second.count, 0) << "rank 2 is there";
   finished(2, 2);
   EXPECT_EQ(first.count, 1);

@@ -12,8 +12,8 @@ namespace {
 std::vector<HandleChange> all_news(const HandleBoard& board, HandleCursor& cursor) {
   std::vector<HandleChange> all;
   std::array<HandleChange, 5> some;
-  while (board.has_news(cursor)) {
-    const std::size_t count = board.take_news(cursor, some);
+  while (board.has_updates(cursor)) {
+    const std::size_t count = board.take_updates(cursor, some);
     all.insert(all.end(), some.begin(), some.begin() + static_cast<std::ptrdiff_t>(count));
   }
   return all;
@@ -47,7 +47,7 @@ TEST(HandleBoard, tells_what_changes_while_the_table_is_told) {
   for (std::uint16_t id = 0; id < 10; ++id) board.publish(id, 1, HandleState::open);
   HandleCursor cursor;
   std::array<HandleChange, 5> half;
-  ASSERT_EQ(board.take_news(cursor, half), 5U);
+  ASSERT_EQ(board.take_updates(cursor, half), 5U);
   board.publish(0, 1, HandleState::withdrawn);
   std::uint16_t last_state_of_0 = half[0].state;
   for (const HandleChange& change : all_news(board, cursor))

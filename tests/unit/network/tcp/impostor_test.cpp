@@ -167,7 +167,7 @@ TEST_F(TcpTrespasser, that_answers_an_access_that_has_ended_is_cut_off) {
   std::vector<std::byte> memory(kSize, std::byte{1});
   const Record first = asked(memory);
   send_data(kSize, first.token);
-  send_record({0, RecordKind::get_ended, {}, first.token}, {});
+  send_record({0, RecordKind::get_completed, {}, first.token}, {});
   Message ended;
   EXPECT_TRUE(weft::test::until([&] { return gets_.pop(ended); }, [&] { endpoint_.progress(); }));
   EXPECT_EQ(ended.outcome(), Outcome::ok);
@@ -185,7 +185,7 @@ TEST_F(TcpTrespasser, that_ends_a_get_before_its_bytes_is_cut_off) {
   std::vector<std::byte> memory(kSize, std::byte{1});
   const Record get = asked(memory);
   send_data(kSize / 2, get.token);
-  send_record({0, RecordKind::get_ended, {}, get.token}, {});
+  send_record({0, RecordKind::get_completed, {}, get.token}, {});
   expect_cut_off();
 }
 
@@ -194,7 +194,7 @@ TEST_F(TcpTrespasser, that_ends_a_get_as_if_it_were_a_put_is_cut_off) {
   std::vector<std::byte> memory(kSize, std::byte{1});
   const Record get = asked(memory);
   send_data(kSize, get.token);
-  send_record({0, RecordKind::put_ended, {}, get.token}, {});
+  send_record({0, RecordKind::put_completed, {}, get.token}, {});
   expect_cut_off();
 }
 

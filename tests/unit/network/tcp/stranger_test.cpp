@@ -337,7 +337,7 @@ TEST_F(TcpImpostor, that_puts_beyond_a_region_is_refused_once_and_changes_nothin
   // The next one is as good as any.
   send_piece({key, 10'000, 0, 0});
   await(&answer, sizeof answer);
-  EXPECT_EQ(answer.kind, RecordKind::put_ended);
+  EXPECT_EQ(answer.kind, RecordKind::put_completed);
   EXPECT_EQ(memory[9'999], std::byte{5});
   EXPECT_EQ(memory[10'000], std::byte{6});
   EXPECT_EQ(memory[19'999], std::byte{6});
@@ -350,7 +350,7 @@ TEST_F(TcpImpostor, that_puts_too_much_at_a_time_is_cut_off) {
 }
 
 TEST_F(TcpImpostor, that_answers_a_put_that_does_not_exist_is_cut_off) {
-  send_record({0, RecordKind::put_ended, {}, 3}, {});
+  send_record({0, RecordKind::put_completed, {}, 3}, {});
   expect_cut_off();
 }
 

@@ -42,7 +42,7 @@ bool ConnectionContext::retry(WaitingConnections& all, unsigned worker) {
   if (all.count.load(std::memory_order_relaxed) == 0) [[likely]]
     return false;
   // Each once, in their order; receives first, since they make room.
-  const auto go_on_with_all = [&](auto& list) {
+  const auto resume_all = [&](auto& list) {
     bool has_done = false;
     std::unique_lock lock(all.mutex);
     for (std::size_t left = list.size(); left > 0 && !list.empty(); --left) {
@@ -50,15 +50,15 @@ bool ConnectionContext::retry(WaitingConnections& all, unsigned worker) {
       list.pop_front();
       all.count.fetch_sub(1, std::memory_order_relaxed);
       lock.unlock();
-      const bool has_gone_on = connection->go_on(worker);
+      const bool has_gone_on = connection->resume(worker);
       has_done |= has_gone_on;
       if (!has_gone_on) wait_for_room(*connection, worker);
       lock.lock();
     }
     return has_done;
   };
-  const bool has_received = go_on_with_all(all.receives);
-  return go_on_with_all(all.sends) || has_received;
+  const bool has_received = resume_all(all.receives);
+  return resume_all(all.sends) || has_received;
 }
 
 namespace {
@@ -167,7 +167,7 @@ class ConnectionPort final : public Parcelport, private HeaderReceiver {
       return context_.receiver->dropped(header.fields.source, "there is no memory for what it announces");
     }
     ReceiveConnection* const begun = connection.release();
-    if (!begun->go_on(worker)) context_.wait_for_room(*begun, worker);
+    if (!begun->resume(worker)) context_.wait_for_room(*begun, worker);
   }
   void refuse(const char* why) const noexcept {
     std::fprintf(stderr, "weft: rank %d: parcel: a header message was dropped: %s\n", rank(), why);

@@ -94,7 +94,7 @@ void ReceiveConnection::begin_chunks() {
   unwanted_ = std::make_unique_for_overwrite<std::byte[]>(most);  // of which no more is touched than comes
 }
 
-bool ReceiveConnection::go_on(unsigned worker) {
+bool ReceiveConnection::resume(unsigned worker) {
   while (!has_failed_ && part_ != Part::end) {
     MutableBytes room;
     try {
@@ -124,7 +124,7 @@ void ReceiveConnection::ended(bool is_ok, unsigned worker) {
     has_failed_ = true;
   else
     begin_parts();
-  if (!go_on(worker)) context_.wait_for_room(*this, worker);
+  if (!resume(worker)) context_.wait_for_room(*this, worker);
 }
 
 void ReceiveConnection::finish(unsigned worker) {
@@ -139,8 +139,8 @@ void ReceiveConnection::finish(unsigned worker) {
   if (context.transport.tag_policy() == TagPolicy::provider)
     SendConnection::tell(context, source, HeaderMessage::kRelease, number, 0, worker);
   context.tags.finish(source, number);
-  if (const auto news = context.tags.news_for(source))
-    SendConnection::tell(context, source, HeaderMessage::kFinished, 0, *news, worker);
+  if (const auto updates = context.tags.updates_for(source))
+    SendConnection::tell(context, source, HeaderMessage::kFinished, 0, *updates, worker);
 }
 
 }  // namespace weft::parcel::ports

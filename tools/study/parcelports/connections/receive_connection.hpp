@@ -22,11 +22,11 @@ class ReceiveConnection final : public Poster {
   ReceiveConnection(ConnectionContext& context, const ReceivedHeader& header);
   ~ReceiveConnection() override;
 
-  /// Before the first go_on(). Throws std::bad_alloc.
+  /// Before the first resume(). Throws std::bad_alloc.
   void begin() { begin_parts(); }
   void ended(bool is_ok, unsigned worker) override;
   /// Goes on with what is next. False: push-back; whoever has called keeps the connection and tries again.
-  [[nodiscard]] bool go_on(unsigned worker);
+  [[nodiscard]] bool resume(unsigned worker);
 
  private:
   struct Whole final : IncomingMessage {

@@ -41,7 +41,7 @@ bool SendConnection::try_send(ConnectionContext& context, std::unique_ptr<Outgoi
 
 bool SendConnection::begin(SendConnection* connection, std::unique_ptr<OutgoingMessage>& unsent,
                            unsigned worker) {
-  if (connection->go_on(worker)) return true;
+  if (connection->resume(worker)) return true;
   ConnectionContext& context = connection->context_;
   if (connection->header_ == HeaderPart::message &&
       context.tags.give_back(connection->number_, connection->pieces_.size())) {
@@ -59,7 +59,7 @@ void SendConnection::tell(ConnectionContext& context, int peer, std::uint16_t ki
   connection->kind_ = kind;
   connection->number_ = number;
   connection->finished_ = finished;
-  if (!connection->go_on(worker)) context.wait_for_room(*connection, worker);
+  if (!connection->resume(worker)) context.wait_for_room(*connection, worker);
 }
 
 void SendConnection::plan() {
@@ -122,7 +122,7 @@ bool SendConnection::write_header() {
   return true;
 }
 
-bool SendConnection::go_on(unsigned worker) {
+bool SendConnection::resume(unsigned worker) {
   if (header_ == HeaderPart::room && !write_header()) return false;
   if (header_ == HeaderPart::message) {
     // The post may end in another thread, which then goes on, before it has returned here.
@@ -154,7 +154,7 @@ bool SendConnection::go_on(unsigned worker) {
 
 void SendConnection::ended(bool is_ok, unsigned worker) {
   if (!is_ok) has_failed_ = true;
-  if (!go_on(worker)) context_.wait_for_room(*this, worker);
+  if (!resume(worker)) context_.wait_for_room(*this, worker);
 }
 
 void SendConnection::finish(bool is_delivered) {

@@ -32,7 +32,7 @@ class SendConnection final : public Poster {
 
   void ended(bool is_ok, unsigned worker) override;
   /// Goes on with what is next. False: push-back; whoever has called keeps the connection and tries again.
-  [[nodiscard]] bool go_on(unsigned worker);
+  [[nodiscard]] bool resume(unsigned worker);
 
  private:
   /// Goes on for the first time. False: push-back; the connection is gone, and its message in `unsent`.

@@ -86,7 +86,7 @@ std::uint64_t TagBook::finished_of(int source) const noexcept {
   return of(source).finished.load(std::memory_order_relaxed);
 }
 
-std::optional<std::uint64_t> TagBook::news_for(int source) noexcept {
+std::optional<std::uint64_t> TagBook::updates_for(int source) noexcept {
   if (policy_ != TagPolicy::window) return {};
   Peer& at = of(source);
   std::uint64_t told = at.told.load(std::memory_order_relaxed);

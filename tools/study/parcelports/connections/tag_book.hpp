@@ -38,7 +38,7 @@ class TagBook {
   /// How many numbers of `source` are finished without a gap.
   [[nodiscard]] std::uint64_t finished_of(int source) const noexcept;
   /// As finished_of(), when the source would soon lack numbers if it was not told; it counts as told.
-  [[nodiscard]] std::optional<std::uint64_t> news_for(int source) noexcept;
+  [[nodiscard]] std::optional<std::uint64_t> updates_for(int source) noexcept;
   /// `source` has been told of `count`, by a header that went there anyway.
   void told(int source, std::uint64_t count) noexcept;
 

@@ -189,7 +189,8 @@ class WeftTwoSided final : public TwoSided {
     for (std::size_t count = 0; count < kAtOnce && headers_.pop(message); ++count) {
       const bool is_receive = message.operation() == Operation::receive;
       has_done |= take_header(message, worker);
-      if (is_receive && is_to_go_on(message)) post_again(*static_cast<StandingReceive*>(message.user_data()));
+      if (is_receive && is_to_resume(message))
+        post_again(*static_cast<StandingReceive*>(message.user_data()));
     }
     return has_done;
   }
@@ -203,7 +204,7 @@ class WeftTwoSided final : public TwoSided {
       if (standing->synchronizer.test()) {
         const weft::Message& message = standing->synchronizer.messages()[0];
         has_done |= take_header(message, worker);
-        const bool goes_on = is_to_go_on(message);
+        const bool goes_on = is_to_resume(message);
         standing->synchronizer.reset();
         if (goes_on) post_again(*standing);
       }
@@ -218,7 +219,7 @@ class WeftTwoSided final : public TwoSided {
     return true;
   }
   /// Not when the receive was cancelled, or all other ranks have gone.
-  [[nodiscard]] static bool is_to_go_on(const weft::Message& message) noexcept {
+  [[nodiscard]] static bool is_to_resume(const weft::Message& message) noexcept {
     return message.outcome() == Outcome::ok || message.outcome() == Outcome::truncated;
   }
   void post_again(StandingReceive& standing) {

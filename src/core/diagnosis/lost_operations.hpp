@@ -13,7 +13,7 @@ namespace weft::core {
 
 /// Counts such operations by peer and kind, from open() on. Before that nothing is counted, because the
 /// poster is notified then.
-class Losses {
+class LostOperations {
  public:
   void open() noexcept { is_open_.store(true, std::memory_order_relaxed); }
   /// `what`: static text such as "large message". Any thread.

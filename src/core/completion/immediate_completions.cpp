@@ -1,4 +1,4 @@
-#include "core/completion/immediate_ends.hpp"
+#include "core/completion/immediate_completions.hpp"
 
 #include <functional>
 #include <new>
@@ -8,12 +8,12 @@ namespace weft::core {
 
 constinit thread_local SignalScope* SignalScope::innermost_ = nullptr;
 
-ImmediateEnds::ImmediateEnds(network::Port& port, std::uint32_t keeper)
+ImmediateCompletions::ImmediateCompletions(network::Port& port, std::uint32_t keeper)
     : port_(port), keeper_(keeper), records_(new Record[kRecords]) {
   for (std::size_t index = 0; index < kRecords; ++index) release(records_[index]);
 }
 
-ImmediateEnds::~ImmediateEnds() {
+ImmediateCompletions::~ImmediateCompletions() {
   const auto free_all = [this](Record* record) {
     while (record != nullptr) {
       Record* const next = record->next;
@@ -26,13 +26,13 @@ ImmediateEnds::~ImmediateEnds() {
   free_all(free_.load(std::memory_order_relaxed));
 }
 
-bool ImmediateEnds::is_allocated(const Record& record) const noexcept {
+bool ImmediateCompletions::is_allocated(const Record& record) const noexcept {
   const std::less<> before;
   return before(&record, records_.get()) || !before(&record, records_.get() + kRecords);
 }
 
 /// Takes the whole list for a moment. Another thread finds no record meanwhile, and allocates one.
-ImmediateEnds::Record* ImmediateEnds::take() noexcept {
+ImmediateCompletions::Record* ImmediateCompletions::take() noexcept {
   // Pairs with the release in release(): the last use of the records is over.
   Record* const first = free_.exchange(nullptr, std::memory_order_acquire);
   if (first == nullptr) return new (std::nothrow) Record;
@@ -41,7 +41,7 @@ ImmediateEnds::Record* ImmediateEnds::take() noexcept {
 }
 
 /// Releases a list of records.
-void ImmediateEnds::release(Record& first) noexcept {
+void ImmediateCompletions::release(Record& first) noexcept {
   Record* head = nullptr;
   if (free_.compare_exchange_strong(head, &first, std::memory_order_release, std::memory_order_relaxed))
     return;
@@ -52,7 +52,7 @@ void ImmediateEnds::release(Record& first) noexcept {
   } while (!free_.compare_exchange_weak(head, &first, std::memory_order_release, std::memory_order_relaxed));
 }
 
-void ImmediateEnds::keep(Completion& completion, Message& message) noexcept {
+void ImmediateCompletions::keep(Completion& completion, Message& message) noexcept {
   Record* const record = take();
   if (record == nullptr) {
     // Without memory it is better to nest deeper than to lose a signal.
@@ -70,7 +70,7 @@ void ImmediateEnds::keep(Completion& completion, Message& message) noexcept {
   if (port_.has_parked()) port_.wake(~std::uint32_t{0});
 }
 
-std::size_t ImmediateEnds::deliver() noexcept {
+std::size_t ImmediateCompletions::deliver() noexcept {
   std::size_t count = 0;
   // One by one, because the program may ask meanwhile for signals that are stored.
   if (under_way_ == nullptr) under_way_ = list_.take_all();
@@ -88,7 +88,7 @@ std::size_t ImmediateEnds::deliver() noexcept {
   return count;
 }
 
-void ImmediateEnds::forget_object(const Completion& object) noexcept {
+void ImmediateCompletions::forget_object(const Completion& object) noexcept {
   Record** link = &under_way_;
   while (*link != nullptr) link = &(*link)->next;
   *link = list_.take_all();

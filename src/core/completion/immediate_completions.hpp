@@ -19,7 +19,7 @@
 
 namespace weft::core {
 
-class ImmediateEnds;
+class ImmediateCompletions;
 
 /// The time that the current thread spends in a call that signals completion objects: progress of a device,
 /// or a signal from anywhere else. Lives on the stack of that call. Refused posts from inside go to the
@@ -27,7 +27,7 @@ class ImmediateEnds;
 class SignalScope {
  public:
   /// Marks the thread as inside progress of a device.
-  explicit SignalScope(const ImmediateEnds& device) noexcept : SignalScope(&device, innermost_, 0) {}
+  explicit SignalScope(const ImmediateCompletions& device) noexcept : SignalScope(&device, innermost_, 0) {}
   /// Marks the thread as inside a signal without a device: its handlers may call progress of any device.
   SignalScope() noexcept : SignalScope(nullptr, innermost_, 0) {}
   ~SignalScope() { innermost_ = outer_; }
@@ -36,15 +36,15 @@ class SignalScope {
 
   [[nodiscard]] bool is_outermost() const noexcept { return outer_ == nullptr; }
   [[nodiscard]] static bool is_inside() noexcept { return innermost_ != nullptr; }
-  [[nodiscard]] static bool is_inside(const ImmediateEnds& device) noexcept {
+  [[nodiscard]] static bool is_inside(const ImmediateCompletions& device) noexcept {
     for (const SignalScope* scope = innermost_; scope != nullptr; scope = scope->outer_)
       if (scope->device_ == &device) return true;
     return false;
   }
 
  private:
-  friend class ImmediateEnds;
-  SignalScope(const ImmediateEnds* device, SignalScope* outer, std::uint32_t deeper) noexcept
+  friend class ImmediateCompletions;
+  SignalScope(const ImmediateCompletions* device, SignalScope* outer, std::uint32_t deeper) noexcept
       : device_(device), outer_(outer), depth_((outer != nullptr ? outer->depth_ : 0) + deeper) {
     innermost_ = this;
   }
@@ -52,24 +52,24 @@ class SignalScope {
   // constinit: tells every translation unit that no dynamic initialisation is needed.
   static constinit thread_local SignalScope* innermost_;
 
-  const ImmediateEnds* const device_;
+  const ImmediateCompletions* const device_;
   SignalScope* const outer_;
   const std::uint32_t depth_;  // depth of signals on this thread that posts have caused inside each other
 };
 
 /// Signals, for one device, the completion objects of operations that end while they are posted, or outside
 /// of progress. Any thread posts; one at a time delivers stored signals.
-class ImmediateEnds {
+class ImmediateCompletions {
  public:
   /// The maximum depth of nested signals. Each level is a post, a signal, and what the program's handler
   /// needs itself.
   static constexpr std::uint32_t kDepth = 4;
 
   /// `keeper`: the number of its device in the process.
-  explicit ImmediateEnds(network::Port& port, std::uint32_t keeper = 0);
-  ~ImmediateEnds();
-  ImmediateEnds(const ImmediateEnds&) = delete;
-  ImmediateEnds& operator=(const ImmediateEnds&) = delete;
+  explicit ImmediateCompletions(network::Port& port, std::uint32_t keeper = 0);
+  ~ImmediateCompletions();
+  ImmediateCompletions(const ImmediateCompletions&) = delete;
+  ImmediateCompletions& operator=(const ImmediateCompletions&) = delete;
 
   /// Signals now or, on a thread that is kDepth deep in such signals already, in the next deliver(). The
   /// payload of `message` is a view into memory of the operation's poster, or there is none.
