@@ -105,7 +105,10 @@ class HostFailuresTest(weft_hosts.TestCase):
                                 WEFT_PEER_TIMEOUT="1")
         processes = [int(job.stdout.readline()) for _ in range(4)]
         time.sleep(0.5)
-        os.kill(processes[2], signal.SIGSTOP)
+        try:
+            os.kill(processes[2], signal.SIGSTOP)
+        except ProcessLookupError:
+            self.fail(f"the rank has ended before: {self.end(job)}")
         time.sleep(3)
         os.kill(processes[2], signal.SIGCONT)
         out, err = self.end(job)
