@@ -1,6 +1,8 @@
 // How a worker that is about to sleep learns that it has been woken.
 #pragma once
 
+#include <weft/detail/language.hpp>
+
 #include <atomic>
 #include <cstdint>
 
