@@ -129,13 +129,15 @@ class WEFT_API Collective : public CollectiveReductions<Collective>, public Coll
   /// Begins an operation that a make_... has returned, and keeps it until it has ended: any number may be
   /// under way, and any thread that progresses the device carries them on. Never blocks. All ranks post and
   /// start the operations of a Collective in the same order; which thread of a rank does, does not matter.
-  /// Throws weft::Error while the operation runs already.
+  /// Throws weft::Error for an operation that runs already, is empty, or was made by another Collective.
   ///
   ///     all.post(all.make_allreduce(values, sums, weft::operators::Sum{}), {.completion = &done});
   void post(CollectiveOperation&& operation, const CollectivePostOptions& options = {},
             const std::source_location& where = std::source_location::current());
-  /// Progresses until all operations that were posted before have ended. Returns ok, or the outcome of one
-  /// that has not ended so. Throws weft::Error as CollectiveOperation::wait() does.
+  /// Progresses until all operations that were posted before have ended. Returns ok, or the outcome of the
+  /// first that has not ended so; one that has failed earlier counts unless it had a completion object.
+  /// Throws weft::Error as CollectiveOperation::wait() does; those behind that one go on, and are waited for
+  /// by the next call.
   Outcome wait_posted();
 
  private:

@@ -102,9 +102,11 @@ CollectiveOperation Collective::make(const detail::CollectiveCall& call) {
 
 void Collective::post(CollectiveOperation&& operation, const CollectivePostOptions& options,
                       const std::source_location& where) {
-  collective::CollectiveRun& run = *operation.run_;
+  collective::CollectiveRun& run = operation.run();
+  if (&run.context() != context_.get())
+    throw Error("post: the operation was made by another Collective: post it there");
   run.graph().set_completion(options.completion, options.user_data);  // throws while it runs
-  context_->keep_posted(std::move(operation.run_));
+  context_->keep_posted(std::move(operation.run_), options.completion != nullptr);
   run.start(where);
 }
 
@@ -119,9 +121,15 @@ CollectiveOperation::~CollectiveOperation() {
   if (run_ != nullptr) run_->context().note_operation(-1);
 }
 
-void CollectiveOperation::start(const std::source_location& where) { run_->start(where); }
+collective::CollectiveRun& CollectiveOperation::run() const {
+  if (run_ == nullptr)
+    throw Error("CollectiveOperation: it is empty: it has been posted, or moved to another object");
+  return *run_;
+}
+
+void CollectiveOperation::start(const std::source_location& where) { run().start(where); }
 bool CollectiveOperation::test() noexcept { return run_->graph().test(); }
-Outcome CollectiveOperation::wait() { return run_->wait(); }
+Outcome CollectiveOperation::wait() { return run().wait(); }
 Graph& CollectiveOperation::graph() noexcept { return run_->graph(); }
 
 }  // namespace weft

@@ -103,31 +103,45 @@ CollectiveRun& CollectiveContext::long_run(const detail::CollectiveCall& call) {
   return *last_long_;
 }
 
-void CollectiveContext::keep_posted(std::unique_ptr<CollectiveRun> run) {
+void CollectiveContext::keep_posted(std::unique_ptr<CollectiveRun> run, bool is_observed) {
   const std::lock_guard lock(posted_mutex_);
   drop_ended();
-  posted_.push_back(std::move(run));
+  posted_.push_back({std::move(run), is_observed});
 }
 
 void CollectiveContext::drop_ended() noexcept {
-  // A graph that has ended is not touched any more by the thread that has ended it.
-  const auto ended = std::erase_if(posted_, [](const auto& run) { return run->graph().ready(); });
-  note_operation(-static_cast<int>(ended));
+  // A graph that has ended is not touched any more by the thread that has ended it. Of those that nobody is
+  // told of the first failed one stays, for wait_posted().
+  bool has_failed = false;
+  const auto is_over = [&](const Posted& each) {
+    if (!each.run->graph().ready()) return false;
+    if (each.is_observed || has_failed || each.run->graph().outcome() == Outcome::ok) return true;
+    has_failed = true;
+    return false;
+  };
+  note_operation(-static_cast<int>(std::erase_if(posted_, is_over)));
 }
 
 Outcome CollectiveContext::wait_posted() {
-  std::vector<std::unique_ptr<CollectiveRun>> waiting;
-  {
-    const std::lock_guard lock(posted_mutex_);
-    waiting.swap(posted_);
-  }
   Outcome outcome = Outcome::ok;
-  // One that cannot end is retired with the others, and told.
-  for (const auto& run : waiting) {
+  for (;;) {
+    Posted next;
+    {
+      const std::lock_guard lock(posted_mutex_);
+      if (posted_.empty()) return outcome;
+      next = std::move(posted_.front());
+      posted_.erase(posted_.begin());
+    }
     note_operation(-1);
-    if (const Outcome each = run->wait(); outcome == Outcome::ok) outcome = each;
+    // Where it throws, those behind it go on, and belong to the next call.
+    const Outcome each = next.run->wait();
+    if (outcome == Outcome::ok) outcome = each;
   }
-  return outcome;
+}
+
+void CollectiveContext::keep_memory(std::vector<std::unique_ptr<std::byte[]>>&& memory) {
+  const std::lock_guard lock(posted_mutex_);
+  for (auto& block : memory) abandoned_.push_back(std::move(block));
 }
 
 void CollectiveContext::forget_long_run() noexcept { last_long_.reset(); }

@@ -107,8 +107,12 @@ class CollectiveContext final : private RollCall::Sender {
 
   void forget_long_run() noexcept;
 
-  /// Keeps an operation until it has ended; drops those that have.
-  void keep_posted(std::unique_ptr<CollectiveRun> run);
+  /// Keeps memory of receives that may still be filled, until the engine has cancelled them.
+  void keep_memory(std::vector<std::unique_ptr<std::byte[]>>&& memory);
+
+  /// Keeps an operation until it has ended; drops those that have. `is_observed`: a completion object is
+  /// signalled with its outcome.
+  void keep_posted(std::unique_ptr<CollectiveRun> run, bool is_observed);
   [[nodiscard]] Outcome wait_posted();
 
   /// A CollectiveOperation has been made (1), or is destroyed (-1).
@@ -139,6 +143,10 @@ class CollectiveContext final : private RollCall::Sender {
   [[nodiscard]] static bool is_ready(Graph& graph) noexcept { return graph.test(); }
   void wait_for(Waiting& waiting, Completion& object) noexcept;
   void send_note(int peer, Bytes note) noexcept override;
+  struct Posted {
+    std::unique_ptr<CollectiveRun> run;
+    bool is_observed = false;
+  };
   void drop_ended() noexcept;  // under posted_mutex_
 
   struct Block {
@@ -151,6 +159,8 @@ class CollectiveContext final : private RollCall::Sender {
   const int size_;
   std::unique_ptr<detail::CollectivePort> port_;
   const std::uint8_t device_;
+  std::mutex posted_mutex_;  // protects abandoned_ and posted_, which threads that post change
+  std::vector<std::unique_ptr<std::byte[]>> abandoned_;  // before the engine, whose end cancels receives
   const std::unique_ptr<MatchingEngine> own_engine_;
   const std::uint16_t engine_;
   const std::uint64_t context_ = 0;
@@ -161,8 +171,7 @@ class CollectiveContext final : private RollCall::Sender {
   std::vector<Block> scratch_;
   std::vector<int> sources_;
   std::unique_ptr<CollectiveRun> last_long_;
-  std::mutex posted_mutex_;  // protects posted_, which threads that post change
-  std::vector<std::unique_ptr<CollectiveRun>> posted_;
+  std::vector<Posted> posted_;
   std::atomic<std::uint32_t> operations_{0};  // CollectiveOperations
   const weft::detail::RuntimeUser user_;
 };

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace weft::collective {
 
@@ -27,6 +28,10 @@ CollectiveRun::CollectiveRun(CollectiveContext& context, const detail::Collectiv
   graph_.prepare();
 }
 
+CollectiveRun::~CollectiveRun() {
+  if (number_ != kNotStarted && !graph_.ready()) context_.keep_memory(std::move(scratch_));
+}
+
 void CollectiveRun::start(const std::source_location& where) {
   if (graph_.ready() || number_ == kNotStarted) call_.where = where;
   graph_.start();
@@ -35,8 +40,9 @@ void CollectiveRun::start(const std::source_location& where) {
 Outcome CollectiveRun::wait() {
   if (context_.size() == 1) context_.progress_alone();
   if (!graph_.ready() && !context_.wait(graph_, number_, sources_)) context_.roll_call().report(number_);
+  const Outcome outcome = graph_.outcome();  // which counts as read, also where the report says more
   if (has_mismatch_.load(std::memory_order_relaxed)) CollectiveContext::report(call_, mismatch_);
-  return graph_.outcome();
+  return outcome;
 }
 
 void CollectiveRun::begin_segment() {

@@ -18,6 +18,9 @@ namespace weft::collective {
 class CollectiveRun {
  public:
   CollectiveRun(CollectiveContext& context, const detail::CollectiveCall& call);
+  /// One that cannot end may be destroyed: its receives may still be filled, so the context keeps their
+  /// memory.
+  ~CollectiveRun();
 
   [[nodiscard]] const detail::CollectiveCall& call() const noexcept { return call_; }
   [[nodiscard]] CollectiveContext& context() noexcept { return context_; }

@@ -18,7 +18,8 @@ class CollectiveRun;
 
 /// A collective that has been laid out once, as a graph, and may be started any number of times, without
 /// allocation. The buffers that it was made with are borrowed from start() to the end of the run. Its
-/// Collective must outlive it, and names it otherwise.
+/// Collective must outlive it, and names it otherwise. An object that was moved from, or posted, is empty:
+/// start() and wait() throw weft::Error then, and nothing else may be called.
 class WEFT_API CollectiveOperation {
  public:
   CollectiveOperation(CollectiveOperation&&) noexcept;
@@ -43,6 +44,8 @@ class WEFT_API CollectiveOperation {
  private:
   friend class Collective;
   explicit CollectiveOperation(std::unique_ptr<collective::CollectiveRun> run) noexcept;
+  /// Throws weft::Error for an object that is empty.
+  [[nodiscard]] collective::CollectiveRun& run() const;
   std::unique_ptr<collective::CollectiveRun> run_;
 };
 

@@ -78,20 +78,21 @@ class Blocks {
 }
 
 /// Checks that `elements` are the blocks of `parts` ranks. `what`: the buffer, for texts.
-inline void check_blocks(const KindTraits& kind, const char* what, std::span<const std::size_t> counts,
-                         std::size_t elements, std::size_t parts) {
-  const std::string buffer = std::string(what) + " has " + std::to_string(elements) + " elements";
-  if (counts.empty()) {
+inline void check_blocks(const KindTraits& kind, const detail::CollectiveCall& call, const char* what,
+                         std::span<const std::size_t> counts, std::size_t elements, std::size_t parts) {
+  const auto refuse_buffer = [&](const std::string& why) {
+    refuse(kind, std::string(what) + " has " + std::to_string(elements) + " elements, " + why);
+  };
+  if (!call.blocks_differ) {
     if (parts == 0 ? elements != 0 : elements % parts != 0)
-      refuse(kind, buffer + ", which is no number of equal blocks for " + std::to_string(parts) + " ranks");
+      refuse_buffer("which is no number of equal blocks for " + std::to_string(parts) + " ranks");
     return;
   }
   if (counts.size() != parts)
     refuse(kind, std::to_string(counts.size()) + " counts are given for the blocks of " +
                      std::to_string(parts) + " ranks");
   const std::size_t sum = std::accumulate(counts.begin(), counts.end(), std::size_t{0});
-  if (sum != elements)
-    refuse(kind, buffer + ", but the counts of its blocks sum up to " + std::to_string(sum));
+  if (sum != elements) refuse_buffer("but the counts of its blocks sum up to " + std::to_string(sum));
 }
 
 /// Checks a block of this rank against what the list of blocks says of it.

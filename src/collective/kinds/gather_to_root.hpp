@@ -15,7 +15,7 @@ struct Gather {
     check_root(kTraits, call, size);
     if (rank != call.root) return;
     const auto ranks = static_cast<std::size_t>(size);
-    check_blocks(kTraits, "the result", call.to_counts, call.to_count, ranks);
+    check_blocks(kTraits, call, "the result", call.to_counts, call.to_count, ranks);
     const Blocks blocks = blocks_of_to(call, ranks);
     check_own_block(kTraits, blocks, rank, call.count);
     const Bytes mine{call.from, call.count * call.reduction.element};

@@ -20,7 +20,7 @@ inline void check_neighbors(const KindTraits& kind, const detail::CollectiveCall
       if (rank < 0 || rank >= size)
         refuse(kind, "neighbor " + std::to_string(rank) + " is not a rank of this job (0 to " +
                          std::to_string(size - 1) + ")");
-  check_blocks(kind, "the result", call.to_counts, call.to_count, call.sources.size());
+  check_blocks(kind, call, "the result", call.to_counts, call.to_count, call.sources.size());
   check_apart(kind, {call.from, call.count * call.reduction.element},
               {call.to, call.to_count * call.reduction.element}, false);
 }
@@ -58,7 +58,7 @@ struct NeighborAlltoall {
 
   static void check(const detail::CollectiveCall& call, int, int size) {
     check_neighbors(kTraits, call, size);
-    check_blocks(kTraits, "the buffer", call.from_counts, call.count, call.destinations.size());
+    check_blocks(kTraits, call, "the buffer", call.from_counts, call.count, call.destinations.size());
   }
   template <class Steps>
   static void lay_out(Steps& steps, const detail::CollectiveCall& call, int, int) {

@@ -12,7 +12,7 @@ namespace weft::tools {
 
 ScratchFolder::ScratchFolder() {
   // mkdtemp() puts letters in the place of the last six.
-  path_ = (std::filesystem::temp_directory_path() / "weft-study-XXXXXX").string();
+  path_ = (std::filesystem::temp_directory_path() / "weft-experiment-XXXXXX").string();
   if (::mkdtemp(path_.data()) == nullptr)
     throw Error("the folder " + path_ + " cannot be made: " + std::strerror(errno));
   removed_on_signal_.emplace(path_);

@@ -104,6 +104,72 @@ TEST(PostedCollectives, with_other_lengths_end_as_truncated) {
   EXPECT_EQ(truncated, 2);
 }
 
+TEST(PostedCollectives, that_have_failed_unseen_are_told_by_the_wait_for_all) {
+  PostedJob job(2);
+  std::atomic<int> told{0};
+  job.run([&](Collective& all, int rank) {
+    const Numbers mine(rank == 0 ? 4 : 5);
+    Numbers result(2 * mine.size());
+    all.post(all.make_allgather(mine, result));
+    Numbers sum(1);
+    const Numbers one(1, 1);
+    // Each of these drops what has ended; the one before, which has failed, stays.
+    for (int more = 0; more < 5; ++more) {
+      Counter done;
+      all.post(all.make_allreduce(one, sum, operators::Sum{}), {.completion = &done});
+      job.ranks().endpoint(rank).wait(done, 1);
+    }
+    const std::string error = test::error_of([&] { static_cast<void>(all.wait_posted()); });
+    if (error.find("allgather: rank " + std::to_string(1 - rank) + " sent ") == 0 &&
+        all.wait_posted() == Outcome::ok)
+      ++told;
+  });
+  EXPECT_EQ(told, 2);
+}
+
+TEST(PostedCollectives, behind_one_that_cannot_end_go_on) {
+  PostedJob job(2);
+  std::atomic<int> right{0};
+  job.run([&](Collective& all, int rank) {
+    const Numbers mine(1, static_cast<std::uint64_t>(rank));
+    Numbers two(2);
+    Numbers one(1);
+    Numbers longer = elements(rank, 9000, 3);
+    Numbers sum(9000);
+    if (rank == 0)
+      all.post(all.make_allgather(mine, two));
+    else
+      all.post(all.make_allreduce(mine, one, operators::Max{}));
+    all.post(all.make_allreduce(longer, sum, operators::Sum{}));
+    const std::string error = test::error_of([&] { static_cast<void>(all.wait_posted()); });
+    if (error.find("ranks have called different collectives: ") != 0) return;
+    // Its buffers are still in use until it has ended by itself, on both ranks; it is told of the difference,
+    // too.
+    static_cast<void>(test::error_of([&] { static_cast<void>(all.wait_posted()); }));
+    EXPECT_EQ(all.wait_posted(), Outcome::ok) << "nothing is left";
+    ++right;
+  });
+  EXPECT_EQ(right, 2);
+}
+
+TEST(PostedCollectives, are_refused_when_empty_or_made_elsewhere) {
+  PostedJob job(1);
+  Collective& all = job.at(0);
+  Collective other(job.ranks().runtime(0), job.ranks().endpoint(0), {.engine = 7});
+  Numbers sum(1);
+  const Numbers one(1, 1);
+  CollectiveOperation operation = all.make_allreduce(one, sum, operators::Sum{});
+  EXPECT_EQ(test::error_of([&] { other.post(std::move(operation)); }),
+            "post: the operation was made by another Collective: post it there");
+  all.post(std::move(operation));
+  const std::string empty =
+      "CollectiveOperation: it is empty: it has been posted, or moved to another object";
+  EXPECT_EQ(test::error_of([&] { all.post(std::move(operation)); }), empty);  // NOLINT: this is what is tried
+  EXPECT_EQ(test::error_of([&] { operation.start(); }), empty);
+  EXPECT_EQ(test::error_of([&] { static_cast<void>(operation.wait()); }), empty);
+  EXPECT_EQ(all.wait_posted(), Outcome::ok);
+}
+
 TEST(PostedCollectives, while_they_run_are_refused) {
   PostedJob job(2);
   job.run([&](Collective& all, int rank) {
