@@ -4,6 +4,7 @@
 #include "base/system_call.hpp"
 #include "network/session/session_device.hpp"
 #include "network/tcp/connection/transfer_table.hpp"
+#include "network/tcp/greeting_steps.hpp"
 
 #include <weft/error.hpp>
 
@@ -12,69 +13,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
-#include <cstring>
-#include <limits>
 #include <new>
 #include <string>
 #include <utility>
 
 namespace weft::network::tcp {
-
-namespace {
-
-constexpr std::int64_t kNextAddress = 250'000'000;  // nanoseconds until the next address is tried as well
-constexpr std::int64_t kLeastSearch = 5'000'000'000;
-constexpr std::int64_t kLongestPatience = 4'000'000'000;
-/// An address at which somebody has accepted is most probably the right one, however long the peer takes.
-constexpr std::int64_t kTimeToAnswer = 5'000'000'000;
-/// So many peers are reached at a time: where all ranks contact all, most of the others come by themselves
-/// before it is their turn. Who does not answer keeps the turn for a moment only.
-constexpr std::size_t kReachedAtATime = 16;
-constexpr std::int64_t kTurn = 250'000'000;
-constexpr std::int64_t kBetweenLooks = 20'000'000;
-constexpr std::int64_t kAway = 1'000'000'000;  // so long after a look was due
-constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
-/// What the connecting side sends with its proof: a record with its hello.
-constexpr std::size_t kLongestOpening = sizeof(Record) + padded(session::kLongestHello);
-
-void note_fault(Search& search, const Address& address, const std::string& why) {
-  if (search.faults.find(to_text(address, search.port)) != std::string::npos) return;
-  search.faults += (search.faults.empty() ? "" : ", ") + to_text(address, search.port) + " (" + why + ")";
-}
-
-/// Reads `size` bytes in all. Returns 1 when they are there, 0 when more have to come, -1 at the end.
-int receive_part(Attempt& attempt, std::size_t size) noexcept {
-  const ssize_t got = ::recv(attempt.socket.get(), attempt.received.data() + attempt.filled,
-                             size - attempt.filled, MSG_DONTWAIT);
-  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return 0;
-  if (got <= 0) return -1;
-  attempt.filled += static_cast<std::size_t>(got);
-  if (attempt.filled != size) return 0;
-  attempt.filled = 0;
-  return 1;
-}
-
-template <class Object>
-bool send_whole(int socket, const Object& object) noexcept {
-  return ::send(socket, &object, sizeof object, MSG_NOSIGNAL | MSG_DONTWAIT) ==
-         static_cast<ssize_t>(sizeof object);
-}
-
-/// Sends the proof and, with it, the hello: who accepts the connection then needs no further round trip.
-bool send_proof(Attempt& attempt, const Membership& own, session::SessionDevice& device) {
-  attempt.stream.protect(keys_of_connector(own.secret, attempt.introduction, attempt.challenge));
-  attempt.stream.send_first(proof_of_connector(own.secret, attempt.introduction, attempt.challenge));
-  std::array<std::byte, kLongestOpening> opening{};
-  const std::size_t size = device.contacts().make_hello(
-      std::span(opening).subspan<sizeof(Record), session::kLongestHello>(), attempt.cursor);
-  const Record record{static_cast<std::uint32_t>(size), RecordKind::message, {}, 0};
-  std::memcpy(opening.data(), &record, sizeof record);
-  iovec whole{opening.data(), sizeof record + padded(size)};
-  return attempt.stream.send(attempt.socket.get(), {&whole, 1}) == static_cast<ssize_t>(whole.iov_len);
-}
-
-}  // namespace
 
 void watch_for_input(int epoll, int descriptor, void* what) {
   epoll_event event{};
@@ -220,191 +165,6 @@ void Connector::adopt(std::unique_ptr<Accepted> accepted, session::SessionDevice
       return owner_.lose(connection, "the connection is broken");
     if (connection.stream.has_kept()) owner_.write_later(connection);
   }
-}
-
-void Connector::set_search_timer(bool on) noexcept {
-  const timespec time{0, on ? kBetweenLooks : 0};
-  const itimerspec repeated{time, time};
-  static_cast<void>(::timerfd_settime(search_timer_.get(), 0, &repeated, nullptr));
-}
-
-/// Time for which this rank itself was away, because its host is slow or its program computed, is no silence
-/// of its peers.
-void Connector::excuse_absence(std::int64_t away) noexcept {
-  if (away <= kAway) return;
-  for (const Connection* each : searching_)
-    if (each->search != nullptr && each->search->begun != 0 && each->search->deadline != kNever)
-      each->search->deadline += away;
-}
-
-void Connector::search_on() noexcept {
-  if (!std::exchange(searches_are_due_, false)) return;
-  const std::int64_t now = base::now_ns();
-  const bool is_tick = now >= next_tick_;
-  if (is_tick) {
-    excuse_absence(now - next_tick_);
-    next_tick_ = now + kBetweenLooks;
-  }
-  const auto has_turn = [now](const Connection* each) {
-    return each->search != nullptr && each->search->begun != 0 && now - each->search->begun < kTurn;
-  };
-  auto turns = static_cast<std::size_t>(std::count_if(searching_.begin(), searching_.end(), has_turn));
-  std::erase_if(searching_, [&](Connection* each) {
-    try {
-      if (each->search != nullptr && each->search->begun == 0 && turns < kReachedAtATime) {
-        each->search->begun = now;
-        each->search->deadline =
-            now + std::max(kLeastSearch, base::seconds_to_ns(context_.membership.peer_timeout));
-        ++turns;
-      }
-      if (each->search != nullptr) search_on(*each, now, is_tick);
-    } catch (const std::exception& error) {
-      owner_.lose(*each, std::string("it cannot be contacted: ") + error.what());
-    }
-    return each->search == nullptr;
-  });
-  if (searching_.empty()) set_search_timer(false);
-}
-
-void Connector::advance(Connection& connection, session::SessionDevice& device) noexcept {
-  Search& search = *connection.search;
-  for (std::size_t index = 0; index < search.attempts.size();) {
-    const bool goes_on = resume(connection, search.attempts[index], device);
-    if (connection.search == nullptr) {  // it is open, or lost
-      // The peer's hello comes with its answer.
-      if (connection.is_open()) static_cast<void>(reader_.read(connection, device));
-      return;
-    }
-    if (goes_on) {
-      ++index;
-      continue;
-    }
-    search.attempts.erase(search.attempts.begin() + static_cast<std::ptrdiff_t>(index));
-    searches_are_due_ = true;
-  }
-}
-
-/// `is_tick`: not only because something has come.
-void Connector::search_on(Connection& connection, std::int64_t now, bool is_tick) noexcept {
-  Search& search = *connection.search;
-  const bool looks = is_tick && search.begun != 0 && now >= search.next_look;
-  if (looks) search.next_look = now + kTurn;
-  if (looks ? context_.peers.has_left(connection.rank)
-            : context_.peers.peer(connection.rank).has_left.load(std::memory_order_relaxed))
-    return owner_.lose(connection, "it has left");
-  if (search.begun == 0) return;
-  // Who has accepted a connection is there; it may be stopped, or compute for long.
-  const auto is_waiting =
-      std::find_if(search.attempts.begin(), search.attempts.end(),
-                   [](const Attempt& each) { return each.stage != Attempt::Stage::connecting; });
-  if (now > search.deadline && is_waiting != search.attempts.end()) {
-    search.deadline = kNever;
-    context_.log.warn("rank " + std::to_string(connection.rank) + " has not answered the greeting at " +
-                      to_text(is_waiting->address, search.port) + " yet");
-  }
-  if (now > search.deadline)
-    for (const Attempt& each : search.attempts) note_fault(search, each.address, "no answer");
-  if (now > search.deadline)
-    return owner_.lose(connection, "none of its addresses can be reached: " +
-                                       (search.faults.empty() ? "they do not answer" : search.faults));
-  if (now < search.next_time && (!search.attempts.empty() || search.next == 0)) return;
-  if (is_waiting != search.attempts.end() && now < is_waiting->established + kTimeToAnswer) return;
-  if (search.next == search.addresses.size()) {
-    if (search.attempts.empty()) {
-      search.next = 0;
-      search.next_time = now + kNextAddress;
-    }
-    return;
-  }
-  search.next_time = now + kNextAddress;
-  begin_next(connection);
-}
-
-void Connector::begin_next(Connection& connection) noexcept {
-  Search& search = *connection.search;
-  const Address& address = search.addresses[search.next++];
-  Attempt attempt;
-  attempt.socket = begin_connect(address, search.port);
-  attempt.address = address;
-  if (!attempt.socket) return note_fault(search, address, base::failed_call("connect", errno));
-  search.attempts.push_back(std::move(attempt));
-  watch_attempt(connection, search.attempts.back(), EPOLL_CTL_ADD, EPOLLOUT);
-}
-
-void Connector::watch_attempt(Connection& connection, const Attempt& attempt, int operation,
-                              std::uint32_t for_what) noexcept {
-  epoll_event event{};
-  event.events = for_what;
-  event.data.ptr = &connection;
-  static_cast<void>(::epoll_ctl(epoll_, operation, attempt.socket.get(), &event));
-}
-
-bool Connector::resume(Connection& connection, Attempt& attempt, session::SessionDevice& device) noexcept {
-  Search& search = *connection.search;
-  const auto fail = [&](const std::string& why) {
-    note_fault(search, attempt.address, why);
-    return false;
-  };
-  const Membership& own = context_.membership;
-  switch (attempt.stage) {
-    case Attempt::Stage::connecting: {
-      Introduction& introduction = attempt.introduction;
-      own.job_id.copy(introduction.job_id.data(), introduction.job_id.size());
-      introduction.from_rank = static_cast<std::uint32_t>(own.rank);
-      introduction.to_rank = static_cast<std::uint32_t>(connection.rank);
-      introduction.from_device = index_;
-      introduction.to_device = connection.device;
-      complete(introduction, own.protection);
-      // Until it is connected the socket takes nothing; then it does, or tells why it is not.
-      if (!send_whole(attempt.socket.get(), introduction))
-        return errno == EAGAIN || errno == EINTR || fail(base::failed_call("connect", errno));
-      attempt.stage = Attempt::Stage::introduced;
-      attempt.established = base::now_ns();
-      watch_attempt(connection, attempt, EPOLL_CTL_MOD, EPOLLIN);
-      return true;
-    }
-    case Attempt::Stage::introduced: {
-      const int state = receive_part(attempt, sizeof(Challenge));
-      if (state == 0) return true;
-      if (state < 0) return fail("closed during the greeting");
-      std::memcpy(&attempt.challenge, attempt.received.data(), sizeof attempt.challenge);
-      if (const std::string fault = fault_of(attempt.challenge, own.secret, attempt.introduction);
-          !fault.empty())
-        return fail(fault);
-      attempt.stage = Attempt::Stage::proved;
-      try {
-        return send_proof(attempt, own, device) || fail(base::failed_call("send", errno));
-      } catch (const std::bad_alloc&) {
-        return fail("there is no memory");
-      }
-    }
-    case Attempt::Stage::proved: {
-      const int state = receive_part(attempt, sizeof(Answer));
-      if (state == 0) return true;
-      Answer answer;
-      std::memcpy(&answer, attempt.received.data(), sizeof answer);
-      if (state < 0) return fail("closed during the greeting");
-      const SessionKeys keys = keys_of_connector(own.secret, attempt.introduction, attempt.challenge);
-      if (!is_genuine(answer, keys)) return fail("the answer to the greeting was changed on its way");
-      if (answer.verdict == Verdict::accepted) {
-        // Moved out first: opening ends the search and its attempts.
-        base::Descriptor socket = std::move(attempt.socket);
-        const session::HandleCursor told = attempt.cursor;
-        connection.stream = std::move(attempt.stream);
-        set_options(socket.get(), own.peer_timeout);
-        open(connection, std::move(socket));
-        if (connection.stream.has_kept()) owner_.write_later(connection);
-        if (connection.is_open()) device.contacts().hello_has_left(*connection.link, told);
-        return false;
-      }
-      // The peer connects by itself.
-      search.next = 0;
-      search.patience = std::clamp(2 * search.patience, kNextAddress, kLongestPatience);
-      search.next_time = base::now_ns() + search.patience;
-      return false;
-    }
-  }
-  return false;
 }
 
 }  // namespace weft::network::tcp
