@@ -102,4 +102,15 @@ inline void check_own_block(const KindTraits& kind, const Blocks& blocks, int ra
                      std::to_string(blocks.elements(rank)));
 }
 
+/// Checks buffers of which `to` gets a block of every rank. The own block may lie there already.
+inline void check_gathered(const KindTraits& kind, const detail::CollectiveCall& call, int rank, int size) {
+  const auto ranks = static_cast<std::size_t>(size);
+  check_blocks(kind, call, "the result", call.to_counts, call.to_count, ranks);
+  const Blocks blocks = blocks_of_to(call, ranks);
+  check_own_block(kind, blocks, rank, call.count);
+  const Bytes mine{call.from, call.count * call.reduction.element};
+  if (mine.data() != call.to + blocks.begin(rank))
+    check_apart(kind, mine, {call.to, call.to_count * call.reduction.element}, false);
+}
+
 }  // namespace weft::collective

@@ -13,14 +13,7 @@ struct Gather {
 
   static void check(const detail::CollectiveCall& call, int rank, int size) {
     check_root(kTraits, call, size);
-    if (rank != call.root) return;
-    const auto ranks = static_cast<std::size_t>(size);
-    check_blocks(kTraits, call, "the result", call.to_counts, call.to_count, ranks);
-    const Blocks blocks = blocks_of_to(call, ranks);
-    check_own_block(kTraits, blocks, rank, call.count);
-    const Bytes mine{call.from, call.count * call.reduction.element};
-    if (mine.data() != call.to + blocks.begin(rank))
-      check_apart(kTraits, mine, {call.to, call.to_count * call.reduction.element}, false);
+    if (rank == call.root) check_gathered(kTraits, call, rank, size);
   }
 
   template <class Steps>
