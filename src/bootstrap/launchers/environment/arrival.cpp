@@ -1,6 +1,5 @@
 #include "bootstrap/launchers/environment/arrival.hpp"
 
-#include <algorithm>
 #include <cstring>
 
 #include "bootstrap/launchers/job_secret.hpp"
@@ -25,18 +24,6 @@ std::optional<MeetingKeys> keys_of(const sockets::KeyPair& own, const sockets::P
   std::memcpy(said.data() + sizeof greeting, &arrival, said.size() - sizeof greeting);
   return MeetingKeys{sockets::derive(*secret, "weft arrival", said),
                      sockets::derive(*secret, "weft result", said)};
-}
-
-SizedCard to_sized(std::span<const std::byte> card) {
-  SizedCard sized;
-  sized.bytes = static_cast<std::uint32_t>(std::min(card.size(), sized.data.size()));
-  std::copy_n(card.begin(), sized.bytes, sized.data.begin());
-  return sized;
-}
-
-std::optional<std::vector<std::byte>> from_sized(const SizedCard& card) {
-  if (card.bytes > card.data.size()) return std::nullopt;
-  return std::vector<std::byte>(card.data.begin(), card.data.begin() + card.bytes);
 }
 
 std::vector<std::byte> sealed_result(ResultKind kind, const sockets::Key& key,

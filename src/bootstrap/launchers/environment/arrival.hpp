@@ -16,7 +16,7 @@
 #include <span>
 #include <vector>
 
-#include "bootstrap/launchers/launcher_exchange.hpp"
+#include "bootstrap/launchers/sized_card.hpp"
 #include "sockets/key_derivation.hpp"
 
 namespace weft::bootstrap::contact {
@@ -33,12 +33,6 @@ struct Greeting {
   sockets::PublicKey key{};
 };
 static_assert(sizeof(Greeting) == 64);
-
-/// A card as it is sealed.
-struct SizedCard {
-  std::uint32_t bytes = 0;
-  std::array<std::byte, kMostBytes> data{};
-};
 
 struct Arrival {
   std::uint32_t magic = kArrivalMagic;
@@ -65,6 +59,8 @@ struct ResultHead {
   std::uint32_t zero = 0;
 };
 
+/// Seconds in which a rank takes the result.
+inline constexpr double kResultTime = 5.0;
 /// Longest text of a result.
 inline constexpr std::size_t kMostText = 4096;
 
@@ -77,9 +73,6 @@ struct MeetingKeys {
 [[nodiscard]] std::optional<MeetingKeys> keys_of(const sockets::KeyPair& own, const sockets::PublicKey& other,
                                                  const Greeting& greeting, const Arrival& arrival);
 
-[[nodiscard]] SizedCard to_sized(std::span<const std::byte> card);
-/// Nothing when the length is none.
-[[nodiscard]] std::optional<std::vector<std::byte>> from_sized(const SizedCard& card);
 /// The whole of a result.
 [[nodiscard]] std::vector<std::byte> sealed_result(ResultKind kind, const sockets::Key& key,
                                                    std::span<const std::byte> content);

@@ -8,9 +8,13 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstring>
+#include <memory>
 #include <string>
 #include <thread>
+#include <utility>
+#include <vector>
+
+#include "bootstrap/launchers/sized_card.hpp"
 
 namespace weft::bootstrap::contact {
 
@@ -59,21 +63,15 @@ class Mpi final : public Contact {
     const auto gather = find<Gather>("MPI_Iallgather");
     const auto test = find<int (*)(void*, int*, void*)>("MPI_Test");
     if (gather == nullptr || test == nullptr) throw Error("MPI: this library has no MPI_Iallgather");
-    constexpr std::size_t kRoom = kMostBytes + sizeof(std::uint32_t);
     // Released when the exchange has ended: MPI writes there until then, also after this function has given
     // up.
     auto buffers = std::make_unique<Buffers>();
-    std::vector<std::byte>& mine = buffers->mine;
-    mine.resize(kRoom);
-    const auto length = static_cast<std::uint32_t>(own.size());
-    std::memcpy(mine.data(), &length, sizeof length);
-    std::memcpy(mine.data() + sizeof length, own.data(), own.size());
-    std::vector<std::byte>& all = buffers->all;
-    all.resize(kRoom * static_cast<std::size_t>(size_));
+    buffers->mine = to_sized(own);
+    buffers->all.resize(static_cast<std::size_t>(size_));
     Word request = 0;
-    const int count = static_cast<int>(kRoom);
-    if (gather(mine.data(), count, handles_.byte, all.data(), count, handles_.byte, handles_.world,
-               &request) != 0)
+    constexpr int kCount = sizeof(SizedCard);
+    if (gather(&buffers->mine, kCount, handles_.byte, buffers->all.data(), kCount, handles_.byte,
+               handles_.world, &request) != 0)
       throw Error("MPI: MPI_Iallgather has failed");
     for (int is_over = 0; is_over == 0;) {
       if (test(&request, &is_over, handles_.no_status) != 0) throw Error("MPI: MPI_Test has failed");
@@ -87,14 +85,12 @@ class Mpi final : public Contact {
       std::this_thread::yield();
     }
     Cards cards;
-    for (int rank = 0; rank < size_; ++rank) {
-      const std::byte* const card = all.data() + kRoom * static_cast<std::size_t>(rank);
-      std::uint32_t bytes = 0;
-      std::memcpy(&bytes, card, sizeof bytes);
-      if (bytes > kMostBytes)
-        throw Error("MPI: rank " + std::to_string(rank) +
+    for (const SizedCard& each : buffers->all) {
+      auto card = from_sized(each);
+      if (!card.has_value())
+        throw Error("MPI: rank " + std::to_string(cards.size()) +
                     " has sent something else than a rank of weft does");
-      cards.emplace_back(card + sizeof bytes, card + sizeof bytes + bytes);
+      cards.push_back(*std::move(card));
     }
     return cards;
   }
@@ -113,8 +109,8 @@ class Mpi final : public Contact {
 
  private:
   struct Buffers {
-    std::vector<std::byte> mine;
-    std::vector<std::byte> all;
+    SizedCard mine;
+    std::vector<SizedCard> all;
   };
 
   const Handles handles_;

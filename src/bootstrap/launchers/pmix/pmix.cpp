@@ -17,6 +17,8 @@
 #include <optional>
 #include <string>
 
+#include "bootstrap/launchers/sized_card.hpp"
+
 namespace weft::bootstrap::contact {
 
 namespace {
@@ -115,6 +117,9 @@ class Pmix final : public Contact {
     require(library_.get(&job, key_of("pmix.job.size").data(), nullptr, 0, &value),
             "PMIx_Get(pmix.job.size)");
     if (value->type != kUint32) throw Error("PMIx: the size of the job has another type");
+    if (value->data.number == 0 || value->data.number > INT32_MAX || own_.rank >= value->data.number)
+      throw Error("PMIx: rank " + std::to_string(own_.rank) + " of a job of " +
+                  std::to_string(value->data.number) + " ranks cannot be");
     size_ = static_cast<int>(value->data.number);
   }
   ~Pmix() override {
@@ -158,13 +163,8 @@ class Pmix final : public Contact {
     ended->changed.notify_all();
   }
 
-  /// In letters; one is in front, so that no text is empty.
   void publish(const char* key, std::span<const std::byte> bytes) {
-    std::string text = "w";
-    for (const std::byte each : bytes) {
-      text += static_cast<char>('a' + (std::to_integer<unsigned>(each) >> 4));
-      text += static_cast<char>('a' + (std::to_integer<unsigned>(each) & 15));
-    }
+    std::string text = to_published(bytes);
     Value value{};
     value.type = kString;
     value.data.text = text.data();
@@ -205,11 +205,13 @@ class Pmix final : public Contact {
     peer.rank = static_cast<std::uint32_t>(rank);
     Value* value = nullptr;
     require(library_.get(&peer, key_of(key).data(), nullptr, 0, &value), "PMIx_Get");
-    const std::string text = value->type == kString && value->data.text != nullptr ? value->data.text : "";
-    std::vector<std::byte> bytes;
-    for (std::size_t place = 1; place + 1 < text.size(); place += 2)
-      bytes.push_back(static_cast<std::byte>((text[place] - 'a') << 4 | (text[place + 1] - 'a')));
-    return bytes;
+    const auto bytes = value->type == kString && value->data.text != nullptr
+                           ? from_published(value->data.text)
+                           : std::nullopt;
+    if (!bytes.has_value())
+      throw Error("PMIx: rank " + std::to_string(rank) + " has published something else as " + key +
+                  " than a rank of weft does");
+    return *bytes;
   }
 
   Library& library_;
