@@ -75,6 +75,39 @@ Availability availability(const base::Attributes&) {{ return {{false, "carries n
 }}  // namespace weft::network::{name}
 '''
 
+STUDY_PLAN = '''\
+// The experiments of the study {name}.
+#include "study/study_plan.hpp"
+
+namespace weft::tools::study {{
+
+std::vector<Experiment> plan_{name}(const StudyOptions& options) {{
+  Experiment experiment{{"{name}", "TODO(docs): what is measured", "runs", "runs_per_s", "thousand/s", 1e-3, true, {{}}}};
+  for (const int runs : {{1000, options.is_quick ? 2000 : 10000}})
+    experiment.cases.push_back({{static_cast<double>(runs), std::to_string(runs), {{{{"workload", "{name}"}}, {{"runs", runs}}}}}});
+  return {{experiment}};
+}}
+
+}}  // namespace weft::tools::study
+'''
+
+STUDY_WORKLOAD = '''\
+// TODO(docs): what the ranks of the study {name} do.
+#include "study/ranks/workload.hpp"
+
+namespace weft::tools::study {{
+
+Json run_{name}(parcel::Runtime& runtime, const Json& parameters) {{
+  const int runs = parameters.at("runs").get<int>();
+  const std::int64_t begun = now_ns();
+  // TODO(study): what takes time, between these two lines.
+  runtime.wait_quiet();
+  return {{{{"runs_per_s", runs * 1e9 / static_cast<double>(now_ns() - begun)}}}};
+}}
+
+}}  // namespace weft::tools::study
+'''
+
 TEST = '''\
 // TODO(test): what is protected here.
 #include <weft/weft.hpp>
@@ -167,6 +200,23 @@ def lay_network(layer, name):
     return 'the choices of the attribute `network`, the transport, the conformance tests: "How to add a network"'
 
 
+def lay_study(layer, name):
+    check_name(name)
+    if f'"{name}"' in (layer.root / "tools/study/study_plan.cpp").read_text():
+        raise Refusal(f"there is a study '{name}' already")
+    layer.lay(f"tools/study/{name}_plan.cpp", STUDY_PLAN.format(name=name))
+    layer.lay(f"tools/study/ranks/{name}.cpp", STUDY_WORKLOAD.format(name=name))
+    layer.enter("tools/study/study_plan.hpp", r"^\[\[nodiscard\]\] std::vector<Experiment> plan_of.*\n",
+                f"[[nodiscard]] std::vector<Experiment> plan_{name}(const StudyOptions& options);\n")
+    layer.enter("tools/study/study_plan.cpp", r"static const std::vector<StudyKind> all\{[^;]*(?=\};)",
+                f',\n      {{"{name}", "TODO(docs): in a line", {{"weft"}}, plan_{name}}}')
+    layer.enter("tools/study/ranks/workload.hpp", r"^Json run_\w+\(parcel::Runtime& runtime, const Json& parameters\);\n",
+                f"Json run_{name}(parcel::Runtime& runtime, const Json& parameters);\n")
+    layer.enter("tools/study/ranks/rank_main.cpp", r"^    std::pair<std::string_view, Workload>\{.*\},\n",
+                f'    std::pair<std::string_view, Workload>{{"{name}", run_{name}}},\n')
+    return 'the workload, the plan, findings: "How to add a study"'
+
+
 def lay_test(layer, name):
     folder, _, last = name.rpartition("/")
     if not re.fullmatch(r"(unit|conformance|concurrent)(/[a-z_]+)*", folder) or not (layer.root / "tests" / folder).is_dir():
@@ -188,7 +238,7 @@ def lay_decision(layer, title):
     return "the four parts, in 40 lines at most"
 
 
-KINDS = {"collective": lay_collective, "network": lay_network, "test": lay_test, "decision": lay_decision}
+KINDS = {"collective": lay_collective, "network": lay_network, "study": lay_study, "test": lay_test, "decision": lay_decision}
 
 
 def main(arguments):

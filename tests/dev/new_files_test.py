@@ -17,7 +17,7 @@ class NewFiles(unittest.TestCase):
         directory = tempfile.TemporaryDirectory()
         self.addCleanup(directory.cleanup)
         self.root = Path(directory.name)
-        for folder in ("include", "src", "docs/decisions"):
+        for folder in ("include", "src", "tools/study", "docs/decisions"):
             shutil.copytree(ROOT / folder, self.root / folder)
         (self.root / "tests" / "unit" / "core").mkdir(parents=True)
 
@@ -26,9 +26,9 @@ class NewFiles(unittest.TestCase):
         new_files.KINDS[kind](layer, name)
         return layer.write()
 
-    def compile(self, source):
+    def compile(self, source, below="src"):
         result = subprocess.run(["c++", "-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Werror", f"-I{self.root}/include",
-                                 f"-I{self.root}/src", str(self.root / source)], capture_output=True, text=True, check=False)
+                                 f"-I{self.root}/{below}", str(self.root / source)], capture_output=True, text=True, check=False)
         self.assertEqual(result.returncode, 0, result.stderr[:2000])
 
     @unittest.skipUnless(shutil.which("c++"), "there is no compiler")
@@ -45,6 +45,16 @@ class NewFiles(unittest.TestCase):
         self.compile("src/network/registry/registry.cpp")
         self.assertIn('"pigeon", Extent::hosts', (self.root / "src/network/registry/registry.cpp").read_text())
 
+    @unittest.skipUnless(shutil.which("c++"), "there is no compiler")
+    def test_a_study_has_its_rows_and_compiles(self):
+        laid = self.lay("study", "pigeons")
+        self.assertEqual(laid, ["tools/study/pigeons_plan.cpp", "tools/study/ranks/pigeons.cpp", "tools/study/ranks/rank_main.cpp",
+                                "tools/study/ranks/workload.hpp", "tools/study/study_plan.cpp", "tools/study/study_plan.hpp"])
+        self.compile("tools/study/pigeons_plan.cpp", "tools")
+        self.compile("tools/study/ranks/pigeons.cpp", "tools")
+        self.assertIn('{"pigeons", "TODO(docs): in a line", {"weft"}, plan_pigeons}', (self.root / "tools/study/study_plan.cpp").read_text())
+        self.assertIn('{"pigeons", run_pigeons},', (self.root / "tools/study/ranks/rank_main.cpp").read_text())
+
     def test_a_test_fails_until_it_is_written(self):
         self.assertEqual(self.lay("test", "unit/core/turnstile"), ["tests/unit/core/turnstile_test.cpp"])
         self.assertIn("FAIL()", (self.root / "tests/unit/core/turnstile_test.cpp").read_text())
@@ -58,7 +68,7 @@ class NewFiles(unittest.TestCase):
 
     def test_nothing_is_laid_over_something_and_nothing_by_halves(self):
         before = (self.root / "src/collective/kind_table.hpp").read_text()
-        for kind, name in (("collective", "gather"), ("collective", "Gather"), ("collective", "../x"), ("network", "tcp"), ("network", ""),
+        for kind, name in (("collective", "gather"), ("collective", "Gather"), ("collective", "../x"), ("network", "tcp"), ("network", ""), ("study", "uts"),
                            ("test", "core/x"), ("test", "unit/nowhere/x"), ("decision", "?!")):
             with self.assertRaises(new_files.Refusal, msg=(kind, name)):
                 self.lay(kind, name)

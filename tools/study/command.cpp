@@ -12,40 +12,15 @@
 #include "experiment/report/report_files.hpp"
 #include "study/matching/matching_command.hpp"
 #include "study/ranks/rank_main.hpp"
+#include "study/study_plan.hpp"
 #include "study/study_results.hpp"
 
 namespace weft::tools {
 
 namespace {
 
+using study::StudyKind;
 using study::StudyOptions;
-
-struct StudyKind {
-  const char* name;
-  const char* help;
-  std::vector<std::string> variants;
-};
-
-const std::vector<StudyKind>& studies() {
-  static const std::vector<StudyKind> all{
-      {"parcels",
-       "message rate against injection rate, latency against size and window, of the parcelports",
-       {"weft", "weft:immediate", "weft:queued", "weft:putsendrecv:immediate", "weft:putsendrecv:pinned",
-        "mpi:immediate", "mpi", "mpi:queued", "mpi:original", "tcp", "tcp:queued", "two-copy-ring"}},
-      {"chains",
-       "multi-chain ping-pong: chains of tasks that alternate between two ranks and carry a buffer",
-       {"weft", "weft:putsendrecv", "mpi", "tcp"}},
-      {"devices",
-       "message rate and latency of workers that share a device, or have 2 or 4, of follow-up messages on "
-       "devices of their own, and of retries by worker",
-       {"weft", "weft:2-devices", "weft:4-devices", "weft:putsendrecv", "weft:putsendrecv:2-devices",
-        "weft:putsendrecv:4-devices", "weft:putsendrecv:followup-devices", "weft:putsendrecv:own-retries"}},
-      {"uts", "unbalanced tree search: T1 and T3, counted exactly", {"weft", "mpi", "tcp", "openmp"}},
-      {"taskbench",
-       "Task Bench: the least task granularity with an efficiency of 50 %",
-       {"weft", "mpi", "tcp", "plain-mpi", "starpu"}}};
-  return all;
-}
 
 void add_common_options(CLI::App& app, StudyOptions& options) {
   add_integer(app, "--ranks", options.ranks, 1, 64, "ranks of each job, 1 to 64 (default 2)");
@@ -143,7 +118,7 @@ int command_study(int argc, char** argv) {
   StudyOptions options;
   options.command = command_text("weft study", argc, argv);
   std::vector<CLI::App*> commands;
-  for (const StudyKind& kind : studies()) {
+  for (const StudyKind& kind : study::studies()) {
     CLI::App* const command = app.add_subcommand(kind.name, kind.help);
     add_common_options(*command, options);
     const std::string_view name = kind.name;
@@ -185,7 +160,7 @@ int command_study(int argc, char** argv) {
   }
   for (std::size_t index = 0; index < commands.size(); ++index)
     if (commands[index]->parsed())
-      return run_study(options, studies()[index], commands[index]->count("--rounds") > 0,
+      return run_study(options, study::studies()[index], commands[index]->count("--rounds") > 0,
                        commands[index]->count("--workers") > 0);
   return kUsageError;
 }

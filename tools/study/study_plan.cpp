@@ -268,12 +268,38 @@ std::vector<Experiment> plan_graphs(const StudyOptions& options) {
 
 }  // namespace
 
+const std::vector<StudyKind>& studies() {
+  static const std::vector<StudyKind> all{
+      {"parcels",
+       "message rate against injection rate, latency against size and window, of the parcelports",
+       {"weft", "weft:immediate", "weft:queued", "weft:putsendrecv:immediate", "weft:putsendrecv:pinned",
+        "mpi:immediate", "mpi", "mpi:queued", "mpi:original", "tcp", "tcp:queued", "two-copy-ring"},
+       plan_parcels},
+      {"chains",
+       "multi-chain ping-pong: chains of tasks that alternate between two ranks and carry a buffer",
+       {"weft", "weft:putsendrecv", "mpi", "tcp"},
+       plan_chains},
+      {"devices",
+       "message rate and latency of workers that share a device, or have 2 or 4, of follow-up messages on "
+       "devices of their own, and of retries by worker",
+       {"weft", "weft:2-devices", "weft:4-devices", "weft:putsendrecv", "weft:putsendrecv:2-devices",
+        "weft:putsendrecv:4-devices", "weft:putsendrecv:followup-devices", "weft:putsendrecv:own-retries"},
+       plan_devices},
+      {"uts",
+       "unbalanced tree search: T1 and T3, counted exactly",
+       {"weft", "mpi", "tcp", "openmp"},
+       plan_trees},
+      {"taskbench",
+       "Task Bench: the least task granularity with an efficiency of 50 %",
+       {"weft", "mpi", "tcp", "plain-mpi", "starpu"},
+       plan_graphs}};
+  return all;
+}
+
 std::vector<Experiment> plan_of(const StudyOptions& options) {
-  std::vector<Experiment> all = options.study == "parcels"   ? plan_parcels(options)
-                                : options.study == "devices" ? plan_devices(options)
-                                : options.study == "chains"  ? plan_chains(options)
-                                : options.study == "uts"     ? plan_trees(options)
-                                                             : plan_graphs(options);
+  const auto kind = std::find_if(studies().begin(), studies().end(),
+                                 [&](const StudyKind& each) { return each.name == options.study; });
+  std::vector<Experiment> all = kind->plan(options);
   if (options.only.empty()) return all;
   std::string known;
   for (const Experiment& each : all) known += (known.empty() ? "" : ", ") + each.name;

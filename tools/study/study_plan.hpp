@@ -60,6 +60,15 @@ struct StudyOptions {
   std::vector<std::string> trees;
 };
 
+/// A study: a subcommand of `weft study`.
+struct StudyKind {
+  const char* name;
+  const char* help;
+  std::vector<std::string> variants;  ///< that take part unless others are named
+  std::vector<Experiment> (*plan)(const StudyOptions& options);
+};
+[[nodiscard]] const std::vector<StudyKind>& studies();
+
 /// The experiments of options.study. Throws weft::Error.
 [[nodiscard]] std::vector<Experiment> plan_of(const StudyOptions& options);
 
