@@ -63,8 +63,8 @@ struct InTaskMemory {
   static void* operator new(std::size_t size, std::align_val_t alignment) {
     return ::operator new(size, alignment);
   }
-  static void operator delete(void* memory, std::size_t size, std::align_val_t alignment) noexcept {
-    ::operator delete(memory, size, alignment);
+  static void operator delete(void* memory, std::size_t, std::align_val_t alignment) noexcept {
+    ::operator delete(memory, alignment);  // clang before 19 has no sized form
   }
 };
 

@@ -131,7 +131,7 @@ constexpr bool kFromHeap = false;
 
 [[gnu::noinline]] void give_task_memory(void* memory, std::size_t bytes) noexcept {
   const std::size_t size = (bytes - 1) / kGranule;
-  if (kFromHeap || size >= kSizes) return ::operator delete(memory, bytes);
+  if (kFromHeap || size >= kSizes) return ::operator delete(memory);
   List& list = kept.lists[size];
   auto* const block = new (memory) Block{list.first, nullptr};
   if (kept.is_over) [[unlikely]]
