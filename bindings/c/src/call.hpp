@@ -1,0 +1,71 @@
+// What every function of the C interface goes through: no exception leaves it, and what is wrong has a line.
+#pragma once
+
+#include <weft_c/base.h>
+
+#include <weft/status.hpp>
+
+#include <cstddef>
+#include <cstring>
+#include <string>
+#include <utility>
+
+namespace weft::c {
+
+/// What this interface refuses itself.
+class BadArgument {
+ public:
+  explicit BadArgument(std::string text) : text_(std::move(text)) {}
+  [[nodiscard]] const std::string& text() const noexcept { return text_; }
+
+ private:
+  std::string text_;
+};
+
+/// Turns the exception that is being handled into a result, and keeps its line for weft_error_text().
+weft_result result_of_exception(const char* function) noexcept;
+
+/// Calls, and returns its result, or that of what it throws.
+template <class Call>
+weft_result guarded(const char* function, const Call& call) noexcept {
+  try {
+    return call();
+  } catch (...) {
+    return result_of_exception(function);
+  }
+}
+/// guarded() for functions whose answer is no weft_result; `otherwise`: their answer after an error.
+template <class Answer, class Call>
+Answer guarded_or(const char* function, Answer otherwise, const Call& call) noexcept {
+  try {
+    return call();
+  } catch (...) {
+    static_cast<void>(result_of_exception(function));
+    return otherwise;
+  }
+}
+
+/// Throws BadArgument unless there is an object.
+template <class Object>
+Object& present(Object* object, const char* name) {
+  if (object == nullptr) throw BadArgument(std::string(name) + " is null");
+  return *object;
+}
+
+void check_size(const void* given, std::size_t size, std::size_t known, const char* name);
+
+/// A struct of the caller as this library has it: what an older caller's lacks is zero. Throws BadArgument
+/// for a size that is none, and for a newer caller's field that is set and not known here.
+template <class Options>
+Options options_of(const Options* given, const char* name) {
+  Options options{};
+  if (given == nullptr) return options;
+  check_size(given, given->size, sizeof options, name);
+  std::memcpy(&options, given, given->size < sizeof options ? given->size : sizeof options);
+  return options;
+}
+
+[[nodiscard]] weft_result result_of(Outcome outcome) noexcept;
+[[nodiscard]] weft_result result_of(Status status) noexcept;
+
+}  // namespace weft::c
