@@ -1,0 +1,100 @@
+#include "post_options.hpp"
+
+#include <cstring>
+#include <type_traits>
+
+namespace weft::c {
+
+namespace {
+
+void refuse(bool is_set, const char* field) {
+  if (is_set) throw BadArgument(std::string("options->") + field + " is set, and this operation has none");
+}
+
+void check_below(std::uint64_t value, std::uint64_t end, const char* field) {
+  if (value >= end)
+    throw BadArgument(std::string("options->") + field + " is " + std::to_string(value) +
+                      ": it must be 0 to " + std::to_string(end - 1));
+}
+
+}  // namespace
+
+weft_options checked(const weft_options* given, unsigned fields) {
+  const weft_options options = options_of(given, "options");
+  check_below(options.flags, 4, "flags");
+  check_below(options.message_class, 3, "message_class");
+  check_below(options.policy, 4, "policy");
+  refuse((fields & kTag) == 0 && options.tag != 0, "tag");
+  refuse((fields & kClass) == 0 && options.message_class != 0, "message_class");
+  refuse((fields & kMatching) == 0 && (options.policy != 0 || options.engine != 0), "policy or engine");
+  refuse((fields & kDevice) == 0 && options.device != 0, "device");
+  refuse((fields & kMask) == 0 && options.ignored_tag_bits != 0, "ignored_tag_bits");
+  refuse((fields & kHandle) == 0 && options.handle != nullptr, "handle");
+  refuse((fields & kSignal) == 0 && options.signal != 0, "signal");
+  return options;
+}
+
+ActiveMessageOptions active_message_options(const weft_options* given) {
+  const weft_options options = checked(given, kTag | kClass);
+  return {.completion = completion_of(options),
+          .user_data = options.user_data,
+          .tag = options.tag,
+          .may_retry = may_retry(options),
+          .may_complete_now = may_complete_now(options),
+          .message_class = static_cast<MessageClass>(options.message_class),
+          .timeout = Timeout::of_nanoseconds(options.timeout_ns)};
+}
+
+SendOptions send_options(const weft_options* given) {
+  const weft_options options = checked(given, kClass | kMatching | kDevice);
+  return {.completion = completion_of(options),
+          .user_data = options.user_data,
+          .policy = static_cast<MatchingPolicy>(options.policy),
+          .engine = options.engine,
+          .device = options.device,
+          .may_retry = may_retry(options),
+          .may_complete_now = may_complete_now(options),
+          .message_class = static_cast<MessageClass>(options.message_class),
+          .timeout = Timeout::of_nanoseconds(options.timeout_ns)};
+}
+
+ReceiveOptions receive_options(const weft_options* given, ReceiveHandle* handle) {
+  const weft_options options = checked(given, kMatching | kMask | kHandle);
+  return {.completion = completion_of(options),
+          .user_data = options.user_data,
+          .policy = static_cast<MatchingPolicy>(options.policy),
+          .engine = options.engine,
+          .may_retry = may_retry(options),
+          .may_complete_now = may_complete_now(options),
+          .handle = options.handle != nullptr ? handle : nullptr,
+          .timeout = Timeout::of_nanoseconds(options.timeout_ns),
+          .tag_mask = ~options.ignored_tag_bits};
+}
+
+AccessOptions access_options(const weft_options* given) {
+  const weft_options options = checked(given, kTag | kDevice | kSignal);
+  return {.completion = completion_of(options),
+          .user_data = options.user_data,
+          .signal = remote_of(options.signal),
+          .tag = options.tag,
+          .device = options.device,
+          .may_retry = may_retry(options),
+          .may_complete_now = may_complete_now(options),
+          .timeout = Timeout::of_nanoseconds(options.timeout_ns)};
+}
+
+static_assert(sizeof(ReceiveHandle) <= sizeof(weft_receive_handle));
+static_assert(std::is_trivially_copyable_v<ReceiveHandle>);
+
+void store(const ReceiveHandle& handle, weft_receive_handle& memory) noexcept {
+  memory = {};
+  std::memcpy(&memory, &handle, sizeof handle);
+}
+
+ReceiveHandle handle_in(const weft_receive_handle& memory) noexcept {
+  ReceiveHandle handle;
+  std::memcpy(static_cast<void*>(&handle), &memory, sizeof handle);
+  return handle;
+}
+
+}  // namespace weft::c

@@ -1,0 +1,52 @@
+// The options of operations as the library takes them, made of those of the C interface.
+#pragma once
+
+#include "objects.hpp"
+
+namespace weft::c {
+
+/// Fields of weft_options that only some operations have.
+enum Field : unsigned {
+  kTag = 1,
+  kClass = 2,
+  kMatching = 4,  // policy, engine
+  kDevice = 8,
+  kMask = 16,
+  kHandle = 32,
+  kSignal = 64,
+};
+
+/// Throws BadArgument for a value that is none, and for a field that the operation does not have.
+[[nodiscard]] weft_options checked(const weft_options* given, unsigned fields);
+
+[[nodiscard]] inline Completion* completion_of(const weft_options& options) noexcept {
+  return options.completion != nullptr ? options.completion->object.get() : nullptr;
+}
+[[nodiscard]] inline bool may_complete_now(const weft_options& options) noexcept {
+  return (options.flags & WEFT_MAY_COMPLETE_NOW) != 0;
+}
+[[nodiscard]] inline bool may_retry(const weft_options& options) noexcept {
+  return (options.flags & WEFT_NO_RETRY) == 0;
+}
+
+[[nodiscard]] ActiveMessageOptions active_message_options(const weft_options* given);
+[[nodiscard]] SendOptions send_options(const weft_options* given);
+/// `handle`: filled by the library in place of the program's.
+[[nodiscard]] ReceiveOptions receive_options(const weft_options* given, ReceiveHandle* handle);
+[[nodiscard]] AccessOptions access_options(const weft_options* given);
+
+/// A handle in the memory of the program, and back.
+void store(const ReceiveHandle& handle, weft_receive_handle& memory) noexcept;
+[[nodiscard]] ReceiveHandle handle_in(const weft_receive_handle& memory) noexcept;
+
+/// Bytes of the program. Throws BadArgument for none at null.
+[[nodiscard]] inline Bytes bytes_at(const void* data, std::size_t size) {
+  if (size != 0) present(static_cast<const char*>(data), "data");
+  return {static_cast<const std::byte*>(data), size};
+}
+[[nodiscard]] inline MutableBytes buffer_at(void* data, std::size_t size) {
+  if (size != 0) present(static_cast<char*>(data), "the buffer");
+  return {static_cast<std::byte*>(data), size};
+}
+
+}  // namespace weft::c
