@@ -1,0 +1,149 @@
+#include "objects.hpp"
+
+#include <weft_c/collective.h>
+
+#include <weft/collective.hpp>
+
+#include "post_options.hpp"
+#include "reduction.hpp"
+
+using namespace weft::c;
+
+struct weft_collective {
+  template <class Endpoint>
+  weft_collective(weft::Runtime& runtime, Endpoint& endpoint) : collective(runtime, endpoint) {}
+  weft::Collective collective;
+};
+
+namespace {
+
+weft::Collective& collective_in(weft_collective* collective) {
+  return present(collective, "collective").collective;
+}
+
+/// The length of `blocks` blocks.
+std::size_t length_of(std::size_t blocks, std::size_t size) {
+  if (blocks != 0 && size > SIZE_MAX / blocks)
+    throw BadArgument("a block has " + std::to_string(size) + " bytes, of which there are " +
+                      std::to_string(blocks) + ": no buffer is that long");
+  return blocks * size;
+}
+
+std::size_t ranks_of(const weft::Collective& collective) {
+  return static_cast<std::size_t>(collective.size());
+}
+
+/// Calls with the buffers of a reduction, in bytes, and its operator.
+template <class Call>
+weft_result reduced(const void* from, std::size_t from_blocks, void* to, std::size_t count,
+                    const weft_reduction* given, const Call& call) {
+  const weft::AnyReduction reduction = reduction_of(options_of(&present(given, "reduction"), "reduction"));
+  const std::size_t size = length_of(count, reduction.element_size);
+  return result_of(call(bytes_at(from, length_of(from_blocks, size)), buffer_at(to, size), reduction));
+}
+
+}  // namespace
+
+extern "C" {
+
+weft_result weft_collective_create(weft_runtime* runtime, weft_endpoint* endpoint,
+                                   weft_collective** collective) {
+  return create(__func__, collective, "collective", [&] {
+    weft::Runtime& own = present(runtime, "runtime").runtime;
+    return with(endpoint, [&](auto& bound) { return std::make_unique<weft_collective>(own, bound); });
+  });
+}
+
+void weft_collective_destroy(weft_collective* collective) { delete collective; }
+
+weft_result weft_collective_barrier(weft_collective* collective) {
+  return guarded(__func__, [&] { return result_of(collective_in(collective).barrier()); });
+}
+
+weft_result weft_broadcast(weft_collective* collective, void* data, size_t size, int root) {
+  return guarded(__func__,
+                 [&] { return result_of(collective_in(collective).broadcast(buffer_at(data, size), root)); });
+}
+
+weft_result weft_reduce(weft_collective* collective, const void* from, void* to, size_t count,
+                        const weft_reduction* reduction, int root) {
+  return guarded(__func__, [&] {
+    weft::Collective& all = collective_in(collective);
+    return reduced(from, 1, to, count, reduction,
+                   [&](auto source, auto target, auto& op) { return all.reduce(source, target, op, root); });
+  });
+}
+
+weft_result weft_allreduce(weft_collective* collective, const void* from, void* to, size_t count,
+                           const weft_reduction* reduction) {
+  return guarded(__func__, [&] {
+    weft::Collective& all = collective_in(collective);
+    return reduced(from, 1, to, count, reduction,
+                   [&](auto source, auto target, auto& op) { return all.allreduce(source, target, op); });
+  });
+}
+
+weft_result weft_inclusive_scan(weft_collective* collective, const void* from, void* to, size_t count,
+                                const weft_reduction* reduction) {
+  return guarded(__func__, [&] {
+    weft::Collective& all = collective_in(collective);
+    return reduced(from, 1, to, count, reduction, [&](auto source, auto target, auto& op) {
+      return all.inclusive_scan(source, target, op);
+    });
+  });
+}
+
+weft_result weft_exclusive_scan(weft_collective* collective, const void* from, void* to, size_t count,
+                                const weft_reduction* reduction) {
+  return guarded(__func__, [&] {
+    weft::Collective& all = collective_in(collective);
+    return reduced(from, 1, to, count, reduction, [&](auto source, auto target, auto& op) {
+      return all.exclusive_scan(source, target, op);
+    });
+  });
+}
+
+weft_result weft_reduce_scatter(weft_collective* collective, const void* from, void* to, size_t count,
+                                const weft_reduction* reduction) {
+  return guarded(__func__, [&] {
+    weft::Collective& all = collective_in(collective);
+    return reduced(from, ranks_of(all), to, count, reduction, [&](auto source, auto target, auto& op) {
+      return all.reduce_scatter(source, target, op);
+    });
+  });
+}
+
+weft_result weft_gather(weft_collective* collective, const void* from, void* to, size_t size, int root) {
+  return guarded(__func__, [&] {
+    weft::Collective& all = collective_in(collective);
+    // Other ranks than the root need no room.
+    const auto room =
+        all.rank() == root ? buffer_at(to, length_of(ranks_of(all), size)) : weft::MutableBytes();
+    return result_of(all.gather(bytes_at(from, size), room, root));
+  });
+}
+
+weft_result weft_scatter(weft_collective* collective, const void* from, void* to, size_t size, int root) {
+  return guarded(__func__, [&] {
+    weft::Collective& all = collective_in(collective);
+    const auto blocks = all.rank() == root ? bytes_at(from, length_of(ranks_of(all), size)) : weft::Bytes();
+    return result_of(all.scatter(blocks, buffer_at(to, size), root));
+  });
+}
+
+weft_result weft_allgather(weft_collective* collective, const void* from, void* to, size_t size) {
+  return guarded(__func__, [&] {
+    weft::Collective& all = collective_in(collective);
+    return result_of(all.allgather(bytes_at(from, size), buffer_at(to, length_of(ranks_of(all), size))));
+  });
+}
+
+weft_result weft_alltoall(weft_collective* collective, const void* from, void* to, size_t size) {
+  return guarded(__func__, [&] {
+    weft::Collective& all = collective_in(collective);
+    const std::size_t length = length_of(ranks_of(all), size);
+    return result_of(all.alltoall(bytes_at(from, length), buffer_at(to, length)));
+  });
+}
+
+}  // extern "C"
