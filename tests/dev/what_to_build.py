@@ -51,6 +51,8 @@ def targets(build, tests, expressions):
             continue
         if name.startswith("install/"):
             return []
+        if name.startswith("multiprocess/c_interface/"):
+            wanted.add("c-programs")
         wanted |= set(PROGRAMS) | {target for target in sources if target.startswith("test-")}
     return sorted(wanted)
 

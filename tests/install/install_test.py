@@ -104,6 +104,17 @@ class InstalledLibrary(unittest.TestCase):
         self.check_ring(self.build_with_pkg_config())
         self.check_parcels()
 
+    @unittest.skipUnless(shutil.which("pkg-config") and shutil.which("cc"), "pkg-config or a C compiler is missing")
+    def test_pkg_config_gives_the_library_for_c(self):
+        self.install()
+        self.build.mkdir()
+        environment = {**os.environ, "PKG_CONFIG_PATH": str(self.pkg_config_directory())}
+        flags = run("pkg-config", "--cflags", "--libs", "weft-c", env=environment).split()
+        program = self.build / "hello"
+        run("cc", "-std=c99", SOURCE / "bindings/c/examples/hello.c", *flags, "-o", program)
+        libraries = next(self.prefix.rglob("libweft-c.so.0")).parent
+        self.assertEqual(run(program, env={**os.environ, "LD_LIBRARY_PATH": str(libraries)}), "hello from rank 0 of 1\n")
+
     def test_an_installed_tree_can_be_moved(self):
         self.install()
         moved = self.directory / "moved"

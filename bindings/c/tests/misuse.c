@@ -1,0 +1,136 @@
+/* What is wrong ends with a result below 0 and a line, and nothing else happens: each line is printed. */
+#include "../examples/check.h"
+
+#include <limits.h>
+#include <string.h>
+
+static void say(const char* what, weft_result result, weft_result expected) {
+  REQUIRE(result == expected);
+  printf("%s | %s\n", what, weft_error_text());
+}
+
+static void ignore(void* context, const weft_message* message) {
+  (void)context;
+  (void)message;
+}
+
+int main(void) {
+  weft_runtime* runtime;
+  weft_runtime* second = NULL;
+  weft_endpoint* endpoint;
+  weft_endpoint* serial = NULL;
+  weft_completion* queue;
+  weft_completion* handler;
+  weft_completion* counter;
+  weft_engine* engine = NULL;
+  weft_collective* all;
+  weft_message message = {{0}};
+  weft_options options = {0};
+  weft_reduction reduction = {0};
+  weft_expose_options exposed = {0};
+  weft_remote remote = 0;
+  weft_remote_region nowhere = {0};
+  struct {
+    weft_options known;
+    uint64_t later;
+  } newer;
+  char bytes[8] = {0};
+
+  say("no runtime", weft_runtime_create(NULL, NULL), WEFT_ERROR_ARGUMENT);
+  {
+    weft_attribute attribute = {"packet_size", "enormous"};
+    weft_runtime_options given = {0};
+    given.size = sizeof given;
+    given.attributes = &attribute;
+    given.attribute_count = 1;
+    say("bad attribute", weft_runtime_create(&given, &second), WEFT_ERROR_USE);
+    REQUIRE(second == NULL);
+    given.size = 3;
+    say("size of options", weft_runtime_create(&given, &second), WEFT_ERROR_ARGUMENT);
+  }
+  MUST(weft_runtime_create(NULL, &runtime));
+  say("rank of null", weft_rank(NULL), WEFT_ERROR_ARGUMENT);
+  say("host of nobody", weft_host_of(runtime, 99), WEFT_ERROR_USE);
+  say("failure of nobody", weft_has_failed(runtime, -1), WEFT_ERROR_ARGUMENT);
+  REQUIRE(weft_attribute_value(runtime, "no_such_attribute") == NULL);
+  printf("unknown attribute | %s\n", weft_error_text());
+
+  MUST(weft_endpoint_create(runtime, NULL, &endpoint));
+  {
+    weft_endpoint_options given = {0};
+    given.size = sizeof given;
+    given.flags = 8;
+    say("flags of an endpoint", weft_endpoint_create(runtime, &given, &serial), WEFT_ERROR_ARGUMENT);
+    given.flags = WEFT_SERIAL;
+    say("two kinds of endpoint", weft_endpoint_create(runtime, &given, &serial), WEFT_ERROR_USE);
+    REQUIRE(serial == NULL);
+  }
+  MUST(weft_queue_create(NULL, &queue));
+  MUST(weft_counter_create(&counter));
+  MUST(weft_handler_create(ignore, NULL, &handler));
+  say("handler of null", weft_handler_create(NULL, NULL, &handler), WEFT_ERROR_ARGUMENT);
+  MUST(weft_handler_create(ignore, NULL, &handler));
+  say("a counter is no queue", weft_queue_pop(counter, &message), WEFT_ERROR_ARGUMENT);
+  say("a synchronizer of nothing", weft_synchronizer_create(0, &handler), WEFT_ERROR_USE);
+  REQUIRE(handler == NULL);
+  EXPECT(weft_queue_pop(queue, &message), WEFT_NOTHING);
+
+  say("expose without options", weft_expose(runtime, queue, NULL, &remote), WEFT_ERROR_ARGUMENT);
+  exposed.size = sizeof exposed;
+  exposed.id = 70000;
+  say("id out of range", weft_expose(runtime, queue, &exposed, &remote), WEFT_ERROR_USE);
+  exposed.id = 5;
+  MUST(weft_expose(runtime, queue, &exposed, &remote));
+  say("id in use", weft_expose(runtime, counter, &exposed, &remote), WEFT_ERROR_USE);
+  REQUIRE(weft_remote_on_device(remote, 256) == 0);
+  printf("device out of range | %s\n", weft_error_text());
+
+  say("no rank", weft_post_am(endpoint, 99, remote, bytes, 1, NULL), WEFT_ERROR_USE);
+  say("no data", weft_post_am(endpoint, 0, remote, NULL, 1, NULL), WEFT_ERROR_ARGUMENT);
+  options.size = sizeof options;
+  options.engine = 3;
+  say("engine of an active message", weft_post_am(endpoint, 0, remote, bytes, 1, &options), WEFT_ERROR_ARGUMENT);
+  options.engine = 600;
+  say("no such engine", weft_post_send(endpoint, 0, 1, bytes, 1, &options), WEFT_ERROR_USE);
+  options.engine = 0;
+  options.policy = 9;
+  say("no such policy", weft_post_send(endpoint, 0, 1, bytes, 1, &options), WEFT_ERROR_ARGUMENT);
+  options.policy = 0;
+  options.flags = 64;
+  say("no such flag", weft_post_send(endpoint, 0, 1, bytes, 1, &options), WEFT_ERROR_ARGUMENT);
+  options.flags = 0;
+  say("receive without completion", weft_post_receive(endpoint, 0, 1, bytes, 1, &options), WEFT_ERROR_ARGUMENT);
+  say("any source without order", weft_receive(endpoint, WEFT_ANY_SOURCE, 1, bytes, 1, NULL, NULL), WEFT_ERROR_USE);
+  memset(&newer, 0, sizeof newer);
+  newer.known.size = sizeof newer;
+  MUST(weft_send_am(endpoint, 0, remote, bytes, 1, &newer.known));
+  newer.later = 1;
+  say("a field of a later version", weft_send_am(endpoint, 0, remote, bytes, 1, &newer.known), WEFT_ERROR_ARGUMENT);
+  MUST(weft_wait_queue(endpoint, queue, 0, &message));
+  weft_message_free(&message);
+
+  nowhere.rank = -1;
+  say("a region of nobody", weft_put(endpoint, 0, &nowhere, 0, bytes, 1, NULL), WEFT_ERROR_USE);
+  say("no region", weft_get(endpoint, 0, NULL, 0, bytes, 1, NULL), WEFT_ERROR_ARGUMENT);
+  say("no packet", weft_packet_put(runtime, bytes), WEFT_ERROR_ARGUMENT);
+  say("engine without options", weft_engine_create(runtime, NULL, &engine), WEFT_ERROR_ARGUMENT);
+
+  MUST(weft_collective_create(runtime, endpoint, &all));
+  say("root that is no rank", weft_broadcast(all, bytes, sizeof bytes, 5), WEFT_ERROR_USE);
+  reduction.size = sizeof reduction;
+  reduction.type = WEFT_DOUBLE;
+  reduction.operation = WEFT_BIT_AND;
+  say("bits of doubles", weft_allreduce(all, bytes, bytes, 1, &reduction), WEFT_ERROR_ARGUMENT);
+  reduction.operation = WEFT_SUM;
+  say("more than memory", weft_allreduce(all, bytes, bytes, SIZE_MAX, &reduction), WEFT_ERROR_ARGUMENT);
+  reduction.type = 77;
+  say("no such type", weft_allreduce(all, bytes, bytes, 1, &reduction), WEFT_ERROR_ARGUMENT);
+
+  weft_collective_destroy(all);
+  weft_completion_destroy(NULL);
+  weft_completion_destroy(counter);
+  weft_completion_destroy(queue);
+  weft_endpoint_destroy(endpoint);
+  weft_runtime_destroy(runtime);
+  return 0;
+}
