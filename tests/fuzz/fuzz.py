@@ -16,6 +16,9 @@ CORPUS = ROOT / "tests" / "fuzz" / "corpus"
 FOUND = BUILD / "found"
 # An input that takes longer than this, or more memory, is a fault. Decoders take inputs of a few kilobytes.
 LIMITS = ["-timeout=20", "-rss_limit_mb=1024", "-malloc_limit_mb=64", "-max_len=4096"]
+# Ranks of one process end without each other where the process has no other thread, as the one of libFuzzer that watches memory.
+OF_ONE_THREAD = ["-rss_limit_mb=0"]
+WITH_RANKS = ("announcements", "slots")
 MOST_KEPT = 200  # inputs of a decoder in the tree
 
 
@@ -28,6 +31,10 @@ def environment():
     options = "detect_leaks=1:allocator_may_return_null=0"
     return {**os.environ, "ASAN_OPTIONS": options, "UBSAN_OPTIONS": "print_stacktrace=1",
             "LSAN_OPTIONS": f"print_suppressions=0:suppressions={ROOT}/tests/support/lsan.supp"}
+
+
+def limits_of(name):
+    return [*LIMITS, *(OF_ONE_THREAD if name in WITH_RANKS else [])]
 
 
 def ready(name):
@@ -48,7 +55,7 @@ def fuzz(name, seconds):
     begun = time.monotonic()
     with open(log, "w", encoding="utf-8", errors="replace") as output:
         code = subprocess.run([str(PROGRAM), f"--decoder={name}", f"-max_total_time={seconds}", f"-artifact_prefix={FOUND}/{name}-",
-                               "-print_final_stats=1", "-use_value_profile=1", *LIMITS, str(folder)], stdin=subprocess.DEVNULL, stdout=output,
+                               "-print_final_stats=1", "-use_value_profile=1", *limits_of(name), str(folder)], stdin=subprocess.DEVNULL, stdout=output,
                               stderr=subprocess.STDOUT, check=False, env=environment(), cwd=BUILD).returncode
     text = log.read_text(errors="replace")
     runs = [line.split()[-1] for line in text.splitlines() if line.startswith("stat::number_of_executed_units")]
@@ -67,7 +74,7 @@ def merge(name):
     folder, least = ready(name), BUILD / "least" / name
     shutil.rmtree(least, ignore_errors=True)
     least.mkdir(parents=True)
-    subprocess.run([str(PROGRAM), f"--decoder={name}", "-merge=1", *LIMITS, str(least), str(folder)], stdin=subprocess.DEVNULL,
+    subprocess.run([str(PROGRAM), f"--decoder={name}", "-merge=1", *limits_of(name), str(least), str(folder)], stdin=subprocess.DEVNULL,
                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True, env=environment(), cwd=BUILD)
     kept = sorted(least.iterdir(), key=lambda file: (file.stat().st_size, file.name))[:MOST_KEPT]
     target = CORPUS / name
