@@ -3,7 +3,9 @@
 
 #include <weft/types.hpp>
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 
 namespace weft {
 
@@ -82,6 +84,11 @@ struct ProbedMessage {
   int peer = -1;
   std::uint64_t tag = 0;
   std::size_t length = 0;  ///< bytes
+
+  /// See Message::tag_in_context().
+  [[nodiscard]] constexpr std::uint32_t tag_in_context() const noexcept {
+    return static_cast<std::uint32_t>(tag);
+  }
 };
 
 /// Options of post_send and send.
@@ -138,6 +145,36 @@ struct ReceiveOptions {
   std::uint64_t tag_mask = ~std::uint64_t{0};
 };
 
+/// The numbers of contexts that one rank has taken for all members (MatchingContext::reserve). Plain bytes,
+/// to be sent to the others.
+struct ContextNumbers {
+  std::uint32_t first = 0;
+  std::uint32_t count = 0;
+};
+
+/// Options of a MatchingContext.
+struct MatchingContextOptions {
+  /// Unordered contexts match by MatchingPolicy; ordered ones in MPI's order, with the wildcards any_source,
+  /// MatchingContext::any_tag() and ReceiveOptions::tag_mask, per sending device.
+  MatchOrder order = MatchOrder::unordered;
+  static constexpr std::uint32_t kAgreed = ~std::uint32_t{0};
+  /// The context by rule: members that name the same key have the same context, without any message. 0 to
+  /// 2,130,706,431 (0x7effffff), different for every context of the program. By default the members agree
+  /// upon a context that no other has.
+  CheckedIndex<std::uint32_t, IndexOf::context_key> key = kAgreed;
+  /// The number of contexts in one object, at most 2^24, each with tags of its own: tag(tag, part).
+  std::uint32_t count = 1;
+  /// true: once a member has failed, receives of any source that have not matched a message end as
+  /// peer_failed, now and later, and so do sends that no rank has begun to receive
+  /// (MatchingEngineOptions::needs_all_ranks).
+  bool needs_all_members = false;
+  /// The members, for needs_all_members; none: all ranks. Copied.
+  std::span<const int> members{};
+  /// Tells agreements apart that threads of one rank make at the same time: different for those that have
+  /// two members in common. For agreements over an endpoint.
+  std::uint16_t agreement = 0;
+};
+
 /// Options of puts, gets and atomic operations.
 struct AccessOptions {
   /// Signalled exactly once: after a put, when the source may be reused and the bytes are at the target;
@@ -169,8 +206,8 @@ struct ExposeOptions {
   CheckedIndex<std::uint32_t, IndexOf::exposed> id = 0;
   /// Home device, 0 to devices_max - 1: the device on which messages for this object arrive.
   CheckedIndex<std::uint32_t, IndexOf::device> device = 0;
-  /// true: messages and signals may come when the object has been withdrawn or destroyed, and nobody minds: they are
-  /// dropped without a line in the log, and are not counted as refused.
+  /// true: messages and signals may come when the object has been withdrawn or destroyed, and nobody minds:
+  /// they are dropped without a line in the log, and are not counted as refused.
   bool drops_late = false;
 };
 

@@ -29,8 +29,10 @@ inline constexpr std::uint32_t kEngineIds = 512;
 /// What a CheckedIndex counts.
 enum class IndexOf : std::uint8_t {
   device,
-  engine,   ///< ids of matching engines
-  exposed,  ///< ids of exposed completion objects
+  engine,       ///< ids of matching engines
+  exposed,      ///< ids of exposed completion objects
+  context_tag,  ///< tags in matching contexts
+  context_key,  ///< keys of matching contexts
 };
 
 namespace detail {

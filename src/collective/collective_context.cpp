@@ -37,7 +37,10 @@ std::unique_ptr<MatchingEngine> open_engine(Runtime& runtime, const CollectiveOp
     throw Error(std::string("Collective: ") + error.what() +
                 ": every Collective has an engine of its own, the same on every rank; give this one another, "
                 "such as Collective(runtime, endpoint, {.engine = " +
-                std::to_string(options.engine - 1 != 0 ? options.engine - 1 : options.engine + 1) + "})");
+                std::to_string(options.engine == 255 ? 253
+                               : options.engine != 1 ? options.engine - 1
+                                                     : 2) +
+                "})");
   }
 }
 

@@ -9,6 +9,8 @@
 
 namespace weft::detail {
 
+class RuntimeState;
+
 /// Lanes of a device by (device of the peer, peer, column); null until first contact, or when the peer is not
 /// reached by lanes. Written by the library, read by inlined posts.
 ///
@@ -23,7 +25,8 @@ struct DevicePath {
   using LaneRow = std::atomic<SendLane*>;
 
   std::uint32_t ranks = 0;
-  std::uint8_t own_device = 0;                         // its index
+  std::uint8_t own_device = 0;  // its index
+  const RuntimeState* runtime = nullptr;
   std::atomic<const LaneRow*> rows[kMaxDevices] = {};  // by the peer's device; never null once set up
 
   /// Entries of a row.

@@ -48,6 +48,7 @@ DeviceState::DeviceState(RuntimeState& runtime, std::uint32_t index)
       waits_(*this, runtime, protocols(), failures_, port_) {
   empty_polls_yield.store(poll_yield_, std::memory_order_relaxed);
   path_.own_device = static_cast<std::uint8_t>(index);
+  path_.runtime = &runtime;
   if (runtime.payload_device_index() == index) runtime.payload_device()->open(protocols().rendezvous);
 }
 

@@ -14,6 +14,8 @@ using KeyFunction = std::uint64_t (*)(int rank, std::uint64_t tag, const void* c
 
 class EngineKeys {
  public:
+  /// The bits of a tag that every policy compares; 0 unless the engine is that of contexts.
+  void set_always(std::uint64_t bits) noexcept { always_ = bits; }
   void set_function(KeyFunction function, const void* context) noexcept {
     function_ = function;
     context_ = context;
@@ -29,10 +31,10 @@ class EngineKeys {
   }
   /// Returns the key of an incoming message, whose sender has computed the key of MatchingPolicy::user and
   /// sent it as the tag.
-  [[nodiscard]] static MatchKey arrived(int rank, std::uint64_t tag, MatchingPolicy policy) noexcept {
+  [[nodiscard]] MatchKey arrived(int rank, std::uint64_t tag, MatchingPolicy policy) const noexcept {
     const bool by_tag = policy != MatchingPolicy::rank_only && policy != MatchingPolicy::any;
     const bool by_rank = policy == MatchingPolicy::rank_and_tag || policy == MatchingPolicy::rank_only;
-    return {by_tag ? tag : 0, by_rank ? static_cast<std::uint32_t>(rank) : 0,
+    return {by_tag ? tag : tag & always_, by_rank ? static_cast<std::uint32_t>(rank) : 0,
             static_cast<std::uint32_t>(policy)};
   }
   [[nodiscard]] std::uint64_t of_user(int rank, std::uint64_t tag) const noexcept {
@@ -42,6 +44,7 @@ class EngineKeys {
  private:
   KeyFunction function_ = nullptr;
   const void* context_ = nullptr;
+  std::uint64_t always_ = 0;
 };
 
 }  // namespace weft::core

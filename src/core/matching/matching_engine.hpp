@@ -5,6 +5,7 @@
 #include "core/diagnosis/pending.hpp"
 #include "core/matching/engine_keys.hpp"
 #include "core/matching/match_storage.hpp"
+#include "core/matching/matching_contexts.hpp"
 #include "core/matching/matching_setup.hpp"
 #include "core/matching/observation/match_observer.hpp"
 #include "core/matching/ordered_matching.hpp"
@@ -192,6 +193,22 @@ class MatchingEngine {
     return needs_all_ranks_.load(std::memory_order_relaxed);
   }
   void set_needs_all_ranks(bool value) noexcept { needs_all_ranks_.store(value, std::memory_order_relaxed); }
+  /// The engine is one of contexts: the upper halves of tags are numbers of contexts, for every policy.
+  /// Before it is used; `contexts` outlives it.
+  void serve(const MatchingContexts& contexts) noexcept {
+    contexts_ = &contexts;
+    keys_.set_always(kContextBits);
+  }
+  /// Returns true when an operation with this tag ends because a rank that it needs has failed. `any_failed`:
+  /// a rank of the job has. Any thread.
+  [[nodiscard]] bool is_given_up(std::uint64_t tag, bool any_failed) const noexcept {
+    if (!any_failed) return false;
+    return needs_all_ranks() || (contexts_ != nullptr && contexts_->has_lost_a_member(context_of(tag)));
+  }
+  /// Returns true when is_given_up() may become true for some tag.
+  [[nodiscard]] bool may_need_ranks() const noexcept {
+    return needs_all_ranks() || (contexts_ != nullptr && contexts_->any_needs_members());
+  }
 
   /// The device whose thread last posted to the engine, if it is serial; -1: none has.
   [[nodiscard]] int device() const noexcept { return device_.load(std::memory_order_relaxed); }
@@ -217,6 +234,7 @@ class MatchingEngine {
   ReceiveExpectation expectation_;
   std::atomic<int> device_{-1};
   std::atomic<bool> needs_all_ranks_{false};
+  const MatchingContexts* contexts_ = nullptr;  // null: not an engine of contexts
   EngineKeys keys_;
   Table table_;
   MatchStorage storage_;

@@ -47,12 +47,11 @@ void MatchingEngine::forget_object(const Completion& object, Orphans& instead,
 
 template <class IsGone>
 void MatchingEngine::end_peers(const IsGone& is_gone, bool any_failed) noexcept {
-  const bool ends_all = any_failed && needs_all_ranks();
   const auto is_of_peers = [&](const MatchRecord& record) {
     // Otherwise another thread may be using the record.
     if (!waits(record)) return false;
     if (!record.is_receive()) return record.unexpected->is_announced() && is_gone(record.unexpected->peer);
-    if (ends_all) return true;
+    if (is_given_up(record.key().tag, any_failed)) return true;
     const int source = only_source(record.key());
     return source >= 0 && is_gone(source);
   };

@@ -15,6 +15,7 @@ MatchingEngine* MatchingEngines::make(std::uint32_t id) {
   MatchingEngine* engine = engines_[id].load(std::memory_order_relaxed);
   if (engine != nullptr) return engine;
   engine = new MatchingEngine(static_cast<std::uint16_t>(id), limits_, MatchingSetup{.log = log_});
+  if (weft::detail::is_context_engine(id)) engine->serve(contexts_);
   note_used(id);
   publish(id, *engine);
   return engine;
@@ -42,6 +43,10 @@ MatchingEngine& MatchingEngines::open(std::uint32_t id, MatchOrder order, Matchi
                 " is out of range: " + (is_ordered ? "ordered engines have the ids " : "") +
                 std::to_string(first) + " to " + std::to_string(end - 1) +
                 (!is_ordered && id < kEngineIds ? "; ordered engines need MatchOrder::ordered" : ""));
+  if (weft::detail::is_context_engine(id))
+    throw Error("matching engine " + std::to_string(id) +
+                " serves the matching contexts; choose another id from " + std::to_string(first + 1) +
+                " to " + std::to_string(id - 1));
   if (is_ordered && function != nullptr)
     throw Error("matching engine " + std::to_string(id) +
                 " is ordered: it matches by rank and tag, not by a make_key");

@@ -1,6 +1,7 @@
 // The matching engines of a runtime.
 #pragma once
 
+#include "core/matching/matching_contexts.hpp"
 #include "core/matching/matching_engine.hpp"
 
 #include <array>
@@ -20,11 +21,11 @@ class MatchingEngines {
   /// The engine behind those of programs, ordered: of the collectives of all stream groups, which it keeps
   /// apart by their tags.
   static constexpr std::uint32_t kBeyond = kEngineIds;
-  static constexpr std::uint32_t kAllIds = kEngineIds + 1;
+  static constexpr std::uint32_t kAllIds = weft::detail::kStreamEngines + weft::detail::kStreamEngineCount;
 
   /// `log`: records what happens in all engines; null, or outlives the object.
   explicit MatchingEngines(const MatchingLimits& limits, MatchEventLog* log = nullptr) noexcept
-      : limits_(limits), log_(log) {}
+      : limits_(limits), log_(log), contexts_(limits.ranks) {}
   ~MatchingEngines();
   MatchingEngines(const MatchingEngines&) = delete;
   MatchingEngines& operator=(const MatchingEngines&) = delete;
@@ -50,6 +51,9 @@ class MatchingEngines {
   [[nodiscard]] const std::atomic<MatchingEngine*>& place(std::uint32_t id) const noexcept {
     return fast_paths_[id];
   }
+
+  /// The contexts that the engines kUnorderedContexts and kOrderedContexts serve.
+  [[nodiscard]] MatchingContexts& contexts() noexcept { return contexts_; }
 
   /// A receive from a source below this number may be posted without a check for failed ranks: all ranks, or
   /// none once one has failed.
@@ -117,6 +121,7 @@ class MatchingEngines {
 
   const MatchingLimits limits_;
   MatchEventLog* const log_;
+  MatchingContexts contexts_;
   std::atomic<std::uint32_t> fast_path_sources_{0};
   std::mutex mutex_;  // making and opening; set-up and first contact only
   std::array<std::atomic<MatchingEngine*>, kAllIds> fast_paths_{};  // of engines that have one

@@ -148,10 +148,11 @@ DeviceAttributes RuntimeState::device_limits() const noexcept {
           .unexpected_credits = number(Attribute::unexpected_credits)};
 }
 
-void RuntimeState::close_matching_engine(std::uint32_t id) noexcept {
-  core::MatchingEngine& engine = *matching_engines_.find(id);
+/// Cancels the receives, and drops the messages, for which which(record) returns true.
+template <class Which>
+void RuntimeState::drop_waiting(core::MatchingEngine& engine, const Which& which) noexcept {
   devices_.with_any([&](OpenDevice* device) {  // it tells the senders
-    engine.unlink_all([&](core::MatchRecord& record) {
+    engine.unlink_where(which, [&](core::MatchRecord& record) {
       if (record.is_receive())
         core::end_unmatched(engine, record, Outcome::cancelled);
       else if (device != nullptr)
@@ -159,8 +160,27 @@ void RuntimeState::close_matching_engine(std::uint32_t id) noexcept {
       else
         engine.storage().release(record);
     });
-    matching_engines_.close(id);
   });
+}
+
+void RuntimeState::close_matching_context(ContextState& context) noexcept {
+  const std::uint32_t first = context.first.load(std::memory_order_relaxed);
+  const std::uint32_t count = context.count.load(std::memory_order_relaxed);
+  core::MatchingEngine& engine = *matching_engines_.find(context.engine);
+  drop_waiting(engine, [&](const core::MatchRecord& record) {
+    return engine.waits(record) && core::context_of(record.key().tag) - first < count;
+  });
+  matching_engines_.contexts().close(context);
+}
+
+void RuntimeState::note_failures_in_contexts() noexcept {
+  matching_engines_.contexts().note_failures(
+      [this](int rank) { return failures_.is_silent(rank) && failures_.knows(rank); });
+}
+
+void RuntimeState::close_matching_engine(std::uint32_t id) noexcept {
+  drop_waiting(*matching_engines_.find(id), [](const core::MatchRecord&) { return true; });
+  matching_engines_.close(id);
   log_.in(base::LogModule::matching).debug([&] { return "engine " + std::to_string(id) + " is closed"; });
 }
 
@@ -188,6 +208,7 @@ void RuntimeState::end_receives_from_silent_peers(std::uint32_t device) noexcept
   if (failures_.silent() != 0) {
     const auto is_gone = [this](int peer) { return peer < size_ && failures_.is_silent(peer); };
     const bool any_failed = failures_.silent_failed() != 0;
+    if (any_failed) note_failures_in_contexts();
     for_each_engine([&](core::MatchingEngine& engine) { engine.end_peers(is_gone, any_failed); });
   }
   if (failures_.is_alone()) for_each_engine([&](core::MatchingEngine& engine) { engine.end_all_but(rank_); });

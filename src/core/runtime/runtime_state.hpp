@@ -68,6 +68,10 @@ class RuntimeState final {
   [[nodiscard]] core::MatchingEngines& matching_engines() noexcept { return matching_engines_; }
   /// Cancels the engine's receives and drops its messages.
   void close_matching_engine(std::uint32_t id) noexcept;
+  /// The same of a context.
+  void close_matching_context(ContextState& context) noexcept;
+  /// Tells the contexts which ranks have failed. Any thread.
+  void note_failures_in_contexts() noexcept;
   /// The device that moves payloads of large messages for the others; null: each moves its own.
   [[nodiscard]] core::PayloadDevice* payload_device() noexcept {
     return payload_device_index() < 0 ? nullptr : &payload_device_;
@@ -116,6 +120,8 @@ class RuntimeState final {
 
  private:
   void print_counters() noexcept;
+  template <class Which>
+  void drop_waiting(core::MatchingEngine& engine, const Which& which) noexcept;
   // runtime_users.cpp: what the program has not destroyed before the runtime ends it
   [[nodiscard]] std::string name() const;
   void refuse_users();

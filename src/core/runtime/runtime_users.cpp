@@ -61,6 +61,7 @@ void RuntimeState::refuse_objects() {
   std::string user = devices_.user();
   for (std::uint32_t id = 0; user.empty() && id < kEngineIds; ++id)
     if (matching_engines_.is_open(id)) user = "MatchingEngine (id " + std::to_string(id) + ")";
+  if (user.empty()) user = matching_engines_.contexts().first_open();
   if (const std::int64_t region = regions_.first_open(); user.empty() && region >= 0)
     user = "MemoryRegion (index " + std::to_string(region) + ")";
   if (!user.empty()) refuse_early_end(name(), user);

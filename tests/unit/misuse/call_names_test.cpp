@@ -109,8 +109,8 @@ TEST(CallNames, ASecondDefaultCollectiveIsToldWhatToDo) {
                }),
                {"Collective: matching engine 255 is open already in this runtime",
                 "every Collective has an engine of its own, the same on every rank",
-                "Collective(runtime, endpoint, {.engine = 254})"});
-  const Collective second{runtime, endpoint, {.engine = 254}};
+                "Collective(runtime, endpoint, {.engine = 253})"});
+  const Collective second{runtime, endpoint, {.engine = 253}};
   expect_names(error_of([&] {
                  const Collective third{runtime, endpoint, {.engine = 0}};
                }),

@@ -24,7 +24,7 @@ MatchedArrivals::Match MatchedArrivals::on_send_slow(std::uint64_t tag, Message&
   MatchingEngine& engine = *engines_.find(trailer.engine);
   if (trailer.engine >= kMatchingEngines)
     return ordered_.on_send(engine, tag, arrival, trailer, sink) ? Match::nothing : Match::refused;
-  const MatchKey key = EngineKeys::arrived(peer, tag, policy_of(trailer));
+  const MatchKey key = engine.keys().arrived(peer, tag, policy_of(trailer));
   CreditLedger& ledger = returns_.ledger(class_of(trailer));
   bool may_keep = true;
   const auto [answer, record] = engine.pair(Table::Side::unexpected, key, [&]() -> MatchRecord* {
@@ -74,7 +74,7 @@ bool MatchedArrivals::on_send_rts(std::uint64_t tag, const Message& arrival, net
   stored->announce(rts);
   if (engine.order() != nullptr) return ordered_.on_send_rts(engine, trailer, *stored, sink);
   const auto [answer, record] =
-      engine.pair(Table::Side::unexpected, EngineKeys::arrived(arrival.peer(), tag, policy_of(trailer)),
+      engine.pair(Table::Side::unexpected, engine.keys().arrived(arrival.peer(), tag, policy_of(trailer)),
                   [&]() -> MatchRecord* {
                     MatchRecord* kept = engine.storage().records().take();
                     if (kept != nullptr) MatchStorage::set_unexpected(*kept, *stored);

@@ -10,7 +10,8 @@ namespace weft::core {
 
 MatchingEngine& check_engine(MatchingEngines& engines, std::uint32_t id, MatchingPolicy policy,
                              const char* operation) {
-  MatchingEngine* engine = id != MatchingEngines::kBeyond || engines.is_open(id) ? engines.find(id) : nullptr;
+  // Those beyond the engines of programs are made by what uses them.
+  MatchingEngine* engine = id < kEngineIds ? engines.find(id) : engines.find_existing(id);
   if (engine == nullptr) [[unlikely]]
     throw Error(std::string(operation) + ": matching engine " + std::to_string(id) +
                 " is out of range: 0 to " + std::to_string(kEngineIds - 1));

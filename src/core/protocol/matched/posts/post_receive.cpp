@@ -161,7 +161,7 @@ Status ReceivePosts::attempt(MatchingEngine& engine, int source, std::uint64_t t
   const bool names_one = can_be_alone && source != any_source;
   const bool is_of_user = options.policy == MatchingPolicy::user;
   const bool is_lost = failures_.silent() != 0 &&
-                       ((engine.needs_all_ranks() && failures_.silent_failed() != 0) ||
+                       (engine.is_given_up(tag, failures_.silent_failed() != 0) ||
                         (names_one ? failures_.is_silent(source) : !is_of_user && failures_.is_alone()));
   ReceiveHandle handle;
   ReceiveOptions named = options;
