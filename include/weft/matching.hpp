@@ -28,9 +28,9 @@ struct MatchedCalls;
 
 /// Options of a MatchingEngine.
 struct MatchingEngineOptions {
-  /// Explicit id within the runtime, 0 to 255, for an ordered engine 256 to 511. Sends and receives that name
-  /// it match only each other, so every rank must use the same id for the same purpose. 0 is the default
-  /// engine, which exists without being opened.
+  /// Explicit id within the runtime, 0 to 253 or 255, for an ordered engine 256 to 511. Sends and receives
+  /// that name it match only each other, so every rank must use the same id for the same purpose. 0 is the
+  /// default engine, which exists without being opened. 254 serves matching contexts.
   EngineId id = 0;
   /// Ordered engines match by rank and tag only (MatchingPolicy::rank_and_tag), with the wildcards any_source
   /// and any_tag. Order is optional because few programs need it and all would pay for it: with wildcards,
@@ -77,6 +77,8 @@ class WEFT_API MatchingEngine {
   MatchingEngine& operator=(const MatchingEngine&) = delete;
 
   [[nodiscard]] std::uint16_t id() const noexcept { return id_; }
+  /// So that options take the engine itself: `{.engine = engine}`.
+  operator EngineId() const noexcept { return id_; }  // NOLINT: is meant to convert
   [[nodiscard]] MatchingEngineAttributes attributes() const noexcept;
   /// What has been counted since the engine was opened; all zeros without MatchingEngineOptions::counters.
   /// Any thread.

@@ -195,8 +195,12 @@ class [[nodiscard]] Message {
                : RemoteCompletion(static_cast<std::uint16_t>(handle_ >> 16),
                                   static_cast<std::uint16_t>(handle_), static_cast<std::uint8_t>(device()));
   }
-  /// The tag: 32 bits for active messages and signals, 64 for receives and sends.
+  /// The tag: 32 bits for active messages and signals, 64 for receives and sends. In a matching context the
+  /// word, which has the number of the context in its upper half.
   [[nodiscard]] std::uint64_t tag() const noexcept { return tag_; }
+  /// Of a receive or send in a matching context: the tag, without the context, whose number is above it
+  /// (MatchingContext::has(tag())).
+  [[nodiscard]] std::uint32_t tag_in_context() const noexcept { return static_cast<std::uint32_t>(tag_); }
   /// The user_data of the own post that ended; nullptr for arrivals.
   [[nodiscard]] void* user_data() const noexcept { return user_data_; }
   /// Payload length in bytes.

@@ -19,6 +19,7 @@
 #include <weft/error.hpp>
 #include <weft/in_process.hpp>
 #include <weft/matching.hpp>
+#include <weft/matching/context.hpp>
 #include <weft/memory.hpp>
 #include <weft/message.hpp>
 #include <weft/options.hpp>

@@ -7,6 +7,7 @@
 #include <weft/detail/immediate_completion.hpp>
 #include <weft/detail/lock.hpp>
 #include <weft/matching.hpp>
+#include <weft/matching/context.hpp>
 #include <weft/message.hpp>
 #include <weft/options.hpp>
 #include <weft/packet.hpp>
@@ -211,6 +212,41 @@ class MatchedOperations {
     return Calls::receive(device(), source, tag, buffer, options, where);
   }
 
+  // The same calls in a matching context (MatchingContext::tag()): options.engine is not used, and of
+  // options.tag_mask the lower half. weft::Error also for a context of another runtime.
+
+  [[gnu::always_inline]] Status post_send(int peer, const ContextTag& tag, Bytes bytes,
+                                          const SendOptions& options = {}) {
+    return post_send(peer, word_of(tag), bytes, detail::in_context(tag, options));
+  }
+  Status post_send(int peer, const ContextTag& tag, Packet&& packet, std::size_t size,
+                   const SendOptions& options = {}) {
+    return post_send(peer, word_of(tag), static_cast<Packet&&>(packet), size,
+                     detail::in_context(tag, options));
+  }
+  [[gnu::always_inline]] Outcome send(int peer, const ContextTag& tag, Bytes bytes,
+                                      const SendOptions& options = {},
+                                      const std::source_location& where = std::source_location::current()) {
+    return send(peer, word_of(tag), bytes, detail::in_context(tag, options), where);
+  }
+  [[gnu::always_inline]] Status post_receive(int source, const ContextTag& tag, std::span<std::byte> buffer,
+                                             const ReceiveOptions& options) {
+    return post_receive(source, word_of(tag), buffer, detail::in_context(tag, options));
+  }
+  Message receive(int source, const ContextTag& tag, std::span<std::byte> buffer,
+                  const ReceiveOptions& options = {},
+                  const std::source_location& where = std::source_location::current()) {
+    return receive(source, word_of(tag), buffer, detail::in_context(tag, options), where);
+  }
+  [[nodiscard]] bool probe(int source, const ContextTag& tag, ProbedMessage& found,
+                           const ReceiveOptions& options = {}) {
+    return probe(source, word_of(tag), found, detail::in_context(tag, options));
+  }
+  [[nodiscard]] MatchedMessage matched_probe(int source, const ContextTag& tag,
+                                             const ReceiveOptions& options = {}) {
+    return matched_probe(source, word_of(tag), detail::in_context(tag, options));
+  }
+
   /// Ends a posted receive with Outcome::cancelled: its completion object is signalled before the call
   /// returns. Returns false when the receive has already matched its message (or has ended): it then ends, or
   /// has ended, as if cancel() had not been called.
@@ -284,6 +320,10 @@ class MatchedOperations {
   }
   [[nodiscard]] detail::DeviceState& device() const noexcept {
     return static_cast<const Derived*>(this)->state();
+  }
+  [[nodiscard, gnu::always_inline]] std::uint64_t word_of(const ContextTag& tag) const {
+    tag.check(static_cast<const Derived*>(this)->path().runtime);
+    return tag.word();
   }
 };
 

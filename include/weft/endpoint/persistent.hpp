@@ -359,6 +359,18 @@ class PreparingOperations {
                                                            const ReceiveOptions& options) {
     return {self().state(), source, tag, buffer, options};
   }
+  /// In a matching context; see MatchedOperations.
+  [[nodiscard]] PersistentSend<Locking> prepare_send(int peer, const ContextTag& tag, Bytes bytes,
+                                                     const SendOptions& options = {}) {
+    tag.check(self().path().runtime);
+    return prepare_send(peer, tag.word(), bytes, detail::in_context(tag, options));
+  }
+  [[nodiscard]] PersistentReceive<Locking> prepare_receive(int source, const ContextTag& tag,
+                                                           std::span<std::byte> buffer,
+                                                           const ReceiveOptions& options) {
+    tag.check(self().path().runtime);
+    return prepare_receive(source, tag.word(), buffer, detail::in_context(tag, options));
+  }
 
  protected:
   ~PreparingOperations() = default;

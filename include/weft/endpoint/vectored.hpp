@@ -154,6 +154,27 @@ class VectoredOperations {
     return Calls::receive(device(), source, tag, buffers, options, where);
   }
 
+  // The same in a matching context; see MatchedOperations.
+
+  template <BytesList List>
+  Status post_send(int peer, const ContextTag& tag, const List& parts, const SendOptions& options = {}) {
+    return post_send(peer, word_of(tag), parts, detail::in_context(tag, options));
+  }
+  template <BytesList List>
+  Outcome send(int peer, const ContextTag& tag, const List& parts, const SendOptions& options = {},
+               const std::source_location& where = std::source_location::current()) {
+    return send(peer, word_of(tag), parts, detail::in_context(tag, options), where);
+  }
+  template <MutableBytesList List>
+  Status post_receive(int source, const ContextTag& tag, const List& buffers, const ReceiveOptions& options) {
+    return post_receive(source, word_of(tag), buffers, detail::in_context(tag, options));
+  }
+  template <MutableBytesList List>
+  Message receive(int source, const ContextTag& tag, const List& buffers, const ReceiveOptions& options = {},
+                  const std::source_location& where = std::source_location::current()) {
+    return receive(source, word_of(tag), buffers, detail::in_context(tag, options), where);
+  }
+
   /// Puts all of `pieces` into regions of one peer, under one completion. Never blocks. A piece means what it
   /// means in post_put(peer, to, from), and so do the options; the pieces are not ordered.
   ///
@@ -183,6 +204,10 @@ class VectoredOperations {
   using Calls = detail::VectoredCalls<Locking>;
   [[nodiscard]] detail::DeviceState& device() const noexcept {
     return static_cast<const Derived*>(this)->state();
+  }
+  [[nodiscard]] std::uint64_t word_of(const ContextTag& tag) const {
+    tag.check(static_cast<const Derived*>(this)->path().runtime);
+    return tag.word();
   }
 };
 
