@@ -1,0 +1,22 @@
+#include "bindings/mpi/entry/entry.hpp"
+
+#include "bindings/mpi/transport/world.hpp"
+
+namespace weft::mpi {
+
+void refuse_handle(int code, const char* argument, const char* kind) {
+  fail(code, "argument '%s' is a null handle, or no %s", argument, kind);
+}
+
+void refuse_count(const char* argument, MPI_Count count) {
+  fail(MPI_ERR_COUNT, "argument '%s' is %lld; 0 or more is needed", argument, static_cast<long long>(count));
+}
+
+void refuse_communicator(const char* argument, MPI_Comm comm) {
+  if (world == nullptr)
+    fail(MPI_ERR_OTHER, "MPI is not initialised: it is called before MPI_Init, or after MPI_Finalize");
+  if (comm == MPI_COMM_NULL) fail(MPI_ERR_COMM, "argument '%s' is MPI_COMM_NULL", argument);
+  fail(MPI_ERR_COMM, "argument '%s' is no communicator, or one that has been freed", argument);
+}
+
+}  // namespace weft::mpi

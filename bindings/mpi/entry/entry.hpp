@@ -1,0 +1,59 @@
+// What the generated entry points share: the arguments of the program as objects, checked.
+#pragma once
+
+#include "bindings/mpi/communicators/report.hpp"
+#include "bindings/mpi/datatypes/datatype.hpp"
+#include "bindings/mpi/groups/group.hpp"
+#include "bindings/mpi/info/info.hpp"
+#include "bindings/mpi/objects/current_call.hpp"
+#include "bindings/mpi/objects/numbers.hpp"
+#include "bindings/mpi/operations/operation.hpp"
+
+namespace weft::mpi {
+
+[[noreturn]] [[gnu::cold]] void refuse_handle(int code, const char* argument, const char* kind);
+[[noreturn]] [[gnu::cold]] void refuse_count(const char* argument, MPI_Count count);
+[[noreturn]] [[gnu::cold]] void refuse_communicator(const char* argument, MPI_Comm comm);
+
+inline Communicator& communicator_of(MPI_Comm comm, const char* argument) {
+  auto* const found = find<Communicator>(comm);
+  if (found == nullptr) [[unlikely]]
+    refuse_communicator(argument, comm);
+  return *found;
+}
+inline Datatype& datatype_of(MPI_Datatype datatype, const char* argument) {
+  auto* const found = find<Datatype>(datatype);
+  if (found == nullptr) [[unlikely]]
+    refuse_handle(MPI_ERR_TYPE, argument, "datatype");
+  return *found;
+}
+/// no_type for MPI_DATATYPE_NULL.
+inline Datatype& datatype_if_any(MPI_Datatype datatype) {
+  return datatype == MPI_DATATYPE_NULL ? no_type : datatype_of(datatype, "datatype");
+}
+inline Reduction& operation_of(MPI_Op op, const char* argument) {
+  auto* const found = find<Reduction>(op);
+  if (found == nullptr) [[unlikely]]
+    refuse_handle(MPI_ERR_OP, argument, "operation");
+  return *found;
+}
+inline Group& group_of(MPI_Group group, const char* argument) {
+  auto* const found = find<Group>(group);
+  if (found == nullptr) [[unlikely]]
+    refuse_handle(MPI_ERR_GROUP, argument, "group");
+  return *found;
+}
+/// nullptr for MPI_INFO_NULL.
+inline Info* info_of(MPI_Info info, const char* argument) {
+  auto* const found = find<Info>(info);
+  if (found == nullptr && info != MPI_INFO_NULL) [[unlikely]]
+    refuse_handle(MPI_ERR_INFO, argument, "info object");
+  return found;
+}
+inline MPI_Count count_of(MPI_Count count, const char* argument) {
+  if (count < 0) [[unlikely]]
+    refuse_count(argument, count);
+  return count;
+}
+
+}  // namespace weft::mpi

@@ -1,0 +1,156 @@
+"""Writes what the table of functions determines: `generate.py OUTPUT_FOLDER` makes mpi_functions.h and entry_GROUP.cpp there,
+`generate.py --markdown` prints the table of docs/guide/bindings/mpi.md."""
+
+import sys
+from pathlib import Path
+
+import functions
+
+NOTE = "made of bindings/mpi/table by bindings/mpi/generate/generate.py"
+OBJECTS = {"MPI_Comm": "communicator_of", "MPI_Datatype": "datatype_of", "MPI_Op": "operation_of", "MPI_Group": "group_of",
+           "MPI_Info": "info_of"}
+# The handle whose error handler learns of a failure.
+OWNERS = {"MPI_Comm": "comm", "MPI_Win": "win", "MPI_File": "file", "MPI_Session": "session"}
+
+
+def header(groups):
+    lines = [f"/* The functions of MPI; {NOTE}. */"]
+    for rows in groups.values():
+        for row in rows:
+            for large in ([False, True] if row.has_twin else [False]):
+                lines += [f"{row.declaration(prefix, large)};" for prefix in ("MPI_", "PMPI_")]
+    return "\n".join(lines) + "\n"
+
+
+def converted(argument, loose=()):
+    """What the implementation is given for an argument of the entry point."""
+    if argument.array or "*" in argument.type:
+        if argument.word and argument.type.startswith("const "):
+            return f"Numbers({argument.name})"
+        if argument.word and argument.type.endswith("*") and not argument.array:
+            return f"CountResult({argument.name})"
+        return argument.name
+    if argument.word == "COUNT":
+        return f'count_of({argument.name}, "{argument.name}")'
+    if argument.word:
+        return f"static_cast<MPI_Count>({argument.name})"
+    if argument.name == "peer_comm":  # counts on the leaders only
+        return argument.name
+    if argument.type in loose:
+        return f"{loose[argument.type]}({argument.name})"
+    if argument.type in OBJECTS:
+        return f'{OBJECTS[argument.type]}({argument.name}, "{argument.name}")'
+    return argument.name
+
+
+# Of collectives only some arguments count on some ranks: a null datatype is refused where it does.
+LOOSE_OBJECTS = {"MPI_Datatype": "datatype_if_any"}
+COLLECTIVES = ("collectives", "neighbours")
+
+
+def collective_call(row):
+    """Collectives are tasks: MPI_Bcast runs one, MPI_Ibcast begins it, MPI_Bcast_init prepares it."""
+    given = {"comm", "info", "request"}
+    arguments = [converted(a, LOOSE_OBJECTS) for a in row.arguments if a.name not in given]
+    name = row.name.lower()
+    comm = 'communicator_of(comm, "comm")'
+    if name.endswith("_init"):
+        # The program may free its handles before it starts the request.
+        held = {a.name: converted(a, LOOSE_OBJECTS) for a in row.arguments if a.type in ("MPI_Datatype", "MPI_Op")}
+        captures = ", ".join(["=", *(f"{each} = Held({value})" for each, value in held.items())])
+        arguments = [a.name if a.name in held else converted(a) for a in row.arguments if a.name not in given]
+        task = f"{name[:-5]}({', '.join(['channel', *arguments])})"
+        return (f"Communicator& communicator = {comm};\n    static_cast<void>({converted(row.arguments[-2])});\n"
+                f"    prepare(communicator, request, [{captures}](Channel channel) {{ return {task}; }})")
+    form, more = ("begin", ", request") if any(a.name == "request" for a in row.arguments) else ("run", "")
+    task = f"{name[1:] if more else name}({', '.join(['Channel(communicator)', *arguments])})"
+    return f"Communicator& communicator = {comm};\n    {form}(communicator, {task}{more})"
+
+
+def owner(row):
+    for argument in row.arguments:
+        base = argument.type.replace("*", "").strip()
+        if base in OWNERS and argument.type in (base, f"{base}*") and not argument.array:
+            kind = base[4:].lower()
+            # What is made by the call is no owner of its failure.
+            if argument.type != base and argument.name.startswith(("new", "comm_cart", "comm_graph", "comm_dist_graph", "intercomm", "parent")):
+                continue
+            if argument.type != base and row.name in ("Win_create", "Win_allocate", "Win_allocate_shared", "Win_create_dynamic", "File_open",
+                                                      "Session_init"):
+                continue
+            return f"{'*' if argument.type != base else ''}{argument.name}", kind
+    return None, None
+
+
+def entry(row, large):
+    full = f"MPI_{row.name}{'_c' if large else ''}"
+    arguments = ", ".join(argument.declared(large) for argument in row.arguments) or "void"
+    weak = f'{row.declaration("MPI_", large)} __attribute__((weak, alias("P{full}")));'
+    if row.state == "plain":
+        call = f"{row.name.lower()}({', '.join(a.name for a in row.arguments if a.name)})"
+        return f"{row.result} P{full}({arguments}) {{ return weft::mpi::{call}; }}\n{weak}\n"
+    handle, kind = owner(row)
+    report = f'report_{kind}("{full}", {handle})' if handle else f'report("{full}")'
+    if row.state == "missing":
+        unnamed = arguments if handle or not row.arguments else ", ".join(a.declared(large, False) for a in row.arguments)
+        if handle:
+            unnamed = ", ".join(a.declared(large, a.name == handle.lstrip("*")) for a in row.arguments)
+        missing = report.replace("report", "missing", 1)
+        return f"{row.result} P{full}({unnamed}) {{ return weft::mpi::{missing}; }}\n{weak}\n"
+    call = f"{row.name.lower()}({', '.join(converted(a) for a in row.arguments if a.name)})"
+    if row.group in COLLECTIVES:
+        call = collective_call(row)
+    return (f"int P{full}({arguments}) {{\n  using namespace weft::mpi;\n  enter(\"{full}\");\n  try {{\n    {call};\n    return MPI_SUCCESS;\n"
+            f"  }} catch (...) {{\n    return {report};\n  }}\n}}\n{weak}\n")
+
+
+def entries(group, rows, root):
+    calls = root / group / f"{group}_calls.hpp"
+    lines = [f"// Entry points of the group {group}; {NOTE}.", "#include \"bindings/mpi/entry/entry.hpp\""]
+    if calls.exists():
+        lines.append(f"#include \"bindings/mpi/{group}/{group}_calls.hpp\"")
+    lines += ["", "extern \"C\" {", "#pragma GCC visibility push(default)", ""]
+    for row in rows:
+        lines += [entry(row, large) for large in ([False, True] if row.has_twin else [False])]
+    lines += ["#pragma GCC visibility pop", "}"]
+    return "\n".join(lines) + "\n"
+
+
+def markdown(groups):
+    lines = ["| group | there | missing |", "|---|---|---|"]
+    for group, rows in groups.items():
+        cells = []
+        for states in (("here", "plain"), ("missing",)):
+            names = [f"`{row.name}`" for row in rows if row.state in states]
+            cells.append(", ".join(names) or "–")
+        lines.append(f"| {group.replace('_', ' ')} | {cells[0]} | {cells[1]} |")
+    functions_of = [name for rows in groups.values() for row in rows if row.state != "missing" for name in row.names()]
+    every = [name for rows in groups.values() for row in rows for name in row.names()]
+    lines += ["", f"{len(functions_of)} of {len(every)} functions are there, large-count forms (suffix `_c`) counted."]
+    return "\n".join(lines) + "\n"
+
+
+def write_if_changed(path, text):
+    """Without touching what is the same: it need not be compiled again."""
+    if not path.exists() or path.read_text() != text:
+        path.write_text(text)
+
+
+def main(arguments):
+    groups = functions.read_groups()
+    if arguments == ["--markdown"]:
+        print(markdown(groups), end="")
+        return 0
+    if len(arguments) != 1 or arguments[0].startswith("-"):
+        print("usage: generate.py OUTPUT_FOLDER, or generate.py --markdown", file=sys.stderr)
+        return 2
+    folder = Path(arguments[0])
+    folder.mkdir(parents=True, exist_ok=True)
+    write_if_changed(folder / "mpi_functions.h", header(groups))
+    for group, rows in groups.items():
+        write_if_changed(folder / f"entry_{group}.cpp", entries(group, rows, functions.TABLE.parent))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
