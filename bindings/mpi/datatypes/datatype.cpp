@@ -1,0 +1,99 @@
+#include "bindings/mpi/datatypes/datatype.hpp"
+
+#include <algorithm>
+
+namespace weft::mpi {
+
+Datatype no_type;
+
+Datatype::~Datatype() {
+  for (Datatype* type : contents.types) release(type);
+}
+
+void lay_out(Datatype& type) {
+  bool is_first = true, is_first_true = true;
+  MPI_Aint lower = 0, upper = 0, true_lower = 0, true_upper = 0;
+  type.size = 0;
+  type.basics = 0;
+  for (const Part& part : type.parts) {
+    const Datatype& child = *part.type;
+    if (part.blocklength == 0 || part.repeats == 0) continue;
+    type.size += child.size * part.blocklength * part.repeats;
+    type.basics += child.basics * part.blocklength * part.repeats;
+    type.alignment = std::max(type.alignment, child.alignment);
+    type.has_own_extent = type.has_own_extent || child.has_own_extent;
+    // The outermost elements, in whichever direction the extent and the stride go.
+    const MPI_Aint last_block = part.stride * (part.repeats - 1);
+    const MPI_Aint last_element = child.extent * (part.blocklength - 1);
+    const MPI_Aint first =
+        part.displacement + std::min<MPI_Aint>(0, last_block) + std::min<MPI_Aint>(0, last_element);
+    const MPI_Aint last =
+        part.displacement + std::max<MPI_Aint>(0, last_block) + std::max<MPI_Aint>(0, last_element);
+    lower = is_first ? first + child.lb : std::min(lower, first + child.lb);
+    upper = is_first ? last + child.lb + child.extent : std::max(upper, last + child.lb + child.extent);
+    is_first = false;
+    if (child.size == 0) continue;
+    const MPI_Aint true_first = first + child.true_lb, true_last = last + child.true_lb + child.true_extent;
+    true_lower = is_first_true ? true_first : std::min(true_lower, true_first);
+    true_upper = is_first_true ? true_last : std::max(true_upper, true_last);
+    is_first_true = false;
+  }
+  type.lb = lower;
+  type.extent = upper - lower;
+  type.true_lb = true_lower;
+  type.true_extent = true_upper - true_lower;
+}
+
+namespace {
+
+/// Appends a run, as a part of the last one where it continues that.
+void append(std::vector<Run>& runs, const Run& run) {
+  if (run.length == 0 || run.repeats == 0) return;
+  if (!runs.empty() && run.repeats == 1) {
+    Run& last = runs.back();
+    if (last.repeats == 1 && last.offset + last.length == run.offset) {
+      last.length += run.length;
+      return;
+    }
+    if (last.length == run.length &&
+        (last.repeats == 1 || last.offset + last.repeats * last.stride == run.offset)) {
+      if (last.repeats == 1) last.stride = run.offset - last.offset;
+      ++last.repeats;
+      return;
+    }
+  }
+  runs.push_back(run.repeats > 1 && run.stride == run.length ? Run{run.offset, run.length * run.repeats, 1, 0}
+                                                             : run);
+}
+
+void append_part(std::vector<Run>& runs, const Part& part) {
+  Datatype& child = *part.type;
+  if (child.size == 0 || part.blocklength == 0 || part.repeats == 0) return;
+  flatten(child);
+  if (child.is_dense(part.blocklength)) {
+    append(runs,
+           {part.displacement + child.true_lb, child.size * part.blocklength, part.repeats, part.stride});
+    return;
+  }
+  if (child.is_one_block && part.repeats == 1) {
+    append(runs, {part.displacement + child.true_lb, child.size, part.blocklength, child.extent});
+    return;
+  }
+  for (MPI_Count block = 0; block < part.repeats; ++block)
+    for (MPI_Count element = 0; element < part.blocklength; ++element)
+      for (const Run& run : child.runs)
+        append(runs, {part.displacement + block * part.stride + element * child.extent + run.offset,
+                      run.length, run.repeats, run.stride});
+}
+
+}  // namespace
+
+void flatten(Datatype& type) {
+  if (type.is_flattened) return;
+  for (const Part& part : type.parts) append_part(type.runs, part);
+  type.is_one_block = type.size == 0 || (type.runs.size() == 1 && type.runs[0].repeats == 1);
+  type.is_contiguous = type.is_one_block && (type.extent == type.size || type.size == 0);
+  type.is_flattened = true;
+}
+
+}  // namespace weft::mpi
