@@ -1,0 +1,43 @@
+#include "bindings/mpi/communicators/communicator.hpp"
+
+namespace weft::mpi {
+
+Communicator* communicator_world = nullptr;
+Communicator* communicator_self = nullptr;
+
+Communicator::Communicator(std::uint32_t own_context, Group* own_group, Group* other_group)
+    : Object(kKind),
+      context(own_context),
+      local(own_group),
+      remote(other_group),
+      rank(own_group->rank_of(own_world_rank)),
+      size(own_group->size()) {}
+
+Communicator::~Communicator() {
+  release(local);
+  release(remote);
+  release(errhandler);
+  release(info);
+  release(local_communicator);
+}
+
+std::string Communicator::described() const {
+  if (!name.empty()) return name;
+  return "a communicator of " + std::to_string(size) +
+         (is_inter() ? " and " + std::to_string(remote->size()) : "") + " ranks";
+}
+
+std::uint32_t new_context() {
+  // The first two numbers of each rank are those of MPI_COMM_WORLD and MPI_COMM_SELF.
+  static std::atomic<std::uint32_t> given{2};
+  const auto ranks = static_cast<std::uint64_t>(communicator_world->size);
+  const std::uint64_t number =
+      given.fetch_add(1, std::memory_order_relaxed) * ranks + static_cast<std::uint64_t>(own_world_rank);
+  if (number >= std::uint64_t{1} << 30)
+    fail(MPI_ERR_OTHER, "this rank has made %llu communicators, and %llu are possible in a job of %llu ranks",
+         static_cast<unsigned long long>(number / ranks),
+         (1ULL << 30) / static_cast<unsigned long long>(ranks), static_cast<unsigned long long>(ranks));
+  return static_cast<std::uint32_t>(number) << 2;
+}
+
+}  // namespace weft::mpi

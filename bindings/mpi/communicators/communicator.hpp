@@ -1,0 +1,70 @@
+// Communicators: a group, or two, and the context in which their messages match.
+#pragma once
+
+#include "bindings/mpi/attributes/attributes.hpp"
+#include "bindings/mpi/errors/failure.hpp"
+#include "bindings/mpi/groups/group.hpp"
+#include "bindings/mpi/info/info.hpp"
+#include "bindings/mpi/objects/object.hpp"
+
+#include <atomic>
+#include <memory>
+#include <string>
+
+namespace weft::mpi {
+
+/// A virtual topology (topologies/topology.hpp).
+struct Topology {
+  virtual ~Topology() = default;
+  [[nodiscard]] virtual int kind() const noexcept = 0;  // MPI_CART, MPI_GRAPH or MPI_DIST_GRAPH
+  [[nodiscard]] virtual std::unique_ptr<Topology> copy() const = 0;
+};
+/// A buffer that the program has attached for buffered sends (point_to_point/buffers.hpp).
+struct SendBuffer;
+
+struct Communicator : Object {
+  static constexpr Kind kKind = Kind::communicator;
+  /// Takes over a reference to each group; `remote` is null unless it is an intercommunicator.
+  Communicator(std::uint32_t own_context, Group* own_group, Group* other_group);
+  ~Communicator();
+
+  /// Where messages go to, and come from: ranks of MPI_COMM_WORLD by rank here.
+  [[nodiscard]] const Group& peers() const noexcept { return *(remote != nullptr ? remote : local); }
+  [[nodiscard]] int peer(int rank_of_peer) const noexcept {
+    return peers().ranks[static_cast<std::size_t>(rank_of_peer)];
+  }
+  [[nodiscard]] bool is_inter() const noexcept { return remote != nullptr; }
+  /// The context of collectives, whose messages no receive of the program matches.
+  [[nodiscard]] std::uint32_t hidden_context() const noexcept { return context | 1; }
+  /// The tag of the next collective, the same on all members.
+  [[nodiscard]] int next_collective() noexcept {
+    return static_cast<int>(collectives.fetch_add(1, std::memory_order_relaxed) & 0x7fffffff);
+  }
+  /// Its name for a line about an error.
+  [[nodiscard]] std::string described() const;
+
+  std::uint32_t context;
+  Group* const local;
+  Group* const remote;
+  int rank;  // of this process in the local group
+  int size;  // of the local group
+  std::atomic<std::uint32_t> collectives{0};
+  Errhandler* errhandler = &errors_are_fatal;  // retained
+  Info* info = nullptr;                        // retained; what was given to it
+  std::string name;
+  Attributes attributes{KeyvalOf::communicator};
+  std::unique_ptr<Topology> topology;
+  Communicator* local_communicator = nullptr;  // of an intercommunicator: its own side; retained
+  SendBuffer* send_buffer = nullptr;
+};
+
+/// MPI_COMM_WORLD and MPI_COMM_SELF; null before MPI_Init.
+extern Communicator* communicator_world;
+extern Communicator* communicator_self;
+
+/// Contexts are numbers that their communicator's first member has given out: unique, since the rank is a
+/// part. The two lowest bits are for messages of the program (0), collectives (1), and those that make an
+/// intercommunicator (2).
+[[nodiscard]] std::uint32_t new_context();
+
+}  // namespace weft::mpi
