@@ -1,0 +1,111 @@
+// Requests: operations under way, pooled, all signalled through one completion object.
+#pragma once
+
+#include "bindings/mpi/communicators/communicator.hpp"
+#include "bindings/mpi/datatypes/datatype.hpp"
+#include "bindings/mpi/requests/status.hpp"
+#include "bindings/mpi/transport/world.hpp"
+
+#include <atomic>
+#include <cstddef>
+
+namespace weft::mpi {
+
+struct Request;
+
+/// Told when a request ends that belongs to an operation of several (collectives/exchange.hpp).
+struct RequestOwner {
+  virtual void finish(Request& request) noexcept = 0;
+
+ protected:
+  ~RequestOwner() = default;
+};
+
+/// How a request is started again, and what it does where it is no message: collectives, generalised
+/// requests.
+struct RequestWork {
+  virtual ~RequestWork() = default;
+  /// Starts a persistent operation; the request is active already.
+  virtual void start(Request&) {}
+  /// MPI_Cancel. Returns true when it has been cancelled.
+  virtual bool cancel(Request&) { return false; }
+  /// Called once when the request is completed by a wait or test, for its status.
+  virtual int complete(Request&, MPI_Status&) { return MPI_SUCCESS; }
+};
+
+enum class SendMode : std::uint8_t { standard, buffered, synchronous, ready };
+
+struct Request : Object {
+  static constexpr Kind kKind = Kind::request;
+  Request() noexcept : Object(kKind) {}
+
+  enum class What : std::uint8_t { send, receive, work };
+  enum State : std::uint32_t { kPending, kDone, kFreed };
+
+  [[nodiscard]] bool is_done() const noexcept { return state.load(std::memory_order_acquire) == kDone; }
+
+  std::atomic<std::uint32_t> state{kPending};
+  What what = What::work;
+  SendMode mode = SendMode::standard;
+  bool is_persistent = false;
+  bool is_active = true;    // false: a persistent request that is not started
+  bool has_handle = false;  // of a receive that can be cancelled
+  MPI_Status status{};
+  Communicator* communicator = nullptr;  // retained
+  // The message. The datatype is retained while `staging` holds its packed bytes, or the request is
+  // persistent.
+  void* buffer = nullptr;
+  MPI_Count count = 0;
+  Datatype* type = nullptr;
+  std::byte* staging = nullptr;
+  int peer = MPI_PROC_NULL;
+  int tag = 0;
+  std::uint32_t context = 0;
+  ReceiveHandle handle{};
+  RequestOwner* owner = nullptr;
+  RequestWork* work = nullptr;  // owned
+  Request* next = nullptr;      // in a free list
+};
+
+/// The completion object of all messages.
+class RequestSignals final : public Completion {
+ public:
+  ~RequestSignals() override { retire(); }
+  void signal(Message& message) noexcept override;
+  [[nodiscard]] bool ready() const noexcept override { return true; }
+  /// Marks a request as done that ends without a message, and wakes who waits for it.
+  void complete(Request& request) noexcept;
+
+ private:
+  void mark_done(Request& request) noexcept;
+};
+[[nodiscard]] RequestSignals& request_signals() noexcept;
+/// Made by MPI_Init, ended by MPI_Finalize.
+void open_request_signals();
+void close_request_signals() noexcept;
+
+/// A request from this thread's free list, as if it were new.
+[[nodiscard]] Request* take_request(Communicator& communicator);
+/// Releases what the request holds, and gives it back.
+void give_request(Request* request) noexcept;
+
+/// The request of sends that had ended when they returned: done, shared by all, given back by nobody.
+extern Request ended_send;
+/// The same of operations with MPI_PROC_NULL.
+extern Request ended_receive_of_no_process;
+[[nodiscard]] inline bool is_shared(const Request* request) noexcept {
+  return request == &ended_send || request == &ended_receive_of_no_process;
+}
+
+/// Progresses until the request is done.
+void wait_done(const Request& request) noexcept;
+
+/// Takes what a request that is done tells: its status, and a persistent one becomes inactive while others
+/// are given back and the handle becomes null. Returns the error of the operation.
+int finish_request(MPI_Request& handle, MPI_Status* status);
+
+/// Fails with what the status tells, on the request's communicator; of a request that `finish_request` has
+/// not seen yet.
+[[noreturn]] void fail_with(Communicator* communicator, const MPI_Status& status);
+
+}  // namespace weft::mpi

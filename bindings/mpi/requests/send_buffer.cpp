@@ -1,0 +1,63 @@
+#include "bindings/mpi/requests/send_buffer.hpp"
+
+#include "bindings/mpi/datatypes/pack.hpp"
+#include "bindings/mpi/transport/matching.hpp"
+
+#include <cstdlib>
+#include <new>
+
+namespace weft::mpi {
+
+SendBuffer process_buffer;
+
+namespace {
+
+/// Gives room back when a copy has left.
+struct BufferedSend final : RequestOwner {
+  BufferedSend(SendBuffer& from, MPI_Count room) noexcept : buffer(from), bytes(room) {}
+  void finish(Request& request) noexcept override {
+    give_request(&request);
+    buffer.used.fetch_sub(bytes, std::memory_order_release);
+    delete this;
+  }
+  SendBuffer& buffer;
+  MPI_Count bytes;
+};
+
+}  // namespace
+
+void post_buffered(Request& request, const void* data, MPI_Count count, Datatype& type, int peer, int tag,
+                   std::uint32_t context) {
+  Communicator& communicator = *request.communicator;
+  SendBuffer& buffer = communicator.send_buffer != nullptr ? *communicator.send_buffer : process_buffer;
+  const MPI_Count bytes = type.size * count, needed = bytes + MPI_BSEND_OVERHEAD;
+  const bool is_unbounded = buffer.address == MPI_BUFFER_AUTOMATIC;
+  if (!buffer.is_attached)
+    fail_on(&communicator, MPI_ERR_BUFFER, "no buffer is attached for buffered sends (MPI_Buffer_attach)");
+  if (buffer.used.fetch_add(needed, std::memory_order_relaxed) + needed > buffer.size && !is_unbounded) {
+    world->endpoint.progress();
+    const MPI_Count used = buffer.used.load(std::memory_order_relaxed) - needed;
+    if (used + needed > buffer.size) {
+      buffer.used.fetch_sub(needed, std::memory_order_relaxed);
+      fail_on(&communicator, MPI_ERR_BUFFER,
+              "a message of %lld bytes does not fit the attached buffer of %lld, of which %lld are in use",
+              static_cast<long long>(bytes), static_cast<long long>(buffer.size),
+              static_cast<long long>(used));
+    }
+  }
+  Request* const copy = take_request(communicator);
+  copy->what = Request::What::send;
+  copy->staging = static_cast<std::byte*>(std::malloc(static_cast<std::size_t>(bytes > 0 ? bytes : 1)));
+  if (copy->staging == nullptr) throw std::bad_alloc();
+  pack_elements(type, count, data, copy->staging);
+  copy->owner = new BufferedSend(buffer, needed);
+  if (post_send(communicator.peer(peer), context, tag, {copy->staging, static_cast<std::size_t>(bytes)},
+                request_signals(), copy))
+    copy->owner->finish(*copy);
+}
+
+void flush(SendBuffer& buffer) noexcept {
+  world->endpoint.wait_until([&] { return buffer.used.load(std::memory_order_acquire) == 0; });
+}
+
+}  // namespace weft::mpi
