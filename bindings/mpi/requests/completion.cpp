@@ -1,0 +1,280 @@
+// MPI_Wait, MPI_Test and their forms for several requests.
+#include "bindings/mpi/objects/current_call.hpp"
+#include "bindings/mpi/requests/request.hpp"
+#include "bindings/mpi/requests/requests_calls.hpp"
+
+namespace weft::mpi {
+
+namespace {
+
+/// The request of a handle; nullptr for MPI_REQUEST_NULL.
+Request* request_of(MPI_Request handle) {
+  if (handle == MPI_REQUEST_NULL) return nullptr;
+  auto* const request = find<Request>(handle);
+  if (request == nullptr) fail(MPI_ERR_REQUEST, "the handle is no request, or one that has ended");
+  return request;
+}
+
+/// Only these can end: neither null nor persistent and not started.
+bool is_active(const Request* request) noexcept { return request != nullptr && request->is_active; }
+
+void store_empty(MPI_Status* status) noexcept {
+  if (status == MPI_STATUS_IGNORE) return;
+  const int error = status->MPI_ERROR;
+  *status = empty_status();
+  status->MPI_ERROR = error;
+}
+
+/// Ends a request that is done, and fails with its error.
+void finish_one(MPI_Request& handle, MPI_Status* status) {
+  Request& request = *find<Request>(handle);
+  Communicator* const communicator = retain(request.communicator);
+  MPI_Status own;
+  own.MPI_ERROR = MPI_SUCCESS;
+  const int error = finish_request(handle, &own);
+  own.MPI_ERROR = error;
+  if (status != MPI_STATUS_IGNORE) {
+    const int old_error = status->MPI_ERROR;
+    *status = own;
+    status->MPI_ERROR = old_error;
+  }
+  release(communicator);  // the handler is that of a communicator that the program still has
+  if (error != MPI_SUCCESS) fail_with(communicator, own);
+}
+
+/// Ends those that are done of several; their statuses have their errors.
+struct Several {
+  int count;
+  MPI_Request* handles;
+  MPI_Status* statuses;
+
+  [[nodiscard]] MPI_Status* status(int index) const noexcept {
+    return statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : statuses + index;
+  }
+  /// Returns the error. `at`: where its status goes.
+  int finish(int index, int at) const {
+    MPI_Status own = empty_status();
+    const int error = finish_request(handles[index], &own);
+    own.MPI_ERROR = error;
+    if (MPI_Status* const result = status(at); result != MPI_STATUS_IGNORE) *result = own;
+    if (error != MPI_SUCCESS) first_failed = own;
+    return error;
+  }
+  mutable MPI_Status first_failed = empty_status();
+};
+
+[[noreturn]] void fail_in_status(Communicator* communicator, const MPI_Status& failed) {
+  fail_on(communicator, MPI_ERR_IN_STATUS, "a request failed with %s; its status has the error",
+          name_of_class(failed.MPI_ERROR));
+}
+
+Communicator* communicator_of_first(int count, const MPI_Request* handles) {
+  for (int index = 0; index < count; ++index)
+    if (const Request* const request = request_of(handles[index]); request != nullptr)
+      return request->communicator;
+  return nullptr;
+}
+
+void check_count(int count) {
+  if (count < 0) fail(MPI_ERR_COUNT, "%d requests; 0 or more are needed", count);
+}
+
+bool all_done(int count, const MPI_Request* handles) {
+  for (int index = 0; index < count; ++index)
+    if (const Request* const request = request_of(handles[index]); is_active(request) && !request->is_done())
+      return false;
+  return true;
+}
+
+/// The first active request that is done, from `from` on, or count. `active`: whether any is active.
+int next_done(int count, const MPI_Request* handles, int from, bool& active) noexcept {
+  for (int index = from; index < count; ++index) {
+    const auto* const request = find<Request>(handles[index]);
+    if (!is_active(request)) continue;
+    active = true;
+    if (request->is_done()) return index;
+  }
+  return count;
+}
+
+struct AnyOf {
+  int count;
+  const MPI_Request* handles;
+};
+
+/// Progresses until one of them is done; returns its index, or MPI_UNDEFINED when none is active.
+int wait_for_any(int count, const MPI_Request* handles) {
+  for (int index = 0; index < count; ++index) static_cast<void>(request_of(handles[index]));
+  bool active = false;
+  if (const int index = next_done(count, handles, 0, active); index < count) return index;
+  if (!active) return MPI_UNDEFINED;
+  const AnyOf any{count, handles};
+  world->endpoint.wait_condition({[](const void* context) noexcept {
+                                    const auto& of = *static_cast<const AnyOf*>(context);
+                                    bool ignored = false;
+                                    return next_done(of.count, of.handles, 0, ignored) < of.count;
+                                  },
+                                  &any,
+                                  &request_signals(),
+                                  {current_call, {}, -1, false, false}});
+  return next_done(count, handles, 0, active);
+}
+
+/// As the calls that test: progresses once if none is done.
+int test_for_any(int count, const MPI_Request* handles, bool& active) {
+  for (int index = 0; index < count; ++index) static_cast<void>(request_of(handles[index]));
+  const int index = next_done(count, handles, 0, active);
+  if (index < count || !active) return index;
+  world->endpoint.progress();
+  return next_done(count, handles, 0, active);
+}
+
+void finish_some(int count, MPI_Request* handles, int* done, int* indices, MPI_Status* statuses) {
+  Communicator* const communicator = communicator_of_first(count, handles);
+  const Several several{count, handles, statuses};
+  bool failed = false, ignored = false;
+  *done = 0;
+  for (int index = next_done(count, handles, 0, ignored); index < count;
+       index = next_done(count, handles, index + 1, ignored)) {
+    failed |= several.finish(index, *done) != MPI_SUCCESS;
+    indices[(*done)++] = index;
+  }
+  if (failed) fail_in_status(communicator, several.first_failed);
+}
+
+}  // namespace
+
+void wait(MPI_Request* handle, MPI_Status* status) {
+  const Request* const request = request_of(*handle);
+  if (!is_active(request)) return store_empty(status);
+  wait_done(*request);
+  finish_one(*handle, status);
+}
+
+void test(MPI_Request* handle, int* flag, MPI_Status* status) {
+  const Request* const request = request_of(*handle);
+  *flag = 1;
+  if (!is_active(request)) return store_empty(status);
+  if (!request->is_done()) world->endpoint.progress();
+  if (!request->is_done()) {
+    *flag = 0;
+    return;
+  }
+  finish_one(*handle, status);
+}
+
+void waitall(int count, MPI_Request* handles, MPI_Status* statuses) {
+  check_count(count);
+  const Several several{count, handles, statuses};
+  Communicator* communicator = nullptr;
+  bool failed = false;
+  for (int index = 0; index < count; ++index) {
+    const Request* const request = request_of(handles[index]);
+    if (!is_active(request)) {
+      if (MPI_Status* const status = several.status(index); status != MPI_STATUS_IGNORE)
+        *status = empty_status();
+      continue;
+    }
+    communicator = request->communicator;
+    wait_done(*request);
+    failed |= several.finish(index, index) != MPI_SUCCESS;
+  }
+  if (failed) fail_in_status(communicator, several.first_failed);
+}
+
+void testall(int count, MPI_Request* handles, int* flag, MPI_Status* statuses) {
+  check_count(count);
+  if (!all_done(count, handles)) {
+    world->endpoint.progress();
+    if (!all_done(count, handles)) {
+      *flag = 0;
+      return;
+    }
+  }
+  *flag = 1;
+  waitall(count, handles, statuses);
+}
+
+void waitany(int count, MPI_Request* handles, int* index, MPI_Status* status) {
+  check_count(count);
+  *index = wait_for_any(count, handles);
+  if (*index == MPI_UNDEFINED) return store_empty(status);
+  finish_one(handles[*index], status);
+}
+
+void testany(int count, MPI_Request* handles, int* index, int* flag, MPI_Status* status) {
+  check_count(count);
+  bool active = false;
+  const int found = test_for_any(count, handles, active);
+  *flag = found < count || !active ? 1 : 0;
+  *index = found < count ? found : MPI_UNDEFINED;
+  if (found < count) return finish_one(handles[found], status);
+  if (!active) store_empty(status);
+}
+
+void waitsome(int count, MPI_Request* handles, int* done, int* indices, MPI_Status* statuses) {
+  check_count(count);
+  *done = MPI_UNDEFINED;
+  if (wait_for_any(count, handles) != MPI_UNDEFINED) finish_some(count, handles, done, indices, statuses);
+}
+
+void testsome(int count, MPI_Request* handles, int* done, int* indices, MPI_Status* statuses) {
+  check_count(count);
+  bool active = false;
+  const int found = test_for_any(count, handles, active);
+  *done = active ? 0 : MPI_UNDEFINED;
+  if (found < count) finish_some(count, handles, done, indices, statuses);
+}
+
+void request_get_status(MPI_Request handle, int* flag, MPI_Status* status) {
+  Request* const request = request_of(handle);
+  *flag = 1;
+  if (!is_active(request)) return store_empty(status);
+  if (!request->is_done()) world->endpoint.progress();
+  *flag = request->is_done() ? 1 : 0;
+  if (*flag == 0) return;
+  if (request->work != nullptr) static_cast<void>(request->work->complete(*request, request->status));
+  if (status == MPI_STATUS_IGNORE) return;
+  const int error = status->MPI_ERROR;
+  *status = request->status;
+  status->MPI_ERROR = error;
+}
+
+void request_get_status_all(int count, const MPI_Request* handles, int* flag, MPI_Status* statuses) {
+  check_count(count);
+  if (!all_done(count, handles)) world->endpoint.progress();
+  *flag = all_done(count, handles) ? 1 : 0;
+  if (*flag == 0 || statuses == MPI_STATUSES_IGNORE) return;
+  for (int index = 0; index < count; ++index) {
+    int ignored = 0;
+    request_get_status(handles[index], &ignored, statuses + index);
+  }
+}
+
+void request_get_status_any(int count, const MPI_Request* handles, int* index, int* flag,
+                            MPI_Status* status) {
+  check_count(count);
+  bool active = false;
+  const int found = test_for_any(count, handles, active);
+  *flag = found < count || !active ? 1 : 0;
+  *index = found < count ? found : MPI_UNDEFINED;
+  int ignored = 0;
+  if (found < count) return request_get_status(handles[found], &ignored, status);
+  if (!active) store_empty(status);
+}
+
+void request_get_status_some(int count, const MPI_Request* handles, int* done, int* indices,
+                             MPI_Status* statuses) {
+  check_count(count);
+  bool active = false;
+  int index = test_for_any(count, handles, active);
+  *done = active ? 0 : MPI_UNDEFINED;
+  for (; index < count; index = next_done(count, handles, index + 1, active)) {
+    int ignored = 0;
+    request_get_status(handles[index], &ignored,
+                       statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : statuses + *done);
+    indices[(*done)++] = index;
+  }
+}
+
+}  // namespace weft::mpi
