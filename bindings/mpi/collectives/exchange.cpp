@@ -1,0 +1,41 @@
+#include "bindings/mpi/collectives/exchange.hpp"
+
+namespace weft::mpi {
+
+void Exchange::send(const void* buffer, MPI_Count count, Datatype& type, int to, int tag_offset) {
+  if (to == MPI_PROC_NULL) return;
+  Request* const request = take_request(channel_.communicator);
+  request->owner = this;
+  pending_.fetch_add(1, std::memory_order_relaxed);
+  if (post_message(*request, buffer, count, type, to, (channel_.tag + tag_offset) & 0x7fffffff,
+                   channel_.context, SendMode::standard))
+    finish(*request);
+}
+
+void Exchange::receive(void* buffer, MPI_Count count, Datatype& type, int from, int tag_offset) {
+  if (from == MPI_PROC_NULL) return;
+  Request* const request = take_request(channel_.communicator);
+  request->owner = this;
+  pending_.fetch_add(1, std::memory_order_relaxed);
+  post_buffer(*request, buffer, count, type, from, (channel_.tag + tag_offset) & 0x7fffffff, channel_.context,
+              false);
+}
+
+void Exchange::finish(Request& request) noexcept {
+  if (request.status.MPI_ERROR != MPI_SUCCESS)
+    error_.store(request.status.MPI_ERROR, std::memory_order_relaxed);
+  give_request(&request);
+  if (pending_.fetch_sub(1, std::memory_order_acq_rel) == 1) waiting_.resume();
+}
+
+void Exchange::await_resume() {
+  pending_.store(1, std::memory_order_relaxed);
+  const int error = error_.load(std::memory_order_relaxed);
+  if (error == MPI_ERR_TRUNCATE)
+    fail_on(
+        &channel_.communicator, error,
+        "a message of another rank is longer than the buffer for it: the ranks have passed different counts");
+  if (error != MPI_SUCCESS) fail_on(&channel_.communicator, error, "a member has ended or left the job");
+}
+
+}  // namespace weft::mpi

@@ -1,0 +1,96 @@
+// Messages of a collective: where they go, and waiting for several of them.
+#pragma once
+
+#include "bindings/mpi/collectives/task.hpp"
+#include "bindings/mpi/datatypes/pack.hpp"
+#include "bindings/mpi/operations/operation.hpp"
+#include "bindings/mpi/requests/start.hpp"
+
+#include <atomic>
+#include <memory>
+
+namespace weft::mpi {
+
+/// Where the messages of one collective go: a communicator's hidden context, and the collective's number as
+/// the tag.
+struct Channel {
+  explicit Channel(Communicator& of) noexcept
+      : communicator(of), context(of.hidden_context()), tag(of.next_collective()) {}
+  Channel(Communicator& of, std::uint32_t own_context, int own_tag) noexcept
+      : communicator(of), context(own_context), tag(own_tag) {}
+  /// The same collective among the members of an intercommunicator's own side.
+  [[nodiscard]] Channel local() const noexcept {
+    return {*communicator.local_communicator, communicator.local_communicator->hidden_context(), tag};
+  }
+
+  [[nodiscard]] int rank() const noexcept { return communicator.rank; }
+  [[nodiscard]] int size() const noexcept { return communicator.size; }
+
+  Communicator& communicator;
+  std::uint32_t context;
+  int tag;
+};
+
+/// Keeps a datatype or operation for as long as a collective is under way: the program may free its handle
+/// meanwhile.
+template <class T>
+class Held {
+ public:
+  Held(T& object) noexcept : object_(retain(&object)) {}  // NOLINT: is meant to convert
+  Held(const Held& other) noexcept : object_(retain(other.object_)) {}
+  Held& operator=(const Held&) = delete;
+  ~Held() { release(object_); }
+  operator T&() const noexcept { return *object_; }  // NOLINT: reads as the object
+  [[nodiscard]] T* operator->() const noexcept { return object_; }
+
+ private:
+  T* object_;
+};
+using Type = Held<Datatype>;
+using Op = Held<Reduction>;
+
+/// Posts messages; `co_await exchange` waits for those since the last one, and fails with the first error
+/// among them.
+class Exchange final : public RequestOwner {
+ public:
+  explicit Exchange(const Channel& channel) noexcept : channel_(channel) {}
+
+  void send(const void* buffer, MPI_Count count, Datatype& type, int to, int tag_offset = 0);
+  void receive(void* buffer, MPI_Count count, Datatype& type, int from, int tag_offset = 0);
+
+  [[nodiscard]] bool await_ready() const noexcept { return false; }
+  [[nodiscard]] bool await_suspend(std::coroutine_handle<> waiting) noexcept {
+    waiting_ = waiting;
+    return pending_.fetch_sub(1, std::memory_order_acq_rel) != 1;
+  }
+  void await_resume();
+
+  void finish(Request& request) noexcept override;
+
+ private:
+  const Channel channel_;
+  std::atomic<int> pending_{1};  // and the coroutine itself, so that it is not resumed before it waits
+  std::atomic<int> error_{MPI_SUCCESS};
+  std::coroutine_handle<> waiting_;
+};
+
+/// Memory for elements of a datatype, addressed as the program's buffers are.
+class Scratch {
+ public:
+  Scratch(const Datatype& type, MPI_Count count)
+      : bytes_(
+            std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(type.span_of(count) + 1))),
+        address_(shifted(bytes_.get(), -type.true_lb)) {}
+  [[nodiscard]] void* get() const noexcept { return address_; }
+
+ private:
+  std::unique_ptr<std::byte[]> bytes_;
+  std::byte* address_;
+};
+
+/// The address of element `index` in a buffer of a datatype.
+[[nodiscard]] inline std::byte* element(const void* buffer, MPI_Count index, const Datatype& type) noexcept {
+  return shifted(buffer, index * type.extent);
+}
+
+}  // namespace weft::mpi
