@@ -1,0 +1,39 @@
+// Algorithms among the members of one group.
+#pragma once
+
+#include "bindings/mpi/collectives/checks.hpp"
+#include "bindings/mpi/objects/numbers.hpp"
+
+namespace weft::mpi {
+
+/// Dissemination: log2(P) rounds.
+Task disseminate(Channel channel);
+/// A binomial tree.
+Task broadcast(Channel channel, void* buffer, MPI_Count count, Type type, int root);
+/// Every rank's elements to the root: counts and displacements (in extents) by rank, or equal ones where they
+/// are null.
+struct Blocks {
+  Numbers counts, displacements;
+  MPI_Count count = 0;  // of each, where counts is null
+  [[nodiscard]] MPI_Count count_of(int rank) const noexcept {
+    return counts.is_null() ? count : counts[rank];
+  }
+  [[nodiscard]] MPI_Count offset_of(int rank) const noexcept {
+    return counts.is_null() ? rank * count : displacements[rank];
+  }
+};
+Task collect(Channel channel, const void* sent, MPI_Count sent_count, Type sent_type, void* received,
+             Blocks blocks, Type received_type, int root);
+Task distribute(Channel channel, const void* sent, Blocks blocks, Type sent_type, void* received,
+                MPI_Count received_count, Type received_type, int root);
+/// A ring.
+Task circulate(Channel channel, const void* sent, MPI_Count sent_count, Type sent_type, void* received,
+               Blocks blocks, Type received_type);
+/// By a tree, in the order of ranks.
+Task reduce_to_root(Channel channel, const void* sent, void* received, MPI_Count count, Type type,
+                    Op operation, int root);
+/// Recursive doubling, in the order of ranks: all get the same bits.
+Task reduce_to_all(Channel channel, const void* sent, void* received, MPI_Count count, Type type,
+                   Op operation);
+
+}  // namespace weft::mpi
