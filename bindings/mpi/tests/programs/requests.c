@@ -1,0 +1,132 @@
+/* ranks: 1 2 3
+   Every form of waiting and testing, persistent requests, cancelled receives, freed and generalised requests.
+ */
+#include "check.h"
+
+static int next_rank, before;
+
+static void several(void) {
+  enum { kRequests = 6 };
+  int in[kRequests], out[kRequests];
+  MPI_Request requests[2 * kRequests + 1];
+  MPI_Status statuses[2 * kRequests + 1];
+  for (int form = 0; form < 6; ++form) {
+    requests[2 * kRequests] = MPI_REQUEST_NULL;
+    for (int i = 0; i < kRequests; ++i) {
+      in[i] = -1;
+      out[i] = 100 * form + i;
+      MPI_Irecv(&in[i], 1, MPI_INT, before, i, MPI_COMM_WORLD, &requests[2 * i]);
+      MPI_Isend(&out[i], 1, MPI_INT, next_rank, i, MPI_COMM_WORLD, &requests[2 * i + 1]);
+    }
+    int done = 0, flag = 0, index, indices[2 * kRequests + 1], some;
+    while (done < 2 * kRequests) {
+      if (form == 0) {
+        MPI_Waitall(2 * kRequests + 1, requests, statuses);
+        for (int i = 0; i < kRequests; ++i)
+          CHECK(statuses[2 * i].MPI_TAG == i && statuses[2 * i].MPI_ERROR == MPI_SUCCESS);
+        done = 2 * kRequests;
+      } else if (form == 1) {
+        MPI_Testall(2 * kRequests + 1, requests, &flag, statuses);
+        done = flag ? 2 * kRequests : 0;
+      } else if (form == 2) {
+        MPI_Waitany(2 * kRequests + 1, requests, &index, statuses);
+        CHECK(index >= 0 && index < 2 * kRequests && requests[index] == MPI_REQUEST_NULL);
+        ++done;
+      } else if (form == 3) {
+        MPI_Testany(2 * kRequests + 1, requests, &index, &flag, statuses);
+        done += flag;
+      } else {
+        if (form == 4) MPI_Waitsome(2 * kRequests + 1, requests, &some, indices, statuses);
+        if (form == 5) MPI_Testsome(2 * kRequests + 1, requests, &some, indices, statuses);
+        CHECK(some >= (form == 4 ? 1 : 0));
+        done += some;
+      }
+    }
+    for (int i = 0; i < kRequests; ++i) CHECK(in[i] == 100 * form + i);
+    for (int i = 0; i < 2 * kRequests; ++i) CHECK(requests[i] == MPI_REQUEST_NULL);
+    MPI_Waitany(2 * kRequests, requests, &index, statuses);
+    CHECK(index == MPI_UNDEFINED);
+  }
+}
+
+static void persistent(void) {
+  int in = -1, out = -1, flag;
+  MPI_Request requests[2];
+  MPI_Recv_init(&in, 1, MPI_INT, before, 3, MPI_COMM_WORLD, &requests[0]);
+  MPI_Send_init(&out, 1, MPI_INT, next_rank, 3, MPI_COMM_WORLD, &requests[1]);
+  MPI_Test(&requests[0], &flag, MPI_STATUS_IGNORE);
+  CHECK(flag);
+  for (int round = 0; round < 100; ++round) {
+    out = round;
+    MPI_Startall(2, requests);
+    MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+    CHECK(in == round && requests[0] != MPI_REQUEST_NULL);
+  }
+  MPI_Request_free(&requests[0]);
+  MPI_Request_free(&requests[1]);
+  CHECK(requests[0] == MPI_REQUEST_NULL);
+}
+
+static void cancelled(void) {
+  int value = 5, flag = 0;
+  MPI_Request request;
+  MPI_Status status;
+  MPI_Irecv(&value, 1, MPI_INT, MPI_ANY_SOURCE, 77, MPI_COMM_WORLD, &request);
+  MPI_Cancel(&request);
+  MPI_Wait(&request, &status);
+  MPI_Test_cancelled(&status, &flag);
+  CHECK(flag && value == 5);
+}
+
+static void freed(void) {
+  int in = -1, out = rank;
+  MPI_Request request;
+  MPI_Isend(&out, 1, MPI_INT, next_rank, 8, MPI_COMM_WORLD, &request);
+  MPI_Request_free(&request);
+  MPI_Recv(&in, 1, MPI_INT, before, 8, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  CHECK(in == before);
+}
+
+static int queried, freed_count;
+static int query(void* extra, MPI_Status* status) {
+  MPI_Status_set_elements(status, MPI_INT, *(int*)extra);
+  MPI_Status_set_cancelled(status, 0);
+  status->MPI_SOURCE = 3;
+  ++queried;
+  return MPI_SUCCESS;
+}
+static int release(void* extra) {
+  (void)extra;
+  ++freed_count;
+  return MPI_SUCCESS;
+}
+static int cancel(void* extra, int complete) {
+  (void)extra;
+  (void)complete;
+  return MPI_SUCCESS;
+}
+static void generalized(void) {
+  int extra = 11, flag, count;
+  MPI_Request request;
+  MPI_Status status;
+  MPI_Grequest_start(query, release, cancel, &extra, &request);
+  MPI_Test(&request, &flag, &status);
+  CHECK(!flag);
+  MPI_Grequest_complete(request);
+  MPI_Wait(&request, &status);
+  MPI_Get_count(&status, MPI_INT, &count);
+  CHECK(count == 11 && status.MPI_SOURCE == 3 && queried == 1 && freed_count == 1);
+}
+
+int main(int argc, char** argv) {
+  begin(&argc, &argv);
+  next_rank = (rank + 1) % ranks;
+  before = (rank + ranks - 1) % ranks;
+  several();
+  persistent();
+  cancelled();
+  freed();
+  generalized();
+  MPI_Finalize();
+  return 0;
+}
