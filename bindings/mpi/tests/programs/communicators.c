@@ -1,0 +1,201 @@
+/* ranks: 1 2 3 5
+   Communicators that are duplicated, split, made of groups, and of two groups; their attributes, names, infos
+   and error handlers. */
+#include "check.h"
+
+static int copied, deleted;
+static int copy(MPI_Comm from, int key, void* extra, void* in, void* out, int* flag) {
+  (void)from;
+  (void)key;
+  ++copied;
+  *(int**)out = (int*)in + *(int*)extra;
+  *flag = 1;
+  return MPI_SUCCESS;
+}
+static int drop(MPI_Comm from, int key, void* in, void* extra) {
+  (void)from;
+  (void)key;
+  (void)in;
+  (void)extra;
+  ++deleted;
+  return MPI_SUCCESS;
+}
+
+static void ring(MPI_Comm comm) {
+  int own, size, got = -1;
+  MPI_Comm_rank(comm, &own);
+  MPI_Comm_size(comm, &size);
+  MPI_Sendrecv(&own, 1, MPI_INT, (own + 1) % size, 3, &got, 1, MPI_INT, (own + size - 1) % size, 3, comm,
+               MPI_STATUS_IGNORE);
+  CHECK(got == (own + size - 1) % size);
+  int sum = 0;
+  MPI_Allreduce(&own, &sum, 1, MPI_INT, MPI_SUM, comm);
+  CHECK(sum == size * (size - 1) / 2);
+}
+
+static void duplicates(void) {
+  MPI_Comm comm, later;
+  MPI_Request request;
+  int key, extra = 1, values[4] = {0}, flag, result;
+  void* value;
+  MPI_Comm_create_keyval(copy, drop, &key, &extra);
+  MPI_Comm_set_attr(MPI_COMM_WORLD, key, values);
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  MPI_Comm_get_attr(comm, key, &value, &flag);
+  CHECK(flag && value == values + 1 && copied == 1);
+  MPI_Comm_compare(comm, MPI_COMM_WORLD, &result);
+  CHECK(result == MPI_CONGRUENT);
+  MPI_Comm_idup(MPI_COMM_WORLD, &later, &request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  /* A message in one does not match a receive in another. */
+  int in = -1, out = 4;
+  MPI_Irecv(&in, 1, MPI_INT, rank, MPI_ANY_TAG, later, &request);
+  MPI_Send(&out, 1, MPI_INT, rank, 1, comm);
+  MPI_Iprobe(rank, 1, later, &flag, MPI_STATUS_IGNORE);
+  CHECK(!flag);
+  out = 5;
+  MPI_Send(&out, 1, MPI_INT, rank, 1, later);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  CHECK(in == 5);
+  MPI_Recv(&in, 1, MPI_INT, MPI_ANY_SOURCE, 1, comm, MPI_STATUS_IGNORE);
+  CHECK(in == 4);
+  ring(comm);
+  ring(later);
+  MPI_Comm_free(&comm);
+  MPI_Comm_free(&later);
+  CHECK(comm == MPI_COMM_NULL && deleted == 2);
+  MPI_Comm_delete_attr(MPI_COMM_WORLD, key);
+  CHECK(deleted == 3);
+  MPI_Comm_free_keyval(&key);
+}
+
+static void parts(void) {
+  MPI_Comm comm;
+  int own, size;
+  MPI_Status status;
+  /* Backwards in two halves. */
+  MPI_Comm_split(MPI_COMM_WORLD, rank % 2, -rank, &comm);
+  MPI_Comm_rank(comm, &own);
+  MPI_Comm_size(comm, &size);
+  CHECK(own == size - 1 - rank / 2);
+  ring(comm);
+  int in, out = own;
+  MPI_Sendrecv(&out, 1, MPI_INT, (own + 1) % size, 1, &in, 1, MPI_INT, MPI_ANY_SOURCE, 1, comm, &status);
+  CHECK(status.MPI_SOURCE == (own + size - 1) % size && in == status.MPI_SOURCE);
+  MPI_Comm_free(&comm);
+  MPI_Comm_split(MPI_COMM_WORLD, rank == 0 ? MPI_UNDEFINED : 1, 0, &comm);
+  CHECK((comm == MPI_COMM_NULL) == (rank == 0));
+  if (comm != MPI_COMM_NULL) {
+    ring(comm);
+    MPI_Comm_free(&comm);
+  }
+  MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &comm);
+  ring(comm);
+  MPI_Comm_free(&comm);
+  /* A group of all but rank 0; only its members take part in MPI_Comm_create_group. */
+  MPI_Group world, group;
+  int excluded[] = {0};
+  MPI_Comm_group(MPI_COMM_WORLD, &world);
+  MPI_Group_excl(world, 1, excluded, &group);
+  MPI_Comm_create(MPI_COMM_WORLD, group, &comm);
+  CHECK((comm == MPI_COMM_NULL) == (rank == 0));
+  if (comm != MPI_COMM_NULL) {
+    ring(comm);
+    MPI_Comm_free(&comm);
+  }
+  if (rank != 0) {
+    MPI_Comm_create_group(MPI_COMM_WORLD, group, 17, &comm);
+    ring(comm);
+    MPI_Comm_free(&comm);
+  }
+  if (ranks > 1) MPI_Group_free(&group);
+  MPI_Group_free(&world);
+  for (int i = 0; i < 300; ++i) {
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    MPI_Comm_free(&comm);
+  }
+}
+
+static void two_groups(void) {
+  if (ranks < 2) return;
+  MPI_Comm half, inter, merged;
+  const int color = rank % 2;
+  int own, remote, sum = 0, result = -1;
+  MPI_Comm_split(MPI_COMM_WORLD, color, rank, &half);
+  MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, 1 - color, 9, &inter);
+  MPI_Comm_rank(inter, &own);
+  MPI_Comm_remote_size(inter, &remote);
+  CHECK(remote == (color == 0 ? ranks / 2 : (ranks + 1) / 2));
+  if (own < remote && own < ranks - remote) {
+    MPI_Sendrecv(&rank, 1, MPI_INT, own, 2, &result, 1, MPI_INT, own, 2, inter, MPI_STATUS_IGNORE);
+    CHECK(result == (color == 0 ? rank + 1 : rank - 1));
+  }
+  /* Each side gets the sum of the other one. */
+  MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, inter);
+  int expected = 0;
+  for (int r = 1 - color; r < ranks; r += 2) expected += r;
+  CHECK(sum == expected);
+  result = rank == 0 ? 77 : -1;
+  MPI_Bcast(&result, 1, MPI_INT, color == 0 ? (own == 0 ? MPI_ROOT : MPI_PROC_NULL) : 0, inter);
+  CHECK(color == 0 || result == 77);
+  MPI_Barrier(inter);
+  MPI_Intercomm_merge(inter, color, &merged);
+  MPI_Comm_rank(merged, &own);
+  CHECK(own == (color == 0 ? rank / 2 : (ranks + 1) / 2 + rank / 2));
+  ring(merged);
+  MPI_Comm_free(&merged);
+  MPI_Comm_free(&inter);
+  MPI_Comm_free(&half);
+}
+
+static int handled;
+static void handler(MPI_Comm* comm, int* code, ...) {
+  (void)comm;
+  MPI_Error_class(*code, &handled);
+}
+static void handlers(void) {
+  MPI_Comm comm;
+  MPI_Errhandler errhandler, set;
+  MPI_Comm_dup(MPI_COMM_SELF, &comm);
+  MPI_Comm_create_errhandler(handler, &errhandler);
+  MPI_Comm_set_errhandler(comm, errhandler);
+  MPI_Comm_get_errhandler(comm, &set);
+  CHECK(set == errhandler);
+  MPI_Errhandler_free(&set);
+  MPI_Errhandler_free(&errhandler);
+  CHECK(MPI_Send(&rank, 1, MPI_INT, 5, 0, comm) == MPI_ERR_RANK && handled == MPI_ERR_RANK);
+  MPI_Comm_free(&comm);
+}
+
+static void names_and_infos(void) {
+  char text[MPI_MAX_OBJECT_NAME];
+  int length, flag;
+  MPI_Info info, used;
+  MPI_Comm_get_name(MPI_COMM_WORLD, text, &length);
+  CHECK(strcmp(text, "MPI_COMM_WORLD") == 0 && length == 14);
+  MPI_Info_create(&info);
+  MPI_Info_set(info, "key", "value");
+  MPI_Comm comm;
+  MPI_Comm_dup_with_info(MPI_COMM_SELF, info, &comm);
+  MPI_Comm_get_info(comm, &used);
+  length = sizeof text;
+  MPI_Info_get_string(used, "key", &length, text, &flag);
+  CHECK(flag && strcmp(text, "value") == 0 && length == 6);
+  MPI_Info_free(&info);
+  MPI_Info_free(&used);
+  MPI_Comm_free(&comm);
+  int* largest;
+  MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &largest, &flag);
+  CHECK(flag && *largest >= 32767);
+}
+
+int main(int argc, char** argv) {
+  begin(&argc, &argv);
+  duplicates();
+  parts();
+  two_groups();
+  handlers();
+  names_and_infos();
+  MPI_Finalize();
+  return 0;
+}
