@@ -138,7 +138,7 @@ def check_includes(root, layers):
     return faults
 
 
-def folder_circles(root, tops=("src", "tools")):
+def folder_circles(root, tops=("src", "bindings", "tools")):
     """The circles of folders, each as a sorted list: a folder is a floor, so nothing that it includes leads back to it. A folder and
     those below it are different floors. Each circle comes with the includes that close it."""
     includes = {}
