@@ -180,7 +180,8 @@ TYPED_TEST(Classes, control_passes_megabytes_that_are_under_way) {
            std::count_if(ranks.arrived.messages.begin(), ranks.arrived.messages.end(),
                          [](const Message& message) { return message.tag() == 1000; }) == 2;
   }));
-  EXPECT_GT(posted, 8U);
+  // Over sockets how often depends on when the kernel hands over what it has.
+  EXPECT_GT(posted, arrives_at_once(ranks.runtime(0)) ? 8U : 1U);
   if (arrives_at_once(ranks.runtime(0))) {
     EXPECT_EQ(late, 0U) << "each is delivered by the next progress";
   }
