@@ -74,8 +74,8 @@ Acceptor::Acceptor(const Membership& membership, Listener listener, const base::
     : membership_(membership),
       log_(log),
       connections_(with_options(std::move(listener), membership.peer_timeout),
-                   UnprovedConnections::places_for(static_cast<std::size_t>(membership.ranks)), log),
-      greetings_(connections_.places()),
+                   UnprovedConnections::slots_for(static_cast<std::size_t>(membership.ranks)), log),
+      greetings_(connections_.slots()),
       between_words_(kFirstPause) {}
 
 void Acceptor::serve() noexcept {
@@ -83,82 +83,82 @@ void Acceptor::serve() noexcept {
   if (lock.owns_lock()) connections_.serve(*this);
 }
 
-bool Acceptor::begin(std::size_t place) noexcept {
-  greetings_[place] = Greeting{};
+bool Acceptor::begin(std::size_t slot) noexcept {
+  greetings_[slot] = Greeting{};
   return true;
 }
 
-void Acceptor::lose(std::size_t place, UnprovedConnections::Loss loss) noexcept {
+void Acceptor::lose(std::size_t slot, UnprovedConnections::Loss loss) noexcept {
   const bool is_late = loss == UnprovedConnections::Loss::late;
-  refuse(place, is_late ? "it did not greet in time" : "it did not greet while others waited");
+  refuse(slot, is_late ? "it did not greet in time" : "it did not greet while others waited");
 }
 
-Acceptor::Progress Acceptor::read(std::size_t place) noexcept {
-  Greeting& greeting = greetings_[place];
+Acceptor::Progress Acceptor::read(std::size_t slot) noexcept {
+  Greeting& greeting = greetings_[slot];
   for (;;) {
     auto* const target = greeting.is_challenged ? reinterpret_cast<std::byte*>(&greeting.proof)
                                                 : reinterpret_cast<std::byte*>(&greeting.introduction);
     const std::size_t whole = greeting.is_challenged ? sizeof greeting.proof : sizeof greeting.introduction;
     const ssize_t got =
-        ::recv(connections_.socket(place), target + greeting.filled, whole - greeting.filled, MSG_DONTWAIT);
+        ::recv(connections_.socket(slot), target + greeting.filled, whole - greeting.filled, MSG_DONTWAIT);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0 && errno == EAGAIN) return Progress::waits;
     if (got <= 0) {
       // A peer of the job gives up one of two connections, when both sides connect at a time.
       if (greeting.filled != 0 && !greeting.is_challenged)
-        refuse(place, "it closed in the middle of its greeting");
+        refuse(slot, "it closed in the middle of its greeting");
       return Progress::ended;
     }
     greeting.filled += static_cast<std::size_t>(got);
     if (greeting.filled != whole) continue;
     greeting.filled = 0;
-    if (greeting.is_challenged) return finish(place) ? Progress::proved : Progress::ended;
+    if (greeting.is_challenged) return finish(slot) ? Progress::proved : Progress::ended;
     greeting.is_challenged = true;
-    return challenge(place) ? Progress::passed : Progress::ended;
+    return challenge(slot) ? Progress::passed : Progress::ended;
   }
 }
 
 /// Returns false when the connection is refused.
-bool Acceptor::challenge(std::size_t place) noexcept {
-  Greeting& greeting = greetings_[place];
+bool Acceptor::challenge(std::size_t slot) noexcept {
+  Greeting& greeting = greetings_[slot];
   const std::string_view fault = fault_of(greeting.introduction, membership_.job_id, membership_.rank,
                                           membership_.ranks, membership_.purpose);
-  if (!fault.empty()) return refuse(place, fault);
+  if (!fault.empty()) return refuse(slot, fault);
   if (greeting.introduction.to_device >= inboxes_.size() ||
       inboxes_[greeting.introduction.to_device].load(std::memory_order_acquire) == nullptr)
-    return refuse(place, "it is for a device that is not open");
+    return refuse(slot, "it is for a device that is not open");
   greeting.challenge = make_challenge(membership_.secret_of(greeting.introduction.from_rank),
                                       greeting.introduction, membership_.protection);
-  return ::send(connections_.socket(place), &greeting.challenge, sizeof greeting.challenge,
+  return ::send(connections_.socket(slot), &greeting.challenge, sizeof greeting.challenge,
                 MSG_NOSIGNAL | MSG_DONTWAIT) == static_cast<ssize_t>(sizeof greeting.challenge);
 }
 
-/// Returns false when the connection is refused; takes the socket out of the place otherwise.
-bool Acceptor::finish(std::size_t place) noexcept try {
-  const Greeting& greeting = greetings_[place];
+/// Returns false when the connection is refused; takes the socket out of the slot otherwise.
+bool Acceptor::finish(std::size_t slot) noexcept try {
+  const Greeting& greeting = greetings_[slot];
   const Secret secret = membership_.secret_of(greeting.introduction.from_rank);
   if (!are_equal(greeting.proof, proof_of_connector(secret, greeting.introduction, greeting.challenge)))
-    return refuse(place, "it does not know the secret of the job");
+    return refuse(slot, "it does not know the secret of the job");
   if (const std::string difference = difference_of(greeting.introduction.protection, membership_.protection);
       !difference.empty())
-    return refuse(place, "rank " + std::to_string(greeting.introduction.from_rank) + ": " + difference);
+    return refuse(slot, "rank " + std::to_string(greeting.introduction.from_rank) + ": " + difference);
   auto accepted = std::make_unique<Accepted>();
   accepted->introduction = greeting.introduction;
   accepted->keys = keys_of_listener(secret, greeting.introduction, greeting.challenge);
-  accepted->socket = connections_.take(place);
+  accepted->socket = connections_.take(slot);
   inboxes_[accepted->introduction.to_device].load(std::memory_order_acquire)->put(std::move(accepted));
   return true;
 } catch (const std::bad_alloc&) {
-  return refuse(place, "there is no memory");
+  return refuse(slot, "there is no memory");
 }
 
-bool Acceptor::refuse(std::size_t place, std::string_view why) noexcept {
+bool Acceptor::refuse(std::size_t slot, std::string_view why) noexcept {
   const std::uint64_t count = refused_.fetch_add(1, std::memory_order_relaxed) + 1;
   const std::int64_t now = base::now_ns();
   if (now < next_word_) return false;
   next_word_ = now + between_words_;
   between_words_ = std::min(2 * between_words_, kLongestPause);
-  log_.warn("a connection from " + text_of_peer(connections_.socket(place)) +
+  log_.warn("a connection from " + text_of_peer(connections_.socket(slot)) +
             " is refused: " + std::string(why) + " (" + std::to_string(count) + " so far)");
   return false;
 }

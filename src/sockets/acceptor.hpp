@@ -64,7 +64,7 @@ struct Membership {
   }
 };
 
-/// Takes connections into places of their own until the peers have proved themselves. Any device's thread may
+/// Takes connections into slots of their own until the peers have proved themselves. Any device's thread may
 /// call serve(); others then return at once.
 class Acceptor final : private UnprovedConnections::Owner {
  public:
@@ -77,7 +77,7 @@ class Acceptor final : private UnprovedConnections::Owner {
   /// Readable when serve() has something to do.
   [[nodiscard]] int descriptor() const noexcept { return connections_.descriptor(); }
   /// The number of connections that may be there without having proved anything.
-  [[nodiscard]] std::size_t places() const noexcept { return connections_.places(); }
+  [[nodiscard]] std::size_t slots() const noexcept { return connections_.slots(); }
   /// Connections for the device go to the inbox, which must outlive this object.
   void open(std::uint32_t device, Inbox& inbox) noexcept {
     inboxes_[device].store(&inbox, std::memory_order_release);
@@ -97,19 +97,19 @@ class Acceptor final : private UnprovedConnections::Owner {
   };
 
   // UnprovedConnections::Owner
-  bool begin(std::size_t place) noexcept override;
-  Progress read(std::size_t place) noexcept override;
-  void lose(std::size_t place, UnprovedConnections::Loss loss) noexcept override;
+  bool begin(std::size_t slot) noexcept override;
+  Progress read(std::size_t slot) noexcept override;
+  void lose(std::size_t slot, UnprovedConnections::Loss loss) noexcept override;
 
-  [[nodiscard]] bool challenge(std::size_t place) noexcept;
-  [[nodiscard]] bool finish(std::size_t place) noexcept;
-  bool refuse(std::size_t place, std::string_view why) noexcept;
+  [[nodiscard]] bool challenge(std::size_t slot) noexcept;
+  [[nodiscard]] bool finish(std::size_t slot) noexcept;
+  bool refuse(std::size_t slot, std::string_view why) noexcept;
 
   const Membership membership_;
   const base::Log log_;
   std::mutex mutex_;  // only tried
   UnprovedConnections connections_;
-  std::vector<Greeting> greetings_;  // by place
+  std::vector<Greeting> greetings_;  // by slot
   std::array<std::atomic<Inbox*>, kInboxes> inboxes_{};
   std::atomic<std::uint64_t> refused_{0};
   std::int64_t next_word_ = 0;

@@ -31,7 +31,7 @@ constexpr int kAcceptedAtATime = 64;
 /// Strangers that come again and again cost this much at most; what the job has under way fits into the
 /// burst.
 constexpr double kAcceptedPerSecond = 1000;
-constexpr double kBurstPerPlace = 4;
+constexpr double kBurstPerSlot = 4;
 
 std::array<std::uint8_t, 16> source_of(const sockaddr_storage& from) noexcept {
   std::array<std::uint8_t, 16> source{};
@@ -54,17 +54,17 @@ bool is_of_one_connection(int error) noexcept {
 
 }  // namespace
 
-std::size_t UnprovedConnections::places_for(std::size_t members) noexcept {
-  return std::clamp(2 * members, kLeastPlaces, kMostPlaces);
+std::size_t UnprovedConnections::slots_for(std::size_t members) noexcept {
+  return std::clamp(2 * members, kLeastSlots, kMostSlots);
 }
 
-UnprovedConnections::UnprovedConnections(Listener listener, std::size_t places, const base::Log& log)
+UnprovedConnections::UnprovedConnections(Listener listener, std::size_t slots, const base::Log& log)
     : listener_(std::move(listener)),
       log_(log),
       epoll_(::epoll_create1(EPOLL_CLOEXEC)),
       timer_(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)),
-      places_(places),
-      allowance_(kBurstPerPlace * static_cast<double>(places)),
+      slots_(slots),
+      allowance_(kBurstPerSlot * static_cast<double>(slots)),
       allowed_at_(base::now_ns()) {
   const auto add = [this](int descriptor, std::uint64_t which) {
     epoll_event event{};
@@ -81,14 +81,14 @@ void UnprovedConnections::serve(Owner& owner) noexcept {
   std::array<epoll_event, 64> events;
   const int count = ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), 0);
   bool accepts = false;
-  // What has come is read before anybody's time is over, and before others need a place.
+  // What has come is read before anybody's time is over, and before others need a slot.
   for (int index = 0; index < count; ++index) {
     const std::uint64_t which = events[static_cast<std::size_t>(index)].data.u64;
     if (which == kListener)
       accepts = true;
     else if (which == kTimer)
       timer_at_ = -1;  // has to be set again
-    else if (places_[which].socket)
+    else if (slots_[which].socket)
       step(owner, which);
   }
   const std::int64_t now = base::now_ns();
@@ -109,17 +109,17 @@ void UnprovedConnections::serve(Owner& owner) noexcept {
   set_timer();
 }
 
-void UnprovedConnections::step(Owner& owner, std::size_t place) noexcept {
-  switch (owner.read(place)) {
+void UnprovedConnections::step(Owner& owner, std::size_t slot) noexcept {
+  switch (owner.read(slot)) {
     case Progress::waits:
     case Progress::proved:
       return;
     case Progress::ended:
-      return release(place);
+      return release(slot);
     case Progress::passed:
       break;
   }
-  Place& passed = places_[place];
+  Slot& passed = slots_[slot];
   passed.age = 0;
   const Source source{true, passed.source->first.second};
   discount(passed);
@@ -127,12 +127,12 @@ void UnprovedConnections::step(Owner& owner, std::size_t place) noexcept {
     count(passed, source);
   } catch (const std::bad_alloc&) {
     passed.source = sources_.end();
-    displace(owner, place);
+    displace(owner, slot);
   }
 }
 
 void UnprovedConnections::accept_some(Owner& owner, std::int64_t now) noexcept {
-  const double most = kBurstPerPlace * static_cast<double>(places_.size());
+  const double most = kBurstPerSlot * static_cast<double>(slots_.size());
   allowance_ = std::min(most, allowance_ + kAcceptedPerSecond * static_cast<double>(now - allowed_at_) /
                                                static_cast<double>(kSecond));
   allowed_at_ = now;
@@ -178,15 +178,15 @@ void UnprovedConnections::accept_some(Owner& owner, std::int64_t now) noexcept {
 bool UnprovedConnections::admit(Owner& owner, base::Descriptor socket,
                                 const std::array<std::uint8_t, 16>& from) noexcept try {
   const std::size_t free = find_free();
-  Place& place = places_[free];
+  Slot& slot = slots_[free];
   epoll_event event{};
   event.events = EPOLLIN;
   event.data.u64 = free;
   if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, socket.get(), &event) != 0) return false;
-  count(place, {false, from});
-  place.socket = std::move(socket);
-  place.number = ++next_number_;
-  place.age = 0;
+  count(slot, {false, from});
+  slot.socket = std::move(socket);
+  slot.number = ++next_number_;
+  slot.age = 0;
   ++used_;
   if (!owner.begin(free)) {
     release(free);
@@ -199,14 +199,13 @@ bool UnprovedConnections::admit(Owner& owner, base::Descriptor socket,
 }
 
 std::size_t UnprovedConnections::find_free() const noexcept {
-  if (used_ == places_.size()) return kNone;
-  const auto free =
-      std::find_if(places_.begin(), places_.end(), [](const Place& each) { return !each.socket; });
-  return static_cast<std::size_t>(free - places_.begin());
+  if (used_ == slots_.size()) return kNone;
+  const auto free = std::find_if(slots_.begin(), slots_.end(), [](const Slot& each) { return !each.socket; });
+  return static_cast<std::size_t>(free - slots_.begin());
 }
 
 std::size_t UnprovedConnections::choose_displaced() const noexcept {
-  const auto precedes = [](const Place& a, const Place& b) {
+  const auto precedes = [](const Slot& a, const Slot& b) {
     const bool a_passed = a.source->first.first;
     const bool b_passed = b.source->first.first;
     if (a_passed != b_passed) return b_passed;
@@ -214,53 +213,53 @@ std::size_t UnprovedConnections::choose_displaced() const noexcept {
     return a.number < b.number;
   };
   std::size_t chosen = kNone;
-  for (std::size_t index = 0; index < places_.size(); ++index) {
-    const Place& each = places_[index];
+  for (std::size_t index = 0; index < slots_.size(); ++index) {
+    const Slot& each = slots_[index];
     if (!each.socket || (each.source->first.first && each.age == 0)) continue;
-    if (chosen == kNone || precedes(each, places_[chosen])) chosen = index;
+    if (chosen == kNone || precedes(each, slots_[chosen])) chosen = index;
   }
   return chosen;
 }
 
-void UnprovedConnections::count(Place& place, const Source& source) {
-  place.source = sources_.try_emplace(source, 0).first;
-  ++place.source->second;
+void UnprovedConnections::count(Slot& slot, const Source& source) {
+  slot.source = sources_.try_emplace(source, 0).first;
+  ++slot.source->second;
 }
 
-void UnprovedConnections::discount(Place& place) noexcept {
-  if (place.source != sources_.end() && --place.source->second == 0) sources_.erase(place.source);
+void UnprovedConnections::discount(Slot& slot) noexcept {
+  if (slot.source != sources_.end() && --slot.source->second == 0) sources_.erase(slot.source);
 }
 
-void UnprovedConnections::release(std::size_t place) noexcept {
-  Place& released = places_[place];
+void UnprovedConnections::release(std::size_t slot) noexcept {
+  Slot& released = slots_[slot];
   discount(released);
   released.source = sources_.end();
   released.socket.close();
   --used_;
 }
 
-void UnprovedConnections::displace(Owner& owner, std::size_t place) noexcept {
-  owner.lose(place, Loss::displaced);
-  release(place);
+void UnprovedConnections::displace(Owner& owner, std::size_t slot) noexcept {
+  owner.lose(slot, Loss::displaced);
+  release(slot);
 }
 
-base::Descriptor UnprovedConnections::take(std::size_t place) noexcept {
-  Place& taken = places_[place];
+base::Descriptor UnprovedConnections::take(std::size_t slot) noexcept {
+  Slot& taken = slots_[slot];
   static_cast<void>(::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, taken.socket.get(), nullptr));
   base::Descriptor socket = std::move(taken.socket);
-  release(place);
+  release(slot);
   allowance_ += 1;
   lacks_descriptors_ = false;
   return socket;
 }
 
 void UnprovedConnections::grow_older(Owner& owner) noexcept {
-  for (std::size_t index = 0; index < places_.size(); ++index) {
-    if (!places_[index].socket) continue;
-    const std::uint32_t most = places_[index].source->first.first ? kTimeToGoOn : kTimeToBegin;
-    if (++places_[index].age <= most) continue;
+  for (std::size_t index = 0; index < slots_.size(); ++index) {
+    if (!slots_[index].socket) continue;
+    const std::uint32_t most = slots_[index].source->first.first ? kTimeToGoOn : kTimeToBegin;
+    if (++slots_[index].age <= most) continue;
     step(owner, index);
-    if (!places_[index].socket || places_[index].age <= most) continue;
+    if (!slots_[index].socket || slots_[index].age <= most) continue;
     owner.lose(index, Loss::late);
     release(index);
   }

@@ -1,5 +1,5 @@
-// The places of connections that have proved nothing yet. Anybody can open connections, so that they have few
-// places, end in time, and cost little while they are silent; those of the job go on all the same.
+// The slots of connections that have proved nothing yet. Anybody can open connections, so that they have few
+// slots, end in time, and cost little while they are silent; those of the job go on all the same.
 #pragma once
 
 #include "base/descriptor.hpp"
@@ -16,8 +16,8 @@
 
 namespace weft::sockets {
 
-/// Accepts connections into places, of which there is a fixed number. When all are taken the next one takes
-/// the place of the oldest that has said nothing of use, of the source with most of them; connections that
+/// Accepts connections into slots, of which there is a fixed number. When all are taken the next one takes
+/// the slot of the oldest that has said nothing of use, of the source with most of them; connections that
 /// have passed a stage of their greeting are given a second first, during which others wait in the kernel.
 /// One thread at a time calls it.
 class UnprovedConnections {
@@ -29,59 +29,59 @@ class UnprovedConnections {
     proved,  // its socket has been taken
     ended,   // is refused, or has been closed by the peer
   };
-  /// Why a connection loses its place.
+  /// Why a connection loses its slot.
   enum class Loss : std::uint8_t { late, displaced };
 
-  /// Whose connections they are. Called by serve(), with the number of a place.
+  /// Whose connections they are. Called by serve(), with the number of a slot.
   class Owner {
    public:
-    /// A connection has got the place. Returns false when it cannot be used.
-    virtual bool begin(std::size_t place) noexcept = 0;
-    /// Something has come, or the connection has got its place just now, or its time is over.
-    virtual Progress read(std::size_t place) noexcept = 0;
-    virtual void lose(std::size_t place, Loss loss) noexcept = 0;
+    /// A connection has got the slot. Returns false when it cannot be used.
+    virtual bool begin(std::size_t slot) noexcept = 0;
+    /// Something has come, or the connection has got its slot just now, or its time is over.
+    virtual Progress read(std::size_t slot) noexcept = 0;
+    virtual void lose(std::size_t slot, Loss loss) noexcept = 0;
 
    protected:
     ~Owner() = default;
   };
 
-  static constexpr std::size_t kLeastPlaces = 64;
-  static constexpr std::size_t kMostPlaces = 1024;
-  /// The number of places in a job of so many members: all may call at a time.
-  [[nodiscard]] static std::size_t places_for(std::size_t members) noexcept;
+  static constexpr std::size_t kLeastSlots = 64;
+  static constexpr std::size_t kMostSlots = 1024;
+  /// The number of slots in a job of so many members: all may call at a time.
+  [[nodiscard]] static std::size_t slots_for(std::size_t members) noexcept;
 
   /// Throws weft::Error.
-  UnprovedConnections(Listener listener, std::size_t places, const base::Log& log);
+  UnprovedConnections(Listener listener, std::size_t slots, const base::Log& log);
 
   [[nodiscard]] std::uint16_t port() const noexcept { return listener_.port; }
   /// Readable when serve() has something to do.
   [[nodiscard]] int descriptor() const noexcept { return epoll_.get(); }
-  [[nodiscard]] std::size_t places() const noexcept { return places_.size(); }
-  [[nodiscard]] int socket(std::size_t place) const noexcept { return places_[place].socket.get(); }
+  [[nodiscard]] std::size_t slots() const noexcept { return slots_.size(); }
+  [[nodiscard]] int socket(std::size_t slot) const noexcept { return slots_[slot].socket.get(); }
   /// Does what is due, but so much of it only, that a thread which has other work is not kept from it.
   void serve(Owner& owner) noexcept;
-  /// Takes the socket of a connection that has proved itself out of its place.
-  [[nodiscard]] base::Descriptor take(std::size_t place) noexcept;
+  /// Takes the socket of a connection that has proved itself out of its slot.
+  [[nodiscard]] base::Descriptor take(std::size_t slot) noexcept;
 
  private:
   /// An address, as far as one owner of addresses has it; and whether a stage has been passed.
   using Source = std::pair<bool, std::array<std::uint8_t, 16>>;
-  struct Place {
+  struct Slot {
     base::Descriptor socket;
     std::map<Source, std::size_t>::iterator source;
     std::uint64_t number = 0;  // of the connection: older ones have lower ones
     std::uint32_t age = 0;     // seconds of its stage in which it was served
   };
 
-  void step(Owner& owner, std::size_t place) noexcept;
+  void step(Owner& owner, std::size_t slot) noexcept;
   void accept_some(Owner& owner, std::int64_t now) noexcept;
   bool admit(Owner& owner, base::Descriptor socket, const std::array<std::uint8_t, 16>& from) noexcept;
   [[nodiscard]] std::size_t find_free() const noexcept;
   [[nodiscard]] std::size_t choose_displaced() const noexcept;
-  void count(Place& place, const Source& source);
-  void discount(Place& place) noexcept;
-  void release(std::size_t place) noexcept;
-  void displace(Owner& owner, std::size_t place) noexcept;
+  void count(Slot& slot, const Source& source);
+  void discount(Slot& slot) noexcept;
+  void release(std::size_t slot) noexcept;
+  void displace(Owner& owner, std::size_t slot) noexcept;
   void grow_older(Owner& owner) noexcept;
   void listen(bool on) noexcept;
   void set_timer() noexcept;
@@ -90,7 +90,7 @@ class UnprovedConnections {
   const base::Log log_;
   base::Descriptor epoll_;
   base::Descriptor timer_;
-  std::vector<Place> places_;
+  std::vector<Slot> slots_;
   std::map<Source, std::size_t> sources_;  // connections of each
   std::size_t used_ = 0;
   std::uint64_t next_number_ = 0;

@@ -1,4 +1,4 @@
-// Connections that have proved nothing: who keeps a place, who loses it, and what they cost.
+// Connections that have proved nothing: who keeps a slot, who loses it, and what they cost.
 #include "sockets/unproved_connections.hpp"
 
 #include "base/clock.hpp"
@@ -35,19 +35,19 @@ class UnprovedConnectionsTest : public testing::Test, protected UnprovedConnecti
   UnprovedConnectionsTest()
       : connections_(listen_in({}, {}, FirstWord::of_listening), kPlaces, base::Log()), texts_(kPlaces) {}
 
-  bool begin(std::size_t place) noexcept override {
-    texts_[place].clear();
+  bool begin(std::size_t slot) noexcept override {
+    texts_[slot].clear();
     return true;
   }
-  Progress read(std::size_t place) noexcept override {
+  Progress read(std::size_t slot) noexcept override {
     char letter = 0;
-    const ssize_t got = ::recv(connections_.socket(place), &letter, 1, MSG_DONTWAIT);
+    const ssize_t got = ::recv(connections_.socket(slot), &letter, 1, MSG_DONTWAIT);
     if (got < 0 && errno == EAGAIN) return Progress::waits;
     if (got <= 0) return Progress::ended;
-    texts_[place] += letter;
-    if (texts_[place].size() == 1) return Progress::passed;
+    texts_[slot] += letter;
+    if (texts_[slot].size() == 1) return Progress::passed;
     if (letter != '!') return Progress::waits;
-    proved_.push_back(connections_.take(place));
+    proved_.push_back(connections_.take(slot));
     return Progress::proved;
   }
   void lose(std::size_t, Loss loss) noexcept override { (loss == Loss::late ? late_ : displaced_) += 1; }
@@ -89,7 +89,7 @@ class UnprovedConnectionsTest : public testing::Test, protected UnprovedConnecti
   }
 
   UnprovedConnections connections_;
-  std::vector<std::string> texts_;  // by place
+  std::vector<std::string> texts_;  // by slot
   std::vector<base::Descriptor> proved_;
   int late_ = 0;
   int displaced_ = 0;
@@ -176,7 +176,7 @@ TEST_F(UnprovedConnectionsTest, nobody_grows_older_while_nobody_serves) {
 TEST_F(UnprovedConnectionsTest, strangers_that_are_silent_cause_no_work) {
   std::vector<base::Descriptor> silent;
   for (std::size_t count = 0; count < 50; ++count) silent.push_back(connect());
-  // Those that do not fit wait, or have lost their places.
+  // Those that do not fit wait, or have lost their slots.
   for (int count = 0; count < 10; ++count) serve();
   expect_rest();
 }

@@ -41,8 +41,8 @@ class Gathering : private sockets::UnprovedConnections::Owner {
       : job_(job),
         arrived_(static_cast<std::size_t>(job.size)),
         connections_(listen_for(job),
-                     sockets::UnprovedConnections::places_for(static_cast<std::size_t>(job.size)), log_),
-        guests_(connections_.places()) {
+                     sockets::UnprovedConnections::slots_for(static_cast<std::size_t>(job.size)), log_),
+        guests_(connections_.slots()) {
     sockets::prepare_greetings();
     pair_ = sockets::make_key_pair();
     arrived_[0] = Member{base::Descriptor(), {}, {own.begin(), own.end()}, true};
@@ -111,19 +111,19 @@ class Gathering : private sockets::UnprovedConnections::Owner {
            " within the time limit (WEFT_BOOTSTRAP_TIMEOUT)";
   }
 
-  bool begin(std::size_t place) noexcept override {
-    Guest& guest = guests_[place];
+  bool begin(std::size_t slot) noexcept override {
+    Guest& guest = guests_[slot];
     guest = Guest{};
     guest.greeting.has_secret = has_secret_ ? 1 : 0;
     guest.greeting.nonce = sockets::make_nonce();
     guest.greeting.key = pair_.known_to_all;
-    return send_all(connections_.socket(place), bytes_of(guest.greeting), base::Deadline(0));
+    return send_all(connections_.socket(slot), bytes_of(guest.greeting), base::Deadline(0));
   }
 
-  Progress read(std::size_t place) noexcept override {
-    Guest& guest = guests_[place];
+  Progress read(std::size_t slot) noexcept override {
+    Guest& guest = guests_[slot];
     const std::span<std::byte> rest = bytes_of(guest.arrival).subspan(guest.filled);
-    const ssize_t got = ::recv(connections_.socket(place), rest.data(), rest.size(), MSG_DONTWAIT);
+    const ssize_t got = ::recv(connections_.socket(slot), rest.data(), rest.size(), MSG_DONTWAIT);
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) return Progress::waits;
     if (got <= 0) return Progress::ended;
     guest.filled += static_cast<std::size_t>(got);
@@ -135,7 +135,7 @@ class Gathering : private sockets::UnprovedConnections::Owner {
     }
     if (guest.filled != sizeof(Arrival)) return Progress::waits;
     try {
-      return take(place) ? Progress::proved : Progress::ended;
+      return take(slot) ? Progress::proved : Progress::ended;
     } catch (const std::bad_alloc&) {
       return Progress::ended;
     }
@@ -144,9 +144,9 @@ class Gathering : private sockets::UnprovedConnections::Owner {
   void lose(std::size_t, sockets::UnprovedConnections::Loss) noexcept override {}
 
   /// Returns false when it is no rank that is missing.
-  bool take(std::size_t place) {
-    const Guest& guest = guests_[place];
-    const int socket = connections_.socket(place);
+  bool take(std::size_t slot) {
+    const Guest& guest = guests_[slot];
+    const int socket = connections_.socket(slot);
     const Arrival& arrival = guest.arrival;
     SizedCard card;
     const auto keys = keys_of(pair_, arrival.key, guest.greeting, arrival);
@@ -172,7 +172,7 @@ class Gathering : private sockets::UnprovedConnections::Owner {
         arrived_[static_cast<std::size_t>(arrival.rank)].is_there)
       return refuse("there is a rank " + std::to_string(arrival.rank) + " already (" + job_.told_by + ")");
     arrived_[static_cast<std::size_t>(arrival.rank)] =
-        Member{connections_.take(place), keys->result, *bytes, true};
+        Member{connections_.take(slot), keys->result, *bytes, true};
     return true;
   }
 
@@ -204,7 +204,7 @@ class Gathering : private sockets::UnprovedConnections::Owner {
   sockets::KeyPair pair_;
   std::vector<Member> arrived_;  // by rank
   sockets::UnprovedConnections connections_;
-  std::vector<Guest> guests_;  // by place
+  std::vector<Guest> guests_;  // by slot
   std::uint64_t strangers_ = 0;
   std::int64_t next_word_ = 0;
 };
