@@ -96,8 +96,8 @@ void OrderedMatching::unlink_message(MatchRecord& message) noexcept {
 
 /// Returns the oldest wildcard receive that the key matches; null when there is none, or when a receive of
 /// the table was posted before it.
-MatchRecord* OrderedMatching::take_receive_among_wildcards(const MatchKey& key,
-                                                           std::uint32_t* depth) noexcept {
+[[gnu::noinline]] MatchRecord* OrderedMatching::find_receive_among_wildcards(const MatchKey& key,
+                                                                             std::uint32_t* depth) noexcept {
   std::uint32_t compared = 0;
   MatchRecord* found = wildcards_.first();
   for (; found != nullptr; found = found->next) {
@@ -106,10 +106,14 @@ MatchRecord* OrderedMatching::take_receive_among_wildcards(const MatchKey& key,
   }
   if (depth != nullptr) *depth += compared;
   if (found == nullptr) return nullptr;
-  std::uint64_t exact = ~std::uint64_t{0};
-  table_.visit_oldest(MatchSide::posted, key, [&](const MatchRecord& receive) { exact = receive.order; });
-  if (exact < found->order) return nullptr;
-  remove_wildcard(*found);
+  const MatchRecord* const exact = table_.find_oldest(MatchSide::posted, key);
+  return exact != nullptr && exact->order < found->order ? nullptr : found;
+}
+
+[[gnu::noinline]] MatchRecord* OrderedMatching::take_receive_among_wildcards(const MatchKey& key,
+                                                                             std::uint32_t* depth) noexcept {
+  MatchRecord* const found = find_receive_among_wildcards(key, depth);
+  if (found != nullptr) remove_wildcard(*found);
   return found;
 }
 

@@ -112,20 +112,21 @@ class OrderedMatching {
     return key.source == static_cast<std::uint32_t>(any_source) || key.tag == any_tag || key.policy != 0;
   }
 
-  /// Returns true when it is the turn of the message with this number, no other is held, and no wildcard is
-  /// posted.
-  [[nodiscard]] bool is_plain_turn(const ArrivalSequence& stream, std::uint32_t number) const noexcept {
-    return stream.expected == number && stream.held.first() == nullptr && wildcards_.first() == nullptr;
+  /// Returns true when it is the turn of the message with this number, and no other is held.
+  [[nodiscard]] static bool is_plain_turn(const ArrivalSequence& stream, std::uint32_t number) noexcept {
+    return stream.expected == number && stream.held.first() == nullptr;
   }
   /// Unlinks and returns the receive that the message with this number matches, when it is a plain turn and
-  /// the receive is found at once. Returns nullptr, without effect, otherwise; the caller then falls back to
-  /// arrive().
+  /// the receive is found at once: among those with wildcards, or first in its bucket. Returns nullptr,
+  /// without effect, otherwise; the caller then falls back to arrive().
   [[nodiscard, gnu::always_inline]] inline MatchRecord* try_take_receive(ArrivalSequence& stream,
                                                                          std::uint32_t number,
                                                                          const MatchKey& key) noexcept {
     if (!is_plain_turn(stream, number)) [[unlikely]]
       return nullptr;
-    MatchRecord* const receive = table_.try_take<detail::NoLock, MatchSide::unexpected>(key);
+    MatchRecord* receive = wildcards_.first() == nullptr ? nullptr : take_receive_among_wildcards(key);
+    if (receive == nullptr) [[likely]]
+      receive = table_.try_take<detail::NoLock, MatchSide::unexpected>(key);
     if (receive != nullptr) [[likely]]
       ++stream.expected;
     return receive;
@@ -135,17 +136,28 @@ class OrderedMatching {
   template <class Wants, class Take>
   [[gnu::always_inline]] inline void try_take_receives(ArrivalSequence& stream, const MatchKey& key,
                                                        const Wants& wants, const Take& take) noexcept {
+    if (wildcards_.first() != nullptr) [[unlikely]] {
+      while (MatchRecord* const receive = find_receive_among_wildcards(key)) {
+        if (!wants(*receive, stream.expected)) return;
+        remove_wildcard(*receive);
+        ++stream.expected;
+        take(*receive);
+      }
+      if (wildcards_.first() != nullptr) return;  // they may be meant for what follows
+    }
     Table::Finder finder(table_, key.origin(), key.tag);
     std::uint32_t number = stream.expected;
     stream.expected += table_.try_take_while<detail::NoLock, MatchSide::unexpected>(
         key, finder, [&](const MatchRecord& receive) { return wants(receive, number++); }, take);
   }
-  /// Stores a message whose plain turn it is, in the record that make() returns, when no receive with its key
-  /// waits and its bucket has room for it at once. Returns false, without effect, otherwise, or when make()
-  /// returned nullptr; the caller then falls back to arrive().
+  /// Stores a message whose plain turn it is, in the record that make() returns, when no receive that it
+  /// matches waits and its bucket has room for it at once. Returns false, without effect, otherwise, or when
+  /// make() returned nullptr; the caller then falls back to arrive().
   template <class Make>
   [[nodiscard, gnu::always_inline]] inline bool try_store(ArrivalSequence& stream, const MatchKey& key,
                                                           const Make& make) noexcept {
+    if (wildcards_.first() != nullptr && find_receive_among_wildcards(key) != nullptr) [[unlikely]]
+      return false;
     const bool is_kept = table_.try_add<detail::NoLock, MatchSide::unexpected>(key, [&] {
       MatchRecord* const message = make();
       if (message != nullptr) [[likely]]
@@ -176,6 +188,28 @@ class OrderedMatching {
       return receive;
     });
   }
+  // For receives with wildcards. Messages that do not fit are walked over.
+
+  /// Returns the message that a receive with wildcards matches, or nullptr.
+  [[nodiscard, gnu::always_inline]] inline MatchRecord* find_waiting(const MatchKey& key,
+                                                                     std::uint64_t tag_mask) const noexcept {
+    MatchRecord* message = messages_.first();
+    while (message != nullptr && !fits(key, tag_mask, message->key())) message = message->next;
+    return message;
+  }
+  /// Unlinks a message that find_waiting() has returned: the oldest with its key.
+  [[gnu::always_inline]] inline void take_waiting(MatchRecord& message) noexcept {
+    if (table_.try_take<detail::NoLock, MatchSide::posted>(message.key()) == nullptr) [[unlikely]]
+      static_cast<void>(table_.unlink(message, [] { return true; }));
+    messages_.remove(message);
+  }
+  /// Posts a receive with wildcards that no waiting message matches.
+  [[gnu::always_inline]] inline void post_wildcard(MatchRecord& receive, const MatchKey& key,
+                                                   std::uint64_t tag_mask) noexcept {
+    receive.order = ++posted_;
+    add_wildcard(receive, key, tag_mask);
+  }
+
   /// Unlinks and returns the message that a receive matches; when there is none, the record that make()
   /// returns begins to wait as a receive.
   template <class Make>
@@ -244,6 +278,8 @@ class OrderedMatching {
   }
   [[nodiscard]] MatchRecord* find_message(const MatchKey& wanted, std::uint64_t tag_mask,
                                           std::uint32_t* depth = nullptr) noexcept;
+  [[nodiscard]] MatchRecord* find_receive_among_wildcards(const MatchKey& key,
+                                                          std::uint32_t* depth = nullptr) noexcept;
   [[nodiscard]] MatchRecord* take_receive_among_wildcards(const MatchKey& key,
                                                           std::uint32_t* depth = nullptr) noexcept;
   void unlink_message(MatchRecord& message) noexcept;

@@ -140,6 +140,9 @@ class MatchTable {
   /// none.
   template <class Visit>
   bool visit_oldest(Side side, const MatchKey& key, Visit&& visit) noexcept;
+  /// Returns the oldest record of `side`, or nullptr. Only for a caller that keeps other threads from using
+  /// the table.
+  [[nodiscard]] Record* find_oldest(Side side, const MatchKey& key) noexcept;
   /// Calls visit(record, side) for every record, under the lock of its bucket: records that are linked or
   /// unlinked meanwhile may be missed. For a serial table only when no other thread uses it.
   template <class Visit>

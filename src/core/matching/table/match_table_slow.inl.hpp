@@ -83,6 +83,16 @@ bool MatchTable<Record, Atomic, Threads>::visit_oldest(Side side, const MatchKey
 }
 
 template <class Record, template <class> class Atomic, class Threads>
+Record* MatchTable<Record, Atomic, Threads>::find_oldest(Side side, const MatchKey& key) noexcept {
+  Bucket& home = home_of(key);
+  if (home.state == 0) [[likely]]
+    return nullptr;
+  const Place place = find(home, key);
+  return place.bucket != nullptr && place.side() == side ? static_cast<Record*>(place.slot().oldest)
+                                                         : nullptr;
+}
+
+template <class Record, template <class> class Atomic, class Threads>
 template <class Visit>
 void MatchTable<Record, Atomic, Threads>::for_each(Visit&& visit) noexcept {
   for (std::size_t index = 0; index < buckets(); ++index) {

@@ -23,7 +23,9 @@ MatchedArrivals::Match MatchedArrivals::on_send_slow(std::uint64_t tag, Message&
   const int peer = arrival.peer();
   MatchingEngine& engine = *engines_.find(trailer.engine);
   if (trailer.engine >= kMatchingEngines)
-    return ordered_.on_send(engine, tag, arrival, trailer, sink) ? Match::nothing : Match::refused;
+    return ordered_.match_one(engine, tag, arrival, trailer)       ? Match::receive
+           : ordered_.on_send(engine, tag, arrival, trailer, sink) ? Match::nothing
+                                                                   : Match::refused;
   const MatchKey key = engine.keys().arrived(peer, tag, policy_of(trailer));
   CreditLedger& ledger = returns_.ledger(class_of(trailer));
   bool may_keep = true;

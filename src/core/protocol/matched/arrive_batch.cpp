@@ -93,11 +93,9 @@ void MatchedArrivals::on_sends(Batch& batch, detail::PayloadLender* lender, netw
           continue;
         }
       }
-    } else if constexpr (std::is_same_v<Batch, detail::SlotBatch>) {
-      if (OrderedArrivals::is_meant(trailer) && engines_.has_fast_path(trailer & 0xffff)) {
-        if (!ordered_.on_sends(batch, lender, sink, backlog)) break;
-        continue;
-      }
+    } else if (OrderedArrivals::is_meant(trailer) && engines_.has_fast_path(trailer & 0xffff)) {
+      if (!ordered_.on_sends(batch, lender, sink, backlog)) break;
+      continue;
     }
     Message arrival;
     detail::MessageAccess::set_view(arrival, Operation::active_message, batch.peer(), tag, payload.data(),

@@ -26,6 +26,31 @@ void OrderedArrivals::receive_held(MatchingEngine& engine, MatchRecord* first) n
   }
 }
 
+bool OrderedArrivals::match_one(MatchingEngine& engine, std::uint64_t tag, Message& arrival,
+                                const MatchTrailer& trailer) noexcept {
+  if (!engine.has_fast_path()) return false;
+  OrderedMatching& order = *engine.order();
+  const OrderedMatching::Hold hold = order.try_enter();
+  if (hold == nullptr) return false;
+  const int peer = arrival.peer();
+  MatchRecord* const record = order.try_take_receive(order.arrivals(peer, trailer.device), trailer.order,
+                                                     {tag, static_cast<std::uint32_t>(peer), 0});
+  order.leave(hold);
+  if (record == nullptr) return false;
+  const Bytes payload = arrival.bytes().first(arrival.size() - sizeof trailer);
+  if (Completion* const completion = record->completion; completion->counts_only()) {
+    fill_counted(*record, payload, &arrival);
+    engine.storage().release_receive(*record);
+    completion->signal_count(1);
+  } else {
+    Message message;
+    detail::MessageAccess::set_receive(message, peer, context_.device);
+    complete_receive(engine, *record, message, tag, payload, &arrival);
+  }
+  returns_.consume(returns_.ledger(class_of(trailer)), peer, trailer.device, 1);
+  return true;
+}
+
 bool OrderedArrivals::on_send(MatchingEngine& engine, std::uint64_t tag, Message& arrival,
                               const MatchTrailer& trailer, network::Sink& sink) noexcept {
   const int peer = arrival.peer();

@@ -30,13 +30,19 @@ class OrderedArrivals {
                    network::Sink& sink) noexcept;
   /// Handles the messages of a batch that are for the same ordered engine as its first. Returns false when
   /// one of them cannot be accepted now.
-  bool on_sends(detail::SlotBatch& batch, detail::PayloadLender* lender, network::Sink& sink,
+  /// Batch: SlotBatch or MultiSlotBatch.
+  template <class Batch>
+  bool on_sends(Batch& batch, detail::PayloadLender* lender, network::Sink& sink,
                 const Backlog& backlog) noexcept;
+  /// Fast path of on_send(), whose message matches a receive at once. Returns false, without effect, when it
+  /// does not apply.
+  bool match_one(MatchingEngine& engine, std::uint64_t tag, Message& arrival,
+                 const MatchTrailer& trailer) noexcept;
 
  private:
   void receive_held(MatchingEngine& engine, MatchRecord* first) noexcept;
-  template <class Locking>
-  std::uint32_t store_unexpected(detail::SlotBatch& batch, std::uint64_t trailer, MatchingEngine& engine,
+  template <class Locking, class Batch>
+  std::uint32_t store_unexpected(Batch& batch, std::uint64_t trailer, MatchingEngine& engine,
                                  ArrivalSequence& stream) noexcept;
 
   const Context& context_;

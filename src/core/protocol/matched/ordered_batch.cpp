@@ -9,29 +9,36 @@
 
 #include <bit>
 #include <cstring>
+#include <type_traits>
 
 namespace weft::core {
 
 namespace {
 
-constexpr std::uint32_t kMostInOneHold = 32;  // beside the first, in one hold of the order
-constexpr std::uint32_t kKeptTogether = 8;    // messages that take their credits at once
+// Most messages, beside the first, that are counted in one hold of the order; longer ones are fewer, so that
+// the number of bytes that are copied meanwhile is bounded as well.
+constexpr std::uint32_t kMostInOneHold = 32;
+constexpr std::size_t kBytesInOneHold = kMostInOneHold * detail::kSlotPayload;
+constexpr std::uint32_t kKeptTogether = 8;  // messages that take their credits at once
 
 /// The message at the head of a batch has matched a receive whose completion object only counts; matches
 /// those that follow it with its tag and do likewise, and signals the completion object. Returns the number
 /// of messages matched. Called with the lock of the order, which it releases.
-[[gnu::noinline]] std::uint32_t match_counted_in_order(detail::SlotBatch& all, MatchRecord& first,
-                                                       std::uint64_t tag, std::uint32_t kind,
-                                                       MatchingEngine& engine, ArrivalSequence& stream,
+template <class Batch>
+[[gnu::noinline]] std::uint32_t match_counted_in_order(Batch& all, MatchRecord& first, std::uint64_t tag,
+                                                       std::uint32_t kind, MatchingEngine& engine,
+                                                       ArrivalSequence& stream,
                                                        OrderedMatching::Hold hold) noexcept {
-  detail::SlotBatch batch = all;  // in registers
+  Batch batch = all;  // in registers
   const std::size_t size = batch.size() - sizeof(MatchTrailer);
+  const std::size_t most =
+      std::is_same_v<Batch, detail::SlotBatch> ? std::size_t{kMostInOneHold} : kBytesInOneHold / (size + 1);
   Completion* const completion = first.completion;
   std::uint32_t count = 0;
   std::uint64_t found_tag = tag;
   const std::byte* payload = nullptr;
   const auto is_next = [&](const MatchRecord& receive, std::uint32_t number) {
-    if (receive.completion != completion || count > kMostInOneHold || !batch.peek_alike(found_tag, payload) ||
+    if (receive.completion != completion || count > most || !batch.peek_alike(found_tag, payload) ||
         found_tag != tag)
       return false;
     std::uint64_t found = 0;
@@ -61,15 +68,14 @@ constexpr std::uint32_t kKeptTogether = 8;    // messages that take their credit
 /// of the first, and only unexpected messages wait with their key. Returns the number of messages stored;
 /// on_send() handles the next one. Called with the lock of the order. Locking: NoLock when the engine is
 /// serial, else TryLock.
-template <class Locking>
-[[gnu::noinline]] std::uint32_t OrderedArrivals::store_unexpected(detail::SlotBatch& batch,
-                                                                  std::uint64_t trailer,
+template <class Locking, class Batch>
+[[gnu::noinline]] std::uint32_t OrderedArrivals::store_unexpected(Batch& batch, std::uint64_t trailer,
                                                                   MatchingEngine& engine,
                                                                   ArrivalSequence& stream) noexcept {
   const auto first = std::bit_cast<MatchTrailer>(trailer);
   OrderedMatching& order = *engine.order();
-  if (!order.is_plain_turn(stream, first.order)) return 0;
   const std::size_t size = batch.size() - sizeof(MatchTrailer);
+  if (!OrderedMatching::is_plain_turn(stream, first.order) || size > UnexpectedBlock::kBytes) return 0;
   const auto peer = static_cast<std::uint32_t>(batch.peer());
   CreditLedger& ledger = returns_.ledger(MessageClass::normal);
   std::uint64_t tag = 0;
@@ -83,7 +89,7 @@ template <class Locking>
     if (std::memcmp(payload + size, &next, sizeof next) != 0) [[unlikely]]
       break;
     if (!order.try_store(stream, {tag, peer, 0}, [&] {
-          return take_unexpected<Locking::kExclusive, detail::SlotBatch>(sends, tag, payload);
+          return take_unexpected<Locking::kExclusive, Batch>(sends, tag, payload);
         })) [[unlikely]]
       break;
     ++next.order;
@@ -96,11 +102,12 @@ template <class Locking>
 
 /// Handles the messages of a batch that are for the same ordered engine as its first. Returns false when one
 /// of them cannot be accepted now.
-bool OrderedArrivals::on_sends(detail::SlotBatch& all, detail::PayloadLender* lender, network::Sink& sink,
+template <class Batch>
+bool OrderedArrivals::on_sends(Batch& all, detail::PayloadLender* lender, network::Sink& sink,
                                const Backlog& backlog) noexcept {
-  // Fast path, as in MatchedArrivals::on_sends(): the message's turn has come, no wildcard is posted, and the
-  // receive waits first in its bucket. on_send() handles everything else.
-  detail::SlotBatch batch = all;  // a copy, to stay in registers
+  // Fast path, as in MatchedArrivals::on_sends(): the message's turn has come, and the receive is one with
+  // wildcards, or waits first in its bucket. on_send() handles everything else.
+  Batch batch = all;  // a copy, to stay in registers
   const int peer = batch.peer();
   const std::uint32_t device = context_.device;
   Message message;
@@ -134,7 +141,7 @@ bool OrderedArrivals::on_sends(detail::SlotBatch& all, detail::PayloadLender* le
       break;
     }
     if (batch.head() >= fetched) [[unlikely]]
-      fetched = batch.head() + prefetch_receives(*engine, batch);
+      fetched = batch.head() + prefetch_receives(*engine, batch) * batch.slots();
     MatchRecord* const record =
         order.try_take_receive(*stream, trailer.order, {tag, static_cast<std::uint32_t>(peer), 0});
     if (record != nullptr && record->completion->counts_only()) {
@@ -178,5 +185,9 @@ bool OrderedArrivals::on_sends(detail::SlotBatch& all, detail::PayloadLender* le
   all.resume_behind(batch);
   return can_resume;
 }
+template bool OrderedArrivals::on_sends(detail::SlotBatch&, detail::PayloadLender*, network::Sink&,
+                                        const Backlog&) noexcept;
+template bool OrderedArrivals::on_sends(detail::MultiSlotBatch&, detail::PayloadLender*, network::Sink&,
+                                        const Backlog&) noexcept;
 
 }  // namespace weft::core
