@@ -75,7 +75,7 @@ template <class Locking>
 Status MatchedCalls<Locking>::post_send(DeviceState& device, int peer, std::uint64_t tag, Bytes bytes,
                                         const SendOptions& options) {
   core::SendPosts& sends = device.protocols().sends;
-  if (options.engine < kMatchingEngines && sends.post_with_new_credits<Locking>(peer, tag, bytes, options))
+  if (sends.post_with_new_credits<Locking>(peer, tag, bytes, options))
     return complete_immediately(device, Operation::send, peer, tag, bytes, options);
   return sends.post(peer, tag, bytes, options, Caller::of_endpoint(Locking::kExclusive));
 }
@@ -83,7 +83,15 @@ template <class Locking>
 bool MatchedCalls<Locking>::post_multi_slot_send(DeviceState& device, std::uint64_t peer_and_device,
                                                  std::uint64_t tag, const std::byte* data, std::size_t size,
                                                  std::uint64_t trailer) noexcept {
-  return device.protocols().sends.try_post_multi_slot<Locking>(peer_and_device, tag, data, size, trailer);
+  return device.protocols().sends.try_post_multi_slot<Locking, false>(peer_and_device, tag, data, size,
+                                                                      trailer);
+}
+template <class Locking>
+bool MatchedCalls<Locking>::post_ordered_multi_slot_send(DeviceState& device, std::uint64_t peer_and_device,
+                                                         std::uint64_t tag, const std::byte* data,
+                                                         std::size_t size, std::uint64_t trailer) noexcept {
+  return device.protocols().sends.try_post_multi_slot<Locking, true>(peer_and_device, tag, data, size,
+                                                                     trailer);
 }
 template <class Locking>
 Status MatchedCalls<Locking>::post_send_packet(DeviceState& device, int peer, std::uint64_t tag,

@@ -338,9 +338,32 @@ template <class Locking>
   return is_sent;
 }
 
-/// try_post_matched_slot() to an ordered engine: the trailer gets the next number of the stream. Also returns
-/// false when the lane holds the stream of another engine, when the stream is contended, and when sends in
-/// the backlog wait for their numbers.
+/// Writes a send to an ordered engine into a locked lane by write(trailer), whose trailer has the next number
+/// of the stream; the number is used up when write() returns true. Returns false, without effect, when it
+/// returns false, when the lane holds the stream of another engine, when the stream is contended, and when
+/// sends in the backlog wait for their numbers. kDecided: makes no call, and returns false while it is
+/// undecided which thread has the bias of the stream's lock.
+template <class Locking, bool kDecided = false, class Write>
+[[nodiscard, gnu::always_inline]] inline bool write_in_order(SendLane& lane, std::uint64_t trailer,
+                                                             std::uint32_t engine,
+                                                             const Write& write) noexcept {
+  if (lane.ordered_engine != engine) [[unlikely]]
+    return false;
+  SendSequence& stream = *lane.stream;
+  if (stream.kept.load(std::memory_order_relaxed) != 0) [[unlikely]]
+    return false;
+  auto* const turn =
+      kDecided ? enter_decided<Locking>(stream.bias, stream.lock) : enter<Locking>(stream.bias, stream.lock);
+  if (turn == nullptr) [[unlikely]]
+    return false;
+  const bool is_sent = write(trailer | static_cast<std::uint64_t>(stream.next) << 32);
+  if (is_sent) [[likely]]
+    ++stream.next;
+  leave<Locking>(turn);
+  return is_sent;
+}
+
+/// try_post_matched_slot() to an ordered engine, by write_in_order().
 template <class Locking>
 [[nodiscard, gnu::always_inline]] inline bool post_ordered_slot(SendLane& lane, std::uint64_t tag,
                                                                 Bytes bytes, std::uint64_t trailer,
@@ -349,19 +372,15 @@ template <class Locking>
   if (hold == nullptr) [[unlikely]]
     return false;
   bool is_sent = false;
-  if (lane.ordered_engine == engine && lane.credits != 0) [[likely]] {
-    SendSequence& stream = *lane.stream;
-    auto* const turn =
-        stream.kept.load(std::memory_order_relaxed) == 0 ? enter<Locking>(stream.bias, stream.lock) : nullptr;
-    if (turn != nullptr) [[likely]] {
-      const SlotClaim place = claim_slot(lane);
-      is_sent = place.slot != nullptr;
-      if (is_sent) [[likely]]
-        write_matched_slot(lane, place, tag, bytes,
-                           trailer | static_cast<std::uint64_t>(stream.next++) << 32);
-      leave<Locking>(turn);
-    }
-  }
+  if (lane.credits != 0) [[likely]]
+    is_sent = write_in_order<Locking>(
+        lane, trailer, engine, [&](std::uint64_t numbered) __attribute__((always_inline)) {
+          const SlotClaim place = claim_slot(lane);
+          if (place.slot == nullptr) [[unlikely]]
+            return false;
+          write_matched_slot(lane, place, tag, bytes, numbered);
+          return true;
+        });
   leave<Locking>(hold);
   return is_sent;
 }

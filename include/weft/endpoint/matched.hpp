@@ -40,6 +40,10 @@ struct MatchedCalls {
   WEFT_API static bool post_multi_slot_send(DeviceState& device, std::uint64_t peer_and_device,
                                             std::uint64_t tag, const std::byte* data, std::size_t size,
                                             std::uint64_t trailer) noexcept;
+  /// post_multi_slot_send() to an ordered engine, for a tag that is not any_tag.
+  WEFT_API static bool post_ordered_multi_slot_send(DeviceState& device, std::uint64_t peer_and_device,
+                                                    std::uint64_t tag, const std::byte* data,
+                                                    std::size_t size, std::uint64_t trailer) noexcept;
   WEFT_API static Status post_send_packet(DeviceState& device, int peer, std::uint64_t tag, Packet& packet,
                                           std::size_t size, const SendOptions& options);
   WEFT_API static Outcome send(DeviceState& device, int peer, std::uint64_t tag, Bytes bytes,
@@ -304,10 +308,13 @@ class MatchedOperations {
     if (is_ordered && (policy != MatchingPolicy::rank_and_tag || tag == any_tag)) return false;
     const detail::DevicePath& path = static_cast<const Derived*>(this)->path();
     if (bytes.size() > detail::kSlotPayload - detail::kMatchTrailer) {
-      return !is_ordered &&
-             Calls::post_multi_slot_send(
-                 this->device(), detail::peer_and_device(peer, device), tag, bytes.data(), bytes.size(),
-                 detail::match_trailer(engine, static_cast<std::uint8_t>(policy), path.own_device));
+      const std::uint64_t to = detail::peer_and_device(peer, device);
+      const std::uint64_t trailer =
+          detail::match_trailer(engine, static_cast<std::uint8_t>(policy), path.own_device);
+      return is_ordered
+                 ? Calls::post_ordered_multi_slot_send(this->device(), to, tag, bytes.data(), bytes.size(),
+                                                       trailer)
+                 : Calls::post_multi_slot_send(this->device(), to, tag, bytes.data(), bytes.size(), trailer);
     }
     // Messages to an ordered engine all use one lane.
     detail::SendLane* lane = path.lane(

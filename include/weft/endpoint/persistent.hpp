@@ -215,6 +215,9 @@ class PersistentSend : public PersistentOperation {
         fits_fast_path_(options.policy != MatchingPolicy::user && options.engine < kMatchingEngines &&
                         options.message_class == MessageClass::normal),
         fits_(fits_fast_path_ && bytes.size() <= detail::kSlotPayload - detail::kMatchTrailer),
+        fits_in_order_(options.engine >= kMatchingEngines && tag != any_tag &&
+                       options.policy == MatchingPolicy::rank_and_tag &&
+                       options.message_class == MessageClass::normal),
         needs_signal_(detail::needs_signal(options)),
         peer_(peer),
         device_(&device),
@@ -244,9 +247,20 @@ class PersistentSend : public PersistentOperation {
         Calls::post_multi_slot_send(*device_, detail::peer_and_device(peer_, options_.device), tag_,
                                     bytes_.data(), bytes_.size(), trailer_))
       return ended();
+    if (fits_in_order_ && start_in_order()) return ended();
     const Status status = Calls::post_send(*device_, peer_, tag_, bytes_, options_);
     renew_lane();
     return status;
+  }
+  /// Fast path of a send to an ordered engine.
+  [[nodiscard]] bool start_in_order() noexcept {
+    using Calls = detail::MatchedCalls<Locking>;
+    if (bytes_.size() > detail::kSlotPayload - detail::kMatchTrailer)
+      return Calls::post_ordered_multi_slot_send(*device_, detail::peer_and_device(peer_, options_.device),
+                                                 tag_, bytes_.data(), bytes_.size(), trailer_);
+    detail::SendLane* const lane = path_->lane(peer_, options_.device, detail::DevicePath::kFirstColumn);
+    return lane != nullptr &&
+           detail::post_ordered_slot<Locking>(*lane, tag_, bytes_, trailer_, options_.engine);
   }
 
   detail::PreparedLane<Locking> lane_;
@@ -256,7 +270,8 @@ class PersistentSend : public PersistentOperation {
   SendOptions options_;
   bool fits_fast_path_;
   bool fits_;
-  bool needs_signal_;  // see PersistentActiveMessage
+  bool fits_in_order_;  // the fast path of ordered engines applies
+  bool needs_signal_;   // see PersistentActiveMessage
   int peer_;
   detail::DeviceState* device_;
   const detail::DevicePath* path_;

@@ -204,8 +204,8 @@ bool ActiveMessages::try_post_multi_slot(int peer, RemoteCompletion remote, cons
   if (lane == nullptr) return false;
   if (lane->open_handles[remote.id()].load(std::memory_order_relaxed) != detail::open_handle(remote.bits()))
     return false;
-  if (multi_slot_.try_write_short<Locking, false>(*lane, detail::handle_word(remote, tag), {data, size}, 0))
-      [[likely]]
+  if (multi_slot_.try_write_short<Locking, MultiSlotKind::active_message>(
+          *lane, detail::handle_word(remote, tag), {data, size}, 0)) [[likely]]
     return true;
   return try_post_multi_slot_slow<Locking>(*lane, detail::handle_word(remote, tag), data, size);
 }
@@ -215,7 +215,7 @@ template <class Locking>
 [[gnu::noinline]] bool ActiveMessages::try_post_multi_slot_slow(detail::SendLane& lane, std::uint64_t word,
                                                                 const std::byte* data,
                                                                 std::size_t size) noexcept {
-  return multi_slot_.try_write<Locking, false>(lane, word, {data, size}, 0);
+  return multi_slot_.try_write<Locking, MultiSlotKind::active_message>(lane, word, {data, size}, 0);
 }
 template bool ActiveMessages::try_post_multi_slot<detail::TryLock>(int, RemoteCompletion, const std::byte*,
                                                                    std::size_t, std::uint32_t) noexcept;

@@ -20,12 +20,6 @@ std::uint32_t share_of(std::uint32_t limit, std::uint32_t column, bool exclusive
   return std::clamp(limit / parts, 1U, kLaneShare);
 }
 
-/// A hint, read without the lane's lock, that is acted upon only under it; the annotation tells
-/// ThreadSanitizer so.
-__attribute__((no_sanitize("thread"))) std::uint32_t unused_credits(const detail::SendLane& lane) noexcept {
-  return *static_cast<const volatile std::uint32_t*>(&lane.credits);
-}
-
 }  // namespace
 
 /// Fills the share of a lane that was entered and has no credits. Returns false when there are none.
@@ -37,16 +31,18 @@ bool LaneCredits::take_share(detail::SendLane& lane, int peer, std::uint8_t devi
 }
 
 template <class Locking>
-bool LaneCredits::refill(detail::SendLane& lane, int peer, std::uint8_t device) noexcept {
+bool LaneCredits::refill(detail::SendLane& lane, int peer, std::uint8_t device,
+                         std::uint32_t column) noexcept {
   auto* const hold = detail::enter<Locking>(lane.bias, lane.lock);
   if (hold == nullptr) return false;
-  const bool has_more = lane.credits == 0 && take_share(lane, peer, device, detail::column_of_post<Locking>(),
-                                                        Locking::kExclusive);
+  const bool has_more = lane.credits == 0 && take_share(lane, peer, device, column, Locking::kExclusive);
   detail::leave<Locking>(hold);
   return has_more;
 }
-template bool LaneCredits::refill<detail::TryLock>(detail::SendLane&, int, std::uint8_t) noexcept;
-template bool LaneCredits::refill<detail::NoLock>(detail::SendLane&, int, std::uint8_t) noexcept;
+template bool LaneCredits::refill<detail::TryLock>(detail::SendLane&, int, std::uint8_t,
+                                                   std::uint32_t) noexcept;
+template bool LaneCredits::refill<detail::NoLock>(detail::SendLane&, int, std::uint8_t,
+                                                  std::uint32_t) noexcept;
 
 bool LaneCredits::take(int peer, const SendOptions& options, Caller caller) noexcept {
   const bool exclusive = caller.exclusive;
@@ -70,7 +66,7 @@ bool LaneCredits::take_of_others(int peer, const SendOptions& options, Caller ca
   if (caller.exclusive || options.message_class != MessageClass::normal) return false;
   for (std::uint32_t column = 0; column < detail::DevicePath::kColumns; ++column) {
     detail::SendLane* const lane = path_.lane(peer, options.device, column);
-    if (lane == nullptr || unused_credits(*lane) == 0) continue;
+    if (lane == nullptr || unused(*lane) == 0) continue;
     auto* const hold = detail::enter(lane->bias, lane->lock, false);
     if (hold == nullptr) continue;
     const bool has_credit = lane->credits != 0;
@@ -111,7 +107,8 @@ LaneCredits::~LaneCredits() {
 /// The number of sends: each takes a credit; inlined posts take credits that their lanes were given.
 std::uint64_t LaneCredits::sends() noexcept {
   std::uint64_t unused = 0;
-  for_each_lane([&](const detail::SendLane& lane, int, std::uint8_t) { unused += unused_credits(lane); });
+  for_each_lane(
+      [&](const detail::SendLane& lane, int, std::uint8_t) { unused += LaneCredits::unused(lane); });
   const std::uint64_t taken = credits_.taken() - taken_before_;
   return taken > unused ? taken - unused : 0;
 }

@@ -21,6 +21,19 @@ void SendPosts::check(int peer, const SendOptions& options, const char* operatio
   check_engine(engines_, options.engine, options.policy, operation);
 }
 
+namespace {
+
+/// The column of the lane that sends of this kind use: messages to ordered engines all use one lane.
+template <class Locking, bool kInOrder>
+[[nodiscard, gnu::always_inline]] inline std::uint32_t column_of_send() noexcept {
+  return kInOrder ? detail::DevicePath::kFirstColumn : detail::column_of_post<Locking>();
+}
+
+template <bool kInOrder>
+constexpr MultiSlotKind kKind = kInOrder ? MultiSlotKind::ordered_send : MultiSlotKind::send;
+
+}  // namespace
+
 template <class Locking>
 bool SendPosts::post_with_new_credits(int peer, std::uint64_t tag, Bytes bytes,
                                       const SendOptions& options) noexcept {
@@ -28,51 +41,75 @@ bool SendPosts::post_with_new_credits(int peer, std::uint64_t tag, Bytes bytes,
       options.message_class != MessageClass::normal || options.timeout.count() != 0 ||
       SignalScope::is_inside() || !posts_.backlog.empty())
     return false;
-  SendLane* const lane = posts_.path.lane(peer, options.device, detail::column_of_post<Locking>());
-  if (lane == nullptr || !sender_.credits().refill<Locking>(*lane, peer, options.device)) return false;
-  return detail::try_post_matched_slot<Locking>(
-      *lane, tag, bytes,
+  const bool is_ordered = options.engine >= kMatchingEngines;
+  if (is_ordered && (options.policy != MatchingPolicy::rank_and_tag || tag == any_tag)) return false;
+  const std::uint32_t column =
+      is_ordered ? column_of_send<Locking, true>() : column_of_send<Locking, false>();
+  SendLane* const lane = posts_.path.lane(peer, options.device, column);
+  if (lane == nullptr || !sender_.credits().refill<Locking>(*lane, peer, options.device, column))
+    return false;
+  const std::uint64_t trailer =
       detail::match_trailer(options.engine, static_cast<std::uint8_t>(options.policy),
-                            static_cast<std::uint8_t>(posts_.context.device)));
+                            static_cast<std::uint8_t>(posts_.context.device));
+  return is_ordered ? detail::post_ordered_slot<Locking>(*lane, tag, bytes, trailer, options.engine)
+                    : detail::try_post_matched_slot<Locking>(*lane, tag, bytes, trailer);
 }
 template bool SendPosts::post_with_new_credits<detail::TryLock>(int, std::uint64_t, Bytes,
                                                                 const SendOptions&) noexcept;
 template bool SendPosts::post_with_new_credits<detail::NoLock>(int, std::uint64_t, Bytes,
                                                                const SendOptions&) noexcept;
 
-template <class Locking>
+template <class Locking, bool kInOrder>
 bool SendPosts::try_post_multi_slot(std::uint64_t peer_and_device, std::uint64_t tag, const std::byte* data,
                                     std::size_t size, std::uint64_t trailer) noexcept {
   if (size < network::kCalledFrom) [[likely]] {
     SendLane* const lane =
         posts_.path.lane(static_cast<int>(peer_and_device), static_cast<std::uint8_t>(peer_and_device >> 32),
-                         detail::column_of_post<Locking>());
-    if (lane != nullptr && multi_slot_.try_write_short<Locking, true>(*lane, tag, {data, size}, trailer))
-        [[likely]]
+                         column_of_send<Locking, kInOrder>());
+    if (lane != nullptr &&
+        multi_slot_.try_write_short<Locking, kKind<kInOrder>>(*lane, tag, {data, size}, trailer)) [[likely]]
       return true;
   }
-  return try_post_multi_slot_slow<Locking>(peer_and_device, tag, data, size, trailer);
+  return try_post_multi_slot_slow<Locking, kInOrder>(peer_and_device, tag, data, size, trailer);
 }
 
-/// Out of line, so that try_post_multi_slot() saves no registers for it.
-template <class Locking>
+/// Out of line, so that try_post_multi_slot() saves no registers for it. Credits are looked for first, so
+/// that no payload is copied in vain, and nothing is to be kept for afterwards.
+template <class Locking, bool kInOrder>
 [[gnu::noinline]] bool SendPosts::try_post_multi_slot_slow(std::uint64_t peer_and_device, std::uint64_t tag,
                                                            const std::byte* data, std::size_t size,
                                                            std::uint64_t trailer) noexcept {
   const auto device = static_cast<std::uint8_t>(peer_and_device >> 32);
   SendLane* const lane =
-      posts_.path.lane(static_cast<int>(peer_and_device), device, detail::column_of_post<Locking>());
+      posts_.path.lane(static_cast<int>(peer_and_device), device, column_of_send<Locking, kInOrder>());
   if (lane == nullptr) return false;
-  if (multi_slot_.try_write<Locking, true>(*lane, tag, {data, size}, trailer)) [[likely]]
-    return true;
-  // Perhaps only the lane's share of the credits is used up.
-  return sender_.credits().refill<Locking>(*lane, static_cast<int>(peer_and_device), device) &&
-         try_post_multi_slot_slow<Locking>(peer_and_device, tag, data, size, trailer);
+  if (LaneCredits::unused(*lane) == 0) [[unlikely]]
+    return refill_and_post<Locking, kInOrder>(peer_and_device, tag, data, size, trailer);
+  return multi_slot_.try_write<Locking, kKind<kInOrder>>(*lane, tag, {data, size}, trailer);
 }
-template bool SendPosts::try_post_multi_slot<detail::TryLock>(std::uint64_t, std::uint64_t, const std::byte*,
-                                                              std::size_t, std::uint64_t) noexcept;
-template bool SendPosts::try_post_multi_slot<detail::NoLock>(std::uint64_t, std::uint64_t, const std::byte*,
-                                                             std::size_t, std::uint64_t) noexcept;
+template <class Locking, bool kInOrder>
+[[gnu::noinline]] bool SendPosts::refill_and_post(std::uint64_t peer_and_device, std::uint64_t tag,
+                                                  const std::byte* data, std::size_t size,
+                                                  std::uint64_t trailer) noexcept {
+  const auto peer = static_cast<int>(peer_and_device);
+  const auto device = static_cast<std::uint8_t>(peer_and_device >> 32);
+  const std::uint32_t column = column_of_send<Locking, kInOrder>();
+  return posts_.backlog.empty() &&
+         sender_.credits().refill<Locking>(*posts_.path.lane(peer, device, column), peer, device, column) &&
+         try_post_multi_slot_slow<Locking, kInOrder>(peer_and_device, tag, data, size, trailer);
+}
+template bool SendPosts::try_post_multi_slot<detail::TryLock, false>(std::uint64_t, std::uint64_t,
+                                                                     const std::byte*, std::size_t,
+                                                                     std::uint64_t) noexcept;
+template bool SendPosts::try_post_multi_slot<detail::NoLock, false>(std::uint64_t, std::uint64_t,
+                                                                    const std::byte*, std::size_t,
+                                                                    std::uint64_t) noexcept;
+template bool SendPosts::try_post_multi_slot<detail::TryLock, true>(std::uint64_t, std::uint64_t,
+                                                                    const std::byte*, std::size_t,
+                                                                    std::uint64_t) noexcept;
+template bool SendPosts::try_post_multi_slot<detail::NoLock, true>(std::uint64_t, std::uint64_t,
+                                                                   const std::byte*, std::size_t,
+                                                                   std::uint64_t) noexcept;
 
 Status SendPosts::post(int peer, std::uint64_t tag, Bytes bytes, const SendOptions& options, Caller caller) {
   if (options.engine < kMatchingEngines) return post_unordered(peer, tag, {bytes}, nullptr, options, caller);

@@ -45,8 +45,8 @@ class SendPosts {
   /// the peer returns.
   template <class Locking>
   bool post_with_new_credits(int peer, std::uint64_t tag, Bytes bytes, const SendOptions& options) noexcept;
-  /// For payloads larger than a slot and up to a packet.
-  template <class Locking>
+  /// For payloads larger than a slot and up to a packet. kInOrder: to an ordered engine.
+  template <class Locking, bool kInOrder>
   bool try_post_multi_slot(std::uint64_t peer_and_device, std::uint64_t tag, const std::byte* data,
                            std::size_t size, std::uint64_t trailer) noexcept;
 
@@ -56,9 +56,12 @@ class SendPosts {
   void leave_backlog(const PendingPost& post) noexcept;
 
  private:
-  template <class Locking>
+  template <class Locking, bool kInOrder>
   bool try_post_multi_slot_slow(std::uint64_t peer_and_device, std::uint64_t tag, const std::byte* data,
                                 std::size_t size, std::uint64_t trailer) noexcept;
+  template <class Locking, bool kInOrder>
+  bool refill_and_post(std::uint64_t peer_and_device, std::uint64_t tag, const std::byte* data,
+                       std::size_t size, std::uint64_t trailer) noexcept;
   /// `packet`, unless null, holds the payload already, and is taken over unless the status is retry.
   Status post_payload(int peer, std::uint64_t tag, const SendPayload& payload, Packet* packet,
                       const SendOptions& options, Caller caller);
