@@ -137,6 +137,14 @@ bool MatchedCalls<Locking>::try_post_ordered_receive(DeviceState& device, std::u
                                                                user_data);
 }
 template <class Locking>
+bool MatchedCalls<Locking>::try_post_masked_receive(DeviceState& device, std::uint64_t engine_and_source,
+                                                    std::uint64_t tag, std::uint64_t tag_mask,
+                                                    std::byte* data, std::size_t size, Completion* completion,
+                                                    void* user_data) noexcept {
+  return device.protocols().receives.try_post_wildcard(engine_and_source, tag, tag_mask, data, size,
+                                                       completion, user_data);
+}
+template <class Locking>
 Status MatchedCalls<Locking>::post_receive_slow(DeviceState& device, int source, std::uint64_t tag,
                                                 std::span<std::byte> buffer, const ReceiveOptions& options) {
   return device.protocols().receives.post_slow(source, tag, buffer, options);

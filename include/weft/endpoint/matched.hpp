@@ -61,15 +61,21 @@ struct MatchedCalls {
   WEFT_API static bool try_post_receive(DeviceState& device, std::uint64_t engine_and_source,
                                         std::uint64_t tag, std::byte* data, std::size_t size,
                                         Completion* completion, void* user_data) noexcept;
-  /// Fast path of a receive on an ordered engine, for a tag that is not any_tag, without and with user data.
-  /// Returns false, without effect, when the fast path does not apply; the caller then falls back to
-  /// post_receive().
+  /// Fast path of a receive on an ordered engine, from a rank or any_source, for a tag that is not any_tag,
+  /// without and with user data. Returns false, without effect, when the fast path does not apply; the caller
+  /// then falls back to post_receive().
   WEFT_API static bool try_post_ordered_receive(DeviceState& device, std::uint64_t engine_and_source,
                                                 std::uint64_t tag, std::byte* data, std::size_t size,
                                                 Completion* completion) noexcept;
   WEFT_API static bool try_post_ordered_receive(DeviceState& device, std::uint64_t engine_and_source,
                                                 std::uint64_t tag, std::byte* data, std::size_t size,
                                                 Completion* completion, void* user_data) noexcept;
+  /// try_post_ordered_receive() for any tag that fits, which may be any_tag: only the bits of `tag_mask`
+  /// count.
+  WEFT_API static bool try_post_masked_receive(DeviceState& device, std::uint64_t engine_and_source,
+                                               std::uint64_t tag, std::uint64_t tag_mask, std::byte* data,
+                                               std::size_t size, Completion* completion,
+                                               void* user_data) noexcept;
   WEFT_API static Status post_receive_slow(DeviceState& device, int source, std::uint64_t tag,
                                            std::span<std::byte> buffer, const ReceiveOptions& options);
   /// post_receive() with a timeout.
@@ -157,7 +163,8 @@ class MatchedOperations {
   /// Outcome::truncated with the real length().
   ///
   /// The cheapest receive names its completion object, which earlier receives have named as well (the first
-  /// one notes it), by policy rank_and_tag without a handle, a timeout and a tag_mask.
+  /// one notes it), by policy rank_and_tag without a handle and a timeout. On an ordered engine wildcards and
+  /// a tag_mask cost little as long as few such receives are posted, and few messages wait that do not fit.
   [[gnu::always_inline]] Status post_receive(int source, std::uint64_t tag, std::span<std::byte> buffer,
                                              const ReceiveOptions& options) {
     const detail::EndpointEntry<Locking> entry(device(), "post_receive");
@@ -165,11 +172,12 @@ class MatchedOperations {
     const bool has_timeout = options.timeout.count() != 0;
     const bool fits_fast_path = options.completion != nullptr &&
                                 options.policy == MatchingPolicy::rank_and_tag && options.handle == nullptr &&
-                                !has_timeout && options.tag_mask == ~std::uint64_t{0};
+                                !has_timeout;
+    const bool is_whole_tag = options.tag_mask == ~std::uint64_t{0};
     const std::uint64_t engine_and_source = (options.may_complete_now ? detail::kMayCompleteNow : 0) |
                                             static_cast<std::uint64_t>(options.engine) << 32 |
                                             static_cast<std::uint32_t>(source);
-    if (fits_fast_path && options.engine < kMatchingEngines) [[likely]] {
+    if (fits_fast_path && is_whole_tag && options.engine < kMatchingEngines) [[likely]] {
       const bool is_posted =
           options.user_data == nullptr
               ? Calls::try_post_receive(device(), engine_and_source, tag, buffer.data(), buffer.size(),
@@ -181,9 +189,13 @@ class MatchedOperations {
       const ReceiveOptions given = options;  // as in post_send()
       return Calls::post_receive_slow(device(), source, tag, buffer, given);
     }
-    if (fits_fast_path && options.engine >= kMatchingEngines && tag != any_tag) {
+    if (fits_fast_path && options.engine >= kMatchingEngines) {
       const bool is_posted =
-          options.user_data == nullptr
+          !is_whole_tag || tag == any_tag
+              ? Calls::try_post_masked_receive(device(), engine_and_source, tag, options.tag_mask,
+                                               buffer.data(), buffer.size(), options.completion,
+                                               options.user_data)
+          : options.user_data == nullptr
               ? Calls::try_post_ordered_receive(device(), engine_and_source, tag, buffer.data(),
                                                 buffer.size(), options.completion)
               : Calls::try_post_ordered_receive(device(), engine_and_source, tag, buffer.data(),

@@ -68,8 +68,53 @@ Status MatchedReceiver::attempt_ordered(MatchingEngine& engine, int source, std:
                                           : Status::posted();
 }
 
-/// Only for short payloads, which lie in the note of the message: they need nothing of what receive_probed()
-/// does for packets, RTS messages, and receives that may complete at once.
+/// Payloads that lie in the note of the message, or beside it, need nothing of what receive_probed() does for
+/// packets, RTS messages, and receives that may complete at once.
+template <class Locking>
+[[gnu::always_inline]] inline void MatchedReceiver::complete_unexpected(MatchingEngine& engine,
+                                                                        MatchRecord& record,
+                                                                        std::span<std::byte> buffer,
+                                                                        Completion* completion,
+                                                                        void* user_data) noexcept {
+  Unexpected& note = *record.unexpected;
+  const std::size_t length = note.length;
+  if (note.storage() > UnexpectedPayload::Storage::beside || buffer.size() < length ||
+      context_.tracer != nullptr) [[unlikely]] {
+    static_cast<void>(
+        receive_probed(engine, record, buffer, {.completion = completion, .user_data = user_data}));
+    return;
+  }
+  if (length == sizeof(std::uint64_t))
+    std::memcpy(buffer.data(), note.payload(), sizeof(std::uint64_t));
+  else
+    copy_payload(buffer, note.payload(), length);
+  const std::uint64_t tag = note.tag;
+  const int peer = note.peer;
+  const std::uint8_t device = note.sender_device;
+  CreditLedger& ledger = *note.ledger;
+  if (UnexpectedBlock* const block = note.take_block(); block != nullptr)
+    engine.storage().blocks().release<Locking::kExclusive>(*block);
+  engine.storage().unexpected().release<Locking::kExclusive>(note);
+  record.unexpected = nullptr;
+  engine.storage().records().release<Locking::kExclusive>(record);
+  if (const std::uint32_t credits = ledger.consume_waiting(peer, device); credits != 0) [[unlikely]]
+    returns_.return_batch(ledger, peer, device, credits, {.exclusive = false});
+  if (completion->counts_only()) {
+    completion->signal_count(1);
+    return;
+  }
+  Message message;
+  detail::MessageAccess::set_receive(message, peer, context_.device);
+  detail::MessageAccess::set_received(message, tag, buffer.data(), length, length, user_data);
+  context_.ends.signal(*completion, message);
+}
+template void MatchedReceiver::complete_unexpected<detail::TryLock>(MatchingEngine&, MatchRecord&,
+                                                                    std::span<std::byte>, Completion*,
+                                                                    void*) noexcept;
+template void MatchedReceiver::complete_unexpected<detail::NoLock>(MatchingEngine&, MatchRecord&,
+                                                                   std::span<std::byte>, Completion*,
+                                                                   void*) noexcept;
+
 template <class Locking>
 [[gnu::always_inline]] inline bool MatchedReceiver::try_receive_unexpected(
     MatchingEngine& engine, std::uint64_t tag, std::uint32_t source, std::span<std::byte> buffer,
@@ -82,36 +127,7 @@ template <class Locking>
     order->leave<Locking>(hold);
   }
   if (record == nullptr) return false;
-  Unexpected& note = *record->unexpected;
-  const std::size_t length = note.length;
-  if (note.storage() > UnexpectedPayload::Storage::beside || buffer.size() < length ||
-      context_.tracer != nullptr) [[unlikely]] {
-    static_cast<void>(
-        receive_probed(engine, *record, buffer, {.completion = completion, .user_data = user_data}));
-    return true;
-  }
-  if (length == sizeof(std::uint64_t))
-    std::memcpy(buffer.data(), note.payload(), sizeof(std::uint64_t));
-  else
-    copy_payload(buffer, note.payload(), length);
-  const int peer = note.peer;
-  const std::uint8_t device = note.sender_device;
-  CreditLedger& ledger = *note.ledger;
-  if (UnexpectedBlock* const block = note.take_block(); block != nullptr)
-    engine.storage().blocks().release<Locking::kExclusive>(*block);
-  engine.storage().unexpected().release<Locking::kExclusive>(note);
-  record->unexpected = nullptr;
-  engine.storage().records().release<Locking::kExclusive>(*record);
-  if (const std::uint32_t credits = ledger.consume_waiting(peer, device); credits != 0) [[unlikely]]
-    returns_.return_batch(ledger, peer, device, credits, {.exclusive = false});
-  if (completion->counts_only()) {
-    completion->signal_count(1);
-    return true;
-  }
-  Message message;
-  detail::MessageAccess::set_receive(message, peer, context_.device);
-  detail::MessageAccess::set_received(message, tag, buffer.data(), length, length, user_data);
-  context_.ends.signal(*completion, message);
+  complete_unexpected<Locking>(engine, *record, buffer, completion, user_data);
   return true;
 }
 template bool MatchedReceiver::try_receive_unexpected<detail::TryLock>(MatchingEngine&, std::uint64_t,

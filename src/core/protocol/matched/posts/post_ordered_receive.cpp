@@ -26,12 +26,24 @@ bool ReceivePosts::try_post_ordered(std::uint64_t engine_and_source, std::uint64
   MatchingEngines& engines = engines_;  // read once
   MatchingEngine* const engine = engines.find_ordered(static_cast<std::uint16_t>(engine_and_source >> 32));
   const auto source = static_cast<std::uint32_t>(engine_and_source);
-  if (engine == nullptr || source >= engines.fast_path_sources() ||
-      engine->order()->queued_receives().load(std::memory_order_relaxed) != 0) [[unlikely]]
+  if (engine == nullptr || engine->order()->queued_receives().load(std::memory_order_relaxed) != 0)
+      [[unlikely]]
     return false;
+  if (source >= engines.fast_path_sources()) [[unlikely]]
+    return try_post_from_any(engine_and_source, tag, data, size, completion, user_data...);
   if (!engine->expectation().expects_receives(Locking::kExclusive)) [[unlikely]]
     return try_post_ordered_slow<Locking>(engine_and_source, tag, data, size, completion, user_data...);
   return engine->try_post_in_order<Locking>({tag, source, 0}, {data, size}, completion, user_data...);
+}
+/// Has the arguments of try_post_ordered(), so that it only jumps.
+template <class... UserData>
+[[gnu::noinline]] bool ReceivePosts::try_post_from_any(std::uint64_t engine_and_source, std::uint64_t tag,
+                                                       std::byte* data, std::size_t size,
+                                                       Completion* completion,
+                                                       UserData... user_data) noexcept {
+  void* given = nullptr;
+  ((given = user_data), ...);
+  return try_post_wildcard(engine_and_source, tag, OrderedMatching::kWholeTag, data, size, completion, given);
 }
 /// Slow path where messages arrive before their receives, or the endpoint does not lock as the engine does.
 template <class Locking, class... UserData>
@@ -40,15 +52,22 @@ template <class Locking, class... UserData>
                                                            Completion* completion,
                                                            UserData... user_data) noexcept {
   MatchingEngine& engine = *engines_.find_ordered(static_cast<std::uint16_t>(engine_and_source >> 32));
-  if (engine.is_serial() != Locking::kExclusive) return false;
-  const auto source = static_cast<std::uint32_t>(engine_and_source);
   void* given = nullptr;
   ((given = user_data), ...);
+  return engine.is_serial()
+             ? try_post_in_order<NoLock>(engine, engine_and_source, tag, {data, size}, completion, given)
+             : try_post_in_order<TryLock>(engine, engine_and_source, tag, {data, size}, completion, given);
+}
+template <class Locking>
+[[gnu::always_inline]] inline bool ReceivePosts::try_post_in_order(
+    MatchingEngine& engine, std::uint64_t engine_and_source, std::uint64_t tag, std::span<std::byte> buffer,
+    Completion* completion, void* user_data) noexcept {
+  const auto source = static_cast<std::uint32_t>(engine_and_source);
   if (engine.expectation().expects_unexpected() && (engine_and_source & detail::kMayCompleteNow) == 0 &&
-      receiver_.try_receive_unexpected<Locking>(engine, tag, source, {data, size}, completion, given))
+      receiver_.try_receive_unexpected<Locking>(engine, tag, source, buffer, completion, user_data))
       [[likely]]
     return true;
-  const bool is_posted = engine.try_post_in_order<Locking>({tag, source, 0}, {data, size}, completion, given);
+  const bool is_posted = engine.try_post_in_order<Locking>({tag, source, 0}, buffer, completion, user_data);
   if (is_posted) engine.expectation().learn_unexpected(false);
   return is_posted;
 }
@@ -60,6 +79,56 @@ template bool ReceivePosts::try_post_ordered<TryLock>(std::uint64_t, std::uint64
                                                       Completion*, void*) noexcept;
 template bool ReceivePosts::try_post_ordered<NoLock>(std::uint64_t, std::uint64_t, std::byte*, std::size_t,
                                                      Completion*, void*) noexcept;
+
+bool ReceivePosts::try_post_wildcard(std::uint64_t engine_and_source, std::uint64_t tag,
+                                     std::uint64_t tag_mask, std::byte* data, std::size_t size,
+                                     Completion* completion, void* user_data) noexcept {
+  MatchingEngine* const engine = engines_.find_ordered(static_cast<std::uint16_t>(engine_and_source >> 32));
+  const auto source = static_cast<std::uint32_t>(engine_and_source);
+  const std::uint32_t sources = engines_.fast_path_sources();
+  const bool needs_no_check =
+      source < sources || (source == static_cast<std::uint32_t>(any_source) && sources != 0);
+  if (engine == nullptr || !needs_no_check ||
+      engine->order()->queued_receives().load(std::memory_order_relaxed) != 0) [[unlikely]]
+    return false;
+  const MatchKey key = OrderedMatching::key_of(static_cast<int>(source), tag, tag_mask);
+  const bool may_complete_now = (engine_and_source & detail::kMayCompleteNow) != 0;
+  return engine->is_serial() ? try_post_wildcard<NoLock>(*engine, key, tag_mask, {data, size}, completion,
+                                                         user_data, may_complete_now)
+                             : try_post_wildcard<TryLock>(*engine, key, tag_mask, {data, size}, completion,
+                                                          user_data, may_complete_now);
+}
+template <class Locking>
+[[gnu::always_inline]] inline bool ReceivePosts::try_post_wildcard(
+    MatchingEngine& engine, const MatchKey& key, std::uint64_t tag_mask, std::span<std::byte> buffer,
+    Completion* completion, void* user_data, bool may_complete_now) noexcept {
+  OrderedMatching& order = *engine.order();
+  const OrderedMatching::Hold hold = order.try_enter_decided<Locking>();
+  if (hold == nullptr) [[unlikely]]
+    return false;
+  if (!OrderedMatching::is_wildcard(key)) [[unlikely]] {  // a mask of all bits, and a rank
+    order.leave<Locking>(hold);
+    return false;
+  }
+  MatchRecord* const message = order.find_waiting(key, tag_mask);
+  if (message == nullptr) {
+    MatchRecord* const receive = detail::NamedCompletion::is_noted(*completion)
+                                     ? engine.storage().take_receive<Locking>(buffer, completion, user_data)
+                                     : nullptr;
+    if (receive != nullptr) [[likely]]
+      order.post_wildcard(*receive, key, tag_mask);
+    order.leave<Locking>(hold);
+    return receive != nullptr;
+  }
+  if (may_complete_now) [[unlikely]] {
+    order.leave<Locking>(hold);
+    return false;
+  }
+  order.take_waiting(*message);
+  order.leave<Locking>(hold);
+  receiver_.complete_unexpected<Locking>(engine, *message, buffer, completion, user_data);
+  return true;
+}
 
 Status ReceivePosts::post_ordered(int source, std::uint64_t tag, std::span<std::byte> buffer,
                                   const ReceiveOptions& options) {

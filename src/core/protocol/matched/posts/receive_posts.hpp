@@ -30,10 +30,14 @@ class ReceivePosts {
   template <class Locking, class... UserData>
   bool try_post(std::uint64_t engine_and_source, std::uint64_t tag, std::byte* data, std::size_t size,
                 Completion* completion, UserData... user_data) noexcept;
-  /// For a receive on an ordered engine that locks as `Locking` does, for a tag that is not any_tag.
+  /// For a receive on an ordered engine, for a tag that is not any_tag.
   template <class Locking, class... UserData>
   bool try_post_ordered(std::uint64_t engine_and_source, std::uint64_t tag, std::byte* data, std::size_t size,
                         Completion* completion, UserData... user_data) noexcept;
+
+  /// For a receive on an ordered engine of which any argument may be a wildcard.
+  bool try_post_wildcard(std::uint64_t engine_and_source, std::uint64_t tag, std::uint64_t tag_mask,
+                         std::byte* data, std::size_t size, Completion* completion, void* user_data) noexcept;
 
   // Posts throw weft::Error for invalid arguments. A refused post is queued in the backlog when its options
   // ask for that, or when a handler posts.
@@ -73,6 +77,16 @@ class ReceivePosts {
   template <class Locking, class... UserData>
   bool try_post_ordered_slow(std::uint64_t engine_and_source, std::uint64_t tag, std::byte* data,
                              std::size_t size, Completion* completion, UserData... user_data) noexcept;
+  template <class... UserData>
+  bool try_post_from_any(std::uint64_t engine_and_source, std::uint64_t tag, std::byte* data,
+                         std::size_t size, Completion* completion, UserData... user_data) noexcept;
+  template <class Locking>
+  bool try_post_in_order(MatchingEngine& engine, std::uint64_t engine_and_source, std::uint64_t tag,
+                         std::span<std::byte> buffer, Completion* completion, void* user_data) noexcept;
+  template <class Locking>
+  bool try_post_wildcard(MatchingEngine& engine, const MatchKey& key, std::uint64_t tag_mask,
+                         std::span<std::byte> buffer, Completion* completion, void* user_data,
+                         bool may_complete_now) noexcept;
   bool try_receive_unexpected(MatchingEngine& engine, int source, std::uint64_t tag,
                               std::span<std::byte> buffer, const ReceiveOptions& options) noexcept;
   Status post_ordered(int source, std::uint64_t tag, std::span<std::byte> buffer,
