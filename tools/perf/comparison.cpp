@@ -50,6 +50,10 @@ bool takes_fresh(const Measurement& measurement) {
       return !measurement.is_ucx_perftest();
     case Workload::matched:
     case Workload::unexpected:
+    case Workload::matched_any_source:
+    case Workload::matched_any_tag:
+    case Workload::unexpected_any_source:
+    case Workload::unexpected_any_tag:
     case Workload::unacknowledged:
       return true;
     default:

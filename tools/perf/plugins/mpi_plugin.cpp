@@ -58,6 +58,13 @@ class MpiTransport {
     MPI_Irecv(buffer.data(), static_cast<int>(buffer.size()), MPI_BYTE, source,
               tag_base_ + static_cast<int>(tag), communicator_, &receives_.emplace_back());
   }
+  void post_receive_by(Wildcard wildcard, std::uint64_t tag, ByteSpan buffer) {
+    const bool is_from_any = wildcard == Wildcard::any_source;
+    MPI_Irecv(buffer.data(), static_cast<int>(buffer.size()), MPI_BYTE,
+              is_from_any ? MPI_ANY_SOURCE : 1 - rank_,
+              is_from_any ? tag_base_ + static_cast<int>(tag) : MPI_ANY_TAG, communicator_,
+              &receives_.emplace_back());
+  }
   void wait_receives() { wait(receives_); }
   [[nodiscard]] bool receives_pending() { return !test(receives_); }
   void post_send(std::uint64_t tag, ByteView bytes) { post_send_to(1 - rank_, tag, bytes); }

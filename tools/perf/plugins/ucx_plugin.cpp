@@ -64,14 +64,19 @@ class UcxTransport {
   }
   void progress() { ucp_worker_progress(worker_); }
 
-  void post_receive(std::uint64_t tag, ByteSpan buffer) {
+  void post_receive(std::uint64_t tag, ByteSpan buffer) { post_masked(tag, ~std::uint64_t{0}, buffer); }
+  /// No receive of UCX names a source.
+  void post_receive_by(Wildcard wildcard, std::uint64_t tag, ByteSpan buffer) {
+    post_masked(tag, ~std::uint64_t{0} << (wildcard == Wildcard::any_tag ? 32 : 0), buffer);
+  }
+  void post_masked(std::uint64_t tag, std::uint64_t mask, ByteSpan buffer) {
     ucp_request_param_t param{};
     param.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
     param.cb.recv = received;
     param.user_data = this;
     ++receives_;  // the callback may run in another thread
     const ucs_status_ptr_t request =
-        ucp_tag_recv_nbx(worker_, buffer.data(), buffer.size(), tag_base_ + tag, ~std::uint64_t{0}, &param);
+        ucp_tag_recv_nbx(worker_, buffer.data(), buffer.size(), tag_base_ + tag, mask, &param);
     if (UCS_PTR_IS_PTR(request)) return;
     --receives_;  // the message had arrived already
     if (request != nullptr) check(UCS_PTR_STATUS(request), "ucp_tag_recv_nbx");

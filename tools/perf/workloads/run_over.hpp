@@ -19,12 +19,23 @@
 #include "perf/workloads/streams_to_one.hpp"
 #include "perf/workloads/thread_pairs.hpp"
 #include "perf/workloads/unexpected_and_unacknowledged.hpp"
+#include "perf/workloads/wildcard_receives.hpp"
 #include "perf/workloads/workload_set.hpp"
 
 namespace weft::tools::perf {
 
 /// Capabilities of a transport that workloads need: see transport.hpp.
-enum class Capability { matching, access, atomics, active_messages, ranks, sums, polling, streams };
+enum class Capability {
+  matching,
+  access,
+  atomics,
+  active_messages,
+  ranks,
+  sums,
+  polling,
+  streams,
+  wildcards
+};
 
 template <class Transport>
 constexpr bool has(Capability capability) {
@@ -45,6 +56,8 @@ constexpr bool has(Capability capability) {
       return PollingTransport<Transport>;
     case Capability::streams:
       return StreamTransport<Transport>;
+    case Capability::wildcards:
+      return WildcardTransport<Transport>;
   }
   return false;
 }
@@ -85,6 +98,18 @@ constexpr auto all_programs() {
       {unexpected, with<T, C::matching>([](auto& task, auto& over) { return run_unexpected(task, over); })},
       {unacknowledged,
        with<T, C::matching>([](auto& task, auto& over) { return run_unacknowledged(task, over); })},
+      {matched_any_source, with<T, C::wildcards>([](auto& task, auto& over) {
+         return run_wildcards<Wildcard::any_source>(task, over, false);
+       })},
+      {matched_any_tag, with<T, C::wildcards>([](auto& task, auto& over) {
+         return run_wildcards<Wildcard::any_tag>(task, over, false);
+       })},
+      {unexpected_any_source, with<T, C::wildcards>([](auto& task, auto& over) {
+         return run_wildcards<Wildcard::any_source>(task, over, true);
+       })},
+      {unexpected_any_tag, with<T, C::wildcards>([](auto& task, auto& over) {
+         return run_wildcards<Wildcard::any_tag>(task, over, true);
+       })},
       {matched_latency,
        with<T, C::matching>([](auto& task, auto& over) { return run_ping_pong(task, over); })},
       {exchange, with<T, C::matching>([](auto& task, auto& over) { return run_exchange(task, over); })},

@@ -24,6 +24,8 @@
 //                                     optional: atomic additions to numbers of 64 bits; the arguments stay
 //                                     borrowed until flush()
 //
+//   post_receive_by(wildcard, tag, buffer)
+//                                     optional: post_receive() from any source, or of any tag
 //   stream(), post_send_to_stream(index, tag, bytes), post_receive_from_stream(index, tag, buffer),
 //   post_receive_from_any_stream(index, tag, buffer)
 //                                     optional: the streams of the peer's threads, by number; from any, or,
@@ -35,3 +37,10 @@
 #include "perf/measure/byte_spans.hpp"
 #include "perf/measure/task.hpp"
 #include "perf/workloads/active_message_sink.hpp"
+
+namespace weft::tools::perf {
+
+/// What a receive leaves open.
+enum class Wildcard { any_source, any_tag };
+
+}  // namespace weft::tools::perf

@@ -111,6 +111,14 @@ constexpr WorkloadInfo kWorkloads[] = {
      "Sends of {} that arrive before their receives are posted, window {}"},
     {Workload::unacknowledged, "matched-unacknowledged", Unit::messages, 8, 64, 64,
      "Sends of {} that nobody acknowledges, window {}"},
+    {Workload::matched_any_source, "matched-any-source", Unit::messages, 8, 64, 64,
+     "Sends of {} to posted receives from any source, window {}"},
+    {Workload::matched_any_tag, "matched-any-tag", Unit::messages, 8, 64, 64,
+     "Sends of {} to posted receives of any tag, window {}"},
+    {Workload::unexpected_any_source, "unexpected-any-source", Unit::messages, 8, 64, 64,
+     "Sends of {} that arrive before their receives from any source are posted, window {}"},
+    {Workload::unexpected_any_tag, "unexpected-any-tag", Unit::messages, 8, 64, 64,
+     "Sends of {} that arrive before their receives of any tag are posted, window {}"},
     {Workload::many_to_one, "many-to-one", Unit::messages, 8, 64, 64,
      "Sends of {0} to rank 0 by all other of {2} ranks, window {1}", 1, false, 4},
     {Workload::all_to_all, "all-to-all", Unit::messages, 8, 64, 64,
@@ -143,6 +151,7 @@ std::span<const WorkloadInfo> all_workloads() { return kWorkloads; }
 
 bool is_window(Workload workload) {
   return workload == Workload::matched || workload == Workload::unexpected ||
+         (workload >= Workload::matched_any_source && workload <= Workload::unexpected_any_tag) ||
          (workload >= Workload::outstanding_100 && workload <= Workload::reused_1m);
 }
 

@@ -87,6 +87,12 @@ class WeftTransport {
       static_cast<void>(insist([=, this] { return try_receive(source, tag, buffer); }));
     ++received_.expected;
   }
+  [[gnu::always_inline]] void post_receive_by(Wildcard wildcard, std::uint64_t tag,
+                                              ByteSpan buffer) requires kOrdered {
+    if (try_receive_by(wildcard, tag, buffer).is_retry()) [[unlikely]]
+      static_cast<void>(insist([=, this] { return try_receive_by(wildcard, tag, buffer); }));
+    ++received_.expected;
+  }
   void wait_receives() { wait(received_); }
   [[nodiscard]] bool receives_pending() const { return !received_.is_complete(); }
 
@@ -166,6 +172,15 @@ class WeftTransport {
   [[nodiscard, gnu::always_inline]] Status try_receive(int source, std::uint64_t tag, ByteSpan buffer) {
     return endpoint_.post_receive(source, tag_base_ + tag, buffer,
                                   {.completion = &received_.completion, .engine = kEngine});
+  }
+  /// Of any tag: the upper half, that of the thread, counts, as a communicator does.
+  [[nodiscard, gnu::always_inline]] Status try_receive_by(Wildcard wildcard, std::uint64_t tag,
+                                                          ByteSpan buffer) {
+    return wildcard == Wildcard::any_source ? try_receive(any_source, tag, buffer)
+                                            : endpoint_.post_receive(peer(), tag_base_ + tag, buffer,
+                                                                     {.completion = &received_.completion,
+                                                                      .engine = kEngine,
+                                                                      .tag_mask = ~std::uint64_t{0} << 32});
   }
   [[nodiscard, gnu::always_inline]] Status try_send(int target, std::uint64_t tag, ByteView bytes) {
     return endpoint_.post_send(target, tag_base_ + tag, bytes,
