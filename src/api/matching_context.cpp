@@ -21,9 +21,10 @@ core::MatchingContexts& contexts_of(detail::RuntimeState& runtime) {
 ContextNumbers by_key(const MatchingContextOptions& options) {
   if (options.count == 0 || options.key >= detail::kLibraryContextKeys ||
       options.count > detail::kLibraryContextKeys - options.key)
-    throw Error("MatchingContext: key " + std::to_string(options.key) +
-                (options.count == 1 ? "" : " with a count of " + std::to_string(options.count)) +
-                " is out of range: keys are 0 to " + std::to_string(detail::kLibraryContextKeys - 1));
+    throw Error(ErrorClass::engine,
+                "MatchingContext: key " + std::to_string(options.key) +
+                    (options.count == 1 ? "" : " with a count of " + std::to_string(options.count)) +
+                    " is out of range: keys are 0 to " + std::to_string(detail::kLibraryContextKeys - 1));
   return {detail::kContextByKey | options.key, options.count};
 }
 
@@ -50,17 +51,18 @@ MatchingContext::MatchingContext(Runtime& runtime, const MatchingContextOptions&
   const bool is_refused = runtime.rank() == 0 && numbers.count == 0;
   const std::uint64_t sent = is_refused ? ~std::uint64_t{0} : mine;
   runtime.allgather(bytes_of(sent), std::as_writable_bytes(std::span(all)));
-  if (is_refused) throw Error(refusal);
+  if (is_refused) throw Error(ErrorClass::engine, refusal);
   const auto count = static_cast<std::uint32_t>(all[0]);
   if (all[0] == ~std::uint64_t{0})
-    throw Error("MatchingContext: rank 0 has refused to reserve " + std::to_string(options.count) +
-                " numbers");
+    throw Error(ErrorClass::engine, "MatchingContext: rank 0 has refused to reserve " +
+                                        std::to_string(options.count) + " numbers");
   for (std::size_t rank = 0; rank < all.size(); ++rank) {
     if (static_cast<std::uint32_t>(all[rank]) == count) continue;
     give_back(runtime, numbers);
-    throw Error("MatchingContext: rank " + std::to_string(rank) + " makes a context of count " +
-                std::to_string(static_cast<std::uint32_t>(all[rank])) + " where rank 0 makes one of " +
-                std::to_string(count) + ": all ranks make the same contexts in the same order");
+    throw Error(ErrorClass::engine,
+                "MatchingContext: rank " + std::to_string(rank) + " makes a context of count " +
+                    std::to_string(static_cast<std::uint32_t>(all[rank])) + " where rank 0 makes one of " +
+                    std::to_string(count) + ": all ranks make the same contexts in the same order");
   }
   open(runtime, {static_cast<std::uint32_t>(all[0] >> 32), count}, options);
 }
@@ -75,8 +77,9 @@ void MatchingContext::open(Runtime& runtime, ContextNumbers numbers, const Match
   detail::RuntimeState& state = runtime.state();
   for (const int member : options.members)
     if (member < 0 || member >= runtime.size())
-      throw Error("MatchingContext: member " + std::to_string(member) + " is not a rank of this job (0 to " +
-                  std::to_string(runtime.size() - 1) + ")");
+      throw Error(ErrorClass::peer, "MatchingContext: member " + std::to_string(member) +
+                                        " is not a rank of this job (0 to " +
+                                        std::to_string(runtime.size() - 1) + ")");
   // Before a post names it.
   static_cast<void>(state.matching_engines().find(core::MatchingContexts::engine_of(numbers, options.order)));
   state_ = &contexts_of(state).open(state, numbers, options);
@@ -102,23 +105,27 @@ std::size_t MatchingContext::place_among(Runtime& runtime, std::span<const int> 
                                          const MatchingContextOptions& options) {
   base::refuse_in_forked_copy("MatchingContext");
   if (options.key != MatchingContextOptions::kAgreed)
-    throw Error("MatchingContext: key " + std::to_string(options.key) +
-                " is given, so that there is nothing to agree upon: use the constructor without an endpoint");
+    throw Error(
+        ErrorClass::engine,
+        "MatchingContext: key " + std::to_string(options.key) +
+            " is given, so that there is nothing to agree upon: use the constructor without an endpoint");
   std::vector<bool> seen(static_cast<std::size_t>(runtime.size()));
   std::size_t place = members.size();
   for (std::size_t index = 0; index < members.size(); ++index) {
     const int rank = members[index];
     const bool is_rank = rank >= 0 && rank < runtime.size();
     if (!is_rank || seen[static_cast<std::size_t>(rank)])
-      throw Error("MatchingContext: member " + std::to_string(rank) +
-                  (is_rank ? " is in the list twice"
-                           : " is not a rank of this job (0 to " + std::to_string(runtime.size() - 1) + ")"));
+      throw Error(ErrorClass::peer, "MatchingContext: member " + std::to_string(rank) +
+                                        (is_rank ? " is in the list twice"
+                                                 : " is not a rank of this job (0 to " +
+                                                       std::to_string(runtime.size() - 1) + ")"));
     seen[static_cast<std::size_t>(rank)] = true;
     if (rank == runtime.rank()) place = index;
   }
   if (place == members.size())
-    throw Error("MatchingContext: rank " + std::to_string(runtime.rank()) + " is not among the " +
-                std::to_string(members.size()) + " members that it agrees with");
+    throw Error(ErrorClass::engine, "MatchingContext: rank " + std::to_string(runtime.rank()) +
+                                        " is not among the " + std::to_string(members.size()) +
+                                        " members that it agrees with");
   return place;
 }
 
@@ -128,28 +135,34 @@ std::uint64_t MatchingContext::agreement_word(Runtime& runtime, const MatchingCo
 }
 
 void MatchingContext::refuse_member(int rank, Outcome outcome) {
-  throw Error("MatchingContext: rank " + std::to_string(rank) +
-              (outcome == Outcome::peer_failed ? " has failed or left while the members agree"
-                                               : " has sent more than a number: is its list the same?"));
+  throw Error(ErrorClass::engine,
+              "MatchingContext: rank " + std::to_string(rank) +
+                  (outcome == Outcome::peer_failed ? " has failed or left while the members agree"
+                                                   : " has sent more than a number: is its list the same?"));
 }
 
-void MatchingContext::refuse_moved() { throw Error("the matching context has been moved to another object"); }
+void MatchingContext::refuse_moved() {
+  throw Error(ErrorClass::engine, "the matching context has been moved to another object");
+}
 
 void MatchingContext::refuse_part(std::uint32_t part) const {
-  throw Error(core::MatchingContexts::name_of({first(), count()}) + ": part " + std::to_string(part) +
-              " is out of range: 0 to " + std::to_string(count() - 1));
+  throw Error(ErrorClass::engine, core::MatchingContexts::name_of({first(), count()}) + ": part " +
+                                      std::to_string(part) + " is out of range: 0 to " +
+                                      std::to_string(count() - 1));
 }
 
 void MatchingContext::refuse_any_tag() {
   throw Error(
+      ErrorClass::engine,
       "any_tag: the matching context is unordered; make it with MatchOrder::ordered, or use a MatchingPolicy "
       "that ignores the tag");
 }
 
 void ContextTag::refuse(const detail::RuntimeState* runtime) const {
-  throw Error(core::MatchingContexts::name_of({core::context_of(word_), 1}) +
-              (state_->runtime != runtime ? " belongs to another runtime than the endpoint"
-                                          : " has been destroyed: no post may name it"));
+  throw Error(ErrorClass::engine,
+              core::MatchingContexts::name_of({core::context_of(word_), 1}) +
+                  (state_->runtime != runtime ? " belongs to another runtime than the endpoint"
+                                              : " has been destroyed: no post may name it"));
 }
 
 }  // namespace weft

@@ -4,6 +4,7 @@
 #include <weft/runtime.hpp>
 
 #include "base/fork_watch.hpp"
+#include "base/refuse.hpp"
 #include "core/runtime/runtime_state.hpp"
 
 #include <optional>
@@ -65,8 +66,9 @@ MappedRegion map(Runtime& runtime, const RemoteRegion& region) {
   base::refuse_in_forked_copy("map");
   detail::RuntimeState& state = runtime.state();
   if (region.rank < 0 || region.rank >= state.size())
-    throw Error("map: the region's rank " + std::to_string(region.rank) +
-                " is not a rank of this job (0 to " + std::to_string(state.size() - 1) + ")");
+    base::refuse(ErrorClass::peer, "map",
+                 "the region's rank " + std::to_string(region.rank) + " is not a rank of this job (0 to " +
+                     std::to_string(state.size() - 1) + ")");
   // A trace shows only accesses that are calls, so regions are not mapped while one is made.
   const bool is_hidden = state.tracer() != nullptr;
   const bool by_messages =

@@ -23,8 +23,8 @@ constexpr std::uint32_t kMostRecords = 1 << 24;
 
 void check(bool is_valid, const char* name, std::int64_t value, const char* valid) {
   if (!is_valid)
-    throw Error(std::string("OfflineMatchingEngine: ") + name + " is " + std::to_string(value) +
-                "; it must be " + valid);
+    throw Error(ErrorClass::option, std::string("OfflineMatchingEngine: ") + name + " is " +
+                                        std::to_string(value) + "; it must be " + valid);
 }
 
 /// The number that the caller has given to a receive or message lies where receives have their user data.
@@ -47,9 +47,10 @@ struct OfflineMatchingEngine::State {
     if (source >= 0 && source < ranks) [[likely]]
       return;
     if (source == any_source && may_be_any && engine.attributes().order == MatchOrder::ordered) return;
-    throw Error(std::string("OfflineMatchingEngine: ") + call + ": source " + std::to_string(source) +
-                " is not a rank (0 to " + std::to_string(ranks - 1) + ")" +
-                (source == any_source && may_be_any ? "; any_source needs an ordered engine" : ""));
+    throw Error(ErrorClass::option,
+                std::string("OfflineMatchingEngine: ") + call + ": source " + std::to_string(source) +
+                    " is not a rank (0 to " + std::to_string(ranks - 1) + ")" +
+                    (source == any_source && may_be_any ? "; any_source needs an ordered engine" : ""));
   }
 
   MatchRecord* take_receive(std::uint64_t id) noexcept {
@@ -140,7 +141,8 @@ OfflineMatchingEngine::OfflineMatchingEngine(const OfflineMatchingOptions& optio
               options.buckets, "a power of two up to 2^24");
         check(options.ranks >= 1, "ranks", options.ranks, "at least 1");
         if (options.algorithm != nullptr && options.order != MatchOrder::ordered)
-          throw Error("OfflineMatchingEngine: a matching algorithm needs MatchOrder::ordered");
+          throw Error(ErrorClass::option,
+                      "OfflineMatchingEngine: a matching algorithm needs MatchOrder::ordered");
         return std::make_unique<State>(options);
       }()) {}
 

@@ -2,6 +2,7 @@
 
 #include <weft/error.hpp>
 
+#include "base/refuse.hpp"
 #include "core/device/accesses.hpp"
 #include "core/device/device_state.hpp"
 #include "core/runtime/runtime_state.hpp"
@@ -25,8 +26,9 @@ OneSided::Access get_of(int peer, const RemoteAddress& from, std::span<std::byte
 
 void check_flushed_peer(DeviceState& device, int peer, const char* call) {
   if (peer < 0 || peer >= device.runtime().size())
-    throw Error(std::string(call) + ": peer " + std::to_string(peer) + " is not a rank of this job (0 to " +
-                std::to_string(device.runtime().size() - 1) + ")");
+    base::refuse(ErrorClass::peer, call,
+                 "peer " + std::to_string(peer) + " is not a rank of this job (0 to " +
+                     std::to_string(device.runtime().size() - 1) + ")");
 }
 
 bool is_flushed(DeviceState& device, int peer) noexcept {

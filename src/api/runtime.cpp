@@ -7,6 +7,7 @@
 #include "api/simulation.hpp"
 #include "base/attributes.hpp"
 #include "base/fork_watch.hpp"
+#include "base/refuse.hpp"
 #include "bootstrap/agreement.hpp"
 #include "bootstrap/in_process/hub.hpp"
 #include "bootstrap/selection/select.hpp"
@@ -39,9 +40,9 @@ std::shared_ptr<detail::OpenDevice> make_device(detail::RuntimeState& runtime, s
 void check_process(std::uint32_t abi_version) {
   base::refuse_in_forked_copy("Runtime");
   if (abi_version != detail::kAbiVersion)
-    throw Error("this program was compiled with headers of weft ABI version " + std::to_string(abi_version) +
-                " and runs with a library of version " + std::to_string(detail::kAbiVersion) +
-                ": compile it again");
+    throw Error(ErrorClass::job, "this program was compiled with headers of weft ABI version " +
+                                     std::to_string(abi_version) + " and runs with a library of version " +
+                                     std::to_string(detail::kAbiVersion) + ": compile it again");
 }
 
 }  // namespace
@@ -90,8 +91,8 @@ int Runtime::size() const noexcept { return state_->size(); }
 int Runtime::hosts() const noexcept { return state_->hosts().hosts(); }
 int Runtime::host_of(int rank) const {
   if (rank < 0 || rank >= size())
-    throw Error("host_of: rank " + std::to_string(rank) + " is out of range: 0 to " +
-                std::to_string(size() - 1));
+    base::refuse(ErrorClass::peer, "host_of",
+                 "rank " + std::to_string(rank) + " is out of range: 0 to " + std::to_string(size() - 1));
   return state_->hosts().host_of(rank);
 }
 std::span<const int> Runtime::local_ranks() const noexcept { return state_->hosts().local_ranks(); }
@@ -106,11 +107,12 @@ RemoteCompletion Runtime::expose(Completion& completion, const ExposeOptions& op
   base::refuse_in_forked_copy("expose");
   const auto devices = static_cast<std::uint32_t>(state_->attributes().integer(base::Attribute::devices_max));
   if (options.id > 65535)
-    throw Error("expose: id " + std::to_string(options.id) + " is out of range: 0 to 65535");
+    base::refuse(ErrorClass::target, "expose",
+                 "id " + std::to_string(options.id) + " is out of range: 0 to 65535");
   if (options.device >= devices)
-    throw Error("expose: home device " + std::to_string(options.device) + " of id " +
-                std::to_string(options.id) + " is out of range: 0 to " + std::to_string(devices - 1) +
-                " (attribute devices_max)");
+    base::refuse(ErrorClass::device, "expose",
+                 "home device " + std::to_string(options.device) + " of id " + std::to_string(options.id) +
+                     " is out of range: 0 to " + std::to_string(devices - 1) + " (attribute devices_max)");
   return state_->exposures().expose(completion, static_cast<std::uint16_t>(options.id),
                                     static_cast<std::uint8_t>(options.device), options.drops_late);
 }
@@ -125,9 +127,10 @@ void Runtime::barrier(const std::source_location& where) {
 
 void Runtime::allgather(Bytes mine, std::span<std::byte> all, const std::source_location& where) {
   if (all.size() != mine.size() * static_cast<std::size_t>(size()))
-    throw Error("allgather: " + std::to_string(all.size()) + " bytes of room for " + std::to_string(size()) +
-                " ranks with " + std::to_string(mine.size()) + " bytes each: " +
-                std::to_string(mine.size() * static_cast<std::size_t>(size())) + " are needed");
+    base::refuse(ErrorClass::length, "allgather",
+                 std::to_string(all.size()) + " bytes of room for " + std::to_string(size()) +
+                     " ranks with " + std::to_string(mine.size()) + " bytes each: " +
+                     std::to_string(mine.size() * static_cast<std::size_t>(size())) + " are needed");
   base::refuse_in_forked_copy("allgather");
   const detail::WaitPlace place{detail::kAllgatherWait, where};
   core::WaitScope explained(state_->waits(), place, nullptr, core::WaitingThread::kNoDevice);
@@ -165,7 +168,8 @@ void Runtime::forget_peer_failures(Completion& completion) noexcept {
 const char* Runtime::attribute(const char* name) const {
   for (const base::AttributeRow& row : base::kAttributeTable)
     if (row.name == name) return state_->attributes().text(row.id).data();
-  throw Error("attribute \"" + std::string(name) + "\" does not exist; `weft info` lists the names");
+  throw Error(ErrorClass::attribute,
+              "attribute \"" + std::string(name) + "\" does not exist; `weft info` lists the names");
 }
 
 RuntimeCounters Runtime::counters() const noexcept { return state_->all_counters(); }

@@ -1,6 +1,7 @@
 #include <weft/endpoint.hpp>
 #include <weft/error.hpp>
 
+#include "base/refuse.hpp"
 #include "core/device/accesses.hpp"
 #include "core/device/blocking.hpp"
 #include "core/device/device_state.hpp"
@@ -60,14 +61,15 @@ template struct VectoredCalls<NoLock>;
 void receive_parts(Message& message, std::span<const MutableBytes> buffers, Completion& completion,
                    void* user_data) {
   if (!core::MultipartMessages::has_parts(message))
-    throw Error(
-        "receive_parts: the message has no parts that could be received: its operation is not "
-        "multipart_message, or it was moved from");
+    base::refuse(ErrorClass::state, "receive_parts",
+                 "the message has no parts that could be received: its operation is not "
+                 "multipart_message, or it was moved from");
   if (buffers.size() != message.part_sizes().size())
-    throw Error("receive_parts: " + std::to_string(buffers.size()) + " buffers for a message with " +
-                std::to_string(message.part_sizes().size()) + " parts: each needs one, be it empty");
+    base::refuse(ErrorClass::length, "receive_parts",
+                 std::to_string(buffers.size()) + " buffers for a message with " +
+                     std::to_string(message.part_sizes().size()) + " parts: each needs one, be it empty");
   if (!core::MultipartMessages::receive(message, buffers, completion, user_data))
-    throw Error("receive_parts: the device that the message has come to is closed");
+    base::refuse(ErrorClass::state, "receive_parts", "the device that the message has come to is closed");
 }
 
 }  // namespace weft::detail

@@ -87,7 +87,7 @@ std::int64_t choice_index(std::string_view choices, std::string_view text) {
   }
   message += range_text(row);
   if (row.power_of_two) message += " and a power of two";
-  throw Error(message);
+  throw Error(ErrorClass::attribute, message);
 }
 
 }  // namespace
@@ -213,23 +213,25 @@ void Attributes::set(const AttributeRow& row, std::string_view text, std::string
 void Attributes::check_consistency() const {
   const auto not_above = [this](Attribute small, Attribute large) {
     if (integer(small) <= integer(large)) return;
-    throw Error(environment_name(row_of(small)) + "=" + std::string(text(small)) +
-                " is not valid: it must not exceed " + environment_name(row_of(large)) + ", which is " +
-                std::string(text(large)));
+    throw Error(ErrorClass::attribute, environment_name(row_of(small)) + "=" + std::string(text(small)) +
+                                           " is not valid: it must not exceed " +
+                                           environment_name(row_of(large)) + ", which is " +
+                                           std::string(text(large)));
   };
   not_above(Attribute::lane_slots, Attribute::lane_slots_max);
   not_above(Attribute::backlog_peer, Attribute::backlog);
   if (integer(Attribute::rendezvous_device) >= integer(Attribute::devices_max))
-    throw Error(environment_name(row_of(Attribute::rendezvous_device)) + "=" +
-                std::string(text(Attribute::rendezvous_device)) +
-                " is not valid: devices have indices below " +
-                environment_name(row_of(Attribute::devices_max)) + ", which is " +
-                std::string(text(Attribute::devices_max)));
+    throw Error(ErrorClass::attribute, environment_name(row_of(Attribute::rendezvous_device)) + "=" +
+                                           std::string(text(Attribute::rendezvous_device)) +
+                                           " is not valid: devices have indices below " +
+                                           environment_name(row_of(Attribute::devices_max)) + ", which is " +
+                                           std::string(text(Attribute::devices_max)));
   try {
     static_cast<void>(LogLevels::parse(text(Attribute::log)));
   } catch (const Error& error) {
-    throw Error(environment_name(row_of(Attribute::log)) + "=" + std::string(text(Attribute::log)) +
-                " is not valid: " + error.what());
+    throw Error(ErrorClass::attribute, environment_name(row_of(Attribute::log)) + "=" +
+                                           std::string(text(Attribute::log)) +
+                                           " is not valid: " + error.what());
   }
 }
 
@@ -268,9 +270,10 @@ Attributes Attributes::load(std::span<const AttributeSetting> program_settings,
       std::string variable{kPrefix};
       for (const char c : name) variable += capital(c);
       const AttributeRow& nearest = nearest_row(variable);
-      throw Error("the program sets the attribute \"" + std::string(name) + "\", which does not exist: " +
-                  suggestion(variable, nearest, "\"" + std::string(nearest.name) + '"') +
-                  "`weft info` lists all");
+      throw Error(ErrorClass::attribute,
+                  "the program sets the attribute \"" + std::string(name) + "\", which does not exist: " +
+                      suggestion(variable, nearest, "\"" + std::string(nearest.name) + '"') +
+                      "`weft info` lists all");
     }
     result.set(*row, setting.value == nullptr ? "" : setting.value, name, Source::program);
   }

@@ -107,7 +107,7 @@ ForkWatch::~ForkWatch() { ForkWatches::get().remove(*this); }
 bool is_forked_copy() noexcept { return ForkWatches::get().is_in_copy(); }
 
 void refuse_in_forked_copy(const char* operation) {
-  if (is_forked_copy()) throw Error(refusal_of(operation));
+  if (is_forked_copy()) throw Error(ErrorClass::state, refusal_of(operation));
 }
 
 void end_forked_copy(const char* operation) noexcept {

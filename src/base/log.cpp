@@ -38,8 +38,8 @@ std::optional<std::size_t> place_of(std::string_view name, std::span<const std::
 LogLevel parse_level(std::string_view text) {
   const auto place = place_of(text == "warning" ? "warn" : text, kLevelNames);
   if (!place)
-    throw Error("\"" + std::string(text) + "\" is no level: it must be " + listed(kLevelNames) +
-                ", or module=level, separated by commas");
+    throw Error(ErrorClass::attribute, "\"" + std::string(text) + "\" is no level: it must be " +
+                                           listed(kLevelNames) + ", or module=level, separated by commas");
   return static_cast<LogLevel>(*place);
 }
 
@@ -62,8 +62,8 @@ LogLevels LogLevels::parse(std::string_view text) {
     }
     const auto module = place_of(part.substr(0, equals), kModuleNames);
     if (!module)
-      throw Error("\"" + std::string(part.substr(0, equals)) + "\" is no module: it must be " +
-                  listed(kModuleNames));
+      throw Error(ErrorClass::attribute, "\"" + std::string(part.substr(0, equals)) +
+                                             "\" is no module: it must be " + listed(kModuleNames));
     result.levels_[*module] = parse_level(part.substr(equals + 1));
   }
   return result;

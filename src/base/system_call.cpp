@@ -38,10 +38,10 @@ void check_file_size(std::uint64_t bytes, const std::string& what) {
   rlimit limit{};
   if (::getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || bytes <= limit.rlim_cur)
     return;
-  throw Error(what + " cannot be made: files of this process are limited to " +
-              std::to_string(limit.rlim_cur) +
-              " bytes (RLIMIT_FSIZE, `ulimit -f`), which counts for memory "
-              "that processes share as well; raise that limit or ask for less");
+  throw Error(ErrorClass::system, what + " cannot be made: files of this process are limited to " +
+                                      std::to_string(limit.rlim_cur) +
+                                      " bytes (RLIMIT_FSIZE, `ulimit -f`), which counts for memory "
+                                      "that processes share as well; raise that limit or ask for less");
 }
 
 }  // namespace weft::base

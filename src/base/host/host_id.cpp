@@ -9,7 +9,7 @@ namespace weft::base {
 
 std::string host_id_of_rank(std::string_view attribute, int rank) {
   const auto refuse = [&](const std::string& what) {
-    throw Error("attribute host_id is \"" + std::string(attribute) + "\": " + what);
+    throw Error(ErrorClass::attribute, "attribute host_id is \"" + std::string(attribute) + "\": " + what);
   };
   if (attribute == "auto") return {};
   std::string name;

@@ -26,9 +26,9 @@ std::vector<int> processors_of_node(const Topology& topology, int numa_node) {
     std::string known;
     for (const int node : numa_nodes_of(topology))
       known += (known.empty() ? "" : ", ") + std::to_string(node);
-    throw Error(
-        "NUMA node " + std::to_string(numa_node) +
-        " has no core that this process may use; those that have: " + (known.empty() ? "none" : known));
+    throw Error(ErrorClass::system, "NUMA node " + std::to_string(numa_node) +
+                                        " has no core that this process may use; those that have: " +
+                                        (known.empty() ? "none" : known));
   }
   std::sort(processors.begin(), processors.end());
   return processors;
@@ -38,12 +38,12 @@ std::vector<int> processors_for(const Topology& topology, int rank_on_host, int 
                                 int threads) {
   const auto check = [](const char* what, int number, int count) {
     if (count < 1 || number < 0 || number >= count)
-      throw Error(std::string("processors_for: ") + what + " " + std::to_string(number) + " of " +
-                  std::to_string(count) + " is out of range");
+      throw Error(ErrorClass::system, std::string("processors_for: ") + what + " " + std::to_string(number) +
+                                          " of " + std::to_string(count) + " is out of range");
   };
   check("rank", rank_on_host, ranks_on_host);
   check("thread", thread, threads);
-  if (topology.cores.empty()) throw Error("processors_for: the topology has no core");
+  if (topology.cores.empty()) throw Error(ErrorClass::system, "processors_for: the topology has no core");
   std::vector<const Topology::Core*> cores;
   for (const Topology::Core& core : topology.cores) cores.push_back(&core);
   std::stable_sort(cores.begin(), cores.end(), [](const Topology::Core* a, const Topology::Core* b) {
@@ -66,14 +66,15 @@ void bind_thread(std::span<const int> processors) {
   std::string text;
   for (const int processor : processors) {
     if (processor < 0 || processor >= CPU_SETSIZE)
-      throw Error("bind_thread: processor " + std::to_string(processor) + " is out of range: 0 to " +
-                  std::to_string(CPU_SETSIZE - 1));
+      throw Error(ErrorClass::system, "bind_thread: processor " + std::to_string(processor) +
+                                          " is out of range: 0 to " + std::to_string(CPU_SETSIZE - 1));
     CPU_SET(static_cast<std::size_t>(processor), &set);
     text += (text.empty() ? "" : ", ") + std::to_string(processor);
   }
-  if (processors.empty()) throw Error("bind_thread: the list of processors is empty");
+  if (processors.empty()) throw Error(ErrorClass::system, "bind_thread: the list of processors is empty");
   const auto refuse = [&](const char* why) {
-    throw Error("bind_thread: the calling thread cannot run on processors " + text + ": " + why);
+    throw Error(ErrorClass::system,
+                "bind_thread: the calling thread cannot run on processors " + text + ": " + why);
   };
   const char* const not_all = "the process may not use all of them";
   cpu_set_t before;

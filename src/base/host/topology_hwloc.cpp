@@ -16,9 +16,10 @@ using TopologyPointer = std::unique_ptr<hwloc_topology, DestroyTopology>;
 
 TopologyPointer load() {
   hwloc_topology_t raw = nullptr;
-  if (hwloc_topology_init(&raw) != 0) throw Error("hwloc cannot be initialised");
+  if (hwloc_topology_init(&raw) != 0) throw Error(ErrorClass::system, "hwloc cannot be initialised");
   TopologyPointer topology{raw};
-  if (hwloc_topology_load(raw) != 0) throw Error("hwloc cannot read the topology of this host");
+  if (hwloc_topology_load(raw) != 0)
+    throw Error(ErrorClass::system, "hwloc cannot read the topology of this host");
   return topology;
 }
 

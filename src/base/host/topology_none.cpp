@@ -14,8 +14,8 @@ namespace weft {
 Topology read_topology() {
   cpu_set_t allowed;
   if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) {
-    throw Error(std::string("the processors that this process may use cannot be read: ") +
-                std::strerror(errno));
+    throw Error(ErrorClass::system, std::string("the processors that this process may use cannot be read: ") +
+                                        std::strerror(errno));
   }
   Topology topology;
   topology.source = "affinity mask";

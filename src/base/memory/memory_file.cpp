@@ -26,7 +26,7 @@ Descriptor make_memory_file(const char* name, std::uint64_t bytes, int seals, co
   Descriptor file{::memfd_create(name, flags | kNoExecution)};
   if (!file && errno == EINVAL) file = Descriptor{::memfd_create(name, flags)};
   const auto require = [&](bool holds, const char* call) {
-    if (!holds) throw Error(what + " cannot be made: " + failed_call(call, errno));
+    if (!holds) throw Error(ErrorClass::system, what + " cannot be made: " + failed_call(call, errno));
   };
   require(static_cast<bool>(file), "memfd_create");
   require(::fchmod(file.get(), 0600) == 0, "fchmod");

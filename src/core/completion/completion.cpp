@@ -33,9 +33,9 @@ void Completion::set_allocator(PayloadOwner& allocator, AllocatorUse use) {
   std::uintptr_t before = allocator_.load(std::memory_order_relaxed);
   do {
     if ((before & kAllocatorUsed) != 0)
-      throw Error(
-          "set_allocator: memory for a message to this completion object has been asked for already; "
-          "set the allocator before the first message comes");
+      throw Error(ErrorClass::state,
+                  "set_allocator: memory for a message to this completion object has been asked for already; "
+                  "set the allocator before the first message comes");
   } while (!allocator_.compare_exchange_weak(before, word, std::memory_order_acq_rel));
 }
 

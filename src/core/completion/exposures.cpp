@@ -1,4 +1,5 @@
 #include "core/completion/exposures.hpp"
+#include "base/refuse.hpp"
 
 #include <weft/error.hpp>
 
@@ -15,7 +16,7 @@ Exposures::Exposures(network::Network& network, std::function<void()> quiesce)
       generations_(static_cast<std::atomic<std::uint16_t>*>(std::calloc(kEntries, sizeof *generations_))),
       late_(static_cast<std::atomic<std::uint16_t>*>(std::calloc(kEntries, sizeof *late_))) {
   if (entries_ == nullptr || generations_ == nullptr || late_ == nullptr)
-    throw Error("cannot allocate the table of exposed completion objects");
+    throw Error(ErrorClass::no_memory, "cannot allocate the table of exposed completion objects");
   entries_[0].open.store(closed_handle(0), std::memory_order_relaxed);
 }
 
@@ -69,17 +70,19 @@ RemoteCompletion Exposures::expose(Completion& completion, std::uint16_t id, std
   const std::lock_guard lock(mutex_);
   Entry& entry = entries_[id];
   if (is_open(id) && entry.completion.load(std::memory_order_relaxed) == &completion)
-    throw Error("expose: this completion object is exposed already as id " + std::to_string(id) +
-                ": use the handle that the earlier call returned, or withdraw() that first");
+    base::refuse(ErrorClass::target, "expose",
+                 "this completion object is exposed already as id " + std::to_string(id) +
+                     ": use the handle that the earlier call returned, or withdraw() that first");
   if (is_open(id))
-    throw Error("expose: id " + std::to_string(id) +
-                " is in use by another completion object of this runtime");
+    base::refuse(ErrorClass::target, "expose",
+                 "id " + std::to_string(id) + " is in use by another completion object of this runtime");
   Exposures* other = completion.exposures_.load(std::memory_order_relaxed);
   if (other != nullptr && other != this)
-    throw Error("expose: the completion object for id " + std::to_string(id) +
-                " is exposed by another runtime");
+    base::refuse(ErrorClass::target, "expose",
+                 "the completion object for id " + std::to_string(id) + " is exposed by another runtime");
   const auto generation = static_cast<std::uint16_t>(generations_[id].load(std::memory_order_relaxed) + 1);
-  if (generation == 0) throw Error("expose: id " + std::to_string(id) + " has been exposed 65535 times");
+  if (generation == 0)
+    base::refuse(ErrorClass::target, "expose", "id " + std::to_string(id) + " has been exposed 65535 times");
   used_ = std::max(used_, std::size_t{id} + 1);
   completion.exposures_.store(this, std::memory_order_relaxed);
   entry.completion.store(&completion, std::memory_order_relaxed);

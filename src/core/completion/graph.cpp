@@ -46,15 +46,18 @@ Graph::~Graph() {
 
 void Graph::check_changeable(const char* call) const {
   if (state_.load(std::memory_order_relaxed) == State::running)
-    throw Error(std::string("Graph::") + call + ": the graph is running; wait for its end before");
+    throw Error(ErrorClass::state,
+                std::string("Graph::") + call + ": the graph is running; wait for its end before");
 }
 
 detail::GraphTask& Graph::task_of(Node node, const char* call) const {
   if (node.graph_ == nullptr)
-    throw Error(std::string("Graph::") + call + ": the node names nothing; use what add() has returned");
+    throw Error(ErrorClass::state,
+                std::string("Graph::") + call + ": the node names nothing; use what add() has returned");
   if (node.graph_ != this)
-    throw Error(std::string("Graph::") + call + ": node " + std::to_string(node.index_) +
-                " belongs to another graph; to order graphs, add one to the other with add_graph()");
+    throw Error(ErrorClass::state,
+                std::string("Graph::") + call + ": node " + std::to_string(node.index_) +
+                    " belongs to another graph; to order graphs, add one to the other with add_graph()");
   return *parts_->tasks[node.index_];
 }
 
@@ -68,14 +71,14 @@ Graph::Node Graph::adopt(std::unique_ptr<detail::GraphTask> task) {
 }
 
 Graph::Node Graph::add_graph(Graph& inner) {
-  if (&inner == this) throw Error("Graph::add_graph: a graph cannot be a node of itself");
+  if (&inner == this) throw Error(ErrorClass::state, "Graph::add_graph: a graph cannot be a node of itself");
   const Node node = adopt(std::make_unique<InnerGraph>(inner, [](Graph& graph, Completion& completion) {
     if (graph.claim()) {
       graph.begin(&completion, Outcome::ok);
       return Status::posted();
     }
     if (graph.state_.load(std::memory_order_relaxed) == State::changed)
-      throw Error("the graph that it stands for was changed after the start");
+      throw Error(ErrorClass::state, "the graph that it stands for was changed after the start");
     return Status::retry(Reason::not_ready);
   }));
   parts_->inner.push_back(parts_->tasks.back().get());
@@ -87,7 +90,8 @@ void Graph::order(Node before, Node after) {
   static_cast<void>(task_of(before, "order"));
   static_cast<void>(task_of(after, "order"));
   if (before.index_ == after.index_)
-    throw Error("Graph::order: node " + std::to_string(before.index_) + " cannot come after itself");
+    throw Error(ErrorClass::state,
+                "Graph::order: node " + std::to_string(before.index_) + " cannot come after itself");
   parts_->edges.push_back({before.index_, after.index_});
   state_.store(State::changed, std::memory_order_relaxed);
 }
@@ -107,7 +111,8 @@ std::uint32_t Graph::size() const noexcept { return size_; }
 
 void Graph::prepare() {
   check_changeable("prepare");
-  if (preparing_) throw Error("Graph::prepare: a graph contains itself, by way of the graphs in it");
+  if (preparing_)
+    throw Error(ErrorClass::state, "Graph::prepare: a graph contains itself, by way of the graphs in it");
   struct Mark {
     explicit Mark(bool& mark) : mark_(mark) { mark_ = true; }
     ~Mark() { mark_ = false; }
@@ -168,8 +173,8 @@ void Graph::Parts::check_acyclic() const {
   for (std::size_t named = 1; at != node && named < kNamed; ++named, at = before[at])
     circle = std::to_string(at) + " -> " + circle;
   circle = (at == node ? std::to_string(node) : std::string("...")) + " -> " + circle;
-  throw Error("Graph::prepare: nodes wait for each other in a circle (" + circle +
-              "); the edges of a graph must not lead back");
+  throw Error(ErrorClass::state, "Graph::prepare: nodes wait for each other in a circle (" + circle +
+                                     "); the edges of a graph must not lead back");
 }
 
 }  // namespace weft

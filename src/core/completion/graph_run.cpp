@@ -126,7 +126,7 @@ void GraphTask::signal(Message& message) noexcept {
 void Graph::start() {
   check_changeable("start");
   if (state_.load(std::memory_order_relaxed) == State::changed || !parts_->inner.empty()) prepare();
-  if (!claim()) throw Error("Graph::start: the graph is running; wait for its end before");
+  if (!claim()) throw Error(ErrorClass::state, "Graph::start: the graph is running; wait for its end before");
   begin(nullptr, Outcome::ok);
 }
 

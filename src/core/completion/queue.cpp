@@ -19,15 +19,15 @@ constexpr std::uint32_t kMaxCapacity = 1U << 24;
 
 std::uint32_t checked_capacity(const QueueOptions& options) {
   if (options.capacity == 0 || options.capacity > kMaxCapacity)
-    throw Error("queue capacity " + std::to_string(options.capacity) + " is out of range: 1 to " +
-                std::to_string(kMaxCapacity));
+    throw Error(ErrorClass::option, "queue capacity " + std::to_string(options.capacity) +
+                                        " is out of range: 1 to " + std::to_string(kMaxCapacity));
   return options.capacity;
 }
 
 std::uint32_t checked_initial(const QueueOptions& options) {
   if (!std::has_single_bit(options.initial) || options.initial > kMaxCapacity)
-    throw Error("queue initial size " + std::to_string(options.initial) + " is not a power of two up to " +
-                std::to_string(kMaxCapacity));
+    throw Error(ErrorClass::option, "queue initial size " + std::to_string(options.initial) +
+                                        " is not a power of two up to " + std::to_string(kMaxCapacity));
   return options.initial;
 }
 

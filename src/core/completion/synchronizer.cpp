@@ -14,8 +14,9 @@ namespace {
 
 std::uint32_t checked(std::uint32_t signals) {
   if (signals < 1 || signals > Synchronizer::kMaxSignals)
-    throw Error("a synchronizer of " + std::to_string(signals) + " signals: must be 1 to " +
-                std::to_string(Synchronizer::kMaxSignals));
+    throw Error(ErrorClass::option, "a synchronizer of " + std::to_string(signals) +
+                                        " signals: must be 1 to " +
+                                        std::to_string(Synchronizer::kMaxSignals));
   return signals;
 }
 

@@ -17,7 +17,7 @@ auto named(std::string_view made, std::string_view post, const Call& call) {
   } catch (const Error& error) {
     const std::string_view text = error.what();
     if (!text.starts_with(post)) throw;
-    throw Error(std::string(made) + std::string(text.substr(post.size())));
+    throw Error(error.error_class(), std::string(made) + std::string(text.substr(post.size())));
   }
 }
 

@@ -146,9 +146,10 @@ Tracer::Tracer(std::string_view where, std::uint32_t events_per_thread, int rank
       path_(base::rank_file_name(where, kFileInFolder, rank, size, job)) {
   const int file = open_to_write(path_);
   if (file < 0)
-    throw Error("WEFT_TRACE=" + std::string(where) + " is not valid: \"" + path_ +
-                "\" cannot be written: " + std::strerror(errno) +
-                "; it must be off, on, or a file (%r: rank) or folder that can be written");
+    throw Error(ErrorClass::attribute,
+                "WEFT_TRACE=" + std::string(where) + " is not valid: \"" + path_ +
+                    "\" cannot be written: " + std::strerror(errno) +
+                    "; it must be off, on, or a file (%r: rank) or folder that can be written");
   ::close(file);
 }
 

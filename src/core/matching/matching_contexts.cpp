@@ -12,8 +12,8 @@ constexpr int kAgreedBits = 31;
 
 void check_count(std::uint32_t count) {
   if (count == 0 || count > MatchingContexts::kMost)
-    throw Error("MatchingContext: count " + std::to_string(count) + " is out of range: 1 to " +
-                std::to_string(MatchingContexts::kMost));
+    throw Error(ErrorClass::engine, "MatchingContext: count " + std::to_string(count) +
+                                        " is out of range: 1 to " + std::to_string(MatchingContexts::kMost));
 }
 
 }  // namespace
@@ -63,9 +63,10 @@ ContextNumbers MatchingContexts::reserve(int own, std::uint32_t count) {
     contexts_[begin + serial].count = count;
     return {begin + serial, count};
   }
-  throw Error("MatchingContext: rank " + std::to_string(own) + " has no " + std::to_string(count) +
-              " numbers left of the " + std::to_string(serials_) +
-              " that it gives to matching contexts: destroy some first");
+  throw Error(ErrorClass::engine, "MatchingContext: rank " + std::to_string(own) + " has no " +
+                                      std::to_string(count) + " numbers left of the " +
+                                      std::to_string(serials_) +
+                                      " that it gives to matching contexts: destroy some first");
 }
 
 void MatchingContexts::give_back(ContextNumbers numbers) noexcept {
@@ -92,10 +93,12 @@ weft::detail::ContextState& MatchingContexts::open(const weft::detail::RuntimeSt
   // Number and tag together are never any_tag, and numbers do not wrap round.
   if (numbers.first + (numbers.count - 1) < numbers.first ||
       numbers.first + (numbers.count - 1) == ~std::uint32_t{0})
-    throw Error(name_of(numbers) + ": there are no " + std::to_string(numbers.count) + " numbers from here");
+    throw Error(ErrorClass::engine,
+                name_of(numbers) + ": there are no " + std::to_string(numbers.count) + " numbers from here");
   if ((numbers.first & weft::detail::kContextByKey) == 0 &&
       numbers.first / serials_ >= static_cast<std::uint32_t>(ranks_))
-    throw Error(name_of(numbers) + ": no rank has reserved the number (MatchingContext::reserve)");
+    throw Error(ErrorClass::engine,
+                name_of(numbers) + ": no rank has reserved the number (MatchingContext::reserve)");
   Context context;
   context.count = numbers.count;
   context.needs_all_members = options.needs_all_members;
@@ -107,12 +110,13 @@ weft::detail::ContextState& MatchingContexts::open(const weft::detail::RuntimeSt
   if (other != contexts_.end() && !is_reserved) {
     const std::string name = name_of({other->first, other->second.count});
     if ((numbers.first & weft::detail::kContextByKey) != 0)
-      throw Error(name_of(numbers) + ": the key is in use by " +
-                  (other->first == numbers.first ? "another MatchingContext" : name) +
-                  " of this runtime; choose another key, the same on every member");
-    throw Error(name_of(numbers) + ": " + name + " of this runtime has the number still, which rank " +
-                std::to_string(numbers.first / serials_) +
-                " has given again: every member destroys a context before that");
+      throw Error(ErrorClass::engine, name_of(numbers) + ": the key is in use by " +
+                                          (other->first == numbers.first ? "another MatchingContext" : name) +
+                                          " of this runtime; choose another key, the same on every member");
+    throw Error(ErrorClass::engine, name_of(numbers) + ": " + name +
+                                        " of this runtime has the number still, which rank " +
+                                        std::to_string(numbers.first / serials_) +
+                                        " has given again: every member destroys a context before that");
   }
   weft::detail::ContextState& state = take_state();
   context.state = &state;

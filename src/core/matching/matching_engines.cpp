@@ -39,31 +39,35 @@ MatchingEngine& MatchingEngines::open(std::uint32_t id, MatchOrder order, Matchi
   const std::uint32_t first = is_ordered ? kMatchingEngines : 0;
   const std::uint32_t end = is_ordered ? kEngineIds : kMatchingEngines;
   if (id < first || id >= end)
-    throw Error("matching engine " + std::to_string(id) +
-                " is out of range: " + (is_ordered ? "ordered engines have the ids " : "") +
-                std::to_string(first) + " to " + std::to_string(end - 1) +
-                (!is_ordered && id < kEngineIds ? "; ordered engines need MatchOrder::ordered" : ""));
+    throw Error(ErrorClass::engine,
+                "matching engine " + std::to_string(id) +
+                    " is out of range: " + (is_ordered ? "ordered engines have the ids " : "") +
+                    std::to_string(first) + " to " + std::to_string(end - 1) +
+                    (!is_ordered && id < kEngineIds ? "; ordered engines need MatchOrder::ordered" : ""));
   if (weft::detail::is_context_engine(id))
-    throw Error("matching engine " + std::to_string(id) +
-                " serves the matching contexts; choose another id from " + std::to_string(first + 1) +
-                " to " + std::to_string(id - 1));
+    throw Error(ErrorClass::engine, "matching engine " + std::to_string(id) +
+                                        " serves the matching contexts; choose another id from " +
+                                        std::to_string(first + 1) + " to " + std::to_string(id - 1));
   if (is_ordered && function != nullptr)
-    throw Error("matching engine " + std::to_string(id) +
-                " is ordered: it matches by rank and tag, not by a make_key");
+    throw Error(ErrorClass::engine, "matching engine " + std::to_string(id) +
+                                        " is ordered: it matches by rank and tag, not by a make_key");
   if (!is_ordered && setup.algorithm != nullptr)
-    throw Error("matching engine " + std::to_string(id) +
-                " is unordered: a matching algorithm needs MatchOrder::ordered");
+    throw Error(ErrorClass::engine, "matching engine " + std::to_string(id) +
+                                        " is unordered: a matching algorithm needs MatchOrder::ordered");
   setup.log = log_;
   const std::lock_guard lock(mutex_);
-  if (open_[id]) throw Error("matching engine " + std::to_string(id) + " is open already in this runtime");
+  if (open_[id])
+    throw Error(ErrorClass::engine,
+                "matching engine " + std::to_string(id) + " is open already in this runtime");
   std::uint32_t served = id;
   if (setup.algorithm != nullptr)
     for_each([&](const MatchingEngine& other) {
       if (other.algorithm() == setup.algorithm) served = other.id();
     });
   if (served != id)
-    throw Error("matching engine " + std::to_string(id) + ": its algorithm serves engine " +
-                std::to_string(served) + " already; each engine needs one of its own");
+    throw Error(ErrorClass::engine, "matching engine " + std::to_string(id) +
+                                        ": its algorithm serves engine " + std::to_string(served) +
+                                        " already; each engine needs one of its own");
   MatchingEngine* old = engines_[id].load(std::memory_order_relaxed);
   MatchingEngine* engine = old;
   if (old == nullptr || !old->fits(setup)) {

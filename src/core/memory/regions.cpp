@@ -26,8 +26,8 @@ RegionName Regions::take() {
   } else if (used_ < capacity_) {
     ++used_;
   } else {
-    throw Error("MemoryRegion: all " + std::to_string(capacity_) +
-                " regions of this rank are in use (attribute regions_max)");
+    throw Error(ErrorClass::no_memory, "MemoryRegion: all " + std::to_string(capacity_) +
+                                           " regions of this rank are in use (attribute regions_max)");
   }
   Entry& entry = entries_[index];
   if (++entry.generation == 0) entry.generation = 1;

@@ -2,6 +2,7 @@
 // with `operation`.
 #pragma once
 
+#include "base/refuse.hpp"
 #include "core/protocol/context.hpp"
 #include "core/protocol/message_class.hpp"
 #include "core/protocol/wire.hpp"
@@ -45,8 +46,8 @@ std::size_t size_of(std::span<const Buffer> buffers, const char* operation) {
   std::uint64_t size = 0;
   for (const Buffer& buffer : buffers) {
     if (buffer.size() > kLargestMessage - size)
-      throw Error(std::string(operation) + ": the buffers have more than " + std::to_string(kLargestMessage) +
-                  " bytes together");
+      base::refuse(ErrorClass::length, operation,
+                   "the buffers have more than " + std::to_string(kLargestMessage) + " bytes together");
     size += buffer.size();
   }
   return size;

@@ -29,10 +29,11 @@ std::shared_ptr<OpenDevice> RuntimeDevices::open(std::int32_t index) {
   if (index == DeviceOptions::kNextFree)
     for (index = 0; index < count && devices_[static_cast<std::size_t>(index)] != nullptr;) ++index;
   if (index < 0 || index >= count)
-    throw Error("device index " + std::to_string(index) + " is out of range: 0 to " +
-                std::to_string(count - 1) + " (attribute devices_max)");
+    throw Error(ErrorClass::device, "device index " + std::to_string(index) + " is out of range: 0 to " +
+                                        std::to_string(count - 1) + " (attribute devices_max)");
   auto& slot = devices_[static_cast<std::size_t>(index)];
-  if (slot != nullptr) throw Error("device " + std::to_string(index) + " is open already in this runtime");
+  if (slot != nullptr)
+    throw Error(ErrorClass::device, "device " + std::to_string(index) + " is open already in this runtime");
   auto device = make_(runtime_, static_cast<std::uint32_t>(index));
   slot = device.get();
   publish_closing();

@@ -13,11 +13,13 @@ void DeviceEndpoints::open(bool exclusive) {
   std::int32_t open = open_.load(std::memory_order_relaxed);
   do {
     if (exclusive && open != 0)
-      throw Error("device " + std::to_string(index_) +
-                  " has another endpoint already: a SerialEndpoint takes its " + "device for itself");
+      throw Error(ErrorClass::device, "device " + std::to_string(index_) +
+                                          " has another endpoint already: a SerialEndpoint takes its " +
+                                          "device for itself");
     if (!exclusive && open < 0)
-      throw Error("device " + std::to_string(index_) +
-                  " belongs to a SerialEndpoint: open another device for " + "this Endpoint");
+      throw Error(ErrorClass::device, "device " + std::to_string(index_) +
+                                          " belongs to a SerialEndpoint: open another device for " +
+                                          "this Endpoint");
   } while (!open_.compare_exchange_weak(open, exclusive ? -1 : open + 1, std::memory_order_acq_rel));
 }
 

@@ -38,8 +38,9 @@ constexpr const char* name_of(MatchEvent::Kind kind) noexcept {
 MatchEventLog::MatchEventLog(std::string path, int rank, int size)
     : path_(std::move(path)), rank_(rank), size_(size) {
   if (!File(std::fopen(path_.c_str(), "w")))
-    throw Error("WEFT_MATCHING_TRACE: \"" + path_ + "\" cannot be written: " + std::strerror(errno) +
-                "; it must be off, on, or a file (%r: rank) or folder that can be written");
+    throw Error(ErrorClass::attribute,
+                "WEFT_MATCHING_TRACE: \"" + path_ + "\" cannot be written: " + std::strerror(errno) +
+                    "; it must be off, on, or a file (%r: rank) or folder that can be written");
 }
 
 void MatchEventLog::add(const MatchEvent& event) noexcept {

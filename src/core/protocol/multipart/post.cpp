@@ -1,5 +1,6 @@
 #include "core/protocol/multipart/post.hpp"
 
+#include "base/refuse.hpp"
 #include "core/protocol/enqueue.hpp"
 #include "core/protocol/post_checks.hpp"
 #include "core/protocol/submit.hpp"
@@ -32,16 +33,19 @@ Status MultipartPosts::post(int peer, RemoteCompletion remote, Bytes head, std::
                             const ActiveMessageOptions& options, Caller caller) {
   const Context& context = posts_.context;
   if (head.size() > context.limits.packet_bytes)
-    throw Error("post_am: a head of " + std::to_string(head.size()) + " bytes is larger than a packet (" +
-                std::to_string(context.limits.packet_bytes) + "): make it a part");
+    base::refuse(ErrorClass::length, "post_am",
+                 "a head of " + std::to_string(head.size()) + " bytes is larger than a packet (" +
+                     std::to_string(context.limits.packet_bytes) + "): make it a part");
   if (options.timeout.count() != 0)
-    throw Error("post_am: a message with parts takes no timeout: its receiver decides when it fetches them");
+    base::refuse(ErrorClass::option, "post_am",
+                 "a message with parts takes no timeout: its receiver decides when it fetches them");
   if (parts.empty()) return active_messages_.post(peer, remote, head, options, caller);
   check_target(peer, remote, context, "post_am");
   check_class(options.message_class, "post_am");
   if (parts.size() > kMostParts)
-    throw Error("post_am: " + std::to_string(parts.size()) + " parts are more than a message can have (" +
-                std::to_string(kMostParts) + ")");
+    base::refuse(ErrorClass::length, "post_am",
+                 std::to_string(parts.size()) + " parts are more than a message can have (" +
+                     std::to_string(kMostParts) + ")");
   const MultipartMessages::Outbound outbound{peer, remote, head, parts, size_of(parts, "post_am"), options};
   return submit(
       posts_,

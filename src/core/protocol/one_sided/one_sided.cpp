@@ -1,6 +1,7 @@
 #include "core/protocol/one_sided/one_sided.hpp"
 
 #include "base/fork_watch.hpp"
+#include "base/refuse.hpp"
 
 #include <weft/error.hpp>
 
@@ -28,22 +29,26 @@ void OneSided::check(const Access& access) const {
   const std::string post(name_of_post(access));
   if (access.peer < 0 || access.peer >= context_.ranks) {
     base::refuse_in_forked_copy(post.c_str());
-    throw Error(post + ": peer " + std::to_string(access.peer) + " is not a rank of this job (0 to " +
-                std::to_string(context_.ranks - 1) + ")");
+    base::refuse(ErrorClass::peer, post,
+                 "peer " + std::to_string(access.peer) + " is not a rank of this job (0 to " +
+                     std::to_string(context_.ranks - 1) + ")");
   }
   if (region.rank < 0 || region.generation == 0)
-    throw Error(post + ": the region names nothing; use what MemoryRegion::remote() returned at rank " +
-                std::to_string(access.peer));
+    base::refuse(ErrorClass::target, post,
+                 "the region names nothing; use what MemoryRegion::remote() returned at rank " +
+                     std::to_string(access.peer));
   if (region.rank != access.peer)
-    throw Error(post + ": the region belongs to rank " + std::to_string(region.rank) + ", not to peer " +
-                std::to_string(access.peer));
+    base::refuse(ErrorClass::target, post,
+                 "the region belongs to rank " + std::to_string(region.rank) + ", not to peer " +
+                     std::to_string(access.peer));
   const AtomicOperation update = access.update.operation;
   const AtomicType type = access.update.type;
   if (access.operation == Operation::atomic && !is_possible(update, type))
-    throw Error(post + ": there is no " + weft::name_of(update) + " (" +
-                std::to_string(static_cast<int>(update)) + ") for " + name_of(type) +
-                ": integers have add, swap, compare-and-swap, bit_and, bit_or, bit_xor, min and max, "
-                "floating-point numbers add and swap");
+    base::refuse(ErrorClass::option, post,
+                 std::string("there is no ") + weft::name_of(update) + " (" + std::to_string(static_cast<int>(update)) +
+                     ") for " + name_of(type) +
+                     ": integers have add, swap, compare-and-swap, bit_and, bit_or, bit_xor, min and max, "
+                     "floating-point numbers add and swap");
 }
 
 bool OneSided::deliver(Channel channel, std::uint64_t word, Message& arrival, network::Sink& sink) noexcept {

@@ -1,5 +1,6 @@
 #include "core/protocol/one_sided/vectored.hpp"
 
+#include "base/refuse.hpp"
 #include "concurrent/racy_read.hpp"
 #include "core/completion/object_end.hpp"
 
@@ -95,8 +96,8 @@ VectoredAccesses::Piece& VectoredAccesses::piece(Record& record, std::size_t ind
 
 void VectoredAccesses::check_signal(std::size_t count, const AccessOptions& options, Operation operation) {
   if (count == 0 && options.signal.generation() != 0)
-    throw Error(std::string(operation == Operation::put ? "post_put" : "post_get") +
-                ": an empty list names no region whose owner could be signalled");
+    base::refuse(ErrorClass::target, operation == Operation::put ? "post_put" : "post_get",
+                 "an empty list names no region whose owner could be signalled");
 }
 
 Status VectoredAccesses::start(Record& record, Operation operation, int peer, const AccessOptions& options,

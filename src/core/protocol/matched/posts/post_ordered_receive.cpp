@@ -1,4 +1,5 @@
 // Posts of receives on ordered engines.
+#include "base/refuse.hpp"
 #include "core/protocol/matched/posts/engine_checks.hpp"
 #include "core/protocol/matched/posts/receive_posts.hpp"
 #include "core/protocol/submit.hpp"
@@ -153,8 +154,8 @@ Status ReceivePosts::post_ordered(int source, std::uint64_t tag, std::span<std::
                                                          const ReceiveOptions& options) {
   MatchingEngine& engine = check_ordered(source, options, "post_receive");
   if (options.completion == nullptr)
-    throw Error(
-        "post_receive: a completion object is needed, or nobody would learn that the message has come");
+    base::refuse(ErrorClass::option, "post_receive",
+                 "a completion object is needed, or nobody would learn that the message has come");
   if (engine.is_serial()) engine.set_device(posts_.context.device);
   // All receives are in one list of the backlog, so that they stay in order.
   return submit(
