@@ -21,8 +21,8 @@ void fill(std::span<std::byte> room, const char* what) {
     filled = getrandom(room.data(), room.size(), 0);
   } while (filled < 0 && errno == EINTR);
   if (filled != static_cast<ssize_t>(room.size()))
-    throw Error("the kernel gave no random " + std::string(what) + ": " +
-                base::failed_call("getrandom", errno));
+    throw Error(ErrorClass::job, "the kernel gave no random " + std::string(what) + ": " +
+                                     base::failed_call("getrandom", errno));
 }
 
 }  // namespace

@@ -37,15 +37,17 @@ OpenNames::OpenNames() : table_(std::make_shared<Hold::Table>()) {}
 
 OpenNames::Hold OpenNames::take(std::string_view name) {
   if (name.size() > kMaximumName)
-    throw Error("the name of a Runtime has " + std::to_string(name.size()) + " bytes: at most " +
-                std::to_string(kMaximumName) + " are possible");
+    throw Error(ErrorClass::job, "the name of a Runtime has " + std::to_string(name.size()) +
+                                     " bytes: at most " + std::to_string(kMaximumName) + " are possible");
   const std::lock_guard lock{table_->mutex};
   const auto [holder, is_new] = table_->holders.try_emplace(std::string(name));
   if (!is_new && !name.empty())
-    throw Error("a Runtime of the name \"" + std::string(name) +
-                "\" is open in this process: give each its own RuntimeOptions::name, equal on all ranks");
+    throw Error(ErrorClass::job,
+                "a Runtime of the name \"" + std::string(name) +
+                    "\" is open in this process: give each its own RuntimeOptions::name, equal on all ranks");
   if (!is_new && holder->second.thread != number_of_this_thread())
     throw Error(
+        ErrorClass::job,
         "another thread of this process has a Runtime open that has no name either, and which of them "
         "belongs "
         "to which one of the other ranks cannot be told: give each its own RuntimeOptions::name, equal on "

@@ -48,7 +48,8 @@ Listener with_options(Listener listener, double peer_timeout) noexcept {
 }  // namespace
 
 Inbox::Inbox() : event_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-  if (!event_) throw Error("a device cannot be opened: " + base::failed_call("eventfd", errno));
+  if (!event_)
+    throw Error(ErrorClass::network, "a device cannot be opened: " + base::failed_call("eventfd", errno));
 }
 
 Inbox::~Inbox() {

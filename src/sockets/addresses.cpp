@@ -92,7 +92,8 @@ std::optional<Address> parse_subnet(std::string_view text) {
 std::vector<Interface> list_interfaces() {
   ifaddrs* first = nullptr;
   if (::getifaddrs(&first) != 0)
-    throw Error("the network interfaces cannot be listed: " + base::failed_call("getifaddrs", errno));
+    throw Error(ErrorClass::network,
+                "the network interfaces cannot be listed: " + base::failed_call("getifaddrs", errno));
   std::vector<Interface> all;
   for (const ifaddrs* each = first; each != nullptr; each = each->ifa_next) {
     auto address = (each->ifa_flags & IFF_UP) != 0 ? address_of(each->ifa_addr) : std::nullopt;
@@ -127,8 +128,9 @@ std::vector<Interface> select_interfaces(const std::vector<Interface>& all, std:
       if (std::none_of(selected.begin(), selected.end(), is_same)) selected.push_back(each);
     }
     if (!is_known)
-      throw Error("no network interface has the name or subnet \"" + std::string(part) +
-                  "\" (attribute interface, WEFT_INTERFACE); there are: " + to_text(all));
+      throw Error(ErrorClass::network,
+                  "no network interface has the name or subnet \"" + std::string(part) +
+                      "\" (attribute interface, WEFT_INTERFACE); there are: " + to_text(all));
   }
   return selected;
 }

@@ -142,8 +142,9 @@ Greeted connect_to(const Endpoints& there, std::span<const Interface> own,
   std::string told;
   for (const auto& [address, fault] : faults)
     told += (told.empty() ? "" : ", ") + address + " (" + fault + ")";
-  throw Error("none of the addresses can be reached: " +
-              (told.empty() ? "there is none that this host could try; it has " + to_text(own) : told));
+  throw Error(ErrorClass::network,
+              "none of the addresses can be reached: " +
+                  (told.empty() ? "there is none that this host could try; it has " + to_text(own) : told));
 }
 
 }  // namespace weft::sockets

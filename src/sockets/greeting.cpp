@@ -77,7 +77,7 @@ std::string_view fault_of(const Introduction& introduction, std::string_view job
 }
 
 void prepare_greetings() {
-  if (::sodium_init() < 0) throw Error("libsodium cannot be initialized");
+  if (::sodium_init() < 0) throw Error(ErrorClass::network, "libsodium cannot be initialized");
 }
 
 Nonce make_nonce() noexcept {

@@ -60,7 +60,8 @@ std::uint16_t port_of(int socket) noexcept {
 /// Returns false when the port is in use at an address. Throws weft::Error when an address cannot be used.
 bool try_to_listen(Listener& listener, std::uint16_t port, std::span<const Address> at, FirstWord first) {
   const auto refuse = [](const std::string& where, int error) {
-    throw Error("this rank cannot listen at " + where + ": " + base::failed_call("bind", error));
+    throw Error(ErrorClass::network,
+                "this rank cannot listen at " + where + ": " + base::failed_call("bind", error));
   };
   const auto add = [&listener](base::Descriptor socket) {
     listener.port = port_of(socket.get());
@@ -97,9 +98,10 @@ PortRange parse_ports(std::string_view text) {
   const auto last = dash == std::string_view::npos ? first : base::parse_integer(text.substr(dash + 1));
   const auto is_port = [](const auto& value) { return value.has_value() && *value > 0 && *value < 65536; };
   if (!is_port(first) || !is_port(last) || *first > *last)
-    throw Error("ports \"" + std::string(text) +
-                "\" (attribute ports, WEFT_PORTS) is no range of ports: it must be auto, or LO-HI with "
-                "numbers from 1 to 65535, like 40000-40063");
+    throw Error(ErrorClass::network,
+                "ports \"" + std::string(text) +
+                    "\" (attribute ports, WEFT_PORTS) is no range of ports: it must be auto, or LO-HI with "
+                    "numbers from 1 to 65535, like 40000-40063");
   return {static_cast<std::uint16_t>(*first), static_cast<std::uint16_t>(*last)};
 }
 
@@ -111,10 +113,13 @@ Listener listen_in(const PortRange& ports, std::span<const Address> at, FirstWor
     if (try_to_listen(listener, is_any ? std::uint16_t{0} : static_cast<std::uint16_t>(port), at, first))
       return listener;
   }
-  if (is_any) throw Error("this rank cannot listen on any port: " + base::failed_call("bind", errno));
-  throw Error("none of the " + std::to_string(ports.last - ports.first + 1) + " ports " +
-              std::to_string(ports.first) + "-" + std::to_string(ports.last) +
-              " (attribute ports, WEFT_PORTS) is free: each rank of a host needs one");
+  if (is_any)
+    throw Error(ErrorClass::network,
+                "this rank cannot listen on any port: " + base::failed_call("bind", errno));
+  throw Error(ErrorClass::network,
+              "none of the " + std::to_string(ports.last - ports.first + 1) + " ports " +
+                  std::to_string(ports.first) + "-" + std::to_string(ports.last) +
+                  " (attribute ports, WEFT_PORTS) is free: each rank of a host needs one");
 }
 
 base::Descriptor begin_connect(const Address& address, std::uint16_t port) noexcept {

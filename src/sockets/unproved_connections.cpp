@@ -74,7 +74,9 @@ UnprovedConnections::UnprovedConnections(Listener listener, std::size_t slots, c
   };
   bool is_ready = epoll_ && timer_ && add(timer_.get(), kTimer);
   for (const base::Descriptor& each : listener_.sockets) is_ready = is_ready && add(each.get(), kListener);
-  if (!is_ready) throw Error("connections cannot be waited for: " + base::failed_call("epoll_ctl", errno));
+  if (!is_ready)
+    throw Error(ErrorClass::network,
+                "connections cannot be waited for: " + base::failed_call("epoll_ctl", errno));
 }
 
 void UnprovedConnections::serve(Owner& owner) noexcept {

@@ -119,18 +119,19 @@ std::vector<Card> check_cards(const Cards& cards) {
   std::vector<Card> decoded;
   for (std::size_t rank = 0; rank < cards.size(); ++rank) {
     if (const std::string fault = fault_in(cards[rank]); !fault.empty())
-      throw Error("rank " + std::to_string(rank) + " cannot join: " + fault);
+      throw Error(ErrorClass::job, "rank " + std::to_string(rank) + " cannot join: " + fault);
     const auto card = decode(cards[rank]);
     if (!card.has_value())
-      throw Error("rank " + std::to_string(rank) +
-                  " runs with another version of weft: all ranks must use the same");
+      throw Error(ErrorClass::job, "rank " + std::to_string(rank) +
+                                       " runs with another version of weft: all ranks must use the same");
     decoded.push_back(*card);
     // What else they must agree on they state when they join (agreement.hpp).
     const Card& first = decoded.front();
     if (card->version != first.version)
-      throw Error("rank " + std::to_string(rank) + " on " + card->host_name + " has the version " +
-                  card->version + " of weft, rank 0 on " + first.host_name + " has " + first.version +
-                  ": all ranks must use the same");
+      throw Error(ErrorClass::job, "rank " + std::to_string(rank) + " on " + card->host_name +
+                                       " has the version " + card->version + " of weft, rank 0 on " +
+                                       first.host_name + " has " + first.version +
+                                       ": all ranks must use the same");
   }
   return decoded;
 }

@@ -59,8 +59,9 @@ Choice forced_choice(std::string_view forced) {
   for (const auto& [name, method] : kMethods)
     if (forced == name) return {method, "WEFT_BOOTSTRAP=" + std::string(forced)};
   throw Error(
+      ErrorClass::job,
       "WEFT_BOOTSTRAP=" + std::string(forced) +
-      " is not valid: it must be alone, pmi1, pmix, mpi, environment or srun, or what `weft run` sets");
+          " is not valid: it must be alone, pmi1, pmix, mpi, environment or srun, or what `weft run` sets");
 }
 
 }  // namespace
@@ -88,8 +89,9 @@ Choice choose(std::string_view forced) {
     if (is_one("OMPI_COMM_WORLD_SIZE")) return {Method::alone, shown("OMPI_COMM_WORLD_SIZE")};
     const std::string fault = why_no_pmix();
     if (!fault.empty())
-      throw Error("the launcher speaks PMIx (" + shown("PMIX_RANK") + "), whose library cannot be opened: " +
-                  fault + "; install libpmix2, or start the program with `weft run`");
+      throw Error(ErrorClass::job, "the launcher speaks PMIx (" + shown("PMIX_RANK") +
+                                       "), whose library cannot be opened: " + fault +
+                                       "; install libpmix2, or start the program with `weft run`");
     return {Method::pmix, shown("PMIX_RANK")};
   }
   if (is_set("PMI_FD") && !is_one("PMI_SIZE"))
@@ -97,12 +99,13 @@ Choice choose(std::string_view forced) {
   if (const auto job = job_of_srun(); job.has_value()) return {Method::srun, shown("SLURM_PROCID")};
   for (const auto& [variable, size] : kOthers)
     if (is_set(variable) && !is_one(size))
-      throw Error(
-          "the environment variable " + shown(variable) +
-          " shows that another launcher started this program, and none of the ways by which this build joins "
-          "jobs (PMI-1 by PMI_FD, PMIx, MPI, RANK and WORLD_SIZE, `weft run`) is there: start it with `weft "
-          "run "
-          "-n N program`, or unset the variable to run a job of one rank");
+      throw Error(ErrorClass::job, "the environment variable " + shown(variable) +
+                                       " shows that another launcher started this program, and none of the "
+                                       "ways by which this build joins "
+                                       "jobs (PMI-1 by PMI_FD, PMIx, MPI, RANK and WORLD_SIZE, `weft run`) "
+                                       "is there: start it with `weft "
+                                       "run "
+                                       "-n N program`, or unset the variable to run a job of one rank");
   if (const auto job = job_of_torchrun(); job.has_value() && job->size > 1)
     return {Method::environment, shown("RANK") + ", " + shown("WORLD_SIZE")};
   return {Method::alone, "no launcher has set anything"};

@@ -47,7 +47,8 @@ class ServiceThread : public HostService {
         contact_seconds_(contact_seconds),
         process_(::getpid()) {
     if (!stop_)
-      throw Error("a thread that serves ranks cannot be started: " + base::failed_call("eventfd", errno));
+      throw Error(ErrorClass::job,
+                  "a thread that serves ranks cannot be started: " + base::failed_call("eventfd", errno));
   }
 
   void start() {
@@ -274,7 +275,8 @@ std::unique_ptr<HostService> serve_job(ServedJob job, sockets::Listener listener
 
 std::unique_ptr<HostService> serve_host(ServedJob job, const Card& root) {
   const auto there = sockets::decode(root.addresses);
-  if (!there.has_value()) throw Error("rank 0 on " + root.host_name + " has told no addresses");
+  if (!there.has_value())
+    throw Error(ErrorClass::job, "rank 0 on " + root.host_name + " has told no addresses");
   const auto host = static_cast<std::uint32_t>(job.host);
   const sockets::Caller caller{job.id, job.links[host], host, 0, 0, job.peer_timeout};
   try {
@@ -284,9 +286,9 @@ std::unique_ptr<HostService> serve_host(ServedJob job, const Card& root) {
     sockets::end_when_unanswered(to_root.socket.get(), job.peer_timeout);
     return std::make_unique<RemoteService>(std::move(job), std::move(to_root));
   } catch (const Error& error) {
-    throw Error("host " + job.host_names[static_cast<std::size_t>(job.host)] +
-                " cannot join the job of rank 0 on " + root.host_name +
-                " (WEFT_PORTS, WEFT_INTERFACE): " + error.what());
+    throw Error(ErrorClass::job, "host " + job.host_names[static_cast<std::size_t>(job.host)] +
+                                     " cannot join the job of rank 0 on " + root.host_name +
+                                     " (WEFT_PORTS, WEFT_INTERFACE): " + error.what());
   }
 }
 

@@ -34,7 +34,7 @@ constexpr double kToTell = 5.0;  // seconds in which a host that cannot join tel
 
 std::unique_ptr<Contact> make_contact(Method method, const base::Attributes& attributes) {
   const auto job_or = [&](auto job, const char* what) {
-    if (!job.has_value()) throw Error(std::string("WEFT_BOOTSTRAP: ") + what);
+    if (!job.has_value()) throw Error(ErrorClass::job, std::string("WEFT_BOOTSTRAP: ") + what);
     job->interfaces = attributes.text(Attribute::interface);
     return join_environment(*std::move(job));
   };
@@ -125,7 +125,7 @@ class Membership {
     }
     if (all.empty()) return;
     if (service_ != nullptr) service_->give_up();
-    throw Error(all);
+    throw Error(ErrorClass::job, all);
   }
 
   std::unique_ptr<HostService> make_service(const base::Attributes& attributes,
@@ -172,9 +172,9 @@ class Membership {
         return;
       } catch (const Error&) {
         if (deadline.passed())
-          throw Error("rank " + std::to_string(leader) + " on " + host +
-                      ", which serves the ranks of its host, cannot be "
-                      "reached within the time limit (WEFT_BOOTSTRAP_TIMEOUT)");
+          throw Error(ErrorClass::job, "rank " + std::to_string(leader) + " on " + host +
+                                           ", which serves the ranks of its host, cannot be "
+                                           "reached within the time limit (WEFT_BOOTSTRAP_TIMEOUT)");
       }
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
@@ -201,7 +201,7 @@ const Membership& membership_of_process(const Choice& choice, const base::Attrib
       failure = std::string(error.what()) + " [" + name_of(choice.method) + ": " + choice.why + "]";
     }
   }
-  if (!failure.empty()) throw Error(failure);
+  if (!failure.empty()) throw Error(ErrorClass::job, failure);
   return *membership;
 }
 

@@ -88,7 +88,7 @@ class InProcess final : public Bootstrap, public Agreeing {
     };
     const bool in_time = instance_->changed.wait_for(lock, std::chrono::duration<double>(timeout_), answered);
     check_not_aborted();
-    if (const auto reason = instance_->exchange.why_never(rank, key)) throw Error(*reason);
+    if (const auto reason = instance_->exchange.why_never(rank, key)) throw Error(ErrorClass::job, *reason);
     if (!in_time) fail_not_published(rank, key, timeout_);
     return *instance_->exchange.find(rank, key);
   }
@@ -124,14 +124,15 @@ class InProcess final : public Bootstrap, public Agreeing {
     if (why.empty()) return;
     instance_->exchange.leave(rank_, "cannot take part (" + why + ")");
     instance_->changed.notify_all();
-    throw Error(why);
+    throw Error(ErrorClass::job, why);
   }
 
   void share(std::string key, std::shared_ptr<void> object) override {
     check_key(key);
     const std::lock_guard lock{instance_->mutex};
     if (!instance_->shared.try_emplace({rank_, std::move(key)}, std::move(object)).second) {
-      throw Error("rank " + std::to_string(rank_) + " shares an object under a key that it has already used");
+      throw Error(ErrorClass::job,
+                  "rank " + std::to_string(rank_) + " shares an object under a key that it has already used");
     }
   }
 
@@ -158,7 +159,7 @@ class InProcess final : public Bootstrap, public Agreeing {
 
  private:
   void check_not_aborted() const {
-    if (!instance_->aborted.empty()) throw Error(instance_->aborted);
+    if (!instance_->aborted.empty()) throw Error(ErrorClass::job, instance_->aborted);
   }
 
   void collective(CollectiveKind kind, std::span<const std::byte> mine, std::span<std::byte> all) {
@@ -171,7 +172,7 @@ class InProcess final : public Bootstrap, public Agreeing {
     check_not_aborted();
     const auto outcome = instance_->exchange.take(rank_, number);
     lock.unlock();
-    if (!outcome->error.empty()) throw Error(outcome->error);
+    if (!outcome->error.empty()) throw Error(ErrorClass::job, outcome->error);
     if (outcome->gathered != nullptr)
       std::copy(outcome->gathered->begin(), outcome->gathered->end(), all.begin());
   }
@@ -198,7 +199,8 @@ struct Hub::Job {
 };
 
 Hub::Hub(int ranks, double timeout_seconds) : job_(std::make_shared<Job>()) {
-  if (ranks < 1) throw Error("a hub of " + std::to_string(ranks) + " ranks: it must be at least 1");
+  if (ranks < 1)
+    throw Error(ErrorClass::job, "a hub of " + std::to_string(ranks) + " ranks: it must be at least 1");
   job_->id = random_job_id();
   job_->secret = random_secret();
   job_->size = ranks;

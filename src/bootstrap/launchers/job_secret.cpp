@@ -24,7 +24,8 @@ std::optional<sockets::Key> secret_between(const sockets::KeyPair& own, const so
 sockets::Key secret_of_host(const sockets::KeyPair& own, const sockets::PublicKey& other,
                             std::string_view job_id) {
   const auto secret = secret_between(own, other);
-  if (!secret.has_value()) throw Error("a rank has told a key by which nobody can be reached");
+  if (!secret.has_value())
+    throw Error(ErrorClass::job, "a rank has told a key by which nobody can be reached");
   return sockets::derive(*secret, "weft host", std::as_bytes(std::span(job_id)));
 }
 

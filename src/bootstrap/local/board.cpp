@@ -35,13 +35,13 @@ std::unique_ptr<Board> Board::open(Descriptor file, std::string_view job_id, int
   struct stat information {};
   if (::fstat(board->file_.get(), &information) != 0 ||
       information.st_size != static_cast<off_t>(bytes_for(size)))
-    throw Error("what the launcher sent is no board of " + std::to_string(size) + " ranks");
+    throw Error(ErrorClass::job, "what the launcher sent is no board of " + std::to_string(size) + " ranks");
   board->map(size, writes);
   board->file_.close();
   const Page& page = *board->page_;
   if (page.magic != kMagic || page.size != size ||
       std::string_view(page.job_id.data(), ::strnlen(page.job_id.data(), page.job_id.size())) != job_id)
-    throw Error("what the launcher sent is the board of another job");
+    throw Error(ErrorClass::job, "what the launcher sent is the board of another job");
   return board;
 }
 
@@ -50,7 +50,8 @@ void Board::map(int size, bool writes) {
   void* page =
       ::mmap(nullptr, bytes_, writes ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED, file_.get(), 0);
   if (page == MAP_FAILED)
-    throw Error("the board of the job's ranks cannot be mapped: " + base::failed_call("mmap", errno));
+    throw Error(ErrorClass::job,
+                "the board of the job's ranks cannot be mapped: " + base::failed_call("mmap", errno));
   page_ = static_cast<Page*>(page);
 }
 

@@ -40,7 +40,7 @@ void send_all(int socket, std::array<iovec, 3> parts, int descriptor) {
   while (part < parts.size()) {
     ssize_t sent = send_parts(socket, parts.data() + part, parts.size() - part, descriptor, 0);
     if (sent < 0 && errno == EINTR) continue;
-    if (sent < 0) throw Error(why_broken("sendmsg", errno));
+    if (sent < 0) throw Error(ErrorClass::job, why_broken("sendmsg", errno));
     descriptor = -1;  // the descriptor is sent with the first byte
     while (part < parts.size() && static_cast<std::size_t>(sent) >= parts[part].iov_len) {
       sent -= static_cast<ssize_t>(parts[part].iov_len);
@@ -86,7 +86,7 @@ std::uint32_t Channel::send(Message message, std::int32_t argument, std::span<co
                 .argument = argument};
   {
     const std::lock_guard lock{mutex_};
-    if (!broken_.empty()) throw Error(broken_);
+    if (!broken_.empty()) throw Error(ErrorClass::job, broken_);
     header.request = next_request_++;
     if (expects_answer) pending_.try_emplace(header.request);
   }
@@ -145,7 +145,7 @@ std::optional<Answer> Channel::ask(Message message, std::int32_t argument, std::
   }
   std::optional<Answer> answer = std::move(entry->second);
   pending_.erase(entry);
-  if (!answer) throw Error(broken_);
+  if (!answer) throw Error(ErrorClass::job, broken_);
   return answer;
 }
 
@@ -159,12 +159,13 @@ void Channel::read_once(std::int64_t timeout_ms) {
       has_header ? payload_.room() : std::as_writable_bytes(std::span(&header_, 1)).subspan(received_);
   const ssize_t count = receive_part(socket_.get(), room.data(), room.size(), passed_, MSG_DONTWAIT);
   if (count < 0 && (errno == EINTR || errno == EAGAIN)) return;
-  if (count < 0) throw Error(why_broken("recvmsg", errno));
-  if (count == 0) throw Error(kLauncherGone);
+  if (count < 0) throw Error(ErrorClass::job, why_broken("recvmsg", errno));
+  if (count == 0) throw Error(ErrorClass::job, kLauncherGone);
   if (has_header) {
     payload_.came(static_cast<std::size_t>(count));
   } else if ((received_ += static_cast<std::size_t>(count)) == sizeof header_) {
-    if (header_.length > kMaximumAnswer) throw Error("the launcher sent an answer of impossible length");
+    if (header_.length > kMaximumAnswer)
+      throw Error(ErrorClass::job, "the launcher sent an answer of impossible length");
     payload_.expect(header_.length);
   }
   if (received_ == sizeof header_ && payload_.is_complete()) deliver();

@@ -59,7 +59,8 @@ class LocalClient final : public Bootstrap, public Agreeing {
     const std::size_t hosts = welcome.payload.size() - sizeof content;
     if (welcome.payload.size() < sizeof content || !welcome.descriptor ||
         (hosts != 0 && hosts != static_cast<std::size_t>(size_) * sizeof(std::int32_t)))
-      throw Error("the launcher's welcome is not valid: the program and `weft run` must be of one version");
+      throw Error(ErrorClass::job,
+                  "the launcher's welcome is not valid: the program and `weft run` must be of one version");
     std::memcpy(&content, welcome.payload.data(), sizeof content);
     host_of_.resize(hosts / sizeof(std::int32_t));
     if (hosts != 0) std::memcpy(host_of_.data(), welcome.payload.data() + sizeof content, hosts);
@@ -143,7 +144,7 @@ class LocalClient final : public Bootstrap, public Agreeing {
     check_gathered(size_, mine.size(), all.size());
     auto answer = channel_.ask(Message::allgather, 0, mine, {}, std::nullopt);
     if (checked(*answer).payload.size() != all.size())
-      throw Error("the launcher's answer to an allgather is not valid");
+      throw Error(ErrorClass::job, "the launcher's answer to an allgather is not valid");
     std::copy(answer->payload.begin(), answer->payload.end(), all.begin());
   }
 
@@ -200,7 +201,7 @@ class LocalClient final : public Bootstrap, public Agreeing {
   }
 
   static Answer& checked(Answer& answer) {
-    if (answer.message == Message::failed) throw Error(text_of(answer.payload));
+    if (answer.message == Message::failed) throw Error(ErrorClass::job, text_of(answer.payload));
     return answer;
   }
 
@@ -209,8 +210,8 @@ class LocalClient final : public Bootstrap, public Agreeing {
              std::span<const std::byte> second = {}) {
     auto answer = channel_.ask(message, argument, first, second, base::Deadline{timeout_});
     if (!answer) {
-      throw Error("the launcher (`weft run`) did not answer within " + base::seconds_text(timeout_) +
-                  " s (WEFT_BOOTSTRAP_TIMEOUT)");
+      throw Error(ErrorClass::job, "the launcher (`weft run`) did not answer within " +
+                                       base::seconds_text(timeout_) + " s (WEFT_BOOTSTRAP_TIMEOUT)");
     }
     return std::move(checked(*answer));
   }
@@ -235,8 +236,8 @@ class LocalClient final : public Bootstrap, public Agreeing {
 std::string required(const char* name) {
   const char* value = std::getenv(name);
   if (value == nullptr) {
-    throw Error("WEFT_BOOTSTRAP is set but " + std::string(name) +
-                " is not: `weft run` sets both, so unset WEFT_BOOTSTRAP to run alone");
+    throw Error(ErrorClass::job, "WEFT_BOOTSTRAP is set but " + std::string(name) +
+                                     " is not: `weft run` sets both, so unset WEFT_BOOTSTRAP to run alone");
   }
   return value;
 }
@@ -245,8 +246,9 @@ int required_integer(const char* name, std::int64_t minimum, std::int64_t maximu
   const std::string text = required(name);
   const auto value = base::parse_integer(text);
   if (!value || *value < minimum || *value > maximum) {
-    throw Error(std::string(name) + "=" + text + " is not valid: it must be an integer from " +
-                std::to_string(minimum) + " to " + std::to_string(maximum) + ", as `weft run` sets it");
+    throw Error(ErrorClass::job, std::string(name) + "=" + text +
+                                     " is not valid: it must be an integer from " + std::to_string(minimum) +
+                                     " to " + std::to_string(maximum) + ", as `weft run` sets it");
   }
   return static_cast<int>(*value);
 }
@@ -260,7 +262,7 @@ LocalJob local_job_from_environment() {
   if (const char* inherited = std::getenv("WEFT_BOOTSTRAP_SOCKET")) job.inherited_socket = inherited;
   job.id = required("WEFT_JOB");
   if (!is_job_id(job.id))
-    throw Error("WEFT_JOB=" + job.id + " is not valid: it must be 32 hexadecimal digits");
+    throw Error(ErrorClass::job, "WEFT_JOB=" + job.id + " is not valid: it must be 32 hexadecimal digits");
   job.size = required_integer("WEFT_SIZE", 1, kMostRanks);
   job.rank = required_integer("WEFT_RANK", 0, job.size - 1);
   return job;

@@ -26,7 +26,8 @@ void watch(int epoll, int operation, int descriptor, std::uint32_t events) {
   event.events = events;
   event.data.fd = descriptor;
   if (::epoll_ctl(epoll, operation, descriptor, &event) != 0) {
-    throw Error("a socket of the launcher cannot be watched: " + base::failed_call("epoll_ctl", errno));
+    throw Error(ErrorClass::job,
+                "a socket of the launcher cannot be watched: " + base::failed_call("epoll_ctl", errno));
   }
 }
 
@@ -54,7 +55,8 @@ struct RankConnections::Connection {
 RankConnections::RankConnections(const std::string& name, User& user)
     : user_(user), epoll_(::epoll_create1(EPOLL_CLOEXEC)), listener_(listen_abstract(name)) {
   if (!epoll_)
-    throw Error("the launcher cannot wait for its ranks: " + base::failed_call("epoll_create1", errno));
+    throw Error(ErrorClass::job,
+                "the launcher cannot wait for its ranks: " + base::failed_call("epoll_create1", errno));
   watch(epoll_.get(), EPOLL_CTL_ADD, listener_.get(), EPOLLIN);
 }
 
@@ -104,12 +106,14 @@ void RankConnections::admit(Descriptor socket) {
 RankConnections::RankEnd RankConnections::open_for_rank() {
   int ends[2] = {-1, -1};
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) != 0)
-    throw Error("a socket for a rank cannot be opened: " + base::failed_call("socketpair", errno));
+    throw Error(ErrorClass::job,
+                "a socket for a rank cannot be opened: " + base::failed_call("socketpair", errno));
   Descriptor own{ends[0]};
   Descriptor theirs{ends[1]};
   struct stat status {};
   if (::fstat(theirs.get(), &status) != 0)
-    throw Error("a socket for a rank cannot be opened: " + base::failed_call("fstat", errno));
+    throw Error(ErrorClass::job,
+                "a socket for a rank cannot be opened: " + base::failed_call("fstat", errno));
   watch(epoll_.get(), EPOLL_CTL_ADD, own.get(), EPOLLIN);
   const int descriptor = own.get();
   rank_sockets_.emplace(descriptor, std::move(own));

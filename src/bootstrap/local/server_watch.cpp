@@ -18,7 +18,9 @@ namespace weft::bootstrap::local {
 
 ServerWatch::ServerWatch(int socket, std::function<void()> lost)
     : stop_(::eventfd(0, EFD_CLOEXEC)), process_(::getpid()) {
-  if (!stop_) throw Error("the server of the job cannot be watched: " + base::failed_call("eventfd", errno));
+  if (!stop_)
+    throw Error(ErrorClass::job,
+                "the server of the job cannot be watched: " + base::failed_call("eventfd", errno));
   const base::SignalsBlocked inherited;
   thread_ = std::thread([socket, stop = stop_.get(), lost = std::move(lost)] {
     pollfd waits[] = {{stop, POLLIN, 0}, {socket, POLLRDHUP, 0}};

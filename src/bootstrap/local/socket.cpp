@@ -24,9 +24,9 @@ struct Address {
 
   explicit Address(std::string_view name) {
     if (name.empty() || name.size() >= sizeof storage.sun_path) {
-      throw Error("the launcher's socket name \"" + std::string(name) +
-                  "\" is not valid: it must have 1 to " + std::to_string(sizeof storage.sun_path - 1) +
-                  " characters");
+      throw Error(ErrorClass::job, "the launcher's socket name \"" + std::string(name) +
+                                       "\" is not valid: it must have 1 to " +
+                                       std::to_string(sizeof storage.sun_path - 1) + " characters");
     }
     storage.sun_family = AF_UNIX;
     std::memcpy(storage.sun_path + 1, name.data(),
@@ -38,7 +38,8 @@ struct Address {
 
 Descriptor open_socket(int flags) {
   Descriptor descriptor{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | flags, 0)};
-  if (!descriptor) throw Error("a unix socket cannot be opened: " + base::failed_call("socket", errno));
+  if (!descriptor)
+    throw Error(ErrorClass::job, "a unix socket cannot be opened: " + base::failed_call("socket", errno));
   return descriptor;
 }
 
@@ -91,8 +92,8 @@ Descriptor listen_abstract(std::string_view name) {
   Descriptor descriptor = open_socket(SOCK_NONBLOCK);
   if (::bind(descriptor.get(), address.get(), address.length) != 0 ||
       ::listen(descriptor.get(), SOMAXCONN) != 0) {
-    throw Error("the launcher's socket \"" + std::string(name) +
-                "\" cannot be opened: " + base::failed_call("bind", errno));
+    throw Error(ErrorClass::job, "the launcher's socket \"" + std::string(name) +
+                                     "\" cannot be opened: " + base::failed_call("bind", errno));
   }
   return descriptor;
 }
@@ -105,15 +106,17 @@ Descriptor connect_abstract(std::string_view name) {
     result = ::connect(descriptor.get(), address.get(), address.length);
   } while (result != 0 && errno == EINTR);
   if (result != 0) {
-    throw Error("the launcher named by WEFT_BOOTSTRAP=" + std::string(name) +
-                " cannot be reached: " + base::failed_call("connect", errno) +
-                (errno == ECONNREFUSED
-                     ? "; no socket has this name in the network namespace of this process: "
-                       "that is another one than its `weft run` has, or its `weft run` has ended"
-                     : ""));
+    throw Error(ErrorClass::job,
+                "the launcher named by WEFT_BOOTSTRAP=" + std::string(name) +
+                    " cannot be reached: " + base::failed_call("connect", errno) +
+                    (errno == ECONNREFUSED
+                         ? "; no socket has this name in the network namespace of this process: "
+                           "that is another one than its `weft run` has, or its `weft run` has ended"
+                         : ""));
   }
   if (!peer_is_same_user(descriptor.get())) {
-    throw Error("the launcher named by WEFT_BOOTSTRAP=" + std::string(name) + " belongs to another user");
+    throw Error(ErrorClass::job,
+                "the launcher named by WEFT_BOOTSTRAP=" + std::string(name) + " belongs to another user");
   }
   return descriptor;
 }
@@ -128,7 +131,8 @@ Descriptor connect_launcher(std::string_view name, const std::string& inherited)
     return connect_abstract(name);
   int ends[2] = {-1, -1};
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
-    throw Error("a connection to the launcher cannot be made: " + base::failed_call("socketpair", errno));
+    throw Error(ErrorClass::job,
+                "a connection to the launcher cannot be made: " + base::failed_call("socketpair", errno));
   Descriptor own{ends[0]};
   const Descriptor theirs{ends[1]};
   char byte = 0;
@@ -138,8 +142,9 @@ Descriptor connect_launcher(std::string_view name, const std::string& inherited)
     sent = send_parts(number, &part, 1, theirs.get(), 0);
   } while (sent < 0 && errno == EINTR);
   if (sent < 0)
-    throw Error("a connection to the launcher (`weft run`) cannot be made: " +
-                base::failed_call("sendmsg", errno) + (errno == EPIPE ? "; it has ended" : ""));
+    throw Error(ErrorClass::job, "a connection to the launcher (`weft run`) cannot be made: " +
+                                     base::failed_call("sendmsg", errno) +
+                                     (errno == EPIPE ? "; it has ended" : ""));
   return own;
 }
 

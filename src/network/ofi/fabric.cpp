@@ -30,7 +30,7 @@ bool uses_sockets(std::string_view provider) noexcept {
 Info make_hints(std::string_view provider, std::string_view address) {
   // Equal to fi_allocinfo(), which is inlined and would need the library at link time.
   Info hints(library().dupinfo(nullptr));
-  if (hints == nullptr) throw Error("ofi: no memory for libfabric's hints");
+  if (hints == nullptr) throw Error(ErrorClass::network, "ofi: no memory for libfabric's hints");
   hints->caps = FI_MSG | FI_RMA;
   hints->mode = FI_CONTEXT | FI_CONTEXT2;
   hints->ep_attr->type = FI_EP_RDM;
@@ -47,11 +47,11 @@ Info make_hints(std::string_view provider, std::string_view address) {
     sockaddr_in own{};
     own.sin_family = AF_INET;
     if (::inet_pton(AF_INET, std::string(address).c_str(), &own.sin_addr) != 1)
-      throw Error("attribute ofi_address is \"" + std::string(address) +
-                  "\": it must be an IPv4 address of this host, like 127.0.0.1");
+      throw Error(ErrorClass::network, "attribute ofi_address is \"" + std::string(address) +
+                                           "\": it must be an IPv4 address of this host, like 127.0.0.1");
     hints->addr_format = FI_SOCKADDR_IN;
     hints->src_addr = std::malloc(sizeof own);
-    if (hints->src_addr == nullptr) throw Error("ofi: no memory for libfabric's hints");
+    if (hints->src_addr == nullptr) throw Error(ErrorClass::network, "ofi: no memory for libfabric's hints");
     std::memcpy(hints->src_addr, &own, sizeof own);
     hints->src_addrlen = sizeof own;
   }
@@ -71,8 +71,8 @@ Info find(std::string_view provider, std::string_view address) {
 
 void check(long result, const char* call, std::string_view provider) {
   if (result >= 0) return;
-  throw Error("ofi: " + std::string(call) + " of the provider \"" + std::string(provider) +
-              "\" failed: " + error_text(result));
+  throw Error(ErrorClass::network, "ofi: " + std::string(call) + " of the provider \"" +
+                                       std::string(provider) + "\" failed: " + error_text(result));
 }
 
 std::string joined(const std::vector<std::string>& names) {
@@ -98,10 +98,11 @@ Fabric::Fabric(std::string_view provider, std::string_view address) {
     info_ = find(provider, address);
   }
   if (info_ == nullptr)
-    throw Error("attribute ofi_provider is \"" + std::string(provider) +
-                "\", and libfabric has none of that name here that sends reliable datagrams from " +
-                std::string(address) +
-                " and reaches remote memory; it has: " + joined(usable_providers(address)));
+    throw Error(ErrorClass::network,
+                "attribute ofi_provider is \"" + std::string(provider) +
+                    "\", and libfabric has none of that name here that sends reliable datagrams from " +
+                    std::string(address) +
+                    " and reaches remote memory; it has: " + joined(usable_providers(address)));
   fid_fabric* fabric = nullptr;
   check(library().fabric(info_->fabric_attr, &fabric, nullptr), "fi_fabric", this->provider());
   fabric_.reset(fabric);
@@ -117,8 +118,9 @@ Owned<fid_mr> Fabric::open_registration(std::span<std::byte> memory, std::uint64
   const int result =
       ::fi_mr_reg(domain_.get(), memory.data(), memory.size(), access, 0, key, 0, &registration, nullptr);
   if (result != 0)
-    throw Error("ofi: " + std::to_string(memory.size()) + " bytes cannot be registered with the provider \"" +
-                std::string(provider()) + "\": " + error_text(result));
+    throw Error(ErrorClass::network, "ofi: " + std::to_string(memory.size()) +
+                                         " bytes cannot be registered with the provider \"" +
+                                         std::string(provider()) + "\": " + error_text(result));
   return Owned<fid_mr>(registration);
 }
 

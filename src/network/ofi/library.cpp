@@ -15,7 +15,8 @@ constexpr const char* kName = "libfabric.so.1";
 template <class Function>
 void find(void* handle, const char* name, Function& function) {
   function = reinterpret_cast<Function>(::dlsym(handle, name));
-  if (function == nullptr) throw Error("ofi: " + std::string(kName) + " has no function " + name);
+  if (function == nullptr)
+    throw Error(ErrorClass::network, "ofi: " + std::string(kName) + " has no function " + name);
 }
 
 Library load() {
@@ -26,7 +27,8 @@ Library load() {
   // Never closed: its providers have threads and thread-local objects.
   void* const handle = ::dlopen(kName, RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr)
-    throw Error("ofi: libfabric cannot be loaded (" + std::string(::dlerror()) + "): install libfabric1");
+    throw Error(ErrorClass::network,
+                "ofi: libfabric cannot be loaded (" + std::string(::dlerror()) + "): install libfabric1");
   Library library{};
   find(handle, "fi_getinfo", library.getinfo);
   find(handle, "fi_freeinfo", library.freeinfo);

@@ -15,8 +15,8 @@ constexpr std::uint32_t kForGreetings = 8;  // receive buffers before the first 
 
 void check(long result, const char* call, const Fabric& fabric) {
   if (result >= 0) return;
-  throw Error("ofi: " + std::string(call) + " of the provider \"" + std::string(fabric.provider()) +
-              "\" failed: " + error_text(result));
+  throw Error(ErrorClass::network, "ofi: " + std::string(call) + " of the provider \"" +
+                                       std::string(fabric.provider()) + "\" failed: " + error_text(result));
 }
 
 }  // namespace

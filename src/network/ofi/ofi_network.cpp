@@ -53,9 +53,10 @@ std::string own_address(const bootstrap::Bootstrap& bootstrap, const base::Attri
   for (const sockets::Interface& each : interfaces)
     if (each.address.family == 4 && each.address.is_loopback == 0) return sockets::to_text(each.address);
   throw Error(
+      ErrorClass::network,
       "ofi: the job is on several hosts, and this one has no IPv4 address at which others reach it: set "
       "WEFT_OFI_ADDRESS or WEFT_INTERFACE; it has " +
-      sockets::to_text(interfaces));
+          sockets::to_text(interfaces));
 }
 
 }  // namespace

@@ -20,8 +20,8 @@ void OfiReceiveBuffers::grow(std::uint32_t count, std::uint32_t held) {
   const std::size_t bytes = stride_ * count;
   void* memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED)
-    throw Error("ofi: " + std::to_string(count) + " receive buffers of " + std::to_string(size_) +
-                " bytes cannot be allocated");
+    throw Error(ErrorClass::network, "ofi: " + std::to_string(count) + " receive buffers of " +
+                                         std::to_string(size_) + " bytes cannot be allocated");
   Slab& slab = slabs_.emplace_back(Slab{static_cast<std::byte*>(memory), bytes, std::move(buffers), nullptr});
   slab.registration = fabric_.register_local({slab.memory, bytes});
   for (std::uint32_t index = 0; index < count; ++index) {

@@ -81,7 +81,7 @@ const NetworkRow& network_named(std::string_view name) {
   std::string names;
   for (const NetworkRow& row : kNetworks)
     if (row.make != nullptr) names += (names.empty() ? "" : ", ") + std::string(row.name);
-  throw Error("there is no network \"" + std::string(name) + "\": there are " + names);
+  throw Error(ErrorClass::network, "there is no network \"" + std::string(name) + "\": there are " + names);
 }
 
 std::unique_ptr<Network> make_network(std::string_view name, bootstrap::Bootstrap& bootstrap,

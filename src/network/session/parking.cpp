@@ -27,7 +27,9 @@ timespec to_timespec(std::chrono::nanoseconds time) noexcept {
 }  // namespace
 
 Parking::Parking() : event_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-  if (event_ < 0) throw Error(std::string("no descriptor for waking threads: ") + std::strerror(errno));
+  if (event_ < 0)
+    throw Error(ErrorClass::network,
+                std::string("no descriptor for waking threads: ") + std::strerror(errno));
 }
 
 Parking::~Parking() { ::close(event_); }

@@ -65,7 +65,8 @@ bool SessionNetwork::has_contacted_itself() noexcept {
 std::byte* SessionNetwork::allocate_memory(RegionName, std::size_t size) {
   void* memory = ::mmap(nullptr, std::max(size, std::size_t{1}), PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) throw Error("a region of " + std::to_string(size) + " bytes cannot be allocated");
+  if (memory == MAP_FAILED)
+    throw Error(ErrorClass::network, "a region of " + std::to_string(size) + " bytes cannot be allocated");
   return static_cast<std::byte*>(memory);
 }
 
@@ -82,8 +83,9 @@ std::unique_ptr<Port> SessionNetwork::open_port(std::uint32_t index, detail::Dev
   auto& device = devices()[index];
   if (device == nullptr) device = std::make_unique<SessionDevice>(shared_, index, make_transport(index));
   if (device->is_stopped())
-    throw Error("device " + std::to_string(index) +
-                " cannot be opened again: it was closed while a payload from a peer was still landing");
+    throw Error(ErrorClass::network,
+                "device " + std::to_string(index) +
+                    " cannot be opened again: it was closed while a payload from a peer was still landing");
   return std::make_unique<SessionPort>(*device, peers_, capabilities(), path);
 }
 

@@ -17,8 +17,9 @@ namespace {
 SegmentGeometry geometry_of(const base::Attributes& attributes, int ranks) {
   constexpr int kMostRanks = static_cast<int>(kMaxLanes / kLanesOfRank) - 1;
   if (ranks > kMostRanks)
-    throw Error("shm: a job of " + std::to_string(ranks) + " ranks is too large for one host: at most " +
-                std::to_string(kMostRanks) + " ranks have lanes to each other");
+    throw Error(ErrorClass::network, "shm: a job of " + std::to_string(ranks) +
+                                         " ranks is too large for one host: at most " +
+                                         std::to_string(kMostRanks) + " ranks have lanes to each other");
   const std::uint32_t most = kMaxLanes - static_cast<std::uint32_t>(ranks) * kLanesOfRank;
   return {static_cast<std::uint64_t>(attributes.integer(Attribute::segment_size)),
           static_cast<std::uint32_t>(attributes.integer(Attribute::devices_max)),

@@ -13,8 +13,8 @@ Members::Members(Schedule& schedule, int ranks) : schedule_(schedule), all_(stat
 
 void Members::check(int rank, const char* what) const {
   if (rank >= 0 && rank < size()) return;
-  throw Error(std::string("sim: ") + what + " rank " + std::to_string(rank) + ": the job has ranks 0 to " +
-              std::to_string(size() - 1));
+  throw Error(ErrorClass::network, std::string("sim: ") + what + " rank " + std::to_string(rank) +
+                                       ": the job has ranks 0 to " + std::to_string(size() - 1));
 }
 
 Mailbox& Members::mailbox(Place place) {

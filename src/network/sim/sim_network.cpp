@@ -29,10 +29,11 @@ std::shared_ptr<SimulatedFabric> fabric_of(bootstrap::Bootstrap& bootstrap,
   auto fabric = std::static_pointer_cast<SimulatedFabric>(bootstrap.share_once("sim.simulated fabric", make));
   if (fabric == nullptr)
     throw Error(
+        ErrorClass::network,
         "attribute network is \"sim\", and rank " + std::to_string(bootstrap.rank()) + " of " +
-        std::to_string(bootstrap.size()) +
-        " is a process of its own: sim connects ranks of one process (InProcessJob, sim::Simulation); "
-        "take shm");
+            std::to_string(bootstrap.size()) +
+            " is a process of its own: sim connects ranks of one process (InProcessJob, sim::Simulation); "
+            "take shm");
   return fabric;
 }
 
@@ -84,7 +85,8 @@ std::size_t SimNetwork::reclaim_packets(std::span<std::uint32_t> indices) noexce
 std::byte* SimNetwork::allocate_memory(RegionName, std::size_t size) {
   void* memory = ::mmap(nullptr, std::max<std::size_t>(size, 1), PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) throw Error("a region of " + std::to_string(size) + " bytes cannot be allocated");
+  if (memory == MAP_FAILED)
+    throw Error(ErrorClass::network, "a region of " + std::to_string(size) + " bytes cannot be allocated");
   return static_cast<std::byte*>(memory);
 }
 

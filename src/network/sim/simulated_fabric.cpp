@@ -12,10 +12,13 @@ void SimulatedFabric::join(int rank, const SimulationParameters& parameters,
   const std::lock_guard lock(mutex_);
   if (!(parameters == schedule_.parameters()))
     throw Error(
+        ErrorClass::network,
         "sim: rank " + std::to_string(rank) +
-        " sets attributes sim_* to other values than the ranks before it: all ranks share one network");
+            " sets attributes sim_* to other values than the ranks before it: all ranks share one network");
   Member& joining = members_.at(rank);
-  if (joining.joined) throw Error("sim: rank " + std::to_string(rank) + " has joined this network already");
+  if (joining.joined)
+    throw Error(ErrorClass::network,
+                "sim: rank " + std::to_string(rank) + " has joined this network already");
   joining.joined = true;
   joining.packets = packets;
   joining.packet_memory = std::move(memory);
@@ -140,8 +143,8 @@ void SimulatedFabric::pause(int rank, Tick ticks) {
 void SimulatedFabric::slow(int rank, std::uint32_t percent) {
   members_.check(rank, "cannot slow");
   if (percent >= 100)
-    throw Error("sim: rank " + std::to_string(rank) + " cannot be slow in " + std::to_string(percent) +
-                " percent of its polls: 0 to 99");
+    throw Error(ErrorClass::network, "sim: rank " + std::to_string(rank) + " cannot be slow in " +
+                                         std::to_string(percent) + " percent of its polls: 0 to 99");
   const std::lock_guard lock(mutex_);
   members_.at(rank).slow = percent;
 }

@@ -26,7 +26,8 @@ void watch_for_input(int epoll, int descriptor, void* what) {
   event.events = EPOLLIN;
   event.data.ptr = what;
   if (::epoll_ctl(epoll, EPOLL_CTL_ADD, descriptor, &event) != 0)
-    throw Error("tcp: connections cannot be waited for: " + base::failed_call("epoll_ctl", errno));
+    throw Error(ErrorClass::network,
+                "tcp: connections cannot be waited for: " + base::failed_call("epoll_ctl", errno));
 }
 
 Connector::Connector(const EndpointContext& context, std::uint8_t index, ConnectionOwner& owner, int epoll,
@@ -39,7 +40,8 @@ Connector::Connector(const EndpointContext& context, std::uint8_t index, Connect
       reader_(reader),
       search_timer_(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)) {
   if (!search_timer_)
-    throw Error("tcp: a device cannot be opened: " + base::failed_call("timerfd_create", errno));
+    throw Error(ErrorClass::network,
+                "tcp: a device cannot be opened: " + base::failed_call("timerfd_create", errno));
   watch_for_input(epoll_, inbox_.descriptor(), &inbox_);
   watch_for_input(epoll_, search_timer_.get(), &search_timer_);
 }
@@ -84,7 +86,7 @@ bool Connector::begin(Connection& connection, std::span<const std::byte> address
 void Connector::connect_to_itself(Connection& connection) {
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends) != 0)
-    throw Error(base::failed_call("socketpair", errno));
+    throw Error(ErrorClass::network, base::failed_call("socketpair", errno));
   base::Descriptor first(ends[0]);
   base::Descriptor second(ends[1]);
   own_end_ = std::make_unique<Connection>();
@@ -107,7 +109,7 @@ void Connector::open(Connection& connection, base::Descriptor socket) noexcept t
   // One that this rank has opened is there already.
   if (::epoll_ctl(epoll_, EPOLL_CTL_ADD, socket.get(), &event) != 0 &&
       (errno != EEXIST || ::epoll_ctl(epoll_, EPOLL_CTL_MOD, socket.get(), &event) != 0))
-    throw Error(base::failed_call("epoll_ctl", errno));
+    throw Error(ErrorClass::network, base::failed_call("epoll_ctl", errno));
   connection.socket = std::move(socket);
   connection.search.reset();
   has_opened_ = true;

@@ -29,7 +29,9 @@ constexpr auto kFarewell = std::chrono::milliseconds(20);
 
 base::Descriptor open_epoll() {
   base::Descriptor epoll(::epoll_create1(EPOLL_CLOEXEC));
-  if (!epoll) throw Error("tcp: a device cannot be opened: " + base::failed_call("epoll_create1", errno));
+  if (!epoll)
+    throw Error(ErrorClass::network,
+                "tcp: a device cannot be opened: " + base::failed_call("epoll_create1", errno));
   return epoll;
 }
 

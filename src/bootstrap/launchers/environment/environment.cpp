@@ -21,9 +21,10 @@ int integer(const char* name, std::int64_t least, std::int64_t most) {
   const char* const text = variable(name);
   const auto value = text == nullptr ? std::nullopt : base::parse_integer(text);
   if (!value || *value < least || *value > most)
-    throw Error(std::string(name) +
-                (text == nullptr ? " is not set" : "=" + std::string(text) + " is not valid") +
-                ": it must be an integer from " + std::to_string(least) + " to " + std::to_string(most));
+    throw Error(ErrorClass::job,
+                std::string(name) +
+                    (text == nullptr ? " is not set" : "=" + std::string(text) + " is not valid") +
+                    ": it must be an integer from " + std::to_string(least) + " to " + std::to_string(most));
   return static_cast<int>(*value);
 }
 
@@ -60,10 +61,11 @@ std::optional<EnvironmentJob> job_of_torchrun() {
   job.told_by = "RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT";
   if (job.size == 1) return job;
   if (variable("MASTER_ADDR") == nullptr || variable("MASTER_PORT") == nullptr)
-    throw Error(
-        "RANK=" + std::to_string(job.rank) + " and WORLD_SIZE=" + std::to_string(job.size) +
-        " tell of a job, but MASTER_ADDR and MASTER_PORT, by which its ranks would find rank 0, are not set; "
-        "unset the former to run alone");
+    throw Error(ErrorClass::job, "RANK=" + std::to_string(job.rank) +
+                                     " and WORLD_SIZE=" + std::to_string(job.size) +
+                                     " tell of a job, but MASTER_ADDR and MASTER_PORT, by which its ranks "
+                                     "would find rank 0, are not set; "
+                                     "unset the former to run alone");
   job.host = variable("MASTER_ADDR");
   int port = integer("MASTER_PORT", 1, 65534);
   // There torchrun itself listens.
@@ -95,10 +97,11 @@ std::optional<EnvironmentJob> job_of_srun() {
   job.size = integer(tasks, 1, 1 << 20);
   if (job.size == 1) return std::nullopt;
   if (variable("SLURM_STEP_ID") == nullptr)
-    throw Error(
-        "SLURM_PROCID=" + std::string(variable("SLURM_PROCID")) + " and " + tasks + "=" + variable(tasks) +
-        " tell of a Slurm job of several tasks, but this process is in none of its steps: start the program "
-        "with srun, or set WEFT_BOOTSTRAP=alone");
+    throw Error(ErrorClass::job, "SLURM_PROCID=" + std::string(variable("SLURM_PROCID")) + " and " + tasks +
+                                     "=" + variable(tasks) +
+                                     " tell of a Slurm job of several tasks, but this process is in none of "
+                                     "its steps: start the program "
+                                     "with srun, or set WEFT_BOOTSTRAP=alone");
   job.rank = integer("SLURM_PROCID", 0, job.size - 1);
   job.told_by = std::string("SLURM_PROCID, ") + tasks + " and SLURM_STEP_NODELIST";
   if (const char* const ports = variable("SLURM_STEP_RESV_PORTS"); ports != nullptr) {
@@ -118,7 +121,8 @@ std::optional<EnvironmentJob> job_of_srun() {
   else if (const char* const list = variable("SLURM_STEP_NODELIST"); list != nullptr)
     job.host = first_host(list);
   if (job.host.empty())
-    throw Error("SLURM_STEP_NODELIST is not set or not understood: the host of rank 0 is not known");
+    throw Error(ErrorClass::job,
+                "SLURM_STEP_NODELIST is not set or not understood: the host of rank 0 is not known");
   return job;
 }
 

@@ -93,8 +93,8 @@ class Gathering : private sockets::UnprovedConnections::Owner {
   static sockets::Listener listen_for(const EnvironmentJob& job) try {
     return sockets::listen_in({job.port, job.port}, places_of(job), sockets::FirstWord::of_listening);
   } catch (const Error& error) {
-    throw Error("rank 0 cannot listen on port " + std::to_string(job.port) + " (" + job.told_by +
-                "): " + error.what());
+    throw Error(ErrorClass::job, "rank 0 cannot listen on port " + std::to_string(job.port) + " (" +
+                                     job.told_by + "): " + error.what());
   }
 
   [[nodiscard]] std::size_t count_missing() const {
@@ -195,7 +195,7 @@ class Gathering : private sockets::UnprovedConnections::Owner {
 
   [[noreturn]] void fail(const std::string& why) {
     tell(ResultKind::text, std::as_bytes(std::span(why)));
-    throw Error(why);
+    throw Error(ErrorClass::job, why);
   }
 
   const EnvironmentJob& job_;
@@ -234,13 +234,15 @@ Cards bring_card(const EnvironmentJob& job, std::span<const std::byte> own, cons
       return *std::move(meeting.cards);
     }
     if (meeting.has_talked && !contradicted) contradicted.emplace(kContradiction);
-    if (meeting.is_final || (meeting.has_talked && contradicted->passed())) throw Error(meeting.why);
+    if (meeting.is_final || (meeting.has_talked && contradicted->passed()))
+      throw Error(ErrorClass::job, meeting.why);
     why = meeting.why;
     std::this_thread::sleep_for(kBeforeNextTry);
   }
-  throw Error("rank " + std::to_string(job.rank) + " of " + std::to_string(job.size) +
-              " cannot reach rank 0 at " + place_of(job) +
-              " within the time limit (WEFT_BOOTSTRAP_TIMEOUT): " + why + " (" + job.told_by + ")");
+  throw Error(ErrorClass::job, "rank " + std::to_string(job.rank) + " of " + std::to_string(job.size) +
+                                   " cannot reach rank 0 at " + place_of(job) +
+                                   " within the time limit (WEFT_BOOTSTRAP_TIMEOUT): " + why + " (" +
+                                   job.told_by + ")");
 }
 
 }  // namespace weft::bootstrap::contact

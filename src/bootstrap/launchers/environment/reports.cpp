@@ -146,20 +146,21 @@ std::vector<std::string> bring_report(const Met& connection, int rank, const std
     if (got > 0) rest = rest.subspan(static_cast<std::size_t>(got));
     if (got > 0 || (got < 0 && errno == EINTR)) continue;
     if (got == 0 || errno != EAGAIN)
-      throw Error("rank 0 has ended before all hosts had joined" + (own.empty() ? "" : "; " + own));
+      throw Error(ErrorClass::job,
+                  "rank 0 has ended before all hosts had joined" + (own.empty() ? "" : "; " + own));
     if (deadline.passed())
-      throw Error("rank 0 has not told in time whether all hosts have joined" +
-                  (own.empty() ? "" : "; " + own));
+      throw Error(ErrorClass::job, "rank 0 has not told in time whether all hosts have joined" +
+                                       (own.empty() ? "" : "; " + own));
     pollfd readable{connection.socket.get(), POLLIN, 0};
     ::poll(&readable, 1, limit_of(deadline));
   }
   if (!sockets::unseal_once(key_from_rank_0(connection.key), sealed,
                             std::as_writable_bytes(std::span(result))))
-    throw Error("what rank 0 has told of the hosts was changed on its way");
+    throw Error(ErrorClass::job, "what rank 0 has told of the hosts was changed on its way");
   std::vector<std::string> reports;
   for (const Report& each : result) {
     auto text = to_text(each);
-    if (!text.has_value()) throw Error("rank 0 has told of the hosts in another form");
+    if (!text.has_value()) throw Error(ErrorClass::job, "rank 0 has told of the hosts in another form");
     reports.push_back(*std::move(text));
   }
   return reports;

@@ -48,11 +48,11 @@ class Mpi final : public Contact {
     const auto rank_of = find<int (*)(Word, int*)>("MPI_Comm_rank");
     const auto size_of = find<int (*)(Word, int*)>("MPI_Comm_size");
     if (!has_mpi() || rank_of == nullptr || size_of == nullptr)
-      throw Error(
-          "MPI: this program has no MPI library that is initialized: call MPI_Init before it makes a "
-          "weft::Runtime");
+      throw Error(ErrorClass::job,
+                  "MPI: this program has no MPI library that is initialized: call MPI_Init before it makes a "
+                  "weft::Runtime");
     if (rank_of(handles_.world, &rank_) != 0 || size_of(handles_.world, &size_) != 0)
-      throw Error("MPI: MPI_Comm_rank or MPI_Comm_size has failed");
+      throw Error(ErrorClass::job, "MPI: MPI_Comm_rank or MPI_Comm_size has failed");
   }
 
   int rank() const override { return rank_; }
@@ -62,7 +62,8 @@ class Mpi final : public Contact {
     using Gather = int (*)(const void*, int, Word, void*, int, Word, Word, void*);
     const auto gather = find<Gather>("MPI_Iallgather");
     const auto test = find<int (*)(void*, int*, void*)>("MPI_Test");
-    if (gather == nullptr || test == nullptr) throw Error("MPI: this library has no MPI_Iallgather");
+    if (gather == nullptr || test == nullptr)
+      throw Error(ErrorClass::job, "MPI: this library has no MPI_Iallgather");
     // Released when the exchange has ended: MPI writes there until then, also after this function has given
     // up.
     auto buffers = std::make_unique<Buffers>();
@@ -72,15 +73,17 @@ class Mpi final : public Contact {
     constexpr int kCount = sizeof(SizedCard);
     if (gather(&buffers->mine, kCount, handles_.byte, buffers->all.data(), kCount, handles_.byte,
                handles_.world, &request) != 0)
-      throw Error("MPI: MPI_Iallgather has failed");
+      throw Error(ErrorClass::job, "MPI: MPI_Iallgather has failed");
     for (int is_over = 0; is_over == 0;) {
-      if (test(&request, &is_over, handles_.no_status) != 0) throw Error("MPI: MPI_Test has failed");
+      if (test(&request, &is_over, handles_.no_status) != 0)
+        throw Error(ErrorClass::job, "MPI: MPI_Test has failed");
       if (is_over != 0) break;
       if (deadline.passed()) {
         static_cast<void>(buffers.release());
-        throw Error("MPI: not all of the " + std::to_string(size_) +
-                    " ranks of MPI_COMM_WORLD have made a weft::Runtime within the time limit "
-                    "(WEFT_BOOTSTRAP_TIMEOUT)");
+        throw Error(ErrorClass::job,
+                    "MPI: not all of the " + std::to_string(size_) +
+                        " ranks of MPI_COMM_WORLD have made a weft::Runtime within the time limit "
+                        "(WEFT_BOOTSTRAP_TIMEOUT)");
       }
       std::this_thread::yield();
     }
@@ -88,8 +91,8 @@ class Mpi final : public Contact {
     for (const SizedCard& each : buffers->all) {
       auto card = from_sized(each);
       if (!card.has_value())
-        throw Error("MPI: rank " + std::to_string(cards.size()) +
-                    " has sent something else than a rank of weft does");
+        throw Error(ErrorClass::job, "MPI: rank " + std::to_string(cards.size()) +
+                                         " has sent something else than a rank of weft does");
       cards.push_back(*std::move(card));
     }
     return cards;

@@ -32,9 +32,10 @@ int required_integer(const char* name, std::int64_t least, std::int64_t most) {
   const char* const text = std::getenv(name);
   const auto value = text == nullptr ? std::nullopt : base::parse_integer(text);
   if (!value || *value < least || *value > most)
-    throw Error(std::string("PMI-1: ") + name +
-                (text == nullptr ? " is not set" : "=" + std::string(text) + " is not valid") +
-                ": the launcher sets PMI_FD, PMI_RANK and PMI_SIZE");
+    throw Error(ErrorClass::job,
+                std::string("PMI-1: ") + name +
+                    (text == nullptr ? " is not set" : "=" + std::string(text) + " is not valid") +
+                    ": the launcher sets PMI_FD, PMI_RANK and PMI_SIZE");
   return static_cast<int>(*value);
 }
 
@@ -61,9 +62,11 @@ class Pmi1 final : public Contact {
         size_(required_integer("PMI_SIZE", 1, 1 << 20)) {
     struct stat status {};
     if (::fstat(socket_, &status) != 0 || !S_ISSOCK(status.st_mode))
-      throw Error("PMI_FD=" + std::to_string(socket_) +
-                  " is no socket here: the launcher gives it to the processes that it has started itself, "
-                  "and not to those that they start");
+      throw Error(
+          ErrorClass::job,
+          "PMI_FD=" + std::to_string(socket_) +
+              " is no socket here: the launcher gives it to the processes that it has started itself, "
+              "and not to those that they start");
     // Processes that this one starts are no ranks.
     ::fcntl(socket_, F_SETFD, FD_CLOEXEC);
   }
@@ -94,8 +97,8 @@ class Pmi1 final : public Contact {
       const auto card =
           base::from_hex(get(rank, 0, deadline).value_or("") + get(rank, 1, deadline).value_or(""));
       if (!card.has_value())
-        throw Error("PMI-1: rank " + std::to_string(rank) +
-                    " has published something else than a rank of weft does");
+        throw Error(ErrorClass::job, "PMI-1: rank " + std::to_string(rank) +
+                                         " has published something else than a rank of weft does");
       cards.push_back(*card);
     }
     return cards;
@@ -132,7 +135,8 @@ class Pmi1 final : public Contact {
     const std::string answer =
         ask("cmd=put kvsname=" + space_ + " key=" + key_of(rank, part) + " value=w" + std::string(value),
             "put_result", deadline);
-    if (value_of(answer, "rc") != "0") throw Error("PMI-1: a value was not taken: " + answer);
+    if (value_of(answer, "rc") != "0")
+      throw Error(ErrorClass::job, "PMI-1: a value was not taken: " + answer);
   }
 
   std::optional<std::string> get(int rank, int part, const base::Deadline& deadline) {
@@ -155,9 +159,11 @@ class Pmi1 final : public Contact {
     }
     // Hydra tells nothing before all have come, not even what this rank has published.
     if (std::find(missing.begin(), missing.end(), rank_) != missing.end()) missing.clear();
-    throw Error("PMI-1: of " + std::to_string(size_) + " ranks " +
-                (missing.empty() ? "some" : list_ranks(missing)) + (missing.size() == 1 ? " has" : " have") +
-                " not made a weft::Runtime within the time limit (WEFT_BOOTSTRAP_TIMEOUT)");
+    throw Error(ErrorClass::job,
+                "PMI-1: of " + std::to_string(size_) + " ranks " +
+                    (missing.empty() ? "some" : list_ranks(missing)) +
+                    (missing.size() == 1 ? " has" : " have") +
+                    " not made a weft::Runtime within the time limit (WEFT_BOOTSTRAP_TIMEOUT)");
   }
 
   [[nodiscard]] std::vector<int> all_ranks() const {
@@ -181,14 +187,16 @@ class Pmi1 final : public Contact {
   std::string ask(const std::string& line, std::string_view command, const base::Deadline& deadline) {
     if (!send(line))
       throw Error(
+          ErrorClass::job,
           errno == EPIPE
               ? std::string("PMI-1: the launcher has closed the connection: a program that this rank ran "
                             "before has left the job already")
               : "PMI-1: the launcher cannot be asked: " + base::failed_call("send", errno));
     const auto answer = await(command, deadline);
     if (!answer.has_value())
-      throw Error("PMI-1: the launcher has not answered \"" + line.substr(0, line.find(' ')) +
-                  "\" within the time limit (WEFT_BOOTSTRAP_TIMEOUT)");
+      throw Error(ErrorClass::job, "PMI-1: the launcher has not answered \"" +
+                                       line.substr(0, line.find(' ')) +
+                                       "\" within the time limit (WEFT_BOOTSTRAP_TIMEOUT)");
     return *answer;
   }
 
@@ -203,7 +211,8 @@ class Pmi1 final : public Contact {
         if (value_of(line, "cmd") == command) return line;
         continue;
       }
-      if (received_.size() > kLongestLine) throw Error("PMI-1: the launcher has sent a line without an end");
+      if (received_.size() > kLongestLine)
+        throw Error(ErrorClass::job, "PMI-1: the launcher has sent a line without an end");
       pollfd readable{socket_, POLLIN, 0};
       const std::int64_t left = deadline.remaining_ms();
       if (::poll(&readable, 1, static_cast<int>(std::min<std::int64_t>(left, 1000))) == 0) {
@@ -215,7 +224,7 @@ class Pmi1 final : public Contact {
       if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
       if (got <= 0) {
         is_open_ = false;
-        throw Error("PMI-1: the launcher has closed the connection: it ends the job");
+        throw Error(ErrorClass::job, "PMI-1: the launcher has closed the connection: it ends the job");
       }
       received_.append(piece.data(), static_cast<std::size_t>(got));
     }

@@ -108,7 +108,7 @@ struct Fence {
 class Pmix final : public Contact {
  public:
   Pmix() : library_(library()) {
-    if (!library_.fault().empty()) throw Error("PMIx: " + library_.fault());
+    if (!library_.fault().empty()) throw Error(ErrorClass::job, "PMIx: " + library_.fault());
     require(library_.init(&own_, nullptr, 0), "PMIx_Init");
     is_open_ = true;
     Process job = own_;
@@ -116,10 +116,10 @@ class Pmix final : public Contact {
     Value* value = nullptr;
     require(library_.get(&job, key_of("pmix.job.size").data(), nullptr, 0, &value),
             "PMIx_Get(pmix.job.size)");
-    if (value->type != kUint32) throw Error("PMIx: the size of the job has another type");
+    if (value->type != kUint32) throw Error(ErrorClass::job, "PMIx: the size of the job has another type");
     if (value->data.number == 0 || value->data.number > INT32_MAX || own_.rank >= value->data.number)
-      throw Error("PMIx: rank " + std::to_string(own_.rank) + " of a job of " +
-                  std::to_string(value->data.number) + " ranks cannot be");
+      throw Error(ErrorClass::job, "PMIx: rank " + std::to_string(own_.rank) + " of a job of " +
+                                       std::to_string(value->data.number) + " ranks cannot be");
     size_ = static_cast<int>(value->data.number);
   }
   ~Pmix() override {
@@ -153,7 +153,7 @@ class Pmix final : public Contact {
  private:
   void require(Status status, const char* call) const {
     if (status == kSuccess) return;
-    throw Error(std::string("PMIx: ") + call + " has failed: " + library_.text_of(status));
+    throw Error(ErrorClass::job, std::string("PMIx: ") + call + " has failed: " + library_.text_of(status));
   }
 
   static void end_fence(Status status, void* fence) {
@@ -189,8 +189,9 @@ class Pmix final : public Contact {
       if (deadline.passed()) {
         is_open_ =
             false;  // to finalize would wait for the same ranks; the fence stays for the library's thread
-        throw Error("PMIx: not all of the " + std::to_string(size_) +
-                    " ranks have made a weft::Runtime within the time limit (WEFT_BOOTSTRAP_TIMEOUT)");
+        throw Error(ErrorClass::job,
+                    "PMIx: not all of the " + std::to_string(size_) +
+                        " ranks have made a weft::Runtime within the time limit (WEFT_BOOTSTRAP_TIMEOUT)");
       }
       fence->changed.wait_for(lock, std::chrono::milliseconds(deadline.remaining_ms()));
     }
@@ -209,8 +210,9 @@ class Pmix final : public Contact {
                            ? from_published(value->data.text)
                            : std::nullopt;
     if (!bytes.has_value())
-      throw Error("PMIx: rank " + std::to_string(rank) + " has published something else as " + key +
-                  " than a rank of weft does");
+      throw Error(ErrorClass::job, "PMIx: rank " + std::to_string(rank) +
+                                       " has published something else as " + key +
+                                       " than a rank of weft does");
     return *bytes;
   }
 

@@ -29,7 +29,7 @@ HandleBoard::HandleBoard()
     // calloc(): zero pages take no memory until they are used.
     : table_(
           static_cast<std::atomic<std::uint64_t>*>(std::calloc(kIds, sizeof(std::atomic<std::uint64_t>)))) {
-  if (table_ == nullptr) throw Error("cannot allocate the table of handles");
+  if (table_ == nullptr) throw Error(ErrorClass::network, "cannot allocate the table of handles");
 }
 
 void HandleBoard::publish(std::uint16_t id, std::uint16_t generation, HandleState state) noexcept {

@@ -102,8 +102,8 @@ std::optional<std::vector<std::byte>> Peers::ask(int rank, std::uint32_t device)
   const auto value = bootstrap_.try_get(rank, device_key(device));
   if (!value.has_value()) return std::nullopt;
   const auto refuse = [&](const std::string& what) {
-    throw Error(network_ + ": device " + std::to_string(device) + " of rank " + std::to_string(rank) + " " +
-                what);
+    throw Error(ErrorClass::network, network_ + ": device " + std::to_string(device) + " of rank " +
+                                         std::to_string(rank) + " " + what);
   };
   DeviceRecord record{};
   if (value->size() >= sizeof record) std::memcpy(&record, value->data(), sizeof record);

@@ -20,8 +20,8 @@ PacketMemory::PacketMemory(std::string_view network, std::uint32_t count, std::s
   void* memory =
       ::mmap(nullptr, stride_ * count_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED)
-    throw Error(std::string(network) + ": " + std::to_string(count) + " packets of " +
-                std::to_string(payload) + " bytes cannot be allocated");
+    throw Error(ErrorClass::network, std::string(network) + ": " + std::to_string(count) + " packets of " +
+                                         std::to_string(payload) + " bytes cannot be allocated");
   base_ = static_cast<std::byte*>(memory) + kFront;
 }
 

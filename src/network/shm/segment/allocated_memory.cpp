@@ -42,13 +42,14 @@ RegionMapping::RegionMapping(int descriptor, std::uint64_t size, Of of) : bytes_
   static const std::int64_t all = read_most_mappings();
   const std::int64_t most = all / 4 * (of == Of::own ? 3 : 2);
   if (mappings.load(std::memory_order_relaxed) >= most)
-    throw Error("shm: cannot map a region of " + std::to_string(size) + " bytes: this process has mapped " +
-                std::to_string(most) + " regions already, of " + std::to_string(all) +
-                " mappings that the kernel lets it have (sysctl vm.max_map_count)");
+    throw Error(ErrorClass::network, "shm: cannot map a region of " + std::to_string(size) +
+                                         " bytes: this process has mapped " + std::to_string(most) +
+                                         " regions already, of " + std::to_string(all) +
+                                         " mappings that the kernel lets it have (sysctl vm.max_map_count)");
   void* base = ::mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, descriptor, 0);
   if (base == MAP_FAILED)
-    throw Error("shm: cannot map a region of " + std::to_string(size) +
-                " bytes: " + base::failed_call("mmap", errno));
+    throw Error(ErrorClass::network, "shm: cannot map a region of " + std::to_string(size) +
+                                         " bytes: " + base::failed_call("mmap", errno));
   base_ = static_cast<std::byte*>(base);
   mappings.fetch_add(1, std::memory_order_relaxed);
   watch_.emplace(base, bytes_, of == Of::own ? descriptor : -1);

@@ -55,15 +55,17 @@ base::Descriptor open_segment(bootstrap::Bootstrap& bootstrap, const Surrounding
   }
   if (!is_known)
     throw Error(
+        ErrorClass::network,
         "shm: rank " + std::to_string(rank) +
-        " runs on another host or in another process namespace, or /proc is not that of this one, and "
-        "the launcher cannot pass its segment on (too few open files, `ulimit -n`)");
+            " runs on another host or in another process namespace, or /proc is not that of this one, and "
+            "the launcher cannot pass its segment on (too few open files, `ulimit -n`)");
   base::Descriptor file = open_of_process(address.process, address.descriptor);
   if (file) return {};  // another file: the rank has closed its own
   if (errno != ENOENT && errno != ESRCH)
-    throw Error("shm: the segment of rank " + std::to_string(rank) +
-                " cannot be opened through /proc: " + base::failed_call("open", errno) +
-                ", and the launcher cannot pass it on (too few open files, `ulimit -n`)");
+    throw Error(ErrorClass::network,
+                "shm: the segment of rank " + std::to_string(rank) +
+                    " cannot be opened through /proc: " + base::failed_call("open", errno) +
+                    ", and the launcher cannot pass it on (too few open files, `ulimit -n`)");
   return {};
 }
 
@@ -73,17 +75,18 @@ Mapping map_segment(int rank, const base::Descriptor& file, const Address& addre
   struct stat information {};
   if (::fstat(file.get(), &information) != 0 || information.st_size != static_cast<off_t>(address.bytes) ||
       address.bytes < sizeof(SegmentHeader))
-    throw Error(name + " has another size than the rank says");
+    throw Error(ErrorClass::network, name + " has another size than the rank says");
   void* base =
       ::mmap(nullptr, address.bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file.get(), 0);
-  if (base == MAP_FAILED) throw Error(name + " cannot be mapped: " + base::failed_call("mmap", errno));
+  if (base == MAP_FAILED)
+    throw Error(ErrorClass::network, name + " cannot be mapped: " + base::failed_call("mmap", errno));
   return {static_cast<std::byte*>(base), address.bytes};
 }
 
 void check(int rank, const Mapping& mapping, std::string_view job_id) {
   const SegmentHeader& header = mapping.header();
   const auto refuse = [&](const std::string& what) {
-    throw Error("shm: the segment of rank " + std::to_string(rank) + " has " + what);
+    throw Error(ErrorClass::network, "shm: the segment of rank " + std::to_string(rank) + " has " + what);
   };
   if (header.magic != kMagic) refuse("no weft header");
   if (header.layout_version != kLayoutVersion)
@@ -283,14 +286,16 @@ std::unique_ptr<Peer> Peers::open(int rank) {
   if (!value.has_value()) return nullptr;
   Address address{};
   if (value->size() != sizeof address)
-    throw Error("shm: rank " + std::to_string(rank) + " published an address of " +
-                std::to_string(value->size()) + " bytes, expected " + std::to_string(sizeof address));
+    throw Error(ErrorClass::network, "shm: rank " + std::to_string(rank) + " published an address of " +
+                                         std::to_string(value->size()) + " bytes, expected " +
+                                         std::to_string(sizeof address));
   std::memcpy(&address, value->data(), sizeof address);
   peer->process = address.process;
   if (const std::string why = reason_to_be_elsewhere(rank, address); !why.empty()) {
     if (out_of_reach_ == OutOfReach::ends_job)
-      throw Error("shm: rank " + std::to_string(rank) + " does not share memory with this rank: " + why +
-                  "; network mixed (WEFT_NETWORK) connects several hosts");
+      throw Error(ErrorClass::network, "shm: rank " + std::to_string(rank) +
+                                           " does not share memory with this rank: " + why +
+                                           "; network mixed (WEFT_NETWORK) connects several hosts");
     set_out_of_reach(rank, Network::Reach::remote, why);
     return nullptr;
   }

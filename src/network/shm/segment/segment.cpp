@@ -37,7 +37,8 @@ Mapping map(int descriptor, const SegmentGeometry& geometry) {
   void* base =
       ::mmap(nullptr, geometry.bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, descriptor, 0);
   if (base == MAP_FAILED)
-    throw Error(name_of(geometry) + " cannot be mapped: " + base::failed_call("mmap", errno));
+    throw Error(ErrorClass::network,
+                name_of(geometry) + " cannot be mapped: " + base::failed_call("mmap", errno));
   return {static_cast<std::byte*>(base), geometry.bytes};
 }
 
@@ -68,11 +69,13 @@ Segment::Segment(int rank, std::string_view job_id, const SegmentGeometry& geome
   const std::uint64_t stride = sizeof(PacketHeader) + (geometry.packet_payload + 63) / 64 * 64;
   heap_begin_ = page_align(packets_offset + stride * geometry.packets);
   if (heap_begin_ + ring_bytes(4096) > geometry.bytes)
-    throw Error("shm: segment_size " + std::to_string(geometry.bytes) + " is too small for " +
-                std::to_string(geometry.packets) + " packets of " + std::to_string(geometry.packet_payload) +
-                " bytes, " + std::to_string(geometry.devices_max) + " devices and " +
-                std::to_string(geometry.regions_max) + " regions: at least " +
-                std::to_string(heap_begin_ + ring_bytes(4096)) + " bytes are needed");
+    throw Error(ErrorClass::network, "shm: segment_size " + std::to_string(geometry.bytes) +
+                                         " is too small for " + std::to_string(geometry.packets) +
+                                         " packets of " + std::to_string(geometry.packet_payload) +
+                                         " bytes, " + std::to_string(geometry.devices_max) + " devices and " +
+                                         std::to_string(geometry.regions_max) + " regions: at least " +
+                                         std::to_string(heap_begin_ + ring_bytes(4096)) +
+                                         " bytes are needed");
   // The file is zero-filled, so every atomic starts at zero; only what differs is written.
   auto& header = *new (mapping_.base()) SegmentHeader{};
   header.magic = kMagic;
