@@ -57,8 +57,8 @@ void add_wait(std::string& text, const Report& report, const ReportedWait& wait)
   if (wait.peer >= 0) text += (wait.is_whole ? ", waits for rank " : ", rank ") + std::to_string(wait.peer);
   if (wait.remote_id >= 0) text += ", id " + std::to_string(wait.remote_id);
   if (*wait.refusal != '\0') text += std::string(", refused: ") + wait.refusal;
-  if (wait.line != 0)
-    text += std::string(", at ") + wait.file + ":" + std::to_string(wait.line) + " in " + wait.function;
+  if (wait.line != 0) text += ", at " + wait.file + ":" + std::to_string(wait.line);
+  if (wait.line != 0 || wait.is_in_context) text += (wait.line != 0 ? " in " : ", in ") + wait.function;
   if (wait.device >= 0) text += "; device " + std::to_string(wait.device);
   text += '\n';
   if (wait.completion == nullptr || wait.is_whole) return;
@@ -123,6 +123,7 @@ std::string to_json(const Report& report) {
     json.name("seconds").real(wait.seconds);
     json.name("completion").text(number_of(wait.completion));
     integer("exposed", wait.exposed);
+    json.name("is_in_context").boolean(wait.is_in_context);
     json.name("is_for_all").boolean(waits_for_all(wait));
     json.name("is_in_handler").boolean(wait.is_in_handler);
     json.name("is_whole").boolean(wait.is_whole);

@@ -1,6 +1,7 @@
 // The threads that wait, for explanations.
 #pragma once
 
+#include <weft/binding/call_context.hpp>
 #include <weft/detail/wait_condition.hpp>
 
 #include "base/clock.hpp"
@@ -14,10 +15,26 @@
 
 namespace weft::core {
 
+/// The CallContext of a thread when its wait began; its texts live as long as that.
+struct CallOfWait {
+  const char* call = nullptr;  // null: there is none
+  const char* object = nullptr;
+  const char* file = nullptr;
+  std::uint32_t line = 0;
+
+  [[nodiscard]] static CallOfWait current() noexcept {
+    const CallContext* const context = CallContext::current();
+    return context == nullptr
+               ? CallOfWait()
+               : CallOfWait{context->call(), context->object(), context->file(), context->line()};
+  }
+};
+
 struct WaitingThread {
   static constexpr std::int32_t kNoDevice = -1;
   static constexpr std::int32_t kNoId = -1;
   detail::WaitPlace place;
+  CallOfWait call;
   const void* completion = nullptr;  // never dereferenced
   std::int32_t device = kNoDevice;
   std::uint32_t thread = 0;
@@ -74,6 +91,7 @@ class WaitScope {
   void enter(bool is_in_handler = false) noexcept {
     if (waits_ == nullptr || is_entered_) return;
     thread_.place = place_;
+    thread_.call = CallOfWait::current();
     thread_.completion = completion_;
     thread_.device = device_;
     thread_.thread = concurrent::thread_number();

@@ -14,6 +14,7 @@
 #include <cerrno>
 #include <cstring>
 #include <string>
+#include <utility>
 
 namespace weft::detail {
 
@@ -38,6 +39,21 @@ void write_all(const std::string& text) noexcept {
 const char* without_way_up(const char* file) noexcept {
   while (std::strncmp(file, "../", 3) == 0) file += 3;
   return file;
+}
+
+/// Where the wait is: in the words of the thread's CallContext, else the call of weft that waits.
+struct Where {
+  std::string file;
+  std::string function;
+  std::uint32_t line;
+};
+Where where_of(const core::WaitingThread& thread) {
+  const core::CallOfWait& call = thread.call;
+  const std::source_location& where = thread.place.where;
+  if (call.call == nullptr) return {without_way_up(where.file_name()), where.function_name(), where.line()};
+  const bool has_place = call.file != nullptr && call.line != 0;
+  return {has_place ? without_way_up(call.file) : "", name_of_call(call.call, call.object),
+          has_place ? call.line : 0};
 }
 
 const char* refusal_of(const core::WaitingThread& thread) noexcept {
@@ -140,16 +156,18 @@ void Explainer::add_waits(core::Report& report) {
       ++left_out;
       return;
     }
+    Where where = where_of(thread);
     report.waits.push_back({.what = thread.place.what,
-                            .file = without_way_up(thread.place.where.file_name()),
-                            .function = thread.place.where.function_name(),
-                            .line = thread.place.where.line(),
+                            .file = std::move(where.file),
+                            .function = std::move(where.function),
+                            .line = where.line,
                             .thread = thread.thread,
                             .device = thread.device,
                             .peer = thread.place.peer,
                             .seconds = seconds_since(thread.since_ns),
                             .completion = thread.completion,
                             .exposed = -1,
+                            .is_in_context = thread.call.call != nullptr,
                             .is_in_handler = thread.is_in_handler,
                             .is_whole = thread.place.is_whole,
                             .remote_id = thread.remote_id,

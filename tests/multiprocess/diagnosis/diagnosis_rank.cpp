@@ -1,4 +1,5 @@
 // A rank that stays where a test of explanations wants it, until it is killed: diagnosis_rank <mode>.
+#include <weft/binding/call_context.hpp>
 #include <weft/weft.hpp>
 
 #include <signal.h>
@@ -60,6 +61,14 @@ int main(int argc, char** argv) {
   if (mode == "circle") {  // everybody waits for the next one
     say_ready();
     wait_for_message(endpoint, next, 100 + rank);
+  } else if (mode == "context") {  // rank 0 waits for a message in a call of a binding, rank 1 in one of C
+    say_ready();
+    if (rank == 0) {
+      const weft::CallContext context("MPI_Recv", "MPI_COMM_WORLD", "halo.c", 12);
+      wait_for_message(endpoint, next, 5);
+    }
+    const weft::CallContext context("MPI_Barrier", "MPI_COMM_SELF");
+    runtime.barrier();
   } else if (mode == "computes") {  // rank 1 does not come back to weft
     say_ready();
     if (rank == 1) sleep_forever();

@@ -52,6 +52,11 @@ class Launcher(unittest.TestCase):
         explain(4, RANK, "circle", expected=(
             *sentences, r"ranks 0, 1, 2 and 3 wait for each other in a circle \(0 -> 1 -> 2 -> 3 -> 0\)"))
 
+    def test_calls_of_a_binding_are_named_in_place_of_those_of_weft(self):
+        explain(2, RANK, "context", expected=(
+            rf"Rank 0 waits in MPI_Recv on MPI_COMM_WORLD at halo\.c:12 {TIME} for a message from rank 1 with tag 5",
+            rf"Rank 1 waits in MPI_Barrier on MPI_COMM_SELF {TIME} for "))
+
     def test_a_rank_that_computes_is_named_as_the_end_of_the_waits(self):
         explain(2, RANK, "computes", expected=(
             rf"Rank 0 waits at {SOURCE} {TIME} for a message from rank 1 with tag 5",
@@ -192,6 +197,15 @@ class Ranks(unittest.TestCase):
             self.assertEqual(sorted(re.fullmatch(r"weft\[rank (\d)\] what is pending in process \d+ \(a wait has passed the "
                                                  r"attribute explain_after\):", heading).group(1) for heading in headings),
                              ["0", "1"])
+
+    def test_a_wait_is_named_by_the_call_that_the_program_is_in(self):
+        with Job(2, RANK, "context", options=("--env", "WEFT_EXPLAIN_AFTER=0.2")) as job:
+            wanted = {r"for a receive, at halo\.c:12 in MPI_Recv on MPI_COMM_WORLD; device 0",
+                      r"for the barrier of the runtime, in MPI_Barrier on MPI_COMM_SELF$"}
+            while wanted:
+                line = job.front.stderr.readline().rstrip("\n")
+                self.assertNotEqual(line, "", f"nobody has said {wanted}")
+                wanted -= {pattern for pattern in wanted if re.search(pattern, line)}
 
     def test_a_handler_of_the_program_is_not_replaced(self):
         with Job(1, RANK, "own_handler", options=("--env", "WEFT_EXPLAIN=yes")) as job:

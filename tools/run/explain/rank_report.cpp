@@ -14,6 +14,9 @@ std::optional<RankReport> parse_report(const std::string& text) {
       report.waits.push_back({.what = wait.at("what"),
                               .file = wait.at("file"),
                               .line = wait.at("line"),
+                              .context = wait.value("is_in_context", false)
+                                             ? wait.at("function").get<std::string>()
+                                             : std::string(),
                               .peer = wait.at("peer"),
                               .exposed = wait.at("exposed"),
                               .seconds = wait.at("seconds"),

@@ -118,6 +118,7 @@ Reason reason_of(const Ranks& ranks, int rank, const WaitReport& wait) {
   const RankReport& own = *ranks[static_cast<std::size_t>(rank)].report;
   Reason reason;
   reason.sentence = fmt::format("Rank {} waits{}", rank, wait.is_in_handler ? " inside a handler" : "");
+  if (!wait.context.empty()) reason.sentence += fmt::format(" in {}", wait.context);
   if (wait.line != 0) reason.sentence += fmt::format(" at {}:{}", wait.file, wait.line);
   reason.sentence += fmt::format(" ({:.1f} s) for ", wait.seconds);
 
