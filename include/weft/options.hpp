@@ -91,7 +91,15 @@ struct ProbedMessage {
   }
 };
 
-/// Options of post_send and send.
+/// Names a posted send, for cancel(). Harmless once the send has ended.
+struct SendHandle {
+  std::uint32_t index = ~std::uint32_t{0};
+  std::uint32_t generation = 0;
+  std::uint32_t device = 0;  ///< of this rank: the one that the send was posted on
+};
+
+/// Options of post_send and send. Every send is a ready send (MPI_Rsend) as well: it needs no receive that
+/// was posted before, and there is nothing that it could save if it knew of one.
 struct SendOptions {
   /// See ActiveMessageOptions::completion.
   Completion* completion = nullptr;
@@ -108,6 +116,13 @@ struct SendOptions {
   MessageClass message_class = MessageClass::normal;
   /// See ActiveMessageOptions::timeout.
   Timeout timeout{};
+  /// true: the send ends with Outcome::ok only when a receive has matched it (MPI_Ssend), whatever its size;
+  /// with refused, when the peer drops it without having received it. Needs a completion object, except in
+  /// send(). It costs a handshake (docs/guide/matching.md).
+  bool synchronous = false;
+  /// Filled when the answer is posted, for cancel(); names no send when that has ended already. May be null;
+  /// otherwise a completion object is needed, except in send().
+  SendHandle* handle = nullptr;
 };
 
 /// Names a posted receive, for cancel(). Harmless once the receive has ended.

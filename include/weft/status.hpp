@@ -30,8 +30,8 @@ enum class [[nodiscard]] Outcome : std::uint8_t{
     timed_out,
     peer_failed,  ///< the peer has failed, or has left the job
     /// the peer's region is smaller than the access, or has been released, and nothing was accessed; or its
-    /// owner has made its memory inaccessible, and a part may have been accessed; or the peer can never have
-    /// memory for the large active message, which was not delivered
+    /// owner has made its memory inaccessible, and a part may have been accessed; or the large active message
+    /// has no memory at the peer, now or later; or the peer has dropped the synchronous send
     refused,
 };
 

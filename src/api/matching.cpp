@@ -6,8 +6,11 @@
 #include <string>
 
 #include "base/fork_watch.hpp"
+#include "base/refuse.hpp"
 #include "core/device/blocking.hpp"
+#include "core/device/call_name.hpp"
 #include "core/device/device_state.hpp"
+#include "core/device/probing.hpp"
 #include "core/runtime/runtime_state.hpp"
 
 namespace weft {
@@ -66,9 +69,10 @@ using core::Caller;
 
 void require_ordered(std::uint16_t engine, const char* operation) {
   if (engine < kMatchingEngines)
-    throw Error(std::string(operation) + ": any_tag on matching engine " + std::to_string(engine) +
-                ", which is unordered; wildcards need an ordered one (MatchOrder::ordered, ids " +
-                std::to_string(kMatchingEngines) + " to " + std::to_string(kEngineIds - 1) + ")");
+    base::refuse(ErrorClass::tag, operation,
+                 "any_tag on matching engine " + std::to_string(engine) +
+                     ", which is unordered; wildcards need an ordered one (MatchOrder::ordered, ids " +
+                     std::to_string(kMatchingEngines) + " to " + std::to_string(kEngineIds - 1) + ")");
 }
 
 template <class Locking>
@@ -166,6 +170,10 @@ bool MatchedCalls<Locking>::cancel(DeviceState& device, const ReceiveHandle& han
   return device.protocols().receives.end(handle, Outcome::cancelled);
 }
 template <class Locking>
+bool MatchedCalls<Locking>::cancel(DeviceState& device, const SendHandle& handle) noexcept {
+  return device.protocols().timed_posts.cancel(handle);
+}
+template <class Locking>
 bool MatchedCalls<Locking>::probe(DeviceState& device, int source, std::uint64_t tag, ProbedMessage& found,
                                   const ReceiveOptions& options) {
   return device.protocols().receives.probe(source, tag, options, found);
@@ -185,15 +193,34 @@ MatchedMessage MatchedCalls<Locking>::matched_probe(DeviceState& device, int sou
   return arrived;
 }
 template <class Locking>
+Outcome MatchedCalls<Locking>::wait_probe(DeviceState& device, int source, std::uint64_t tag,
+                                          ProbedMessage& found, const ReceiveOptions& options,
+                                          const std::source_location& where) {
+  return core::wait_probe(device, source, tag, options, where, Caller::of_endpoint(Locking::kExclusive), [&] {
+    return core::named("wait_probe", "probe", [&] { return probe(device, source, tag, found, options); });
+  });
+}
+template <class Locking>
+Outcome MatchedCalls<Locking>::wait_matched_probe(DeviceState& device, int source, std::uint64_t tag,
+                                                  MatchedMessage& found, const ReceiveOptions& options,
+                                                  const std::source_location& where) {
+  return core::wait_probe(device, source, tag, options, where, Caller::of_endpoint(Locking::kExclusive), [&] {
+    found = core::named("wait_matched_probe", "matched_probe",
+                        [&] { return matched_probe(device, source, tag, options); });
+    return static_cast<bool>(found);
+  });
+}
+template <class Locking>
 Status MatchedCalls<Locking>::post_receive_probed(DeviceState& device, MatchedMessage& message,
                                                   std::span<std::byte> buffer,
                                                   const ReceiveOptions& options) {
-  if (!message) throw Error("post_receive: this MatchedMessage holds no message");
+  if (!message) base::refuse(ErrorClass::state, "post_receive", "this MatchedMessage holds no message");
   if (options.completion == nullptr)
-    throw Error(
-        "post_receive: a completion object is needed, or nobody would learn that the message has come");
+    base::refuse(ErrorClass::option, "post_receive",
+                 "a completion object is needed, or nobody would learn that the message has come");
   if (options.timeout.count() != 0)
-    throw Error("post_receive: a message that matched_probe() took has arrived: there is no timeout");
+    base::refuse(ErrorClass::option, "post_receive",
+                 "a message that matched_probe() took has arrived: there is no timeout");
   device.endpoints().note_probed(-1);
   return device.protocols().matched_messages.receiver().receive_probed(
       *message.engine_, *std::exchange(message.record_, nullptr), buffer, options);

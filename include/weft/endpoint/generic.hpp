@@ -43,7 +43,10 @@ struct Communication {
     EngineId engine = 0;
     DeviceIndex device = 0;
     Message* arrived = nullptr;
-    ReceiveHandle* handle = nullptr;
+    ReceiveHandle* handle = nullptr;  ///< of a receive
+    std::uint64_t tag_mask = ~std::uint64_t{0};
+    bool synchronous = false;
+    SendHandle* send_handle = nullptr;
   } matching{};
   Timeout timeout{};
 };
@@ -97,7 +100,9 @@ class GenericOperation {
                                  .may_retry = c.may_retry,
                                  .may_complete_now = c.may_complete_now,
                                  .message_class = c.message_class,
-                                 .timeout = c.timeout});
+                                 .timeout = c.timeout,
+                                 .synchronous = c.matching.synchronous,
+                                 .handle = c.matching.send_handle});
     return endpoint.post_receive(c.peer, c.tag, c.target,
                                  {.completion = c.completion,
                                   .user_data = c.user_data,
@@ -107,7 +112,8 @@ class GenericOperation {
                                   .may_complete_now = c.may_complete_now,
                                   .arrived = c.matching.arrived,
                                   .handle = c.matching.handle,
-                                  .timeout = c.timeout});
+                                  .timeout = c.timeout,
+                                  .tag_mask = c.matching.tag_mask});
   }
 
  protected:

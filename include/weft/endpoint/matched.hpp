@@ -85,10 +85,16 @@ struct MatchedCalls {
                                   std::span<std::byte> buffer, const ReceiveOptions& options,
                                   const std::source_location& where);
   WEFT_API static bool cancel(DeviceState& device, const ReceiveHandle& handle) noexcept;
+  WEFT_API static bool cancel(DeviceState& device, const SendHandle& handle) noexcept;
   WEFT_API static bool probe(DeviceState& device, int source, std::uint64_t tag, ProbedMessage& found,
                              const ReceiveOptions& options);
   WEFT_API static MatchedMessage matched_probe(DeviceState& device, int source, std::uint64_t tag,
                                                const ReceiveOptions& options);
+  WEFT_API static Outcome wait_probe(DeviceState& device, int source, std::uint64_t tag, ProbedMessage& found,
+                                     const ReceiveOptions& options, const std::source_location& where);
+  WEFT_API static Outcome wait_matched_probe(DeviceState& device, int source, std::uint64_t tag,
+                                             MatchedMessage& found, const ReceiveOptions& options,
+                                             const std::source_location& where);
   WEFT_API static Status post_receive_probed(DeviceState& device, MatchedMessage& message,
                                              std::span<std::byte> buffer, const ReceiveOptions& options);
 };
@@ -123,6 +129,7 @@ class MatchedOperations {
   [[gnu::always_inline]] Status post_send(int peer, std::uint64_t tag, Bytes bytes,
                                           const SendOptions& options = {}) {
     const detail::EndpointEntry<Locking> entry(device(), "post_send");
+    if (options.handle != nullptr) *options.handle = SendHandle();
     if (try_post_send(peer, tag, bytes, options)) [[likely]]
       return detail::complete_immediately(device(), Operation::send, peer, tag, bytes, options);
     const SendOptions given =
@@ -135,6 +142,7 @@ class MatchedOperations {
   Status post_send(int peer, std::uint64_t tag, Packet&& packet, std::size_t size,
                    const SendOptions& options = {}) {
     const detail::EndpointEntry<Locking> entry(device(), "post_send");
+    if (options.handle != nullptr) *options.handle = SendHandle();
     return Calls::post_send_packet(device(), peer, tag, packet, size, options);
   }
   /// post_send that progresses until the post is accepted and, without a completion object, until the payload
@@ -144,6 +152,7 @@ class MatchedOperations {
                                       const SendOptions& options = {},
                                       const std::source_location& where = std::source_location::current()) {
     const detail::EndpointEntry<Locking> entry(device(), "send");
+    if (options.handle != nullptr) *options.handle = SendHandle();
     if (try_post_send(peer, tag, bytes, options)) [[likely]] {
       static_cast<void>(detail::complete_immediately(device(), Operation::send, peer, tag, bytes, options));
       return Outcome::ok;
@@ -262,11 +271,31 @@ class MatchedOperations {
                                              const ReceiveOptions& options = {}) {
     return matched_probe(source, word_of(tag), detail::in_context(tag, options));
   }
+  Outcome wait_probe(int source, const ContextTag& tag, ProbedMessage& found,
+                     const ReceiveOptions& options = {},
+                     const std::source_location& where = std::source_location::current()) {
+    return wait_probe(source, word_of(tag), found, detail::in_context(tag, options), where);
+  }
+  Outcome wait_matched_probe(int source, const ContextTag& tag, MatchedMessage& found,
+                             const ReceiveOptions& options = {},
+                             const std::source_location& where = std::source_location::current()) {
+    return wait_matched_probe(source, word_of(tag), found, detail::in_context(tag, options), where);
+  }
 
   /// Ends a posted receive with Outcome::cancelled: its completion object is signalled before the call
   /// returns. Returns false when the receive has already matched its message (or has ended): it then ends, or
   /// has ended, as if cancel() had not been called.
   bool cancel(const ReceiveHandle& handle) noexcept {
+    const detail::EndpointEntry<Locking> entry(device(), "cancel");
+    return Calls::cancel(device(), handle);
+  }
+
+  /// Asks for the end of a send that no receive has matched; use an endpoint of the device that it was posted
+  /// on. Returns false when the send has ended already, as all that are not in the backlog and are no larger
+  /// than a packet do at once. Otherwise it ends soon, once, and its outcome says how: cancelled, then no
+  /// receive gets the message; else it has met its receive before. A message that was announced to the peer
+  /// is cancelled by the peer's answer, so the peer has to progress. Any thread that may use the endpoint.
+  bool cancel(const SendHandle& handle) noexcept {
     const detail::EndpointEntry<Locking> entry(device(), "cancel");
     return Calls::cancel(device(), handle);
   }
@@ -297,6 +326,32 @@ class MatchedOperations {
     const detail::EndpointEntry<Locking> entry(device(), "matched_probe");
     return Calls::matched_probe(device(), source, tag, options);
   }
+  /// Progresses until probe() finds a message (Outcome::ok), options.timeout has passed (timed_out), or no
+  /// rank is left that could send it (peer_failed; see Runtime::failed_peers()). A message that another
+  /// thread brings while this one sleeps is seen within the attribute park_timeout. Not inside handlers.
+  Outcome wait_probe(int source, std::uint64_t tag, ProbedMessage& found, const ReceiveOptions& options = {},
+                     const std::source_location& where = std::source_location::current()) {
+    const detail::EndpointEntry<Locking> entry(device(), "wait_probe");
+    return Calls::wait_probe(device(), source, tag, found, options, where);
+  }
+  Outcome wait_probe(int source, AnyTag tag, ProbedMessage& found, const ReceiveOptions& options,
+                     const std::source_location& where = std::source_location::current()) {
+    detail::require_ordered(options.engine, "wait_probe");
+    return wait_probe(source, static_cast<std::uint64_t>(tag), found, options, where);
+  }
+  /// Progresses until matched_probe() has taken a message, which `found` holds then; otherwise as
+  /// wait_probe().
+  Outcome wait_matched_probe(int source, std::uint64_t tag, MatchedMessage& found,
+                             const ReceiveOptions& options = {},
+                             const std::source_location& where = std::source_location::current()) {
+    const detail::EndpointEntry<Locking> entry(device(), "wait_matched_probe");
+    return Calls::wait_matched_probe(device(), source, tag, found, options, where);
+  }
+  Outcome wait_matched_probe(int source, AnyTag tag, MatchedMessage& found, const ReceiveOptions& options,
+                             const std::source_location& where = std::source_location::current()) {
+    detail::require_ordered(options.engine, "wait_matched_probe");
+    return wait_matched_probe(source, static_cast<std::uint64_t>(tag), found, options, where);
+  }
   /// Receives a message that matched_probe() took out of the engine. Never answers retry. weft::Error with a
   /// timeout, since the message has arrived already.
   Status post_receive(MatchedMessage&& message, std::span<std::byte> buffer, const ReceiveOptions& options) {
@@ -315,7 +370,9 @@ class MatchedOperations {
     const MatchingPolicy policy = options.policy;
     const std::uint16_t engine = options.engine;
     const std::uint8_t device = options.device;
-    if (policy == MatchingPolicy::user || options.message_class != MessageClass::normal) return false;
+    if (policy == MatchingPolicy::user || options.message_class != MessageClass::normal ||
+        options.synchronous)
+      return false;
     const bool is_ordered = engine >= kMatchingEngines;
     if (is_ordered && (policy != MatchingPolicy::rank_and_tag || tag == any_tag)) return false;
     const detail::DevicePath& path = static_cast<const Derived*>(this)->path();

@@ -213,11 +213,13 @@ class PersistentSend : public PersistentOperation {
                                        path.own_device)),
         options_(options),
         fits_fast_path_(options.policy != MatchingPolicy::user && options.engine < kMatchingEngines &&
-                        options.message_class == MessageClass::normal),
+                        options.message_class == MessageClass::normal && !options.synchronous &&
+                        options.handle == nullptr),
         fits_(fits_fast_path_ && bytes.size() <= detail::kSlotPayload - detail::kMatchTrailer),
         fits_in_order_(options.engine >= kMatchingEngines && tag != any_tag &&
                        options.policy == MatchingPolicy::rank_and_tag &&
-                       options.message_class == MessageClass::normal),
+                       options.message_class == MessageClass::normal && !options.synchronous &&
+                       options.handle == nullptr),
         needs_signal_(detail::needs_signal(options)),
         peer_(peer),
         device_(&device),
@@ -248,6 +250,7 @@ class PersistentSend : public PersistentOperation {
                                     bytes_.data(), bytes_.size(), trailer_))
       return ended();
     if (fits_in_order_ && start_in_order()) return ended();
+    if (options_.handle != nullptr) *options_.handle = SendHandle();
     const Status status = Calls::post_send(*device_, peer_, tag_, bytes_, options_);
     renew_lane();
     return status;

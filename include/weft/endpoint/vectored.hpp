@@ -105,6 +105,7 @@ class VectoredOperations {
   template <BytesList List>
   Status post_send(int peer, std::uint64_t tag, const List& parts, const SendOptions& options = {}) {
     const detail::EndpointEntry<Locking> entry(device(), "post_send");
+    if (options.handle != nullptr) *options.handle = SendHandle();
     return Calls::post_send(device(), peer, tag, parts, options);
   }
   /// post_send that progresses until the post is accepted and, without a completion object, until the parts
@@ -114,6 +115,7 @@ class VectoredOperations {
   Outcome send(int peer, std::uint64_t tag, const List& parts, const SendOptions& options = {},
                const std::source_location& where = std::source_location::current()) {
     const detail::EndpointEntry<Locking> entry(device(), "send");
+    if (options.handle != nullptr) *options.handle = SendHandle();
     return Calls::send(device(), peer, tag, parts, options, where);
   }
 

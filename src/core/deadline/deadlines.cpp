@@ -1,5 +1,7 @@
 #include "core/deadline/deadlines.hpp"
 
+#include <weft/detail/message_access.hpp>
+
 #include <algorithm>
 #include <new>
 
@@ -14,6 +16,9 @@ constexpr std::int64_t kLongestPause = 100'000'000;
 
 void Deadlines::Node::signal(Message& message) noexcept {
   Completion& to = this->to();
+  if ((word_.load(std::memory_order_acquire) & kCancelled) != 0 &&
+      detail::MessageAccess::outcome_of(detail::MessageAccess::kind(message)) == Outcome::timed_out)
+    detail::MessageAccess::set_outcome(message, Outcome::cancelled);
   // Before the message is passed on: the thread that gets it may post again.
   owner_->ended(*this);
   to.signal(message);
@@ -47,13 +52,16 @@ Deadlines::Node* Deadlines::take(Completion& to, std::int64_t time) noexcept {
   detail::NamedCompletion::note(&to);
   node.time_ = time;
   node.pause_ = kFirstPause;
-  node.word_.store(0, std::memory_order_relaxed);
   count_.fetch_add(1, std::memory_order_relaxed);
   return &node;
 }
 
 void Deadlines::release(Node& node) noexcept {
   Pool& pool = *pool_.load(std::memory_order_relaxed);
+  const std::uint64_t generation = node.word_.load(std::memory_order_relaxed) >> Node::kGenerationShift;
+  // Handles of the operation name none from here on; those that were never filled have generation 0.
+  const std::uint64_t next = std::max<std::uint64_t>(1, (generation + 1) & 0xffff'ffff);
+  node.word_.store(next << Node::kGenerationShift, std::memory_order_relaxed);
   count_.fetch_sub(1, std::memory_order_relaxed);
   pool.free.put(static_cast<std::uint32_t>(&node - pool.nodes.get()));
 }
@@ -67,9 +75,31 @@ bool Deadlines::arm(Node& node) noexcept {
   return true;
 }
 
+SendHandle Deadlines::handle_of(const Node& node, std::uint32_t device) const noexcept {
+  const Pool& pool = *pool_.load(std::memory_order_relaxed);
+  return {static_cast<std::uint32_t>(&node - pool.nodes.get()),
+          static_cast<std::uint32_t>(node.word_.load(std::memory_order_relaxed) >> Node::kGenerationShift),
+          device};
+}
+
+bool Deadlines::cancel(const SendHandle& handle) noexcept {
+  const Pool* const pool = pool_.load(std::memory_order_acquire);
+  if (pool == nullptr || handle.index >= limit_) return false;
+  Node& node = pool->nodes[handle.index];
+  std::uint64_t before = node.word_.load(std::memory_order_acquire);
+  do {
+    if (before >> Node::kGenerationShift != handle.generation || (before & (kArmed | kEnded)) != kArmed)
+      return false;
+    if ((before & kCancelled) != 0) return true;
+  } while (!node.word_.compare_exchange_weak(before, before | kCancelled | kQueued, std::memory_order_acq_rel,
+                                             std::memory_order_acquire));
+  if ((before & kQueued) == 0) changed_.put(node);
+  return true;
+}
+
 /// From here on a node that is not armed belongs to the poster again, an armed one to update().
 void Deadlines::ended(Node& node) noexcept {
-  std::uint32_t before = node.word_.load(std::memory_order_relaxed);
+  std::uint64_t before = node.word_.load(std::memory_order_relaxed);
   bool is_put = false;
   do {
     is_put = (before & (kArmed | kQueued)) == kArmed;
@@ -101,7 +131,10 @@ std::uint32_t Deadlines::update() noexcept {
   std::uint32_t freed = 0;
   for (Node* node = changed_.take_all(); node != nullptr;) {
     Node* const next = node->next;
-    if ((node->word_.fetch_and(~kQueued, std::memory_order_acq_rel) & kEnded) == 0) {
+    const std::uint64_t word = node->word_.fetch_and(~kQueued, std::memory_order_acq_rel);
+    if ((word & kEnded) == 0) {
+      if (node->place_ != 0) remove(*node);
+      if ((word & kCancelled) != 0) node->time_ = kNow;
       insert(*node);
     } else {
       if (node->place_ != 0) remove(*node);

@@ -1,4 +1,4 @@
-// The operations of a device that have a deadline.
+// The operations of a device that have a deadline, or may be cancelled.
 //
 // Each operation has a node, which is its completion object and passes the message that ends it on to the
 // user's completion object. Nodes tell when an operation is due; the runtime ends it by cancelling it where
@@ -28,6 +28,8 @@ class Deadlines {
  public:
   /// A time that is never reached.
   static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
+  /// A time that has come.
+  static constexpr std::int64_t kNow = std::numeric_limits<std::int64_t>::min();
 
   /// The node of one operation, and its completion object.
   class alignas(64) Node final : public Completion {
@@ -43,6 +45,7 @@ class Deadlines {
     Node* next_due = nullptr;
 
    private:
+    static constexpr int kGenerationShift = 32;
     friend class Deadlines;
     friend class concurrent::MpscList<Node>;
     Deadlines* owner_ = nullptr;
@@ -54,7 +57,8 @@ class Deadlines {
     std::int64_t pause_ = 0;                // until it is checked again, once it has been due
     std::uint32_t place_ = 0;               // in the heap, from 1; 0: none
     bool is_due_ = false;
-    std::atomic<std::uint32_t> word_{0};
+    // generation(32) | kCancelled, kQueued, kEnded, kArmed: by its generation a handle names the operation
+    std::atomic<std::uint64_t> word_{std::uint64_t{1} << kGenerationShift};
   };
 
   /// `limit`: operations at a time. Their memory is allocated with the first one.
@@ -71,8 +75,13 @@ class Deadlines {
   /// Called when the operation was posted; it may have ended by now. Returns true when the node waits for its
   /// time.
   bool arm(Node& node) noexcept;
+  /// Names the operation of a node that is not armed yet, on this device, for cancel().
+  [[nodiscard]] SendHandle handle_of(const Node& node, std::uint32_t device) const noexcept;
 
   // For any thread.
+
+  /// The operation becomes due, and its end by timed_out one by cancelled. Returns false when it has ended.
+  bool cancel(const SendHandle& handle) noexcept;
 
   /// Returns the node that a completion object is, or nullptr.
   [[nodiscard]] Node* node_of(const Completion* completion) const noexcept;
@@ -123,9 +132,10 @@ class Deadlines {
   void put_back(Node* first, std::int64_t now) noexcept;
 
  private:
-  static constexpr std::uint32_t kArmed = 1;
-  static constexpr std::uint32_t kEnded = 2;
-  static constexpr std::uint32_t kQueued = 4;  // in changed_
+  static constexpr std::uint64_t kArmed = 1;
+  static constexpr std::uint64_t kEnded = 2;
+  static constexpr std::uint64_t kQueued = 4;  // in changed_
+  static constexpr std::uint64_t kCancelled = 8;
 
   struct Pool {
     explicit Pool(std::uint32_t limit) : free(limit), nodes(new Node[limit]), heap(new Node*[limit]) {}

@@ -20,6 +20,12 @@ void TimedPosts::forget(Deadlines::Node& node) noexcept {
   awaiting_.fetch_sub(1, std::memory_order_relaxed);
 }
 
+bool TimedPosts::cancel(const SendHandle& handle) noexcept {
+  if (handle.device != context_.device || !deadlines_.cancel(handle)) return false;
+  wake_for(Deadlines::kNow);
+  return true;
+}
+
 void TimedPosts::wake_for(std::int64_t time) noexcept {
   // Pairs with the fetch_add of a thread that parks: either that thread sees the armed deadline, or this one
   // sees it parking.

@@ -1,6 +1,7 @@
-// Posting with a timeout.
+// Posting with a timeout, or with a handle by which a send can be cancelled.
 #pragma once
 
+#include "base/refuse.hpp"
 #include "core/deadline/deadlines.hpp"
 #include "core/deadline/timeout.hpp"
 #include "core/protocol/context.hpp"
@@ -31,8 +32,8 @@ struct Unposted {
 void end_unposted(const Context& context, const Unposted& unposted, Completion& completion, void* user_data,
                   Outcome outcome) noexcept;
 
-/// The posts of a device that have a timeout, until they are accepted; device_deadlines.hpp ends them when
-/// that has passed.
+/// The posts of a device that have a timeout or a handle, until they are accepted; device_deadlines.hpp ends
+/// them when that has passed, or they are to be cancelled.
 class TimedPosts {
  public:
   /// `awaiting`: raised while operations have a deadline, so that progress looks at the time.
@@ -43,6 +44,9 @@ class TimedPosts {
   /// place of the completion object of `options`.
   template <class Options, class Post>
   Status post(const char* operation, const Unposted& unposted, const Options& options, const Post& post);
+
+  /// The send is to end as soon as it can. Returns false when it has ended. Any thread.
+  bool cancel(const SendHandle& handle) noexcept;
 
   [[nodiscard]] Deadlines& deadlines() noexcept { return deadlines_; }
   /// The number of threads that park or are about to: they are woken for deadlines before the next one.
@@ -63,10 +67,14 @@ template <class Options, class Post>
 [[gnu::noinline]] Status TimedPosts::post(const char* operation, const Unposted& unposted,
                                           const Options& options, const Post& post) {
   constexpr bool kIsReceive = std::is_same_v<Options, ReceiveOptions>;
+  constexpr bool kIsSend = std::is_same_v<Options, SendOptions>;
+  const bool has_timeout = options.timeout.count() != 0;
   if (options.completion == nullptr)
-    throw Error(std::string(operation) +
-                ": a timeout needs a completion object, or nobody would learn that it has passed");
-  const std::int64_t time = detail::time_after(options.timeout);
+    base::refuse(
+        ErrorClass::option, operation,
+        (has_timeout ? "a timeout needs a completion object, or nobody would learn that it has passed"
+                     : "a handle needs a completion object, or nobody would learn of the cancellation"));
+  const std::int64_t time = has_timeout ? detail::time_after(options.timeout) : Deadlines::kNever;
   Deadlines::Node* const node = deadlines_.take(*options.completion, time);
   if (node == nullptr) return Status::retry(Reason::no_request);
   awaiting_.fetch_add(1, std::memory_order_relaxed);
@@ -75,6 +83,7 @@ template <class Options, class Post>
   within.timeout = {};
   ReceiveHandle handle;
   if constexpr (kIsReceive) within.handle = &handle;
+  if constexpr (kIsSend) within.handle = nullptr;
   Status status;
   try {
     status = post(std::as_const(within));
@@ -84,7 +93,7 @@ template <class Options, class Post>
   }
   if (!status.is_posted()) {
     forget(*node);
-    if (!status.is_retry() || options.timeout.count() > 0) return status;
+    if (!status.is_retry() || options.timeout.count() >= 0) return status;
     end_unposted(context_, unposted, *options.completion, options.user_data, Outcome::timed_out);
     return Status::posted();
   }
@@ -95,6 +104,8 @@ template <class Options, class Post>
       if (options.handle != nullptr) *options.handle = handle;
     }
   }
+  if constexpr (kIsSend)
+    if (options.handle != nullptr) *options.handle = deadlines_.handle_of(*node, context_.device);
   if (!deadlines_.arm(*node)) {
     awaiting_.fetch_sub(1, std::memory_order_relaxed);
     return status;

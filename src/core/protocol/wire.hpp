@@ -33,7 +33,8 @@ enum class Channel : std::uint8_t {
   multipart_rts,  // word: handle and tag; payload: MultipartRts, then its front
   cancel,         // word: 1 for a send, 0 for an active message; payload: Cancel
   cancelled,      // payload: RequestName
-  refused,        // payload: RequestName, of an active message that the receiver never has memory for
+  refused,        // payload: RequestName, of an active message that the receiver never has memory for, or of
+                  // a send that it drops without having received it
 };
 
 /// The largest payload; larger sizes could wrap round where they are rounded up.

@@ -6,10 +6,12 @@
 namespace weft::core {
 
 void DeviceDeadlines::check(bool exclusive) noexcept {
-  const std::int64_t now = base::now_ns();
-  if (!deadlines_.has_changed() && now < deadlines_.next_time()) return;
+  // Operations that may only be cancelled are never due.
+  const std::int64_t next = deadlines_.next_time();
+  if (!deadlines_.has_changed() && (next == Deadlines::kNever || base::now_ns() < next)) return;
   if (!working_.enter(concurrent::thread_number())) return;
   update();
+  const std::int64_t now = base::now_ns();
   if (Deadlines::Node* const first = deadlines_.take_due(now); first != nullptr) {
     end_due(first, exclusive);
     deadlines_.put_back(first, now);

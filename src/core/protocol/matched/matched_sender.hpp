@@ -46,9 +46,10 @@ class MatchedSender {
   Status send_at_once(int peer, std::uint64_t tag, const SendPayload& payload, const MatchTrailer& trailer,
                       const SendOptions& options, Packet* packet, Caller caller) noexcept;
   Status announce(int peer, std::uint64_t tag, const SendPayload& payload, const MatchTrailer& trailer,
-                  const SendOptions& options, Caller caller) noexcept;
+                  const SendOptions& options, Packet* packet, Caller caller) noexcept;
   Status start_large(int peer, std::uint64_t tag, const SendPayload& payload, const MatchTrailer& trailer,
-                     const SendOptions& options, Caller caller, network::SendResult& result) noexcept;
+                     const SendOptions& options, Packet* packet, Caller caller,
+                     network::SendResult& result) noexcept;
   Status sent(network::SendResult result, int peer, std::uint64_t tag, Bytes bytes,
               const SendOptions& options) noexcept;
   Status ended(bool lost, int peer, std::uint64_t tag, Bytes bytes, const SendOptions& options) noexcept;

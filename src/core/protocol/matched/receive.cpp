@@ -260,6 +260,7 @@ bool MatchedReceiver::try_fetch(MatchRecord& record) noexcept {
   Rendezvous::Claim claim{record.unexpected->peer, rts,
                           record.unexpected->tag,  record.buffer,
                           record.completion,       record.user_data};
+  claim.is_dropped = record.completion == nullptr;  // by drop_probed(): every receive has one
   if (ScatteredReceive* scattered = ScatteredReceive::of(record.buffer); scattered != nullptr) {
     claim.buffer = {static_cast<std::byte*>(nullptr), scattered->total()};
     claim.parts = scattered->parts_from(rts.address);

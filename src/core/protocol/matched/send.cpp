@@ -41,7 +41,8 @@ Status MatchedSender::attempt(int peer, std::uint64_t tag, const SendPayload& pa
                               const SendOptions& options, Packet* packet, Caller caller) noexcept {
   const MatchTrailer trailer{options.engine, policy_and_class(options.policy, options.message_class),
                              static_cast<std::uint8_t>(context_.device), 0};
-  if (!goes_at_once(peer, payload.size())) return announce(peer, tag, payload, trailer, options, caller);
+  if (options.synchronous || !goes_at_once(peer, payload.size()))
+    return announce(peer, tag, payload, trailer, options, packet, caller);
   if (!credits_.take(peer, options, caller)) [[unlikely]] {
     // A peer that has left returns no credit.
     if (context_.port->has_left(peer)) return sent(SendResult::peer_left, peer, tag, payload.bytes, options);
@@ -53,7 +54,7 @@ Status MatchedSender::attempt(int peer, std::uint64_t tag, const SendPayload& pa
       return Status::retry(Reason::no_credit);
     if (!credits_.take_of_others(peer, options, caller)) {
       if (options.completion == nullptr || packet != nullptr) return Status::retry(Reason::no_credit);
-      return announce(peer, tag, payload, trailer, options, caller);
+      return announce(peer, tag, payload, trailer, options, nullptr, caller);
     }
   }
   const Status status = send_at_once(peer, tag, payload, trailer, options, packet, caller);
@@ -109,18 +110,18 @@ Status MatchedSender::send_at_once(int peer, std::uint64_t tag, const SendPayloa
 }
 
 Status MatchedSender::announce(int peer, std::uint64_t tag, const SendPayload& payload,
-                               const MatchTrailer& trailer, const SendOptions& options,
+                               const MatchTrailer& trailer, const SendOptions& options, Packet* packet,
                                Caller caller) noexcept {
   SendResult result = SendResult::sent;
-  const Status status = start_large(peer, tag, payload, trailer, options, caller, result);
+  const Status status = start_large(peer, tag, payload, trailer, options, packet, caller, result);
   return status.is_done() ? sent(result, peer, tag, payload.bytes, options) : status;
 }
 
 /// Returns posted when the rendezvous has started, done when the peer has left (`result`); the completion
 /// object is not signalled then.
 Status MatchedSender::start_large(int peer, std::uint64_t tag, const SendPayload& payload,
-                                  const MatchTrailer& trailer, const SendOptions& options, Caller caller,
-                                  SendResult& result) noexcept {
+                                  const MatchTrailer& trailer, const SendOptions& options, Packet* packet,
+                                  Caller caller, SendResult& result) noexcept {
   const MatchingEngine* const engine = engines_.find_existing(options.engine);
   const Rendezvous::Outbound outbound{peer,
                                       options.device,
@@ -135,7 +136,9 @@ Status MatchedSender::start_large(int peer, std::uint64_t tag, const SendPayload
                                       options.message_class,
                                       payload.parts,
                                       payload.parts_size,
-                                      engine != nullptr && engine->needs_all_ranks()};
+                                      engine != nullptr && engine->needs_all_ranks(),
+                                      options.synchronous,
+                                      packet};
   switch (rendezvous_.start(outbound, caller, result)) {
     case Rendezvous::Start::started:
       return Status::posted();

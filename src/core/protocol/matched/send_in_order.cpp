@@ -34,7 +34,7 @@ Status MatchedSender::attempt_ordered(MatchingEngine& engine, int peer, std::uin
 Status MatchedSender::send_silently(int peer, std::uint64_t tag, const SendPayload& payload,
                                     const MatchTrailer& trailer, const SendOptions& options, Packet* packet,
                                     Caller caller) noexcept {
-  if (goes_at_once(peer, payload.size())) {
+  if (!options.synchronous && goes_at_once(peer, payload.size())) {
     SendOptions silent = options;
     silent.completion = nullptr;
     if (credits_.take(peer, options, caller)) [[likely]] {
@@ -53,7 +53,7 @@ Status MatchedSender::send_silently(int peer, std::uint64_t tag, const SendPaylo
     if (options.completion == nullptr || packet != nullptr) return Status::retry(Reason::no_credit);
   }
   SendResult result = SendResult::sent;
-  const Status status = start_large(peer, tag, payload, trailer, options, caller, result);
+  const Status status = start_large(peer, tag, payload, trailer, options, packet, caller, result);
   if (result == SendResult::peer_left)
     context_.counters.dropped_sends.fetch_add(1, std::memory_order_relaxed);
   return status;

@@ -132,8 +132,7 @@ WEFT_READS_RACILY void Transfers::describe(PendingList& list) const noexcept {
                           ? "waits until others of this rank have been fetched (rendezvous_bytes)"
                       : state == Incoming::State::needs_memory
                           ? "no memory for it: its allocator has no room for so many bytes now"
-                      : state == Incoming::State::refused
-                          ? "refused, because its allocator will never have room: its sender is to be told"
+                      : state == Incoming::State::refused   ? "refused: its sender is to be told"
                       : state == Incoming::State::reading   ? "read from the peer's memory"
                       : state == Incoming::State::asking    ? "about to be asked for"
                       : state == Incoming::State::answering ? "about to be answered"

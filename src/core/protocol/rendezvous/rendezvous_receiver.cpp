@@ -50,7 +50,8 @@ bool RendezvousReceiver::fetch(const Claim& claim) noexcept {
   counts_.outstanding.fetch_add(1, std::memory_order_relaxed);
   if (incoming.wanted == 0) {
     deliver(incoming);
-    incoming.state.store(Incoming::State::answering, std::memory_order_relaxed);
+    incoming.state.store(claim.is_dropped ? Incoming::State::refused : Incoming::State::answering,
+                         std::memory_order_relaxed);
   } else {
     transfers_.choose_way(incoming);
   }

@@ -34,6 +34,7 @@ class RendezvousReceiver {
     /// Unless empty: where the payload goes, in place of the memory of `buffer`, whose size still says how
     /// much of it is wanted. Must stay valid until the completion object has been signalled.
     std::span<const ScatterPart> parts{};
+    bool is_dropped = false;  // there is no receive: the sender is told, and nothing is fetched
   };
   /// Fetches what fits into the buffer, then signals. Any thread. Returns false when no transfer is free.
   bool fetch(const Claim& claim) noexcept;

@@ -32,6 +32,8 @@ struct RendezvousRequest {
   GatherList gather;         // the payload, unless empty, in place of data
   std::uint16_t engine = 0;  // of a send
   bool needs_all_ranks = false;
+  bool is_synchronous = false;
+  Packet payload;        // unless empty, data lies in it
   network::Offer offer;  // of the payload to the peer; without a key when there is none
   // While streaming:
   RequestName transfer{};

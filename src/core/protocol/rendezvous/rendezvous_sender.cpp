@@ -51,6 +51,8 @@ std::uint32_t RendezvousSender::reserve(const Outbound& outbound, bool offers) n
   request.user_data = outbound.user_data;
   request.message_class = outbound.message_class;
   request.needs_all_ranks = outbound.needs_all_ranks;
+  request.is_synchronous = outbound.is_synchronous;
+  if (outbound.packet != nullptr) request.payload = std::move(*outbound.packet);
   // A list of buffers is not offered: the receiver asks for its bytes in order.
   offers = offers && request.data != nullptr && context_.transfer != Transfer::copy;
   request.offer =
@@ -77,6 +79,7 @@ std::uint32_t RendezvousSender::reserve_staged(int peer, std::size_t size, std::
   request.user_data = nullptr;
   request.message_class = MessageClass::normal;
   request.needs_all_ranks = false;
+  request.is_synchronous = false;
   request.offer = {};
   announce(request);
   return index;
@@ -100,11 +103,12 @@ RequestName RendezvousSender::name_of_request(std::uint32_t index) const noexcep
   return {index, requests_[index].state.generation()};
 }
 
-bool RendezvousSender::abandon(std::uint32_t index) noexcept {
+bool RendezvousSender::abandon(std::uint32_t index, Packet* packet) noexcept {
   Request& request = requests_[index];
   if (request.state.leave_announced(Request::State::ended) != Request::State::announced) return false;
   if (request.offer.key != 0) context_.port->end_offer(request.peer, request.offer);
   request.gather.clear();
+  if (packet != nullptr) *packet = std::move(request.payload);
   context_.trace(TraceEvent::Phase::end, kTracedSend, request.peer, request.size, index, "not announced");
   counts_.outstanding.fetch_sub(1, std::memory_order_relaxed);
   sending_.fetch_sub(1, std::memory_order_relaxed);
@@ -149,13 +153,15 @@ RendezvousSender::Start RendezvousSender::start(const Outbound& outbound, const 
   result = poster.port->send(outgoing, {content, size}, caller);
   if (result == SendResult::sent) return Start::started;
   // Another thread may have ended the request meanwhile because the peer has left: then it was signalled.
-  return abandon(index) ? Start::refused : Start::started;
+  return abandon(index, outbound.packet) ? Start::refused : Start::started;
 }
 
 void RendezvousSender::end(Request& request, Outcome outcome) noexcept {
   Message message;
-  detail::MessageAccess::set_view(message, request.operation, request.peer, request.tag, request.data,
-                                  request.data != nullptr ? request.size : 0, nullptr, 0);
+  // A packet that was taken over, as a list of buffers, is nothing that the poster could look at.
+  const std::byte* const data = request.payload ? nullptr : request.data;
+  detail::MessageAccess::set_view(message, request.operation, request.peer, request.tag, data,
+                                  data != nullptr ? request.size : 0, nullptr, 0);
   detail::MessageAccess::set_device(message, context_.device);
   detail::MessageAccess::set_user_data(message, request.user_data);
   detail::MessageAccess::set_outcome(message, outcome);
@@ -163,6 +169,7 @@ void RendezvousSender::end(Request& request, Outcome outcome) noexcept {
   context_.trace(TraceEvent::Phase::end, kTracedSend, request.peer, request.size, request.index,
                  name_of(outcome));
   request.packet.reset();
+  request.payload.reset();
   if (request.offer.key != 0) context_.port->end_offer(request.peer, request.offer);
   request.gather.clear();
   request.state.free();

@@ -45,6 +45,9 @@ class RendezvousSender {
     std::span<const Bytes> parts{};
     std::size_t parts_size = 0;  // sum of their sizes
     bool needs_all_ranks = false;
+    bool is_synchronous = false;  // a send that is not received ends as refused
+    /// Unless null, holds the payload, and is taken over when the operation starts.
+    Packet* packet = nullptr;
   };
   enum class Start : std::uint8_t { started, no_request, refused };
   /// Sends the RTS of a payload from the device of `poster`, for this one to move; `result` is the answer of
@@ -54,8 +57,8 @@ class RendezvousSender {
 
   /// The steps of start(), for RTS messages of other forms. reserve() makes an operation that awaits the
   /// peer's answer; it returns kNoRequest when no record or no memory is free. abandon() frees the operation
-  /// when its RTS could not be sent; it returns false when the operation has ended meanwhile and was
-  /// signalled.
+  /// when its RTS could not be sent, and gives its packet back; it returns false when the operation has ended
+  /// meanwhile and was signalled.
   static constexpr std::uint32_t kNoRequest = concurrent::IndexPool<>::kNone;
   /// With `offers`, the payload is offered to the peer where the network can do that.
   [[nodiscard]] std::uint32_t reserve(const Outbound& outbound, bool offers = false) noexcept;
@@ -65,7 +68,7 @@ class RendezvousSender {
   /// payload is borrowed.
   [[nodiscard]] const std::byte* copy_of_request(std::uint32_t index) const noexcept;
   [[nodiscard]] RequestName name_of_request(std::uint32_t index) const noexcept;
-  [[nodiscard]] bool abandon(std::uint32_t index) noexcept;
+  [[nodiscard]] bool abandon(std::uint32_t index, Packet* packet = nullptr) noexcept;
 
   /// Answers of peers: room for the payload; its end; that there will never be memory for it; and that it was
   /// forgotten, as a cancel asked.

@@ -47,7 +47,11 @@ void RendezvousSender::on_fin(const Message& arrival, network::Sink& sink) noexc
 }
 
 void RendezvousSender::on_refused(const Message& arrival, network::Sink& sink) noexcept {
-  if (Request* request = take_answered(arrival, sink); request != nullptr) end(*request, Outcome::refused);
+  Request* const request = take_answered(arrival, sink);
+  if (request == nullptr) return;
+  // A send whose receiver drops it has done what it could: nobody was promised that it is received.
+  const bool is_done = request->operation == Operation::send && !request->is_synchronous;
+  end(*request, is_done ? Outcome::ok : Outcome::refused);
 }
 
 void RendezvousSender::on_cancelled(const Message& arrival, bool has_failures, network::Sink& sink) noexcept {

@@ -37,7 +37,7 @@ struct IncomingTransfer {
     entered,  // while receiving: a thread handles a fragment, or ends a transfer whose peer has left
     answering,
     forgotten,  // cancelled by the sender, which has to be told
-    refused,    // its allocator will never have room: the sender has to be told
+    refused,    // its allocator will never have room, or it was dropped: the sender has to be told
   };
   IncomingTransfer* next = nullptr;
   std::atomic<State> state{State::free};

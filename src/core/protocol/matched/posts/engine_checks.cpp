@@ -1,6 +1,7 @@
 #include "core/protocol/matched/posts/engine_checks.hpp"
 
 #include "base/fork_watch.hpp"
+#include "base/refuse.hpp"
 
 #include <weft/error.hpp>
 
@@ -13,11 +14,13 @@ MatchingEngine& check_engine(MatchingEngines& engines, std::uint32_t id, Matchin
   // Those beyond the engines of programs are made by what uses them.
   MatchingEngine* engine = id < kEngineIds ? engines.find(id) : engines.find_existing(id);
   if (engine == nullptr) [[unlikely]]
-    throw Error(std::string(operation) + ": matching engine " + std::to_string(id) +
-                " is out of range: 0 to " + std::to_string(kEngineIds - 1));
+    base::refuse(
+        ErrorClass::engine, operation,
+        "matching engine " + std::to_string(id) + " is out of range: 0 to " + std::to_string(kEngineIds - 1));
   if (policy == MatchingPolicy::user && !engine->keys().has_function()) [[unlikely]]
-    throw Error(std::string(operation) + ": matching engine " + std::to_string(id) +
-                " was not opened with a make_key, which MatchingPolicy::user needs");
+    base::refuse(ErrorClass::engine, operation,
+                 "matching engine " + std::to_string(id) +
+                     " was not opened with a make_key, which MatchingPolicy::user needs");
   return *engine;
 }
 
@@ -25,9 +28,11 @@ MatchingEngine& check_ordered_engine(MatchingEngines& engines, std::uint32_t id,
                                      const char* operation) {
   MatchingEngine& engine = check_engine(engines, id, MatchingPolicy::rank_and_tag, operation);
   if (policy != MatchingPolicy::rank_and_tag) [[unlikely]]
-    throw Error(std::string(operation) + ": matching engine " + std::to_string(id) +
-                " is ordered and matches by MatchingPolicy::rank_and_tag only; receives may name any_source "
-                "and any_tag");
+    base::refuse(
+        ErrorClass::engine, operation,
+        "matching engine " + std::to_string(id) +
+            " is ordered and matches by MatchingPolicy::rank_and_tag only; receives may name any_source "
+            "and any_tag");
   return engine;
 }
 
@@ -36,15 +41,23 @@ void check_source(int source, MatchingPolicy policy, const Context& context, con
     base::refuse_in_forked_copy(operation);
   if (policy == MatchingPolicy::tag_only || policy == MatchingPolicy::any) return;
   if (source < 0 || source >= context.ranks) [[unlikely]]
-    throw Error(std::string(operation) + ": source " + std::to_string(source) +
-                " is not a rank of this job (0 to " + std::to_string(context.ranks - 1) + ")" +
-                (source == any_source ? "; any_source needs an ordered matching engine" : ""));
+    base::refuse(ErrorClass::peer, operation,
+                 "source " + std::to_string(source) + " is not a rank of this job (0 to " +
+                     std::to_string(context.ranks - 1) + ")" +
+                     (source == any_source ? "; any_source needs an ordered matching engine" : ""));
+}
+
+void refuse_unseen_end(const char* operation) {
+  base::refuse(
+      ErrorClass::option, operation,
+      "a synchronous send needs a completion object, or nobody would learn that it has been matched");
 }
 
 void check_tag_mask(const ReceiveOptions& options, const char* operation) {
   if (options.tag_mask != ~std::uint64_t{0} && options.engine < kMatchingEngines) [[unlikely]]
-    throw Error(std::string(operation) + ": a tag_mask needs an ordered matching engine, and engine " +
-                std::to_string(options.engine) + " is not one");
+    base::refuse(ErrorClass::tag, operation,
+                 "a tag_mask needs an ordered matching engine, and engine " + std::to_string(options.engine) +
+                     " is not one");
 }
 
 }  // namespace weft::core

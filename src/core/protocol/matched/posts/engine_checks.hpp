@@ -19,6 +19,13 @@ MatchingEngine& check_ordered_engine(MatchingEngines& engines, std::uint32_t id,
                                      const char* operation);
 void check_source(int source, MatchingPolicy policy, const Context& context, const char* operation);
 
+[[noreturn, gnu::cold]] void refuse_unseen_end(const char* operation);
+/// The end of a synchronous send, which is all that it is for, is seen by somebody.
+inline void check_end(const SendOptions& options, const char* operation) {
+  if (options.synchronous && options.completion == nullptr) [[unlikely]]
+    refuse_unseen_end(operation);
+}
+
 /// Throws weft::Error when only some bits of the tag shall count, on an unordered engine.
 void check_tag_mask(const ReceiveOptions& options, const char* operation);
 

@@ -1,4 +1,5 @@
 // Posts of sends to ordered engines.
+#include "base/refuse.hpp"
 #include "core/protocol/matched/posts/engine_checks.hpp"
 #include "core/protocol/matched/posts/send_posts.hpp"
 #include "core/protocol/post_checks.hpp"
@@ -28,9 +29,11 @@ Status SendPosts::post_ordered(int peer, std::uint64_t tag, const SendPayload& p
   check_class(options.message_class, "post_send");
   MatchingEngine& engine = check_ordered_engine(engines_, options.engine, options.policy, "post_send");
   if (tag == any_tag) [[unlikely]]
-    throw Error("post_send: tag " + std::to_string(tag) +
-                " is any_tag, which no message to an ordered matching engine can have");
-  if (options.timeout.count() != 0) [[unlikely]]
+    base::refuse(ErrorClass::tag, "post_send",
+                 "tag " + std::to_string(tag) +
+                     " is any_tag, which no message to an ordered matching engine can have");
+  check_end(options, "post_send");
+  if (options.timeout.count() != 0 || options.handle != nullptr) [[unlikely]]
     return post_within(peer, tag, payload, packet, options, caller);
   return submit(
       posts_,

@@ -1,4 +1,5 @@
 // Posts of receives: checks, refusals, the backlog.
+#include "base/refuse.hpp"
 #include "core/matching/scattered_receive.hpp"
 #include "core/protocol/matched/posts/engine_checks.hpp"
 #include "core/protocol/matched/posts/receive_posts.hpp"
@@ -20,8 +21,8 @@ MatchingEngine& ReceivePosts::check(int source, const ReceiveOptions& options, c
   check_tag_mask(options, operation);
   check_source(source, options.policy, posts_.context, operation);
   if (options.completion == nullptr)
-    throw Error(std::string(operation) +
-                ": a completion object is needed, or nobody would learn that the message has come");
+    base::refuse(ErrorClass::option, operation,
+                 "a completion object is needed, or nobody would learn that the message has come");
   return check_engine(engines_, options.engine, options.policy, operation);
 }
 
@@ -153,16 +154,21 @@ bool ReceivePosts::try_receive_unexpected(MatchingEngine& engine, int source, st
   return was_there;
 }
 
-Status ReceivePosts::attempt(MatchingEngine& engine, int source, std::uint64_t tag,
-                             std::span<std::byte> buffer, const ReceiveOptions& options,
-                             Caller caller) noexcept {
+bool ReceivePosts::is_lost(const MatchingEngine& engine, int source, std::uint64_t tag,
+                           const ReceiveOptions& options) const noexcept {
   const bool can_be_alone =
       options.policy == MatchingPolicy::rank_and_tag || options.policy == MatchingPolicy::rank_only;
   const bool names_one = can_be_alone && source != any_source;
   const bool is_of_user = options.policy == MatchingPolicy::user;
-  const bool is_lost = failures_.silent() != 0 &&
-                       (engine.is_given_up(tag, failures_.silent_failed() != 0) ||
-                        (names_one ? failures_.is_silent(source) : !is_of_user && failures_.is_alone()));
+  return failures_.silent() != 0 &&
+         (engine.is_given_up(tag, failures_.silent_failed() != 0) ||
+          (names_one ? failures_.is_silent(source) : !is_of_user && failures_.is_alone()));
+}
+
+Status ReceivePosts::attempt(MatchingEngine& engine, int source, std::uint64_t tag,
+                             std::span<std::byte> buffer, const ReceiveOptions& options,
+                             Caller caller) noexcept {
+  const bool is_lost = this->is_lost(engine, source, tag, options);
   ReceiveHandle handle;
   ReceiveOptions named = options;
   if (is_lost) named.handle = &handle;

@@ -19,6 +19,7 @@ void SendPosts::check(int peer, const SendOptions& options, const char* operatio
   check_peer(peer, posts_.context, operation);
   check_class(options.message_class, operation);
   check_engine(engines_, options.engine, options.policy, operation);
+  check_end(options, operation);
 }
 
 namespace {
@@ -38,7 +39,7 @@ template <class Locking>
 bool SendPosts::post_with_new_credits(int peer, std::uint64_t tag, Bytes bytes,
                                       const SendOptions& options) noexcept {
   if (bytes.size() > detail::kSlotPayload - detail::kMatchTrailer || options.policy == MatchingPolicy::user ||
-      options.message_class != MessageClass::normal || options.timeout.count() != 0 ||
+      options.message_class != MessageClass::normal || options.timeout.count() != 0 || options.synchronous ||
       SignalScope::is_inside() || !posts_.backlog.empty())
     return false;
   const bool is_ordered = options.engine >= kMatchingEngines;
@@ -136,7 +137,7 @@ Status SendPosts::post_payload(int peer, std::uint64_t tag, const SendPayload& p
                                            : post_ordered(peer, tag, payload, packet, options, caller);
 }
 
-/// Out of line, so that posts without a timeout have no stack for it: handlers that post nest.
+/// Out of line, so that posts without a timeout and a handle have no stack for it: handlers that post nest.
 [[gnu::noinline]] Status SendPosts::post_within(int peer, std::uint64_t tag, const SendPayload& payload,
                                                 Packet* packet, const SendOptions& options, Caller caller) {
   return posts_.timed.post(
@@ -149,7 +150,8 @@ Status SendPosts::post_unordered(int peer, std::uint64_t tag, const SendPayload&
   check_peer(peer, posts_.context, "post_send");
   check_class(options.message_class, "post_send");
   const MatchingEngine& engine = check_engine(engines_, options.engine, options.policy, "post_send");
-  if (options.timeout.count() != 0) [[unlikely]]
+  check_end(options, "post_send");
+  if (options.timeout.count() != 0 || options.handle != nullptr) [[unlikely]]
     return post_within(peer, tag, payload, packet, options, caller);
   if (options.policy == MatchingPolicy::user) [[unlikely]]
     tag = engine.keys().of_user(posts_.context.rank, tag);

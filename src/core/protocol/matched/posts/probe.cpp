@@ -14,6 +14,11 @@ bool ReceivePosts::end(const ReceiveHandle& handle, Outcome outcome) noexcept {
   return true;
 }
 
+bool ReceivePosts::is_hopeless(int source, std::uint64_t tag, const ReceiveOptions& options) const noexcept {
+  const MatchingEngine* const engine = engines_.find_existing(options.engine);
+  return engine != nullptr && is_lost(*engine, source, tag, options);
+}
+
 bool ReceivePosts::probe(int source, std::uint64_t tag, const ReceiveOptions& options, ProbedMessage& found) {
   const auto tell = [&](const MatchRecord& record) {
     found = {record.unexpected->peer, record.unexpected->tag, record.unexpected->length};

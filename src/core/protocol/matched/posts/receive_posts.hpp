@@ -62,6 +62,9 @@ class ReceivePosts {
 
   /// Ends a posted receive. Returns false when it has matched its message, or has ended.
   bool end(const ReceiveHandle& handle, Outcome outcome) noexcept;
+  /// Returns true when no rank is left that could send what a receive with these arguments would get, other
+  /// than what has arrived. The arguments have passed the checks.
+  [[nodiscard]] bool is_hopeless(int source, std::uint64_t tag, const ReceiveOptions& options) const noexcept;
   bool probe(int source, std::uint64_t tag, const ReceiveOptions& options, ProbedMessage& found);
   /// Returns the engine and the record of the message; nullptr: there is no message.
   std::pair<MatchingEngine*, MatchRecord*> matched_probe(int source, std::uint64_t tag,
@@ -70,6 +73,8 @@ class ReceivePosts {
  private:
   static constexpr Caller kFirstAttempt{.exclusive = false};  // receives need no more of their caller
 
+  [[nodiscard]] bool is_lost(const MatchingEngine& engine, int source, std::uint64_t tag,
+                             const ReceiveOptions& options) const noexcept;
   MatchingEngine& check_ordered(int source, const ReceiveOptions& options, const char* operation);
   template <class Locking, class... UserData>
   bool try_post_slow(std::uint64_t engine_and_source, std::uint64_t tag, std::byte* data, std::size_t size,

@@ -65,7 +65,7 @@ class SendPosts {
   /// `packet`, unless null, holds the payload already, and is taken over unless the status is retry.
   Status post_payload(int peer, std::uint64_t tag, const SendPayload& payload, Packet* packet,
                       const SendOptions& options, Caller caller);
-  /// post_payload() with a timeout, after the checks.
+  /// post_payload() with a timeout or a handle, after the checks.
   Status post_within(int peer, std::uint64_t tag, const SendPayload& payload, Packet* packet,
                      const SendOptions& options, Caller caller);
   Status post_unordered(int peer, std::uint64_t tag, const SendPayload& payload, Packet* packet,
