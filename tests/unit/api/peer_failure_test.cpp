@@ -80,6 +80,57 @@ TEST_F(PeerFailure, is_listed_and_told_once_to_each_watcher) {
   runtime(0).forget_peer_failures(late);
 }
 
+TEST_F(PeerFailure, ends_synchronous_sends_that_it_has_not_matched) {
+  MatchingEngine ordered(runtime(0), {.id = 256, .order = MatchOrder::ordered});
+  std::deque<Recorder> ended;
+  const auto bytes = test::payload(100'000, 1);
+  for (const std::uint16_t engine : {std::uint16_t{0}, std::uint16_t{256}})
+    for (const std::size_t size : {std::size_t{0}, std::size_t{8}, bytes.size()}) {
+      Recorder& each = ended.emplace_back();
+      ASSERT_TRUE(until([&] {
+        return endpoint(0)
+            .post_send(1, 1, Bytes(bytes).first(size),
+                       {.completion = &each, .engine = engine, .synchronous = true})
+            .is_posted();
+      }));
+    }
+  ProbedMessage found;
+  ASSERT_TRUE(until([&] { return endpoint(1).probe(0, 1, found, {.engine = 256}); }));
+  for (const Recorder& each : ended) EXPECT_TRUE(each.messages.empty());
+  ASSERT_TRUE(kill(1));
+  for (const Recorder& each : ended) {
+    ASSERT_TRUE(until([&] { return !each.messages.empty(); }));
+    EXPECT_EQ(each.messages[0].outcome(), Outcome::peer_failed);
+  }
+  Recorder late;
+  ASSERT_TRUE(until([&] {
+    return endpoint(0).post_send(1, 1, {}, {.completion = &late, .synchronous = true}).is_accepted();
+  }));
+  ASSERT_TRUE(until([&] { return !late.messages.empty(); }));
+  EXPECT_EQ(late.messages[0].outcome(), Outcome::peer_failed);
+}
+
+TEST_F(PeerFailure, ends_probes_that_wait_for_it_when_what_had_come_is_taken) {
+  constexpr std::uint64_t kValue = 3;
+  Counter sent;
+  ASSERT_TRUE(until(
+      [&] { return endpoint(1).post_send(0, 4, bytes_of(kValue), {.completion = &sent}).is_accepted(); }));
+  ProbedMessage found;
+  ASSERT_TRUE(until([&] { return endpoint(0).probe(1, 4, found); }));
+  ASSERT_TRUE(kill(1));
+  EXPECT_EQ(endpoint(0).wait_probe(1, 4, found), Outcome::ok);
+  MatchedMessage message;
+  EXPECT_EQ(endpoint(0).wait_matched_probe(1, 4, message), Outcome::ok);
+  EXPECT_TRUE(message);
+  EXPECT_EQ(endpoint(0).wait_probe(1, 4, found), Outcome::peer_failed);
+  message = MatchedMessage();
+  EXPECT_EQ(endpoint(0).wait_matched_probe(1, 4, message), Outcome::peer_failed);
+  EXPECT_FALSE(message);
+  // Another rank could still send what any source may.
+  const ReceiveOptions options{.engine = 256, .timeout = std::chrono::milliseconds(5)};
+  EXPECT_EQ(endpoint(0).wait_probe(any_source, 4, found, options), Outcome::timed_out);
+}
+
 TEST_F(PeerFailure, ends_vectored_operations_once) {
   constexpr std::size_t kSize = 40'000;
   constexpr std::size_t kKinds = 3;
