@@ -1,6 +1,8 @@
 // Nodes of operations with a timeout: order, ends before and after the time, threads.
 #include "core/deadline/deadlines.hpp"
 
+#include <weft/detail/message_access.hpp>
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -20,6 +22,19 @@ class Told final : public Completion {
   void signal(Message&) noexcept override { ++count; }
   [[nodiscard]] bool ready() const noexcept override { return count.load() != 0; }
   std::atomic<std::uint64_t> count{0};
+};
+
+/// Keeps the outcome of the last message.
+class Recorded final : public Completion {
+ public:
+  ~Recorded() override { withdraw(); }
+  void signal(Message& message) noexcept override {
+    outcome = message.outcome();
+    ++count;
+  }
+  [[nodiscard]] bool ready() const noexcept override { return count != 0; }
+  Outcome outcome = Outcome::ok;
+  std::uint64_t count = 0;
 };
 
 void end(Node& node) {
@@ -117,6 +132,116 @@ TEST(Deadlines, know_their_nodes) {
   EXPECT_EQ(deadlines.node_of(nullptr), nullptr);
   EXPECT_EQ(deadlines.behind(node), &told);
   EXPECT_EQ(deadlines.behind(&told), &told);
+}
+
+/// What an operation tells its node that has been found to be due.
+Outcome end_as_due(Node& node, Recorded& recorded) {
+  Message message;
+  detail::MessageAccess::set_outcome(message, Outcome::timed_out);
+  node.signal(message);
+  return recorded.outcome;
+}
+
+TEST(Deadlines, of_operations_that_are_cancelled_have_come) {
+  Deadlines deadlines(2);
+  Recorded recorded;
+  Node* const node = deadlines.take(recorded, Deadlines::kNever);
+  const SendHandle handle = deadlines.handle_of(*node, 3);
+  EXPECT_EQ(handle.device, 3U);
+  EXPECT_FALSE(deadlines.cancel(handle)) << "it is not posted yet";
+  ASSERT_TRUE(deadlines.arm(*node));
+  deadlines.update();
+  EXPECT_EQ(deadlines.take_due(1'000'000), nullptr);
+  EXPECT_FALSE(deadlines.cancel({handle.index, handle.generation + 1, 3}));
+  EXPECT_FALSE(deadlines.cancel({7, handle.generation, 3}));
+  EXPECT_FALSE(deadlines.has_changed());
+  EXPECT_TRUE(deadlines.cancel(handle));
+  EXPECT_TRUE(deadlines.has_changed());
+  EXPECT_TRUE(deadlines.cancel(handle));
+  EXPECT_EQ(deadlines.update(), 0U);
+  Node* const due = deadlines.take_due(0);
+  ASSERT_EQ(due, node);
+  EXPECT_EQ(end_as_due(*node, recorded), Outcome::cancelled);
+  deadlines.put_back(due, 0);
+  EXPECT_FALSE(deadlines.cancel(handle));
+  EXPECT_EQ(deadlines.update(), 1U);
+  EXPECT_EQ(deadlines.count(), 0U);
+  // The node serves another operation, which the old handle does not name.
+  Node* const again = deadlines.take(recorded, 5);
+  ASSERT_TRUE(deadlines.arm(*again));
+  EXPECT_FALSE(deadlines.cancel(handle));
+  deadlines.update();
+  Node* const late = deadlines.take_due(5);
+  ASSERT_EQ(late, again);
+  EXPECT_EQ(end_as_due(*again, recorded), Outcome::timed_out);
+  deadlines.put_back(late, 5);
+  EXPECT_EQ(deadlines.update(), 1U);
+  EXPECT_EQ(recorded.count, 2U);
+}
+
+TEST(Deadlines, of_cancelled_operations_come_again_until_these_end) {
+  Deadlines deadlines(4);
+  Told told;
+  Node* const node = deadlines.take(told, 50);
+  const SendHandle handle = deadlines.handle_of(*node, 0);
+  ASSERT_TRUE(deadlines.arm(*node));
+  Node* const other = deadlines.take(told, 10);
+  ASSERT_TRUE(deadlines.arm(*other));
+  deadlines.update();
+  // While it is among those that are due.
+  Node* due = deadlines.take_due(60);
+  ASSERT_NE(due, nullptr);
+  EXPECT_TRUE(deadlines.cancel(handle));
+  deadlines.put_back(due, 60);
+  deadlines.update();
+  due = deadlines.take_due(60);
+  ASSERT_EQ(due, node) << "at once, and not after the pause";
+  EXPECT_EQ(due->next_due, nullptr);
+  deadlines.put_back(due, 60);
+  deadlines.update();
+  EXPECT_EQ(deadlines.take_due(61), nullptr);
+  end(*node);
+  end(*other);
+  EXPECT_EQ(deadlines.update(), 2U);
+}
+
+TEST(Deadlines, of_threads_that_cancel_are_signalled_and_free_once) {
+  constexpr std::uint64_t kRounds = 20'000;
+  Deadlines deadlines(4);
+  Told told;
+  std::vector<std::atomic<std::uint64_t>> names(kRounds);  // of the operations that are to be cancelled
+  std::thread poster([&] {
+    for (std::uint64_t round = 0; round < kRounds; ++round) {
+      Node* node = nullptr;
+      while ((node = deadlines.take(told, Deadlines::kNever)) == nullptr) std::this_thread::yield();
+      const SendHandle handle = deadlines.handle_of(*node, 0);
+      const bool is_ended_here = round % 2 == 0;
+      node->receive.generation = is_ended_here ? 1 : 2;  // as below
+      EXPECT_TRUE(deadlines.arm(*node));
+      names[round].store(std::uint64_t{handle.index} << 32 | handle.generation);
+      if (is_ended_here) end(*node);  // perhaps while it is being cancelled
+    }
+  });
+  std::thread canceller([&] {
+    for (std::uint64_t round = 0; round < kRounds; ++round) {
+      std::uint64_t name = 0;
+      while ((name = names[round].load()) == 0) std::this_thread::yield();
+      const bool is_cancelled =
+          deadlines.cancel({static_cast<std::uint32_t>(name >> 32), static_cast<std::uint32_t>(name), 0});
+      EXPECT_TRUE(is_cancelled || round % 2 == 0);
+    }
+  });
+  while (told.count.load() != kRounds || deadlines.count() != 0) {
+    deadlines.update();
+    Node* const first = deadlines.take_due(0);
+    for (Node* node = first; node != nullptr; node = node->next_due)
+      if (node->receive.generation == 2) end(*node);
+    deadlines.put_back(first, 0);
+    std::this_thread::yield();
+  }
+  poster.join();
+  canceller.join();
+  EXPECT_EQ(told.count.load(), kRounds);
 }
 
 /// A receive's generation says here who ends the operation: 2: whoever finds that it is due.
