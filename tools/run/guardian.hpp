@@ -68,7 +68,7 @@ class Guardian {
   void note_end(int rank);
   [[nodiscard]] std::string name_of(int rank) const;
   void check_unfinished();
-  void fail_unfinished(const bootstrap::local::Server::Unfinished& rank);
+  void fail_unfinished(const bootstrap::local::Findings::Unfinished& rank);
   void check_unreachable();
   void check_refused();
   void fail(int rank, int exit_code, const std::string& how);
@@ -98,7 +98,7 @@ class Guardian {
   std::vector<Rank> ranks_;
   std::map<pid_t, int> rank_of_;
   int running_ = 0;
-  std::vector<bootstrap::local::Server::Unfinished> unfinished_;  // whose way to end is not known yet
+  std::vector<bootstrap::local::Findings::Unfinished> unfinished_;  // whose way to end is not known yet
   int passed_on_ = 0;                  // the last signal that was passed on and ends processes
   std::optional<int> verdict_;         // the exit code, once a rank has failed
   std::vector<std::string> failures_;  // with --keep-going: the ranks that failed, and how

@@ -21,15 +21,15 @@ constexpr int kUnfinished = 1;          // exit code for a rank that ends withou
 /// Finds ranks that exited with code 0 but failed for the job, because they never left it. The server may
 /// know of the end of a rank on another host before this process knows how it ended.
 void Guardian::check_unfinished() {
-  while (const auto next = server_.take_unfinished()) unfinished_.push_back(*next);
-  std::erase_if(unfinished_, [this](const bootstrap::local::Server::Unfinished& each) {
+  while (const auto next = server_.findings().take_unfinished()) unfinished_.push_back(*next);
+  std::erase_if(unfinished_, [this](const bootstrap::local::Findings::Unfinished& each) {
     if (!ranks_[static_cast<std::size_t>(each.rank)].ended) return false;
     fail_unfinished(each);
     return true;
   });
 }
 
-void Guardian::fail_unfinished(const bootstrap::local::Server::Unfinished& rank) {
+void Guardian::fail_unfinished(const bootstrap::local::Findings::Unfinished& rank) {
   if (rank.is_cut_off)
     fail(rank.rank, kUnfinished,
          "exited with code 0, but its connection to the launcher had ended while it ran, and with it its "
@@ -48,7 +48,7 @@ void Guardian::fail_unfinished(const bootstrap::local::Server::Unfinished& rank)
 
 /// Ends ranks that were declared failed although they run: they may not go on as if they were members.
 void Guardian::check_unreachable() {
-  while (const auto lost = server_.take_unreachable()) {
+  while (const auto lost = server_.findings().take_unreachable()) {
     if (ranks_[static_cast<std::size_t>(lost->rank)].ended) continue;
     err_.say(fmt::format("weft run: {} is ended, because rank {} cannot reach it: {}", name_of(lost->rank),
                          lost->by, lost->why));
@@ -58,7 +58,7 @@ void Guardian::check_unreachable() {
 
 /// Ranks that differ in what all must agree on. They are told by themselves as well.
 void Guardian::check_refused() {
-  while (const auto refused = server_.take_refused())
+  while (const auto refused = server_.findings().take_refused())
     fail(refused->rank, 1, "cannot take part in the job: " + refused->why);
 }
 
@@ -87,14 +87,14 @@ void Guardian::tell_failures() {
 
 // Reports messages that were accepted and have not arrived: the job has then failed, whatever its ranks say.
 void Guardian::report_losses() {
-  for (const auto& [rank, what] : server_.losses())
+  for (const auto& [rank, what] : server_.findings().losses())
     err_.say(fmt::format("weft run: {} had accepted messages that are lost: {}", name_of(rank), what));
-  if (!server_.losses().empty() && !verdict_) verdict_ = 1;
+  if (!server_.findings().losses().empty() && !verdict_) verdict_ = 1;
 }
 
 void Guardian::check_abort() {
-  if (!server_.aborted() || verdict_) return;
-  const auto& abort = *server_.aborted();
+  if (!server_.findings().aborted() || verdict_) return;
+  const auto& abort = *server_.findings().aborted();
   decide(abort.code,
          fmt::format("{} aborted the job with code {}: {}", name_of(abort.rank), abort.code, abort.reason));
 }

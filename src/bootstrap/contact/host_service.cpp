@@ -131,21 +131,22 @@ class JobService final : public ServiceThread {
       hosts_[host]->serve();
       if (hosts_[host]->link().has_ended()) lose(host);
     }
-    while (const auto lost = server_.take_unreachable()) end(*lost);
-    while (const auto refused = server_.take_refused())
+    while (const auto lost = server_.findings().take_unreachable()) end(*lost);
+    while (const auto refused = server_.findings().take_refused())
       log_.error("rank " + std::to_string(refused->rank) + " cannot take part in the job: " + refused->why);
-    while (server_.take_unfinished().has_value()) {
+    while (server_.findings().take_unfinished().has_value()) {
     }
-    for (; told_losses_ < server_.losses().size(); ++told_losses_) {
-      const local::Server::Loss& loss = server_.losses()[told_losses_];
+    for (; told_losses_ < server_.findings().losses().size(); ++told_losses_) {
+      const local::Findings::Loss& loss = server_.findings().losses()[told_losses_];
       log_.error("rank " + std::to_string(loss.rank) + " had accepted messages that are lost: " + loss.what);
     }
     if (joining_ && joining_->passed()) end_absent();
-    if (server_.aborted().has_value() && !std::exchange(has_told_abort_, true)) end_all(*server_.aborted());
+    if (server_.findings().aborted().has_value() && !std::exchange(has_told_abort_, true))
+      end_all(*server_.findings().aborted());
   }
 
   /// The rank that has aborted the job ends by itself, and its launcher may leave the others alone.
-  void end_all(const local::Server::Abort& abort) {
+  void end_all(const local::Findings::Abort& abort) {
     log_.error("rank " + std::to_string(abort.rank) + " aborted the job with code " +
                std::to_string(abort.code) + ": " + abort.reason);
     // The own process last: it is rank 0.
@@ -198,7 +199,7 @@ class JobService final : public ServiceThread {
   }
 
   /// A rank that was declared failed may not go on as if it were a member.
-  void end(const local::Server::Unreachable& lost) {
+  void end(const local::Findings::Unreachable& lost) {
     const auto host = static_cast<std::size_t>(job_.host_of[static_cast<std::size_t>(lost.rank)]);
     const std::string why = "rank " + std::to_string(lost.by) + " cannot reach it: " + lost.why;
     log_.error("rank " + std::to_string(lost.rank) + " on " + job_.host_names[host] + " is ended, because " +

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <iterator>
 #include <limits>
 #include <utility>
 
@@ -29,8 +28,8 @@ Server::Server(std::string job_id, int size, std::vector<std::int32_t> host_of, 
       host_of_(std::move(host_of)),
       connections_(name_, *this),
       joins_(static_cast<std::size_t>(size)),
-      most_lent_(RankConnections::most_lent()),
-      is_known_unfinished_(static_cast<std::size_t>(size), false) {}
+      loans_(RankConnections::most_lent()),
+      findings_(size) {}
 
 Server::~Server() = default;
 
@@ -91,11 +90,7 @@ void Server::leave(Instance& instance, int rank, std::string how) {
   if (instance.exchange.has_left(rank)) return;
   instance.exchange.leave(rank, std::move(how));
   ++instance.left;
-  // The loans of the rank lie together.
-  const auto first = instance.lent.lower_bound(std::pair<int, std::string_view>{rank, {}});
-  const auto last = instance.lent.lower_bound(std::pair<int, std::string_view>{rank + 1, {}});
-  lent_ -= static_cast<std::size_t>(std::distance(first, last));
-  instance.lent.erase(first, last);
+  loans_.take_back_all({instance.number, rank});
   settle_all(instance);
   if (instance.left < size_) return;
   stored_bytes_ -= instance.stored_bytes;
@@ -112,25 +107,11 @@ void Server::decide_reports() {
         instance->member(report.about.by) != Membership::joined)
       continue;
     instance->member(report.about.rank) = Membership::unreachable;
-    mark_failed(*instance, report.about.rank);
-    unreachable_.push_back(report.about);
+    instance->mark_failed(report.about.rank, hosts_);
+    findings_.add(report.about);
     leave(*instance, report.about.rank,
           "could not be reached by rank " + std::to_string(report.about.by) + ": " + report.about.why);
   }
-}
-
-std::optional<Server::Unreachable> Server::take_unreachable() {
-  if (unreachable_.empty()) return std::nullopt;
-  Unreachable next = std::move(unreachable_.front());
-  unreachable_.pop_front();
-  return next;
-}
-
-std::optional<Server::Refused> Server::take_refused() {
-  if (refused_.empty()) return std::nullopt;
-  Refused next = std::move(refused_.front());
-  refused_.pop_front();
-  return next;
 }
 
 void Server::rank_ended(int rank, std::string how) {
@@ -149,33 +130,19 @@ void Server::rank_ended(int rank, std::string how) {
     has_stayed = has_stayed || member == Membership::joined || member == Membership::lost ||
                  member == Membership::cut_off;
     is_cut_off = is_cut_off || member == Membership::cut_off;
-    if (member == Membership::joined || member == Membership::absent) mark_failed(instance, rank);
+    if (member == Membership::joined || member == Membership::absent) instance.mark_failed(rank, hosts_);
     find_absent(instance);
     leave(instance, rank, how);
   }
-  if (has_stayed && !is_known_unfinished_[static_cast<std::size_t>(rank)]) {
-    is_known_unfinished_[static_cast<std::size_t>(rank)] = true;
-    unfinished_.push_back({rank, true, -1, is_cut_off});
-  }
+  if (has_stayed) findings_.add(Findings::Unfinished{rank, true, -1, is_cut_off});
 }
 
 /// Finds ranks that have ended and never joined, though others have joined this instance.
 void Server::find_absent(const Instance& instance) {
   const int other = instance.any_member();
   if (other < 0) return;
-  for (const auto& [rank, how] : ended_) {
-    const auto place = static_cast<std::size_t>(rank);
-    if (!joins_[place].by_name.empty() || is_known_unfinished_[place]) continue;
-    is_known_unfinished_[place] = true;
-    unfinished_.push_back({rank, false, other});
-  }
-}
-
-std::optional<Server::Unfinished> Server::take_unfinished() {
-  if (unfinished_.empty()) return std::nullopt;
-  const Unfinished next = unfinished_.front();
-  unfinished_.pop_front();
-  return next;
+  for (const auto& [rank, how] : ended_)
+    if (!has_joined(rank)) findings_.add(Findings::Unfinished{rank, false, other});
 }
 
 void Server::answer(Connection& connection, std::uint32_t request, Message message,
@@ -205,7 +172,7 @@ void Server::closed(int key) {
   Instance& instance = *instances_[number];
   if (instance.member(rank) == Membership::joined) {
     instance.member(rank) = Membership::lost;
-    mark_failed(instance, rank);
+    instance.mark_failed(rank, hosts_);
   }
   const auto is_of_closed = [key](const auto& entry) { return entry.second.connection == key; };
   std::erase_if(instance.getters, is_of_closed);

@@ -10,7 +10,9 @@
 
 #include "bootstrap/exchange.hpp"
 #include "bootstrap/job_id.hpp"
+#include "bootstrap/local/findings.hpp"
 #include "bootstrap/local/launcher_protocol.hpp"
+#include "bootstrap/local/loans.hpp"
 #include "bootstrap/local/rank_connections.hpp"
 #include "bootstrap/local/socket.hpp"
 
@@ -67,18 +69,9 @@ class Server : private RankConnections::User {
   /// rank fail with that text.
   void rank_ended(int rank, std::string how);
 
-  /// A rank that has ended without a step that other ranks of the job need: it has not joined, or not left in
-  /// order.
-  struct Unfinished {
-    int rank;
-    /// True: the rank had joined and did not leave; false: it has never joined, though `other` has.
-    bool has_joined;
-    int other;
-    /// The rank's connection had ended long before the process did.
-    bool is_cut_off = false;
-  };
-  /// Returns each unfinished rank once, the next one that has been found.
-  std::optional<Unfinished> take_unfinished();
+  /// What has been found out about ranks, for the owner to take.
+  Findings& findings() { return findings_; }
+  const Findings& findings() const { return findings_; }
 
   /// Returns true when there is such a rank, and the host is its own.
   [[nodiscard]] bool is_of(const RemoteRanks& ranks, int rank) const {
@@ -96,38 +89,6 @@ class Server : private RankConnections::User {
   [[nodiscard]] std::int32_t process_of(int rank) const {
     return joins_[static_cast<std::size_t>(rank)].process;
   }
-
-  struct Abort {
-    int rank;
-    int code;
-    std::string reason;
-  };
-  /// The first request of a rank to end the job.
-  const std::optional<Abort>& aborted() const { return aborted_; }
-
-  /// A rank that has been declared failed because another one could not reach it, although its process runs.
-  struct Unreachable {
-    int rank;
-    int by;
-    std::string why;
-  };
-  /// Returns each such rank once; its process should be ended.
-  std::optional<Unreachable> take_unreachable();
-
-  /// A rank that differs from others in what all must agree on; it takes part no more.
-  struct Refused {
-    int rank;
-    std::string why;
-  };
-  /// Returns each such rank once.
-  std::optional<Refused> take_refused();
-
-  struct Loss {
-    int rank;
-    std::string what;
-  };
-  /// Losses: messages that ranks had accepted for ranks that have failed, and that have not arrived.
-  const std::vector<Loss>& losses() const { return losses_; }
 
  private:
   struct Connection;
@@ -147,9 +108,7 @@ class Server : private RankConnections::User {
   void report_unreachable(Connection& connection);
   void agree(Connection& connection);
   void decide_reports();
-  void lend(Connection& connection);
-  void take_back(Connection& connection);
-  void borrow(Connection& connection);
+  void loan(Connection& connection);
   void settle_collective(Instance& instance, std::uint64_t number);
   void settle_all(Instance& instance);
   bool settle(Instance& instance, const Waiter& waiter);
@@ -159,9 +118,6 @@ class Server : private RankConnections::User {
   void answer(Connection& connection, std::uint32_t request, Message message,
               std::shared_ptr<const Bytes> payload, std::shared_ptr<const Descriptor> descriptor = nullptr);
   void refuse(Connection& connection, std::uint32_t request, std::string_view text);
-  void mark_failed(Instance& instance, int rank);
-  void mark_left(Instance& instance, int rank);
-  void tell_hosts(const Instance& instance, int rank, bool has_failed);
   [[nodiscard]] Connection* find_stream(const RemoteRanks& ranks, std::uint32_t stream);
 
   const std::string job_id_;
@@ -185,12 +141,8 @@ class Server : private RankConnections::User {
   std::vector<Joins> joins_;          // by rank
   std::map<int, std::string> ended_;  // by rank
   std::size_t stored_bytes_ = 0;
-  const std::size_t most_lent_;  // descriptors, of all ranks
-  std::size_t lent_ = 0;
-  std::optional<Abort> aborted_;
-  std::deque<Unfinished> unfinished_;
-  std::vector<bool> is_known_unfinished_;  // by rank
-  std::vector<Loss> losses_;
+  Loans loans_;
+  Findings findings_;
 
   // Ranks whose connection broke: they have usually ended, and the way in which is known a moment later.
   struct Departure {
@@ -204,12 +156,10 @@ class Server : private RankConnections::User {
   // known a moment later.
   struct Report {
     std::uint32_t instance;
-    Unreachable about;
+    Findings::Unreachable about;
     std::int64_t due_ns;
   };
   std::deque<Report> reports_;
-  std::deque<Unreachable> unreachable_;
-  std::deque<Refused> refused_;
 };
 
 }  // namespace weft::bootstrap::local

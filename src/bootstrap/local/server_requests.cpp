@@ -43,26 +43,19 @@ bool Server::handle(Connection& connection) {
       collective(connection, CollectiveKind::allgather);
       return true;
     case Message::lend:
-      lend(connection);
-      return true;
     case Message::take_back:
-      take_back(connection);
-      return true;
     case Message::borrow:
-      borrow(connection);
+      loan(connection);
       return true;
     case Message::abort:
-      if (!aborted_) {
-        const int code = header.argument & 0xff;
-        aborted_ = Abort{connection.rank, code == 0 ? 1 : code, std::string(connection.text())};
-      }
+      findings_.abort(connection.rank, header.argument, std::string(connection.text()));
       answer(connection, header.request, Message::done, nullptr);
       return true;
     case Message::leave:
       if (Membership& member = instances_[connection.instance]->member(connection.rank);
           member == Membership::joined) {
         member = Membership::left;
-        mark_left(*instances_[connection.instance], connection.rank);
+        instances_[connection.instance]->mark_left(connection.rank, hosts_);
       }
       return false;
     case Message::ending:
@@ -77,7 +70,7 @@ bool Server::handle(Connection& connection) {
       agree(connection);
       return true;
     case Message::loss:
-      losses_.push_back({connection.rank, std::string(connection.text())});
+      findings_.add(Findings::Loss{connection.rank, std::string(connection.text())});
       return true;
     default:
       return false;  // messages that this protocol does not have
@@ -110,7 +103,7 @@ bool Server::hello(Connection& connection) {
     Instance& created = *instances_.back();
     for (const auto& [ended_rank, how] : ended_) {
       created.exchange.leave(ended_rank, how);
-      mark_failed(created, ended_rank);
+      created.mark_failed(ended_rank, hosts_);
       ++created.left;
     }
   }
@@ -151,8 +144,8 @@ void Server::agree(Connection& connection) {
   refuse(connection, connection.header.request, why);
   if (instance.member(rank) != Membership::joined) return;
   instance.member(rank) = Membership::refused;
-  mark_failed(instance, rank);
-  refused_.push_back({rank, why});
+  instance.mark_failed(rank, hosts_);
+  findings_.add(Findings::Refused{rank, why});
   leave(instance, rank, "cannot take part (" + why + ")");  // which may be the end of the instance
 }
 
@@ -165,38 +158,23 @@ void Server::report_unreachable(Connection& connection) {
                       base::now_ns() + kGrace});
 }
 
-void Server::lend(Connection& connection) {
-  Instance& instance = *instances_[connection.instance];
+void Server::loan(Connection& connection) {
+  const Header& header = connection.header;
+  const Loans::Lender own{connection.instance, connection.rank};
   const std::string key{connection.text()};
-  if (!connection.passed || key.empty() || key.size() > kMaximumKey) {
-    refuse(connection, connection.header.request, "the launcher received a loan without key or descriptor");
-    return;
+  if (header.message == Message::lend) {
+    if (!connection.passed || key.empty() || key.size() > kMaximumKey)
+      return refuse(connection, header.request, "the launcher received a loan without key or descriptor");
+    const bool is_lent = loans_.lend(own, key, std::move(connection.passed));
+    return answer(connection, header.request, is_lent ? Message::done : Message::missing, nullptr);
   }
-  const auto [entry, is_new] = instance.lent.try_emplace({connection.rank, key});
-  if (is_new && lent_ >= most_lent_) {
-    instance.lent.erase(entry);
-    answer(connection, connection.header.request, Message::missing, nullptr);
-    return;
+  if (header.message == Message::take_back) {
+    loans_.take_back(own, key);
+    return answer(connection, header.request, Message::done, nullptr);
   }
-  if (is_new) ++lent_;
-  entry->second = std::make_shared<const Descriptor>(std::move(connection.passed));
-  answer(connection, connection.header.request, Message::done, nullptr);
-}
-
-void Server::take_back(Connection& connection) {
-  Instance& instance = *instances_[connection.instance];
-  lent_ -= instance.lent.erase({connection.rank, std::string(connection.text())});
-  answer(connection, connection.header.request, Message::done, nullptr);
-}
-
-void Server::borrow(Connection& connection) {
-  const Instance& instance = *instances_[connection.instance];
-  const auto lent =
-      instance.lent.find(std::pair<int, std::string_view>{connection.header.argument, connection.text()});
-  if (lent == instance.lent.end())
-    answer(connection, connection.header.request, Message::missing, nullptr);
-  else
-    answer(connection, connection.header.request, Message::done, nullptr, lent->second);
+  auto lent = loans_.find({connection.instance, header.argument}, key);
+  const Message found = lent != nullptr ? Message::done : Message::missing;
+  answer(connection, header.request, found, nullptr, std::move(lent));
 }
 
 void Server::put(Connection& connection) {

@@ -6,6 +6,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -60,6 +61,15 @@ struct Server::Instance {
         board(job_id, size, Board::Holds::all),
         members(static_cast<std::size_t>(size), Membership::absent) {}
 
+  /// The rank has failed, or has left in order: its board and the other hosts are told.
+  void mark_failed(int rank, std::span<RemoteRanks* const> hosts) {
+    board.mark_failed(rank);
+    for (RemoteRanks* const host : hosts) host->departed(number, rank, true);
+  }
+  void mark_left(int rank, std::span<RemoteRanks* const> hosts) {
+    board.mark_left(rank);
+    for (RemoteRanks* const host : hosts) host->departed(number, rank, false);
+  }
   Membership& member(int rank) { return members[static_cast<std::size_t>(rank)]; }
   /// Returns a rank that has joined, in any later state; -1 when none has.
   int any_member() const {
@@ -75,7 +85,6 @@ struct Server::Instance {
   std::vector<Membership> members;  // by rank
   int left = 0;                     // ranks that have joined and left, or can never join
   std::size_t stored_bytes = 0;
-  std::map<std::pair<int, std::string>, std::shared_ptr<const Descriptor>, RankedKeyLess> lent;
   std::multimap<std::pair<int, std::string>, Waiter, RankedKeyLess> getters;
   std::multimap<std::uint64_t, Waiter> gatherers;  // by number of the collective
 };

@@ -54,18 +54,4 @@ void Server::close(RemoteRanks& ranks, std::uint32_t stream) {
     closed(connection->key);
 }
 
-void Server::mark_failed(Instance& instance, int rank) {
-  instance.board.mark_failed(rank);
-  tell_hosts(instance, rank, true);
-}
-
-void Server::mark_left(Instance& instance, int rank) {
-  instance.board.mark_left(rank);
-  tell_hosts(instance, rank, false);
-}
-
-void Server::tell_hosts(const Instance& instance, int rank, bool has_failed) {
-  for (RemoteRanks* const each : hosts_) each->departed(instance.number, rank, has_failed);
-}
-
 }  // namespace weft::bootstrap::local

@@ -68,7 +68,7 @@ class LocalJobUnderTest final : public TestJob {
   const local::Server& server() const { return server_; }
   int abort_code() {
     const std::lock_guard lock{mutex_};
-    return server_.aborted() ? server_.aborted()->code : 0;
+    return server_.findings().aborted() ? server_.findings().aborted()->code : 0;
   }
 
  private:

@@ -153,7 +153,8 @@ TEST(Relay, has_the_server_decide_who_cannot_be_reached) {
     EXPECT_TRUE(soon([&] { return each->has_failed(1) || each->has_failed(2); }));
   std::this_thread::sleep_for(500ms);
   EXPECT_NE(ranks[0]->has_failed(1), ranks[0]->has_failed(2)) << "the other one is no judge any more";
-  const auto lost = job.with_server([](local::Server& server) { return server.take_unreachable(); });
+  const auto lost =
+      job.with_server([](local::Server& server) { return server.findings().take_unreachable(); });
   ASSERT_TRUE(lost.has_value());
   EXPECT_TRUE(ranks[3]->has_failed(lost->rank));
   EXPECT_EQ(lost->by, 3 - lost->rank);

@@ -209,14 +209,14 @@ TEST_F(FailureBoard, of_another_job_is_not_opened) {
 
 TEST(Server, an_abort_has_a_code_that_is_a_failure) {
   Server server{random_job_id(), 1};
-  EXPECT_FALSE(server.aborted().has_value());
+  EXPECT_FALSE(server.findings().aborted().has_value());
   RawRank rank{server};
   ASSERT_EQ(rank.hello(0), Message::done);
   rank.send({.length = 3, .request = 2, .message = Message::abort, .argument = 256}, "why");
   EXPECT_EQ(rank.receive(), Message::done);
-  ASSERT_TRUE(server.aborted().has_value());
-  EXPECT_EQ(server.aborted()->code, 1);
-  EXPECT_EQ(server.aborted()->reason, "why");
+  ASSERT_TRUE(server.findings().aborted().has_value());
+  EXPECT_EQ(server.findings().aborted()->code, 1);
+  EXPECT_EQ(server.findings().aborted()->reason, "why");
 }
 
 }  // namespace
