@@ -8,7 +8,7 @@ namespace weft::core {
 
 namespace {
 
-constexpr std::uint32_t kLaneShare = 32;  // of the credits, at most
+constexpr std::uint32_t kLaneShare = 64;  // of the credits, at most: a window of many programs
 constexpr std::uint32_t kParts = 4;       // 1 / kParts of them may lie in the first lane ...
 constexpr std::uint32_t kOtherParts = 2 * detail::DevicePath::kColumns;  // ... and in each other one
 
