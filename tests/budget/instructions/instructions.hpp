@@ -11,7 +11,7 @@
 
 namespace weft::budget {
 
-/// Messages that are posted before the receiver progresses: more than a lane takes credits at a time.
+/// Messages that are posted before the receiver progresses: as many as a lane takes credits for at a time.
 inline constexpr std::uint64_t kBurst = 64;
 
 template <class EndpointType>

@@ -12,48 +12,66 @@ namespace {
 constexpr std::uint16_t kSerialEngine = 1;
 constexpr std::uint16_t kOrderedEngine = kMatchingEngines;
 
-enum class Receives { before, after };  // the messages have arrived
+enum class Receives { before, after };          // the messages have arrived
+enum class Names { one, any_source, any_tag };  // what receives name; any_tag: by a mask, in a context
 
-template <class EndpointType>
-[[gnu::always_inline]] inline void post_burst(Pair<EndpointType>& ranks, std::uint16_t engine,
-                                              std::uint64_t tags, std::size_t size, std::byte* buffers,
-                                              Completion& arrived) {
-  for (std::uint64_t i = 0; i < kBurst; ++i)
+/// Which messages a path exchanges. `tags`: how many different ones those of a burst have.
+struct Kind {
+  std::uint16_t engine = kSerialEngine;
+  std::uint64_t tags = 1;
+  std::size_t size = 8;
+  Receives posted = Receives::before;
+  Names named = Names::one;
+};
+
+// The loops that post have functions of their own: what they execute shall not depend on the code around
+// them, which would take their registers.
+
+template <Kind kKind, class EndpointType>
+[[gnu::noinline]] void post_receives(Pair<EndpointType>& ranks, std::byte* buffer, Completion& arrived) {
+  for (std::uint64_t i = 0; i < kBurst; ++i, buffer += kKind.size)
     while (ranks.receiver
-               .post_receive(0, i % tags, std::span(buffers + i * size, size),
-                             {.completion = &arrived, .engine = engine})
+               .post_receive(kKind.named == Names::any_source ? any_source : 0, i % kKind.tags,
+                             std::span(buffer, kKind.size),
+                             {.completion = &arrived,
+                              .engine = kKind.engine,
+                              .tag_mask = ~std::uint64_t{0} << (kKind.named == Names::any_tag ? 32 : 0)})
                .is_retry())
       ranks.receiver.progress();
 }
+template <Kind kKind, class EndpointType, class Sent>
+[[gnu::noinline]] void post_sends(Pair<EndpointType>& ranks, const std::byte* payload, Sent sent) {
+  for (std::uint64_t i = 0; i < kBurst; ++i)
+    while (ranks.sender
+               .post_send(1, i % kKind.tags, std::span(payload, kKind.size),
+                          {.completion = sent, .engine = kKind.engine})
+               .is_retry()) {
+      ranks.receiver.progress();
+      ranks.sender.progress();
+    }
+}
 
-/// `tags`: how many different ones the messages of a burst have. `done(receives)` sees that the burst is
-/// complete.
-template <class EndpointType, Receives kPosted = Receives::before, class Done, class Sent = std::nullptr_t>
-void exchange(std::uint64_t messages, std::uint16_t engine, std::uint64_t tags, std::size_t size,
-              Completion& arrived, const Done& done, Sent sent = nullptr) {
+/// `done(receives)` sees that the burst is complete.
+template <class EndpointType, Kind kKind, class Done, class Sent = std::nullptr_t>
+void exchange(std::uint64_t messages, Completion& arrived, const Done& done, Sent sent = nullptr) {
   Pair<EndpointType> ranks;
   std::unique_ptr<MatchingEngine> engines[2];
-  if (engine != 0) {
+  if (kKind.engine != 0) {
     const MatchingEngineOptions options{
-        .id = engine,
-        .order = engine < kMatchingEngines ? MatchOrder::unordered : MatchOrder::ordered,
+        .id = kKind.engine,
+        .order = kKind.engine < kMatchingEngines ? MatchOrder::unordered : MatchOrder::ordered,
         .serial = std::is_same_v<EndpointType, SerialEndpoint>};
     engines[0] = std::make_unique<MatchingEngine>(ranks.sending, options);
     engines[1] = std::make_unique<MatchingEngine>(ranks.receiving, options);
   }
-  const std::vector<std::byte> payload(size);
-  std::vector<std::byte> buffers(kBurst * size);
+  const std::vector<std::byte> payload(kKind.size);
+  std::vector<std::byte> buffers(kBurst * kKind.size);
   for (std::uint64_t next = 0; next < messages; next += kBurst) {
-    if (kPosted == Receives::before) post_burst(ranks, engine, tags, size, buffers.data(), arrived);
-    for (std::uint64_t i = 0; i < kBurst; ++i)
-      while (
-          ranks.sender.post_send(1, i % tags, payload, {.completion = sent, .engine = engine}).is_retry()) {
-        ranks.receiver.progress();
-        ranks.sender.progress();
-      }
-    if (kPosted == Receives::after) {
+    if (kKind.posted == Receives::before) post_receives<kKind>(ranks, buffers.data(), arrived);
+    post_sends<kKind>(ranks, payload.data(), sent);
+    if (kKind.posted == Receives::after) {
       ranks.receiver.progress();
-      post_burst(ranks, engine, tags, size, buffers.data(), arrived);
+      post_receives<kKind>(ranks, buffers.data(), arrived);
     }
     while (!done(kBurst)) ranks.receiver.progress();
     ranks.sender.progress();
@@ -61,23 +79,22 @@ void exchange(std::uint64_t messages, std::uint16_t engine, std::uint64_t tags, 
 }
 
 /// Counts without atomic operations.
-template <class EndpointType, std::uint16_t kEngine, std::uint64_t kTags, std::size_t kSize = 8,
-          Receives kPosted = Receives::before>
+template <class EndpointType, Kind kKind>
 void to_handler(std::uint64_t messages) {
   std::uint64_t count = 0;
   Handler handler([&](Message&) noexcept { ++count; });
-  exchange<EndpointType, kPosted>(messages, kEngine, kTags, kSize, handler, [&](std::uint64_t burst) {
+  exchange<EndpointType, kKind>(messages, handler, [&](std::uint64_t burst) {
     if (count < burst) return false;
     count -= burst;
     return true;
   });
 }
 
-template <class EndpointType, std::uint16_t kEngine, Receives kPosted = Receives::before>
+template <class EndpointType, Kind kKind>
 void to_counter(std::uint64_t messages) {
   Counter counter;
   std::uint64_t before = 0;
-  exchange<EndpointType, kPosted>(messages, kEngine, 1, 8, counter, [&](std::uint64_t burst) {
+  exchange<EndpointType, kKind>(messages, counter, [&](std::uint64_t burst) {
     if (counter.value() - before < burst) return false;
     before += burst;
     return true;
@@ -85,7 +102,7 @@ void to_counter(std::uint64_t messages) {
 }
 
 /// The ends of sends are told as well.
-template <class EndpointType, std::uint16_t kEngine, std::size_t kSize>
+template <class EndpointType, Kind kKind>
 void told(std::uint64_t messages) {
   std::uint64_t received = 0;
   std::uint64_t sent = 0;
@@ -97,7 +114,7 @@ void told(std::uint64_t messages) {
     sent -= burst;
     return true;
   };
-  exchange<EndpointType>(messages, kEngine, 1, kSize, on_receive, done, &on_send);
+  exchange<EndpointType, kKind>(messages, on_receive, done, &on_send);
 }
 
 /// A send and a burst of receives that are prepared once.
@@ -130,7 +147,7 @@ void prepared(std::uint64_t messages) {
 
 void to_synchronizer(std::uint64_t messages) {
   Synchronizer synchronizer(kBurst);
-  exchange<SerialEndpoint>(messages, kSerialEngine, 1, 8, synchronizer, [&](std::uint64_t) {
+  exchange<SerialEndpoint, Kind{}>(messages, synchronizer, [&](std::uint64_t) {
     if (!synchronizer.test()) return false;
     synchronizer.reset();
     return true;
@@ -141,7 +158,7 @@ template <class Queue>
 void to_queue(std::uint64_t messages) {
   Queue queue;
   std::uint64_t count = 0;
-  exchange<SerialEndpoint>(messages, kSerialEngine, 1, 8, queue, [&](std::uint64_t burst) {
+  exchange<SerialEndpoint, Kind{}>(messages, queue, [&](std::uint64_t burst) {
     Message message;
     while (queue.pop(message)) ++count;
     if (count < burst) return false;
@@ -151,33 +168,54 @@ void to_queue(std::uint64_t messages) {
 }
 
 constexpr Path kPaths[] = {
-    {"matched", to_handler<SerialEndpoint, kSerialEngine, 1>},
-    {"matched_tags", to_handler<SerialEndpoint, kSerialEngine, kBurst>},
-    {"matched_shared", to_handler<Endpoint, 0, 1>},
-    {"matched_counter", to_counter<SerialEndpoint, kSerialEngine>},
-    {"matched_counter_shared", to_counter<Endpoint, 0>},
-    {"matched_unexpected_counter_shared", to_counter<Endpoint, 0, Receives::after>},
-    {"matched_ordered", to_handler<SerialEndpoint, kOrderedEngine, 1>},
-    {"matched_ordered_tags", to_handler<SerialEndpoint, kOrderedEngine, kBurst>},
-    {"matched_ordered_shared", to_handler<Endpoint, kOrderedEngine, 1>},
-    {"matched_ordered_counter", to_counter<SerialEndpoint, kOrderedEngine>},
-    {"matched_ordered_counter_shared", to_counter<Endpoint, kOrderedEngine>},
-    {"matched_ordered_unexpected_counter_shared", to_counter<Endpoint, kOrderedEngine, Receives::after>},
+    {"matched", to_handler<SerialEndpoint, Kind{}>},
+    {"matched_tags", to_handler<SerialEndpoint, Kind{.tags = kBurst}>},
+    {"matched_shared", to_handler<Endpoint, Kind{.engine = 0}>},
+    {"matched_counter", to_counter<SerialEndpoint, Kind{}>},
+    {"matched_counter_shared", to_counter<Endpoint, Kind{.engine = 0}>},
+    {"matched_unexpected_counter_shared", to_counter<Endpoint, Kind{.engine = 0, .posted = Receives::after}>},
+    {"matched_ordered", to_handler<SerialEndpoint, Kind{kOrderedEngine}>},
+    {"matched_ordered_tags", to_handler<SerialEndpoint, Kind{kOrderedEngine, kBurst}>},
+    {"matched_ordered_shared", to_handler<Endpoint, Kind{kOrderedEngine}>},
+    {"matched_ordered_counter", to_counter<SerialEndpoint, Kind{kOrderedEngine}>},
+    {"matched_ordered_counter_shared", to_counter<Endpoint, Kind{kOrderedEngine}>},
+    {"matched_ordered_unexpected_counter_shared",
+     to_counter<Endpoint, Kind{.engine = kOrderedEngine, .posted = Receives::after}>},
+    {"matched_ordered_64", to_handler<SerialEndpoint, Kind{kOrderedEngine, 1, 64}>},
+    {"matched_ordered_64_shared", to_handler<Endpoint, Kind{kOrderedEngine, 1, 64}>},
+    {"matched_ordered_512", to_handler<SerialEndpoint, Kind{kOrderedEngine, 1, 512}>},
+    {"matched_ordered_4k", to_handler<SerialEndpoint, Kind{kOrderedEngine, 1, 4096}>},
+    {"matched_ordered_unexpected", to_handler<SerialEndpoint, Kind{kOrderedEngine, 1, 8, Receives::after}>},
+    {"matched_ordered_unexpected_64",
+     to_handler<SerialEndpoint, Kind{kOrderedEngine, 1, 64, Receives::after}>},
+    {"matched_any_source",
+     to_handler<SerialEndpoint, Kind{.engine = kOrderedEngine, .named = Names::any_source}>},
+    {"matched_any_source_shared",
+     to_handler<Endpoint, Kind{.engine = kOrderedEngine, .named = Names::any_source}>},
+    {"matched_any_source_unexpected",
+     to_handler<SerialEndpoint, Kind{kOrderedEngine, 1, 8, Receives::after, Names::any_source}>},
+    {"matched_any_tag", to_handler<SerialEndpoint, Kind{.engine = kOrderedEngine, .named = Names::any_tag}>},
+    {"matched_any_tag_shared", to_handler<Endpoint, Kind{.engine = kOrderedEngine, .named = Names::any_tag}>},
+    {"matched_any_tag_unexpected",
+     to_handler<SerialEndpoint, Kind{kOrderedEngine, 1, 8, Receives::after, Names::any_tag}>},
+    {"matched_any_tag_64",
+     to_handler<SerialEndpoint, Kind{kOrderedEngine, 1, 64, Receives::before, Names::any_tag}>},
     {"prepared_matched", prepared},
     {"matched_synchronizer", to_synchronizer},
     {"matched_serial_queue", to_queue<SerialCompletionQueue>},
     {"matched_queue", to_queue<CompletionQueue>},
-    {"matched_unexpected", to_handler<SerialEndpoint, kSerialEngine, 1, 8, Receives::after>},
-    {"matched_unexpected_shared", to_handler<Endpoint, 0, 1, 8, Receives::after>},
-    {"matched_unexpected_64", to_handler<SerialEndpoint, kSerialEngine, 1, 64, Receives::after>},
-    {"matched_unexpected_64_shared", to_handler<Endpoint, 0, 1, 64, Receives::after>},
-    {"matched_64", to_handler<SerialEndpoint, kSerialEngine, 1, 64>},
-    {"matched_64_shared", to_handler<Endpoint, 0, 1, 64>},
-    {"matched_told", told<SerialEndpoint, kSerialEngine, 8>},
-    {"matched_told_shared", told<Endpoint, 0, 8>},
-    {"matched_told_64", told<SerialEndpoint, kSerialEngine, 64>},
-    {"matched_1k", to_handler<SerialEndpoint, kSerialEngine, 1, 1024>},
-    {"matched_4k", to_handler<SerialEndpoint, kSerialEngine, 1, 4096>},
+    {"matched_unexpected", to_handler<SerialEndpoint, Kind{.posted = Receives::after}>},
+    {"matched_unexpected_shared", to_handler<Endpoint, Kind{.engine = 0, .posted = Receives::after}>},
+    {"matched_unexpected_64", to_handler<SerialEndpoint, Kind{.size = 64, .posted = Receives::after}>},
+    {"matched_unexpected_64_shared",
+     to_handler<Endpoint, Kind{.engine = 0, .size = 64, .posted = Receives::after}>},
+    {"matched_64", to_handler<SerialEndpoint, Kind{.size = 64}>},
+    {"matched_64_shared", to_handler<Endpoint, Kind{.engine = 0, .size = 64}>},
+    {"matched_told", told<SerialEndpoint, Kind{}>},
+    {"matched_told_shared", told<Endpoint, Kind{.engine = 0}>},
+    {"matched_told_64", told<SerialEndpoint, Kind{.size = 64}>},
+    {"matched_1k", to_handler<SerialEndpoint, Kind{.size = 1024}>},
+    {"matched_4k", to_handler<SerialEndpoint, Kind{.size = 4096}>},
 };
 
 }  // namespace
