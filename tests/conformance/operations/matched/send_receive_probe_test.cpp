@@ -35,7 +35,7 @@ TYPED_TEST(Probing, receives_that_are_cancelled_end_once_and_leave_the_message_t
   EXPECT_EQ(cancelled.messages[0].user_data(), &buffer);
   EXPECT_EQ(cancelled.messages[0].size(), 0U);
   EXPECT_FALSE(ranks.endpoint(1).cancel(handle));
-  EXPECT_FALSE(ranks.endpoint(1).cancel({}));
+  EXPECT_FALSE(ranks.endpoint(1).cancel(ReceiveHandle()));
   EXPECT_FALSE(ranks.endpoint(1).cancel({.index = 12345, .generation = 1, .engine = 999}));
 
   Recorder received;
