@@ -19,7 +19,7 @@ bool collect(weft::GroupStream collector, int ranks) {
     const weft::Message message =
         collector.receive({weft::any_source, weft::any_index}, kReport, weft::mutable_bytes_of(number));
     if (message.outcome() != weft::Outcome::ok) return false;
-    const weft::StreamAddress sender = weft::sender_of(message);
+    const weft::StreamAddress sender = collector.sender_of(message);
     // Messages of one stream come in their order.
     if (number != next[static_cast<std::size_t>(sender.rank) * kWorkers + sender.index]++) return false;
   }

@@ -12,12 +12,14 @@ namespace weft::stream {
 /// What a rank proposes for a new group; what all have proposed is combined by join().
 struct ContextProposal {
   std::uint32_t streams = 0;
+  bool has_one_twice = false;
   std::uint32_t next = 0;  // contexts from here on were not used for longest
-  std::bitset<weft::detail::StreamTag::kContexts> used;
+  std::bitset<weft::detail::StreamWords::kContexts> used;
 
   void join(const ContextProposal& other) noexcept {
     next = next > other.next ? next : other.next;
     used |= other.used;
+    has_one_twice = has_one_twice || other.has_one_twice;
   }
 };
 
@@ -31,7 +33,7 @@ class GroupContexts {
   }
   /// The context of the group for which all ranks have joined this proposal; kContexts: all are in use.
   [[nodiscard]] std::uint32_t take(const ContextProposal& joined) {
-    constexpr std::uint32_t kContexts = weft::detail::StreamTag::kContexts;
+    constexpr std::uint32_t kContexts = weft::detail::StreamWords::kContexts;
     const std::lock_guard lock(mutex_);
     for (std::uint32_t step = 0; step < kContexts; ++step) {
       const std::uint32_t context = (joined.next + step) % kContexts;
@@ -51,7 +53,7 @@ class GroupContexts {
  private:
   std::mutex mutex_;
   std::uint32_t next_ = 0;
-  std::bitset<weft::detail::StreamTag::kContexts> used_;
+  std::bitset<weft::detail::StreamWords::kContexts> used_;
 };
 
 }  // namespace weft::stream

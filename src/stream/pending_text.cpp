@@ -30,7 +30,7 @@ std::string pending_of(StreamState& stream) {
     text += std::string(core::to_string(operation.kind)) + " of " + std::to_string(operation.size) +
             " bytes " + (is_receive ? "from " : "to ") +
             (operation.peer < 0 ? "any rank" : "rank " + std::to_string(operation.peer));
-    // The tag of the group's message; see StreamTag.
+    // The tag in the context of the group.
     if (operation.has_tag && (is_receive || operation.kind == core::PendingKind::send))
       text += " with tag " + std::to_string(static_cast<std::uint32_t>(operation.tag));
   }

@@ -1,10 +1,13 @@
 #include <weft/stream/stream_group.hpp>
 
 #include <weft/error.hpp>
+#include <weft/matching/context.hpp>
 #include <weft/runtime.hpp>
 
 #include <algorithm>
 #include <array>
+#include <bitset>
+#include <cstring>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -22,14 +25,26 @@ namespace weft {
 
 namespace {
 
+using detail::StreamWords;
 using stream::ContextProposal;
-constexpr std::uint32_t kMostStreams = detail::StreamTag::kStreams;
+constexpr std::uint32_t kMostStreams = StreamWords::kStreams;
 
 /// Marks the contexts whose collectives could not expose their object: the program has the id.
 void leave_out_exposed(ContextProposal& proposal, detail::Exposures& exposures) {
   constexpr std::size_t kAll = 1 << 16;
   for (const std::uint16_t id : exposures.ids(kAll))
     if (id >= stream_group_ids && id < collective_ids) proposal.used[id - stream_group_ids] = true;
+}
+
+/// Whether a stream is in the list twice, the null stream among them: then a message's device does not tell
+/// its receiver.
+bool has_one_twice(std::span<const std::shared_ptr<stream::StreamState>> streams) {
+  std::bitset<256> seen;
+  for (const auto& stream : streams) {
+    if (seen[stream->index]) return true;
+    seen[stream->index] = true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -42,7 +57,9 @@ struct StreamGroup::Table {
   std::vector<std::shared_ptr<stream::StreamState>> own;
   std::vector<std::uint32_t> begins;  // where the devices of each rank begin, and the end
   std::vector<std::uint8_t> devices;  // of all streams of all ranks; 0: null
-  std::uint32_t context = detail::StreamTag::kContexts;
+  std::optional<MatchingContext> contexts;
+  StreamWords words;
+  std::uint32_t context = StreamWords::kContexts;  // of the collectives
   std::unique_ptr<Collective> collective;
   std::optional<detail::RuntimeUser> user;
   std::mutex mutex;                     // guards null_queues
@@ -50,7 +67,7 @@ struct StreamGroup::Table {
 
   ~Table() {
     collective.reset();
-    if (context != detail::StreamTag::kContexts) registry->contexts().release(context);
+    if (context != StreamWords::kContexts) registry->contexts().release(context);
   }
 };
 
@@ -80,6 +97,7 @@ StreamGroup::StreamGroup(Runtime* runtime, std::span<Stream* const> streams,
 
   ContextProposal mine;
   mine.streams = static_cast<std::uint32_t>(table.own.size());
+  mine.has_one_twice = has_one_twice(table.own);
   table.registry->contexts().propose(mine);
   leave_out_exposed(mine, runtime->state().exposures());
   // Before any rank can send to it.
@@ -98,20 +116,47 @@ StreamGroup::StreamGroup(Runtime* runtime, std::span<Stream* const> streams,
   }
   table.begins.push_back(table.begins.back() + all.back().streams);
   table.context = table.registry->contexts().take(mine);
-  if (table.context == detail::StreamTag::kContexts)
-    throw Error("there are " + std::to_string(detail::StreamTag::kContexts) +
+  if (table.context == StreamWords::kContexts)
+    throw Error("there are " + std::to_string(StreamWords::kContexts) +
                 " stream groups already: destroy some first");
-
-  std::vector<std::uint8_t> own(most);
-  for (std::size_t place = 0; place < table.own.size(); ++place) own[place] = table.own[place]->index;
-  std::vector<std::uint8_t> devices(ranks * most);
-  if (most != 0)
-    runtime->allgather(std::as_bytes(std::span(own)), std::as_writable_bytes(std::span(devices)));
-  for (std::size_t rank = 0; rank < ranks; ++rank)
-    table.devices.insert(table.devices.end(), devices.begin() + static_cast<std::ptrdiff_t>(rank * most),
-                         devices.begin() + static_cast<std::ptrdiff_t>(rank * most + all[rank].streams));
+  if (most != 0) exchange_devices(most, mine.has_one_twice);
   make_collective();
   table.user.emplace(*runtime, "StreamGroup");
+}
+
+/// All ranks tell the devices of their streams, and rank 0 the numbers of the group's contexts.
+void StreamGroup::exchange_devices(std::uint32_t most, bool has_receivers) {
+  Table& table = *table_;
+  Runtime& runtime = *table.runtime;
+  const auto ranks = static_cast<std::size_t>(runtime.size());
+  ContextNumbers numbers{0, StreamWords::contexts_for(most, has_receivers)};
+  std::string refusal;
+  if (table.rank == 0) {
+    try {
+      numbers = MatchingContext::reserve(runtime, numbers.count);
+    } catch (const Error& error) {  // thrown when the other ranks know of it
+      refusal = error.what();
+      numbers.count = 0;
+    }
+  }
+  const std::size_t each = sizeof numbers + most;
+  std::vector<std::byte> own(each);
+  std::memcpy(own.data(), &numbers, sizeof numbers);
+  for (std::size_t place = 0; place < table.own.size(); ++place)
+    own[sizeof numbers + place] = static_cast<std::byte>(table.own[place]->index);
+  std::vector<std::byte> all(ranks * each);
+  runtime.allgather(own, all);
+  std::memcpy(&numbers, all.data(), sizeof numbers);
+  if (numbers.count == 0)
+    throw Error(refusal.empty() ? "StreamGroup: rank 0 has no numbers left for the contexts of the group"
+                                : refusal);
+  table.contexts.emplace(runtime, numbers, MatchingContextOptions{.order = MatchOrder::ordered});
+  table.words = StreamWords(numbers.first, most, has_receivers);
+  for (std::size_t rank = 0; rank < ranks; ++rank) {
+    const std::byte* const devices = all.data() + rank * each + sizeof numbers;
+    for (std::uint32_t place = 0; place < streams_of(static_cast<int>(rank)); ++place)
+      table.devices.push_back(static_cast<std::uint8_t>(devices[place]));
+  }
 }
 
 StreamGroup::~StreamGroup() = default;
@@ -193,8 +238,7 @@ void StreamGroup::make_collective() {
 }
 
 detail::GroupView StreamGroup::view() const noexcept {
-  return {table_->begins.data(), table_->devices.data(), static_cast<std::uint32_t>(size()),
-          detail::StreamTag::of(table_->context, 0, 0, 0)};
+  return {table_->begins.data(), table_->devices.data(), static_cast<std::uint32_t>(size()), table_->words};
 }
 
 void detail::GroupView::refuse(StreamAddress address) const {
@@ -213,16 +257,16 @@ std::uint64_t GroupStream::address(StreamAddress from, std::uint32_t tag, std::u
   options.tag_mask = mask;
   std::uint32_t index = from.index;
   if (index == any_index) {
-    options.tag_mask &= ~detail::StreamTag::kSender;
+    options.tag_mask &= ~(view_.words.sender_bits << 32);
     index = 0;
     if (from.rank != any_source && static_cast<std::uint32_t>(from.rank) >= view_.ranks) view_.refuse(from);
   } else if (from.rank != any_source) {
     static_cast<void>(view_.device_of(from));
-  } else if (index >= kMostStreams) {
+  } else if (index > view_.words.sender_bits) {
     throw Error("stream " + std::to_string(index) + " of any rank is out of range: 0 to " +
-                std::to_string(kMostStreams - 1));
+                std::to_string(view_.words.sender_bits));
   }
-  return view_.context | detail::StreamTag::of(0, index, index_, tag);
+  return as_receiver_ | std::uint64_t{index} << 32 | tag;
 }
 
 Status GroupStream::post_receive_masked(StreamAddress from, std::uint32_t tag, std::uint64_t mask,

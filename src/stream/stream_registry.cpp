@@ -43,15 +43,11 @@ std::shared_ptr<StreamState> StreamRegistry::open(Runtime& runtime, std::int32_t
   if (device == DeviceOptions::kNextFree) {
     for (device = 1; device < most; ++device)
       if (streams_[static_cast<std::size_t>(device)] == nullptr &&
-          !runtime_.devices().has(static_cast<std::uint32_t>(device)) &&
-          !runtime_.matching_engines().is_open(
-              weft::detail::engine_of_stream(static_cast<std::uint8_t>(device))))
+          !runtime_.devices().has(static_cast<std::uint32_t>(device)))
         break;
     if (device == most)
       throw Error("there is no device left for a stream: the devices 1 to " + std::to_string(most - 1) +
-                  " are in use (attribute devices_max), or their matching engines " +
-                  std::to_string(weft::detail::engine_of_stream(static_cast<std::uint8_t>(most - 1))) +
-                  " to " + std::to_string(weft::detail::engine_of_stream(1)));
+                  " are in use (attribute devices_max)");
   }
   if (streams_[static_cast<std::size_t>(device)] != nullptr)
     throw Error("device " + std::to_string(device) +

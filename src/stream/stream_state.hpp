@@ -4,8 +4,6 @@
 #include <weft/detail/stream_gate.hpp>
 #include <weft/device.hpp>
 #include <weft/endpoint.hpp>
-#include <weft/matching.hpp>
-#include <weft/options.hpp>
 #include <weft/runtime.hpp>
 #include <weft/stream/stream_group.hpp>
 
@@ -16,6 +14,7 @@
 #include <string>
 
 #include "stream/queue_turn.hpp"
+#include "stream/stream_engine.hpp"
 
 namespace weft::stream {
 
@@ -27,10 +26,7 @@ struct StreamState : std::enable_shared_from_this<StreamState> {
       : registry(in),
         runtime_state(runtime.state()),
         index(device_index),
-        engine(std::in_place, runtime,
-               MatchingEngineOptions{.id = weft::detail::engine_of_stream(device_index),
-                                     .order = MatchOrder::ordered,
-                                     .serial = true}),
+        engine(std::in_place, runtime.state(), device_index, true),
         device(std::in_place, runtime, DeviceOptions{.index = device_index}),
         serial(std::in_place, *device),
         view(*this, true),
@@ -40,8 +36,7 @@ struct StreamState : std::enable_shared_from_this<StreamState> {
   StreamState(Runtime& runtime, StreamRegistry& in)
       : registry(in),
         runtime_state(runtime.state()),
-        engine(std::in_place, runtime,
-               MatchingEngineOptions{.id = weft::detail::engine_of_stream(0), .order = MatchOrder::ordered}),
+        engine(std::in_place, runtime.state(), std::uint8_t{0}, false),
         shared(std::in_place, runtime),
         view(*this, true),
         view_of_owner(*this, false) {}
@@ -49,7 +44,7 @@ struct StreamState : std::enable_shared_from_this<StreamState> {
   StreamRegistry& registry;
   weft::detail::RuntimeState& runtime_state;
   const std::uint8_t index = 0;
-  std::optional<MatchingEngine> engine;  // destroyed after the device, which may signal its receives
+  std::optional<StreamEngine> engine;  // destroyed after the device, which may signal its receives
   std::optional<Device> device;
   std::optional<SerialEndpoint> serial;
   std::optional<Endpoint> shared;

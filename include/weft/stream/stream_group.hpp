@@ -2,10 +2,12 @@
 #pragma once
 
 #include <weft/collective.hpp>
+#include <weft/detail/context_state.hpp>
 #include <weft/message.hpp>
 #include <weft/options.hpp>
 #include <weft/stream/stream.hpp>
 
+#include <bit>
 #include <cstdint>
 #include <memory>
 #include <source_location>
@@ -34,26 +36,47 @@ inline constexpr std::uint32_t stream_group_ids = 61184;
 
 namespace detail {
 
-/// Tags of messages of groups: context (12 bits) | index of the sender (10) | of the receiver (10) | tag
-/// (32).
-struct StreamTag {
-  static constexpr std::uint32_t kContexts = (1 << 12) - 1;  // so that no tag is any_tag
-  static constexpr std::uint32_t kStreams = 1 << 10;
-  static constexpr std::uint64_t kSender = std::uint64_t{kStreams - 1} << 42;
-  [[nodiscard]] static constexpr std::uint64_t of(std::uint32_t context, std::uint32_t from, std::uint32_t to,
-                                                  std::uint32_t tag) noexcept {
-    return std::uint64_t{context} << 52 | std::uint64_t{from} << 42 | std::uint64_t{to} << 32 | tag;
+/// The words of messages of a group, which has several matching contexts: the index of the sender is the
+/// lowest part of their numbers, and above it is that of the receiver where a rank gave a stream twice;
+/// elsewhere the device tells the receiver.
+struct StreamWords {
+  static constexpr std::uint32_t kContexts = (1 << 12) - 1;  // collectives of groups
+  static constexpr std::uint32_t kStreams = 1 << 10;         // of a rank
+
+  std::uint64_t context = 0;       // the number of the first context, in its place in a word
+  std::uint64_t sender_bits = 0;   // of an index
+  std::uint64_t per_receiver = 0;  // in a word, for each index; 0: words do not tell the receiver
+
+  constexpr StreamWords() noexcept = default;
+  /// For up to `most` streams of a rank. `has_receivers`: whether some are there twice.
+  constexpr StreamWords(std::uint32_t first, std::uint32_t most, bool has_receivers) noexcept
+      : context(std::uint64_t{first} << 32),
+        sender_bits(std::bit_ceil(most) - 1),
+        per_receiver(has_receivers ? (sender_bits + 1) << 32 : 0) {}
+  [[nodiscard]] static constexpr std::uint32_t contexts_for(std::uint32_t most, bool has_receivers) noexcept {
+    const std::uint32_t streams = std::bit_ceil(most);
+    return has_receivers ? streams * streams : streams;
+  }
+  [[nodiscard]] constexpr std::uint64_t of_sender(std::uint32_t index) const noexcept {
+    return context | std::uint64_t{index} << 32;
+  }
+  [[nodiscard]] constexpr std::uint64_t of_receiver(std::uint32_t index) const noexcept {
+    return context | index * per_receiver;
+  }
+  [[nodiscard]] constexpr std::uint32_t sender(std::uint64_t word) const noexcept {
+    return static_cast<std::uint32_t>(word >> 32 & sender_bits);
   }
 };
 
-static_assert(stream_group_ids + StreamTag::kContexts == collective_ids);
+static_assert(stream_group_ids + StreamWords::kContexts == collective_ids);
 
 /// The matching engine of the collectives of all groups, beyond those of programs.
 inline constexpr std::uint16_t kGroupEngine = kEngineIds;
 
-/// The matching engine of the stream on a device; that of null streams for device 0.
+/// The matching engine of the stream on a device; that of null streams for device 0. Beyond those of
+/// programs.
 [[nodiscard]] constexpr std::uint16_t engine_of_stream(std::uint8_t device) noexcept {
-  return static_cast<std::uint16_t>(kEngineIds - 1 - device);
+  return static_cast<std::uint16_t>(kStreamEngines + device);
 }
 
 /// Where the streams of a group are: what posts need of it.
@@ -61,7 +84,7 @@ struct GroupView {
   const std::uint32_t* begins = nullptr;  // by rank, where its streams begin in `devices`; and the end
   const std::uint8_t* devices = nullptr;  // of all streams; 0: null
   std::uint32_t ranks = 0;
-  std::uint64_t context = 0;  // in its place in a tag
+  StreamWords words;
 
   /// Throws weft::Error for an address that is not in the group.
   [[nodiscard, gnu::always_inline]] std::uint8_t device_of(StreamAddress address) const {
@@ -75,20 +98,11 @@ struct GroupView {
 
 }  // namespace detail
 
-/// The sending stream of a message that was received in a group.
-[[nodiscard]] inline StreamAddress sender_of(const Message& message) noexcept {
-  return {message.peer(),
-          static_cast<std::uint32_t>(message.tag() >> 42 & (detail::StreamTag::kStreams - 1))};
-}
-/// The tag of a message that was received in a group.
-[[nodiscard]] inline std::uint32_t tag_of(const Message& message) noexcept {
-  return static_cast<std::uint32_t>(message.tag());
-}
-
 /// One of the own streams in a group, with the operations on it. A light object; the group must outlive it.
 /// Threads as for Stream: one at a time, any number for the null stream.
 ///
-/// Messages between two streams of a group are matched in MPI's order. Of the options, the group supplies
+/// Messages between two streams of a group are matched in MPI's order. sender_of() and
+/// Message::tag_in_context() say who has sent a message, and its tag. Of the options, the group supplies
 /// `engine`, `device`, `policy` and `tag_mask`. All calls throw weft::Error for an address that is not in the
 /// group.
 class WEFT_API GroupStream {
@@ -97,7 +111,7 @@ class WEFT_API GroupStream {
   [[gnu::always_inline]] Status post_send(StreamAddress to, std::uint32_t tag, Bytes bytes,
                                           const SendOptions& options = {}) {
     const std::uint8_t device = view_.device_of(to);
-    const std::uint64_t word = view_.context | detail::StreamTag::of(0, index_, to.index, tag);
+    const std::uint64_t word = as_sender_ | to.index * view_.words.per_receiver | tag;
     // Field by field, so that the compiler still knows the constants of the caller's options.
     const auto post = [&](auto& endpoint) __attribute__((always_inline)) {
       return endpoint.post_send(to.rank, word, bytes,
@@ -122,7 +136,7 @@ class WEFT_API GroupStream {
     if (serial_ == nullptr || from.rank == any_source || from.index == any_index) [[unlikely]]
       return post_receive_masked(from, tag, ~std::uint64_t{0}, buffer, options);
     static_cast<void>(view_.device_of(from));
-    const std::uint64_t word = view_.context | detail::StreamTag::of(0, from.index, index_, tag);
+    const std::uint64_t word = as_receiver_ | std::uint64_t{from.index} << 32 | tag;
     const StreamAccess access(*stream_, *serial_, gate_);
     return serial_->post_receive(from.rank, word, buffer,
                                  {.completion = options.completion,
@@ -155,7 +169,11 @@ class WEFT_API GroupStream {
   bool cancel(const ReceiveHandle& handle) {
     return stream_->with([&](auto& endpoint) { return endpoint.cancel(handle); });
   }
-  /// Whether a message has arrived that such a receive would get; found.tag has the form of Message::tag().
+  /// The sending stream of a message that was received in the group.
+  [[nodiscard]] StreamAddress sender_of(const Message& message) const noexcept {
+    return {message.peer(), view_.words.sender(message.tag())};
+  }
+  /// Whether a message has arrived that such a receive would get; its tag is found.tag_in_context().
   [[nodiscard]] bool probe(StreamAddress from, std::uint32_t tag, ProbedMessage& found);
 
   std::size_t progress() { return stream_->progress(); }
@@ -180,6 +198,8 @@ class WEFT_API GroupStream {
         shared_(stream.shared_),
         gate_(stream.gate_),
         index_(index),
+        as_sender_(view.words.of_sender(index)),
+        as_receiver_(view.words.of_receiver(index)),
         engine_(detail::engine_of_stream(static_cast<std::uint8_t>(stream.index()))) {}
   [[nodiscard]] std::uint64_t address(StreamAddress from, std::uint32_t tag, std::uint64_t mask,
                                       ReceiveOptions& options) const;
@@ -195,6 +215,8 @@ class WEFT_API GroupStream {
   Endpoint* shared_;
   detail::StreamGate* gate_;
   std::uint32_t index_;
+  std::uint64_t as_sender_;  // the words of its messages, but for the other's index and the tag
+  std::uint64_t as_receiver_;
   std::uint16_t engine_;
 };
 
@@ -212,7 +234,7 @@ class WEFT_API StreamGroup {
   /// its streams, in the order of their indices. nullptr stands for the null stream. A rank may give none;
   /// the numbers may differ. The group keeps its streams: one that is moved, closed or destroyed meanwhile
   /// goes on in it; a stream may be in any number of groups. Throws weft::Error, on all ranks, when there are
-  /// more than 1024 streams on a rank, or 4095 groups.
+  /// more than 1024 streams on a rank, or 4095 groups with collectives.
   StreamGroup(Runtime& runtime, std::span<Stream* const> streams, const StreamGroupOptions& options = {});
   StreamGroup(Runtime& runtime, Stream& stream, const StreamGroupOptions& options = {});
   /// Receives of the group that are still posted end with their streams.
@@ -245,6 +267,7 @@ class WEFT_API StreamGroup {
   friend class stream::EnqueueEngine;
   struct Table;
   [[nodiscard]] detail::GroupView view() const noexcept;
+  void exchange_devices(std::uint32_t most, bool has_receivers);
   void make_collective();
   /// The own stream of this index without its gate, for the thread of a queue.
   [[nodiscard]] GroupStream member_of_queue(std::uint32_t index) const;

@@ -3,6 +3,7 @@
 #include <weft/error.hpp>
 
 #include <string>
+#include <utility>
 
 namespace weft::core {
 
@@ -54,6 +55,15 @@ MatchingEngine& MatchingEngines::open(std::uint32_t id, MatchOrder order, Matchi
   if (!is_ordered && setup.algorithm != nullptr)
     throw Error(ErrorClass::engine, "matching engine " + std::to_string(id) +
                                         " is unordered: a matching algorithm needs MatchOrder::ordered");
+  return open_any(id, std::move(setup), function, context);
+}
+
+MatchingEngine& MatchingEngines::open_of_stream(std::uint32_t device, bool serial) {
+  return open_any(weft::detail::kStreamEngines + device, {.serial = serial}, nullptr, nullptr);
+}
+
+MatchingEngine& MatchingEngines::open_any(std::uint32_t id, MatchingSetup setup, KeyFunction function,
+                                          const void* context) {
   setup.log = log_;
   const std::lock_guard lock(mutex_);
   if (open_[id])

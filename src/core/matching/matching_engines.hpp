@@ -84,6 +84,8 @@ class MatchingEngines {
   /// out of range for its order.
   MatchingEngine& open(std::uint32_t id, MatchOrder order, MatchingSetup setup, KeyFunction function,
                        const void* context);
+  /// Opens the engine of the stream on a device. Throws weft::Error when it is open already.
+  MatchingEngine& open_of_stream(std::uint32_t device, bool serial);
   void close(std::uint32_t id) noexcept;
   /// Opens the engine kBeyond for good, at the first call. Any thread.
   void open_beyond();
@@ -114,6 +116,7 @@ class MatchingEngines {
   }
 
  private:
+  MatchingEngine& open_any(std::uint32_t id, MatchingSetup setup, KeyFunction function, const void* context);
   MatchingEngine* make(std::uint32_t id);
   void publish(std::uint32_t id, MatchingEngine& engine) noexcept;
   void note_used(std::uint32_t id) noexcept;

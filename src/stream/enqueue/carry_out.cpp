@@ -43,8 +43,8 @@ void EnqueueProxy::Ended::signal(Message& message) noexcept {
                            (status.outcome == Outcome::ok || status.outcome == Outcome::truncated);
   size = has_arrived ? message.size() : 0;
   if (has_arrived) {
-    status.source = sender_of(message);
-    status.tag = tag_of(message);
+    status.source = static_cast<const GroupStream*>(message.user_data())->sender_of(message);
+    status.tag = message.tag_in_context();
     status.length = message.length();
   }
   is_ready.store(true, std::memory_order_release);
@@ -115,7 +115,8 @@ Status EnqueueProxy::post(Posted& posted, void* data) {
       return mine_.post_send(operation.address, operation.tag, bytes, {.completion = &posted.ended});
     case EnqueuedKind::receive: {
       const std::span<std::byte> buffer(static_cast<std::byte*>(data), operation.size);
-      const ReceiveOptions options{.completion = &posted.ended, .handle = &posted.handle};
+      const ReceiveOptions options{
+          .completion = &posted.ended, .user_data = &mine_, .handle = &posted.handle};
       return operation.has_any_tag ? mine_.post_receive(operation.address, any_tag, buffer, options)
                                    : mine_.post_receive(operation.address, operation.tag, buffer, options);
     }

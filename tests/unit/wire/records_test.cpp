@@ -112,8 +112,10 @@ const Example part_entry("entry of a part", [] { return ExampleBytes(core::PartE
 const Example name_word("word of a name", [] {
   return ExampleBytes(core::word_of({0x01020304, 0x05060708}));
 });
-const Example stream_tag("tag of a stream group",
-                         [] { return ExampleBytes(detail::StreamTag::of(0x123, 0x2ab, 0x155, 0x01020304)); });
+const Example stream_word("word of a stream group", [] {
+  const detail::StreamWords words(0x12300000, 700, true);
+  return ExampleBytes(words.of_sender(0x2ab) | words.of_receiver(0x155) | 0x01020304);
+});
 
 // Message networks.
 

@@ -102,10 +102,10 @@ TEST(StreamGroup, receives_from_any_index_and_any_source) {
     std::set<std::uint64_t> seen;
     std::array<std::array<std::uint64_t, 3>, 3> next{};
     const auto take = [&](const Message& message, std::uint64_t word) {
-      const StreamAddress sender = sender_of(message);
+      const StreamAddress sender = mine.sender_of(message);
       EXPECT_EQ(sender.rank, static_cast<int>(word >> 32));
       EXPECT_EQ(sender.index, word >> 16 & 0xffff);
-      EXPECT_EQ(tag_of(message), sender.index % 2);
+      EXPECT_EQ(message.tag_in_context(), sender.index % 2);
       EXPECT_TRUE(seen.insert(word).second);
       // Messages of one stream come in their order.
       EXPECT_EQ(word & 0xffff, next[static_cast<std::size_t>(sender.rank)][sender.index]++);
@@ -114,12 +114,12 @@ TEST(StreamGroup, receives_from_any_index_and_any_source) {
     for (int count = 0; count < kEach; ++count) {  // any index of rank 2, with tag 1: index 1
       const Message message = mine.receive({2, any_index}, 1, mutable_bytes_of(word));
       take(message, word);
-      EXPECT_EQ(sender_of(message).index, 1U);
+      EXPECT_EQ(mine.sender_of(message).index, 1U);
     }
     for (int count = 0; count < kEach; ++count) {  // index 2 of any rank
       const Message message = mine.receive({any_source, 2}, any_tag, mutable_bytes_of(word));
       take(message, word);
-      EXPECT_EQ(sender_of(message).index, 2U);
+      EXPECT_EQ(mine.sender_of(message).index, 2U);
     }
     while (seen.size() < 6 * kEach) {
       const Message message = mine.receive({any_source, any_index}, any_tag, mutable_bytes_of(word));
@@ -143,7 +143,7 @@ TEST(StreamGroup, messages_pass_between_streams_and_null) {
         } else {
           const Message message = group.member(to).receive({peer, from}, 3, mutable_bytes_of(word));
           EXPECT_EQ(word, mine);
-          EXPECT_EQ(sender_of(message).index, from);
+          EXPECT_EQ(group.member(to).sender_of(message).index, from);
         }
       }
     // Rank 0 progresses its null stream, too, until all has come.

@@ -106,6 +106,78 @@ TEST(StreamGroups, leave_programs_their_collectives_and_exposed_objects) {
   });
 }
 
+TEST(StreamGroups, take_no_engine_from_programs_and_stay_apart_from_their_contexts) {
+  run_ranks(2, {}, [](Runtime& runtime, int rank) {
+    // All ordered engines of the program, before and after the streams are there.
+    std::vector<std::unique_ptr<MatchingEngine>> engines;
+    const auto open = [&](std::uint32_t from, std::uint32_t to) {
+      for (std::uint32_t id = from; id < to; ++id)
+        engines.push_back(std::make_unique<MatchingEngine>(
+            runtime, MatchingEngineOptions{.id = id, .order = MatchOrder::ordered}));
+    };
+    open(kMatchingEngines, kMatchingEngines + 128);
+    Stream stream(runtime);
+    Stream other(runtime);
+    const std::vector<Stream*> once{&stream, &other};
+    const std::vector<Stream*> twice{&stream, nullptr, &stream, nullptr, &other};
+    StreamGroup first(runtime, once);
+    StreamGroup second(runtime, once);
+    StreamGroup third(runtime, twice);
+    open(kMatchingEngines + 128, kEngineIds);
+    MatchingContext context(runtime, {.order = MatchOrder::ordered});
+    MatchingContext unordered(runtime);
+    Endpoint endpoint(runtime);
+    runtime.barrier();
+    const int peer = 1 - rank;
+    // The same tag everywhere, all receives with wildcards where there are some.
+    struct Received {
+      std::uint64_t value = 0;
+      Counter counter;
+    };
+    std::vector<std::unique_ptr<Received>> received;
+    const auto next = [&]() -> Received& { return *received.emplace_back(std::make_unique<Received>()); };
+    const auto value_of = [](int of, std::uint64_t place) { return std::uint64_t(of + 1) * 1000 + place; };
+    std::vector<std::uint64_t> expected;
+    std::vector<GroupStream> members;
+    for (StreamGroup* const group : {&first, &second, &third})
+      for (std::uint32_t index = 0; index < group->streams_of(rank); ++index)
+        members.push_back(group->member(index));
+    for (GroupStream& member : members) {
+      Received& each = next();
+      EXPECT_TRUE(member
+                      .post_receive({any_source, any_index}, any_tag, mutable_bytes_of(each.value),
+                                    {.completion = &each.counter})
+                      .is_posted());
+    }
+    for (const ContextTag& tag : {context.any_tag(), unordered.tag(5)}) {
+      Received& each = next();
+      const int source = tag.mask() == ~std::uint64_t{0} ? peer : any_source;
+      EXPECT_TRUE(
+          endpoint.post_receive(source, tag, mutable_bytes_of(each.value), {.completion = &each.counter})
+              .is_posted());
+    }
+    std::uint64_t place = 0;
+    for (GroupStream& member : members) {
+      const std::uint64_t value = value_of(rank, place++);
+      EXPECT_EQ(member.send({peer, member.index()}, 5, bytes_of(value)), Outcome::ok);
+    }
+    for (const ContextTag& tag : {context.tag(5), unordered.tag(5)}) {
+      const std::uint64_t value = value_of(rank, place++);
+      EXPECT_EQ(endpoint.send(peer, tag, bytes_of(value)), Outcome::ok);
+    }
+    for (std::size_t index = 0; index < received.size(); ++index) {
+      if (index < members.size())
+        members[index].wait(received[index]->counter, 1);
+      else
+        endpoint.wait(received[index]->counter, 1);
+      EXPECT_EQ(received[index]->value, value_of(peer, index)) << "receive " << index;
+    }
+    // Collectives beside all of that.
+    expect_sum(first, std::uint64_t(rank), 1);
+    expect_sum(third, std::uint64_t(rank) + 1, 3);
+  });
+}
+
 TEST(StreamGroups, a_thousand_live_at_a_time) {
   run_ranks(2, {}, [](Runtime& runtime, int rank) {
     Stream stream(runtime);

@@ -11,8 +11,10 @@ namespace weft::core {
 
 MatchingEngine& check_engine(MatchingEngines& engines, std::uint32_t id, MatchingPolicy policy,
                              const char* operation) {
-  // Those beyond the engines of programs are made by what uses them.
-  MatchingEngine* engine = id < kEngineIds ? engines.find(id) : engines.find_existing(id);
+  // Those beyond the engines of programs are there where something uses them; groups send to streams of peers
+  // on devices that this rank does not have, too.
+  const bool has_groups = engines.find_existing(MatchingEngines::kBeyond) != nullptr;
+  MatchingEngine* engine = id < kEngineIds || has_groups ? engines.find(id) : engines.find_existing(id);
   if (engine == nullptr) [[unlikely]]
     base::refuse(
         ErrorClass::engine, operation,
