@@ -38,7 +38,7 @@ int main() try {
     }
   });
   const weft::StreamRequest sent = queue.start_send({(rank + 1) % size, 0}, 1, x, kCount * sizeof(float));
-  queue.receive({(rank + size - 1) % size, 0}, 1, received, kCount * sizeof(float));
+  queue.post_receive({(rank + size - 1) % size, 0}, 1, received, kCount * sizeof(float));
   gpu.launch([=] {
     for (std::size_t index = 0; index < kCount; ++index) view(y)[index] += kFactor * view(received)[index];
   });

@@ -92,13 +92,13 @@ class WEFT_API StreamQueue {
   // memory.
 
   /// Enqueues a send of `size` bytes; see GroupStream::send().
-  void send(StreamAddress to, std::uint32_t tag, const void* data, std::size_t size,
-            StreamStatus* status = nullptr);
+  void post_send(StreamAddress to, std::uint32_t tag, const void* data, std::size_t size,
+                 StreamStatus* status = nullptr);
   /// Enqueues a receive into `size` bytes; see GroupStream::receive().
-  void receive(StreamAddress from, std::uint32_t tag, void* data, std::size_t size,
-               StreamStatus* status = nullptr);
-  void receive(StreamAddress from, AnyTag, void* data, std::size_t size, StreamStatus* status = nullptr);
-  /// send() and receive() that what follows on the stream does not wait for; wait() does.
+  void post_receive(StreamAddress from, std::uint32_t tag, void* data, std::size_t size,
+                    StreamStatus* status = nullptr);
+  void post_receive(StreamAddress from, AnyTag, void* data, std::size_t size, StreamStatus* status = nullptr);
+  /// post_send() and post_receive() that what follows on the stream does not wait for; wait() does.
   [[nodiscard]] StreamRequest start_send(StreamAddress to, std::uint32_t tag, const void* data,
                                          std::size_t size);
   [[nodiscard]] StreamRequest start_receive(StreamAddress from, std::uint32_t tag, void* data,
@@ -112,11 +112,11 @@ class WEFT_API StreamQueue {
 
   /// Enqueues a put into the memory of a peer, which has its bytes when the put ends, and then, unless
   /// `signal` is empty, signals its object; see OneSidedOperations::post_put().
-  void put(int peer, const RemoteAddress& to, const void* data, std::size_t size,
-           RemoteCompletion signal = {}, StreamStatus* status = nullptr);
+  void post_put(int peer, const RemoteAddress& to, const void* data, std::size_t size,
+                RemoteCompletion signal = {}, StreamStatus* status = nullptr);
   /// Enqueues an active message; see BasicEndpoint::post_am().
-  void active_message(int peer, RemoteCompletion remote, const void* data, std::size_t size,
-                      std::uint32_t tag = 0, StreamStatus* status = nullptr);
+  void post_am(int peer, RemoteCompletion remote, const void* data, std::size_t size, std::uint32_t tag = 0,
+               StreamStatus* status = nullptr);
 
   // Collectives of the group, whose collective stream (StreamGroupOptions) must be this queue's; weft::Error
   // otherwise.

@@ -50,19 +50,20 @@ EnqueuedOperation with_any_tag(EnqueuedOperation receive) {
 
 }  // namespace
 
-void StreamQueue::send(StreamAddress to, std::uint32_t tag, const void* data, std::size_t size,
-                       StreamStatus* status) {
+void StreamQueue::post_send(StreamAddress to, std::uint32_t tag, const void* data, std::size_t size,
+                            StreamStatus* status) {
   engine_->check_address(to, false);
   engine_->enqueue(send_of(to, tag, data, size, status));
 }
 
-void StreamQueue::receive(StreamAddress from, std::uint32_t tag, void* data, std::size_t size,
-                          StreamStatus* status) {
+void StreamQueue::post_receive(StreamAddress from, std::uint32_t tag, void* data, std::size_t size,
+                               StreamStatus* status) {
   engine_->check_address(from, true);
   engine_->enqueue(receive_of(from, tag, data, size, status));
 }
 
-void StreamQueue::receive(StreamAddress from, AnyTag, void* data, std::size_t size, StreamStatus* status) {
+void StreamQueue::post_receive(StreamAddress from, AnyTag, void* data, std::size_t size,
+                               StreamStatus* status) {
   engine_->check_address(from, true);
   engine_->enqueue(with_any_tag(receive_of(from, 0, data, size, status)));
 }
@@ -94,9 +95,9 @@ void StreamQueue::wait_all(std::span<const StreamRequest> requests, std::span<St
     engine_->wait(requests[place], statuses.empty() ? nullptr : &statuses[place]);
 }
 
-void StreamQueue::put(int peer, const RemoteAddress& to, const void* data, std::size_t size,
-                      RemoteCompletion signal, StreamStatus* status) {
-  engine_->check_rank(peer, "put");
+void StreamQueue::post_put(int peer, const RemoteAddress& to, const void* data, std::size_t size,
+                           RemoteCompletion signal, StreamStatus* status) {
+  engine_->check_rank(peer, "post_put");
   EnqueuedOperation operation;
   operation.kind = EnqueuedKind::put;
   operation.address.rank = peer;
@@ -108,9 +109,9 @@ void StreamQueue::put(int peer, const RemoteAddress& to, const void* data, std::
   engine_->enqueue(operation);
 }
 
-void StreamQueue::active_message(int peer, RemoteCompletion remote, const void* data, std::size_t size,
-                                 std::uint32_t tag, StreamStatus* status) {
-  engine_->check_rank(peer, "active_message");
+void StreamQueue::post_am(int peer, RemoteCompletion remote, const void* data, std::size_t size,
+                          std::uint32_t tag, StreamStatus* status) {
+  engine_->check_rank(peer, "post_am");
   EnqueuedOperation operation;
   operation.status = status;
   operation.kind = EnqueuedKind::active_message;

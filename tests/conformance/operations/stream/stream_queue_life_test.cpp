@@ -41,8 +41,8 @@ TEST(StreamQueueLife, a_stream_has_one_queue_at_a_time) {
     expect_names(error_of([&] { StreamQueue(of_null, 1, gpu); }), {"StreamQueue already", "index 1"});
     std::uint64_t word = 4;
     std::uint64_t got = 0;
-    at_first.send({0, 1}, 1, &word, 8);
-    at_second.receive({0, 0}, 1, &got, 8);
+    at_first.post_send({0, 1}, 1, &word, 8);
+    at_second.post_receive({0, 0}, 1, &got, 8);
     at_first.barrier();
     EXPECT_EQ(at_first.wait_ended(), Outcome::ok);
     EXPECT_EQ(at_second.wait_ended(), Outcome::ok);
@@ -57,7 +57,7 @@ TEST(StreamQueueLife, the_program_is_refused_while_operations_have_not_ended) {
     std::uint64_t errors = 0;
     for (int round = 0; round < 20; ++round) {
       if (number == 0) {
-        rank.queue.receive({1, 0}, 1, &word, 8);
+        rank.queue.post_receive({1, 0}, 1, &word, 8);
         const auto refused = [&](const std::function<void()>& use) {
           expect_names(error_of(use), {"stream 1", "1 operations of its StreamQueue", "wait_ended"});
         };
@@ -71,7 +71,7 @@ TEST(StreamQueueLife, the_program_is_refused_while_operations_have_not_ended) {
           errors += error_of([&] { rank.stream.progress(); }) != "no error";
       } else {
         runtime.barrier();
-        rank.queue.send({0, 0}, 1, &word, 8);
+        rank.queue.post_send({0, 0}, 1, &word, 8);
       }
       EXPECT_EQ(rank.queue.wait_ended(), Outcome::ok);
       // Now it is the program's again.
@@ -103,9 +103,9 @@ TEST(StreamQueueLife, threads_that_attend_to_streams_do_so_between_operations) {
     for (std::uint64_t round = 0; round < 200; ++round) {
       std::uint64_t word = round;
       if (number == 0)
-        rank.queue.send({1, 0}, 1, &word, 8);
+        rank.queue.post_send({1, 0}, 1, &word, 8);
       else
-        rank.queue.receive({0, 0}, 1, &word, 8);
+        rank.queue.post_receive({0, 0}, 1, &word, 8);
       if (round % 3 == 0) {
         EXPECT_EQ(rank.queue.wait_ended(), Outcome::ok);
         sum += word;
@@ -131,7 +131,7 @@ TEST(StreamQueueLife, a_queue_that_is_destroyed_cancels_what_no_message_matches)
       gpu.launch([&] { words.view()[0] = words.view()[1] = 9; });
       StreamStatus status;
       bool has_gone_on = false;
-      queue->receive({1, 0}, 1, words.get(), 8, &status);
+      queue->post_receive({1, 0}, 1, words.get(), 8, &status);
       gpu.launch([&] { has_gone_on = true; });
       static_cast<void>(queue->start_receive({1, 0}, 1, words.get() + 1, 8));
       queue.reset();
@@ -159,9 +159,9 @@ TEST(StreamQueueLife, a_queue_that_is_destroyed_waits_for_what_arrives_in_time) 
     {
       QueueRank rank(runtime, number);
       if (number == 0)
-        rank.queue.receive({1, 0}, 1, &word, 8);
+        rank.queue.post_receive({1, 0}, 1, &word, 8);
       else
-        rank.queue.send({0, 0}, 1, &word, 8);
+        rank.queue.post_send({0, 0}, 1, &word, 8);
     }
     EXPECT_EQ(word, 6U);
   });

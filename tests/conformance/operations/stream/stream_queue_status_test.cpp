@@ -54,9 +54,9 @@ void stage_a_secret(QueueRank& rank, int number) {
   Buffer other(rank.gpu, true);
   other.fill(kSecret);
   if (number == 0)
-    rank.queue.send({1, 0}, 99, other.get(), kBytes);
+    rank.queue.post_send({1, 0}, 99, other.get(), kBytes);
   else
-    rank.queue.receive({0, 0}, 99, other.get(), kBytes);
+    rank.queue.post_receive({0, 0}, 99, other.get(), kBytes);
   EXPECT_EQ(rank.queue.wait_ended(), Outcome::ok);
 }
 
@@ -71,10 +71,10 @@ TEST(StreamQueueStatus, a_shorter_message_leaves_the_rest_of_the_buffer) {
         StreamStatus status;
         StreamStatus of_wait;
         if (number == 0) {
-          rank.queue.send({1, 0}, 5, buffer.get(), size, &status);
+          rank.queue.post_send({1, 0}, 5, buffer.get(), size, &status);
           rank.queue.wait(rank.queue.start_send({1, 0}, 6, buffer.get(), size), &of_wait);
         } else {
-          rank.queue.receive({0, 0}, 5, buffer.get(), kBytes, &status);
+          rank.queue.post_receive({0, 0}, 5, buffer.get(), kBytes, &status);
           Buffer second(rank.gpu, is_device);
           second.fill(kOwn);
           const StreamRequest request =
@@ -108,7 +108,7 @@ TEST(StreamQueueStatus, a_longer_message_is_cut_and_told_by_operation) {
       buffer.fill(number == 0 ? kMessage : kOwn);
       std::array<StreamStatus, 3> statuses;
       if (number == 0) {
-        for (std::uint32_t tag = 0; tag < 3; ++tag) rank.queue.send({1, 0}, tag, buffer.get(), 1000);
+        for (std::uint32_t tag = 0; tag < 3; ++tag) rank.queue.post_send({1, 0}, tag, buffer.get(), 1000);
         EXPECT_EQ(rank.queue.wait_ended(), Outcome::ok);
         EXPECT_TRUE(rank.queue.take_failures().empty());
         continue;
@@ -191,7 +191,7 @@ TEST(StreamQueueStatus, a_kernel_behind_the_operation_reads_it) {
     std::uint64_t wrong = 0;
     for (std::size_t size = 0; size <= 8; ++size) {
       const StreamRequest sent = rank.queue.start_send({0, 0}, std::uint32_t(size), buffer.data(), size);
-      rank.queue.receive({0, any_index}, any_tag, buffer.data(), 8, &status);
+      rank.queue.post_receive({0, any_index}, any_tag, buffer.data(), 8, &status);
       rank.gpu.launch([&, size] { wrong += status.length != size || status.tag != size; });
       rank.queue.wait(sent);
     }

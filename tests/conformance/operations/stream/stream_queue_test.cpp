@@ -42,12 +42,12 @@ TEST(StreamQueue, saxpy_needs_no_synchronization_in_between) {
         rank.gpu.launch([&] {
           for (std::size_t index = 0; index < count; ++index) x.view()[index] = float(index % 100);
         });
-        rank.queue.send({1, 0}, 1, x.get(), count * sizeof(float));
+        rank.queue.post_send({1, 0}, 1, x.get(), count * sizeof(float));
       } else {
         rank.gpu.launch([&] {
           for (std::size_t index = 0; index < count; ++index) y.view()[index] = 1.0F;
         });
-        rank.queue.receive({0, 0}, 1, x.get(), count * sizeof(float));
+        rank.queue.post_receive({0, 0}, 1, x.get(), count * sizeof(float));
         rank.gpu.launch([&] {
           for (std::size_t index = 0; index < count; ++index) y.view()[index] += 2.0F * x.view()[index];
         });
@@ -75,12 +75,12 @@ TEST(StreamQueue, ten_thousand_operations_keep_their_order_under_seeded_delays) 
           for (std::uint64_t round = 0; round < kRounds; ++round) {
             if (number == 0) {
               rank.gpu.launch([&word] { ++word; });
-              rank.queue.send({1, 0}, 1, &word, sizeof word);
-              rank.queue.receive({1, 0}, 2, &word, sizeof word);
+              rank.queue.post_send({1, 0}, 1, &word, sizeof word);
+              rank.queue.post_receive({1, 0}, 2, &word, sizeof word);
             } else {
-              rank.queue.receive({0, 0}, 1, &word, sizeof word);
+              rank.queue.post_receive({0, 0}, 1, &word, sizeof word);
               rank.gpu.launch([&word, &wrong, round] { wrong += word != round + 1; });
-              rank.queue.send({0, 0}, 2, &word, sizeof word);
+              rank.queue.post_send({0, 0}, 2, &word, sizeof word);
             }
           }
           EXPECT_EQ(rank.queue.wait_ended(), Outcome::ok);
@@ -168,9 +168,9 @@ TEST(StreamQueue, puts_and_active_messages_leave_in_the_order_of_the_stream) {
     if (number == 0) {
       std::uint64_t word = 0;
       rank.gpu.launch([&] { word = 41; });
-      rank.queue.put(1, regions[1].at(8), &word, sizeof word, signal);
+      rank.queue.post_put(1, regions[1].at(8), &word, sizeof word, signal);
       rank.gpu.launch([&] { ++word; });
-      rank.queue.active_message(1, remote, &word, sizeof word, 3);
+      rank.queue.post_am(1, remote, &word, sizeof word, 3);
       EXPECT_EQ(rank.queue.wait_ended(), Outcome::ok);
     } else {
       EXPECT_TRUE(rank.stream.wait_for([&] { return seen == 42 && signals == 41; }, test::kHangGuard))
@@ -212,12 +212,12 @@ TEST(StreamQueue, an_operation_that_fails_ends_the_wait_and_says_what_it_was) {
     std::array<std::uint64_t, 4> words{1, 2, 3, 4};
     bool has_gone_on = false;
     if (number == 0) {
-      rank.queue.send({1, 0}, 9, words.data(), sizeof words);
-      rank.queue.send({1, 0}, 9, words.data(), 8);
+      rank.queue.post_send({1, 0}, 9, words.data(), sizeof words);
+      rank.queue.post_send({1, 0}, 9, words.data(), 8);
     } else {
-      rank.queue.receive({0, 0}, 9, words.data(), 16);
+      rank.queue.post_receive({0, 0}, 9, words.data(), 16);
       rank.gpu.launch([&] { has_gone_on = true; });
-      rank.queue.receive({any_source, any_index}, 9, words.data(), 8);
+      rank.queue.post_receive({any_source, any_index}, 9, words.data(), 8);
     }
     EXPECT_EQ(rank.queue.wait_ended(), number == 0 ? Outcome::ok : Outcome::truncated);
     if (number == 1) {
@@ -240,9 +240,9 @@ TEST(StreamQueue, refuses_what_cannot_be_enqueued) {
     expect_names(error_of([&] { StreamQueue(group, 2, gpu); }), {"no stream 2", "it has 2"});
     StreamQueue queue(group, 1, gpu);
     expect_names(error_of([&] { queue.barrier(); }), {"barrier", "stream 1", "those of stream 0"});
-    expect_names(error_of([&] { queue.send({0, 2}, 1, &word, 8); }), {"stream 2 of rank 0", "has 2"});
-    expect_names(error_of([&] { queue.send({1, 0}, 1, &word, 8); }), {"rank 1"});
-    expect_names(error_of([&] { queue.put(4, {}, &word, 8); }), {"put", "rank 4", "0 to 0"});
+    expect_names(error_of([&] { queue.post_send({0, 2}, 1, &word, 8); }), {"stream 2 of rank 0", "has 2"});
+    expect_names(error_of([&] { queue.post_send({1, 0}, 1, &word, 8); }), {"rank 1"});
+    expect_names(error_of([&] { queue.post_put(4, {}, &word, 8); }), {"put", "rank 4", "0 to 0"});
     EXPECT_EQ(queue.wait_ended(), Outcome::ok);
   });
 }

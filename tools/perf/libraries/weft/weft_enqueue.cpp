@@ -35,11 +35,11 @@ struct EnqueueRank {
     for (int trip = 0; trip < count; ++trip) {
       const StreamAddress peer{1 - rank, 0};
       const auto send = [&] {
-        if (has_queue) return queue->send(peer, 1, &word, sizeof word);
+        if (has_queue) return queue->post_send(peer, 1, &word, sizeof word);
         accelerator.launch([this, peer] { static_cast<void>(mine.send(peer, 1, bytes_of(word))); });
       };
       const auto receive = [&] {
-        if (has_queue) return queue->receive(peer, 1, &word, sizeof word);
+        if (has_queue) return queue->post_receive(peer, 1, &word, sizeof word);
         accelerator.launch(
             [this, peer] { static_cast<void>(mine.receive(peer, 1, mutable_bytes_of(word))); });
       };
