@@ -1,5 +1,6 @@
 #include "core/diagnosis/rank_report.hpp"
 
+#include <weft/detail/context_state.hpp>
 #include <weft/detail/wait_condition.hpp>
 
 #include "base/text/json_writer.hpp"
@@ -17,6 +18,18 @@ std::string seconds_of(double seconds) {
   return text;
 }
 
+/// "tag 7", or "tag 7 of context key 12".
+std::string tag_of(const PendingOperation& operation) {
+  const auto engine = static_cast<std::uint32_t>(operation.engine);
+  if (operation.engine < 0 ||
+      (!weft::detail::is_context_engine(engine) && engine < weft::detail::kStreamEngines))
+    return "tag " + std::to_string(operation.tag);
+  const auto number = static_cast<std::uint32_t>(operation.tag >> 32);
+  return "tag " + std::to_string(static_cast<std::uint32_t>(operation.tag)) + " of context " +
+         ((number & weft::detail::kContextByKey) != 0 ? "key " : "number ") +
+         std::to_string(number & ~weft::detail::kContextByKey);
+}
+
 std::string line_of(const ReportedOperation& reported) {
   const PendingOperation& operation = reported.operation;
   const bool is_inward = operation.kind == PendingKind::receive ||
@@ -28,7 +41,7 @@ std::string line_of(const ReportedOperation& reported) {
   if (operation.is_collective)
     line += ", of a Collective";
   else if (operation.has_tag)
-    line += ", tag " + std::to_string(operation.tag);
+    line += ", " + tag_of(operation);
   else if (operation.kind == PendingKind::receive)
     line += ", any tag";
   line += operation.kind == PendingKind::receive ? ", room for " : ", ";
@@ -141,6 +154,7 @@ std::string to_json(const Report& report) {
     json.name("has_tag").boolean(operation.has_tag);
     json.name("is_collective").boolean(operation.is_collective);
     json.name("tag").number(operation.tag);
+    json.name("tag_text").text(tag_of(operation));
     json.name("size").number(operation.size);
     json.name("moved").number(operation.moved);
     json.name("completion").text(number_of(operation.completion));

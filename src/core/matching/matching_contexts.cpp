@@ -146,6 +146,13 @@ std::string MatchingContexts::first_open() const {
   return {};
 }
 
+bool MatchingContexts::needs_members(std::uint32_t number) const noexcept {
+  if (!any_needs_members()) return false;
+  const std::lock_guard lock(mutex_);
+  const auto found = find(number, 1);
+  return found != contexts_.end() && found->second.needs_all_members;
+}
+
 bool MatchingContexts::has_lost_a_member(std::uint32_t number) const noexcept {
   if (lost_.load(std::memory_order_relaxed) == 0) return false;
   const std::lock_guard lock(mutex_);

@@ -54,6 +54,8 @@ class MatchingContexts {
   }
   /// Whether a member that the context needs has failed, as far as note_failures() knows.
   [[nodiscard]] bool has_lost_a_member(std::uint32_t number) const noexcept;
+  /// Whether the context needs all members.
+  [[nodiscard]] bool needs_members(std::uint32_t number) const noexcept;
   /// Whether there are contexts that need all members.
   [[nodiscard]] bool any_needs_members() const noexcept {
     return needing_.load(std::memory_order_relaxed) != 0;

@@ -205,6 +205,11 @@ class MatchingEngine {
     if (!any_failed) return false;
     return needs_all_ranks() || (contexts_ != nullptr && contexts_->has_lost_a_member(context_of(tag)));
   }
+  /// Returns true when an operation with this tag is one of all ranks, or all members of its context. Takes
+  /// a lock.
+  [[nodiscard]] bool is_collective(std::uint64_t tag) const noexcept {
+    return needs_all_ranks() || (contexts_ != nullptr && contexts_->needs_members(context_of(tag)));
+  }
   /// Returns true when is_given_up() may become true for some tag.
   [[nodiscard]] bool may_need_ranks() const noexcept {
     return needs_all_ranks() || (contexts_ != nullptr && contexts_->any_needs_members());

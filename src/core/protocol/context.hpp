@@ -35,6 +35,7 @@ struct Counters {
   std::atomic<std::uint64_t> refused_accesses{0};
 };
 
+class MatchingEngines;
 class PayloadDevice;
 
 struct Context {
@@ -61,6 +62,7 @@ struct Context {
   bool stages = false;                        // the port may stage messages
   bool limits_differ = false;                 // limits holds for all peers, limits_to() allows more for some
   Limits lane_limits{};                       // of peers to which there are lanes
+  const MatchingEngines* engines = nullptr;
 
   /// The limits of messages to this peer: those of its network, where there are several.
   [[nodiscard]] Limits limits_to(int peer) const noexcept {

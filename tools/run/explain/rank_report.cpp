@@ -32,6 +32,7 @@ std::optional<RankReport> parse_report(const std::string& text) {
                                    .peer = operation.at("peer"),
                                    .has_tag = operation.at("has_tag"),
                                    .tag = operation.at("tag"),
+                                   .tag_text = operation.value("tag_text", std::string()),
                                    .is_collective = operation.value("is_collective", false),
                                    .size = operation.at("size"),
                                    .completion = operation.at("completion"),

@@ -30,6 +30,7 @@ struct OperationReport {
   std::int64_t peer = -1;
   bool has_tag = false;
   std::uint64_t tag = 0;
+  std::string tag_text{};      ///< "tag 7 of context key 12"; empty: the tag is all
   bool is_collective = false;  ///< its tag says nothing to the program
   std::uint64_t size = 0;
   std::string completion;

@@ -20,7 +20,8 @@ const ObservedRank* find(const Ranks& ranks, std::int64_t rank) {
 
 std::string tag_of(const OperationReport& operation) {
   if (operation.is_collective) return "the tag of a collective";
-  return operation.has_tag ? fmt::format("tag {}", operation.tag) : "any tag";
+  if (!operation.has_tag) return "any tag";
+  return operation.tag_text.empty() ? fmt::format("tag {}", operation.tag) : operation.tag_text;
 }
 
 /// The send of `from` that would match a receive of rank `to`, if it is still under way.

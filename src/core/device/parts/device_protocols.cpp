@@ -49,7 +49,8 @@ core::Context make_context(RuntimeState& runtime, network::Port& port, core::Dev
       keeper,
       port.capabilities().stages,
       port.capabilities().lane_bytes != 0,
-      {std::max(port.capabilities().inline_bytes, port.capabilities().lane_bytes), runtime.pool().payload()}};
+      {std::max(port.capabilities().inline_bytes, port.capabilities().lane_bytes), runtime.pool().payload()},
+      &runtime.matching_engines()};
 }
 
 }  // namespace

@@ -85,8 +85,7 @@ class RendezvousSender {
   [[nodiscard]] std::uint32_t sending() const noexcept { return sending_.load(std::memory_order_acquire); }
 
   /// Sends a cancel from the device of `poster`, as the RTS was, for the announced messages whose completion
-  /// object is due, is_due(completion), or that need all ranks while `has_failures` says that some have
-  /// failed.
+  /// object is due, is_due(completion), or that need ranks of which some have failed, if `has_failures`.
   void cancel(const Context& poster, const Deadlines& deadlines, bool has_failures,
               Caller caller) const noexcept;
   /// Ends the announced messages whose peer has left; see is_lost(). Any thread.
@@ -99,6 +98,10 @@ class RendezvousSender {
   void describe(PendingList& list) const noexcept;
 
  private:
+  /// Whether a send to this engine waits for a receive that a rank may have given up because another has
+  /// failed.
+  [[nodiscard]] bool is_given_up(std::uint16_t engine, std::uint64_t tag) const noexcept;
+  [[nodiscard]] bool is_collective(std::uint16_t engine, std::uint64_t tag) const noexcept;
   using Request = RendezvousRequest;
 
   /// What reserve() and reserve_staged() do once the record is filled.

@@ -56,7 +56,9 @@ void RendezvousSender::on_refused(const Message& arrival, network::Sink& sink) n
 
 void RendezvousSender::on_cancelled(const Message& arrival, bool has_failures, network::Sink& sink) noexcept {
   if (Request* request = take_answered(arrival, sink); request != nullptr)
-    end(*request, has_failures && request->needs_all_ranks ? Outcome::peer_failed : Outcome::timed_out);
+    end(*request, has_failures && request->needs_all_ranks && is_given_up(request->engine, request->tag)
+                      ? Outcome::peer_failed
+                      : Outcome::timed_out);
 }
 
 void RendezvousSender::on_cts(const Message& arrival, network::Sink& sink) noexcept {

@@ -1,12 +1,23 @@
 // What others look for among the requests of a rendezvous: deadlines, lost peers, objects, explanations.
 #include "concurrent/racy_read.hpp"
 #include "core/completion/object_end.hpp"
+#include "core/matching/matching_engines.hpp"
 #include "core/protocol/message_class.hpp"
 #include "core/protocol/rendezvous/rendezvous_sender.hpp"
 
 namespace weft::core {
 
 using network::Outgoing;
+
+bool RendezvousSender::is_collective(std::uint16_t engine, std::uint64_t tag) const noexcept {
+  const MatchingEngine* const found = context_.engines->find_existing(engine);
+  return found != nullptr && found->is_collective(tag);
+}
+
+bool RendezvousSender::is_given_up(std::uint16_t engine, std::uint64_t tag) const noexcept {
+  const MatchingEngine* const found = context_.engines->find_existing(engine);
+  return found != nullptr && found->is_given_up(tag, true);
+}
 
 WEFT_READS_RACILY void RendezvousSender::cancel(const Context& poster, const Deadlines& deadlines,
                                                 bool has_failures, Caller caller) const noexcept {
@@ -16,7 +27,8 @@ WEFT_READS_RACILY void RendezvousSender::cancel(const Context& poster, const Dea
     const std::uint32_t generation = request.state.generation();
     if (request.state.load() != Request::State::announced) continue;
     if (!deadlines.is_due(concurrent::racy_read(request.completion)) &&
-        !(has_failures && concurrent::racy_read(request.needs_all_ranks)))
+        !(has_failures && concurrent::racy_read(request.needs_all_ranks) &&
+          is_given_up(concurrent::racy_read(request.engine), concurrent::racy_read(request.tag))))
       continue;
     const Cancel cancel{{index, generation}, context_.device, concurrent::racy_read(request.engine)};
     // Sent after the RTS, where the network keeps the order.
@@ -85,7 +97,12 @@ WEFT_READS_RACILY void RendezvousSender::describe(PendingList& list) const noexc
     operation.peer = request.peer.load(std::memory_order_relaxed);
     operation.has_tag = true;
     operation.tag = concurrent::racy_read(request.tag);
-    operation.is_collective = concurrent::racy_read(request.needs_all_ranks);
+    const std::uint16_t engine = concurrent::racy_read(request.engine);
+    operation.is_collective =
+        concurrent::racy_read(request.needs_all_ranks) && is_collective(engine, operation.tag);
+    // So that the tag is shown without its context.
+    if (operation.kind == PendingKind::send && (engine >= kEngineIds || detail::is_context_engine(engine)))
+      operation.engine = engine;
     operation.size = concurrent::racy_read(request.size);
     operation.moved = concurrent::racy_read(request.sent);
     operation.completion = concurrent::racy_read(request.completion);
