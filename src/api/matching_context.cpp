@@ -67,9 +67,35 @@ MatchingContext::MatchingContext(Runtime& runtime, const MatchingContextOptions&
   open(runtime, {static_cast<std::uint32_t>(all[0] >> 32), count}, options);
 }
 
-MatchingContext::MatchingContext(Runtime& runtime, ContextNumbers numbers,
-                                 const MatchingContextOptions& options) {
+MatchingContext MatchingContext::of(Runtime& runtime, ContextNumbers numbers,
+                                    const MatchingContextOptions& options) {
   base::refuse_in_forked_copy("MatchingContext");
+  MatchingContext context;
+  context.open(runtime, numbers, options);
+  return context;
+}
+
+ContextNumbers MatchingContext::reserve_or_none(Runtime& runtime, std::uint32_t count) noexcept {
+  try {
+    return reserve(runtime, count);
+  } catch (const Error&) {
+    return {};
+  }
+}
+
+void MatchingContext::open_agreed(Runtime& runtime, ContextNumbers numbers,
+                                  const MatchingContextOptions& options, int giver) {
+  if (numbers.count == 0)
+    throw Error(ErrorClass::engine, "MatchingContext: rank " + std::to_string(giver) +
+                                        ", the first member, cannot reserve " +
+                                        std::to_string(options.count) +
+                                        " numbers: it has none left, or asks for none or too many");
+  if (numbers.count != options.count) {
+    if (giver == runtime.rank()) give_back(runtime, numbers);
+    throw Error(ErrorClass::job, "MatchingContext: this rank agrees upon a count of " +
+                                     std::to_string(options.count) + ", and rank " + std::to_string(giver) +
+                                     ", the first member, upon one of " + std::to_string(numbers.count));
+  }
   open(runtime, numbers, options);
 }
 

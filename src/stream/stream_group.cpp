@@ -150,7 +150,7 @@ void StreamGroup::exchange_devices(std::uint32_t most, bool has_receivers) {
   if (numbers.count == 0)
     throw Error(refusal.empty() ? "StreamGroup: rank 0 has no numbers left for the contexts of the group"
                                 : refusal);
-  table.contexts.emplace(runtime, numbers, MatchingContextOptions{.order = MatchOrder::ordered});
+  table.contexts.emplace(MatchingContext::of(runtime, numbers, {.order = MatchOrder::ordered}));
   table.words = StreamWords(numbers.first, most, has_receivers);
   for (std::size_t rank = 0; rank < ranks; ++rank) {
     const std::byte* const devices = all.data() + rank * each + sizeof numbers;

@@ -97,8 +97,9 @@ class WEFT_API MatchingContext {
   template <class EndpointType>
   MatchingContext(Runtime& runtime, EndpointType& endpoint, std::span<const int> members,
                   const MatchingContextOptions& options = {});
-  /// Local: the numbers that a member has reserved, as they have come to this one.
-  MatchingContext(Runtime& runtime, ContextNumbers numbers, const MatchingContextOptions& options = {});
+  /// Local: of the numbers that a member has reserved, as they have come to this one.
+  [[nodiscard]] static MatchingContext of(Runtime& runtime, ContextNumbers numbers,
+                                          const MatchingContextOptions& options = {});
   ~MatchingContext() { free(); }
   MatchingContext(MatchingContext&& other) noexcept : state_(other.state_), is_ordered_(other.is_ordered_) {
     other.state_ = nullptr;
@@ -151,6 +152,7 @@ class WEFT_API MatchingContext {
   }
 
  private:
+  MatchingContext() noexcept = default;
   [[nodiscard]] const detail::ContextState& state() const {
     if (state_ == nullptr) [[unlikely]]
       refuse_moved();
@@ -163,6 +165,10 @@ class WEFT_API MatchingContext {
     return first() + part;
   }
   void open(Runtime& runtime, ContextNumbers numbers, const MatchingContextOptions& options);
+  // An agreement: numbers of no contexts tell the other members that the first one has none left.
+  [[nodiscard]] static ContextNumbers reserve_or_none(Runtime& runtime, std::uint32_t count) noexcept;
+  void open_agreed(Runtime& runtime, ContextNumbers numbers, const MatchingContextOptions& options,
+                   int giver);
   /// The place of this rank in the list, which is checked.
   [[nodiscard]] static std::size_t place_among(Runtime& runtime, std::span<const int> members,
                                                const MatchingContextOptions& options);
@@ -189,7 +195,7 @@ MatchingContext::MatchingContext(Runtime& runtime, EndpointType& endpoint, std::
   std::size_t bit = 1;
   while (bit <= place) bit <<= 1;
   if (place == 0) {
-    numbers = reserve(runtime, options.count);
+    numbers = reserve_or_none(runtime, options.count);
   } else {
     const int from = members[place - (bit >> 1)];
     std::byte buffer[sizeof numbers];
@@ -203,7 +209,7 @@ MatchingContext::MatchingContext(Runtime& runtime, EndpointType& endpoint, std::
     static_cast<void>(
         endpoint.send(to, word, bytes_of(numbers), {.engine = detail::kOrderedContexts, .device = device}));
   }
-  open(runtime, numbers, options);
+  open_agreed(runtime, numbers, options, members.front());
 }
 
 }  // namespace weft

@@ -42,6 +42,18 @@ TEST(Explain, TellsASendThatIsStillUnderWay) {
       << text;
 }
 
+TEST(Explain, ShowsTagsOfContextsAsTheRankNamesThem) {
+  const std::string text = explain(
+      {{waiting("a counter",
+                R"({"kind":"receive","state":"posted","peer":1,"has_tag":true,"tag":9223372088394416135,)"
+                R"("tag_text":"tag 7 of context key 12","size":8,"completion":"77"})"),
+        ""},
+       {kComputes, ""}});
+  EXPECT_NE(text.find("from rank 1 with tag 7 of context key 12, which rank 1 has not sent"),
+            std::string::npos)
+      << text;
+}
+
 TEST(Explain, FindsACircleBehindRanksThatOnlyLeadToIt) {
   const auto receive = [](int from) {
     return RankAnswer{waiting("a counter", operation("receive", from, 1, "posted")), ""};

@@ -1,4 +1,5 @@
 // What explanations list of a runtime's operations.
+#include "core/diagnosis/rank_report.hpp"
 #include "core/runtime/runtime_state.hpp"
 #include "support/matched.hpp"
 
@@ -73,6 +74,27 @@ TEST(Explain, ListsOfAReceiveWhatItsPolicyLooksAt) {
     EXPECT_EQ(receives[0].has_tag, each.by_tag);
     EXPECT_TRUE(ranks.endpoint(0).cancel(handle));
   }
+}
+
+TEST(Explain, ShowsReceivesOfContextsByTheirTags) {
+  Ranks<Endpoint> ranks(2);
+  const MatchingContext by_key(ranks.runtime(0), {.key = 12});
+  const MatchingContext needs_all(ranks.runtime(0),
+                                  {.order = MatchOrder::ordered, .key = 13, .needs_all_members = true});
+  Counter received;
+  std::byte room[8];
+  ASSERT_TRUE(ranks.endpoint(0).post_receive(1, by_key.tag(7), room, {.completion = &received}).is_posted());
+  ASSERT_TRUE(
+      ranks.endpoint(0).post_receive(1, needs_all.tag(8), room, {.completion = &received}).is_posted());
+  core::Report report;
+  for (const PendingOperation& operation : pending(ranks.runtime(0), PendingKind::receive))
+    report.operations.push_back({operation, 0});
+  ASSERT_EQ(report.operations.size(), 2U);
+  const std::string text = core::to_text(report, "a test");
+  EXPECT_NE(text.find("receive from rank 1, tag 7 of context key 12, room for 8 bytes"), std::string::npos)
+      << text;
+  EXPECT_NE(text.find("receive from rank 1, of a Collective, room for 8 bytes"), std::string::npos) << text;
+  EXPECT_NE(core::to_json(report).find(R"("tag_text":"tag 7 of context key 12")"), std::string::npos);
 }
 
 TEST(Explain, ListsWildcardsOfOrderedEnginesAsSuch) {

@@ -38,7 +38,8 @@ class Contexts {
   Contexts(Ranks<EndpointType>& ranks, int giver, const MatchingContextOptions& options) {
     const ContextNumbers numbers = MatchingContext::reserve(ranks.runtime(giver), options.count);
     for (int rank = 0; rank < ranks.size(); ++rank)
-      own_.push_back(std::make_unique<MatchingContext>(ranks.runtime(rank), numbers, options));
+      own_.push_back(
+          std::make_unique<MatchingContext>(MatchingContext::of(ranks.runtime(rank), numbers, options)));
   }
   [[nodiscard]] MatchingContext& operator[](int rank) { return *own_[static_cast<std::size_t>(rank)]; }
   void leave(int rank) { own_[static_cast<std::size_t>(rank)].reset(); }
@@ -314,7 +315,8 @@ TYPED_TEST(InContexts, a_hundred_thousand_are_there_at_a_time) {
     std::vector<MatchingContext> own[2];
     for (std::uint32_t index = 0; index < kAll; ++index) {
       const ContextNumbers numbers = MatchingContext::reserve(ranks.runtime(index % 2));
-      for (int rank = 0; rank < 2; ++rank) own[rank].emplace_back(ranks.runtime(rank), numbers);
+      for (int rank = 0; rank < 2; ++rank)
+        own[rank].push_back(MatchingContext::of(ranks.runtime(rank), numbers));
     }
     std::set<std::uint32_t> numbers;
     for (const MatchingContext& context : own[0]) numbers.insert(context.number());
@@ -439,6 +441,40 @@ TEST(AgreedContexts, of_all_ranks_or_of_some_are_the_same_on_their_members_only)
   EXPECT_EQ(of_four[1], of_four[4]);
   EXPECT_EQ(of_four[2], of_four[4]);
   EXPECT_EQ(std::set<std::uint32_t>({of_all[0], of_odd[1], of_four[0]}).size(), 3U);
+}
+
+TEST(AgreedContexts, that_cannot_be_made_are_refused_on_every_member) {
+  constexpr int kRanks = 3;
+  InProcessJob job(kRanks);
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < kRanks; ++rank)
+    threads.emplace_back([&, rank] {
+      Runtime runtime(job, rank);
+      Endpoint endpoint(runtime);
+      const std::array<int, 3> all{1, 0, 2};
+      const std::uint32_t too_many = (std::uint32_t{1} << 24) + 1;
+      // Over an endpoint and among all ranks: too many, and not the same.
+      std::string text =
+          error_of([&] { MatchingContext context(runtime, endpoint, all, {.count = too_many}); });
+      expect_names(text, {"rank 1, the first member", "16777217"});
+      text = error_of([&] {
+        MatchingContext context(runtime, endpoint, all, {.count = rank == 2 ? 5U : 4U, .agreement = 3});
+      });
+      if (rank == 2)
+        expect_names(text, {"a count of 5", "rank 1", "one of 4"});
+      else
+        EXPECT_EQ(text, "no error");
+      text = error_of([&] { MatchingContext context(runtime, {.count = too_many}); });
+      if (rank == 0)
+        expect_names(text, {"count 16777217 is out of range"});
+      else
+        expect_names(text, {"rank 0 has refused"});
+      text = error_of([&] { MatchingContext context(runtime, {.count = rank == 1 ? 2U : 1U}); });
+      expect_names(text, {"rank 1", "count 2", "rank 0"});
+      const MatchingContext works(runtime);
+      runtime.barrier();
+    });
+  for (std::thread& thread : threads) thread.join();
 }
 
 }  // namespace
