@@ -1,0 +1,155 @@
+#include <string>
+
+#include "objects.hpp"
+
+namespace lci {
+
+runtime_impl_t* g_runtime = nullptr;
+
+namespace {
+
+/// The attributes of weft that follow from LCI's. The backlog grows because allow_retry(false) never answers
+/// retry.
+struct Attributes {
+  explicit Attributes(const global_attr_t& process)
+      : packets(std::to_string(process.npackets)), packet_size(std::to_string(process.packet_size)) {
+    settings.push_back({"backlog_grows", "yes"});
+    if (process.npackets != 0) settings.push_back({"packets", packets.c_str()});
+    if (process.packet_size != 0) settings.push_back({"packet_size", packet_size.c_str()});
+  }
+  std::string packets;
+  std::string packet_size;
+  std::vector<weft::AttributeSetting> settings;
+};
+
+weft::Runtime open() {
+  // Runtimes of all ranks are connected in the order in which they are allocated.
+  static std::atomic<unsigned> opened{0};
+  const std::string name = "lci." + std::to_string(opened.fetch_add(1));
+  const Attributes attributes(get_g_default_attr());
+  return weft::Runtime({.attributes = attributes.settings, .name = name});
+}
+
+/// global_initialize() now, and global_finalize() unless keep() was called.
+class Initialized {
+ public:
+  Initialized() { global_initialize(); }
+  ~Initialized() {
+    if (!is_kept_) global_finalize();
+  }
+  void keep() noexcept { is_kept_ = true; }
+
+ private:
+  bool is_kept_ = false;
+};
+
+std::unique_ptr<runtime_impl_t> make_runtime(
+    const arguments::alloc_runtime_argument<alloc_runtime_x>& given) {
+  Initialized initialized;
+  auto made = std::make_unique<runtime_impl_t>(given);
+  initialized.keep();
+  return made;
+}
+
+}  // namespace
+
+void FailedRanks::signal(weft::Message& message) noexcept {
+  static_cast<void>(message.outcome());
+  {
+    const std::lock_guard lock(mutex_);
+    ranks_.push_back(message.peer());
+    any_.store(true, std::memory_order_release);
+  }
+  notify_waiters();
+}
+
+void FailedRanks::throw_next() {
+  int rank = -1;
+  {
+    const std::lock_guard lock(mutex_);
+    if (ranks_.empty()) return;
+    rank = ranks_.front();
+    ranks_.erase(ranks_.begin());
+    any_.store(!ranks_.empty(), std::memory_order_release);
+  }
+  throw peer_failure_error("lci: rank " + std::to_string(rank) + " has failed", rank);
+}
+
+runtime_impl_t::runtime_impl_t(const arguments::alloc_runtime_argument<alloc_runtime_x>& given)
+    : runtime(open()), packet_bytes(runtime.device_limits().packet_bytes) {
+  const global_attr_t process = get_g_default_attr();
+  attr.packet_return_threshold =
+      given.m_packet_return_threshold.get_value_or(process.packet_return_threshold);
+  attr.imm_nbits_tag = given.m_imm_nbits_tag.get_value_or(process.imm_nbits_tag);
+  attr.imm_nbits_rcomp = given.m_imm_nbits_rcomp.get_value_or(process.imm_nbits_rcomp);
+  // Puts with a signal carry as much as active messages.
+  attr.max_tag = attr.max_imm_tag = UINT32_MAX;
+  attr.max_rcomp = attr.max_imm_rcomp = UINT32_MAX;
+  attr.alloc_default_device = given.m_alloc_default_device.get_value_or(process.alloc_default_device);
+  attr.alloc_default_packet_pool =
+      given.m_alloc_default_packet_pool.get_value_or(process.alloc_default_packet_pool);
+  attr.alloc_default_matching_engine =
+      given.m_alloc_default_matching_engine.get_value_or(process.alloc_default_matching_engine);
+  attr.rdv_protocol = given.m_rdv_protocol.get_value_or(process.rdv_protocol);
+  attr.user_context = given.m_user_context;
+  pool.runtime = this;
+  pool.attr.packet_size = packet_bytes;
+  pool.attr.npackets = static_cast<std::size_t>(std::stoull(runtime.attribute("packets")));
+  engine.runtime = this;
+  engine.attr.matching_engine_type = process.matching_engine_type;
+  runtime.on_peer_failure(failed);
+  if (attr.alloc_default_device) {
+    device = std::make_unique<device_impl_t>(*this);
+    if (device->attr.alloc_default_endpoint) endpoint = &device->own_endpoint;
+  }
+}
+
+runtime_impl_t::~runtime_impl_t() {
+  runtime.forget_peer_failures(failed);
+  device.reset();
+}
+
+runtime_t alloc_runtime_x::call() const { return runtime_t(make_runtime(*this).release()); }
+
+void free_runtime_x::call() const {
+  delete m_runtime->get_impl();
+  m_runtime->set_impl(nullptr);
+  global_finalize();
+}
+
+void g_runtime_init_x::call() const {
+  if (g_runtime != nullptr) refuse("g_runtime_init() was called before: g_runtime_fina() comes first");
+  // The same arguments of the other operation.
+  alloc_runtime_x other;
+  other.m_packet_return_threshold = m_packet_return_threshold;
+  other.m_imm_nbits_tag = m_imm_nbits_tag;
+  other.m_imm_nbits_rcomp = m_imm_nbits_rcomp;
+  other.m_alloc_default_device = m_alloc_default_device;
+  other.m_alloc_default_packet_pool = m_alloc_default_packet_pool;
+  other.m_alloc_default_matching_engine = m_alloc_default_matching_engine;
+  other.m_rdv_protocol = m_rdv_protocol;
+  other.m_user_context = m_user_context;
+  g_runtime = make_runtime(other).release();
+}
+
+void g_runtime_fina_x::call() const {
+  if (g_runtime == nullptr) refuse("g_runtime_fina() has no g_runtime_init() before it");
+  delete std::exchange(g_runtime, nullptr);
+  global_finalize();
+}
+
+runtime_t get_g_runtime() { return runtime_t(g_runtime); }
+
+runtime_attr_t runtime_t::get_attr() const { return get_impl()->attr; }
+net_context_attr_t net_context_t::get_attr() const { return get_impl()->attr; }
+device_attr_t device_t::get_attr() const { return get_impl()->attr; }
+endpoint_attr_t endpoint_t::get_attr() const { return get_impl()->attr; }
+packet_pool_attr_t packet_pool_t::get_attr() const { return get_impl()->attr; }
+matching_engine_attr_t matching_engine_t::get_attr() const { return get_impl()->attr; }
+mr_attr_t mr_t::get_attr() const { return is_empty() ? mr_attr_t() : p_impl->attr; }
+comp_attr_t comp_t::get_attr() const {
+  if (is_empty()) refuse_empty_handle("comp");
+  return p_impl->attr;
+}
+
+}  // namespace lci
