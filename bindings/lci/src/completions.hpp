@@ -1,0 +1,156 @@
+// Completion objects of the kinds that LCI has, and weft's side of those of programs.
+#pragma once
+
+#include <algorithm>
+
+#include "delivery.hpp"
+#include "objects.hpp"
+
+namespace lci {
+
+/// The private part of comp_impl_t.
+struct comp_access_t {
+  [[nodiscard]] static void*& completion(comp_impl_t& object) noexcept { return object.completion_; }
+};
+
+/// A completion object of the library's own kinds.
+class OwnCompletion : public comp_impl_t {
+ public:
+  using comp_impl_t::comp_impl_t;
+  /// Tells the object of the runtime whose allocator and packets it delivers into; the first one counts.
+  void bind(runtime_impl_t& runtime, weft::Completion& completion) {
+    runtime_impl_t* none = nullptr;
+    if (runtime_.compare_exchange_strong(none, &runtime, std::memory_order_acq_rel))
+      completion.set_allocator(runtime.payloads);
+  }
+
+ protected:
+  [[nodiscard]] Delivery delivery() const noexcept {
+    return {runtime_.load(std::memory_order_relaxed), attr.zero_copy_am};
+  }
+
+ private:
+  std::atomic<runtime_impl_t*> runtime_{nullptr};
+};
+
+/// Weft's side of an object that a program has derived from comp_impl_t.
+class UserCompletion final : public weft::Completion {
+ public:
+  explicit UserCompletion(comp_impl_t& user) noexcept : user_(user) {}
+  ~UserCompletion() override { retire(); }
+  void bind(runtime_impl_t& runtime) {
+    runtime_impl_t* none = nullptr;
+    if (runtime_.compare_exchange_strong(none, &runtime, std::memory_order_acq_rel))
+      set_allocator(runtime.payloads);
+  }
+  void signal(weft::Message& message) noexcept override {
+    user_.signal(
+        Delivery{runtime_.load(std::memory_order_relaxed), user_.attr.zero_copy_am}.status_of(message));
+    notify_waiters();
+  }
+  [[nodiscard]] bool ready() const noexcept override { return true; }
+
+ private:
+  comp_impl_t& user_;
+  std::atomic<runtime_impl_t*> runtime_{nullptr};
+};
+
+/// Makes weft's side of a program's own object.
+[[nodiscard]] weft::Completion& make_user_completion(comp_impl_t& object);
+
+/// The object that weft signals for a completion object, which is not null.
+[[nodiscard]] inline weft::Completion* completion_of(const comp_t& comp) {
+  void* const made = std::atomic_ref(comp_access_t::completion(*comp.p_impl)).load(std::memory_order_acquire);
+  if (made != nullptr) [[likely]]
+    return static_cast<weft::Completion*>(made);
+  return &make_user_completion(*comp.p_impl);
+}
+/// Makes the object deliver into the allocator and packets of the runtime.
+void bind(comp_impl_t& object, runtime_impl_t& runtime);
+
+class HandlerCompletion final : public OwnCompletion, public weft::Completion {
+ public:
+  HandlerCompletion(const comp_attr_t& attributes, comp_handler_t function)
+      : OwnCompletion(attributes), function_(function) {
+    comp_access_t::completion(*this) = static_cast<weft::Completion*>(this);
+  }
+  ~HandlerCompletion() override { retire(); }
+  void signal(status_t status) override { function_(status); }
+  void signal(weft::Message& message) noexcept override { function_(delivery().status_of(message)); }
+  void signal_batch(weft::Arrivals& arrivals) noexcept override {
+    const Delivery delivery = this->delivery();
+    arrivals.for_each([ function = function_, delivery ](weft::Message & message)
+                          __attribute__((always_inline)) { function(delivery.status_of(message)); });
+  }
+  [[nodiscard]] bool ready() const noexcept override { return true; }
+
+ private:
+  const comp_handler_t function_;
+};
+
+class QueueCompletion final : public OwnCompletion {
+ public:
+  explicit QueueCompletion(const comp_attr_t& attributes)
+      : OwnCompletion(attributes), queue_({.capacity = capacity_of(attributes.cq_default_length)}) {
+    comp_access_t::completion(*this) = static_cast<weft::Completion*>(&queue_);
+  }
+  void signal(status_t status) override { signal_with(queue_, status); }
+  [[nodiscard]] status_t pop() {
+    weft::Message message;
+    if (!queue_.pop(message)) return status_t(errorcode_t::retry);
+    return delivery().status_of(message);
+  }
+
+ private:
+  static std::uint32_t capacity_of(int length) noexcept {
+    return static_cast<std::uint32_t>(std::clamp(length, 1, 1 << 24));
+  }
+  weft::CompletionQueue queue_;
+};
+
+class SyncCompletion final : public OwnCompletion {
+ public:
+  explicit SyncCompletion(const comp_attr_t& attributes)
+      : OwnCompletion(attributes), sync_(static_cast<std::uint32_t>(attributes.sync_threshold)) {
+    comp_access_t::completion(*this) = static_cast<weft::Completion*>(&sync_);
+  }
+  void signal(status_t status) override { signal_with(sync_, status); }
+  /// Any thread: one of those that find the round complete takes it.
+  [[nodiscard]] bool test(status_t* statuses);
+  [[nodiscard]] weft::Synchronizer& synchronizer() noexcept { return sync_; }
+
+ private:
+  weft::Synchronizer sync_;
+  std::atomic_flag is_taken_ = ATOMIC_FLAG_INIT;
+};
+
+class CounterCompletion final : public OwnCompletion {
+ public:
+  explicit CounterCompletion(const comp_attr_t& attributes) : OwnCompletion(attributes) {
+    comp_access_t::completion(*this) = static_cast<weft::Completion*>(&counter_);
+  }
+  void signal(status_t) override { counter_.signal_count(1); }
+  [[nodiscard]] std::int64_t value() const noexcept {
+    return static_cast<std::int64_t>(counter_.value()) + offset_.load(std::memory_order_relaxed);
+  }
+  void set(std::int64_t value) noexcept {
+    offset_.store(value - static_cast<std::int64_t>(counter_.value()), std::memory_order_relaxed);
+  }
+
+ private:
+  weft::Counter counter_;
+  std::atomic<std::int64_t> offset_{0};
+};
+
+/// The object behind a handle, of the kind that an operation needs; throws std::runtime_error for another
+/// kind.
+template <class Kind>
+[[nodiscard]] Kind& of_kind(const comp_t& comp, attr_comp_type_t type, const char* operation) {
+  if (comp.is_empty()) [[unlikely]]
+    refuse_empty_handle("comp");
+  if (comp.p_impl->attr.comp_type != type) [[unlikely]]
+    refuse(std::string(operation) + ": the completion object is of another kind");
+  return static_cast<Kind&>(*comp.p_impl);
+}
+
+}  // namespace lci
