@@ -53,6 +53,8 @@ def targets(build, tests, expressions):
             return []
         if name.startswith("multiprocess/c_interface/"):
             wanted.add("c-programs")
+        if name.startswith("multiprocess/lci/"):
+            wanted.add("lci-programs")
         wanted |= set(PROGRAMS) | {target for target in sources if target.startswith("test-")}
     return sorted(wanted)
 

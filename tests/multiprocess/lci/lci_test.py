@@ -1,0 +1,61 @@
+"""LCI's interface: programs in its style as jobs, over several networks, and compiled by C++11 and C++17."""
+
+import os
+import subprocess
+import unittest
+from pathlib import Path
+
+from weft_job import environment, program, run
+
+ROOT = Path(os.environ["WEFTDEV_SOURCE_DIR"])
+HEADERS = ROOT / "bindings" / "lci" / "include"
+
+
+class Lci(unittest.TestCase):
+    def lines(self, ranks, name, network="auto", **variables):
+        """Standard output and error."""
+        if network != "auto":
+            variables["WEFT_NETWORK"] = network
+        result = run(ranks, program(f"lci-test-{name}"), env=environment(**variables) if variables else None)
+        self.assertEqual(result.returncode, 0, f"{result.stdout}\n{result.stderr}")
+        return sorted(result.stdout.splitlines()), result.stderr.splitlines()
+
+    def test_messages_reach_every_kind_of_object(self):
+        for ranks, network, name in ((1, "auto", "operations"), (2, "auto", "operations-17"), (3, "auto", "operations"), (2, "tcp", "operations")):
+            with self.subTest(ranks=ranks, network=network, name=name):
+                self.assertEqual(self.lines(ranks, name, network), (["ok"] * ranks, []))
+
+    def test_memory_graphs_and_collectives(self):
+        for ranks, network in ((1, "auto"), (2, "auto"), (3, "auto"), (2, "tcp")):
+            with self.subTest(ranks=ranks, network=network):
+                output, errors = self.lines(ranks, "others", network)
+                self.assertEqual(output, ["ok"] * ranks)
+                # What went wrong on purpose has a line, and nothing else has.
+                truncated = [line for line in errors if "was truncated: 100 bytes came for a buffer of 4" in line]
+                refused = [line for line in errors if "has ended as refused" in line]
+                self.assertEqual((len(truncated), len(refused), len(errors)), (ranks, ranks, 2 * ranks), errors)
+
+    def test_a_variable_that_is_wrong_is_named(self):
+        result = run(1, program("lci-test-others"), env=environment(LCI_ATTR_CQ_TYPE="ring"))
+        self.assertNotEqual(result.returncode, 0)
+        self.assertIn("the variable LCI_ATTR_CQ_TYPE is 'ring': it must be one of array_atomic, lcrq", result.stderr)
+
+    def test_tools(self):
+        result = subprocess.run([program("lci-test-tools")], capture_output=True, text=True, timeout=300)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        counters = [line.split(",")[4:7] for line in result.stdout.splitlines() if line.startswith("pcounter,")]
+        self.assertEqual(counters, [["sends", "2", "12.000"], ["timer", "1", "2.000"]])
+        self.assertIn("error(loud): written 2", result.stderr)
+        self.assertEqual(len(result.stderr.splitlines()), 1)
+
+
+class Headers(unittest.TestCase):
+    def test_they_include_none_of_weft(self):
+        for path in sorted(HEADERS.rglob("*.h*")):
+            for line in path.read_text().splitlines():
+                if line.startswith("#include"):
+                    self.assertNotIn("weft", line, path.name)
+
+
+if __name__ == "__main__":
+    unittest.main()
